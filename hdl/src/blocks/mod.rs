@@ -1,0 +1,3 @@
+//! The blocks: parameterised hardware, one file each, by paper.
+
+pub mod common;

@@ -1,0 +1,290 @@
+//! Expressions. Verilog widens and re-signs operands by context; this printer leaves it no room to.
+//!
+//! Every operator prints with operands of exactly the width its value has, so that self-determined and
+//! context-determined evaluation agree. The exact operations (`+ - *` that grow) are the exception: they stand alone on
+//! the right of an assignment, whose left side has the result's width. What cannot stand where it is needed gets a name.
+
+use num_bigint::BigInt;
+use num_traits::{Signed, Zero};
+
+use super::items::Printer;
+use crate::lang::Type;
+use crate::lang::index::Index;
+use crate::lang::ir::{Arithmetic, Compare, Layout, Logic, NetId, NodeId, Op};
+
+/// Where an expression stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// Alone on the right of an assignment to something of the same width.
+    Root,
+    /// Inside another expression that does not widen it.
+    Inner,
+    /// Operand of growing arithmetic, which widens it: only what widens by itself.
+    Operand,
+    /// Before a bit select: only a name.
+    Name,
+}
+
+const PRIMARY: u8 = 100;
+const UNARY: u8 = 90;
+const TERNARY: u8 = 10;
+
+impl Printer<'_> {
+    /// Text of an expression with at least the binding strength `min`.
+    pub(super) fn expr(&mut self, id: NodeId, slot: Slot, min: u8) -> String {
+        if let Some(name) = self.hoisted(id) {
+            self.read_temp(&name, None);
+            return name;
+        }
+        if self.must_hoist(id, slot) {
+            let name = self.hoist(id);
+            self.read_temp(&name, None);
+            return name;
+        }
+        let (text, strength) = self.op(id, slot);
+        if strength < min { format!("({text})") } else { text }
+    }
+
+    fn must_hoist(&self, id: NodeId, slot: Slot) -> bool {
+        let shared = self.uses[id as usize] > 1 && !self.cheap(id);
+        match &self.ir.node(id).op {
+            Op::Net(net, _) => {
+                // Icarus would make `always @*` sensitive to a whole array.
+                slot == Slot::Name && self.is_packed(*net) || self.in_always && self.is_unpacked(*net)
+            }
+            Op::Literal(_) | Op::Poison => slot == Slot::Name,
+            Op::LoopIndex(_) => true,
+            Op::Exact(..) | Op::Lookup(..) => slot != Slot::Root || shared,
+            Op::Slice(..) | Op::Cat(_) | Op::Repeat(..) | Op::Extend(_) | Op::Cast(_) | Op::SelectBit(..) => {
+                slot == Slot::Name || shared
+            }
+            Op::Not(_) | Op::Wrapping(..) | Op::Logic(..) | Op::Compare(..) | Op::Mux(..) | Op::Reduce(..) => {
+                matches!(slot, Slot::Name | Slot::Operand) || shared
+            }
+            Op::ShiftLeft(..) | Op::ShiftRight(..) => matches!(slot, Slot::Name | Slot::Operand) || shared,
+        }
+    }
+
+    /// Whether repeating the text is as readable as naming it.
+    fn cheap(&self, id: NodeId) -> bool {
+        match &self.ir.node(id).op {
+            Op::Net(..) | Op::Literal(_) => true,
+            Op::Slice(a, _) | Op::Cast(a) | Op::Not(a) => matches!(self.ir.node(*a).op, Op::Net(..) | Op::Literal(_)),
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_packed(&self, net: NetId) -> bool {
+        matches!(self.ir.net(net).array, Some((_, Layout::Packed)))
+    }
+
+    fn is_unpacked(&self, net: NetId) -> bool {
+        matches!(self.ir.net(net).array, Some((_, Layout::Unpacked)))
+    }
+
+    fn op(&mut self, id: NodeId, slot: Slot) -> (String, u8) {
+        let node = self.ir.node(id);
+        let ty = node.ty;
+        match &node.op {
+            Op::Poison => ("1'b0".into(), PRIMARY),
+            Op::Net(net, index) => {
+                let text = self.net_bits(*net, index.as_ref(), 0, ty.width);
+                let signed = ty.signed && self.is_packed(*net) && slot != Slot::Root;
+                (if signed { format!("$signed({text})") } else { text }, PRIMARY)
+            }
+            Op::Literal(value) => (literal(value, ty), PRIMARY),
+            Op::LoopIndex(index) => (affine(index, 1, 0, &self.ir.genvars), PRIMARY),
+            Op::Not(a) => {
+                let sign = if ty.width == 1 { "!" } else { "~" };
+                (format!("{sign}{}", self.expr(*a, Slot::Inner, PRIMARY)), UNARY)
+            }
+            Op::Exact(Arithmetic::Sub, a, b) if self.is_zero(*a) => {
+                (format!("-{}", self.expr(*b, Slot::Operand, PRIMARY)), UNARY)
+            }
+            Op::Exact(f, a, b) => self.arithmetic(*f, *a, *b, Slot::Operand),
+            Op::Wrapping(f, a, b) => self.arithmetic(*f, *a, *b, Slot::Inner),
+            Op::Logic(f, a, b) => {
+                let (sign, strength) = match f {
+                    Logic::And => ("&", 40),
+                    Logic::Xor => ("^", 35),
+                    Logic::Or => ("|", 30),
+                };
+                let [a, b] = [*a, *b].map(|x| {
+                    // Chains of one operator need no brackets; mixed ones get them.
+                    let same = matches!(&self.ir.node(x).op, Op::Logic(g, ..) if g == f);
+                    self.expr(x, Slot::Inner, if same { strength } else { UNARY })
+                });
+                (format!("{a} {sign} {b}"), strength)
+            }
+            Op::Compare(f, a, b) => {
+                let (sign, strength) = match f {
+                    Compare::Eq => ("==", 45),
+                    Compare::Ne => ("!=", 45),
+                    Compare::Lt => ("<", 50),
+                    Compare::Le => ("<=", 50),
+                };
+                let right = match self.state_name(*a, *b) {
+                    Some(name) => name,
+                    None => self.expr(*b, Slot::Inner, UNARY),
+                };
+                (format!("{} {sign} {right}", self.expr(*a, Slot::Inner, UNARY)), strength)
+            }
+            Op::Mux(s, a, b) => {
+                let [s, a, b] = [*s, *a, *b].map(|x| self.expr(x, Slot::Inner, 15));
+                (format!("{s} ? {a} : {b}"), TERNARY)
+            }
+            Op::Cat(parts) => {
+                let parts: Vec<_> = parts.iter().map(|&p| self.expr(p, Slot::Inner, 0)).collect();
+                (format!("{{{}}}", parts.join(", ")), PRIMARY)
+            }
+            Op::Repeat(a, count) => (format!("{{{count}{{{}}}}}", self.expr(*a, Slot::Inner, 0)), PRIMARY),
+            Op::Slice(a, low) => (self.slice(*a, *low, ty.width), PRIMARY),
+            Op::SelectBit(a, index) => {
+                let name = self.expr(*a, Slot::Name, 0);
+                (format!("{name}[{}]", self.expr(*index, Slot::Inner, 0)), PRIMARY)
+            }
+            Op::Extend(a) => (self.extend(*a, ty, slot), PRIMARY),
+            Op::Cast(a) => {
+                let inner = self.expr(*a, if slot == Slot::Root { Slot::Root } else { Slot::Inner }, 0);
+                // An assignment to the same width does not care.
+                if slot == Slot::Root && self.context_free(*a) {
+                    (inner, 0)
+                } else {
+                    (format!("{}({inner})", if ty.signed { "$signed" } else { "$unsigned" }), PRIMARY)
+                }
+            }
+            Op::ShiftLeft(a, n) => self.shift("<<", *a, *n),
+            Op::ShiftRight(a, n) => self.shift(if ty.signed { ">>>" } else { ">>" }, *a, *n),
+            Op::Reduce(f, a) => {
+                let sign = match f {
+                    Logic::And => "&",
+                    Logic::Or => "|",
+                    Logic::Xor => "^",
+                };
+                (format!("{sign}{}", self.expr(*a, Slot::Inner, PRIMARY)), UNARY)
+            }
+            Op::Lookup(..) => unreachable!("a lookup is printed as a case statement"),
+        }
+    }
+
+    /// Whether an expression printed at the root of an assignment means the same without a cast around it.
+    fn context_free(&self, id: NodeId) -> bool {
+        matches!(
+            self.ir.node(id).op,
+            Op::Net(..) | Op::Slice(..) | Op::Cat(_) | Op::Repeat(..) | Op::Wrapping(..) | Op::Logic(..) | Op::Exact(..)
+        )
+    }
+
+    fn is_zero(&self, id: NodeId) -> bool {
+        matches!(&self.ir.node(id).op, Op::Literal(v) if v.is_zero())
+    }
+
+    fn arithmetic(&mut self, f: Arithmetic, a: NodeId, b: NodeId, slot: Slot) -> (String, u8) {
+        let (sign, strength) = match f {
+            Arithmetic::Add => ("+", 70),
+            Arithmetic::Sub => ("-", 70),
+            Arithmetic::Mul => ("*", 80),
+        };
+        (format!("{} {sign} {}", self.expr(a, slot, UNARY), self.expr(b, slot, UNARY)), strength)
+    }
+
+    fn shift(&mut self, sign: &str, a: NodeId, n: NodeId) -> (String, u8) {
+        (format!("{} {sign} {}", self.expr(a, Slot::Inner, UNARY), self.expr(n, Slot::Inner, UNARY)), 60)
+    }
+
+    /// `width` bits of an expression from bit `low`.
+    fn slice(&mut self, a: NodeId, low: u32, width: u32) -> String {
+        if let Op::Net(net, index) = &self.ir.node(a).op {
+            if !(self.in_always && self.is_unpacked(*net)) {
+                return self.net_bits(*net, index.as_ref(), low, width);
+            }
+        }
+        let name = match self.hoisted(a) {
+            Some(name) => name,
+            None => self.hoist(a),
+        };
+        self.read_temp(&name, Some((low, width)));
+        if self.ir.node(a).ty.width == 1 { name } else { format!("{name}{}", bit_range(low, width)) }
+    }
+
+    fn extend(&mut self, a: NodeId, ty: Type, slot: Slot) -> String {
+        let from = self.ir.node(a).ty;
+        let extra = ty.width - from.width;
+        if !ty.signed {
+            let zeros = literal(&BigInt::zero(), Type { width: extra, signed: false });
+            return format!("{{{zeros}, {}}}", self.expr(a, Slot::Inner, 0));
+        }
+        let sign = self.slice(a, from.width - 1, 1);
+        let sign = if extra == 1 { sign } else { format!("{{{extra}{{{sign}}}}}") };
+        let value = self.expr(a, Slot::Inner, 0);
+        let wide = format!("{{{sign}, {value}}}");
+        if slot == Slot::Root { wide } else { format!("$signed({wide})") }
+    }
+
+    /// Bits of a net or of an array element, and a note that they are read.
+    pub(super) fn net_bits(&mut self, net: NetId, index: Option<&Index>, low: u32, width: u32) -> String {
+        self.read_net(net, index, low, width);
+        self.net_text(net, index, low, width)
+    }
+
+    pub(super) fn net_text(&self, net: NetId, index: Option<&Index>, low: u32, width: u32) -> String {
+        let n = self.ir.net(net);
+        let name = &self.names[net as usize];
+        let part = if low == 0 && width == n.ty.width { String::new() } else { bit_range(low, width) };
+        match (n.array, index) {
+            (None, _) | (_, None) => format!("{name}{part}"),
+            (Some((_, Layout::Unpacked)), Some(i)) => format!("{name}[{}]{part}", affine(i, 1, 0, &self.ir.genvars)),
+            (Some((_, Layout::Packed)), Some(i)) => {
+                let w = i64::from(n.ty.width);
+                if let Some(i) = i.constant() {
+                    return format!("{name}{}", bit_range((i * w) as u32 + low, width));
+                }
+                let at = affine(i, w, i64::from(low), &self.ir.genvars);
+                if width == 1 { format!("{name}[{at}]") } else { format!("{name}[{at} +: {width}]") }
+            }
+        }
+    }
+}
+
+fn bit_range(low: u32, width: u32) -> String {
+    if width == 1 { format!("[{low}]") } else { format!("[{}:{low}]", low + width - 1) }
+}
+
+/// A sized literal: decimal while a person can read it, hexadecimal when wide or negative.
+pub(super) fn literal(value: &BigInt, ty: Type) -> String {
+    let sign = if ty.signed { "s" } else { "" };
+    let w = ty.width;
+    if w == 1 && !ty.signed {
+        return format!("1'b{value}");
+    }
+    if value.is_negative() || w > 32 && value.bits() > 16 {
+        let bits = Type { signed: false, ..ty }.wrap(value);
+        return format!("{w}'{sign}h{bits:x}");
+    }
+    format!("{w}'{sign}d{value}")
+}
+
+/// `scale * index + offset` over the loop variables.
+pub(super) fn affine(index: &Index, scale: i64, offset: i64, genvars: &[String]) -> String {
+    let constant = index.offset * scale + offset;
+    let mut terms: Vec<(i64, &str)> =
+        index.terms().map(|(id, c)| (c * scale, genvars[id as usize].as_str())).collect();
+    // A positive term first, so that the text does not start with a minus.
+    terms.sort_by_key(|t| t.0 < 0);
+    let mut text = String::new();
+    if constant != 0 && terms.first().is_none_or(|t| t.0 < 0) || terms.is_empty() {
+        text = constant.to_string();
+    }
+    for (c, name) in &terms {
+        let magnitude = if c.abs() == 1 { (*name).to_string() } else { format!("{}*{name}", c.abs()) };
+        text = match (text.is_empty(), *c < 0) {
+            (true, false) => magnitude,
+            (true, true) => format!("-{magnitude}"),
+            (false, negative) => format!("{text} {} {magnitude}", if negative { '-' } else { '+' }),
+        };
+    }
+    if constant != 0 && terms.first().is_some_and(|t| t.0 > 0) {
+        text = format!("{text} {} {}", if constant < 0 { '-' } else { '+' }, constant.abs());
+    }
+    text
+}

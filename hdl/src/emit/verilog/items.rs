@@ -1,0 +1,636 @@
+//! The body of a module: declarations, items in the order of the description, and what the linters want said.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::expr::{Slot, affine, literal};
+use super::usage::{BitsRead, instance_positions, net_reads, node_uses};
+use super::declaration;
+use crate::lang::Type;
+use crate::lang::index::Index;
+use crate::lang::ir::{
+    Arithmetic, CheckKind, Direction, Instance, Item, Layout, Logic, ModuleIr, NetId, NetKind, NodeId, Op, ScopeId,
+    ScopeKind, Target,
+};
+
+/// Lines longer than this are broken where that is easy.
+const LINE: usize = 110;
+
+/// One open scope: the lines so far and the names given to expressions in it.
+struct Frame {
+    scope: ScopeId,
+    lines: Vec<String>,
+    hoisted: BTreeMap<NodeId, String>,
+    temps: Vec<String>,
+}
+
+/// A named expression: its width, and which of its bits the text reads.
+struct Temp {
+    width: u32,
+    read: Vec<bool>,
+}
+
+/// Prints the body of one module.
+pub(super) struct Printer<'a> {
+    pub(super) ir: &'a ModuleIr,
+    pub(super) uses: Vec<u32>,
+    /// Text name of each net.
+    pub(super) names: Vec<String>,
+    reads: Vec<u32>,
+    bits: BitsRead,
+    frames: Vec<Frame>,
+    taken: BTreeSet<String>,
+    temps: BTreeMap<String, Temp>,
+    /// Drivers of scalar inputs of instances.
+    inputs: BTreeMap<NetId, NodeId>,
+    /// Outputs of instances whose only reader is an assignment: they drive its target directly.
+    direct: BTreeMap<NetId, Target>,
+    /// Name of what is being assigned; unnamed parts take theirs from it.
+    context: String,
+    formal: bool,
+    /// Inside `always @*`.
+    pub(super) in_always: bool,
+}
+
+impl<'a> Printer<'a> {
+    pub(super) fn new(ir: &'a ModuleIr) -> Self {
+        let uses = node_uses(ir);
+        let reads = net_reads(ir, &uses);
+        let mut printer = Self {
+            ir,
+            names: ir.nets.iter().map(|n| n.name.clone()).collect(),
+            bits: BitsRead::new(ir),
+            frames: vec![],
+            taken: ir.names.keys().cloned().collect(),
+            temps: BTreeMap::new(),
+            inputs: BTreeMap::new(),
+            direct: BTreeMap::new(),
+            context: String::new(),
+            formal: false,
+            in_always: false,
+            uses,
+            reads,
+        };
+        printer.plan();
+        printer
+    }
+
+    /// Decides what becomes of the nets at instances.
+    fn plan(&mut self) {
+        for (scope, s) in self.ir.scopes.iter().enumerate() {
+            for item in &s.items {
+                let Item::Drive { target, value, .. } = item else { continue };
+                let scalar = self.ir.net(target.net).array.is_none();
+                let kind = &self.ir.net(target.net).kind;
+                if scalar && matches!(kind, NetKind::Instance { direction: Direction::Input, .. }) {
+                    self.inputs.insert(target.net, *value);
+                } else if let Op::Net(source, None) = self.ir.node(*value).op {
+                    let net = self.ir.net(source);
+                    let output = matches!(net.kind, NetKind::Instance { direction: Direction::Output, .. });
+                    let here = net.array.is_none() && net.scope == scope as ScopeId;
+                    if output && here && self.reads[source as usize] == 1 {
+                        self.direct.insert(source, *target);
+                    }
+                }
+            }
+        }
+        for (id, net) in self.ir.nets.iter().enumerate() {
+            let output = matches!(net.kind, NetKind::Instance { direction: Direction::Output, .. });
+            if output && self.reads[id] == 0 {
+                self.names[id] = self.fresh(&format!("unused_{}", net.name));
+            }
+        }
+    }
+
+    pub(super) fn body(mut self) -> String {
+        let mut lines = Vec::new();
+        let genvars: BTreeSet<&String> = self.ir.genvars.iter().collect();
+        lines.extend(genvars.iter().map(|g| format!("genvar {g};")));
+        lines.extend(self.scope(0));
+        lines.iter().map(|l| if l.starts_with('`') || l.is_empty() { format!("{l}\n") } else { format!("  {l}\n") }).collect()
+    }
+
+    fn scope(&mut self, id: ScopeId) -> Vec<String> {
+        let ir = self.ir;
+        self.frames.push(Frame { scope: id, lines: vec![], hoisted: BTreeMap::new(), temps: vec![] });
+        self.declarations(id);
+        let items = &ir.scopes[id as usize].items;
+        let instances = instance_positions(ir, items);
+        let mut at = 0;
+        while at < items.len() {
+            let count = self.item(items, at);
+            for position in at..at + count {
+                for (_, instance) in instances.iter().filter(|p| p.0 == position) {
+                    self.instance(&ir.instances[*instance as usize]);
+                }
+            }
+            at += count;
+        }
+        // Checks come last: they may look at everything.
+        for item in items {
+            if let Item::Loop(inner) = item {
+                if ir.scopes[*inner as usize].kind == ScopeKind::Formal {
+                    self.formal_section(*inner);
+                }
+            }
+        }
+        self.sinks(id);
+        self.frames.pop().map(|f| f.lines).unwrap_or_default()
+    }
+
+    fn line(&mut self, text: impl Into<String>) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.lines.push(text.into());
+        }
+    }
+
+    fn indented(&mut self, lines: impl IntoIterator<Item = String>) {
+        for line in lines {
+            let keep = line.starts_with('`') || line.is_empty();
+            self.line(if keep { line } else { format!("  {line}") });
+        }
+    }
+
+    fn declarations(&mut self, scope: ScopeId) {
+        let ir = self.ir;
+        for fsm in ir.fsms.iter().filter(|f| ir.net(f.state).scope == scope) {
+            let width = ir.net(fsm.state).ty.width;
+            let ty = if width == 1 { String::new() } else { format!("[{}:0] ", width - 1) };
+            for (i, state) in fsm.states.iter().enumerate() {
+                let value = literal(&i.into(), Type { width, signed: false });
+                self.line(format!("localparam {ty}{}{} = {value};", camel(&fsm.name), camel(state)));
+            }
+        }
+        for memory in &ir.memories {
+            if memory.reads.iter().any(|r| ir.net(r.net).scope == scope) {
+                self.line(format!("reg [{}:0] {} [0:{}];", memory.width - 1, memory.name, memory.depth - 1));
+            }
+        }
+        for (id, net) in ir.nets.iter().enumerate().filter(|n| n.1.scope == scope) {
+            let direct = self.direct.contains_key(&(id as NetId));
+            let by_instance = self.direct.values().any(|t| t.net == id as NetId && t.index.is_none());
+            let keyword = match &net.kind {
+                NetKind::Input | NetKind::Output => continue,
+                NetKind::Wire { inline: true } if !by_instance => continue,
+                NetKind::Instance { direction: Direction::Input, .. } if net.array.is_none() => continue,
+                NetKind::Instance { .. } if direct => continue,
+                NetKind::Register { .. } => "reg",
+                NetKind::MemoryRead if self.read_is_registered(id as NetId) => "reg",
+                NetKind::Wire { .. } if ir.fsms.iter().any(|f| f.next == id as NetId) => "reg",
+                _ => "wire",
+            };
+            self.line(format!("{};", declaration(keyword, net, &self.names[id])));
+        }
+    }
+
+    fn read_is_registered(&self, net: NetId) -> bool {
+        self.ir.memories.iter().flat_map(|m| &m.reads).any(|r| r.net == net && r.enable.is_some())
+    }
+
+    /// Prints the item at position `at` (or a run of registers from there); returns how many were printed.
+    fn item(&mut self, items: &[Item], at: usize) -> usize {
+        match &items[at] {
+            Item::Comment(text) => self.line(format!("// {text}")),
+            Item::Drive { target, value, .. } => self.drive(*target, *value),
+            Item::Register { .. } => return self.registers(items, at),
+            Item::Instance(_) => {}
+            Item::Memory(id) => self.memory(*id),
+            Item::Fsm(id) => self.fsm(*id),
+            Item::Loop(scope) => {
+                if let ScopeKind::Loop { name, genvar, count } = &self.ir.scopes[*scope as usize].kind {
+                    let v = &self.ir.genvars[*genvar as usize];
+                    let head = format!("for ({v} = 0; {v} < {count}; {v} = {v} + 1) begin : {name}");
+                    let body = self.scope(*scope);
+                    self.line(head);
+                    self.indented(body);
+                    self.line("end");
+                }
+            }
+            Item::Check { kind, name, condition } => self.check(*kind, name, *condition),
+        }
+        1
+    }
+
+    fn drive(&mut self, target: Target, value: NodeId) {
+        let net = self.ir.net(target.net);
+        let scalar_input = matches!(net.kind, NetKind::Instance { direction: Direction::Input, .. }) && net.array.is_none();
+        if scalar_input || self.direct.values().any(|t| *t == target) {
+            return;
+        }
+        self.context.clone_from(&net.name);
+        if let Op::Lookup(index, values) = &self.ir.node(value).op {
+            self.lookup(target.net, *index, values);
+        } else if net.kind == (NetKind::Wire { inline: true }) {
+            // The wire names the expression wherever else it is used.
+            let known = self.hoisted(value).is_some() || matches!(self.ir.node(value).op, Op::LoopIndex(_));
+            let text = if known { self.expr(value, Slot::Root, 0) } else { self.expr_unshared(value) };
+            self.line(format!("{} = {text};", declaration("wire", net, &self.names[target.net as usize])));
+        } else {
+            let text = self.expr(value, Slot::Root, 0);
+            let to = self.net_text(target.net, target.index.as_ref(), 0, net.ty.width);
+            self.line(format!("assign {to} = {text};"));
+        }
+    }
+
+    /// The expression itself, even if it is used elsewhere too.
+    fn expr_unshared(&mut self, value: NodeId) -> String {
+        let uses = std::mem::replace(&mut self.uses[value as usize], 1);
+        let text = self.expr(value, Slot::Root, 0);
+        self.uses[value as usize] = uses;
+        text
+    }
+
+    fn lookup(&mut self, net: NetId, index: NodeId, values: &[NodeId]) {
+        self.in_always = true;
+        let selector = self.expr(index, Slot::Inner, 0);
+        let name = self.names[net as usize].clone();
+        let ty = self.ir.node(index).ty;
+        let mut arms = Vec::new();
+        for (i, &v) in values.iter().enumerate() {
+            let text = self.expr(v, Slot::Root, 0);
+            let label = if i + 1 == values.len() { "default".into() } else { literal(&i.into(), ty) };
+            arms.push(format!("    {label}: {name} = {text};"));
+        }
+        self.in_always = false;
+        self.line(format!("{};", declaration("reg", self.ir.net(net), &name)));
+        self.line("always @* begin");
+        self.line(format!("  case ({selector})"));
+        arms.into_iter().for_each(|a| self.line(a));
+        self.line("  endcase");
+        self.line("end");
+    }
+
+    /// Registers that follow each other with equal enable and equal kind of reset share an `always` block.
+    fn registers(&mut self, items: &[Item], at: usize) -> usize {
+        let Item::Register { net, enable, .. } = &items[at] else { return 1 };
+        let resets = |net: NetId| matches!(&self.ir.net(net).kind, NetKind::Register { init: Some(_) });
+        let reset = resets(*net);
+        let same = |item: &&Item| matches!(item, Item::Register { net, enable: e, .. } if e == enable && resets(*net) == reset);
+        let group: Vec<&Item> = items[at..].iter().take_while(same).collect();
+        let count = group.len();
+        let mut clear = Vec::new();
+        let mut load = Vec::new();
+        for item in group {
+            let Item::Register { net, next, .. } = item else { continue };
+            let n = self.ir.net(*net);
+            self.context.clone_from(&n.name);
+            let value = self.expr(*next, Slot::Root, 0);
+            load.push(format!("{} <= {value};", n.name));
+            if let NetKind::Register { init: Some(init) } = &n.kind {
+                clear.push(format!("{} <= {};", n.name, literal(init, n.ty)));
+            }
+        }
+        let enable = enable.map(|e| self.expr(e, Slot::Inner, 0));
+        match (reset, count) {
+            (true, _) => {
+                self.line("always @(posedge clk_i or negedge rst_ni) begin");
+                let tail = enable.map_or("else".into(), |e| format!("else if ({e})"));
+                if count == 1 {
+                    self.line(format!("  if (!rst_ni) {}", clear[0]));
+                    self.line(format!("  {tail} {}", load[0]));
+                } else {
+                    self.line("  if (!rst_ni) begin");
+                    clear.into_iter().for_each(|l| self.line(format!("    {l}")));
+                    self.line(format!("  end {tail} begin"));
+                    load.into_iter().for_each(|l| self.line(format!("    {l}")));
+                    self.line("  end");
+                }
+                self.line("end");
+            }
+            (false, 1) => {
+                let guard = enable.map_or(String::new(), |e| format!("if ({e}) "));
+                self.line(format!("always @(posedge clk_i) {guard}{}", load[0]));
+            }
+            (false, _) => {
+                let guard = enable.map_or(String::new(), |e| format!("if ({e}) "));
+                self.line(format!("always @(posedge clk_i) {guard}begin"));
+                load.into_iter().for_each(|l| self.line(format!("  {l}")));
+                self.line("end");
+            }
+        }
+        count
+    }
+
+    fn memory(&mut self, id: u32) {
+        let ir = self.ir;
+        let memory = &ir.memories[id as usize];
+        self.context.clone_from(&memory.name);
+        for w in &memory.writes {
+            let granules = memory.width / memory.granule;
+            let address = self.expr(w.address, Slot::Inner, 0);
+            let data = self.expr(w.data, if granules == 1 { Slot::Root } else { Slot::Name }, 0);
+            let enable = self.expr(w.enable, if granules == 1 { Slot::Inner } else { Slot::Name }, 0);
+            if granules == 1 {
+                self.line(format!("always @(posedge clk_i) if ({enable}) {}[{address}] <= {data};", memory.name));
+                continue;
+            }
+            self.line("always @(posedge clk_i) begin");
+            for g in 0..granules {
+                let bits = format!("[{}:{}]", (g + 1) * memory.granule - 1, g * memory.granule);
+                self.line(format!("  if ({enable}[{g}]) {}[{address}]{bits} <= {data}{bits};", memory.name));
+            }
+            self.line("end");
+        }
+        for r in &memory.reads {
+            let address = self.expr(r.address, Slot::Inner, 0);
+            let name = self.names[r.net as usize].clone();
+            match r.enable {
+                Some(enable) => {
+                    let enable = self.expr(enable, Slot::Inner, 0);
+                    let guard = if enable == "1'b1" { String::new() } else { format!("if ({enable}) ") };
+                    self.line(format!("always @(posedge clk_i) {guard}{name} <= {}[{address}];", memory.name));
+                }
+                None => self.line(format!("assign {name} = {}[{address}];", memory.name)),
+            }
+        }
+    }
+
+    fn fsm(&mut self, id: u32) {
+        let ir = self.ir;
+        let fsm = &ir.fsms[id as usize];
+        let (state, next) = (ir.net(fsm.state).name.clone(), ir.net(fsm.next).name.clone());
+        self.context.clone_from(&next);
+        let constant = |s: usize| format!("{}{}", camel(&fsm.name), camel(&fsm.states[s]));
+        let mut arms = Vec::new();
+        self.in_always = true;
+        for from in 0..fsm.states.len() {
+            let mut branches = Vec::new();
+            for (_, condition, to) in fsm.transitions.iter().filter(|t| t.0 == from) {
+                let text = condition.map(|c| self.expr(c, Slot::Inner, 0));
+                let guard = text.map_or(String::new(), |c| format!("if ({c}) "));
+                branches.push(format!("{guard}{next} = {};", constant(*to)));
+            }
+            if !branches.is_empty() {
+                arms.push(format!("    {}: {}", constant(from), branches.join(" else ")));
+            }
+        }
+        self.in_always = false;
+        self.line("always @* begin");
+        self.line(format!("  {next} = {state};"));
+        self.line(format!("  case ({state})"));
+        arms.into_iter().for_each(|a| self.line(a));
+        self.line(format!("    default: {next} = {};", constant(0)));
+        self.line("  endcase");
+        self.line("end");
+        self.read_net(fsm.state, None, 0, ir.net(fsm.state).ty.width);
+    }
+
+    /// The constant of a state, when `a == b` compares a state register with a literal.
+    pub(super) fn state_name(&self, a: NodeId, b: NodeId) -> Option<String> {
+        let (Op::Net(net, None), Op::Literal(value)) = (&self.ir.node(a).op, &self.ir.node(b).op) else { return None };
+        let fsm = self.ir.fsms.iter().find(|f| f.state == *net || f.next == *net)?;
+        let state = fsm.states.get(usize::try_from(value).ok()?)?;
+        Some(format!("{}{}", camel(&fsm.name), camel(state)))
+    }
+
+    fn instance(&mut self, instance: &Instance) {
+        let child = &instance.module;
+        let (clock, reset) = match &child.external {
+            Some(x) => (x.clock.clone(), x.reset.clone()),
+            None => (child.clocked.then(|| "clk_i".into()), child.reset.then(|| "rst_ni".into())),
+        };
+        let mut connections: Vec<(String, String)> = Vec::new();
+        connections.extend(clock.map(|c| (c, "clk_i".into())));
+        connections.extend(reset.map(|r| (r, "rst_ni".into())));
+        for (port, &net) in instance.nets.iter().enumerate() {
+            let name = child.net(child.ports[port]).name.clone();
+            let width = self.ir.net(net).ty.width;
+            let text = if let Some(target) = self.direct.get(&net) {
+                let to = self.ir.net(target.net).ty.width;
+                self.net_text(target.net, target.index.as_ref(), 0, to)
+            } else if let Some(&value) = self.inputs.get(&net) {
+                self.context.clone_from(&self.ir.net(net).name);
+                self.connection(value, net)
+            } else {
+                self.net_text(net, None, 0, width)
+            };
+            connections.push((name, text));
+        }
+        let joined: Vec<String> = connections.iter().map(|(p, t)| format!(".{p}({t})")).collect();
+        let single = format!("{} {} ({});", child.name, instance.name, joined.join(", "));
+        if single.len() <= LINE {
+            self.line(single);
+            return;
+        }
+        self.line(format!("{} {} (", child.name, instance.name));
+        let last = joined.len().saturating_sub(1);
+        for (i, c) in joined.into_iter().enumerate() {
+            self.line(format!("  {c}{}", if i == last { "" } else { "," }));
+        }
+        self.line(");");
+    }
+
+    /// What stands at an input port: names, selects and constants in place, anything else under the net's name.
+    fn connection(&mut self, value: NodeId, net: NetId) -> String {
+        let plain = |op: &Op| matches!(op, Op::Net(..) | Op::Literal(_));
+        let op = &self.ir.node(value).op;
+        let simple = match op {
+            Op::Slice(a, _) | Op::Cast(a) | Op::Extend(a) | Op::Not(a) => plain(&self.ir.node(*a).op),
+            op => plain(op),
+        };
+        if simple || self.hoisted(value).is_some() {
+            return self.expr(value, Slot::Inner, 0);
+        }
+        let text = self.expr_unshared(value);
+        let name = self.names[net as usize].clone();
+        self.line(format!("{} = {text};", declaration("wire", self.ir.net(net), &name)));
+        name
+    }
+
+    fn formal_section(&mut self, scope: ScopeId) {
+        self.formal = true;
+        let body = self.scope(scope);
+        self.formal = false;
+        self.line("`ifdef FORMAL");
+        if self.ir.reset && self.frames.len() == 1 {
+            self.line("reg formal_started = 1'b0;");
+            self.line("always @(posedge clk_i) formal_started <= 1'b1;");
+            self.line("always @* if (!formal_started) assume (!rst_ni);");
+        }
+        for line in body {
+            self.line(line);
+        }
+        self.line("`endif");
+    }
+
+    fn check(&mut self, kind: CheckKind, name: &str, condition: NodeId) {
+        self.context = name.into();
+        self.in_always = !self.ir.clocked;
+        let text = self.expr(condition, Slot::Inner, 0);
+        self.in_always = false;
+        let keyword = match kind {
+            CheckKind::Assert => "assert",
+            CheckKind::Assume => "assume",
+            CheckKind::Cover => "cover",
+        };
+        let when = match (self.ir.clocked, self.ir.reset) {
+            (true, true) => "@(posedge clk_i) if (rst_ni)",
+            (true, false) => "@(posedge clk_i)",
+            _ => "@*",
+        };
+        self.line(format!("always {when} {name}: {keyword} ({text});"));
+    }
+
+    // ---- names for expressions ----
+
+    pub(super) fn hoisted(&self, id: NodeId) -> Option<String> {
+        self.frames.iter().rev().find_map(|f| f.hoisted.get(&id).cloned())
+    }
+
+    fn fresh(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_string();
+        let mut n = 1;
+        while !self.taken.insert(name.clone()) {
+            n += 1;
+            name = format!("{wanted}_{n}");
+        }
+        name
+    }
+
+    /// Gives an expression a name, from what it is for and what it does, ahead of the item being printed.
+    pub(super) fn hoist(&mut self, id: NodeId) -> String {
+        let node = self.ir.node(id);
+        let stem = ["_ni", "_i", "_o", "_q", "_d"].iter().find_map(|s| self.context.strip_suffix(s));
+        let stem = stem.unwrap_or(&self.context).to_string();
+        let name = self.fresh(&format!("{stem}_{}", noun(&node.op)));
+        let home = if self.formal { self.frames.len() - 1 } else { self.frame_of(node.scope) };
+        let inner = self.frames.split_off(home + 1);
+        let context = std::mem::replace(&mut self.context, name.clone());
+        let in_always = std::mem::replace(&mut self.in_always, false);
+        let line = if let Op::LoopIndex(index) = &node.op {
+            let value = affine(index, 1, 0, &self.ir.genvars);
+            let range = if node.ty.width == 1 { String::new() } else { format!("[{}:0] ", node.ty.width - 1) };
+            format!("localparam {range}{name} = {value};")
+        } else {
+            let text = self.expr_unshared(id);
+            let sign = if node.ty.signed { "signed " } else { "" };
+            let range =
+                if node.ty.width == 1 && !node.ty.signed { String::new() } else { format!("[{}:0] ", node.ty.width - 1) };
+            format!("wire {sign}{range}{name} = {text};")
+        };
+        self.context = context;
+        self.in_always = in_always;
+        let formal = self.formal;
+        if let Some(frame) = self.frames.last_mut() {
+            frame.lines.push(line);
+            frame.hoisted.insert(id, name.clone());
+            if !formal && !matches!(node.op, Op::LoopIndex(_)) {
+                frame.temps.push(name.clone());
+            }
+        }
+        self.frames.extend(inner);
+        let width = node.ty.width;
+        self.temps.insert(name.clone(), Temp { width, read: vec![false; width as usize] });
+        name
+    }
+
+    fn frame_of(&self, scope: ScopeId) -> usize {
+        self.frames.iter().rposition(|f| self.ir.encloses(f.scope, scope)).unwrap_or(0)
+    }
+
+    // ---- which bits are read ----
+
+    pub(super) fn read_temp(&mut self, name: &str, part: Option<(u32, u32)>) {
+        if let Some(temp) = self.temps.get_mut(name).filter(|_| !self.formal) {
+            let (low, width) = part.unwrap_or((0, temp.width));
+            temp.read[low as usize..(low + width) as usize].fill(true);
+        }
+    }
+
+    pub(super) fn read_net(&mut self, net: NetId, index: Option<&Index>, low: u32, width: u32) {
+        if self.formal {
+            return;
+        }
+        let n = self.ir.net(net);
+        let packed = matches!(n.array, Some((_, Layout::Packed)));
+        match index {
+            Some(index) if packed => {
+                let scope = self.frames.last().map_or(0, |f| f.scope);
+                for element in index.values(&self.ir.loops(scope)) {
+                    self.bits.read(net, element as u32 * n.ty.width + low, width);
+                }
+            }
+            _ => self.bits.read(net, low, width),
+        }
+    }
+
+    /// Bits that nothing reads go to nets called `unused_..`, which linters know to leave alone.
+    fn sinks(&mut self, scope: ScopeId) {
+        if self.formal {
+            return;
+        }
+        let ir = self.ir;
+        for (id, net) in ir.nets.iter().enumerate().filter(|n| n.1.scope == scope) {
+            let id = id as NetId;
+            let readable = match net.kind {
+                NetKind::Output | NetKind::Instance { direction: Direction::Input, .. } => false,
+                NetKind::Instance { .. } => self.reads[id as usize] > 0 && !self.direct.contains_key(&id),
+                _ => true,
+            };
+            let runs = self.bits.unread(id);
+            if !readable || runs.is_empty() || matches!(net.array, Some((_, Layout::Unpacked))) {
+                continue;
+            }
+            let name = self.names[id as usize].clone();
+            let total = net.ty.width * net.array.map_or(1, |a| a.0);
+            self.sink(&name, total, net.array.is_some(), &runs);
+        }
+        let temps = self.frames.last().map(|f| f.temps.clone()).unwrap_or_default();
+        for name in temps {
+            let Some(temp) = self.temps.get(&name) else { continue };
+            let width = temp.width;
+            let mut runs: Vec<(u32, u32)> = Vec::new();
+            for (i, _) in temp.read.iter().enumerate().filter(|b| !b.1) {
+                match runs.last_mut() {
+                    Some((low, count)) if *low + *count == i as u32 => *count += 1,
+                    _ => runs.push((i as u32, 1)),
+                }
+            }
+            if !runs.is_empty() {
+                self.sink(&name, width, false, &runs);
+            }
+        }
+    }
+
+    fn sink(&mut self, name: &str, total: u32, always_range: bool, runs: &[(u32, u32)]) {
+        let part = |&(low, width): &(u32, u32)| match (width, total) {
+            (w, t) if w == t && !always_range => name.to_string(),
+            (1, _) => format!("{name}[{low}]"),
+            (w, _) => format!("{name}[{}:{low}]", low + w - 1),
+        };
+        let mut parts: Vec<String> = runs.iter().map(part).collect();
+        parts.reverse();
+        let width: u32 = runs.iter().map(|r| r.1).sum();
+        let value = if parts.len() == 1 { parts.remove(0) } else { format!("{{{}}}", parts.join(", ")) };
+        let sink = self.fresh(&format!("unused_{name}"));
+        let range = if width == 1 { String::new() } else { format!("[{}:0] ", width - 1) };
+        self.line(format!("wire {range}{sink} = {value};"));
+    }
+}
+
+/// What the value of an operation is called when it needs a name of its own.
+fn noun(op: &Op) -> &'static str {
+    match op {
+        Op::Exact(f, ..) | Op::Wrapping(f, ..) => match f {
+            Arithmetic::Add => "sum",
+            Arithmetic::Sub => "difference",
+            Arithmetic::Mul => "product",
+        },
+        Op::Logic(Logic::And, ..) => "and",
+        Op::Logic(Logic::Or, ..) => "or",
+        Op::Logic(Logic::Xor, ..) => "xor",
+        Op::Compare(..) => "test",
+        Op::Mux(..) => "choice",
+        Op::Not(_) => "inverse",
+        Op::ShiftLeft(..) | Op::ShiftRight(..) => "shifted",
+        Op::Extend(_) => "wide",
+        Op::LoopIndex(_) => "index",
+        Op::Reduce(..) | Op::SelectBit(..) => "bit",
+        _ => "bits",
+    }
+}
+
+/// `pop_max` -> `PopMax`.
+fn camel(name: &str) -> String {
+    let capital = |w: &str| w[..1].to_uppercase() + &w[1..];
+    name.split('_').filter(|w| !w.is_empty()).map(capital).collect()
+}

@@ -1,0 +1,405 @@
+//! Blocks, their instances, and elaboration of a whole design.
+
+use std::fmt;
+use std::panic::Location;
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use super::checks;
+use super::context::{Builder, Elaboration, scoped, with};
+use super::error::{ElabError, Loc, ParamError};
+use super::ir::{CheckKind, Instance, Item, ModuleIr, Scope, ScopeKind};
+use super::module::Module;
+use super::names;
+use super::ports::{PortBuilder, Ports, Site};
+use super::signal::{Operand, Signal, Want};
+use super::types::bit;
+
+/// What a block says of itself: for the header of its Verilog, the CLI and the catalogue.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Snake-case name, the same in Rust, Verilog, tests and CLI.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// What the outputs are, and when; a few lines.
+    pub contract: &'static str,
+    /// Paper and section, or standard.
+    pub reference: &'static str,
+    /// `file!()` of the block.
+    pub source: &'static str,
+}
+
+/// A parameterised piece of hardware. The struct that implements it holds the parameters.
+pub trait Block: Serialize + Sized + 'static {
+    /// Port list, made with [`ports!`](crate::ports).
+    type Ports: Ports<Self>;
+    /// Name, contract, source.
+    const ABOUT: About;
+
+    /// Verilog module name: the block's name and what tells its parameters apart, such as `requant_a24_o8`.
+    fn module_name(&self) -> String;
+
+    /// Checks the parameters before anything is built.
+    ///
+    /// # Errors
+    /// Names the parameter, its value and the allowed range.
+    fn check(&self) -> Result<(), ParamError> {
+        Ok(())
+    }
+
+    /// Describes the hardware.
+    fn build(&self, m: &mut Module, io: &Self::Ports);
+
+    /// Cycle counts that a user plans with: (what, cycles), such as ("latency", 1).
+    fn latency(&self) -> Vec<(String, u64)> {
+        Vec::new()
+    }
+}
+
+/// A module whose Verilog comes from outside: a macro, a vendor's memory, another generator's output.
+#[derive(Clone, Debug, Default)]
+pub struct ExternalModule {
+    /// Verilog module name.
+    pub name: String,
+    /// Ports in order.
+    pub ports: Vec<ExternalPort>,
+    /// Name of the clock input, connected to the parent's clock.
+    pub clock: Option<String>,
+    /// Name of the active-low asynchronous reset input, connected to the parent's reset.
+    pub reset: Option<String>,
+    /// Verilog text of the module and what it needs; without it the module is a black box.
+    pub source: Option<String>,
+    /// Every output comes from registers: no path from an input to an output within a cycle.
+    pub registered_outputs: bool,
+}
+
+/// A port of an [`ExternalModule`].
+#[derive(Clone, Debug)]
+pub struct ExternalPort {
+    /// Verilog port name.
+    pub name: String,
+    /// Seen from inside the module.
+    pub direction: super::ir::Direction,
+    /// Width and signedness.
+    pub ty: super::types::Type,
+}
+
+/// The ports of an instance of an [`ExternalModule`].
+#[derive(Clone, Debug)]
+pub struct ExternalInstance {
+    module: String,
+    ports: Vec<(String, Signal)>,
+}
+
+impl ExternalInstance {
+    /// The net at port `name`.
+    #[track_caller]
+    #[must_use]
+    pub fn port(&self, name: &str) -> Signal {
+        if let Some((_, signal)) = self.ports.iter().find(|p| p.0 == name) {
+            return *signal;
+        }
+        let loc = Location::caller();
+        let have = self.ports.iter().map(|p| p.0.as_str()).collect::<Vec<_>>().join(", ");
+        with(|e| e.error(loc, format!("module {} has no port `{name}`; its ports are: {have}", self.module)));
+        bit().lit(0)
+    }
+}
+
+/// An elaborated design: modules, children before parents; the last one is the top.
+#[derive(Clone)]
+pub struct Design {
+    pub(crate) modules: Vec<Rc<ModuleIr>>,
+}
+
+impl fmt::Debug for Design {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Design").field("top", &self.top().name).field("modules", &self.modules.len()).finish()
+    }
+}
+
+impl Design {
+    pub(crate) fn top(&self) -> &ModuleIr {
+        self.modules.last().expect("elaboration ends with the top module")
+    }
+
+    /// Name of the top module.
+    #[must_use]
+    pub fn top_name(&self) -> &str {
+        &self.top().name
+    }
+}
+
+/// Elaborates a block and everything inside it.
+///
+/// # Errors
+/// A refused parameter, or all errors found in the description, each with its place in the Rust source.
+#[track_caller]
+pub fn elaborate<B: Block>(block: &B) -> Result<Design, ElabError> {
+    let loc = Location::caller();
+    let e = scoped(|| {
+        module_of(block, loc);
+    });
+    if let Some((block, error)) = e.refused {
+        return Err(ElabError::Param { block, error });
+    }
+    if e.errors.is_empty() { Ok(Design { modules: e.order }) } else { Err(ElabError::Design(e.errors)) }
+}
+
+/// The module of `block`, built at its first use.
+fn module_of<B: Block>(block: &B, loc: Loc) -> Option<Rc<ModuleIr>> {
+    let parameters = serde_json::to_value(block).unwrap_or(serde_json::Value::Null);
+    let key = format!("{} {parameters}", B::ABOUT.name);
+    if let Some(module) = with(|e| e.done.get(&key).cloned()).flatten() {
+        return Some(module);
+    }
+    if let Err(error) = block.check() {
+        with(|e| {
+            e.refused.get_or_insert((B::ABOUT.name.into(), error));
+        });
+        return None;
+    }
+    let name = block.module_name();
+    let open = with(|e| {
+        if let Err(why) = names::check(&name) {
+            e.error(loc, why);
+        }
+        // Instances of a block inside itself would never end.
+        if e.stack.iter().any(|b| b.ir.name == name) {
+            e.error(loc, format!("{name} contains itself"));
+            return false;
+        }
+        if let Some(other) = e.done.values().find(|m| m.name == name) {
+            let related = Some((format!("{} with {}", other.block, other.parameters), other.loc));
+            e.error_related(
+                loc,
+                format!("two modules are called {name}; module_name() must tell these parameters apart: {parameters}"),
+                related,
+            );
+            return false;
+        }
+        let header = header::<B>(&name, &parameters);
+        e.serial += 1;
+        let serial = e.serial;
+        e.stack.push(Builder { ir: empty_module(name, header, B::ABOUT.name, parameters, loc), scope: 0, serial });
+        true
+    })?;
+    if !open {
+        return None;
+    }
+    let ports = B::Ports::declare(&mut PortBuilder { site: Site::Module, loc }, block);
+    block.build(&mut Module { _private: () }, &ports);
+    let latency = block.latency();
+    with(|e| close(e, key, latency)).flatten()
+}
+
+fn close(e: &mut Elaboration, key: String, latency: Vec<(String, u64)>) -> Option<Rc<ModuleIr>> {
+    checks::run(e);
+    let mut ir = e.stack.pop()?.ir;
+    ir.latency = latency;
+    let module = Rc::new(ir);
+    e.done.insert(key, module.clone());
+    e.order.push(module.clone());
+    Some(module)
+}
+
+fn header<B: Block>(name: &str, parameters: &serde_json::Value) -> Vec<String> {
+    let about = B::ABOUT;
+    let mut lines = vec![format!("{name}: {}", about.summary)];
+    if let Some(fields) = parameters.as_object().filter(|f| !f.is_empty()) {
+        let list: Vec<_> = fields.iter().map(|(k, v)| format!("{k} = {}", plain(v))).collect();
+        lines.push(format!("Parameters: {}", list.join(", ")));
+    }
+    lines.extend(about.contract.lines().enumerate().map(|(i, line)| {
+        if i == 0 { format!("Contract: {}", line.trim()) } else { format!("  {}", line.trim()) }
+    }));
+    if !about.reference.is_empty() {
+        lines.push(format!("Source: {}", about.reference));
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    lines.push(format!("Generated by senbazuru {version} from {}. Do not edit.", about.source.replace('\\', "/")));
+    lines
+}
+
+/// A JSON value as a person writes it: strings without quotes.
+fn plain(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}
+
+fn empty_module(name: String, header: Vec<String>, block: &str, parameters: serde_json::Value, loc: Loc) -> ModuleIr {
+    let names = ["clk_i", "rst_ni"].map(|n| (n.to_string(), loc)).into();
+    ModuleIr {
+        name,
+        header,
+        ports: vec![],
+        nets: vec![],
+        nodes: vec![],
+        scopes: vec![Scope { kind: ScopeKind::Root, parent: None, items: vec![] }],
+        genvars: vec![],
+        instances: vec![],
+        memories: vec![],
+        fsms: vec![],
+        clocked: false,
+        reset: false,
+        names,
+        comb: vec![],
+        external: None,
+        latency: vec![],
+        block: block.into(),
+        parameters,
+        loc,
+    }
+}
+
+impl Module {
+    /// Places a block and returns its ports, to be connected. Equal blocks share one Verilog module.
+    #[track_caller]
+    pub fn instance<B: Block>(&mut self, name: &str, block: B) -> B::Ports {
+        let loc = Location::caller();
+        let module = module_of(&block, loc);
+        let id = place(name, module, loc);
+        B::Ports::declare(&mut PortBuilder { site: Site::Instance { id, name: name.into() }, loc }, &block)
+    }
+
+    /// Places a module whose Verilog comes from outside.
+    #[track_caller]
+    pub fn external(&mut self, name: &str, external: &ExternalModule) -> ExternalInstance {
+        let loc = Location::caller();
+        let module = external_module(external, loc);
+        let id = place(name, module, loc);
+        let mut builder = PortBuilder { site: Site::Instance { id, name: name.into() }, loc };
+        let ports = external.ports.iter();
+        let ports = ports.map(|p| (p.name.clone(), builder.scalar(&p.name, p.direction, p.ty))).collect();
+        ExternalInstance { module: external.name.clone(), ports }
+    }
+
+    /// A section that exists for formal verification only (`ifdef FORMAL`): put checks and helper registers in it.
+    pub fn formal(&mut self, body: impl FnOnce(&mut Module)) {
+        let opened = with(|e| {
+            let b = e.top();
+            // The section watches the module's clock; registers inside it do not make the module clocked.
+            let parent = b.scope;
+            b.ir.scopes.push(Scope { kind: ScopeKind::Formal, parent: Some(parent), items: vec![] });
+            b.scope = b.ir.scopes.len() as u32 - 1;
+            (parent, b.scope, b.ir.clocked, b.ir.reset)
+        });
+        let Some((parent, scope, clocked, reset)) = opened else { return };
+        body(self);
+        with(|e| {
+            let loc = e.top().ir.loc;
+            let b = e.top();
+            b.scope = parent;
+            if (b.ir.clocked, b.ir.reset) != (clocked, reset) && !(clocked && reset) {
+                e.error(loc, "a formal section has registers but the module has no clock and reset");
+            }
+            e.item(Item::Loop(scope));
+        });
+    }
+
+    /// Asserts `condition` at every rising clock edge out of reset. Printed under `ifdef FORMAL`.
+    #[track_caller]
+    pub fn assert_always(&mut self, name: &str, condition: Signal) {
+        check(CheckKind::Assert, name, condition, Location::caller());
+    }
+
+    /// Assumes `condition` of the environment (proofs only).
+    #[track_caller]
+    pub fn assume(&mut self, name: &str, condition: Signal) {
+        check(CheckKind::Assume, name, condition, Location::caller());
+    }
+
+    /// Asks the prover for a run in which `condition` holds: shows that the assertions are not vacuous.
+    #[track_caller]
+    pub fn cover(&mut self, name: &str, condition: Signal) {
+        check(CheckKind::Cover, name, condition, Location::caller());
+    }
+}
+
+fn check(kind: CheckKind, name: &str, condition: Signal, loc: Loc) {
+    with(|e| {
+        let c = condition.signal(e, Want::Exactly(bit()), loc);
+        if c.ty != bit() {
+            let c = e.describe(c);
+            e.error(loc, format!("a check's condition is one unsigned bit, not {c}"));
+            return;
+        }
+        let b = e.top();
+        if b.ir.scopes[b.scope as usize].kind != ScopeKind::Formal {
+            e.error(loc, format!("check `{name}` stands outside of a formal section; put it in `m.formal(|m| ...)`"));
+        }
+        let name = e.claim(name, loc);
+        e.item(Item::Check { kind, name, condition: c.node });
+    });
+}
+
+fn place(name: &str, module: Option<Rc<ModuleIr>>, loc: Loc) -> u32 {
+    let placed = with(|e| {
+        let name = e.claim(name, loc);
+        let b = e.top();
+        // A refused module leaves an empty stand-in, so that elaboration can go on and find more errors.
+        let module = module.unwrap_or_else(|| {
+            Rc::new(empty_module("refused".into(), vec![], "refused", serde_json::Value::Null, loc))
+        });
+        b.ir.clocked |= module.clocked;
+        b.ir.reset |= module.reset;
+        let id = b.ir.instances.len() as u32;
+        b.ir.instances.push(Instance { name, module, scope: b.scope, nets: vec![] });
+        e.item(Item::Instance(id));
+        id
+    });
+    placed.unwrap_or(0)
+}
+
+fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> {
+    let key = format!("external {}", external.name);
+    if let Some(module) = with(|e| e.done.get(&key).cloned()).flatten() {
+        return Some(module);
+    }
+    with(|e| {
+        if e.done.values().any(|m| m.name == external.name) {
+            e.error(loc, format!("an external module has the name of a block's module: {}", external.name));
+            return None;
+        }
+        e.serial += 1;
+        let serial = e.serial;
+        let mut ir = empty_module(external.name.clone(), vec![], "external", serde_json::Value::Null, loc);
+        ir.clocked = external.clock.is_some();
+        ir.reset = external.reset.is_some();
+        ir.external = Some(super::ir::External {
+            source: external.source.clone(),
+            clock: external.clock.clone(),
+            reset: external.reset.clone(),
+        });
+        e.stack.push(Builder { ir, scope: 0, serial });
+        for p in &external.ports {
+            let kind = match p.direction {
+                super::ir::Direction::Input => super::ir::NetKind::Input,
+                super::ir::Direction::Output => super::ir::NetKind::Output,
+            };
+            let b = e.top();
+            let net = b.ir.nets.len() as u32;
+            b.ir.nets.push(super::ir::Net {
+                name: p.name.clone(),
+                ty: p.ty,
+                kind,
+                array: None,
+                scope: 0,
+                loc,
+                unused_ok: true,
+            });
+            b.ir.ports.push(net);
+        }
+        let mut ir = e.stack.pop()?.ir;
+        let inputs: Vec<usize> =
+            (0..ir.ports.len()).filter(|&i| ir.direction(i) == super::ir::Direction::Input).collect();
+        let depends = if external.registered_outputs { vec![] } else { inputs };
+        ir.comb = vec![depends; ir.ports.len()];
+        let module = Rc::new(ir);
+        e.done.insert(key, module.clone());
+        e.order.push(module.clone());
+        Some(module)
+    })
+    .flatten()
+}

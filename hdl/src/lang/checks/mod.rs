@@ -1,0 +1,30 @@
+//! Checks of a module when its description is complete. Each check is one file.
+
+mod drivers;
+mod elements;
+mod loops;
+mod reads;
+
+pub(crate) use reads::item_nodes;
+
+use super::context::Elaboration;
+
+/// Checks the module on top of the stack; also computes which outputs depend on which inputs within a cycle.
+pub(crate) fn run(e: &mut Elaboration) {
+    let findings = {
+        let ir = &e.top().ir;
+        let elements = elements::Elements::new(ir);
+        let mut findings = drivers::check(ir, &elements);
+        findings.extend(reads::check(ir));
+        let (loops, comb) = loops::check(ir, &elements);
+        findings.extend(loops);
+        e.top().ir.comb = comb;
+        findings
+    };
+    for (loc, message, related) in findings {
+        e.error_related(loc, message, related);
+    }
+}
+
+/// Place, message, second place.
+type Finding = (super::error::Loc, String, Option<(String, super::error::Loc)>);

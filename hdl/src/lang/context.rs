@@ -1,0 +1,217 @@
+//! The elaboration in progress on this thread: the stack of modules under construction, the finished ones, the errors.
+//!
+//! It is thread-local so that `Signal` can be a small `Copy` handle with operators; nothing outside `lang` sees it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use num_bigint::BigInt;
+
+use super::error::{Diagnostic, Loc, ParamError};
+use super::fold::{Folded, fold};
+use super::index::Index;
+use super::ir::{Item, Layout, ModuleIr, Net, NetId, NetKind, Node, NodeId, Op, ScopeId, ScopeKind};
+use super::names;
+use super::signal::Signal;
+use super::types::Type;
+
+/// One module under construction.
+pub(crate) struct Builder {
+    pub ir: ModuleIr,
+    pub scope: ScopeId,
+    /// Tells handles of this module from those of others.
+    pub serial: u32,
+}
+
+#[derive(Default)]
+pub struct Elaboration {
+    pub(crate) stack: Vec<Builder>,
+    /// Finished modules by block name and parameters.
+    pub(crate) done: BTreeMap<String, Rc<ModuleIr>>,
+    /// Finished modules, children first.
+    pub(crate) order: Vec<Rc<ModuleIr>>,
+    pub(crate) errors: Vec<Diagnostic>,
+    pub(crate) refused: Option<(String, ParamError)>,
+    pub(crate) serial: u32,
+}
+
+thread_local! {
+    static CURRENT: RefCell<Option<Elaboration>> = const { RefCell::new(None) };
+}
+
+/// Runs `f` on the elaboration of this thread; `None` outside of one.
+pub(crate) fn with<T>(f: impl FnOnce(&mut Elaboration) -> T) -> Option<T> {
+    CURRENT.with_borrow_mut(|current| current.as_mut().map(f))
+}
+
+/// Runs `body` with a fresh elaboration and returns it afterwards. An elaboration that was in progress is kept aside.
+pub(crate) fn scoped(body: impl FnOnce()) -> Elaboration {
+    /// Puts the outer elaboration back, also when `body` unwinds.
+    struct Restore(Option<Elaboration>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CURRENT.set(self.0.take());
+        }
+    }
+    let restore = Restore(CURRENT.replace(Some(Elaboration::default())));
+    body();
+    let finished = CURRENT.take().unwrap_or_default();
+    drop(restore);
+    finished
+}
+
+impl Elaboration {
+    pub(crate) fn top(&mut self) -> &mut Builder {
+        self.stack.last_mut().expect("a module is under construction whenever user code runs")
+    }
+
+    pub(crate) fn error(&mut self, location: Loc, message: impl Into<String>) {
+        self.error_related(location, message, None);
+    }
+
+    pub(crate) fn error_related(&mut self, location: Loc, message: impl Into<String>, related: Option<(String, Loc)>) {
+        let module = self.stack.last().map_or_else(String::new, |b| b.ir.name.clone());
+        let message = message.into();
+        // The same line in a Rust loop fails once for each turn; the reader needs it once.
+        if !self.errors.iter().any(|d| d.location == location && d.module == module && d.message == message) {
+            self.errors.push(Diagnostic { message, location, module, related });
+        }
+    }
+
+    /// Adds an expression node (folded where it is constant) in the innermost scope its operands need.
+    pub(crate) fn push(&mut self, op: Op, ty: Type) -> Signal {
+        let b = self.top();
+        let op = match fold(&b.ir, &op, ty) {
+            Some(Folded::Node(node)) => return Signal { serial: b.serial, node, ty },
+            Some(Folded::Literal(value)) => Op::Literal(value),
+            None => op,
+        };
+        let mut scope = 0;
+        let mut poison = matches!(op, Op::Poison);
+        op.operands(|id| {
+            let node = &b.ir.nodes[id as usize];
+            poison |= matches!(node.op, Op::Poison);
+            if b.ir.encloses(scope, node.scope) {
+                scope = node.scope;
+            }
+        });
+        match &op {
+            Op::Net(net, index) => {
+                scope = b.ir.nets[*net as usize].scope;
+                if let Some(index) = index {
+                    scope = innermost(&b.ir, scope, index);
+                }
+            }
+            Op::LoopIndex(index) => scope = innermost(&b.ir, scope, index),
+            _ => {}
+        }
+        // Inside `ifdef FORMAL` everything stays inside, even what is made of outer signals only.
+        if let Some(formal) = formal_scope(&b.ir, b.scope).filter(|&f| b.ir.encloses(scope, f)) {
+            scope = formal;
+        }
+        let op = if poison { Op::Poison } else { op };
+        b.ir.nodes.push(Node { op, ty, scope });
+        Signal { serial: b.serial, node: b.ir.nodes.len() as NodeId - 1, ty }
+    }
+
+    pub(crate) fn poison(&mut self, ty: Type) -> Signal {
+        self.push(Op::Poison, ty)
+    }
+
+    pub(crate) fn literal(&mut self, value: BigInt, ty: Type) -> Signal {
+        self.push(Op::Literal(value), ty)
+    }
+
+    /// Whether `signal` may be used here: it belongs to this module and its scope is open.
+    pub(crate) fn admit(&mut self, signal: Signal, loc: Loc) -> bool {
+        let b = self.top();
+        if signal.serial != b.serial {
+            let here = b.ir.name.clone();
+            self.error(
+                loc,
+                format!("a signal of another module is used inside {here}; connect it through a port of the instance"),
+            );
+            return false;
+        }
+        let scope = b.ir.nodes[signal.node as usize].scope;
+        if !b.ir.encloses(scope, b.scope) {
+            let name = self.describe(signal);
+            self.error(loc, format!("{name} belongs to a loop or formal section that has ended"));
+            return false;
+        }
+        true
+    }
+
+    /// `name` (sint 8), or the type alone for an expression.
+    pub(crate) fn describe(&mut self, signal: Signal) -> String {
+        let b = self.top();
+        if signal.serial == b.serial {
+            if let Op::Net(net, _) = b.ir.nodes[signal.node as usize].op {
+                return format!("`{}` ({})", b.ir.nets[net as usize].name, signal.ty);
+            }
+        }
+        format!("expression ({})", signal.ty)
+    }
+
+    /// Claims a name in the module under construction; reports keywords, bad identifiers and clashes.
+    pub(crate) fn claim(&mut self, name: &str, loc: Loc) -> String {
+        if let Err(why) = names::check(name) {
+            self.error(loc, why);
+        }
+        if let Some(&previous) = self.top().ir.names.get(name) {
+            self.error_related(
+                loc,
+                format!("the name `{name}` is taken"),
+                Some(("previous definition".into(), previous)),
+            );
+        }
+        self.top().ir.names.insert(name.into(), loc);
+        name.into()
+    }
+
+    pub(crate) fn net(&mut self, name: &str, ty: Type, kind: NetKind, array: Option<(u32, Layout)>, loc: Loc) -> NetId {
+        let name = self.claim(name, loc);
+        if ty.width == 0 {
+            self.error(loc, format!("`{name}` has width 0; the smallest width is 1"));
+        }
+        if array.is_some_and(|(count, _)| count == 0) {
+            self.error(loc, format!("`{name}` has 0 elements; the smallest array has 1"));
+        }
+        let ty = ty.with_width(ty.width.max(1));
+        let b = self.top();
+        let scope = b.scope;
+        b.ir.nets.push(Net { name, ty, kind, array, scope, loc, unused_ok: false });
+        b.ir.nets.len() as NetId - 1
+    }
+
+    pub(crate) fn item(&mut self, item: Item) {
+        let b = self.top();
+        let scope = b.scope as usize;
+        b.ir.scopes[scope].items.push(item);
+    }
+}
+
+/// The innermost loop scope among those of `index`'s loop variables and `scope`.
+fn innermost(ir: &ModuleIr, scope: ScopeId, index: &Index) -> ScopeId {
+    let mut best = scope;
+    for (id, s) in ir.scopes.iter().enumerate() {
+        if let ScopeKind::Loop { genvar, .. } = s.kind {
+            if index.terms().any(|t| t.0 == genvar) && ir.encloses(best, id as ScopeId) {
+                best = id as ScopeId;
+            }
+        }
+    }
+    best
+}
+
+fn formal_scope(ir: &ModuleIr, scope: ScopeId) -> Option<ScopeId> {
+    let mut at = Some(scope);
+    while let Some(id) = at {
+        if ir.scopes[id as usize].kind == ScopeKind::Formal {
+            return Some(id);
+        }
+        at = ir.scopes[id as usize].parent;
+    }
+    None
+}

@@ -1,0 +1,280 @@
+//! The module under construction: wires, connections, registers, choices, comments.
+
+use std::panic::Location;
+
+use super::context::with;
+use super::error::Loc;
+use super::ir::{Item, NetKind, NodeId, Op, Target};
+use super::signal::{Operand, Signal, Want, build};
+use super::types::{Type, bit, uint};
+
+/// The module under construction; `Block::build` receives it.
+#[derive(Debug)]
+pub struct Module {
+    pub(crate) _private: (),
+}
+
+/// A register: `q` is its value; assign it once with [`Reg::next`] or [`Reg::next_when`].
+#[derive(Clone, Copy, Debug)]
+pub struct Reg {
+    /// The value held since the last rising clock edge.
+    pub q: Signal,
+}
+
+impl Module {
+    /// Names a value. The name appears in the Verilog and in waveforms.
+    #[track_caller]
+    pub fn wire(&mut self, name: &str, value: impl Operand) -> Signal {
+        let loc = Location::caller();
+        build(bit(), |e| {
+            let value = value.signal(e, Want::Smallest { signed: false }, loc);
+            let net = e.net(name, value.ty, NetKind::Wire { inline: true }, None, loc);
+            let signal = e.push(Op::Net(net, None), value.ty);
+            e.item(Item::Drive { target: Target { net, index: None }, value: value.node, loc });
+            signal
+        })
+    }
+
+    /// Declares a wire that [`Module::connect`] drives later (feedback, or a driver in another place).
+    #[track_caller]
+    pub fn net(&mut self, name: &str, ty: Type) -> Signal {
+        let loc = Location::caller();
+        build(ty, |e| {
+            let net = e.net(name, ty, NetKind::Wire { inline: false }, None, loc);
+            e.push(Op::Net(net, None), ty)
+        })
+    }
+
+    /// Drives an output port, an instance's input, a declared net or an array element. Types must be equal;
+    /// a literal takes the target's type.
+    #[track_caller]
+    pub fn connect(&mut self, target: Signal, value: impl Operand) {
+        connect(target, value, Location::caller());
+    }
+
+    /// A register without reset, for data paths: its value is unknown until first written.
+    #[track_caller]
+    pub fn reg(&mut self, name: &str, ty: Type) -> Reg {
+        register(name, ty, None, Location::caller())
+    }
+
+    /// A register that resets (asynchronously, active low `rst_ni`) to `init`.
+    #[track_caller]
+    pub fn reg_init(&mut self, name: &str, ty: Type, init: impl Into<num_bigint::BigInt>) -> Reg {
+        register(name, ty, Some(init.into()), Location::caller())
+    }
+
+    /// Says that it is intended that nothing (or not everything) reads `signal`.
+    #[track_caller]
+    pub fn unused(&mut self, signal: Signal) {
+        let loc = Location::caller();
+        with(|e| {
+            let signal = signal.signal(e, Want::Exactly(signal.ty), loc);
+            let b = e.top();
+            if let Op::Net(net, _) = b.ir.nodes[signal.node as usize].op {
+                b.ir.nets[net as usize].unused_ok = true;
+            }
+        });
+    }
+
+    /// A comment line in the Verilog, ahead of what follows.
+    pub fn comment(&mut self, text: &str) {
+        with(|e| e.item(Item::Comment(text.into())));
+    }
+
+    /// The value at position `index` of `values`; past the end, the last one. Printed as a `case`.
+    #[track_caller]
+    pub fn lookup(&mut self, name: &str, index: Signal, values: &[Signal]) -> Signal {
+        let loc = Location::caller();
+        let ty = values.first().map_or(bit(), |v| v.ty);
+        let value = build(ty, |e| {
+            let index = index.signal(e, Want::Exactly(index.ty), loc);
+            let mut nodes: Vec<NodeId> = Vec::new();
+            for &v in values {
+                nodes.push(v.signal(e, Want::Exactly(ty), loc).node);
+                if v.ty != ty {
+                    let what = e.describe(v);
+                    e.error(loc, format!("lookup of different types: the first value is {ty}, another is {what}"));
+                }
+            }
+            let places = 1_u64.checked_shl(index.ty.width).unwrap_or(u64::MAX);
+            if index.ty.signed || values.is_empty() || values.len() as u64 > places {
+                e.error(
+                    loc,
+                    format!(
+                        "lookup of {} values by an index of type {}: use an unsigned index that reaches all values",
+                        values.len(),
+                        index.ty
+                    ),
+                );
+                return e.poison(ty);
+            }
+            e.push(Op::Lookup(index.node, nodes), ty)
+        });
+        self.wire(name, value)
+    }
+}
+
+impl Reg {
+    /// The register takes `value` at every rising clock edge.
+    #[track_caller]
+    pub fn next(self, value: impl Operand) {
+        self.assign(None, value, Location::caller());
+    }
+
+    /// The register takes `value` at rising clock edges where `enable` is high, and holds otherwise.
+    #[track_caller]
+    pub fn next_when(self, enable: Signal, value: impl Operand) {
+        self.assign(Some(enable), value, Location::caller());
+    }
+
+    fn assign(self, enable: Option<Signal>, value: impl Operand, loc: Loc) {
+        with(|e| {
+            if !e.admit(self.q, loc) {
+                return;
+            }
+            let Op::Net(net, None) = e.top().ir.node(self.q.node).op else { return };
+            let value = value.signal(e, Want::Exactly(self.q.ty), loc);
+            if value.ty != self.q.ty {
+                let (q, v) = (e.describe(self.q), e.describe(value));
+                e.error(loc, format!("register {q} cannot take {v}; extend, truncate or cast it"));
+                return;
+            }
+            let enable = enable.map(|s| s.signal(e, Want::Exactly(bit()), loc));
+            if let Some(s) = enable.filter(|s| s.ty != bit()) {
+                let s = e.describe(s);
+                e.error(loc, format!("an enable is one unsigned bit, not {s}"));
+                return;
+            }
+            e.item(Item::Register { net, next: value.node, enable: enable.map(|s| s.node) });
+        });
+    }
+}
+
+impl Operand for Reg {
+    fn signal(self, e: &mut super::context::Elaboration, want: Want, loc: Loc) -> Signal {
+        self.q.signal(e, want, loc)
+    }
+}
+
+fn register(name: &str, ty: Type, init: Option<num_bigint::BigInt>, loc: Loc) -> Reg {
+    let q = build(ty, |e| {
+        if let Some(value) = init.as_ref().filter(|v| !ty.fits(v)) {
+            e.error(loc, format!("the reset value {value} of `{name}` does not fit {ty}"));
+        }
+        e.top().ir.clocked = true;
+        e.top().ir.reset |= init.is_some();
+        let net = e.net(name, ty, NetKind::Register { init }, None, loc);
+        e.push(Op::Net(net, None), ty)
+    });
+    Reg { q }
+}
+
+pub(crate) fn connect(target: Signal, value: impl Operand, loc: Loc) {
+    with(|e| {
+        let value = value.signal(e, Want::Exactly(target.ty), loc);
+        if !e.admit(target, loc) {
+            return;
+        }
+        let what = e.describe(target);
+        let b = e.top();
+        let Op::Net(net, index) = b.ir.node(target.node).op else {
+            if b.ir.node(target.node).op != Op::Poison {
+                e.error(loc, format!("connect needs a port, net or array element as its target, not an {what}"));
+            }
+            return;
+        };
+        use super::ir::Direction::{Input, Output};
+        let refusal = match &b.ir.net(net).kind {
+            NetKind::Output | NetKind::Wire { inline: false } | NetKind::Instance { direction: Input, .. } => None,
+            NetKind::Input => Some("an input of this module"),
+            NetKind::Wire { inline: true } => Some("already driven where it is named; declare it with `net` instead"),
+            NetKind::Register { .. } => Some("a register; use its `next`"),
+            NetKind::MemoryRead => Some("read data of a memory"),
+            NetKind::Instance { direction: Output, .. } => Some("an output of an instance"),
+        };
+        if let Some(why) = refusal {
+            e.error(loc, format!("cannot drive {what}: it is {why}"));
+            return;
+        }
+        if value.ty != target.ty {
+            let v = e.describe(value);
+            e.error(loc, format!("cannot connect {v} to {what}; extend, truncate, saturate or cast it"));
+            return;
+        }
+        e.item(Item::Drive { target: Target { net, index }, value: value.node, loc });
+    });
+}
+
+/// `then` where `select` is high, `other` where it is low. Both have the same type.
+#[track_caller]
+#[must_use]
+pub fn mux(select: Signal, then: Signal, other: impl Operand) -> Signal {
+    let loc = Location::caller();
+    build(then.ty, |e| {
+        let s = select.signal(e, Want::Exactly(bit()), loc);
+        let a = then.signal(e, Want::Exactly(then.ty), loc);
+        let b = other.signal(e, Want::Exactly(then.ty), loc);
+        if s.ty != bit() {
+            let s = e.describe(s);
+            e.error(loc, format!("the select of a mux is one unsigned bit, not {s}"));
+            return e.poison(a.ty);
+        }
+        if a.ty != b.ty {
+            let (a, b) = (e.describe(a), e.describe(b));
+            e.error(loc, format!("mux of different types: {a} and {b}; extend, truncate or cast one"));
+            return e.poison(then.ty);
+        }
+        e.push(Op::Mux(s.node, a.node, b.node), a.ty)
+    })
+}
+
+/// Concatenation, most significant part first; unsigned.
+#[track_caller]
+#[must_use]
+pub fn cat(parts: &[Signal]) -> Signal {
+    let loc = Location::caller();
+    let width = parts.iter().map(|p| p.ty.width).sum::<u32>().max(1);
+    build(uint(width), |e| {
+        if parts.is_empty() {
+            e.error(loc, "a concatenation needs at least one part");
+            return e.poison(uint(width));
+        }
+        let mut nodes = Vec::new();
+        for &part in parts {
+            nodes.push(part.signal(e, Want::Exactly(part.ty), loc).node);
+        }
+        e.push(Op::Cat(nodes), uint(width))
+    })
+}
+
+/// The value of the first condition that holds, else `default`. All values have the same type.
+#[track_caller]
+#[must_use]
+pub fn select(choices: &[(Signal, Signal)], default: Signal) -> Signal {
+    let mut value = default;
+    for &(condition, choice) in choices.iter().rev() {
+        value = mux(condition, choice, value);
+    }
+    value
+}
+
+/// OR of one-bit (or equally wide) signals; `default` type's zero for none.
+#[track_caller]
+#[must_use]
+pub fn or_all(ty: Type, signals: &[Signal]) -> Signal {
+    reduce(signals, |a, b| a | b).unwrap_or_else(|| ty.lit(0))
+}
+
+/// Combines signals in a balanced tree of depth log2 n.
+#[track_caller]
+pub fn reduce(signals: &[Signal], combine: impl Fn(Signal, Signal) -> Signal + Copy) -> Option<Signal> {
+    match signals {
+        [] => None,
+        [one] => Some(*one),
+        many => {
+            let (left, right) = many.split_at(many.len() / 2);
+            Some(combine(reduce(left, combine)?, reduce(right, combine)?))
+        }
+    }
+}

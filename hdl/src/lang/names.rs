@@ -1,0 +1,75 @@
+//! Identifiers: which names a person may give, and which words Verilog keeps for itself.
+
+/// Reserved words of Verilog-2005 and SystemVerilog-2017 (Verilator reads `.v` as the latter).
+const KEYWORDS: &str = "accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before \
+begin bind bins binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config \
+const constraint context continue cover covergroup coverpoint cross deassign default defparam design disable dist do edge \
+else end endcase endchecker endclass endclocking endconfig endfunction endgenerate endgroup endinterface endmodule \
+endpackage endprimitive endprogram endproperty endspecify endsequence endtable endtask enum event eventually expect export \
+extends extern final first_match for force foreach forever fork forkjoin function generate genvar global highz0 highz1 if \
+iff ifnone ignore_bins illegal_bins implements implies import incdir include initial inout input inside instance int \
+integer interconnect interface intersect join join_any join_none large let liblist library local localparam logic longint \
+macromodule matches medium modport module nand negedge nettype new nexttime nmos nor noshowcancelled not notif0 notif1 null \
+or output package packed parameter pmos posedge primitive priority program property protected pull0 pull1 pulldown pullup \
+pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase randsequence rcmos real realtime ref reg reject_on release \
+repeat restrict return rnmos rpmos rtran rtranif0 rtranif1 s_always s_eventually s_nexttime s_until s_until_with scalared \
+sequence shortint shortreal showcancelled signed small soft solve specify specparam static string strong strong0 strong1 \
+struct super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throughout time timeprecision timeunit \
+tran tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped \
+use uwire var vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor";
+
+/// Checks a name given to a signal, port, instance or module.
+///
+/// # Errors
+/// Says what is wrong with the name and what would be right.
+pub(crate) fn check(name: &str) -> Result<(), String> {
+    if KEYWORDS.split_whitespace().any(|k| k == name) {
+        return Err(format!("`{name}` is a reserved word of Verilog or SystemVerilog; choose another name"));
+    }
+    let mut bytes = name.bytes();
+    let head = bytes.next().is_some_and(|b| b.is_ascii_lowercase());
+    if !head || !bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_') {
+        return Err(format!("`{name}` is not a good name: use lower-case letters, digits and `_`, starting with a letter"));
+    }
+    if name.contains("__") || name.ends_with('_') {
+        return Err(format!("`{name}` is not a good name: no double or trailing `_`"));
+    }
+    Ok(())
+}
+
+/// Name of the net at an instance's port: `u_round_shift` + `data_o` = `round_shift_data`; inputs keep their suffix.
+pub(crate) fn instance_net(instance: &str, port: &str) -> String {
+    let instance = instance.strip_prefix("u_").unwrap_or(instance);
+    format!("{instance}_{}", port.strip_suffix("_o").unwrap_or(port))
+}
+
+/// Port name without its direction suffix.
+pub(crate) fn port_stem(port: &str) -> &str {
+    for suffix in ["_ni", "_i", "_o"] {
+        if let Some(stem) = port.strip_suffix(suffix) {
+            return stem;
+        }
+    }
+    port
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn good_and_bad_names() {
+        for name in ["a", "data_i", "max_tree_l3", "x2"] {
+            assert_eq!(check(name), Ok(()), "{name}");
+        }
+        for name in ["reg", "logic", "do", "", "2x", "Data", "a__b", "a_", "a-b", "_a"] {
+            assert!(check(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn nets_of_instances() {
+        assert_eq!(instance_net("u_round_shift", "data_o"), "round_shift_data");
+        assert_eq!(instance_net("u_pe", "act_i"), "pe_act_i");
+    }
+}

@@ -1,0 +1,158 @@
+//! Port lists: the `ports!` macro and the kinds of port it knows.
+
+use super::array::{Array, declare};
+use super::context::with;
+use super::error::Loc;
+use super::ir::{Direction, InstanceId, Layout, NetKind, Op};
+use super::names;
+use super::signal::{Signal, build};
+use super::stream::{Stream, StreamType};
+use super::types::{ArrayType, Type};
+
+/// The port list of a block; made by [`ports!`](crate::ports).
+pub trait Ports<P>: Sized {
+    /// Declares the ports, in the module itself or as the nets of an instance.
+    fn declare(builder: &mut PortBuilder, parameters: &P) -> Self;
+}
+
+/// One kind of port: what its type is described with, and the handle a block gets.
+pub trait PortKind {
+    /// Handle used in `build` and by a parent.
+    type Handle;
+    /// What stands right of the `=` in [`ports!`](crate::ports).
+    type Spec;
+    /// Declares the port.
+    fn declare(builder: &mut PortBuilder, name: &str, spec: Self::Spec) -> Self::Handle;
+}
+
+/// Declares ports, seen from inside the module or from its parent.
+#[derive(Debug)]
+pub struct PortBuilder {
+    pub(crate) site: Site,
+    pub(crate) loc: Loc,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Site {
+    /// Ports of the module under construction.
+    Module,
+    /// Nets in the parent, at the ports of an instance.
+    Instance { id: InstanceId, name: String },
+}
+
+impl PortBuilder {
+    fn declare(&mut self, name: &str, direction: Direction, ty: ArrayType, array: bool) -> Array {
+        let layout = Layout::Packed;
+        let (net_name, kind) = match &self.site {
+            Site::Module => {
+                if names::port_stem(name) == name {
+                    let wanted = if direction == Direction::Input { "_i" } else { "_o" };
+                    with(|e| e.error(self.loc, format!("port `{name}` needs the suffix `{wanted}`")));
+                }
+                let kind = if direction == Direction::Input { NetKind::Input } else { NetKind::Output };
+                (name.to_string(), kind)
+            }
+            Site::Instance { id, name: instance } => {
+                let port = with(|e| e.top().ir.instances[*id as usize].nets.len()).unwrap_or(0);
+                (names::instance_net(instance, name), NetKind::Instance { instance: *id, port, direction })
+            }
+        };
+        let site = self.site.clone();
+        if array {
+            let handle = declare(&net_name, ty, kind, layout, 1, self.loc);
+            record(&site, handle.net);
+            handle
+        } else {
+            let net = with(|e| e.net(&net_name, ty.element, kind, None, self.loc)).unwrap_or(0);
+            record(&site, net);
+            Array { net, serial: 0, ty, stride: 1 }
+        }
+    }
+
+    /// Declares one scalar port.
+    pub fn scalar(&mut self, name: &str, direction: Direction, ty: Type) -> Signal {
+        let array = self.declare(name, direction, ArrayType { element: ty, count: 1 }, false);
+        build(ty, |e| e.push(Op::Net(array.net, None), ty))
+    }
+
+    /// Declares one array port: a vector with element i at bits `[width * i +: width]`.
+    pub fn array(&mut self, name: &str, direction: Direction, ty: ArrayType) -> Array {
+        self.declare(name, direction, ty, true)
+    }
+}
+
+fn record(site: &Site, net: u32) {
+    with(|e| match site {
+        Site::Module => e.top().ir.ports.push(net),
+        Site::Instance { id, .. } => e.top().ir.instances[*id as usize].nets.push(net),
+    });
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident ($handle:ty) from $spec:ty = |$b:ident, $name:ident, $value:ident| $body:expr;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $kind;
+        impl PortKind for $kind {
+            type Handle = $handle;
+            type Spec = $spec;
+            fn declare($b: &mut PortBuilder, $name: &str, $value: $spec) -> $handle {
+                $body
+            }
+        }
+    )*};
+}
+kinds! {
+    /// Input: `enable_i: In = bit()`.
+    In(Signal) from Type = |b, name, ty| b.scalar(name, Direction::Input, ty);
+    /// Output: `sum_o: Out = sint(9)`.
+    Out(Signal) from Type = |b, name, ty| b.scalar(name, Direction::Output, ty);
+    /// Input array: `data_i: InArray = uint(8).array(p.lanes)`.
+    InArray(Array) from ArrayType = |b, name, ty| b.array(name, Direction::Input, ty);
+    /// Output array.
+    OutArray(Array) from ArrayType = |b, name, ty| b.array(name, Direction::Output, ty);
+    /// Input that some parameters leave out: `count_i: InOption = uint(8).when(p.counted)`.
+    InOption(Option<Signal>) from Option<Type> = |b, name, ty| ty.map(|ty| b.scalar(name, Direction::Input, ty));
+    /// Output that some parameters leave out.
+    OutOption(Option<Signal>) from Option<Type> = |b, name, ty| ty.map(|ty| b.scalar(name, Direction::Output, ty));
+    /// Ready/valid stream into the block: `load: InStream = stream().array("data", uint(16).array(p.lanes))`;
+    /// ports `load_valid_i`, `load_ready_o`, `load_data_i`.
+    InStream(Stream) from StreamType = |b, name, ty| Stream::declare(b, name, ty, Direction::Input);
+    /// Ready/valid stream out of the block: ports `<name>_valid_o`, `<name>_ready_i`, `<name>_<field>_o`.
+    OutStream(Stream) from StreamType = |b, name, ty| Stream::declare(b, name, ty, Direction::Output);
+}
+
+/// Declares the ports of a block: a struct of handles, used by the block itself and by whoever holds an instance.
+///
+/// ```
+/// use hdl::lang::*;
+/// pub struct Adder { pub width: u32 }
+/// ports! {
+///     /// Ports of `Adder`.
+///     pub struct AdderPorts(p: &Adder) {
+///         a_i: In = uint(p.width),
+///         b_i: In = uint(p.width),
+///         sum_o: Out = uint(p.width + 1),
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! ports {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident ($p:ident : & $block:ty) {
+        $($(#[$doc:meta])* $port:ident : $kind:ty = $spec:expr),* $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Debug)]
+        $vis struct $name {
+            $($(#[$doc])* #[allow(missing_docs, reason = "the port's name is its doc where none is given")]
+            pub $port: <$kind as $crate::lang::PortKind>::Handle,)*
+        }
+        impl $crate::lang::Ports<$block> for $name {
+            fn declare(builder: &mut $crate::lang::PortBuilder, $p: &$block) -> Self {
+                let _ = $p;
+                $(let $port = <$kind as $crate::lang::PortKind>::declare(builder, stringify!($port), $spec);)*
+                Self { $($port),* }
+            }
+        }
+    };
+}

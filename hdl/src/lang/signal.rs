@@ -1,0 +1,443 @@
+//! Signals and the operators on them. Widths follow from the operands; nothing is lost unless a call says so.
+
+use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Range, Sub};
+use std::panic::Location;
+
+use num_bigint::BigInt;
+
+use super::context::{Elaboration, with};
+use super::error::Loc;
+use super::ir::{Arithmetic, Compare, Logic, Op};
+use super::types::{Type, bit, sint, uint};
+
+/// A value in the module under construction: a small handle to a port, a net or an expression.
+///
+/// | operation | result |
+/// | --- | --- |
+/// | `a + b` | one bit wider than the wider operand |
+/// | `a - b` | one bit wider, always signed |
+/// | `a * b` | as wide as both together |
+/// | `-a` | one bit wider, signed |
+/// | `a & b`, `a \| b`, `a ^ b`, `!a` | same type; both operands of the same type |
+/// | `a.eq(b)`, `ne`, `lt`, `le`, `gt`, `ge` | one bit; widths may differ |
+///
+/// Both operands have the same signedness; `as_sint`, `as_uint` and `extend` convert. An integer literal takes the
+/// smallest type that holds it (arithmetic, comparison) or the type of the other operand (logic).
+#[derive(Clone, Copy, Debug)]
+pub struct Signal {
+    pub(crate) serial: u32,
+    pub(crate) node: u32,
+    pub(crate) ty: Type,
+}
+
+/// What can stand as an operand: a [`Signal`], a register, or an integer.
+pub trait Operand {
+    /// The operand as a signal; `want` guides literals only.
+    #[doc(hidden)]
+    fn signal(self, elaboration: &mut Elaboration, want: Want, loc: Loc) -> Signal;
+}
+
+/// How wide a literal operand becomes.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub enum Want {
+    /// The smallest type of this signedness.
+    Smallest { signed: bool },
+    /// Exactly this type.
+    Exactly(Type),
+}
+
+impl Operand for Signal {
+    fn signal(self, elaboration: &mut Elaboration, _: Want, loc: Loc) -> Signal {
+        if elaboration.admit(self, loc) { self } else { elaboration.poison(self.ty) }
+    }
+}
+
+impl Operand for BigInt {
+    fn signal(self, e: &mut Elaboration, want: Want, loc: Loc) -> Signal {
+        let ty = match want {
+            Want::Smallest { signed } => Type::of(&self, signed),
+            Want::Exactly(ty) => ty,
+        };
+        if ty.fits(&self) {
+            e.literal(self, ty)
+        } else {
+            let (low, high) = ty.range();
+            e.error(loc, format!("the literal {self} does not fit {ty} ({low} to {high})"));
+            e.poison(ty)
+        }
+    }
+}
+
+macro_rules! integer_operand {
+    ($($t:ty),*) => {$(
+        impl Operand for $t {
+            fn signal(self, e: &mut Elaboration, want: Want, loc: Loc) -> Signal {
+                BigInt::from(self).signal(e, want, loc)
+            }
+        }
+    )*};
+}
+integer_operand!(i32, u32, i64, u64, usize, i128, u128);
+
+impl Operand for bool {
+    fn signal(self, e: &mut Elaboration, want: Want, loc: Loc) -> Signal {
+        BigInt::from(u8::from(self)).signal(e, want, loc)
+    }
+}
+
+impl Type {
+    /// The constant `value` of this type.
+    #[track_caller]
+    #[must_use]
+    pub fn lit(self, value: impl Into<BigInt>) -> Signal {
+        let loc = Location::caller();
+        build(self, |e| value.into().signal(e, Want::Exactly(self), loc))
+    }
+}
+
+/// Runs `f` in the current elaboration. A signal kept from an elaboration that is over yields a dead handle.
+pub(crate) fn build(ty: Type, f: impl FnOnce(&mut Elaboration) -> Signal) -> Signal {
+    with(f).unwrap_or(Signal { serial: u32::MAX, node: 0, ty })
+}
+
+impl Signal {
+    /// Width in bits.
+    #[must_use]
+    pub fn width(self) -> u32 {
+        self.ty.width
+    }
+
+    /// Width and signedness.
+    #[must_use]
+    pub fn ty(self) -> Type {
+        self.ty
+    }
+
+    fn unary(self, loc: Loc, ty: Type, op: impl FnOnce(u32) -> Op) -> Signal {
+        build(ty, |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            e.push(op(a.node), ty)
+        })
+    }
+
+    /// Bits `range.start` up to but not including `range.end`, unsigned.
+    #[track_caller]
+    #[must_use]
+    pub fn slice(self, range: Range<u32>) -> Signal {
+        let loc = Location::caller();
+        build(uint(range.end.saturating_sub(range.start).max(1)), |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            if range.start >= range.end || range.end > self.ty.width {
+                let what = e.describe(self);
+                e.error(loc, format!("slice {}..{} is not inside {what}", range.start, range.end));
+                return e.poison(uint(range.end.saturating_sub(range.start).max(1)));
+            }
+            e.slice(a, range.start, range.end - range.start)
+        })
+    }
+
+    /// Bit `index`.
+    #[track_caller]
+    #[must_use]
+    pub fn bit(self, index: u32) -> Signal {
+        self.slice(index..index.saturating_add(1))
+    }
+
+    /// The most significant bit: the sign of a signed value.
+    #[track_caller]
+    #[must_use]
+    pub fn msb(self) -> Signal {
+        self.bit(self.ty.width - 1)
+    }
+
+    /// Bit number `index`, chosen at run time; 0 when `index` is past the end.
+    #[track_caller]
+    #[must_use]
+    pub fn bit_at(self, index: Signal) -> Signal {
+        let loc = Location::caller();
+        build(bit(), |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            let i = index.signal(e, Want::Exactly(index.ty), loc);
+            if i.ty.signed || i.ty.width > 20 {
+                e.error(loc, format!("a bit index is unsigned and at most 20 bits wide, not {}", i.ty));
+                return e.poison(bit());
+            }
+            let a = e.cast(a, false);
+            let needed = super::types::index_width(u64::from(a.ty.width)).max(i.ty.width);
+            let (a, i) = (e.extend(a, 1 << needed), e.extend(i, needed));
+            e.push(Op::SelectBit(a.node, i.node), bit())
+        })
+    }
+
+    /// The low `width` bits, same signedness. Truncating a sum or product computes it modulo 2^width.
+    #[track_caller]
+    #[must_use]
+    pub fn truncate(self, width: u32) -> Signal {
+        let loc = Location::caller();
+        build(self.ty.with_width(width.max(1)), |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            if width == 0 || width > self.ty.width {
+                let what = e.describe(self);
+                e.error(loc, format!("truncate to {width} bits: {what} has {} bits", self.ty.width));
+                return e.poison(self.ty.with_width(width.max(1)));
+            }
+            e.truncate(a, width)
+        })
+    }
+
+    /// Zero or sign extension to `width` bits.
+    #[track_caller]
+    #[must_use]
+    pub fn extend(self, width: u32) -> Signal {
+        let loc = Location::caller();
+        build(self.ty.with_width(width.max(1)), |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            if width < self.ty.width {
+                let what = e.describe(self);
+                e.error(loc, format!("extend to {width} bits: {what} is wider; say truncate or saturate"));
+                return e.poison(self.ty.with_width(width.max(1)));
+            }
+            e.extend(a, width)
+        })
+    }
+
+    /// The nearest value that `width` bits hold, same signedness.
+    #[track_caller]
+    #[must_use]
+    pub fn saturate(self, width: u32) -> Signal {
+        if width >= self.ty.width {
+            return self.extend(width);
+        }
+        let (low, high) = self.ty.with_width(width).range();
+        let narrow = self.truncate(width);
+        let top = narrow.ty.lit(high.clone());
+        let over = self.gt(high);
+        let clipped = super::mux(over, top, narrow);
+        if !self.ty.signed {
+            return clipped;
+        }
+        super::mux(self.lt(low.clone()), narrow.ty.lit(low), clipped)
+    }
+
+    /// Same bits, read as two's complement.
+    #[track_caller]
+    #[must_use]
+    pub fn as_sint(self) -> Signal {
+        let loc = Location::caller();
+        build(sint(self.ty.width), |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            e.cast(a, true)
+        })
+    }
+
+    /// Same bits, read as unsigned.
+    #[track_caller]
+    #[must_use]
+    pub fn as_uint(self) -> Signal {
+        let loc = Location::caller();
+        build(uint(self.ty.width), |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            e.cast(a, false)
+        })
+    }
+
+    /// Sum modulo 2^width of `self`; `other` is extended or truncated to that width.
+    #[track_caller]
+    #[must_use]
+    pub fn wrapping_add(self, other: impl Operand) -> Signal {
+        (self.arithmetic(Arithmetic::Add, other, Location::caller())).truncate(self.ty.width)
+    }
+
+    /// Difference modulo 2^width of `self`, of `self`'s type.
+    #[track_caller]
+    #[must_use]
+    pub fn wrapping_sub(self, other: impl Operand) -> Signal {
+        let difference = self.arithmetic(Arithmetic::Sub, other, Location::caller()).truncate(self.ty.width);
+        if self.ty.signed { difference } else { difference.as_uint() }
+    }
+
+    /// Product with 2^`amount`: `amount` bits wider.
+    #[track_caller]
+    #[must_use]
+    pub fn shl(self, amount: u32) -> Signal {
+        if amount == 0 {
+            return self;
+        }
+        let shifted = super::cat(&[self, uint(amount).lit(0)]);
+        if self.ty.signed { shifted.as_sint() } else { shifted }
+    }
+
+    /// Quotient by 2^`amount` rounded down: `amount` bits narrower, at least one bit.
+    #[track_caller]
+    #[must_use]
+    pub fn shr(self, amount: u32) -> Signal {
+        let low = amount.min(if self.ty.signed { self.ty.width - 1 } else { self.ty.width });
+        if low == self.ty.width {
+            return bit().lit(0);
+        }
+        let high = self.slice(low..self.ty.width);
+        if self.ty.signed { high.as_sint() } else { high }
+    }
+
+    /// Shift left by a run-time amount within the same width; bits shifted out are lost.
+    #[track_caller]
+    #[must_use]
+    pub fn shl_by(self, amount: Signal) -> Signal {
+        self.shift(amount, Location::caller(), Op::ShiftLeft)
+    }
+
+    /// Shift right by a run-time amount (arithmetic when signed) within the same width.
+    #[track_caller]
+    #[must_use]
+    pub fn shr_by(self, amount: Signal) -> Signal {
+        self.shift(amount, Location::caller(), Op::ShiftRight)
+    }
+
+    fn shift(self, amount: Signal, loc: Loc, op: impl FnOnce(u32, u32) -> Op) -> Signal {
+        build(self.ty, |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            let n = amount.signal(e, Want::Exactly(amount.ty), loc);
+            if n.ty.signed {
+                e.error(loc, format!("a shift amount is unsigned, not {}", n.ty));
+                return e.poison(self.ty);
+            }
+            e.push(op(a.node, n.node), self.ty)
+        })
+    }
+
+    /// `count` copies side by side.
+    #[track_caller]
+    #[must_use]
+    pub fn repeat(self, count: u32) -> Signal {
+        let loc = Location::caller();
+        build(uint(self.ty.width * count.max(1)), |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            if count == 0 {
+                e.error(loc, "repeat needs a count of at least 1");
+            }
+            e.push(Op::Repeat(a.node, count.max(1)), uint(self.ty.width * count.max(1)))
+        })
+    }
+
+    /// OR of all bits: the value is not 0.
+    #[track_caller]
+    #[must_use]
+    pub fn any(self) -> Signal {
+        self.unary(Location::caller(), bit(), |a| Op::Reduce(Logic::Or, a))
+    }
+
+    /// AND of all bits.
+    #[track_caller]
+    #[must_use]
+    pub fn all(self) -> Signal {
+        self.unary(Location::caller(), bit(), |a| Op::Reduce(Logic::And, a))
+    }
+
+    /// XOR of all bits.
+    #[track_caller]
+    #[must_use]
+    pub fn parity(self) -> Signal {
+        self.unary(Location::caller(), bit(), |a| Op::Reduce(Logic::Xor, a))
+    }
+
+    fn arithmetic(self, f: Arithmetic, other: impl Operand, loc: Loc) -> Signal {
+        build(self.ty, |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            let b = other.signal(e, Want::Smallest { signed: self.ty.signed }, loc);
+            e.exact(f, a, b, loc)
+        })
+    }
+
+    fn logic(self, f: Logic, other: impl Operand, loc: Loc) -> Signal {
+        build(self.ty, |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            let b = other.signal(e, Want::Exactly(self.ty), loc);
+            if a.ty != b.ty {
+                let (a, b) = (e.describe(a), e.describe(b));
+                e.error(loc, format!("bitwise operation on different types: {a} and {b}; extend, truncate or cast one"));
+                return e.poison(self.ty);
+            }
+            e.push(Op::Logic(f, a.node, b.node), self.ty)
+        })
+    }
+
+    fn compare(self, f: Compare, swap: bool, other: impl Operand, loc: Loc) -> Signal {
+        build(bit(), |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            let b = other.signal(e, Want::Smallest { signed: self.ty.signed }, loc);
+            if a.ty.signed != b.ty.signed {
+                let (a, b) = (e.describe(a), e.describe(b));
+                e.error(loc, format!("comparison of signed and unsigned: {a} and {b}; cast one"));
+                return e.poison(bit());
+            }
+            let width = a.ty.width.max(b.ty.width);
+            let (a, b) = (e.extend(a, width), e.extend(b, width));
+            let (a, b) = if swap { (b, a) } else { (a, b) };
+            e.push(Op::Compare(f, a.node, b.node), bit())
+        })
+    }
+}
+
+macro_rules! comparisons {
+    ($($(#[$doc:meta])* $name:ident = $op:ident $swap:literal;)*) => {
+        impl Signal {$(
+            $(#[$doc])*
+            #[track_caller]
+            #[must_use]
+            pub fn $name(self, other: impl Operand) -> Signal {
+                self.compare(Compare::$op, $swap, other, Location::caller())
+            }
+        )*}
+    };
+}
+comparisons! {
+    /// `self == other`.
+    eq = Eq false;
+    /// `self != other`.
+    ne = Ne false;
+    /// `self < other`.
+    lt = Lt false;
+    /// `self <= other`.
+    le = Le false;
+    /// `self > other`.
+    gt = Lt true;
+    /// `self >= other`.
+    ge = Le true;
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $via:ident $op:expr;)*) => {$(
+        impl<T: Operand> $trait<T> for Signal {
+            type Output = Signal;
+            #[track_caller]
+            fn $method(self, other: T) -> Signal {
+                self.$via($op, other, Location::caller())
+            }
+        }
+    )*};
+}
+operators! {
+    Add add arithmetic Arithmetic::Add;
+    Sub sub arithmetic Arithmetic::Sub;
+    Mul mul arithmetic Arithmetic::Mul;
+    BitAnd bitand logic Logic::And;
+    BitOr bitor logic Logic::Or;
+    BitXor bitxor logic Logic::Xor;
+}
+
+impl Not for Signal {
+    type Output = Signal;
+    #[track_caller]
+    fn not(self) -> Signal {
+        self.unary(Location::caller(), self.ty, Op::Not)
+    }
+}
+
+impl Neg for Signal {
+    type Output = Signal;
+    #[track_caller]
+    fn neg(self) -> Signal {
+        self.ty.with_width(1).lit(0) - self
+    }
+}

@@ -1,0 +1,141 @@
+//! Ready/valid streams. A beat moves in a cycle where both are high; `valid` must not wait for `ready`, and once high
+//! stays high with stable data until the beat has moved.
+
+use std::panic::Location;
+
+use super::array::Array;
+use super::context::with;
+use super::ir::Direction;
+use super::module::Module;
+use super::ports::PortBuilder;
+use super::signal::Signal;
+use super::types::{ArrayType, Type, bit};
+
+/// What one beat of a stream carries.
+#[derive(Clone, Debug, Default)]
+pub struct StreamType {
+    fields: Vec<(String, FieldType)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum FieldType {
+    Scalar(Type),
+    Array(ArrayType),
+}
+
+/// A stream without payload; add fields with [`StreamType::field`] and [`StreamType::array`].
+#[must_use]
+pub fn stream() -> StreamType {
+    StreamType::default()
+}
+
+impl StreamType {
+    /// Adds a field.
+    #[must_use]
+    pub fn field(mut self, name: &str, ty: Type) -> Self {
+        self.fields.push((name.into(), FieldType::Scalar(ty)));
+        self
+    }
+
+    /// Adds an array field.
+    #[must_use]
+    pub fn array(mut self, name: &str, ty: ArrayType) -> Self {
+        self.fields.push((name.into(), FieldType::Array(ty)));
+        self
+    }
+}
+
+/// The signals of a stream port.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// A beat is offered.
+    pub valid: Signal,
+    /// The beat is taken.
+    pub ready: Signal,
+    name: String,
+    fields: Vec<(String, Field)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Field {
+    Scalar(Signal),
+    Array(Array),
+}
+
+impl Stream {
+    pub(crate) fn declare(b: &mut PortBuilder, name: &str, ty: StreamType, direction: Direction) -> Stream {
+        let (forth, back, forth_suffix, back_suffix) = match direction {
+            Direction::Input => (Direction::Input, Direction::Output, "i", "o"),
+            Direction::Output => (Direction::Output, Direction::Input, "o", "i"),
+        };
+        let valid = b.scalar(&format!("{name}_valid_{forth_suffix}"), forth, bit());
+        let ready = b.scalar(&format!("{name}_ready_{back_suffix}"), back, bit());
+        let mut fields = Vec::new();
+        for (field, ty) in ty.fields {
+            let port = format!("{name}_{field}_{forth_suffix}");
+            let handle = match ty {
+                FieldType::Scalar(ty) => Field::Scalar(b.scalar(&port, forth, ty)),
+                FieldType::Array(ty) => Field::Array(b.array(&port, forth, ty)),
+            };
+            fields.push((field, handle));
+        }
+        Stream { valid, ready, name: name.into(), fields }
+    }
+
+    /// High in the cycle in which a beat moves.
+    #[track_caller]
+    #[must_use]
+    pub fn fire(&self) -> Signal {
+        self.valid & self.ready
+    }
+
+    /// The scalar field `name`.
+    #[track_caller]
+    #[must_use]
+    pub fn field(&self, name: &str) -> Signal {
+        match self.fields.iter().find(|f| f.0 == name) {
+            Some((_, Field::Scalar(signal))) => *signal,
+            _ => {
+                self.missing(name);
+                self.valid
+            }
+        }
+    }
+
+    /// The array field `name`.
+    #[track_caller]
+    #[must_use]
+    pub fn array(&self, name: &str) -> Array {
+        match self.fields.iter().find(|f| f.0 == name) {
+            Some((_, Field::Array(array))) => *array,
+            _ => {
+                self.missing(name);
+                Array { net: 0, serial: u32::MAX, ty: bit().array(1), stride: 1 }
+            }
+        }
+    }
+
+    #[track_caller]
+    fn missing(&self, name: &str) {
+        let loc = Location::caller();
+        let have = self.fields.iter().map(|f| f.0.as_str()).collect::<Vec<_>>().join(", ");
+        with(|e| e.error(loc, format!("stream `{}` has no such field `{name}`; its fields are: {have}", self.name)));
+    }
+}
+
+impl Module {
+    /// Connects a stream `from` a producer `to` a consumer: valid and data forth, ready back.
+    #[track_caller]
+    pub fn connect_stream(&mut self, to: &Stream, from: &Stream) {
+        self.connect(to.valid, from.valid);
+        self.connect(from.ready, to.ready);
+        for (name, field) in &to.fields {
+            match field {
+                Field::Scalar(target) => self.connect(*target, from.field(name)),
+                Field::Array(target) => {
+                    self.connect_each(&format!("{}_{name}", to.name), *target, from.array(name));
+                }
+            }
+        }
+    }
+}

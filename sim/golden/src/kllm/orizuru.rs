@@ -1,0 +1,255 @@
+//! Orizuru: the k largest and the k smallest values of a vector, streamed one by one.
+//!
+//! KLLM section IV-C and Figure 7. Three layers that do not lean on each other:
+//! - [`top_k`] says *what* is selected, by plain sorting;
+//! - [`Tree`] follows the paper's algorithm and counts its comparisons;
+//! - [`comparison_bound`] is the paper's closed form, 1.5 N + 2 k log2 N.
+//!
+//! [`Trace`] puts the first two together into what a testbench expects beat by beat.
+//!
+//! Values are raw bit patterns in a [`Format`]. Order is [`Format::total_cmp`]; a tie goes to the
+//! lower index on both sides. The two sides are independent: with a large k an element is in both.
+
+mod tree;
+
+use std::error::Error;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::format::{Format, FormatError};
+
+pub use tree::{InitCount, Tree};
+
+/// What happens to a NaN. Integers have none, so there the policy changes nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NanPolicy {
+    /// NaNs sort at the two ends, as totalOrder puts them, and are selected first.
+    #[default]
+    TotalOrder,
+    /// A NaN is an unavailable leaf: neither side ever selects it.
+    NeverSelected,
+}
+
+impl NanPolicy {
+    /// Whether a leaf that holds `raw` takes part.
+    pub fn admits(self, format: Format, raw: u64) -> bool {
+        self == Self::TotalOrder || !format.is_nan(raw)
+    }
+}
+
+/// One of the two independent selections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The largest values, largest first.
+    Max,
+    /// The smallest values, smallest first.
+    Min,
+}
+
+/// One selected element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pop {
+    /// Position in the input vector, from 0.
+    pub index: usize,
+    /// Raw bit pattern at that position.
+    pub value: u64,
+}
+
+/// The selection of both sides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopK {
+    /// Largest first; at most `k_max` elements.
+    pub max: Vec<Pop>,
+    /// Smallest first; at most `k_min` elements.
+    pub min: Vec<Pop>,
+    /// One per input element: whether either side selected it.
+    pub mask: Vec<bool>,
+}
+
+/// Why an input is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OrizuruError {
+    /// The vector has no element.
+    Empty,
+    /// The format itself is wrong.
+    Format(FormatError),
+    /// An element does not fit the format.
+    Value {
+        /// Position in the input vector.
+        index: usize,
+        /// What is wrong with it.
+        source: FormatError,
+    },
+    /// An outlier share above 1000 per mille.
+    Permille {
+        /// The share as given.
+        permille: u32,
+    },
+}
+
+impl fmt::Display for OrizuruError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "Orizuru input is empty: expected at least 1 value"),
+            Self::Format(source) => write!(f, "Orizuru format: {source}"),
+            Self::Value { index, source } => write!(f, "Orizuru input[{index}]: {source}"),
+            Self::Permille { permille } => {
+                write!(f, "outlier share {permille} per mille: expected 0 to 1000")
+            }
+        }
+    }
+}
+
+impl Error for OrizuruError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Format(source) | Self::Value { source, .. } => Some(source),
+            Self::Empty | Self::Permille { .. } => None,
+        }
+    }
+}
+
+/// Selects the `k_max` largest and the `k_min` smallest of `values` by sorting.
+///
+/// A side is shorter than its k when fewer elements are available.
+///
+/// # Errors
+/// No values, a format with a wrong width, or a value that does not fit the format.
+pub fn top_k(values: &[u64], k_max: usize, k_min: usize, format: Format, nan: NanPolicy) -> Result<TopK, OrizuruError> {
+    check_input(values, format)?;
+    let available = || (0..values.len()).filter(|&i| nan.admits(format, values[i]));
+    let take = |order: Vec<usize>, k| -> Vec<Pop> {
+        order.into_iter().take(k).map(|index| Pop { index, value: values[index] }).collect()
+    };
+
+    let mut descending: Vec<usize> = available().collect();
+    descending.sort_by(|&a, &b| format.total_cmp(values[b], values[a]).then(a.cmp(&b)));
+    let mut ascending: Vec<usize> = available().collect();
+    ascending.sort_by(|&a, &b| format.total_cmp(values[a], values[b]).then(a.cmp(&b)));
+
+    let (max, min) = (take(descending, k_max), take(ascending, k_min));
+    let mut mask = vec![false; values.len()];
+    for pop in max.iter().chain(&min) {
+        mask[pop.index] = true;
+    }
+    Ok(TopK { max, min, mask })
+}
+
+/// One expected beat of a side's output stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beat {
+    /// The selected element.
+    pub pop: Pop,
+    /// Whether the stream ends here: the k-th beat, or no leaf is left.
+    pub last: bool,
+    /// Comparisons of the maintenance that this pop causes.
+    pub comparisons: u64,
+    /// Maintenance comparisons of this side so far, this pop's included, initialisation excluded.
+    pub cumulative: u64,
+}
+
+/// Everything a testbench expects of one vector.
+///
+/// The sides do not touch each other's counts, so any interleaving of max and min pops is covered:
+/// see [`Trace::comparisons_after`]. A side with k = 0 or without an available leaf has no beat, and
+/// so no `last` either.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Comparisons to initialise both trees.
+    pub init: InitCount,
+    /// Beats of the max side.
+    pub max: Vec<Beat>,
+    /// Beats of the min side.
+    pub min: Vec<Beat>,
+    /// One per input element: whether either side selects it.
+    pub mask: Vec<bool>,
+}
+
+impl Trace {
+    /// Expected beats of `values`: index and value from [`top_k`], comparison counts from [`Tree`].
+    ///
+    /// # Errors
+    /// As [`top_k`].
+    pub fn new(
+        values: &[u64],
+        k_max: usize,
+        k_min: usize,
+        format: Format,
+        nan: NanPolicy,
+    ) -> Result<Self, OrizuruError> {
+        let selected = top_k(values, k_max, k_min, format, nan)?;
+        let mut tree = Tree::new(values, format, nan)?;
+        let init = tree.init_count();
+        let mut beats = |side, pops: &[Pop]| -> Vec<Beat> {
+            let beat = |(i, &pop)| {
+                let before = tree.pop_count(side);
+                let popped = tree.pop(side);
+                debug_assert_eq!(popped, Some(pop), "sorting and tree disagree on {side:?}");
+                let cumulative = tree.pop_count(side);
+                let last = i + 1 == pops.len();
+                Beat { pop, last, comparisons: cumulative - before, cumulative }
+            };
+            pops.iter().enumerate().map(beat).collect()
+        };
+        let (max, min) = (beats(Side::Max, &selected.max), beats(Side::Min, &selected.min));
+        Ok(Self { init, max, min, mask: selected.mask })
+    }
+
+    /// All comparisons after initialisation, `max_pops` pops of the max side and `min_pops` of the
+    /// min side, in any order. `None` if a side has fewer beats than that.
+    pub fn comparisons_after(&self, max_pops: usize, min_pops: usize) -> Option<u64> {
+        let side = |beats: &[Beat], pops: usize| match pops.checked_sub(1) {
+            None => Some(0),
+            Some(i) => beats.get(i).map(|beat| beat.cumulative),
+        };
+        Some(self.init.total() + side(&self.max, max_pops)? + side(&self.min, min_pops)?)
+    }
+}
+
+/// The paper's bound on comparisons, 1.5 N + (k_max + k_min) log2 N, rounded down.
+///
+/// KLLM section IV-C with k pops per side: 1.5 N + 2 k log2 N. For an `n` that is not a power of two
+/// log2 is that of the next one, the depth of the padded tree. Saturates at `u64::MAX`.
+pub fn comparison_bound(n: usize, k_max: usize, k_min: usize) -> u64 {
+    let n = n as u64;
+    let depth = u64::from(n.checked_next_power_of_two().map_or(64, u64::trailing_zeros));
+    let pops = (k_max as u64).saturating_add(k_min as u64);
+    n.saturating_add(n / 2).saturating_add(pops.saturating_mul(depth))
+}
+
+/// How many outliers to keep on each side: `permille` thousandths of `n`, rounded to the nearest, a
+/// half up; but at least 1 where any are asked for, so that a short vector is not left without.
+///
+/// The paper keeps 0.5 % a side (section III-A), `permille` = 5: 20 of 4,096.
+///
+/// # Errors
+/// [`OrizuruError::Permille`] above 1000.
+pub fn outliers_per_side(n: usize, permille: u32) -> Result<usize, OrizuruError> {
+    match permille {
+        0 => Ok(0),
+        1..=1000 => {
+            let rounded = (n as u128 * u128::from(permille) + 500) / 1000;
+            // At most n, so it fits.
+            Ok((rounded as usize).max(n.min(1)))
+        }
+        _ => Err(OrizuruError::Permille { permille }),
+    }
+}
+
+/// What every entry point refuses.
+fn check_input(values: &[u64], format: Format) -> Result<(), OrizuruError> {
+    format.check().map_err(OrizuruError::Format)?;
+    if values.is_empty() {
+        return Err(OrizuruError::Empty);
+    }
+    for (index, &raw) in values.iter().enumerate() {
+        format.check_raw(raw).map_err(|source| OrizuruError::Value { index, source })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

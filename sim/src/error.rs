@@ -1,0 +1,139 @@
+//! Everything that can go wrong, as one type.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::process::{ProcessError, ToolMissing};
+use crate::runner::Mismatch;
+
+/// `Result` with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a model could not be built, loaded or run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A tool is missing, did not start, or ran into its time limit.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// Verilator rejected the design.
+    #[error("Verilator rejects `{top}`:\n{log}")]
+    Verilog {
+        /// Top module.
+        top: String,
+        /// Verilator's messages, trimmed.
+        log: String,
+    },
+    /// The C++ compiler or linker failed on generated code.
+    #[error("compiling the model of `{top}` failed:\n{log}")]
+    Compile {
+        /// Top module.
+        top: String,
+        /// The compiler's messages, trimmed.
+        log: String,
+    },
+    /// The description of the design cannot be used.
+    #[error("design `{top}`: {problem}")]
+    Design {
+        /// Top module.
+        top: String,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// A compiled model could not be loaded.
+    #[error("cannot load the model {}: {problem}", path.display())]
+    Load {
+        /// The shared object.
+        path: PathBuf,
+        /// The loader's message.
+        problem: String,
+    },
+    /// No port of that name and direction.
+    #[error("`{top}` has no {direction} `{name}`; its {direction}s are: {known}")]
+    UnknownPort {
+        /// Top module.
+        top: String,
+        /// `input` or `output`.
+        direction: &'static str,
+        /// The name asked for.
+        name: String,
+        /// The names there are, separated by commas.
+        known: String,
+    },
+    /// A value does not fit the input it was poked into.
+    #[error("cycle {cycle}: {value} does not fit the {width}-bit input `{port}`")]
+    Poke {
+        /// Cycle count at the poke.
+        cycle: u64,
+        /// Input name.
+        port: String,
+        /// Its width.
+        width: u32,
+        /// The value, in decimal or Verilog notation.
+        value: String,
+    },
+    /// The design stopped itself: `$stop`, a failed assertion or `$fatal`.
+    #[error("cycle {cycle}: the design stopped itself:\n{log}")]
+    Stopped {
+        /// Cycle count when it happened.
+        cycle: u64,
+        /// What it printed, with Verilog file and line.
+        log: String,
+    },
+    /// The request does not suit the way the model was built.
+    #[error("{0}")]
+    Unsupported(String),
+    /// Hardware and golden model differ.
+    #[error(transparent)]
+    Mismatch(Box<Mismatch>),
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A tensor file or another input holds something else than was asked for.
+    #[error("{}: {problem}", path.display())]
+    Data {
+        /// The file.
+        path: PathBuf,
+        /// What was found and what would be right.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// The missing tool, when that is the cause: command-line programs exit with a code of their own for it.
+    pub fn tool_missing(&self) -> Option<&ToolMissing> {
+        match self {
+            Self::Process(ProcessError::Missing(missing)) => Some(missing),
+            _ => None,
+        }
+    }
+
+    /// The mismatch, when hardware and golden model differ.
+    pub fn mismatch(&self) -> Option<&Mismatch> {
+        match self {
+            Self::Mismatch(mismatch) => Some(mismatch),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn io(path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.as_ref().to_owned();
+        move |source| Self::Io { path, source }
+    }
+}
+
+impl From<Mismatch> for Error {
+    fn from(mismatch: Mismatch) -> Self {
+        Self::Mismatch(Box::new(mismatch))
+    }
+}
+
+impl From<ToolMissing> for Error {
+    fn from(missing: ToolMissing) -> Self {
+        Self::Process(missing.into())
+    }
+}

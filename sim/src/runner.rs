@@ -1,0 +1,4 @@
+/// x
+#[derive(Debug, thiserror::Error)]
+#[error("x")]
+pub struct Mismatch {}

@@ -1,0 +1,459 @@
+//! One running simulation.
+
+use std::cell::Cell;
+use std::ffi::{CString, c_void};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::coverage::Coverage;
+use super::model::{Initial, Shared};
+use super::{Dir, Port, Trace};
+use crate::bits::{Bits, DoesNotFit, mask, words_of};
+use crate::{Error, Result};
+
+// Status flags of shim.cpp.
+const STOPPED: u32 = 1;
+const FINISHED: u32 = 2;
+const DEAD: u32 = 4;
+
+thread_local! {
+    /// The instance that this thread evaluated last: the shim is told when it changes.
+    static BOUND: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Handle of an input: found once by name, then used without a search. Valid for all instances of the same design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct In(u32);
+
+/// Handle of an output. Valid for all instances of the same design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Out(u32);
+
+/// Where a port lives in the model: Verilator uses the smallest of 8, 16, 32, 64 bits or an array of 32-bit words.
+struct Slot {
+    address: *mut u8,
+    width: u32,
+}
+
+/// A running instance of a model.
+///
+/// # When values are valid
+/// `poke*` sets an input and changes nothing else. [`Sim::settle`] makes the outputs follow the inputs and the state,
+/// with the clock low. [`Sim::tick`] is the rising edge: registers take what the inputs were before it, and the outputs
+/// then show the new state with those same inputs. The usual cycle is poke all inputs, `settle`, peek outputs, `tick`,
+/// which evaluates the model twice; `settle` may be left out when no output is read before the edge, and costs nothing
+/// then, since `tick` evaluates the low phase itself if anything changed.
+///
+/// Two errors are kept and reported by the next `settle`, `tick` or `cycles`: a value that does not fit its input, and
+/// the design stopping itself.
+pub struct Sim {
+    model: Arc<Shared>,
+    instance: *mut c_void,
+    id: u64,
+    slots: Box<[Slot]>,
+    /// The low phase of this cycle is evaluated and no input changed since.
+    settled: bool,
+    cycle: u64,
+    finished: bool,
+    fault: Option<Error>,
+}
+
+// SAFETY: the instance is owned by this value alone; the runtime's per-thread state is rebound by `bind` before use.
+unsafe impl Send for Sim {}
+
+impl Sim {
+    pub(super) fn new(model: Arc<Shared>, initial: Initial) -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let (random, seed) = match initial {
+            Initial::Zero => (0, 0),
+            // Zero means "from the clock" to the runtime.
+            Initial::Random(seed) => (1, ((seed ^ seed >> 32) as u32 & 0x7fff_ffff).max(1)),
+        };
+        let guard = model.create.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        // SAFETY: `create` has no preconditions.
+        let instance = unsafe { (model.api.create)(random, seed) };
+        drop(guard);
+        let mut sim = Self {
+            instance,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            slots: Box::default(),
+            settled: false,
+            cycle: 0,
+            finished: false,
+            fault: None,
+            model,
+        };
+        sim.bind();
+        // SAFETY: the instance is alive and owned here.
+        let log = unsafe { sim.model.log(instance) };
+        if !log.is_empty() {
+            return Err(Error::Stopped { cycle: 0, log });
+        }
+        sim.slots = sim.find_slots();
+        for index in 0..sim.slots.len() {
+            if sim.model.ports[index].dir == Dir::Input {
+                sim.write_u64(index, 0);
+            }
+        }
+        if let Some(reset) = sim.model.reset {
+            sim.write_u64(reset, 1);
+        }
+        Ok(sim)
+    }
+
+    fn find_slots(&self) -> Box<[Slot]> {
+        let mut addresses = vec![std::ptr::null_mut::<c_void>(); self.model.ports.len()];
+        // SAFETY: the shim writes one address per port, in the order of `ports`.
+        unsafe { (self.model.api.ports)(self.instance, addresses.as_mut_ptr()) };
+        let slot = |(port, address): (&Port, *mut c_void)| Slot { address: address.cast(), width: port.width };
+        self.model.ports.iter().zip(addresses).map(slot).collect()
+    }
+
+    /// The input `name`.
+    pub fn input(&self, name: &str) -> Result<In> {
+        self.find(name, Dir::Input).map(In)
+    }
+
+    /// The output `name`.
+    pub fn output(&self, name: &str) -> Result<Out> {
+        self.find(name, Dir::Output).map(Out)
+    }
+
+    /// The ports of the design.
+    pub fn ports(&self) -> &[Port] {
+        &self.model.ports
+    }
+
+    /// Name of the top module.
+    pub fn top(&self) -> &str {
+        &self.model.top
+    }
+
+    /// The port behind an output handle.
+    pub fn port_of(&self, output: Out) -> &Port {
+        &self.model.ports[output.0 as usize]
+    }
+
+    /// The port behind an input handle.
+    pub fn port_of_input(&self, input: In) -> &Port {
+        &self.model.ports[input.0 as usize]
+    }
+
+    /// Sets an input of any width to an unsigned value.
+    #[inline]
+    pub fn poke_u64(&mut self, input: In, value: u64) {
+        let index = input.0 as usize;
+        let width = self.slots[index].width;
+        if value & !mask(width) != 0 {
+            return self.misfit(index, value.to_string());
+        }
+        self.write_u64(index, value);
+    }
+
+    /// Sets an input of any width to a two's-complement value.
+    #[inline]
+    pub fn poke_i64(&mut self, input: In, value: i64) {
+        let index = input.0 as usize;
+        let width = self.slots[index].width;
+        if width < 64 && !matches!(value >> (width - 1), 0 | -1) {
+            return self.misfit(index, value.to_string());
+        }
+        if width <= 64 {
+            self.write_u64(index, value as u64 & mask(width));
+        } else {
+            self.write_words(index, &Bits::sign_extended(width, value));
+        }
+    }
+
+    /// Sets an input; the width must be the port's.
+    pub fn poke(&mut self, input: In, value: &Bits) {
+        let index = input.0 as usize;
+        if value.width() != self.slots[index].width {
+            return self.misfit(index, value.to_string());
+        }
+        self.write_words(index, value);
+    }
+
+    /// Reads a port of up to 64 bits.
+    ///
+    /// # Panics
+    /// When the port is wider: use [`Sim::peek`].
+    #[inline]
+    pub fn peek_u64(&self, output: Out) -> u64 {
+        let slot = &self.slots[output.0 as usize];
+        // SAFETY: the address is that of a live C++ member whose type follows from the width.
+        unsafe {
+            match slot.width {
+                0..=8 => u64::from(*slot.address),
+                9..=16 => u64::from(*slot.address.cast::<u16>()),
+                17..=32 => u64::from(*slot.address.cast::<u32>()),
+                33..=64 => *slot.address.cast::<u64>(),
+                width => panic!("`{}` has {width} bits: read it with `peek`", self.port_of(output).name),
+            }
+        }
+    }
+
+    /// Reads a port of up to 64 bits as two's complement.
+    ///
+    /// # Panics
+    /// When the port is wider: use [`Sim::peek`].
+    #[inline]
+    pub fn peek_i64(&self, output: Out) -> i64 {
+        let shift = 64 - self.slots[output.0 as usize].width;
+        ((self.peek_u64(output) << shift) as i64) >> shift
+    }
+
+    /// Reads a port of any width.
+    pub fn peek(&self, output: Out) -> Bits {
+        let slot = &self.slots[output.0 as usize];
+        if slot.width <= 64 {
+            return Bits::truncated(slot.width, self.peek_u64(output));
+        }
+        // SAFETY: wide members are arrays of 32-bit words.
+        let words = unsafe { std::slice::from_raw_parts(slot.address.cast::<u32>(), words_of(slot.width)) };
+        Bits::from_words(slot.width, words)
+    }
+
+    /// Holds the active-low reset for `cycles` rising edges, then releases it. The first release takes effect at the
+    /// next `settle` or `tick`.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when the design has no reset; whatever `tick` returns.
+    pub fn reset(&mut self, cycles: u64) -> Result<()> {
+        let Some(reset) = self.model.reset else {
+            return Err(Error::Unsupported(format!("design `{}` has no reset", self.model.top)));
+        };
+        // A falling edge, even where the reset was low from the start.
+        self.write_u64(reset, 1);
+        self.settle()?;
+        self.write_u64(reset, 0);
+        self.settle()?;
+        for _ in 0..cycles {
+            self.tick()?;
+        }
+        self.write_u64(reset, 1);
+        Ok(())
+    }
+
+    /// Makes the outputs follow the inputs and the state, clock low.
+    #[inline]
+    pub fn settle(&mut self) -> Result<()> {
+        self.begin()?;
+        if self.settled && self.model.clock.is_some() {
+            return Ok(());
+        }
+        // SAFETY: the instance is alive and bound to this thread.
+        let status = unsafe { (self.model.api.settle)(self.instance) };
+        self.settled = true;
+        self.check(status)
+    }
+
+    /// One rising clock edge.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] when the design stopped itself, [`Error::Poke`] for an earlier value that does not fit,
+    /// [`Error::Unsupported`] when the design has no clock.
+    #[inline]
+    pub fn tick(&mut self) -> Result<()> {
+        self.require_clock()?;
+        self.settle()?;
+        self.settled = false;
+        self.cycle += 1;
+        // SAFETY: as in `settle`.
+        let status = unsafe { (self.model.api.rise)(self.instance) };
+        self.check(status)
+    }
+
+    /// `count` clock cycles with the inputs as they are, in one call; returns early when the design finishes.
+    pub fn cycles(&mut self, count: u64) -> Result<()> {
+        self.require_clock()?;
+        self.begin()?;
+        self.settled = false;
+        let mut done = 0;
+        // SAFETY: as in `settle`; `done` outlives the call.
+        let status = unsafe { (self.model.api.cycles)(self.instance, count, &mut done) };
+        self.cycle += done;
+        self.check(status)
+    }
+
+    /// Rising edges so far, reset included.
+    pub fn cycle_count(&self) -> u64 {
+        self.cycle
+    }
+
+    /// Whether the design executed `$finish`.
+    pub fn finished(&self) -> bool {
+        self.finished
+    }
+
+    /// What the design printed with `$display` and its kin since the last call.
+    pub fn take_output(&mut self) -> String {
+        self.bind();
+        // SAFETY: the instance is alive.
+        let text = unsafe { self.model.log(self.instance) };
+        // SAFETY: as above.
+        unsafe { (self.model.api.clear)(self.instance) };
+        text
+    }
+
+    /// Starts writing a waveform to `path`. The rising edge that ends cycle k-1 and begins cycle k is at time 10 k (ns);
+    /// the inputs of cycle k appear at 10 k + 5.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when the model was built without [`Trace`] or a waveform is already open;
+    /// [`Error::Io`] when the file cannot be created.
+    pub fn open_trace(&mut self, path: &Path) -> Result<()> {
+        if self.model.trace == Trace::Off {
+            let problem = format!("the model of `{}` was built without waveforms", self.model.top);
+            return Err(Error::Unsupported(problem));
+        }
+        // Verilator's writers do not say why a file cannot be opened.
+        std::fs::File::create(path).map_err(Error::io(path))?;
+        self.bind();
+        let name = c_path(path)?;
+        // SAFETY: the instance is alive; `name` outlives the call.
+        if unsafe { (self.model.api.trace_open)(self.instance, name.as_ptr()) } == 0 {
+            return Err(Error::Unsupported(format!("cannot open the waveform {}: is one open?", path.display())));
+        }
+        Ok(())
+    }
+
+    /// Completes the waveform file. Dropping the instance does the same.
+    pub fn close_trace(&mut self) {
+        self.bind();
+        // SAFETY: the instance is alive.
+        unsafe { (self.model.api.trace_close)(self.instance) };
+    }
+
+    /// Coverage collected so far.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when the model was built without coverage.
+    pub fn coverage(&mut self) -> Result<Coverage> {
+        let file = tempfile::NamedTempFile::new().map_err(Error::io("temporary file"))?;
+        self.write_coverage(file.path())?;
+        Coverage::read(file.path())
+    }
+
+    /// Writes coverage in Verilator's format, for `verilator_coverage`.
+    pub fn write_coverage(&mut self, path: &Path) -> Result<()> {
+        if !self.model.coverage {
+            let problem = format!("the model of `{}` was built without coverage", self.model.top);
+            return Err(Error::Unsupported(problem));
+        }
+        self.bind();
+        let name = c_path(path)?;
+        // SAFETY: the instance is alive; `name` outlives the call.
+        unsafe { (self.model.api.coverage_write)(self.instance, name.as_ptr()) };
+        Ok(())
+    }
+
+    fn find(&self, name: &str, dir: Dir) -> Result<u32> {
+        let ports = &self.model.ports;
+        if let Some(index) = ports.iter().position(|p| p.name == name && p.dir == dir) {
+            return Ok(index as u32);
+        }
+        let known: Vec<&str> = ports.iter().filter(|p| p.dir == dir).map(|p| p.name.as_str()).collect();
+        Err(Error::UnknownPort {
+            top: self.model.top.clone(),
+            direction: dir.name(),
+            name: name.to_owned(),
+            known: known.join(", "),
+        })
+    }
+
+    #[inline]
+    fn write_u64(&mut self, index: usize, value: u64) {
+        self.settled = false;
+        let slot = &self.slots[index];
+        // SAFETY: the address is that of a live C++ member whose type follows from the width.
+        unsafe {
+            match slot.width {
+                0..=8 => *slot.address = value as u8,
+                9..=16 => *slot.address.cast::<u16>() = value as u16,
+                17..=32 => *slot.address.cast::<u32>() = value as u32,
+                33..=64 => *slot.address.cast::<u64>() = value,
+                width => self.write_words(index, &Bits::truncated(width, value)),
+            }
+        }
+    }
+
+    fn write_words(&mut self, index: usize, value: &Bits) {
+        self.settled = false;
+        let slot = &self.slots[index];
+        if slot.width <= 64 {
+            return self.write_u64(index, value.field(0, slot.width));
+        }
+        let words = value.words();
+        // SAFETY: wide members are arrays of `words_of(width)` words, and the widths are equal.
+        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), slot.address.cast::<u32>(), words.len()) };
+    }
+
+    #[cold]
+    fn misfit(&mut self, index: usize, value: String) {
+        let port = &self.model.ports[index];
+        let DoesNotFit { value, width } = DoesNotFit { value, width: port.width };
+        let error = Error::Poke { cycle: self.cycle, port: port.name.clone(), width, value };
+        self.fault.get_or_insert(error);
+    }
+
+    fn require_clock(&self) -> Result<()> {
+        if self.model.clock.is_some() {
+            return Ok(());
+        }
+        Err(Error::Unsupported(format!("design `{}` has no clock: use `settle`", self.model.top)))
+    }
+
+    #[inline]
+    fn begin(&mut self) -> Result<()> {
+        self.bind();
+        match self.fault.take() {
+            None => Ok(()),
+            Some(fault) => Err(fault),
+        }
+    }
+
+    #[inline]
+    fn bind(&self) {
+        if BOUND.get() != self.id {
+            BOUND.set(self.id);
+            // SAFETY: the instance is alive and owned by `self`.
+            unsafe { (self.model.api.bind)(self.instance) };
+        }
+    }
+
+    #[inline]
+    fn check(&mut self, status: u32) -> Result<()> {
+        if status == 0 { Ok(()) } else { self.explain(status) }
+    }
+
+    #[cold]
+    fn explain(&mut self, status: u32) -> Result<()> {
+        self.finished |= status & FINISHED != 0;
+        if status & (STOPPED | DEAD) == 0 {
+            return Ok(());
+        }
+        let mut log = self.take_output();
+        if log.is_empty() {
+            log.push_str("an earlier fatal error ended this simulation");
+        }
+        Err(Error::Stopped { cycle: self.cycle, log })
+    }
+}
+
+impl Drop for Sim {
+    fn drop(&mut self) {
+        self.bind();
+        // The shim leaves no instance bound.
+        BOUND.set(0);
+        // SAFETY: the instance is alive and not used again.
+        unsafe { (self.model.api.destroy)(self.instance) };
+    }
+}
+
+fn c_path(path: &Path) -> Result<CString> {
+    let problem = "a path with a zero byte cannot be opened";
+    CString::new(path.as_os_str().as_encoded_bytes())
+        .map_err(|_| Error::Data { path: path.to_owned(), problem: problem.to_owned() })
+}

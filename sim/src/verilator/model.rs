@@ -1,0 +1,144 @@
+//! A compiled model in memory.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use super::{BuildOptions, Design, Port, Sim, Trace, build, ports};
+use crate::{Error, Result};
+
+/// The shim's table of functions; the layout is that of `struct Api` in `shim.cpp`.
+#[repr(C)]
+pub(super) struct Api {
+    pub create: unsafe extern "C" fn(u32, u32) -> *mut c_void,
+    pub destroy: unsafe extern "C" fn(*mut c_void),
+    pub bind: unsafe extern "C" fn(*mut c_void),
+    pub ports: unsafe extern "C" fn(*mut c_void, *mut *mut c_void),
+    pub settle: unsafe extern "C" fn(*mut c_void) -> u32,
+    pub rise: unsafe extern "C" fn(*mut c_void) -> u32,
+    pub cycles: unsafe extern "C" fn(*mut c_void, u64, *mut u64) -> u32,
+    pub log: unsafe extern "C" fn(*mut c_void) -> *const c_char,
+    pub clear: unsafe extern "C" fn(*mut c_void),
+    pub trace_open: unsafe extern "C" fn(*mut c_void, *const c_char) -> i32,
+    pub trace_close: unsafe extern "C" fn(*mut c_void),
+    pub coverage_write: unsafe extern "C" fn(*mut c_void, *const c_char) -> i32,
+}
+
+/// Values of registers and memories before anything is written to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Initial {
+    /// All zero.
+    #[default]
+    Zero,
+    /// Random, from this seed: finds logic that depends on the state before reset.
+    Random(u64),
+}
+
+/// A compiled and loaded design. Cheap to clone; any number of instances can run at once, in any threads.
+#[derive(Clone)]
+pub struct Model(Arc<Shared>);
+
+pub(super) struct Shared {
+    pub api: &'static Api,
+    pub top: String,
+    pub ports: Vec<Port>,
+    pub clock: Option<usize>,
+    pub reset: Option<usize>,
+    pub trace: Trace,
+    pub coverage: bool,
+    /// Creation seeds the runtime's random generator, of which each loaded model has one.
+    pub create: Mutex<()>,
+    warnings: String,
+    library_path: PathBuf,
+    /// Keeps the code mapped; dropped after everything that points into it.
+    _library: libloading::Library,
+}
+
+impl Model {
+    /// Compiles `design`, or takes it from the cache, and loads it.
+    ///
+    /// # Errors
+    /// [`Error::Process`] when a tool is missing, [`Error::Verilog`] when Verilator rejects the design,
+    /// [`Error::Design`] when the described ports are not those of the Verilog.
+    pub fn build(design: &Design, options: &BuildOptions) -> Result<Self> {
+        let built = build::build(design, options)?;
+        let ports = ports::check(design, &built.members)?;
+        let load_error = |e: libloading::Error| Error::Load { path: built.library.clone(), problem: e.to_string() };
+        // SAFETY: the library is our own build; its initialisers are those of Verilator's runtime.
+        let library = unsafe { libloading::Library::new(&built.library) }.map_err(load_error)?;
+        // SAFETY: the symbol has this type in shim.cpp, whose text is part of the cache key.
+        let table = unsafe { library.get::<unsafe extern "C" fn() -> *const Api>(c"senbazuru_api") };
+        let table = table.map_err(load_error)?;
+        // SAFETY: the table is a static of the library, which `Shared` keeps loaded as long as the reference.
+        let api: &'static Api = unsafe { &*table() };
+        let position = |name: &Option<String>| {
+            name.as_ref().and_then(|name| ports.iter().position(|p| p.name == *name))
+        };
+        Ok(Self(Arc::new(Shared {
+            api,
+            top: design.top.clone(),
+            clock: position(&design.clock),
+            reset: position(&design.reset),
+            ports,
+            trace: options.trace,
+            coverage: options.coverage,
+            create: Mutex::new(()),
+            warnings: built.warnings,
+            library_path: built.library,
+            _library: library,
+        })))
+    }
+
+    /// A fresh instance with all state zero.
+    pub fn instance(&self) -> Result<Sim> {
+        self.instance_with(Initial::Zero)
+    }
+
+    /// A fresh instance with the given state before reset. Inputs are zero, an active-low reset is released.
+    pub fn instance_with(&self, initial: Initial) -> Result<Sim> {
+        Sim::new(Arc::clone(&self.0), initial)
+    }
+
+    /// Name of the top module.
+    pub fn top(&self) -> &str {
+        &self.0.top
+    }
+
+    /// The ports of the top module, in the order of its Verilog.
+    pub fn ports(&self) -> &[Port] {
+        &self.0.ports
+    }
+
+    /// The waveform format compiled in.
+    pub fn trace(&self) -> Trace {
+        self.0.trace
+    }
+
+    /// Verilator's warnings when the model was built; empty for clean Verilog. The full check is [`crate::lint`].
+    pub fn warnings(&self) -> &str {
+        &self.0.warnings
+    }
+
+    /// The shared object in the cache.
+    pub fn library_path(&self) -> &Path {
+        &self.0.library_path
+    }
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model").field("top", &self.0.top).field("library", &self.0.library_path).finish()
+    }
+}
+
+impl Shared {
+    /// Text that the instance printed or reported since the last `clear`.
+    ///
+    /// # Safety
+    /// `instance` comes from this model's `create` and is alive.
+    pub unsafe fn log(&self, instance: *mut c_void) -> String {
+        // SAFETY: by contract; the text is copied before the shim can change it.
+        unsafe { CStr::from_ptr((self.api.log)(instance)) }.to_string_lossy().trim_end().to_owned()
+    }
+}
