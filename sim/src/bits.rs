@@ -38,7 +38,8 @@ impl Bits {
     /// All zero.
     pub fn zero(width: u32) -> Self {
         let count = words_of(width);
-        let words = if count <= INLINE_WORDS { Words::Inline([0; INLINE_WORDS]) } else { Words::Heap(vec![0; count].into()) };
+        let words =
+            if count <= INLINE_WORDS { Words::Inline([0; INLINE_WORDS]) } else { Words::Heap(vec![0; count].into()) };
         Self { width, words }
     }
 

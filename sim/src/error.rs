@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::mismatch::Mismatch;
 use crate::process::{ProcessError, ToolMissing};
-use crate::runner::Mismatch;
 
 /// `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -155,7 +155,11 @@ mod tests {
 
     #[test]
     fn systemverilog_is_an_error_for_iverilog() {
-        let report = iverilog_check(&file("module top(input wire a_i, output reg b_o);\n  always_comb b_o = a_i;\nendmodule\n"), "top").unwrap();
+        let report = iverilog_check(
+            &file("module top(input wire a_i, output reg b_o);\n  always_comb b_o = a_i;\nendmodule\n"),
+            "top",
+        )
+        .unwrap();
         assert!(report.errors() > 0 && report.to_string().contains("top.v:2"), "{report}");
     }
 

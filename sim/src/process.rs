@@ -142,7 +142,11 @@ impl Tool {
         let (stdout, stderr) = pipes.join();
         if !finished {
             let log = join_logs(&stdout, &stderr);
-            return Err(ProcessError::Timeout { command: self.command_line(), limit: self.limit.unwrap_or_default(), log });
+            return Err(ProcessError::Timeout {
+                command: self.command_line(),
+                limit: self.limit.unwrap_or_default(),
+                log,
+            });
         }
         Ok(Output { code: status.code(), stdout, stderr, elapsed: start.elapsed() })
     }
@@ -246,7 +250,8 @@ impl Pipes {
     }
 
     fn join(self) -> (String, String) {
-        let text = |bytes: std::thread::Result<Vec<u8>>| String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+        let text =
+            |bytes: std::thread::Result<Vec<u8>>| String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
         (text(self.stdout.join()), text(self.stderr.join()))
     }
 }

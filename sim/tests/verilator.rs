@@ -81,12 +81,14 @@ fn described_ports_must_be_those_of_the_verilog() {
 
 #[test]
 fn wide_port_passes_every_bit() {
-    let text = "module wide(input wire clk_i, input wire [4096:0] data_i, output reg [4096:0] data_o, output wire odd_o);
+    let text =
+        "module wide(input wire clk_i, input wire [4096:0] data_i, output reg [4096:0] data_o, output wire odd_o);
       always @(posedge clk_i) data_o <= data_i;
       assign odd_o = ^data_i;
     endmodule";
     let mut sim = build("wide", text).instance().unwrap();
-    let (data_i, data_o, odd) = (sim.input("data_i").unwrap(), sim.output("data_o").unwrap(), sim.output("odd_o").unwrap());
+    let (data_i, data_o, odd) =
+        (sim.input("data_i").unwrap(), sim.output("data_o").unwrap(), sim.output("odd_o").unwrap());
     let mut rng = sim::stimulus::rng(7);
     let mut values: Vec<Bits> = (0..50).map(|_| Bits::random(4097, &mut rng)).collect();
     values.extend([Bits::zero(4097), Bits::ones(4097)]);
@@ -110,7 +112,10 @@ fn signed_ports_of_every_storage_class() {
         .map(|w| format!(", input wire signed [{m}:0] a{w}_i, output wire signed [{m}:0] a{w}_o", m = w - 1))
         .collect();
     let body: String = widths.iter().map(|w| format!("assign a{w}_o = ~a{w}_i;\n")).collect();
-    let mut design = Design::from_verilog("signs", &format!("module signs(input wire x__y_i, output wire int{ports});\nassign int = x__y_i;\n{body}endmodule"));
+    let mut design = Design::from_verilog(
+        "signs",
+        &format!("module signs(input wire x__y_i, output wire int{ports});\nassign int = x__y_i;\n{body}endmodule"),
+    );
     design.files[0].text = design.files[0].text.replace(" int", " bool");
     let model = Model::build(&design, &BuildOptions::default()).unwrap();
     let mut sim = model.instance().unwrap();

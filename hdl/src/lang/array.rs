@@ -59,7 +59,11 @@ impl Array {
                 let name = b.ir.net(self.net).name.clone();
                 e.error(
                     loc,
-                    format!("index {low} to {high} of `{name}` is outside its {} elements (0 to {})", self.ty.count, self.ty.count - 1),
+                    format!(
+                        "index {low} to {high} of `{name}` is outside its {} elements (0 to {})",
+                        self.ty.count,
+                        self.ty.count - 1
+                    ),
                 );
                 return e.poison(self.ty.element);
             }
@@ -140,7 +144,11 @@ impl Module {
             b.ir.genvars.push(variable);
             let genvar = b.ir.genvars.len() as u32 - 1;
             let parent = b.scope;
-            b.ir.scopes.push(Scope { kind: ScopeKind::Loop { name: label, genvar, count }, parent: Some(parent), items: vec![] });
+            b.ir.scopes.push(Scope {
+                kind: ScopeKind::Loop { name: label, genvar, count },
+                parent: Some(parent),
+                items: vec![],
+            });
             b.scope = b.ir.scopes.len() as u32 - 1;
             (parent, b.scope, genvar)
         });

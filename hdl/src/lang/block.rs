@@ -212,9 +212,13 @@ fn header<B: Block>(name: &str, parameters: &serde_json::Value) -> Vec<String> {
         let list: Vec<_> = fields.iter().map(|(k, v)| format!("{k} = {}", plain(v))).collect();
         lines.push(format!("Parameters: {}", list.join(", ")));
     }
-    lines.extend(about.contract.lines().enumerate().map(|(i, line)| {
-        if i == 0 { format!("Contract: {}", line.trim()) } else { format!("  {}", line.trim()) }
-    }));
+    lines.extend(
+        about
+            .contract
+            .lines()
+            .enumerate()
+            .map(|(i, line)| if i == 0 { format!("Contract: {}", line.trim()) } else { format!("  {}", line.trim()) }),
+    );
     if !about.reference.is_empty() {
         lines.push(format!("Source: {}", about.reference));
     }

@@ -129,7 +129,9 @@ impl Op {
     pub(crate) fn operands(&self, mut visit: impl FnMut(NodeId)) {
         match self {
             Op::Poison | Op::Net(..) | Op::Literal(_) | Op::LoopIndex(_) => {}
-            Op::Not(a) | Op::Repeat(a, _) | Op::Slice(a, _) | Op::Extend(a) | Op::Cast(a) | Op::Reduce(_, a) => visit(*a),
+            Op::Not(a) | Op::Repeat(a, _) | Op::Slice(a, _) | Op::Extend(a) | Op::Cast(a) | Op::Reduce(_, a) => {
+                visit(*a)
+            }
             Op::Exact(_, a, b)
             | Op::Wrapping(_, a, b)
             | Op::Logic(_, a, b)

@@ -5,6 +5,7 @@
 
 mod array;
 mod block;
+mod catalog;
 mod checks;
 mod context;
 mod error;
@@ -25,6 +26,7 @@ pub(crate) use checks::item_nodes;
 pub use crate::ports;
 pub use array::{Array, Place};
 pub use block::{About, Block, Design, ExternalInstance, ExternalModule, ExternalPort, elaborate};
+pub use catalog::{CatalogBlock, Parameter, Proof};
 pub use error::{Diagnostic, ElabError, ParamError, ensure_param, ensure_power_of_two};
 pub use index::Index;
 pub use ir::Direction;

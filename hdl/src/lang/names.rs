@@ -29,7 +29,9 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
     let mut bytes = name.bytes();
     let head = bytes.next().is_some_and(|b| b.is_ascii_lowercase());
     if !head || !bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_') {
-        return Err(format!("`{name}` is not a good name: use lower-case letters, digits and `_`, starting with a letter"));
+        return Err(format!(
+            "`{name}` is not a good name: use lower-case letters, digits and `_`, starting with a letter"
+        ));
     }
     if name.contains("__") || name.ends_with('_') {
         return Err(format!("`{name}` is not a good name: no double or trailing `_`"));

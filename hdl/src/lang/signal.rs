@@ -355,7 +355,10 @@ impl Signal {
             let b = other.signal(e, Want::Exactly(self.ty), loc);
             if a.ty != b.ty {
                 let (a, b) = (e.describe(a), e.describe(b));
-                e.error(loc, format!("bitwise operation on different types: {a} and {b}; extend, truncate or cast one"));
+                e.error(
+                    loc,
+                    format!("bitwise operation on different types: {a} and {b}; extend, truncate or cast one"),
+                );
                 return e.poison(self.ty);
             }
             e.push(Op::Logic(f, a.node, b.node), self.ty)

@@ -99,7 +99,12 @@ mod tests {
 
     #[test]
     fn every_pattern_makes_progress_and_repeats() {
-        let rules = [Stall::Random { num: 5, den: 5 }, Stall::Random { num: 1, den: 0 }, Stall::OneIn(0), Stall::Bursts { run: 0, gap: 0 }];
+        let rules = [
+            Stall::Random { num: 5, den: 5 },
+            Stall::Random { num: 1, den: 0 },
+            Stall::OneIn(0),
+            Stall::Bursts { run: 0, gap: 0 },
+        ];
         for rule in rules.into_iter().chain(Stall::ALL) {
             assert!(pauses(rule).contains(&false), "{rule:?}");
             assert_eq!(pauses(rule), pauses(rule));

@@ -39,9 +39,9 @@ pub(super) fn build(design: &Design, options: &BuildOptions) -> Result<Built> {
     for file in &design.files {
         key.add(&file.name).add(&file.text);
     }
-    let folder = options.cache.entry("models", &key.finish(), |folder| {
-        compile(design, options, &toolchain, &verilator, folder)
-    })?;
+    let folder = options
+        .cache
+        .entry("models", &key.finish(), |folder| compile(design, options, &toolchain, &verilator, folder))?;
     let read = |name: &str| {
         let path = folder.join(name);
         fs::read_to_string(&path).map_err(Error::io(path))
@@ -184,7 +184,8 @@ fn runtime_sources(objects: &Path) -> Result<Vec<String>> {
 
 /// Verilator ends its messages with advice that repeats for each; the first lines tell what is wrong.
 fn tidy_log(log: &str) -> String {
-    let advice = ["... For warning description", "... Use \"/* verilator", "%Error: Exiting due to", "... See the manual"];
+    let advice =
+        ["... For warning description", "... Use \"/* verilator", "%Error: Exiting due to", "... See the manual"];
     let keep = |line: &&str| !advice.iter().any(|a| line.contains(a));
     let lines: Vec<&str> = log.lines().filter(keep).collect();
     let cut = lines.len().saturating_sub(60);

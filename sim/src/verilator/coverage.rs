@@ -48,8 +48,9 @@ impl Coverage {
         let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
         let mut coverage = Self::default();
         for line in text.lines().filter(|line| line.starts_with('C')) {
-            let (point, count) = parse(line).ok_or_else(|| {
-                Error::Data { path: path.to_owned(), problem: format!("not a coverage point: {line:?}") }
+            let (point, count) = parse(line).ok_or_else(|| Error::Data {
+                path: path.to_owned(),
+                problem: format!("not a coverage point: {line:?}"),
             })?;
             *coverage.points.entry(point).or_default() += count;
         }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -57,6 +57,9 @@ pub struct Sim {
     cycle: u64,
     finished: bool,
     fault: Option<Error>,
+    /// A waveform that opens later, and the cycle before which it stays closed.
+    pending_trace: Option<PathBuf>,
+    trace_from: u64,
 }
 
 // SAFETY: the instance is owned by this value alone; the runtime's per-thread state is rebound by `bind` before use.
@@ -82,6 +85,8 @@ impl Sim {
             cycle: 0,
             finished: false,
             fault: None,
+            pending_trace: None,
+            trace_from: u64::MAX,
             model,
         };
         sim.bind();
@@ -257,6 +262,9 @@ impl Sim {
     #[inline]
     pub fn tick(&mut self) -> Result<()> {
         self.require_clock()?;
+        if self.cycle >= self.trace_from {
+            self.open_pending_trace()?;
+        }
         self.settle()?;
         self.settled = false;
         self.cycle += 1;
@@ -269,6 +277,16 @@ impl Sim {
     pub fn cycles(&mut self, count: u64) -> Result<()> {
         self.require_clock()?;
         self.begin()?;
+        let before_trace = self.trace_from.saturating_sub(self.cycle);
+        if before_trace > count {
+            return self.free_run(count);
+        }
+        self.free_run(before_trace)?;
+        self.open_pending_trace()?;
+        self.free_run(count - before_trace)
+    }
+
+    fn free_run(&mut self, count: u64) -> Result<()> {
         self.settled = false;
         let mut done = 0;
         // SAFETY: as in `settle`; `done` outlives the call.
@@ -317,6 +335,22 @@ impl Sim {
             return Err(Error::Unsupported(format!("cannot open the waveform {}: is one open?", path.display())));
         }
         Ok(())
+    }
+
+    /// Like [`Sim::open_trace`], from the first rising edge after `cycle` edges: the interesting end of a long run.
+    pub fn open_trace_at(&mut self, path: &Path, cycle: u64) -> Result<()> {
+        if cycle <= self.cycle {
+            return self.open_trace(path);
+        }
+        self.trace_from = cycle;
+        self.pending_trace = Some(path.to_owned());
+        Ok(())
+    }
+
+    #[cold]
+    fn open_pending_trace(&mut self) -> Result<()> {
+        self.trace_from = u64::MAX;
+        self.pending_trace.take().map_or(Ok(()), |path| self.open_trace(&path))
     }
 
     /// Completes the waveform file. Dropping the instance does the same.

@@ -72,9 +72,8 @@ impl Model {
         let table = table.map_err(load_error)?;
         // SAFETY: the table is a static of the library, which `Shared` keeps loaded as long as the reference.
         let api: &'static Api = unsafe { &*table() };
-        let position = |name: &Option<String>| {
-            name.as_ref().and_then(|name| ports.iter().position(|p| p.name == *name))
-        };
+        let position =
+            |name: &Option<String>| name.as_ref().and_then(|name| ports.iter().position(|p| p.name == *name));
         Ok(Self(Arc::new(Shared {
             api,
             top: design.top.clone(),

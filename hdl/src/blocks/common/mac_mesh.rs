@@ -6,7 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::lang::{
-    About, Block, In, InArray, Module, Out, OutArray, ParamError, bit, ensure_param, index_width, ports, sint, uint,
+    About, Block, CatalogBlock, In, InArray, Module, Out, OutArray, ParamError, Parameter, bit, ensure_param,
+    index_width, ports, sint, uint,
 };
 
 /// One multiply-accumulate cell.
@@ -162,5 +163,30 @@ impl Block for MacMesh {
 
     fn latency(&self) -> Vec<(String, u64)> {
         vec![("skew".into(), u64::from(self.rows + self.columns - 2))]
+    }
+}
+
+impl Default for MacMesh {
+    fn default() -> Self {
+        Self { rows: 16, columns: 16, operand_width: 8, accumulator_width: 32 }
+    }
+}
+
+impl CatalogBlock for MacMesh {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "rows", allowed: "1 to 1024", meaning: "rows of PEs" },
+        Parameter { name: "columns", allowed: "1 to 1024", meaning: "columns of PEs" },
+        Parameter { name: "operand_width", allowed: "2 to 32", meaning: "activation and weight width, bits, signed" },
+        Parameter {
+            name: "accumulator_width",
+            allowed: "2 x operand_width to 128",
+            meaning: "accumulator width, bits, signed, wrapping",
+        },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let set =
+            |rows, columns, operand_width, accumulator_width| Self { rows, columns, operand_width, accumulator_width };
+        vec![set(1, 1, 2, 4), set(3, 5, 4, 11), set(7, 2, 8, 24), set(2, 2, 32, 65)]
     }
 }

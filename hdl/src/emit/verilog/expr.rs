@@ -171,7 +171,13 @@ impl Printer<'_> {
     fn context_free(&self, id: NodeId) -> bool {
         matches!(
             self.ir.node(id).op,
-            Op::Net(..) | Op::Slice(..) | Op::Cat(_) | Op::Repeat(..) | Op::Wrapping(..) | Op::Logic(..) | Op::Exact(..)
+            Op::Net(..)
+                | Op::Slice(..)
+                | Op::Cat(_)
+                | Op::Repeat(..)
+                | Op::Wrapping(..)
+                | Op::Logic(..)
+                | Op::Exact(..)
         )
     }
 
@@ -267,8 +273,7 @@ pub(super) fn literal(value: &BigInt, ty: Type) -> String {
 /// `scale * index + offset` over the loop variables.
 pub(super) fn affine(index: &Index, scale: i64, offset: i64, genvars: &[String]) -> String {
     let constant = index.offset * scale + offset;
-    let mut terms: Vec<(i64, &str)> =
-        index.terms().map(|(id, c)| (c * scale, genvars[id as usize].as_str())).collect();
+    let mut terms: Vec<(i64, &str)> = index.terms().map(|(id, c)| (c * scale, genvars[id as usize].as_str())).collect();
     // A positive term first, so that the text does not start with a minus.
     terms.sort_by_key(|t| t.0 < 0);
     let mut text = String::new();

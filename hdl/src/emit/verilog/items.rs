@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::declaration;
 use super::expr::{Slot, affine, literal};
 use super::usage::{BitsRead, instance_positions, net_reads, node_uses};
-use super::declaration;
 use crate::lang::Type;
 use crate::lang::index::Index;
 use crate::lang::ir::{
@@ -106,7 +106,10 @@ impl<'a> Printer<'a> {
         let genvars: BTreeSet<&String> = self.ir.genvars.iter().collect();
         lines.extend(genvars.iter().map(|g| format!("genvar {g};")));
         lines.extend(self.scope(0));
-        lines.iter().map(|l| if l.starts_with('`') || l.is_empty() { format!("{l}\n") } else { format!("  {l}\n") }).collect()
+        lines
+            .iter()
+            .map(|l| if l.starts_with('`') || l.is_empty() { format!("{l}\n") } else { format!("  {l}\n") })
+            .collect()
     }
 
     fn scope(&mut self, id: ScopeId) -> Vec<String> {
@@ -212,7 +215,8 @@ impl<'a> Printer<'a> {
 
     fn drive(&mut self, target: Target, value: NodeId) {
         let net = self.ir.net(target.net);
-        let scalar_input = matches!(net.kind, NetKind::Instance { direction: Direction::Input, .. }) && net.array.is_none();
+        let scalar_input =
+            matches!(net.kind, NetKind::Instance { direction: Direction::Input, .. }) && net.array.is_none();
         if scalar_input || self.direct.values().any(|t| *t == target) {
             return;
         }
@@ -503,8 +507,11 @@ impl<'a> Printer<'a> {
         } else {
             let text = self.expr_unshared(id);
             let sign = if node.ty.signed { "signed " } else { "" };
-            let range =
-                if node.ty.width == 1 && !node.ty.signed { String::new() } else { format!("[{}:0] ", node.ty.width - 1) };
+            let range = if node.ty.width == 1 && !node.ty.signed {
+                String::new()
+            } else {
+                format!("[{}:0] ", node.ty.width - 1)
+            };
             format!("wire {sign}{range}{name} = {text};")
         };
         self.context = context;

@@ -51,7 +51,13 @@ fn ports(ir: &ModuleIr) -> Vec<String> {
     let signed = rows.iter().any(|r| r.1.starts_with("signed"));
     let width = rows.iter().map(|r| r.1.rsplit(' ').next().map_or(0, str::len)).max().unwrap_or(0);
     let line = |(direction, ty, name): &(&str, String, &str)| {
-        let sign = if ty.starts_with("signed") { "signed " } else if signed { "       " } else { "" };
+        let sign = if ty.starts_with("signed") {
+            "signed "
+        } else if signed {
+            "       "
+        } else {
+            ""
+        };
         let range = ty.rsplit(' ').next().unwrap_or("");
         let space = if width == 0 { "" } else { " " };
         format!("  {direction:<6} wire {sign}{range:>width$}{space}{name}")

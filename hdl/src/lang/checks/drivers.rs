@@ -42,7 +42,8 @@ pub(super) fn check(ir: &ModuleIr, elements: &Elements) -> Vec<Finding> {
         let missing: Vec<usize> = elements.of(id).filter(|&x| wanted && drivers[x].is_none()).collect();
         if let Some(&first) = missing.first() {
             let what = element_name(ir, elements, id, first);
-            let more = if missing.len() > 1 { format!(" (and {} more of it)", missing.len() - 1) } else { String::new() };
+            let more =
+                if missing.len() > 1 { format!(" (and {} more of it)", missing.len() - 1) } else { String::new() };
             let verb = if matches!(net.kind, NetKind::Register { .. }) { "is never assigned" } else { "has no driver" };
             findings.push((net.loc, format!("{what} {verb}{more}"), None));
         }

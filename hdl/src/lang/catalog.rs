@@ -1,0 +1,41 @@
+//! What a block adds to stand in the catalogue: defaults, the parameter sets it is checked with, its proofs.
+
+use serde::de::DeserializeOwned;
+
+use super::block::Block;
+
+/// A block that the CLI, the sweeps and the checks over all blocks know.
+pub trait CatalogBlock: Block + Default + Clone + DeserializeOwned {
+    /// One entry per field of the parameter struct, in order.
+    const PARAMETERS: &'static [Parameter];
+
+    /// Parameter sets every check runs on: the smallest, odd ones, every mode. The default is always checked too.
+    fn configurations() -> Vec<Self>;
+
+    /// What `prove` runs.
+    fn proofs() -> Vec<Proof<Self>> {
+        Vec::new()
+    }
+}
+
+/// A parameter as a user sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Field name.
+    pub name: &'static str,
+    /// Legal values in words, such as "1 to 4096" or "fp16, bf16, int1 to int32".
+    pub allowed: &'static str,
+    /// What it does, with its unit.
+    pub meaning: &'static str,
+}
+
+/// One run of the prover on the `FORMAL` section of a block.
+#[derive(Clone, Debug)]
+pub struct Proof<B> {
+    /// Parameters, small.
+    pub block: B,
+    /// Cycles from reset that are checked exhaustively.
+    pub depth: u32,
+    /// Prove for all time by k-induction as well, with k = `depth`.
+    pub induction: bool,
+}
