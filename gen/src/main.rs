@@ -1,1 +1,7 @@
-fn main() {}
+//! The `senbazuru` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    senbazuru::main()
+}

@@ -4,4 +4,5 @@
 
 pub mod blocks;
 pub mod emit;
+pub mod interop;
 pub mod lang;

@@ -138,7 +138,11 @@ impl Bits {
     /// # Panics
     /// When `width` does not divide the width of `self`.
     pub fn unpack(&self, width: u32) -> Vec<u64> {
-        assert!(width > 0 && self.width % width == 0, "{width}-bit elements do not divide {} bits", self.width);
+        assert!(
+            width > 0 && self.width.is_multiple_of(width),
+            "{width}-bit elements do not divide {} bits",
+            self.width
+        );
         (0..self.width / width).map(|i| self.field(i * width, width)).collect()
     }
 

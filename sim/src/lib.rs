@@ -30,6 +30,7 @@
 
 mod bits;
 mod error;
+mod from_hdl;
 pub mod lint;
 mod mismatch;
 pub mod process;

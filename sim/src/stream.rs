@@ -5,15 +5,15 @@
 //! without a ready port cannot be held up. A beat passes at a rising edge with valid and ready both high; once valid is
 //! high it stays so, with the same data, until then.
 //!
-//! In every cycle call `drive` of all streams, then [`Sim::settle`], then `sample` of all, then [`Sim::tick`];
-//! [`crate::Run::streams`] does this.
+//! [`crate::Run::streams`] runs them to the end, [`crate::Run::cycle`] for one cycle: all drive, the design settles, all
+//! sample, the clock ticks.
 
 use std::collections::VecDeque;
 
 use rand::Rng;
 
 use crate::stimulus::{Stall, StallPattern, StimulusRng, rng_for};
-use crate::{Bits, In, Out, Result, Sim};
+use crate::{Bits, Error, In, Out, Result, Sim};
 
 /// The data of one transfer: one value per field, in the order in which the fields were given.
 pub type Beat = Vec<Bits>;
@@ -58,17 +58,30 @@ impl StreamDriver {
     }
 
     /// Queues a beat.
-    pub fn push(&mut self, beat: Beat) {
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when it has other fields or widths than the stream.
+    pub fn push(&mut self, beat: Beat) -> Result<()> {
+        check_beat(&self.name, &self.widths, &beat)?;
         self.queue.push_back(beat);
+        Ok(())
     }
 
-    /// Queues the beats of an iterator.
-    pub fn extend(&mut self, beats: impl IntoIterator<Item = Beat>) {
-        self.queue.extend(beats);
+    /// Queues beats; see [`StreamDriver::push`].
+    pub fn extend(&mut self, beats: impl IntoIterator<Item = Beat>) -> Result<()> {
+        beats.into_iter().try_for_each(|beat| self.push(beat))
+    }
+
+    /// Queues beats of a stream with a single field.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when the stream has more fields or a value does not fit.
+    pub fn extend_u64(&mut self, values: impl IntoIterator<Item = u64>) -> Result<()> {
+        values.into_iter().try_for_each(|value| self.push(beat_of(&self.name, &self.widths, value)?))
     }
 
     /// Sets valid and data of this cycle.
-    pub fn drive(&mut self, sim: &mut Sim) {
+    pub(crate) fn drive(&mut self, sim: &mut Sim) {
         // The pattern advances in every cycle, so that it does not depend on the design's answers.
         let pause = self.pattern.next_pause();
         self.offered = !self.queue.is_empty() && (self.offered || !pause);
@@ -91,7 +104,7 @@ impl StreamDriver {
     }
 
     /// Looks whether the offer is taken at the coming edge. Returns whether a beat passes.
-    pub fn sample(&mut self, sim: &Sim) -> bool {
+    pub(crate) fn sample(&mut self, sim: &Sim) -> bool {
         if !self.offered {
             return false;
         }
@@ -147,6 +160,7 @@ pub struct StreamMonitor {
     valid: Out,
     ready: Option<In>,
     fields: Vec<Out>,
+    widths: Vec<u32>,
     ports: Vec<String>,
     valid_port: String,
     pattern: StallPattern,
@@ -165,10 +179,12 @@ impl StreamMonitor {
     pub fn new(sim: &Sim, name: &str, fields: &[&str], stall: Stall, seed: u64) -> Result<Self> {
         let port = |part: &str, suffix: &str| port_name(name, part, suffix);
         let ready = sim.input(&port("ready", "i")).ok();
+        let outputs: Vec<Out> = fields.iter().map(|f| sim.output(&port(f, "o"))).collect::<Result<_>>()?;
         Ok(Self {
             name: name.to_owned(),
             valid: sim.output(&port("valid", "o"))?,
-            fields: fields.iter().map(|f| sim.output(&port(f, "o"))).collect::<Result<_>>()?,
+            widths: outputs.iter().map(|&f| sim.port_of(f).width).collect(),
+            fields: outputs,
             ports: fields.iter().map(|f| port(f, "o")).collect(),
             valid_port: port("valid", "o"),
             pattern: if ready.is_some() { stall } else { Stall::Never }.pattern(seed, &format!("{name} monitor")),
@@ -182,12 +198,27 @@ impl StreamMonitor {
     }
 
     /// Adds beats that must come next, in this order. A monitor that was given none records only.
-    pub fn expect(&mut self, beats: impl IntoIterator<Item = Beat>) {
-        self.expected.get_or_insert_default().extend(beats);
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when a beat has other fields or widths than the stream.
+    pub fn expect(&mut self, beats: impl IntoIterator<Item = Beat>) -> Result<()> {
+        for beat in beats {
+            check_beat(&self.name, &self.widths, &beat)?;
+            self.expected.get_or_insert_default().push_back(beat);
+        }
+        Ok(())
+    }
+
+    /// Adds expected beats of a stream with a single field.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when the stream has more fields or a value does not fit.
+    pub fn expect_u64(&mut self, values: impl IntoIterator<Item = u64>) -> Result<()> {
+        values.into_iter().try_for_each(|value| self.expect([beat_of(&self.name, &self.widths, value)?]))
     }
 
     /// Sets ready of this cycle.
-    pub fn drive(&mut self, sim: &mut Sim) {
+    pub(crate) fn drive(&mut self, sim: &mut Sim) {
         self.taking = !self.pattern.next_pause();
         if let Some(ready) = self.ready {
             sim.poke_u64(ready, u64::from(self.taking));
@@ -275,4 +306,19 @@ impl StreamMonitor {
 
 fn port_name(stream: &str, part: &str, suffix: &str) -> String {
     if stream.is_empty() { format!("{part}_{suffix}") } else { format!("{stream}_{part}_{suffix}") }
+}
+
+fn beat_of(stream: &str, widths: &[u32], value: u64) -> Result<Beat> {
+    let &[width] = widths else {
+        return Err(Error::Unsupported(format!("stream `{stream}` has {} fields: give whole beats", widths.len())));
+    };
+    let bits = Bits::from_u64(width, value).map_err(|e| Error::Unsupported(format!("stream `{stream}`: {e}")))?;
+    Ok(vec![bits])
+}
+
+fn check_beat(stream: &str, widths: &[u32], beat: &Beat) -> Result<()> {
+    if beat.iter().map(Bits::width).eq(widths.iter().copied()) {
+        return Ok(());
+    }
+    Err(Error::Unsupported(format!("stream `{stream}` has fields of {widths:?} bits; a beat given to it is {beat:?}")))
 }

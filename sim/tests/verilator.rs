@@ -32,6 +32,13 @@ fn counter_follows_the_contract_of_settle_and_tick() {
     sim.tick().unwrap();
     assert_eq!((sim.peek_u64(count), sim.peek_u64(next)), (5, 10), "outputs show the new state after the edge");
 
+    // An input changed after a settle is seen by the next one in the same cycle.
+    sim.settle().unwrap();
+    sim.poke_u64(step, 7);
+    sim.settle().unwrap();
+    assert_eq!((sim.peek_u64(count), sim.peek_u64(next)), (5, 12));
+    sim.poke_u64(step, 5);
+
     // Without a settle in between, and with an input changed after one.
     sim.tick().unwrap();
     sim.settle().unwrap();
@@ -102,6 +109,13 @@ fn wide_port_passes_every_bit() {
         let ones: u32 = value.words().iter().map(|w| w.count_ones()).sum();
         assert_eq!(sim.peek_u64(odd), u64::from(ones % 2));
     }
+    sim.poke_words(data_i, &[7, 9]);
+    sim.tick().unwrap();
+    assert_eq!(sim.peek(data_o).to_u64(), Some(9 << 32 | 7));
+    let mut words = vec![0_u32; 129];
+    words[128] = 2;
+    sim.poke_words(data_i, &words);
+    assert!(sim.tick().is_err(), "bit 4097 does not exist");
 }
 
 #[test]
@@ -173,6 +187,25 @@ fn stop_is_an_error_and_not_the_end_of_the_process() {
     sim.poke_u64(limit, 200);
     sim.cycles(10).unwrap();
     assert_eq!(sim.cycle_count(), 15);
+}
+
+#[test]
+fn instances_on_one_thread_keep_their_own_messages() {
+    let model = build("stopper", STOPPER);
+    let mut sims: Vec<_> = (0..3).map(|_| model.instance().unwrap()).collect();
+    for (i, sim) in sims.iter_mut().enumerate() {
+        let limit = sim.input("limit_i").unwrap();
+        sim.poke_u64(limit, 2 + i as u64);
+    }
+    for cycle in 1..=5_u64 {
+        for (i, sim) in sims.iter_mut().enumerate() {
+            let result = sim.tick();
+            assert_eq!(result.is_err(), cycle == 3 + i as u64, "instance {i} in cycle {cycle}: {result:?}");
+            if let Err(error) = result {
+                assert!(error.to_string().contains(&format!("limit {} reached", 2 + i)), "{error}");
+            }
+        }
+    }
 }
 
 #[test]

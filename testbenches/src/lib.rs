@@ -1,1 +1,31 @@
-//! testbenches
+//! Testbenches: how each block is driven and compared with its golden model.
+//!
+//! One file per block, `<paper>/<block>.rs`, with a function `bench` that the registry of the command line names too.
+//! A bench knows the block's parameters and ports and the golden model; how models are built, traced and reported is
+//! the business of [`sim`].
+
+use hdl::lang::CatalogBlock;
+use sim::{Bench, Design, RunOptions, RunReport};
+
+pub mod common;
+pub mod kllm;
+
+/// What a block's file offers: its testbench for the given parameters.
+pub type MakeBench<B> = fn(&B) -> anyhow::Result<Box<dyn Bench>>;
+
+/// Runs the bench of one set of parameters.
+///
+/// # Errors
+/// Parameters that the block or its bench refuses, whatever [`sim::run`] returns.
+pub fn run<B: CatalogBlock>(block: &B, make: MakeBench<B>, options: &RunOptions) -> anyhow::Result<RunReport> {
+    let design = Design::from(&hdl::lang::elaborate(block)?);
+    Ok(sim::run(&*make(block)?, &design, options)?)
+}
+
+/// Runs the bench on the default and on every configuration of the block; returns the reports in that order.
+///
+/// # Errors
+/// The first failure.
+pub fn run_all<B: CatalogBlock>(make: MakeBench<B>, options: &RunOptions) -> anyhow::Result<Vec<RunReport>> {
+    std::iter::once(B::default()).chain(B::configurations()).map(|block| run(&block, make, options)).collect()
+}

@@ -1,3 +1,4 @@
 //! The blocks: parameterised hardware, one file each, by paper.
 
 pub mod common;
+pub mod kllm;

@@ -48,7 +48,7 @@ impl Array {
     pub fn at(self, place: impl Place) -> Signal {
         let loc = Location::caller();
         let index = place.flatten(self.stride);
-        build(self.ty.element, |e| {
+        build(loc, self.ty.element, |e| {
             if self.serial != e.top().serial {
                 e.error(loc, "an array of another module is used here; connect it through a port of the instance");
                 return e.poison(self.ty.element);
@@ -67,7 +67,7 @@ impl Array {
                 );
                 return e.poison(self.ty.element);
             }
-            e.push(Op::Net(self.net, Some(index)), self.ty.element)
+            e.read(self.net, Some(index))
         })
     }
 
@@ -106,9 +106,12 @@ fn loop_count(scopes: &[Scope], wanted: u32) -> u32 {
 pub(crate) fn declare(name: &str, ty: ArrayType, kind: NetKind, layout: Layout, stride: u32, loc: Loc) -> Array {
     let declared = with(|e| {
         let net = e.net(name, ty.element, kind, Some((ty.count, layout)), loc);
-        (net, e.top().serial)
+        let n = e.top().ir.net(net);
+        // What could not be declared as asked has been reported, and stands for something small.
+        let ty = ArrayType { element: n.ty, count: n.array.map_or(1, |a| a.0) };
+        (net, e.top().serial, ty)
     });
-    let (net, serial) = declared.unwrap_or((0, u32::MAX));
+    let (net, serial, ty) = declared.unwrap_or((0, u32::MAX, ArrayType { element: ty.element, count: 1 }));
     Array { net, serial, ty, stride }
 }
 
@@ -188,7 +191,7 @@ impl Index {
     #[must_use]
     pub fn value(self, width: u32) -> Signal {
         let loc = Location::caller();
-        build(uint(width), |e| {
+        build(loc, uint(width), |e| {
             let b = e.top();
             let (low, high) = self.bounds(|genvar| loop_count(&b.ir.scopes, genvar));
             if low < 0 || bits_for(high.max(0) as u64) > width {

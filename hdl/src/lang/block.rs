@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::checks;
-use super::context::{Builder, Elaboration, scoped, with};
+use super::context::{Builder, Elaboration, new_serial, scoped, with, with_elaboration};
 use super::error::{ElabError, Loc, ParamError};
 use super::ir::{CheckKind, Instance, Item, ModuleIr, Scope, ScopeKind};
 use super::module::Module;
@@ -148,27 +148,38 @@ pub fn elaborate<B: Block>(block: &B) -> Result<Design, ElabError> {
     if e.errors.is_empty() { Ok(Design { modules: e.order }) } else { Err(ElabError::Design(e.errors)) }
 }
 
+/// Levels of blocks within blocks.
+const DEEPEST: usize = 100;
+
 /// The module of `block`, built at its first use.
 fn module_of<B: Block>(block: &B, loc: Loc) -> Option<Rc<ModuleIr>> {
     let parameters = serde_json::to_value(block).unwrap_or(serde_json::Value::Null);
     let key = format!("{} {parameters}", B::ABOUT.name);
-    if let Some(module) = with(|e| e.done.get(&key).cloned()).flatten() {
+    if let Some(module) = with_elaboration(|e| e.done.get(&key).cloned()).flatten() {
         return Some(module);
     }
     if let Err(error) = block.check() {
-        with(|e| {
+        with_elaboration(|e| {
             e.refused.get_or_insert((B::ABOUT.name.into(), error));
         });
         return None;
     }
     let name = block.module_name();
-    let open = with(|e| {
+    let open = with_elaboration(|e| {
         if let Err(why) = names::check(&name) {
             e.error(loc, why);
         }
-        // Instances of a block inside itself would never end.
-        if e.stack.iter().any(|b| b.ir.name == name) {
-            e.error(loc, format!("{name} contains itself"));
+        if let Some(outer) = e.stack.iter().find(|b| b.ir.name == name) {
+            let why = if outer.ir.block == B::ABOUT.name && outer.ir.parameters == parameters {
+                format!("{name} contains itself")
+            } else {
+                format!("{name} contains another module called {name}: {} with {parameters}", B::ABOUT.name)
+            };
+            e.error(loc, why);
+            return false;
+        }
+        if e.stack.len() >= DEEPEST {
+            e.error(loc, format!("{name} is {DEEPEST} levels deep: does a block contain itself, each time with other parameters?"));
             return false;
         }
         if let Some(other) = e.done.values().find(|m| m.name == name) {
@@ -181,8 +192,7 @@ fn module_of<B: Block>(block: &B, loc: Loc) -> Option<Rc<ModuleIr>> {
             return false;
         }
         let header = header::<B>(&name, &parameters);
-        e.serial += 1;
-        let serial = e.serial;
+        let serial = new_serial();
         e.stack.push(Builder { ir: empty_module(name, header, B::ABOUT.name, parameters, loc), scope: 0, serial });
         true
     })?;
@@ -227,9 +237,10 @@ fn header<B: Block>(name: &str, parameters: &serde_json::Value) -> Vec<String> {
     lines
 }
 
-/// A JSON value as a person writes it: strings without quotes.
+/// A JSON value as a person writes it: strings without quotes, unless that would break the line.
 fn plain(value: &serde_json::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+    let simple = value.as_str().filter(|s| !s.contains(char::is_control));
+    simple.map_or_else(|| value.to_string(), str::to_string)
 }
 
 fn empty_module(name: String, header: Vec<String>, block: &str, parameters: serde_json::Value, loc: Loc) -> ModuleIr {
@@ -324,13 +335,13 @@ impl Module {
 fn check(kind: CheckKind, name: &str, condition: Signal, loc: Loc) {
     with(|e| {
         let c = condition.signal(e, Want::Exactly(bit()), loc);
-        if c.ty != bit() {
+        if e.is_not_a_bit(c) {
             let c = e.describe(c);
             e.error(loc, format!("a check's condition is one unsigned bit, not {c}"));
             return;
         }
         let b = e.top();
-        if b.ir.scopes[b.scope as usize].kind != ScopeKind::Formal {
+        if !checks::in_formal(&b.ir, b.scope) {
             e.error(loc, format!("check `{name}` stands outside of a formal section; put it in `m.formal(|m| ...)`"));
         }
         let name = e.claim(name, loc);
@@ -359,15 +370,35 @@ fn place(name: &str, module: Option<Rc<ModuleIr>>, loc: Loc) -> u32 {
 fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> {
     let key = format!("external {}", external.name);
     if let Some(module) = with(|e| e.done.get(&key).cloned()).flatten() {
-        return Some(module);
+        let same_ports = module.ports.len() == external.ports.len()
+            && external.ports.iter().enumerate().all(|(i, p)| {
+                let net = module.net(module.ports[i]);
+                (net.name.as_str(), net.ty, module.direction(i)) == (p.name.as_str(), p.ty, p.direction)
+            });
+        let same = module.external.as_ref().is_some_and(|x| {
+            (&x.source, &x.clock, &x.reset) == (&external.source, &external.clock, &external.reset)
+        });
+        if same && same_ports {
+            return Some(module);
+        }
+        with(|e| {
+            let why = format!("two external modules called {} differ in ports, clock, reset or source", external.name);
+            e.error_related(loc, why, Some(("the other one".into(), module.loc)));
+        });
+        return None;
     }
     with(|e| {
+        let names = [&external.name].into_iter().chain(external.ports.iter().map(|p| &p.name));
+        for name in names.chain(&external.clock).chain(&external.reset) {
+            if let Err(why) = names::check_external(name) {
+                e.error(loc, why);
+            }
+        }
         if e.done.values().any(|m| m.name == external.name) {
             e.error(loc, format!("an external module has the name of a block's module: {}", external.name));
             return None;
         }
-        e.serial += 1;
-        let serial = e.serial;
+        let serial = new_serial();
         let mut ir = empty_module(external.name.clone(), vec![], "external", serde_json::Value::Null, loc);
         ir.clocked = external.clock.is_some();
         ir.reset = external.reset.is_some();
@@ -399,7 +430,11 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
         let inputs: Vec<usize> =
             (0..ir.ports.len()).filter(|&i| ir.direction(i) == super::ir::Direction::Input).collect();
         let depends = if external.registered_outputs { vec![] } else { inputs };
-        ir.comb = vec![depends; ir.ports.len()];
+        let comb = |port| match ir.direction(port) {
+            super::ir::Direction::Input => vec![],
+            super::ir::Direction::Output => depends.clone(),
+        };
+        ir.comb = (0..ir.ports.len()).map(comb).collect();
         let module = Rc::new(ir);
         e.done.insert(key, module.clone());
         e.order.push(module.clone());

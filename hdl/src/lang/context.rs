@@ -4,7 +4,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::panic::Location;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use num_bigint::BigInt;
 
@@ -14,7 +16,7 @@ use super::index::Index;
 use super::ir::{Item, Layout, ModuleIr, Net, NetId, NetKind, Node, NodeId, Op, ScopeId, ScopeKind};
 use super::names;
 use super::signal::Signal;
-use super::types::Type;
+use super::types::{MAX_ELEMENTS, MAX_WIDTH, Type};
 
 /// One module under construction.
 pub(crate) struct Builder {
@@ -24,7 +26,6 @@ pub(crate) struct Builder {
     pub serial: u32,
 }
 
-#[derive(Default)]
 pub struct Elaboration {
     pub(crate) stack: Vec<Builder>,
     /// Finished modules by block name and parameters.
@@ -33,15 +34,41 @@ pub struct Elaboration {
     pub(crate) order: Vec<Rc<ModuleIr>>,
     pub(crate) errors: Vec<Diagnostic>,
     pub(crate) refused: Option<(String, ParamError)>,
-    pub(crate) serial: u32,
+    /// Where the description is now: for errors found deep inside an operation.
+    pub(crate) here: Loc,
+}
+
+impl Default for Elaboration {
+    #[track_caller]
+    fn default() -> Self {
+        Self {
+            stack: vec![],
+            done: BTreeMap::new(),
+            order: vec![],
+            errors: vec![],
+            refused: None,
+            here: Location::caller(),
+        }
+    }
+}
+
+/// Number of a module under construction, never used twice: a handle kept from one elaboration is no good in another.
+pub(crate) fn new_serial() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 thread_local! {
     static CURRENT: RefCell<Option<Elaboration>> = const { RefCell::new(None) };
 }
 
-/// Runs `f` on the elaboration of this thread; `None` outside of one.
+/// Runs `f` on the elaboration of this thread while a module is under construction; `None` otherwise.
 pub(crate) fn with<T>(f: impl FnOnce(&mut Elaboration) -> T) -> Option<T> {
+    CURRENT.with_borrow_mut(|current| current.as_mut().filter(|e| !e.stack.is_empty()).map(f))
+}
+
+/// Like [`with`], also before the first module is begun.
+pub(crate) fn with_elaboration<T>(f: impl FnOnce(&mut Elaboration) -> T) -> Option<T> {
     CURRENT.with_borrow_mut(|current| current.as_mut().map(f))
 }
 
@@ -63,7 +90,11 @@ pub(crate) fn scoped(body: impl FnOnce()) -> Elaboration {
 
 impl Elaboration {
     pub(crate) fn top(&mut self) -> &mut Builder {
-        self.stack.last_mut().expect("a module is under construction whenever user code runs")
+        self.stack.last_mut().expect("`with` runs only while a module is under construction")
+    }
+
+    pub(crate) fn current(&self) -> &Builder {
+        self.stack.last().expect("`with` runs only while a module is under construction")
     }
 
     pub(crate) fn error(&mut self, location: Loc, message: impl Into<String>) {
@@ -81,8 +112,20 @@ impl Elaboration {
 
     /// Adds an expression node (folded where it is constant) in the innermost scope its operands need.
     pub(crate) fn push(&mut self, op: Op, ty: Type) -> Signal {
+        if ty.width > MAX_WIDTH {
+            self.too_wide("an expression", ty.width);
+            return self.push(Op::Poison, ty.with_width(1));
+        }
+        let ty = ty.with_width(ty.width.max(1));
         let b = self.top();
-        let op = match fold(&b.ir, &op, ty) {
+        let folded = fold(&b.ir, &op, ty);
+        if folded.is_some() {
+            let mut operands = Vec::new();
+            op.operands(|id| operands.push(id));
+            self.mentioned(operands);
+        }
+        let b = self.top();
+        let op = match folded {
             Some(Folded::Node(node)) => return Signal { serial: b.serial, node, ty },
             Some(Folded::Literal(value)) => Op::Literal(value),
             None => op,
@@ -115,8 +158,70 @@ impl Elaboration {
         Signal { serial: b.serial, node: b.ir.nodes.len() as NodeId - 1, ty }
     }
 
+    /// Expressions that folding may have dropped. The author did use the nets in them: whether these parameters need
+    /// them is no mistake of the description.
+    pub(crate) fn mentioned(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
+        let ir = &mut self.top().ir;
+        let mut todo: Vec<NodeId> = nodes.into_iter().collect();
+        let mut seen = std::collections::BTreeSet::new();
+        while let Some(id) = todo.pop() {
+            match &ir.nodes[id as usize].op {
+                Op::Net(net, _) => ir.nets[*net as usize].unused_ok = true,
+                Op::Literal(_) => {}
+                op if seen.insert(id) => op.operands(|child| todo.push(child)),
+                _ => {}
+            }
+        }
+    }
+
     pub(crate) fn poison(&mut self, ty: Type) -> Signal {
         self.push(Op::Poison, ty)
+    }
+
+    /// Whether `signal` means something in scope `home`, where the thing that reads it was declared.
+    pub(crate) fn reaches(&mut self, signal: Signal, home: ScopeId, what: &str, loc: Loc) -> bool {
+        let b = self.current();
+        let reaches = b.ir.encloses(b.ir.node(signal.node).scope, home);
+        if !reaches {
+            let name = self.describe(signal);
+            self.error(loc, format!("{name} belongs to a loop or formal section inside of which the {what} is not"));
+        }
+        reaches
+    }
+
+    /// Moves an item to the end of its scope so far: it is printed once all that it reads is described.
+    pub(crate) fn last_mention(&mut self, scope: ScopeId, item: &Item) {
+        let same = |other: &Item| match (item, other) {
+            (Item::Fsm(a), Item::Fsm(b)) | (Item::Memory(a), Item::Memory(b)) => a == b,
+            _ => false,
+        };
+        let items = &mut self.top().ir.scopes[scope as usize].items;
+        if let Some(at) = items.iter().position(same) {
+            let moved = items.remove(at);
+            items.push(moved);
+        }
+    }
+
+    fn too_wide(&mut self, what: &str, width: impl std::fmt::Display) {
+        self.error(self.here, format!("{what} has {width} bits; the widest signal has {MAX_WIDTH}"));
+    }
+
+    /// The value of a net, or of one element of it.
+    pub(crate) fn read(&mut self, net: NetId, index: Option<Index>) -> Signal {
+        let ty = self.top().ir.net(net).ty;
+        self.push(Op::Net(net, index), ty)
+    }
+
+    /// Whether what is described now may drive `net`: what synthesis sees must not depend on a formal section.
+    pub(crate) fn may_drive(&mut self, net: NetId, loc: Loc) -> bool {
+        let b = self.top();
+        let outside = |s: ScopeId| formal_scope(&b.ir, s);
+        if outside(b.scope).is_some() && outside(b.ir.net(net).scope).is_none() {
+            let name = b.ir.net(net).name.clone();
+            self.error(loc, format!("`{name}` belongs to the design and cannot be driven from a formal section"));
+            return false;
+        }
+        true
     }
 
     pub(crate) fn literal(&mut self, value: BigInt, ty: Type) -> Signal {
@@ -172,13 +277,27 @@ impl Elaboration {
 
     pub(crate) fn net(&mut self, name: &str, ty: Type, kind: NetKind, array: Option<(u32, Layout)>, loc: Loc) -> NetId {
         let name = self.claim(name, loc);
+        self.here = loc;
+        let mut ty = ty;
         if ty.width == 0 {
             self.error(loc, format!("`{name}` has width 0; the smallest width is 1"));
+            ty.width = 1;
         }
-        if array.is_some_and(|(count, _)| count == 0) {
-            self.error(loc, format!("`{name}` has 0 elements; the smallest array has 1"));
+        let total = match array {
+            Some((count, Layout::Packed)) => u64::from(ty.width) * u64::from(count),
+            _ => u64::from(ty.width),
+        };
+        if total > u64::from(MAX_WIDTH) {
+            self.too_wide(&format!("`{name}`"), total);
+            ty.width = 1;
         }
-        let ty = ty.with_width(ty.width.max(1));
+        let array = array.map(|(count, layout)| {
+            if !(1..=MAX_ELEMENTS).contains(&count) {
+                self.error(loc, format!("`{name}` has {count} elements, allowed: 1 to {MAX_ELEMENTS}"));
+                return (1, layout);
+            }
+            (count, layout)
+        });
         let b = self.top();
         let scope = b.scope;
         b.ir.nets.push(Net { name, ty, kind, array, scope, loc, unused_ok: false });

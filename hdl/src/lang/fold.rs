@@ -49,8 +49,19 @@ fn constant(ir: &ModuleIr, op: &Op, ty: Type) -> Option<BigInt> {
             all
         }
         Op::Repeat(a, n) => {
-            let part = bits(ir, *a)?;
-            (0..*n).fold(BigInt::zero(), |all, _| (all << ir.node(*a).ty.width) + &part)
+            let (part, width) = (bits(ir, *a)?, ir.node(*a).ty.width);
+            // By doubling: the leading bits of the count say how many copies there are so far.
+            let mut all = BigInt::zero();
+            let mut copies = 0;
+            for k in (0..u32::BITS - n.leading_zeros()).rev() {
+                all = &all + (&all << (width * copies));
+                copies *= 2;
+                if n >> k & 1 == 1 {
+                    all = (all << width) + &part;
+                    copies += 1;
+                }
+            }
+            all
         }
         Op::Slice(a, low) => bits(ir, *a)? >> *low,
         Op::SelectBit(a, index) => bits(ir, *a)? >> literal(ir, *index)?.to_u64()? & BigInt::one(),
@@ -102,6 +113,7 @@ fn compare(f: Compare, a: &BigInt, b: &BigInt) -> bool {
 fn identity(ir: &ModuleIr, op: &Op, ty: Type) -> Option<Folded> {
     let same = |id: NodeId| Some(Folded::Node(id));
     match op {
+        Op::Mux(_, a, b) if a == b => same(*a),
         Op::Mux(select, a, b) => same(if literal(ir, *select)?.is_zero() { *b } else { *a }),
         Op::Logic(f, a, b) => {
             let (constant, other) = match (bits(ir, *a), bits(ir, *b)) {

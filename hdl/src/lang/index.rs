@@ -30,7 +30,7 @@ impl Index {
 
     /// Value for given loop variables: `value(genvar)`.
     pub(crate) fn eval(&self, value: impl Fn(u32) -> i64) -> i64 {
-        self.terms().map(|(id, c)| c * value(id)).sum::<i64>() + self.offset
+        self.terms().fold(self.offset, |sum, (id, c)| sum.saturating_add(c.saturating_mul(value(id))))
     }
 
     /// Smallest and largest value when each genvar runs over `0..count(genvar)`.
@@ -38,8 +38,8 @@ impl Index {
         let (mut low, mut high) = (self.offset, self.offset);
         for (id, c) in self.terms() {
             let last = i64::from(count(id)) - 1;
-            low += (c * last).min(0);
-            high += (c * last).max(0);
+            low = low.saturating_add(c.saturating_mul(last).min(0));
+            high = high.saturating_add(c.saturating_mul(last).max(0));
         }
         (low, high)
     }
@@ -56,7 +56,7 @@ impl Index {
 
     fn add_term(&mut self, id: u32, coefficient: i64) {
         if let Some(t) = self.terms.iter_mut().find(|t| t.1 != 0 && t.0 == id) {
-            t.1 += coefficient;
+            t.1 = t.1.saturating_add(coefficient);
         } else if let Some(t) = self.terms.iter_mut().find(|t| t.1 == 0) {
             *t = (id, coefficient);
         } else {
@@ -71,7 +71,7 @@ macro_rules! from_integer {
     ($($t:ty),*) => {$(
         impl From<$t> for Index {
             fn from(value: $t) -> Self {
-                Self { offset: value as i64, terms: [(0, 0); MAX_TERMS] }
+                Self { offset: i64::try_from(value).unwrap_or(i64::MAX), terms: [(0, 0); MAX_TERMS] }
             }
         }
     )*};
@@ -82,7 +82,7 @@ impl<T: Into<Index>> Add<T> for Index {
     type Output = Index;
     fn add(mut self, other: T) -> Index {
         let other = other.into();
-        self.offset += other.offset;
+        self.offset = self.offset.saturating_add(other.offset);
         for (id, c) in other.terms() {
             self.add_term(id, c);
         }

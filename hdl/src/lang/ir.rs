@@ -225,6 +225,7 @@ pub(crate) struct MemoryIr {
     pub width: u32,
     /// Bits written by one write-enable bit.
     pub granule: u32,
+    pub scope: ScopeId,
     pub writes: Vec<MemoryWrite>,
     pub reads: Vec<MemoryRead>,
 }

@@ -22,6 +22,7 @@ mod stream;
 mod types;
 
 pub(crate) use checks::item_nodes;
+pub(crate) use names::check as check_name;
 
 pub use crate::ports;
 pub use array::{Array, Place};
@@ -31,7 +32,7 @@ pub use error::{Diagnostic, ElabError, ParamError, ensure_param, ensure_power_of
 pub use index::Index;
 pub use ir::Direction;
 pub use module::{Module, Reg, cat, mux, or_all, reduce, select};
-pub use ports::{In, InArray, InOption, InStream, Out, OutArray, OutOption, OutStream, PortBuilder, PortKind, Ports};
+pub use ports::{In, InArray, InArrayOption, InOption, InStream, Out, OutArray, OutOption, OutStream, PortBuilder, PortKind, Ports};
 pub use signal::{Operand, Signal};
 pub use state::{Fsm, Memory};
 pub use stream::{Stream, StreamType, stream};

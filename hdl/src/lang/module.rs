@@ -26,10 +26,10 @@ impl Module {
     #[track_caller]
     pub fn wire(&mut self, name: &str, value: impl Operand) -> Signal {
         let loc = Location::caller();
-        build(bit(), |e| {
+        build(loc, bit(), |e| {
             let value = value.signal(e, Want::Smallest { signed: false }, loc);
             let net = e.net(name, value.ty, NetKind::Wire { inline: true }, None, loc);
-            let signal = e.push(Op::Net(net, None), value.ty);
+            let signal = e.read(net, None);
             e.item(Item::Drive { target: Target { net, index: None }, value: value.node, loc });
             signal
         })
@@ -39,9 +39,9 @@ impl Module {
     #[track_caller]
     pub fn net(&mut self, name: &str, ty: Type) -> Signal {
         let loc = Location::caller();
-        build(ty, |e| {
+        build(loc, ty, |e| {
             let net = e.net(name, ty, NetKind::Wire { inline: false }, None, loc);
-            e.push(Op::Net(net, None), ty)
+            e.read(net, None)
         })
     }
 
@@ -87,7 +87,7 @@ impl Module {
     pub fn lookup(&mut self, name: &str, index: Signal, values: &[Signal]) -> Signal {
         let loc = Location::caller();
         let ty = values.first().map_or(bit(), |v| v.ty);
-        let value = build(ty, |e| {
+        let value = build(loc, ty, |e| {
             let index = index.signal(e, Want::Exactly(index.ty), loc);
             let mut nodes: Vec<NodeId> = Vec::new();
             for &v in values {
@@ -109,7 +109,14 @@ impl Module {
                 );
                 return e.poison(ty);
             }
-            e.push(Op::Lookup(index.node, nodes), ty)
+            // A case statement without a choice would wait for a change that never comes.
+            let chosen = match &e.current().ir.node(index.node).op {
+                Op::Literal(at) => usize::try_from(at).unwrap_or(usize::MAX).min(nodes.len() - 1),
+                _ if nodes.iter().all(|&n| n == nodes[0]) => 0,
+                _ => return e.push(Op::Lookup(index.node, nodes), ty),
+            };
+            e.mentioned(nodes.into_iter().chain([index.node]));
+            values[chosen]
         });
         self.wire(name, value)
     }
@@ -135,15 +142,18 @@ impl Reg {
             }
             let Op::Net(net, None) = e.top().ir.node(self.q.node).op else { return };
             let value = value.signal(e, Want::Exactly(self.q.ty), loc);
-            if value.ty != self.q.ty {
+            if e.differ(value, self.q) {
                 let (q, v) = (e.describe(self.q), e.describe(value));
                 e.error(loc, format!("register {q} cannot take {v}; extend, truncate or cast it"));
                 return;
             }
             let enable = enable.map(|s| s.signal(e, Want::Exactly(bit()), loc));
-            if let Some(s) = enable.filter(|s| s.ty != bit()) {
+            if let Some(s) = enable.filter(|s| e.is_not_a_bit(*s)) {
                 let s = e.describe(s);
                 e.error(loc, format!("an enable is one unsigned bit, not {s}"));
+                return;
+            }
+            if !e.may_drive(net, loc) {
                 return;
             }
             e.item(Item::Register { net, next: value.node, enable: enable.map(|s| s.node) });
@@ -158,14 +168,14 @@ impl Operand for Reg {
 }
 
 fn register(name: &str, ty: Type, init: Option<num_bigint::BigInt>, loc: Loc) -> Reg {
-    let q = build(ty, |e| {
+    let q = build(loc, ty, |e| {
         if let Some(value) = init.as_ref().filter(|v| !ty.fits(v)) {
             e.error(loc, format!("the reset value {value} of `{name}` does not fit {ty}"));
         }
         e.top().ir.clocked = true;
         e.top().ir.reset |= init.is_some();
         let net = e.net(name, ty, NetKind::Register { init }, None, loc);
-        e.push(Op::Net(net, None), ty)
+        e.read(net, None)
     });
     Reg { q }
 }
@@ -197,12 +207,14 @@ pub(crate) fn connect(target: Signal, value: impl Operand, loc: Loc) {
             e.error(loc, format!("cannot drive {what}: it is {why}"));
             return;
         }
-        if value.ty != target.ty {
+        if e.differ(value, target) {
             let v = e.describe(value);
             e.error(loc, format!("cannot connect {v} to {what}; extend, truncate, saturate or cast it"));
             return;
         }
-        e.item(Item::Drive { target: Target { net, index }, value: value.node, loc });
+        if e.may_drive(net, loc) {
+            e.item(Item::Drive { target: Target { net, index }, value: value.node, loc });
+        }
     });
 }
 
@@ -211,16 +223,16 @@ pub(crate) fn connect(target: Signal, value: impl Operand, loc: Loc) {
 #[must_use]
 pub fn mux(select: Signal, then: Signal, other: impl Operand) -> Signal {
     let loc = Location::caller();
-    build(then.ty, |e| {
+    build(loc, then.ty, |e| {
         let s = select.signal(e, Want::Exactly(bit()), loc);
         let a = then.signal(e, Want::Exactly(then.ty), loc);
         let b = other.signal(e, Want::Exactly(then.ty), loc);
-        if s.ty != bit() {
+        if e.is_not_a_bit(s) {
             let s = e.describe(s);
             e.error(loc, format!("the select of a mux is one unsigned bit, not {s}"));
             return e.poison(a.ty);
         }
-        if a.ty != b.ty {
+        if e.differ(a, b) {
             let (a, b) = (e.describe(a), e.describe(b));
             e.error(loc, format!("mux of different types: {a} and {b}; extend, truncate or cast one"));
             return e.poison(then.ty);
@@ -234,8 +246,8 @@ pub fn mux(select: Signal, then: Signal, other: impl Operand) -> Signal {
 #[must_use]
 pub fn cat(parts: &[Signal]) -> Signal {
     let loc = Location::caller();
-    let width = parts.iter().map(|p| p.ty.width).sum::<u32>().max(1);
-    build(uint(width), |e| {
+    let width = parts.iter().fold(0, |sum: u32, p| sum.saturating_add(p.ty.width)).max(1);
+    build(loc, uint(width), |e| {
         if parts.is_empty() {
             e.error(loc, "a concatenation needs at least one part");
             return e.poison(uint(width));

@@ -39,10 +39,29 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks a name in Verilog that comes from outside: any identifier that needs no escape.
+///
+/// # Errors
+/// Says what is wrong with the name.
+pub(crate) fn check_external(name: &str) -> Result<(), String> {
+    let mut bytes = name.bytes();
+    let head = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
+    if !head || !bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'$') {
+        return Err(format!("`{name}` is not a Verilog identifier"));
+    }
+    if KEYWORDS.split_whitespace().any(|k| k == name) {
+        return Err(format!("`{name}` is a reserved word of Verilog or SystemVerilog"));
+    }
+    Ok(())
+}
+
 /// Name of the net at an instance's port: `u_round_shift` + `data_o` = `round_shift_data`; inputs keep their suffix.
+/// Ports from outside may be called `QN` or `a$1`: the net is `.._qn`, `.._a_1`.
 pub(crate) fn instance_net(instance: &str, port: &str) -> String {
     let instance = instance.strip_prefix("u_").unwrap_or(instance);
-    format!("{instance}_{}", port.strip_suffix("_o").unwrap_or(port))
+    let port = port.strip_suffix("_o").unwrap_or(port).to_ascii_lowercase().replace('$', "_");
+    let words: Vec<&str> = port.split('_').filter(|w| !w.is_empty()).collect();
+    format!("{instance}_{}", words.join("_"))
 }
 
 /// Port name without its direction suffix.

@@ -3,7 +3,7 @@
 use super::array::{Array, declare};
 use super::context::with;
 use super::error::Loc;
-use super::ir::{Direction, InstanceId, Layout, NetKind, Op};
+use super::ir::{Direction, InstanceId, Layout, NetKind};
 use super::names;
 use super::signal::{Signal, build};
 use super::stream::{Stream, StreamType};
@@ -72,7 +72,7 @@ impl PortBuilder {
     /// Declares one scalar port.
     pub fn scalar(&mut self, name: &str, direction: Direction, ty: Type) -> Signal {
         let array = self.declare(name, direction, ArrayType { element: ty, count: 1 }, false);
-        build(ty, |e| e.push(Op::Net(array.net, None), ty))
+        build(self.loc, ty, |e| e.read(array.net, None))
     }
 
     /// Declares one array port: a vector with element i at bits `[width * i +: width]`.
@@ -115,6 +115,8 @@ kinds! {
     InOption(Option<Signal>) from Option<Type> = |b, name, ty| ty.map(|ty| b.scalar(name, Direction::Input, ty));
     /// Output that some parameters leave out.
     OutOption(Option<Signal>) from Option<Type> = |b, name, ty| ty.map(|ty| b.scalar(name, Direction::Output, ty));
+    /// Input array that some parameters leave out: `index_i: InArrayOption = (p.width > 0).then(|| uint(p.width).array(4))`.
+    InArrayOption(Option<Array>) from Option<ArrayType> = |b, name, ty| ty.map(|ty| b.array(name, Direction::Input, ty));
     /// Ready/valid stream into the block: `load: InStream = stream().array("data", uint(16).array(p.lanes))`;
     /// ports `load_valid_i`, `load_ready_o`, `load_data_i`.
     InStream(Stream) from StreamType = |b, name, ty| Stream::declare(b, name, ty, Direction::Input);

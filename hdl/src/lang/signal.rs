@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use super::context::{Elaboration, with};
 use super::error::Loc;
 use super::ir::{Arithmetic, Compare, Logic, Op};
-use super::types::{Type, bit, sint, uint};
+use super::types::{MAX_WIDTH, Type, bit, index_width, sint, uint};
 
 /// A value in the module under construction: a small handle to a port, a net or an expression.
 ///
@@ -56,9 +56,17 @@ impl Operand for Signal {
 impl Operand for BigInt {
     fn signal(self, e: &mut Elaboration, want: Want, loc: Loc) -> Signal {
         let ty = match want {
+            Want::Smallest { signed: false } if self.sign() == num_bigint::Sign::Minus => {
+                e.error(loc, format!("the literal {self} is negative and the other operand unsigned; cast that one"));
+                return e.poison(bit());
+            }
             Want::Smallest { signed } => Type::of(&self, signed),
             Want::Exactly(ty) => ty,
         };
+        if !(1..=MAX_WIDTH).contains(&ty.width) {
+            e.error(loc, format!("a literal of type {ty}: the width of a signal is 1 to {MAX_WIDTH}"));
+            return e.poison(bit());
+        }
         if ty.fits(&self) {
             e.literal(self, ty)
         } else {
@@ -91,14 +99,18 @@ impl Type {
     #[track_caller]
     #[must_use]
     pub fn lit(self, value: impl Into<BigInt>) -> Signal {
-        let loc = Location::caller();
-        build(self, |e| value.into().signal(e, Want::Exactly(self), loc))
+        let (loc, value) = (Location::caller(), value.into());
+        build(loc, self, |e| value.signal(e, Want::Exactly(self), loc))
     }
 }
 
 /// Runs `f` in the current elaboration. A signal kept from an elaboration that is over yields a dead handle.
-pub(crate) fn build(ty: Type, f: impl FnOnce(&mut Elaboration) -> Signal) -> Signal {
-    with(f).unwrap_or(Signal { serial: u32::MAX, node: 0, ty })
+pub(crate) fn build(loc: Loc, ty: Type, f: impl FnOnce(&mut Elaboration) -> Signal) -> Signal {
+    let described = with(|e| {
+        e.here = loc;
+        f(e)
+    });
+    described.unwrap_or(Signal { serial: u32::MAX, node: 0, ty })
 }
 
 impl Signal {
@@ -115,7 +127,7 @@ impl Signal {
     }
 
     fn unary(self, loc: Loc, ty: Type, op: impl FnOnce(u32) -> Op) -> Signal {
-        build(ty, |e| {
+        build(loc, ty, |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             e.push(op(a.node), ty)
         })
@@ -126,12 +138,13 @@ impl Signal {
     #[must_use]
     pub fn slice(self, range: Range<u32>) -> Signal {
         let loc = Location::caller();
-        build(uint(range.end.saturating_sub(range.start).max(1)), |e| {
+        let ty = uint(range.end.saturating_sub(range.start).clamp(1, MAX_WIDTH));
+        build(loc, ty, |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             if range.start >= range.end || range.end > self.ty.width {
                 let what = e.describe(self);
                 e.error(loc, format!("slice {}..{} is not inside {what}", range.start, range.end));
-                return e.poison(uint(range.end.saturating_sub(range.start).max(1)));
+                return e.poison(ty);
             }
             e.slice(a, range.start, range.end - range.start)
         })
@@ -148,7 +161,7 @@ impl Signal {
     #[track_caller]
     #[must_use]
     pub fn msb(self) -> Signal {
-        self.bit(self.ty.width - 1)
+        self.bit(self.ty.width.saturating_sub(1))
     }
 
     /// Bit number `index`, chosen at run time; 0 when `index` is past the end.
@@ -156,17 +169,26 @@ impl Signal {
     #[must_use]
     pub fn bit_at(self, index: Signal) -> Signal {
         let loc = Location::caller();
-        build(bit(), |e| {
+        build(loc, bit(), |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             let i = index.signal(e, Want::Exactly(index.ty), loc);
-            if i.ty.signed || i.ty.width > 20 {
-                e.error(loc, format!("a bit index is unsigned and at most 20 bits wide, not {}", i.ty));
+            if i.ty.signed {
+                e.error(loc, format!("a bit index is unsigned, not {}; cast it with as_uint", i.ty));
                 return e.poison(bit());
             }
+            // The select itself never leaves the vector, which is padded to a power of two; what an index has
+            // beyond that must be zero.
             let a = e.cast(a, false);
-            let needed = super::types::index_width(u64::from(a.ty.width)).max(i.ty.width);
-            let (a, i) = (e.extend(a, 1 << needed), e.extend(i, needed));
-            e.push(Op::SelectBit(a.node, i.node), bit())
+            let needed = index_width(u64::from(a.ty.width));
+            let (a, low) = (e.extend(a, 1 << needed), e.low(i, needed));
+            let found = e.push(Op::SelectBit(a.node, low.node), bit());
+            if i.ty.width <= needed {
+                return found;
+            }
+            let beyond = e.slice(i, needed, i.ty.width - needed);
+            let beyond = e.push(Op::Reduce(Logic::Or, beyond.node), bit());
+            let inside = e.push(Op::Not(beyond.node), bit());
+            e.push(Op::Logic(Logic::And, found.node, inside.node), bit())
         })
     }
 
@@ -175,12 +197,13 @@ impl Signal {
     #[must_use]
     pub fn truncate(self, width: u32) -> Signal {
         let loc = Location::caller();
-        build(self.ty.with_width(width.max(1)), |e| {
+        let ty = self.ty.with_width(width.clamp(1, MAX_WIDTH));
+        build(loc, ty, |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             if width == 0 || width > self.ty.width {
                 let what = e.describe(self);
                 e.error(loc, format!("truncate to {width} bits: {what} has {} bits", self.ty.width));
-                return e.poison(self.ty.with_width(width.max(1)));
+                return e.poison(ty);
             }
             e.truncate(a, width)
         })
@@ -191,12 +214,13 @@ impl Signal {
     #[must_use]
     pub fn extend(self, width: u32) -> Signal {
         let loc = Location::caller();
-        build(self.ty.with_width(width.max(1)), |e| {
+        let ty = self.ty.with_width(width.clamp(1, MAX_WIDTH));
+        build(loc, ty, |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             if width < self.ty.width {
                 let what = e.describe(self);
                 e.error(loc, format!("extend to {width} bits: {what} is wider; say truncate or saturate"));
-                return e.poison(self.ty.with_width(width.max(1)));
+                return e.poison(ty);
             }
             e.extend(a, width)
         })
@@ -209,8 +233,8 @@ impl Signal {
         if width >= self.ty.width {
             return self.extend(width);
         }
-        let (low, high) = self.ty.with_width(width).range();
         let narrow = self.truncate(width);
+        let (low, high) = narrow.ty.range();
         let top = narrow.ty.lit(high.clone());
         let over = self.gt(high);
         let clipped = super::mux(over, top, narrow);
@@ -225,7 +249,7 @@ impl Signal {
     #[must_use]
     pub fn as_sint(self) -> Signal {
         let loc = Location::caller();
-        build(sint(self.ty.width), |e| {
+        build(loc, sint(self.ty.width), |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             e.cast(a, true)
         })
@@ -236,7 +260,7 @@ impl Signal {
     #[must_use]
     pub fn as_uint(self) -> Signal {
         let loc = Location::caller();
-        build(uint(self.ty.width), |e| {
+        build(loc, uint(self.ty.width), |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             e.cast(a, false)
         })
@@ -246,15 +270,14 @@ impl Signal {
     #[track_caller]
     #[must_use]
     pub fn wrapping_add(self, other: impl Operand) -> Signal {
-        (self.arithmetic(Arithmetic::Add, other, Location::caller())).truncate(self.ty.width)
+        self.wrapping(Arithmetic::Add, other, Location::caller())
     }
 
     /// Difference modulo 2^width of `self`, of `self`'s type.
     #[track_caller]
     #[must_use]
     pub fn wrapping_sub(self, other: impl Operand) -> Signal {
-        let difference = self.arithmetic(Arithmetic::Sub, other, Location::caller()).truncate(self.ty.width);
-        if self.ty.signed { difference } else { difference.as_uint() }
+        self.wrapping(Arithmetic::Sub, other, Location::caller())
     }
 
     /// Product with 2^`amount`: `amount` bits wider.
@@ -274,7 +297,12 @@ impl Signal {
     pub fn shr(self, amount: u32) -> Signal {
         let low = amount.min(if self.ty.signed { self.ty.width - 1 } else { self.ty.width });
         if low == self.ty.width {
-            return bit().lit(0);
+            let loc = Location::caller();
+            return build(loc, bit(), |e| {
+                let a = self.signal(e, Want::Exactly(self.ty), loc);
+                e.mentioned([a.node]);
+                e.literal(0.into(), bit())
+            });
         }
         let high = self.slice(low..self.ty.width);
         if self.ty.signed { high.as_sint() } else { high }
@@ -295,7 +323,7 @@ impl Signal {
     }
 
     fn shift(self, amount: Signal, loc: Loc, op: impl FnOnce(u32, u32) -> Op) -> Signal {
-        build(self.ty, |e| {
+        build(loc, self.ty, |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             let n = amount.signal(e, Want::Exactly(amount.ty), loc);
             if n.ty.signed {
@@ -311,12 +339,13 @@ impl Signal {
     #[must_use]
     pub fn repeat(self, count: u32) -> Signal {
         let loc = Location::caller();
-        build(uint(self.ty.width * count.max(1)), |e| {
+        let ty = uint(self.ty.width.saturating_mul(count.max(1)));
+        build(loc, ty, |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             if count == 0 {
                 e.error(loc, "repeat needs a count of at least 1");
             }
-            e.push(Op::Repeat(a.node, count.max(1)), uint(self.ty.width * count.max(1)))
+            e.push(Op::Repeat(a.node, count.max(1)), ty)
         })
     }
 
@@ -342,18 +371,31 @@ impl Signal {
     }
 
     fn arithmetic(self, f: Arithmetic, other: impl Operand, loc: Loc) -> Signal {
-        build(self.ty, |e| {
+        build(loc, self.ty, |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             let b = other.signal(e, Want::Smallest { signed: self.ty.signed }, loc);
             e.exact(f, a, b, loc)
         })
     }
 
+    /// Modulo 2^width of `self`, of `self`'s type.
+    fn wrapping(self, f: Arithmetic, other: impl Operand, loc: Loc) -> Signal {
+        build(loc, self.ty, |e| {
+            let a = self.signal(e, Want::Exactly(self.ty), loc);
+            let b = other.signal(e, Want::Smallest { signed: self.ty.signed }, loc);
+            if e.sign_clash(a, b, "arithmetic on", loc) {
+                return e.poison(self.ty);
+            }
+            let b = e.low(b, self.ty.width);
+            e.push(Op::Wrapping(f, a.node, b.node), self.ty)
+        })
+    }
+
     fn logic(self, f: Logic, other: impl Operand, loc: Loc) -> Signal {
-        build(self.ty, |e| {
+        build(loc, self.ty, |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             let b = other.signal(e, Want::Exactly(self.ty), loc);
-            if a.ty != b.ty {
+            if e.differ(a, b) {
                 let (a, b) = (e.describe(a), e.describe(b));
                 e.error(
                     loc,
@@ -366,12 +408,10 @@ impl Signal {
     }
 
     fn compare(self, f: Compare, swap: bool, other: impl Operand, loc: Loc) -> Signal {
-        build(bit(), |e| {
+        build(loc, bit(), |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             let b = other.signal(e, Want::Smallest { signed: self.ty.signed }, loc);
-            if a.ty.signed != b.ty.signed {
-                let (a, b) = (e.describe(a), e.describe(b));
-                e.error(loc, format!("comparison of signed and unsigned: {a} and {b}; cast one"));
+            if e.sign_clash(a, b, "comparison of", loc) {
                 return e.poison(bit());
             }
             let width = a.ty.width.max(b.ty.width);

@@ -7,7 +7,7 @@ use super::error::Loc;
 use super::ir::{FsmIr, Item, MemoryIr, MemoryRead, MemoryWrite, NetKind, Op};
 use super::module::Module;
 use super::signal::{Operand, Signal, Want, build};
-use super::types::{Type, bit, index_width, uint};
+use super::types::{MAX_ELEMENTS, MAX_WIDTH, Type, bit, index_width, uint};
 
 /// A state machine with named states; the first is the reset state.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +32,10 @@ impl Module {
             let state = e.net(&format!("{name}_q"), ty, NetKind::Register { init: Some(0.into()) }, None, loc);
             let next = e.net(&format!("{name}_d"), ty, NetKind::Wire { inline: false }, None, loc);
             for s in states {
-                e.claim(&format!("{name}_{}", s.to_lowercase()), loc);
+                if !s.is_ascii() {
+                    e.error(loc, format!("the state name `{s}` of `{name}` has letters outside of ASCII"));
+                }
+                e.claim(&format!("{name}_{}", s.to_ascii_lowercase()), loc);
             }
             let b = e.top();
             let id = b.ir.fsms.len() as u32;
@@ -44,9 +47,9 @@ impl Module {
                 transitions: vec![],
             });
             e.item(Item::Fsm(id));
-            let next_signal = e.push(Op::Net(next, None), ty);
+            let next_signal = e.read(next, None);
             e.item(Item::Register { net: state, next: next_signal.node, enable: None });
-            (id, e.push(Op::Net(state, None), ty), next_signal)
+            (id, e.read(state, None), next_signal)
         });
         let dead = Signal { serial: u32::MAX, node: 0, ty };
         let (id, state, next) = made.unwrap_or((0, dead, dead));
@@ -57,6 +60,9 @@ impl Module {
 impl Fsm {
     fn position(self, name: &str, loc: Loc) -> Option<usize> {
         with(|e| {
+            if !e.admit(self.state, loc) {
+                return None;
+            }
             let fsm = &e.top().ir.fsms[self.id as usize];
             let at = fsm.states.iter().position(|s| s == name);
             if at.is_none() {
@@ -93,11 +99,17 @@ impl Fsm {
         if let (Some(from), Some(to)) = (self.position(from, loc), self.position(to, loc)) {
             with(|e| {
                 let c = condition.signal(e, Want::Exactly(bit()), loc);
-                if c.ty != bit() {
+                if e.is_not_a_bit(c) {
                     let c = e.describe(c);
                     e.error(loc, format!("a transition's condition is one unsigned bit, not {c}"));
                     return;
                 }
+                let ir = &e.current().ir;
+                let home = ir.net(ir.fsms[self.id as usize].state).scope;
+                if !e.reaches(c, home, "state machine", loc) {
+                    return;
+                }
+                e.last_mention(home, &Item::Fsm(self.id));
                 let b = e.top();
                 let always = b.ir.node(c.node).op == Op::Literal(1.into());
                 let condition = (!always).then_some(c.node);
@@ -110,6 +122,7 @@ impl Fsm {
 /// A memory: one or more write ports, any number of read ports.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
+    serial: u32,
     id: u32,
     depth: u32,
     width: u32,
@@ -124,22 +137,25 @@ impl Module {
         let loc = Location::caller();
         let id = with(|e| {
             let name = e.claim(name, loc);
-            if depth < 2 || width == 0 || granule == 0 || width % granule != 0 {
-                e.error(
-                    loc,
-                    format!(
-                        "memory `{name}`: depth {depth} (at least 2), width {width}, write granule {granule} (a divisor of the width)"
-                    ),
-                );
+            let depths = 2..=MAX_ELEMENTS;
+            if !depths.contains(&depth) {
+                e.error(loc, format!("memory `{name}` has depth {depth}, allowed: 2 to {MAX_ELEMENTS}"));
+            }
+            if !(1..=MAX_WIDTH).contains(&width) {
+                e.error(loc, format!("memory `{name}` has width {width}, allowed: 1 to {MAX_WIDTH}"));
+            } else if granule == 0 || width % granule != 0 {
+                e.error(loc, format!("memory `{name}` has write granule {granule}, which does not divide its width {width}"));
             }
             e.top().ir.clocked = true;
             let b = e.top();
             let id = b.ir.memories.len() as u32;
-            b.ir.memories.push(MemoryIr { name, depth, width, granule, writes: vec![], reads: vec![] });
+            let scope = b.scope;
+            b.ir.memories.push(MemoryIr { name, depth, width, granule, scope, writes: vec![], reads: vec![] });
             e.item(Item::Memory(id));
-            id
+            (id, e.top().serial)
         });
-        Memory { id: id.unwrap_or(0), depth, width, granule: granule.max(1) }
+        let (id, serial) = id.unwrap_or((0, u32::MAX));
+        Memory { serial, id, depth, width: width.clamp(1, MAX_WIDTH), granule: granule.max(1) }
     }
 }
 
@@ -150,26 +166,53 @@ impl Memory {
         uint(index_width(u64::from(self.depth)))
     }
 
-    fn check(self, what: &str, signal: Signal, ty: Type, loc: Loc) -> u32 {
-        let checked = with(|e| {
-            let s = signal.signal(e, Want::Exactly(ty), loc);
-            if s.ty != ty {
-                let got = e.describe(s);
-                e.error(loc, format!("{what} of a memory is {ty}, not {got}"));
+    /// The node of a signal at one of the memory's ports, when memory and signal suit each other.
+    fn check(self, what: &str, signal: Signal, ty: Type, loc: Loc) -> Option<u32> {
+        with(|e| {
+            if e.current().serial != self.serial {
+                return None;
             }
-            s.node
+            let s = signal.signal(e, Want::Exactly(ty), loc);
+            let memory = &e.current().ir.memories[self.id as usize];
+            let (name, home) = (memory.name.clone(), memory.scope);
+            if s.ty != ty && e.differ(s, Signal { ty, ..s }) {
+                let got = e.describe(s);
+                e.error(loc, format!("{what} of memory `{name}` is {ty}, not {got}"));
+            }
+            e.reaches(s, home, "memory", loc).then(|| {
+                e.last_mention(home, &Item::Memory(self.id));
+                s.node
+            })
+        })
+        .flatten()
+    }
+
+    /// Reports a memory of another module.
+    fn admit(self, loc: Loc) -> bool {
+        let admitted = with(|e| {
+            let same = e.current().serial == self.serial;
+            if !same {
+                let here = e.current().ir.name.clone();
+                e.error(loc, format!("a memory of another module is used inside {here}"));
+            }
+            same
         });
-        checked.unwrap_or(0)
+        admitted == Some(true)
     }
 
     /// Writes `data` at `address` on rising clock edges, each granule where its bit of `enable` is high.
     #[track_caller]
     pub fn write(self, enable: Signal, address: Signal, data: Signal) {
         let loc = Location::caller();
-        let enable = self.check("the write enable", enable, uint(self.width / self.granule), loc);
+        if !self.admit(loc) {
+            return;
+        }
+        let enable = self.check("the write enable", enable, uint((self.width / self.granule).max(1)), loc);
         let address = self.check("the write address", address, self.address_type(), loc);
         let data = self.check("the write data", data, uint(self.width), loc);
-        with(|e| e.top().ir.memories[self.id as usize].writes.push(MemoryWrite { enable, address, data }));
+        if let (Some(enable), Some(address), Some(data)) = (enable, address, data) {
+            with(|e| e.top().ir.memories[self.id as usize].writes.push(MemoryWrite { enable, address, data }));
+        }
     }
 
     /// Word at `address`, one cycle after `enable`; held while `enable` is low. A write to the same address in the
@@ -177,7 +220,6 @@ impl Memory {
     #[track_caller]
     pub fn read(self, name: &str, enable: Signal, address: Signal) -> Signal {
         let loc = Location::caller();
-        let enable = self.check("the read enable", enable, bit(), loc);
         self.read_port(name, Some(enable), address, loc)
     }
 
@@ -187,13 +229,24 @@ impl Memory {
         self.read_port(name, None, address, Location::caller())
     }
 
-    fn read_port(self, name: &str, enable: Option<u32>, address: Signal, loc: Loc) -> Signal {
-        let address = self.check("the read address", address, self.address_type(), loc);
+    fn read_port(self, name: &str, enable: Option<Signal>, address: Signal, loc: Loc) -> Signal {
         let ty = uint(self.width);
-        build(ty, |e| {
+        if !self.admit(loc) {
+            return build(loc, ty, |e| e.poison(ty));
+        }
+        let enable = enable.map(|s| self.check("the read enable", s, bit(), loc));
+        let address = self.check("the read address", address, self.address_type(), loc);
+        build(loc, ty, |e| {
+            let (Some(address), Some(enable)) = (address, enable.map_or(Some(None), |e| e.map(Some))) else {
+                return e.poison(ty);
+            };
+            // The read data lives where the memory does, also when a loop or formal section asks for it.
+            let home = e.current().ir.memories[self.id as usize].scope;
+            let here = std::mem::replace(&mut e.top().scope, home);
             let net = e.net(name, ty, NetKind::MemoryRead, None, loc);
+            e.top().scope = here;
             e.top().ir.memories[self.id as usize].reads.push(MemoryRead { net, address, enable });
-            e.push(Op::Net(net, None), ty)
+            e.read(net, None)
         })
     }
 }

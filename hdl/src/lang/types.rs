@@ -14,6 +14,12 @@ pub struct Type {
     pub signed: bool,
 }
 
+/// Widest signal, and widest array port, in bits: far beyond what synthesis takes, well within what the tools read.
+pub const MAX_WIDTH: u32 = 1 << 20;
+
+/// Most elements of all nets of one module, copies made by loops counted.
+pub const MAX_ELEMENTS: u32 = 1 << 24;
+
 /// One unsigned bit.
 #[must_use]
 pub const fn bit() -> Type {
@@ -49,7 +55,7 @@ impl Type {
     #[must_use]
     pub fn range(self) -> (BigInt, BigInt) {
         if self.signed {
-            let half = BigInt::one() << (self.width - 1);
+            let half = BigInt::one() << self.width.saturating_sub(1);
             (-half.clone(), half - 1)
         } else {
             (BigInt::zero(), (BigInt::one() << self.width) - 1)
@@ -71,7 +77,7 @@ impl Type {
         if low.sign() == Sign::Minus {
             low += &modulus;
         }
-        if self.signed && low >= (BigInt::one() << (self.width - 1)) {
+        if self.signed && low >= (BigInt::one() << self.width.saturating_sub(1)) {
             low -= modulus;
         }
         low

@@ -14,6 +14,9 @@ use crate::{Error, Result};
 
 const SHIM: &str = include_str!("shim.cpp");
 
+/// All else is local, also what inline code of the C++ library would export: models in one process must not meet.
+const EXPORTS: &str = "{ global: senbazuru_api; local: *; };\n";
+
 /// Generated C++ below this size is one translation unit. A unit costs 0.4 s for the headers, 300 KB about as much again.
 const ONE_UNIT: u64 = 300_000;
 
@@ -35,7 +38,7 @@ pub(super) fn build(design: &Design, options: &BuildOptions) -> Result<Built> {
     let verilator = verilator_call(design, options);
     let mut key = Key::new("model");
     key.add(&toolchain.versions).add(&verilator.command_line()).add(&toolchain.compiler(options).command_line());
-    key.add(options.opt.flag()).add(SHIM).add(design.clock.as_deref().unwrap_or("(none)"));
+    key.add(options.opt.flag()).add(SHIM).add(EXPORTS).add(design.clock.as_deref().unwrap_or("(none)"));
     for file in &design.files {
         key.add(&file.name).add(&file.text);
     }
@@ -103,8 +106,9 @@ fn compile(
     });
     compile_all(&design.top, jobs.collect())?;
     let runtime = toolchain.runtime(options, &runtime_sources(&objects)?)?;
+    write(&objects.join("exports.map"), EXPORTS)?;
     let link = Tool::new("g++")
-        .args(["-shared", "-s", "-pthread", "-Wl,-Bsymbolic", "-Wl,--gc-sections", "-Wl,--exclude-libs,ALL"])
+        .args(["-shared", "-s", "-pthread", "-Wl,-Bsymbolic", "-Wl,--gc-sections", "-Wl,--version-script=exports.map"])
         .args(["-Wl,-z,defs", "-o", "../model.so"])
         .args(units.iter().map(|unit| format!("{}.o", unit.file)))
         .arg(runtime)

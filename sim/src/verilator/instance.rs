@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::access::Slot;
 use super::coverage::Coverage;
 use super::model::{Initial, Shared};
 use super::{Dir, Port, Trace};
-use crate::bits::{Bits, DoesNotFit, mask, words_of};
 use crate::{Error, Result};
 
 // Status flags of shim.cpp.
@@ -20,20 +20,6 @@ const DEAD: u32 = 4;
 thread_local! {
     /// The instance that this thread evaluated last: the shim is told when it changes.
     static BOUND: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Handle of an input: found once by name, then used without a search. Valid for all instances of the same design.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct In(u32);
-
-/// Handle of an output. Valid for all instances of the same design.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Out(u32);
-
-/// Where a port lives in the model: Verilator uses the smallest of 8, 16, 32, 64 bits or an array of 32-bit words.
-struct Slot {
-    address: *mut u8,
-    width: u32,
 }
 
 /// A running instance of a model.
@@ -48,15 +34,15 @@ struct Slot {
 /// Two errors are kept and reported by the next `settle`, `tick` or `cycles`: a value that does not fit its input, and
 /// the design stopping itself.
 pub struct Sim {
-    model: Arc<Shared>,
-    instance: *mut c_void,
+    pub(super) model: Arc<Shared>,
+    pub(super) instance: *mut c_void,
     id: u64,
-    slots: Box<[Slot]>,
+    pub(super) slots: Box<[Slot]>,
     /// The low phase of this cycle is evaluated and no input changed since.
-    settled: bool,
-    cycle: u64,
+    pub(super) settled: bool,
+    pub(super) cycle: u64,
     finished: bool,
-    fault: Option<Error>,
+    pub(super) fault: Option<Error>,
     /// A waveform that opens later, and the cycle before which it stays closed.
     pending_trace: Option<PathBuf>,
     trace_from: u64,
@@ -107,24 +93,6 @@ impl Sim {
         Ok(sim)
     }
 
-    fn find_slots(&self) -> Box<[Slot]> {
-        let mut addresses = vec![std::ptr::null_mut::<c_void>(); self.model.ports.len()];
-        // SAFETY: the shim writes one address per port, in the order of `ports`.
-        unsafe { (self.model.api.ports)(self.instance, addresses.as_mut_ptr()) };
-        let slot = |(port, address): (&Port, *mut c_void)| Slot { address: address.cast(), width: port.width };
-        self.model.ports.iter().zip(addresses).map(slot).collect()
-    }
-
-    /// The input `name`.
-    pub fn input(&self, name: &str) -> Result<In> {
-        self.find(name, Dir::Input).map(In)
-    }
-
-    /// The output `name`.
-    pub fn output(&self, name: &str) -> Result<Out> {
-        self.find(name, Dir::Output).map(Out)
-    }
-
     /// The ports of the design.
     pub fn ports(&self) -> &[Port] {
         &self.model.ports
@@ -133,91 +101,6 @@ impl Sim {
     /// Name of the top module.
     pub fn top(&self) -> &str {
         &self.model.top
-    }
-
-    /// The port behind an output handle.
-    pub fn port_of(&self, output: Out) -> &Port {
-        &self.model.ports[output.0 as usize]
-    }
-
-    /// The port behind an input handle.
-    pub fn port_of_input(&self, input: In) -> &Port {
-        &self.model.ports[input.0 as usize]
-    }
-
-    /// Sets an input of any width to an unsigned value.
-    #[inline]
-    pub fn poke_u64(&mut self, input: In, value: u64) {
-        let index = input.0 as usize;
-        let width = self.slots[index].width;
-        if value & !mask(width) != 0 {
-            return self.misfit(index, value.to_string());
-        }
-        self.write_u64(index, value);
-    }
-
-    /// Sets an input of any width to a two's-complement value.
-    #[inline]
-    pub fn poke_i64(&mut self, input: In, value: i64) {
-        let index = input.0 as usize;
-        let width = self.slots[index].width;
-        if width < 64 && !matches!(value >> (width - 1), 0 | -1) {
-            return self.misfit(index, value.to_string());
-        }
-        if width <= 64 {
-            self.write_u64(index, value as u64 & mask(width));
-        } else {
-            self.write_words(index, &Bits::sign_extended(width, value));
-        }
-    }
-
-    /// Sets an input; the width must be the port's.
-    pub fn poke(&mut self, input: In, value: &Bits) {
-        let index = input.0 as usize;
-        if value.width() != self.slots[index].width {
-            return self.misfit(index, value.to_string());
-        }
-        self.write_words(index, value);
-    }
-
-    /// Reads a port of up to 64 bits.
-    ///
-    /// # Panics
-    /// When the port is wider: use [`Sim::peek`].
-    #[inline]
-    pub fn peek_u64(&self, output: Out) -> u64 {
-        let slot = &self.slots[output.0 as usize];
-        // SAFETY: the address is that of a live C++ member whose type follows from the width.
-        unsafe {
-            match slot.width {
-                0..=8 => u64::from(*slot.address),
-                9..=16 => u64::from(*slot.address.cast::<u16>()),
-                17..=32 => u64::from(*slot.address.cast::<u32>()),
-                33..=64 => *slot.address.cast::<u64>(),
-                width => panic!("`{}` has {width} bits: read it with `peek`", self.port_of(output).name),
-            }
-        }
-    }
-
-    /// Reads a port of up to 64 bits as two's complement.
-    ///
-    /// # Panics
-    /// When the port is wider: use [`Sim::peek`].
-    #[inline]
-    pub fn peek_i64(&self, output: Out) -> i64 {
-        let shift = 64 - self.slots[output.0 as usize].width;
-        ((self.peek_u64(output) << shift) as i64) >> shift
-    }
-
-    /// Reads a port of any width.
-    pub fn peek(&self, output: Out) -> Bits {
-        let slot = &self.slots[output.0 as usize];
-        if slot.width <= 64 {
-            return Bits::truncated(slot.width, self.peek_u64(output));
-        }
-        // SAFETY: wide members are arrays of 32-bit words.
-        let words = unsafe { std::slice::from_raw_parts(slot.address.cast::<u32>(), words_of(slot.width)) };
-        Bits::from_words(slot.width, words)
     }
 
     /// Holds the active-low reset for `cycles` rising edges, then releases it. The first release takes effect at the
@@ -381,55 +264,6 @@ impl Sim {
         // SAFETY: the instance is alive; `name` outlives the call.
         unsafe { (self.model.api.coverage_write)(self.instance, name.as_ptr()) };
         Ok(())
-    }
-
-    fn find(&self, name: &str, dir: Dir) -> Result<u32> {
-        let ports = &self.model.ports;
-        if let Some(index) = ports.iter().position(|p| p.name == name && p.dir == dir) {
-            return Ok(index as u32);
-        }
-        let known: Vec<&str> = ports.iter().filter(|p| p.dir == dir).map(|p| p.name.as_str()).collect();
-        Err(Error::UnknownPort {
-            top: self.model.top.clone(),
-            direction: dir.name(),
-            name: name.to_owned(),
-            known: known.join(", "),
-        })
-    }
-
-    #[inline]
-    fn write_u64(&mut self, index: usize, value: u64) {
-        self.settled = false;
-        let slot = &self.slots[index];
-        // SAFETY: the address is that of a live C++ member whose type follows from the width.
-        unsafe {
-            match slot.width {
-                0..=8 => *slot.address = value as u8,
-                9..=16 => *slot.address.cast::<u16>() = value as u16,
-                17..=32 => *slot.address.cast::<u32>() = value as u32,
-                33..=64 => *slot.address.cast::<u64>() = value,
-                width => self.write_words(index, &Bits::truncated(width, value)),
-            }
-        }
-    }
-
-    fn write_words(&mut self, index: usize, value: &Bits) {
-        self.settled = false;
-        let slot = &self.slots[index];
-        if slot.width <= 64 {
-            return self.write_u64(index, value.field(0, slot.width));
-        }
-        let words = value.words();
-        // SAFETY: wide members are arrays of `words_of(width)` words, and the widths are equal.
-        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), slot.address.cast::<u32>(), words.len()) };
-    }
-
-    #[cold]
-    fn misfit(&mut self, index: usize, value: String) {
-        let port = &self.model.ports[index];
-        let DoesNotFit { value, width } = DoesNotFit { value, width: port.width };
-        let error = Error::Poke { cycle: self.cycle, port: port.name.clone(), width, value };
-        self.fault.get_or_insert(error);
     }
 
     fn require_clock(&self) -> Result<()> {

@@ -3,6 +3,7 @@
 //! [`Model::build`] turns a [`Design`] into a loaded model; [`Model::instance`] makes a [`Sim`] of it. Models and
 //! instances may be used from any thread, many at once.
 
+mod access;
 mod build;
 mod cache;
 mod coverage;
@@ -11,9 +12,10 @@ mod model;
 mod ports;
 mod toolchain;
 
+pub use access::{In, Out};
 pub use cache::Cache;
 pub use coverage::{Coverage, Ratio};
-pub use instance::{In, Out, Sim};
+pub use instance::Sim;
 pub use model::{Initial, Model};
 
 use serde::{Deserialize, Serialize};

@@ -108,14 +108,23 @@ Instance* create(uint32_t random, uint32_t seed) {
     return self;
 }
 
+void trace_close(Instance* self) {
+#if VM_TRACE
+    if (!self->trace) return;
+#ifdef SNB_CLOCK
+    self->context->time(10 * self->cycle + 5);
+    dump(self);
+#endif
+    self->trace->close();
+    self->trace.reset();
+#endif
+}
+
 void destroy(Instance* self) {
+    trace_close(self);
     guarded(self, [&] {
         if (self->model) self->model->final();
     });
-#if VM_TRACE
-    if (self->trace) self->trace->close();
-    self->trace.reset();
-#endif
     self->model.reset();
     if (t_current == self) t_current = nullptr;
     Verilated::threadContextp(Verilated::defaultContextp());
@@ -170,18 +179,6 @@ int32_t trace_open(Instance* self, const char* path) {
     self->trace.reset();
 #endif
     return 0;
-}
-
-void trace_close(Instance* self) {
-#if VM_TRACE
-    if (!self->trace) return;
-#ifdef SNB_CLOCK
-    self->context->time(10 * self->cycle + 5);
-    dump(self);
-#endif
-    self->trace->close();
-    self->trace.reset();
-#endif
 }
 
 int32_t coverage_write(Instance* self, const char* path) {

@@ -111,7 +111,7 @@ pub(super) fn compile_all(what: &str, jobs: Vec<Tool>) -> Result<()> {
     }
     std::thread::scope(|scope| {
         let threads: Vec<_> = jobs.iter().map(|job| scope.spawn(|| run(job))).collect();
-        threads.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        threads.into_iter().try_for_each(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
 }
 

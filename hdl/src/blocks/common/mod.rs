@@ -1,5 +1,7 @@
 //! Parts that more than one paper uses.
 
-mod mac_mesh;
+pub mod mac_mesh;
+pub mod number_format;
 
 pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
+pub use number_format::{NanPolicy, NumberFormat};

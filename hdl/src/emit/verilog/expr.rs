@@ -25,13 +25,17 @@ pub(super) enum Slot {
     Name,
 }
 
+/// Verilator takes literals of up to 65,536 bits.
+const WIDEST_LITERAL: u32 = 32_768;
+
 const PRIMARY: u8 = 100;
-const UNARY: u8 = 90;
+pub(super) const UNARY: u8 = 90;
 const TERNARY: u8 = 10;
 
 impl Printer<'_> {
     /// Text of an expression with at least the binding strength `min`.
     pub(super) fn expr(&mut self, id: NodeId, slot: Slot, min: u8) -> String {
+        self.prepare(id);
         if let Some(name) = self.hoisted(id) {
             self.read_temp(&name, None);
             return name;
@@ -93,9 +97,10 @@ impl Printer<'_> {
                 (if signed { format!("$signed({text})") } else { text }, PRIMARY)
             }
             Op::Literal(value) => (literal(value, ty), PRIMARY),
-            Op::LoopIndex(index) => (affine(index, 1, 0, &self.ir.genvars), PRIMARY),
+            Op::LoopIndex(index) => (self.affine(index, 1, 0), PRIMARY),
             Op::Not(a) => {
-                let sign = if ty.width == 1 { "!" } else { "~" };
+                // The result of `!` is unsigned, and would take a signed operation around it with it.
+                let sign = if ty.width == 1 && !ty.signed { "!" } else { "~" };
                 (format!("{sign}{}", self.expr(*a, Slot::Inner, PRIMARY)), UNARY)
             }
             Op::Exact(Arithmetic::Sub, a, b) if self.is_zero(*a) => {
@@ -210,6 +215,11 @@ impl Printer<'_> {
             None => self.hoist(a),
         };
         self.read_temp(&name, Some((low, width)));
+        if matches!(self.ir.node(a).op, Op::LoopIndex(_)) {
+            // Its text is a part-select of a constant already.
+            let constant = name.split('[').next().unwrap_or(&name);
+            return format!("{constant}{}", bit_range(low, width));
+        }
         if self.ir.node(a).ty.width == 1 { name } else { format!("{name}{}", bit_range(low, width)) }
     }
 
@@ -239,16 +249,46 @@ impl Printer<'_> {
         let part = if low == 0 && width == n.ty.width { String::new() } else { bit_range(low, width) };
         match (n.array, index) {
             (None, _) | (_, None) => format!("{name}{part}"),
-            (Some((_, Layout::Unpacked)), Some(i)) => format!("{name}[{}]{part}", affine(i, 1, 0, &self.ir.genvars)),
+            (Some((_, Layout::Unpacked)), Some(i)) => format!("{name}[{}]{part}", self.affine(i, 1, 0)),
             (Some((_, Layout::Packed)), Some(i)) => {
                 let w = i64::from(n.ty.width);
                 if let Some(i) = i.constant() {
                     return format!("{name}{}", bit_range((i * w) as u32 + low, width));
                 }
-                let at = affine(i, w, i64::from(low), &self.ir.genvars);
+                let at = self.affine(i, w, i64::from(low));
                 if width == 1 { format!("{name}[{at}]") } else { format!("{name}[{at} +: {width}]") }
             }
         }
+    }
+}
+
+impl Printer<'_> {
+    /// `scale * index + offset` over the loop variables.
+    pub(super) fn affine(&self, index: &Index, scale: i64, offset: i64) -> String {
+        let constant = index.offset * scale + offset;
+        let parts = |(id, c): (u32, i64)| {
+            let variables = &self.genvars[id as usize];
+            variables.iter().map(move |(weight, name)| (c * scale * weight, name.as_str()))
+        };
+        let mut terms: Vec<(i64, &str)> = index.terms().flat_map(parts).collect();
+        // A positive term first, so that the text does not start with a minus.
+        terms.sort_by_key(|t| t.0 < 0);
+        let mut text = String::new();
+        if terms.is_empty() || constant != 0 && terms[0].0 < 0 {
+            text = constant.to_string();
+        }
+        for (c, name) in &terms {
+            let magnitude = if c.abs() == 1 { (*name).to_string() } else { format!("{}*{name}", c.abs()) };
+            text = match (text.is_empty(), *c < 0) {
+                (true, false) => magnitude,
+                (true, true) => format!("-{magnitude}"),
+                (false, negative) => format!("{text} {} {magnitude}", if negative { '-' } else { '+' }),
+            };
+        }
+        if constant != 0 && terms.first().is_some_and(|t| t.0 > 0) {
+            text = format!("{text} {} {}", if constant < 0 { '-' } else { '+' }, constant.abs());
+        }
+        text
     }
 }
 
@@ -263,33 +303,23 @@ pub(super) fn literal(value: &BigInt, ty: Type) -> String {
     if w == 1 && !ty.signed {
         return format!("1'b{value}");
     }
+    let bits = Type { signed: false, ..ty }.wrap(value);
+    if w > WIDEST_LITERAL {
+        // In pieces, most significant first; a piece of zeros is a repetition.
+        let zeros = w - (bits.bits() as u32).div_ceil(WIDEST_LITERAL) * WIDEST_LITERAL;
+        let mut parts = vec![format!("{{{zeros}{{1'b0}}}}")];
+        let mut low = w - zeros;
+        while low > 0 {
+            low -= WIDEST_LITERAL;
+            let piece = Type { width: WIDEST_LITERAL, signed: false };
+            parts.push(literal(&piece.wrap(&(&bits >> low)), piece));
+        }
+        let text = if parts.len() == 1 { parts.remove(0) } else { format!("{{{}}}", parts.join(", ")) };
+        return if ty.signed { format!("$signed({text})") } else { text };
+    }
     if value.is_negative() || w > 32 && value.bits() > 16 {
-        let bits = Type { signed: false, ..ty }.wrap(value);
         return format!("{w}'{sign}h{bits:x}");
     }
     format!("{w}'{sign}d{value}")
 }
 
-/// `scale * index + offset` over the loop variables.
-pub(super) fn affine(index: &Index, scale: i64, offset: i64, genvars: &[String]) -> String {
-    let constant = index.offset * scale + offset;
-    let mut terms: Vec<(i64, &str)> = index.terms().map(|(id, c)| (c * scale, genvars[id as usize].as_str())).collect();
-    // A positive term first, so that the text does not start with a minus.
-    terms.sort_by_key(|t| t.0 < 0);
-    let mut text = String::new();
-    if constant != 0 && terms.first().is_none_or(|t| t.0 < 0) || terms.is_empty() {
-        text = constant.to_string();
-    }
-    for (c, name) in &terms {
-        let magnitude = if c.abs() == 1 { (*name).to_string() } else { format!("{}*{name}", c.abs()) };
-        text = match (text.is_empty(), *c < 0) {
-            (true, false) => magnitude,
-            (true, true) => format!("-{magnitude}"),
-            (false, negative) => format!("{text} {} {magnitude}", if negative { '-' } else { '+' }),
-        };
-    }
-    if constant != 0 && terms.first().is_some_and(|t| t.0 > 0) {
-        text = format!("{text} {} {}", if constant < 0 { '-' } else { '+' }, constant.abs());
-    }
-    text
-}

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::declaration;
-use super::expr::{Slot, affine, literal};
-use super::usage::{BitsRead, instance_positions, net_reads, node_uses};
+use super::expr::{Slot, UNARY, literal};
+use super::usage::{BitsRead, deep_nodes, instance_positions, net_reads, node_uses};
 use crate::lang::Type;
 use crate::lang::index::Index;
 use crate::lang::ir::{
@@ -14,6 +14,9 @@ use crate::lang::ir::{
 
 /// Lines longer than this are broken where that is easy.
 const LINE: usize = 110;
+
+/// Turns of one generate loop that Verilator unrolls without being told to.
+const UNROLLED: u32 = 1024;
 
 /// One open scope: the lines so far and the names given to expressions in it.
 struct Frame {
@@ -35,6 +38,9 @@ pub(super) struct Printer<'a> {
     pub(super) uses: Vec<u32>,
     /// Text name of each net.
     pub(super) names: Vec<String>,
+    /// Expressions that get a name because they are deep, and whether `expr` is already inside an expression.
+    deep: Vec<bool>,
+    nested: bool,
     reads: Vec<u32>,
     bits: BitsRead,
     frames: Vec<Frame>,
@@ -49,6 +55,8 @@ pub(super) struct Printer<'a> {
     formal: bool,
     /// Inside `always @*`.
     pub(super) in_always: bool,
+    /// Verilog variables of each loop variable, with their weights.
+    pub(super) genvars: Vec<Vec<(i64, String)>>,
 }
 
 impl<'a> Printer<'a> {
@@ -67,9 +75,19 @@ impl<'a> Printer<'a> {
             context: String::new(),
             formal: false,
             in_always: false,
+            genvars: vec![],
+            deep: deep_nodes(ir),
+            nested: false,
             uses,
             reads,
         };
+        // `i`, `j`, .. as far as the module has no signals of these names.
+        let mut names: BTreeMap<String, String> = BTreeMap::new();
+        let mut genvars = genvars(ir);
+        for (_, name) in genvars.iter_mut().flatten() {
+            *name = names.entry(name.clone()).or_insert_with(|| printer.fresh(name)).clone();
+        }
+        printer.genvars = genvars;
         printer.plan();
         printer
     }
@@ -103,7 +121,7 @@ impl<'a> Printer<'a> {
 
     pub(super) fn body(mut self) -> String {
         let mut lines = Vec::new();
-        let genvars: BTreeSet<&String> = self.ir.genvars.iter().collect();
+        let genvars: BTreeSet<&String> = self.genvars.iter().flatten().map(|v| &v.1).collect();
         lines.extend(genvars.iter().map(|g| format!("genvar {g};")));
         lines.extend(self.scope(0));
         lines
@@ -164,7 +182,7 @@ impl<'a> Printer<'a> {
             }
         }
         for memory in &ir.memories {
-            if memory.reads.iter().any(|r| ir.net(r.net).scope == scope) {
+            if memory.scope == scope {
                 self.line(format!("reg [{}:0] {} [0:{}];", memory.width - 1, memory.name, memory.depth - 1));
             }
         }
@@ -200,17 +218,36 @@ impl<'a> Printer<'a> {
             Item::Fsm(id) => self.fsm(*id),
             Item::Loop(scope) => {
                 if let ScopeKind::Loop { name, genvar, count } = &self.ir.scopes[*scope as usize].kind {
-                    let v = &self.ir.genvars[*genvar as usize];
-                    let head = format!("for ({v} = 0; {v} < {count}; {v} = {v} + 1) begin : {name}");
                     let body = self.scope(*scope);
-                    self.line(head);
-                    self.indented(body);
-                    self.line("end");
+                    self.generate(name, *genvar, *count, body);
                 }
             }
             Item::Check { kind, name, condition } => self.check(*kind, name, *condition),
         }
         1
+    }
+
+    /// A generate loop; one with more turns than Verilator unrolls becomes two, one inside the other.
+    fn generate(&mut self, name: &str, genvar: u32, count: u32, body: Vec<String>) {
+        let variables = self.genvars[genvar as usize].clone();
+        let head = |v: &str, n: u32, label: &str| format!("for ({v} = 0; {v} < {n}; {v} = {v} + 1) begin : {label}");
+        if let [(_, high), (_, low)] = variables.as_slice() {
+            let whole = count.is_multiple_of(UNROLLED);
+            let (rows, label) = (count.div_ceil(UNROLLED), format!("{name}_part"));
+            let label = self.fresh(&label);
+            self.line(head(high, rows, name));
+            self.line(format!("  {}", head(low, UNROLLED, &label)));
+            if !whole {
+                let label = self.fresh(&format!("{name}_in"));
+                self.line(format!("  if ({UNROLLED}*{high} + {low} < {count}) begin : {label}"));
+            }
+            self.indented(body.into_iter().map(|l| format!("  {l}")));
+            self.indented((if whole { &["end"][..] } else { &["end", "end"][..] }).iter().map(ToString::to_string));
+        } else {
+            self.line(head(&variables[0].1, count, name));
+            self.indented(body);
+        }
+        self.line("end");
     }
 
     fn drive(&mut self, target: Target, value: NodeId) {
@@ -277,7 +314,9 @@ impl<'a> Printer<'a> {
             let Item::Register { net, next, .. } = item else { continue };
             let n = self.ir.net(*net);
             self.context.clone_from(&n.name);
-            let value = self.expr(*next, Slot::Root, 0);
+            // `a <= b <= c` is legal and hard to read.
+            let compares = matches!(self.ir.node(*next).op, Op::Compare(..));
+            let value = self.expr(*next, Slot::Root, if compares { UNARY } else { 0 });
             load.push(format!("{} <= {value};", n.name));
             if let NetKind::Register { init: Some(init) } = &n.kind {
                 clear.push(format!("{} <= {};", n.name, literal(init, n.ty)));
@@ -476,6 +515,29 @@ impl<'a> Printer<'a> {
 
     // ---- names for expressions ----
 
+    /// Names the deep parts of an expression, innermost first, so that neither a reader nor our own recursion has to
+    /// follow thousands of levels.
+    pub(super) fn prepare(&mut self, root: NodeId) {
+        if self.nested || !self.deep.contains(&true) {
+            return;
+        }
+        let ir = self.ir;
+        let mut seen = BTreeSet::new();
+        let mut todo = vec![root];
+        while let Some(id) = todo.pop() {
+            if self.hoisted(id).is_none() && seen.insert(id) {
+                ir.node(id).op.operands(|child| todo.push(child));
+            }
+        }
+        self.nested = true;
+        for id in seen.into_iter().filter(|&id| id != root && self.deep[id as usize]).collect::<Vec<_>>() {
+            if self.hoisted(id).is_none() {
+                self.hoist(id);
+            }
+        }
+        self.nested = false;
+    }
+
     pub(super) fn hoisted(&self, id: NodeId) -> Option<String> {
         self.frames.iter().rev().find_map(|f| f.hoisted.get(&id).cloned())
     }
@@ -501,9 +563,7 @@ impl<'a> Printer<'a> {
         let context = std::mem::replace(&mut self.context, name.clone());
         let in_always = std::mem::replace(&mut self.in_always, false);
         let line = if let Op::LoopIndex(index) = &node.op {
-            let value = affine(index, 1, 0, &self.ir.genvars);
-            let range = if node.ty.width == 1 { String::new() } else { format!("[{}:0] ", node.ty.width - 1) };
-            format!("localparam {range}{name} = {value};")
+            format!("localparam {name} = {};", self.affine(index, 1, 0))
         } else {
             let text = self.expr_unshared(id);
             let sign = if node.ty.signed { "signed " } else { "" };
@@ -526,6 +586,16 @@ impl<'a> Printer<'a> {
         }
         self.frames.extend(inner);
         let width = node.ty.width;
+        let name = if matches!(node.op, Op::LoopIndex(_)) {
+            let part = if width == 1 { "[0]".into() } else { format!("[{}:0]", width - 1) };
+            let text = format!("{name}{part}");
+            if let Some(frame) = self.frames.get_mut(home) {
+                frame.hoisted.insert(id, text.clone());
+            }
+            text
+        } else {
+            name
+        };
         self.temps.insert(name.clone(), Temp { width, read: vec![false; width as usize] });
         name
     }
@@ -574,10 +644,21 @@ impl<'a> Printer<'a> {
                 _ => true,
             };
             let runs = self.bits.unread(id);
-            if !readable || runs.is_empty() || matches!(net.array, Some((_, Layout::Unpacked))) {
+            if !readable || runs.is_empty() {
                 continue;
             }
-            let name = self.names[id as usize].clone();
+            let mut name = self.names[id as usize].clone();
+            if matches!(net.array, Some((_, Layout::Unpacked))) {
+                // Linters look at arrays as a whole: one element read will do.
+                if self.reads[id as usize] > 0 {
+                    continue;
+                }
+                name += "[0]";
+                let range = if net.ty.width == 1 { String::new() } else { format!("[{}:0] ", net.ty.width - 1) };
+                let sink = self.fresh(&format!("unused_{}", net.name));
+                self.line(format!("wire {range}{sink} = {name};"));
+                continue;
+            }
             let total = net.ty.width * net.array.map_or(1, |a| a.0);
             self.sink(&name, total, net.array.is_some(), &runs);
         }
@@ -612,6 +693,21 @@ impl<'a> Printer<'a> {
         let range = if width == 1 { String::new() } else { format!("[{}:0] ", width - 1) };
         self.line(format!("wire {range}{sink} = {value};"));
     }
+}
+
+/// Verilog variables of each loop: one, or two for a long loop.
+fn genvars(ir: &ModuleIr) -> Vec<Vec<(i64, String)>> {
+    let count = |id: usize| {
+        ir.scopes.iter().find_map(|s| match s.kind {
+            ScopeKind::Loop { genvar, count, .. } if genvar as usize == id => Some(count),
+            _ => None,
+        })
+    };
+    let variables = |(id, name): (usize, &String)| match count(id) {
+        Some(n) if n > UNROLLED => vec![(i64::from(UNROLLED), format!("{name}_hi")), (1, format!("{name}_lo"))],
+        _ => vec![(1, name.clone())],
+    };
+    ir.genvars.iter().enumerate().map(variables).collect()
 }
 
 /// What the value of an operation is called when it needs a name of its own.

@@ -20,6 +20,22 @@ pub(super) fn node_uses(ir: &ModuleIr) -> Vec<u32> {
     uses
 }
 
+/// Which expressions to give a name so that no text nests deeper than some thirty operations.
+pub(super) fn deep_nodes(ir: &ModuleIr) -> Vec<bool> {
+    const DEEPEST: u32 = 32;
+    let mut depth = vec![0_u32; ir.nodes.len()];
+    let mut deep = vec![false; ir.nodes.len()];
+    // Operands come before the operation that uses them.
+    for (id, node) in ir.nodes.iter().enumerate() {
+        let mut below = 0;
+        node.op.operands(|child| below = below.max(depth[child as usize] + 1));
+        let can_have_a_name = !matches!(node.op, Op::Lookup(..));
+        deep[id] = below >= DEEPEST && can_have_a_name;
+        depth[id] = if deep[id] { 0 } else { below };
+    }
+    deep
+}
+
 /// Number of live reads of each net.
 pub(super) fn net_reads(ir: &ModuleIr, uses: &[u32]) -> Vec<u32> {
     let mut reads = vec![0; ir.nets.len()];

@@ -57,7 +57,8 @@ fn element_name(ir: &ModuleIr, elements: &Elements, net: u32, element: usize) ->
     let kind = match &n.kind {
         NetKind::Instance { instance, port, .. } => {
             let instance = &ir.instances[*instance as usize];
-            let port = &instance.module.net(instance.module.ports[*port]).name;
+            // An instance of a refused block has no module to ask.
+            let port = instance.module.ports.get(*port).map_or(&n.name, |&p| &instance.module.net(p).name);
             return match n.array {
                 Some((count, _)) => format!("element {} of `{port}` of {}", position % count as usize, instance.name),
                 None => format!("`{port}` of {}", instance.name),

@@ -2,6 +2,7 @@
 
 use super::super::index::Index;
 use super::super::ir::{ModuleIr, NetId, NodeId, Op, ScopeId};
+use super::super::types::MAX_ELEMENTS;
 
 /// First element number of each net, and how many there are.
 pub(crate) struct Elements {
@@ -10,15 +11,23 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    pub fn new(ir: &ModuleIr) -> Self {
-        let mut total = 0;
+    /// `None` when there are more than [`MAX_ELEMENTS`], or a loop makes more copies than that.
+    pub fn new(ir: &ModuleIr) -> Option<Self> {
+        let copies = |scope: ScopeId| ir.loops(scope).iter().fold(1_u64, |n, l| n.saturating_mul(l.1.into()));
+        let limit = u64::from(MAX_ELEMENTS);
+        if (0..ir.scopes.len()).any(|scope| copies(scope as ScopeId) > limit) {
+            return None;
+        }
+        let mut total = 0_u64;
         let mut first = Vec::with_capacity(ir.nets.len());
         for net in &ir.nets {
-            first.push(total);
-            let copies: usize = ir.loops(net.scope).iter().map(|l| l.1 as usize).product();
-            total += copies * net.array.map_or(1, |a| a.0 as usize);
+            first.push(total as usize);
+            total += copies(net.scope) * net.array.map_or(1, |a| a.0.into());
+            if total > limit {
+                return None;
+            }
         }
-        Self { first, total }
+        Some(Self { first, total: total as usize })
     }
 
     /// Numbers of all elements of `net`.

@@ -5,15 +5,20 @@ mod elements;
 mod loops;
 mod reads;
 
-pub(crate) use reads::item_nodes;
+pub(crate) use reads::{in_formal, item_nodes};
 
 use super::context::Elaboration;
+use super::types::MAX_ELEMENTS;
 
 /// Checks the module on top of the stack; also computes which outputs depend on which inputs within a cycle.
 pub(crate) fn run(e: &mut Elaboration) {
     let findings = {
         let ir = &e.top().ir;
-        let elements = elements::Elements::new(ir);
+        let Some(elements) = elements::Elements::new(ir) else {
+            let (loc, name) = (ir.loc, ir.name.clone());
+            e.error(loc, format!("{name} has more than {MAX_ELEMENTS} nets, elements of arrays and copies in loops counted"));
+            return;
+        };
         let mut findings = drivers::check(ir, &elements);
         findings.extend(reads::check(ir));
         let (loops, comb) = loops::check(ir, &elements);

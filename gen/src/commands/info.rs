@@ -1,0 +1,160 @@
+//! `info`: everything a user needs to know to place a block.
+
+use std::collections::BTreeMap;
+
+use hdl::emit::{Manifest, ManifestPort};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Target;
+use crate::error::Result;
+use crate::params::{plain, show};
+use crate::registry::{Entry, Params};
+use crate::report;
+use crate::table::Table;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    target: Target,
+    /// Print JSON
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+    /// Print Markdown
+    #[arg(long)]
+    markdown: bool,
+}
+
+#[derive(Serialize)]
+struct Info {
+    block: &'static str,
+    family: &'static str,
+    summary: &'static str,
+    contract: String,
+    reference: &'static str,
+    source: String,
+    top: String,
+    configuration: String,
+    parameters: Vec<ParameterInfo>,
+    ports: Vec<ManifestPort>,
+    latency: BTreeMap<String, u64>,
+    modules: Vec<ModuleInfo>,
+}
+
+#[derive(Serialize)]
+struct ParameterInfo {
+    name: &'static str,
+    value: Value,
+    default: Value,
+    allowed: &'static str,
+    meaning: &'static str,
+}
+
+#[derive(Serialize)]
+struct ModuleInfo {
+    name: String,
+    block: String,
+    instances: u64,
+    lines: usize,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let (entry, params) = args.target.resolve()?;
+    let info = describe(&*entry, &params)?;
+    if args.json {
+        return report::json(&info);
+    }
+    let template = if args.markdown { "info.md" } else { "info.txt" };
+    let tables = [
+        ("parameters", parameters(&info)),
+        ("ports", ports(&info)),
+        ("latency", latency(&info)),
+        ("modules", modules(&info)),
+    ];
+    report::print(&report::fill(template, &info, &tables)?)
+}
+
+fn describe(entry: &dyn Entry, params: &Params) -> Result<Info> {
+    let about = entry.about();
+    let design = entry.elaborate(params)?;
+    let manifest = design.manifest();
+    let defaults = entry.defaults();
+    let value = |of: &Params, name| of.get(name).cloned().unwrap_or(Value::Null);
+    let parameter = |p: &hdl::lang::Parameter| ParameterInfo {
+        name: p.name,
+        value: value(params, p.name),
+        default: value(&defaults, p.name),
+        allowed: p.allowed,
+        meaning: p.meaning,
+    };
+    let lines: BTreeMap<_, _> = design.verilog().into_iter().map(|f| (f.name, f.text.lines().count())).collect();
+    let lines = |name: &str| lines.get(&format!("{name}.v")).copied().unwrap_or(0);
+    let module = |m: &hdl::emit::ManifestModule| ModuleInfo {
+        lines: lines(&m.name),
+        name: m.name.clone(),
+        block: m.block.clone(),
+        instances: m.instances,
+    };
+    Ok(Info {
+        block: about.name,
+        family: entry.family(),
+        summary: about.summary,
+        contract: about.contract.lines().map(str::trim).collect::<Vec<_>>().join("\n"),
+        reference: about.reference,
+        source: about.source.replace('\\', "/"),
+        configuration: show(params),
+        parameters: entry.parameters().iter().map(parameter).collect(),
+        ports: all_ports(&manifest),
+        modules: manifest.modules.iter().rev().map(module).collect(),
+        latency: manifest.latency,
+        top: manifest.top,
+    })
+}
+
+/// Clock and reset first: a user has to connect them too.
+fn all_ports(manifest: &Manifest) -> Vec<ManifestPort> {
+    let control = manifest.clock.iter().chain(&manifest.reset).map(|name| ManifestPort {
+        name: name.clone(),
+        direction: "input".into(),
+        width: 1,
+        signed: false,
+        elements: None,
+        depends_on: vec![],
+    });
+    control.chain(manifest.ports.iter().cloned()).collect()
+}
+
+fn parameters(info: &Info) -> Table {
+    let mut table = Table::new(["parameter", "value", "default", "allowed", "meaning"]);
+    for p in &info.parameters {
+        table.row([p.name.into(), plain(&p.value), plain(&p.default), p.allowed.into(), p.meaning.into()]);
+    }
+    table
+}
+
+fn ports(info: &Info) -> Table {
+    let mut table = Table::new(["port", "direction", "bits", "elements", "number", "inputs of the same cycle"]);
+    for p in &info.ports {
+        let elements = p.elements.map(|n| format!("{n} x {}", p.width / n.max(1))).unwrap_or_default();
+        let number = if p.signed { "signed" } else { "unsigned" };
+        let depends = p.depends_on.join(", ");
+        table.row([p.name.clone(), p.direction.clone(), p.width.to_string(), elements, number.into(), depends]);
+    }
+    table
+}
+
+fn latency(info: &Info) -> Table {
+    let mut table = Table::new(["what", "cycles"]);
+    for (what, cycles) in &info.latency {
+        table.row([what.clone(), cycles.to_string()]);
+    }
+    table
+}
+
+fn modules(info: &Info) -> Table {
+    let mut table = Table::new(["module", "block", "instances", "lines of Verilog"]);
+    for m in &info.modules {
+        table.row([m.name.clone(), m.block.clone(), m.instances.to_string(), m.lines.to_string()]);
+    }
+    table
+}

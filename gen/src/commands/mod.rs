@@ -1,0 +1,106 @@
+//! The commands: arguments here, one file each for what they do.
+
+mod generate;
+mod info;
+mod lint;
+mod list;
+mod prove;
+mod sim;
+mod synth;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+use crate::error::{Failure, Result};
+use crate::params::ParamArgs;
+use crate::registry::{self, Entry, Params};
+
+/// Hardware blocks of LLM accelerators: Verilog, co-simulation, synthesis, proofs.
+#[derive(Debug, Parser)]
+#[command(name = "senbazuru", version, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show all blocks
+    List(list::Args),
+    /// Show what a block does, its parameters, ports and modules
+    Info(info::Args),
+    /// Write Verilog, file list and manifest
+    Gen(generate::Args),
+    /// Check the Verilog with Verilator, Icarus Verilog and Yosys; any message is a failure
+    Lint(lint::Args),
+    /// Co-simulate with the golden model in Verilator
+    Sim(sim::Args),
+    /// Synthesise with Yosys: cells, flip-flops, AND nodes and levels, area
+    Synth(synth::Args),
+    /// Prove the block's properties with yosys-smtbmc
+    Prove(prove::Args),
+    /// Print the completion script of a shell
+    Completions {
+        /// Shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// A block and its parameters.
+#[derive(Debug, clap::Args)]
+struct Target {
+    /// Block, see `senbazuru list`
+    block: String,
+    #[command(flatten)]
+    params: ParamArgs,
+}
+
+impl Target {
+    fn resolve(&self) -> Result<(Box<dyn Entry>, Params)> {
+        let entry = registry::find(&self.block)?;
+        let params = self.params.resolve(&*entry)?;
+        Ok((entry, params))
+    }
+}
+
+/// A block with its parameters, or all blocks with theirs.
+#[derive(Debug, clap::Args)]
+struct Targets {
+    /// Block, see `senbazuru list`
+    #[arg(required_unless_present = "all")]
+    block: Option<String>,
+    /// All blocks, with their default parameters
+    #[arg(long, conflicts_with_all = ["block", "set", "config"])]
+    all: bool,
+    #[command(flatten)]
+    params: ParamArgs,
+}
+
+impl Targets {
+    fn resolve(&self) -> Result<Vec<(Box<dyn Entry>, Params)>> {
+        let Some(block) = &self.block else {
+            return Ok(registry::all().into_iter().map(|e| (e.defaults(), e)).map(|(p, e)| (e, p)).collect());
+        };
+        let entry = registry::find(block)?;
+        let params = self.params.resolve(&*entry)?;
+        Ok(vec![(entry, params)])
+    }
+}
+
+/// Runs a command.
+pub fn run(cli: Cli) -> Result<()> {
+    match cli.command {
+        Command::List(args) => list::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Gen(args) => generate::run(&args),
+        Command::Lint(args) => lint::run(&args),
+        Command::Sim(args) => sim::run(&args),
+        Command::Synth(args) => synth::run(&args),
+        Command::Prove(args) => prove::run(&args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "senbazuru", &mut script);
+            let script = String::from_utf8(script).map_err(|e| Failure::Check(e.to_string()))?;
+            crate::report::print(&script)
+        }
+    }
+}

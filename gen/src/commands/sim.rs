@@ -1,0 +1,160 @@
+//! `sim`: co-simulation with the golden model.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sim::{Mismatch, RunOptions, RunReport, SourceFile, Trace};
+
+use super::Target;
+use crate::error::{Failure, Result};
+use crate::params::show;
+use crate::progress::Progress;
+use crate::registry::Params;
+use crate::report;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    target: Target,
+    /// Number of test vectors; what a vector is, the block's testbench says
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    vectors: u64,
+    /// Seed of all random numbers; the same seed gives the same run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Write a waveform of the run, to FILE.vcd or FILE.fst, or to a name of its own under target/waves
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    trace: Option<Option<PathBuf>>,
+    /// Measure line and toggle coverage of the Verilog
+    #[arg(long)]
+    coverage: bool,
+    /// Simulate the Verilog files (*.v) of this folder instead of the generated ones: an edited design, a netlist
+    #[arg(long, value_name = "DIR")]
+    verilog: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let (entry, params) = args.target.resolve()?;
+    let mut design = sim::Design::from(&entry.elaborate(&params)?);
+    if let Some(folder) = &args.verilog {
+        design.files = read_verilog(folder)?;
+    }
+    let options = RunOptions {
+        seed: args.seed,
+        vectors: args.vectors,
+        coverage: args.coverage,
+        trace: trace_format(args.trace.as_ref())?,
+        command: args.verilog.as_ref().map(|folder| repeat(args, &params, folder)),
+        ..RunOptions::default()
+    };
+    let bench = entry.bench(&params)?;
+    let progress = Progress::new(1, format!("simulating {}", design.top));
+    let result = sim::run(&*bench, &design, &options);
+    drop(progress);
+    match result {
+        Ok(mut report) => {
+            report.waveform = place(report.waveform, args)?;
+            passed(args, &params, &design.top, &report)
+        }
+        Err(sim::Error::Mismatch(mut mismatch)) => {
+            mismatch.waveform = place(mismatch.waveform, args)?;
+            if !args.json {
+                return Err(Failure::Check(mismatch.to_string()));
+            }
+            report::json(&failed(&mismatch))?;
+            Err(Failure::Reported)
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+fn passed(args: &Args, params: &Params, top: &str, report: &RunReport) -> Result<()> {
+    let coverage = report.coverage.as_ref();
+    if args.json {
+        let coverage = coverage.map(|c| {
+            json!({ "line_percent": c.line().percent(), "toggle_percent": c.toggle().percent(), "missed": c.missed() })
+        });
+        return report::json(&json!({
+            "block": report.block, "parameters": params, "top": top, "passed": true,
+            "seed": report.seed, "vectors": args.vectors, "cycles": report.cycles, "compared": report.compared,
+            "input_stalls": report.input_stalls, "output_stalls": report.output_stalls,
+            "seconds": report.seconds, "cycles_per_second": report.cycles_per_second(),
+            "waveform": report.waveform, "coverage": coverage,
+        }));
+    }
+    let mut lines = vec![
+        format!("{}: hardware and golden model agree", report.block),
+        format!("  parameters  {}", show(params)),
+        format!("  seed        {}", report.seed),
+        format!("  vectors     {}, {} values compared", args.vectors, report.compared),
+        format!("  cycles      {}, {:.0} a second", report.cycles, report.cycles_per_second()),
+        format!("  stalls      {} at inputs, {} at outputs", report.input_stalls, report.output_stalls),
+    ];
+    if let Some(path) = &report.waveform {
+        lines.push(format!("  waveform    {}", path.display()));
+    }
+    if let Some(c) = coverage {
+        lines.push(format!("  coverage    lines {:.1} %, toggles {:.1} %", c.line().percent(), c.toggle().percent()));
+        lines.extend(c.missed().iter().take(20).map(|point| format!("              missed {point}")));
+        if c.missed().len() > 20 {
+            lines.push(format!("              and {} more: see --json", c.missed().len() - 20));
+        }
+    }
+    report::print(&(lines.join("\n") + "\n"))
+}
+
+fn failed(mismatch: &Mismatch) -> Value {
+    json!({
+        "block": mismatch.block, "parameters": mismatch.parameters, "passed": false, "seed": mismatch.seed,
+        "cycle": mismatch.cycle, "report": mismatch.to_string(), "command": mismatch.command,
+        "waveform": mismatch.waveform, "waveform_note": mismatch.waveform_note,
+    })
+}
+
+fn trace_format(trace: Option<&Option<PathBuf>>) -> Result<Trace> {
+    let Some(file) = trace else { return Ok(Trace::Off) };
+    let Some(file) = file else { return Ok(Trace::Vcd) };
+    match file.extension().and_then(|e| e.to_str()) {
+        Some("vcd") => Ok(Trace::Vcd),
+        Some("fst") => Ok(Trace::Fst),
+        _ => Err(Failure::Usage(format!("--trace {}: the name must end in .vcd or .fst", file.display()))),
+    }
+}
+
+/// Brings the waveform to where the user wants it.
+fn place(waveform: Option<PathBuf>, args: &Args) -> Result<Option<PathBuf>> {
+    let (Some(from), Some(Some(to))) = (&waveform, &args.trace) else { return Ok(waveform) };
+    // The folders may be on different file systems, so no rename.
+    fs::copy(from, to).map_err(|e| Failure::file("write", to, &e))?;
+    let _ = fs::remove_file(from);
+    Ok(Some(to.clone()))
+}
+
+fn read_verilog(folder: &Path) -> Result<Vec<SourceFile>> {
+    let failed = |e| Failure::file("read", folder, &e);
+    let mut files = Vec::new();
+    for item in fs::read_dir(folder).map_err(failed)? {
+        let path = item.map_err(failed)?.path();
+        if path.extension().is_some_and(|e| e == "v") {
+            let text = fs::read_to_string(&path).map_err(|e| Failure::file("read", &path, &e))?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            files.push(SourceFile { name, text });
+        }
+    }
+    if files.is_empty() {
+        return Err(Failure::Usage(format!("{} holds no Verilog file (*.v)", folder.display())));
+    }
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(files)
+}
+
+/// The command that repeats a run on the user's own Verilog.
+fn repeat(args: &Args, params: &Params, folder: &Path) -> String {
+    let set: String = params.iter().map(|(n, v)| format!(" --set {n}={}", crate::params::plain(v))).collect();
+    let (block, seed, vectors) = (&args.target.block, args.seed, args.vectors);
+    format!("senbazuru sim {block}{set} --seed {seed} --vectors {vectors} --verilog {} --trace", folder.display())
+}

@@ -1,0 +1,82 @@
+//! `synth`: sizes from Yosys.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::Targets;
+use crate::error::Result;
+use crate::lint::Sources;
+use crate::params::show;
+use crate::progress::Progress;
+use crate::registry::Params;
+use crate::report;
+use crate::synth::{Counts, Options, Report, synthesise};
+use crate::table::Table;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    targets: Targets,
+    /// Map to the cells of this Liberty file and report the area in its unit
+    #[arg(long, value_name = "FILE")]
+    liberty: Option<PathBuf>,
+    /// Keep the modules apart: one line each, the total is the sum over all instances
+    #[arg(long)]
+    hierarchical: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let targets = args.targets.resolve()?;
+    let options = Options { liberty: args.liberty.clone(), hierarchical: args.hierarchical };
+    let progress = Progress::new(targets.len(), "synthesising");
+    let mut done = Vec::new();
+    for (entry, params) in targets {
+        let design = entry.elaborate(&params)?;
+        progress.message(format!("synthesising {}", design.top_name()));
+        let report = synthesise(&Sources::from(&design), &design.manifest(), &options)?;
+        done.push((entry.about().name, params, report));
+        progress.step();
+    }
+    drop(progress);
+    if args.json {
+        let line = |(block, params, report): &(&str, Params, Report)| {
+            json!({ "block": block, "parameters": params, "result": report })
+        };
+        return report::json(&done.iter().map(line).collect::<Vec<_>>());
+    }
+    let pages: Vec<_> = done.iter().map(|(block, params, report)| text(block, params, report)).collect();
+    report::print(&pages.join("\n"))
+}
+
+fn text(block: &str, params: &Params, report: &Report) -> String {
+    let area = |c: &Counts| c.area.map(|a| format!("{a:.0}")).unwrap_or_default();
+    let mut page = format!("{block}: {}\n\n", show(params));
+    let mut modules = Table::new(["module", "instances", "gates", "flip-flops", "memory bits", "area"]);
+    let mut row = |name: &str, instances: String, c: &Counts| {
+        let [gates, flops, bits] = [c.gates, c.flip_flops, c.memory_bits].map(|n| n.to_string());
+        modules.row([name.into(), instances, gates, flops, bits, area(c)]);
+    };
+    for m in &report.modules {
+        row(&m.name, m.instances.to_string(), &m.own);
+    }
+    if report.modules.len() > 1 {
+        row("total", String::new(), &report.total);
+    }
+    page += &modules.text();
+    if let Some(aig) = &report.aig {
+        let mut table = Table::new(["and-inverter graph", "AND nodes", "levels"]);
+        for (name, graph) in [("strash", aig.strash), ("dc2, 3 times", aig.dc2)] {
+            table.row([name.into(), graph.and_nodes.to_string(), graph.levels.to_string()]);
+        }
+        page += &format!("\n{}", table.text());
+    }
+    let mut cells = Table::new(["cell", "number"]);
+    for (name, number) in &report.total.cells {
+        cells.row([name.clone(), number.to_string()]);
+    }
+    page + "\n" + &cells.text()
+}

@@ -1,0 +1,83 @@
+//! Why a command fails, and with which exit code.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use hdl::lang::ElabError;
+use sim::process::{ProcessError, ToolMissing};
+
+/// What a command returns.
+pub type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// A failed command. The text is for a person; the kind decides the exit code.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// A check did not pass, or a tool rejected the design: exit code 1.
+    Check(String),
+    /// The request is wrong: arguments, parameters, files. Exit code 2.
+    Usage(String),
+    /// A tool is not installed: exit code 3.
+    Tool(ToolMissing),
+    /// The result, already printed, is a failure: exit code 1.
+    Reported,
+}
+
+impl Failure {
+    /// Exit code of the process.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Check(_) | Self::Reported => 1,
+            Self::Usage(_) => 2,
+            Self::Tool(_) => 3,
+        }
+    }
+
+    /// A file or folder that could not be used.
+    pub fn file(action: &str, path: &Path, error: &io::Error) -> Self {
+        Self::Usage(format!("cannot {action} {}: {error}", path.display()))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Check(text) | Self::Usage(text) => f.write_str(text),
+            Self::Tool(missing) => missing.fmt(f),
+            Self::Reported => f.write_str("a check failed"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<ElabError> for Failure {
+    fn from(error: ElabError) -> Self {
+        match error {
+            ElabError::Param { .. } => Self::Usage(error.to_string()),
+            ElabError::Design(_) => Self::Check(error.to_string()),
+        }
+    }
+}
+
+impl From<ProcessError> for Failure {
+    fn from(error: ProcessError) -> Self {
+        match error {
+            ProcessError::Missing(missing) => Self::Tool(missing),
+            other => Self::Check(other.to_string()),
+        }
+    }
+}
+
+impl From<sim::Error> for Failure {
+    fn from(error: sim::Error) -> Self {
+        match error {
+            sim::Error::Process(process) => process.into(),
+            sim::Error::Io { .. } | sim::Error::Unsupported(_) | sim::Error::Data { .. } => {
+                Self::Usage(error.to_string())
+            }
+            other => Self::Check(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The command line: lists, generates, checks, simulates, synthesises and proves the blocks of the catalogue.
+//!
+//! [`registry`] knows all blocks; each command is one file of `commands`; `yosys` and `prove` hold the scripts that
+//! Yosys runs. Exit codes: 0 fine, 1 a check failed, 2 wrong arguments or parameters, 3 a tool is missing.
+
+mod commands;
+pub mod error;
+pub mod lint;
+pub mod output;
+pub mod params;
+mod progress;
+pub mod prove;
+pub mod registry;
+mod report;
+pub mod synth;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    match commands::run(commands::Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !matches!(failure, error::Failure::Reported) {
+                eprintln!("error: {failure}");
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Parameters from the command line: defaults, then a TOML file, then `--set`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use toml::Spanned;
+
+use crate::error::{Failure, Result};
+use crate::registry::{Entry, Params, similar};
+
+/// How a user gives parameters.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ParamArgs {
+    /// Set one parameter, for example `--set rows=8`; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Read parameters from a TOML file of `name = value` lines; `--set` goes before it
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+impl ParamArgs {
+    /// Whether the user changes anything.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        self.set.is_empty() && self.config.is_none()
+    }
+
+    /// The parameters that are meant.
+    ///
+    /// # Errors
+    /// An unreadable file, an unknown parameter, a value of the wrong type; each says where and what is legal. Ranges
+    /// are checked by the block itself.
+    pub fn resolve(&self, entry: &dyn Entry) -> Result<Params> {
+        let mut params = entry.defaults();
+        if let Some(path) = &self.config {
+            read_config(entry, path, &mut params)?;
+        }
+        let mut seen = BTreeSet::new();
+        for item in &self.set {
+            let Some((name, text)) = item.split_once('=') else {
+                return Err(Failure::Usage(format!("`--set {item}`: write it as NAME=VALUE")));
+            };
+            let (name, text) = (name.trim(), text.trim());
+            if !seen.insert(name) {
+                return Err(Failure::Usage(format!("`--set {item}`: `{name}` is set twice")));
+            }
+            assign(entry, name, value_of(entry, name, text), &mut params).map_err(Failure::Usage)?;
+        }
+        Ok(params)
+    }
+}
+
+/// `rows = 16, columns = 8`: parameters as a person writes them.
+#[must_use]
+pub fn show(params: &Params) -> String {
+    let list: Vec<_> = params.iter().map(|(name, value)| format!("{name} = {}", plain(value))).collect();
+    list.join(", ")
+}
+
+/// What differs from the defaults of the block.
+#[must_use]
+pub fn show_changes(defaults: &Params, params: &Params) -> String {
+    let changed = params.iter().filter(|(name, value)| defaults.get(*name) != Some(*value));
+    let changed: Params = changed.map(|(name, value)| (name.clone(), value.clone())).collect();
+    if changed.is_empty() { "all default".into() } else { show(&changed) }
+}
+
+/// A value without the quotes of JSON.
+#[must_use]
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "none".into(),
+        other => other.to_string(),
+    }
+}
+
+fn read_config(entry: &dyn Entry, path: &Path, params: &mut Params) -> Result<()> {
+    let text = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
+    let table: BTreeMap<Spanned<String>, Spanned<toml::Value>> = toml::from_str(&text).map_err(|e| {
+        let text = e.to_string();
+        Failure::Usage(format!("{}: {}", path.display(), text.trim_end()))
+    })?;
+    for (name, value) in table {
+        let line = 1 + text[..name.span().start].matches('\n').count();
+        let value = serde_json::to_value(value.into_inner()).unwrap_or(Value::Null);
+        assign(entry, name.get_ref(), value, params)
+            .map_err(|e| Failure::Usage(format!("{}:{line}: {e}", path.display())))?;
+    }
+    Ok(())
+}
+
+/// Reads `text` as the kind of value that the default is; what is neither number nor truth value is a string.
+fn value_of(entry: &dyn Entry, name: &str, text: &str) -> Value {
+    let string = || Value::String(text.to_owned());
+    match entry.defaults().get(name) {
+        Some(Value::String(_)) => string(),
+        _ if text == "none" => Value::Null,
+        _ => serde_json::from_str(text).unwrap_or_else(|_| string()),
+    }
+}
+
+/// Sets one parameter, checking its name and, against the defaults, its type.
+fn assign(entry: &dyn Entry, name: &str, value: Value, params: &mut Params) -> Result<(), String> {
+    let mut alone = entry.defaults();
+    let Some(slot) = alone.get_mut(name) else { return Err(unknown(entry, name)) };
+    *slot = value.clone();
+    if let Err(expected) = entry.accepts(&alone) {
+        let docs = entry.parameters().iter().find(|p| p.name == name);
+        let allowed = docs.map(|p| format!("; allowed: {}", p.allowed)).unwrap_or_default();
+        return Err(format!("parameter `{name}` is `{}`: {expected}{allowed}", plain(&value)));
+    }
+    params.insert(name.to_owned(), value);
+    Ok(())
+}
+
+fn unknown(entry: &dyn Entry, name: &str) -> String {
+    let defaults = entry.defaults();
+    let names: Vec<_> = defaults.keys().map(String::as_str).collect();
+    let block = entry.about().name;
+    let near = similar(name, &names);
+    let hint = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
+    format!("{block} has no parameter `{name}`; {hint}its parameters are: {}", names.join(", "))
+}

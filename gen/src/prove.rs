@@ -1,0 +1,277 @@
+//! Proofs of the `FORMAL` sections with yosys-smtbmc.
+//!
+//! Step 0 is the reset cycle: `depth` cycles after it are checked exhaustively. Assertions are then looked at by
+//! k-induction where that is asked for, and every cover is searched for: one that is out of reach means that what stands
+//! around it holds for nothing, and fails like a refuted assertion.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use sim::lint::yosys;
+use sim::process::{ProcessError, Tool, ToolMissing};
+
+use crate::error::{Failure, Result};
+use crate::lint::Sources;
+
+/// How to prove.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Cycles after reset.
+    pub depth: u32,
+    /// Prove for all time by k-induction with k up to `depth`.
+    pub induction: bool,
+    /// Solver, as yosys-smtbmc calls it.
+    pub solver: String,
+    /// Limit of each of the up to three runs.
+    pub limit: Duration,
+    /// Folder for counterexamples.
+    pub traces: PathBuf,
+}
+
+/// One property and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Property {
+    /// Name, with the instance path.
+    pub name: String,
+    /// Assertion or cover.
+    pub kind: Kind,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Steps from reset to the cover or to the violation.
+    pub step: Option<u32>,
+    /// Waveform of the counterexample.
+    pub trace: Option<PathBuf>,
+}
+
+/// What is asked of a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Always true.
+    Assert,
+    /// True at least once.
+    Cover,
+}
+
+/// The answer to a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// An assertion that no run of `depth` cycles violates.
+    Holds,
+    /// An assertion that no run violates.
+    Proved,
+    /// An assertion that holds to the depth, but does not follow from itself: induction needs more depth or more facts.
+    NotInductive,
+    /// An assertion with a counterexample.
+    Refuted,
+    /// A cover that some run reaches.
+    Covered,
+    /// A cover that no run of `depth` cycles reaches.
+    Unreachable,
+    /// The solver gave no answer in time.
+    Unknown,
+}
+
+impl Verdict {
+    /// Whether this is what was asked for.
+    #[must_use]
+    pub fn is_good(self) -> bool {
+        matches!(self, Self::Holds | Self::Proved | Self::Covered)
+    }
+}
+
+/// The solvers that yosys-smtbmc can drive, with the program and the Debian package of each.
+pub const SOLVERS: [(&str, &str, &str); 7] = [
+    ("z3", "z3", "z3"),
+    ("cvc4", "cvc4", "cvc4"),
+    ("cvc5", "cvc5", "cvc5"),
+    ("yices", "yices-smt2", "yices2"),
+    ("boolector", "boolector", "boolector"),
+    ("bitwuzla", "bitwuzla", "bitwuzla"),
+    ("mathsat", "mathsat", "mathsat"),
+];
+
+/// Runs the prover on a design; properties come in alphabetical order.
+///
+/// # Errors
+/// A missing tool, a design without properties, or a run that ended without an answer for another reason than time.
+pub fn prove(sources: &Sources, options: &Options) -> Result<Vec<Property>> {
+    let nothing = || Failure::Usage(format!("{} has no properties to prove", sources.top));
+    if !sources.has_formal() {
+        return Err(nothing());
+    }
+    check_solver(&options.solver)?;
+    let folder = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
+    let model = folder.path().join("model.smt2");
+    let mut script: String =
+        sources.files.iter().map(|f| format!("read_verilog -formal -DFORMAL {}\n", f.name)).collect();
+    script += &format!("prep -flatten -top {}\nmemory_map\nasync2sync\ndffunmap\nopt_clean\n", sources.top);
+    script += &format!("write_smt2 -wires {}\n", model.display());
+    yosys(&script, &sources.files)?;
+    let text = fs::read_to_string(&model).map_err(|e| Failure::file("read", &model, &e))?;
+    let mut properties = properties_of(&text);
+    if properties.is_empty() {
+        return Err(nothing());
+    }
+    let run = Run { folder: folder.path(), options, top: &sources.top };
+    let has = |kind| properties.iter().any(|p: &Property| p.kind == kind);
+    let (asserts, covers) = (has(Kind::Assert), has(Kind::Cover));
+    if asserts {
+        run.bounded(&mut properties)?;
+        // A refuted assertion is an assumption that the induction must not build on.
+        if options.induction && properties.iter().all(|p| p.kind == Kind::Cover || p.verdict == Verdict::Holds) {
+            run.induction(&mut properties)?;
+        }
+    }
+    if covers {
+        run.covers(&mut properties)?;
+    }
+    Ok(properties)
+}
+
+fn check_solver(name: &str) -> Result<()> {
+    let Some((_, program, package)) = SOLVERS.iter().find(|s| s.0 == name) else {
+        let names: Vec<_> = SOLVERS.iter().map(|s| s.0).collect();
+        return Err(Failure::Usage(format!("unknown solver `{name}`; known: {}", names.join(", "))));
+    };
+    match Tool::new(*program).arg("--version").run() {
+        Err(ProcessError::Missing(_)) => {
+            Err(Failure::Tool(ToolMissing { tool: (*program).into(), package: (*package).into() }))
+        }
+        Err(other) => Err(other.into()),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// The properties that `write_smt2` lists in its comments: `; yosys-smt2-assert 0 name`.
+fn properties_of(model: &str) -> Vec<Property> {
+    let mut found = BTreeMap::new();
+    for line in model.lines() {
+        let mut words = line.split_whitespace();
+        let (kind, verdict) = match (words.next(), words.next()) {
+            (Some(";"), Some("yosys-smt2-assert")) => (Kind::Assert, Verdict::Unknown),
+            (Some(";"), Some("yosys-smt2-cover")) => (Kind::Cover, Verdict::Unknown),
+            _ => continue,
+        };
+        if let Some(name) = words.nth(1) {
+            let name = name.to_owned();
+            found.insert(name.clone(), Property { name, kind, verdict, step: None, trace: None });
+        }
+    }
+    found.into_values().collect()
+}
+
+struct Run<'a> {
+    folder: &'a Path,
+    options: &'a Options,
+    top: &'a str,
+}
+
+impl Run<'_> {
+    fn bounded(&self, properties: &mut [Property]) -> Result<()> {
+        let (log, complete) = self.smtbmc(&["--keep-going", "--dump-vcd", "trace%.vcd"], self.options.depth + 1)?;
+        if complete {
+            set(properties, Kind::Assert, Verdict::Holds);
+        }
+        let (mut failed, mut step) = (Vec::new(), None);
+        for line in log.lines().map(message) {
+            if let Some(rest) = line.strip_prefix("Checking assertions in step ") {
+                step = leading_number(rest);
+            } else if let Some((_, name)) = line.strip_prefix("Assert failed in ").and_then(|l| l.split_once(": ")) {
+                failed.push(name.to_owned());
+            } else if let Some(file) = line.strip_prefix("Writing trace to VCD file: ") {
+                for name in failed.drain(..) {
+                    let Some(property) = find(properties, &name, Kind::Assert) else { continue };
+                    property.verdict = Verdict::Refuted;
+                    property.step = step;
+                    property.trace = Some(self.keep(&self.folder.join(file), &property.name)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn induction(&self, properties: &mut [Property]) -> Result<()> {
+        let (log, complete) = self.smtbmc(&["-i"], self.options.depth)?;
+        let all = log.lines().map(message).any(|l| l == "Temporal induction successful.");
+        let verdict = if all {
+            Verdict::Proved
+        } else if complete {
+            Verdict::NotInductive
+        } else {
+            Verdict::Unknown
+        };
+        // Assertions are proved together: each step may use all of them, so none is proved when one fails.
+        set(properties, Kind::Assert, verdict);
+        Ok(())
+    }
+
+    fn covers(&self, properties: &mut [Property]) -> Result<()> {
+        let (log, complete) = self.smtbmc(&["-c"], self.options.depth + 1)?;
+        if complete {
+            set(properties, Kind::Cover, Verdict::Unreachable);
+        }
+        for line in log.lines().map(message) {
+            let Some(rest) = line.strip_prefix("Reached cover statement at ") else { continue };
+            let Some((name, step)) = rest.rsplit_once(" in step ") else { continue };
+            if let Some(property) = find(properties, name, Kind::Cover) {
+                property.verdict = Verdict::Covered;
+                property.step = leading_number(step);
+            }
+        }
+        Ok(())
+    }
+
+    /// The log, and whether the run came to its end.
+    fn smtbmc(&self, mode: &[&str], steps: u32) -> Result<(String, bool)> {
+        let tool = Tool::new("yosys-smtbmc")
+            .args(["-s", &self.options.solver, "--noprogress", "-t", &steps.to_string()])
+            .args(mode)
+            .arg("model.smt2")
+            .dir(self.folder)
+            .timeout(self.options.limit);
+        match tool.run() {
+            Ok(output) if output.log().contains("Status: ") => Ok((output.log(), true)),
+            Ok(output) => {
+                let log = output.log();
+                let tail: Vec<_> = log.lines().rev().take(10).collect();
+                let tail: Vec<_> = tail.into_iter().rev().collect();
+                Err(Failure::Check(format!("yosys-smtbmc gave no answer for {}:\n{}", self.top, tail.join("\n"))))
+            }
+            Err(ProcessError::Timeout { log, .. }) => Ok((log, false)),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// Copies a waveform out of the temporary folder.
+    fn keep(&self, from: &Path, property: &str) -> Result<PathBuf> {
+        let folder = &self.options.traces;
+        let name: String = property.chars().map(|c| if c.is_alphanumeric() || c == '.' { c } else { '_' }).collect();
+        let to = folder.join(format!("{}-{name}.vcd", self.top));
+        fs::create_dir_all(folder).and_then(|()| fs::copy(from, &to)).map_err(|e| Failure::file("write", &to, &e))?;
+        Ok(to)
+    }
+}
+
+fn set(properties: &mut [Property], kind: Kind, verdict: Verdict) {
+    properties.iter_mut().filter(|p| p.kind == kind).for_each(|p| p.verdict = verdict);
+}
+
+/// By name, or, for a property without a label, by the name in `file.v:6.42-6.61 (name)`.
+fn find<'a>(properties: &'a mut [Property], text: &str, kind: Kind) -> Option<&'a mut Property> {
+    properties.iter_mut().find(|p| p.kind == kind && (p.name == text || text.ends_with(&format!("({})", p.name))))
+}
+
+/// A line of the log without `##   0:00:01  `.
+fn message(line: &str) -> &str {
+    let rest = line.strip_prefix("##").map_or(line, str::trim_start);
+    rest.split_once("  ").map_or(rest, |(_, text)| text).trim()
+}
+
+fn leading_number(text: &str) -> Option<u32> {
+    text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}

@@ -1,0 +1,156 @@
+//! The catalogue: one line per block.
+
+use std::marker::PhantomData;
+
+use hdl::blocks::common::MacMesh;
+use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
+use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
+use serde_json::{Map, Value};
+use testbenches::{MakeBench, common, kllm};
+
+use crate::error::{Failure, Result};
+
+/// Parameters of a block by name, in the order of its struct.
+pub type Params = Map<String, Value>;
+
+/// Every block, in the order in which `list` shows them.
+#[must_use]
+pub fn all() -> Vec<Box<dyn Entry>> {
+    vec![
+        entry::<MacMesh>("common", common::mac_mesh::bench),
+        entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
+        entry::<Orizuru>("kllm", kllm::orizuru::bench),
+    ]
+}
+
+/// A block without its Rust type: parameters are JSON.
+pub trait Entry: Send + Sync {
+    /// Paper or collection, the folder of the block.
+    fn family(&self) -> &'static str;
+    /// Name, contract, source.
+    fn about(&self) -> About;
+    /// Documentation of the parameters.
+    fn parameters(&self) -> &'static [Parameter];
+    /// Default parameters.
+    fn defaults(&self) -> Params;
+    /// The parameter sets that every check runs on, the default first.
+    fn configurations(&self) -> Vec<Params>;
+    /// What `prove` runs.
+    fn proofs(&self) -> Vec<ProofRun>;
+    /// Whether the parameters have the types of the block's struct; the text says what is expected.
+    fn accepts(&self, params: &Params) -> Result<(), String>;
+    /// The hardware.
+    ///
+    /// # Errors
+    /// A refused parameter, or errors in the description of the block.
+    fn elaborate(&self, params: &Params) -> Result<Design>;
+    /// The testbench.
+    ///
+    /// # Errors
+    /// A refused parameter.
+    fn bench(&self, params: &Params) -> Result<Box<dyn sim::Bench>>;
+}
+
+/// One run of the prover.
+#[derive(Clone, Debug)]
+pub struct ProofRun {
+    /// Parameters.
+    pub params: Params,
+    /// Cycles that are checked exhaustively.
+    pub depth: u32,
+    /// Prove for all time as well.
+    pub induction: bool,
+}
+
+/// The block called `name`.
+///
+/// # Errors
+/// Names similar blocks, or all of them.
+pub fn find(name: &str) -> Result<Box<dyn Entry>> {
+    let names: Vec<_> = all().iter().map(|e| e.about().name).collect();
+    all().into_iter().find(|e| e.about().name == name).ok_or_else(|| {
+        let near = similar(name, &names);
+        let hint = if near.is_empty() {
+            format!("the blocks are: {}", names.join(", "))
+        } else {
+            format!("did you mean {}? `senbazuru list` shows all blocks", near.join(" or "))
+        };
+        Failure::Usage(format!("unknown block `{name}`; {hint}"))
+    })
+}
+
+/// The names close to `wanted`, closest first.
+pub(crate) fn similar<'a>(wanted: &str, names: &[&'a str]) -> Vec<&'a str> {
+    let score = |name: &str| strsim::jaro_winkler(&wanted.to_lowercase().replace('-', "_"), name);
+    let mut near: Vec<_> = names.iter().map(|&n| (score(n), n)).filter(|(s, _)| *s > 0.8).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    near.into_iter().take(3).map(|(_, n)| n).collect()
+}
+
+struct Typed<B> {
+    family: &'static str,
+    bench: MakeBench<B>,
+    block: PhantomData<fn() -> B>,
+}
+
+/// A line of the catalogue.
+fn entry<B: CatalogBlock>(family: &'static str, bench: MakeBench<B>) -> Box<dyn Entry> {
+    Box::new(Typed { family, bench, block: PhantomData })
+}
+
+impl<B: CatalogBlock> Entry for Typed<B> {
+    fn family(&self) -> &'static str {
+        self.family
+    }
+
+    fn about(&self) -> About {
+        B::ABOUT
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        B::PARAMETERS
+    }
+
+    fn defaults(&self) -> Params {
+        to_params(&B::default())
+    }
+
+    fn configurations(&self) -> Vec<Params> {
+        std::iter::once(B::default()).chain(B::configurations()).map(|b| to_params(&b)).collect()
+    }
+
+    fn proofs(&self) -> Vec<ProofRun> {
+        let run = |p: hdl::lang::Proof<B>| ProofRun {
+            params: to_params(&p.block),
+            depth: p.depth,
+            induction: p.induction,
+        };
+        B::proofs().into_iter().map(run).collect()
+    }
+
+    fn accepts(&self, params: &Params) -> Result<(), String> {
+        from_params::<B>(params).map(|_| ())
+    }
+
+    fn elaborate(&self, params: &Params) -> Result<Design> {
+        let block = from_params::<B>(params).map_err(Failure::Usage)?;
+        Ok(hdl::lang::elaborate(&block)?)
+    }
+
+    fn bench(&self, params: &Params) -> Result<Box<dyn sim::Bench>> {
+        let block = from_params::<B>(params).map_err(Failure::Usage)?;
+        (self.bench)(&block).map_err(|e| Failure::Usage(format!("{}: {e:#}", B::ABOUT.name)))
+    }
+}
+
+/// A block whose parameters are no JSON object has none that a user could set; the catalogue test refuses it.
+fn to_params<B: Block>(block: &B) -> Params {
+    match serde_json::to_value(block) {
+        Ok(Value::Object(params)) => params,
+        _ => Params::new(),
+    }
+}
+
+fn from_params<B: CatalogBlock>(params: &Params) -> Result<B, String> {
+    serde_json::from_value(Value::Object(params.clone())).map_err(|e| e.to_string())
+}

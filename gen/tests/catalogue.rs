@@ -1,0 +1,101 @@
+//! What holds for every block of the catalogue, with every parameter set it is registered with.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use senbazuru::lint::{Sources, lint};
+use senbazuru::output::{self, Owner};
+use senbazuru::params::show;
+use senbazuru::registry::{self, Entry, Params};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Runs `check` on all blocks and parameter sets, on all cores, and reports every failure.
+fn every(check: impl Fn(&dyn Entry, &Params) -> Result<(), String> + Sync) {
+    let catalogue = registry::all();
+    let mut work = Vec::new();
+    for entry in &catalogue {
+        work.extend(entry.configurations().into_iter().map(|params| (entry, params)));
+    }
+    let work = Mutex::new(work);
+    let failures = Mutex::new(Vec::new());
+    let next = || work.lock().unwrap().pop();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some((entry, params)) = next() {
+                    if let Err(e) = check(&**entry, &params) {
+                        let name = entry.about().name;
+                        failures.lock().unwrap().push(format!("{name} with {}:\n{e}", show(&params)));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn blocks_say_what_they_are() {
+    let mut names = std::collections::BTreeSet::new();
+    for entry in registry::all() {
+        let about = entry.about();
+        let name = about.name;
+        assert!(names.insert(name), "two blocks are called {name}");
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{name}");
+        assert!(!about.summary.is_empty() && !about.contract.is_empty(), "{name}");
+        assert!(root().join(about.source).is_file(), "{name}: no file {}", about.source);
+        let folder = format!("hdl/src/blocks/{}/", entry.family());
+        assert!(about.source.starts_with(&folder), "{name}: {} is not in {folder}", about.source);
+    }
+}
+
+#[test]
+fn parameters_are_documented_in_order() {
+    for entry in registry::all() {
+        let defaults = entry.defaults();
+        let fields: Vec<_> = defaults.keys().map(String::as_str).collect();
+        let documented: Vec<_> = entry.parameters().iter().map(|p| p.name).collect();
+        assert_eq!(fields, documented, "{}", entry.about().name);
+        assert!(entry.parameters().iter().all(|p| !p.allowed.is_empty() && !p.meaning.is_empty()));
+        // A parameter set listed twice would hide one that was meant to be different.
+        let sets: Vec<_> = entry.configurations().iter().map(show).collect();
+        let different: std::collections::BTreeSet<_> = sets.iter().collect();
+        assert_eq!(different.len(), sets.len(), "{}: {sets:#?}", entry.about().name);
+    }
+}
+
+#[test]
+fn elaboration_is_deterministic() {
+    every(|entry, params| {
+        let files = || entry.elaborate(params).and_then(|d| output::files(&d)).map_err(|e| e.to_string());
+        let (first, second) = (files()?, files()?);
+        if first == second { Ok(()) } else { Err("two elaborations differ".into()) }
+    });
+}
+
+#[test]
+fn verilog_is_clean_in_all_tools() {
+    every(|entry, params| {
+        let sources = Sources::from(&entry.elaborate(params).map_err(|e| e.to_string())?);
+        let checks = lint(&sources).map_err(|e| e.to_string())?;
+        assert!(checks.len() >= 3);
+        let messages: Vec<_> =
+            checks.iter().flat_map(|c| c.messages.iter().map(|m| format!("{}: {m}", c.tool))).collect();
+        if messages.is_empty() { Ok(()) } else { Err(messages.join("\n")) }
+    });
+}
+
+#[test]
+fn committed_verilog_is_fresh() {
+    let mut stale = Vec::new();
+    for entry in registry::all() {
+        let files = output::files(&entry.elaborate(&entry.defaults()).unwrap()).unwrap();
+        let folder = root().join("verilog-out").join(entry.family()).join(entry.about().name);
+        stale.extend(output::compare(&folder, &files, Owner::Generator).unwrap());
+    }
+    assert!(stale.is_empty(), "run `senbazuru gen --all` and look at the changes:\n{}", stale.join("\n"));
+}

@@ -1,0 +1,182 @@
+//! Synthesis and prover on small hand-written modules, whose answers are known.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use hdl::emit::{Manifest, ManifestModule};
+use senbazuru::lint::{Sources, lint};
+use senbazuru::prove::{self, Kind, Verdict, prove};
+use senbazuru::synth::{self, Graph, synthesise};
+use sim::SourceFile;
+
+fn sources(text: &str) -> Sources {
+    Sources { top: "top".into(), files: vec![SourceFile { name: "top.v".into(), text: text.into() }] }
+}
+
+fn module(name: &str, instances: u64) -> ManifestModule {
+    let (block, parameters, children) = (name.to_owned(), serde_json::Value::Null, BTreeMap::new());
+    ManifestModule { name: name.into(), block, parameters, instances, children, black_box: false }
+}
+
+fn manifest(modules: Vec<ManifestModule>) -> Manifest {
+    Manifest {
+        generator: String::new(),
+        top: "top".into(),
+        block: "top".into(),
+        parameters: serde_json::Value::Null,
+        clock: None,
+        reset: None,
+        latency: BTreeMap::new(),
+        ports: vec![],
+        modules,
+    }
+}
+
+const PAIR: &str = "
+module leaf(input wire clk_i, input wire rst_ni, input wire [7:0] a_i, input wire [7:0] b_i, output reg [7:0] q_o);
+  always @(posedge clk_i or negedge rst_ni) if (!rst_ni) q_o <= 8'd0; else q_o <= a_i & b_i;
+endmodule
+module top(input wire clk_i, input wire rst_ni, input wire [7:0] a_i, input wire [7:0] b_i, output wire [15:0] q_o);
+  leaf u_x (.clk_i(clk_i), .rst_ni(rst_ni), .a_i(a_i), .b_i(b_i), .q_o(q_o[7:0]));
+  leaf u_y (.clk_i(clk_i), .rst_ni(rst_ni), .a_i(~a_i), .b_i(b_i), .q_o(q_o[15:8]));
+endmodule
+";
+
+#[test]
+fn flat_counts() {
+    let report = synthesise(&sources(PAIR), &manifest(vec![module("top", 1)]), &synth::Options::default()).unwrap();
+    assert_eq!((report.modules.len(), report.total.flip_flops, report.total.memory_bits), (1, 16, 0));
+    // One AND node for each data bit and one for each bit that is reset.
+    let graph = Graph { and_nodes: 32, levels: 2 };
+    assert_eq!(report.aig.map(|a| (a.strash, a.dc2)), Some((graph, graph)));
+}
+
+#[test]
+fn hierarchical_total_is_the_sum_of_all_instances() {
+    let options = synth::Options { hierarchical: true, liberty: None };
+    let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
+    let report = synthesise(&sources(PAIR), &manifest, &options).unwrap();
+    let lines: Vec<_> =
+        report.modules.iter().map(|m| (m.name.as_str(), m.instances, m.own.gates, m.own.flip_flops)).collect();
+    assert_eq!(lines, [("leaf", 2, 8, 8), ("top", 1, 8, 0)]);
+    assert_eq!((report.total.gates, report.total.flip_flops), (24, 16));
+    assert_eq!((report.total.cells["$_AND_"], report.total.cells["$_NOT_"]), (16, 8));
+}
+
+#[test]
+fn memory_bits_are_counted() {
+    let text = "
+module top(input wire clk_i, input wire en_i, input wire [3:0] a_i, input wire [7:0] d_i, output reg [7:0] q_o);
+  reg [7:0] memory [0:15];
+  always @(posedge clk_i) if (en_i) memory[a_i] <= d_i;
+  always @(posedge clk_i) q_o <= memory[a_i];
+endmodule
+";
+    let report = synthesise(&sources(text), &manifest(vec![module("top", 1)]), &synth::Options::default()).unwrap();
+    assert_eq!((report.total.memory_bits, report.total.flip_flops), (128, 136));
+}
+
+#[test]
+fn area_of_a_library() {
+    let osu018 = Path::new("/usr/share/qflow/tech/osu018/osu018_stdcells.lib");
+    if !osu018.exists() {
+        eprintln!("skipped: the Debian package qflow-tech-osu018 is not installed");
+        return;
+    }
+    let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
+    let area = |hierarchical| {
+        let options = synth::Options { hierarchical, liberty: Some(osu018.into()) };
+        synthesise(&sources(PAIR), &manifest, &options).unwrap()
+    };
+    let report = area(true);
+    let leaf = &report.modules[0].own;
+    // AND2X1 has an area of 32 and DFFSR, the only flip-flop with a reset, one of 176; an inverter 16.
+    assert_eq!((leaf.cells["DFFSR"], leaf.cells["AND2X1"]), (8, 8));
+    assert_eq!((leaf.area, report.modules[1].own.area), (Some(8.0 * (176.0 + 32.0)), Some(8.0 * 16.0)));
+    assert_eq!(report.total.area, Some(2.0 * 8.0 * (176.0 + 32.0) + 8.0 * 16.0));
+    let flat = area(false).total.area.unwrap();
+    assert!(flat > 0.0 && flat <= report.total.area.unwrap(), "{flat}");
+}
+
+/// A counter that stays at 9, as `FORMAL` sections are printed.
+fn counter(properties: &str) -> Sources {
+    sources(&format!(
+        "
+module top(input wire clk_i, input wire rst_ni, input wire en_i, output reg [3:0] count_q);
+  always @(posedge clk_i or negedge rst_ni)
+    if (!rst_ni) count_q <= 4'd0; else if (en_i && count_q != 4'd9) count_q <= count_q + 4'd1;
+`ifdef FORMAL
+  reg formal_started = 1'b0;
+  always @(posedge clk_i) formal_started <= 1'b1;
+  always @* if (!formal_started) assume (!rst_ni);
+{properties}
+`endif
+endmodule
+"
+    ))
+}
+
+fn verdicts(sources: &Sources, depth: u32, induction: bool, traces: &Path) -> Vec<(String, Kind, Verdict, Option<u32>)> {
+    let options = prove::Options {
+        depth,
+        induction,
+        solver: "z3".into(),
+        limit: Duration::from_secs(60),
+        traces: traces.to_owned(),
+    };
+    let property = |p: prove::Property| {
+        assert_eq!(p.trace.is_some(), p.verdict == Verdict::Refuted);
+        if let Some(trace) = &p.trace {
+            assert!(std::fs::read_to_string(trace).unwrap().contains("count_q"), "{trace:?}");
+        }
+        (p.name, p.kind, p.verdict, p.step)
+    };
+    prove(sources, &options).unwrap().into_iter().map(property).collect()
+}
+
+#[test]
+fn every_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |properties, depth, induction| verdicts(&counter(properties), depth, induction, folder.path());
+    let name = |n: &str| n.to_owned();
+    let holds = "always @(posedge clk_i) if (rst_ni) below: assert (count_q < 4'd10);";
+    let cover = "always @(posedge clk_i) if (rst_ni) full: cover (count_q == 4'd9);";
+    assert_eq!(check(holds, 3, false), [(name("below"), Kind::Assert, Verdict::Holds, None)]);
+    assert_eq!(check(holds, 3, true), [(name("below"), Kind::Assert, Verdict::Proved, None)]);
+    assert_eq!(check(cover, 11, false), [(name("full"), Kind::Cover, Verdict::Covered, Some(11))]);
+    assert_eq!(check(cover, 9, false), [(name("full"), Kind::Cover, Verdict::Unreachable, None)]);
+    // Out of reach from reset, but 12 would follow 11: no induction of depth 1 excludes it.
+    let weak = "always @(posedge clk_i) if (rst_ni) not_twelve: assert (count_q != 4'd12);";
+    assert_eq!(check(weak, 1, true), [(name("not_twelve"), Kind::Assert, Verdict::NotInductive, None)]);
+    let wrong = "always @(posedge clk_i) if (rst_ni) not_five: assert (count_q != 4'd5);";
+    let found = check(&format!("{holds}\n{wrong}"), 12, true);
+    assert_eq!(found[0], (name("below"), Kind::Assert, Verdict::Holds, None));
+    assert_eq!(found[1], (name("not_five"), Kind::Assert, Verdict::Refuted, Some(7)));
+}
+
+#[test]
+fn lint_sees_latches_loops_and_formal_mistakes() {
+    let messages = |text: &str| -> Vec<(&str, String)> {
+        let checks = lint(&sources(text)).unwrap();
+        checks.into_iter().filter(|c| !c.messages.is_empty()).map(|c| (c.tool, c.messages.join("\n"))).collect()
+    };
+    let latch = "module top(input wire en_i, input wire d_i, output reg q_o);
+  always @* if (en_i) q_o = d_i;
+endmodule
+";
+    let found = messages(latch);
+    assert!(found.iter().any(|(tool, text)| *tool == "yosys" && text.contains("dlatch")), "{found:?}");
+    let shaky = "module top(input wire a_i, output wire y_o);\n  assign y_o = a_i ^ y_o;\nendmodule\n";
+    let found = messages(shaky);
+    assert!(found.iter().any(|(tool, text)| *tool == "yosys" && text.contains("loop")), "{found:?}");
+    let formal = "module top(input wire clk_i, input wire a_i, output reg y_o);
+  always @(posedge clk_i) y_o <= a_i;
+`ifdef FORMAL
+  always @(posedge clk_i) known: assert (nothing == y_o);
+`endif
+endmodule
+";
+    let tools: Vec<_> = messages(formal).into_iter().map(|(tool, _)| tool).collect();
+    assert_eq!(tools, ["verilator, formal", "yosys, formal"]);
+}

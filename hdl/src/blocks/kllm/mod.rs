@@ -1,0 +1,13 @@
+//! KLLM: K-Means indices instead of multiplications; Orizuru finds the outliers.
+
+pub mod orizuru;
+pub mod orizuru_tree;
+pub mod orizuru_unit;
+pub mod orizuru_upper;
+mod winner;
+
+pub use orizuru::Orizuru;
+pub use orizuru_tree::{Comparators, NodeState, OrizuruTree, Side};
+pub use orizuru_unit::OrizuruUnit;
+pub use orizuru_upper::OrizuruUpper;
+pub use winner::{OutWinner, Winner, WinnerType, WinnersBelow, WinnersBelowPort};

@@ -1,0 +1,485 @@
+//! One tournament tree of Orizuru: the winner among the available leaves, and the path to it.
+//!
+//! A node picks the better of its two children: the larger key in a max tree, the smaller in a min tree, the lower leaf
+//! on a tie, the available one if only one is. A node without available leaves below is unavailable: that is how the
+//! infinity of a popped leaf travels up without being stored. Two ways to keep the result of a node:
+//!
+//! - [`NodeState::Pointer`] (the paper): one bit a node; the winners are read again through the multiplexers.
+//! - [`NodeState::Value`]: the winner itself, registered once in `levels_per_cycle` levels; shorter paths, fewer
+//!   multiplexers, more flip-flops.
+
+use serde::{Deserialize, Serialize};
+
+use super::orizuru_unit::orizuru_options;
+use super::winner::Winner;
+use crate::blocks::common::number_format::count_ones;
+use crate::lang::{
+    About, Array, Block, In, InArray, InArrayOption, Index, Module, Out, OutOption, ParamError, Reg, Signal, bit,
+    bits_for, cat, ensure_param, ensure_power_of_two, index_width, mux, or_all, ports, reduce, uint,
+};
+
+/// Which end a tree finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The largest key.
+    Max,
+    /// The smallest key.
+    Min,
+}
+
+impl Side {
+    /// `max` or `min`, as in port names.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Max => "max",
+            Side::Min => "min",
+        }
+    }
+}
+
+/// How many comparators a tree has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Comparators {
+    /// One per node: a level initialises in one cycle.
+    Parallel,
+    /// One per level, shared by its nodes in turn.
+    Shared,
+}
+
+/// What a node remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeState {
+    /// One bit that points to the winning child.
+    Pointer,
+    /// The winner's key, index and availability.
+    Value,
+}
+
+/// Where the comparisons of the leaf pairs come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeafPairs {
+    /// The tree compares them.
+    Compare,
+    /// `right_wins_i` tells: the max and the min tree share the comparisons.
+    Given,
+}
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrizuruTree {
+    /// Largest or smallest.
+    pub side: Side,
+    /// Leaves, a power of two.
+    pub radix: u32,
+    /// Width of a key in bits.
+    pub key_width: u32,
+    /// Width of the index that each leaf brings along (0 for none).
+    pub index_width: u32,
+    /// Who compares the leaf pairs.
+    pub leaf_pairs: LeafPairs,
+    /// One comparator a node or a level.
+    pub comparators: Comparators,
+    /// Tree levels settled in one cycle.
+    pub levels_per_cycle: u32,
+    /// What a node remembers.
+    pub node_state: NodeState,
+    /// Adds `compared_o`.
+    pub count_comparisons: bool,
+}
+
+ports! {
+    /// Ports of [`OrizuruTree`].
+    pub struct OrizuruTreePorts(p: &OrizuruTree) {
+        /// Keys of the leaves.
+        key_i: InArray = uint(p.key_width).array(p.radix),
+        /// Leaves that may win.
+        available_i: InArray = bit().array(p.radix),
+        /// What a leaf brings along as the low part of its index.
+        index_i: InArrayOption = (p.index_width > 0).then(|| uint(p.index_width).array(p.radix)),
+        /// Per leaf pair: the right leaf beats the left one.
+        right_wins_i: InArrayOption = (p.leaf_pairs == LeafPairs::Given).then(|| bit().array(p.radix / 2)),
+        /// Decide every node anew, from the leaves up.
+        init_i: In = bit(),
+        /// Decide the nodes on the winner's path anew.
+        update_i: In = bit(),
+        /// The winner is right again after `init_i`, from this cycle on.
+        init_done_o: Out = bit(),
+        /// The winner is right again after `update_i`, from this cycle on.
+        update_done_o: Out = bit(),
+        /// Key of the winner.
+        key_o: Out = uint(p.key_width),
+        /// Some leaf is available.
+        available_o: Out = bit(),
+        /// Index of the winner: its path from the root, then what its leaf brought along.
+        index_o: Out = uint(p.index_width + p.levels()),
+        /// Comparisons made in this cycle.
+        compared_o: OutOption = uint(bits_for(u64::from(p.radix))).when(p.count_comparisons),
+    }
+}
+
+impl OrizuruTreePorts {
+    /// Shows the tree's winner at a unit's port.
+    pub(super) fn connect_winner(&self, m: &mut Module, port: &Winner) {
+        m.connect(port.done, self.update_done_o);
+        m.connect(port.key, self.key_o);
+        m.connect(port.available, self.available_o);
+        m.connect(port.index, self.index_o);
+    }
+}
+
+impl OrizuruTree {
+    /// Levels of nodes: log2 of the radix.
+    #[must_use]
+    pub fn levels(&self) -> u32 {
+        self.radix.ilog2()
+    }
+
+    /// Cycles from `update_i` to `update_done_o`.
+    #[must_use]
+    pub fn update_cycles(&self) -> u32 {
+        self.levels().div_ceil(self.levels_per_cycle)
+    }
+
+    /// Cycles from `init_i` to `init_done_o`.
+    #[must_use]
+    pub fn init_cycles(&self) -> u32 {
+        match (self.comparators, self.leaf_pairs) {
+            (Comparators::Parallel, _) => self.update_cycles(),
+            (Comparators::Shared, LeafPairs::Compare) => self.radix - 1,
+            // The given level takes one cycle, the others one a node.
+            (Comparators::Shared, LeafPairs::Given) => 1 + (self.radix / 2 - 1),
+        }
+    }
+}
+
+impl Block for OrizuruTree {
+    type Ports = OrizuruTreePorts;
+    const ABOUT: About = About {
+        name: "orizuru_tree",
+        summary: "tournament tree: the largest or smallest available leaf",
+        contract: "after init_done_o (update_done_o), key_o and index_o are those of the best available leaf, the lowest on a tie;\n\
+            leaves may change between a done and the next init_i, or update_i when only the winner became unavailable.",
+        reference: "KLLM, section IV-C",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        let side = self.side.name();
+        let given = if self.leaf_pairs == LeafPairs::Given { "_given" } else { "" };
+        let options = orizuru_options(self.comparators, self.levels_per_cycle, self.node_state, self.count_comparisons);
+        format!("orizuru_tree_{side}_r{}_w{}_i{}{given}{options}", self.radix, self.key_width, self.index_width)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_power_of_two("radix", self.radix, 2..=4096)?;
+        ensure_param("key_width", self.key_width, 1..=64)?;
+        ensure_param("index_width", self.index_width, 0..=32)?;
+        ensure_param("levels_per_cycle", self.levels_per_cycle, 1..=self.levels())?;
+        if self.levels_per_cycle > 1 && (self.comparators, self.node_state) != (Comparators::Parallel, NodeState::Value) {
+            let allowed = "1, unless comparators = parallel and node_state = value";
+            return Err(ParamError::new("levels_per_cycle", self.levels_per_cycle, allowed));
+        }
+        Ok(())
+    }
+
+    fn build(&self, m: &mut Module, io: &OrizuruTreePorts) {
+        let mut below = Level { key: io.key_i, available: io.available_i, index: io.index_i, count: self.radix };
+        let control = Control::new(self, m, io);
+        let path = self.needs_path().then(|| m.net("path", uint(self.levels())));
+        let mut compared = Vec::new();
+        for level in 1..=self.levels() {
+            let step = control.step(m, level, path);
+            let above = self.level(m, io, level, below, &step, &mut compared);
+            below = above;
+        }
+        let index = below.index.map_or_else(|| bit().lit(0), |i| i.at(0));
+        m.connect(io.key_o, below.key.at(0));
+        m.connect(io.available_o, below.available.at(0));
+        m.connect(io.index_o, index);
+        if let Some(path) = path {
+            m.connect(path, index.slice(self.index_width..self.index_width + self.levels()));
+        }
+        m.connect(io.init_done_o, control.init_done);
+        m.connect(io.update_done_o, control.update_done);
+        if let Some(count) = io.compared_o {
+            let total = reduce(&compared, |a, b| a + b).unwrap_or_else(|| bit().lit(0));
+            let width = count.width();
+            m.connect(count, if total.width() > width { total.truncate(width) } else { total.extend(width) });
+        }
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![
+            ("init_cycles".into(), u64::from(self.init_cycles())),
+            ("update_cycles".into(), u64::from(self.update_cycles())),
+        ]
+    }
+}
+
+/// The current winners of one level.
+#[derive(Clone, Copy)]
+struct Level {
+    key: Array,
+    available: Array,
+    index: Option<Array>,
+    count: u32,
+}
+
+/// One winner.
+struct Candidate {
+    key: Signal,
+    available: Signal,
+    index: Option<Signal>,
+}
+
+impl Level {
+    fn at(&self, place: Index) -> Candidate {
+        Candidate {
+            key: self.key.at(place),
+            available: self.available.at(place),
+            index: self.index.map(|array| array.at(place)),
+        }
+    }
+}
+
+/// When, and which nodes of, a level are decided.
+struct Step {
+    /// The level's results are kept at the end of this cycle.
+    enable: Signal,
+    /// Its nodes are all decided (otherwise those on the path count as compared).
+    all: Signal,
+    /// The node decided, with a shared comparator or when counting.
+    node: Option<Signal>,
+    /// Results of this level are kept (last level of its group).
+    keep: bool,
+}
+
+impl OrizuruTree {
+    /// Whether some level has to know which of its nodes is on the winner's path.
+    fn needs_path(&self) -> bool {
+        let decided_by_mask = u32::from(self.leaf_pairs == LeafPairs::Given);
+        (self.shared() || self.count_comparisons) && self.levels() > 1 + decided_by_mask
+    }
+
+    fn shared(&self) -> bool {
+        self.comparators == Comparators::Shared
+    }
+
+    fn beats(&self, right: Signal, left: Signal) -> Signal {
+        if self.side == Side::Max { left.lt(right) } else { right.lt(left) }
+    }
+
+    /// Describes the nodes of `level` over the winners `below`.
+    fn level(
+        &self,
+        m: &mut Module,
+        io: &OrizuruTreePorts,
+        level: u32,
+        below: Level,
+        step: &Step,
+        compared: &mut Vec<Signal>,
+    ) -> Level {
+        let count = below.count / 2;
+        let name = |what: &str| format!("{what}_l{level}");
+        let index_type = uint(self.index_width + level);
+        let above = Level {
+            key: m.nets(&name("key"), uint(self.key_width), count),
+            available: m.nets(&name("available"), bit(), count),
+            index: Some(m.nets(&name("index"), index_type, count)),
+            count,
+        };
+        let given = io.right_wins_i.filter(|_| level == 1);
+        let shared_verdict = (self.shared() && given.is_none()).then(|| self.shared_comparison(m, level, below, step));
+        let counted = self.count_comparisons && given.is_none();
+        let hits = (counted && !self.shared()).then(|| m.nets(&name("compared"), bit(), count));
+        m.for_each(&name("nodes"), count, |m, i| {
+            let (left, right) = (below.at(i * 2), below.at(i * 2 + 1));
+            let wins = match (given, shared_verdict) {
+                (Some(given), _) => given.at(i),
+                (None, Some(verdict)) => verdict,
+                (None, None) => m.wire(&name("right_wins"), self.beats(right.key, left.key)),
+            };
+            let choose = m.wire(&name("choose_right"), right.available & (wins | !left.available));
+            let this = step.node.filter(|_| self.shared() && given.is_none());
+            let enable = this.map_or(step.enable, |node| step.enable & node.eq(i.value(node.width())));
+            self.node(m, level, i, &above, choose, (left.available, right.available), &left, &right, enable, step.keep);
+            if let Some(hits) = hits {
+                let here = match step.node {
+                    Some(node) => step.all | node.eq(i.value(node.width())),
+                    None => bit().lit(1),
+                };
+                m.connect(hits.at(i), step.enable & here & left.available & right.available);
+            }
+        });
+        if let Some(hits) = hits {
+            compared.push(m.wire(&name("compared_count"), count_ones(&hits.elements())));
+        } else if counted {
+            let array = below.available;
+            let node = step.node.map_or_else(|| Index::from(0).value(1), |n| n);
+            let pairs: Vec<Signal> = (0..count).map(|i| array.at(2 * i) & array.at(2 * i + 1)).collect();
+            let both = if count == 1 { pairs[0] } else { m.lookup(&name("compared_pair"), node, &pairs) };
+            compared.push(m.wire(&name("compared_count"), step.enable & both));
+        }
+        above
+    }
+
+    /// One node: its decision kept as a pointer or as the winner itself, or passed on within the cycle.
+    #[expect(clippy::too_many_arguments, reason = "one call; the parts of a node have no other grouping")]
+    fn node(
+        &self,
+        m: &mut Module,
+        level: u32,
+        i: Index,
+        above: &Level,
+        choose: Signal,
+        available: (Signal, Signal),
+        left: &Candidate,
+        right: &Candidate,
+        enable: Signal,
+        keep: bool,
+    ) {
+        let name = |what: &str| format!("{what}_l{level}_q");
+        let pointer = (keep && self.node_state == NodeState::Pointer).then(|| {
+            let pointer: Reg = m.reg(&name("pointer"), bit());
+            pointer.next_when(enable, choose);
+            pointer.q
+        });
+        let select = pointer.unwrap_or(choose);
+        let key = mux(select, right.key, left.key);
+        let below_index = match (left.index, right.index) {
+            (Some(l), Some(r)) => Some(mux(select, r, l)),
+            _ => None,
+        };
+        let index = below_index.map_or(select, |below| cat(&[select, below]));
+        let any = available.0 | available.1;
+        let (key, index, any) = if keep && pointer.is_none() {
+            let (k, x) = (m.reg(&name("key"), key.ty()), m.reg(&name("index"), index.ty()));
+            let a = m.reg_init(&name("available"), bit(), 0);
+            k.next_when(enable, key);
+            x.next_when(enable, index);
+            a.next_when(enable, any);
+            (k.q, x.q, a.q)
+        } else {
+            (key, index, any)
+        };
+        m.connect(above.key.at(i), key);
+        m.connect(above.available.at(i), any);
+        if let Some(array) = above.index {
+            m.connect(array.at(i), index);
+        }
+    }
+
+    /// The one comparator of a level, on the pair of the node whose turn it is.
+    fn shared_comparison(&self, m: &mut Module, level: u32, below: Level, step: &Step) -> Signal {
+        let name = |what: &str| format!("{what}_l{level}");
+        let keys = |odd: u32| -> Vec<Signal> { (0..below.count / 2).map(|i| below.key.at(2 * i + odd)).collect() };
+        let (left, right) = (keys(0), keys(1));
+        let (left, right) = match step.node {
+            Some(node) if left.len() > 1 => {
+                (m.lookup(&name("left_key"), node, &left), m.lookup(&name("right_key"), node, &right))
+            }
+            _ => (left[0], right[0]),
+        };
+        m.wire(&name("right_wins"), self.beats(right, left))
+    }
+}
+
+/// Sequencing of the levels.
+struct Control {
+    init_done: Signal,
+    update_done: Signal,
+    given: bool,
+    steps: Vec<(Signal, Signal)>,
+    /// The node that initialises, with shared comparators.
+    turn: Option<Signal>,
+    shared: bool,
+    levels: u32,
+    levels_per_cycle: u32,
+}
+
+impl Control {
+    fn new(tree: &OrizuruTree, m: &mut Module, io: &OrizuruTreePorts) -> Self {
+        let mut control = Self {
+            init_done: io.init_i,
+            update_done: io.update_i,
+            given: tree.leaf_pairs == LeafPairs::Given,
+            steps: vec![],
+            turn: None,
+            shared: tree.shared(),
+            levels: tree.levels(),
+            levels_per_cycle: tree.levels_per_cycle,
+        };
+        if tree.shared() { control.sequential(tree, m, io) } else { control.pipelined(tree, m, io) }
+        control
+    }
+
+    /// The level groups work one after the other: a wave of enables.
+    fn pipelined(&mut self, tree: &OrizuruTree, m: &mut Module, io: &OrizuruTreePorts) {
+        let (mut init, mut update) = (io.init_i, io.update_i);
+        for group in 1..=tree.update_cycles() {
+            self.steps.push((init | update, init));
+            let (i, u) = (m.reg_init(&format!("init_{group}_q"), bit(), 0), m.reg_init(&format!("update_{group}_q"), bit(), 0));
+            i.next(init);
+            u.next(update);
+            (init, update) = (i.q, u.q);
+        }
+        (self.init_done, self.update_done) = (init, update);
+    }
+
+    /// One node of one level at a time. A level is done after its last node (initialisation) or after the one node on
+    /// the path (maintenance).
+    fn sequential(&mut self, tree: &OrizuruTree, m: &mut Module, io: &OrizuruTreePorts) {
+        let start = m.wire("start", io.init_i | io.update_i);
+        let initialising = m.reg_init("initialising_q", bit(), 0);
+        initialising.next_when(start, io.init_i);
+        let init = m.wire("init", mux(start, io.init_i, initialising.q));
+        let width = index_width(u64::from(tree.radix / 2));
+        let node = m.reg_init("node_q", uint(width), 0);
+        let turn = m.wire("turn", mux(start, uint(width).lit(0), node.q));
+        let mut finished = start;
+        let mut ends = Vec::new();
+        for level in 1..=tree.levels() {
+            let nodes = tree.radix >> level;
+            let active = m.reg_init(&format!("active_{level}_q"), bit(), 0);
+            let enable = m.wire(&format!("enable_{level}"), if level == 1 { start | active.q } else { active.q });
+            let whole = nodes == 1 || level == 1 && tree.leaf_pairs == LeafPairs::Given;
+            let last = if whole { bit().lit(1) } else { !init | turn.eq(nodes - 1) };
+            let end = m.wire(&format!("end_{level}"), enable & last);
+            let begin = if level == 1 { bit().lit(0) } else { finished };
+            active.next(begin | (enable & !end));
+            self.steps.push((enable, init));
+            ends.push(end);
+            finished = end;
+        }
+        let any_end = or_all(bit(), &ends);
+        node.next(mux(any_end, uint(width).lit(0), turn.wrapping_add(1)));
+        self.turn = Some(turn);
+        let (i, u) = (m.reg_init("init_done_q", bit(), 0), m.reg_init("update_done_q", bit(), 0));
+        i.next(finished & init);
+        u.next(finished & !init);
+        (self.init_done, self.update_done) = (i.q, u.q);
+    }
+
+    fn step(&self, m: &mut Module, level: u32, path: Option<Signal>) -> Step {
+        let group = if self.shared { level - 1 } else { (level - 1) / self.levels_per_cycle };
+        let (enable, all) = self.steps[group as usize];
+        let keep = self.shared || level % self.levels_per_cycle == 0 || level == self.levels;
+        // The upper part of the path names the node of this level. Levels of one node, and leaf pairs decided
+        // elsewhere, do not ask.
+        let asks = level < self.levels && !(level == 1 && self.given);
+        let place = path.filter(|_| asks).map(|p| p.slice(level..self.levels));
+        let node = match (self.turn, place) {
+            (Some(turn), Some(place)) => {
+                let turn = turn.slice(0..place.width());
+                Some(m.wire(&format!("place_{level}"), mux(all, turn, place)))
+            }
+            (_, place) => place,
+        };
+        Step { enable, all, node, keep }
+    }
+}

@@ -1,0 +1,333 @@
+//! Orizuru unit: two tournament trees over the same leaves, one finds the largest, the other the smallest.
+//!
+//! The leaves' keys are stored once; each tree has its own availability bit per leaf, so that a leaf popped from one
+//! tree stays in the other. The leaf pairs are compared once for both trees. The paper takes the max tree's result
+//! inverted for the min tree; with equal keys that would hand the higher index to the min tree, so the comparison here
+//! tells "right greater" from "right smaller" (numerics: a tie goes to the lower index).
+
+use serde::{Deserialize, Serialize};
+
+use super::orizuru_tree::{Comparators, LeafPairs, NodeState, OrizuruTree, Side};
+use super::winner::{OutWinner, Winner, WinnerType};
+use crate::blocks::common::number_format::count_ones;
+use crate::lang::{
+    About, Array, Block, CatalogBlock, In, InArray, Module, Out, OutArray, OutOption, ParamError, Parameter, Proof,
+    Signal, bit, bits_for, ensure_param, ensure_power_of_two, index_width, mux, ports, uint,
+};
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OrizuruUnit {
+    /// Leaves, a power of two.
+    pub radix: u32,
+    /// Leaves written at a time, a power of two.
+    pub lanes: u32,
+    /// Width of a key in bits.
+    pub key_width: u32,
+    /// One comparator a node or a level.
+    pub comparators: Comparators,
+    /// Tree levels settled in one cycle.
+    pub levels_per_cycle: u32,
+    /// What a node remembers.
+    pub node_state: NodeState,
+    /// Adds `compared_o`.
+    pub count_comparisons: bool,
+}
+
+ports! {
+    /// Ports of [`OrizuruUnit`].
+    pub struct OrizuruUnitPorts(p: &OrizuruUnit) {
+        /// Takes all leaves out of both trees (those being written excepted).
+        clear_i: In = bit(),
+        /// Per group of `lanes` leaves: write it.
+        load_i: InArray = bit().array(p.radix / p.lanes),
+        /// Keys to write.
+        key_i: InArray = uint(p.key_width).array(p.lanes),
+        /// The leaf takes part; padding and ignored values do not.
+        present_i: InArray = bit().array(p.lanes),
+        /// The leaves written up to this cycle are all: initialise both trees.
+        start_i: In = bit(),
+        /// Both trees are initialised, from this cycle on.
+        init_done_o: Out = bit(),
+        /// The largest available leaf.
+        max: OutWinner = p.winner(),
+        /// The smallest available leaf.
+        min: OutWinner = p.winner(),
+        /// Leaves popped from either tree since they were written.
+        outlier_o: OutArray = bit().array(p.radix),
+        /// Comparisons made in this cycle.
+        compared_o: OutOption = uint(bits_for(4 * u64::from(p.radix))).when(p.count_comparisons),
+    }
+}
+
+impl OrizuruUnit {
+    /// What the unit delivers on each side.
+    #[must_use]
+    pub fn winner(&self) -> WinnerType {
+        WinnerType { key_width: self.key_width, index_width: self.radix.ilog2() }
+    }
+
+    /// One of the two trees.
+    #[must_use]
+    pub fn tree(&self, side: Side) -> OrizuruTree {
+        OrizuruTree {
+            side,
+            radix: self.radix,
+            key_width: self.key_width,
+            index_width: 0,
+            leaf_pairs: LeafPairs::Given,
+            comparators: self.comparators,
+            levels_per_cycle: self.levels_per_cycle,
+            node_state: self.node_state,
+            count_comparisons: self.count_comparisons,
+        }
+    }
+
+    /// Cycles from `start_i` to `init_done_o`.
+    #[must_use]
+    pub fn init_cycles(&self) -> u32 {
+        let pairs = if self.comparators == Comparators::Shared { self.radix / 2 + 1 } else { 0 };
+        1 + pairs + self.tree(Side::Max).init_cycles()
+    }
+
+    /// Cycles from a pop to its done.
+    #[must_use]
+    pub fn pop_cycles(&self) -> u32 {
+        1 + self.tree(Side::Max).update_cycles()
+    }
+}
+
+impl Default for OrizuruUnit {
+    fn default() -> Self {
+        Self {
+            radix: 16,
+            lanes: 16,
+            key_width: 16,
+            comparators: Comparators::Parallel,
+            levels_per_cycle: 4,
+            node_state: NodeState::Value,
+            count_comparisons: false,
+        }
+    }
+}
+
+/// What tells the options apart in a module name; nothing for the defaults.
+pub(super) fn orizuru_options(comparators: Comparators, levels: u32, state: NodeState, count: bool) -> String {
+    let mut text = format!("_l{levels}");
+    if comparators == Comparators::Shared {
+        text += "_shared";
+    }
+    if state == NodeState::Pointer {
+        text += "_pointer";
+    }
+    if count {
+        text += "_count";
+    }
+    text
+}
+
+impl Block for OrizuruUnit {
+    type Ports = OrizuruUnitPorts;
+    const ABOUT: About = About {
+        name: "orizuru_unit",
+        summary: "largest and smallest of a few leaves, popped one by one from two tournament trees",
+        contract: "write the leaves, pulse start_i, wait for init_done_o; then max_* and min_* show the best available leaf.\n\
+            A pop takes the shown leaf out of its tree; wait for its done before the next pop of that tree.\n\
+            Ties go to the lower index. Keys are unsigned.",
+        reference: "KLLM, section IV-C and figure 7",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        let lanes = if self.lanes == self.radix { String::new() } else { format!("_p{}", self.lanes) };
+        let options = orizuru_options(self.comparators, self.levels_per_cycle, self.node_state, self.count_comparisons);
+        format!("orizuru_unit_r{}_w{}{lanes}{options}", self.radix, self.key_width)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_power_of_two("radix", self.radix, 2..=4096)?;
+        ensure_power_of_two("lanes", self.lanes, 1..=self.radix)?;
+        ensure_param("key_width", self.key_width, 1..=64)?;
+        self.tree(Side::Max).check()
+    }
+
+    fn build(&self, m: &mut Module, io: &OrizuruUnitPorts) {
+        let key = m.nets("key", uint(self.key_width), self.radix);
+        let sides = [Side::Max, Side::Min].map(|side| SideLeaves {
+            name: side.name(),
+            port: if side == Side::Max { io.max } else { io.min },
+            popped: m.nets(&format!("{}_popped", side.name()), bit(), self.radix),
+            available: m.nets(&format!("{}_available", side.name()), bit(), self.radix),
+        });
+        self.leaves(m, io, key, &sides);
+        let start = m.reg_init("start_q", bit(), 0);
+        start.next(io.start_i);
+        let pairs = self.leaf_pairs(m, start.q, key, sides[0].available);
+        let [max, min] = [(Side::Max, pairs.right_greater), (Side::Min, pairs.right_smaller)].map(|(side, right_wins)| {
+            let leaves = &sides[side as usize];
+            let pop = m.reg_init(&format!("{}_pop_q", leaves.name), bit(), 0);
+            pop.next(leaves.port.pop);
+            let tree = m.instance(&format!("u_{}_tree", leaves.name), self.tree(side));
+            m.connect_each(&format!("{}_keys", leaves.name), tree.key_i, key);
+            m.connect_each(&format!("{}_leaves", leaves.name), tree.available_i, leaves.available);
+            if let Some(given) = tree.right_wins_i {
+                m.connect_each(&format!("{}_pairs", leaves.name), given, right_wins);
+            }
+            m.connect(tree.init_i, pairs.done);
+            m.connect(tree.update_i, pop.q);
+            tree.connect_winner(m, &leaves.port);
+            tree
+        });
+        m.connect(io.init_done_o, max.init_done_o);
+        if let (Some(count), Some(max), Some(min)) = (io.compared_o, max.compared_o, min.compared_o) {
+            let pairs = pairs.compared.map_or_else(|| bit().lit(0), |c| c);
+            m.connect(count, (pairs + max + min).extend(count.width()));
+        }
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![
+            ("init_cycles".into(), u64::from(self.init_cycles())),
+            ("pop_cycles".into(), u64::from(self.pop_cycles())),
+        ]
+    }
+}
+
+/// The leaves of one side.
+struct SideLeaves {
+    name: &'static str,
+    port: Winner,
+    popped: Array,
+    available: Array,
+}
+
+/// The comparisons of the leaf pairs.
+struct LeafPairResults {
+    right_greater: Array,
+    right_smaller: Array,
+    /// The results are there.
+    done: Signal,
+    /// Comparisons made in this cycle, when counted.
+    compared: Option<Signal>,
+}
+
+impl OrizuruUnit {
+    fn leaves(&self, m: &mut Module, io: &OrizuruUnitPorts, key: Array, sides: &[SideLeaves; 2]) {
+        let index_type = uint(self.radix.ilog2());
+        m.for_each("groups", self.radix / self.lanes, |m, g| {
+            m.for_each("leaves", self.lanes, |m, lane| {
+                let leaf = g * self.lanes + lane;
+                let load = m.wire("load", io.load_i.at(g));
+                let value = m.reg("key_q", key.at(leaf).ty());
+                value.next_when(load, io.key_i.at(lane));
+                m.connect(key.at(leaf), value.q);
+                for side in sides {
+                    let popped = side.port.pop & side.port.index.eq(leaf.value(index_type.width));
+                    m.connect(side.popped.at(leaf), popped);
+                    let available = m.reg_init(&format!("{}_available_q", side.name), bit(), 0);
+                    let stays = available.q & !io.clear_i & !side.popped.at(leaf);
+                    available.next(mux(load, io.present_i.at(lane), stays));
+                    m.connect(side.available.at(leaf), available.q);
+                }
+                let outlier = m.reg_init("outlier_q", bit(), 0);
+                let popped = sides[0].popped.at(leaf) | sides[1].popped.at(leaf);
+                outlier.next((outlier.q | popped) & !load & !io.clear_i);
+                m.connect(io.outlier_o.at(leaf), outlier.q);
+            });
+        });
+    }
+
+    fn leaf_pairs(&self, m: &mut Module, start: Signal, key: Array, available: Array) -> LeafPairResults {
+        let pairs = self.radix / 2;
+        let right_greater = m.nets("right_greater", bit(), pairs);
+        let right_smaller = m.nets("right_smaller", bit(), pairs);
+        let both: Vec<Signal> = (0..pairs).map(|i| available.at(2 * i) & available.at(2 * i + 1)).collect();
+        m.comment("One comparison a leaf pair serves both trees.");
+        if self.comparators == Comparators::Parallel {
+            m.for_each("pairs", pairs, |m, i| {
+                let (left, right) = (key.at(i * 2), key.at(i * 2 + 1));
+                m.connect(right_greater.at(i), left.lt(right));
+                m.connect(right_smaller.at(i), right.lt(left));
+            });
+            let compared = self.count_comparisons.then(|| {
+                let count = m.wire("pairs_available", count_ones(&both));
+                mux(start, count, count.ty().lit(0))
+            });
+            return LeafPairResults { right_greater, right_smaller, done: start, compared };
+        }
+        let turn = m.reg_init("pair_q", uint(index_width(u64::from(pairs))), 0);
+        let active = m.reg_init("pairs_active_q", bit(), 0);
+        let end = m.wire("pairs_end", active.q & turn.q.eq(pairs - 1));
+        active.next(start | (active.q & !end));
+        turn.next(mux(active.q & !end, turn.q.wrapping_add(1), turn.q.ty().lit(0)));
+        let mut pick = |name: &str, odd: u32| {
+            let keys: Vec<Signal> = (0..pairs).map(|i| key.at(2 * i + odd)).collect();
+            m.lookup(name, turn.q, &keys)
+        };
+        let (left, right) = (pick("left_key", 0), pick("right_key", 1));
+        let greater = m.wire("pair_right_greater", left.lt(right));
+        let smaller = m.wire("pair_right_smaller", right.lt(left));
+        m.for_each("pairs", pairs, |m, i| {
+            let mine = m.wire("pair_selected", active.q & turn.q.eq(i.value(turn.q.width())));
+            let (g, s) = (m.reg("right_greater_q", bit()), m.reg("right_smaller_q", bit()));
+            g.next_when(mine, greater);
+            s.next_when(mine, smaller);
+            m.connect(right_greater.at(i), g.q);
+            m.connect(right_smaller.at(i), s.q);
+        });
+        let done = m.reg_init("pairs_done_q", bit(), 0);
+        done.next(end);
+        let compared = self.count_comparisons.then(|| m.lookup("pair_available", turn.q, &both) & active.q);
+        LeafPairResults { right_greater, right_smaller, done: done.q, compared }
+    }
+}
+
+impl CatalogBlock for OrizuruUnit {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "radix", allowed: "a power of two from 2 to 4096", meaning: "leaves" },
+        Parameter { name: "lanes", allowed: "a power of two from 1 to radix", meaning: "leaves written at a time" },
+        Parameter { name: "key_width", allowed: "1 to 64", meaning: "width of a key, bits" },
+        Parameter {
+            name: "comparators",
+            allowed: "parallel, shared",
+            meaning: "one comparator a node, or one a level used by its nodes in turn",
+        },
+        Parameter {
+            name: "levels_per_cycle",
+            allowed: "1 to log2 radix; 1 unless parallel and value",
+            meaning: "tree levels settled in one cycle",
+        },
+        Parameter {
+            name: "node_state",
+            allowed: "pointer, value",
+            meaning: "a node remembers one bit (the paper), or its winner",
+        },
+        Parameter { name: "count_comparisons", allowed: "true, false", meaning: "adds compared_o, for measurements" },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let base = Self::default();
+        let mut list = vec![
+            Self { radix: 2, lanes: 1, key_width: 1, levels_per_cycle: 1, ..base.clone() },
+            Self { radix: 8, lanes: 4, key_width: 11, levels_per_cycle: 2, ..base.clone() },
+            Self { count_comparisons: true, ..base.clone() },
+            Self { radix: 64, lanes: 16, levels_per_cycle: 6, ..base.clone() },
+        ];
+        for (comparators, node_state) in [
+            (Comparators::Parallel, NodeState::Pointer),
+            (Comparators::Shared, NodeState::Pointer),
+            (Comparators::Shared, NodeState::Value),
+        ] {
+            let set = Self { comparators, node_state, levels_per_cycle: 1, count_comparisons: true, ..base.clone() };
+            list.push(Self { radix: 2, lanes: 2, key_width: 3, ..set.clone() });
+            list.push(Self { radix: 4, lanes: 2, key_width: 5, ..set.clone() });
+            list.push(set);
+        }
+        list
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        Vec::new()
+    }
+}

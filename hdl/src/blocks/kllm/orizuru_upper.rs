@@ -1,0 +1,135 @@
+//! Upper unit of Orizuru: a max and a min tree over the winners of the units below.
+
+use serde::{Deserialize, Serialize};
+
+use super::orizuru_tree::{Comparators, LeafPairs, NodeState, OrizuruTree, Side};
+use super::orizuru_unit::orizuru_options;
+use super::winner::{OutWinner, WinnerType, WinnersBelowPort};
+use crate::lang::{
+    About, Block, In, Module, Out, OutOption, ParamError, bit, bits_for, ports, uint,
+};
+
+/// Elaboration parameters, as in [`super::OrizuruUnit`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrizuruUpper {
+    /// Units below, a power of two.
+    pub radix: u32,
+    /// Width of a key in bits.
+    pub key_width: u32,
+    /// Width of the index that a unit below delivers.
+    pub index_width: u32,
+    /// One comparator a node or a level.
+    pub comparators: Comparators,
+    /// Tree levels settled in one cycle.
+    pub levels_per_cycle: u32,
+    /// What a node remembers.
+    pub node_state: NodeState,
+    /// Adds `compared_o`.
+    pub count_comparisons: bool,
+}
+
+ports! {
+    /// Ports of [`OrizuruUpper`]: for each side, the winners of the units below, and the winner among them.
+    pub struct OrizuruUpperPorts(p: &OrizuruUpper) {
+        /// All units below are initialised.
+        init_i: In = bit(),
+        /// Both trees are initialised, from this cycle on.
+        init_done_o: Out = bit(),
+        /// The largest leaves of the units below.
+        max_below: WinnersBelowPort = (p.radix, p.below()),
+        /// The largest of all.
+        max: OutWinner = p.winner(),
+        /// The smallest leaves of the units below.
+        min_below: WinnersBelowPort = (p.radix, p.below()),
+        /// The smallest of all.
+        min: OutWinner = p.winner(),
+        /// Comparisons made in this cycle.
+        compared_o: OutOption = uint(bits_for(4 * u64::from(p.radix))).when(p.count_comparisons),
+    }
+}
+
+impl OrizuruUpper {
+    /// What each unit below delivers.
+    #[must_use]
+    pub fn below(&self) -> WinnerType {
+        WinnerType { key_width: self.key_width, index_width: self.index_width }
+    }
+
+    /// What the unit delivers on each side.
+    #[must_use]
+    pub fn winner(&self) -> WinnerType {
+        WinnerType { key_width: self.key_width, index_width: self.index_width + self.radix.ilog2() }
+    }
+
+    /// One of the two trees.
+    #[must_use]
+    pub fn tree(&self, side: Side) -> OrizuruTree {
+        OrizuruTree {
+            side,
+            radix: self.radix,
+            key_width: self.key_width,
+            index_width: self.index_width,
+            leaf_pairs: LeafPairs::Compare,
+            comparators: self.comparators,
+            levels_per_cycle: self.levels_per_cycle.min(self.radix.ilog2()),
+            node_state: self.node_state,
+            count_comparisons: self.count_comparisons,
+        }
+    }
+}
+
+impl Block for OrizuruUpper {
+    type Ports = OrizuruUpperPorts;
+    const ABOUT: About = About {
+        name: "orizuru_upper",
+        summary: "largest and smallest winner of the units below",
+        contract: "as orizuru_unit, with the winners of the units below in place of leaves; a pop goes down to the unit it comes\n\
+            from, whose done starts the maintenance here.",
+        reference: "KLLM, section IV-C and table I (273 units of 16 inputs)",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        let options = orizuru_options(
+            self.comparators,
+            self.tree(Side::Max).levels_per_cycle,
+            self.node_state,
+            self.count_comparisons,
+        );
+        format!("orizuru_upper_r{}_w{}_i{}{options}", self.radix, self.key_width, self.index_width)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        self.tree(Side::Max).check()
+    }
+
+    fn build(&self, m: &mut Module, io: &OrizuruUpperPorts) {
+        let levels = self.radix.ilog2();
+        let sides = [(Side::Max, io.max_below, io.max), (Side::Min, io.min_below, io.min)];
+        let [max, min] = sides.map(|(side, below, port)| {
+            let name = side.name();
+            let tree = m.instance(&format!("u_{name}_tree"), self.tree(side));
+            m.connect_each(&format!("{name}_keys"), tree.key_i, below.key);
+            m.connect_each(&format!("{name}_leaves"), tree.available_i, below.available);
+            if let Some(index) = tree.index_i {
+                m.connect_each(&format!("{name}_indices"), index, below.index);
+            }
+            m.connect(tree.init_i, io.init_i);
+            m.connect(tree.update_i, below.done.packed().any());
+            tree.connect_winner(m, &port);
+            let path = m.wire(&format!("{name}_path"), tree.index_o.slice(self.index_width..self.index_width + levels));
+            m.for_each(&format!("{name}_pops"), self.radix, |m, i| {
+                m.connect(below.pop.at(i), port.pop & path.eq(i.value(levels)));
+            });
+            tree
+        });
+        m.connect(io.init_done_o, max.init_done_o);
+        if let (Some(count), Some(a), Some(b)) = (io.compared_o, max.compared_o, min.compared_o) {
+            m.connect(count, (a + b).extend(count.width()));
+        }
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        self.tree(Side::Max).latency()
+    }
+}

@@ -1,0 +1,3 @@
+//! Bridges to other hardware languages.
+
+pub mod rust_hdl;

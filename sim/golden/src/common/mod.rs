@@ -1,0 +1,3 @@
+//! Parts that more than one paper uses.
+
+pub mod mac_mesh;

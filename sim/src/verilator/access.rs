@@ -1,0 +1,204 @@
+//! Ports of a running instance: handles, poke and peek.
+//!
+//! Values go through the addresses of Verilator's members, without a search and without a call into the model.
+
+use std::ffi::c_void;
+
+use super::{Dir, Port, Sim};
+use crate::bits::{Bits, mask, words_of};
+use crate::{Error, Result};
+
+/// Handle of an input: found once by name, then used without a search. Valid for all instances of the same design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct In(pub(super) u32);
+
+/// Handle of an output. Valid for all instances of the same design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Out(pub(super) u32);
+
+/// Where a port lives in the model: Verilator uses the smallest of 8, 16, 32, 64 bits or an array of 32-bit words.
+pub(super) struct Slot {
+    address: *mut u8,
+    width: u32,
+}
+
+impl Sim {
+    /// The input `name`.
+    pub fn input(&self, name: &str) -> Result<In> {
+        self.find(name, Dir::Input).map(In)
+    }
+
+    /// The output `name`.
+    pub fn output(&self, name: &str) -> Result<Out> {
+        self.find(name, Dir::Output).map(Out)
+    }
+
+    /// The port behind an output handle.
+    pub fn port_of(&self, output: Out) -> &Port {
+        &self.model.ports[output.0 as usize]
+    }
+
+    /// The port behind an input handle.
+    pub fn port_of_input(&self, input: In) -> &Port {
+        &self.model.ports[input.0 as usize]
+    }
+
+    /// Sets an input of any width to an unsigned value.
+    #[inline]
+    pub fn poke_u64(&mut self, input: In, value: u64) {
+        let index = input.0 as usize;
+        let width = self.slots[index].width;
+        if value & !mask(width) != 0 {
+            return self.misfit(index, value.to_string());
+        }
+        self.write_u64(index, value);
+    }
+
+    /// Sets an input of any width to a two's-complement value.
+    #[inline]
+    pub fn poke_i64(&mut self, input: In, value: i64) {
+        let index = input.0 as usize;
+        let width = self.slots[index].width;
+        if width < 64 && !matches!(value >> (width - 1), 0 | -1) {
+            return self.misfit(index, value.to_string());
+        }
+        if width <= 64 {
+            self.write_u64(index, value as u64 & mask(width));
+        } else {
+            self.write_words(index, &Bits::sign_extended(width, value));
+        }
+    }
+
+    /// Sets an input; the width must be the port's.
+    pub fn poke(&mut self, input: In, value: &Bits) {
+        let index = input.0 as usize;
+        if value.width() != self.slots[index].width {
+            return self.misfit(index, value.to_string());
+        }
+        self.write_words(index, value);
+    }
+
+    /// Sets an input wider than 64 bits from 32-bit words, least significant first, without allocation. Missing words
+    /// are zero.
+    ///
+    /// # Panics
+    /// When the port has at most 64 bits: use [`Sim::poke_u64`].
+    pub fn poke_words(&mut self, input: In, words: &[u32]) {
+        let index = input.0 as usize;
+        let slot = &self.slots[index];
+        assert!(
+            slot.width > 64,
+            "`{}` has {} bits: set it with `poke_u64`",
+            self.port_of_input(input).name,
+            slot.width
+        );
+        let count = words_of(slot.width);
+        let top_bits = slot.width % 32;
+        let too_high = top_bits != 0 && words.get(count - 1).is_some_and(|&top| top >> top_bits != 0);
+        if too_high || words.iter().skip(count).any(|&w| w != 0) {
+            return self.misfit(index, format!("{words:x?}"));
+        }
+        self.settled = false;
+        // SAFETY: wide members are arrays of `words_of(width)` 32-bit words.
+        let target = unsafe { std::slice::from_raw_parts_mut(slot.address.cast::<u32>(), count) };
+        let given = words.len().min(count);
+        target[..given].copy_from_slice(&words[..given]);
+        target[given..].fill(0);
+    }
+
+    /// Reads a port of up to 64 bits.
+    ///
+    /// # Panics
+    /// When the port is wider: use [`Sim::peek`].
+    #[inline]
+    pub fn peek_u64(&self, output: Out) -> u64 {
+        let slot = &self.slots[output.0 as usize];
+        // SAFETY: the address is that of a live C++ member whose type follows from the width.
+        unsafe {
+            match slot.width {
+                0..=8 => u64::from(*slot.address),
+                9..=16 => u64::from(*slot.address.cast::<u16>()),
+                17..=32 => u64::from(*slot.address.cast::<u32>()),
+                33..=64 => *slot.address.cast::<u64>(),
+                width => panic!("`{}` has {width} bits: read it with `peek`", self.port_of(output).name),
+            }
+        }
+    }
+
+    /// Reads a port of up to 64 bits as two's complement.
+    ///
+    /// # Panics
+    /// When the port is wider: use [`Sim::peek`].
+    #[inline]
+    pub fn peek_i64(&self, output: Out) -> i64 {
+        let shift = 64 - self.slots[output.0 as usize].width;
+        ((self.peek_u64(output) << shift) as i64) >> shift
+    }
+
+    /// Reads a port of any width.
+    pub fn peek(&self, output: Out) -> Bits {
+        let slot = &self.slots[output.0 as usize];
+        if slot.width <= 64 {
+            return Bits::truncated(slot.width, self.peek_u64(output));
+        }
+        // SAFETY: wide members are arrays of 32-bit words.
+        let words = unsafe { std::slice::from_raw_parts(slot.address.cast::<u32>(), words_of(slot.width)) };
+        Bits::from_words(slot.width, words)
+    }
+
+    pub(super) fn find_slots(&self) -> Box<[Slot]> {
+        let mut addresses = vec![std::ptr::null_mut::<c_void>(); self.model.ports.len()];
+        // SAFETY: the shim writes one address per port, in the order of `ports`.
+        unsafe { (self.model.api.ports)(self.instance, addresses.as_mut_ptr()) };
+        let slot = |(port, address): (&Port, *mut c_void)| Slot { address: address.cast(), width: port.width };
+        self.model.ports.iter().zip(addresses).map(slot).collect()
+    }
+
+    fn find(&self, name: &str, dir: Dir) -> Result<u32> {
+        let ports = &self.model.ports;
+        if let Some(index) = ports.iter().position(|p| p.name == name && p.dir == dir) {
+            return Ok(index as u32);
+        }
+        let known: Vec<&str> = ports.iter().filter(|p| p.dir == dir).map(|p| p.name.as_str()).collect();
+        Err(Error::UnknownPort {
+            top: self.model.top.clone(),
+            direction: dir.name(),
+            name: name.to_owned(),
+            known: known.join(", "),
+        })
+    }
+
+    #[inline]
+    pub(super) fn write_u64(&mut self, index: usize, value: u64) {
+        self.settled = false;
+        let slot = &self.slots[index];
+        // SAFETY: the address is that of a live C++ member whose type follows from the width.
+        unsafe {
+            match slot.width {
+                0..=8 => *slot.address = value as u8,
+                9..=16 => *slot.address.cast::<u16>() = value as u16,
+                17..=32 => *slot.address.cast::<u32>() = value as u32,
+                33..=64 => *slot.address.cast::<u64>() = value,
+                width => self.write_words(index, &Bits::truncated(width, value)),
+            }
+        }
+    }
+
+    fn write_words(&mut self, index: usize, value: &Bits) {
+        self.settled = false;
+        let slot = &self.slots[index];
+        if slot.width <= 64 {
+            return self.write_u64(index, value.field(0, slot.width));
+        }
+        let words = value.words();
+        // SAFETY: wide members are arrays of `words_of(width)` words, and the widths are equal.
+        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), slot.address.cast::<u32>(), words.len()) };
+    }
+
+    #[cold]
+    fn misfit(&mut self, index: usize, value: String) {
+        let port = &self.model.ports[index];
+        let error = Error::Poke { cycle: self.cycle, port: port.name.clone(), width: port.width, value };
+        self.fault.get_or_insert(error);
+    }
+}

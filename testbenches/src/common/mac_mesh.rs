@@ -1,0 +1,148 @@
+//! [`MacMesh`] computes matrix products, one after the other without a pause that the contract does not ask for.
+//!
+//! An R x K by K x C product enters in K steps, row r of the left matrix r cycles late, column c of the right one c
+//! cycles late. The next product starts K + C - 1 cycles later: the earliest start at which row r still shows the whole
+//! of its sums, for the one cycle r before its first PE is cleared. So a PE that clears, passes on or shows anything one
+//! cycle too early or too late is seen. (With few columns it starts R cycles later, since one row is read a cycle.)
+
+use golden::common::mac_mesh::product;
+use hdl::blocks::common::MacMesh;
+use hdl::lang::Block;
+use rand::RngExt;
+use serde_json::Value;
+use sim::stimulus::StimulusRng;
+use sim::{Bits, Error, In, Out, Run, Sim};
+
+/// The bench of a mesh; a vector is one matrix product with a random inner dimension.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &MacMesh) -> anyhow::Result<Box<dyn sim::Bench>> {
+    p.check()?;
+    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)? }))
+}
+
+struct Bench {
+    p: MacMesh,
+    parameters: Value,
+}
+
+impl sim::Bench for Bench {
+    fn block(&self) -> &str {
+        MacMesh::ABOUT.name
+    }
+
+    fn parameters(&self) -> Value {
+        self.parameters.clone()
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let mut rng = run.rng("operands");
+        let ports = Ports::find(sim)?;
+        let rows = self.p.rows as usize;
+        sim.reset(2)?;
+        let mut previous: Option<Product> = None;
+        // One product more than is compared: while it enters, the last one is read.
+        for vector in 0..=run.vectors() {
+            let next = Product::new(&self.p, vector, &mut rng)?;
+            for cycle in 0..next.period {
+                ports.drive(sim, &self.p, cycle, &next, previous.as_ref());
+                if let Some(previous) = previous.as_ref().filter(|_| cycle < rows) {
+                    sim.poke_u64(ports.row, cycle as u64);
+                    sim.settle()?;
+                    run.expect(sim, ports.acc, &sums_of_row(&self.p, &previous.sums[cycle]))?;
+                }
+                sim.tick()?;
+            }
+            previous = Some(next);
+        }
+        Ok(())
+    }
+}
+
+/// Longest sum. One of corner values wraps any accumulator narrower than 2 x operand_width + 4 bits.
+const MAX_INNER: usize = 24;
+
+/// One matrix product, as the streams that enter at the left and at the top.
+struct Product {
+    /// Per row, `period` activations: the matrix, then filling that must not change a sum.
+    left: Vec<Vec<i64>>,
+    /// Per column, `period` weights.
+    right: Vec<Vec<i64>>,
+    /// Cycles until the next product may start.
+    period: usize,
+    /// The golden result, R x C.
+    sums: Vec<Vec<i128>>,
+}
+
+impl Product {
+    fn new(p: &MacMesh, vector: u64, rng: &mut StimulusRng) -> sim::Result<Self> {
+        let (rows, columns) = (p.rows as usize, p.columns as usize);
+        let inner = if vector < 2 { MAX_INNER } else { rng.random_range(1..=MAX_INNER) };
+        let period = rows.max(inner + columns - 1);
+        let (min, max) = (-1i64 << (p.operand_width - 1), (1i64 << (p.operand_width - 1)) - 1);
+        let mut operand = |first| match (vector, rng.random_range(0..8u8)) {
+            (0, _) => min,
+            (1, _) => first,
+            (_, 0) => min,
+            (_, 1) => max,
+            _ => rng.random_range(min..=max),
+        };
+        let mut stream = |count: usize, first| -> Vec<Vec<i64>> {
+            (0..count).map(|_| (0..period).map(|_| operand(first)).collect()).collect()
+        };
+        let (mut left, mut right) = (stream(rows, max), stream(columns, min));
+        let matrix: Vec<_> = left.iter().map(|row| row[..inner].to_vec()).collect();
+        let weights: Vec<_> = (0..inner).map(|k| right.iter().map(|column| column[k]).collect()).collect();
+        let sums = product(&matrix, &weights, p.accumulator_width).map_err(|e| Error::Unsupported(e.to_string()))?;
+        // Zero on one side keeps the sums, whatever the other side brings.
+        let quiet = if vector % 2 == 0 { &mut left } else { &mut right };
+        quiet.iter_mut().for_each(|stream| stream[inner..].fill(0));
+        Ok(Self { left, right, period, sums })
+    }
+}
+
+struct Ports {
+    clear: In,
+    act: In,
+    weight: In,
+    row: In,
+    acc: Out,
+}
+
+impl Ports {
+    fn find(sim: &Sim) -> sim::Result<Self> {
+        Ok(Self {
+            clear: sim.input("clear_i")?,
+            act: sim.input("act_i")?,
+            weight: sim.input("weight_i")?,
+            row: sim.input("row_i")?,
+            acc: sim.output("acc_o")?,
+        })
+    }
+
+    /// Pokes what enters `cycle` cycles after the start of `next`; lanes that it has not reached yet still end `previous`.
+    fn drive(&self, sim: &mut Sim, p: &MacMesh, cycle: usize, next: &Product, previous: Option<&Product>) {
+        let lane = |lane: usize, side: fn(&Product) -> &Vec<Vec<i64>>| match (cycle.checked_sub(lane), previous) {
+            (Some(step), _) => (step == 0, side(next)[lane][step] as u64),
+            (None, Some(previous)) => (false, side(previous)[lane][previous.period + cycle - lane] as u64),
+            (None, None) => (false, 0),
+        };
+        let rows: Vec<_> = (0..p.rows as usize).map(|r| lane(r, |product| &product.left)).collect();
+        let columns = (0..p.columns as usize).map(|c| lane(c, |product| &product.right).1);
+        sim.poke(self.clear, &Bits::pack(1, rows.iter().map(|(clear, _)| u64::from(*clear))));
+        sim.poke(self.act, &Bits::pack(p.operand_width, rows.iter().map(|(_, value)| *value)));
+        sim.poke(self.weight, &Bits::pack(p.operand_width, columns));
+    }
+}
+
+/// A row of sums as `acc_o` shows it: element c at bits `[accumulator_width * c +: accumulator_width]`.
+fn sums_of_row(p: &MacMesh, row: &[i128]) -> Bits {
+    let width = p.accumulator_width;
+    let mut bits = Bits::zero(width * p.columns);
+    for (column, sum) in (0..).zip(row) {
+        let words: Vec<u32> = (0..4).map(|word| (sum >> (32 * word)) as u32).collect();
+        bits.set_slice(width * column, &Bits::from_words(width, &words));
+    }
+    bits
+}

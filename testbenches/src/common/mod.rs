@@ -1,0 +1,3 @@
+//! Benches of the parts that more than one paper uses.
+
+pub mod mac_mesh;

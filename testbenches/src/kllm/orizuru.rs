@@ -1,0 +1,236 @@
+//! [`Orizuru`] against sorting, beat by beat, with pauses on all streams; its comparisons against the golden tree's.
+
+use golden::format::Format;
+use golden::kllm::orizuru::{Beat, NanPolicy, Trace, comparison_bound};
+use hdl::blocks::kllm::Orizuru;
+use hdl::lang::Block;
+use rand::RngExt;
+use serde_json::Value;
+use sim::stimulus::{Stall, StimulusRng};
+use sim::{Bits, Difference, Error, In, Out, Run, Sim, StreamDriver, StreamMonitor};
+
+use super::vectors::vector;
+
+/// The bench of an Orizuru; a test vector is one vector of values, with random run-time k.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &Orizuru) -> anyhow::Result<Box<dyn sim::Bench>> {
+    Ok(Box::new(OrizuruBench::new(p, Vec::new())?))
+}
+
+/// Drives an Orizuru with given vectors first (each with the full k), then with made ones.
+pub struct OrizuruBench {
+    p: Orizuru,
+    format: Format,
+    nan: NanPolicy,
+    parameters: Value,
+    given: Vec<Vec<u64>>,
+}
+
+impl OrizuruBench {
+    /// A bench that starts with the vectors `given`, each of n raw values.
+    ///
+    /// # Errors
+    /// Parameters that the block refuses, or a given vector of another length.
+    pub fn new(p: &Orizuru, given: Vec<Vec<u64>>) -> anyhow::Result<Self> {
+        p.check()?;
+        if let Some(wrong) = given.iter().find(|v| v.len() != p.n as usize) {
+            anyhow::bail!("a given vector has {} values; n is {}", wrong.len(), p.n);
+        }
+        let nan = match p.nan {
+            hdl::blocks::common::NanPolicy::TotalOrder => NanPolicy::TotalOrder,
+            hdl::blocks::common::NanPolicy::NeverSelected => NanPolicy::NeverSelected,
+        };
+        let parameters = serde_json::to_value(p)?;
+        Ok(Self { format: p.format.to_string().parse()?, nan, p: p.clone(), parameters, given })
+    }
+
+    /// The golden result of one vector.
+    ///
+    /// # Errors
+    /// Values that do not fit the format.
+    pub fn golden(&self, values: &[u64], k: (usize, usize)) -> sim::Result<Trace> {
+        Trace::new(values, k.0, k.1, self.format, self.nan).map_err(|e| Error::Unsupported(e.to_string()))
+    }
+
+    fn next(&self, number: u64, rng: &mut StimulusRng) -> (Vec<u64>, (usize, usize)) {
+        let (k_max, k_min) = (self.p.k_max as usize, self.p.k_min as usize);
+        if let Some(values) = self.given.get(number as usize) {
+            return (values.clone(), (k_max, k_min));
+        }
+        let values = vector(number, self.p.n as usize, self.format, rng);
+        // Anything the port can carry: none, all, and more than there are values.
+        let mut k = |bound: usize| match rng.random_range(0..4u8) {
+            0 => bound,
+            1 => 0,
+            2 => rng.random_range(0..=bound),
+            _ => rng.random_range(0..(bound + 1).next_power_of_two()),
+        };
+        (values, (k(k_max), k(k_min)))
+    }
+}
+
+impl sim::Bench for OrizuruBench {
+    fn block(&self) -> &str {
+        Orizuru::ABOUT.name
+    }
+
+    fn parameters(&self) -> Value {
+        self.parameters.clone()
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let mut rng = run.rng("vectors");
+        let ports = Ports::find(sim, &self.p)?;
+        // The first half at full speed, the second with pauses of every kind.
+        sim.reset(2)?;
+        for (half, stalls) in [[Stall::Never; 3], [Stall::Random { num: 1, den: 2 }, Stall::ALL[2], Stall::ALL[1]]]
+            .into_iter()
+            .enumerate()
+        {
+            let pop = ["index", "value", "last"];
+            let mut load = [run.driver(sim, "load", &["data"], stalls[0])?];
+            let mut pops = [run.monitor(sim, "max", &pop, stalls[1])?, run.monitor(sim, "min", &pop, stalls[2])?];
+            for number in half as u64 * (run.vectors() / 2)..(half as u64 + 1) * run.vectors().div_ceil(2) {
+                let (values, k) = self.next(number, &mut rng);
+                let vector = Vector { golden: self.golden(&values, k)?, values, k };
+                self.one(sim, run, &ports, &vector, &mut load, &mut pops, &mut rng, half == 0)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Vector {
+    values: Vec<u64>,
+    k: (usize, usize),
+    golden: Trace,
+}
+
+impl OrizuruBench {
+    /// One vector, from its first beat until `done_o`.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one test step")]
+    fn one(
+        &self,
+        sim: &mut Sim,
+        run: &mut Run,
+        ports: &Ports,
+        vector: &Vector,
+        load: &mut [StreamDriver; 1],
+        pops: &mut [StreamMonitor; 2],
+        rng: &mut StimulusRng,
+        full_speed: bool,
+    ) -> sim::Result<()> {
+        let width = self.format.width();
+        let start = load[0].sent();
+        for beat in vector.values.chunks(self.p.lanes as usize) {
+            // Lanes past the end hold noise, which must not matter.
+            let lanes = (0..self.p.lanes as usize)
+                .map(|i| beat.get(i).copied().unwrap_or_else(|| rng.random::<u64>() & self.format.mask()));
+            load[0].push(vec![Bits::pack(width, lanes)])?;
+        }
+        let pop = |b: &Beat| {
+            vec![
+                Bits::truncated(self.p.index_width(), b.pop.index as u64),
+                Bits::truncated(width, b.pop.value),
+                Bits::truncated(1, u64::from(b.last)),
+            ]
+        };
+        pops[0].expect(vector.golden.max.iter().map(pop))?;
+        pops[1].expect(vector.golden.min.iter().map(pop))?;
+        sim.poke_u64(ports.k_max, vector.k.0 as u64);
+        sim.poke_u64(ports.k_min, vector.k.1 as u64);
+        let (begin, mut first) = (sim.cycle_count(), None);
+        loop {
+            run.cycle(sim, load, pops)?;
+            if first.is_none() && load[0].sent() > start {
+                first = Some(sim.cycle_count());
+                run.expect_u64(sim, ports.done, 0)?;
+                // k counts with the first beat only.
+                sim.poke_u64(ports.k_max, rng.random::<u64>() & ports.k_max_mask);
+                sim.poke_u64(ports.k_min, rng.random::<u64>() & ports.k_min_mask);
+            }
+            if first.is_some() && sim.peek_u64(ports.done) == 1 {
+                break;
+            }
+            let beats = u64::from(self.p.beats()) + (vector.golden.max.len() + vector.golden.min.len()) as u64;
+            if sim.cycle_count() - begin > 100 * (beats + u64::from(self.p.init_cycles() + self.p.pop_cycles())) {
+                let difference =
+                    Difference::Deadlock { cycles: sim.cycle_count() - begin, streams: vec!["done_o stays low".into()] };
+                return Err(run.fail(sim.cycle_count(), difference));
+            }
+        }
+        let delivered = pops.iter().all(StreamMonitor::is_done);
+        run.expect_u64(sim, ports.done, u64::from(delivered))?;
+        let mask = Bits::pack(1, vector.golden.mask.iter().map(|&b| u64::from(b)));
+        run.expect(sim, ports.outlier, &mask)?;
+        self.check_comparisons(sim, run, ports, vector)?;
+        if let Some(first) = first.filter(|_| full_speed) {
+            self.check_cycles(sim, run, vector, sim.cycle_count() - first)?;
+        }
+        Ok(())
+    }
+
+    fn check_comparisons(&self, sim: &Sim, run: &mut Run, ports: &Ports, vector: &Vector) -> sim::Result<()> {
+        let Some(port) = ports.comparisons else { return Ok(()) };
+        let (max, min) = (vector.golden.max.len(), vector.golden.min.len());
+        let expected = vector.golden.comparisons_after(max, min).unwrap_or(u64::MAX);
+        run.expect_u64(sim, port, expected)?;
+        let bound = comparison_bound(self.p.n as usize, max, min);
+        if expected > bound {
+            let difference = Difference::Value {
+                port: "comparisons_o".into(),
+                expected: format!("at most 1.5 N + k log2 N = {bound}"),
+                got: expected.to_string(),
+                place: String::new(),
+            };
+            return Err(run.fail(sim.cycle_count(), difference));
+        }
+        Ok(())
+    }
+
+    /// Without pauses, the cycles from the first beat to `done_o` are those the block states.
+    fn check_cycles(&self, sim: &Sim, run: &mut Run, vector: &Vector, cycles: u64) -> sim::Result<()> {
+        let pops = vector.golden.max.len().max(vector.golden.min.len()) as u64;
+        let stated = u64::from(self.p.beats() - 1)
+            + u64::from(self.p.init_cycles())
+            + pops * u64::from(self.p.pop_cycles())
+            + 1;
+        if cycles == stated {
+            return Ok(());
+        }
+        let difference = Difference::Value {
+            port: "done_o".into(),
+            expected: format!("{stated} cycles after the first beat"),
+            got: format!("{cycles} cycles"),
+            place: format!("{pops} pops"),
+        };
+        Err(run.fail(sim.cycle_count(), difference))
+    }
+}
+
+struct Ports {
+    k_max: In,
+    k_min: In,
+    k_max_mask: u64,
+    k_min_mask: u64,
+    done: Out,
+    outlier: Out,
+    comparisons: Option<Out>,
+}
+
+impl Ports {
+    fn find(sim: &Sim, p: &Orizuru) -> sim::Result<Self> {
+        let mask = |k: u32| (u64::from(k) + 1).next_power_of_two() - 1;
+        Ok(Self {
+            k_max: sim.input("k_max_i")?,
+            k_min: sim.input("k_min_i")?,
+            k_max_mask: mask(p.k_max),
+            k_min_mask: mask(p.k_min),
+            done: sim.output("done_o")?,
+            outlier: sim.output("outlier_o")?,
+            comparisons: if p.count_comparisons { Some(sim.output("comparisons_o")?) } else { None },
+        })
+    }
+}

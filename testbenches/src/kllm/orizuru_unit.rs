@@ -1,0 +1,311 @@
+//! [`OrizuruUnit`]: loads in any group order, pops from both trees at random times, exact latencies.
+
+use golden::format::Format;
+use golden::kllm::orizuru::{NanPolicy, Side, Tree};
+use hdl::blocks::kllm::OrizuruUnit;
+use hdl::lang::Block;
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use serde_json::Value;
+use sim::stimulus::StimulusRng;
+use sim::{Bits, In, Out, Run, Sim};
+
+use super::vectors::vector;
+
+/// The bench of a unit; a test vector is one load and a random number of pops.
+///
+/// # Errors
+/// Parameters that the block refuses, or keys wider than the golden model's 32 bits.
+pub fn bench(p: &OrizuruUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
+    p.check()?;
+    let format = Format::Uint { bits: p.key_width };
+    format.check().map_err(|e| anyhow::anyhow!("key_width: {e}"))?;
+    Ok(Box::new(Bench { p: p.clone(), format, parameters: serde_json::to_value(p)? }))
+}
+
+struct Bench {
+    p: OrizuruUnit,
+    format: Format,
+    parameters: Value,
+}
+
+impl sim::Bench for Bench {
+    fn block(&self) -> &str {
+        OrizuruUnit::ABOUT.name
+    }
+
+    fn parameters(&self) -> Value {
+        self.parameters.clone()
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let mut rng = run.rng("vectors");
+        let ports = Ports::find(sim, self.p.count_comparisons)?;
+        ports.idle(sim);
+        sim.reset(2)?;
+        for number in 0..run.vectors() {
+            self.one(sim, run, &ports, number, &mut rng)?;
+        }
+        Ok(())
+    }
+}
+
+impl Bench {
+    fn one(&self, sim: &mut Sim, run: &mut Run, ports: &Ports, number: u64, rng: &mut StimulusRng) -> sim::Result<()> {
+        let n = self.p.radix as usize;
+        let keys = vector(number, n, self.format, rng);
+        // Some leaves are padding, in whole groups that are never written or lane by lane.
+        let lanes = self.p.lanes as usize;
+        let written: Vec<bool> = (0..n / lanes).map(|_| rng.random_range(0..5u8) > 0).collect();
+        let present: Vec<bool> =
+            (0..n).map(|i| written[i / lanes] && (number % 2 == 0 || rng.random_range(0..3u8) > 0)).collect();
+        self.load(sim, ports, &keys, &present, &written, rng)?;
+        let mut golden = Golden::new(&keys, &present, self.format)?;
+        let mut compared = 0;
+        sim.poke_u64(ports.start, 1);
+        for _ in 0..self.p.init_cycles() {
+            run.expect_u64(sim, ports.init_done, 0)?;
+            compared += self.step(sim, ports)?;
+            sim.poke_u64(ports.start, 0);
+        }
+        run.expect_u64(sim, ports.init_done, 1)?;
+        // Cycles until a side may pop again.
+        let mut busy = [0_u32; 2];
+        for _ in 0..rng.random_range(0..4 * n + 8) {
+            for (side, port) in ports.sides.iter().enumerate() {
+                let state = golden.best(side);
+                let ready = busy[side] == 0;
+                if ready {
+                    run.expect_u64(sim, port.available, u64::from(state.is_some()))?;
+                    if let Some((index, key)) = state {
+                        run.expect_u64(sim, port.index, index as u64)?;
+                        run.expect_u64(sim, port.key, key)?;
+                    }
+                }
+                let pop = ready && state.is_some() && rng.random_range(0..3u8) > 0;
+                sim.poke_u64(port.pop, u64::from(pop));
+                if pop {
+                    golden.pop(side);
+                    busy[side] = self.p.pop_cycles();
+                }
+            }
+            compared += self.step(sim, ports)?;
+            for (side, port) in ports.sides.iter().enumerate() {
+                busy[side] = busy[side].saturating_sub(1);
+                sim.poke_u64(port.pop, 0);
+                // Done shows in the cycle in which the tree is right again, and in no other.
+                let done = u64::from(busy[side] == 0 && golden.popping(side));
+                run.expect_u64(sim, port.done, done)?;
+                if done == 1 {
+                    golden.settled(side);
+                }
+            }
+            let mask = Bits::pack(1, golden.outliers.iter().map(|&b| u64::from(b)));
+            run.expect(sim, ports.outlier, &mask)?;
+        }
+        while busy != [0; 2] {
+            compared += self.step(sim, ports)?;
+            busy = busy.map(|b| b.saturating_sub(1));
+        }
+        if ports.compared.is_some() {
+            let expected = golden.comparisons();
+            let got = sim::Difference::Value {
+                port: "compared_o".into(),
+                expected: expected.to_string(),
+                got: compared.to_string(),
+                place: "sum since start_i".into(),
+            };
+            if compared != expected {
+                return Err(run.fail(sim.cycle_count(), got));
+            }
+        }
+        Ok(())
+    }
+
+    fn load(
+        &self,
+        sim: &mut Sim,
+        ports: &Ports,
+        keys: &[u64],
+        present: &[bool],
+        written: &[bool],
+        rng: &mut StimulusRng,
+    ) -> sim::Result<()> {
+        let lanes = self.p.lanes as usize;
+        let mut order: Vec<usize> = (0..written.len()).filter(|&g| written[g]).collect();
+        order.shuffle(rng);
+        // Clearing and writing may fall together: what is written stays.
+        sim.poke_u64(ports.clear, 1);
+        if order.is_empty() || rng.random() {
+            sim.tick()?;
+            sim.poke_u64(ports.clear, 0);
+        }
+        for group in order {
+            let range = group * lanes..(group + 1) * lanes;
+            sim.poke(ports.key, &Bits::pack(self.p.key_width, keys[range.clone()].iter().copied()));
+            sim.poke(ports.present, &Bits::pack(1, present[range].iter().map(|&b| u64::from(b))));
+            let mut enable = Bits::zero(written.len() as u32);
+            enable.set_bit(group as u32, true);
+            sim.poke(ports.load, &enable);
+            sim.tick()?;
+            sim.poke_u64(ports.clear, 0);
+        }
+        sim.poke(ports.load, &Bits::zero(written.len() as u32));
+        sim.settle()
+    }
+
+    /// One cycle; returns the comparisons made in it.
+    fn step(&self, sim: &mut Sim, ports: &Ports) -> sim::Result<u64> {
+        sim.settle()?;
+        let compared = ports.compared.map_or(0, |port| sim.peek_u64(port));
+        sim.tick()?;
+        sim.settle()?;
+        Ok(compared)
+    }
+}
+
+/// What the unit must show: by searching all leaves; beside it the golden tree, which knows no absent leaves.
+struct Golden {
+    tree: Option<Tree>,
+    n: usize,
+    pending: [bool; 2],
+    outliers: Vec<bool>,
+    keys: Vec<u64>,
+    present: Vec<bool>,
+    popped: [Vec<bool>; 2],
+    maintenance: u64,
+    initial: u64,
+}
+
+impl Golden {
+    fn new(keys: &[u64], present: &[bool], format: Format) -> sim::Result<Self> {
+        let whole = present.iter().all(|&p| p);
+        let tree = if whole {
+            let tree = Tree::new(keys, format, NanPolicy::TotalOrder);
+            Some(tree.map_err(|e| sim::Error::Unsupported(e.to_string()))?)
+        } else {
+            None
+        };
+        let mut golden = Self {
+            tree,
+            n: keys.len(),
+            pending: [false; 2],
+            outliers: vec![false; keys.len()],
+            keys: keys.to_vec(),
+            present: present.to_vec(),
+            popped: [vec![false; keys.len()], vec![false; keys.len()]],
+            maintenance: 0,
+            initial: 0,
+        };
+        golden.initial = golden.count_nodes(0, |_| true, true) + golden.count_nodes(1, |_| true, false);
+        Ok(golden)
+    }
+
+    fn available(&self, side: usize, leaf: usize) -> bool {
+        self.present[leaf] && !self.popped[side][leaf]
+    }
+
+    /// Comparisons of the nodes that `decided(leaves)` selects: one where both halves have an available leaf.
+    fn count_nodes(&self, side: usize, decided: impl Fn(&std::ops::Range<usize>) -> bool, leaf_pairs: bool) -> u64 {
+        let mut count = 0;
+        let mut size = if leaf_pairs { 2 } else { 4 };
+        while size <= self.n {
+            for start in (0..self.n).step_by(size) {
+                let any = |range: std::ops::Range<usize>| range.into_iter().any(|i| self.available(side, i));
+                let both = any(start..start + size / 2) && any(start + size / 2..start + size);
+                count += u64::from(both && decided(&(start..start + size)));
+            }
+            size *= 2;
+        }
+        count
+    }
+
+    fn best(&self, side: usize) -> Option<(usize, u64)> {
+        let candidates = (0..self.n).filter(|&i| self.available(side, i));
+        let better = |a: usize, b: usize| match side {
+            0 => self.keys[b] > self.keys[a],
+            _ => self.keys[b] < self.keys[a],
+        };
+        candidates.reduce(|a, b| if better(a, b) { b } else { a }).map(|i| (i, self.keys[i]))
+    }
+
+    fn pop(&mut self, side: usize) {
+        let Some((index, key)) = self.best(side) else { return };
+        if let Some(tree) = &mut self.tree {
+            let popped = tree.pop(if side == 0 { Side::Max } else { Side::Min });
+            assert_eq!(popped.map(|p| (p.index, p.value)), Some((index, key)), "the golden models disagree");
+        }
+        self.popped[side][index] = true;
+        self.outliers[index] = true;
+        self.pending[side] = true;
+        self.maintenance += self.count_nodes(side, |leaves| leaves.contains(&index), false);
+    }
+
+    fn popping(&self, side: usize) -> bool {
+        self.pending[side]
+    }
+
+    fn settled(&mut self, side: usize) {
+        self.pending[side] = false;
+    }
+
+    fn comparisons(&self) -> u64 {
+        let counted = self.initial + self.maintenance;
+        if let Some(tree) = &self.tree {
+            assert_eq!(tree.total_count(), counted, "the golden models disagree on comparisons");
+        }
+        counted
+    }
+}
+
+struct SidePorts {
+    pop: In,
+    done: Out,
+    key: Out,
+    available: Out,
+    index: Out,
+}
+
+struct Ports {
+    clear: In,
+    load: In,
+    key: In,
+    present: In,
+    start: In,
+    init_done: Out,
+    sides: [SidePorts; 2],
+    outlier: Out,
+    compared: Option<Out>,
+}
+
+impl Ports {
+    fn find(sim: &Sim, counted: bool) -> sim::Result<Self> {
+        let side = |name: &str| -> sim::Result<SidePorts> {
+            Ok(SidePorts {
+                pop: sim.input(&format!("{name}_pop_i"))?,
+                done: sim.output(&format!("{name}_done_o"))?,
+                key: sim.output(&format!("{name}_key_o"))?,
+                available: sim.output(&format!("{name}_available_o"))?,
+                index: sim.output(&format!("{name}_index_o"))?,
+            })
+        };
+        Ok(Self {
+            clear: sim.input("clear_i")?,
+            load: sim.input("load_i")?,
+            key: sim.input("key_i")?,
+            present: sim.input("present_i")?,
+            start: sim.input("start_i")?,
+            init_done: sim.output("init_done_o")?,
+            sides: [side("max")?, side("min")?],
+            outlier: sim.output("outlier_o")?,
+            compared: if counted { Some(sim.output("compared_o")?) } else { None },
+        })
+    }
+
+    fn idle(&self, sim: &mut Sim) {
+        for input in [self.clear, self.load, self.start, self.sides[0].pop, self.sides[1].pop] {
+            let width = sim.port_of_input(input).width;
+            sim.poke(input, &Bits::zero(width));
+        }
+    }
+}
