@@ -1,7 +1,7 @@
 //! The command line: lists, generates, checks, simulates, synthesises and proves the blocks of the catalogue.
 //!
-//! [`registry`] knows all blocks; each command is one file of `commands`; `yosys` and `prove` hold the scripts that
-//! Yosys runs. Exit codes: 0 fine, 1 a check failed, 2 wrong arguments or parameters, 3 a tool is missing.
+//! [`registry`] knows all blocks; each command is one file of `commands`; `lint`, `synth` and `prove` hold the
+//! scripts that Yosys runs. Exit codes: 0 fine, 1 a check failed, 2 wrong arguments or parameters, 3 a tool is missing.
 
 mod commands;
 pub mod error;
@@ -14,6 +14,7 @@ pub mod registry;
 mod report;
 pub mod synth;
 mod table;
+pub mod yosys;
 
 use std::process::ExitCode;
 

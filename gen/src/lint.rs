@@ -3,9 +3,10 @@
 use hdl::lang::Design;
 use serde::Serialize;
 use sim::SourceFile;
-use sim::lint::{Report, iverilog_check, verilator_lint, yosys};
+use sim::lint::{Report, iverilog_check, verilator_lint};
 
 use crate::error::{Failure, Result};
+use crate::yosys;
 
 /// What one tool said of a design.
 #[derive(Clone, Debug, Serialize)]
@@ -47,7 +48,7 @@ impl Sources {
 /// A missing tool.
 pub fn lint(sources: &Sources) -> Result<Vec<Check>> {
     let verilator = |formal| {
-        let tool = if formal { "verilator, formal" } else { "verilator" };
+        let tool = if formal { "verilator FORMAL" } else { "verilator" };
         let mut files = sources.files.clone();
         if formal {
             // Macros hold for the files that follow on the command line.
@@ -83,7 +84,7 @@ fn checked(tool: &'static str, report: sim::Result<Report>) -> Result<Check> {
 }
 
 fn yosys_gate(sources: &Sources, formal: bool) -> Result<Check> {
-    let (tool, define) = if formal { ("yosys, formal", "-formal -DFORMAL ") } else { ("yosys", "") };
+    let (tool, define) = if formal { ("yosys FORMAL", "-formal -DFORMAL ") } else { ("yosys", "") };
     let mut script: String = sources.files.iter().map(|f| format!("read_verilog {define}{}\n", f.name)).collect();
     script += &format!("hierarchy -check -top {}\nproc\nopt\ncheck -assert\n", sources.top);
     if !formal {
@@ -91,10 +92,12 @@ fn yosys_gate(sources: &Sources, formal: bool) -> Result<Check> {
         script += "synth -run coarse:fine\ncheck -assert\n";
     }
     script += "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr\n";
-    let messages = match yosys(&script, &sources.files) {
-        Ok(log) => log.lines().filter(|l| l.starts_with("Warning") || l.contains(": Warning:")).map(Into::into).collect(),
-        Err(sim::Error::Compile { log, .. }) => vec![log],
-        Err(other) => return Err(other.into()),
+    let messages = match yosys::run(&script, &sources.files, &sources.top) {
+        Ok(log) => {
+            log.lines().filter(|l| l.starts_with("Warning") || l.contains(": Warning:")).map(Into::into).collect()
+        }
+        Err(Failure::Check(text)) => vec![text],
+        Err(other) => return Err(other),
     };
     Ok(Check { tool, messages })
 }

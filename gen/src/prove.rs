@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
-use sim::lint::yosys;
 use sim::process::{ProcessError, Tool, ToolMissing};
 
 use crate::error::{Failure, Result};
 use crate::lint::Sources;
+use crate::yosys;
 
 /// How to prove.
 #[derive(Clone, Debug)]
@@ -34,6 +34,9 @@ pub struct Options {
 /// One property and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Property {
+    /// Name inside Yosys.
+    #[serde(skip)]
+    id: String,
     /// Name, with the instance path.
     pub name: String,
     /// Assertion or cover.
@@ -111,9 +114,9 @@ pub fn prove(sources: &Sources, options: &Options) -> Result<Vec<Property>> {
         sources.files.iter().map(|f| format!("read_verilog -formal -DFORMAL {}\n", f.name)).collect();
     script += &format!("prep -flatten -top {}\nmemory_map\nasync2sync\ndffunmap\nopt_clean\n", sources.top);
     script += &format!("write_smt2 -wires {}\n", model.display());
-    yosys(&script, &sources.files)?;
+    yosys::run(&script, &sources.files, &sources.top)?;
     let text = fs::read_to_string(&model).map_err(|e| Failure::file("read", &model, &e))?;
-    let mut properties = properties_of(&text);
+    let mut properties = properties_of(&text, sources);
     if properties.is_empty() {
         return Err(nothing());
     }
@@ -147,22 +150,50 @@ fn check_solver(name: &str) -> Result<()> {
     }
 }
 
-/// The properties that `write_smt2` lists in its comments: `; yosys-smt2-assert 0 name`.
-fn properties_of(model: &str) -> Vec<Property> {
-    let mut found = BTreeMap::new();
+/// The properties that `write_smt2` lists in its comments: `; yosys-smt2-assert 0 name file.v:6.42-6.61`.
+///
+/// A property in a generate loop has no label, since Yosys would take it for the same one in each round; its name stands
+/// behind it in a comment, and gets a number.
+fn properties_of(model: &str, sources: &Sources) -> Vec<Property> {
+    let mut found: Vec<Property> = Vec::new();
     for line in model.lines() {
-        let mut words = line.split_whitespace();
-        let (kind, verdict) = match (words.next(), words.next()) {
-            (Some(";"), Some("yosys-smt2-assert")) => (Kind::Assert, Verdict::Unknown),
-            (Some(";"), Some("yosys-smt2-cover")) => (Kind::Cover, Verdict::Unknown),
+        let words: Vec<_> = line.split_whitespace().collect();
+        let [";", keyword, _, id, ref place @ ..] = words[..] else { continue };
+        let kind = match keyword {
+            "yosys-smt2-assert" => Kind::Assert,
+            "yosys-smt2-cover" => Kind::Cover,
             _ => continue,
         };
-        if let Some(name) = words.nth(1) {
-            let name = name.to_owned();
-            found.insert(name.clone(), Property { name, kind, verdict, step: None, trace: None });
-        }
+        let name = place.first().and_then(|place| comment_at(sources, place)).unwrap_or(id).to_owned();
+        found.push(Property { id: id.into(), name, kind, verdict: Verdict::Unknown, step: None, trace: None });
     }
-    found.into_values().collect()
+    // The number that Yosys appends to its own names counts the rounds.
+    found.sort_by_key(|p| (p.name.clone(), p.id.len(), p.id.clone()));
+    number(&mut found);
+    found
+}
+
+/// `name` of `assert (...); // name` at `file.v:6.42-6.61`.
+fn comment_at<'a>(sources: &'a Sources, place: &str) -> Option<&'a str> {
+    let (file, position) = place.rsplit_once(':')?;
+    let line: usize = position.split('.').next()?.parse().ok()?;
+    let text = &sources.files.iter().find(|f| f.name == file)?.text;
+    Some(text.lines().nth(line.checked_sub(1)?)?.rsplit_once("// ")?.1.trim())
+}
+
+/// Appends `[0]`, `[1]`, ... to names that occur several times.
+fn number(properties: &mut [Property]) {
+    let mut start = 0;
+    while start < properties.len() {
+        let name = properties[start].name.clone();
+        let count = properties[start..].iter().take_while(|p| p.name == name).count();
+        if count > 1 {
+            for (i, property) in properties[start..start + count].iter_mut().enumerate() {
+                property.name = format!("{name}[{i}]");
+            }
+        }
+        start += count;
+    }
 }
 
 struct Run<'a> {
@@ -261,9 +292,9 @@ fn set(properties: &mut [Property], kind: Kind, verdict: Verdict) {
     properties.iter_mut().filter(|p| p.kind == kind).for_each(|p| p.verdict = verdict);
 }
 
-/// By name, or, for a property without a label, by the name in `file.v:6.42-6.61 (name)`.
+/// By label, or, for a property without one, by the name in `file.v:6.42-6.61 (name)`.
 fn find<'a>(properties: &'a mut [Property], text: &str, kind: Kind) -> Option<&'a mut Property> {
-    properties.iter_mut().find(|p| p.kind == kind && (p.name == text || text.ends_with(&format!("({})", p.name))))
+    properties.iter_mut().find(|p| p.kind == kind && (p.id == text || text.ends_with(&format!("({})", p.id))))
 }
 
 /// A line of the log without `##   0:00:01  `.

@@ -120,11 +120,8 @@ impl<B: CatalogBlock> Entry for Typed<B> {
     }
 
     fn proofs(&self) -> Vec<ProofRun> {
-        let run = |p: hdl::lang::Proof<B>| ProofRun {
-            params: to_params(&p.block),
-            depth: p.depth,
-            induction: p.induction,
-        };
+        let run =
+            |p: hdl::lang::Proof<B>| ProofRun { params: to_params(&p.block), depth: p.depth, induction: p.induction };
         B::proofs().into_iter().map(run).collect()
     }
 

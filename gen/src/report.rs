@@ -8,10 +8,8 @@ use serde::Serialize;
 use crate::error::{Failure, Result};
 use crate::table::Table;
 
-const TEMPLATES: [(&str, &str); 2] = [
-    ("info.txt", include_str!("../templates/info.txt")),
-    ("info.md", include_str!("../templates/info.md")),
-];
+const TEMPLATES: [(&str, &str); 2] =
+    [("info.txt", include_str!("../templates/info.txt")), ("info.md", include_str!("../templates/info.md"))];
 
 /// Prints `data` as indented JSON.
 ///
@@ -51,10 +49,14 @@ pub fn fill(template: &str, data: &impl Serialize, tables: &[(&str, Table)]) -> 
     for (name, source) in TEMPLATES {
         environment.add_template(name, source).map_err(bug)?;
     }
-    let rendered: Value = tables.iter().map(|(name, table)| {
-        let forms = context! { text => table.text(), markdown => table.markdown(), empty => table.is_empty() };
-        ((*name).to_owned(), forms)
-    }).collect::<std::collections::BTreeMap<_, _>>().into();
+    let rendered: Value = tables
+        .iter()
+        .map(|(name, table)| {
+            let forms = context! { text => table.text(), markdown => table.markdown(), empty => table.is_empty() };
+            ((*name).to_owned(), forms)
+        })
+        .collect::<std::collections::BTreeMap<_, _>>()
+        .into();
     let page = environment.get_template(template).map_err(bug)?;
     page.render(context! { data => Value::from(Serde(data)), tables => rendered }).map_err(bug)
 }

@@ -2,9 +2,9 @@
 //!
 //! The figures of two designs compare only under one script, so there is one for all blocks:
 //! - cells: `synth -flatten` to Yosys' gate library, `stat`;
-//! - AND nodes and levels: then `async2sync; dffunmap; aigmap; write_aiger`, and in ABC `strash`, and `dc2` three times.
-//!   Resets and enables become logic in front of plain flip-flops (one AND node for each bit that is reset, whether
-//!   synchronously or not), levels are counted between registers and ports;
+//! - AND nodes and levels: then `dffunmap; aigmap; write_aiger`, and in ABC `strash`, and `dc2` three times. Levels are
+//!   counted between registers and ports. An asynchronous reset is part of the flip-flop and counts nothing; enables and
+//!   synchronous resets are logic in front of it and count;
 //! - area: `dfflibmap; abc -liberty; stat -liberty` instead, in the unit of the library.
 //!
 //! Memories are mapped to flip-flops; their bits are counted separately as well.
@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 use hdl::emit::Manifest;
 use serde::Serialize;
 use serde_json::Value;
-use sim::lint::yosys;
 use sim::process::Tool;
 
 use crate::error::{Failure, Result};
 use crate::lint::Sources;
+use crate::yosys;
 
 /// What is to be done.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +96,10 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
     let liberty = options.liberty.as_deref().map(readable).transpose()?;
     let folder = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
     let work = folder.path();
-    yosys(&script(sources, options.hierarchical, liberty.as_deref(), work), &sources.files)?;
+    let resets = work.join("resets.v");
+    fs::write(&resets, reset_map()).map_err(|e| Failure::file("write", &resets, &e))?;
+    let script = script(sources, options.hierarchical, liberty.as_deref(), work);
+    yosys::run(&script, &sources.files, &sources.top)?;
     let memories = statistics(&work.join("memories.json"))?;
     let cells = statistics(&work.join("cells.json"))?;
     let areas = if liberty.is_some() { areas(&read(&work.join("area.txt"))?) } else { BTreeMap::new() };
@@ -116,7 +119,6 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
     let aig = if options.hierarchical || liberty.is_some() { None } else { Some(graph(&work.join("design.aig"))?) };
     Ok(Report { top: sources.top.clone(), modules, total, aig })
 }
-
 
 fn readable(liberty: &Path) -> Result<PathBuf> {
     fs::File::open(liberty).map_err(|e| Failure::file("read", liberty, &e))?;
@@ -143,9 +145,23 @@ fn script(sources: &Sources, hierarchical: bool, liberty: Option<&Path>, work: &
     }
     lines.push(format!("tee -q -o {work}/cells.json stat -json"));
     if liberty.is_none() && !hierarchical {
-        lines.push(format!("async2sync\ndffunmap\naigmap\nopt_clean\nwrite_aiger {work}/design.aig"));
+        lines.push(format!("dffunmap -ce-only\ntechmap -map {work}/resets.v\nasync2sync\ndffunmap"));
+        lines.push(format!("aigmap\nopt_clean\nwrite_aiger {work}/design.aig"));
     }
     lines.join("\n") + "\n"
+}
+
+/// Maps flip-flops with an asynchronous reset to plain ones: `$_DFF_PN0_` to `$_DFF_P_` and so on. (`async2sync` would
+/// put gates before and after each of them.)
+fn reset_map() -> String {
+    let mut map = String::new();
+    for edge in ["P", "N"] {
+        for reset in ["P0", "P1", "N0", "N1"] {
+            map += &format!("module \\$_DFF_{edge}{reset}_ (input D, C, R, output Q);\n");
+            map += &format!("  \\$_DFF_{edge}_ plain (.D(D), .C(C), .Q(Q));\nendmodule\n");
+        }
+    }
+    map
 }
 
 fn read(path: &Path) -> Result<String> {

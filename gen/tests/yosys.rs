@@ -47,8 +47,8 @@ endmodule
 fn flat_counts() {
     let report = synthesise(&sources(PAIR), &manifest(vec![module("top", 1)]), &synth::Options::default()).unwrap();
     assert_eq!((report.modules.len(), report.total.flip_flops, report.total.memory_bits), (1, 16, 0));
-    // One AND node for each data bit and one for each bit that is reset.
-    let graph = Graph { and_nodes: 32, levels: 2 };
+    // The asynchronous resets are no logic.
+    let graph = Graph { and_nodes: 16, levels: 1 };
     assert_eq!(report.aig.map(|a| (a.strash, a.dc2)), Some((graph, graph)));
 }
 
@@ -62,6 +62,18 @@ fn hierarchical_total_is_the_sum_of_all_instances() {
     assert_eq!(lines, [("leaf", 2, 8, 8), ("top", 1, 8, 0)]);
     assert_eq!((report.total.gates, report.total.flip_flops), (24, 16));
     assert_eq!((report.total.cells["$_AND_"], report.total.cells["$_NOT_"]), (16, 8));
+}
+
+#[test]
+fn enables_and_synchronous_resets_are_logic() {
+    let text = "
+module top(input wire clk_i, input wire rst_ni, input wire en_i, input wire [7:0] d_i, output reg [7:0] q_o);
+  always @(posedge clk_i) if (!rst_ni) q_o <= 8'd0; else if (en_i) q_o <= d_i;
+endmodule
+";
+    let report = synthesise(&sources(text), &manifest(vec![module("top", 1)]), &synth::Options::default()).unwrap();
+    // A multiplexer of three nodes and the reset, for each bit.
+    assert_eq!(report.aig.map(|a| a.dc2), Some(Graph { and_nodes: 32, levels: 3 }));
 }
 
 #[test]
@@ -117,7 +129,12 @@ endmodule
     ))
 }
 
-fn verdicts(sources: &Sources, depth: u32, induction: bool, traces: &Path) -> Vec<(String, Kind, Verdict, Option<u32>)> {
+fn verdicts(
+    sources: &Sources,
+    depth: u32,
+    induction: bool,
+    traces: &Path,
+) -> Vec<(String, Kind, Verdict, Option<u32>)> {
     let options = prove::Options {
         depth,
         induction,
@@ -156,6 +173,29 @@ fn every_verdict() {
 }
 
 #[test]
+fn properties_in_loops_are_numbered() {
+    let folder = tempfile::tempdir().unwrap();
+    let looped = "  genvar i;
+  generate
+    for (i = 0; i < 12; i = i + 1) begin : each
+      always @(posedge clk_i) if (rst_ni) assert (count_q != i); // not_seen
+      always @(posedge clk_i) if (rst_ni) cover (count_q == i); // seen
+    end
+  endgenerate";
+    let found = verdicts(&counter(looped), 12, false, folder.path());
+    let of = |name: &str| found.iter().find(|p| p.0 == name).map(|p| (p.1, p.2, p.3)).unwrap();
+    assert_eq!(found.len(), 24);
+    for i in 0..10 {
+        assert_eq!(of(&format!("not_seen[{i}]")), (Kind::Assert, Verdict::Refuted, Some(i + 2)));
+        assert_eq!(of(&format!("seen[{i}]")).1, Verdict::Covered);
+    }
+    for i in 10..12 {
+        assert_eq!(of(&format!("not_seen[{i}]")), (Kind::Assert, Verdict::Holds, None));
+        assert_eq!(of(&format!("seen[{i}]")), (Kind::Cover, Verdict::Unreachable, None));
+    }
+}
+
+#[test]
 fn lint_sees_latches_loops_and_formal_mistakes() {
     let messages = |text: &str| -> Vec<(&str, String)> {
         let checks = lint(&sources(text)).unwrap();
@@ -178,5 +218,5 @@ endmodule
 endmodule
 ";
     let tools: Vec<_> = messages(formal).into_iter().map(|(tool, _)| tool).collect();
-    assert_eq!(tools, ["verilator, formal", "yosys, formal"]);
+    assert_eq!(tools, ["verilator FORMAL", "yosys FORMAL"]);
 }

@@ -119,7 +119,7 @@ fn imported_blocks_take_part_in_the_loop_check() {
     assert!(error.contains("delay_bus_late"), "{error}");
 }
 
-/// A widget of rust-hdl's library, with a memory and ten modules inside, against a queue.
+/// A widget of rust-hdl's library, with a memory inside, against a queue.
 #[test]
 fn imported_fifo_behaves_as_a_queue() {
     #[derive(Serialize)]
@@ -159,7 +159,7 @@ fn imported_fifo_behaves_as_a_queue() {
     // Mostly written, then mostly read, then drained.
     let mut cycle = |t: u64| match t {
         0..600 => {
-            let writes = if t / 100 % 2 == 0 { 0.8 } else { 0.2 };
+            let writes = if (t / 100_u64).is_multiple_of(2) { 0.8 } else { 0.2 };
             vec![rng.random_bool(writes).into(), rng.random_range(0..512), rng.random_bool(1.0 - writes).into()]
         }
         _ => vec![0, 0, 1],
@@ -201,7 +201,8 @@ impl PairModel {
     }
 
     fn edge(&mut self, clear: bool, act: i64, left: i64, right: i64) {
-        let next = |clear: bool, sum: Option<i64>, product: i64| if clear { Some(product) } else { Some(sum? + product) };
+        let next =
+            |clear: bool, sum: Option<i64>, product: i64| if clear { Some(product) } else { Some(sum? + product) };
         if let Some((clear, act)) = self.held {
             self.right = next(clear, self.right, act * right);
         }
@@ -214,8 +215,7 @@ impl PairModel {
 fn check_pair(design: &sim::Design) {
     let mut rng = rng();
     let mut byte = || rng.random_range(0..256_u64);
-    let cycles: Vec<Vec<u64>> =
-        (0..500_u64).map(|t| vec![u64::from(t % 97 == 0), byte(), byte(), byte()]).collect();
+    let cycles: Vec<Vec<u64>> = (0..500_u64).map(|t| vec![u64::from(t % 97 == 0), byte(), byte(), byte()]).collect();
     let vectors = Vectors::new(&["clear_i", "act_i", "left_i", "right_i"], &["sum_o"], cycles);
     let mut model = PairModel::new();
     for (cycle, (v, got)) in vectors.cycles.iter().zip(simulate(design, &vectors)).enumerate() {

@@ -94,10 +94,8 @@ fn rust_hdl_miscompiles_a_cast_product_and_ours_does_not() {
     let mut operands = vec![(1000_i16, 1000_i16, 0_i32)];
     let mut rng = rand::rngs::SmallRng::seed_from_u64(1);
     operands.extend((0..500).map(|_| (rng.random(), rng.random(), rng.random())));
-    let cycles: Vec<Vec<u64>> = operands
-        .iter()
-        .map(|&(a, w, p)| vec![u64::from(a as u16), u64::from(w as u16), u64::from(p as u32)])
-        .collect();
+    let cycles: Vec<Vec<u64>> =
+        operands.iter().map(|&(a, w, p)| vec![u64::from(a as u16), u64::from(w as u16), u64::from(p as u32)]).collect();
 
     let vectors = Vectors::new(&["a", "w", "p"], &["y"], cycles.clone());
     let verilog = simulate(&rust_hdl_design(text, None, None), &vectors);

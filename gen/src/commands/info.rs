@@ -55,7 +55,6 @@ struct ModuleInfo {
     name: String,
     block: String,
     instances: u64,
-    lines: usize,
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
@@ -87,10 +86,7 @@ fn describe(entry: &dyn Entry, params: &Params) -> Result<Info> {
         allowed: p.allowed,
         meaning: p.meaning,
     };
-    let lines: BTreeMap<_, _> = design.verilog().into_iter().map(|f| (f.name, f.text.lines().count())).collect();
-    let lines = |name: &str| lines.get(&format!("{name}.v")).copied().unwrap_or(0);
     let module = |m: &hdl::emit::ManifestModule| ModuleInfo {
-        lines: lines(&m.name),
         name: m.name.clone(),
         block: m.block.clone(),
         instances: m.instances,
@@ -152,9 +148,9 @@ fn latency(info: &Info) -> Table {
 }
 
 fn modules(info: &Info) -> Table {
-    let mut table = Table::new(["module", "block", "instances", "lines of Verilog"]);
+    let mut table = Table::new(["module", "block", "instances"]);
     for m in &info.modules {
-        table.row([m.name.clone(), m.block.clone(), m.instances.to_string(), m.lines.to_string()]);
+        table.row([m.name.clone(), m.block.clone(), m.instances.to_string()]);
     }
     table
 }

@@ -68,7 +68,7 @@ fn text(done: &[Linted]) -> String {
         let count: usize = l.checks.iter().map(|c| c.messages.len()).sum();
         let tools: Vec<_> = l.checks.iter().map(|c| c.tool).collect();
         let result = if count == 0 {
-            format!("clean in {} runs", tools.len())
+            format!("clean: {}", tools.join(", "))
         } else {
             format!("{count} message{}", if count == 1 { "" } else { "s" })
         };

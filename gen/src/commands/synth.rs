@@ -43,9 +43,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     }
     drop(progress);
     if args.json {
-        let line = |(block, params, report): &(&str, Params, Report)| {
-            json!({ "block": block, "parameters": params, "result": report })
-        };
+        let line = |(block, params, report): &(&str, Params, Report)| json!({ "block": block, "parameters": params, "result": report });
         return report::json(&done.iter().map(line).collect::<Vec<_>>());
     }
     let pages: Vec<_> = done.iter().map(|(block, params, report)| text(block, params, report)).collect();

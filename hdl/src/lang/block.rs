@@ -260,6 +260,7 @@ fn empty_module(name: String, header: Vec<String>, block: &str, parameters: serd
         reset: false,
         names,
         comb: vec![],
+        ripples: vec![],
         external: None,
         latency: vec![],
         block: block.into(),

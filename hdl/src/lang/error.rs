@@ -85,14 +85,10 @@ pub struct Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "error: {}", self.message)?;
-        write!(
-            f,
-            "  --> {}:{}:{}, in module {}",
-            file(self.location),
-            self.location.line(),
-            self.location.column(),
-            self.module
-        )?;
+        write!(f, "  --> {}:{}:{}", file(self.location), self.location.line(), self.location.column())?;
+        if !self.module.is_empty() {
+            write!(f, ", in module {}", self.module)?;
+        }
         if let Some((what, at)) = &self.related {
             write!(f, "\n  note: {what} at {}:{}", file(at), at.line())?;
         }

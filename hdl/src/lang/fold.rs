@@ -113,6 +113,7 @@ fn compare(f: Compare, a: &BigInt, b: &BigInt) -> bool {
 fn identity(ir: &ModuleIr, op: &Op, ty: Type) -> Option<Folded> {
     let same = |id: NodeId| Some(Folded::Node(id));
     match op {
+        Op::Reduce(_, a) if ir.node(*a).ty == ty => same(*a),
         Op::Mux(_, a, b) if a == b => same(*a),
         Op::Mux(select, a, b) => same(if literal(ir, *select)?.is_zero() { *b } else { *a }),
         Op::Logic(f, a, b) => {
@@ -129,6 +130,13 @@ fn identity(ir: &ModuleIr, op: &Op, ty: Type) -> Option<Folded> {
                 _ => None,
             }
         }
+        // All bits shifted out.
+        Op::ShiftLeft(_, n) | Op::ShiftRight(_, n)
+            if literal(ir, *n)? >= &BigInt::from(ty.width) && !(ty.signed && matches!(op, Op::ShiftRight(..))) =>
+        {
+            Some(Folded::Literal(BigInt::zero()))
+        }
+        Op::ShiftLeft(a, n) | Op::ShiftRight(a, n) if literal(ir, *n)?.is_zero() => same(*a),
         Op::Compare(f, a, b) => {
             let (low, high) = ir.node(*a).ty.range();
             let (left, right) = (literal(ir, *a), literal(ir, *b));

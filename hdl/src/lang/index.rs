@@ -6,7 +6,7 @@ use std::ops::{Add, Mul, Sub};
 const MAX_TERMS: usize = 4;
 
 /// An array index that is affine in the loop variables of the generate loops around it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Index {
     pub(crate) offset: i64,
     /// (genvar, coefficient), sorted by genvar, coefficient 0 = unused place.

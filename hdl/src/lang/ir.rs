@@ -164,7 +164,7 @@ pub(crate) struct Node {
     pub scope: ScopeId,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Target {
     pub net: NetId,
     pub index: Option<Index>,
@@ -275,6 +275,8 @@ pub(crate) struct ModuleIr {
     pub names: std::collections::BTreeMap<String, Loc>,
     /// `comb[output port] = input ports it depends on within the cycle` (positions in `ports`).
     pub comb: Vec<Vec<usize>>,
+    /// Per net: an array of nets in which values ripple from element to element within the cycle.
+    pub ripples: Vec<bool>,
     pub external: Option<External>,
     pub latency: Vec<(String, u64)>,
     pub block: String,

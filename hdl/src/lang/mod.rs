@@ -21,7 +21,7 @@ mod state;
 mod stream;
 mod types;
 
-pub(crate) use checks::item_nodes;
+pub(crate) use checks::{in_formal, item_nodes};
 pub(crate) use names::check as check_name;
 
 pub use crate::ports;

@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use super::context::{Elaboration, with};
 use super::error::Loc;
 use super::ir::{Arithmetic, Compare, Logic, Op};
-use super::types::{MAX_WIDTH, Type, bit, index_width, sint, uint};
+use super::types::{MAX_WIDTH, Type, bit, bits_for, index_width, sint, uint};
 
 /// A value in the module under construction: a small handle to a port, a net or an expression.
 ///
@@ -322,7 +322,7 @@ impl Signal {
         self.shift(amount, Location::caller(), Op::ShiftRight)
     }
 
-    fn shift(self, amount: Signal, loc: Loc, op: impl FnOnce(u32, u32) -> Op) -> Signal {
+    fn shift(self, amount: Signal, loc: Loc, op: impl Fn(u32, u32) -> Op) -> Signal {
         build(loc, self.ty, |e| {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             let n = amount.signal(e, Want::Exactly(amount.ty), loc);
@@ -330,7 +330,19 @@ impl Signal {
                 e.error(loc, format!("a shift amount is unsigned, not {}", n.ty));
                 return e.poison(self.ty);
             }
-            e.push(op(a.node, n.node), self.ty)
+            // Verilator refuses constant amounts beyond 32 bits and Yosys takes the largest for -1: what a wide amount
+            // has beyond the bits that matter is looked at separately.
+            let needed = bits_for(self.ty.width.into());
+            if n.ty.width < 32 {
+                return e.push(op(a.node, n.node), self.ty);
+            }
+            let low = e.low(n, needed);
+            let shifted = e.push(op(a.node, low.node), self.ty);
+            let beyond = e.slice(n, needed, n.ty.width - needed);
+            let beyond = e.push(Op::Reduce(Logic::Or, beyond.node), bit());
+            let last = e.literal(self.ty.width.into(), uint(needed));
+            let all = e.push(op(a.node, last.node), self.ty);
+            e.push(Op::Mux(beyond.node, all.node, shifted.node), self.ty)
         })
     }
 

@@ -133,7 +133,10 @@ impl Module {
             match field {
                 Field::Scalar(target) => self.connect(*target, from.field(name)),
                 Field::Array(target) => {
-                    self.connect_each(&format!("{}_{name}", to.name), *target, from.array(name));
+                    // Named by the net: two instances of a block have ports of the same name.
+                    let net = with(|e| e.current().ir.nets.get(target.net as usize).map(|n| n.name.clone()));
+                    let net = net.flatten().unwrap_or_default();
+                    self.connect_each(super::names::port_stem(&net), *target, from.array(name));
                 }
             }
         }

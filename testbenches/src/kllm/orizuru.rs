@@ -156,8 +156,10 @@ impl OrizuruBench {
             }
             let beats = u64::from(self.p.beats()) + (vector.golden.max.len() + vector.golden.min.len()) as u64;
             if sim.cycle_count() - begin > 100 * (beats + u64::from(self.p.init_cycles() + self.p.pop_cycles())) {
-                let difference =
-                    Difference::Deadlock { cycles: sim.cycle_count() - begin, streams: vec!["done_o stays low".into()] };
+                let difference = Difference::Deadlock {
+                    cycles: sim.cycle_count() - begin,
+                    streams: vec!["done_o stays low".into()],
+                };
                 return Err(run.fail(sim.cycle_count(), difference));
             }
         }
@@ -190,13 +192,12 @@ impl OrizuruBench {
         Ok(())
     }
 
-    /// Without pauses, the cycles from the first beat to `done_o` are those the block states.
+    /// Without pauses, the cycles from the edge that takes the first beat to the one that raises `done_o` are those the
+    /// block states.
     fn check_cycles(&self, sim: &Sim, run: &mut Run, vector: &Vector, cycles: u64) -> sim::Result<()> {
         let pops = vector.golden.max.len().max(vector.golden.min.len()) as u64;
-        let stated = u64::from(self.p.beats() - 1)
-            + u64::from(self.p.init_cycles())
-            + pops * u64::from(self.p.pop_cycles())
-            + 1;
+        let stated =
+            u64::from(self.p.beats() - 1) + u64::from(self.p.init_cycles()) + pops * u64::from(self.p.pop_cycles());
         if cycles == stated {
             return Ok(());
         }

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use hdl::lang::{
-    About, Array, Block, Direction, Index, Module, PortBuilder, Ports, Signal, Type, mux, select, uint,
-};
+use hdl::lang::{About, Array, Block, Direction, Index, Module, PortBuilder, Ports, Signal, Type, mux, select, uint};
 use num_bigint::{BigInt, BigUint};
 use serde::{Serialize, Serializer};
 
@@ -26,7 +24,12 @@ pub struct Fuzz {
 pub enum Case {
     Plain(Dag),
     /// Two nested loops (one when there is one column) that drive an array of nets, then two that read it.
-    Loop { rows: u32, columns: u32, first: Dag, second: Dag },
+    Loop {
+        rows: u32,
+        columns: u32,
+        first: Dag,
+        second: Dag,
+    },
 }
 
 impl fmt::Display for Case {

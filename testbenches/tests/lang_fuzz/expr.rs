@@ -209,7 +209,12 @@ impl Dag {
             }
             Op::Arithmetic(f, a, b) => arithmetic_type(*f, t(*a), t(*b)),
             Op::ArithmeticLiteral(f, a, value) => arithmetic_type(*f, t(*a), smallest(*value, t(*a).signed)),
-            Op::Compare(..) | Op::CompareLiteral(..) | Op::Msb(_) | Op::BitAt(..) | Op::Any(_) | Op::All(_)
+            Op::Compare(..)
+            | Op::CompareLiteral(..)
+            | Op::Msb(_)
+            | Op::BitAt(..)
+            | Op::Any(_)
+            | Op::All(_)
             | Op::Parity(_) => uint(1),
             Op::Logic(_, a, _) | Op::Not(a) | Op::ShlBy(a, _) | Op::ShrBy(a, _) | Op::Wire(a) => t(*a),
             Op::Neg(a) => sint(t(*a).width + 1),
@@ -292,12 +297,8 @@ impl Dag {
                 let at = usize::try_from(small(*index)).unwrap_or(usize::MAX).min(values.len() - 1);
                 v[values[at]].clone()
             }
-            Op::Cat(parts) => {
-                parts.iter().fold(BigInt::from(0), |all, &p| all * power(t(p).width) + pattern(p))
-            }
-            Op::Repeat(a, n) => {
-                (0..*n).fold(BigInt::from(0), |all, _| all * power(t(*a).width) + pattern(*a))
-            }
+            Op::Cat(parts) => parts.iter().fold(BigInt::from(0), |all, &p| all * power(t(p).width) + pattern(p)),
+            Op::Repeat(a, n) => (0..*n).fold(BigInt::from(0), |all, _| all * power(t(*a).width) + pattern(*a)),
             Op::Slice(a, low, width) => (pattern(*a) / power(*low)) % power(*width),
             Op::Msb(a) => pattern(*a) / power(t(*a).width - 1),
             Op::BitAt(a, index) => {

@@ -290,7 +290,11 @@ impl<R: Rng> Generator<'_, R> {
             23 => Op::Truncate(a, self.rng.random_range(1..ty.width + 1)),
             24 => Op::Saturate(a, self.rng.random_range(1..ty.width + 3)),
             25 => {
-                if ty.signed { Op::AsUint(a) } else { Op::AsSint(a) }
+                if ty.signed {
+                    Op::AsUint(a)
+                } else {
+                    Op::AsSint(a)
+                }
             }
             26 => {
                 let n = self.rng.random_range(0..ty.width + 3);
@@ -352,4 +356,3 @@ pub fn smaller(dag: &Dag) -> Vec<Dag> {
 fn literals(dag: &Dag) -> usize {
     dag.nodes.iter().filter(|n| matches!(n.0, Op::Literal(_))).count()
 }
-

@@ -39,7 +39,8 @@ fn check(seed: u64) -> Result<()> {
     for (simulator, vectors) in
         [(Simulator::Verilator, &vectors[..]), (Simulator::Icarus, few), (Simulator::Yosys, &few[..4])]
     {
-        let alone = |k: usize| Fuzz { name: format!("{}_{k}", fuzz.name), cases: vec![fuzz.cases[k].clone()], ..fuzz.clone() };
+        let alone =
+            |k: usize| Fuzz { name: format!("{}_{k}", fuzz.name), cases: vec![fuzz.cases[k].clone()], ..fuzz.clone() };
         let got = match tools::outputs(&fuzz, vectors, simulator) {
             Ok(got) => got,
             // A tool refuses the module: find one expression that it refuses.
@@ -86,12 +87,13 @@ fn report(fuzz: &Fuzz, mut case: Case, vector: &Vector, simulator: Simulator) ->
     let one = Fuzz { name: "smallest".into(), cases: vec![case.clone()], ..fuzz.clone() };
     let verilog = hdl::lang::elaborate(&one)?.verilog().pop().map(|f| f.text).unwrap_or_default();
     let body: Vec<&str> = verilog.lines().filter(|l| !l.contains("unused_") && !l.contains("  input ")).collect();
-    let others = [Simulator::Verilator, Simulator::Icarus, Simulator::Yosys].map(|s| {
-        match tools::outputs(&one, vectors, s) {
-            Ok(values) => format!("{s:?}: {}", values[0][0].as_ref().map_or("unknown bits".into(), |v| format!("{v:x}"))),
+    let others =
+        [Simulator::Verilator, Simulator::Icarus, Simulator::Yosys].map(|s| match tools::outputs(&one, vectors, s) {
+            Ok(values) => {
+                format!("{s:?}: {}", values[0][0].as_ref().map_or("unknown bits".into(), |v| format!("{v:x}")))
+            }
             Err(error) => format!("{s:?}: {error:#}"),
-        }
-    });
+        });
     bail!(
         "{simulator:?} refuses it or computes something else\nexpression:
 {case}\n{}\ninputs: {}\nexpected: {:x}\n{}",
@@ -103,7 +105,8 @@ fn report(fuzz: &Fuzz, mut case: Case, vector: &Vector, simulator: Simulator) ->
 }
 
 fn smaller(case: &Case) -> Vec<Case> {
-    let same_result = |dag: &Dag| generate::smaller(dag).into_iter().filter(move |d| d.result() == dag.result()).collect::<Vec<_>>();
+    let same_result =
+        |dag: &Dag| generate::smaller(dag).into_iter().filter(move |d| d.result() == dag.result()).collect::<Vec<_>>();
     let mut list: Vec<Case> = match case {
         Case::Plain(dag) => generate::smaller(dag).into_iter().map(Case::Plain).collect(),
         Case::Loop { rows, columns, first, second } => {

@@ -123,7 +123,11 @@ fn yosys(fuzz: &Fuzz, design: &sim::Design, vectors: &[Vector]) -> Result<Vec<Ve
     }
     let files: Vec<_> = design.files.clone();
     let log = sim::lint::yosys(&script, &files)?;
-    ensure!(!log.contains("Warning"), "Yosys warns:\n{}", log.lines().filter(|l| l.contains("Warn")).collect::<String>());
+    ensure!(
+        !log.contains("Warning"),
+        "Yosys warns:\n{}",
+        log.lines().filter(|l| l.contains("Warn")).collect::<String>()
+    );
     let mut all = vec![vec![None; fuzz.cases.len()]; vectors.len()];
     let mut at = vec![0; fuzz.cases.len()];
     for line in log.lines() {

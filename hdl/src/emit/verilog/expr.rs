@@ -132,10 +132,21 @@ impl Printer<'_> {
                     Some(name) => name,
                     None => self.expr(*b, Slot::Inner, UNARY),
                 };
+                if matches!(self.ir.node(*a).op, Op::Literal(_)) {
+                    // `x > 3` reads better than `3 < x`.
+                    let sign = match f {
+                        Compare::Lt => ">",
+                        Compare::Le => ">=",
+                        _ => sign,
+                    };
+                    return (format!("{right} {sign} {}", self.expr(*a, Slot::Inner, UNARY)), strength);
+                }
                 (format!("{} {sign} {right}", self.expr(*a, Slot::Inner, UNARY)), strength)
             }
             Op::Mux(s, a, b) => {
-                let [s, a, b] = [*s, *a, *b].map(|x| self.expr(x, Slot::Inner, 15));
+                let [s, a] = [*s, *a].map(|x| self.expr(x, Slot::Inner, 15));
+                // `a ? b : c ? d : e` is how a list of choices is written.
+                let b = self.expr(*b, Slot::Inner, TERNARY);
                 (format!("{s} ? {a} : {b}"), TERNARY)
             }
             Op::Cat(parts) => {
@@ -196,7 +207,9 @@ impl Printer<'_> {
             Arithmetic::Sub => ("-", 70),
             Arithmetic::Mul => ("*", 80),
         };
-        (format!("{} {sign} {}", self.expr(a, slot, UNARY), self.expr(b, slot, UNARY)), strength)
+        // Additions in a row, and products among them, need no brackets on the left.
+        let left = if slot == Slot::Inner { strength } else { UNARY };
+        (format!("{} {sign} {}", self.expr(a, slot, left), self.expr(b, slot, UNARY)), strength)
     }
 
     fn shift(&mut self, sign: &str, a: NodeId, n: NodeId) -> (String, u8) {

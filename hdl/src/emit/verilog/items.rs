@@ -2,18 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::declaration;
+use super::wrap::{LINE, wrap};
+use super::{declaration, net_type};
 use super::expr::{Slot, UNARY, literal};
 use super::usage::{BitsRead, deep_nodes, instance_positions, net_reads, node_uses};
 use crate::lang::Type;
 use crate::lang::index::Index;
 use crate::lang::ir::{
-    Arithmetic, CheckKind, Direction, Instance, Item, Layout, Logic, ModuleIr, NetId, NetKind, NodeId, Op, ScopeId,
+    Arithmetic, CheckKind, Direction, FsmIr, Instance, Item, Layout, Logic, ModuleIr, NetId, NetKind, NodeId, Op, ScopeId,
     ScopeKind, Target,
 };
-
-/// Lines longer than this are broken where that is easy.
-const LINE: usize = 110;
 
 /// Turns of one generate loop that Verilator unrolls without being told to.
 const UNROLLED: u32 = 1024;
@@ -22,8 +20,21 @@ const UNROLLED: u32 = 1024;
 struct Frame {
     scope: ScopeId,
     lines: Vec<String>,
+    /// What the last line belongs to.
+    section: Section,
     hoisted: BTreeMap<NodeId, String>,
     temps: Vec<String>,
+}
+
+/// Kinds of text that blank lines keep apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Start,
+    Declarations,
+    Comment,
+    Logic,
+    Instance,
+    Loop,
 }
 
 /// A named expression: its width, and which of its bits the text reads.
@@ -50,9 +61,12 @@ pub(super) struct Printer<'a> {
     inputs: BTreeMap<NetId, NodeId>,
     /// Outputs of instances whose only reader is an assignment: they drive its target directly.
     direct: BTreeMap<NetId, Target>,
+    direct_targets: BTreeSet<Target>,
     /// Name of what is being assigned; unnamed parts take theirs from it.
     context: String,
     formal: bool,
+    /// The loop variables of formal sections have been declared.
+    formal_loops: bool,
     /// Inside `always @*`.
     pub(super) in_always: bool,
     /// Verilog variables of each loop variable, with their weights.
@@ -72,8 +86,10 @@ impl<'a> Printer<'a> {
             temps: BTreeMap::new(),
             inputs: BTreeMap::new(),
             direct: BTreeMap::new(),
+            direct_targets: BTreeSet::new(),
             context: String::new(),
             formal: false,
+            formal_loops: false,
             in_always: false,
             genvars: vec![],
             deep: deep_nodes(ir),
@@ -107,6 +123,7 @@ impl<'a> Printer<'a> {
                     let here = net.array.is_none() && net.scope == scope as ScopeId;
                     if output && here && self.reads[source as usize] == 1 {
                         self.direct.insert(source, *target);
+                        self.direct_targets.insert(*target);
                     }
                 }
             }
@@ -121,18 +138,14 @@ impl<'a> Printer<'a> {
 
     pub(super) fn body(mut self) -> String {
         let mut lines = Vec::new();
-        let genvars: BTreeSet<&String> = self.genvars.iter().flatten().map(|v| &v.1).collect();
-        lines.extend(genvars.iter().map(|g| format!("genvar {g};")));
         lines.extend(self.scope(0));
-        lines
-            .iter()
-            .map(|l| if l.starts_with('`') || l.is_empty() { format!("{l}\n") } else { format!("  {l}\n") })
-            .collect()
+        let indent = |l: String| if l.starts_with('`') || l.is_empty() { l } else { format!("  {l}") };
+        lines.into_iter().flat_map(|l| wrap(&indent(l))).map(|l| format!("{l}\n")).collect()
     }
 
     fn scope(&mut self, id: ScopeId) -> Vec<String> {
         let ir = self.ir;
-        self.frames.push(Frame { scope: id, lines: vec![], hoisted: BTreeMap::new(), temps: vec![] });
+        self.frames.push(Frame { scope: id, lines: vec![], section: Section::Start, hoisted: BTreeMap::new(), temps: vec![] });
         self.declarations(id);
         let items = &ir.scopes[id as usize].items;
         let instances = instance_positions(ir, items);
@@ -164,6 +177,18 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// Says what the next lines are; a blank line parts them from something else. Only at the top: what is inside
+    /// a loop is short.
+    fn section(&mut self, section: Section) {
+        let top = self.frames.len() == 1 && !self.formal;
+        let Some(frame) = self.frames.last_mut() else { return };
+        let before = std::mem::replace(&mut frame.section, section);
+        let apart = before != section || section == Section::Loop;
+        if top && apart && !matches!(before, Section::Start | Section::Comment) {
+            frame.lines.push(String::new());
+        }
+    }
+
     fn indented(&mut self, lines: impl IntoIterator<Item = String>) {
         for line in lines {
             let keep = line.starts_with('`') || line.is_empty();
@@ -173,22 +198,35 @@ impl<'a> Printer<'a> {
 
     fn declarations(&mut self, scope: ScopeId) {
         let ir = self.ir;
+        let mut rows: Vec<(&str, String, String)> = Vec::new();
+        let section = |printer: &mut Self, section| {
+            if let Some(frame) = printer.frames.last_mut() {
+                frame.section = section;
+            }
+        };
+        section(self, Section::Declarations);
+        if scope == 0 {
+            for genvar in self.loop_variables(false) {
+                self.line(format!("genvar {genvar};"));
+            }
+        }
         for fsm in ir.fsms.iter().filter(|f| ir.net(f.state).scope == scope) {
             let width = ir.net(fsm.state).ty.width;
             let ty = if width == 1 { String::new() } else { format!("[{}:0] ", width - 1) };
-            for (i, state) in fsm.states.iter().enumerate() {
+            for i in 0..fsm.states.len() {
                 let value = literal(&i.into(), Type { width, signed: false });
-                self.line(format!("localparam {ty}{}{} = {value};", camel(&fsm.name), camel(state)));
+                self.line(format!("localparam {ty}{} = {value};", state_constant(fsm, i)));
             }
         }
         for memory in &ir.memories {
             if memory.scope == scope {
-                self.line(format!("reg [{}:0] {} [0:{}];", memory.width - 1, memory.name, memory.depth - 1));
+                let name = format!("{} [0:{}]", memory.name, memory.depth - 1);
+                rows.push(("reg", format!("[{}:0]", memory.width - 1), name));
             }
         }
         for (id, net) in ir.nets.iter().enumerate().filter(|n| n.1.scope == scope) {
             let direct = self.direct.contains_key(&(id as NetId));
-            let by_instance = self.direct.values().any(|t| t.net == id as NetId && t.index.is_none());
+            let by_instance = self.direct_targets.contains(&Target { net: id as NetId, index: None });
             let keyword = match &net.kind {
                 NetKind::Input | NetKind::Output => continue,
                 NetKind::Wire { inline: true } if !by_instance => continue,
@@ -199,8 +237,38 @@ impl<'a> Printer<'a> {
                 NetKind::Wire { .. } if ir.fsms.iter().any(|f| f.next == id as NetId) => "reg",
                 _ => "wire",
             };
-            self.line(format!("{};", declaration(keyword, net, &self.names[id])));
+            let elements = match net.array {
+                // Verilator orders the logic element by element when told to, and warns of a loop when not.
+                Some((count, Layout::Unpacked)) if ir.ripples[id] => {
+                    format!(" [0:{}] /* verilator split_var */", count - 1)
+                }
+                Some((count, Layout::Unpacked)) => format!(" [0:{}]", count - 1),
+                _ => String::new(),
+            };
+            rows.push((keyword, net_type(net), format!("{}{elements}", self.names[id])));
         }
+        for line in aligned(&rows) {
+            self.line(format!("{line};"));
+        }
+        if rows.is_empty() && self.frames.last().is_some_and(|f| f.lines.is_empty()) {
+            section(self, Section::Start);
+        }
+    }
+
+    /// Variables of the loops of the design, or of those that only formal sections have.
+    fn loop_variables(&self, formal: bool) -> BTreeSet<String> {
+        let of = |wanted: bool| {
+            let mut names = BTreeSet::new();
+            for (id, scope) in self.ir.scopes.iter().enumerate() {
+                if let ScopeKind::Loop { genvar, .. } = scope.kind {
+                    if crate::lang::in_formal(self.ir, id as ScopeId) == wanted {
+                        names.extend(self.genvars[genvar as usize].iter().map(|v| v.1.clone()));
+                    }
+                }
+            }
+            names
+        };
+        if formal { of(true).difference(&of(false)).cloned().collect() } else { of(false) }
     }
 
     fn read_is_registered(&self, net: NetId) -> bool {
@@ -210,7 +278,10 @@ impl<'a> Printer<'a> {
     /// Prints the item at position `at` (or a run of registers from there); returns how many were printed.
     fn item(&mut self, items: &[Item], at: usize) -> usize {
         match &items[at] {
-            Item::Comment(text) => self.line(format!("// {text}")),
+            Item::Comment(text) => {
+                self.section(Section::Comment);
+                text.lines().for_each(|l| self.line(format!("// {l}")));
+            }
             Item::Drive { target, value, .. } => self.drive(*target, *value),
             Item::Register { .. } => return self.registers(items, at),
             Item::Instance(_) => {}
@@ -219,6 +290,7 @@ impl<'a> Printer<'a> {
             Item::Loop(scope) => {
                 if let ScopeKind::Loop { name, genvar, count } = &self.ir.scopes[*scope as usize].kind {
                     let body = self.scope(*scope);
+                    self.section(Section::Loop);
                     self.generate(name, *genvar, *count, body);
                 }
             }
@@ -254,7 +326,7 @@ impl<'a> Printer<'a> {
         let net = self.ir.net(target.net);
         let scalar_input =
             matches!(net.kind, NetKind::Instance { direction: Direction::Input, .. }) && net.array.is_none();
-        if scalar_input || self.direct.values().any(|t| *t == target) {
+        if scalar_input || self.direct_targets.contains(&target) {
             return;
         }
         self.context.clone_from(&net.name);
@@ -264,9 +336,11 @@ impl<'a> Printer<'a> {
             // The wire names the expression wherever else it is used.
             let known = self.hoisted(value).is_some() || matches!(self.ir.node(value).op, Op::LoopIndex(_));
             let text = if known { self.expr(value, Slot::Root, 0) } else { self.expr_unshared(value) };
+            self.section(Section::Logic);
             self.line(format!("{} = {text};", declaration("wire", net, &self.names[target.net as usize])));
         } else {
             let text = self.expr(value, Slot::Root, 0);
+            self.section(Section::Logic);
             let to = self.net_text(target.net, target.index.as_ref(), 0, net.ty.width);
             self.line(format!("assign {to} = {text};"));
         }
@@ -292,6 +366,7 @@ impl<'a> Printer<'a> {
             arms.push(format!("    {label}: {name} = {text};"));
         }
         self.in_always = false;
+        self.section(Section::Logic);
         self.line(format!("{};", declaration("reg", self.ir.net(net), &name)));
         self.line("always @* begin");
         self.line(format!("  case ({selector})"));
@@ -319,14 +394,18 @@ impl<'a> Printer<'a> {
             let value = self.expr(*next, Slot::Root, if compares { UNARY } else { 0 });
             load.push(format!("{} <= {value};", n.name));
             if let NetKind::Register { init: Some(init) } = &n.kind {
-                clear.push(format!("{} <= {};", n.name, literal(init, n.ty)));
+                let state = self.ir.fsms.iter().find(|f| f.state == *net);
+                let init = state.map_or_else(|| literal(init, n.ty), |f| state_constant(f, 0));
+                clear.push(format!("{} <= {init};", n.name));
             }
         }
         let enable = enable.map(|e| self.expr(e, Slot::Inner, 0));
+        self.section(Section::Logic);
         match (reset, count) {
             (true, _) => {
                 self.line("always @(posedge clk_i or negedge rst_ni) begin");
-                let tail = enable.map_or("else".into(), |e| format!("else if ({e})"));
+                let otherwise = if count == 1 { "else        " } else { "else" };
+                let tail = enable.map_or(otherwise.into(), |e| format!("else if ({e})"));
                 if count == 1 {
                     self.line(format!("  if (!rst_ni) {}", clear[0]));
                     self.line(format!("  {tail} {}", load[0]));
@@ -362,6 +441,7 @@ impl<'a> Printer<'a> {
             let address = self.expr(w.address, Slot::Inner, 0);
             let data = self.expr(w.data, if granules == 1 { Slot::Root } else { Slot::Name }, 0);
             let enable = self.expr(w.enable, if granules == 1 { Slot::Inner } else { Slot::Name }, 0);
+            self.section(Section::Logic);
             if granules == 1 {
                 self.line(format!("always @(posedge clk_i) if ({enable}) {}[{address}] <= {data};", memory.name));
                 continue;
@@ -380,9 +460,13 @@ impl<'a> Printer<'a> {
                 Some(enable) => {
                     let enable = self.expr(enable, Slot::Inner, 0);
                     let guard = if enable == "1'b1" { String::new() } else { format!("if ({enable}) ") };
+                    self.section(Section::Logic);
                     self.line(format!("always @(posedge clk_i) {guard}{name} <= {}[{address}];", memory.name));
                 }
-                None => self.line(format!("assign {name} = {}[{address}];", memory.name)),
+                None => {
+                    self.section(Section::Logic);
+                    self.line(format!("assign {name} = {}[{address}];", memory.name));
+                }
             }
         }
     }
@@ -392,7 +476,7 @@ impl<'a> Printer<'a> {
         let fsm = &ir.fsms[id as usize];
         let (state, next) = (ir.net(fsm.state).name.clone(), ir.net(fsm.next).name.clone());
         self.context.clone_from(&next);
-        let constant = |s: usize| format!("{}{}", camel(&fsm.name), camel(&fsm.states[s]));
+        let constant = |s: usize| state_constant(fsm, s);
         let mut arms = Vec::new();
         self.in_always = true;
         for from in 0..fsm.states.len() {
@@ -407,6 +491,7 @@ impl<'a> Printer<'a> {
             }
         }
         self.in_always = false;
+        self.section(Section::Logic);
         self.line("always @* begin");
         self.line(format!("  {next} = {state};"));
         self.line(format!("  case ({state})"));
@@ -421,8 +506,8 @@ impl<'a> Printer<'a> {
     pub(super) fn state_name(&self, a: NodeId, b: NodeId) -> Option<String> {
         let (Op::Net(net, None), Op::Literal(value)) = (&self.ir.node(a).op, &self.ir.node(b).op) else { return None };
         let fsm = self.ir.fsms.iter().find(|f| f.state == *net || f.next == *net)?;
-        let state = fsm.states.get(usize::try_from(value).ok()?)?;
-        Some(format!("{}{}", camel(&fsm.name), camel(state)))
+        let state = usize::try_from(value).ok().filter(|&s| s < fsm.states.len())?;
+        Some(state_constant(fsm, state))
     }
 
     fn instance(&mut self, instance: &Instance) {
@@ -448,6 +533,7 @@ impl<'a> Printer<'a> {
             };
             connections.push((name, text));
         }
+        self.section(Section::Instance);
         let joined: Vec<String> = connections.iter().map(|(p, t)| format!(".{p}({t})")).collect();
         let single = format!("{} {} ({});", child.name, instance.name, joined.join(", "));
         if single.len() <= LINE {
@@ -475,6 +561,7 @@ impl<'a> Printer<'a> {
         }
         let text = self.expr_unshared(value);
         let name = self.names[net as usize].clone();
+        self.section(Section::Logic);
         self.line(format!("{} = {text};", declaration("wire", self.ir.net(net), &name)));
         name
     }
@@ -483,11 +570,17 @@ impl<'a> Printer<'a> {
         self.formal = true;
         let body = self.scope(scope);
         self.formal = false;
+        self.section(Section::Loop);
         self.line("`ifdef FORMAL");
         if self.ir.reset && self.frames.len() == 1 {
             self.line("reg formal_started = 1'b0;");
             self.line("always @(posedge clk_i) formal_started <= 1'b1;");
             self.line("always @* if (!formal_started) assume (!rst_ni);");
+        }
+        if !std::mem::replace(&mut self.formal_loops, true) {
+            for genvar in self.loop_variables(true) {
+                self.line(format!("genvar {genvar};"));
+            }
         }
         for line in body {
             self.line(line);
@@ -510,7 +603,9 @@ impl<'a> Printer<'a> {
             (true, false) => "@(posedge clk_i)",
             _ => "@*",
         };
-        self.line(format!("always {when} {name}: {keyword} ({text});"));
+        // Yosys does not take a label for each turn of a loop.
+        let label = if self.frames.len() > 2 { String::new() } else { format!("{name}: ") };
+        self.line(format!("always {when} {label}{keyword} ({text});"));
     }
 
     // ---- names for expressions ----
@@ -577,6 +672,7 @@ impl<'a> Printer<'a> {
         self.context = context;
         self.in_always = in_always;
         let formal = self.formal;
+        self.section(Section::Logic);
         if let Some(frame) = self.frames.last_mut() {
             frame.lines.push(line);
             frame.hoisted.insert(id, name.clone());
@@ -690,6 +786,7 @@ impl<'a> Printer<'a> {
         let width: u32 = runs.iter().map(|r| r.1).sum();
         let value = if parts.len() == 1 { parts.remove(0) } else { format!("{{{}}}", parts.join(", ")) };
         let sink = self.fresh(&format!("unused_{name}"));
+        self.section(Section::Logic);
         let range = if width == 1 { String::new() } else { format!("[{}:0] ", width - 1) };
         self.line(format!("wire {range}{sink} = {value};"));
     }
@@ -708,6 +805,25 @@ fn genvars(ir: &ModuleIr) -> Vec<Vec<(i64, String)>> {
         _ => vec![(1, name.clone())],
     };
     ir.genvars.iter().enumerate().map(variables).collect()
+}
+
+/// Declarations with keyword, sign, range and name in columns.
+pub(super) fn aligned(rows: &[(&str, String, String)]) -> Vec<String> {
+    let range = |ty: &String| ty.rsplit(' ').next().unwrap_or("").len();
+    let keyword = rows.iter().map(|r| r.0.len()).max().unwrap_or(0);
+    let width = rows.iter().map(|r| range(&r.1)).max().unwrap_or(0);
+    let any_signed = rows.iter().any(|r| r.1.starts_with("signed"));
+    let line = |(word, ty, name): &(&str, String, String)| {
+        let sign = match (any_signed, ty.starts_with("signed")) {
+            (true, true) => "signed ",
+            (true, false) => "       ",
+            _ => "",
+        };
+        let range = ty.rsplit(' ').next().unwrap_or("");
+        let space = if width == 0 { "" } else { " " };
+        format!("{word:<keyword$} {sign}{range:>width$}{space}{name}")
+    };
+    rows.iter().map(line).collect()
 }
 
 /// What the value of an operation is called when it needs a name of its own.
@@ -730,6 +846,11 @@ fn noun(op: &Op) -> &'static str {
         Op::Reduce(..) | Op::SelectBit(..) => "bit",
         _ => "bits",
     }
+}
+
+/// Name of the constant of a state: `state`, `pop_max` -> `StatePopMax`.
+fn state_constant(fsm: &FsmIr, state: usize) -> String {
+    format!("{}{}", camel(&fsm.name), camel(&fsm.states[state]))
 }
 
 /// `pop_max` -> `PopMax`.

@@ -3,6 +3,7 @@
 mod expr;
 mod items;
 mod usage;
+mod wrap;
 
 use crate::lang::Type;
 use crate::lang::ir::{Direction, Layout, ModuleIr, Net};
@@ -22,8 +23,8 @@ impl Backend for Verilog {
     fn print(&self, module: &PrintModule<'_>) -> String {
         let ir = module.0;
         let mut text = String::new();
-        for line in &ir.header {
-            text += &format!("// {line}\n");
+        for line in ir.header.iter().flat_map(|line| wrap::wrap(&format!("// {line}"))) {
+            text += &format!("{line}\n");
         }
         text += &format!("module {} (\n", ir.name);
         text += &ports(ir).join(",\n");
@@ -36,33 +37,19 @@ impl Backend for Verilog {
 
 /// The port list, one line a port, columns aligned.
 fn ports(ir: &ModuleIr) -> Vec<String> {
-    let mut rows: Vec<(&str, String, &str)> = Vec::new();
+    let mut rows: Vec<(&str, String, String)> = Vec::new();
     if ir.clocked {
-        rows.push(("input", String::new(), "clk_i"));
+        rows.push(("input  wire", String::new(), "clk_i".into()));
     }
     if ir.reset {
-        rows.push(("input", String::new(), "rst_ni"));
+        rows.push(("input  wire", String::new(), "rst_ni".into()));
     }
     for (position, &id) in ir.ports.iter().enumerate() {
         let net = ir.net(id);
-        let direction = if ir.direction(position) == Direction::Input { "input" } else { "output" };
-        rows.push((direction, net_type(net), &net.name));
+        let direction = if ir.direction(position) == Direction::Input { "input  wire" } else { "output wire" };
+        rows.push((direction, net_type(net), net.name.clone()));
     }
-    let signed = rows.iter().any(|r| r.1.starts_with("signed"));
-    let width = rows.iter().map(|r| r.1.rsplit(' ').next().map_or(0, str::len)).max().unwrap_or(0);
-    let line = |(direction, ty, name): &(&str, String, &str)| {
-        let sign = if ty.starts_with("signed") {
-            "signed "
-        } else if signed {
-            "       "
-        } else {
-            ""
-        };
-        let range = ty.rsplit(' ').next().unwrap_or("");
-        let space = if width == 0 { "" } else { " " };
-        format!("  {direction:<6} wire {sign}{range:>width$}{space}{name}")
-    };
-    rows.iter().map(line).collect()
+    items::aligned(&rows).into_iter().map(|line| format!("  {line}")).collect()
 }
 
 /// `signed [7:0]`, as it stands between `wire` and the name. A packed array of signed elements is a plain vector.

@@ -20,8 +20,9 @@ pub(super) fn check(ir: &ModuleIr, elements: &Elements) -> Vec<Finding> {
                 _ => continue,
             };
             let mut clash = None;
-            Elements::iterate(ir, scope as ScopeId, |at| {
-                let element = elements.element(ir, target.net, target.index.as_ref(), at);
+            let place = elements.place(ir, target.net, target.index.as_ref(), scope as ScopeId);
+            elements.iterate(scope as ScopeId, |values| {
+                let element = place.at(values);
                 if let Some(previous) = drivers[element].replace(loc) {
                     clash.get_or_insert((element, previous));
                 }

@@ -8,26 +8,43 @@ use super::super::types::MAX_ELEMENTS;
 pub(crate) struct Elements {
     first: Vec<usize>,
     pub total: usize,
+    /// Loops around each scope, outermost first: (genvar, count).
+    loops: Vec<Vec<(u32, u32)>>,
+}
+
+/// An element as a function of the loop variables: `base + steps . values`.
+pub(crate) struct Place {
+    base: i64,
+    steps: Vec<i64>,
+}
+
+impl Place {
+    /// The element in the iteration with these loop variables, outermost first.
+    pub fn at(&self, values: &[i64]) -> usize {
+        let offset: i64 = self.steps.iter().zip(values).map(|(s, v)| s * v).sum();
+        (self.base + offset) as usize
+    }
 }
 
 impl Elements {
     /// `None` when there are more than [`MAX_ELEMENTS`], or a loop makes more copies than that.
     pub fn new(ir: &ModuleIr) -> Option<Self> {
-        let copies = |scope: ScopeId| ir.loops(scope).iter().fold(1_u64, |n, l| n.saturating_mul(l.1.into()));
+        let loops: Vec<_> = (0..ir.scopes.len()).map(|scope| ir.loops(scope as ScopeId)).collect();
+        let copies = |scope: usize| loops[scope].iter().fold(1_u64, |n, l| n.saturating_mul(l.1.into()));
         let limit = u64::from(MAX_ELEMENTS);
-        if (0..ir.scopes.len()).any(|scope| copies(scope as ScopeId) > limit) {
+        if (0..loops.len()).any(|scope| copies(scope) > limit) {
             return None;
         }
         let mut total = 0_u64;
         let mut first = Vec::with_capacity(ir.nets.len());
         for net in &ir.nets {
             first.push(total as usize);
-            total += copies(net.scope) * net.array.map_or(1, |a| a.0.into());
+            total += copies(net.scope as usize) * net.array.map_or(1, |a| a.0.into());
             if total > limit {
                 return None;
             }
         }
-        Some(Self { first, total: total as usize })
+        Some(Self { first, total: total as usize, loops })
     }
 
     /// Numbers of all elements of `net`.
@@ -36,55 +53,76 @@ impl Elements {
         self.first[net as usize]..end
     }
 
-    /// Calls `visit` for each iteration of the loops around `scope` with the values of the loop variables.
-    pub fn iterate(ir: &ModuleIr, scope: ScopeId, mut visit: impl FnMut(&Iteration)) {
-        let loops = ir.loops(scope);
-        let mut at = Iteration { values: loops.iter().map(|l| (l.0, 0)).collect() };
+    /// The net that an element belongs to.
+    pub fn owner(&self, element: usize) -> Option<NetId> {
+        // Every net has at least one element, so the first elements are strictly ascending.
+        (element < self.total).then(|| self.first.partition_point(|&f| f <= element) as NetId - 1)
+    }
+
+    /// Calls `visit` for each iteration of the loops around `scope` with the loop variables, outermost first.
+    pub fn iterate(&self, scope: ScopeId, mut visit: impl FnMut(&[i64])) {
+        let loops = &self.loops[scope as usize];
+        let mut values = vec![0; loops.len()];
         loop {
-            visit(&at);
+            visit(&values);
             // Odometer: the innermost loop runs fastest.
-            let Some(k) = (0..loops.len()).rev().find(|&k| at.values[k].1 + 1 < i64::from(loops[k].1)) else { return };
-            at.values[k].1 += 1;
-            at.values[k + 1..].iter_mut().for_each(|v| v.1 = 0);
+            let Some(k) = (0..loops.len()).rev().find(|&k| values[k] + 1 < i64::from(loops[k].1)) else { return };
+            values[k] += 1;
+            values[k + 1..].fill(0);
         }
     }
 
-    /// The element that `net[index]` means in an iteration; a whole array without index gives its first element.
-    pub fn element(&self, ir: &ModuleIr, net: NetId, index: Option<&Index>, at: &Iteration) -> usize {
+    /// What `net[index]` means inside `scope`; a whole array without index gives its first element.
+    pub fn place(&self, ir: &ModuleIr, net: NetId, index: Option<&Index>, scope: ScopeId) -> Place {
         let n = ir.net(net);
-        let mut copy = 0;
-        for (genvar, count) in ir.loops(n.scope) {
-            copy = copy * count as usize + at.value(genvar) as usize;
+        let loops = &self.loops[scope as usize];
+        let mut steps = vec![0; loops.len()];
+        let position = |genvar: u32| loops.iter().position(|l| l.0 == genvar);
+        let mut weight = n.array.map_or(1, |a| i64::from(a.0));
+        for &(genvar, count) in self.loops[n.scope as usize].iter().rev() {
+            if let Some(k) = position(genvar) {
+                steps[k] += weight;
+            }
+            weight *= i64::from(count);
         }
-        let own = index.map_or(0, |i| i.eval(|g| at.value(g)) as usize);
-        self.first[net as usize] + copy * n.array.map_or(1, |a| a.0 as usize) + own
-    }
-}
-
-/// Values of the loop variables: (genvar, value), outermost first.
-pub(crate) struct Iteration {
-    values: Vec<(u32, i64)>,
-}
-
-impl Iteration {
-    pub fn value(&self, genvar: u32) -> i64 {
-        self.values.iter().find(|v| v.0 == genvar).map_or(0, |v| v.1)
+        let mut base = self.first[net as usize] as i64;
+        if let Some(index) = index {
+            base += index.offset;
+            for (genvar, c) in index.terms() {
+                if let Some(k) = position(genvar) {
+                    steps[k] += c;
+                }
+            }
+        }
+        Place { base, steps }
     }
 }
 
 /// All nets read by an expression.
 pub(crate) fn reads(ir: &ModuleIr, root: NodeId) -> Vec<(NetId, Option<Index>)> {
-    let mut seen = std::collections::BTreeSet::new();
-    let mut todo = vec![root];
     let mut found = Vec::new();
+    visit_once(ir, root, &mut Default::default(), |net, index| found.push((net, index)));
+    found
+}
+
+/// Visits the nets read by an expression, except through the nodes in `seen`; adds its nodes to them.
+pub(crate) fn visit_once(
+    ir: &ModuleIr,
+    root: NodeId,
+    seen: &mut std::collections::BTreeSet<NodeId>,
+    mut visit: impl FnMut(NetId, Option<Index>),
+) {
+    let mut todo = vec![root];
     while let Some(id) = todo.pop() {
-        if seen.insert(id) {
-            let op = &ir.node(id).op;
-            if let Op::Net(net, index) = op {
-                found.push((*net, *index));
+        match &ir.node(id).op {
+            Op::Literal(_) => {}
+            op if seen.insert(id) => {
+                if let Op::Net(net, index) = op {
+                    visit(*net, *index);
+                }
+                op.operands(|child| todo.push(child));
             }
-            op.operands(|child| todo.push(child));
+            _ => {}
         }
     }
-    found
 }

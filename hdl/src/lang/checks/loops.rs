@@ -2,18 +2,41 @@
 //!
 //! Granularity: elements of nets. The path through an instance is known port by port from its module's own result.
 
-use super::super::ir::{Direction, Item, ModuleIr, NetId, NetKind, NodeId, ScopeId};
+use super::super::ir::{Direction, Item, Layout, ModuleIr, Net, NetId, NetKind, NodeId, ScopeId};
 use super::Finding;
-use super::elements::{Elements, reads};
+use super::elements::{Elements, Place, reads};
 
 pub(super) fn check(ir: &ModuleIr, elements: &Elements) -> (Vec<Finding>, Vec<Vec<usize>>) {
     let graph = Graph::new(ir, elements);
     let order = graph.order();
     if order.len() < graph.len() {
         let comb = vec![vec![]; ir.ports.len()];
-        return (vec![graph.describe_loop(ir, elements, &order)], comb);
+        return (vec![graph.describe_loop(ir, elements)], comb);
     }
     (vec![], dependencies(ir, elements, &graph, &order))
+}
+
+/// Arrays of nets in which a value ripples from element to element within the cycle: no loop, but a simulator that
+/// takes the array as one variable sees one.
+pub(super) fn rippling(ir: &ModuleIr, elements: &Elements) -> Vec<bool> {
+    let candidate = |net: &Net| matches!(net.array, Some((_, Layout::Unpacked)));
+    if !ir.nets.iter().any(candidate) {
+        return vec![false; ir.nets.len()];
+    }
+    let graph = Graph::new(ir, elements);
+    let paths = graph.vertices - elements.total;
+    let vertices = ir.nets.len() + paths;
+    let vertex = |v: u32| match elements.owner(v as usize) {
+        Some(net) => net,
+        None => (ir.nets.len() + v as usize - elements.total) as u32,
+    };
+    let mut edges: Vec<(u32, u32)> = graph.edges.iter().map(|&(a, b)| (vertex(a), vertex(b))).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    // On a cycle of whole nets: behind one and ahead of one.
+    let ahead = Graph::sorted(vertices, edges.clone()).stuck();
+    let behind = Graph::sorted(vertices, edges.into_iter().map(|(a, b)| (b, a)).collect()).stuck();
+    ir.nets.iter().enumerate().map(|(id, net)| candidate(net) && ahead[id] && behind[id]).collect()
 }
 
 /// Edges from source to target element; vertices past `elements.total` stand for paths through instances.
@@ -32,27 +55,33 @@ impl Graph {
                 g.add_item(ir, elements, scope as ScopeId, item);
             }
         }
-        g.edges.sort_unstable();
-        g.start = vec![0; g.vertices + 1];
-        for &(from, _) in &g.edges {
-            g.start[from as usize + 1] += 1;
+        Self::sorted(g.vertices, g.edges)
+    }
+
+    fn sorted(vertices: usize, mut edges: Vec<(u32, u32)>) -> Self {
+        edges.sort_unstable();
+        let mut start = vec![0; vertices + 1];
+        for &(from, _) in &edges {
+            start[from as usize + 1] += 1;
         }
-        for v in 0..g.vertices {
-            g.start[v + 1] += g.start[v];
+        for v in 0..vertices {
+            start[v + 1] += start[v];
         }
-        g
+        Graph { vertices, edges, start }
+    }
+
+    /// Vertices on a cycle or reached from one.
+    fn stuck(&self) -> Vec<bool> {
+        let mut stuck = vec![true; self.vertices];
+        self.order().iter().for_each(|&v| stuck[v as usize] = false);
+        stuck
     }
 
     fn add_item(&mut self, ir: &ModuleIr, elements: &Elements, scope: ScopeId, item: &Item) {
         match item {
             Item::Drive { target, value, .. } => {
-                let sources = combinational(ir, *value);
-                Elements::iterate(ir, scope, |at| {
-                    let to = elements.element(ir, target.net, target.index.as_ref(), at) as u32;
-                    for (net, index) in &sources {
-                        self.edges.push((elements.element(ir, *net, index.as_ref(), at) as u32, to));
-                    }
-                });
+                let to = elements.place(ir, target.net, target.index.as_ref(), scope);
+                self.add_expression(ir, elements, scope, *value, &to);
             }
             Item::Fsm(id) => {
                 let fsm = &ir.fsms[*id as usize];
@@ -68,17 +97,21 @@ impl Graph {
             Item::Instance(id) => {
                 let instance = &ir.instances[*id as usize];
                 for (output, inputs) in instance.module.comb.iter().enumerate().filter(|c| !c.1.is_empty()) {
-                    Elements::iterate(ir, scope, |at| {
+                    let place = |port: usize| {
+                        let net = instance.nets[port];
+                        (elements.place(ir, net, None, scope), ir.net(net).array.map_or(1, |a| a.0))
+                    };
+                    let sources: Vec<_> = inputs.iter().map(|&input| place(input)).collect();
+                    let (target, targets) = place(output);
+                    elements.iterate(scope, |values| {
                         let path = self.vertices as u32;
                         self.vertices += 1;
-                        for &input in inputs {
-                            let first = elements.element(ir, instance.nets[input], None, at) as u32;
-                            let count = ir.net(instance.nets[input]).array.map_or(1, |a| a.0);
+                        for (source, count) in &sources {
+                            let first = source.at(values) as u32;
                             self.edges.extend((first..first + count).map(|from| (from, path)));
                         }
-                        let first = elements.element(ir, instance.nets[output], None, at) as u32;
-                        let count = ir.net(instance.nets[output]).array.map_or(1, |a| a.0);
-                        self.edges.extend((first..first + count).map(|to| (path, to)));
+                        let first = target.at(values) as u32;
+                        self.edges.extend((first..first + targets).map(|to| (path, to)));
                     });
                 }
             }
@@ -87,12 +120,17 @@ impl Graph {
     }
 
     fn add_whole(&mut self, ir: &ModuleIr, elements: &Elements, scope: ScopeId, node: NodeId, target: NetId) {
+        let to = elements.place(ir, target, None, scope);
+        self.add_expression(ir, elements, scope, node, &to);
+    }
+
+    fn add_expression(&mut self, ir: &ModuleIr, elements: &Elements, scope: ScopeId, node: NodeId, to: &Place) {
         let sources = combinational(ir, node);
-        Elements::iterate(ir, scope, |at| {
-            let to = elements.element(ir, target, None, at) as u32;
-            for (net, index) in &sources {
-                self.edges.push((elements.element(ir, *net, index.as_ref(), at) as u32, to));
-            }
+        let sources: Vec<Place> =
+            sources.iter().map(|(net, index)| elements.place(ir, *net, index.as_ref(), scope)).collect();
+        elements.iterate(scope, |values| {
+            let to = to.at(values) as u32;
+            self.edges.extend(sources.iter().map(|from| (from.at(values) as u32, to)));
         });
     }
 
@@ -126,9 +164,8 @@ impl Graph {
         order
     }
 
-    fn describe_loop(&self, ir: &ModuleIr, elements: &Elements, order: &[u32]) -> Finding {
-        let mut stuck = vec![true; self.vertices];
-        order.iter().for_each(|&v| stuck[v as usize] = false);
+    fn describe_loop(&self, ir: &ModuleIr, elements: &Elements) -> Finding {
+        let stuck = self.stuck();
         // Walking backwards from a stuck vertex stays among stuck vertices and so must meet itself.
         let mut previous = vec![u32::MAX; self.vertices];
         for &(from, to) in &self.edges {
@@ -149,7 +186,7 @@ impl Graph {
             v = previous[v as usize];
         }
         cycle.reverse();
-        let owner = |v: u32| (0..ir.nets.len() as u32).find(|&n| elements.of(n).contains(&(v as usize)));
+        let owner = |v: u32| elements.owner(v as usize);
         let mut names: Vec<String> = Vec::new();
         let mut loc = ir.loc;
         for net in cycle.iter().filter_map(|&v| owner(v)).map(|n| ir.net(n)) {

@@ -23,7 +23,9 @@ pub(crate) fn run(e: &mut Elaboration) {
         findings.extend(reads::check(ir));
         let (loops, comb) = loops::check(ir, &elements);
         findings.extend(loops);
+        let ripples = if findings.is_empty() { loops::rippling(ir, &elements) } else { vec![] };
         e.top().ir.comb = comb;
+        e.top().ir.ripples = ripples;
         findings
     };
     for (loc, message, related) in findings {

@@ -1,21 +1,22 @@
 //! What is described is also used: an input, wire or register that nothing reads is a mistake until the author says
 //! `m.unused(..)`. Unread outputs of instances are fine (the printer gives them a sink).
 
+use std::collections::BTreeSet;
+
 use super::super::ir::{Item, ModuleIr, NetKind, NodeId, ScopeId, ScopeKind};
 use super::Finding;
-use super::elements::reads;
+use super::elements::visit_once;
 
 pub(super) fn check(ir: &ModuleIr) -> Vec<Finding> {
     let mut read = vec![false; ir.nets.len()];
     let mut read_in_formal = vec![false; ir.nets.len()];
+    let mut seen = [BTreeSet::new(), BTreeSet::new()];
     for (scope, s) in ir.scopes.iter().enumerate() {
         let formal = in_formal(ir, scope as ScopeId);
         for item in &s.items {
             item_nodes(ir, item, |node| {
-                for (net, _) in reads(ir, node) {
-                    let list = if formal { &mut read_in_formal } else { &mut read };
-                    list[net as usize] = true;
-                }
+                let list = if formal { &mut read_in_formal } else { &mut read };
+                visit_once(ir, node, &mut seen[usize::from(formal)], |net, _| list[net as usize] = true);
             });
         }
     }

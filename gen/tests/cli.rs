@@ -1,0 +1,255 @@
+//! The command line as a user meets it: output, messages and exit codes.
+
+mod support;
+
+use std::fs;
+
+use snapbox::str;
+use support::{MESH, in_folder, senbazuru};
+
+#[test]
+fn list_names_every_block_and_prints_json() {
+    let run = senbazuru(&["list"]).assert().code(0).stderr_eq("");
+    let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
+    for entry in senbazuru::registry::all() {
+        assert!(text.contains(entry.about().name), "{text}");
+    }
+    let run = senbazuru(&["list", "--json"]).assert().code(0);
+    let lines: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
+    assert_eq!(lines.as_array().unwrap().len(), senbazuru::registry::all().len());
+}
+
+#[test]
+fn info_of_a_mesh() {
+    senbazuru(&["info", "mac_mesh", "--set", "rows=2", "--set", "columns=3"]).assert().code(0).stdout_eq(str![[r#"
+mac_mesh (common): output-stationary mesh of multiply-accumulate cells
+
+PE (r, c) sees act_i[r] c cycles and weight_i[c] r cycles after it entered; acc_o shows row row_i at once.
+
+Source:         hdl/src/blocks/common/mac_mesh.rs
+Verilog module: mac_mesh_2x3_w8_a32
+
+parameter          value  default  allowed                   meaning
+-----------------  -----  -------  ------------------------  -----------------------------------------
+rows                   2       16  1 to 1024                 rows of PEs
+columns                3       16  1 to 1024                 columns of PEs
+operand_width          8        8  2 to 32                   activation and weight width, bits, signed
+accumulator_width     32       32  2 x operand_width to 128  accumulator width, bits, signed, wrapping
+
+port      direction  bits  elements  number    inputs of the same cycle
+--------  ---------  ----  --------  --------  ------------------------
+clk_i     input         1  -         unsigned  -
+rst_ni    input         1  -         unsigned  -
+clear_i   input         2  2 x 1     unsigned  -
+act_i     input        16  2 x 8     signed    -
+weight_i  input        24  3 x 8     signed    -
+row_i     input         1  -         unsigned  -
+acc_o     output       96  3 x 32    signed    row_i
+
+what  cycles
+----  ------
+skew       3
+
+module               block     instances
+-------------------  --------  ---------
+mac_mesh_2x3_w8_a32  mac_mesh          1
+mac_pe_w8_a32        mac_pe            6
+
+"#]]);
+}
+
+#[test]
+fn info_as_markdown() {
+    senbazuru(&["info", "mac_mesh", "--markdown"]).assert().code(0).stdout_eq(str![[r#"
+# mac_mesh
+
+output-stationary mesh of multiply-accumulate cells (common; `hdl/src/blocks/common/mac_mesh.rs`)
+
+PE (r, c) sees act_i[r] c cycles and weight_i[c] r cycles after it entered; acc_o shows row row_i at once.
+
+## Parameters
+
+| parameter | value | default | allowed | meaning |
+| --- | ---: | ---: | --- | --- |
+| rows | 16 | 16 | 1 to 1024 | rows of PEs |
+| columns | 16 | 16 | 1 to 1024 | columns of PEs |
+| operand_width | 8 | 8 | 2 to 32 | activation and weight width, bits, signed |
+| accumulator_width | 32 | 32 | 2 x operand_width to 128 | accumulator width, bits, signed, wrapping |
+
+## Ports of `mac_mesh_16x16_w8_a32`
+
+| port | direction | bits | elements | number | inputs of the same cycle |
+| --- | --- | ---: | --- | --- | --- |
+| clk_i | input | 1 | - | unsigned | - |
+| rst_ni | input | 1 | - | unsigned | - |
+| clear_i | input | 16 | 16 x 1 | unsigned | - |
+| act_i | input | 128 | 16 x 8 | signed | - |
+| weight_i | input | 128 | 16 x 8 | signed | - |
+| row_i | input | 4 | - | unsigned | - |
+| acc_o | output | 512 | 16 x 32 | signed | row_i |
+
+## Latency
+
+| what | cycles |
+| --- | ---: |
+| skew | 30 |
+
+## Modules
+
+| module | block | instances |
+| --- | --- | ---: |
+| mac_mesh_16x16_w8_a32 | mac_mesh | 1 |
+| mac_pe_w8_a32 | mac_pe | 256 |
+
+"#]]);
+}
+
+#[test]
+fn config_file_then_set() {
+    let folder = in_folder(&[("mesh.toml", "rows = 2\ncolumns = 2 # overridden\noperand_width = 4\n")]);
+    let args = ["info", "mac_mesh", "--config", "mesh.toml", "--set", "columns=5", "--json"];
+    let run = senbazuru(&args).current_dir(folder.path()).assert().code(0);
+    let info: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
+    assert_eq!(info["top"], "mac_mesh_2x5_w4_a32");
+}
+
+#[test]
+fn gen_writes_checks_and_notices_stale_files() {
+    let folder = in_folder(&[]);
+    let run = |args: &[&str]| senbazuru(&[&["gen", "mac_mesh"], args, &MESH].concat()).current_dir(folder.path());
+    run(&["-o", "out"]).assert().code(0).stdout_eq(str![[r#"
+mac_mesh: 4 files written in out
+
+"#]]);
+    let mut names: Vec<_> = fs::read_dir(folder.path().join("out")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["mac_mesh_2x2_w4_a8.f", "mac_mesh_2x2_w4_a8.json", "mac_mesh_2x2_w4_a8.v", "mac_pe_w4_a8.v"]);
+    let list = fs::read_to_string(folder.path().join("out/mac_mesh_2x2_w4_a8.f")).unwrap();
+    assert_eq!(list, "mac_pe_w4_a8.v\nmac_mesh_2x2_w4_a8.v\n");
+    run(&["-o", "out", "--check"]).assert().code(0).stdout_eq(str![[r#"
+mac_mesh: 4 files fresh in out
+
+"#]]);
+    let pe = folder.path().join("out/mac_pe_w4_a8.v");
+    let text = fs::read_to_string(&pe).unwrap();
+    fs::write(&pe, text.replace("clear_q <= clear_i", "clear_q <= 1'b1")).unwrap();
+    fs::remove_file(folder.path().join("out/mac_mesh_2x2_w4_a8.f")).unwrap();
+    run(&["-o", "out", "--check"]).assert().code(1).stdout_eq("").stderr_eq(str![[r#"
+error: the generated files are stale:
+  out/mac_pe_w4_a8.v:[..] differs
+  out/mac_mesh_2x2_w4_a8.f is missing
+
+"#]]);
+    // What else is in a user's folder stays there.
+    fs::write(folder.path().join("out/notes.txt"), "mine").unwrap();
+    run(&["-o", "out"]).assert().code(0);
+    run(&["-o", "out", "--check"]).assert().code(0);
+    assert!(folder.path().join("out/notes.txt").exists());
+}
+
+#[test]
+fn gen_all_owns_its_folders() {
+    let folder = in_folder(&[]);
+    let run = |args: &[&str]| senbazuru(&[&["gen", "--all"], args].concat()).current_dir(folder.path());
+    run(&[]).assert().code(0);
+    run(&["--check"]).assert().code(0).stderr_eq("");
+    let mesh = folder.path().join("verilog-out/common/mac_mesh");
+    fs::write(mesh.join("old.v"), "").unwrap();
+    fs::create_dir_all(folder.path().join("verilog-out/common/gone")).unwrap();
+    run(&["--check"]).assert().code(1).stderr_eq(str![[r#"
+error: the generated files are stale; run `senbazuru gen --all`:
+  verilog-out/common/mac_mesh/old.v is not generated any more
+  verilog-out/common/gone belongs to no block: remove it
+
+"#]]);
+    fs::remove_dir(folder.path().join("verilog-out/common/gone")).unwrap();
+    run(&[]).assert().code(0);
+    assert!(!mesh.join("old.v").exists());
+    run(&["--check"]).assert().code(0);
+}
+
+#[test]
+fn gen_to_standard_output() {
+    let args = [&["gen", "mac_mesh", "--stdout"], &MESH[..]].concat();
+    let run = senbazuru(&args).assert().code(0).stderr_eq("");
+    let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
+    assert_eq!(text.matches("\nendmodule\n").count(), 2);
+    assert!(text.find("module mac_pe_w4_a8").unwrap() < text.find("module mac_mesh_2x2_w4_a8").unwrap());
+}
+
+#[test]
+fn lint_of_a_mesh() {
+    senbazuru(&[&["lint", "mac_mesh"], &MESH[..]].concat()).assert().code(0).stdout_eq(str![[r#"
+module              result                             parameters
+------------------  ---------------------------------  ---------------------------------------------------------------
+mac_mesh_2x2_w4_a8  clean: verilator, iverilog, yosys  rows = 2, columns = 2, operand_width = 4, accumulator_width = 8
+
+"#]]);
+}
+
+#[test]
+fn sim_agrees_and_is_repeatable() {
+    let folder = in_folder(&[]);
+    let run = || {
+        let args = [&["sim", "mac_mesh", "--vectors", "50", "--seed", "7", "--trace", "run.fst", "--json"], &MESH[..]];
+        let run = senbazuru(&args.concat()).current_dir(folder.path()).assert().code(0).stderr_eq("");
+        serde_json::from_slice::<serde_json::Value>(&run.get_output().stdout).unwrap()
+    };
+    let (first, second) = (run(), run());
+    assert_eq!((&first["passed"], &first["compared"]), (&true.into(), &100.into()));
+    assert_eq!((&first["cycles"], &first["waveform"]), (&second["cycles"], &"run.fst".into()));
+    assert!(fs::metadata(folder.path().join("run.fst")).unwrap().len() > 500);
+}
+
+#[test]
+fn sim_of_broken_verilog_is_a_mismatch() {
+    let folder = in_folder(&[]);
+    let run = |args: &[&str]| senbazuru(&[args, &MESH].concat()).current_dir(folder.path());
+    run(&["gen", "mac_mesh", "-o", "edited"]).assert().code(0);
+    let pe = folder.path().join("edited/mac_pe_w4_a8.v");
+    let text = fs::read_to_string(&pe).unwrap();
+    assert!(text.contains("act_q <= act_i;"), "{text}");
+    fs::write(&pe, text.replace("act_q <= act_i;", "act_q <= weight_i;")).unwrap();
+    let sim = ["sim", "mac_mesh", "--verilog", "edited", "--vectors", "20", "--trace", "wrong.vcd"];
+    run(&sim).assert().code(1).stdout_eq("").stderr_eq(str![[r#"
+error: hardware and golden model differ
+  block:      mac_mesh
+  parameters: {"rows":2,"columns":2,"operand_width":4,"accumulator_width":8}
+  seed:       1
+  cycle:      52
+  port:       acc_o
+  expected:   49344 (16'hc0c0)
+  got:        192 (16'h00c0)
+  repeat:     senbazuru sim mac_mesh --set rows=2 --set columns=2 --set operand_width=4 --set accumulator_width=8 --seed 1 --vectors 20 --verilog edited --trace
+  waveform:   wrong.vcd
+
+"#]]);
+    assert!(folder.path().join("wrong.vcd").exists());
+    let run = run(&[&sim[..], &["--json"]].concat()).assert().code(1).stderr_eq("");
+    let result: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
+    assert_eq!((&result["passed"], &result["seed"]), (&false.into(), &1.into()));
+}
+
+#[test]
+fn synth_of_a_mesh() {
+    let run = senbazuru(&[&["synth", "mac_mesh"], &MESH[..]].concat()).assert().code(0).stderr_eq("");
+    let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
+    for part in ["mac_mesh: rows = 2, columns = 2", "flip-flops", "AND nodes", "dc2, 3 times", "$_DFF_P_"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let run = senbazuru(&[&["synth", "mac_mesh", "--json"], &MESH[..]].concat()).assert().code(0);
+    let results: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
+    let result = &results[0]["result"];
+    // Per PE 4 + 4 + 8 + 1; the last column passes nothing on to the right, the last row nothing down.
+    assert_eq!(result["total"]["flip_flops"], 4 * 17 - 2 * 5 - 2 * 4);
+    assert!(result["aig"]["dc2"]["and_nodes"].as_u64() < result["aig"]["strash"]["and_nodes"].as_u64());
+}
+
+#[test]
+fn completions_mention_every_command() {
+    let run = senbazuru(&["completions", "bash"]).assert().code(0);
+    let script = String::from_utf8(run.get_output().stdout.clone()).unwrap();
+    for command in ["list", "info", "gen", "lint", "sim", "synth", "prove", "completions"] {
+        assert!(script.contains(&format!("senbazuru,{command})")), "{command}");
+    }
+}

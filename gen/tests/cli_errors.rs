@@ -1,0 +1,281 @@
+//! Every way in which a command can be refused: the message and the exit code.
+
+mod support;
+
+use std::fs;
+
+use snapbox::str;
+use support::{MESH, in_folder, senbazuru};
+
+#[test]
+fn unknown_block() {
+    senbazuru(&["info", "mac-msh"]).assert().code(2).stderr_eq(str![[r#"
+error: unknown block `mac-msh`; did you mean mac_mesh? `senbazuru list` shows all blocks
+
+"#]]);
+}
+
+#[test]
+fn unknown_block_with_nothing_similar() {
+    let run = senbazuru(&["info", "zzz"]).assert().code(2).stdout_eq("");
+    let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    assert!(text.starts_with("error: unknown block `zzz`; the blocks are: mac_mesh, "), "{text}");
+}
+
+#[test]
+fn unknown_parameter() {
+    senbazuru(&["gen", "mac_mesh", "--set", "row=3"]).assert().code(2).stderr_eq(str![[r#"
+error: mac_mesh has no parameter `row`; did you mean rows? its parameters are: rows, columns, operand_width, accumulator_width
+
+"#]]);
+}
+
+#[test]
+fn value_of_the_wrong_type() {
+    senbazuru(&["gen", "mac_mesh", "--set", "rows=many"]).assert().code(2).stderr_eq(str![[r#"
+error: parameter `rows` is `many`: invalid type: string "many", expected u32; allowed: 1 to 1024
+
+"#]]);
+    senbazuru(&["gen", "mac_mesh", "--set", "rows=-1"]).assert().code(2).stderr_eq(str![[r#"
+error: parameter `rows` is `-1`: invalid value: integer `-1`, expected u32; allowed: 1 to 1024
+
+"#]]);
+    senbazuru(&["gen", "mac_mesh", "--set", "rows=99999999999"]).assert().code(2).stderr_eq(str![[r#"
+error: parameter `rows` is `99999999999`: invalid value: integer `99999999999`, expected u32; allowed: 1 to 1024
+
+"#]]);
+    senbazuru(&["gen", "mac_mesh", "--set", "rows="]).assert().code(2).stderr_eq(str![[r#"
+error: parameter `rows` is ``: invalid type: string "", expected u32; allowed: 1 to 1024
+
+"#]]);
+}
+
+#[test]
+fn value_out_of_range() {
+    senbazuru(&["gen", "mac_mesh", "--set", "rows=0"]).assert().code(2).stderr_eq(str![[r#"
+error: mac_mesh: parameter `rows` is 0, allowed: from 1 to 1024
+
+"#]]);
+    senbazuru(&["sim", "mac_mesh", "--set", "accumulator_width=9"]).assert().code(2).stderr_eq(str![[r#"
+error: mac_mesh: parameter `accumulator_width` is 9, allowed: from 16 to 128
+
+"#]]);
+}
+
+#[test]
+fn set_without_value_or_twice() {
+    senbazuru(&["gen", "mac_mesh", "--set", "rows"]).assert().code(2).stderr_eq(str![[r#"
+error: `--set rows`: write it as NAME=VALUE
+
+"#]]);
+    senbazuru(&["gen", "mac_mesh", "--set", "rows=1", "--set", "rows=2"]).assert().code(2).stderr_eq(str![[r#"
+error: `--set rows=2`: `rows` is set twice
+
+"#]]);
+}
+
+#[test]
+fn config_file_missing() {
+    senbazuru(&["gen", "mac_mesh", "--config", "none.toml"]).assert().code(2).stderr_eq(str![[r#"
+error: cannot read none.toml: No such file or directory (os error 2)
+
+"#]]);
+}
+
+#[test]
+fn config_file_wrong() {
+    let folder = in_folder(&[
+        ("syntax.toml", "rows = 2\ncolumns = = 3\n"),
+        ("twice.toml", "rows = 2\ncolumns = 3\nrows = 4\n"),
+        ("unknown.toml", "# a mesh\nrows = 2\n\ncolums = 3\n"),
+        ("type.toml", "rows = 2\ncolumns = \"three\"\n"),
+    ]);
+    let run = |file| senbazuru(&["gen", "mac_mesh", "--config", file]).current_dir(folder.path()).assert().code(2);
+    run("syntax.toml").stderr_eq(str![[r#"
+error: syntax.toml: TOML parse error at line 2, column 11
+  |
+2 | columns = = 3
+  |           ^
+extra `=`, expected nothing
+
+"#]]);
+    run("twice.toml").stderr_eq(str![[r#"
+error: twice.toml: TOML parse error at line 3, column 1
+  |
+3 | rows = 4
+  | ^^^^
+duplicate key
+
+"#]]);
+    run("unknown.toml").stderr_eq(str![[r#"
+error: unknown.toml:4: mac_mesh has no parameter `colums`; did you mean columns? its parameters are: rows, columns, operand_width, accumulator_width
+
+"#]]);
+    run("type.toml").stderr_eq(str![[r#"
+error: type.toml:2: parameter `columns` is `three`: invalid type: string "three", expected u32; allowed: 1 to 1024
+
+"#]]);
+}
+
+#[test]
+fn output_folder_cannot_be_made() {
+    let folder = in_folder(&[("file", "")]);
+    let run = senbazuru(&["gen", "mac_mesh", "-o", "file/out"]).current_dir(folder.path());
+    run.assert().code(2).stderr_eq(str![[r#"
+error: cannot write file/out: Not a directory (os error 20)
+
+"#]]);
+}
+
+#[test]
+fn options_that_exclude_each_other() {
+    senbazuru(&["gen", "mac_mesh", "--stdout", "-o", "out"]).assert().code(2).stderr_eq(str![[r#"
+error: the argument '--stdout' cannot be used with '--output <DIR>'
+
+Usage: senbazuru gen --stdout <BLOCK>
+
+For more information, try '--help'.
+
+"#]]);
+    senbazuru(&["gen", "--all", "--set", "rows=1"]).assert().code(2).stderr_eq(str![[r#"
+error: the argument '--all' cannot be used with '--set <NAME=VALUE>'
+
+Usage: senbazuru gen --all [BLOCK]
+
+For more information, try '--help'.
+
+"#]]);
+    senbazuru(&["gen"]).assert().code(2).stderr_eq(str![[r#"
+error: the following required arguments were not provided:
+  <BLOCK>
+
+Usage: senbazuru gen <BLOCK>
+
+For more information, try '--help'.
+
+"#]]);
+}
+
+#[test]
+fn numbers_out_of_range() {
+    senbazuru(&["sim", "mac_mesh", "--vectors", "0"]).assert().code(2).stderr_eq(str![[r#"
+error: invalid value '0' for '--vectors <N>': 0 is not in 1..18446744073709551615
+
+For more information, try '--help'.
+
+"#]]);
+    senbazuru(&["prove", "mac_mesh", "--depth", "0"]).assert().code(2).stderr_eq(str![[r#"
+error: invalid value '0' for '--depth <N>': 0 is not in 1..=100000
+
+For more information, try '--help'.
+
+"#]]);
+}
+
+#[test]
+fn unknown_command_and_shell() {
+    senbazuru(&["generate"]).assert().code(2).stderr_eq(str![[r#"
+error: unrecognized subcommand 'generate'
+
+  tip: a similar subcommand exists: 'gen'
+
+Usage: senbazuru <COMMAND>
+
+For more information, try '--help'.
+
+"#]]);
+    senbazuru(&["completions", "tcsh"]).assert().code(2).stderr_eq(str![[r#"
+error: invalid value 'tcsh' for '<SHELL>'
+  [possible values: bash, elvish, fish, powershell, zsh]
+
+  tip: a similar value exists: 'zsh'
+
+For more information, try '--help'.
+
+"#]]);
+}
+
+#[test]
+fn trace_file_with_another_extension() {
+    senbazuru(&["sim", "mac_mesh", "--trace", "run.txt"]).assert().code(2).stderr_eq(str![[r#"
+error: --trace run.txt: the name must end in .vcd or .fst
+
+"#]]);
+}
+
+#[test]
+fn verilog_folder_missing_empty_or_of_another_block() {
+    let folder = in_folder(&[("empty/readme", ""), ("other/top.v", "module top(input wire a_i);\nendmodule\n")]);
+    let run = |dir| {
+        let args = [&["sim", "mac_mesh", "--verilog", dir], &MESH[..]].concat();
+        senbazuru(&args).current_dir(folder.path()).assert()
+    };
+    run("none").code(2).stderr_eq(str![[r#"
+error: cannot read none: No such file or directory (os error 2)
+
+"#]]);
+    run("empty").code(2).stderr_eq(str![[r#"
+error: empty holds no Verilog file (*.v)
+
+"#]]);
+    run("other").code(1).stderr_eq(str![[r#"
+error: Verilator rejects `mac_mesh_2x2_w4_a8`:
+%Error: [..]'mac_mesh_2x2_w4_a8' was not found in design[..]
+
+"#]]);
+}
+
+#[test]
+fn liberty_file_missing_or_wrong() {
+    let folder = in_folder(&[("wrong.lib", "this is no library\n")]);
+    let run = |file| {
+        let args = [&["synth", "mac_mesh", "--liberty", file], &MESH[..]].concat();
+        senbazuru(&args).current_dir(folder.path()).assert()
+    };
+    run("none.lib").code(2).stderr_eq(str![[r#"
+error: cannot read none.lib: No such file or directory (os error 2)
+
+"#]]);
+    run("wrong.lib").code(1).stderr_eq(str![[r#"
+error: Yosys rejects mac_mesh_2x2_w4_a8:
+ERROR: Syntax error in liberty file on line 1.
+
+"#]]);
+}
+
+#[test]
+fn nothing_to_prove() {
+    senbazuru(&["prove", "mac_mesh"]).assert().code(2).stderr_eq(str![[r#"
+error: mac_mesh has no registered proof; choose small parameters with --set
+
+"#]]);
+    senbazuru(&[&["prove", "mac_mesh"], &MESH[..]].concat()).assert().code(2).stderr_eq(str![[r#"
+error: mac_mesh_2x2_w4_a8 has no properties to prove
+
+"#]]);
+}
+
+#[test]
+fn tools_missing() {
+    let folder = in_folder(&[]);
+    let run = |args: &[&str]| {
+        let run = senbazuru(&[args, &MESH].concat()).current_dir(folder.path()).env("PATH", "");
+        run.assert().code(3).stdout_eq("")
+    };
+    run(&["lint", "mac_mesh"]).stderr_eq(str![[r#"
+error: `verilator` is not installed or not on PATH: install the Debian package `verilator`
+
+"#]]);
+    run(&["sim", "mac_mesh"]).stderr_eq(str![[r#"
+error: `verilator` is not installed or not on PATH: install the Debian package `verilator`
+
+"#]]);
+    run(&["synth", "mac_mesh"]).stderr_eq(str![[r#"
+error: `yosys` is not installed or not on PATH: install the Debian package `yosys`
+
+"#]]);
+    // Generating needs no tool.
+    let args = [&["gen", "mac_mesh", "-o", "out"], &MESH[..]].concat();
+    senbazuru(&args).current_dir(folder.path()).env("PATH", "").assert().code(0);
+    assert!(fs::metadata(folder.path().join("out/mac_pe_w4_a8.v")).is_ok());
+}

@@ -1,0 +1,52 @@
+//! Every construct of the language prints Verilog that Verilator, Icarus and Yosys accept without a word.
+
+#[path = "../../hdl/tests/demo/mod.rs"]
+mod demo;
+
+use sim::Design;
+use sim::lint::{iverilog_check, verilator_lint, yosys};
+
+/// The designs, without those whose sources are somebody else's.
+fn designs() -> Vec<Design> {
+    demo::all().iter().map(Design::from).collect()
+}
+
+#[test]
+fn verilator_has_nothing_to_say() {
+    let reports = designs().into_iter().map(|d| verilator_lint(&d.files, &d.top).unwrap());
+    let bad: Vec<String> = reports.filter(|r| !r.is_clean()).map(|r| r.to_string()).collect();
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+#[test]
+fn icarus_has_nothing_to_say() {
+    let reports = designs().into_iter().map(|d| iverilog_check(&d.files, &d.top).unwrap());
+    let bad: Vec<String> = reports.filter(|r| !r.is_clean()).map(|r| r.to_string()).collect();
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+/// Latches, loops, undriven and multiply driven wires, and any warning; with the formal sections too.
+#[test]
+fn yosys_has_nothing_to_say() {
+    let mut bad = String::new();
+    for design in designs() {
+        for formal in ["", " -formal"] {
+            let files: String = design.files.iter().map(|f| format!("read_verilog{formal} {}\n", f.name)).collect();
+            let script =
+                format!("{files}hierarchy -check -top {}\nproc\nopt\ncheck -assert\nselect -assert-none t:$dlatch\n", design.top);
+            match yosys(&script, &design.files) {
+                Ok(log) => log.lines().filter(|l| l.contains("Warning")).for_each(|l| bad += &format!("{}{formal}: {l}\n", design.top)),
+                Err(error) => bad += &format!("{}{formal}: {error}\n", design.top),
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{bad}");
+}
+
+#[test]
+fn a_warning_would_be_seen() {
+    let mut design = designs().pop().unwrap();
+    let file = design.files.last_mut().unwrap();
+    file.text = file.text.replace("assign row_o", "wire [3:0] narrow = chosen_value;\n    assign row_o");
+    assert!(!verilator_lint(&design.files, &design.top).unwrap().is_clean());
+}
