@@ -4,7 +4,6 @@
 //! k-induction where that is asked for, and every cover is searched for: one that is out of reach means that what stands
 //! around it holds for nothing, and fails like a refuted assertion.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -114,6 +113,9 @@ pub fn prove(sources: &Sources, options: &Options) -> Result<Vec<Property>> {
         sources.files.iter().map(|f| format!("read_verilog -formal -DFORMAL {}\n", f.name)).collect();
     script += &format!("prep -flatten -top {}\nmemory_map\nasync2sync\ndffunmap\nopt_clean\n", sources.top);
     script += &format!("write_smt2 -wires {}\n", model.display());
+    // A violated assertion would end the search for covers.
+    let covers = folder.path().join("covers.smt2");
+    script += &format!("chformal -assert -remove\nopt_clean\nwrite_smt2 {}\n", covers.display());
     yosys::run(&script, &sources.files, &sources.top)?;
     let text = fs::read_to_string(&model).map_err(|e| Failure::file("read", &model, &e))?;
     let mut properties = properties_of(&text, sources);
@@ -152,8 +154,8 @@ fn check_solver(name: &str) -> Result<()> {
 
 /// The properties that `write_smt2` lists in its comments: `; yosys-smt2-assert 0 name file.v:6.42-6.61`.
 ///
-/// A property in a generate loop has no label, since Yosys would take it for the same one in each round; its name stands
-/// behind it in a comment, and gets a number.
+/// A property in a generate loop has no label, since Yosys would take it for the same one in each round; its name comes
+/// from the comment behind it, or is its place, and gets a number.
 fn properties_of(model: &str, sources: &Sources) -> Vec<Property> {
     let mut found: Vec<Property> = Vec::new();
     for line in model.lines() {
@@ -164,7 +166,10 @@ fn properties_of(model: &str, sources: &Sources) -> Vec<Property> {
             "yosys-smt2-cover" => Kind::Cover,
             _ => continue,
         };
-        let name = place.first().and_then(|place| comment_at(sources, place)).unwrap_or(id).to_owned();
+        let name = match place {
+            [place, ..] if id.contains('$') => name_at(sources, place),
+            _ => id.to_owned(),
+        };
         found.push(Property { id: id.into(), name, kind, verdict: Verdict::Unknown, step: None, trace: None });
     }
     // The number that Yosys appends to its own names counts the rounds.
@@ -173,12 +178,16 @@ fn properties_of(model: &str, sources: &Sources) -> Vec<Property> {
     found
 }
 
-/// `name` of `assert (...); // name` at `file.v:6.42-6.61`.
-fn comment_at<'a>(sources: &'a Sources, place: &str) -> Option<&'a str> {
-    let (file, position) = place.rsplit_once(':')?;
-    let line: usize = position.split('.').next()?.parse().ok()?;
-    let text = &sources.files.iter().find(|f| f.name == file)?.text;
-    Some(text.lines().nth(line.checked_sub(1)?)?.rsplit_once("// ")?.1.trim())
+/// The comment behind the property at `file.v:6.42-7.61`, or else file and line.
+fn name_at(sources: &Sources, place: &str) -> String {
+    let comment = || {
+        let (file, range) = place.rsplit_once(':')?;
+        // A long property stands on several lines; the comment ends the last one.
+        let last: usize = range.rsplit('-').next()?.split('.').next()?.parse().ok()?;
+        let text = &sources.files.iter().find(|f| f.name == file)?.text;
+        Some(text.lines().nth(last.checked_sub(1)?)?.rsplit_once("// ")?.1.trim().to_owned())
+    };
+    comment().unwrap_or_else(|| place.split('.').take(2).collect::<Vec<_>>().join("."))
 }
 
 /// Appends `[0]`, `[1]`, ... to names that occur several times.
@@ -204,7 +213,8 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn bounded(&self, properties: &mut [Property]) -> Result<()> {
-        let (log, complete) = self.smtbmc(&["--keep-going", "--dump-vcd", "trace%.vcd"], self.options.depth + 1)?;
+        let (log, complete) =
+            self.smtbmc(&["--keep-going", "--dump-vcd", "trace%.vcd", "model.smt2"], self.options.depth + 1)?;
         if complete {
             set(properties, Kind::Assert, Verdict::Holds);
         }
@@ -227,7 +237,7 @@ impl Run<'_> {
     }
 
     fn induction(&self, properties: &mut [Property]) -> Result<()> {
-        let (log, complete) = self.smtbmc(&["-i"], self.options.depth)?;
+        let (log, complete) = self.smtbmc(&["-i", "model.smt2"], self.options.depth)?;
         let all = log.lines().map(message).any(|l| l == "Temporal induction successful.");
         let verdict = if all {
             Verdict::Proved
@@ -242,7 +252,7 @@ impl Run<'_> {
     }
 
     fn covers(&self, properties: &mut [Property]) -> Result<()> {
-        let (log, complete) = self.smtbmc(&["-c"], self.options.depth + 1)?;
+        let (log, complete) = self.smtbmc(&["-c", "covers.smt2"], self.options.depth + 1)?;
         if complete {
             set(properties, Kind::Cover, Verdict::Unreachable);
         }
@@ -258,11 +268,11 @@ impl Run<'_> {
     }
 
     /// The log, and whether the run came to its end.
-    fn smtbmc(&self, mode: &[&str], steps: u32) -> Result<(String, bool)> {
+    fn smtbmc(&self, arguments: &[&str], steps: u32) -> Result<(String, bool)> {
+        // Without `--unroll` z3 4.8 is lost on models with many properties, however small: 0.15 s became minutes.
         let tool = Tool::new("yosys-smtbmc")
-            .args(["-s", &self.options.solver, "--noprogress", "-t", &steps.to_string()])
-            .args(mode)
-            .arg("model.smt2")
+            .args(["-s", &self.options.solver, "--unroll", "--noprogress", "-t", &steps.to_string()])
+            .args(arguments)
             .dir(self.folder)
             .timeout(self.options.limit);
         match tool.run() {

@@ -15,11 +15,23 @@ pub fn run(script: &str, files: &[SourceFile], top: &str) -> Result<String> {
     })
 }
 
-/// From the first `ERROR` on, or the end of the log when there is none.
+/// Warnings and errors with their continuation lines, or the end of the log when there are none.
 fn complaint(log: &str) -> String {
-    let lines: Vec<_> = log.lines().collect();
-    let start = lines.iter().position(|l| l.starts_with("ERROR") || l.contains(": ERROR:"));
-    lines[start.unwrap_or(lines.len().saturating_sub(5))..].join("\n")
+    let mut kept: Vec<&str> = Vec::new();
+    let mut inside = false;
+    for line in log.lines() {
+        let begins =
+            ["Warning:", "ERROR:"].iter().any(|word| line.starts_with(word) || line.contains(&format!(": {word}")));
+        inside = begins || inside && line.starts_with(char::is_whitespace);
+        if inside {
+            kept.push(line);
+        }
+    }
+    if kept.is_empty() {
+        let lines: Vec<_> = log.lines().collect();
+        kept = lines[lines.len().saturating_sub(5)..].to_vec();
+    }
+    kept.join("\n")
 }
 
 #[cfg(test)]

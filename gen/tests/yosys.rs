@@ -178,13 +178,16 @@ fn properties_in_loops_are_numbered() {
     let looped = "  genvar i;
   generate
     for (i = 0; i < 12; i = i + 1) begin : each
-      always @(posedge clk_i) if (rst_ni) assert (count_q != i); // not_seen
+      always @(posedge clk_i) if (rst_ni) assert (count_q
+        != i); // not_seen
       always @(posedge clk_i) if (rst_ni) cover (count_q == i); // seen
     end
   endgenerate";
     let found = verdicts(&counter(looped), 12, false, folder.path());
     let of = |name: &str| found.iter().find(|p| p.0 == name).map(|p| (p.1, p.2, p.3)).unwrap();
     assert_eq!(found.len(), 24);
+    let bare = verdicts(&counter(&looped.replace("// seen", "")), 1, false, folder.path());
+    assert!(bare.iter().any(|p| p.0 == "top.v:14[11]"), "{bare:?}");
     for i in 0..10 {
         assert_eq!(of(&format!("not_seen[{i}]")), (Kind::Assert, Verdict::Refuted, Some(i + 2)));
         assert_eq!(of(&format!("seen[{i}]")).1, Verdict::Covered);

@@ -49,6 +49,9 @@ impl Array {
         let loc = Location::caller();
         let index = place.flatten(self.stride);
         build(loc, self.ty.element, |e| {
+            if self.net == u32::MAX {
+                return e.poison(self.ty.element);
+            }
             if self.serial != e.top().serial {
                 e.error(loc, "an array of another module is used here; connect it through a port of the instance");
                 return e.poison(self.ty.element);
@@ -57,14 +60,13 @@ impl Array {
             let (low, high) = index.bounds(|genvar| loop_count(&b.ir.scopes, genvar));
             if low < 0 || high >= i64::from(self.ty.count) {
                 let name = b.ir.net(self.net).name.clone();
-                e.error(
-                    loc,
-                    format!(
-                        "index {low} to {high} of `{name}` is outside its {} elements (0 to {})",
-                        self.ty.count,
-                        self.ty.count - 1
-                    ),
-                );
+                if low < i64::MIN / 8 {
+                    e.error(loc, format!("an index of `{name}` is made of more than 4 loop variables"));
+                    return e.poison(self.ty.element);
+                }
+                let what = if low == high { format!("index {low}") } else { format!("index {low} to {high}") };
+                let count = self.ty.count;
+                e.error(loc, format!("{what} of `{name}` is outside its {count} elements (0 to {})", count - 1));
                 return e.poison(self.ty.element);
             }
             e.read(self.net, Some(index))

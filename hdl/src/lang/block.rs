@@ -13,7 +13,7 @@ use super::ir::{CheckKind, Instance, Item, ModuleIr, Scope, ScopeKind};
 use super::module::Module;
 use super::names;
 use super::ports::{PortBuilder, Ports, Site};
-use super::signal::{Operand, Signal, Want};
+use super::signal::{Operand, Signal, Want, build};
 use super::types::bit;
 
 /// What a block says of itself: for the header of its Verilog, the CLI and the catalogue.
@@ -104,7 +104,7 @@ impl ExternalInstance {
         let loc = Location::caller();
         let have = self.ports.iter().map(|p| p.0.as_str()).collect::<Vec<_>>().join(", ");
         with(|e| e.error(loc, format!("module {} has no port `{name}`; its ports are: {have}", self.module)));
-        bit().lit(0)
+        build(loc, bit(), |e| e.poison(bit()))
     }
 }
 
@@ -142,8 +142,8 @@ pub fn elaborate<B: Block>(block: &B) -> Result<Design, ElabError> {
     let e = scoped(|| {
         module_of(block, loc);
     });
-    if let Some((block, error)) = e.refused {
-        return Err(ElabError::Param { block, error });
+    if let Some((block, within, error)) = e.refused {
+        return Err(ElabError::Param { block, within, error });
     }
     if e.errors.is_empty() { Ok(Design { modules: e.order }) } else { Err(ElabError::Design(e.errors)) }
 }
@@ -160,7 +160,8 @@ fn module_of<B: Block>(block: &B, loc: Loc) -> Option<Rc<ModuleIr>> {
     }
     if let Err(error) = block.check() {
         with_elaboration(|e| {
-            e.refused.get_or_insert((B::ABOUT.name.into(), error));
+            let within = e.stack.last().map(|b| b.ir.name.clone());
+            e.refused.get_or_insert((B::ABOUT.name.into(), within, error));
         });
         return None;
     }
@@ -292,7 +293,9 @@ impl Module {
     }
 
     /// A section that exists for formal verification only (`ifdef FORMAL`): put checks and helper registers in it.
+    #[track_caller]
     pub fn formal(&mut self, body: impl FnOnce(&mut Module)) {
+        let loc = Location::caller();
         let opened = with(|e| {
             let b = e.top();
             // The section watches the module's clock; registers inside it do not make the module clocked.
@@ -304,11 +307,10 @@ impl Module {
         let Some((parent, scope, clocked, reset)) = opened else { return };
         body(self);
         with(|e| {
-            let loc = e.top().ir.loc;
             let b = e.top();
             b.scope = parent;
             if (b.ir.clocked, b.ir.reset) != (clocked, reset) && !(clocked && reset) {
-                e.error(loc, "a formal section has registers but the module has no clock and reset");
+                e.error(loc, "a formal section has registers but the module has no register with a reset");
             }
             e.item(Item::Loop(scope));
         });

@@ -3,13 +3,14 @@
 //! It is thread-local so that `Signal` can be a small `Copy` handle with operators; nothing outside `lang` sees it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use num_bigint::BigInt;
 
+use super::checks::visit_once;
 use super::error::{Diagnostic, Loc, ParamError};
 use super::fold::{Folded, fold};
 use super::index::Index;
@@ -33,7 +34,8 @@ pub struct Elaboration {
     /// Finished modules, children first.
     pub(crate) order: Vec<Rc<ModuleIr>>,
     pub(crate) errors: Vec<Diagnostic>,
-    pub(crate) refused: Option<(String, ParamError)>,
+    /// Block, the module around it, and why.
+    pub(crate) refused: Option<(String, Option<String>, ParamError)>,
     /// Where the description is now: for errors found deep inside an operation.
     pub(crate) here: Loc,
 }
@@ -161,17 +163,21 @@ impl Elaboration {
     /// Expressions that folding may have dropped. The author did use the nets in them: whether these parameters need
     /// them is no mistake of the description.
     pub(crate) fn mentioned(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
-        let ir = &mut self.top().ir;
-        let mut todo: Vec<NodeId> = nodes.into_iter().collect();
-        let mut seen = std::collections::BTreeSet::new();
-        while let Some(id) = todo.pop() {
-            match &ir.nodes[id as usize].op {
-                Op::Net(net, _) => ir.nets[*net as usize].unused_ok = true,
-                Op::Literal(_) => {}
-                op if seen.insert(id) => op.operands(|child| todo.push(child)),
-                _ => {}
-            }
+        for net in self.nets_read(nodes) {
+            self.top().ir.nets[net as usize].unused_ok = true;
         }
+    }
+
+    pub(crate) fn reads_nets(&self, nodes: impl IntoIterator<Item = NodeId>) -> bool {
+        !self.nets_read(nodes).is_empty()
+    }
+
+    fn nets_read(&self, nodes: impl IntoIterator<Item = NodeId>) -> Vec<NetId> {
+        let (mut seen, mut nets) = (BTreeSet::new(), Vec::new());
+        for node in nodes {
+            visit_once(&self.current().ir, node, &mut seen, |net, _| nets.push(net));
+        }
+        nets
     }
 
     pub(crate) fn poison(&mut self, ty: Type) -> Signal {
@@ -256,7 +262,7 @@ impl Elaboration {
                 return format!("`{}` ({})", b.ir.nets[net as usize].name, signal.ty);
             }
         }
-        format!("expression ({})", signal.ty)
+        format!("an expression ({})", signal.ty)
     }
 
     /// Claims a name in the module under construction; reports keywords, bad identifiers and clashes.

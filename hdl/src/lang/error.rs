@@ -108,6 +108,8 @@ pub enum ElabError {
     Param {
         /// Name of the block that refused.
         block: String,
+        /// Module in which it was placed, unless it is the top.
+        within: Option<String>,
         /// The parameter, value and allowed range.
         error: ParamError,
     },
@@ -118,7 +120,8 @@ pub enum ElabError {
 impl fmt::Display for ElabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Param { block, error } => write!(f, "{block}: {error}"),
+            Self::Param { block, within: Some(module), error } => write!(f, "{block} in {module}: {error}"),
+            Self::Param { block, within: None, error } => write!(f, "{block}: {error}"),
             Self::Design(list) => {
                 for (i, d) in list.iter().enumerate() {
                     if i > 0 {

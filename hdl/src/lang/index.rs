@@ -29,6 +29,7 @@ impl Index {
     }
 
     /// Value for given loop variables: `value(genvar)`.
+    #[cfg(test)]
     pub(crate) fn eval(&self, value: impl Fn(u32) -> i64) -> i64 {
         self.terms().fold(self.offset, |sum, (id, c)| sum.saturating_add(c.saturating_mul(value(id))))
     }

@@ -181,7 +181,7 @@ pub(crate) enum CheckKind {
 pub(crate) enum Item {
     Comment(String),
     Drive { target: Target, value: NodeId, loc: Loc },
-    Register { net: NetId, next: NodeId, enable: Option<NodeId> },
+    Register { net: NetId, next: NodeId, enable: Option<NodeId>, loc: Loc },
     Instance(InstanceId),
     Memory(u32),
     Fsm(u32),

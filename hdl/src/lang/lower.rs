@@ -31,6 +31,21 @@ impl Elaboration {
         a.ty != bit() && !self.is_poison(a)
     }
 
+    /// What would make a value of type `from` one of type `to`.
+    pub(crate) fn advice(from: Type, to: Type) -> String {
+        let width = match from.width.cmp(&to.width) {
+            std::cmp::Ordering::Less => Some("extend"),
+            std::cmp::Ordering::Greater => Some("truncate, saturate or slice"),
+            std::cmp::Ordering::Equal => None,
+        };
+        let cast = match (from.signed, to.signed) {
+            (false, true) => Some("cast (as_sint)"),
+            (true, false) => Some("cast (as_uint)"),
+            _ => None,
+        };
+        [width, cast].into_iter().flatten().collect::<Vec<_>>().join(" and ") + " it"
+    }
+
     /// Reports operands of which one is signed and the other not.
     pub(crate) fn sign_clash(&mut self, a: Signal, b: Signal, what: &str, loc: Loc) -> bool {
         let clash = a.ty.signed != b.ty.signed;

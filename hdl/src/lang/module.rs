@@ -2,9 +2,9 @@
 
 use std::panic::Location;
 
-use super::context::with;
+use super::context::{Elaboration, with};
 use super::error::Loc;
-use super::ir::{Item, NetKind, NodeId, Op, Target};
+use super::ir::{Compare, Item, NetKind, NodeId, Op, Target};
 use super::signal::{Operand, Signal, Want, build};
 use super::types::{Type, bit, uint};
 
@@ -113,6 +113,16 @@ impl Module {
             let chosen = match &e.current().ir.node(index.node).op {
                 Op::Literal(at) => usize::try_from(at).unwrap_or(usize::MAX).min(nodes.len() - 1),
                 _ if nodes.iter().all(|&n| n == nodes[0]) => 0,
+                // Made of loop variables alone there is a choice in each copy, and no change to wait for either.
+                _ if !e.reads_nets(nodes.iter().copied().chain([index.node])) => {
+                    let mut value = nodes[nodes.len() - 1];
+                    for (at, &node) in nodes.iter().enumerate().rev().skip(1) {
+                        let place = e.literal(at.into(), index.ty);
+                        let here = e.push(Op::Compare(Compare::Eq, index.node, place.node), bit());
+                        value = e.push(Op::Mux(here.node, node, value), ty).node;
+                    }
+                    return Signal { node: value, ..values[0] };
+                }
                 _ => return e.push(Op::Lookup(index.node, nodes), ty),
             };
             e.mentioned(nodes.into_iter().chain([index.node]));
@@ -144,7 +154,8 @@ impl Reg {
             let value = value.signal(e, Want::Exactly(self.q.ty), loc);
             if e.differ(value, self.q) {
                 let (q, v) = (e.describe(self.q), e.describe(value));
-                e.error(loc, format!("register {q} cannot take {v}; extend, truncate or cast it"));
+                let advice = Elaboration::advice(value.ty, self.q.ty);
+                e.error(loc, format!("register {q} cannot take {v}; {advice}"));
                 return;
             }
             let enable = enable.map(|s| s.signal(e, Want::Exactly(bit()), loc));
@@ -156,13 +167,13 @@ impl Reg {
             if !e.may_drive(net, loc) {
                 return;
             }
-            e.item(Item::Register { net, next: value.node, enable: enable.map(|s| s.node) });
+            e.item(Item::Register { net, next: value.node, enable: enable.map(|s| s.node), loc });
         });
     }
 }
 
 impl Operand for Reg {
-    fn signal(self, e: &mut super::context::Elaboration, want: Want, loc: Loc) -> Signal {
+    fn signal(self, e: &mut Elaboration, want: Want, loc: Loc) -> Signal {
         self.q.signal(e, want, loc)
     }
 }
@@ -190,7 +201,7 @@ pub(crate) fn connect(target: Signal, value: impl Operand, loc: Loc) {
         let b = e.top();
         let Op::Net(net, index) = b.ir.node(target.node).op else {
             if b.ir.node(target.node).op != Op::Poison {
-                e.error(loc, format!("connect needs a port, net or array element as its target, not an {what}"));
+                e.error(loc, format!("connect needs a port, net or array element as its target, not {what}"));
             }
             return;
         };
@@ -209,7 +220,8 @@ pub(crate) fn connect(target: Signal, value: impl Operand, loc: Loc) {
         }
         if e.differ(value, target) {
             let v = e.describe(value);
-            e.error(loc, format!("cannot connect {v} to {what}; extend, truncate, saturate or cast it"));
+            let advice = Elaboration::advice(value.ty, target.ty);
+            e.error(loc, format!("cannot connect {v} to {what}; {advice}"));
             return;
         }
         if e.may_drive(net, loc) {

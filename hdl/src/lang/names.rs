@@ -26,6 +26,9 @@ pub(crate) fn check(name: &str) -> Result<(), String> {
     if KEYWORDS.split_whitespace().any(|k| k == name) {
         return Err(format!("`{name}` is a reserved word of Verilog or SystemVerilog; choose another name"));
     }
+    if name.is_empty() {
+        return Err("a name is empty".into());
+    }
     let mut bytes = name.bytes();
     let head = bytes.next().is_some_and(|b| b.is_ascii_lowercase());
     if !head || !bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_') {

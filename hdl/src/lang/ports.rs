@@ -1,5 +1,7 @@
 //! Port lists: the `ports!` macro and the kinds of port it knows.
 
+use std::panic::Location;
+
 use super::array::{Array, declare};
 use super::context::with;
 use super::error::Loc;
@@ -66,6 +68,15 @@ impl PortBuilder {
             let net = with(|e| e.net(&net_name, ty.element, kind, None, self.loc)).unwrap_or(0);
             record(&site, net);
             Array { net, serial: 0, ty, stride: 1 }
+        }
+    }
+
+    /// Notes where the port list stands; used by [`ports!`](crate::ports).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn here(&mut self) {
+        if matches!(self.site, Site::Module) {
+            self.loc = Location::caller();
         }
     }
 
@@ -152,6 +163,7 @@ macro_rules! ports {
         impl $crate::lang::Ports<$block> for $name {
             fn declare(builder: &mut $crate::lang::PortBuilder, $p: &$block) -> Self {
                 let _ = $p;
+                builder.here();
                 $(let $port = <$kind as $crate::lang::PortKind>::declare(builder, stringify!($port), $spec);)*
                 Self { $($port),* }
             }

@@ -57,7 +57,7 @@ impl Operand for BigInt {
     fn signal(self, e: &mut Elaboration, want: Want, loc: Loc) -> Signal {
         let ty = match want {
             Want::Smallest { signed: false } if self.sign() == num_bigint::Sign::Minus => {
-                e.error(loc, format!("the literal {self} is negative and the other operand unsigned; cast that one"));
+                e.error(loc, format!("the literal {self} is negative and the other operand unsigned; extend that one by a bit and cast it (as_sint)"));
                 return e.poison(bit());
             }
             Want::Smallest { signed } => Type::of(&self, signed),
@@ -202,7 +202,8 @@ impl Signal {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             if width == 0 || width > self.ty.width {
                 let what = e.describe(self);
-                e.error(loc, format!("truncate to {width} bits: {what} has {} bits", self.ty.width));
+                let why = if width == 0 { "the smallest width is 1".into() } else { format!("{what} is narrower; extend it") };
+                e.error(loc, format!("truncate to {width} bits: {why}"));
                 return e.poison(ty);
             }
             e.truncate(a, width)
@@ -327,7 +328,7 @@ impl Signal {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             let n = amount.signal(e, Want::Exactly(amount.ty), loc);
             if n.ty.signed {
-                e.error(loc, format!("a shift amount is unsigned, not {}", n.ty));
+                e.error(loc, format!("a shift amount is unsigned, not {}; cast it with as_uint", n.ty));
                 return e.poison(self.ty);
             }
             // Verilator refuses constant amounts beyond 32 bits and Yosys takes the largest for -1: what a wide amount

@@ -32,9 +32,6 @@ impl Module {
             let state = e.net(&format!("{name}_q"), ty, NetKind::Register { init: Some(0.into()) }, None, loc);
             let next = e.net(&format!("{name}_d"), ty, NetKind::Wire { inline: false }, None, loc);
             for s in states {
-                if !s.is_ascii() {
-                    e.error(loc, format!("the state name `{s}` of `{name}` has letters outside of ASCII"));
-                }
                 e.claim(&format!("{name}_{}", s.to_ascii_lowercase()), loc);
             }
             let b = e.top();
@@ -48,7 +45,7 @@ impl Module {
             });
             e.item(Item::Fsm(id));
             let next_signal = e.read(next, None);
-            e.item(Item::Register { net: state, next: next_signal.node, enable: None });
+            e.item(Item::Register { net: state, next: next_signal.node, enable: None, loc });
             (id, e.read(state, None), next_signal)
         });
         let dead = Signal { serial: u32::MAX, node: 0, ty };
@@ -65,8 +62,8 @@ impl Fsm {
             }
             let fsm = &e.top().ir.fsms[self.id as usize];
             let at = fsm.states.iter().position(|s| s == name);
-            if at.is_none() {
-                let message = format!("`{}` has no state {name}; its states are {}", fsm.name, fsm.states.join(", "));
+            if at.is_none() && !fsm.states.is_empty() {
+                let message = format!("`{}` has no state `{name}`; its states are {}", fsm.name, fsm.states.join(", "));
                 e.error(loc, message);
             }
             at

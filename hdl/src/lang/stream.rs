@@ -8,7 +8,7 @@ use super::context::with;
 use super::ir::Direction;
 use super::module::Module;
 use super::ports::PortBuilder;
-use super::signal::Signal;
+use super::signal::{Signal, build};
 use super::types::{ArrayType, Type, bit};
 
 /// What one beat of a stream carries.
@@ -96,8 +96,8 @@ impl Stream {
         match self.fields.iter().find(|f| f.0 == name) {
             Some((_, Field::Scalar(signal))) => *signal,
             _ => {
-                self.missing(name);
-                self.valid
+                self.missing("field", name);
+                build(Location::caller(), bit(), |e| e.poison(bit()))
             }
         }
     }
@@ -109,17 +109,22 @@ impl Stream {
         match self.fields.iter().find(|f| f.0 == name) {
             Some((_, Field::Array(array))) => *array,
             _ => {
-                self.missing(name);
-                Array { net: 0, serial: u32::MAX, ty: bit().array(1), stride: 1 }
+                self.missing("array field", name);
+                // Stands for an array that is not there.
+                Array { net: u32::MAX, serial: u32::MAX, ty: bit().array(1), stride: 1 }
             }
         }
     }
 
     #[track_caller]
-    fn missing(&self, name: &str) {
+    fn missing(&self, what: &str, name: &str) {
         let loc = Location::caller();
-        let have = self.fields.iter().map(|f| f.0.as_str()).collect::<Vec<_>>().join(", ");
-        with(|e| e.error(loc, format!("stream `{}` has no such field `{name}`; its fields are: {have}", self.name)));
+        let list = |(name, field): &(String, Field)| match field {
+            Field::Scalar(signal) => format!("{name} ({})", signal.ty),
+            Field::Array(array) => format!("{name} (array of {} {})", array.ty.count, array.ty.element),
+        };
+        let have = self.fields.iter().map(list).collect::<Vec<_>>().join(", ");
+        with(|e| e.error(loc, format!("stream `{}` has no {what} `{name}`; its fields are: {have}", self.name)));
     }
 }
 

@@ -1,6 +1,8 @@
 //! Small blocks that together use every construct of the language. Their Verilog is snapshotted here, and linted and
 //! simulated in `testbenches`.
 
+#![allow(dead_code, reason = "each test file uses what it needs")]
+
 use hdl::lang::*;
 use serde::Serialize;
 

@@ -96,7 +96,7 @@ impl Product {
         let weights: Vec<_> = (0..inner).map(|k| right.iter().map(|column| column[k]).collect()).collect();
         let sums = product(&matrix, &weights, p.accumulator_width).map_err(|e| Error::Unsupported(e.to_string()))?;
         // Zero on one side keeps the sums, whatever the other side brings.
-        let quiet = if vector % 2 == 0 { &mut left } else { &mut right };
+        let quiet = if vector.is_multiple_of(2) { &mut left } else { &mut right };
         quiet.iter_mut().for_each(|stream| stream[inner..].fill(0));
         Ok(Self { left, right, period, sums })
     }

@@ -655,7 +655,6 @@ impl<'a> Printer<'a> {
         let name = self.fresh(&format!("{stem}_{}", noun(&node.op)));
         let home = if self.formal { self.frames.len() - 1 } else { self.frame_of(node.scope) };
         let inner = self.frames.split_off(home + 1);
-        let context = std::mem::replace(&mut self.context, name.clone());
         let in_always = std::mem::replace(&mut self.in_always, false);
         let line = if let Op::LoopIndex(index) = &node.op {
             format!("localparam {name} = {};", self.affine(index, 1, 0))
@@ -669,7 +668,6 @@ impl<'a> Printer<'a> {
             };
             format!("wire {sign}{range}{name} = {text};")
         };
-        self.context = context;
         self.in_always = in_always;
         let formal = self.formal;
         self.section(Section::Logic);

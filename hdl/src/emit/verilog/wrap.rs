@@ -14,7 +14,7 @@ pub(super) fn wrap(line: &str) -> Vec<String> {
         return fill(words.split(' ').map(|w| format!("{w} ")), indent, "// ", "//   ");
     }
     let pieces = |depth: usize| pieces(text, depth);
-    let depth = (0..8).find(|&d| pieces(d).len() > 1);
+    let depth = (0..200).find(|&d| pieces(d).len() > 1);
     let Some(depth) = depth else { return vec![line.into()] };
     let mut lines: Vec<String> = Vec::new();
     for part in fill(pieces(depth).into_iter(), indent, "", "    ") {

@@ -5,14 +5,15 @@ use super::super::ir::{Direction, Item, ModuleIr, NetKind, ScopeId, Target};
 use super::Finding;
 use super::elements::Elements;
 
-pub(super) fn check(ir: &ModuleIr, elements: &Elements) -> Vec<Finding> {
+/// Two drivers of one element and, in a `complete` description, elements without one.
+pub(super) fn check(ir: &ModuleIr, elements: &Elements, complete: bool) -> Vec<Finding> {
     let mut drivers: Vec<Option<Loc>> = vec![None; elements.total];
     let mut findings: Vec<Finding> = Vec::new();
     for (scope, s) in ir.scopes.iter().enumerate() {
         for item in &s.items {
             let (target, loc) = match item {
                 Item::Drive { target, loc, .. } => (*target, *loc),
-                Item::Register { net, .. } => (Target { net: *net, index: None }, ir.net(*net).loc),
+                Item::Register { net, loc, .. } => (Target { net: *net, index: None }, *loc),
                 Item::Fsm(id) => {
                     let net = ir.fsms[*id as usize].next;
                     (Target { net, index: None }, ir.net(net).loc)
@@ -29,11 +30,15 @@ pub(super) fn check(ir: &ModuleIr, elements: &Elements) -> Vec<Finding> {
             });
             if let Some((element, previous)) = clash {
                 let what = element_name(ir, elements, target.net, element);
-                findings.push((loc, format!("{what} has two drivers"), Some(("the other driver".into(), previous))));
+                findings.push(if loc == previous {
+                    (loc, format!("{what} is driven once in every turn of a loop, or of a loop in Rust"), None)
+                } else {
+                    (loc, format!("{what} has two drivers"), Some(("the other driver".into(), previous)))
+                });
             }
         }
     }
-    for (id, net) in ir.nets.iter().enumerate() {
+    for (id, net) in ir.nets.iter().enumerate().filter(|_| complete) {
         let id = id as u32;
         let wanted = match net.kind {
             NetKind::Output | NetKind::Wire { .. } | NetKind::Register { .. } => true,

@@ -189,13 +189,23 @@ impl Graph {
         let owner = |v: u32| elements.owner(v as usize);
         let mut names: Vec<String> = Vec::new();
         let mut loc = ir.loc;
-        for net in cycle.iter().filter_map(|&v| owner(v)).map(|n| ir.net(n)) {
-            if names.last() != Some(&net.name) {
-                names.push(net.name.clone());
+        for (v, id) in cycle.iter().filter_map(|&v| Some((v, owner(v)?))) {
+            let net = ir.net(id);
+            let element = v as usize - elements.of(id).start;
+            let name = match net.array {
+                Some((count, _)) => format!("{}[{}]", net.name, element % count as usize),
+                None => net.name.clone(),
+            };
+            if names.last() != Some(&name) {
+                names.push(name);
             }
             loc = net.loc;
         }
         let first = names.first().cloned().unwrap_or_default();
+        if names.len() > 12 {
+            let left_out = names.len() - 10;
+            names.splice(5..5 + left_out, [format!("({left_out} more)")]);
+        }
         (loc, format!("combinational loop: {} -> {first}", names.join(" -> ")), None)
     }
 }

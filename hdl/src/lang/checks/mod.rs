@@ -5,6 +5,7 @@ mod elements;
 mod loops;
 mod reads;
 
+pub(crate) use elements::visit_once;
 pub(crate) use reads::{in_formal, item_nodes};
 
 use super::context::Elaboration;
@@ -13,14 +14,18 @@ use super::types::MAX_ELEMENTS;
 /// Checks the module on top of the stack; also computes which outputs depend on which inputs within a cycle.
 pub(crate) fn run(e: &mut Elaboration) {
     let findings = {
-        let ir = &e.top().ir;
+        let ir = &e.current().ir;
         let Some(elements) = elements::Elements::new(ir) else {
             let (loc, name) = (ir.loc, ir.name.clone());
             e.error(loc, format!("{name} has more than {MAX_ELEMENTS} nets, elements of arrays and copies in loops counted"));
             return;
         };
-        let mut findings = drivers::check(ir, &elements);
-        findings.extend(reads::check(ir));
+        // After an error in a statement, what that statement would have driven or read is no news.
+        let complete = !e.errors.iter().any(|d| d.module == ir.name);
+        let mut findings = drivers::check(ir, &elements, complete);
+        if complete {
+            findings.extend(reads::check(ir));
+        }
         let (loops, comb) = loops::check(ir, &elements);
         findings.extend(loops);
         let ripples = if findings.is_empty() { loops::rippling(ir, &elements) } else { vec![] };
