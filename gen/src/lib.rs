@@ -8,6 +8,7 @@ pub mod error;
 pub mod lint;
 pub mod output;
 pub mod params;
+pub mod pdr;
 mod progress;
 pub mod prove;
 pub mod registry;

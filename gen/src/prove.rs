@@ -1,7 +1,7 @@
 //! Proofs of the `FORMAL` sections with yosys-smtbmc.
 //!
 //! Step 0 is the reset cycle: `depth` cycles after it are checked exhaustively. Assertions are then looked at by
-//! k-induction where that is asked for, and every cover is searched for: one that is out of reach means that what stands
+//! induction where that is asked for (`pdr.rs`, then k-induction), and every cover is searched for: one that is out of reach means that what stands
 //! around it holds for nothing, and fails like a refuted assertion.
 
 use std::fs;
@@ -13,6 +13,7 @@ use sim::process::{ProcessError, Tool, ToolMissing};
 
 use crate::error::{Failure, Result};
 use crate::lint::Sources;
+use crate::pdr::{self, Answer};
 use crate::yosys;
 
 /// How to prove.
@@ -20,7 +21,9 @@ use crate::yosys;
 pub struct Options {
     /// Cycles after reset.
     pub depth: u32,
-    /// Prove for all time by k-induction with k up to `depth`.
+    /// Cycles after reset within which covers must be reached.
+    pub cover_depth: u32,
+    /// Prove for all time: by IC3, and where that finds nothing by k-induction with k up to `depth`.
     pub induction: bool,
     /// Solver, as yosys-smtbmc calls it.
     pub solver: String,
@@ -66,7 +69,7 @@ pub enum Verdict {
     Holds,
     /// An assertion that no run violates.
     Proved,
-    /// An assertion that holds to the depth, but does not follow from itself: induction needs more depth or more facts.
+    /// An assertion that holds to the depth, but for which no induction was found.
     NotInductive,
     /// An assertion with a counterexample.
     Refuted,
@@ -129,7 +132,11 @@ pub fn prove(sources: &Sources, options: &Options) -> Result<Vec<Property>> {
         run.bounded(&mut properties)?;
         // A refuted assertion is an assumption that the induction must not build on.
         if options.induction && properties.iter().all(|p| p.kind == Kind::Cover || p.verdict == Verdict::Holds) {
-            run.induction(&mut properties)?;
+            match pdr::prove_all(sources, options.limit)? {
+                Answer::Proved => set(&mut properties, Kind::Assert, Verdict::Proved),
+                // A violation beyond the depth fails the induction too; a deeper run shows it.
+                Answer::Refuted | Answer::Unknown => run.induction(&mut properties)?,
+            }
         }
     }
     if covers {
@@ -252,7 +259,7 @@ impl Run<'_> {
     }
 
     fn covers(&self, properties: &mut [Property]) -> Result<()> {
-        let (log, complete) = self.smtbmc(&["-c", "covers.smt2"], self.options.depth + 1)?;
+        let (log, complete) = self.smtbmc(&["-c", "covers.smt2"], self.options.cover_depth + 1)?;
         if complete {
             set(properties, Kind::Cover, Verdict::Unreachable);
         }

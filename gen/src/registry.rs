@@ -58,6 +58,8 @@ pub struct ProofRun {
     pub params: Params,
     /// Cycles that are checked exhaustively.
     pub depth: u32,
+    /// Cycles within which covers must be reached.
+    pub cover_depth: u32,
     /// Prove for all time as well.
     pub induction: bool,
 }
@@ -120,8 +122,12 @@ impl<B: CatalogBlock> Entry for Typed<B> {
     }
 
     fn proofs(&self) -> Vec<ProofRun> {
-        let run =
-            |p: hdl::lang::Proof<B>| ProofRun { params: to_params(&p.block), depth: p.depth, induction: p.induction };
+        let run = |p: hdl::lang::Proof<B>| ProofRun {
+            params: to_params(&p.block),
+            depth: p.depth,
+            cover_depth: p.cover_depth,
+            induction: p.induction,
+        };
         B::proofs().into_iter().map(run).collect()
     }
 

@@ -15,6 +15,7 @@ fn registered_proofs_hold() {
             let sources = Sources::from(&entry.elaborate(&proof.params).unwrap());
             let options = Options {
                 depth: proof.depth,
+                cover_depth: proof.cover_depth,
                 induction: proof.induction,
                 solver: "z3".into(),
                 limit: Duration::from_secs(300),

@@ -11,7 +11,8 @@ use senbazuru::synth::{self, Graph, synthesise};
 use sim::SourceFile;
 
 fn sources(text: &str) -> Sources {
-    Sources { top: "top".into(), files: vec![SourceFile { name: "top.v".into(), text: text.into() }] }
+    let files = vec![SourceFile { name: "top.v".into(), text: text.into() }];
+    Sources { top: "top".into(), files, widest_port: 0 }
 }
 
 fn module(name: &str, instances: u64) -> ManifestModule {
@@ -137,6 +138,7 @@ fn verdicts(
 ) -> Vec<(String, Kind, Verdict, Option<u32>)> {
     let options = prove::Options {
         depth,
+        cover_depth: depth,
         induction,
         solver: "z3".into(),
         limit: Duration::from_secs(60),
@@ -163,10 +165,11 @@ fn every_verdict() {
     assert_eq!(check(holds, 3, true), [(name("below"), Kind::Assert, Verdict::Proved, None)]);
     assert_eq!(check(cover, 11, false), [(name("full"), Kind::Cover, Verdict::Covered, Some(11))]);
     assert_eq!(check(cover, 9, false), [(name("full"), Kind::Cover, Verdict::Unreachable, None)]);
-    // Out of reach from reset, but 12 would follow 11: no induction of depth 1 excludes it.
+    // Out of reach from reset, but 12 would follow 11: no induction of depth 1 excludes it, an invariant does.
     let weak = "always @(posedge clk_i) if (rst_ni) not_twelve: assert (count_q != 4'd12);";
-    assert_eq!(check(weak, 1, true), [(name("not_twelve"), Kind::Assert, Verdict::NotInductive, None)]);
+    assert_eq!(check(weak, 1, true), [(name("not_twelve"), Kind::Assert, Verdict::Proved, None)]);
     let wrong = "always @(posedge clk_i) if (rst_ni) not_five: assert (count_q != 4'd5);";
+    assert_eq!(check(wrong, 3, true), [(name("not_five"), Kind::Assert, Verdict::NotInductive, None)]);
     let found = check(&format!("{holds}\n{wrong}"), 12, true);
     assert_eq!(found[0], (name("below"), Kind::Assert, Verdict::Holds, None));
     assert_eq!(found[1], (name("not_five"), Kind::Assert, Verdict::Refuted, Some(7)));

@@ -863,18 +863,24 @@ impl Block for Nest {
 
 #[test]
 fn a_block_inside_itself() {
-    expect(&report(&Nest { level: 3, step: 0 }), r#"
+    expect(
+        &report(&Nest { level: 3, step: 0 }),
+        r#"
         error: nest_l3 contains itself
           --> let inner = m.instance("u_inner", Nest { level: self.level + self.step, step: self.step });, in module nest_l3
-    "#);
+    "#,
+    );
 }
 
 #[test]
 fn a_block_inside_itself_without_end() {
-    expect(&report(&Nest { level: 0, step: 1 }), r#"
+    expect(
+        &report(&Nest { level: 0, step: 1 }),
+        r#"
         error: nest_l100 is 100 levels deep: does a block contain itself, each time with other parameters?
           --> let inner = m.instance("u_inner", Nest { level: self.level + self.step, step: self.step });, in module nest_l99
-    "#);
+    "#,
+    );
 }
 
 #[test]
@@ -929,7 +935,9 @@ fn signals_of_another_module() {
     }
     // Kept from another elaboration altogether.
     assert!(elaborate(&Keeps).is_ok());
-    expect(&report(&Uses), r#"
+    expect(
+        &report(&Uses),
+        r#"
         error: a signal of another module is used inside uses; connect it through a port of the instance
           --> m.connect(io.y_o, x);, in module uses
         error: an array of another module is used here; connect it through a port of the instance
@@ -953,7 +961,8 @@ fn signals_of_another_module() {
         error: output `y_o` has two drivers
           --> m.connect(io.y_o, ram.read("data", x, x));, in module uses
           note: the other driver at m.connect(io.y_o, fsm.is("a"));
-    "#);
+    "#,
+    );
 }
 
 /// Outside of any elaboration there is nothing to describe and nothing to go wrong.

@@ -4,7 +4,8 @@
 //! ([`Sim`]), which are poked, ticked and peeked at the speed of a C++ harness. [`run`] drives a [`Bench`] and turns a
 //! difference from the golden model into a [`Mismatch`]: a complete report with a waveform.
 //!
-//! This crate knows nothing of how Verilog is made, and its golden models nothing of this crate.
+//! A design comes from the construction language (`Design::from(&hdl_design)`) or as plain Verilog. The golden models
+//! know nothing of this crate.
 //!
 //! ```
 //! use sim::{BuildOptions, Design, Model};

@@ -34,3 +34,32 @@ fn real_activations() {
         sim::run(&bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
     }
 }
+
+/// Every deliberate fault in the hardware must be seen.
+#[test]
+fn faults_are_found() {
+    let block = Orizuru { n: 17, k_max: 9, k_min: 9, ..Orizuru::default() };
+    let whole = Design::from(&hdl::lang::elaborate(&block).unwrap_or_else(|e| panic!("{e}")));
+    let faults = [
+        ("a tie goes to the higher index", "key[2*i] < key[2*i + 1]", "key[2*i] <= key[2*i + 1]"),
+        ("a popped leaf stays available", "& !max_popped[16*i + j]", ""),
+        ("the outlier mask forgets the minima", "outlier_q | max_popped", "outlier_q | min_popped"),
+        ("negative values keep their order", "^ {15{load_data_i[16*i + 15]}}", ""),
+        ("the stream ends late", "max_left_q == 4'd1", "max_left_q == 4'd0"),
+        ("the upper tree starts early", "update_1_q <= update_i", "update_1_q <= init_i"),
+    ];
+    for (what, right, wrong) in faults {
+        let mut design = whole.clone();
+        let mut changed = 0;
+        for file in &mut design.files {
+            changed += file.text.matches(right).count();
+            file.text = file.text.replace(right, wrong);
+        }
+        assert!(changed > 0, "{what}: no `{right}` in the Verilog");
+        let waves = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
+        let options = RunOptions { vectors: 40, waves: Some(waves.path().into()), ..RunOptions::default() };
+        let bench = OrizuruBench::new(&block, Vec::new()).unwrap_or_else(|e| panic!("{e}"));
+        let error = sim::run(&bench, &design, &options).expect_err(what);
+        assert!(error.mismatch().is_some(), "{what}: {error}");
+    }
+}

@@ -32,10 +32,15 @@ fn yosys_has_nothing_to_say() {
     for design in designs() {
         for formal in ["", " -formal"] {
             let files: String = design.files.iter().map(|f| format!("read_verilog{formal} {}\n", f.name)).collect();
-            let script =
-                format!("{files}hierarchy -check -top {}\nproc\nopt\ncheck -assert\nselect -assert-none t:$dlatch\n", design.top);
+            let script = format!(
+                "{files}hierarchy -check -top {}\nproc\nopt\ncheck -assert\nselect -assert-none t:$dlatch\n",
+                design.top
+            );
             match yosys(&script, &design.files) {
-                Ok(log) => log.lines().filter(|l| l.contains("Warning")).for_each(|l| bad += &format!("{}{formal}: {l}\n", design.top)),
+                Ok(log) => log
+                    .lines()
+                    .filter(|l| l.contains("Warning"))
+                    .for_each(|l| bad += &format!("{}{formal}: {l}\n", design.top)),
                 Err(error) => bad += &format!("{}{formal}: {error}\n", design.top),
             }
         }

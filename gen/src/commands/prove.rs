@@ -10,7 +10,7 @@ use crate::error::{Failure, Result};
 use crate::lint::Sources;
 use crate::params::show;
 use crate::progress::Progress;
-use crate::prove::{Options, Property, SOLVERS, Verdict, prove};
+use crate::prove::{Kind, Options, Property, SOLVERS, Verdict, prove};
 use crate::registry::{Entry, Params, ProofRun};
 use crate::report;
 use crate::table::Table;
@@ -22,7 +22,10 @@ pub(super) struct Args {
     /// Cycles after reset that are checked exhaustively
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     depth: Option<u32>,
-    /// Prove for all time by k-induction as well
+    /// Cycles after reset within which covers must be reached [default: as --depth]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    cover_depth: Option<u32>,
+    /// Prove for all time as well, by induction (IC3, then k-induction)
     #[arg(long)]
     induction: bool,
     /// SMT solver
@@ -44,6 +47,7 @@ struct Proved {
     block: &'static str,
     parameters: Params,
     depth: u32,
+    cover_depth: u32,
     induction: bool,
     solver: String,
     seconds: f64,
@@ -64,6 +68,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         progress.message(format!("proving {}", sources.top));
         let options = Options {
             depth: run.depth,
+            cover_depth: run.cover_depth,
             induction: run.induction,
             solver: args.solver.clone(),
             limit: Duration::from_secs(args.timeout),
@@ -75,6 +80,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
             block,
             parameters: run.params,
             depth: run.depth,
+            cover_depth: run.cover_depth,
             induction: run.induction,
             solver: args.solver.clone(),
             seconds: start.elapsed().as_secs_f64(),
@@ -97,12 +103,13 @@ fn runs(args: &Args, entry: &dyn Entry, params: Params) -> Result<Vec<ProofRun>>
     const DEPTH: u32 = 20;
     let mut runs = entry.proofs();
     if !args.targets.params.is_default() {
-        runs = vec![ProofRun { params, depth: DEPTH, induction: false }];
+        runs = vec![ProofRun { params, depth: DEPTH, cover_depth: DEPTH, induction: false }];
     } else if runs.is_empty() && !args.targets.all {
         let name = entry.about().name;
         return Err(Failure::Usage(format!("{name} has no registered proof; choose small parameters with --set")));
     }
     for run in &mut runs {
+        run.cover_depth = args.cover_depth.or(args.depth).unwrap_or(run.cover_depth);
         run.depth = args.depth.unwrap_or(run.depth);
         run.induction |= args.induction;
     }
@@ -114,7 +121,8 @@ fn text(run: &Proved) -> String {
     for p in &run.properties {
         let step = p.step.map(|s| s.to_string()).unwrap_or_default();
         let trace = p.trace.as_ref().map(|t| t.display().to_string()).unwrap_or_default();
-        table.row([p.name.clone(), verdict(p.verdict, run.depth), step, trace]);
+        let depth = if p.kind == Kind::Cover { run.cover_depth } else { run.depth };
+        table.row([p.name.clone(), verdict(p.verdict, depth), step, trace]);
     }
     let head = format!("{}: {}", run.block, show(&run.parameters));
     format!("{head}\n{} in {:.1} s\n\n{}", run.solver, run.seconds, table.text())
@@ -124,7 +132,9 @@ fn verdict(verdict: Verdict, depth: u32) -> String {
     match verdict {
         Verdict::Holds => format!("holds for {depth} cycles after reset"),
         Verdict::Proved => "proved for all time by induction".into(),
-        Verdict::NotInductive => format!("NOT PROVED: holds for {depth} cycles, but not by induction of that depth"),
+        Verdict::NotInductive => {
+            format!("NOT PROVED: holds for {depth} cycles, no induction found; try a larger --depth")
+        }
         Verdict::Refuted => "REFUTED".into(),
         Verdict::Covered => "covered".into(),
         Verdict::Unreachable => format!("UNREACHABLE within {depth} cycles"),

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use super::context::with;
 use super::error::Loc;
-use super::index::Index;
+use super::index::{Index, OUT_OF_ALL_BOUNDS};
 use super::ir::{Item, Layout, NetKind, Op, Scope, ScopeKind};
 use super::module::{Module, connect};
 use super::signal::{Signal, build};
@@ -60,7 +60,7 @@ impl Array {
             let (low, high) = index.bounds(|genvar| loop_count(&b.ir.scopes, genvar));
             if low < 0 || high >= i64::from(self.ty.count) {
                 let name = b.ir.net(self.net).name.clone();
-                if low < i64::MIN / 8 {
+                if low < OUT_OF_ALL_BOUNDS / 2 {
                     e.error(loc, format!("an index of `{name}` is made of more than 4 loop variables"));
                     return e.poison(self.ty.element);
                 }

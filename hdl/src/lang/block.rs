@@ -180,7 +180,12 @@ fn module_of<B: Block>(block: &B, loc: Loc) -> Option<Rc<ModuleIr>> {
             return false;
         }
         if e.stack.len() >= DEEPEST {
-            e.error(loc, format!("{name} is {DEEPEST} levels deep: does a block contain itself, each time with other parameters?"));
+            e.error(
+                loc,
+                format!(
+                    "{name} is {DEEPEST} levels deep: does a block contain itself, each time with other parameters?"
+                ),
+            );
             return false;
         }
         if let Some(other) = e.done.values().find(|m| m.name == name) {
@@ -378,9 +383,10 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
                 let net = module.net(module.ports[i]);
                 (net.name.as_str(), net.ty, module.direction(i)) == (p.name.as_str(), p.ty, p.direction)
             });
-        let same = module.external.as_ref().is_some_and(|x| {
-            (&x.source, &x.clock, &x.reset) == (&external.source, &external.clock, &external.reset)
-        });
+        let same = module
+            .external
+            .as_ref()
+            .is_some_and(|x| (&x.source, &x.clock, &x.reset) == (&external.source, &external.clock, &external.reset));
         if same && same_ports {
             return Some(module);
         }

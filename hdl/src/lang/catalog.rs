@@ -36,6 +36,8 @@ pub struct Proof<B> {
     pub block: B,
     /// Cycles from reset that are checked exhaustively.
     pub depth: u32,
-    /// Prove for all time by k-induction as well, with k = `depth`.
+    /// Cycles from reset within which every cover must be reached.
+    pub cover_depth: u32,
+    /// Prove for all time as well, by induction: with an invariant that the prover finds, or over `depth` cycles.
     pub induction: bool,
 }

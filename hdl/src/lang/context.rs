@@ -257,10 +257,10 @@ impl Elaboration {
     /// `name` (sint 8), or the type alone for an expression.
     pub(crate) fn describe(&mut self, signal: Signal) -> String {
         let b = self.top();
-        if signal.serial == b.serial {
-            if let Op::Net(net, _) = b.ir.nodes[signal.node as usize].op {
-                return format!("`{}` ({})", b.ir.nets[net as usize].name, signal.ty);
-            }
+        if signal.serial == b.serial
+            && let Op::Net(net, _) = b.ir.nodes[signal.node as usize].op
+        {
+            return format!("`{}` ({})", b.ir.nets[net as usize].name, signal.ty);
         }
         format!("an expression ({})", signal.ty)
     }
@@ -321,10 +321,11 @@ impl Elaboration {
 fn innermost(ir: &ModuleIr, scope: ScopeId, index: &Index) -> ScopeId {
     let mut best = scope;
     for (id, s) in ir.scopes.iter().enumerate() {
-        if let ScopeKind::Loop { genvar, .. } = s.kind {
-            if index.terms().any(|t| t.0 == genvar) && ir.encloses(best, id as ScopeId) {
-                best = id as ScopeId;
-            }
+        if let ScopeKind::Loop { genvar, .. } = s.kind
+            && index.terms().any(|t| t.0 == genvar)
+            && ir.encloses(best, id as ScopeId)
+        {
+            best = id as ScopeId;
         }
     }
     best

@@ -5,6 +5,9 @@ use std::ops::{Add, Mul, Sub};
 /// At most this many nested loops take part in one index.
 const MAX_TERMS: usize = 4;
 
+/// Offset of an index that cannot be expressed; the bounds check of the array reports it.
+pub(crate) const OUT_OF_ALL_BOUNDS: i64 = i64::MIN / 4;
+
 /// An array index that is affine in the loop variables of the generate loops around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Index {
@@ -62,7 +65,7 @@ impl Index {
             *t = (id, coefficient);
         } else {
             // Five loops in one index: poison the offset so that the bounds check reports it.
-            self.offset = i64::MIN / 4;
+            self.offset = OUT_OF_ALL_BOUNDS;
         }
         self.terms.sort_by_key(|t| (t.1 == 0, t.0));
     }
@@ -101,7 +104,7 @@ impl<T: Into<Index>> Sub<T> for Index {
 impl<T: TryInto<i64>> Mul<T> for Index {
     type Output = Index;
     fn mul(mut self, factor: T) -> Index {
-        let factor = factor.try_into().unwrap_or(i64::MIN / 4);
+        let factor = factor.try_into().unwrap_or(OUT_OF_ALL_BOUNDS);
         self.offset = self.offset.saturating_mul(factor);
         for t in &mut self.terms {
             t.1 = t.1.saturating_mul(factor);

@@ -111,10 +111,11 @@ impl Elaboration {
         let mut todo = vec![a.node];
         while let Some(id) = todo.pop() {
             let id = self.strip(id, width);
-            if let Op::Exact(_, x, y) = *self.op(id) {
-                if self.at(id).ty.width > width && redone.insert(id, None).is_none() {
-                    todo.extend([x, y]);
-                }
+            if let Op::Exact(_, x, y) = *self.op(id)
+                && self.at(id).ty.width > width
+                && redone.insert(id, None).is_none()
+            {
+                todo.extend([x, y]);
             }
         }
         let order: Vec<NodeId> = redone.keys().copied().collect();

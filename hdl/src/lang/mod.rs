@@ -32,8 +32,10 @@ pub use error::{Diagnostic, ElabError, ParamError, ensure_param, ensure_power_of
 pub use index::Index;
 pub use ir::Direction;
 pub use module::{Module, Reg, cat, mux, or_all, reduce, select};
-pub use ports::{In, InArray, InArrayOption, InOption, InStream, Out, OutArray, OutOption, OutStream, PortBuilder, PortKind, Ports};
+pub use ports::{
+    In, InArray, InArrayOption, InOption, InStream, Out, OutArray, OutOption, OutStream, PortBuilder, PortKind, Ports,
+};
 pub use signal::{Operand, Signal};
 pub use state::{Fsm, Memory};
 pub use stream::{Stream, StreamType, stream};
-pub use types::{ArrayType, Type, bit, bits_for, index_width, sint, uint};
+pub use types::{ArrayType, MAX_ELEMENTS, MAX_WIDTH, Type, bit, bits_for, index_width, sint, uint};

@@ -202,7 +202,11 @@ impl Signal {
             let a = self.signal(e, Want::Exactly(self.ty), loc);
             if width == 0 || width > self.ty.width {
                 let what = e.describe(self);
-                let why = if width == 0 { "the smallest width is 1".into() } else { format!("{what} is narrower; extend it") };
+                let why = if width == 0 {
+                    "the smallest width is 1".into()
+                } else {
+                    format!("{what} is narrower; extend it")
+                };
                 e.error(loc, format!("truncate to {width} bits: {why}"));
                 return e.poison(ty);
             }
@@ -284,6 +288,7 @@ impl Signal {
     /// Product with 2^`amount`: `amount` bits wider.
     #[track_caller]
     #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "`<<` and `>>` keep the width of what they shift; these do not")]
     pub fn shl(self, amount: u32) -> Signal {
         if amount == 0 {
             return self;
@@ -295,8 +300,9 @@ impl Signal {
     /// Quotient by 2^`amount` rounded down: `amount` bits narrower, at least one bit.
     #[track_caller]
     #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "`<<` and `>>` keep the width of what they shift; these do not")]
     pub fn shr(self, amount: u32) -> Signal {
-        let low = amount.min(if self.ty.signed { self.ty.width - 1 } else { self.ty.width });
+        let low = amount.min(if self.ty.signed { self.ty.width.saturating_sub(1) } else { self.ty.width });
         if low == self.ty.width {
             let loc = Location::caller();
             return build(loc, bit(), |e| {

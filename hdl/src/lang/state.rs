@@ -140,8 +140,11 @@ impl Module {
             }
             if !(1..=MAX_WIDTH).contains(&width) {
                 e.error(loc, format!("memory `{name}` has width {width}, allowed: 1 to {MAX_WIDTH}"));
-            } else if granule == 0 || width % granule != 0 {
-                e.error(loc, format!("memory `{name}` has write granule {granule}, which does not divide its width {width}"));
+            } else if granule == 0 || !width.is_multiple_of(granule) {
+                e.error(
+                    loc,
+                    format!("memory `{name}` has write granule {granule}, which does not divide its width {width}"),
+                );
             }
             e.top().ir.clocked = true;
             let b = e.top();

@@ -190,6 +190,16 @@ impl<R: Rng> Generator<'_, R> {
     }
 
     fn of_type(&mut self, ty: Type) -> Id {
+        if self.rng.random_range(0..5) == 0 {
+            // Extremes of the very type: where folding rules apply.
+            let (low, high) = limits(ty);
+            let value = match self.rng.random_range(0..3) {
+                0 => low,
+                1 => high,
+                _ => value(ty, self.rng),
+            };
+            return self.dag.leaf(Op::Literal(value), ty);
+        }
         let id = self.any();
         let id = self.with_sign(id, ty.signed);
         self.with_width(id, ty.width)
@@ -248,6 +258,10 @@ impl<R: Rng> Generator<'_, R> {
                 let f = self.comparison();
                 if self.rng.random_range(0..3) == 0 {
                     Op::CompareLiteral(f, a, self.small_literal(ty.signed))
+                } else if self.rng.random() {
+                    // On either side.
+                    let b = self.of_type(ty);
+                    if self.rng.random() { Op::Compare(f, a, b) } else { Op::Compare(f, b, a) }
                 } else {
                     let b = self.any();
                     let b = self.with_sign(b, ty.signed);

@@ -2,7 +2,7 @@
 //! code with the language. All operations, widths 1 to 130 (and wider in between), both signs, with shared
 //! sub-expressions, named wires, nested loops and arrays.
 //!
-//! `SENBAZURU_FUZZ` is the number of designs (default 2), `SENBAZURU_FUZZ_SEED` the first seed.
+//! `SENBAZURU_FUZZ` is the number of designs (default 4), `SENBAZURU_FUZZ_SEED` the first seed.
 
 mod design;
 mod expr;
@@ -14,7 +14,7 @@ use design::{Case, Fuzz, Vector};
 use expr::Dag;
 use tools::Simulator;
 
-const CASES: usize = 120;
+const CASES: usize = 160;
 const VECTORS: usize = 300;
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -24,7 +24,7 @@ fn setting(name: &str, default: u64) -> u64 {
 #[test]
 fn printed_expressions_mean_what_they_say() {
     let first = setting("SENBAZURU_FUZZ_SEED", 1);
-    for seed in first..first + setting("SENBAZURU_FUZZ", 2) {
+    for seed in first..first + setting("SENBAZURU_FUZZ", 4) {
         if let Err(error) = check(seed) {
             panic!("seed {seed}: {error:#}");
         }

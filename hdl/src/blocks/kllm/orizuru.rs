@@ -12,9 +12,9 @@ use super::orizuru_upper::OrizuruUpper;
 use super::winner::Winner;
 use crate::blocks::common::number_format::{NanPolicy, NumberFormat, count_ones, minimum};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, In, InStream, Module, Out, OutArray, OutOption, OutStream, ParamError, Parameter,
-    Signal, Stream, StreamType, Type, bit, bits_for, ensure_param, ensure_power_of_two, index_width, mux, ports,
-    reduce, stream, uint,
+    About, Array, Block, CatalogBlock, In, InStream, Module, Out, OutArray, OutOption, OutStream, ParamError,
+    Parameter, Proof, Signal, Stream, StreamType, Type, bit, bits_for, ensure_param, ensure_power_of_two, index_width,
+    mux, ports, reduce, stream, uint,
 };
 
 mod properties;
@@ -232,7 +232,10 @@ impl Block for Orizuru {
             total.next(mux(first_beat, uint(32).lit(0), total.q.wrapping_add(now)));
             m.connect(port, total.q);
         }
-        self.properties(m, io, &load);
+        // A shadow of the whole vector is for proofs, and those are for small sizes.
+        if self.n <= 64 {
+            self.properties(m, io, &load);
+        }
     }
 
     fn latency(&self) -> Vec<(String, u64)> {
@@ -442,7 +445,15 @@ impl Orizuru {
     }
 
     /// Delivers the pops of one side; returns whether there are none left and the tree is at rest.
-    fn serve(&self, m: &mut Module, side: Side, winner: &Winner, port: &Stream, load: &Load, request: Request) -> Signal {
+    fn serve(
+        &self,
+        m: &mut Module,
+        side: Side,
+        winner: &Winner,
+        port: &Stream,
+        load: &Load,
+        request: Request,
+    ) -> Signal {
         let name = side.name();
         let Request { wanted, taking_part, serving, init_done } = request;
         let fire = m.wire(&format!("{name}_fire"), port.fire());
@@ -529,7 +540,11 @@ impl CatalogBlock for Orizuru {
             allowed: "pointer, value",
             meaning: "a node remembers one bit (the paper), or its winner",
         },
-        Parameter { name: "count_comparisons", allowed: "true, false", meaning: "adds comparisons_o, for measurements" },
+        Parameter {
+            name: "count_comparisons",
+            allowed: "true, false",
+            meaning: "adds comparisons_o, for measurements",
+        },
     ];
 
     fn configurations() -> Vec<Self> {
@@ -567,5 +582,37 @@ impl CatalogBlock for Orizuru {
         list.push(no_nan(set(16, 16, fp16, 16, 16, (Parallel, Value, 4))));
         list.push(no_nan(set(50, 11, bf16, 8, 8, (Shared, Pointer, 1))));
         list
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let base = Self {
+            n: 4,
+            k_max: 4,
+            k_min: 4,
+            format: NumberFormat::Uint { bits: 2 },
+            radix: 4,
+            lanes: 4,
+            levels_per_cycle: 2,
+            ..Self::default()
+        };
+        let one_level = Self { levels_per_cycle: 1, ..base.clone() };
+        let prove = |block| Proof { block, depth: 8, cover_depth: 40, induction: true };
+        vec![
+            prove(base.clone()),
+            // Padding, two tiers.
+            prove(Self { n: 5, k_max: 5, k_min: 5, lanes: 2, ..base.clone() }),
+            prove(Self { node_state: NodeState::Pointer, ..one_level.clone() }),
+            prove(Self {
+                n: 3,
+                k_max: 3,
+                k_min: 3,
+                radix: 2,
+                lanes: 1,
+                comparators: Comparators::Shared,
+                ..one_level.clone()
+            }),
+            prove(Self { comparators: Comparators::Shared, node_state: NodeState::Pointer, ..one_level }),
+            prove(Self { format: NumberFormat::Int { bits: 3 }, n: 3, k_max: 2, k_min: 3, ..base }),
+        ]
     }
 }

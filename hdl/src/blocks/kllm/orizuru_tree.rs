@@ -180,7 +180,8 @@ impl Block for OrizuruTree {
         ensure_param("key_width", self.key_width, 1..=64)?;
         ensure_param("index_width", self.index_width, 0..=32)?;
         ensure_param("levels_per_cycle", self.levels_per_cycle, 1..=self.levels())?;
-        if self.levels_per_cycle > 1 && (self.comparators, self.node_state) != (Comparators::Parallel, NodeState::Value) {
+        if self.levels_per_cycle > 1 && (self.comparators, self.node_state) != (Comparators::Parallel, NodeState::Value)
+        {
             let allowed = "1, unless comparators = parallel and node_state = value";
             return Err(ParamError::new("levels_per_cycle", self.levels_per_cycle, allowed));
         }
@@ -414,7 +415,11 @@ impl Control {
             levels: tree.levels(),
             levels_per_cycle: tree.levels_per_cycle,
         };
-        if tree.shared() { control.sequential(tree, m, io) } else { control.pipelined(tree, m, io) }
+        if tree.shared() {
+            control.sequential(tree, m, io)
+        } else {
+            control.pipelined(tree, m, io)
+        }
         control
     }
 
@@ -423,7 +428,8 @@ impl Control {
         let (mut init, mut update) = (io.init_i, io.update_i);
         for group in 1..=tree.update_cycles() {
             self.steps.push((init | update, init));
-            let (i, u) = (m.reg_init(&format!("init_{group}_q"), bit(), 0), m.reg_init(&format!("update_{group}_q"), bit(), 0));
+            let (i, u) =
+                (m.reg_init(&format!("init_{group}_q"), bit(), 0), m.reg_init(&format!("update_{group}_q"), bit(), 0));
             i.next(init);
             u.next(update);
             (init, update) = (i.q, u.q);

@@ -11,8 +11,8 @@ use super::orizuru_tree::{Comparators, LeafPairs, NodeState, OrizuruTree, Side};
 use super::winner::{OutWinner, Winner, WinnerType};
 use crate::blocks::common::number_format::count_ones;
 use crate::lang::{
-    About, Array, Block, CatalogBlock, In, InArray, Module, Out, OutArray, OutOption, ParamError, Parameter, Proof,
-    Signal, bit, bits_for, ensure_param, ensure_power_of_two, index_width, mux, ports, uint,
+    About, Array, Block, CatalogBlock, In, InArray, Module, Out, OutArray, OutOption, ParamError, Parameter, Signal,
+    bit, bits_for, ensure_param, ensure_power_of_two, index_width, mux, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -164,21 +164,22 @@ impl Block for OrizuruUnit {
         let start = m.reg_init("start_q", bit(), 0);
         start.next(io.start_i);
         let pairs = self.leaf_pairs(m, start.q, key, sides[0].available);
-        let [max, min] = [(Side::Max, pairs.right_greater), (Side::Min, pairs.right_smaller)].map(|(side, right_wins)| {
-            let leaves = &sides[side as usize];
-            let pop = m.reg_init(&format!("{}_pop_q", leaves.name), bit(), 0);
-            pop.next(leaves.port.pop);
-            let tree = m.instance(&format!("u_{}_tree", leaves.name), self.tree(side));
-            m.connect_each(&format!("{}_keys", leaves.name), tree.key_i, key);
-            m.connect_each(&format!("{}_leaves", leaves.name), tree.available_i, leaves.available);
-            if let Some(given) = tree.right_wins_i {
-                m.connect_each(&format!("{}_pairs", leaves.name), given, right_wins);
-            }
-            m.connect(tree.init_i, pairs.done);
-            m.connect(tree.update_i, pop.q);
-            tree.connect_winner(m, &leaves.port);
-            tree
-        });
+        let [max, min] =
+            [(Side::Max, pairs.right_greater), (Side::Min, pairs.right_smaller)].map(|(side, right_wins)| {
+                let leaves = &sides[side as usize];
+                let pop = m.reg_init(&format!("{}_pop_q", leaves.name), bit(), 0);
+                pop.next(leaves.port.pop);
+                let tree = m.instance(&format!("u_{}_tree", leaves.name), self.tree(side));
+                m.connect_each(&format!("{}_keys", leaves.name), tree.key_i, key);
+                m.connect_each(&format!("{}_leaves", leaves.name), tree.available_i, leaves.available);
+                if let Some(given) = tree.right_wins_i {
+                    m.connect_each(&format!("{}_pairs", leaves.name), given, right_wins);
+                }
+                m.connect(tree.init_i, pairs.done);
+                m.connect(tree.update_i, pop.q);
+                tree.connect_winner(m, &leaves.port);
+                tree
+            });
         m.connect(io.init_done_o, max.init_done_o);
         if let (Some(count), Some(max), Some(min)) = (io.compared_o, max.compared_o, min.compared_o) {
             let pairs = pairs.compared.map_or_else(|| bit().lit(0), |c| c);
@@ -187,10 +188,7 @@ impl Block for OrizuruUnit {
     }
 
     fn latency(&self) -> Vec<(String, u64)> {
-        vec![
-            ("init_cycles".into(), u64::from(self.init_cycles())),
-            ("pop_cycles".into(), u64::from(self.pop_cycles())),
-        ]
+        vec![("init_cycles".into(), u64::from(self.init_cycles())), ("pop_cycles".into(), u64::from(self.pop_cycles()))]
     }
 }
 
@@ -325,9 +323,5 @@ impl CatalogBlock for OrizuruUnit {
             list.push(set);
         }
         list
-    }
-
-    fn proofs() -> Vec<Proof<Self>> {
-        Vec::new()
     }
 }

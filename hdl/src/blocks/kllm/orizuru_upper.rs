@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::orizuru_tree::{Comparators, LeafPairs, NodeState, OrizuruTree, Side};
 use super::orizuru_unit::orizuru_options;
 use super::winner::{OutWinner, WinnerType, WinnersBelowPort};
-use crate::lang::{
-    About, Block, In, Module, Out, OutOption, ParamError, bit, bits_for, ports, uint,
-};
+use crate::lang::{About, Block, In, Module, Out, OutOption, ParamError, bit, bits_for, ports, uint};
 
 /// Elaboration parameters, as in [`super::OrizuruUnit`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

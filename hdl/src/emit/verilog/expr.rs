@@ -218,10 +218,10 @@ impl Printer<'_> {
 
     /// `width` bits of an expression from bit `low`.
     fn slice(&mut self, a: NodeId, low: u32, width: u32) -> String {
-        if let Op::Net(net, index) = &self.ir.node(a).op {
-            if !(self.in_always && self.is_unpacked(*net)) {
-                return self.net_bits(*net, index.as_ref(), low, width);
-            }
+        if let Op::Net(net, index) = &self.ir.node(a).op
+            && !(self.in_always && self.is_unpacked(*net))
+        {
+            return self.net_bits(*net, index.as_ref(), low, width);
         }
         let name = match self.hoisted(a) {
             Some(name) => name,
@@ -335,4 +335,3 @@ pub(super) fn literal(value: &BigInt, ty: Type) -> String {
     }
     format!("{w}'{sign}d{value}")
 }
-

@@ -2,6 +2,8 @@
 
 mod expr;
 mod items;
+mod names;
+mod state;
 mod usage;
 mod wrap;
 

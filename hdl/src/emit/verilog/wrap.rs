@@ -27,8 +27,7 @@ pub(super) fn wrap(line: &str) -> Vec<String> {
 
 /// The text cut at every place of bracket depth `depth` where a line may end: after a comma, before an operator.
 fn pieces(text: &str, wanted: usize) -> Vec<String> {
-    const BEFORE: [&str; 12] =
-        [" | ", " & ", " ^ ", " ? ", " : ", " + ", " - ", " * ", " == ", " < ", " else ", " > "];
+    const BEFORE: [&str; 12] = [" | ", " & ", " ^ ", " ? ", " : ", " + ", " - ", " * ", " == ", " < ", " else ", " > "];
     let mut cuts = vec![0];
     let mut depth = 0_usize;
     for (at, c) in text.char_indices() {

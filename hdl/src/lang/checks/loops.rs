@@ -7,7 +7,7 @@ use super::Finding;
 use super::elements::{Elements, Place, reads};
 
 pub(super) fn check(ir: &ModuleIr, elements: &Elements) -> (Vec<Finding>, Vec<Vec<usize>>) {
-    let graph = Graph::new(ir, elements);
+    let graph = Graph::of_elements(ir, elements);
     let order = graph.order();
     if order.len() < graph.len() {
         let comb = vec![vec![]; ir.ports.len()];
@@ -18,65 +18,53 @@ pub(super) fn check(ir: &ModuleIr, elements: &Elements) -> (Vec<Finding>, Vec<Ve
 
 /// Arrays of nets in which a value ripples from element to element within the cycle: no loop, but a simulator that
 /// takes the array as one variable sees one.
-pub(super) fn rippling(ir: &ModuleIr, elements: &Elements) -> Vec<bool> {
+pub(super) fn rippling(ir: &ModuleIr) -> Vec<bool> {
     let candidate = |net: &Net| matches!(net.array, Some((_, Layout::Unpacked)));
     if !ir.nets.iter().any(candidate) {
         return vec![false; ir.nets.len()];
     }
-    let graph = Graph::new(ir, elements);
-    let paths = graph.vertices - elements.total;
-    let vertices = ir.nets.len() + paths;
-    let vertex = |v: u32| match elements.owner(v as usize) {
-        Some(net) => net,
-        None => (ir.nets.len() + v as usize - elements.total) as u32,
-    };
-    let mut edges: Vec<(u32, u32)> = graph.edges.iter().map(|&(a, b)| (vertex(a), vertex(b))).collect();
-    edges.sort_unstable();
-    edges.dedup();
-    // On a cycle of whole nets: behind one and ahead of one.
-    let ahead = Graph::sorted(vertices, edges.clone()).stuck();
-    let behind = Graph::sorted(vertices, edges.into_iter().map(|(a, b)| (b, a)).collect()).stuck();
+    // Whole nets as vertices: a cycle that is none among elements is a ripple.
+    let mut edges: Vec<(u32, u32)> = Vec::new();
+    let mut add = |node: NodeId, to: NetId| edges.extend(combinational(ir, node).iter().map(|from| (from.0, to)));
+    for item in ir.scopes.iter().flat_map(|s| &s.items) {
+        match item {
+            Item::Drive { target, value, .. } => add(*value, target.net),
+            Item::Fsm(id) => {
+                let fsm = &ir.fsms[*id as usize];
+                fsm.transitions.iter().filter_map(|t| t.1).for_each(|node| add(node, fsm.next));
+            }
+            Item::Memory(id) => {
+                let reads = ir.memories[*id as usize].reads.iter().filter(|r| r.enable.is_none());
+                reads.for_each(|r| add(r.address, r.net));
+            }
+            _ => {}
+        }
+    }
+    for instance in &ir.instances {
+        for (output, inputs) in instance.module.comb.iter().enumerate() {
+            edges.extend(inputs.iter().map(|&input| (instance.nets[input], instance.nets[output])));
+        }
+    }
+    // On a cycle: behind one and ahead of one.
+    let ahead = Graph::new(ir.nets.len(), &edges).stuck();
+    let backwards: Vec<_> = edges.iter().map(|&(from, to)| (to, from)).collect();
+    let behind = Graph::new(ir.nets.len(), &backwards).stuck();
     ir.nets.iter().enumerate().map(|(id, net)| candidate(net) && ahead[id] && behind[id]).collect()
 }
 
-/// Edges from source to target element; vertices past `elements.total` stand for paths through instances.
+/// A directed graph; the targets of the edges that leave v are `targets[start[v]..start[v + 1]]`.
 struct Graph {
-    vertices: usize,
-    edges: Vec<(u32, u32)>,
-    /// `edges[start[v]..start[v + 1]]` leave v, once sorted.
+    targets: Vec<u32>,
     start: Vec<u32>,
 }
 
-impl Graph {
-    fn new(ir: &ModuleIr, elements: &Elements) -> Self {
-        let mut g = Graph { vertices: elements.total, edges: vec![], start: vec![] };
-        for (scope, s) in ir.scopes.iter().enumerate() {
-            for item in &s.items {
-                g.add_item(ir, elements, scope as ScopeId, item);
-            }
-        }
-        Self::sorted(g.vertices, g.edges)
-    }
+/// Edges from source to target element; vertices past the elements stand for paths through instances.
+struct Edges {
+    vertices: usize,
+    list: Vec<(u32, u32)>,
+}
 
-    fn sorted(vertices: usize, mut edges: Vec<(u32, u32)>) -> Self {
-        edges.sort_unstable();
-        let mut start = vec![0; vertices + 1];
-        for &(from, _) in &edges {
-            start[from as usize + 1] += 1;
-        }
-        for v in 0..vertices {
-            start[v + 1] += start[v];
-        }
-        Graph { vertices, edges, start }
-    }
-
-    /// Vertices on a cycle or reached from one.
-    fn stuck(&self) -> Vec<bool> {
-        let mut stuck = vec![true; self.vertices];
-        self.order().iter().for_each(|&v| stuck[v as usize] = false);
-        stuck
-    }
-
+impl Edges {
     fn add_item(&mut self, ir: &ModuleIr, elements: &Elements, scope: ScopeId, item: &Item) {
         match item {
             Item::Drive { target, value, .. } => {
@@ -108,10 +96,10 @@ impl Graph {
                         self.vertices += 1;
                         for (source, count) in &sources {
                             let first = source.at(values) as u32;
-                            self.edges.extend((first..first + count).map(|from| (from, path)));
+                            self.list.extend((first..first + count).map(|from| (from, path)));
                         }
                         let first = target.at(values) as u32;
-                        self.edges.extend((first..first + targets).map(|to| (path, to)));
+                        self.list.extend((first..first + targets).map(|to| (path, to)));
                     });
                 }
             }
@@ -130,26 +118,62 @@ impl Graph {
             sources.iter().map(|(net, index)| elements.place(ir, *net, index.as_ref(), scope)).collect();
         elements.iterate(scope, |values| {
             let to = to.at(values) as u32;
-            self.edges.extend(sources.iter().map(|from| (from.at(values) as u32, to)));
+            self.list.extend(sources.iter().map(|from| (from.at(values) as u32, to)));
         });
+    }
+}
+
+impl Graph {
+    fn of_elements(ir: &ModuleIr, elements: &Elements) -> Self {
+        let mut edges = Edges { vertices: elements.total, list: vec![] };
+        for (scope, s) in ir.scopes.iter().enumerate() {
+            for item in &s.items {
+                edges.add_item(ir, elements, scope as ScopeId, item);
+            }
+        }
+        Self::new(edges.vertices, &edges.list)
+    }
+
+    fn new(vertices: usize, edges: &[(u32, u32)]) -> Self {
+        let mut start = vec![0_u32; vertices + 1];
+        for &(from, _) in edges {
+            start[from as usize + 1] += 1;
+        }
+        for v in 0..vertices {
+            start[v + 1] += start[v];
+        }
+        let mut next = start.clone();
+        let mut targets = vec![0; edges.len()];
+        for &(from, to) in edges {
+            targets[next[from as usize] as usize] = to;
+            next[from as usize] += 1;
+        }
+        Graph { targets, start }
+    }
+
+    /// Vertices on a cycle or reached from one.
+    fn stuck(&self) -> Vec<bool> {
+        let mut stuck = vec![true; self.len()];
+        self.order().iter().for_each(|&v| stuck[v as usize] = false);
+        stuck
     }
 
     fn len(&self) -> usize {
-        self.vertices
+        self.start.len() - 1
     }
 
     fn from(&self, vertex: u32) -> impl Iterator<Item = u32> {
         let range = self.start[vertex as usize] as usize..self.start[vertex as usize + 1] as usize;
-        self.edges[range].iter().map(|e| e.1)
+        self.targets[range].iter().copied()
     }
 
     /// Vertices, sources first; those on or behind a loop are missing.
     fn order(&self) -> Vec<u32> {
-        let mut waiting = vec![0_u32; self.vertices];
-        for &(_, to) in &self.edges {
+        let mut waiting = vec![0_u32; self.len()];
+        for &to in &self.targets {
             waiting[to as usize] += 1;
         }
-        let mut order: Vec<u32> = (0..self.vertices as u32).filter(|&v| waiting[v as usize] == 0).collect();
+        let mut order: Vec<u32> = (0..self.len() as u32).filter(|&v| waiting[v as usize] == 0).collect();
         let mut next = 0;
         while next < order.len() {
             let v = order[next];
@@ -167,14 +191,14 @@ impl Graph {
     fn describe_loop(&self, ir: &ModuleIr, elements: &Elements) -> Finding {
         let stuck = self.stuck();
         // Walking backwards from a stuck vertex stays among stuck vertices and so must meet itself.
-        let mut previous = vec![u32::MAX; self.vertices];
-        for &(from, to) in &self.edges {
-            if stuck[from as usize] && stuck[to as usize] {
+        let mut previous = vec![u32::MAX; self.len()];
+        for from in (0..self.len() as u32).filter(|&v| stuck[v as usize]) {
+            for to in self.from(from).filter(|&v| stuck[v as usize]) {
                 previous[to as usize] = from;
             }
         }
         let mut at = stuck.iter().position(|&s| s).unwrap_or(0) as u32;
-        let mut seen = vec![false; self.vertices];
+        let mut seen = vec![false; self.len()];
         while !seen[at as usize] {
             seen[at as usize] = true;
             at = previous[at as usize];

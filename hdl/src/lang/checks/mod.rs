@@ -17,7 +17,10 @@ pub(crate) fn run(e: &mut Elaboration) {
         let ir = &e.current().ir;
         let Some(elements) = elements::Elements::new(ir) else {
             let (loc, name) = (ir.loc, ir.name.clone());
-            e.error(loc, format!("{name} has more than {MAX_ELEMENTS} nets, elements of arrays and copies in loops counted"));
+            e.error(
+                loc,
+                format!("{name} has more than {MAX_ELEMENTS} nets, elements of arrays and copies in loops counted"),
+            );
             return;
         };
         // After an error in a statement, what that statement would have driven or read is no news.
@@ -28,7 +31,7 @@ pub(crate) fn run(e: &mut Elaboration) {
         }
         let (loops, comb) = loops::check(ir, &elements);
         findings.extend(loops);
-        let ripples = if findings.is_empty() { loops::rippling(ir, &elements) } else { vec![] };
+        let ripples = if findings.is_empty() { loops::rippling(ir) } else { vec![] };
         e.top().ir.comb = comb;
         e.top().ir.ripples = ripples;
         findings
