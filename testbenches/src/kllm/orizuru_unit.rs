@@ -58,7 +58,7 @@ impl Bench {
         let lanes = self.p.lanes as usize;
         let written: Vec<bool> = (0..n / lanes).map(|_| rng.random_range(0..5u8) > 0).collect();
         let present: Vec<bool> =
-            (0..n).map(|i| written[i / lanes] && (number % 2 == 0 || rng.random_range(0..3u8) > 0)).collect();
+            (0..n).map(|i| written[i / lanes] && (number.is_multiple_of(2) || rng.random_range(0..3u8) > 0)).collect();
         self.load(sim, ports, &keys, &present, &written, rng)?;
         let mut golden = Golden::new(&keys, &present, self.format)?;
         let mut compared = 0;

@@ -321,7 +321,7 @@ impl OrizuruTree {
             compared.push(m.wire(&name("compared_count"), count_ones(&hits.elements())));
         } else if counted {
             let array = below.available;
-            let node = step.node.map_or_else(|| Index::from(0).value(1), |n| n);
+            let node = step.node.unwrap_or_else(|| Index::from(0).value(1));
             let pairs: Vec<Signal> = (0..count).map(|i| array.at(2 * i) & array.at(2 * i + 1)).collect();
             let both = if count == 1 { pairs[0] } else { m.lookup(&name("compared_pair"), node, &pairs) };
             compared.push(m.wire(&name("compared_count"), step.enable & both));
@@ -427,7 +427,7 @@ impl Control {
     fn pipelined(&mut self, tree: &OrizuruTree, m: &mut Module, io: &OrizuruTreePorts) {
         let (mut init, mut update) = (io.init_i, io.update_i);
         for group in 1..=tree.update_cycles() {
-            self.steps.push((init | update, init));
+            self.steps.push((m.wire(&format!("step_{group}"), init | update), init));
             let (i, u) =
                 (m.reg_init(&format!("init_{group}_q"), bit(), 0), m.reg_init(&format!("update_{group}_q"), bit(), 0));
             i.next(init);
@@ -474,7 +474,7 @@ impl Control {
     fn step(&self, m: &mut Module, level: u32, path: Option<Signal>) -> Step {
         let group = if self.shared { level - 1 } else { (level - 1) / self.levels_per_cycle };
         let (enable, all) = self.steps[group as usize];
-        let keep = self.shared || level % self.levels_per_cycle == 0 || level == self.levels;
+        let keep = self.shared || level.is_multiple_of(self.levels_per_cycle) || level == self.levels;
         // The upper part of the path names the node of this level. Levels of one node, and leaf pairs decided
         // elsewhere, do not ask.
         let asks = level < self.levels && !(level == 1 && self.given);

@@ -182,7 +182,7 @@ impl Block for OrizuruUnit {
             });
         m.connect(io.init_done_o, max.init_done_o);
         if let (Some(count), Some(max), Some(min)) = (io.compared_o, max.compared_o, min.compared_o) {
-            let pairs = pairs.compared.map_or_else(|| bit().lit(0), |c| c);
+            let pairs = pairs.compared.unwrap_or_else(|| bit().lit(0));
             m.connect(count, (pairs + max + min).extend(count.width()));
         }
     }
