@@ -886,8 +886,9 @@ fn a_block_inside_itself_without_end() {
 #[test]
 fn signals_of_another_module() {
     use std::cell::RefCell;
+    type Handles = (Signal, Array, Reg, Fsm, Memory);
     thread_local! {
-        static KEPT: RefCell<Option<(Signal, Array, Reg, Fsm, Memory)>> = const { RefCell::new(None) };
+        static KEPT: RefCell<Option<Handles>> = const { RefCell::new(None) };
     }
     #[derive(Serialize)]
     struct Keeps;
