@@ -128,7 +128,7 @@ pub struct Memory {
 
 impl Module {
     /// A memory of `depth` words of `width` bits, written in units of `granule` bits (the whole word when equal).
-    /// Contents are unknown until written. Yosys maps it to block RAM; `common::Ram` can make it a black box.
+    /// Contents are unknown until written. Yosys maps it to block RAM; for a vendor macro place an [`ExternalModule`](super::ExternalModule) instead.
     #[track_caller]
     pub fn memory(&mut self, name: &str, depth: u32, width: u32, granule: u32) -> Memory {
         let loc = Location::caller();
