@@ -22,6 +22,13 @@ fn configurations() {
     }
 }
 
+/// The paper's size: 4096 values, 273 units.
+#[test]
+fn default_size() {
+    let options = RunOptions { vectors: 20, ..RunOptions::default() };
+    testbenches::run(&Orizuru::default(), bench, &options).unwrap_or_else(|e| panic!("{e}"));
+}
+
 #[test]
 fn real_activations() {
     // The input of the down projection: 1536 wide, with the strongest outliers of the model.
