@@ -36,7 +36,7 @@ fn expect(got: &str, expected: &str) {
 macro_rules! refuses {
     ($test:ident { $($port:tt)* } |$m:ident, $io:ident| $body:block $expected:literal) => {
         #[test]
-        #[allow(unused_variables)]
+        #[allow(unused_variables, reason = "not every refused block looks at its ports")]
         fn $test() {
             #[derive(Serialize)]
             struct Bad;

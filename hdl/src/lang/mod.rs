@@ -15,6 +15,7 @@ pub(crate) mod ir;
 mod lower;
 mod module;
 mod names;
+mod operand;
 mod ports;
 mod signal;
 mod state;

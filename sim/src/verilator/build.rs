@@ -55,7 +55,8 @@ pub(super) fn build(design: &Design, options: &BuildOptions) -> Result<Built> {
 }
 
 fn verilator_call(design: &Design, options: &BuildOptions) -> Tool {
-    // Unknown and uninitialised values are set at run time, so that a test can run with random ones.
+    // Unknown and uninitialised values are set at run time, so that a test can run with random ones. Warnings do not
+    // stop a build: they are kept with the model, and judging the Verilog is the business of `lint`.
     let mut call = Tool::new("verilator")
         .args(["--cc", "-O3", "--prefix", "Vmodel", "--Mdir", "obj", "--top-module", &design.top])
         .args(["--no-timing", "--timescale", "1ns/1ns", "--x-assign", "unique", "--x-initial", "unique"])
