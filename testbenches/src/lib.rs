@@ -8,7 +8,10 @@ use hdl::lang::CatalogBlock;
 use sim::{Bench, Design, RunOptions, RunReport};
 
 pub mod common;
+pub mod kelle;
 pub mod kllm;
+pub mod tender;
+pub mod titanus;
 
 /// What a block's file offers: its testbench for the given parameters.
 pub type MakeBench<B> = fn(&B) -> anyhow::Result<Box<dyn Bench>>;

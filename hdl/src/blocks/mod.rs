@@ -1,4 +1,7 @@
 //! The blocks: parameterised hardware, one file each, by paper.
 
 pub mod common;
+pub mod kelle;
 pub mod kllm;
+pub mod tender;
+pub mod titanus;

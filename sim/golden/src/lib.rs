@@ -6,4 +6,7 @@
 
 pub mod common;
 pub mod format;
+pub mod kelle;
 pub mod kllm;
+pub mod tender;
+pub mod titanus;

@@ -1,0 +1,1 @@
+//! Blocks of Kelle: key-value caches in eDRAM with adaptive refresh and a systolic evictor.

@@ -1,0 +1,1 @@
+//! Golden models of Kelle: key-value caches in eDRAM with adaptive refresh and a systolic evictor.

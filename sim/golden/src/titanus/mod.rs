@@ -1,0 +1,1 @@
+//! Golden models of Titanus: key-value caches pruned and quantised on the fly.

@@ -1,0 +1,1 @@
+//! Testbenches of Kelle: key-value caches in eDRAM with adaptive refresh and a systolic evictor.

@@ -1,0 +1,1 @@
+//! Testbenches of Titanus: key-value caches pruned and quantised on the fly.
