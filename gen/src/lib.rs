@@ -1,20 +1,26 @@
 //! The command line: lists, generates, checks, simulates, synthesises and proves the blocks of the catalogue.
 //!
 //! [`registry`] knows all blocks; each command is one file of `commands`; `lint`, `synth` and `prove` hold the
-//! scripts that Yosys runs. Exit codes: 0 fine, 1 a check failed, 2 wrong arguments or parameters, 3 a tool is missing.
+//! scripts that Yosys runs; `point` runs such stages on one set of parameters and files the results, `sweep` makes the
+//! points from a file, `engine` runs them. Exit codes: 0 fine, 1 a check failed, 2 wrong arguments or parameters, 3 a tool is missing.
 
 mod commands;
+pub mod engine;
 pub mod error;
+pub mod liberty;
 pub mod lint;
 pub mod output;
 pub mod params;
 pub mod pdr;
+pub mod point;
 mod progress;
 pub mod prove;
 pub mod registry;
 mod report;
+pub mod sweep;
 pub mod synth;
 mod table;
+pub mod tools;
 pub mod yosys;
 
 use std::process::ExitCode;

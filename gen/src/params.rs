@@ -103,7 +103,7 @@ fn value_of(entry: &dyn Entry, name: &str, text: &str) -> Value {
 }
 
 /// Sets one parameter, checking its name and, against the defaults, its type.
-fn assign(entry: &dyn Entry, name: &str, value: Value, params: &mut Params) -> Result<(), String> {
+pub(crate) fn assign(entry: &dyn Entry, name: &str, value: Value, params: &mut Params) -> Result<(), String> {
     let mut alone = entry.defaults();
     let Some(slot) = alone.get_mut(name) else { return Err(unknown(entry, name)) };
     *slot = value.clone();

@@ -17,7 +17,7 @@ impl Progress {
     pub fn new(steps: usize, message: impl Into<String>) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::hidden());
         let template =
-            if steps > 1 { "{spinner} {pos}/{len} [{wide_bar}] {elapsed} {msg}" } else { "{spinner} {elapsed} {msg}" };
+            if steps > 1 { "{spinner} {pos}/{len} [{wide_bar}] {elapsed}, {eta} left {msg}" } else { "{spinner} {elapsed} {msg}" };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
@@ -37,6 +37,11 @@ impl Progress {
     /// What is being done now.
     pub fn message(&self, text: impl Into<String>) {
         self.bar.set_message(text.into());
+    }
+
+    /// A line that stays, above the moving one.
+    pub fn note(&self, text: &str) {
+        self.bar.suspend(|| eprintln!("{text}"));
     }
 
     /// One step is done.

@@ -5,7 +5,9 @@
 //! - AND nodes and levels: then `dffunmap; aigmap; write_aiger`, and in ABC `strash`, and `dc2` three times. Levels are
 //!   counted between registers and ports. An asynchronous reset is part of the flip-flop and counts nothing; enables and
 //!   synchronous resets are logic in front of it and count;
-//! - area: `dfflibmap; abc -liberty; stat -liberty` instead, in the unit of the library.
+//! - area and delay: `dfflibmap; abc -liberty; stat -liberty` instead, in the unit of the library. The delay is ABC's
+//!   estimate of the longest path between registers and ports: pin-to-pin delays at a load of 10 fF on every output,
+//!   inputs driven by the library's weakest buffer, buffered and sized, without wires, set-up and clock-to-output times.
 //!
 //! Memories are mapped to flip-flops; their bits are counted separately as well.
 
@@ -19,13 +21,14 @@ use serde_json::Value;
 use sim::process::Tool;
 
 use crate::error::{Failure, Result};
+use crate::liberty::{self, Library};
 use crate::lint::Sources;
 use crate::yosys;
 
 /// What is to be done.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Map to the cells of this library and add up their area.
+    /// Map to the cells of this library, by name or file; add up their area and estimate the delay.
     pub liberty: Option<PathBuf>,
     /// Keep the modules apart and list each once.
     pub hierarchical: bool,
@@ -42,6 +45,11 @@ pub struct Report {
     pub total: Counts,
     /// The whole design as an and-inverter graph; absent when modules were kept apart or a library was given.
     pub aig: Option<Aig>,
+    /// Longest combinational path in picoseconds, when a library was given. Modules that were kept apart: the longest
+    /// inside of any one of them.
+    pub delay_ps: Option<f64>,
+    /// Name of the library in its file.
+    pub library: Option<String>,
 }
 
 /// One module.
@@ -53,6 +61,8 @@ pub struct ModuleReport {
     pub instances: u64,
     /// Its own logic, without that of the modules inside it.
     pub own: Counts,
+    /// Longest combinational path inside of it, in picoseconds, when a library was given.
+    pub delay_ps: Option<f64>,
 }
 
 /// Numbers of cells.
@@ -93,13 +103,19 @@ pub struct Graph {
 /// # Errors
 /// A missing tool, an unreadable library, a design or library that Yosys rejects.
 pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> Result<Report> {
-    let liberty = options.liberty.as_deref().map(readable).transpose()?;
+    let liberty = options.liberty.as_deref().map(liberty::open).transpose()?;
     let folder = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
     let work = folder.path();
     let resets = work.join("resets.v");
     fs::write(&resets, reset_map()).map_err(|e| Failure::file("write", &resets, &e))?;
-    let script = script(sources, options.hierarchical, liberty.as_deref(), work);
-    yosys::run(&script, &sources.files, &sources.top)?;
+    if let Some(library) = &liberty {
+        let constraints = work.join("constraints");
+        let driver = library.driver.iter().map(|cell| format!("set_driving_cell {cell}\n")).collect::<String>();
+        fs::write(&constraints, driver + "set_load 10.0\n").map_err(|e| Failure::file("write", &constraints, &e))?;
+    }
+    let script = script(sources, options.hierarchical, liberty.as_ref(), work);
+    let log = yosys::run(&script, &sources.files, &sources.top).map_err(|e| blame_library(e, liberty.as_ref()))?;
+    let delays = delays(&log);
     let memories = statistics(&work.join("memories.json"))?;
     let cells = statistics(&work.join("cells.json"))?;
     let areas = if liberty.is_some() { areas(&read(&work.join("area.txt"))?) } else { BTreeMap::new() };
@@ -111,21 +127,30 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
         let own = counts(&cells[&module.name], memories.get(&module.name), area, manifest);
         let instances = if options.hierarchical { module.instances } else { 1 };
         total.add(&own, instances);
-        modules.push(ModuleReport { name: module.name.clone(), instances, own });
+        let delay_ps = delays.get(&module.name).copied();
+        modules.push(ModuleReport { name: module.name.clone(), instances, own, delay_ps });
     }
     if modules.is_empty() {
         return Err(Failure::Check(format!("Yosys reports no module of {}", sources.top)));
     }
     let aig = if options.hierarchical || liberty.is_some() { None } else { Some(graph(&work.join("design.aig"))?) };
-    Ok(Report { top: sources.top.clone(), modules, total, aig })
+    let delay_ps = modules.iter().filter_map(|m| m.delay_ps).reduce(f64::max);
+    let library = liberty.map(|l| l.name);
+    Ok(Report { top: sources.top.clone(), modules, total, aig, delay_ps, library })
 }
 
-fn readable(liberty: &Path) -> Result<PathBuf> {
-    fs::File::open(liberty).map_err(|e| Failure::file("read", liberty, &e))?;
-    fs::canonicalize(liberty).map_err(|e| Failure::file("read", liberty, &e))
+/// A library that Yosys cannot read is no fault of the design.
+fn blame_library(error: Failure, library: Option<&Library>) -> Failure {
+    match (error, library) {
+        (Failure::Check(text), Some(library)) if text.to_lowercase().contains("liberty") || text.contains(".lib") => {
+            let path = library.path.display();
+            Failure::Usage(format!("the installed Yosys cannot use the library {path}; a newer one may:\n{text}"))
+        }
+        (error, _) => error,
+    }
 }
 
-fn script(sources: &Sources, hierarchical: bool, liberty: Option<&Path>, work: &Path) -> String {
+fn script(sources: &Sources, hierarchical: bool, liberty: Option<&Library>, work: &Path) -> String {
     let flatten = if hierarchical { "" } else { " -flatten" };
     let top = &sources.top;
     let work = work.display();
@@ -138,8 +163,9 @@ fn script(sources: &Sources, hierarchical: bool, liberty: Option<&Path>, work: &
     lines.push(format!("opt_clean\ntee -q -o {work}/memories.json stat -json"));
     lines.push(format!("synth{flatten} -top {top}"));
     if let Some(liberty) = liberty {
-        let liberty = liberty.display();
-        lines.push(format!("dfflibmap -liberty \"{liberty}\"\nabc -liberty \"{liberty}\"\nopt_clean"));
+        let liberty = liberty.path.display();
+        lines.push(format!("dfflibmap -liberty \"{liberty}\""));
+        lines.push(format!("abc -liberty \"{liberty}\" -constr {work}/constraints\nopt_clean"));
         // Yosys 0.23 leaves the area out of the JSON.
         lines.push(format!("tee -q -o {work}/area.txt stat -liberty \"{liberty}\""));
     }
@@ -175,6 +201,23 @@ fn areas(statistics: &str) -> BTreeMap<String, f64> {
         Some((name.to_owned(), area.parse().ok()?))
     };
     statistics.lines().filter_map(line).collect()
+}
+
+/// Longest path by module, from ABC's log: the last one, because Yosys runs ABC without the library before.
+fn delays(log: &str) -> BTreeMap<String, f64> {
+    let mut delays = BTreeMap::new();
+    let mut module = "";
+    for line in log.lines() {
+        if let Some((_, name)) = line.split_once("Extracting gate netlist of module `\\") {
+            module = name.split_once('\'').map_or(name, |(name, _)| name);
+        } else if let Some((_, delay)) = line.split_once("Delay =")
+            && line.starts_with("ABC:")
+            && let Some(delay) = delay.split_whitespace().next().and_then(|d| d.parse().ok())
+        {
+            delays.insert(module.to_owned(), delay);
+        }
+    }
+    delays
 }
 
 /// The modules of `stat -json` by name.
@@ -261,6 +304,13 @@ mod tests {
     fn area_lines() {
         let text = "   Chip area for module '\\pe': 24557.500000\n   Chip area for top module '\\mesh': 9.0\n";
         assert_eq!(areas(text), BTreeMap::from([("pe".to_owned(), 24557.5)]));
+    }
+
+    #[test]
+    fn delay_lines() {
+        let log = "4.1. Extracting gate netlist of module `\\t' to `<abc-temp-dir>/input.blif'..\n\
+            ABC: WireLoad = \"none\"  Gates =    334 ( 11.1 %)   Area =    11662.00 ( 95.2 %)   Delay =  3000.84 ps  (  7.2 %)\n";
+        assert_eq!(delays(log), BTreeMap::from([("t".to_owned(), 3000.84)]));
     }
 
     #[test]

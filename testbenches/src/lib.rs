@@ -13,6 +13,9 @@ pub mod kllm;
 pub mod tender;
 pub mod titanus;
 
+/// Changes whenever a testbench, a golden model or the simulator does.
+pub const SOURCE_HASH: &str = env!("SENBAZURU_SOURCE_HASH");
+
 /// What a block's file offers: its testbench for the given parameters.
 pub type MakeBench<B> = fn(&B) -> anyhow::Result<Box<dyn Bench>>;
 

@@ -4,8 +4,10 @@ mod generate;
 mod info;
 mod lint;
 mod list;
+mod point;
 mod prove;
 mod sim;
+mod sweep;
 mod synth;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -38,6 +40,10 @@ enum Command {
     Synth(synth::Args),
     /// Prove the block's properties with yosys-smtbmc
     Prove(prove::Args),
+    /// Run every combination of parameters that a file describes, through the stages that it names
+    Sweep(sweep::Args),
+    /// Run the stages of a sweep on one set of parameters
+    Point(point::Args),
     /// Print the completion script of a shell
     Completions {
         /// Shell
@@ -96,6 +102,8 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Sim(args) => sim::run(&args),
         Command::Synth(args) => synth::run(&args),
         Command::Prove(args) => prove::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
+        Command::Point(args) => point::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "senbazuru", &mut script);

@@ -18,8 +18,8 @@ use crate::table::Table;
 pub(super) struct Args {
     #[command(flatten)]
     targets: Targets,
-    /// Map to the cells of this Liberty file and report the area in its unit
-    #[arg(long, value_name = "FILE")]
+    /// Map to the cells of a library, by name (osu018, osu035, osu050) or Liberty file: area in its unit, delay
+    #[arg(long, value_name = "LIBRARY")]
     liberty: Option<PathBuf>,
     /// Keep the modules apart: one line each, the total is the sum over all instances
     #[arg(long)]
@@ -53,16 +53,18 @@ pub(super) fn run(args: &Args) -> Result<()> {
 fn text(block: &str, params: &Params, report: &Report) -> String {
     let area = |c: &Counts| c.area.map(|a| format!("{a:.0}")).unwrap_or_default();
     let mut page = format!("{block}: {}\n\n", show(params));
-    let mut modules = Table::new(["module", "instances", "gates", "flip-flops", "memory bits", "area"]);
-    let mut row = |name: &str, instances: String, c: &Counts| {
+    let headings = ["module", "instances", "gates", "flip-flops", "memory bits", "area", "delay (ps)"];
+    let mut modules = Table::new(headings);
+    let mut row = |name: &str, instances: String, c: &Counts, delay: Option<f64>| {
         let [gates, flops, bits] = [c.gates, c.flip_flops, c.memory_bits].map(|n| n.to_string());
-        modules.row([name.into(), instances, gates, flops, bits, area(c)]);
+        let delay = delay.map(|d| format!("{d:.0}")).unwrap_or_default();
+        modules.row([name.into(), instances, gates, flops, bits, area(c), delay]);
     };
     for m in &report.modules {
-        row(&m.name, m.instances.to_string(), &m.own);
+        row(&m.name, m.instances.to_string(), &m.own, m.delay_ps);
     }
     if report.modules.len() > 1 {
-        row("total", String::new(), &report.total);
+        row("total", String::new(), &report.total, report.delay_ps);
     }
     page += &modules.text();
     if let Some(aig) = &report.aig {

@@ -1,0 +1,73 @@
+//! `point`: the stages of a sweep on one set of parameters.
+
+use std::path::PathBuf;
+
+use super::Target;
+use crate::error::{Failure, Result};
+use crate::params::{plain, show};
+use crate::point::{self, Options, Point, Stage, StageResult, Status, Store};
+use crate::report;
+use crate::table::Table;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    target: Target,
+    /// Stages to run
+    #[arg(long, value_name = "STAGE,..", value_enum, value_delimiter = ',', default_values = ["gen", "lint", "sim", "synth"])]
+    stages: Vec<Stage>,
+    #[command(flatten)]
+    options: Options,
+    /// Folder of stored results: what is there is not run again
+    #[arg(long, value_name = "DIR", default_value = "target/sweeps/store")]
+    store: PathBuf,
+    /// The keys that the results must have: of a submitting machine, whose tools may differ from those here
+    #[arg(long, value_name = "STAGE=KEY,..", value_delimiter = ',', hide = true)]
+    keys: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let (entry, params) = args.target.resolve()?;
+    let stages = point::in_order(&args.stages)?;
+    let point = Point::new(entry.about().name, params)?;
+    for expected in &args.keys {
+        let Some((stage, key)) = stages.iter().find_map(|s| Some((*s, expected.strip_prefix(s.name())?.strip_prefix('=')?)))
+        else {
+            return Err(Failure::Usage(format!("`--keys {expected}`: no such stage here")));
+        };
+        let here = point.key(stage, &args.options)?;
+        if here.hash != key {
+            let tools: Vec<_> = here.tools.values().map(String::as_str).collect();
+            return Err(Failure::Usage(format!(
+                "senbazuru or the tools of {stage} differ from those of the machine that planned the sweep; here: senbazuru {}, {}",
+                env!("CARGO_PKG_VERSION"),
+                tools.join(", ")
+            )));
+        }
+    }
+    let results = point::run(&point, &stages, &args.options, &Store::new(&args.store))?;
+    if args.json {
+        report::json(&results)?;
+    } else {
+        report::print(&text(&point, &results))?;
+    }
+    let passed = results.iter().all(|r| r.status == Status::Passed);
+    if passed { Ok(()) } else { Err(Failure::Reported) }
+}
+
+fn text(point: &Point, results: &[StageResult]) -> String {
+    let mut table = Table::new(["stage", "number", "value"]);
+    let mut complaints = String::new();
+    for result in results {
+        for (name, value) in &result.metrics {
+            table.row([result.stage.to_string(), name.clone(), plain(value)]);
+        }
+        if let Some(message) = &result.message {
+            complaints += &format!("{} failed: {}\n", result.stage, message.lines().next().unwrap_or_default());
+        }
+    }
+    format!("{}: {}\n\n{}{complaints}", point.block, show(&point.params), table.text())
+}

@@ -1,0 +1,167 @@
+//! `sweep`: every combination of parameters of a file.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::engine::{Engine, Job, Local, Lost, Slurm};
+use crate::error::{Failure, Result};
+use crate::params::show_changes;
+use crate::point::{Point, Store};
+use crate::progress::Progress;
+use crate::registry;
+use crate::report;
+use crate::sweep::{self, Plan, PointResult, Results, Spec, arguments, collect, shell_line};
+
+/// Where the points run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum EngineName {
+    /// On this machine
+    Local,
+    /// As job arrays of the Slurm cluster that this machine is part of
+    Slurm,
+    /// Nowhere: print one command a line, for GNU parallel, make or another scheduler
+    Print,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Description of the sweep, see docs/sweeps.md
+    file: PathBuf,
+    /// Folder for the results [default: target/sweeps/<name of the file>]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Folder of stored results, shared by all sweeps: what is there is not run again
+    #[arg(long, value_name = "DIR", default_value = "target/sweeps/store")]
+    store: PathBuf,
+    /// Leave out combinations that the block refuses, instead of ending with an error before anything runs
+    #[arg(long)]
+    skip_illegal: bool,
+    /// Where the points run
+    #[arg(long, value_enum, default_value_t = EngineName::Local)]
+    engine: EngineName,
+    /// Points that run at a time on this machine [default: number of cores]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Seconds after which a point on this machine is given up
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+    /// Wait for the Slurm jobs of an interrupted run and take over their results
+    #[arg(long)]
+    resume: bool,
+    /// An option for sbatch, for example `--sbatch=--partition=long`; may be repeated
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    sbatch: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let spec = Spec::read(&args.file)?;
+    let plan = Plan::new(&spec)?;
+    refuse_illegal(args, &spec, &plan)?;
+    let store = Store::new(&args.store);
+    let output = args.output.clone().unwrap_or_else(|| Path::new("target/sweeps").join(&spec.name));
+    if args.engine == EngineName::Print {
+        let program = "senbazuru".to_owned();
+        let lines: String = jobs(args, &spec, &plan, &store, &program)?.iter().map(|j| shell_line(&j.words) + "\n").collect();
+        return report::print(&lines);
+    }
+    let lost = start(args, &spec, &plan, &store, &output)?;
+    let results = collect(&spec, &plan, &store, |number| lost.get(&number).cloned())?;
+    sweep::write(&output, &spec, &plan, &results)?;
+    if args.json {
+        report::json(&results)?;
+    } else {
+        report::print(&summary(&plan, &results, &output))?;
+    }
+    if results.points.iter().all(PointResult::passed) { Ok(()) } else { Err(Failure::Reported) }
+}
+
+/// Illegal combinations are known before anything runs; whether they are meant is for the user to say.
+fn refuse_illegal(args: &Args, spec: &Spec, plan: &Plan) -> Result<()> {
+    if plan.illegal.is_empty() || args.skip_illegal {
+        return Ok(());
+    }
+    const SHOWN: usize = 10;
+    let defaults = registry::find(&spec.block)?.defaults();
+    let total = plan.illegal.len() + plan.points.len();
+    let mut text = format!("{} of {total} combinations are illegal:\n", plan.illegal.len());
+    for (params, reason) in plan.illegal.iter().take(SHOWN) {
+        text += &format!("  {}: {reason}\n", show_changes(&defaults, params));
+    }
+    if plan.illegal.len() > SHOWN {
+        text += &format!("  and {} more\n", plan.illegal.len() - SHOWN);
+    }
+    text += "leave them out with a `where` line in the file, or with --skip-illegal";
+    Err(Failure::Usage(format!("{}: {text}", spec.path.display())))
+}
+
+/// The points whose results are not all in the store.
+fn jobs(args: &Args, spec: &Spec, plan: &Plan, store: &Store, program: &str) -> Result<Vec<Job>> {
+    let mut jobs = Vec::new();
+    for (number, planned) in plan.points.iter().enumerate().filter(|(_, p)| p.design.is_ok()) {
+        let point = Point::new(&spec.block, planned.params.clone())?;
+        let mut keys = Vec::new();
+        let mut complete = true;
+        for &stage in &spec.stages {
+            let key = point.key(stage, &spec.options)?;
+            complete &= store.get(&key)?.is_some();
+            keys.push(format!("{stage}={}", key.hash));
+        }
+        if complete {
+            continue;
+        }
+        let mut words = arguments(spec, &planned.params);
+        program.clone_into(&mut words[0]);
+        words.extend(["--store".into(), args.store.display().to_string()]);
+        if args.engine == EngineName::Slurm {
+            words.extend(["--keys".into(), keys.join(",")]);
+        }
+        jobs.push(Job { number, label: planned.label.clone(), words });
+    }
+    Ok(jobs)
+}
+
+fn start(args: &Args, spec: &Spec, plan: &Plan, store: &Store, output: &Path) -> Result<Lost> {
+    // The jobs run this very program.
+    let program = std::env::current_exe().map_err(|e| Failure::Check(format!("cannot find senbazuru itself: {e}")))?;
+    let engine: Box<dyn Engine> = match args.engine {
+        EngineName::Slurm => {
+            let engine = Slurm {
+                folder: output.join("slurm"),
+                options: args.sbatch.clone(),
+                resume: args.resume,
+                poll: Duration::from_secs(1),
+            };
+            // What an earlier run still has in the queue needs no second job.
+            engine.settle()?;
+            Box::new(engine)
+        }
+        EngineName::Local | EngineName::Print => {
+            let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+            Box::new(Local { jobs: args.jobs.unwrap_or(cores), limit: Some(Duration::from_secs(args.timeout)) })
+        }
+    };
+    let jobs = jobs(args, spec, plan, store, &program.display().to_string())?;
+    if jobs.is_empty() {
+        return Ok(Lost::new());
+    }
+    engine.run(&jobs, &Progress::new(jobs.len(), &spec.name))
+}
+
+fn summary(plan: &Plan, results: &Results, output: &Path) -> String {
+    let failed: Vec<_> = results.points.iter().filter(|p| !p.passed()).collect();
+    let mut text = format!("{}: {} points, {} passed", results.name, results.points.len(), results.points.len() - failed.len());
+    for (number, what) in [(failed.len(), "failed"), (plan.illegal.len(), "illegal"), (plan.left_out, "left out")] {
+        if number > 0 {
+            text += &format!(", {number} {what}");
+        }
+    }
+    text += "\n";
+    for point in failed {
+        text += &format!("  failed: {}: {}\n", point.label, point.complaint().unwrap_or_default());
+    }
+    text + &format!("results in {}: results.sqlite, results.csv, results.jsonl, results.json, verilog\n", output.display())
+}

@@ -1,0 +1,68 @@
+//! On this machine: as many jobs at a time as it has cores, each a process of its own, so that not even a crash in one
+//! point reaches another.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use sim::process::{ProcessError, Tool};
+
+use super::{Engine, Job, Lost};
+use crate::error::{Failure, Result};
+use crate::progress::Progress;
+
+/// Runs jobs on this machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Local {
+    /// Jobs at a time.
+    pub jobs: NonZeroUsize,
+    /// Limit of one job.
+    pub limit: Option<Duration>,
+}
+
+impl Engine for Local {
+    fn run(&self, jobs: &[Job], progress: &Progress) -> Result<Lost> {
+        let next = AtomicUsize::new(0);
+        let lost = Mutex::new(Lost::new());
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.get().min(jobs.len()) {
+                scope.spawn(|| {
+                    while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        progress.message(&job.label);
+                        if let Some(reason) = self.one(job, progress) {
+                            lost.lock().unwrap_or_else(PoisonError::into_inner).insert(job.number, reason);
+                        }
+                        progress.step();
+                    }
+                });
+            }
+        });
+        Ok(lost.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Local {
+    /// Runs a job; the reason when it left no result.
+    fn one(&self, job: &Job, progress: &Progress) -> Option<String> {
+        let (program, arguments) = job.words.split_first()?;
+        let mut tool = Tool::new(program.as_str()).args(arguments);
+        if let Some(limit) = self.limit {
+            tool = tool.timeout(limit);
+        }
+        let last = |text: &str| text.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default().trim().to_owned();
+        let (text, lost) = match tool.run() {
+            Ok(output) if output.success() => return None,
+            // Exit code 1: a stage failed, and its result is in the store.
+            Ok(output) if output.code == Some(1) => (last(&output.stdout), false),
+            Ok(output) => match output.code {
+                Some(_) => (last(&output.stderr), true),
+                None => (format!("a signal ended the job; {}", last(&output.stderr)), true),
+            },
+            Err(ProcessError::Timeout { limit, .. }) => (format!("stopped after {} s", limit.as_secs()), true),
+            Err(other) => (Failure::from(other).to_string(), true),
+        };
+        progress.note(&format!("failed: {}: {text}", job.label));
+        lost.then_some(text)
+    }
+}

@@ -1,0 +1,241 @@
+//! One point of a sweep: a block, its parameters, the stages to run on it.
+//!
+//! A stage is a pure function of the Verilog, its options and the tools, and its result is filed under a hash of these:
+//! whoever asks again gets the stored answer, whichever sweep or machine made it.
+
+mod stages;
+mod store;
+
+pub use store::{StageResult, Status, Store, replace};
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::error::{Failure, Result};
+use crate::lint::Sources;
+use crate::registry::{self, Params};
+use crate::tools::{self, Versions};
+
+/// What can be done with a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Verilog: its size, its latency
+    Gen,
+    /// The three checkers
+    Lint,
+    /// Co-simulation with the golden model
+    Sim,
+    /// Synthesis
+    Synth,
+    /// The properties of the block, bounded
+    Prove,
+}
+
+impl Stage {
+    /// All stages, in the order in which they run.
+    pub const ALL: [Self; 5] = [Self::Gen, Self::Lint, Self::Sim, Self::Synth, Self::Prove];
+
+    /// Name, as users write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gen => "gen",
+            Self::Lint => "lint",
+            Self::Sim => "sim",
+            Self::Synth => "synth",
+            Self::Prove => "prove",
+        }
+    }
+
+    /// The tools whose versions matter to the result.
+    fn tools(self) -> &'static [&'static str] {
+        match self {
+            Self::Gen => &[],
+            Self::Lint => &["verilator", "iverilog", "yosys"],
+            Self::Sim => &["verilator", "g++"],
+            Self::Synth => &["yosys"],
+            Self::Prove => &["yosys", "z3"],
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Options of the stages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Test vectors of a co-simulation
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    pub vectors: u64,
+    /// Seed of a co-simulation
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Synthesise modules apart, each once
+    #[arg(long)]
+    pub hierarchical: bool,
+    /// Cell library for area and delay: a name (osu018, osu035, osu050) or a Liberty file
+    #[arg(long, value_name = "LIBRARY")]
+    pub liberty: Option<PathBuf>,
+    /// Cycles of a bounded proof
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { vectors: 100, seed: 1, hierarchical: false, liberty: None, depth: 8 }
+    }
+}
+
+impl Options {
+    /// The words of a command line that say the same; nothing for what is at its default.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<String> {
+        let default = Self::default();
+        let mut words = Vec::new();
+        let mut number = |name: &str, value: u64, default: u64| {
+            if value != default {
+                words.extend([format!("--{name}"), value.to_string()]);
+            }
+        };
+        number("vectors", self.vectors, default.vectors);
+        number("seed", self.seed, default.seed);
+        number("depth", self.depth.into(), default.depth.into());
+        if self.hierarchical {
+            words.push("--hierarchical".into());
+        }
+        if let Some(library) = &self.liberty {
+            words.extend(["--liberty".into(), library.display().to_string()]);
+        }
+        words
+    }
+}
+
+/// A point that is ready to run: its Verilog is known.
+pub struct Point {
+    /// Block.
+    pub block: String,
+    /// All parameters.
+    pub params: Params,
+    /// Verilog and name of the top module.
+    pub sources: Sources,
+    /// JSON description of the design.
+    pub manifest: hdl::emit::Manifest,
+}
+
+impl Point {
+    /// Elaborates the block.
+    ///
+    /// # Errors
+    /// An unknown block, parameters that it refuses, errors in its description.
+    pub fn new(block: &str, params: Params) -> Result<Self> {
+        let design = registry::find(block)?.elaborate(&params)?;
+        Ok(Self { block: block.to_owned(), params, sources: Sources::from(&design), manifest: design.manifest() })
+    }
+
+    /// What the result of a stage is filed under.
+    ///
+    /// # Errors
+    /// A tool of the stage is not installed; an unreadable library.
+    pub fn key(&self, stage: Stage, options: &Options) -> Result<Key> {
+        let tools = tools::versions(stage.tools())?;
+        let options = match stage {
+            Stage::Gen | Stage::Lint => json!(null),
+            // A testbench sees the parameters, and is code that may change.
+            Stage::Sim => json!({
+                "block": self.block, "parameters": self.params, "vectors": options.vectors, "seed": options.seed,
+                "testbenches": testbenches::SOURCE_HASH,
+            }),
+            Stage::Synth => {
+                let library = options.liberty.as_deref().map(crate::liberty::fingerprint).transpose()?;
+                json!({ "hierarchical": options.hierarchical, "library": library })
+            }
+            Stage::Prove => json!({ "depth": options.depth }),
+        };
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |part: &str| {
+            // Lengths keep neighbours apart.
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        };
+        add(&format!("senbazuru {} stage {stage}", env!("CARGO_PKG_VERSION")));
+        CODE.iter().for_each(|text| add(text));
+        add(&options.to_string());
+        for (tool, version) in &tools {
+            add(tool);
+            add(version);
+        }
+        for file in &self.sources.files {
+            add(&file.name);
+            add(&file.text);
+        }
+        Ok(Key { stage, hash: hasher.finalize().to_hex()[..32].to_owned(), tools })
+    }
+}
+
+/// The code of the stages: a result holds for the scripts that made it.
+const CODE: [&str; 6] = [
+    include_str!("stages.rs"),
+    include_str!("../lint.rs"),
+    include_str!("../synth.rs"),
+    include_str!("../liberty.rs"),
+    include_str!("../prove.rs"),
+    include_str!("../yosys.rs"),
+];
+
+/// The name of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Stage.
+    pub stage: Stage,
+    /// Hash of everything that the result depends on.
+    pub hash: String,
+    /// The tools that make it.
+    pub tools: Versions,
+}
+
+/// Runs the stages on a point, those only whose results are not in the store yet. A failed stage does not stop the
+/// others: a design with a lint message can still be synthesised.
+///
+/// # Errors
+/// A missing tool, a store that cannot be written: nothing that would be a result.
+pub fn run(point: &Point, stages: &[Stage], options: &Options, store: &Store) -> Result<Vec<StageResult>> {
+    let mut results = Vec::new();
+    for &stage in stages {
+        let key = point.key(stage, options)?;
+        if let Some(found) = store.get(&key)? {
+            results.push(found);
+            continue;
+        }
+        let result = stages::run(point, &key, options)?;
+        store.put(&result)?;
+        results.push(result);
+    }
+    Ok(results)
+}
+
+/// The stages of a list like `gen,synth`, in running order.
+///
+/// # Errors
+/// No stage at all, or one twice.
+pub fn in_order(stages: &[Stage]) -> Result<Vec<Stage>> {
+    let mut sorted = stages.to_vec();
+    sorted.sort();
+    if let Some(twice) = sorted.windows(2).find(|w| w[0] == w[1]) {
+        return Err(Failure::Usage(format!("stage `{}` is listed twice", twice[0])));
+    }
+    if sorted.is_empty() {
+        let names = Stage::ALL.map(Stage::name).join(", ");
+        return Err(Failure::Usage(format!("no stage to run; the stages are {names}")));
+    }
+    Ok(sorted)
+}

@@ -1,0 +1,137 @@
+//! What each stage does with a point, and which numbers it leaves.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use sim::{RunOptions, SourceFile};
+
+use super::{Key, Options, Point, Stage, StageResult, Status};
+use crate::error::{Failure, Result};
+use crate::{lint, prove, registry, synth};
+
+/// Numbers, the rest, and why it failed.
+struct Found {
+    metrics: Map<String, Value>,
+    details: Value,
+    message: Option<String>,
+}
+
+pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageResult> {
+    let start = Instant::now();
+    let found = match key.stage {
+        Stage::Gen => Ok(generate(point)),
+        Stage::Lint => check(point),
+        Stage::Sim => simulate(point, options),
+        Stage::Synth => synthesise(point, options),
+        Stage::Prove => properties(point, options),
+    };
+    // What the design is to blame for is a result; a missing tool or a full disk is none.
+    let found = match found {
+        Ok(found) => found,
+        Err(Failure::Check(message)) => Found { metrics: Map::new(), details: Value::Null, message: Some(message) },
+        Err(other) => return Err(other),
+    };
+    Ok(StageResult {
+        stage: key.stage,
+        key: key.hash.clone(),
+        block: point.block.clone(),
+        parameters: point.params.clone(),
+        top: point.sources.top.clone(),
+        status: if found.message.is_none() { Status::Passed } else { Status::Failed },
+        message: found.message,
+        metrics: found.metrics,
+        details: found.details,
+        tools: key.tools.clone(),
+        seconds: start.elapsed().as_secs_f64(),
+    })
+}
+
+fn numbers(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map.into_iter().filter(|(_, v)| v.is_number()).collect(),
+        _ => Map::new(),
+    }
+}
+
+fn generate(point: &Point) -> Found {
+    let bytes: usize = point.sources.files.iter().map(|f| f.text.len()).sum();
+    let lines: usize = point.sources.files.iter().map(|f| f.text.lines().count()).sum();
+    let mut metrics = numbers(json!({
+        "verilog_bytes": bytes,
+        "verilog_lines": lines,
+        "modules": point.manifest.modules.len(),
+        "instances": point.manifest.modules.iter().map(|m| m.instances).sum::<u64>(),
+    }));
+    for (name, cycles) in &point.manifest.latency {
+        metrics.insert(format!("{name}_cycles"), Value::from(*cycles));
+    }
+    let details = serde_json::to_value(&point.manifest).unwrap_or(Value::Null);
+    Found { metrics, details, message: None }
+}
+
+fn check(point: &Point) -> Result<Found> {
+    let checks = lint::lint(&point.sources)?;
+    let messages: Vec<_> =
+        checks.iter().flat_map(|c| c.messages.iter().map(move |m| format!("{}: {m}", c.tool))).collect();
+    let metrics = numbers(json!({ "lint_messages": messages.len() }));
+    let message = (!messages.is_empty()).then(|| messages.join("\n"));
+    Ok(Found { metrics, details: json!(checks), message })
+}
+
+fn simulate(point: &Point, options: &Options) -> Result<Found> {
+    let entry = registry::find(&point.block)?;
+    let design = sim::Design::from(&entry.elaborate(&point.params)?);
+    debug_assert!(design.files.iter().map(|f: &SourceFile| &f.text).eq(point.sources.files.iter().map(|f| &f.text)));
+    let run = RunOptions { seed: options.seed, vectors: options.vectors, ..RunOptions::default() };
+    let report = sim::run(&*entry.bench(&point.params)?, &design, &run)?;
+    let metrics = numbers(json!({
+        "sim_cycles": report.cycles,
+        "sim_compared": report.compared,
+        "sim_input_stalls": report.input_stalls,
+        "sim_output_stalls": report.output_stalls,
+    }));
+    Ok(Found { metrics, details: json!({ "seed": options.seed, "vectors": options.vectors }), message: None })
+}
+
+fn synthesise(point: &Point, options: &Options) -> Result<Found> {
+    let how = synth::Options { liberty: options.liberty.clone(), hierarchical: options.hierarchical };
+    let report = synth::synthesise(&point.sources, &point.manifest, &how)?;
+    let mut metrics = numbers(json!({
+        "gates": report.total.gates,
+        "flip_flops": report.total.flip_flops,
+        "memory_bits": report.total.memory_bits,
+        "area": report.total.area,
+        "delay_ps": report.delay_ps,
+    }));
+    if let Some(aig) = &report.aig {
+        metrics.extend(numbers(json!({
+            "and_nodes_strash": aig.strash.and_nodes,
+            "levels_strash": aig.strash.levels,
+            "and_nodes": aig.dc2.and_nodes,
+            "levels": aig.dc2.levels,
+        })));
+    }
+    let details = serde_json::to_value(&report).unwrap_or(Value::Null);
+    Ok(Found { metrics, details, message: None })
+}
+
+fn properties(point: &Point, options: &Options) -> Result<Found> {
+    let traces = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
+    let how = prove::Options {
+        depth: options.depth,
+        cover_depth: options.depth,
+        induction: false,
+        solver: "z3".into(),
+        limit: Duration::from_secs(600),
+        traces: traces.path().to_owned(),
+    };
+    if !point.sources.has_formal() {
+        return Err(Failure::Check(format!("{} has no properties at these parameters", point.block)));
+    }
+    let properties = prove::prove(&point.sources, &how)?;
+    let (good, bad): (Vec<_>, Vec<_>) = properties.iter().partition(|p| p.verdict.is_good());
+    let metrics = numbers(json!({ "properties": properties.len(), "properties_held": good.len() }));
+    let names: Vec<_> = bad.iter().map(|p| p.name.as_str()).collect();
+    let message = (!names.is_empty()).then(|| format!("not proved within {} cycles: {}", how.depth, names.join(", ")));
+    Ok(Found { metrics, details: json!(properties), message })
+}

@@ -1,0 +1,110 @@
+//! The files of a finished sweep: JSON, JSON lines, CSV, SQLite, and the Verilog of every point.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::{Plan, Results, Spec, database};
+use crate::error::{Failure, Result};
+use crate::output::{self, Owner};
+use crate::params::plain;
+use crate::point::replace;
+use crate::registry::{self, Params};
+
+/// The command that runs one point alone.
+#[must_use]
+pub fn command(spec: &Spec, params: &Params) -> String {
+    shell_line(&arguments(spec, params))
+}
+
+/// Words as a line that a shell reads back.
+#[must_use]
+pub fn shell_line(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// The words of that command.
+pub(crate) fn arguments(spec: &Spec, params: &Params) -> Vec<String> {
+    let mut words = vec!["senbazuru".to_owned(), "point".into(), spec.block.clone()];
+    let defaults = registry::find(&spec.block).map(|e| e.defaults()).unwrap_or_default();
+    for (name, value) in params.iter().filter(|(name, value)| defaults.get(*name) != Some(*value)) {
+        words.extend(["--set".into(), format!("{name}={}", plain(value))]);
+    }
+    words.push("--stages".into());
+    words.push(spec.stages.iter().map(|s| s.name()).collect::<Vec<_>>().join(","));
+    words.extend(spec.options.arguments());
+    words
+}
+
+/// A word as a shell wants it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Writes everything into `dir`. Each file appears whole or not at all.
+///
+/// # Errors
+/// A folder that cannot be written.
+pub fn write(dir: &Path, spec: &Spec, plan: &Plan, results: &Results) -> Result<()> {
+    let bug = |e: serde_json::Error| Failure::Check(format!("cannot write JSON: {e}"));
+    for planned in plan.points.iter().filter(|p| p.design.is_ok()) {
+        let design = registry::find(&spec.block)?.elaborate(&planned.params)?;
+        output::write(&dir.join("verilog").join(design.top_name()), &output::files(&design)?, Owner::Generator)?;
+    }
+    let pretty = serde_json::to_string_pretty(results).map_err(bug)? + "\n";
+    replace(&dir.join("results.json"), pretty.as_bytes())?;
+    let rows = rows(results);
+    let mut lines = String::new();
+    for row in &rows {
+        lines += &(serde_json::to_string(row).map_err(bug)? + "\n");
+    }
+    replace(&dir.join("results.jsonl"), lines.as_bytes())?;
+    replace(&dir.join("results.csv"), &csv(results, &rows)?)?;
+    replace(&dir.join("results.sqlite"), &database::build(results)?)
+}
+
+/// One flat object a point: parameters, status, numbers.
+fn rows(results: &Results) -> Vec<Map<String, Value>> {
+    let metrics = results.metrics();
+    let row = |point: &super::PointResult| {
+        let mut row = point.parameters.clone();
+        row.insert("top".into(), json!(point.top));
+        row.insert("passed".into(), json!(point.passed()));
+        row.insert("message".into(), json!(point.complaint()));
+        for name in &metrics {
+            row.insert(name.clone(), point.value(name).cloned().unwrap_or(Value::Null));
+        }
+        row
+    };
+    results.points.iter().map(row).collect()
+}
+
+fn csv(results: &Results, rows: &[Map<String, Value>]) -> Result<Vec<u8>> {
+    let failed = |e: csv::Error| Failure::Check(format!("cannot write CSV: {e}"));
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    if let Some(first) = rows.first() {
+        writer.write_record(first.keys()).map_err(failed)?;
+    }
+    for row in rows {
+        let cell = |value: &Value| if value.is_null() { String::new() } else { plain(value) };
+        writer.write_record(row.values().map(cell)).map_err(failed)?;
+    }
+    writer.into_inner().map_err(|e| Failure::Check(format!("cannot write the CSV file of {}: {e}", results.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_a_shell() {
+        assert_eq!(quoted("rows=8"), "rows=8");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,88 @@
+//! Expressions over parameters: `rows == columns and rows * columns <= 4096`, in the syntax of minijinja.
+
+use std::fmt;
+
+use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior, Value, context};
+
+use crate::registry::Params;
+
+/// An expression that was parsed once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expression {
+    text: String,
+}
+
+impl Expression {
+    /// Checks the syntax.
+    ///
+    /// # Errors
+    /// What minijinja says of it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        environment().compile_expression(text).map_err(|e| format!("`{text}`: {e}"))?;
+        Ok(Self { text: text.to_owned() })
+    }
+
+    fn value(&self, params: &Params) -> Result<Value, String> {
+        let mut environment = environment();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        let failed = |e: minijinja::Error| format!("`{}`: {e}", self.text);
+        let expression = environment.compile_expression(&self.text).map_err(failed)?;
+        expression.eval(context! { ..Value::from(Serde(params)) }).map_err(failed)
+    }
+
+    /// Its value at a point.
+    ///
+    /// # Errors
+    /// An unknown name, an operation that does not fit its operands.
+    pub fn compute(&self, params: &Params) -> Result<serde_json::Value, String> {
+        let value = self.value(params)?;
+        if value.is_undefined() {
+            return Err(format!("`{}` has no value: is every name a parameter?", self.text));
+        }
+        serde_json::to_value(&value).map_err(|e| format!("`{}`: {e}", self.text))
+    }
+
+    /// Whether it holds at a point.
+    ///
+    /// # Errors
+    /// As [`compute`](Self::compute), and a value that is neither true nor false.
+    pub fn holds(&self, params: &Params) -> Result<bool, String> {
+        match self.compute(params)? {
+            serde_json::Value::Bool(truth) => Ok(truth),
+            other => Err(format!("`{}` is {other}, wanted true or false", self.text)),
+        }
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arithmetic_and_truth() {
+        let serde_json::Value::Object(params) = json!({ "rows": 8, "columns": 4, "mode": "fp16" }) else { panic!() };
+        let compute = |text: &str| Expression::parse(text).unwrap().compute(&params);
+        assert_eq!(compute("rows // 2 + columns"), Ok(json!(8)));
+        let holds = |text: &str| Expression::parse(text).unwrap().holds(&params);
+        assert_eq!(holds("rows > columns and mode == 'fp16'"), Ok(true));
+        assert_eq!(holds("rows % 3 == 0"), Ok(false));
+        assert!(holds("rows").unwrap_err().contains("true or false"));
+        assert!(holds("lines > 1").unwrap_err().contains("lines > 1"));
+        assert!(Expression::parse("rows >").is_err());
+    }
+}

@@ -1,0 +1,20 @@
+//! Sweeps: a file names a block, the values of its parameters and the stages; every combination becomes a point.
+//!
+//! [`Spec`] is the file, [`Plan`] its points, [`Results`] what came out. Where the points run is the business of
+//! `engine`; what a point does, of [`point`](crate::point).
+
+mod axis;
+mod database;
+mod expression;
+mod export;
+mod plan;
+mod results;
+mod spec;
+
+pub use axis::Axis;
+pub(crate) use export::arguments;
+pub use export::{shell_line, write};
+pub use expression::Expression;
+pub use plan::{Plan, Planned};
+pub use results::{Illegal, PointResult, Results, collect};
+pub use spec::{Plot, Spec};

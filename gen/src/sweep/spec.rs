@@ -1,0 +1,172 @@
+//! The file that describes a sweep.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+use toml::Spanned;
+
+use super::axis::Axis;
+use super::expression::Expression;
+use crate::error::{Failure, Result};
+use crate::params::assign;
+use crate::point::{self, Options, Stage};
+use crate::registry::{self, Params};
+
+/// A sweep that is understood: names and types fit the block.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// The file.
+    pub path: PathBuf,
+    /// Name of the sweep: that of the file.
+    pub name: String,
+    /// Heading of its report.
+    pub title: String,
+    /// What it asks, in a sentence or two.
+    pub about: String,
+    /// Block.
+    pub block: String,
+    /// Stages, in running order.
+    pub stages: Vec<Stage>,
+    /// Options of the stages.
+    pub options: Options,
+    /// Parameters with one value.
+    pub fixed: Params,
+    /// Parameters with several values, in the order of the file: the last varies fastest.
+    pub axes: Vec<Axis>,
+    /// Parameters that follow from the others.
+    pub derived: Vec<(String, Expression)>,
+    /// What must hold of the parameters; a combination for which it does not is not part of the sweep.
+    pub conditions: Vec<Expression>,
+    /// Curves of the report.
+    pub plots: Vec<Plot>,
+}
+
+/// A curve of the report.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plot {
+    /// Heading.
+    #[serde(default)]
+    pub title: String,
+    /// Parameter or number on the horizontal axis.
+    pub x: String,
+    /// Number on the vertical axis.
+    pub y: String,
+    /// Parameter that separates the curves.
+    #[serde(default)]
+    pub series: Option<String>,
+    /// Logarithmic axes, a fitted power law.
+    #[serde(default)]
+    pub log: bool,
+    /// Points that no other point beats in both directions are marked.
+    #[serde(default)]
+    pub pareto: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    block: Spanned<String>,
+    stages: Vec<Stage>,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    about: String,
+    #[serde(default)]
+    options: Options,
+    #[serde(default)]
+    fixed: BTreeMap<Spanned<String>, toml::Value>,
+    axes: BTreeMap<Spanned<String>, toml::Value>,
+    #[serde(default)]
+    derived: BTreeMap<Spanned<String>, String>,
+    #[serde(default, rename = "where")]
+    conditions: Vec<Spanned<String>>,
+    #[serde(default, rename = "plot")]
+    plots: Vec<Plot>,
+}
+
+impl Spec {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// Says in which line what is wrong, and what would be right.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
+        let file: File = toml::from_str(&text)
+            .map_err(|e| Failure::Usage(format!("{}: {}", path.display(), e.to_string().trim_end())))?;
+        let at = |start: usize, what: String| {
+            let line = 1 + text[..start].matches('\n').count();
+            Failure::Usage(format!("{}:{line}: {what}", path.display()))
+        };
+        let entry = registry::find(file.block.get_ref()).map_err(|e| at(file.block.span().start, e.to_string()))?;
+        let set = |name: &Spanned<String>, value: Value, params: &mut Params| {
+            assign(&*entry, name.get_ref(), value, params).map_err(|e| at(name.span().start, e))
+        };
+        let json = |value: &toml::Value| serde_json::to_value(value).unwrap_or(Value::Null);
+        let mut fixed = Params::new();
+        for (name, value) in &file.fixed {
+            set(name, json(value), &mut fixed)?;
+        }
+        let mut axes = Vec::new();
+        for (name, value) in in_file_order(&file.axes) {
+            let axis = Axis::parse(name.get_ref(), value).map_err(|e| at(name.span().start, e))?;
+            for value in &axis.values {
+                set(name, value.clone(), &mut Params::new())?;
+            }
+            axes.push(axis);
+        }
+        let mut derived = Vec::new();
+        for (name, text) in in_file_order(&file.derived) {
+            let expression = Expression::parse(text).map_err(|e| at(name.span().start, e))?;
+            // The value is checked point by point; the name now.
+            let default = entry.defaults().get(name.get_ref()).cloned().unwrap_or(Value::Null);
+            set(name, default, &mut Params::new())?;
+            derived.push((name.get_ref().clone(), expression));
+        }
+        let mut sections: BTreeMap<&str, &str> = BTreeMap::new();
+        let names = [("fixed", file.fixed.keys().collect::<Vec<_>>())]
+            .into_iter()
+            .chain([("axes", file.axes.keys().collect()), ("derived", file.derived.keys().collect())]);
+        for (section, name) in names.flat_map(|(section, names)| names.into_iter().map(move |n| (section, n))) {
+            if let Some(first) = sections.insert(name.get_ref(), section) {
+                let text = format!("`{}` is in [{first}] and in [{section}]; one of them is enough", name.get_ref());
+                return Err(at(name.span().start, text));
+            }
+        }
+        let parse = |c: &Spanned<String>| Expression::parse(c.get_ref()).map_err(|e| at(c.span().start, e));
+        let conditions = file.conditions.iter().map(parse).collect::<Result<_>>()?;
+        let stages = point::in_order(&file.stages)
+            .map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut options = file.options;
+        // A library is looked for beside the file that names it.
+        if let Some(library) = options.liberty.take() {
+            let is_name = crate::liberty::NAMED.iter().any(|name| library == Path::new(name));
+            let folder = path.parent().unwrap_or(Path::new(""));
+            options.liberty = Some(if is_name { library } else { folder.join(library) });
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            title: if file.title.is_empty() { name.clone() } else { file.title },
+            name,
+            about: file.about,
+            block: file.block.into_inner(),
+            stages,
+            options,
+            fixed,
+            axes,
+            derived,
+            conditions,
+            plots: file.plots,
+        })
+    }
+}
+
+fn in_file_order<V>(table: &BTreeMap<Spanned<String>, V>) -> Vec<(&Spanned<String>, &V)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    entries
+}
