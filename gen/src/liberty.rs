@@ -81,9 +81,9 @@ fn scan(text: &str) -> std::result::Result<(String, Option<String>), String> {
         };
         buffers.extend(cell(&mut tokens, name)?);
     }
-    let best = buffers.into_iter().min_by(|a, b| {
-        a.inverts.cmp(&b.inverts).then(a.area.total_cmp(&b.area)).then_with(|| a.name.cmp(&b.name))
-    });
+    let best = buffers
+        .into_iter()
+        .min_by(|a, b| a.inverts.cmp(&b.inverts).then(a.area.total_cmp(&b.area)).then_with(|| a.name.cmp(&b.name)));
     Ok((name, best.map(|c| c.name)))
 }
 
@@ -279,7 +279,8 @@ mod tests {
     #[test]
     fn an_inverter_when_there_is_no_buffer_and_nothing_without_either() {
         let library = |cells: &str| format!("library (l) {{ {cells} }}");
-        let inverter = "cell (n) { area : 1; pin (A) { direction : input; } pin (Y) { direction : output; function : \"A'\"; } }";
+        let inverter =
+            "cell (n) { area : 1; pin (A) { direction : input; } pin (Y) { direction : output; function : \"A'\"; } }";
         assert_eq!(scan(&library(inverter)).unwrap().1.as_deref(), Some("n"));
         assert_eq!(scan(&library("")).unwrap().1, None);
     }

@@ -16,8 +16,11 @@ impl Progress {
     #[must_use]
     pub fn new(steps: usize, message: impl Into<String>) -> Self {
         let bar = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::hidden());
-        let template =
-            if steps > 1 { "{spinner} {pos}/{len} [{wide_bar}] {elapsed}, {eta} left {msg}" } else { "{spinner} {elapsed} {msg}" };
+        let template = if steps > 1 {
+            "{spinner} {pos}/{len} [{wide_bar}] {elapsed}, {eta} left {msg}"
+        } else {
+            "{spinner} {elapsed} {msg}"
+        };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }

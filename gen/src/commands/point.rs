@@ -34,7 +34,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let stages = point::in_order(&args.stages)?;
     let point = Point::new(entry.about().name, params)?;
     for expected in &args.keys {
-        let Some((stage, key)) = stages.iter().find_map(|s| Some((*s, expected.strip_prefix(s.name())?.strip_prefix('=')?)))
+        let Some((stage, key)) =
+            stages.iter().find_map(|s| Some((*s, expected.strip_prefix(s.name())?.strip_prefix('=')?)))
         else {
             return Err(Failure::Usage(format!("`--keys {expected}`: no such stage here")));
         };

@@ -65,7 +65,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let output = args.output.clone().unwrap_or_else(|| Path::new("target/sweeps").join(&spec.name));
     if args.engine == EngineName::Print {
         let program = "senbazuru".to_owned();
-        let lines: String = jobs(args, &spec, &plan, &store, &program)?.iter().map(|j| shell_line(&j.words) + "\n").collect();
+        let lines: String =
+            jobs(args, &spec, &plan, &store, &program)?.iter().map(|j| shell_line(&j.words) + "\n").collect();
         return report::print(&lines);
     }
     let lost = start(args, &spec, &plan, &store, &output)?;
@@ -153,7 +154,8 @@ fn start(args: &Args, spec: &Spec, plan: &Plan, store: &Store, output: &Path) ->
 
 fn summary(plan: &Plan, results: &Results, output: &Path) -> String {
     let failed: Vec<_> = results.points.iter().filter(|p| !p.passed()).collect();
-    let mut text = format!("{}: {} points, {} passed", results.name, results.points.len(), results.points.len() - failed.len());
+    let mut text =
+        format!("{}: {} points, {} passed", results.name, results.points.len(), results.points.len() - failed.len());
     for (number, what) in [(failed.len(), "failed"), (plan.illegal.len(), "illegal"), (plan.left_out, "left out")] {
         if number > 0 {
             text += &format!(", {number} {what}");
@@ -163,5 +165,8 @@ fn summary(plan: &Plan, results: &Results, output: &Path) -> String {
     for point in failed {
         text += &format!("  failed: {}: {}\n", point.label, point.complaint().unwrap_or_default());
     }
-    text + &format!("results in {}: results.sqlite, results.csv, results.jsonl, results.json, verilog\n", output.display())
+    text + &format!(
+        "results in {}: results.sqlite, results.csv, results.jsonl, results.json, verilog\n",
+        output.display()
+    )
 }

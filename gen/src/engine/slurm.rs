@@ -113,7 +113,8 @@ impl Slurm {
         if !output.success() {
             return Err(Failure::Check(format!("Slurm does not answer: {}", output.log())));
         }
-        let size = output.stdout.lines().find_map(|l| l.strip_prefix("MaxArraySize")?.split_once('=')?.1.trim().parse().ok());
+        let size =
+            output.stdout.lines().find_map(|l| l.strip_prefix("MaxArraySize")?.split_once('=')?.1.trim().parse().ok());
         // The setting is the first number that is too large.
         Ok(size.unwrap_or(1001_usize).saturating_sub(1).max(1))
     }
@@ -147,7 +148,9 @@ impl Slurm {
 /// A task runs the line of the list that has its number.
 fn script_text(list: &Path) -> String {
     let list = list.display().to_string().replace('\'', "'\\''");
-    format!("#!/bin/sh\nset -eu\ncommand=$(sed -n \"$((SLURM_ARRAY_TASK_ID + 1))p\" '{list}')\neval \"exec $command\"\n")
+    format!(
+        "#!/bin/sh\nset -eu\ncommand=$(sed -n \"$((SLURM_ARRAY_TASK_ID + 1))p\" '{list}')\neval \"exec $command\"\n"
+    )
 }
 
 impl Engine for Slurm {

@@ -63,7 +63,8 @@ fn generate(point: &Point) -> Found {
         "instances": point.manifest.modules.iter().map(|m| m.instances).sum::<u64>(),
     }));
     for (name, cycles) in &point.manifest.latency {
-        metrics.insert(format!("{name}_cycles"), Value::from(*cycles));
+        let unit = if name.ends_with("_cycles") { "" } else { "_cycles" };
+        metrics.insert(format!("{name}{unit}"), Value::from(*cycles));
     }
     let details = serde_json::to_value(&point.manifest).unwrap_or(Value::Null);
     Found { metrics, details, message: None }

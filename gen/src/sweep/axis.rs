@@ -55,7 +55,10 @@ fn from_table(name: &str, table: &toml::Table) -> Result<Vec<Value>, String> {
         if from < 1 || from > to || from & (from - 1) != 0 {
             return Err(format!("axis `{name}`: [{from}, {to}] does not begin with a power of two, or is empty"));
         }
-        return Ok(std::iter::successors(Some(from), |n| n.checked_mul(2)).take_while(|n| *n <= to).map(Value::from).collect());
+        return Ok(std::iter::successors(Some(from), |n| n.checked_mul(2))
+            .take_while(|n| *n <= to)
+            .map(Value::from)
+            .collect());
     }
     only(&["from", "to", "step"])?;
     let (from, to) = (integer("from")?, integer("to")?);

@@ -56,20 +56,35 @@ fn fill(results: &Results) -> rusqlite::Result<Vec<u8>> {
             let status = serde_json::to_value(stage.status).map(|s| plain(&s)).unwrap_or_default();
             transaction.execute(
                 "INSERT INTO stage VALUES (?, ?, ?, ?, ?, ?, ?)",
-                params![id, stage.stage.name(), stage.key, status, stage.message, stage.seconds, stage.details.to_string()],
+                params![
+                    id,
+                    stage.stage.name(),
+                    stage.key,
+                    status,
+                    stage.message,
+                    stage.seconds,
+                    stage.details.to_string()
+                ],
             )?;
             for (name, value) in &stage.metrics {
-                transaction
-                    .execute("INSERT INTO metric VALUES (?, ?, ?, ?)", params![id, stage.stage.name(), name, sql(value)])?;
+                transaction.execute(
+                    "INSERT INTO metric VALUES (?, ?, ?, ?)",
+                    params![id, stage.stage.name(), name, sql(value)],
+                )?;
             }
         }
     }
-    let parameters: Vec<String> = results.points.first().map(|p| p.parameters.keys().cloned().collect()).unwrap_or_default();
+    let parameters: Vec<String> =
+        results.points.first().map(|p| p.parameters.keys().cloned().collect()).unwrap_or_default();
     let pick = |table: &str, name: &String| {
         let (text, column) = (name.replace('\'', "''"), name.replace('"', "\"\""));
         format!(", (SELECT value FROM {table} WHERE point = id AND name = '{text}') AS \"{column}\"")
     };
-    let columns: String = parameters.iter().map(|n| pick("parameter", n)).chain(results.metrics().iter().map(|n| pick("metric", n))).collect();
+    let columns: String = parameters
+        .iter()
+        .map(|n| pick("parameter", n))
+        .chain(results.metrics().iter().map(|n| pick("metric", n)))
+        .collect();
     transaction.execute_batch(&format!("CREATE VIEW result AS SELECT id, top, passed, message{columns} FROM point"))?;
     transaction.commit()?;
     Ok(connection.serialize("main")?.to_vec())

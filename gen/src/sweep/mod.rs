@@ -5,8 +5,8 @@
 
 mod axis;
 mod database;
-mod expression;
 mod export;
+mod expression;
 mod plan;
 mod results;
 mod spec;

@@ -41,7 +41,8 @@ impl Plan {
     /// An expression that cannot be evaluated, too many points.
     pub fn new(spec: &Spec) -> Result<Self> {
         let entry = registry::find(&spec.block)?;
-        let size: usize = spec.axes.iter().map(|a| a.values.len()).try_fold(1, usize::checked_mul).unwrap_or(usize::MAX);
+        let size: usize =
+            spec.axes.iter().map(|a| a.values.len()).try_fold(1, usize::checked_mul).unwrap_or(usize::MAX);
         let blame = |what: String| Failure::Usage(format!("{}: {what}", spec.path.display()));
         if size > MOST {
             return Err(blame(format!("the axes span {size} points, more than {MOST}")));

@@ -138,8 +138,7 @@ impl Spec {
         }
         let parse = |c: &Spanned<String>| Expression::parse(c.get_ref()).map_err(|e| at(c.span().start, e));
         let conditions = file.conditions.iter().map(parse).collect::<Result<_>>()?;
-        let stages = point::in_order(&file.stages)
-            .map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
+        let stages = point::in_order(&file.stages).map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let mut options = file.options;
         // A library is looked for beside the file that names it.
