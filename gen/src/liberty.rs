@@ -216,7 +216,7 @@ impl<'a> Tokens<'a> {
                     // Numbers with units and expressions are several words.
                     while let Some(part) = self.next() {
                         value.push_str(part);
-                        if matches!(self.peek(), Some(';' | '}') | None) || self.ends_line() {
+                        if self.ends_line() || matches!(self.peek(), Some(';' | '}') | None) {
                             break;
                         }
                     }
