@@ -124,7 +124,7 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
     // In a flattened design only the top is left.
     for module in manifest.modules.iter().filter(|m| cells.contains_key(&m.name)) {
         let area = liberty.is_some().then(|| areas.get(&module.name).copied().unwrap_or(0.0));
-        let own = counts(&cells[&module.name], memories.get(&module.name), area, manifest);
+        let own = counts(&cells[&module.name], memories.get(&module.name), area, manifest, liberty.as_ref());
         let instances = if options.hierarchical { module.instances } else { 1 };
         total.add(&own, instances);
         let delay_ps = delays.get(&module.name).copied();
@@ -231,7 +231,13 @@ fn statistics(path: &Path) -> Result<BTreeMap<String, Value>> {
     Ok(modules.into_iter().map(|(name, value)| (name.trim_start_matches('\\').to_owned(), value)).collect())
 }
 
-fn counts(cells: &Value, memory: Option<&Value>, area: Option<f64>, manifest: &Manifest) -> Counts {
+fn counts(
+    cells: &Value,
+    memory: Option<&Value>,
+    area: Option<f64>,
+    manifest: &Manifest,
+    library: Option<&Library>,
+) -> Counts {
     let mut counts = Counts {
         memory_bits: memory.and_then(|m| m["num_memory_bits"].as_u64()).unwrap_or(0),
         area,
@@ -244,16 +250,16 @@ fn counts(cells: &Value, memory: Option<&Value>, area: Option<f64>, manifest: &M
         if manifest.modules.iter().any(|m| m.name == name && !m.black_box) {
             continue;
         }
-        *if is_flip_flop(name) { &mut counts.flip_flops } else { &mut counts.gates } += number;
+        *if is_flip_flop(name, library) { &mut counts.flip_flops } else { &mut counts.gates } += number;
         counts.cells.insert(name.to_owned(), number);
     }
     counts
 }
 
-/// Yosys' own flip-flops, and what libraries call theirs.
-fn is_flip_flop(cell: &str) -> bool {
-    let name = cell.to_ascii_lowercase();
-    name.contains("dff") || name.contains("_df") || name.contains("_sdf") || name.contains("_edf")
+/// Yosys' own flip-flops and latches, and the cells of the library that keep a state.
+fn is_flip_flop(cell: &str, library: Option<&Library>) -> bool {
+    cell.starts_with("$_") && ["DFF", "FF_", "DLATCH", "SR_"].iter().any(|kind| cell.contains(kind))
+        || library.is_some_and(|l| l.sequential.contains(cell))
 }
 
 impl Counts {
@@ -291,12 +297,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flip_flops_of_libraries_are_known() {
-        for name in ["$_DFF_P_", "$_SDFFE_PN0P_", "DFFSR", "DFFPOSX1", "sky130_fd_sc_hd__dfrtp_1", "DFF_X1"] {
-            assert!(is_flip_flop(name), "{name}");
+    fn flip_flops_are_known_by_what_they_do() {
+        let library = Library {
+            path: PathBuf::new(),
+            name: "l".into(),
+            driver: None,
+            sequential: std::collections::BTreeSet::from(["zz1".to_owned()]),
+        };
+        for name in ["$_DFF_P_", "$_SDFFE_PN0P_", "$_ALDFF_PN_", "$_DLATCH_P_", "zz1"] {
+            assert!(is_flip_flop(name, Some(&library)), "{name}");
         }
-        for name in ["$_ANDNOT_", "NAND2X1", "sky130_fd_sc_hd__mux2_1", "AOI21X1"] {
-            assert!(!is_flip_flop(name), "{name}");
+        for name in ["$_ANDNOT_", "NAND2X1", "ODFFICULT", "AOI21X1"] {
+            assert!(!is_flip_flop(name, Some(&library)), "{name}");
         }
     }
 
