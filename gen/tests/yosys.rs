@@ -151,9 +151,9 @@ fn neither_names_of_cells_nor_units_matter() {
         fs::write(&path, tiny_library(units, time, load)).unwrap();
         let options = synth::Options { hierarchical: false, liberty: Some(path) };
         let report = synthesise(&sources(text), &manifest(vec![module("top", 1)]), &options).unwrap();
-        assert_eq!((report.library.as_deref(), report.total.flip_flops), (Some("tiny"), 8));
-        let area: f64 = report
-            .total
+        let mapped = report.mapped.unwrap();
+        assert_eq!((report.library.as_deref(), mapped.sequential), (Some("tiny"), 8));
+        let area: f64 = mapped
             .cells
             .iter()
             .map(|(name, n)| {
@@ -167,8 +167,8 @@ fn neither_names_of_cells_nor_units_matter() {
                     }
             })
             .sum();
-        assert_eq!(report.total.area, Some(area));
-        found.push((report.total.area, report.delay_ps.unwrap().round() as i64));
+        assert_eq!(mapped.area, area);
+        found.push((mapped.area, mapped.delay_ps.unwrap().round() as i64));
     }
     // At least six NANDs deep, at 0.2 ns and more.
     assert!(found[0].1 > 1200, "{found:?}");
@@ -194,24 +194,21 @@ fn a_library_that_yosys_cannot_read() {
 
 #[test]
 fn area_of_a_library() {
-    let osu018 = Path::new("/usr/share/qflow/tech/osu018/osu018_stdcells.lib");
-    if !osu018.exists() {
-        eprintln!("skipped: the Debian package qflow-tech-osu018 is not installed");
-        return;
-    }
     let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
-    let area = |hierarchical| {
-        let options = synth::Options { hierarchical, liberty: Some(osu018.into()) };
+    let mapped = |hierarchical| {
+        let options = synth::Options { hierarchical, liberty: Some("osu018".into()) };
         synthesise(&sources(PAIR), &manifest, &options).unwrap()
     };
-    let report = area(true);
-    let leaf = &report.modules[0].own;
+    let report = mapped(true);
+    let [leaf, top] = [0, 1].map(|module| report.modules[module].mapped.clone().unwrap());
     // AND2X1 has an area of 32 and DFFSR, the only flip-flop with a reset, one of 176; an inverter 16.
-    assert_eq!((leaf.cells["DFFSR"], leaf.cells["AND2X1"]), (8, 8));
-    assert_eq!((leaf.area, report.modules[1].own.area), (Some(8.0 * (176.0 + 32.0)), Some(8.0 * 16.0)));
-    assert_eq!(report.total.area, Some(2.0 * 8.0 * (176.0 + 32.0) + 8.0 * 16.0));
-    let flat = area(false).total.area.unwrap();
-    assert!(flat > 0.0 && flat <= report.total.area.unwrap(), "{flat}");
+    assert_eq!((leaf.cells["DFFSR"], leaf.cells["AND2X1"], leaf.sequential), (8, 8, 8));
+    assert_eq!((leaf.area, top.area), (8.0 * (176.0 + 32.0), 8.0 * 16.0));
+    let total = report.mapped.unwrap();
+    assert_eq!((total.area, total.sequential), (2.0 * 8.0 * (176.0 + 32.0) + 8.0 * 16.0, 16));
+    assert_eq!(total.delay_ps, [leaf.delay_ps, top.delay_ps].into_iter().flatten().reduce(f64::max));
+    let flat = mapped(false).mapped.unwrap();
+    assert!(flat.area > 0.0 && flat.area <= total.area, "{flat:?}");
 }
 
 /// A counter that stays at 9, as `FORMAL` sections are printed.

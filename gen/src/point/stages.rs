@@ -101,8 +101,8 @@ fn synthesise(point: &Point, options: &Options) -> Result<Found> {
         "gates": report.total.gates,
         "flip_flops": report.total.flip_flops,
         "memory_bits": report.total.memory_bits,
-        "area": report.total.area,
-        "delay_ps": report.delay_ps,
+        "area": report.mapped.as_ref().map(|m| m.area),
+        "delay_ps": report.mapped.as_ref().and_then(|m| m.delay_ps),
     }));
     if let Some(aig) = &report.aig {
         metrics.extend(numbers(json!({
