@@ -249,3 +249,36 @@ fn jobs_that_leave_no_result() {
     let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
     assert!(text.contains("differ from those of the machine that planned the sweep"), "{text}");
 }
+
+#[test]
+fn documents_are_filled_with_results() {
+    let place = Place::new(MESH);
+    assert_eq!(place.run(&[]).0, Some(0));
+    fs::create_dir(place.path("facts")).unwrap();
+    fs::write(place.path("facts/error.json"), r#"{ "int4": 0.125 }"#).unwrap();
+    let render = |template: &str| {
+        fs::write(place.path("page.md"), template).unwrap();
+        let run = senbazuru(&["render", "page.md", "--results", "."]).current_dir(place.folder.path()).assert();
+        let output = run.get_output();
+        (output.status.code(), String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned())
+    };
+    let (code, text) = render(
+        "{% set p = point('out', rows=3) %}\n{{ p.columns }} {{ (p.flip_flops / p.flip_flops) | percent }} \
+         {{ 12345 | thousands }} {{ facts.error.int4 | digits(2) }}\n\n{{ table('out', ['rows', 'accumulator_width'], columns=1) }}",
+    );
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(
+        text,
+        "1 100.0 % 12,345 0.12\n\n| rows | accumulator_width |\n| ---: | ---: |\n| 1 | 7 |\n| 2 | 8 |\n| 3 | 9 |\n"
+    );
+    for (template, part) in [
+        ("{{ point('out', columns=1).rows }}", "3 points of sweep `out` fit the given columns"),
+        ("\n{{ point('out', lines=1) }}", "line 2: "),
+        ("{{ point('none', rows=1) }}", "`senbazuru sweep sweeps/none.toml` makes it"),
+        ("{{ table('out', ['rows', 'watts']) }}", "no number or parameter `watts`"),
+        ("{{ facts.error.int8 }}", "undefined"),
+    ] {
+        let (code, text) = render(template);
+        assert!(code == Some(2) && text.contains(part), "{template}: {text}");
+    }
+}

@@ -6,6 +6,7 @@ mod lint;
 mod list;
 mod point;
 mod prove;
+mod render;
 mod sim;
 mod sweep;
 mod synth;
@@ -44,6 +45,8 @@ enum Command {
     Sweep(sweep::Args),
     /// Run the stages of a sweep on one set of parameters
     Point(point::Args),
+    /// Fill a template with numbers of sweeps
+    Render(render::Args),
     /// Print the completion script of a shell
     Completions {
         /// Shell
@@ -104,6 +107,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Prove(args) => prove::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Point(args) => point::run(&args),
+        Command::Render(args) => render::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "senbazuru", &mut script);
