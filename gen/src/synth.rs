@@ -270,7 +270,10 @@ fn statistics(path: &Path) -> Result<BTreeMap<String, Value>> {
     let text = read(path)?;
     // Yosys prints the invocation and the JSON object one after the other.
     let start = text.find('{').unwrap_or(0);
-    let value: Value = serde_json::from_str(&text[start..])
+    // Yosys 0.23 draws the hierarchy, where it is deeper than two levels, right into the JSON.
+    let is_json = |line: &&str| line.trim_start().starts_with(['"', '{', '}']);
+    let text: String = text[start..].lines().filter(is_json).collect();
+    let value: Value = serde_json::from_str(&text)
         .map_err(|e| Failure::Check(format!("cannot understand the statistics of Yosys: {e}")))?;
     let modules = value.get("modules").and_then(Value::as_object).cloned().unwrap_or_default();
     Ok(modules.into_iter().map(|(name, value)| (name.trim_start_matches('\\').to_owned(), value)).collect())

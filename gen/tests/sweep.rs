@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use rusqlite::Connection;
+use senbazuru::sweep::Results;
 use serde_json::Value;
 use sim::process::ProcessError;
 use snapbox::str;
@@ -229,6 +230,10 @@ fn mistakes_in_the_file() {
         (change("rows * columns <= 3", "rows * lines <= 3"), "`rows * lines <= 3`"),
         (change("rows * columns <= 3", "rows"), "wanted true or false"),
         (change("[fixed]", "[fixed]\nrows = 1"), "`rows` is in [fixed] and in [axes]"),
+        (
+            change("[derived]", "[small]\noperand_width = [3, 4]\n[derived]"),
+            "s.toml:12: `operand_width` is in [small], but not in [axes]",
+        ),
         (change("title", "titel"), "unknown field `titel`"),
         (change("stages", "options = { vector = 3 }\nstages"), "unknown field `vector`"),
     ] {
@@ -238,6 +243,22 @@ fn mistakes_in_the_file() {
 error: cannot read no/such.toml: No such file or directory (os error 2)
 
 "#]]);
+}
+
+/// The sweeps that come with the toolkit, with their few values for a quick look.
+#[test]
+fn every_shipped_sweep_works() {
+    let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sweeps");
+    let mut files: Vec<_> = fs::read_dir(&sweeps).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    let folder = tempfile::tempdir().unwrap();
+    for file in files {
+        let output = folder.path().join(file.file_stem().unwrap());
+        let run = sweep_command(&file, &output, &folder.path().join("store"), &["--small"]).run().unwrap();
+        assert!(run.success(), "{}:\n{}", file.display(), run.log());
+        assert!(Results::read(&output).unwrap().points.len() > 1, "{} has one point", file.display());
+    }
 }
 
 #[test]

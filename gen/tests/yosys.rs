@@ -67,6 +67,26 @@ fn hierarchical_total_is_the_sum_of_all_instances() {
 }
 
 #[test]
+fn three_levels_of_hierarchy() {
+    let text = "
+module leaf(input wire a_i, input wire b_i, output wire q_o);
+  assign q_o = a_i & b_i;
+endmodule
+module middle(input wire [1:0] a_i, output wire q_o);
+  leaf u_leaf (.a_i(a_i[0]), .b_i(a_i[1]), .q_o(q_o));
+endmodule
+module top(input wire [1:0] a_i, output wire q_o);
+  middle u_middle (.a_i(a_i), .q_o(q_o));
+endmodule
+";
+    let manifest = manifest(vec![module("leaf", 1), module("middle", 1), module("top", 1)]);
+    let options = synth::Options { hierarchical: true, liberty: Some("osu018".into()) };
+    let report = synthesise(&sources(text), &manifest, &options).unwrap();
+    assert_eq!((report.modules.len(), report.total.gates), (3, 1));
+    assert_eq!(report.mapped.unwrap().cells, BTreeMap::from([("AND2X1".to_owned(), 1)]));
+}
+
+#[test]
 fn enables_and_synchronous_resets_are_logic() {
     let text = "
 module top(input wire clk_i, input wire rst_ni, input wire en_i, input wire [7:0] d_i, output reg [7:0] q_o);
