@@ -10,6 +10,7 @@ pub mod error;
 pub mod liberty;
 pub mod lint;
 pub mod output;
+pub mod page;
 pub mod params;
 pub mod pdr;
 pub mod point;

@@ -6,6 +6,7 @@ mod lint;
 mod list;
 mod point;
 mod prove;
+mod report;
 mod sim;
 mod sweep;
 mod synth;
@@ -44,6 +45,8 @@ enum Command {
     Sweep(sweep::Args),
     /// Run the stages of a sweep on one set of parameters
     Point(point::Args),
+    /// Make the HTML page of a sweep: table, curves, diagrams
+    Report(report::Args),
     /// Print the completion script of a shell
     Completions {
         /// Shell
@@ -104,6 +107,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Prove(args) => prove::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Point(args) => point::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "senbazuru", &mut script);

@@ -1,0 +1,225 @@
+//! What the charts of a sweep show: series of points, growth laws, Pareto fronts.
+
+use serde_json::Value;
+
+use super::fit::{Fit, fit};
+use super::names::shown;
+use crate::params::plain;
+use crate::sweep::{Plot, PointResult, Results};
+
+/// A chart, ready to be drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Curves {
+    pub(super) plot: Plot,
+    pub(super) title: String,
+    /// Names of the places on the horizontal axis when it is not one of numbers.
+    pub(super) categories: Option<Vec<String>>,
+    pub(super) log_x: bool,
+    pub(super) log_y: bool,
+    pub(super) series: Vec<Series>,
+    /// Points of the sweep that no other one beats, by x.
+    pub(super) front: Vec<usize>,
+}
+
+/// Points that belong together.
+#[derive(Clone, Debug)]
+pub(super) struct Series {
+    /// Value of the parameter that separates the series; empty when there is one series only.
+    pub(super) name: String,
+    pub(super) points: Vec<Dot>,
+    pub(super) fit: Option<Fit>,
+}
+
+/// One point.
+#[derive(Clone, Debug)]
+pub(super) struct Dot {
+    /// Number of the point in the sweep.
+    pub(super) point: usize,
+    pub(super) x: f64,
+    pub(super) y: f64,
+    /// What it is, in words.
+    pub(super) title: String,
+}
+
+/// The charts of a sweep: those of its file, or a choice when it names none. A Pareto front is always among them when
+/// there is one to show.
+pub(super) fn all(results: &Results) -> Vec<Result<Curves, String>> {
+    let mut plots = if results.plots.is_empty() { choice(results) } else { results.plots.clone() };
+    if !plots.iter().any(|p| p.pareto) {
+        plots.extend(default_front(results));
+    }
+    plots.into_iter().map(|plot| Curves::new(results, plot)).collect()
+}
+
+impl Curves {
+    /// The points that have what the plot wants; the error says that none has.
+    fn new(results: &Results, plot: Plot) -> Result<Self, String> {
+        let title = if plot.title.is_empty() {
+            format!("{} against {}", super::names::heading(&plot.y).0, super::names::heading(&plot.x).0)
+        } else {
+            plot.title.clone()
+        };
+        let found: Vec<_> = results
+            .points
+            .iter()
+            .enumerate()
+            .filter_map(|(i, p)| Some((i, p, p.value(&plot.x)?, p.value(&plot.y)?.as_f64()?)))
+            .collect();
+        if found.is_empty() {
+            return Err(format!("{title}: no point has both {} and the number {}", plot.x, plot.y));
+        }
+        let numbers = found.iter().all(|(_, _, x, _)| x.is_number());
+        let mut categories: Vec<String> = Vec::new();
+        let mut series: Vec<Series> = Vec::new();
+        for &(index, point, x, y) in &found {
+            let name = plot.series.as_ref().and_then(|s| point.value(s)).map(plain).unwrap_or_default();
+            let x = if numbers {
+                x.as_f64().unwrap_or_default()
+            } else {
+                let text = plain(x);
+                let known = categories.iter().position(|c| *c == text).unwrap_or(categories.len());
+                if known == categories.len() {
+                    categories.push(text);
+                }
+                known as f64
+            };
+            let dot = Dot { point: index, x, y, title: title_of(results, &plot, point) };
+            match series.iter_mut().find(|s| s.name == name) {
+                Some(series) => series.points.push(dot),
+                None => series.push(Series { name, points: vec![dot], fit: None }),
+            }
+        }
+        let positive = |of: fn(&Dot) -> f64| series.iter().flat_map(|s| &s.points).all(|d| of(d) > 0.0);
+        let (log_x, log_y) = (plot.log && numbers && positive(|d| d.x), plot.log && positive(|d| d.y));
+        for series in &mut series {
+            series.points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
+            // A front is no law.
+            if log_x && log_y && !plot.pareto {
+                series.fit = fit(&series.points.iter().map(|d| (d.x, d.y)).collect::<Vec<_>>());
+            }
+        }
+        let front = if plot.pareto && numbers { front(series.iter().flat_map(|s| &s.points)) } else { Vec::new() };
+        Ok(Self { title, categories: (!numbers).then_some(categories), log_x, log_y, series, front, plot })
+    }
+
+    /// All points.
+    pub(super) fn dots(&self) -> impl Iterator<Item = &Dot> + Clone {
+        self.series.iter().flat_map(|s| &s.points)
+    }
+}
+
+fn title_of(results: &Results, plot: &Plot, point: &PointResult) -> String {
+    let number = |name: &String| {
+        let value = point.value(name).map(shown).unwrap_or_default();
+        format!("{name} = {value}")
+    };
+    let mut names: Vec<&String> = results.axes.iter().collect();
+    names.extend([&plot.x, &plot.y].into_iter().filter(|n| !results.axes.contains(n)));
+    names.into_iter().map(number).collect::<Vec<_>>().join(", ")
+}
+
+/// The points for which no other one is at least as small in both directions and smaller in one.
+fn front<'a>(dots: impl Iterator<Item = &'a Dot>) -> Vec<usize> {
+    let mut sorted: Vec<_> = dots.collect();
+    sorted.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
+    let mut front: Vec<&Dot> = Vec::new();
+    for dot in sorted {
+        match front.last() {
+            Some(last) if last.x == dot.x && last.y == dot.y => front.push(dot),
+            Some(last) if dot.y >= last.y => {}
+            _ => front.push(dot),
+        }
+    }
+    front.into_iter().map(|d| d.point).collect()
+}
+
+/// Numbers of a sweep that say how large, and how slow a design is, the most telling first.
+const SIZES: [&str; 3] = ["area", "and_nodes", "gates"];
+const DELAYS: [&str; 2] = ["delay_ps", "levels"];
+
+fn measured<'a>(results: &Results, names: &[&'a str]) -> Option<&'a str> {
+    names.iter().copied().find(|name| results.points.iter().any(|p| p.value(name).is_some()))
+}
+
+fn different<'a>(results: &'a Results, name: &str) -> Vec<&'a Value> {
+    let mut values: Vec<&Value> = Vec::new();
+    for value in results.points.iter().filter_map(|p| p.value(name)) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
+}
+
+/// Whether `a` has one value for each value of `b`.
+fn follows(results: &Results, a: &str, b: &str) -> bool {
+    results
+        .points
+        .iter()
+        .all(|p| results.points.iter().filter(|q| q.value(b) == p.value(b)).all(|q| q.value(a) == p.value(a)))
+}
+
+/// Size and delay against each axis of at least three numbers.
+fn choice(results: &Results) -> Vec<Plot> {
+    let mut axes: Vec<&String> = Vec::new();
+    for axis in &results.axes {
+        let values = different(results, axis);
+        if values.len() > 1 && !axes.iter().any(|earlier| follows(results, axis, earlier)) {
+            axes.push(axis);
+        }
+    }
+    let numeric = |axis: &&&String| {
+        let values = different(results, axis);
+        values.len() >= 3 && values.iter().all(|v| v.is_number())
+    };
+    let mut plots = Vec::new();
+    for &x in axes.iter().filter(numeric) {
+        let series = axes.iter().find(|other| **other != x && different(results, other).len() <= 8);
+        let values: Vec<f64> = different(results, x).into_iter().filter_map(Value::as_f64).collect();
+        let (least, most) = values.iter().fold((f64::MAX, f64::MIN), |(l, m), &v| (l.min(v), m.max(v)));
+        for y in [measured(results, &SIZES), measured(results, &DELAYS)].into_iter().flatten() {
+            plots.push(Plot {
+                title: String::new(),
+                x: x.clone(),
+                y: y.into(),
+                series: series.map(|s| (*s).clone()),
+                log: least > 0.0 && most >= 4.0 * least,
+                pareto: false,
+            });
+        }
+    }
+    plots
+}
+
+/// Size against delay.
+fn default_front(results: &Results) -> Option<Plot> {
+    let (x, y) = (measured(results, &DELAYS)?, measured(results, &SIZES)?);
+    let series = results.axes.iter().find(|axis| (2..=8).contains(&different(results, axis).len()));
+    (different(results, x).len() > 1 && different(results, y).len() > 1).then(|| Plot {
+        title: String::new(),
+        x: x.into(),
+        y: y.into(),
+        series: series.cloned(),
+        log: false,
+        pareto: true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn front_of(points: &[(f64, f64)]) -> Vec<usize> {
+        let dots: Vec<_> =
+            points.iter().enumerate().map(|(point, &(x, y))| Dot { point, x, y, title: String::new() }).collect();
+        front(dots.iter())
+    }
+
+    #[test]
+    fn fronts() {
+        assert_eq!(front_of(&[(3.0, 1.0), (1.0, 3.0), (2.0, 2.0), (3.0, 3.0), (2.0, 2.5)]), [1, 2, 0]);
+        // Equal points stand together; a point that is equal in one direction and worse in the other does not.
+        assert_eq!(front_of(&[(1.0, 1.0), (1.0, 1.0), (1.0, 2.0), (2.0, 1.0)]), [0, 1]);
+        assert!(front_of(&[]).is_empty());
+    }
+}
