@@ -17,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use hdl::emit::Manifest;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{Environment, UndefinedBehavior, Value, context};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context, escape_formatter};
 use serde::Serialize;
 
 use crate::error::{Failure, Result};
@@ -225,6 +225,13 @@ fn render(sections: &[Section]) -> Result<String> {
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let mut syntax = SyntaxConfig::builder();
     environment.set_syntax(syntax.trim_blocks(true).lstrip_blocks(true).build().map_err(bug)?);
+    // Without the slashes that minijinja would escape: addresses stay legible.
+    environment.set_formatter(|out, state, value| match value.as_str() {
+        Some(text) if matches!(state.auto_escape(), AutoEscape::Html) && !value.is_safe() => {
+            out.write_str(&palette::escape(text)).map_err(minijinja::Error::from)
+        }
+        _ => escape_formatter(out, state, value),
+    });
     for (name, source) in TEMPLATES {
         environment.add_template(name, source).map_err(bug)?;
     }
