@@ -17,6 +17,7 @@ pub mod point;
 mod progress;
 pub mod prove;
 pub mod registry;
+pub mod render;
 mod report;
 pub mod sweep;
 pub mod synth;

@@ -3,6 +3,7 @@
 //! Nothing is assumed of the names of cells or of the units: the driving cell that ABC wants for its timing is found by
 //! what it does.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,8 @@ pub struct Library {
     pub name: String,
     /// The weakest buffer, or failing that the weakest inverter: what drives the inputs of the design.
     pub driver: Option<String>,
+    /// The cells that keep a state.
+    pub sequential: BTreeSet<String>,
 }
 
 /// Finds and reads a library by name or path.
@@ -33,7 +36,7 @@ pub fn open(library: &Path) -> Result<Library> {
     let text = fs::read(&path).map_err(|e| Failure::file("read", &path, &e))?;
     let text = String::from_utf8_lossy(&text);
     let found = scan(&text).map_err(|what| Failure::Usage(format!("{}: {what}", path.display())))?;
-    Ok(Library { path, name: found.0, driver: found.1 })
+    Ok(Library { path, ..found })
 }
 
 /// A hash of the library's content.
@@ -63,8 +66,8 @@ fn locate(library: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Name of the library and its weakest driver.
-fn scan(text: &str) -> std::result::Result<(String, Option<String>), String> {
+/// What a file says; its path is for the caller to fill in.
+fn scan(text: &str) -> std::result::Result<Library, String> {
     let mut tokens = Tokens { rest: text };
     if tokens.next() != Some("library") {
         return Err("this is no Liberty file: it does not begin with `library (...)`".into());
@@ -72,6 +75,7 @@ fn scan(text: &str) -> std::result::Result<(String, Option<String>), String> {
     let name = tokens.parenthesis().into_iter().next().unwrap_or_default();
     tokens.expect_body()?;
     let mut buffers: Vec<Candidate> = Vec::new();
+    let mut sequential = BTreeSet::new();
     while let Some(item) = tokens.statement()? {
         let Item::Group { kind: "cell", name } = item else {
             if let Item::Group { .. } = item {
@@ -79,12 +83,22 @@ fn scan(text: &str) -> std::result::Result<(String, Option<String>), String> {
             }
             continue;
         };
-        buffers.extend(cell(&mut tokens, name)?);
+        match cell(&mut tokens, name.clone())? {
+            Kind::Driver(candidate) => buffers.push(candidate),
+            Kind::Sequential => drop(sequential.insert(name)),
+            Kind::Other => {}
+        }
     }
     let best = buffers
         .into_iter()
         .min_by(|a, b| a.inverts.cmp(&b.inverts).then(a.area.total_cmp(&b.area)).then_with(|| a.name.cmp(&b.name)));
-    Ok((name, best.map(|c| c.name)))
+    Ok(Library { path: PathBuf::new(), name, driver: best.map(|c| c.name), sequential })
+}
+
+enum Kind {
+    Driver(Candidate),
+    Sequential,
+    Other,
 }
 
 struct Candidate {
@@ -93,9 +107,9 @@ struct Candidate {
     inverts: bool,
 }
 
-/// Reads the body of a cell; the cell when it is a buffer or an inverter.
-fn cell(tokens: &mut Tokens<'_>, name: String) -> std::result::Result<Option<Candidate>, String> {
-    let (mut area, mut usable) = (f64::INFINITY, true);
+/// Reads the body of a cell.
+fn cell(tokens: &mut Tokens<'_>, name: String) -> std::result::Result<Kind, String> {
+    let (mut area, mut usable, mut sequential) = (f64::INFINITY, true, false);
     let (mut inputs, mut functions) = (Vec::new(), Vec::new());
     let mut outputs = 0;
     while let Some(item) = tokens.statement()? {
@@ -122,19 +136,23 @@ fn cell(tokens: &mut Tokens<'_>, name: String) -> std::result::Result<Option<Can
             }
             // Power pins say nothing about the function; anything else (ff, latch, bus, test_cell) is no buffer.
             Item::Group { kind, .. } => {
+                sequential |= matches!(kind, "ff" | "ff_bank" | "latch" | "latch_bank" | "statetable");
                 usable &= matches!(kind, "pg_pin" | "leakage_power" | "leakage_current");
                 tokens.skip_body()?;
             }
         }
     }
-    let ([input], [function], 1, true) = (&inputs[..], &functions[..], outputs, usable) else { return Ok(None) };
+    if sequential {
+        return Ok(Kind::Sequential);
+    }
+    let ([input], [function], 1, true) = (&inputs[..], &functions[..], outputs, usable) else { return Ok(Kind::Other) };
     let plain: String = function.chars().filter(|c| !c.is_whitespace() && !"()".contains(*c)).collect();
     let inverts = match plain.as_str() {
         same if same == input => false,
         other if other.trim_matches(['!', '\'']) == input && other.len() == input.len() + 1 => true,
-        _ => return Ok(None),
+        _ => return Ok(Kind::Other),
     };
-    Ok(Some(Candidate { name, area, inverts }))
+    Ok(Kind::Driver(Candidate { name, area, inverts }))
 }
 
 enum Item<'a> {
@@ -216,7 +234,7 @@ impl<'a> Tokens<'a> {
                     // Numbers with units and expressions are several words.
                     while let Some(part) = self.next() {
                         value.push_str(part);
-                        if matches!(self.peek(), Some(';' | '}') | None) || self.ends_line() {
+                        if self.ends_line() || matches!(self.peek(), Some(';' | '}') | None) {
                             break;
                         }
                     }
@@ -273,7 +291,9 @@ mod tests {
             cell (flop) { area : 0; ff (IQ, IQN) { next_state : "D"; } pin (D) { direction : input; }
               pin (Q) { direction : output; function : "D"; } }
         }"#;
-        assert_eq!(scan(text), Ok(("tiny".into(), Some("zz9".into()))));
+        let library = scan(text).unwrap();
+        assert_eq!((library.name.as_str(), library.driver.as_deref()), ("tiny", Some("zz9")));
+        assert_eq!(library.sequential, BTreeSet::from(["flop".to_owned()]));
     }
 
     #[test]
@@ -281,8 +301,8 @@ mod tests {
         let library = |cells: &str| format!("library (l) {{ {cells} }}");
         let inverter =
             "cell (n) { area : 1; pin (A) { direction : input; } pin (Y) { direction : output; function : \"A'\"; } }";
-        assert_eq!(scan(&library(inverter)).unwrap().1.as_deref(), Some("n"));
-        assert_eq!(scan(&library("")).unwrap().1, None);
+        assert_eq!(scan(&library(inverter)).unwrap().driver.as_deref(), Some("n"));
+        assert_eq!(scan(&library("")).unwrap().driver, None);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! - AND nodes and levels: then `dffunmap; aigmap; write_aiger`, and in ABC `strash`, and `dc2` three times. Levels are
 //!   counted between registers and ports. An asynchronous reset is part of the flip-flop and counts nothing; enables and
 //!   synchronous resets are logic in front of it and count;
-//! - area and delay: `dfflibmap; abc -liberty; stat -liberty` instead, in the unit of the library. The delay is ABC's
+//! - area and delay: `dfflibmap; abc -liberty; stat -liberty` on the same gates, in the unit of the library. The delay is ABC's
 //!   estimate of the longest path between registers and ports: pin-to-pin delays at a load of 10 fF on every output,
 //!   inputs driven by the library's weakest buffer, buffered and sized, without wires, set-up and clock-to-output times.
 //!
@@ -43,13 +43,12 @@ pub struct Report {
     pub modules: Vec<ModuleReport>,
     /// The whole design: each module times its instances.
     pub total: Counts,
-    /// The whole design as an and-inverter graph; absent when modules were kept apart or a library was given.
+    /// The whole design as an and-inverter graph; absent when modules were kept apart.
     pub aig: Option<Aig>,
-    /// Longest combinational path in picoseconds, when a library was given. Modules that were kept apart: the longest
-    /// inside of any one of them.
-    pub delay_ps: Option<f64>,
-    /// Name of the library in its file.
+    /// Name of the library in its file, when one was given.
     pub library: Option<String>,
+    /// The whole design in cells of the library. Modules that were kept apart: the longest path inside of any of them.
+    pub mapped: Option<Mapped>,
 }
 
 /// One module.
@@ -61,11 +60,11 @@ pub struct ModuleReport {
     pub instances: u64,
     /// Its own logic, without that of the modules inside it.
     pub own: Counts,
-    /// Longest combinational path inside of it, in picoseconds, when a library was given.
-    pub delay_ps: Option<f64>,
+    /// Its own logic in cells of the library, when one was given.
+    pub mapped: Option<Mapped>,
 }
 
-/// Numbers of cells.
+/// Numbers of Yosys' generic cells.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Counts {
     /// Cells of all types but flip-flops.
@@ -74,10 +73,21 @@ pub struct Counts {
     pub flip_flops: u64,
     /// Bits of memories.
     pub memory_bits: u64,
-    /// Area, when a library was given.
-    pub area: Option<f64>,
     /// Cells by type.
     pub cells: BTreeMap<String, u64>,
+}
+
+/// Logic in the cells of a library.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Mapped {
+    /// Area in the unit of the library.
+    pub area: f64,
+    /// Cells by type.
+    pub cells: BTreeMap<String, u64>,
+    /// How many of the cells keep a state.
+    pub sequential: u64,
+    /// Longest combinational path in picoseconds; none where there is no logic.
+    pub delay_ps: Option<f64>,
 }
 
 /// Size and depth of the and-inverter graph.
@@ -115,28 +125,62 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
     }
     let script = script(sources, options.hierarchical, liberty.as_ref(), work);
     let log = yosys::run(&script, &sources.files, &sources.top).map_err(|e| blame_library(e, liberty.as_ref()))?;
-    let delays = delays(&log);
     let memories = statistics(&work.join("memories.json"))?;
     let cells = statistics(&work.join("cells.json"))?;
-    let areas = if liberty.is_some() { areas(&read(&work.join("area.txt"))?) } else { BTreeMap::new() };
+    let library = liberty.as_ref().map(|l| LibraryResults::read(l, work, &log)).transpose()?;
     let mut modules = Vec::new();
-    let mut total = Counts { area: liberty.is_some().then_some(0.0), ..Counts::default() };
+    let mut total = Counts::default();
+    let mut mapped = library.as_ref().map(|_| Mapped::default());
     // In a flattened design only the top is left.
     for module in manifest.modules.iter().filter(|m| cells.contains_key(&m.name)) {
-        let area = liberty.is_some().then(|| areas.get(&module.name).copied().unwrap_or(0.0));
-        let own = counts(&cells[&module.name], memories.get(&module.name), area, manifest);
+        let own = counts(&cells[&module.name], memories.get(&module.name), manifest);
         let instances = if options.hierarchical { module.instances } else { 1 };
         total.add(&own, instances);
-        let delay_ps = delays.get(&module.name).copied();
-        modules.push(ModuleReport { name: module.name.clone(), instances, own, delay_ps });
+        let part = library.as_ref().map(|l| l.module(&module.name, manifest));
+        if let (Some(whole), Some(part)) = (&mut mapped, &part) {
+            whole.add(part, instances);
+        }
+        modules.push(ModuleReport { name: module.name.clone(), instances, own, mapped: part });
     }
     if modules.is_empty() {
         return Err(Failure::Check(format!("Yosys reports no module of {}", sources.top)));
     }
-    let aig = if options.hierarchical || liberty.is_some() { None } else { Some(graph(&work.join("design.aig"))?) };
-    let delay_ps = modules.iter().filter_map(|m| m.delay_ps).reduce(f64::max);
+    let aig = if options.hierarchical { None } else { Some(graph(&work.join("design.aig"))?) };
     let library = liberty.map(|l| l.name);
-    Ok(Report { top: sources.top.clone(), modules, total, aig, delay_ps, library })
+    Ok(Report { top: sources.top.clone(), modules, total, aig, library, mapped })
+}
+
+/// What Yosys and ABC say of the design in cells of a library.
+struct LibraryResults<'a> {
+    library: &'a Library,
+    cells: BTreeMap<String, Value>,
+    areas: BTreeMap<String, f64>,
+    delays: BTreeMap<String, f64>,
+}
+
+impl<'a> LibraryResults<'a> {
+    fn read(library: &'a Library, work: &Path, log: &str) -> Result<Self> {
+        let cells = statistics(&work.join("mapped.json"))?;
+        Ok(Self { library, cells, areas: areas(&read(&work.join("area.txt"))?), delays: delays(log) })
+    }
+
+    fn module(&self, name: &str, manifest: &Manifest) -> Mapped {
+        let cells = self.cells.get(name).map(|m| cells_of(m, manifest)).unwrap_or_default();
+        let sequential = cells.iter().filter(|(cell, _)| self.library.sequential.contains(*cell)).map(|(_, n)| n).sum();
+        let area = self.areas.get(name).copied().unwrap_or(0.0);
+        Mapped { area, cells, sequential, delay_ps: self.delays.get(name).copied() }
+    }
+}
+
+impl Mapped {
+    fn add(&mut self, other: &Self, times: u64) {
+        self.area += times as f64 * other.area;
+        self.sequential += times * other.sequential;
+        self.delay_ps = [self.delay_ps, other.delay_ps].into_iter().flatten().reduce(f64::max);
+        for (name, number) in &other.cells {
+            *self.cells.entry(name.clone()).or_default() += times * number;
+        }
+    }
 }
 
 /// A library that Yosys cannot read is no fault of the design.
@@ -161,18 +205,19 @@ fn script(sources: &Sources, hierarchical: bool, liberty: Option<&Library>, work
     }
     // Memories are still memories here.
     lines.push(format!("opt_clean\ntee -q -o {work}/memories.json stat -json"));
-    lines.push(format!("synth{flatten} -top {top}"));
+    lines.push(format!("synth{flatten} -top {top}\ntee -q -o {work}/cells.json stat -json\ndesign -save generic"));
+    if !hierarchical {
+        lines.push(format!("dffunmap -ce-only\ntechmap -map {work}/resets.v\nasync2sync\ndffunmap"));
+        lines.push(format!("aigmap\nopt_clean\nwrite_aiger {work}/design.aig\ndesign -load generic"));
+    }
     if let Some(liberty) = liberty {
         let liberty = liberty.path.display();
         lines.push(format!("dfflibmap -liberty \"{liberty}\""));
         lines.push(format!("abc -liberty \"{liberty}\" -constr {work}/constraints\nopt_clean"));
         // Yosys 0.23 leaves the area out of the JSON.
-        lines.push(format!("tee -q -o {work}/area.txt stat -liberty \"{liberty}\""));
-    }
-    lines.push(format!("tee -q -o {work}/cells.json stat -json"));
-    if liberty.is_none() && !hierarchical {
-        lines.push(format!("dffunmap -ce-only\ntechmap -map {work}/resets.v\nasync2sync\ndffunmap"));
-        lines.push(format!("aigmap\nopt_clean\nwrite_aiger {work}/design.aig"));
+        lines.push(format!(
+            "tee -q -o {work}/area.txt stat -liberty \"{liberty}\"\ntee -q -o {work}/mapped.json stat -json"
+        ));
     }
     lines.join("\n") + "\n"
 }
@@ -225,35 +270,35 @@ fn statistics(path: &Path) -> Result<BTreeMap<String, Value>> {
     let text = read(path)?;
     // Yosys prints the invocation and the JSON object one after the other.
     let start = text.find('{').unwrap_or(0);
-    let value: Value = serde_json::from_str(&text[start..])
+    // Yosys 0.23 draws the hierarchy, where it is deeper than two levels, right into the JSON.
+    let is_json = |line: &&str| line.trim_start().starts_with(['"', '{', '}']);
+    let text: String = text[start..].lines().filter(is_json).collect();
+    let value: Value = serde_json::from_str(&text)
         .map_err(|e| Failure::Check(format!("cannot understand the statistics of Yosys: {e}")))?;
     let modules = value.get("modules").and_then(Value::as_object).cloned().unwrap_or_default();
     Ok(modules.into_iter().map(|(name, value)| (name.trim_start_matches('\\').to_owned(), value)).collect())
 }
 
-fn counts(cells: &Value, memory: Option<&Value>, area: Option<f64>, manifest: &Manifest) -> Counts {
-    let mut counts = Counts {
-        memory_bits: memory.and_then(|m| m["num_memory_bits"].as_u64()).unwrap_or(0),
-        area,
-        ..Counts::default()
-    };
-    for (name, number) in cells["num_cells_by_type"].as_object().into_iter().flatten() {
-        let number = number.as_u64().unwrap_or(0);
-        let name = name.trim_start_matches('\\');
-        // Instances of other modules are counted there.
-        if manifest.modules.iter().any(|m| m.name == name && !m.black_box) {
-            continue;
-        }
-        *if is_flip_flop(name) { &mut counts.flip_flops } else { &mut counts.gates } += number;
-        counts.cells.insert(name.to_owned(), number);
-    }
-    counts
+fn counts(cells: &Value, memory: Option<&Value>, manifest: &Manifest) -> Counts {
+    let cells = cells_of(cells, manifest);
+    let flip_flops = cells.iter().filter(|(name, _)| is_flip_flop(name)).map(|(_, n)| n).sum();
+    let all: u64 = cells.values().sum();
+    let memory_bits = memory.and_then(|m| m["num_memory_bits"].as_u64()).unwrap_or(0);
+    Counts { gates: all - flip_flops, flip_flops, memory_bits, cells }
 }
 
-/// Yosys' own flip-flops, and what libraries call theirs.
+/// Cells by type, without instances of other modules: their logic is counted there.
+fn cells_of(statistics: &Value, manifest: &Manifest) -> BTreeMap<String, u64> {
+    let cell =
+        |(name, number): (&String, &Value)| (name.trim_start_matches('\\').to_owned(), number.as_u64().unwrap_or(0));
+    let is_module = |name: &String| manifest.modules.iter().any(|m| m.name == *name && !m.black_box);
+    let cells = statistics["num_cells_by_type"].as_object().into_iter().flatten().map(cell);
+    cells.filter(|(name, _)| !is_module(name)).collect()
+}
+
+/// Yosys' own flip-flops and latches.
 fn is_flip_flop(cell: &str) -> bool {
-    let name = cell.to_ascii_lowercase();
-    name.contains("dff") || name.contains("_df") || name.contains("_sdf") || name.contains("_edf")
+    cell.starts_with("$_") && ["DFF", "FF_", "DLATCH", "SR_"].iter().any(|kind| cell.contains(kind))
 }
 
 impl Counts {
@@ -261,9 +306,6 @@ impl Counts {
         self.gates += times * other.gates;
         self.flip_flops += times * other.flip_flops;
         self.memory_bits += times * other.memory_bits;
-        if let (Some(sum), Some(area)) = (&mut self.area, other.area) {
-            *sum += times as f64 * area;
-        }
         for (name, number) in &other.cells {
             *self.cells.entry(name.clone()).or_default() += times * number;
         }
@@ -291,11 +333,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flip_flops_of_libraries_are_known() {
-        for name in ["$_DFF_P_", "$_SDFFE_PN0P_", "DFFSR", "DFFPOSX1", "sky130_fd_sc_hd__dfrtp_1", "DFF_X1"] {
+    fn flip_flops_are_known() {
+        for name in ["$_DFF_P_", "$_SDFFE_PN0P_", "$_ALDFF_PN_", "$_DLATCH_P_"] {
             assert!(is_flip_flop(name), "{name}");
         }
-        for name in ["$_ANDNOT_", "NAND2X1", "sky130_fd_sc_hd__mux2_1", "AOI21X1"] {
+        for name in ["$_ANDNOT_", "ODFFICULT", "$_MUX_"] {
             assert!(!is_flip_flop(name), "{name}");
         }
     }

@@ -16,6 +16,13 @@ impl Table {
         Self { headings: headings.map(str::to_owned).into(), rows: Vec::new() }
     }
 
+    /// A table of ready rows, as wide as the headings.
+    #[must_use]
+    pub fn of(headings: Vec<String>, rows: Vec<Vec<String>>) -> Self {
+        debug_assert!(rows.iter().all(|r| r.len() == headings.len()));
+        Self { headings, rows }
+    }
+
     /// Appends a row; an empty cell is shown as `-`.
     pub fn row<const N: usize>(&mut self, cells: [String; N]) {
         debug_assert_eq!(N, self.headings.len());

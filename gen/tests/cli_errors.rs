@@ -236,9 +236,12 @@ fn liberty_file_missing_or_wrong() {
 error: cannot read none.lib: No such file or directory (os error 2)
 
 "#]]);
-    run("wrong.lib").code(1).stderr_eq(str![[r#"
-error: Yosys rejects mac_mesh_2x2_w4_a8:
-ERROR: Syntax error in liberty file on line 1.
+    run("wrong.lib").code(2).stderr_eq(str![[r#"
+error: [..]wrong.lib: this is no Liberty file: it does not begin with `library (...)`
+
+"#]]);
+    run("osu18").code(2).stderr_eq(str![[r#"
+error: cannot read osu18: No such file or directory (os error 2); the libraries with a name are osu018, osu035, osu050
 
 "#]]);
 }

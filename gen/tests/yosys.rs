@@ -1,6 +1,7 @@
 //! Synthesis and prover on small hand-written modules, whose answers are known.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -66,6 +67,26 @@ fn hierarchical_total_is_the_sum_of_all_instances() {
 }
 
 #[test]
+fn three_levels_of_hierarchy() {
+    let text = "
+module leaf(input wire a_i, input wire b_i, output wire q_o);
+  assign q_o = a_i & b_i;
+endmodule
+module middle(input wire [1:0] a_i, output wire q_o);
+  leaf u_leaf (.a_i(a_i[0]), .b_i(a_i[1]), .q_o(q_o));
+endmodule
+module top(input wire [1:0] a_i, output wire q_o);
+  middle u_middle (.a_i(a_i), .q_o(q_o));
+endmodule
+";
+    let manifest = manifest(vec![module("leaf", 1), module("middle", 1), module("top", 1)]);
+    let options = synth::Options { hierarchical: true, liberty: Some("osu018".into()) };
+    let report = synthesise(&sources(text), &manifest, &options).unwrap();
+    assert_eq!((report.modules.len(), report.total.gates), (3, 1));
+    assert_eq!(report.mapped.unwrap().cells, BTreeMap::from([("AND2X1".to_owned(), 1)]));
+}
+
+#[test]
 fn enables_and_synchronous_resets_are_logic() {
     let text = "
 module top(input wire clk_i, input wire rst_ni, input wire en_i, input wire [7:0] d_i, output reg [7:0] q_o);
@@ -90,26 +111,124 @@ endmodule
     assert_eq!((report.total.memory_bits, report.total.flip_flops), (128, 136));
 }
 
+/// A library of an inverter, a NAND, a buffer and a flip-flop with meaningless names: `time` of its units make a
+/// nanosecond, `load` of its units a femtofarad.
+fn tiny_library(units: &str, time: f64, load: f64) -> String {
+    let axes =
+        format!("index_1 (\"{}, {}\"); index_2 (\"{}, {}\");", 0.01 * time, 1.0 * time, 1.0 * load, 100.0 * load);
+    let pin = |name: &str, clock: &str| {
+        format!("pin ({name}) {{ direction : input; {clock} capacitance : {}; }}", 2.0 * load)
+    };
+    let arc = |from: &str, sense: &str, delay: f64| {
+        let table = [1.0, 4.0, 2.0, 5.0].map(|k| k * delay * time);
+        let table =
+            format!("(lin) {{ {axes} values (\"{}, {}\", \"{}, {}\"); }}", table[0], table[1], table[2], table[3]);
+        let kinds =
+            ["cell_rise", "cell_fall", "rise_transition", "fall_transition"].map(|kind| format!("{kind} {table}"));
+        format!("timing () {{ related_pin : \"{from}\"; timing_sense : {sense}; {} }}", kinds.join(" "))
+    };
+    let cell = |name: &str, area: f64, inputs: String, function: &str, arcs: String| {
+        format!(
+            "cell ({name}) {{ area : {area}; {inputs} pin (Z) {{ direction : output; function : \"{function}\"; {arcs} }} }}\n"
+        )
+    };
+    format!(
+        "library (tiny) {{ delay_model : table_lookup; {units}\n\
+        lu_table_template (lin) {{ variable_1 : input_net_transition; variable_2 : total_output_net_capacitance; {axes} }}\n"
+    ) + &cell("k9", 1.0, pin("I", ""), "!I", arc("I", "negative_unate", 0.1))
+        + &cell(
+            "q4",
+            2.5,
+            pin("A", "") + &pin("B", ""),
+            "!(A&B)",
+            arc("A", "negative_unate", 0.2) + &arc("B", "negative_unate", 0.2),
+        )
+        + &cell("r2", 3.0, pin("I", ""), "I", arc("I", "positive_unate", 0.3))
+        + &cell(
+            "s7",
+            8.0,
+            "ff (Q, QN) { clocked_on : \"C\"; next_state : \"J\"; }".to_owned()
+                + &pin("J", "")
+                + &pin("C", "clock : true;"),
+            "Q",
+            String::new(),
+        )
+        + "}\n"
+}
+
+#[test]
+fn neither_names_of_cells_nor_units_matter() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "module top(input wire clk_i, input wire [3:0] a_i, input wire [3:0] b_i, output reg [7:0] q_o);\n\
+        always @(posedge clk_i) q_o <= a_i * b_i;\nendmodule\n";
+    let mut found = Vec::new();
+    for (units, time, load) in [
+        ("time_unit : \"1ns\"; capacitive_load_unit (1, ff);", 1.0, 1.0),
+        ("time_unit : \"1ps\"; capacitive_load_unit (1, pf);", 1000.0, 0.001),
+        ("time_unit : \"10ps\"; capacitive_load_unit (1, ff);", 100.0, 1.0),
+    ] {
+        let path = folder.path().join("tiny.lib");
+        fs::write(&path, tiny_library(units, time, load)).unwrap();
+        let options = synth::Options { hierarchical: false, liberty: Some(path) };
+        let report = synthesise(&sources(text), &manifest(vec![module("top", 1)]), &options).unwrap();
+        let mapped = report.mapped.unwrap();
+        assert_eq!((report.library.as_deref(), mapped.sequential), (Some("tiny"), 8));
+        let area: f64 = mapped
+            .cells
+            .iter()
+            .map(|(name, n)| {
+                *n as f64
+                    * match name.as_str() {
+                        "k9" => 1.0,
+                        "q4" => 2.5,
+                        "r2" => 3.0,
+                        "s7" => 8.0,
+                        _ => f64::NAN,
+                    }
+            })
+            .sum();
+        assert_eq!(mapped.area, area);
+        found.push((mapped.area, mapped.delay_ps.unwrap().round() as i64));
+    }
+    // At least six NANDs deep, at 0.2 ns and more.
+    assert!(found[0].1 > 1200, "{found:?}");
+    assert!(found.iter().all(|f| f == &found[0]), "{found:?}");
+}
+
+#[test]
+fn a_library_that_yosys_cannot_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("odd.lib");
+    // Well-formed for us, not for Yosys 0.23: an attribute without a value.
+    fs::write(
+        &path,
+        tiny_library("time_unit : \"1ns\"; capacitive_load_unit (1, ff);", 1.0, 1.0)
+            .replace("area : 8;", "area : 8; odd : ;"),
+    )
+    .unwrap();
+    let options = synth::Options { hierarchical: false, liberty: Some(path) };
+    let error = synthesise(&sources(PAIR), &manifest(vec![module("top", 1)]), &options).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().contains("cannot use the library") && error.to_string().contains("odd.lib"), "{error}");
+}
+
 #[test]
 fn area_of_a_library() {
-    let osu018 = Path::new("/usr/share/qflow/tech/osu018/osu018_stdcells.lib");
-    if !osu018.exists() {
-        eprintln!("skipped: the Debian package qflow-tech-osu018 is not installed");
-        return;
-    }
     let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
-    let area = |hierarchical| {
-        let options = synth::Options { hierarchical, liberty: Some(osu018.into()) };
+    let mapped = |hierarchical| {
+        let options = synth::Options { hierarchical, liberty: Some("osu018".into()) };
         synthesise(&sources(PAIR), &manifest, &options).unwrap()
     };
-    let report = area(true);
-    let leaf = &report.modules[0].own;
+    let report = mapped(true);
+    let [leaf, top] = [0, 1].map(|module| report.modules[module].mapped.clone().unwrap());
     // AND2X1 has an area of 32 and DFFSR, the only flip-flop with a reset, one of 176; an inverter 16.
-    assert_eq!((leaf.cells["DFFSR"], leaf.cells["AND2X1"]), (8, 8));
-    assert_eq!((leaf.area, report.modules[1].own.area), (Some(8.0 * (176.0 + 32.0)), Some(8.0 * 16.0)));
-    assert_eq!(report.total.area, Some(2.0 * 8.0 * (176.0 + 32.0) + 8.0 * 16.0));
-    let flat = area(false).total.area.unwrap();
-    assert!(flat > 0.0 && flat <= report.total.area.unwrap(), "{flat}");
+    assert_eq!((leaf.cells["DFFSR"], leaf.cells["AND2X1"], leaf.sequential), (8, 8, 8));
+    assert_eq!((leaf.area, top.area), (8.0 * (176.0 + 32.0), 8.0 * 16.0));
+    let total = report.mapped.unwrap();
+    assert_eq!((total.area, total.sequential), (2.0 * 8.0 * (176.0 + 32.0) + 8.0 * 16.0, 16));
+    assert_eq!(total.delay_ps, [leaf.delay_ps, top.delay_ps].into_iter().flatten().reduce(f64::max));
+    let flat = mapped(false).mapped.unwrap();
+    assert!(flat.area > 0.0 && flat.area <= total.area, "{flat:?}");
 }
 
 /// A counter that stays at 9, as `FORMAL` sections are printed.
@@ -147,7 +266,7 @@ fn verdicts(
     let property = |p: prove::Property| {
         assert_eq!(p.trace.is_some(), p.verdict == Verdict::Refuted);
         if let Some(trace) = &p.trace {
-            assert!(std::fs::read_to_string(trace).unwrap().contains("count_q"), "{trace:?}");
+            assert!(fs::read_to_string(trace).unwrap().contains("count_q"), "{trace:?}");
         }
         (p.name, p.kind, p.verdict, p.step)
     };

@@ -216,7 +216,7 @@ pub fn package_of(tool: &str) -> &str {
         "iverilog" | "vvp" => "iverilog",
         "sta" => "opensta",
         "ar" | "ld" => "binutils",
-        "srun" | "sbatch" | "squeue" => "slurm-client",
+        "srun" | "sbatch" | "squeue" | "scontrol" => "slurm-client",
         _ => name,
     }
 }

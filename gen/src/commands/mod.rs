@@ -6,6 +6,7 @@ mod lint;
 mod list;
 mod point;
 mod prove;
+mod render;
 mod report;
 mod sim;
 mod sweep;
@@ -45,6 +46,8 @@ enum Command {
     Sweep(sweep::Args),
     /// Run the stages of a sweep on one set of parameters
     Point(point::Args),
+    /// Fill a template with numbers of sweeps
+    Render(render::Args),
     /// Make the HTML page of a sweep: table, curves, diagrams
     Report(report::Args),
     /// Print the completion script of a shell
@@ -107,6 +110,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Prove(args) => prove::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Point(args) => point::run(&args),
+        Command::Render(args) => render::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -37,6 +37,9 @@ pub(super) struct Args {
     /// Leave out combinations that the block refuses, instead of ending with an error before anything runs
     #[arg(long)]
     skip_illegal: bool,
+    /// Take the few values of the section [small] instead of all
+    #[arg(long)]
+    small: bool,
     /// Where the points run
     #[arg(long, value_enum, default_value_t = EngineName::Local)]
     engine: EngineName,
@@ -58,7 +61,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
-    let spec = Spec::read(&args.file)?;
+    let spec = Spec::read(&args.file, args.small)?;
     let plan = Plan::new(&spec)?;
     refuse_illegal(args, &spec, &plan)?;
     let store = Store::new(&args.store);

@@ -1,6 +1,6 @@
 //! `synth`: sizes from Yosys.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -11,16 +11,16 @@ use crate::params::show;
 use crate::progress::Progress;
 use crate::registry::Params;
 use crate::report;
-use crate::synth::{Counts, Options, Report, synthesise};
+use crate::synth::{Counts, Mapped, Options, Report, synthesise};
 use crate::table::Table;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     targets: Targets,
-    /// Map to the cells of a library, by name (osu018, osu035, osu050) or Liberty file: area in its unit, delay
-    #[arg(long, value_name = "LIBRARY")]
-    liberty: Option<PathBuf>,
+    /// Cell library for area and delay: osu018, osu035, osu050, a Liberty file, or none
+    #[arg(long, value_name = "LIBRARY", default_value = "osu018")]
+    liberty: PathBuf,
     /// Keep the modules apart: one line each, the total is the sum over all instances
     #[arg(long)]
     hierarchical: bool,
@@ -31,7 +31,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let targets = args.targets.resolve()?;
-    let options = Options { liberty: args.liberty.clone(), hierarchical: args.hierarchical };
+    let liberty = (args.liberty != Path::new("none")).then(|| args.liberty.clone());
+    let options = Options { liberty, hierarchical: args.hierarchical };
     let progress = Progress::new(targets.len(), "synthesising");
     let mut done = Vec::new();
     for (entry, params) in targets {
@@ -51,22 +52,25 @@ pub(super) fn run(args: &Args) -> Result<()> {
 }
 
 fn text(block: &str, params: &Params, report: &Report) -> String {
-    let area = |c: &Counts| c.area.map(|a| format!("{a:.0}")).unwrap_or_default();
     let mut page = format!("{block}: {}\n\n", show(params));
     let headings = ["module", "instances", "gates", "flip-flops", "memory bits", "area", "delay (ps)"];
     let mut modules = Table::new(headings);
-    let mut row = |name: &str, instances: String, c: &Counts, delay: Option<f64>| {
+    let mut row = |name: &str, instances: String, c: &Counts, mapped: Option<&Mapped>| {
         let [gates, flops, bits] = [c.gates, c.flip_flops, c.memory_bits].map(|n| n.to_string());
-        let delay = delay.map(|d| format!("{d:.0}")).unwrap_or_default();
-        modules.row([name.into(), instances, gates, flops, bits, area(c), delay]);
+        let area = mapped.map(|m| format!("{:.0}", m.area)).unwrap_or_default();
+        let delay = mapped.and_then(|m| m.delay_ps).map(|d| format!("{d:.0}")).unwrap_or_default();
+        modules.row([name.into(), instances, gates, flops, bits, area, delay]);
     };
     for m in &report.modules {
-        row(&m.name, m.instances.to_string(), &m.own, m.delay_ps);
+        row(&m.name, m.instances.to_string(), &m.own, m.mapped.as_ref());
     }
     if report.modules.len() > 1 {
-        row("total", String::new(), &report.total, report.delay_ps);
+        row("total", String::new(), &report.total, report.mapped.as_ref());
     }
     page += &modules.text();
+    if let Some(library) = &report.library {
+        page += &format!("area and delay in cells of {library}, without wires\n");
+    }
     if let Some(aig) = &report.aig {
         let mut table = Table::new(["and-inverter graph", "AND nodes", "levels"]);
         for (name, graph) in [("strash", aig.strash), ("dc2, 3 times", aig.dc2)] {

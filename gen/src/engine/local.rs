@@ -57,12 +57,32 @@ impl Local {
             Ok(output) if output.code == Some(1) => (last(&output.stdout), false),
             Ok(output) => match output.code {
                 Some(_) => (last(&output.stderr), true),
-                None => (format!("a signal ended the job; {}", last(&output.stderr)), true),
+                None => ("a signal ended the job".into(), true),
             },
             Err(ProcessError::Timeout { limit, .. }) => (format!("stopped after {} s", limit.as_secs()), true),
             Err(other) => (Failure::from(other).to_string(), true),
         };
         progress.note(&format!("failed: {}: {text}", job.label));
         lost.then_some(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_jobs_without_result() {
+        let script = ["exit 0", "echo 'synth failed: x'; exit 1", "echo why >&2; exit 2", "kill -9 $$", "sleep 20"];
+        let job = |(number, script): (usize, &&str)| Job {
+            number,
+            label: format!("job {number}"),
+            words: ["sh", "-c", script].map(str::to_owned).to_vec(),
+        };
+        let jobs: Vec<_> = script.iter().enumerate().map(job).collect();
+        let engine = Local { jobs: NonZeroUsize::new(2).unwrap(), limit: Some(Duration::from_secs(2)) };
+        let lost = engine.run(&jobs, &Progress::new(jobs.len(), "test")).unwrap();
+        let lost: Vec<_> = lost.iter().map(|(number, why)| (*number, why.as_str())).collect();
+        assert_eq!(lost, [(2, "why"), (3, "a signal ended the job"), (4, "stopped after 2 s")]);
     }
 }

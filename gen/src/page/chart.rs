@@ -8,7 +8,7 @@ use plotters::prelude::*;
 
 use super::curves::{Curves, Dot, Series};
 use super::fit::{Fit, Law};
-use super::names::{axis_label, decimal, heading, significant};
+use super::names::{axis_label, decimal, significant};
 use super::palette::{COLOURS, Colour, classes, escape};
 use crate::error::{Failure, Result};
 
@@ -56,10 +56,9 @@ pub(super) fn draw(curves: &Curves) -> Result<String> {
 /// Writes the legend and gives the height that is used up. Curves with a law have a line each; others stand side by side.
 fn legend(curves: &Curves, out: &mut String) -> u32 {
     let (mut x, mut y) = (0, 42);
-    let name = curves.plot.series.as_ref().map(|s| heading(s).0).unwrap_or_default();
     for (number, series) in curves.series.iter().enumerate() {
         let law = series.fit.as_ref().map(law).unwrap_or_default();
-        let label = if series.name.is_empty() { String::new() } else { format!("{name} {}", series.name) };
+        let label = &series.name;
         let width = 44 + 7 * label.chars().count() as u32;
         if label.is_empty() && law.is_empty() {
             continue;
@@ -75,7 +74,7 @@ fn legend(curves: &Curves, out: &mut String) -> u32 {
             number % COLOURS + 1,
             shape(number)
         );
-        let _ = writeln!(out, "<text x=\"{}\" y=\"{y}\" class=\"f-ink small\">{}</text>", x + 26, escape(&label));
+        let _ = writeln!(out, "<text x=\"{}\" y=\"{y}\" class=\"f-ink small\">{}</text>", x + 26, escape(label));
         if !law.is_empty() {
             let _ = writeln!(
                 out,

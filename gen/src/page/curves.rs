@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::fit::{Fit, fit};
-use super::names::shown;
+use super::names::{heading, shown};
 use crate::params::plain;
 use crate::sweep::{Plot, PointResult, Results};
 
@@ -24,7 +24,7 @@ pub(super) struct Curves {
 /// Points that belong together.
 #[derive(Clone, Debug)]
 pub(super) struct Series {
-    /// Value of the parameter that separates the series; empty when there is one series only.
+    /// What separates the series from the others; empty when there is one series only.
     pub(super) name: String,
     pub(super) points: Vec<Dot>,
     pub(super) fit: Option<Fit>,
@@ -55,7 +55,9 @@ impl Curves {
     /// The points that have what the plot wants; the error says that none has.
     fn new(results: &Results, plot: Plot) -> Result<Self, String> {
         let title = if plot.title.is_empty() {
-            format!("{} against {}", super::names::heading(&plot.y).0, super::names::heading(&plot.x).0)
+            let text = format!("{} against {}", heading(&plot.y).0, heading(&plot.x).0);
+            let mut letters = text.chars();
+            letters.next().map(|c| c.to_uppercase().chain(letters).collect()).unwrap_or_default()
         } else {
             plot.title.clone()
         };
@@ -69,10 +71,15 @@ impl Curves {
             return Err(format!("{title}: no point has both {} and the number {}", plot.x, plot.y));
         }
         let numbers = found.iter().all(|(_, _, x, _)| x.is_number());
+        let separators = separators(results, &plot);
         let mut categories: Vec<String> = Vec::new();
         let mut series: Vec<Series> = Vec::new();
         for &(index, point, x, y) in &found {
-            let name = plot.series.as_ref().and_then(|s| point.value(s)).map(plain).unwrap_or_default();
+            let name = separators
+                .iter()
+                .filter_map(|s| Some(format!("{} {}", heading(s).0, plain(point.value(s)?))))
+                .collect::<Vec<_>>()
+                .join(", ");
             let x = if numbers {
                 x.as_f64().unwrap_or_default()
             } else {
@@ -106,6 +113,33 @@ impl Curves {
     pub(super) fn dots(&self) -> impl Iterator<Item = &Dot> + Clone {
         self.series.iter().flat_map(|s| &s.points)
     }
+}
+
+/// What tells curves apart: the parameter that the plot names, and when a curve would still have several points above
+/// one another, the other axes too, unless that makes more curves than there are colours.
+fn separators(results: &Results, plot: &Plot) -> Vec<String> {
+    let named: Vec<String> = plot.series.iter().cloned().collect();
+    let mut all = named.clone();
+    for axis in &results.axes {
+        let known = *axis == plot.x || *axis == plot.y || all.contains(axis) || different(results, axis).len() < 2;
+        if !known && !follows(results, axis, &plot.x) && !all.iter().any(|other| follows(results, axis, other)) {
+            all.push(axis.clone());
+        }
+    }
+    let of = |p: &PointResult, names: &[String]| names.iter().map(|n| p.value(n).cloned()).collect::<Vec<_>>();
+    let mut places: Vec<_> = Vec::new();
+    let mut curves: Vec<_> = Vec::new();
+    let mut twice = false;
+    for point in results.points.iter().filter(|p| p.value(&plot.y).is_some()) {
+        let place = (of(point, &named), point.value(&plot.x));
+        twice |= places.contains(&place);
+        places.push(place);
+        let curve = of(point, &all);
+        if !curves.contains(&curve) {
+            curves.push(curve);
+        }
+    }
+    if twice && !plot.pareto && curves.len() <= super::palette::COLOURS { all } else { named }
 }
 
 fn title_of(results: &Results, plot: &Plot, point: &PointResult) -> String {
@@ -175,20 +209,25 @@ fn choice(results: &Results) -> Vec<Plot> {
     let mut plots = Vec::new();
     for &x in axes.iter().filter(numeric) {
         let series = axes.iter().find(|other| **other != x && different(results, other).len() <= 8);
-        let values: Vec<f64> = different(results, x).into_iter().filter_map(Value::as_f64).collect();
-        let (least, most) = values.iter().fold((f64::MAX, f64::MIN), |(l, m), &v| (l.min(v), m.max(v)));
         for y in [measured(results, &SIZES), measured(results, &DELAYS)].into_iter().flatten() {
             plots.push(Plot {
                 title: String::new(),
                 x: x.clone(),
                 y: y.into(),
                 series: series.map(|s| (*s).clone()),
-                log: least > 0.0 && most >= 4.0 * least,
+                log: spread(results, x) >= 4.0,
                 pareto: false,
             });
         }
     }
     plots
+}
+
+/// How many times the least value the largest is; nothing when there is none above zero.
+fn spread(results: &Results, name: &str) -> f64 {
+    let values = results.points.iter().filter_map(|p| p.value(name)?.as_f64());
+    let (least, most) = values.fold((f64::MAX, f64::MIN), |(l, m), v| (l.min(v), m.max(v)));
+    if least > 0.0 { most / least } else { 0.0 }
 }
 
 /// Size against delay.
@@ -200,7 +239,7 @@ fn default_front(results: &Results) -> Option<Plot> {
         x: x.into(),
         y: y.into(),
         series: series.cloned(),
-        log: false,
+        log: spread(results, x) >= 8.0 || spread(results, y) >= 8.0,
         pareto: true,
     })
 }

@@ -17,7 +17,7 @@ pub(super) fn heading(name: &str) -> (String, &'static str) {
         "gates" => ("gates", ""),
         "flip_flops" => ("flip-flops", ""),
         "memory_bits" => ("memory", "bits"),
-        "area" => ("area", "µm²"),
+        "area" => ("area", ""),
         "delay_ps" => ("delay", "ps"),
         "and_nodes" => ("AND nodes", ""),
         "and_nodes_strash" => ("AND nodes, strash", ""),

@@ -116,7 +116,7 @@ impl Table {
             let name = if number == 0 { "pareto".to_owned() } else { format!("pareto_{}", number + 1) };
             let heading = format!("{}, {}", heading(&curves.plot.x).0, heading(&curves.plot.y).0);
             table.columns.push(Column { name, heading, unit: "", number: false, first: number == 0 });
-            let on = |i: usize| curves.front.contains(&i).then(|| Value::from("front"));
+            let on = |i: usize| Some(Value::from(if curves.front.contains(&i) { "front" } else { "" }));
             values.push((0..results.points.len()).map(on).collect());
         }
         if !fronts.is_empty() {

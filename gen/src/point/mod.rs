@@ -88,11 +88,14 @@ pub struct Options {
     /// Cycles of a bounded proof
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     pub depth: u32,
+    /// Cycles of a proof within which covers must be reached
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
+    pub cover_depth: u32,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { vectors: 100, seed: 1, hierarchical: false, liberty: None, depth: 8 }
+        Self { vectors: 100, seed: 1, hierarchical: false, liberty: None, depth: 8, cover_depth: 40 }
     }
 }
 
@@ -110,6 +113,7 @@ impl Options {
         number("vectors", self.vectors, default.vectors);
         number("seed", self.seed, default.seed);
         number("depth", self.depth.into(), default.depth.into());
+        number("cover-depth", self.cover_depth.into(), default.cover_depth.into());
         if self.hierarchical {
             words.push("--hierarchical".into());
         }
@@ -159,7 +163,7 @@ impl Point {
                 let library = options.liberty.as_deref().map(crate::liberty::fingerprint).transpose()?;
                 json!({ "hierarchical": options.hierarchical, "library": library })
             }
-            Stage::Prove => json!({ "depth": options.depth }),
+            Stage::Prove => json!({ "depth": options.depth, "cover_depth": options.cover_depth }),
         };
         let mut hasher = blake3::Hasher::new();
         let mut add = |part: &str| {

@@ -101,8 +101,8 @@ fn synthesise(point: &Point, options: &Options) -> Result<Found> {
         "gates": report.total.gates,
         "flip_flops": report.total.flip_flops,
         "memory_bits": report.total.memory_bits,
-        "area": report.total.area,
-        "delay_ps": report.delay_ps,
+        "area": report.mapped.as_ref().map(|m| m.area),
+        "delay_ps": report.mapped.as_ref().and_then(|m| m.delay_ps),
     }));
     if let Some(aig) = &report.aig {
         metrics.extend(numbers(json!({
@@ -120,7 +120,7 @@ fn properties(point: &Point, options: &Options) -> Result<Found> {
     let traces = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
     let how = prove::Options {
         depth: options.depth,
-        cover_depth: options.depth,
+        cover_depth: options.cover_depth,
         induction: false,
         solver: "z3".into(),
         limit: Duration::from_secs(600),
@@ -133,6 +133,7 @@ fn properties(point: &Point, options: &Options) -> Result<Found> {
     let (good, bad): (Vec<_>, Vec<_>) = properties.iter().partition(|p| p.verdict.is_good());
     let metrics = numbers(json!({ "properties": properties.len(), "properties_held": good.len() }));
     let names: Vec<_> = bad.iter().map(|p| p.name.as_str()).collect();
-    let message = (!names.is_empty()).then(|| format!("not proved within {} cycles: {}", how.depth, names.join(", ")));
+    let message = (!names.is_empty())
+        .then(|| format!("not proved within {} cycles, covers {}: {}", how.depth, how.cover_depth, names.join(", ")));
     Ok(Found { metrics, details: json!(properties), message })
 }

@@ -82,6 +82,8 @@ struct File {
     axes: BTreeMap<Spanned<String>, toml::Value>,
     #[serde(default)]
     derived: BTreeMap<Spanned<String>, String>,
+    #[serde(default)]
+    small: BTreeMap<Spanned<String>, toml::Value>,
     #[serde(default, rename = "where")]
     conditions: Vec<Spanned<String>>,
     #[serde(default, rename = "plot")]
@@ -89,11 +91,11 @@ struct File {
 }
 
 impl Spec {
-    /// Reads a file.
+    /// Reads a file. With `small` the axes have the few values that the file gives them for a quick look.
     ///
     /// # Errors
     /// Says in which line what is wrong, and what would be right.
-    pub fn read(path: &Path) -> Result<Self> {
+    pub fn read(path: &Path, small: bool) -> Result<Self> {
         let text = fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
         let file: File = toml::from_str(&text)
             .map_err(|e| Failure::Usage(format!("{}: {}", path.display(), e.to_string().trim_end())))?;
@@ -110,13 +112,28 @@ impl Spec {
         for (name, value) in &file.fixed {
             set(name, json(value), &mut fixed)?;
         }
-        let mut axes = Vec::new();
-        for (name, value) in in_file_order(&file.axes) {
+        let axis = |name: &Spanned<String>, value: &toml::Value| {
             let axis = Axis::parse(name.get_ref(), value).map_err(|e| at(name.span().start, e))?;
             for value in &axis.values {
                 set(name, value.clone(), &mut Params::new())?;
             }
-            axes.push(axis);
+            Ok::<Axis, Failure>(axis)
+        };
+        let mut axes = Vec::new();
+        for (name, value) in in_file_order(&file.axes) {
+            axes.push(axis(name, value)?);
+        }
+        for (name, value) in in_file_order(&file.small) {
+            let few = axis(name, value)?;
+            let Some(slot) = axes.iter_mut().find(|a| a.name == few.name) else {
+                return Err(at(name.span().start, format!("`{}` is in [small], but not in [axes]", few.name)));
+            };
+            if small {
+                *slot = few;
+            }
+        }
+        if small && file.small.is_empty() {
+            return Err(Failure::Usage(format!("{}: there is no section [small]", path.display())));
         }
         let mut derived = Vec::new();
         for (name, text) in in_file_order(&file.derived) {

@@ -1,7 +1,10 @@
 //! Runs the built command.
+#![allow(dead_code, reason = "not every test uses all of it")]
 
 use std::fs;
+use std::path::Path;
 
+use sim::process::Tool;
 use snapbox::cmd::{Command, cargo_bin};
 use tempfile::TempDir;
 
@@ -23,4 +26,18 @@ pub fn in_folder(files: &[(&str, &str)]) -> TempDir {
         fs::write(path, text).unwrap();
     }
     folder
+}
+
+/// A sweep as a process that a test can kill or give an environment.
+pub fn sweep_command(sweep: &Path, output: &Path, store: &Path, more: &[&str]) -> Tool {
+    Tool::new(cargo_bin!("senbazuru").display().to_string())
+        .arg("sweep")
+        .arg(sweep)
+        .args(["--output".as_ref(), output.as_os_str(), "--store".as_ref(), store.as_os_str()])
+        .args(more)
+}
+
+/// The same on the Slurm cluster of the test.
+pub fn cluster_command(sweep: &Path, output: &Path, store: &Path, more: &[&str]) -> Tool {
+    sweep_command(sweep, output, store, more).args(["--engine", "slurm"])
 }

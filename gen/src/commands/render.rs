@@ -1,0 +1,39 @@
+//! `render`: a document with numbers of sweeps in it.
+
+use std::path::PathBuf;
+
+use crate::error::{Failure, Result};
+use crate::point::replace;
+use crate::render::render;
+use crate::report;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Template, see docs/sweeps.md
+    template: PathBuf,
+    /// Folder with the folders of sweeps, and facts/*.json
+    #[arg(long, value_name = "DIR", default_value = "target/sweeps")]
+    results: PathBuf,
+    /// File to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Compare with the file instead of writing it
+    #[arg(long, requires = "output")]
+    check: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let text = render(&args.template, &args.results)?;
+    match &args.output {
+        Some(path) if args.check => {
+            let found = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
+            if found == text {
+                return Ok(());
+            }
+            let line = 1 + found.lines().zip(text.lines()).take_while(|(a, b)| a == b).count();
+            Err(Failure::Check(format!("{}:{line} differs from what the template makes now", path.display())))
+        }
+        Some(path) => replace(path, text.as_bytes()),
+        None => report::print(&text),
+    }
+}

@@ -1,0 +1,305 @@
+//! Sweeps on this machine: what they write, what they run again, what stops them and what does not.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rusqlite::Connection;
+use senbazuru::sweep::Results;
+use serde_json::Value;
+use sim::process::ProcessError;
+use snapbox::str;
+use support::{in_folder, senbazuru, sweep_command};
+
+const MESH: &str = r#"
+title = "Small meshes"
+block = "mac_mesh"
+stages = ["gen", "synth"]
+where = ["rows * columns <= 3"]
+[fixed]
+operand_width = 3
+[axes]
+rows = { from = 1, to = 3 }
+columns = [1, 2]
+[derived]
+accumulator_width = "2 * operand_width + rows"
+"#;
+
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(sweep: &str) -> Self {
+        Self { folder: in_folder(&[("mesh.toml", sweep)]) }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs the sweep to its end.
+    fn run(&self, more: &[&str]) -> (Option<i32>, String, String) {
+        let tool = sweep_command(&self.path("mesh.toml"), &self.path("out"), &self.path("store"), more);
+        let output = tool.run().unwrap();
+        (output.code, output.stdout, output.stderr)
+    }
+
+    /// Every stored result with the time of its last change.
+    fn store(&self) -> BTreeMap<PathBuf, SystemTime> {
+        let mut found = BTreeMap::new();
+        walk(&self.path("store"), &mut found);
+        found
+    }
+}
+
+fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, SystemTime>) {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            walk(&path, found);
+        } else if path.extension().is_some_and(|e| e == "json") {
+            found.insert(path.clone(), fs::metadata(&path).unwrap().modified().unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_form_of_the_results_says_the_same() {
+    let place = Place::new(MESH);
+    let (code, out, err) = place.run(&[]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.starts_with("mesh: 4 points, 4 passed, 2 left out\n"), "{out}");
+    let read = |name: &str| fs::read_to_string(place.path("out").join(name)).unwrap();
+    let lines: Vec<Value> = read("results.jsonl").lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let of = |name: &str| lines.iter().map(|l| l[name].as_i64().unwrap()).collect::<Vec<_>>();
+    assert_eq!((of("rows"), of("columns")), (vec![1, 1, 2, 3], vec![1, 2, 1, 1]));
+    assert_eq!(of("accumulator_width"), [7, 7, 8, 9]);
+    let flip_flops = of("flip_flops");
+    assert!(flip_flops[0] < flip_flops[2] && flip_flops[2] < flip_flops[3], "{flip_flops:?}");
+
+    let mut csv = csv::Reader::from_reader(fs::File::open(place.path("out/results.csv")).unwrap());
+    let headers = csv.headers().unwrap().clone();
+    for (record, line) in csv.records().zip(&lines) {
+        for (name, cell) in headers.iter().zip(record.unwrap().iter()) {
+            let expected = match &line[name] {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(cell, expected, "{name}");
+        }
+    }
+
+    let database = Connection::open(place.path("out/results.sqlite")).unwrap();
+    let mut query = database.prepare("SELECT rows, and_nodes, levels, top FROM result ORDER BY id").unwrap();
+    let rows = query
+        .query_map([], |r| Ok((r.get::<_, i64>(0)?, r.get::<_, i64>(1)?, r.get::<_, i64>(2)?, r.get::<_, String>(3)?)));
+    for (row, line) in rows.unwrap().zip(&lines) {
+        let (rows, nodes, levels, top) = row.unwrap();
+        assert_eq!(
+            (rows, nodes, levels),
+            (line["rows"].as_i64().unwrap(), line["and_nodes"].as_i64().unwrap(), line["levels"].as_i64().unwrap())
+        );
+        assert!(place.path("out/verilog").join(&top).join(format!("{top}.v")).is_file());
+    }
+    let tools: i64 =
+        database.query_row("SELECT count(*) FROM tool WHERE version LIKE 'Yosys %'", [], |r| r.get(0)).unwrap();
+    assert_eq!(tools, 1);
+}
+
+#[test]
+fn a_rerun_does_only_what_changed() {
+    let place = Place::new(MESH);
+    assert_eq!(place.run(&[]).0, Some(0));
+    let first = place.store();
+    assert_eq!(first.len(), 8);
+    assert_eq!(place.run(&[]).0, Some(0));
+    assert_eq!(place.store(), first);
+    // One more column: one more point (1 x 3), two more results.
+    fs::write(place.path("mesh.toml"), MESH.replace("[1, 2]", "[1, 2, 3]")).unwrap();
+    let (code, out, _) = place.run(&[]);
+    assert_eq!(code, Some(0));
+    assert!(out.starts_with("mesh: 5 points"), "{out}");
+    let second = place.store();
+    assert_eq!(second.len(), 10);
+    assert!(first.iter().all(|(path, time)| second[path] == *time));
+    // Another option is another result of that stage only.
+    fs::write(place.path("mesh.toml"), MESH.replace("stages", "options = { hierarchical = true }\nstages")).unwrap();
+    assert_eq!(place.run(&[]).0, Some(0));
+    assert_eq!(place.store().len(), 14);
+}
+
+/// The sweep and all that it started die at some moment. What is stored is whole, and the next run ends the work.
+#[test]
+fn killed_at_any_moment_nothing_is_half_written() {
+    let place = Place::new(&MESH.replace("rows * columns <= 3", "rows > 0").replace("to = 3", "to = 4"));
+    let mut stored = 0;
+    for milliseconds in [150, 400, 700, 1100, 1600] {
+        let tool = sweep_command(&place.path("mesh.toml"), &place.path("out"), &place.path("store"), &[]);
+        match tool.timeout(Duration::from_millis(milliseconds)).run() {
+            Err(ProcessError::Timeout { .. }) => {}
+            other => assert!(other.unwrap().success()),
+        }
+        let store = place.store();
+        for path in store.keys() {
+            let result: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+            assert_eq!(result["status"], "passed");
+        }
+        assert!(store.len() >= stored, "results were lost");
+        stored = store.len();
+        assert_eq!(place.path("out").exists(), place.path("out/results.json").exists(), "half of the output");
+    }
+    let (code, out, _) = place.run(&[]);
+    assert_eq!((code, out.lines().next()), (Some(0), Some("mesh: 8 points, 8 passed")));
+    assert_eq!(place.store().len(), 16);
+}
+
+#[test]
+fn a_failing_point_stops_no_other_and_is_the_exit_code() {
+    // There are no properties beyond N = 64.
+    let place = Place::new(
+        "block = 'orizuru'\nstages = ['gen', 'prove']\noptions = { depth = 2 }\n[fixed]\nradix = 4\nlanes = 4\n\
+         levels_per_cycle = 2\nformat = 'uint2'\n[axes]\nn = [4, 128, 3]\n[derived]\nk_max = 'n'\nk_min = 'n'\n",
+    );
+    let (code, out, err) = place.run(&[]);
+    assert_eq!(code, Some(1), "{out}{err}");
+    let failed = "failed: n = 128, ";
+    assert!(out.starts_with("mesh: 3 points, 2 passed, 1 failed\n") && out.contains(failed), "{out}");
+    assert!(err.lines().any(|l| l.starts_with(failed)), "{err}");
+    let csv = fs::read_to_string(place.path("out/results.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 4);
+}
+
+#[test]
+fn illegal_combinations_come_before_everything_and_are_skipped_on_demand() {
+    let place = Place::new(&MESH.replace("2 * operand_width + rows", "8 - rows"));
+    let (code, out, err) = place.run(&[]);
+    assert_eq!((code, out.as_str()), (Some(2), ""));
+    assert!(err.contains("1 of 4 combinations are illegal:\n"), "{err}");
+    assert!(err.contains("parameter `accumulator_width` is 5, allowed: from 6 to"), "{err}");
+    assert!(place.store().is_empty());
+    let (code, out, _) = place.run(&["--skip-illegal"]);
+    assert_eq!(code, Some(0));
+    assert!(out.contains("1 illegal"), "{out}");
+}
+
+#[test]
+fn one_command_a_line() {
+    let place = Place::new(MESH);
+    let (code, out, _) = place.run(&["--engine", "print"]);
+    assert_eq!(code, Some(0));
+    let store = place.path("store");
+    let lines: Vec<_> =
+        out.lines().map(|l| l.strip_suffix(&format!(" --store {}", store.display())).unwrap()).collect();
+    assert_eq!(lines.len(), 4);
+    assert_eq!(
+        lines[1],
+        "senbazuru point mac_mesh --set rows=1 --set columns=2 --set operand_width=3 --set accumulator_width=7 --stages gen,synth"
+    );
+    // What such a line leaves in the store, the sweep takes from there.
+    let words: Vec<_> = lines[1].split(' ').skip(1).chain(["--store", store.to_str().unwrap()]).collect();
+    senbazuru(&words).assert().success();
+    assert_eq!(place.run(&["--engine", "print"]).1.lines().count(), 3);
+}
+
+#[test]
+fn mistakes_in_the_file() {
+    let message = |text: &str| {
+        let folder = in_folder(&[("s.toml", text)]);
+        let output =
+            senbazuru(&["sweep", "s.toml"]).current_dir(folder.path()).assert().code(2).get_output().stderr.clone();
+        assert!(!folder.path().join("target").exists());
+        String::from_utf8(output).unwrap()
+    };
+    let change = |from: &str, to: &str| {
+        assert!(MESH.contains(from));
+        message(&MESH.replace(from, to))
+    };
+    for (text, part) in [
+        (change("\"mac_mesh\"", "\"mac_mash\""), "s.toml:3: unknown block `mac_mash`; did you mean mac_mesh?"),
+        (change("rows = {", "row = {"), "s.toml:9: mac_mesh has no parameter `row`; did you mean rows?"),
+        (change("[1, 2]", "['a']"), "s.toml:10: parameter `columns` is `a`"),
+        (change("from = 1", "form = 1"), "s.toml:9: axis `rows`: `form` is unknown; write"),
+        (change("\"synth\"", "\"synthesis\""), "unknown variant `synthesis`, expected one of `gen`, `lint`"),
+        (change("\"synth\"", "\"gen\""), "stage `gen` is listed twice"),
+        (change("<= 3", "<= 3 3"), "s.toml:5: `rows * columns <= 3 3`"),
+        (change("rows * columns <= 3", "rows * lines <= 3"), "`rows * lines <= 3`"),
+        (change("rows * columns <= 3", "rows"), "wanted true or false"),
+        (change("[fixed]", "[fixed]\nrows = 1"), "`rows` is in [fixed] and in [axes]"),
+        (
+            change("[derived]", "[small]\noperand_width = [3, 4]\n[derived]"),
+            "s.toml:12: `operand_width` is in [small], but not in [axes]",
+        ),
+        (change("title", "titel"), "unknown field `titel`"),
+        (change("stages", "options = { vector = 3 }\nstages"), "unknown field `vector`"),
+    ] {
+        assert!(text.contains(part), "wanted: {part}\ngot: {text}");
+    }
+    senbazuru(&["sweep", "no/such.toml"]).assert().code(2).stderr_eq(str![[r#"
+error: cannot read no/such.toml: No such file or directory (os error 2)
+
+"#]]);
+}
+
+/// The sweeps that come with the toolkit, with their few values for a quick look.
+#[test]
+fn every_shipped_sweep_works() {
+    let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sweeps");
+    let mut files: Vec<_> = fs::read_dir(&sweeps).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    let folder = tempfile::tempdir().unwrap();
+    for file in files {
+        let output = folder.path().join(file.file_stem().unwrap());
+        let run = sweep_command(&file, &output, &folder.path().join("store"), &["--small"]).run().unwrap();
+        assert!(run.success(), "{}:\n{}", file.display(), run.log());
+        assert!(Results::read(&output).unwrap().points.len() > 1, "{} has one point", file.display());
+    }
+}
+
+#[test]
+fn jobs_that_leave_no_result() {
+    // A machine with other tools would make other results than those that were planned.
+    let run = senbazuru(&["point", "mac_mesh", "--stages", "gen", "--keys", "gen=0123", "--store", "unused"])
+        .assert()
+        .code(2);
+    let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    assert!(text.contains("differ from those of the machine that planned the sweep"), "{text}");
+}
+
+#[test]
+fn documents_are_filled_with_results() {
+    let place = Place::new(MESH);
+    assert_eq!(place.run(&[]).0, Some(0));
+    fs::create_dir(place.path("facts")).unwrap();
+    fs::write(place.path("facts/error.json"), r#"{ "int4": 0.125 }"#).unwrap();
+    let render = |template: &str| {
+        fs::write(place.path("page.md"), template).unwrap();
+        let run = senbazuru(&["render", "page.md", "--results", "."]).current_dir(place.folder.path()).assert();
+        let output = run.get_output();
+        (output.status.code(), String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned())
+    };
+    let (code, text) = render(
+        "{% set p = point('out', rows=3) %}\n{{ p.columns }} {{ (p.flip_flops / p.flip_flops) | percent }} \
+         {{ 12345 | thousands }} {{ facts.error.int4 | digits(2) }}\n\n{{ table('out', ['rows', 'accumulator_width'], columns=1) }}",
+    );
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(
+        text,
+        "1 100.0 % 12,345 0.12\n\n| rows | accumulator_width |\n| ---: | ---: |\n| 1 | 7 |\n| 2 | 8 |\n| 3 | 9 |\n"
+    );
+    for (template, part) in [
+        ("{{ point('out', columns=1).rows }}", "3 points of sweep `out` fit the given columns"),
+        ("\n{{ point('out', lines=1) }}", "line 2: "),
+        ("{{ point('none', rows=1) }}", "`senbazuru sweep sweeps/none.toml` makes it"),
+        ("{{ table('out', ['rows', 'watts']) }}", "no number or parameter `watts`"),
+        ("{{ facts.error.int8 }}", "undefined"),
+    ] {
+        let (code, text) = render(template);
+        assert!(code == Some(2) && text.contains(part), "{template}: {text}");
+    }
+}
