@@ -23,6 +23,7 @@ pub mod sweep;
 pub mod synth;
 mod table;
 pub mod tools;
+pub mod wave;
 pub mod yosys;
 
 use std::process::ExitCode;

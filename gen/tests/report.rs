@@ -166,7 +166,7 @@ fn laws_fronts_and_failures_are_shown() {
             && page.contains("no point has both rows and the number no_such_number")
     );
     assert_eq!(drawings(folder.path()).len(), 1 + 2 + 1);
-    // The narrow meshes are the front: the wide ones are as deep, and larger.
+    // Without series there is one front: depth and size grow together, so one mesh is on it.
     let front = page.matches("data-value=\"front\"").count();
     assert_eq!(front, 1, "the smallest mesh is the smallest in both");
 }

@@ -11,6 +11,7 @@ mod report;
 mod sim;
 mod sweep;
 mod synth;
+mod wave;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -46,6 +47,8 @@ enum Command {
     Sweep(sweep::Args),
     /// Run the stages of a sweep on one set of parameters
     Point(point::Args),
+    /// Draw signals of a waveform file as a timing diagram, in SVG
+    Wave(wave::Args),
     /// Fill a template with numbers of sweeps
     Render(render::Args),
     /// Make the HTML page of a sweep: table, curves, diagrams
@@ -110,6 +113,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Prove(args) => prove::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Point(args) => point::run(&args),
+        Command::Wave(args) => wave::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Completions { shell } => {

@@ -84,8 +84,8 @@ fn legend(curves: &Curves, out: &mut String) -> u32 {
         }
         x += if law.is_empty() { width } else { WIDTH };
     }
-    if !curves.front.is_empty() {
-        let words = "Pareto front: no point is smaller in both";
+    if curves.has_front() {
+        let words = if curves.series.len() > 1 { "Pareto front of each" } else { "Pareto front" };
         if x > 0 && x + 44 + 6 * words.len() as u32 > WIDTH {
             (x, y) = (0, y + 18);
         }
@@ -167,8 +167,8 @@ fn draw_plane(curves: &Curves, area: &DrawingArea<SVGBackend<'_>, Shift>) -> std
         .axis_desc_style(small(Colour::Muted))
         .draw()?;
     let place = |px: f64, py: f64| (x.place(px), y.place(py));
-    if !curves.front.is_empty() {
-        let dots: Vec<&Dot> = curves.front.iter().filter_map(|p| curves.dots().find(|d| d.point == *p)).collect();
+    for (number, series) in curves.series.iter().enumerate() {
+        let dots: Vec<&Dot> = series.points.iter().filter(|d| series.front.contains(&d.point)).collect();
         let mut steps = Vec::new();
         for dot in &dots {
             if let Some(&(_, before)) = steps.last() {
@@ -176,7 +176,7 @@ fn draw_plane(curves: &Curves, area: &DrawingArea<SVGBackend<'_>, Shift>) -> std
             }
             steps.push(place(dot.x, dot.y));
         }
-        let style = Colour::Muted.number().stroke_width(SCALE);
+        let style = Colour::Series(number).number().stroke_width(SCALE);
         chart.draw_series(DashedLineSeries::new(steps, 8, 6, style))?;
         chart.draw_series(dots.iter().map(|d| Circle::new(place(d.x, d.y), 8 * SCALE, style)))?;
     }

@@ -17,8 +17,6 @@ pub(super) struct Curves {
     pub(super) log_x: bool,
     pub(super) log_y: bool,
     pub(super) series: Vec<Series>,
-    /// Points of the sweep that no other one beats, by x.
-    pub(super) front: Vec<usize>,
 }
 
 /// Points that belong together.
@@ -28,6 +26,8 @@ pub(super) struct Series {
     pub(super) name: String,
     pub(super) points: Vec<Dot>,
     pub(super) fit: Option<Fit>,
+    /// Points of the sweep that no other one of the series beats, by x.
+    pub(super) front: Vec<usize>,
 }
 
 /// One point.
@@ -93,20 +93,32 @@ impl Curves {
             let dot = Dot { point: index, x, y, title: title_of(results, &plot, point) };
             match series.iter_mut().find(|s| s.name == name) {
                 Some(series) => series.points.push(dot),
-                None => series.push(Series { name, points: vec![dot], fit: None }),
+                None => series.push(Series { name, points: vec![dot], fit: None, front: vec![] }),
             }
         }
         let positive = |of: fn(&Dot) -> f64| series.iter().flat_map(|s| &s.points).all(|d| of(d) > 0.0);
         let (log_x, log_y) = (plot.log && numbers && positive(|d| d.x), plot.log && positive(|d| d.y));
         for series in &mut series {
             series.points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
+            if plot.pareto && numbers {
+                series.front = front(series.points.iter());
+            }
             // A front is no law.
             if log_x && log_y && !plot.pareto {
                 series.fit = fit(&series.points.iter().map(|d| (d.x, d.y)).collect::<Vec<_>>());
             }
         }
-        let front = if plot.pareto && numbers { front(series.iter().flat_map(|s| &s.points)) } else { Vec::new() };
-        Ok(Self { title, categories: (!numbers).then_some(categories), log_x, log_y, series, front, plot })
+        Ok(Self { title, categories: (!numbers).then_some(categories), log_x, log_y, series, plot })
+    }
+
+    /// Whether a point of the sweep is on a front.
+    pub(super) fn on_front(&self, point: usize) -> bool {
+        self.series.iter().any(|s| s.front.contains(&point))
+    }
+
+    /// Whether there are fronts.
+    pub(super) fn has_front(&self) -> bool {
+        self.series.iter().any(|s| !s.front.is_empty())
     }
 
     /// All points.

@@ -48,7 +48,7 @@ pub(super) fn axis_label(name: &str) -> String {
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Number(n) => match n.as_f64() {
-            Some(x) if n.is_f64() => decimal(x, 2),
+            Some(x) if n.is_f64() => decimal(x, if x.abs() < 1000.0 { 2 } else { 0 }),
             _ => grouped(&n.to_string()),
         },
         other => plain(other),
@@ -100,7 +100,8 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(shown(&value), text);
         }
-        assert_eq!(shown(&json!(-12345.5)), "−12,345.5");
+        assert_eq!(shown(&json!(-12345.4)), "−12,345");
+        assert_eq!(shown(&json!(45.678)), "45.68");
         assert_eq!(shown(&json!("fp16")), "fp16");
         assert_eq!(shown(&json!(0.5)), "0.5");
         assert_eq!(

@@ -111,12 +111,12 @@ impl Table {
         ] {
             table.group(results, heading, names.into_iter(), &mut values);
         }
-        let fronts: Vec<_> = curves.iter().filter(|c| !c.front.is_empty()).collect();
+        let fronts: Vec<_> = curves.iter().filter(|c| c.has_front()).collect();
         for (number, curves) in fronts.iter().enumerate() {
             let name = if number == 0 { "pareto".to_owned() } else { format!("pareto_{}", number + 1) };
             let heading = format!("{}, {}", heading(&curves.plot.x).0, heading(&curves.plot.y).0);
             table.columns.push(Column { name, heading, unit: "", number: false, first: number == 0 });
-            let on = |i: usize| Some(Value::from(if curves.front.contains(&i) { "front" } else { "" }));
+            let on = |i: usize| Some(Value::from(if curves.on_front(i) { "front" } else { "" }));
             values.push((0..results.points.len()).map(on).collect());
         }
         if !fronts.is_empty() {
