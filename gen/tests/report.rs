@@ -331,6 +331,18 @@ fn light_and_dark_look_like_it() {
     assert_eq!(seen[2], seen[1]);
 }
 
+#[test]
+fn drawings_are_well_formed() {
+    let (folder, file) = page_of(&meshes());
+    let files = serde_json::to_string(&drawings(folder.path())).unwrap().replace("</", "<\\/");
+    let script = format!(
+        "return {files}.map((text) => new DOMParser().parseFromString(text, 'image/svg+xml'))\
+         .map((svg) => svg.documentElement.nodeName + svg.querySelectorAll('parsererror').length).join(' ');"
+    );
+    let browser = browse(&driven(&file, "parsed.html", &script), "", &[]).quiet();
+    assert_eq!(browser.title(), "svg0 svg0 svg0 svg0 svg0");
+}
+
 /// The checks above would see an error: an exception, and a script that the page's policy does not know.
 #[test]
 fn the_console_is_heard() {

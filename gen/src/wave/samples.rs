@@ -186,7 +186,8 @@ impl<'a> Reader<'a> {
             };
             self.samples.push((place, self.signals.iter().zip(values).map(value).collect()));
         }
-        self.done = place >= 2 && number >= *self.cycles.end();
+        // A trace that begins after the cycles that are asked for is read to its end, for the message.
+        self.done = place >= 2 && number >= *self.cycles.end() && self.base() <= *self.cycles.end();
     }
 
     fn finish(self) -> Result<Samples, String> {
