@@ -191,7 +191,7 @@ const CODE: [&str; 6] = [
     include_str!("stages.rs"),
     include_str!("../lint.rs"),
     include_str!("../synth.rs"),
-    include_str!("../liberty.rs"),
+    include_str!("../liberty/mod.rs"),
     include_str!("../prove.rs"),
     include_str!("../yosys.rs"),
 ];
