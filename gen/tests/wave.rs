@@ -173,7 +173,7 @@ fn every_block_traces() {
 #[test]
 fn the_documents_show_a_waveform_of_every_family() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let script = fs::read_to_string(root.join("scripts/waves")).unwrap();
+    let script = fs::read_to_string(root.join("scripts/drawings")).unwrap();
     let mut pages = String::new();
     for folder in ["docs", "docs/blocks"] {
         for entry in fs::read_dir(root.join(folder)).unwrap() {
@@ -196,10 +196,11 @@ fn the_documents_show_a_waveform_of_every_family() {
         let of_family = |block: &str| registry::find(block).is_ok_and(|e| e.family() == family);
         assert!(
             drawings.iter().any(|(_, block)| of_family(block)),
-            "family {family}: add a line for one of its blocks to scripts/waves, and the drawing to its page"
+            "family {family}: add a line for one of its blocks to scripts/drawings, and the drawing to its page"
         );
     }
-    let check = Tool::new("./scripts/waves").arg("--check").dir(root).env("SENBAZURU", env!("CARGO_BIN_EXE_senbazuru"));
+    let check =
+        Tool::new("./scripts/drawings").arg("--check").dir(root).env("SENBAZURU", env!("CARGO_BIN_EXE_senbazuru"));
     let output = check.env("CARGO_TARGET_DIR", env!("CARGO_TARGET_TMPDIR")).run().unwrap();
     assert!(output.success(), "{}", output.log());
 }

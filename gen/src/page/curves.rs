@@ -180,7 +180,7 @@ fn front<'a>(dots: impl Iterator<Item = &'a Dot>) -> Vec<usize> {
 }
 
 /// Numbers of a sweep that say how large, and how slow a design is, the most telling first.
-const SIZES: [&str; 3] = ["area", "and_nodes", "gates"];
+const SIZES: [&str; 4] = ["area", "and_nodes", "gates", "instances"];
 const DELAYS: [&str; 2] = ["delay_ps", "levels"];
 
 fn measured<'a>(results: &Results, names: &[&'a str]) -> Option<&'a str> {

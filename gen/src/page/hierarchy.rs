@@ -228,3 +228,81 @@ fn shortened(name: &str, letters: usize) -> String {
     let tail: String = name.chars().skip(count - (letters - head - 1)).collect();
     format!("{}…{tail}", name.chars().take(head).collect::<String>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    /// A top with as many different children as `counts` has, the first of which has a child of its own.
+    fn manifest(counts: &[u64]) -> Manifest {
+        let module = |name: String, block: &str, instances, children| ManifestModule {
+            name,
+            block: block.into(),
+            parameters: Value::Null,
+            instances,
+            children,
+            black_box: false,
+        };
+        let mut modules = vec![module("leaf".into(), "leaf", 3 * counts[0], BTreeMap::new())];
+        let mut children = BTreeMap::new();
+        for (i, &count) in counts.iter().enumerate() {
+            let inner = if i == 0 { BTreeMap::from([("leaf".to_owned(), 3)]) } else { BTreeMap::new() };
+            modules.push(module(format!("part_{i}"), "part", count, inner));
+            children.insert(format!("part_{i}"), count);
+        }
+        modules.push(module("top_n4".into(), "top", 1, children));
+        let port = |name: &str, direction: &str, width, elements| ManifestPort {
+            name: name.into(),
+            direction: direction.into(),
+            width,
+            signed: false,
+            elements,
+            depends_on: vec![],
+        };
+        Manifest {
+            generator: String::new(),
+            top: "top_n4".into(),
+            block: "top".into(),
+            parameters: Value::Null,
+            clock: Some("clk_i".into()),
+            reset: None,
+            latency: BTreeMap::new(),
+            ports: vec![port("a<b_i", "input", 32, Some(4)), port("sum_o", "output", 16, None)],
+            modules,
+        }
+    }
+
+    #[test]
+    fn ports_counts_and_columns() {
+        let design = manifest(&[2, 1]);
+        let svg = draw(&design);
+        for part in [
+            ">top_n4</text>",
+            ">a&lt;b_i<tspan class=\"f-muted\" dx=\"7\">4 × 8</tspan>",
+            ">sum_o<tspan class=\"f-muted\" dx=\"7\">16</tspan>",
+            ">clk_i<",
+            "part_0: placed 2 times in all",
+            "part_1: placed once in all",
+            "leaf: placed 6 times in all",
+            ">× 3</text>",
+        ] {
+            assert!(svg.contains(part), "{part}\n{svg}");
+        }
+        let names = |c: &Vec<&ManifestModule>| c.iter().map(|m| m.name.clone()).collect::<Vec<_>>().join(" ");
+        assert_eq!(columns(&design).iter().map(names).collect::<Vec<_>>(), ["part_0 part_1", "leaf"]);
+        assert!(draw(&manifest(&[1; 40])).contains("and 24 more modules"));
+    }
+
+    #[test]
+    fn shapes() {
+        assert_eq!(shape(&manifest(&[2, 1])), shape(&manifest(&[5, 7])));
+        assert_ne!(shape(&manifest(&[2, 1])), shape(&manifest(&[2])));
+    }
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        assert_eq!(shortened("short", 8), "short");
+        assert_eq!(shortened("abcdefghijklmnop", 9), "abc…lmnop");
+    }
+}

@@ -106,6 +106,12 @@ pub fn write(dirs: &[PathBuf], file: &Path) -> Result<()> {
     replace(file, page.as_bytes())
 }
 
+/// The block diagram of a design, as an SVG file that stands alone.
+#[must_use]
+pub fn diagram(manifest: &Manifest) -> String {
+    palette::standalone(&hierarchy::draw(manifest))
+}
+
 fn read(dir: &Path) -> Result<Results> {
     if !dir.join("results.json").is_file() {
         return Err(Failure::Usage(format!(
