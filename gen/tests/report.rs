@@ -184,6 +184,11 @@ fn several_sweeps_on_a_page() {
     assert!(page.contains("id=\"sweep-1\"") && page.contains("id=\"sweep-2\"") && page.contains("href=\"#sweep-2\""));
     let inner = two.path().file_name().unwrap().to_string_lossy().into_owned();
     assert!(page.contains(&format!("href=\"../{inner}/plots/chart-1.svg\"")), "{inner}");
+    // The address says which table it means.
+    let script = "return [...document.querySelectorAll('table.points')].map((table) => \
+        table.querySelector('tbody').querySelector('td[data-value]:nth-of-type(3)').dataset.value).join(' ');";
+    let driven = driven(Path::new(&file), "both-driven.html", script);
+    assert_eq!(browse(&driven, "#table=sweep-2&sort=rows&desc", &[]).quiet().title(), "1 64");
 }
 
 #[test]
@@ -247,8 +252,9 @@ impl Browser {
     }
 }
 
-/// A script that gives the shown values of a column, top to bottom.
+/// Scripts: the shown values of a column, top to bottom; another address, acted on at once.
 const SHOWN: &str = r#"
+const go = (hash) => { location.hash = hash; window.dispatchEvent(new Event("hashchange")); };
 const shown = (name) => {
   const column = [...document.querySelectorAll("th[data-name]")].findIndex((th) => th.dataset.name === name);
   return [...document.querySelectorAll("table.points tbody")].filter((body) => !body.hidden)
@@ -259,12 +265,17 @@ const shown = (name) => {
 #[test]
 fn the_address_sorts_and_filters() {
     let (_folder, file) = page_of(&meshes());
-    let page = driven(&file, "shown.html", &format!("{SHOWN} return shown('and_nodes') + '; ' + shown('rows');"));
-    let of = |hash: &str| browse(&page, hash, &[]).quiet().title().to_owned();
-    assert_eq!(of(""), "100 800 6400 51200 200 1600 12800 ; 1 4 16 64 1 4 16 64");
-    // A number that is missing stands last, both ways.
-    assert_eq!(of("#sort=and_nodes&desc"), "51200 12800 6400 1600 800 200 100 ; 64 16 16 4 4 1 1 64");
-    assert_eq!(of("#sort=and_nodes&filter=operand_width%3D8%20rows%3E1"), "1600 12800 ; 4 16 64");
+    // The first view is that of the address at loading; then the address changes.
+    let script = "const seen = []; const see = () => seen.push(shown('and_nodes') + ' / ' + shown('rows')); see();
+        for (const hash of ['#sort=and_nodes&filter=operand_width%3D8%20rows%3E1', '#']) { go(hash); see(); }
+        return seen.join('; ');";
+    let page = driven(&file, "shown.html", &format!("{SHOWN} {script}"));
+    assert_eq!(
+        browse(&page, "#sort=and_nodes&desc", &[]).quiet().title(),
+        // A number that is missing stands last, both ways.
+        "51200 12800 6400 1600 800 200 100  / 64 16 16 4 4 1 1 64; 1600 12800  / 4 16 64; \
+         100 800 6400 51200 200 1600 12800  / 1 4 16 64 1 4 16 64"
+    );
 }
 
 #[test]
@@ -307,28 +318,25 @@ return found.join("; ");
 #[test]
 fn light_and_dark_look_like_it() {
     let (_folder, file) = page_of(&meshes());
-    let colours = "const c = (e, p) => getComputedStyle(document.querySelector(e))[p]; \
-        return [c('body', 'backgroundColor'), c('circle.mark', 'fill'), c('.figure .title', 'fill')].join(' ');";
-    let page = driven(&file, "colours.html", colours);
+    let colours = "const c = (e, p) => getComputedStyle(document.querySelector(e))[p];
+        const all = () => [c('body', 'backgroundColor'), c('circle.mark', 'fill'), c('.figure .title', 'fill')].join(' ');
+        const seen = [all()]; for (const hash of ['#theme=dark', '#theme=light', '#']) { go(hash); seen.push(all()); }
+        return seen.join('; ');";
+    let page = driven(&file, "colours.html", &format!("{SHOWN} {colours}"));
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
     fs::create_dir_all(&pictures).unwrap();
-    let seen: Vec<_> = [("light", "1", ""), ("dark", "0", ""), ("chosen-dark", "1", "#theme=dark")]
-        .into_iter()
-        .map(|(name, scheme, hash)| {
-            let picture = pictures.join(format!("{name}.png"));
-            let _ = fs::remove_file(&picture);
-            let (scheme, screenshot) = (
-                format!("--blink-settings=preferredColorScheme={scheme}"),
-                format!("--screenshot={}", picture.display()),
-            );
-            let browser = browse(&page, hash, &[&scheme, &screenshot, "--window-size=1280,1800"]).quiet();
-            assert!(fs::metadata(&picture).unwrap().len() > 20_000, "{}", picture.display());
-            browser.title().to_owned()
-        })
-        .collect();
-    assert_eq!(seen[0], "rgb(253, 253, 252) rgb(11, 107, 176) rgb(27, 35, 48)");
-    assert_eq!(seen[1], "rgb(20, 24, 31) rgb(92, 176, 242) rgb(228, 232, 238)");
-    assert_eq!(seen[2], seen[1]);
+    let light = "rgb(253, 253, 252) rgb(11, 107, 176) rgb(27, 35, 48)";
+    let dark = "rgb(20, 24, 31) rgb(92, 176, 242) rgb(228, 232, 238)";
+    for (name, scheme, system) in [("light", "1", light), ("dark", "0", dark)] {
+        let picture = pictures.join(format!("{name}.png"));
+        let _ = fs::remove_file(&picture);
+        let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
+        let screenshot = format!("--screenshot={}", picture.display());
+        let browser = browse(&page, "", &[&scheme, &screenshot, "--window-size=1280,1800"]).quiet();
+        assert!(fs::metadata(&picture).unwrap().len() > 20_000, "{}", picture.display());
+        // What the system wants, until somebody chooses.
+        assert_eq!(browser.title(), [system, dark, light, system].join("; "), "{name}");
+    }
 }
 
 #[test]

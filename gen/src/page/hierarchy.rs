@@ -44,8 +44,8 @@ pub(super) fn draw(manifest: &Manifest) -> String {
     let top_width = top_width.max(16 * manifest.top.len() / 2 + 40);
     let (width, height) = (top_width + 2 * SIDE, body + HEAD + 30);
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"Ports and modules of {0}\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" width=\"{width}\" height=\"{outer}\" \
+         viewBox=\"0 -8 {width} {outer}\" role=\"img\" aria-label=\"Ports and modules of {0}\">\n\
          <rect class=\"f-raised l-muted\" x=\"{SIDE}.5\" y=\"0.5\" width=\"{top_width}\" height=\"{1}\" rx=\"8\"/>\n\
          <text x=\"{2}\" y=\"24\" class=\"f-ink title\">{3}</text>\n\
          <text x=\"{2}\" y=\"42\" class=\"f-muted code\">{0}</text>\n",
@@ -53,6 +53,7 @@ pub(super) fn draw(manifest: &Manifest) -> String {
         height - 1,
         SIDE + 16,
         escape(&manifest.block),
+        outer = height + 16,
     );
     let middle = |height: usize| HEAD + (body - height) / 2;
     for (side, ports) in [(Side::Left, &inputs), (Side::Right, &outputs)] {

@@ -68,7 +68,9 @@ pub(crate) fn standalone(svg: &str) -> String {
     let rules = include_str!("../../templates/figure.css");
     let end = svg.find('>').map_or(0, |i| i + 1);
     let (head, rest) = svg.split_at(end);
-    format!("{head}\n<style>\n{colours}{rules}</style>\n<rect class=\"f-paper\" width=\"100%\" height=\"100%\"/>{rest}")
+    format!(
+        "{head}\n<style>\n{colours}{rules}</style>\n<rect class=\"f-paper\" x=\"-50%\" y=\"-50%\" width=\"200%\" height=\"200%\"/>{rest}"
+    )
 }
 
 /// Text for XML.
