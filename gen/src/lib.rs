@@ -5,6 +5,7 @@
 //! points from a file, `engine` runs them. Exit codes: 0 fine, 1 a check failed, 2 wrong arguments or parameters, 3 a tool is missing.
 
 mod commands;
+pub mod energy;
 pub mod engine;
 pub mod error;
 pub mod liberty;

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use hdl::emit::Manifest;
 use serde::Serialize;
 use serde_json::Value;
+use sim::SourceFile;
 use sim::process::Tool;
 
 use crate::error::{Failure, Result};
@@ -119,9 +120,7 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
     let resets = work.join("resets.v");
     fs::write(&resets, reset_map()).map_err(|e| Failure::file("write", &resets, &e))?;
     if let Some(library) = &liberty {
-        let constraints = work.join("constraints");
-        let driver = library.driver.iter().map(|cell| format!("set_driving_cell {cell}\n")).collect::<String>();
-        fs::write(&constraints, driver + "set_load 10.0\n").map_err(|e| Failure::file("write", &constraints, &e))?;
+        constrain(library, work)?;
     }
     let script = script(sources, options.hierarchical, liberty.as_ref(), work);
     let log = yosys::run(&script, &sources.files, &sources.top).map_err(|e| blame_library(e, liberty.as_ref()))?;
@@ -148,6 +147,36 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
     let aig = if options.hierarchical { None } else { Some(graph(&work.join("design.aig"))?) };
     let library = liberty.map(|l| l.name);
     Ok(Report { top: sources.top.clone(), modules, total, aig, library, mapped })
+}
+
+/// The flattened design in cells of a library, as Yosys writes it in JSON.
+///
+/// # Errors
+/// A missing tool, a design or library that Yosys rejects.
+pub fn netlist(files: &[SourceFile], top: &str, library: &Library) -> Result<Value> {
+    let folder = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
+    let work = folder.path();
+    constrain(library, work)?;
+    let json = work.join("netlist.json");
+    let mut script: String = files.iter().map(|f| format!("read_verilog {}\n", f.name)).collect();
+    script += &format!("hierarchy -check -top {top}\nsynth -flatten -top {top}\n");
+    script += &format!("{}\nopt_clean -purge\nwrite_json {}\n", mapping(library, work), json.display());
+    yosys::run(&script, files, top).map_err(|e| blame_library(e, Some(library)))?;
+    serde_json::from_str(&read(&json)?)
+        .map_err(|e| Failure::Check(format!("cannot understand the netlist of Yosys: {e}")))
+}
+
+/// Writes what ABC is told of the surroundings of a design.
+fn constrain(library: &Library, work: &Path) -> Result<()> {
+    let constraints = work.join("constraints");
+    let driver = library.driver.iter().map(|cell| format!("set_driving_cell {cell}\n")).collect::<String>();
+    fs::write(&constraints, driver + "set_load 10.0\n").map_err(|e| Failure::file("write", &constraints, &e))
+}
+
+/// From generic gates to cells of a library.
+fn mapping(library: &Library, work: &Path) -> String {
+    let (liberty, work) = (library.path.display(), work.display());
+    format!("dfflibmap -liberty \"{liberty}\"\nabc -liberty \"{liberty}\" -constr {work}/constraints\nopt_clean")
 }
 
 /// What Yosys and ABC say of the design in cells of a library.
@@ -197,6 +226,7 @@ fn blame_library(error: Failure, library: Option<&Library>) -> Failure {
 fn script(sources: &Sources, hierarchical: bool, liberty: Option<&Library>, work: &Path) -> String {
     let flatten = if hierarchical { "" } else { " -flatten" };
     let top = &sources.top;
+    let folder = work;
     let work = work.display();
     let mut lines: Vec<String> = sources.files.iter().map(|f| format!("read_verilog {}", f.name)).collect();
     lines.push(format!("hierarchy -check -top {top}\nproc"));
@@ -210,10 +240,9 @@ fn script(sources: &Sources, hierarchical: bool, liberty: Option<&Library>, work
         lines.push(format!("dffunmap -ce-only\ntechmap -map {work}/resets.v\nasync2sync\ndffunmap"));
         lines.push(format!("aigmap\nopt_clean\nwrite_aiger {work}/design.aig\ndesign -load generic"));
     }
-    if let Some(liberty) = liberty {
-        let liberty = liberty.path.display();
-        lines.push(format!("dfflibmap -liberty \"{liberty}\""));
-        lines.push(format!("abc -liberty \"{liberty}\" -constr {work}/constraints\nopt_clean"));
+    if let Some(library) = liberty {
+        let liberty = library.path.display();
+        lines.push(mapping(library, folder));
         // Yosys 0.23 leaves the area out of the JSON.
         lines.push(format!(
             "tee -q -o {work}/area.txt stat -liberty \"{liberty}\"\ntee -q -o {work}/mapped.json stat -json"

@@ -251,7 +251,9 @@ fn synth_of_a_mesh() {
 fn completions_mention_every_command() {
     let run = senbazuru(&["completions", "bash"]).assert().code(0);
     let script = String::from_utf8(run.get_output().stdout.clone()).unwrap();
-    for command in ["list", "info", "gen", "lint", "sim", "synth", "prove", "sweep", "point", "render", "completions"] {
+    for command in
+        ["list", "info", "gen", "lint", "sim", "synth", "energy", "prove", "sweep", "point", "render", "completions"]
+    {
         assert!(script.contains(&format!("senbazuru,{command})")), "{command}");
     }
 }

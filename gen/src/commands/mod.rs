@@ -1,5 +1,6 @@
 //! The commands: arguments here, one file each for what they do.
 
+mod energy;
 mod generate;
 mod info;
 mod lint;
@@ -41,6 +42,8 @@ enum Command {
     Sim(sim::Args),
     /// Synthesise with Yosys: cells, flip-flops, AND nodes and levels, area
     Synth(synth::Args),
+    /// Energy of a testbench's run in the cells of a library
+    Energy(energy::Args),
     /// Prove the block's properties with yosys-smtbmc
     Prove(prove::Args),
     /// Run every combination of parameters that a file describes, through the stages that it names
@@ -110,6 +113,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Lint(args) => lint::run(&args),
         Command::Sim(args) => sim::run(&args),
         Command::Synth(args) => synth::run(&args),
+        Command::Energy(args) => energy::run(&args),
         Command::Prove(args) => prove::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Point(args) => point::run(&args),

@@ -6,7 +6,7 @@
 mod ast;
 mod function;
 
-pub use ast::Group;
+pub use ast::{Group, parse};
 pub use function::Function;
 
 use std::collections::BTreeSet;
@@ -74,7 +74,7 @@ fn locate(library: &Path) -> Result<PathBuf> {
 
 /// What a file says; its path is for the caller to fill in.
 fn scan(text: &str) -> std::result::Result<Library, String> {
-    let library = ast::parse(text)?;
+    let library = parse(text)?;
     let mut sequential = BTreeSet::new();
     let mut drivers = Vec::new();
     for cell in library.all("cell") {

@@ -9,7 +9,7 @@ mod store;
 pub use store::{StageResult, Status, Store, replace};
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -31,13 +31,15 @@ pub enum Stage {
     Sim,
     /// Synthesis
     Synth,
+    /// Energy of the testbench's run in cells of a library
+    Energy,
     /// The properties of the block, bounded
     Prove,
 }
 
 impl Stage {
     /// All stages, in the order in which they run.
-    pub const ALL: [Self; 5] = [Self::Gen, Self::Lint, Self::Sim, Self::Synth, Self::Prove];
+    pub const ALL: [Self; 6] = [Self::Gen, Self::Lint, Self::Sim, Self::Synth, Self::Energy, Self::Prove];
 
     /// Name, as users write it.
     #[must_use]
@@ -47,6 +49,7 @@ impl Stage {
             Self::Lint => "lint",
             Self::Sim => "sim",
             Self::Synth => "synth",
+            Self::Energy => "energy",
             Self::Prove => "prove",
         }
     }
@@ -58,6 +61,7 @@ impl Stage {
             Self::Lint => &["verilator", "iverilog", "yosys"],
             Self::Sim => &["verilator", "g++"],
             Self::Synth => &["yosys"],
+            Self::Energy => &["yosys", "verilator", "g++"],
             Self::Prove => &["yosys", "z3"],
         }
     }
@@ -100,6 +104,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The library of stages that cannot do without.
+    pub(crate) fn library(&self) -> &Path {
+        self.liberty.as_deref().unwrap_or(Path::new("osu018"))
+    }
+
     /// The words of a command line that say the same; nothing for what is at its default.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
@@ -155,10 +164,16 @@ impl Point {
         let options = match stage {
             Stage::Gen | Stage::Lint => json!(null),
             // A testbench sees the parameters, and is code that may change.
-            Stage::Sim => json!({
-                "block": self.block, "parameters": self.params, "vectors": options.vectors, "seed": options.seed,
-                "testbenches": testbenches::SOURCE_HASH,
-            }),
+            Stage::Sim | Stage::Energy => {
+                let library = match stage {
+                    Stage::Energy => Some(crate::liberty::fingerprint(options.library())?),
+                    _ => None,
+                };
+                json!({
+                    "block": self.block, "parameters": self.params, "vectors": options.vectors, "seed": options.seed,
+                    "testbenches": testbenches::SOURCE_HASH, "library": library,
+                })
+            }
             Stage::Synth => {
                 let library = options.liberty.as_deref().map(crate::liberty::fingerprint).transpose()?;
                 json!({ "hierarchical": options.hierarchical, "library": library })
@@ -187,11 +202,15 @@ impl Point {
 }
 
 /// The code of the stages: a result holds for the scripts that made it.
-const CODE: [&str; 6] = [
+const CODE: [&str; 10] = [
     include_str!("stages.rs"),
     include_str!("../lint.rs"),
     include_str!("../synth.rs"),
     include_str!("../liberty/mod.rs"),
+    include_str!("../energy/mod.rs"),
+    include_str!("../energy/library.rs"),
+    include_str!("../energy/netlist.rs"),
+    include_str!("../energy/activity.rs"),
     include_str!("../prove.rs"),
     include_str!("../yosys.rs"),
 ];

@@ -7,7 +7,7 @@ use sim::{RunOptions, SourceFile};
 
 use super::{Key, Options, Point, Stage, StageResult, Status};
 use crate::error::{Failure, Result};
-use crate::{lint, prove, registry, synth};
+use crate::{energy, lint, prove, registry, synth};
 
 /// Numbers, the rest, and why it failed.
 struct Found {
@@ -23,6 +23,7 @@ pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageRe
         Stage::Lint => check(point),
         Stage::Sim => simulate(point, options),
         Stage::Synth => synthesise(point, options),
+        Stage::Energy => energy(point, options),
         Stage::Prove => properties(point, options),
     };
     // What the design is to blame for is a result; a missing tool or a full disk is none.
@@ -114,6 +115,21 @@ fn synthesise(point: &Point, options: &Options) -> Result<Found> {
     }
     let details = serde_json::to_value(&report).unwrap_or(Value::Null);
     Ok(Found { metrics, details, message: None })
+}
+
+fn energy(point: &Point, options: &Options) -> Result<Found> {
+    let entry = registry::find(&point.block)?;
+    let design = sim::Design::from(&entry.elaborate(&point.params)?);
+    let run = RunOptions { seed: options.seed, vectors: options.vectors, ..RunOptions::default() };
+    let report = energy::measure(&design, &*entry.bench(&point.params)?, options.library(), &run)?;
+    let picojoules = report.energy.total() * 1e12;
+    let metrics = numbers(json!({
+        "energy_pj_per_cycle": picojoules / report.cycles as f64,
+        "energy_pj_per_vector": picojoules / report.vectors as f64,
+        "clock_energy_share": report.energy.clock / report.energy.total(),
+        "leakage_nw": report.leakage * 1e9,
+    }));
+    Ok(Found { metrics, details: json!(report), message: None })
 }
 
 fn properties(point: &Point, options: &Options) -> Result<Found> {

@@ -1,0 +1,74 @@
+//! `energy`: joules of a testbench's run.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use sim::RunOptions;
+
+use super::Target;
+use crate::energy::{Report, measure};
+use crate::error::Result;
+use crate::params::show;
+use crate::progress::Progress;
+use crate::registry::Params;
+use crate::report;
+use crate::table::Table;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    target: Target,
+    /// Cell library: osu018, osu035, osu050 or a Liberty file
+    #[arg(long, value_name = "LIBRARY", default_value = "osu018")]
+    liberty: PathBuf,
+    /// Number of test vectors
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
+    vectors: u64,
+    /// Seed of all random numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let (entry, params) = args.target.resolve()?;
+    let design = sim::Design::from(&entry.elaborate(&params)?);
+    let bench = entry.bench(&params)?;
+    let options = RunOptions { seed: args.seed, vectors: args.vectors, ..RunOptions::default() };
+    let progress = Progress::new(1, format!("simulating the netlist of {}", design.top));
+    let found = measure(&design, &*bench, &args.liberty, &options)?;
+    drop(progress);
+    if args.json {
+        return report::json(&json!({ "block": entry.about().name, "parameters": params, "result": found }));
+    }
+    report::print(&text(entry.about().name, &params, &found))
+}
+
+fn text(block: &str, params: &Params, report: &Report) -> String {
+    let mut table = Table::new(["part", "pJ a cycle", "share"]);
+    let e = &report.energy;
+    let total = e.total();
+    let picojoules = |joules: f64| format!("{:.3}", joules * 1e12 / report.cycles as f64);
+    for (name, joules) in
+        [("clock", e.clock), ("flip-flops", e.flip_flops), ("logic", e.logic), ("inputs", e.inputs), ("total", total)]
+    {
+        table.row([name.into(), picojoules(joules), format!("{:.1} %", 100.0 * joules / total)]);
+    }
+    format!(
+        "{block}: {}\n\n{}\n{} cells of {} at {} V, {} cycles with {} test vectors: the netlist agrees with the golden model\n\
+         {:.1} pJ a vector, {:.1} % of it inside of cells; leakage {:.3} uW\n\
+         without wires, clock tree and glitches\n",
+        show(params),
+        table.text(),
+        report.cells,
+        report.library,
+        report.volts,
+        report.cycles,
+        report.vectors,
+        total * 1e12 / report.vectors as f64,
+        100.0 * e.internal / total,
+        report.leakage * 1e6
+    )
+}
