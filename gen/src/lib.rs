@@ -11,6 +11,7 @@ pub mod error;
 pub mod liberty;
 pub mod lint;
 pub mod output;
+pub mod page;
 pub mod params;
 pub mod pdr;
 pub mod point;
@@ -23,6 +24,7 @@ pub mod sweep;
 pub mod synth;
 mod table;
 pub mod tools;
+pub mod wave;
 pub mod yosys;
 
 use std::process::ExitCode;

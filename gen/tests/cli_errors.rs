@@ -177,7 +177,7 @@ fn unknown_command_and_shell() {
     senbazuru(&["generate"]).assert().code(2).stderr_eq(str![[r#"
 error: unrecognized subcommand 'generate'
 
-  tip: a similar subcommand exists: 'gen'
+  tip: some similar subcommands exist: 'render', 'gen'
 
 Usage: senbazuru <COMMAND>
 

@@ -10,19 +10,22 @@ use super::Target;
 use crate::error::Result;
 use crate::params::{plain, show};
 use crate::registry::{Entry, Params};
-use crate::report;
 use crate::table::Table;
+use crate::{page, report};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     target: Target,
     /// Print JSON
-    #[arg(long, conflicts_with = "markdown")]
+    #[arg(long, conflicts_with_all = ["markdown", "svg"])]
     json: bool,
     /// Print Markdown
     #[arg(long)]
     markdown: bool,
+    /// Print a block diagram: ports, and the modules inside
+    #[arg(long, conflicts_with = "markdown")]
+    svg: bool,
 }
 
 #[derive(Serialize)]
@@ -59,6 +62,9 @@ struct ModuleInfo {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let (entry, params) = args.target.resolve()?;
+    if args.svg {
+        return report::print(&page::diagram(&entry.elaborate(&params)?.manifest()));
+    }
     let info = describe(&*entry, &params)?;
     if args.json {
         return report::json(&info);

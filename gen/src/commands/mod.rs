@@ -8,9 +8,11 @@ mod list;
 mod point;
 mod prove;
 mod render;
+mod report;
 mod sim;
 mod sweep;
 mod synth;
+mod wave;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -48,8 +50,12 @@ enum Command {
     Sweep(sweep::Args),
     /// Run the stages of a sweep on one set of parameters
     Point(point::Args),
+    /// Draw signals of a waveform file as a timing diagram, in SVG
+    Wave(wave::Args),
     /// Fill a template with numbers of sweeps
     Render(render::Args),
+    /// Make the HTML page of a sweep: table, curves, diagrams
+    Report(report::Args),
     /// Print the completion script of a shell
     Completions {
         /// Shell
@@ -111,7 +117,9 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Prove(args) => prove::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Point(args) => point::run(&args),
+        Command::Wave(args) => wave::run(&args),
         Command::Render(args) => render::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "senbazuru", &mut script);

@@ -61,7 +61,7 @@ pub struct Plot {
     /// Logarithmic axes, a fitted power law.
     #[serde(default)]
     pub log: bool,
-    /// Points that no other point beats in both directions are marked.
+    /// Points that no other point of their series beats in both directions are marked.
     #[serde(default)]
     pub pareto: bool,
 }

@@ -1,0 +1,49 @@
+//! `wave`: a timing diagram of a waveform file.
+
+use std::path::PathBuf;
+
+use crate::error::Result;
+use crate::point::replace;
+use crate::report;
+use crate::wave::{self, Request};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Waveform, see `senbazuru sim --trace`
+    #[arg(value_name = "FILE.vcd")]
+    file: PathBuf,
+    /// Signals, top to bottom: `name`, `inner.name`, `name[7:0]`, each with `:hex`, `:dec`, `:signed`, `:bin`, `:fp16`,
+    /// `:bf16` or `:fp32` if you like, and `@valid_i` to show it only while that is 1 [default: all ports of the top module]
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',')]
+    signals: Vec<String>,
+    /// First cycle
+    #[arg(long, value_name = "CYCLE", default_value_t = 0)]
+    from: u64,
+    /// Last cycle [default: 32 cycles in all]
+    #[arg(long, value_name = "CYCLE")]
+    to: Option<u64>,
+    /// Clock; a file without it has a column for every moment at which something changes
+    #[arg(long, value_name = "NAME", default_value = "clk_i")]
+    clock: String,
+    /// Heading of the drawing
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    title: String,
+    /// File to write [default: standard output]
+    #[arg(short, long, value_name = "FILE.svg")]
+    output: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    let request = Request {
+        signals: args.signals.clone(),
+        clock: args.clock.clone(),
+        from: args.from,
+        to: args.to,
+        title: args.title.clone(),
+    };
+    let svg = wave::render(&args.file, &request)?;
+    match &args.output {
+        Some(path) => replace(path, svg.as_bytes()),
+        None => report::print(&svg),
+    }
+}

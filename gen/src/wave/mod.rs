@@ -1,0 +1,53 @@
+//! Timing diagrams: a VCD file becomes an SVG drawing of a few signals over a few cycles.
+//!
+//! A column of the drawing is a clock cycle. It shows what a signal was just before the rising edge that ends the
+//! cycle: what a register would have taken. `signal` understands what the user asks for, `samples` reads the file, `draw`
+//! draws.
+
+mod draw;
+mod samples;
+mod signal;
+
+use std::path::Path;
+
+use crate::error::{Failure, Result};
+
+/// What is to be seen.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Signals as the user writes them; the ports of the top module when there are none.
+    pub signals: Vec<String>,
+    /// Name of the clock.
+    pub clock: String,
+    /// First cycle.
+    pub from: u64,
+    /// Last cycle; the file's last, or 32 cycles in all, when there is none.
+    pub to: Option<u64>,
+    /// Heading of the drawing.
+    pub title: String,
+}
+
+/// Cycles that are drawn when nobody says how many.
+const CYCLES: u64 = 32;
+/// More than this nobody can read.
+const MOST: u64 = 400;
+
+/// The drawing, as an SVG file that stands alone.
+///
+/// # Errors
+/// A file that is not VCD, signals and cycles that it does not have; the message says what it has.
+pub fn render(path: &Path, request: &Request) -> Result<String> {
+    let wrong = |what: String| Failure::Usage(format!("{}: {what}", path.display()));
+    let last = request.to.unwrap_or(request.from.saturating_add(CYCLES - 1));
+    if last < request.from {
+        return Err(wrong(format!("cycles from {} to {last} are none", request.from)));
+    }
+    if last - request.from >= MOST {
+        let count = last - request.from + 1;
+        return Err(wrong(format!("{count} cycles do not fit into a drawing, {MOST} do; choose with --from and --to")));
+    }
+    let mut file = samples::File::open(path)?;
+    let signals = signal::choose(&file.variables, request).map_err(wrong)?;
+    let samples = file.read(&signals, &request.clock, request.from..=last).map_err(wrong)?;
+    Ok(draw::draw(&request.title, &signals, &samples))
+}
