@@ -16,7 +16,7 @@ pub(super) struct Shifted {
 /// the width lose everything.
 pub(super) fn shift_right(m: &mut Module, name: &str, value: Signal, amount: Signal, keep: u32) -> Shifted {
     let steps = bits_for(u64::from(value.width())).min(amount.width());
-    let (mut value, mut lost) = (value, Vec::new());
+    let (whole, mut value, mut lost) = (value, value, Vec::new());
     for k in (0..steps).rev() {
         let step = 1 << k;
         let width = value.width();
@@ -27,7 +27,7 @@ pub(super) fn shift_right(m: &mut Module, name: &str, value: Signal, amount: Sig
     }
     if steps < amount.width() {
         let all = m.wire(&format!("{name}_all"), amount.slice(steps..amount.width()).any());
-        lost.push(all & value.any());
+        lost.push(all & whole.any());
         value = value & !all.repeat(value.width());
     }
     Shifted {
