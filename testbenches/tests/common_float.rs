@@ -20,3 +20,13 @@ fn add_in_all_configurations() {
 fn mul_in_all_configurations() {
     all(float::mul::bench, 200_000);
 }
+
+#[test]
+fn fma_in_all_configurations() {
+    all(float::fma::bench, 500_000);
+}
+
+#[test]
+fn from_int_in_all_configurations() {
+    all(float::from_int::bench, 50_000);
+}

@@ -7,6 +7,8 @@
 mod operands;
 
 pub mod add;
+pub mod fma;
+pub mod from_int;
 pub mod mul;
 
 use std::collections::VecDeque;
@@ -89,7 +91,7 @@ impl sim::Bench for Unit {
             run.expect_u64(sim, valid_o, expected.is_some().into())?;
             if let Some(expected) = expected {
                 for (port, value) in outputs.iter().zip(expected) {
-                    run.expect_u64(sim, *port, value)?;
+                    run.expect_u64(sim, *port, value).inspect_err(|_| eprintln!("DBG {operands:x?}"))?;
                 }
             }
         }

@@ -78,7 +78,7 @@ impl Block for FloatAdd {
     }
 
     fn check(&self) -> Result<(), ParamError> {
-        ensure_param("stages", self.stages, 0..=DEPTHS.len() as u32 - 1)
+        ensure_param("stages", self.stages, 0..=Self::MOST_STAGES)
     }
 
     fn build(&self, m: &mut Module, io: &FloatAddPorts) {
@@ -141,6 +141,7 @@ impl Block for FloatAdd {
             inexact: guard | sticky,
             special: pipe.now(special),
             nan: pipe.now(nan),
+            bounded: false,
         };
         let result = round(m, &unrounded, format, self.subnormals);
         m.connect(io.result_o, result.bits);
@@ -156,6 +157,11 @@ impl Block for FloatAdd {
     fn latency(&self) -> Vec<(String, u64)> {
         vec![("result".into(), self.stages.into())]
     }
+}
+
+impl FloatAdd {
+    /// Most ranks of registers.
+    pub(super) const MOST_STAGES: u32 = DEPTHS.len() as u32 - 1;
 }
 
 impl Default for FloatAdd {

@@ -73,7 +73,7 @@ impl Block for FloatMul {
     }
 
     fn check(&self) -> Result<(), ParamError> {
-        ensure_param("stages", self.stages, 0..=DEPTHS.len() as u32 - 1)
+        ensure_param("stages", self.stages, 0..=Self::MOST_STAGES)
     }
 
     fn build(&self, m: &mut Module, io: &FloatMulPorts) {
@@ -131,6 +131,7 @@ impl Block for FloatMul {
             inexact: guard | sticky,
             special: pipe.now(special),
             nan: pipe.now(nan),
+            bounded: false,
         };
         let result = round(m, &unrounded, format, self.subnormals);
         m.connect(io.result_o, result.bits);
@@ -146,6 +147,11 @@ impl Block for FloatMul {
     fn latency(&self) -> Vec<(String, u64)> {
         vec![("result".into(), self.stages.into())]
     }
+}
+
+impl FloatMul {
+    /// Most ranks of registers.
+    pub(super) const MOST_STAGES: u32 = DEPTHS.len() as u32 - 1;
 }
 
 impl Default for FloatMul {

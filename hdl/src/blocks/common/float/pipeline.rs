@@ -61,6 +61,15 @@ impl Pipeline {
     }
 }
 
+/// `signal`, `count` cycles later.
+pub(super) fn delay(m: &mut Module, name: &str, signal: Signal, count: u32) -> Signal {
+    (1..=count).fold(signal, |signal, rank| {
+        let held = m.reg(&format!("{name}_{rank}_q"), signal.ty());
+        held.next(signal);
+        held.q
+    })
+}
+
 /// The `stages` places that leave the shallowest deepest part; among equals the earliest.
 fn choose(stages: u32, depths: &[u32]) -> Vec<bool> {
     let places = depths.len() - 1;

@@ -1,7 +1,7 @@
 //! What begins and ends every unit: taking operands apart, rounding, special results.
 
 use super::format::{FloatFormat, Subnormals};
-use crate::lang::{Module, Signal, cat};
+use crate::lang::{Module, Signal, bit, cat};
 
 /// An operand, taken apart.
 pub(super) struct Operand {
@@ -76,6 +76,8 @@ pub(super) struct Unrounded {
     pub special: Signal,
     /// The result is a NaN.
     pub nan: Signal,
+    /// No result is too large.
+    pub bounded: bool,
 }
 
 /// A result and its flags.
@@ -93,6 +95,7 @@ pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnorma
     let field = r.exponent.slice(0..e);
     let above = if r.exponent.width() > e { Some(r.exponent.slice(e..r.exponent.width()).any()) } else { None };
     let too_large = above.map_or(field.all(), |above| field.all() | above);
+    let too_large = if r.bounded { bit().lit(0) } else { too_large };
     let rounded = m.wire("rounded", cat(&[field, r.fraction]).wrapping_add(r.up));
     let small = !rounded.slice(f..e + f).any();
     let infinite = m.wire("infinite", too_large | r.special);

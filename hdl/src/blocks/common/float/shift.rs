@@ -119,6 +119,32 @@ pub(super) fn normalise(
     Normalised { value, count: cat(&count), any_below: or_all(bit(), &any), all_below: all }
 }
 
+impl Normalised {
+    /// Gives names to its parts.
+    pub(super) fn name(&mut self, m: &mut Module) {
+        self.any_below = m.wire("any_below", self.any_below);
+        self.all_below = m.wire("all_below", self.all_below);
+    }
+
+    /// Guard bit, and how to round to nearest, ties to even: whether to round up, whether anything is lost. The value
+    /// has the fraction's bits from 1 upwards, `lost` are ones even further down.
+    pub(super) fn rounding(&self, m: &mut Module, lost: Signal) -> (Signal, Signal) {
+        let guard = self.value.bit(0);
+        let sticky = m.wire("sticky", self.any_below | lost);
+        (m.wire("up", guard & (self.value.bit(1) | sticky)), guard | sticky)
+    }
+
+    /// The same for the value plus one unit far to the right, where `one` is high: what was filled in were ones then,
+    /// and if all bits below are ones, the unit arrives at the guard bit.
+    pub(super) fn rounding_plus(&self, m: &mut Module, one: Signal, lost: Signal) -> (Signal, Signal) {
+        let (guard, even) = (self.value.bit(0), self.value.bit(1));
+        let arrives = m.wire("arrives", one & self.all_below);
+        let sticky = m.wire("sticky", mux(one, !self.all_below, self.any_below | lost));
+        let up = mux(arrives, guard | even, guard & (even | sticky));
+        (m.wire("up", up), mux(arrives, !guard, guard | sticky))
+    }
+}
+
 /// Position of the leading one of `value`; anything where there is none.
 pub(super) fn leading_one(m: &mut Module, name: &str, value: Signal) -> Signal {
     let width = value.width().next_power_of_two();
