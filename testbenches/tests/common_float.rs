@@ -30,3 +30,13 @@ fn fma_in_all_configurations() {
 fn from_int_in_all_configurations() {
     all(float::from_int::bench, 50_000);
 }
+
+#[test]
+fn compare_in_all_configurations() {
+    all(float::compare::bench, 200_000);
+}
+
+#[test]
+fn convert_in_all_configurations() {
+    all(float::convert::bench, 200_000);
+}

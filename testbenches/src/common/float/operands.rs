@@ -55,6 +55,11 @@ impl Operands {
         positive.iter().flat_map(|bits| [*bits, bits | sign]).collect()
     }
 
+    /// All values of a format of at most `width` bits, the corners of a wider one.
+    pub fn all_or_corners(self, width: u32) -> Vec<u64> {
+        if self.format.width() <= width { (0..=self.format.mask()).collect() } else { self.corners() }
+    }
+
     /// Triples of corner values: all of them for a small format, otherwise all pairs of factors, each with the addends
     /// that are special beside their product.
     pub fn corner_triples(self) -> Vec<[u64; 4]> {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format::{FloatFormat, Subnormals};
 use super::pipeline::Pipeline;
-use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
+use super::round::{Operand, Unrounded, connect_option, is_signalling, round, scale};
 use super::shift::{normalise, shift_right_into};
 use crate::lang::{
     About, Block, CatalogBlock, In, InOption, Module, Out, OutOption, ParamError, Parameter, bit, cat, ensure_param,
@@ -95,10 +95,14 @@ impl Block for FloatAdd {
         let (sign, subtract) = (pipe.carry("sign", sign), pipe.carry("subtract", subtract));
         let mut big = m.wire("big_bits", mux(swap, b, a));
         let mut small = m.wire("small_bits", mux(swap, a, b));
-        pipe.cut(m, &mut [("big", &mut big), ("small", &mut small)]);
+        // Both differences, since the comparison takes as long.
+        let a_exponent = m.wire("a_exponent", scale(a.slice(f..w - 1)));
+        let b_exponent = m.wire("b_exponent", scale(b.slice(f..w - 1)));
+        let (up, down) = (b_exponent.wrapping_sub(a_exponent), a_exponent.wrapping_sub(b_exponent));
+        let mut distance = m.wire("distance", mux(swap, up, down));
+        pipe.cut(m, &mut [("big", &mut big), ("small", &mut small), ("distance", &mut distance)]);
 
         m.comment("The other one is aligned to it, with two more bits and a sticky one.");
-        let (big, small) = (cat(&[bit().lit(0), big]), cat(&[bit().lit(0), small]));
         let large = Operand::new(m, "big", big, format, self.subnormals);
         let little = Operand::new(m, "small", small, format, self.subnormals);
         // A NaN is larger than all else, and infinities differ where one is subtracted from the other.
@@ -109,9 +113,8 @@ impl Block for FloatAdd {
             let signalling = is_signalling(big, format) | is_signalling(small, format);
             pipe.carry("invalid", signalling | (undefined & !large.nan))
         });
-        let distance = m.wire("distance", large.exponent.wrapping_sub(little.exponent));
         let aligned = shift_right_into(m, "align", little.significand, distance, f + 3);
-        let (mut augend, mut exponent) = (large.significand, large.exponent);
+        let (mut augend, mut exponent) = (large.significand, m.wire("big_exponent", large.exponent));
         let mut addend = cat(&[aligned.value, aligned.lost]);
         pipe.cut(m, &mut [("augend", &mut augend), ("addend", &mut addend), ("exponent", &mut exponent)]);
 

@@ -18,8 +18,8 @@ use super::pipeline::{Pipeline, delay};
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{normalise, shift_right_into};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, bit, cat, ensure_param, mux, ports,
-    uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Signal, bit, cat, ensure_param, mux,
+    ports, uint,
 };
 
 /// Elaboration parameters.
@@ -105,13 +105,13 @@ impl FloatFma {
         let p = f + 1;
         let window = 3 * p + 4;
         let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
-        let a = Operand::new(m, "a", io.a_i, format, self.subnormals);
-        let b = Operand::new(m, "b", io.b_i, format, self.subnormals);
-        let c = Operand::new(m, "c", io.c_i, format, self.subnormals);
+        let w = format.width();
+        let mut operand = |name, bits: Signal| Operand::new(m, name, bits.slice(0..w - 1), format, self.subnormals);
+        let (a, b, c) = (operand("a", io.a_i), operand("b", io.b_i), operand("c", io.c_i));
 
         m.comment("Signs, infinities and NaNs.");
-        let product_sign = m.wire("product_sign", a.sign ^ b.sign);
-        let subtract = m.wire("subtract", product_sign ^ c.sign);
+        let product_sign = m.wire("product_sign", io.a_i.msb() ^ io.b_i.msb());
+        let subtract = m.wire("subtract", product_sign ^ io.c_i.msb());
         let infinite_product = m.wire("product_special", a.special | b.special);
         let undefined_product = m.wire("undefined_product", (a.special & b.zero) | (b.special & a.zero));
         let any_nan = m.wire("any_nan", a.nan | b.nan | c.nan);
@@ -119,7 +119,7 @@ impl FloatFma {
         let nan = m.wire("nan", any_nan | undefined_product | undefined_sum);
         let special = pipe.carry("special", m.wire("special", infinite_product | c.special));
         // Of a special result it is the sign at once.
-        let sign = m.wire("sign", mux(c.special & !infinite_product, c.sign, product_sign));
+        let sign = m.wire("sign", mux(c.special & !infinite_product, io.c_i.msb(), product_sign));
         let sign = pipe.carry("sign", sign);
         let nan = pipe.carry("nan", nan);
         let invalid = self.flags.then(|| {
@@ -131,13 +131,14 @@ impl FloatFma {
 
         m.comment("The addend, aligned to the product.");
         let mut product = m.wire("product", a.significand * b.significand);
+        let c_exponent = m.wire("c_exponent", c.exponent);
         let width = e + 2;
         let offset = (i64::from(p + 3) - i64::from(format.bias())).rem_euclid(1 << width);
         let sum = m.wire("exponents", (a.exponent + b.exponent).extend(width).wrapping_add(uint(width).lit(offset)));
-        let distance = m.wire("distance", sum.wrapping_sub(c.exponent));
+        let distance = m.wire("distance", sum.wrapping_sub(c_exponent));
         let far = m.wire("far", distance.msb() | a.zero | b.zero);
         let shift = m.wire("shift", distance.slice(0..e + 1) & !far.repeat(e + 1));
-        let mut exponent = m.wire("top_exponent", mux(far, c.exponent.extend(e + 1), sum.slice(0..e + 1)));
+        let mut exponent = m.wire("top_exponent", mux(far, c_exponent.extend(e + 1), sum.slice(0..e + 1)));
         let aligned = shift_right_into(m, "align", c.significand, shift, window);
         let (mut addend, mut lost) = (aligned.value, aligned.lost);
         let mut minus = subtract;

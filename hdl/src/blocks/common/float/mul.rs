@@ -80,11 +80,12 @@ impl Block for FloatMul {
         let format = self.format;
         let (e, f) = (format.exponent_bits(), format.fraction_bits());
         let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
-        let a = Operand::new(m, "a", io.a_i, format, self.subnormals);
-        let b = Operand::new(m, "b", io.b_i, format, self.subnormals);
+        let w = format.width();
+        let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
+        let b = Operand::new(m, "b", io.b_i.slice(0..w - 1), format, self.subnormals);
 
         m.comment("Infinities and NaNs.");
-        let sign = pipe.carry("sign", m.wire("sign", a.sign ^ b.sign));
+        let sign = pipe.carry("sign", m.wire("sign", io.a_i.msb() ^ io.b_i.msb()));
         let undefined = m.wire("undefined", (a.special & b.zero) | (b.special & a.zero));
         let nan = pipe.carry("nan", m.wire("nan", a.nan | b.nan | undefined));
         let special = pipe.carry("special", m.wire("special", a.special | b.special));

@@ -3,10 +3,18 @@
 use super::format::{FloatFormat, Subnormals};
 use crate::lang::{Module, Signal, bit, cat};
 
-/// An operand, taken apart.
+/// What kind of value an operand is.
+pub(super) struct Class {
+    /// Infinity or NaN.
+    pub special: Signal,
+    /// NaN.
+    pub nan: Signal,
+    /// Zero, or flushed.
+    pub zero: Signal,
+}
+
+/// The magnitude of an operand, taken apart.
 pub(super) struct Operand {
-    /// Sign bit.
-    pub sign: Signal,
     /// Exponent field; 1 for subnormal numbers, which have the scale of the smallest normal ones.
     pub exponent: Signal,
     /// Leading bit and fraction. A flushed subnormal number is 0.
@@ -19,38 +27,55 @@ pub(super) struct Operand {
     pub zero: Signal,
 }
 
-impl Operand {
-    /// Takes `bits` apart; `name` begins the names of the wires.
+/// Exponent field and fraction, as wires whose names begin with `name`, and whether the number is normal or special.
+fn fields(m: &mut Module, name: &str, bits: Signal, format: FloatFormat) -> (Signal, Signal, Signal) {
+    let f = format.fraction_bits();
+    let field = m.wire(&format!("{name}_field"), bits.slice(f..bits.width()));
+    let fraction = m.wire(&format!("{name}_fraction"), bits.slice(0..f));
+    (field, fraction, m.wire(&format!("{name}_normal"), field.any()))
+}
+
+fn class(m: &mut Module, name: &str, fields: (Signal, Signal, Signal), subnormals: Subnormals) -> Class {
+    let (field, fraction, normal) = fields;
+    let special = m.wire(&format!("{name}_special"), field.all());
+    let zero = match subnormals {
+        Subnormals::Ieee => !(normal | fraction.any()),
+        Subnormals::Flush => !normal,
+    };
+    Class { special, nan: special & fraction.any(), zero }
+}
+
+impl Class {
+    /// Looks at the bits below the sign; `name` begins the names of the wires.
     pub(super) fn new(m: &mut Module, name: &str, bits: Signal, format: FloatFormat, subnormals: Subnormals) -> Self {
-        let (f, w) = (format.fraction_bits(), format.width());
-        let (field, fraction) = (bits.slice(f..w - 1), bits.slice(0..f));
-        let normal = m.wire(&format!("{name}_normal"), field.any());
-        let flushed = match subnormals {
-            Subnormals::Ieee => fraction,
-            Subnormals::Flush => fraction & normal.repeat(f),
-        };
-        let special = m.wire(&format!("{name}_special"), field.all());
-        let low = field.bit(0) | !normal;
-        let exponent = if field.width() > 1 { cat(&[field.slice(1..field.width()), low]) } else { low };
-        let zero = match subnormals {
-            Subnormals::Ieee => !(normal | fraction.any()),
-            Subnormals::Flush => !normal,
-        };
-        Self {
-            sign: bits.msb(),
-            exponent: m.wire(&format!("{name}_exponent"), exponent),
-            significand: m.wire(&format!("{name}_significand"), cat(&[normal, flushed])),
-            special,
-            nan: special & fraction.any(),
-            zero,
-        }
+        let fields = fields(m, name, bits, format);
+        class(m, name, fields, subnormals)
     }
+}
+
+impl Operand {
+    /// Takes the bits below the sign apart; `name` begins the names of the wires.
+    pub(super) fn new(m: &mut Module, name: &str, bits: Signal, format: FloatFormat, subnormals: Subnormals) -> Self {
+        let (field, fraction, normal) = fields(m, name, bits, format);
+        let Class { special, nan, zero } = class(m, name, (field, fraction, normal), subnormals);
+        let kept = match subnormals {
+            Subnormals::Ieee => fraction,
+            Subnormals::Flush => fraction & normal.repeat(fraction.width()),
+        };
+        let significand = m.wire(&format!("{name}_significand"), cat(&[normal, kept]));
+        Self { exponent: scale(field), significand, special, nan, zero }
+    }
+}
+
+/// An exponent field, but 1 for subnormal numbers, which have the scale of the smallest normal ones.
+pub(super) fn scale(field: Signal) -> Signal {
+    cat(&[field.slice(1..field.width()), field.bit(0) | !field.any()])
 }
 
 /// Whether `bits` is a signalling NaN: a NaN without the top bit of its fraction.
 pub(super) fn is_signalling(bits: Signal, format: FloatFormat) -> Signal {
-    let (f, w) = (format.fraction_bits(), format.width());
-    bits.slice(f..w - 1).all() & !bits.bit(f - 1) & bits.slice(0..f - 1).any()
+    let f = format.fraction_bits();
+    bits.slice(f..format.width() - 1).all() & !bits.bit(f - 1) & bits.slice(0..f - 1).any()
 }
 
 /// Connects an output that some parameters leave out.
