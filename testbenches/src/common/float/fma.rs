@@ -1,9 +1,32 @@
 //! [`FloatFma`] against soft floats.
 
+use golden::common::float::Float;
 use hdl::blocks::common::FloatFma;
 use hdl::lang::Block;
 
-use super::{Operands, Unit, expected, golden, outputs};
+use super::{Corners, Operands, Unit, expected, golden, outputs};
+
+/// All triples of a small format; otherwise all pairs of corner values, each with addends that are special beside the
+/// product.
+fn corners(operands: Operands) -> Corners {
+    if operands.format.width() <= 6 {
+        let all = operands.all_or_corners(6);
+        return Corners::all([all.clone(), all.clone(), all]);
+    }
+    let format = operands.format;
+    let sign = format.zero(true);
+    let corners = operands.corners();
+    let addends = (0..10).collect();
+    let parts = Corners::all([corners.clone(), corners, addends]);
+    let at = move |number| {
+        let [a, b, addend, _] = (parts.at)(number);
+        let product = Float::ieee(format).mul(a, b).bits & !sign;
+        let tiny = 1;
+        let addend_bits = [0, tiny, format.infinity(false), product, format.nan()][addend as usize / 2];
+        [a, b, addend_bits | (addend % 2 * sign), 0]
+    };
+    Corners { count: parts.count, at: Box::new(at) }
+}
 
 /// The bench of a multiply-add unit.
 ///
@@ -20,7 +43,7 @@ pub fn bench(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
         stages: p.stages,
         inputs: vec!["a_i", "b_i", "c_i"],
         outputs: outputs(p.flags),
-        corners: operands.corner_triples(),
+        corners: corners(operands),
         random: Box::new(move |rng| {
             let [a, b, c] = operands.triple(rng);
             [a, b, c, 0]

@@ -9,6 +9,8 @@
 //!
 //! Rounded twice, it is a multiplier and an adder.
 
+mod properties;
+
 use serde::{Deserialize, Serialize};
 
 use super::add::FloatAdd;
@@ -18,8 +20,8 @@ use super::pipeline::{Pipeline, delay};
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{normalise, shift_right_into};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Signal, bit, cat, ensure_param, mux,
-    ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Proof, Signal, bit, cat,
+    ensure_param, mux, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -90,7 +92,14 @@ impl Block for FloatFma {
     }
 
     fn build(&self, m: &mut Module, io: &FloatFmaPorts) {
-        if self.fused { self.once(m, io) } else { self.twice(m, io) }
+        if self.fused {
+            self.once(m, io);
+        } else {
+            self.twice(m, io);
+        }
+        if self.stages == 0 {
+            self.properties(m, io);
+        }
     }
 
     fn latency(&self) -> Vec<(String, u64)> {
@@ -293,6 +302,20 @@ impl CatalogBlock for FloatFma {
             set(FloatFormat::Bf16, true, 2, Subnormals::Ieee),
             set(FloatFormat::Bf16, false, 2, Subnormals::Flush),
             set(FloatFormat::Fp32, true, 3, Subnormals::Ieee),
+        ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let prove = |format, fused, subnormals| Proof {
+            block: Self { format, fused, stages: 0, subnormals, flags: false },
+            depth: 1,
+            cover_depth: 1,
+            induction: true,
+        };
+        vec![
+            prove(FloatFormat::Fp16, true, Subnormals::Ieee),
+            prove(FloatFormat::Fp16, true, Subnormals::Flush),
+            prove(FloatFormat::E5m2, false, Subnormals::Ieee),
         ]
     }
 }
