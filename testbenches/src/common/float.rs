@@ -1,8 +1,8 @@
 //! How the floating-point units are driven: what they have in common.
 //!
-//! A vector is one operation. Corner operands come in all combinations first, when there are vectors enough for these
-//! and as many random ones; then operands from [`operands`], which are random where it matters. Between the operations
-//! there are cycles without `valid`, in which the operands are random too.
+//! A vector is one operation. Corner operands come in all combinations first, when there are vectors enough for these;
+//! then operands from [`operands`], which are random where it matters. Between the operations there are cycles without
+//! `valid`, in which the operands are random too.
 
 mod operands;
 
@@ -85,7 +85,7 @@ impl sim::Bench for Unit {
         let (valid_i, valid_o) = (sim.input("valid_i")?, sim.output("valid_o")?);
         let inputs = self.inputs.iter().map(|name| sim.input(name)).collect::<sim::Result<Vec<_>>>()?;
         let outputs = self.outputs.iter().map(|name| sim.output(name)).collect::<sim::Result<Vec<_>>>()?;
-        let with_corners = run.vectors() >= 2 * self.corners.count;
+        let with_corners = run.vectors() >= self.corners.count;
         let mut corners = 0..if with_corners { self.corners.count } else { 0 };
         if self.stages > 0 {
             sim.reset(2)?;

@@ -1,8 +1,10 @@
 //! [`FloatFma`] against soft floats.
 
 use golden::common::float::Float;
-use hdl::blocks::common::FloatFma;
+use hdl::blocks::common::{FloatFma, FloatFormat};
 use hdl::lang::Block;
+
+use crate::kllm::vectors::real_rows;
 
 use super::{Corners, Operands, Unit, expected, golden, outputs};
 
@@ -33,11 +35,15 @@ fn corners(operands: Operands) -> Corners {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
+    Ok(Box::new(unit(p)?))
+}
+
+fn unit(p: &FloatFma) -> anyhow::Result<Unit> {
     p.check()?;
     let float = golden(p.format, p.subnormals);
     let operands = Operands::new(float.format);
     let fused = p.fused;
-    Ok(Box::new(Unit {
+    Ok(Unit {
         block: FloatFma::ABOUT.name,
         parameters: serde_json::to_value(p)?,
         stages: p.stages,
@@ -51,5 +57,26 @@ pub fn bench(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
         golden: Box::new(move |&[a, b, c, _]| {
             expected(if fused { float.fma(a, b, c) } else { float.mul_then_add(a, b, c) })
         }),
-    }))
+    })
+}
+
+/// The bench of a multiply-add unit that accumulates `count` dot products of rows of two tensors of the real model, one
+/// addition after the other; what is compared is each sum on the way.
+///
+/// # Errors
+/// Parameters that the block refuses, a format other than fp16, a missing file.
+pub fn dot_products(p: &FloatFma, left: &str, right: &str, count: usize) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let bench = unit(p)?;
+    anyhow::ensure!(p.format == FloatFormat::Fp16, "the tensors are fp16");
+    let (left, right) = (real_rows(left)?, real_rows(right)?);
+    let mut steps = Vec::new();
+    for (left, right) in left.iter().zip(right.iter().cycle()).take(count) {
+        let mut sum = 0;
+        for (&a, &b) in left.iter().zip(right) {
+            steps.push([a, b, sum, 0]);
+            sum = (bench.golden)(&[a, b, sum, 0])[0];
+        }
+    }
+    let corners = Corners { count: steps.len() as u64, at: Box::new(move |number| steps[number as usize]) };
+    Ok(Box::new(Unit { corners, ..bench }))
 }
