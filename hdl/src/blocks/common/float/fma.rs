@@ -123,7 +123,8 @@ impl FloatFma {
         let product_sign = m.wire("product_sign", io.a_i.msb() ^ io.b_i.msb());
         let subtract = m.wire("subtract", product_sign ^ io.c_i.msb());
         let infinite_product = m.wire("product_special", a.special | b.special);
-        let undefined_product = m.wire("undefined_product", (a.special & b.zero) | (b.special & a.zero));
+        let (a_zero, b_zero) = (m.wire("a_zero", a.zero), m.wire("b_zero", b.zero));
+        let undefined_product = m.wire("undefined_product", (a.special & b_zero) | (b.special & a_zero));
         let any_nan = m.wire("any_nan", a.nan | b.nan | c.nan);
         let undefined_sum = m.wire("undefined_sum", infinite_product & c.special & subtract);
         let nan = m.wire("nan", any_nan | undefined_product | undefined_sum);
@@ -146,7 +147,7 @@ impl FloatFma {
         let offset = (i64::from(p + 3) - i64::from(format.bias())).rem_euclid(1 << width);
         let sum = m.wire("exponents", (a.exponent + b.exponent).extend(width).wrapping_add(uint(width).lit(offset)));
         let distance = m.wire("distance", sum.wrapping_sub(c_exponent));
-        let far = m.wire("far", distance.msb() | a.zero | b.zero);
+        let far = m.wire("far", distance.msb() | a_zero | b_zero);
         let mut shift = m.wire("shift", distance.slice(0..e + 1) & !far.repeat(e + 1));
         let mut exponent = m.wire("top_exponent", mux(far, c_exponent.extend(e + 1), sum.slice(0..e + 1)));
         let (mut minus, mut c_significand) = (subtract, c.significand);

@@ -86,7 +86,8 @@ impl Block for FloatMul {
 
         m.comment("Infinities and NaNs.");
         let sign = pipe.carry("sign", m.wire("sign", io.a_i.msb() ^ io.b_i.msb()));
-        let undefined = m.wire("undefined", (a.special & b.zero) | (b.special & a.zero));
+        let (a_zero, b_zero) = (m.wire("a_zero", a.zero), m.wire("b_zero", b.zero));
+        let undefined = m.wire("undefined", (a.special & b_zero) | (b.special & a_zero));
         let nan = pipe.carry("nan", m.wire("nan", a.nan | b.nan | undefined));
         let special = pipe.carry("special", m.wire("special", a.special | b.special));
         let invalid = self.flags.then(|| {
