@@ -12,7 +12,8 @@ use super::pipeline::Pipeline;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{join, leading_one, multiply, shift_right};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, bit, ensure_param, mux, ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Signal, bit, ensure_param, mux,
+    ports, uint,
 };
 
 /// Elaboration parameters.
@@ -78,7 +79,7 @@ impl Block for FloatMul {
 
     fn build(&self, m: &mut Module, io: &FloatMulPorts) {
         let format = self.format;
-        let (e, f) = (format.exponent_bits(), format.fraction_bits());
+        let f = format.fraction_bits();
         let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
         let w = format.width();
         let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
@@ -95,46 +96,16 @@ impl Block for FloatMul {
             pipe.carry("invalid", m.wire("invalid", signalling | (undefined & !a.nan & !b.nan)))
         });
 
-        m.comment(
-            "The product is 2.x or 1.x at `leading` steps below the top, the exponent field of 1.x is spare + 1.",
-        );
-        let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
-        let subnormal = m.wire("subnormal", mux(a.significand.msb(), b.significand, a.significand));
-        let leading = leading_one(m, "leading", subnormal);
-        // Exponent of 1.x, minus 1, if the leading one is where `leading` says; negative for subnormal results.
-        let width = e + 2;
-        let exponents = m.wire("exponents", (a.exponent + b.exponent).extend(width));
-        let bias = i64::from(format.bias() + f + 1);
-        let modulus = 1i64 << width;
-        let spare = m.wire("spare", exponents.wrapping_add(leading).wrapping_add(uint(width).lit(modulus - bias)));
-        let below = m.wire("below_normal", spare.msb());
-        let limit = m.wire("limit", uint(width).lit(bias).wrapping_sub(exponents));
-        let mut shift = m.wire("shift", mux(below, limit, leading.extend(width)));
-        let mut exponent = m.wire("base_exponent", (spare & !below.repeat(width)).slice(0..e + 1));
-        let mut data = vec![("product", &mut product.0), ("shift", &mut shift), ("exponent", &mut exponent)];
-        data.extend(product.1.as_mut().map(|high| ("high_product", high)));
-        pipe.cut(m, &mut data);
-        let mut product = join(m, product, 2 * f + 2);
-        pipe.cut(m, &mut [("product", &mut product), ("shift", &mut shift), ("exponent", &mut exponent)]);
-
-        m.comment("Into place: 2.x, 1.x or less at the top, and a guard bit.");
-        let shifted = shift_right(m, "align", product.shl(1), shift, f + 3);
-        let mut placed = shifted.value;
-        let mut lost = shifted.lost;
-        pipe.cut(m, &mut [("placed", &mut placed), ("lost", &mut lost), ("exponent", &mut exponent)]);
-
-        m.comment("Rounded.");
-        let two = placed.msb();
-        let significand = m.wire("significand", mux(two, placed.slice(1..f + 3), placed.slice(0..f + 2)));
-        let sticky = m.wire("sticky", lost | (two & placed.bit(0)));
-        let raised = mux(two, exponent.wrapping_add(2), exponent.wrapping_add(1));
-        let guard = significand.bit(0);
+        let rounding = match self.subnormals {
+            Subnormals::Ieee => self.gradual(m, &mut pipe, &a, &b),
+            Subnormals::Flush => self.abrupt(m, &mut pipe, (&a, a_zero), (&b, b_zero)),
+        };
         let unrounded = Unrounded {
             sign: pipe.now(sign),
-            exponent: m.wire("exponent", raised & significand.msb().repeat(e + 1)),
-            fraction: significand.slice(1..f + 1),
-            up: m.wire("up", guard & (significand.bit(1) | sticky)),
-            inexact: guard | sticky,
+            exponent: m.wire("exponent", rounding.exponent),
+            fraction: rounding.significand.slice(1..f + 1),
+            up: m.wire("up", rounding.up),
+            inexact: rounding.inexact,
             special: pipe.now(special),
             nan: pipe.now(nan),
             bounded: false,
@@ -155,9 +126,98 @@ impl Block for FloatMul {
     }
 }
 
+/// A finite product before it is rounded.
+struct Rounding {
+    /// Leading bit, fraction, guard bit.
+    significand: Signal,
+    exponent: Signal,
+    up: Signal,
+    inexact: Signal,
+}
+
 impl FloatMul {
+    /// With subnormal numbers: one shift, to the left or to the right.
+    fn gradual(&self, m: &mut Module, pipe: &mut Pipeline, a: &Operand, b: &Operand) -> Rounding {
+        let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
+        m.comment("1.x in the product is at `leading` places below the top; its exponent field is `spare` + 1.");
+        let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
+        let subnormal = m.wire("subnormal", mux(a.significand.msb(), b.significand, a.significand));
+        let leading = leading_one(m, "leading", subnormal);
+        let width = e + 2;
+        let exponents = m.wire("exponents", (a.exponent + b.exponent).extend(width));
+        let bias = i64::from(self.format.bias() + f + 1);
+        let negative_bias = uint(width).lit((1i64 << width) - bias);
+        let spare = m.wire("spare", exponents.wrapping_add(leading).wrapping_add(negative_bias));
+        let below = m.wire("below_normal", spare.msb());
+        let limit = m.wire("limit", uint(width).lit(bias).wrapping_sub(exponents));
+        let mut shift = m.wire("shift", mux(below, limit, leading.extend(width)));
+        let mut exponent = m.wire("base_exponent", (spare & !below.repeat(width)).slice(0..e + 1));
+        let mut data = vec![("product", &mut product.0), ("shift", &mut shift), ("exponent", &mut exponent)];
+        data.extend(product.1.as_mut().map(|high| ("high_product", high)));
+        pipe.cut(m, &mut data);
+        let mut product = join(m, product, 2 * f + 2);
+        pipe.cut(m, &mut [("product", &mut product), ("shift", &mut shift), ("exponent", &mut exponent)]);
+
+        m.comment("Into place: 2.x, 1.x or less at the top, and a guard bit.");
+        let shifted = shift_right(m, "align", product.shl(1), shift, f + 3);
+        let (mut placed, mut lost) = (shifted.value, shifted.lost);
+        pipe.cut(m, &mut [("placed", &mut placed), ("lost", &mut lost), ("exponent", &mut exponent)]);
+
+        m.comment("Rounded.");
+        let (significand, sticky) = carried_over(m, placed, lost);
+        let raised = mux(placed.msb(), exponent.wrapping_add(2), exponent.wrapping_add(1));
+        let guard = significand.bit(0);
+        Rounding {
+            exponent: raised & significand.msb().repeat(e + 1),
+            up: guard & (significand.bit(1) | sticky),
+            inexact: guard | sticky,
+            significand,
+        }
+    }
+
+    /// Without subnormal numbers: nothing to shift but by the one place of 2.x.
+    fn abrupt(&self, m: &mut Module, pipe: &mut Pipeline, a: (&Operand, Signal), b: (&Operand, Signal)) -> Rounding {
+        let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
+        let ((a, a_zero), (b, b_zero)) = (a, b);
+        let zero = pipe.carry("zero", m.wire("zero", a_zero | b_zero));
+        let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
+        let width = e + 2;
+        let negative_bias = uint(width).lit((1i64 << width) - i64::from(self.format.bias()));
+        let sum = (a.exponent + b.exponent).extend(width).wrapping_add(negative_bias);
+        let mut exponent = m.wire("base_exponent", sum);
+        let mut data = vec![("product", &mut product.0), ("exponent", &mut exponent)];
+        data.extend(product.1.as_mut().map(|high| ("high_product", high)));
+        pipe.cut(m, &mut data);
+        let mut product = join(m, product, 2 * f + 2);
+        pipe.cut(m, &mut [("product", &mut product), ("exponent", &mut exponent)]);
+        let mut placed = m.wire("placed", product.slice(f - 1..2 * f + 2));
+        let mut lost = m.wire("lost", product.slice(0..f - 1).any());
+        pipe.cut(m, &mut [("placed", &mut placed), ("lost", &mut lost), ("exponent", &mut exponent)]);
+
+        m.comment("Rounded. Below the smallest normal number only the last value can be rounded up to it.");
+        let zero = pipe.now(zero);
+        let (significand, sticky) = carried_over(m, placed, lost);
+        let raised = m.wire("raised", mux(placed.msb(), exponent.wrapping_add(1), exponent));
+        let just_below = m.wire("just_below", !(raised.any() | zero));
+        let tiny = m.wire("tiny", just_below | raised.msb() | zero);
+        let guard = significand.bit(0);
+        Rounding {
+            exponent: raised.slice(0..e + 1) & !tiny.repeat(e + 1),
+            up: mux(tiny, just_below, guard & (significand.bit(1) | sticky)),
+            inexact: mux(tiny, !zero, guard | sticky),
+            significand,
+        }
+    }
+
     /// Most ranks of registers.
     pub(super) const MOST_STAGES: u32 = DEPTHS.len() as u32 - 1;
+}
+
+/// 2.x or 1.x with guard bit as 1.x with guard bit, and whether ones are below.
+fn carried_over(m: &mut Module, placed: Signal, lost: Signal) -> (Signal, Signal) {
+    let (two, width) = (placed.msb(), placed.width());
+    let significand = m.wire("significand", mux(two, placed.slice(1..width), placed.slice(0..width - 1)));
+    (significand, m.wire("sticky", lost | (two & placed.bit(0))))
 }
 
 impl Default for FloatMul {

@@ -122,7 +122,8 @@ pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnorma
     let too_large = above.map_or(field.all(), |above| field.all() | above);
     let too_large = if r.bounded { bit().lit(0) } else { too_large };
     let rounded = m.wire("rounded", cat(&[field, r.fraction]).wrapping_add(r.up));
-    let small = !rounded.slice(f..e + f).any();
+    // No exponent after rounding, from what is known before.
+    let small = !(field.any() | (r.fraction.all() & r.up));
     let infinite = m.wire("infinite", too_large | r.special);
     let clear = match subnormals {
         Subnormals::Ieee => infinite,
