@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use hdl::blocks::common::MacMesh;
+use hdl::blocks::common::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFromInt, FloatMul, MacMesh};
 use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
@@ -18,6 +18,12 @@ pub type Params = Map<String, Value>;
 pub fn all() -> Vec<Box<dyn Entry>> {
     vec![
         entry::<MacMesh>("common", common::mac_mesh::bench),
+        entry::<FloatAdd>("common", common::float::add::bench),
+        entry::<FloatCompare>("common", common::float::compare::bench),
+        entry::<FloatConvert>("common", common::float::convert::bench),
+        entry::<FloatFma>("common", common::float::fma::bench),
+        entry::<FloatFromInt>("common", common::float::from_int::bench),
+        entry::<FloatMul>("common", common::float::mul::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
     ]

@@ -1,7 +1,9 @@
 //! Parts that more than one paper uses.
 
+pub mod float;
 pub mod mac_mesh;
 pub mod number_format;
 
+pub use float::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFormat, FloatFromInt, FloatMul, Subnormals};
 pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
 pub use number_format::{NanPolicy, NumberFormat};

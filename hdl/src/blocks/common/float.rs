@@ -1,0 +1,32 @@
+//! Floating-point units: add, multiply, multiply-add, compare, conversions.
+//!
+//! All of them round to nearest, ties to even, and give one canonical quiet NaN (sign 0, exponent all ones, only the
+//! top bit of the fraction set). All have the same interface: operands enter with `valid_i`, the result leaves with
+//! `valid_o` exactly `stages` cycles later, one operation a cycle, without backpressure. With `stages` = 0 there is no
+//! clock, and `valid_o` is `valid_i`. Operands and result belong to `valid` of the same cycle; what they are in other
+//! cycles does not matter.
+//!
+//! `stages` counts ranks of registers *inside* of the unit: they cut it into `stages` + 1 parts of about equal depth
+//! between the registers of the parent that hold the operands and take the result.
+//!
+//! With `flags`, there are outputs for IEEE 754's exceptions of this operation, detected as `rustc_apfloat` does:
+//! `underflow_o` when the result is inexact and, after rounding, subnormal or zero.
+
+pub mod add;
+pub mod compare;
+pub mod convert;
+pub mod fma;
+pub mod format;
+pub mod from_int;
+pub mod mul;
+mod pipeline;
+mod round;
+mod shift;
+
+pub use add::{FloatAdd, FloatAddPorts};
+pub use compare::{FloatCompare, FloatComparePorts};
+pub use convert::{FloatConvert, FloatConvertPorts};
+pub use fma::{FloatFma, FloatFmaPorts};
+pub use format::{FloatFormat, Subnormals};
+pub use from_int::{FloatFromInt, FloatFromIntPorts};
+pub use mul::{FloatMul, FloatMulPorts};

@@ -1,0 +1,247 @@
+//! Floating-point multiplication.
+//!
+//! The significands are multiplied as they are, leading zeros of subnormal numbers included. Meanwhile the exponents and
+//! the position of the leading one of the subnormal operand give the one shift that brings the product into place: to
+//! the left up to its leading one, or as far as the smallest exponent allows, which may be to the right. (Two subnormal
+//! operands never matter together: their product lies below all numbers, or is shifted by its exponent alone.)
+
+use serde::{Deserialize, Serialize};
+
+use super::format::{FloatFormat, Subnormals};
+use super::pipeline::Pipeline;
+use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
+use super::shift::{join, leading_one, multiply, shift_right};
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Signal, bit, ensure_param, mux,
+    ports, uint,
+};
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FloatMul {
+    /// Format of operands and result.
+    pub format: FloatFormat,
+    /// Ranks of registers inside; 0 is combinational.
+    pub stages: u32,
+    /// What subnormal numbers do.
+    pub subnormals: Subnormals,
+    /// Outputs for IEEE 754's exceptions.
+    pub flags: bool,
+}
+
+ports! {
+    /// Ports of [`FloatMul`].
+    pub struct FloatMulPorts(p: &FloatMul) {
+        /// The operands are to be used.
+        valid_i: In = bit(),
+        /// First factor.
+        a_i: In = p.format.ty(),
+        /// Second factor.
+        b_i: In = p.format.ty(),
+        /// The result is that of the operands `stages` cycles ago.
+        valid_o: Out = bit(),
+        /// a * b.
+        result_o: Out = p.format.ty(),
+        /// IEEE 754's invalid operation, with `flags`.
+        invalid_o: OutOption = bit().when(p.flags),
+        /// The result is an infinity because it was too large, with `flags`.
+        overflow_o: OutOption = bit().when(p.flags),
+        /// The result is inexact, and subnormal or zero, with `flags`.
+        underflow_o: OutOption = bit().when(p.flags),
+        /// The result is rounded (or flushed), with `flags`.
+        inexact_o: OutOption = bit().when(p.flags),
+    }
+}
+
+/// Levels of the parts between the places where registers may stand, about: multiply, add, shift, round.
+const DEPTHS: &[u32] = &[26, 12, 14, 16];
+
+impl Block for FloatMul {
+    type Ports = FloatMulPorts;
+    const ABOUT: About = About {
+        name: "float_mul",
+        summary: "floating-point multiplication",
+        contract: "result_o = a_i * b_i of `stages` cycles ago, rounded to nearest, ties to even; every NaN is the canonical\n\
+            quiet one. valid_o is valid_i of `stages` cycles ago.",
+        reference: "IEEE 754-2019, section 5.4.1",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        let flags = if self.flags { "_flags" } else { "" };
+        format!("float_mul_{}_s{}{}{flags}", self.format.name(), self.stages, self.subnormals.suffix())
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("stages", self.stages, 0..=Self::MOST_STAGES)
+    }
+
+    fn build(&self, m: &mut Module, io: &FloatMulPorts) {
+        let format = self.format;
+        let f = format.fraction_bits();
+        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let w = format.width();
+        let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
+        let b = Operand::new(m, "b", io.b_i.slice(0..w - 1), format, self.subnormals);
+
+        m.comment("Infinities and NaNs.");
+        let sign = pipe.carry("sign", m.wire("sign", io.a_i.msb() ^ io.b_i.msb()));
+        let (a_zero, b_zero) = (m.wire("a_zero", a.zero), m.wire("b_zero", b.zero));
+        let undefined = m.wire("undefined", (a.special & b_zero) | (b.special & a_zero));
+        let nan = pipe.carry("nan", m.wire("nan", a.nan | b.nan | undefined));
+        let special = pipe.carry("special", m.wire("special", a.special | b.special));
+        let invalid = self.flags.then(|| {
+            let signalling = is_signalling(io.a_i, format) | is_signalling(io.b_i, format);
+            pipe.carry("invalid", m.wire("invalid", signalling | (undefined & !a.nan & !b.nan)))
+        });
+
+        let rounding = match self.subnormals {
+            Subnormals::Ieee => self.gradual(m, &mut pipe, &a, &b),
+            Subnormals::Flush => self.abrupt(m, &mut pipe, (&a, a_zero), (&b, b_zero)),
+        };
+        let unrounded = Unrounded {
+            sign: pipe.now(sign),
+            exponent: m.wire("exponent", rounding.exponent),
+            fraction: rounding.significand.slice(1..f + 1),
+            up: m.wire("up", rounding.up),
+            inexact: rounding.inexact,
+            special: pipe.now(special),
+            nan: pipe.now(nan),
+            bounded: false,
+        };
+        let result = round(m, &unrounded, format, self.subnormals);
+        m.connect(io.result_o, result.bits);
+        m.connect(io.valid_o, pipe.valid());
+        if let Some(invalid) = invalid {
+            connect_option(m, io.invalid_o, pipe.now(invalid));
+        }
+        connect_option(m, io.overflow_o, result.overflow);
+        connect_option(m, io.underflow_o, result.underflow);
+        connect_option(m, io.inexact_o, result.inexact);
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("result".into(), self.stages.into())]
+    }
+}
+
+/// A finite product before it is rounded.
+struct Rounding {
+    /// Leading bit, fraction, guard bit.
+    significand: Signal,
+    exponent: Signal,
+    up: Signal,
+    inexact: Signal,
+}
+
+impl FloatMul {
+    /// With subnormal numbers: one shift, to the left or to the right.
+    fn gradual(&self, m: &mut Module, pipe: &mut Pipeline, a: &Operand, b: &Operand) -> Rounding {
+        let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
+        m.comment("1.x in the product is at `leading` places below the top; its exponent field is `spare` + 1.");
+        let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
+        let subnormal = m.wire("subnormal", mux(a.significand.msb(), b.significand, a.significand));
+        let leading = leading_one(m, "leading", subnormal);
+        let width = e + 2;
+        let exponents = m.wire("exponents", (a.exponent + b.exponent).extend(width));
+        let bias = i64::from(self.format.bias() + f + 1);
+        let negative_bias = uint(width).lit((1i64 << width) - bias);
+        let spare = m.wire("spare", exponents.wrapping_add(leading).wrapping_add(negative_bias));
+        let below = m.wire("below_normal", spare.msb());
+        let limit = m.wire("limit", uint(width).lit(bias).wrapping_sub(exponents));
+        let mut shift = m.wire("shift", mux(below, limit, leading.extend(width)));
+        let mut exponent = m.wire("base_exponent", (spare & !below.repeat(width)).slice(0..e + 1));
+        let mut data = vec![("product", &mut product.0), ("shift", &mut shift), ("exponent", &mut exponent)];
+        data.extend(product.1.as_mut().map(|high| ("high_product", high)));
+        pipe.cut(m, &mut data);
+        let mut product = join(m, product, 2 * f + 2);
+        pipe.cut(m, &mut [("product", &mut product), ("shift", &mut shift), ("exponent", &mut exponent)]);
+
+        m.comment("Into place: 2.x, 1.x or less at the top, and a guard bit.");
+        let shifted = shift_right(m, "align", product.shl(1), shift, f + 3);
+        let (mut placed, mut lost) = (shifted.value, shifted.lost);
+        pipe.cut(m, &mut [("placed", &mut placed), ("lost", &mut lost), ("exponent", &mut exponent)]);
+
+        m.comment("Rounded.");
+        let (significand, sticky) = carried_over(m, placed, lost);
+        let raised = mux(placed.msb(), exponent.wrapping_add(2), exponent.wrapping_add(1));
+        let guard = significand.bit(0);
+        Rounding {
+            exponent: raised & significand.msb().repeat(e + 1),
+            up: guard & (significand.bit(1) | sticky),
+            inexact: guard | sticky,
+            significand,
+        }
+    }
+
+    /// Without subnormal numbers: nothing to shift but by the one place of 2.x.
+    fn abrupt(&self, m: &mut Module, pipe: &mut Pipeline, a: (&Operand, Signal), b: (&Operand, Signal)) -> Rounding {
+        let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
+        let ((a, a_zero), (b, b_zero)) = (a, b);
+        let zero = pipe.carry("zero", m.wire("zero", a_zero | b_zero));
+        let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
+        let width = e + 2;
+        let negative_bias = uint(width).lit((1i64 << width) - i64::from(self.format.bias()));
+        let sum = (a.exponent + b.exponent).extend(width).wrapping_add(negative_bias);
+        let mut exponent = m.wire("base_exponent", sum);
+        let mut data = vec![("product", &mut product.0), ("exponent", &mut exponent)];
+        data.extend(product.1.as_mut().map(|high| ("high_product", high)));
+        pipe.cut(m, &mut data);
+        let mut product = join(m, product, 2 * f + 2);
+        pipe.cut(m, &mut [("product", &mut product), ("exponent", &mut exponent)]);
+        let mut placed = m.wire("placed", product.slice(f - 1..2 * f + 2));
+        let mut lost = m.wire("lost", product.slice(0..f - 1).any());
+        pipe.cut(m, &mut [("placed", &mut placed), ("lost", &mut lost), ("exponent", &mut exponent)]);
+
+        m.comment("Rounded. Below the smallest normal number only the last value can be rounded up to it.");
+        let zero = pipe.now(zero);
+        let (significand, sticky) = carried_over(m, placed, lost);
+        let raised = m.wire("raised", mux(placed.msb(), exponent.wrapping_add(1), exponent));
+        let just_below = m.wire("just_below", !(raised.any() | zero));
+        let tiny = m.wire("tiny", just_below | raised.msb() | zero);
+        let guard = significand.bit(0);
+        Rounding {
+            exponent: raised.slice(0..e + 1) & !tiny.repeat(e + 1),
+            up: mux(tiny, just_below, guard & (significand.bit(1) | sticky)),
+            inexact: mux(tiny, !zero, guard | sticky),
+            significand,
+        }
+    }
+
+    /// Most ranks of registers.
+    pub(super) const MOST_STAGES: u32 = DEPTHS.len() as u32 - 1;
+}
+
+/// 2.x or 1.x with guard bit as 1.x with guard bit, and whether ones are below.
+fn carried_over(m: &mut Module, placed: Signal, lost: Signal) -> (Signal, Signal) {
+    let (two, width) = (placed.msb(), placed.width());
+    let significand = m.wire("significand", mux(two, placed.slice(1..width), placed.slice(0..width - 1)));
+    (significand, m.wire("sticky", lost | (two & placed.bit(0))))
+}
+
+impl Default for FloatMul {
+    fn default() -> Self {
+        Self { format: FloatFormat::Fp16, stages: 0, subnormals: Subnormals::Ieee, flags: false }
+    }
+}
+
+impl CatalogBlock for FloatMul {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
+        Parameter { name: "stages", allowed: "0 to 3", meaning: "ranks of registers inside, the latency in cycles" },
+        Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
+        Parameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let set = |format, stages, subnormals| Self { format, stages, subnormals, flags: true };
+        vec![
+            set(FloatFormat::E3m2, 0, Subnormals::Ieee),
+            set(FloatFormat::E5m2, 2, Subnormals::Flush),
+            set(FloatFormat::Fp16, 1, Subnormals::Flush),
+            set(FloatFormat::Bf16, 1, Subnormals::Ieee),
+            set(FloatFormat::Fp32, 3, Subnormals::Ieee),
+        ]
+    }
+}

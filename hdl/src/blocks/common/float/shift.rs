@@ -1,0 +1,225 @@
+//! Shifters that remember what they lose, and normalisation.
+
+use super::pipeline::Pipeline;
+use crate::lang::{Module, Signal, bit, bits_for, cat, mux, or_all, reduce, select, uint};
+
+/// What a shifter leaves.
+pub(super) struct Shifted {
+    /// The bits that are kept.
+    pub value: Signal,
+    /// Whether a one was lost.
+    pub lost: Signal,
+}
+
+/// `value` shifted right by `amount`, the low `keep` bits of it; the caller knows that those above are zero.
+///
+/// Large steps first, so that what a later step cannot bring back into the kept bits is dropped early. Amounts beyond
+/// the width lose everything.
+pub(super) fn shift_right(m: &mut Module, name: &str, value: Signal, amount: Signal, keep: u32) -> Shifted {
+    let steps = bits_for(u64::from(value.width())).min(amount.width());
+    let (whole, mut value, mut lost) = (value, value, Vec::new());
+    for k in (0..steps).rev() {
+        let step = 1 << k;
+        let width = value.width();
+        let wanted = width.min(keep + step - 1);
+        let moved = if step < width { value.shr(step).extend(width) } else { value.ty().lit(0) };
+        lost.push(amount.bit(k) & value.slice(0..step.min(width)).any());
+        value = m.wire(&format!("{name}_{step}"), mux(amount.bit(k), moved, value).truncate(wanted));
+    }
+    if steps < amount.width() {
+        let all = m.wire(&format!("{name}_all"), amount.slice(steps..amount.width()).any());
+        lost.push(all & whole.any());
+        value = value & !all.repeat(value.width());
+    }
+    Shifted {
+        value: m.wire(&format!("{name}_kept"), value),
+        lost: m.wire(&format!("{name}_lost"), or_all(bit(), &lost)),
+    }
+}
+
+/// `value` at the top of a window of `keep` bits, shifted right by `amount`.
+///
+/// Small steps first: the word grows only as far as the steps so far reach.
+pub(super) fn shift_right_into(m: &mut Module, name: &str, value: Signal, amount: Signal, keep: u32) -> Shifted {
+    let steps = bits_for(u64::from(keep)).min(amount.width());
+    // Bits of the window that are still missing at its low end.
+    let (mut value, mut lost) = (value, Vec::new());
+    for k in 0..steps {
+        let step: u32 = 1 << k;
+        let width = (value.width() + step).min(keep);
+        let dropped = value.width() + step - width;
+        let staying = if width > value.width() { value.shl(width - value.width()) } else { value };
+        if dropped > 0 {
+            lost.push(amount.bit(k) & value.slice(0..dropped.min(value.width())).any());
+        }
+        let moved = if dropped < value.width() { value.shr(dropped).extend(width) } else { uint(width).lit(0) };
+        value = m.wire(&format!("{name}_{step}"), mux(amount.bit(k), moved, staying));
+    }
+    if steps < amount.width() {
+        let all = m.wire(&format!("{name}_all"), amount.slice(steps..amount.width()).any());
+        lost.push(all & value.any());
+        value = value & !all.repeat(value.width());
+    }
+    let value = if value.width() < keep { value.shl(keep - value.width()) } else { value };
+    Shifted {
+        value: m.wire(&format!("{name}_kept"), value),
+        lost: m.wire(&format!("{name}_lost"), or_all(bit(), &lost)),
+    }
+}
+
+/// Shifts a value left until its top bit is set, but by no more than a limit.
+///
+/// A step of 2^k is taken where the top 2^k bits are zero and the limit allows it. The limit needs no subtraction: a
+/// step that is taken clears its bit, and one that the limit would have allowed but the value does not need says that
+/// the limit does not matter any more.
+pub(super) struct Normaliser {
+    name: &'static str,
+    /// Bits of the result.
+    keep: u32,
+    /// Steps that are left; the next one is 2^(left - 1).
+    left: u32,
+    value: Signal,
+    limit: Option<Signal>,
+    unlimited: Signal,
+    /// What comes in from the right.
+    pub fill: Signal,
+    count: Vec<Signal>,
+    any: Vec<Signal>,
+    all: Vec<Signal>,
+}
+
+/// A normalised value.
+pub(super) struct Normalised {
+    /// The top bits.
+    pub value: Signal,
+    /// How far it was shifted to the left.
+    pub count: Signal,
+    /// Whether a one is among the bits below.
+    pub any_below: Signal,
+    /// Whether all bits below are ones.
+    pub all_below: Signal,
+}
+
+impl Normaliser {
+    /// Keeps the top `keep` bits of `value`; `name` begins the names of the wires. Without a limit, zero is shifted too.
+    pub(super) fn new(name: &'static str, value: Signal, limit: Option<Signal>, keep: u32, fill: Signal) -> Self {
+        let left = bits_for(u64::from(value.width()));
+        let above = limit.filter(|limit| limit.width() > left).map(|limit| limit.slice(left..limit.width()).any());
+        let unlimited = above.unwrap_or_else(|| bit().lit(u8::from(limit.is_none())));
+        Self { name, keep, left, value, limit, unlimited, fill, count: vec![], any: vec![], all: vec![] }
+    }
+
+    /// Takes steps until `left` of them are left.
+    pub(super) fn steps(&mut self, m: &mut Module, left: u32) {
+        while self.left > left {
+            self.left -= 1;
+            self.step(m);
+        }
+    }
+
+    fn step(&mut self, m: &mut Module) {
+        let (name, step, width) = (self.name, 1u32 << self.left, self.value.width());
+        let zero = m.wire(&format!("{name}_zero_{step}"), !self.value.slice(width - step.min(width)..width).any());
+        let allowed = self.limit.filter(|limit| limit.width() > self.left).map(|limit| limit.bit(self.left));
+        let allowed = allowed.unwrap_or_else(|| bit().lit(0));
+        let take = m.wire(&format!("{name}_take_{step}"), zero & (self.unlimited | allowed));
+        if self.left > 0 && self.limit.is_some() {
+            self.unlimited = m.wire(&format!("{name}_free_{step}"), self.unlimited | (allowed & !zero));
+        }
+        let moved = if step < width {
+            cat(&[self.value.slice(0..width - step), self.fill.repeat(step)])
+        } else {
+            self.fill.repeat(width)
+        };
+        let next = m.wire(&format!("{name}_{step}"), mux(take, moved, self.value));
+        // No later step brings these back.
+        let wanted = width.min(self.keep + step - 1);
+        if wanted < width {
+            self.any.push(next.slice(0..width - wanted).any());
+            self.all.push(next.slice(0..width - wanted).all());
+        }
+        self.value = next.slice(width - wanted..width);
+        self.count.push(take);
+    }
+
+    /// Ends with the last step.
+    pub(super) fn finish(mut self, m: &mut Module) -> Normalised {
+        self.steps(m, 0);
+        let all_below = reduce(&self.all, |a, b| a & b).unwrap_or_else(|| bit().lit(1));
+        Normalised { value: self.value, count: cat(&self.count), any_below: or_all(bit(), &self.any), all_below }
+    }
+
+    /// All that goes on to the steps that are left, in registers if they stand here; but not `fill`.
+    pub(super) fn cut(&mut self, pipe: &mut Pipeline, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
+        let (mut count, mut any) = (cat(&self.count), or_all(bit(), &self.any));
+        let mut all = reduce(&self.all, |a, b| a & b).unwrap_or_else(|| bit().lit(1));
+        let mut limit = self.limit.map(|limit| limit.slice(0..self.left));
+        let mut data = vec![("value", &mut self.value), ("free", &mut self.unlimited), ("count", &mut count)];
+        data.extend(limit.as_mut().map(|limit| ("limit", limit)));
+        if !self.any.is_empty() {
+            data.extend([("any_below", &mut any), ("all_below", &mut all)]);
+        }
+        data.extend(more.iter_mut().map(|(name, signal)| (*name, &mut **signal)));
+        pipe.cut(m, &mut data);
+        (self.count, self.any, self.all, self.limit) = (vec![count], vec![any], vec![all], limit);
+    }
+}
+
+/// `value` normalised in one go.
+pub(super) fn normalise(
+    m: &mut Module,
+    name: &'static str,
+    value: Signal,
+    limit: Option<Signal>,
+    keep: u32,
+    fill: Signal,
+) -> Normalised {
+    Normaliser::new(name, value, limit, keep, fill).finish(m)
+}
+
+impl Normalised {
+    /// Gives names to its parts.
+    pub(super) fn name(&mut self, m: &mut Module) {
+        self.any_below = m.wire("any_below", self.any_below);
+        self.all_below = m.wire("all_below", self.all_below);
+    }
+
+    /// Whether to round up to nearest, ties to even, and whether anything is lost: of the value plus one unit far to the
+    /// right, where `one` is high. What was filled in were ones then, and if all bits below are ones, the unit arrives
+    /// at the guard bit. The value has the fraction's bits from 1 upwards; `lost` are ones even further down.
+    pub(super) fn rounding_plus(&self, m: &mut Module, one: Signal, lost: Signal) -> (Signal, Signal) {
+        let (guard, even) = (self.value.bit(0), self.value.bit(1));
+        let arrives = m.wire("arrives", one & self.all_below);
+        let sticky = m.wire("sticky", mux(one, !self.all_below, self.any_below | lost));
+        let up = mux(arrives, guard | even, guard & (even | sticky));
+        (m.wire("up", up), mux(arrives, !guard, guard | sticky))
+    }
+}
+
+/// Position of the leading one of `value`; 0 where there is none.
+pub(super) fn leading_one(m: &mut Module, name: &str, value: Signal) -> Signal {
+    let ty = uint(bits_for(u64::from(value.width() - 1)));
+    let choices: Vec<_> = (1..value.width()).rev().map(|place| (value.bit(place), ty.lit(place))).collect();
+    m.wire(name, select(&choices, ty.lit(0)))
+}
+
+/// The product of two significands. In two halves, which are still to be added, where registers follow: the adder is
+/// behind these then.
+pub(super) fn multiply(m: &mut Module, a: Signal, b: Signal, halves: bool) -> (Signal, Option<Signal>) {
+    if !halves {
+        return (m.wire("product", a * b), None);
+    }
+    let middle = b.width() / 2;
+    let low = m.wire("low_product", a * b.slice(0..middle));
+    let high = m.wire("high_product", a * b.slice(middle..b.width()));
+    (low, Some(high))
+}
+
+/// The product, `width` bits wide.
+pub(super) fn join(m: &mut Module, halves: (Signal, Option<Signal>), width: u32) -> Signal {
+    let (low, high) = halves;
+    match high {
+        Some(high) => m.wire("product", high.shl(width / 4).extend(width).wrapping_add(low)),
+        None => low,
+    }
+}

@@ -1,0 +1,338 @@
+//! Floating point on raw bits: thin wrappers of `rustc_apfloat`, which rounds exactly once.
+//!
+//! Every result is rounded to nearest, ties to even. Every NaN that comes out is the canonical quiet one: sign 0,
+//! exponent all ones, only the top bit of the fraction set (0x7e00 in fp16). Values travel in the low bits of a `u64`,
+//! as in [`Format`]; bits above the width are ignored.
+//!
+//! What [`Subnormals::Flush`] means: a subnormal operand counts as the zero of its sign; the operation is then carried
+//! out and rounded as IEEE 754 says, with subnormal results; and a result that is subnormal after this rounding becomes
+//! the zero of its sign. (So a value that IEEE rounds up to the smallest normal number stays that number.)
+//!
+//! [`Flags`] are those of `rustc_apfloat`, which detects underflow after rounding: the result is inexact, and subnormal
+//! or zero. A flushed result raises underflow and inexact, also where the subnormal was exact; a flushed operand raises
+//! nothing. `invalid` is raised by signalling NaNs too, and by 0 * infinity + NaN.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use rustc_apfloat::ieee::{BFloatS, Float8E5M2S, HalfS, IeeeFloat, Semantics, SingleS};
+use rustc_apfloat::{Float as _, FloatConvert as _, Status, StatusAnd};
+use serde::{Deserialize, Serialize};
+
+use crate::format::Format;
+
+/// A floating-point format with signed zeros, subnormals, infinities and NaNs as in IEEE 754.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FloatFormat {
+    /// IEEE 754 binary16: 5 bits of exponent, 10 of fraction.
+    Fp16,
+    /// bfloat16: 8 bits of exponent, 7 of fraction.
+    Bf16,
+    /// IEEE 754 binary32: 8 bits of exponent, 23 of fraction.
+    Fp32,
+    /// 8-bit float of the Open Compute Project, fp8: 5 bits of exponent, 2 of fraction.
+    E5m2,
+    /// 6 bits with IEEE 754's rules: 3 bits of exponent, 2 of fraction. Small enough for all triples.
+    E3m2,
+}
+
+/// `rustc_apfloat`'s description of [`FloatFormat::E3m2`].
+struct E3m2S;
+
+impl Semantics for E3m2S {
+    const BITS: usize = 6;
+    const EXP_BITS: usize = 3;
+}
+
+/// Whether subnormal numbers take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subnormals {
+    /// As IEEE 754 says.
+    Ieee,
+    /// Subnormal operands, and results that are subnormal after rounding, become the zero of their sign.
+    Flush,
+}
+
+/// IEEE 754 exceptions of an operation. There is no division, so no division by zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Flags {
+    /// No useful result is defined, or an operand is a signalling NaN.
+    pub invalid: bool,
+    /// The rounded result would be larger than the largest finite number: it is an infinity.
+    pub overflow: bool,
+    /// The result is inexact and, after rounding, subnormal or zero.
+    pub underflow: bool,
+    /// The result is not the exact one.
+    pub inexact: bool,
+}
+
+/// A result and what happened on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rounded {
+    /// The result.
+    pub bits: u64,
+    /// Its exceptions.
+    pub flags: Flags,
+}
+
+/// Arithmetic in one format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Float {
+    /// Format of operands and result.
+    pub format: FloatFormat,
+    /// What subnormal numbers do.
+    pub subnormals: Subnormals,
+}
+
+/// Runs `$body` with `$s` the semantics of `$format`.
+macro_rules! with_semantics {
+    ($format:expr, $s:ident => $body:expr) => {
+        match $format {
+            FloatFormat::Fp16 => {
+                type $s = HalfS;
+                $body
+            }
+            FloatFormat::Bf16 => {
+                type $s = BFloatS;
+                $body
+            }
+            FloatFormat::Fp32 => {
+                type $s = SingleS;
+                $body
+            }
+            FloatFormat::E5m2 => {
+                type $s = Float8E5M2S;
+                $body
+            }
+            FloatFormat::E3m2 => {
+                type $s = E3m2S;
+                $body
+            }
+        }
+    };
+}
+
+impl FloatFormat {
+    /// All formats.
+    pub const ALL: [Self; 5] = [Self::Fp16, Self::Bf16, Self::Fp32, Self::E5m2, Self::E3m2];
+
+    /// Bits of exponent.
+    pub fn exponent_bits(self) -> u32 {
+        match self {
+            Self::Fp16 | Self::E5m2 => 5,
+            Self::Bf16 | Self::Fp32 => 8,
+            Self::E3m2 => 3,
+        }
+    }
+
+    /// Bits of fraction.
+    pub fn fraction_bits(self) -> u32 {
+        match self {
+            Self::Fp16 => 10,
+            Self::Bf16 => 7,
+            Self::Fp32 => 23,
+            Self::E5m2 | Self::E3m2 => 2,
+        }
+    }
+
+    /// Width in bits.
+    pub fn width(self) -> u32 {
+        1 + self.exponent_bits() + self.fraction_bits()
+    }
+
+    /// The pattern with every bit of a value set.
+    pub fn mask(self) -> u64 {
+        (1 << self.width()) - 1
+    }
+
+    /// The canonical quiet NaN.
+    pub fn nan(self) -> u64 {
+        self.infinity(false) | 1 << (self.fraction_bits() - 1)
+    }
+
+    /// Infinity.
+    pub fn infinity(self, negative: bool) -> u64 {
+        self.zero(negative) | ((1 << self.exponent_bits()) - 1) << self.fraction_bits()
+    }
+
+    /// Zero.
+    pub fn zero(self, negative: bool) -> u64 {
+        u64::from(negative) << (self.width() - 1)
+    }
+
+    /// Whether `bits` is a NaN.
+    pub fn is_nan(self, bits: u64) -> bool {
+        bits & self.mask() & !self.zero(true) > self.infinity(false)
+    }
+
+    /// Whether `bits` is a subnormal number; zeros are not.
+    pub fn is_subnormal(self, bits: u64) -> bool {
+        let magnitude = bits & self.mask() & !self.zero(true);
+        magnitude != 0 && magnitude < 1 << self.fraction_bits()
+    }
+}
+
+impl fmt::Display for FloatFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Fp16 => "fp16",
+            Self::Bf16 => "bf16",
+            Self::Fp32 => "fp32",
+            Self::E5m2 => "e5m2",
+            Self::E3m2 => "e3m2",
+        })
+    }
+}
+
+impl TryFrom<Format> for FloatFormat {
+    type Error = String;
+
+    fn try_from(format: Format) -> Result<Self, String> {
+        match format {
+            Format::Fp16 => Ok(Self::Fp16),
+            Format::Bf16 => Ok(Self::Bf16),
+            Format::Fp32 => Ok(Self::Fp32),
+            Format::Int { .. } | Format::Uint { .. } => Err(format!("{format} is no floating-point format")),
+        }
+    }
+}
+
+impl Flags {
+    /// The exceptions of two steps of one operation.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            invalid: self.invalid | other.invalid,
+            overflow: self.overflow | other.overflow,
+            underflow: self.underflow | other.underflow,
+            inexact: self.inexact | other.inexact,
+        }
+    }
+}
+
+impl From<Status> for Flags {
+    fn from(status: Status) -> Self {
+        Self {
+            invalid: status.contains(Status::INVALID_OP),
+            overflow: status.contains(Status::OVERFLOW),
+            underflow: status.contains(Status::UNDERFLOW),
+            inexact: status.contains(Status::INEXACT),
+        }
+    }
+}
+
+impl Float {
+    /// IEEE arithmetic with subnormals.
+    pub const fn ieee(format: FloatFormat) -> Self {
+        Self { format, subnormals: Subnormals::Ieee }
+    }
+
+    /// Arithmetic that flushes subnormals to zero.
+    pub const fn flush(format: FloatFormat) -> Self {
+        Self { format, subnormals: Subnormals::Flush }
+    }
+
+    /// a + b.
+    pub fn add(self, a: u64, b: u64) -> Rounded {
+        with_semantics!(self.format, S => self.result(self.operand::<S>(a) + self.operand::<S>(b)))
+    }
+
+    /// a - b.
+    pub fn sub(self, a: u64, b: u64) -> Rounded {
+        with_semantics!(self.format, S => self.result(self.operand::<S>(a) - self.operand::<S>(b)))
+    }
+
+    /// a * b.
+    pub fn mul(self, a: u64, b: u64) -> Rounded {
+        with_semantics!(self.format, S => self.result(self.operand::<S>(a) * self.operand::<S>(b)))
+    }
+
+    /// a * b + c, rounded once.
+    pub fn fma(self, a: u64, b: u64, c: u64) -> Rounded {
+        with_semantics!(self.format, S => {
+            self.result(self.operand::<S>(a).mul_add(self.operand::<S>(b), self.operand::<S>(c)))
+        })
+    }
+
+    /// a * b + c with the product rounded (and flushed) first. The flags are those of both steps.
+    pub fn mul_then_add(self, a: u64, b: u64, c: u64) -> Rounded {
+        let product = self.mul(a, b);
+        let sum = self.add(product.bits, c);
+        // A signalling NaN is quiet after the product.
+        Rounded { flags: sum.flags.or(product.flags), ..sum }
+    }
+
+    /// The float nearest to an integer. Integers that are too large give an infinity and raise `overflow`.
+    pub fn from_int(self, value: i128) -> Rounded {
+        with_semantics!(self.format, S => self.result(IeeeFloat::<S>::from_i128(value)))
+    }
+
+    /// A value of this format in format `to`; the same meaning of subnormals on both sides.
+    pub fn convert(self, bits: u64, to: FloatFormat) -> Rounded {
+        let target = Self { format: to, subnormals: self.subnormals };
+        with_semantics!(self.format, S => {
+            let value = self.operand::<S>(bits);
+            with_semantics!(to, T => {
+                let mut loses_info = false;
+                let converted: StatusAnd<IeeeFloat<T>> = value.convert(&mut loses_info);
+                target.result(converted)
+            })
+        })
+    }
+
+    /// IEEE comparison: `None` when a or b is a NaN; the zeros are equal.
+    pub fn compare(self, a: u64, b: u64) -> Option<Ordering> {
+        with_semantics!(self.format, S => self.operand::<S>(a).partial_cmp(&self.operand::<S>(b)))
+    }
+
+    /// IEEE 754's totalOrder (section 5.10), strict: whether a comes before b. Nothing is flushed.
+    pub fn total_less(self, a: u64, b: u64) -> bool {
+        let negative = |bits: u64| bits & self.format.zero(true) != 0;
+        let payload = |bits: u64| bits & (self.format.zero(true) - 1);
+        match (self.format.is_nan(a), self.format.is_nan(b)) {
+            // Negative NaNs before all numbers, positive ones after.
+            (true, false) => negative(a),
+            (false, true) => !negative(b),
+            // By sign, then signalling before quiet, then by payload: the quiet bit is on top of the payload. Both the
+            // other way round for negative NaNs.
+            (true, true) => match (negative(a), negative(b)) {
+                (false, false) => payload(a) < payload(b),
+                (true, true) => payload(b) < payload(a),
+                (a_negative, _) => a_negative,
+            },
+            (false, false) => match Self::ieee(self.format).compare(a, b) {
+                Some(Ordering::Less) => true,
+                // Only zeros are equal with different bits.
+                Some(Ordering::Equal) => negative(a) && !negative(b),
+                _ => false,
+            },
+        }
+    }
+
+    /// The value of an operand, flushed if it has to be.
+    fn operand<S: Semantics>(self, bits: u64) -> IeeeFloat<S> {
+        let value = IeeeFloat::<S>::from_bits(u128::from(bits & self.format.mask()));
+        if self.subnormals == Subnormals::Flush && value.is_denormal() {
+            return IeeeFloat::<S>::ZERO.copy_sign(value);
+        }
+        value
+    }
+
+    fn result<S: Semantics>(self, result: StatusAnd<IeeeFloat<S>>) -> Rounded {
+        let StatusAnd { status, value } = result;
+        let mut flags = Flags::from(status);
+        if value.is_nan() {
+            return Rounded { bits: self.format.nan(), flags };
+        }
+        if self.subnormals == Subnormals::Flush && value.is_denormal() {
+            (flags.underflow, flags.inexact) = (true, true);
+            return Rounded { bits: self.format.zero(value.is_negative()), flags };
+        }
+        Rounded { bits: value.to_bits() as u64, flags }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,238 @@
+//! The floating-point units: all configurations, millions of operations, real weights, and broken ones.
+
+use hdl::blocks::common::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFormat, FloatFromInt, FloatMul};
+use hdl::lang::{Block, CatalogBlock};
+use sim::{Design, RunOptions};
+use testbenches::MakeBench;
+use testbenches::common::float::{add, compare, convert, fma, from_int, mul};
+
+fn all<B: CatalogBlock>(bench: MakeBench<B>, vectors: u64) {
+    for report in testbenches::run_all(bench, &RunOptions { vectors, ..RunOptions::default() }).unwrap() {
+        assert!(report.compared >= 2 * vectors, "{report:?}");
+    }
+}
+
+fn many<B: CatalogBlock>(bench: MakeBench<B>, block: &B, vectors: u64) {
+    let report = testbenches::run(block, bench, &RunOptions { vectors, ..RunOptions::default() }).unwrap();
+    assert!(report.compared >= 2 * vectors, "{report:?}");
+}
+
+#[test]
+fn add_in_all_configurations() {
+    all(add::bench, 200_000);
+}
+
+/// All pairs of corner values, both operations, and more than two million random pairs.
+#[test]
+fn add_millions() {
+    let block = FloatAdd { subtract: true, flags: true, ..FloatAdd::default() };
+    many(add::bench, &block, 2_200_000);
+}
+
+#[test]
+fn mul_in_all_configurations() {
+    all(mul::bench, 200_000);
+}
+
+#[test]
+fn mul_millions() {
+    many(mul::bench, &FloatMul { flags: true, ..FloatMul::default() }, 2_200_000);
+}
+
+#[test]
+fn fma_in_all_configurations() {
+    // More than all triples of 6-bit floats.
+    all(fma::bench, 400_000);
+}
+
+/// Corner triples and more than five million random ones.
+#[test]
+fn fma_millions() {
+    many(fma::bench, &FloatFma { flags: true, ..FloatFma::default() }, 5_600_000);
+}
+
+#[test]
+fn from_int_in_all_configurations() {
+    // More than all integers of 17 bits.
+    all(from_int::bench, 200_000);
+}
+
+#[test]
+fn compare_in_all_configurations() {
+    // More than all pairs of 8-bit floats.
+    all(compare::bench, 100_000);
+}
+
+/// All 16-bit values beside all corner values.
+#[test]
+fn compare_fp16() {
+    many(compare::bench, &FloatCompare::default(), 12_500_000);
+}
+
+#[test]
+fn convert_in_all_configurations() {
+    // More than all values of 16 bits.
+    all(convert::bench, 150_000);
+}
+
+/// All high halves of binary32 with all that rounding to fp16 tells apart below.
+#[test]
+fn convert_fp32_to_fp16() {
+    many(convert::bench, &FloatConvert { flags: true, ..FloatConvert::default() }, 6_400_000);
+}
+
+/// A dot product of real activations and real weights, accumulated in order: what the unit is for.
+#[test]
+fn real_dot_products() {
+    for fused in [true, false] {
+        let block = FloatFma { fused, stages: 2, ..FloatFma::default() };
+        let bench = fma::dot_products(&block, "l14_down_in.npy", "l14_w_down.npy", 24).unwrap();
+        let design = Design::from(&hdl::lang::elaborate(&block).unwrap());
+        let report = sim::run(&*bench, &design, &RunOptions { vectors: 24 * 1536, ..RunOptions::default() }).unwrap();
+        assert!(report.compared >= 24 * 1536, "{report:?}");
+    }
+}
+
+/// Every deliberate fault in the hardware must be seen.
+fn faults<B: CatalogBlock>(bench: MakeBench<B>, block: &B, vectors: u64, faults: &[(&str, &str, &str)]) {
+    let whole = Design::from(&hdl::lang::elaborate(block).unwrap());
+    for (what, right, wrong) in faults {
+        let mut design = whole.clone();
+        let mut changed = 0;
+        for file in &mut design.files {
+            changed += file.text.matches(right).count();
+            file.text = file.text.replace(right, wrong);
+        }
+        assert!(changed > 0, "{what}: no `{right}` in the Verilog");
+        let waves = tempfile::tempdir().unwrap();
+        // With waveforms from the start, so that nothing is built twice.
+        let (trace, waves) = (sim::Trace::Vcd, Some(waves.path().into()));
+        let options = RunOptions { vectors, trace, waves, ..RunOptions::default() };
+        let error = sim::run(&*bench(block).unwrap(), &design, &options).expect_err(what);
+        assert!(error.mismatch().is_some(), "{what}: {error}");
+    }
+}
+
+#[test]
+fn faults_in_add_are_found() {
+    let block = FloatAdd { flags: true, ..FloatAdd::default() };
+    faults(
+        add::bench,
+        &block,
+        40_000,
+        &[
+            ("bits shifted out are forgotten", "{align_kept, align_lost}", "{align_kept, 1'b0}"),
+            ("a tie is rounded up", "& (significand[1] | sticky)", ""),
+            ("a difference of zero is negative", "sign & !vanished", "sign"),
+            ("infinity + infinity is undefined", "small_special & subtract", "small_special"),
+            ("the difference is one too small", "subtract};", "1'b0};"),
+        ],
+    );
+}
+
+#[test]
+fn faults_in_mul_are_found() {
+    let block = FloatMul { flags: true, ..FloatMul::default() };
+    faults(
+        mul::bench,
+        &block,
+        40_000,
+        &[
+            ("0 * infinity is infinity", "| (b_special & a_zero)", ""),
+            ("subnormal results are one place off", "7'd26 - exponents", "7'd25 - exponents"),
+            ("bits shifted out are forgotten", "wire sticky = align_lost |", "wire sticky ="),
+            ("very large results are not infinity", "&exponent[4:0] | exponent[5]", "&exponent[4:0]"),
+        ],
+    );
+}
+
+#[test]
+fn faults_in_fma_are_found() {
+    let block = FloatFma { flags: true, stages: 2, ..FloatFma::default() };
+    faults(
+        fma::bench,
+        &block,
+        400_000,
+        &[
+            ("the missing unit of a complement", "& all_below", "& 1'b0"),
+            ("a carry although bits were lost", "addend_1_q[1] | lost_1_q)", "addend_1_q[1])"),
+            ("the low bits are not negated", "^ (minus_1_q & lost_1_q)", ""),
+            ("a product of zero aligns", "| a_zero | b_zero", ""),
+            ("lost bits are forgotten while rounding", "any_below | lost", "any_below | 1'b0 & lost"),
+            ("valid is late", "assign valid_o = valid_2_q;", "assign valid_o = valid_1_q;"),
+        ],
+    );
+}
+
+#[test]
+fn faults_in_the_others_are_found() {
+    let from_int = FloatFromInt { flags: true, ..FloatFromInt::default() };
+    faults(
+        from_int::bench,
+        &from_int,
+        40_000,
+        &[
+            ("the missing unit of a negative integer", "& all_below", "& 1'b0"),
+            ("overflow is not said", "assign overflow_o = ", "assign overflow_o = 1'b0 & "),
+        ],
+    );
+    faults(
+        compare::bench,
+        &FloatCompare { format: FloatFormat::E5m2, ..FloatCompare::default() },
+        70_000,
+        &[
+            ("-0 < +0", "& !(unordered | zeros)", "& !unordered"),
+            ("negative numbers the wrong way round", "!(below | same) : below", "below : below"),
+        ],
+    );
+    faults(
+        convert::bench,
+        &FloatConvert { flags: true, ..FloatConvert::default() },
+        40_000,
+        &[
+            ("subnormal results are one place off", "9'd113", "9'd112"),
+            ("the quiet bit of a signalling NaN", "result_and[9] | nan", "result_and[9]"),
+        ],
+    );
+}
+
+/// Every number of stages of every unit, in a small format.
+#[test]
+#[ignore = "builds some thirty models"]
+fn large_every_number_of_stages() {
+    let format = FloatFormat::E5m2;
+    let vectors = 70_000;
+    let mut runs = 0;
+    for stages in 0.. {
+        let mut legal = 0;
+        let mut run = |result: Option<()>| legal += u32::from(result.is_some());
+        let add = FloatAdd { format, stages, subtract: true, flags: true, ..FloatAdd::default() };
+        run(add.check().is_ok().then(|| many(add::bench, &add, vectors)));
+        let mul = FloatMul { format, stages, flags: true, ..FloatMul::default() };
+        run(mul.check().is_ok().then(|| many(mul::bench, &mul, vectors)));
+        for fused in [true, false] {
+            let fma = FloatFma { format, fused, stages, flags: true, ..FloatFma::default() };
+            run(fma.check().is_ok().then(|| many(fma::bench, &fma, vectors)));
+        }
+        let from_int = FloatFromInt { stages, flags: true, ..FloatFromInt::default() };
+        run(from_int.check().is_ok().then(|| many(from_int::bench, &from_int, vectors)));
+        let compare = FloatCompare { format, stages, ..FloatCompare::default() };
+        run(compare.check().is_ok().then(|| many(compare::bench, &compare, vectors)));
+        let convert = FloatConvert { stages, flags: true, ..FloatConvert::default() };
+        run(convert.check().is_ok().then(|| many(convert::bench, &convert, vectors)));
+        runs += legal;
+        if legal == 0 {
+            break;
+        }
+    }
+    assert_eq!(runs, 5 + 4 + 6 + 9 + 2 + 2 + 2);
+}
+
+/// Twenty million triples in each of the wider formats.
+#[test]
+#[ignore = "minutes"]
+fn large_fma() {
+    for format in [FloatFormat::Fp16, FloatFormat::Bf16, FloatFormat::Fp32] {
+        many(fma::bench, &FloatFma { format, flags: true, ..FloatFma::default() }, 20_000_000);
+    }
+}
