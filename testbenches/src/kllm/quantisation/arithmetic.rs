@@ -9,7 +9,8 @@ use super::{ActivationBook, Detection, Projection, Sensitivity, quantised_weight
 /// Deviation of the fp16 results from the exact results on the same indices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
-    /// Outputs looked at. For each, counting equalled the product of the dequantised operands exactly.
+    /// Outputs looked at. For each, counting equalled the product of the dequantised operands exactly, and the fp16 results
+    /// were within their bounds.
     pub outputs: usize,
     /// Relative Frobenius norm of the deviation with each accumulator.
     pub deviations: Vec<(Accumulator, f64)>,
@@ -19,7 +20,7 @@ pub struct Rounding {
 /// channel.
 ///
 /// # Errors
-/// An output where counting and multiplying differ; operands that the golden model refuses.
+/// An output where counting and multiplying differ, or with an fp16 result out of its bound; operands that the golden model refuses.
 pub fn rounding(projections: &[Projection], bits: u32, share: u32, step: usize) -> Result<Rounding> {
     let accumulators = [Accumulator::Fp16Fused, Accumulator::Fp16, Accumulator::Fp32];
     let (mut outputs, mut size, mut errors) = (0, 0.0, [0.0; 3]);
@@ -41,7 +42,10 @@ pub fn rounding(projections: &[Projection], bits: u32, share: u32, step: usize) 
                 size += y * y;
                 for (path, error) in paths.iter().zip(&mut errors) {
                     let path = path.as_ref().map_err(Clone::clone)?;
-                    *error += (fp16::value(path.output(&token, &weights, n)?.y) - y).powi(2);
+                    let off = fp16::value(path.output(&token, &weights, n)?.y) - y;
+                    let bound = path.rounding_bound(&token, &weights, n)?;
+                    ensure!(off.abs() <= bound, "{}: fp16 is off by {off}, bound {bound}", projection.name);
+                    *error += off.powi(2);
                 }
             }
         }
