@@ -109,13 +109,18 @@ fn what_offline_thresholds_need() {
 }
 
 #[test]
-#[ignore = "a minute: all projections, all output channels"]
+#[ignore = "90 s of CPU time: all projections, all output channels"]
 fn large_all_projections() {
     let all = Projection::all().unwrap();
     schemes_are_ordered(&all);
     outliers_help(&all, &[0, 50, 100, 200, 500, 1000]);
     k_means_beats_integers(&all);
     offline_needs_room_and_the_same_text(&all);
+    for p in &all {
+        let error = |scheme, share| evaluate(p, Config { scheme, bits: 3, share }).unwrap().frobenius();
+        let (kllm, groups) = (error(Scheme::KLLM, 100), error(Scheme::Grouped, 0));
+        assert!(kllm < groups, "{}: {kllm} {groups}", p.name);
+    }
     for bits in [4, 3] {
         // From 2 % on, exact top-k is better for the average token.
         for share in [200, 500, 1000] {
