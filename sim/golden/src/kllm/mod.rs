@@ -1,3 +1,15 @@
 //! Golden models of KLLM: LLM inference with K-Means-quantised weights and activations.
+//!
+//! The algorithm of the paper's section III, in software: [`kmeans`] trains [`codebook`]s, [`outliers`] splits a token,
+//! [`quantise`] turns tensors into indices, and the rest computes on indices.
 
+pub mod activation;
+pub mod codebook;
+pub mod error;
+pub mod fp16;
+pub mod index_matmul;
+pub mod kmeans;
+pub mod norm;
 pub mod orizuru;
+pub mod outliers;
+pub mod quantise;
