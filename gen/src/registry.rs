@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::MacMesh;
-use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
+use hdl::blocks::kllm::{ConcatUnit, IndexDistributionCounter, Orizuru, OrizuruUnit};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
 use testbenches::{MakeBench, common, kllm};
@@ -20,6 +20,8 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<MacMesh>("common", common::mac_mesh::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
+        entry::<ConcatUnit>("kllm", kllm::concat_unit::bench),
+        entry::<IndexDistributionCounter>("kllm", kllm::index_distribution_counter::bench),
     ]
 }
 
