@@ -165,11 +165,12 @@ impl Block for IndexDistributionCounter {
     const ABOUT: About = About {
         name: "index_distribution_counter",
         summary: "distribution of the concatenated indices of a column",
-        contract: "For each column (beats up to one with last): bins delivers, in order, how many present inputs have each\n\
-            index. In integer mode there is a bin for each activation index, and its count is the sum of the integers in\n\
-            the low bits of the inputs with that activation index. With half only the bins of the lower half of the\n\
-            activation indices come. A column has at most k present inputs. The last beat is followed by the first bin\n\
-            after two edges; a column every max(beats, bins) cycles, with ping-pong, without pauses.",
+        contract: "For each column (beats up to one with last) bins delivers, in order, how many\n\
+            present inputs have each index. With integer there is a bin for each activation\n\
+            index: the sum of the integers in the low bits of the inputs that have it. With half\n\
+            only the bins of the lower half of the activation indices come. A column has at most\n\
+            k present inputs. First bin: two edges after the last beat (one without ping-pong).\n\
+            With ping-pong and without pauses, a column every max(beats, bins) cycles.",
         reference: "KLLM, section IV-B",
         source: file!(),
     };

@@ -2,7 +2,7 @@
 
 use super::{Control, Counting, IndexDistributionCounter, IndexDistributionCounterPorts, Log};
 use crate::blocks::common::number_format::count_ones;
-use crate::lang::{Module, Signal, bit, cat, mux, reduce, uint};
+use crate::lang::{Module, Signal, bit, bits_for, cat, mux, reduce, uint};
 
 /// A row of bins and what goes with it.
 pub(super) struct Row<'a> {
@@ -105,32 +105,37 @@ impl IndexDistributionCounter {
 
     /// The count of a bin of `row`: of its `column`, or the sum of all integers.
     pub(super) fn count(&self, m: &mut Module, name: &str, row: &Row<'_>, column: Signal) -> Signal {
-        let width = self.count_width();
-        let fit = |s: Signal| if s.width() < width { s.extend(width) } else { s.truncate(width) };
+        // A bin's own count reaches k, a sum of integers more.
+        let (narrow, width) = (bits_for(u64::from(self.k)), self.count_width());
         let short = self.bin_width() - 1;
+        let high = |overflows: Signal| {
+            let bits = narrow - short;
+            let overflows = if overflows.width() > bits { overflows.truncate(bits) } else { overflows.extend(bits) };
+            overflows.shl(short)
+        };
         let here = m.lookup(&format!("{name}_bin"), column, &row.counts);
         let counted = match row.log {
-            None => fit(here),
+            None => here,
             Some(log) => {
                 let bin = m.wire(&format!("{name}_index"), cat(&[row.row, column]));
                 let same: Vec<_> = log.bins.iter().zip(&log.used).map(|(&b, &used)| b.eq(bin) & used).collect();
                 let overflows = m.wire(&format!("{name}_overflows"), count_ones(&same));
-                fit(here).wrapping_add(fit(overflows.shl(short)))
+                high(overflows).wrapping_add(here)
             }
         };
         let bits: Vec<_> = (0..self.b_bits)
             .map(|j| {
                 let of_bit = |c: u32| row.counts[c as usize];
                 let ones = match row.log {
-                    None => fit(of_bit(j)),
-                    Some(_) => fit(of_bit(j)).wrapping_add(fit(of_bit(j + self.b_bits).shl(short))),
+                    None => of_bit(j),
+                    Some(_) => high(of_bit(j + self.b_bits)).wrapping_add(of_bit(j)),
                 };
-                let ones = m.wire(&format!("{name}_ones_{j}"), ones);
-                fit(ones.shl(j))
+                m.wire(&format!("{name}_ones_{j}"), ones).shl(j).extend(width)
             })
             .collect();
         let sum = reduce(&bits, |a, b| a.wrapping_add(b)).unwrap_or(counted);
         let sum = m.wire(&format!("{name}_sum"), sum);
+        let counted = counted.extend(width);
         m.wire(&format!("{name}_count"), mux(row.integer, sum, counted))
     }
 }
