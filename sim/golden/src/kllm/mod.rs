@@ -1,9 +1,18 @@
 //! Golden models of KLLM: LLM inference with K-Means-quantised weights and activations.
+//!
+//! The algorithm of the paper's section III, in software: [`kmeans`] trains [`codebook`]s, [`outliers`] splits a token,
+//! [`quantise`] turns tensors into indices, and the rest computes on indices.
 
 pub mod clustering_unit;
+pub mod codebook;
 pub mod concat_unit;
+pub mod error;
+pub mod fp16;
 pub mod fp16_mac;
 pub mod index_distribution_counter;
 pub mod index_matmul_column;
+pub mod kmeans;
 pub mod orizuru;
+pub mod outliers;
+pub mod quantise;
 pub mod weighted_sum;

@@ -1,0 +1,107 @@
+//! fp16 numbers as KLLM's algorithm uses them: raw bits in a `u64`, arithmetic that rounds once, exact integers.
+//!
+//! Every finite fp16 number is an integer times 2^-24 ([`units`]). So products and their sums are integers times 2^-48
+//! or 2^-96, and "equal in rational arithmetic" is an equality of `i128`.
+
+use rustc_apfloat::ieee::{Double, Half};
+use rustc_apfloat::{Float as _, FloatConvert as _, Round};
+
+use super::error::KllmError;
+use crate::common::float::{Float, FloatFormat};
+use crate::format::Format;
+
+/// fp16 with subnormals.
+pub const FP16: Float = Float::ieee(FloatFormat::Fp16);
+/// fp32 with subnormals.
+pub const FP32: Float = Float::ieee(FloatFormat::Fp32);
+/// 1.0.
+pub const ONE: u64 = 0x3c00;
+
+/// The value, exactly.
+pub fn value(bits: u64) -> f64 {
+    Format::Fp16.value(bits)
+}
+
+/// Whether `bits` is neither an infinity nor a NaN.
+pub fn is_finite(bits: u64) -> bool {
+    bits & 0x7c00 != 0x7c00
+}
+
+/// The integer that a finite number is 2^24 times smaller than; `None` for infinities and NaNs.
+pub fn units(bits: u64) -> Option<i128> {
+    // Below 2^40 units, so the double is an exact integer.
+    is_finite(bits).then(|| (value(bits) * f64::from(1 << 24)) as i128)
+}
+
+/// [`units`] of all of `bits`.
+///
+/// # Errors
+/// [`KllmError::NotFinite`] with the position in `what`.
+pub fn all_units(bits: &[u64], what: &'static str) -> Result<Vec<i128>, KllmError> {
+    bits.iter().enumerate().map(|(index, &x)| units(x).ok_or(KllmError::NotFinite { what, index })).collect()
+}
+
+/// The fp16 number nearest to `x`, ties to even; one rounding.
+///
+/// Not `half::f16::from_f64`: that goes through f32, or cuts off low bits, and so can round twice.
+pub fn from_f64(x: f64) -> u64 {
+    convert(x, Round::NearestTiesToEven)
+}
+
+/// The largest fp16 number that is not above `x`: rounding toward minus infinity.
+pub fn from_f64_down(x: f64) -> u64 {
+    convert(x, Round::TowardNegative)
+}
+
+fn convert(x: f64, round: Round) -> u64 {
+    let mut loses_info = false;
+    let half: Half = Double::from_bits(u128::from(x.to_bits())).convert_r(round, &mut loses_info).value;
+    if half.is_nan() { FloatFormat::Fp16.nan() } else { half.to_bits() as u64 }
+}
+
+/// a * b, rounded to nearest even.
+pub fn mul(a: u64, b: u64) -> u64 {
+    FP16.mul(a, b).bits
+}
+
+/// a + b, rounded to nearest even.
+pub fn add(a: u64, b: u64) -> u64 {
+    FP16.add(a, b).bits
+}
+
+/// a * b + c, rounded once, to nearest even.
+pub fn fma(a: u64, b: u64, c: u64) -> u64 {
+    FP16.fma(a, b, c).bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_exact() {
+        assert_eq!(units(ONE), Some(1 << 24));
+        assert_eq!(units(0x0001), Some(1));
+        assert_eq!(units(0xfbff), Some(-65504 << 24));
+        assert_eq!((units(0x7c00), units(0xfc00), units(0x7e00)), (None, None, None));
+        assert_eq!(all_units(&[0, 0x7c00], "x"), Err(KllmError::NotFinite { what: "x", index: 1 }));
+    }
+
+    #[test]
+    fn conversion_of_every_number_is_the_identity_both_ways() {
+        for bits in (0..=0xffff).filter(|&bits| is_finite(bits)) {
+            assert_eq!((from_f64(value(bits)), from_f64_down(value(bits))), (bits, bits));
+            if bits < 0x7bff {
+                // Just above the middle of two neighbours: what conversion through f32 gets wrong.
+                let (low, high) = (value(bits), value(bits + 1));
+                let middle = f64::midpoint(low, high);
+                assert_eq!(from_f64(middle.next_up()), bits + 1);
+                assert_eq!(from_f64(middle), bits + bits % 2);
+                assert_eq!(from_f64(middle.next_down()), bits);
+                assert_eq!(from_f64_down(high.next_down()), bits);
+                assert_eq!(from_f64_down(-low.next_up()), 0x8000 | (bits + 1));
+            }
+        }
+        assert_eq!((from_f64(1e6), from_f64_down(1e6), from_f64_down(-1e6)), (0x7c00, 0x7bff, 0xfc00));
+    }
+}
