@@ -1,6 +1,6 @@
 //! What is proved of the counter (`ifdef FORMAL`), for any one bin and for all of them together.
 //!
-//! `watched_q` holds any bin and never changes. A shadow counts the inputs that belong to it by comparing, as they come;
+//! `watched` is any bin, chosen once. A shadow counts the inputs that belong to it by comparing, as they come;
 //! when the column ends, the shadow moves along. The count that is drained must be the shadow's. And all drained counts
 //! add up to the number of present inputs (in integer mode, to the sum of their integers): nothing is lost, and nothing is
 //! counted twice, also by beats that come in the cycle of the swap.
@@ -20,9 +20,13 @@ impl IndexDistributionCounter {
     ) {
         m.formal(|m| {
             let width = self.count_width();
-            let watched = m.reg("watched_q", uint(self.a_bits + self.b_bits));
-            watched.next(watched.q);
-            let watched_row = watched.q.slice(self.b_bits..self.a_bits + self.b_bits);
+            // Chosen by the solver in the first cycle. (A register that only holds would be optimised away.)
+            let chosen = m.reg_init("chosen_q", bit(), 0);
+            chosen.next(true);
+            let choice = m.reg("choice_q", uint(self.a_bits + self.b_bits));
+            choice.next_when(!chosen.q, io.indices.array("index").at(0));
+            let watched = m.wire("watched", mux(chosen.q, choice.q, io.indices.array("index").at(0)));
+            let watched_row = watched.slice(self.b_bits..self.a_bits + self.b_bits);
             let integer = io.indices.field("integer");
 
             // What a beat adds: to the watched bin, and in all.
@@ -37,7 +41,7 @@ impl IndexDistributionCounter {
                 let value = if self.b_bits < width { value.extend(width) } else { value.truncate(width) };
                 let value = mux(integer, value, 1);
                 let in_row = index.slice(self.b_bits..self.a_bits + self.b_bits).eq(watched_row);
-                let here = mux(integer, in_row, index.eq(watched.q)) & present;
+                let here = mux(integer, in_row, index.eq(watched)) & present;
                 watched_terms.push(mux(here, value, 0));
                 all_terms.push(mux(present, value, 0));
                 ones.push(present);
@@ -76,7 +80,7 @@ impl IndexDistributionCounter {
             }
             let (bin, count) = (io.bins.field("bin"), io.bins.field("count"));
             let (mode, half) = self.mode_of_drain(m, counting, control);
-            let is_watched = mux(mode, bin.eq(watched_row), bin.eq(watched.q));
+            let is_watched = mux(mode, bin.eq(watched_row), bin.eq(watched));
             m.assert_always("count_is_right", !(io.bins.valid & is_watched) | count.eq(shadow_out));
             let drained = m.reg_init("drained_total_q", uint(width), 0);
             let with_this = m.wire("drained_total", drained.q.wrapping_add(count));
@@ -92,7 +96,7 @@ impl IndexDistributionCounter {
                 })
                 .collect();
             let row = Row { counts, log: counting.log.as_ref(), row: watched_row, integer: counting.integer };
-            let count = self.count(m, "watched", &row, watched.q.truncate(self.b_bits));
+            let count = self.count(m, "watched", &row, watched.truncate(self.b_bits));
             let started = m.reg_init("counting_q", bit(), 0);
             started.next(control.fire | (started.q & !control.swap));
             let counts_now = if self.ping_pong { started.q } else { started.q & !control.draining };
