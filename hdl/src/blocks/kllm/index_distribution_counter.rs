@@ -4,8 +4,7 @@
 //! is r and its weight part is c. The ones of a bin are added to the bin's register in the same cycle.
 //!
 //! **Columns follow each other without a dead cycle.** When a column is complete, all bins are copied to a snapshot, from
-//! which they are drained one a cycle, while the registers start again from zero with the next beat. The snapshot moves
-//! down a row of bins at a time, so reading it takes one multiplexer over a row, and most of it rests most of the time.
+//! which they are drained one a cycle, while the registers start again from zero with the next beat.
 //!
 //! **Integers (mode 2) use the same counters.** The weighted sum of a bin, sum n_i, is sum_j 2^j x (inputs whose bit j
 //! is set): column j of row r counts bit j, and the drain puts the columns of a row together. No adder is there for this
@@ -80,7 +79,7 @@ ports! {
 
 /// The column that is being counted.
 struct Counting {
-    /// Counts, without what the log holds: grid of (activation part, weight part).
+    /// Counts, without what the log holds: grid of (row, bit), with a bit per bin of the row.
     counts: Array,
     /// Overflows so far: bins, and whether the entry holds one.
     log: Option<Log>,
@@ -102,14 +101,10 @@ struct Control {
     fire: Signal,
     /// The column in the registers has had its last beat.
     complete: Signal,
-    /// The registers' column goes to the snapshot.
+    /// The registers' column goes to the snapshot; without ping-pong, its last bin leaves.
     swap: Signal,
     /// The registers start from zero in this cycle.
     clear: Signal,
-    /// The drain moves to the next row (without ping-pong the registers do).
-    next_row: Signal,
-    /// There is something to drain.
-    draining: Signal,
 }
 
 impl IndexDistributionCounter {
@@ -191,26 +186,17 @@ impl Block for IndexDistributionCounter {
 
     fn build(&self, m: &mut Module, io: &IndexDistributionCounterPorts) {
         let complete = m.reg_init("complete_q", bit(), 0);
-        let swap = m.net("swap", bit());
         let started = m.reg_init("started_q", bit(), 0);
-        let (fire, last) = (m.wire("fire", io.indices.fire()), io.indices.field("last"));
-        let clear = m.wire("clear", !started.q);
-        let control = if self.ping_pong {
-            // The registers are free for the next column in the cycle in which the snapshot takes this one.
-            m.connect(io.indices.ready, !complete.q | swap);
-            started.next(true);
-            complete.next((fire & last) | (complete.q & !swap));
-            let (next_row, draining) = (m.net("next_row", bit()), m.net("draining", bit()));
-            let clear = m.wire("clear_bins", clear | swap);
-            Control { fire, complete: complete.q, swap, clear, next_row, draining }
-        } else {
-            m.connect(io.indices.ready, !complete.q);
-            complete.next((fire & last) | (complete.q & !swap));
-            // Here `swap` is the end of the drain: the next cycle starts from zero.
-            started.next(!swap);
-            let (next_row, draining) = (m.net("next_row", bit()), complete.q);
-            Control { fire, complete: complete.q, swap, clear, next_row, draining }
-        };
+        let swap = m.net("swap", bit());
+        let fire = m.wire("fire", io.indices.fire());
+        complete.next((fire & io.indices.field("last")) | (complete.q & !swap));
+        // With ping-pong the registers are free for the next column in the cycle in which the snapshot takes this one;
+        // without, in the cycle after its last bin.
+        let clear = if self.ping_pong { !started.q | swap } else { !started.q };
+        started.next(if self.ping_pong { bit().lit(1) } else { !swap });
+        m.connect(io.indices.ready, if self.ping_pong { !complete.q | swap } else { !complete.q });
+        let clear = m.wire("clear", clear);
+        let control = Control { fire, complete: complete.q, swap, clear };
         let counting = self.counting(m, io, &control);
         self.drain(m, io, &control, &counting);
         self.properties(m, io, &control, &counting);

@@ -29,6 +29,7 @@ impl IndexDistributionCounter {
             let watched_row = watched.slice(self.b_bits..self.a_bits + self.b_bits);
             let integer = io.indices.field("integer");
 
+            let draining = if self.ping_pong { io.bins.valid } else { control.complete };
             // What a beat adds: to the watched bin, and in all.
             let (index, present) = (io.indices.array("index"), io.indices.array("present"));
             let add = |terms: &[Signal]| reduce(terms, |a, b| a.wrapping_add(b)).unwrap_or_else(|| uint(width).lit(0));
@@ -51,7 +52,7 @@ impl IndexDistributionCounter {
             let mut sum = |name: &str, ty, now: Signal| {
                 let total = m.reg_init(name, ty, 0);
                 let before = mux(control.clear, total.q.ty().lit(0), total.q);
-                let hold = if self.ping_pong { bit().lit(0) } else { control.draining };
+                let hold = if self.ping_pong { bit().lit(0) } else { draining };
                 total.next(mux(hold, total.q, before.wrapping_add(now)));
                 (before, total.q)
             };
@@ -89,21 +90,16 @@ impl IndexDistributionCounter {
             m.assert_always("counts_add_up", !(end & !half) | with_this.eq(total_out));
 
             // Holds while the column is counted; helps the prover.
-            let counts: Vec<Signal> = (0..self.columns())
-                .map(|c| {
-                    let column: Vec<_> = (0..self.rows()).map(|r| counting.counts.at((r, c))).collect();
-                    m.lookup(&format!("watched_column_{c}"), watched_row, &column)
-                })
-                .collect();
-            let row = Row { counts, log: counting.log.as_ref(), row: watched_row, integer: counting.integer };
+            let planes = self.read_row(m, "watched", counting.counts, watched_row);
+            let row = Row { planes, log: counting.log.as_ref(), row: watched_row, integer: counting.integer };
             let count = self.count(m, "watched", &row, watched.truncate(self.b_bits));
             let started = m.reg_init("counting_q", bit(), 0);
             started.next(control.fire | (started.q & !control.swap));
-            let counts_now = if self.ping_pong { started.q } else { started.q & !control.draining };
+            let counts_now = if self.ping_pong { started.q } else { started.q & !draining };
             m.assert_always("shadow_agrees", !counts_now | count.eq(shadow));
 
             if self.ping_pong {
-                m.cover("counts_while_draining", control.draining & control.fire);
+                m.cover("counts_while_draining", draining & control.fire);
                 m.cover("beat_in_the_cycle_of_the_swap", control.swap & control.fire);
             }
             m.cover("drains_more_than_one", io.bins.valid & count.gt(1) & is_watched);
