@@ -19,6 +19,9 @@ pub mod fma;
 pub mod format;
 pub mod from_int;
 pub mod mul;
+mod pipeline;
+mod round;
+mod shift;
 
 pub use add::{FloatAdd, FloatAddPorts};
 pub use compare::{FloatCompare, FloatComparePorts};

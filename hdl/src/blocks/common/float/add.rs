@@ -1,9 +1,19 @@
 //! Floating-point addition and subtraction.
+//!
+//! One path: the operands are swapped so that the larger magnitude stays where it is, the smaller one is aligned to it,
+//! and the sum is normalised and rounded. Two bits beyond the significand and a sticky bit are enough: where more than
+//! one bit was shifted out, the operands were so far apart that the difference loses at most one leading bit.
 
 use serde::{Deserialize, Serialize};
 
 use super::format::{FloatFormat, Subnormals};
-use crate::lang::{In, InOption, Out, OutOption, bit, ports};
+use super::pipeline::Pipeline;
+use super::round::{Operand, Unrounded, connect_option, is_signalling, round, scale};
+use super::shift::{normalise, shift_right_into};
+use crate::lang::{
+    About, Block, CatalogBlock, In, InOption, Module, Out, OutOption, ParamError, Parameter, bit, cat, ensure_param,
+    mux, ports, uint,
+};
 
 /// Elaboration parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,5 +54,142 @@ ports! {
         underflow_o: OutOption = bit().when(p.flags),
         /// The result is rounded (or flushed), with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
+    }
+}
+
+/// Levels of the parts between the places where registers may stand, about: swap, align, add, normalise, round.
+const DEPTHS: &[u32] = &[14, 20, 14, 24, 18];
+
+impl Block for FloatAdd {
+    type Ports = FloatAddPorts;
+    const ABOUT: About = About {
+        name: "float_add",
+        summary: "floating-point addition and subtraction",
+        contract: "result_o = a_i + b_i (a_i - b_i where subtract_i is high) of `stages` cycles ago, rounded to nearest, ties to even;\n\
+            every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago.",
+        reference: "IEEE 754-2019, section 5.4.1",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        let subtract = if self.subtract { "_sub" } else { "" };
+        let flags = if self.flags { "_flags" } else { "" };
+        format!("float_add_{}_s{}{}{subtract}{flags}", self.format.name(), self.stages, self.subnormals.suffix())
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("stages", self.stages, 0..=Self::MOST_STAGES)
+    }
+
+    fn build(&self, m: &mut Module, io: &FloatAddPorts) {
+        let format = self.format;
+        let (f, w) = (format.fraction_bits(), format.width());
+        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+
+        m.comment("The larger magnitude is `big`.");
+        let b_sign = io.subtract_i.map_or(io.b_i.msb(), |subtract| io.b_i.msb() ^ subtract);
+        let (a, b) = (io.a_i.slice(0..w - 1), io.b_i.slice(0..w - 1));
+        let swap = m.wire("swap", a.lt(b));
+        let sign = m.wire("sign", mux(swap, b_sign, io.a_i.msb()));
+        let subtract = m.wire("subtract", io.a_i.msb() ^ b_sign);
+        let (sign, subtract) = (pipe.carry("sign", sign), pipe.carry("subtract", subtract));
+        let mut big = m.wire("big_bits", mux(swap, b, a));
+        let mut small = m.wire("small_bits", mux(swap, a, b));
+        // Both differences, since the comparison takes as long.
+        let a_exponent = m.wire("a_exponent", scale(a.slice(f..w - 1)));
+        let b_exponent = m.wire("b_exponent", scale(b.slice(f..w - 1)));
+        let (up, down) = (b_exponent.wrapping_sub(a_exponent), a_exponent.wrapping_sub(b_exponent));
+        let mut distance = m.wire("distance", mux(swap, up, down));
+        pipe.cut(m, &mut [("big", &mut big), ("small", &mut small), ("distance", &mut distance)]);
+
+        m.comment("The other one is aligned to it, with two more bits and a sticky one.");
+        let large = Operand::new(m, "big", big, format, self.subnormals);
+        let little = Operand::new(m, "small", small, format, self.subnormals);
+        // A NaN is larger than all else, and infinities differ where one is subtracted from the other.
+        let undefined = m.wire("undefined", large.special & little.special & pipe.now(subtract));
+        let nan = pipe.carry("nan", large.nan | undefined);
+        let special = pipe.carry("special", large.special);
+        let invalid = self.flags.then(|| {
+            let signalling = is_signalling(big, format) | is_signalling(small, format);
+            pipe.carry("invalid", signalling | (undefined & !large.nan))
+        });
+        let aligned = shift_right_into(m, "align", little.significand, distance, f + 3);
+        let (mut augend, mut exponent) = (large.significand, m.wire("big_exponent", large.exponent));
+        let mut addend = cat(&[aligned.value, aligned.lost]);
+        pipe.cut(m, &mut [("augend", &mut augend), ("addend", &mut addend), ("exponent", &mut exponent)]);
+
+        m.comment("The lowest column is a carry in: a difference is the sum with the complement, plus one.");
+        let minus = pipe.now(subtract);
+        let left = cat(&[bit().lit(0), augend, uint(3).lit(0), bit().lit(1)]);
+        let right = cat(&[minus, addend ^ minus.repeat(f + 4), minus]);
+        let mut sum = m.wire("total", left.wrapping_add(right)).slice(1..f + 6);
+        pipe.cut(m, &mut [("sum", &mut sum), ("exponent", &mut exponent)]);
+
+        m.comment("Normalised, but not below the smallest exponent.");
+        let normal = normalise(m, "normal", sum, exponent, f + 2, bit().lit(0));
+        let mut exponent = m.wire("normal_exponent", exponent.wrapping_add(1).wrapping_sub(normal.count));
+        let mut significand = m.wire("significand", normal.value);
+        let mut sticky = m.wire("sticky", normal.any_below);
+        let data = &mut [("significand", &mut significand), ("sticky", &mut sticky), ("exponent", &mut exponent)];
+        pipe.cut(m, data);
+
+        m.comment("Rounded. A difference of zero is positive.");
+        let guard = significand.bit(0);
+        let vanished = m.wire("vanished", !significand.any() & pipe.now(subtract));
+        let unrounded = Unrounded {
+            sign: pipe.now(sign) & !vanished,
+            exponent: exponent & significand.msb().repeat(exponent.width()),
+            fraction: significand.slice(1..f + 1),
+            up: m.wire("up", guard & (significand.bit(1) | sticky)),
+            inexact: guard | sticky,
+            special: pipe.now(special),
+            nan: pipe.now(nan),
+            bounded: false,
+        };
+        let result = round(m, &unrounded, format, self.subnormals);
+        m.connect(io.result_o, result.bits);
+        m.connect(io.valid_o, pipe.valid());
+        if let Some(invalid) = invalid {
+            connect_option(m, io.invalid_o, pipe.now(invalid));
+        }
+        connect_option(m, io.overflow_o, result.overflow);
+        connect_option(m, io.underflow_o, result.underflow);
+        connect_option(m, io.inexact_o, result.inexact);
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("result".into(), self.stages.into())]
+    }
+}
+
+impl FloatAdd {
+    /// Most ranks of registers.
+    pub(super) const MOST_STAGES: u32 = DEPTHS.len() as u32 - 1;
+}
+
+impl Default for FloatAdd {
+    fn default() -> Self {
+        Self { format: FloatFormat::Fp16, stages: 0, subnormals: Subnormals::Ieee, subtract: false, flags: false }
+    }
+}
+
+impl CatalogBlock for FloatAdd {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
+        Parameter { name: "stages", allowed: "0 to 4", meaning: "ranks of registers inside, the latency in cycles" },
+        Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
+        Parameter { name: "subtract", allowed: "true, false", meaning: "an input that chooses a - b" },
+        Parameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let set = |format, stages, subnormals, subtract| Self { format, stages, subnormals, subtract, flags: true };
+        vec![
+            set(FloatFormat::E3m2, 0, Subnormals::Ieee, true),
+            set(FloatFormat::E5m2, 4, Subnormals::Flush, true),
+            set(FloatFormat::Fp16, 1, Subnormals::Flush, false),
+            set(FloatFormat::Bf16, 2, Subnormals::Ieee, true),
+            set(FloatFormat::Fp32, 3, Subnormals::Ieee, true),
+        ]
     }
 }

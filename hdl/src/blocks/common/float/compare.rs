@@ -1,9 +1,15 @@
 //! Floating-point comparison.
+//!
+//! One comparison of the magnitudes serves IEEE 754's order of numbers and its totalOrder of bit patterns.
 
 use serde::{Deserialize, Serialize};
 
 use super::format::{FloatFormat, Subnormals};
-use crate::lang::{In, Out, bit, ports};
+use super::pipeline::Pipeline;
+use super::round::Class;
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, ParamError, Parameter, bit, ensure_param, ports, select,
+};
 
 /// Elaboration parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,5 +44,93 @@ ports! {
         unordered_o: Out = bit(),
         /// a comes before b in IEEE 754's totalOrder, which knows -0 < +0 and NaNs at both ends. Never flushed.
         total_less_o: Out = bit(),
+    }
+}
+
+/// Levels of the parts between the places where registers may stand, about: magnitudes, signs.
+const DEPTHS: &[u32] = &[16, 6];
+
+impl Block for FloatCompare {
+    type Ports = FloatComparePorts;
+    const ABOUT: About = About {
+        name: "float_compare",
+        summary: "floating-point comparison: less, equal, greater, unordered, total order",
+        contract: "Of a_i and b_i of `stages` cycles ago exactly one of less_o, equal_o, greater_o and unordered_o is high; unordered_o\n\
+            if one is a NaN. total_less_o: a_i comes first in totalOrder. valid_o is valid_i of `stages` cycles ago.",
+        reference: "IEEE 754-2019, sections 5.10 and 5.11",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        format!("float_compare_{}_s{}{}", self.format.name(), self.stages, self.subnormals.suffix())
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("stages", self.stages, 0..=DEPTHS.len() as u32 - 1)
+    }
+
+    fn build(&self, m: &mut Module, io: &FloatComparePorts) {
+        let w = self.format.width();
+        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let (a_bits, b_bits) = (io.a_i.slice(0..w - 1), io.b_i.slice(0..w - 1));
+        let a = Class::new(m, "a", a_bits, self.format, self.subnormals);
+        let b = Class::new(m, "b", b_bits, self.format, self.subnormals);
+        let mut below = m.wire("below", a_bits.lt(b_bits));
+        let mut same = m.wire("same", a_bits.eq(b_bits));
+        let mut zeros = m.wire("zeros", a.zero & b.zero);
+        let mut unordered = m.wire("unordered", a.nan | b.nan);
+        let (mut a_sign, mut b_sign) = (m.wire("a_sign", io.a_i.msb()), m.wire("b_sign", io.b_i.msb()));
+        let data = &mut [
+            ("below", &mut below),
+            ("same", &mut same),
+            ("zeros", &mut zeros),
+            ("unordered", &mut unordered),
+            ("a_sign", &mut a_sign),
+            ("b_sign", &mut b_sign),
+        ];
+        pipe.cut(m, data);
+
+        m.comment("Negative before positive; the larger magnitude first where both are negative.");
+        let above = !(below | same);
+        let total_less = m.wire(
+            "total_less",
+            select(&[(a_sign & !b_sign, bit().lit(1)), (b_sign & !a_sign, bit().lit(0)), (a_sign, above)], below),
+        );
+        let equal = m.wire("equal", !unordered & (zeros | (same & !(a_sign ^ b_sign))));
+        let less = m.wire("less", total_less & !(unordered | zeros));
+        m.connect(io.less_o, less);
+        m.connect(io.equal_o, equal);
+        m.connect(io.greater_o, !(less | equal | unordered));
+        m.connect(io.unordered_o, unordered);
+        m.connect(io.total_less_o, total_less);
+        m.connect(io.valid_o, pipe.valid());
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("result".into(), self.stages.into())]
+    }
+}
+
+impl Default for FloatCompare {
+    fn default() -> Self {
+        Self { format: FloatFormat::Fp16, stages: 0, subnormals: Subnormals::Ieee }
+    }
+}
+
+impl CatalogBlock for FloatCompare {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of the operands" },
+        Parameter { name: "stages", allowed: "0 or 1", meaning: "ranks of registers inside, the latency in cycles" },
+        Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let set = |format, stages, subnormals| Self { format, stages, subnormals };
+        vec![
+            set(FloatFormat::E3m2, 0, Subnormals::Ieee),
+            set(FloatFormat::E5m2, 1, Subnormals::Flush),
+            set(FloatFormat::Fp16, 1, Subnormals::Flush),
+            set(FloatFormat::Fp32, 1, Subnormals::Ieee),
+        ]
     }
 }

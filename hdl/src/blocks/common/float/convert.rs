@@ -1,9 +1,20 @@
 //! Conversion between floating-point formats.
+//!
+//! Into a wider exponent, subnormal numbers become normal ones: they are normalised. Into a narrower one, numbers become
+//! subnormal ones: they are shifted to the right. With equal exponents there is nothing to shift.
+
+use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
 use super::format::{FloatFormat, Subnormals};
-use crate::lang::{In, Out, OutOption, bit, ports};
+use super::pipeline::Pipeline;
+use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
+use super::shift::{normalise, shift_right};
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Signal, bit, bits_for, ensure_param,
+    ports, uint,
+};
 
 /// Elaboration parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,5 +51,179 @@ ports! {
         underflow_o: OutOption = bit().when(p.flags),
         /// The result is rounded (or flushed), with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
+    }
+}
+
+/// Levels of the parts between the places where registers may stand, about: shift, round.
+const DEPTHS: &[u32] = &[20, 16];
+
+/// A significand of the target's width with a guard bit, its exponent field, and whether there are ones below.
+struct Placed {
+    significand: Signal,
+    exponent: Signal,
+    lost: Option<Signal>,
+}
+
+impl Block for FloatConvert {
+    type Ports = FloatConvertPorts;
+    const ABOUT: About = About {
+        name: "float_convert",
+        summary: "conversion between floating-point formats",
+        contract: "result_o = a_i of `stages` cycles ago in format `to`, rounded to nearest, ties to even; every NaN is the\n\
+            canonical quiet one. valid_o is valid_i of `stages` cycles ago.",
+        reference: "IEEE 754-2019, section 5.4.2",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        let flags = if self.flags { "_flags" } else { "" };
+        let (from, to) = (self.from.name(), self.to.name());
+        format!("float_convert_{from}_{to}_s{}{}{flags}", self.stages, self.subnormals.suffix())
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("stages", self.stages, 0..=DEPTHS.len() as u32 - 1)
+    }
+
+    fn build(&self, m: &mut Module, io: &FloatConvertPorts) {
+        let f = self.to.fraction_bits();
+        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let sign = pipe.carry("sign", m.wire("sign", io.a_i.msb()));
+        let a = Operand::new(m, "a", io.a_i.slice(0..self.from.width() - 1), self.from, self.subnormals);
+        let nan = pipe.carry("nan", m.wire("nan", a.nan));
+        let special = pipe.carry("special", a.special);
+        let invalid = self.flags.then(|| {
+            let signalling = m.wire("invalid", is_signalling(io.a_i, self.from));
+            pipe.carry("invalid", signalling)
+        });
+        let mut placed = match self.to.exponent_bits().cmp(&self.from.exponent_bits()) {
+            Ordering::Greater => self.normalised(m, &a),
+            Ordering::Equal => self.in_place(m, &a),
+            Ordering::Less => self.lowered(m, &a),
+        };
+        let mut data = vec![("significand", &mut placed.significand), ("exponent", &mut placed.exponent)];
+        data.extend(placed.lost.as_mut().map(|lost| ("lost", lost)));
+        pipe.cut(m, &mut data);
+
+        m.comment("Rounded.");
+        let guard = placed.significand.bit(0);
+        let zero = bit().lit(0);
+        let (up, inexact) = match placed.lost {
+            Some(lost) => (guard & (placed.significand.bit(1) | lost), guard | lost),
+            // The guard bit is always 0 then.
+            None => (zero, zero),
+        };
+        if placed.lost.is_none() {
+            m.unused(guard);
+        }
+        let unrounded = Unrounded {
+            sign: pipe.now(sign),
+            exponent: placed.exponent & placed.significand.msb().repeat(placed.exponent.width()),
+            fraction: placed.significand.slice(1..f + 1),
+            up,
+            inexact,
+            special: pipe.now(special),
+            nan: pipe.now(nan),
+            bounded: false,
+        };
+        let result = round(m, &unrounded, self.to, self.subnormals);
+        m.connect(io.result_o, result.bits);
+        m.connect(io.valid_o, pipe.valid());
+        if let Some(invalid) = invalid {
+            connect_option(m, io.invalid_o, pipe.now(invalid));
+        }
+        connect_option(m, io.overflow_o, result.overflow);
+        connect_option(m, io.underflow_o, result.underflow);
+        connect_option(m, io.inexact_o, result.inexact);
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("result".into(), self.stages.into())]
+    }
+}
+
+impl FloatConvert {
+    /// `significand` in the width of the target with its guard bit, and whether ones are below.
+    fn fit(&self, significand: Signal) -> (Signal, Option<Signal>) {
+        let (width, wanted) = (significand.width(), self.to.fraction_bits() + 2);
+        match width.cmp(&wanted) {
+            Ordering::Less => (significand.shl(wanted - width), None),
+            Ordering::Equal => (significand, Some(bit().lit(0))),
+            Ordering::Greater => {
+                (significand.slice(width - wanted..width), Some(significand.slice(0..width - wanted).any()))
+            }
+        }
+    }
+
+    /// Same exponent: subnormal numbers stay what they are.
+    fn in_place(&self, m: &mut Module, a: &Operand) -> Placed {
+        let (significand, lost) = self.fit(a.significand);
+        let lost = lost.map(|lost| m.wire("lost", lost));
+        Placed { significand: m.wire("placed", significand), exponent: m.wire("exponent", a.exponent), lost }
+    }
+
+    /// Wider exponent: all numbers are normal.
+    fn normalised(&self, m: &mut Module, a: &Operand) -> Placed {
+        m.comment("All numbers are normal in the wider range.");
+        let e = self.to.exponent_bits();
+        let wanted = self.to.fraction_bits() + 2;
+        let width = a.significand.width();
+        let padded = a.significand.shl(wanted.saturating_sub(width));
+        let steps = bits_for(u64::from(padded.width()));
+        let unlimited = uint(steps + 1).lit(1i64 << steps);
+        let normal = normalise(m, "normal", padded, unlimited, wanted, bit().lit(0));
+        let raised = a.exponent.extend(e).wrapping_add(self.to.bias() - self.from.bias());
+        let exponent = m.wire("exponent", raised.wrapping_sub(normal.count));
+        let lost = (width >= wanted).then(|| m.wire("lost", normal.any_below));
+        Placed { significand: normal.value, exponent, lost }
+    }
+
+    /// Narrower exponent: some numbers become subnormal, or zero.
+    fn lowered(&self, m: &mut Module, a: &Operand) -> Placed {
+        m.comment("What lies below the narrower range is shifted into it.");
+        let e = self.from.exponent_bits();
+        let difference = i64::from(self.from.bias() - self.to.bias());
+        let distance = m.wire("distance", a.exponent.extend(e + 1).wrapping_sub(uint(e + 1).lit(difference + 1)));
+        let below = m.wire("below_normal", distance.msb());
+        let shift = m.wire("shift", !distance.slice(0..e) & below.repeat(e));
+        let shift = m.wire("amount", shift.extend(e + 1).wrapping_add(below));
+        let wanted = self.to.fraction_bits() + 2;
+        let padded = a.significand.shl(wanted.saturating_sub(a.significand.width()));
+        let shifted = shift_right(m, "align", padded, shift, padded.width());
+        let (significand, lost) = self.fit(shifted.value);
+        let lost = m.wire("lost", lost.map_or(shifted.lost, |lost| lost | shifted.lost));
+        let exponent = m.wire("exponent", distance.slice(0..e).wrapping_add(1) & !below.repeat(e));
+        Placed { significand: m.wire("placed", significand), exponent, lost: Some(lost) }
+    }
+}
+
+impl Default for FloatConvert {
+    fn default() -> Self {
+        Self { from: FloatFormat::Fp32, to: FloatFormat::Fp16, stages: 0, subnormals: Subnormals::Ieee, flags: false }
+    }
+}
+
+impl CatalogBlock for FloatConvert {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "from", allowed: FloatFormat::ALLOWED, meaning: "format of the operand" },
+        Parameter { name: "to", allowed: FloatFormat::ALLOWED, meaning: "format of the result" },
+        Parameter { name: "stages", allowed: "0 or 1", meaning: "ranks of registers inside, the latency in cycles" },
+        Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
+        Parameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        use FloatFormat::{Bf16, E3m2, E5m2, Fp16, Fp32};
+        let set = |from, to, stages, subnormals| Self { from, to, stages, subnormals, flags: true };
+        vec![
+            set(E3m2, E3m2, 0, Subnormals::Ieee),
+            set(Fp16, Bf16, 0, Subnormals::Ieee),
+            set(Fp16, Fp32, 1, Subnormals::Ieee),
+            set(Bf16, Fp16, 1, Subnormals::Ieee),
+            set(Bf16, Fp32, 0, Subnormals::Flush),
+            set(Fp32, Bf16, 1, Subnormals::Ieee),
+            set(Fp32, Fp16, 1, Subnormals::Flush),
+            set(Fp16, E5m2, 0, Subnormals::Ieee),
+        ]
     }
 }

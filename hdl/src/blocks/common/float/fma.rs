@@ -1,9 +1,26 @@
-//! Floating-point multiply-add: a * b + c, rounded once or twice.
+//! Floating-point multiply-add: a * b + c, rounded once (fused) or twice.
+//!
+//! Fused, in significands of p bits: a window of 3 p + 4 bits holds the product above two low bits, and the addend
+//! shifted right from the top of the window by what the exponents say. An addend that is too large for that stays at the
+//! top, where the product is less than half of its last place; one that is too small ends in a sticky bit. Leading zeros
+//! of subnormal factors are left in the product; the two low bits are there for these.
+//!
+//! If a difference comes out negative it is complemented, not negated; the missing unit is added while rounding.
+//!
+//! Rounded twice, it is a multiplier and an adder.
 
 use serde::{Deserialize, Serialize};
 
+use super::add::FloatAdd;
 use super::format::{FloatFormat, Subnormals};
-use crate::lang::{In, Out, OutOption, bit, ports};
+use super::mul::FloatMul;
+use super::pipeline::{Pipeline, delay};
+use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
+use super::shift::{normalise, shift_right_into};
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Signal, bit, cat, ensure_param, mux,
+    ports, uint,
+};
 
 /// Elaboration parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,5 +61,238 @@ ports! {
         underflow_o: OutOption = bit().when(p.flags),
         /// The result is rounded (or flushed), with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
+    }
+}
+
+/// Levels of the parts between the places where registers may stand, about: multiply (and align), add, normalise, round.
+const DEPTHS: &[u32] = &[46, 18, 44, 20];
+
+impl Block for FloatFma {
+    type Ports = FloatFmaPorts;
+    const ABOUT: About = About {
+        name: "float_fma",
+        summary: "floating-point multiply-add, rounded once or twice",
+        contract: "result_o = a_i * b_i + c_i of `stages` cycles ago, rounded to nearest, ties to even: once if fused, else the\n\
+            product and then the sum; every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago.",
+        reference: "IEEE 754-2019, section 5.4.1",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        let kind = if self.fused { "" } else { "_twice" };
+        let flags = if self.flags { "_flags" } else { "" };
+        format!("float_fma_{}{kind}_s{}{}{flags}", self.format.name(), self.stages, self.subnormals.suffix())
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        let most = if self.fused { DEPTHS.len() as u32 - 1 } else { Self::MOST_TWICE };
+        ensure_param("stages", self.stages, 0..=most)
+    }
+
+    fn build(&self, m: &mut Module, io: &FloatFmaPorts) {
+        if self.fused { self.once(m, io) } else { self.twice(m, io) }
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("result".into(), self.stages.into())]
+    }
+}
+
+impl FloatFma {
+    fn once(&self, m: &mut Module, io: &FloatFmaPorts) {
+        let format = self.format;
+        let (e, f) = (format.exponent_bits(), format.fraction_bits());
+        let p = f + 1;
+        let window = 3 * p + 4;
+        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let w = format.width();
+        let mut operand = |name, bits: Signal| Operand::new(m, name, bits.slice(0..w - 1), format, self.subnormals);
+        let (a, b, c) = (operand("a", io.a_i), operand("b", io.b_i), operand("c", io.c_i));
+
+        m.comment("Signs, infinities and NaNs.");
+        let product_sign = m.wire("product_sign", io.a_i.msb() ^ io.b_i.msb());
+        let subtract = m.wire("subtract", product_sign ^ io.c_i.msb());
+        let infinite_product = m.wire("product_special", a.special | b.special);
+        let undefined_product = m.wire("undefined_product", (a.special & b.zero) | (b.special & a.zero));
+        let any_nan = m.wire("any_nan", a.nan | b.nan | c.nan);
+        let undefined_sum = m.wire("undefined_sum", infinite_product & c.special & subtract);
+        let nan = m.wire("nan", any_nan | undefined_product | undefined_sum);
+        let special = pipe.carry("special", m.wire("special", infinite_product | c.special));
+        // Of a special result it is the sign at once.
+        let sign = m.wire("sign", mux(c.special & !infinite_product, io.c_i.msb(), product_sign));
+        let sign = pipe.carry("sign", sign);
+        let nan = pipe.carry("nan", nan);
+        let invalid = self.flags.then(|| {
+            let signalling =
+                is_signalling(io.a_i, format) | is_signalling(io.b_i, format) | is_signalling(io.c_i, format);
+            let undefined = (undefined_product & !a.nan & !b.nan) | (undefined_sum & !any_nan);
+            pipe.carry("invalid", m.wire("invalid", signalling | undefined))
+        });
+
+        m.comment("The addend, aligned to the product.");
+        let mut product = m.wire("product", a.significand * b.significand);
+        let c_exponent = m.wire("c_exponent", c.exponent);
+        let width = e + 2;
+        let offset = (i64::from(p + 3) - i64::from(format.bias())).rem_euclid(1 << width);
+        let sum = m.wire("exponents", (a.exponent + b.exponent).extend(width).wrapping_add(uint(width).lit(offset)));
+        let distance = m.wire("distance", sum.wrapping_sub(c_exponent));
+        let far = m.wire("far", distance.msb() | a.zero | b.zero);
+        let shift = m.wire("shift", distance.slice(0..e + 1) & !far.repeat(e + 1));
+        let mut exponent = m.wire("top_exponent", mux(far, c_exponent.extend(e + 1), sum.slice(0..e + 1)));
+        let aligned = shift_right_into(m, "align", c.significand, shift, window);
+        let (mut addend, mut lost) = (aligned.value, aligned.lost);
+        let mut minus = subtract;
+        let data = &mut [
+            ("product", &mut product),
+            ("addend", &mut addend),
+            ("lost", &mut lost),
+            ("minus", &mut minus),
+            ("exponent", &mut exponent),
+        ];
+        pipe.cut(m, data);
+
+        m.comment("Sum or difference. The addend's bits below the product only need a negation.");
+        let (one, two) = (addend.bit(0), addend.bit(1));
+        let low = cat(&[two ^ (minus & (one | lost)), one ^ (minus & lost)]);
+        let carry = m.wire("carry", minus & !(one | two | lost));
+        let upper = m.wire("upper", cat(&[minus, addend.slice(2..window) ^ minus.repeat(window - 2)]));
+        let high = m.wire("high", product.extend(window - 1).wrapping_add(upper).wrapping_add(carry));
+        let mut negative = m.wire("negative", high.msb());
+        let mut total = m.wire("total", cat(&[high.slice(0..window - 2), low]));
+        let data = &mut [
+            ("total", &mut total),
+            ("negative", &mut negative),
+            ("lost", &mut lost),
+            ("minus", &mut minus),
+            ("exponent", &mut exponent),
+        ];
+        pipe.cut(m, data);
+
+        m.comment("Normalised, but not below the smallest exponent.");
+        let magnitude = m.wire("magnitude", total ^ negative.repeat(window));
+        let limit = m.wire("limit", exponent.wrapping_sub(1));
+        let mut normal = normalise(m, "normal", magnitude, limit, f + 2, negative);
+        normal.name(m);
+        let mut exponent = m.wire("exponent", exponent.wrapping_sub(normal.count));
+        let data = &mut [
+            ("significand", &mut normal.value),
+            ("any_below", &mut normal.any_below),
+            ("all_below", &mut normal.all_below),
+            ("negative", &mut negative),
+            ("lost", &mut lost),
+            ("minus", &mut minus),
+            ("exponent", &mut exponent),
+        ];
+        pipe.cut(m, data);
+
+        m.comment("Rounded. A difference of zero is positive.");
+        let (up, inexact) = normal.rounding_plus(m, negative, lost);
+        let vanished = minus & !(negative | lost | normal.any_below | normal.value.any());
+        let unrounded = Unrounded {
+            sign: m.wire(
+                "result_sign",
+                (pipe.now(sign) ^ (negative & !pipe.now(special))) & (!vanished | pipe.now(special)),
+            ),
+            exponent: exponent & normal.value.msb().repeat(e + 1),
+            fraction: normal.value.slice(1..f + 1),
+            up,
+            inexact,
+            special: pipe.now(special),
+            nan: pipe.now(nan),
+            bounded: false,
+        };
+        let result = round(m, &unrounded, format, self.subnormals);
+        m.connect(io.result_o, result.bits);
+        m.connect(io.valid_o, pipe.valid());
+        if let Some(invalid) = invalid {
+            connect_option(m, io.invalid_o, pipe.now(invalid));
+        }
+        connect_option(m, io.overflow_o, result.overflow);
+        connect_option(m, io.underflow_o, result.underflow);
+        connect_option(m, io.inexact_o, result.inexact);
+    }
+
+    /// Most ranks with two roundings: all of the multiplier's, one between, all of the adder's.
+    const MOST_TWICE: u32 = FloatMul::MOST_STAGES + 1 + FloatAdd::MOST_STAGES;
+
+    fn twice(&self, m: &mut Module, io: &FloatFmaPorts) {
+        let (in_mul, between, in_add) = self.split();
+        let (format, subnormals, flags) = (self.format, self.subnormals, self.flags);
+        let mul = m.instance("u_mul", FloatMul { format, stages: in_mul, subnormals, flags });
+        m.connect(mul.valid_i, io.valid_i);
+        m.connect(mul.a_i, io.a_i);
+        m.connect(mul.b_i, io.b_i);
+        let add = m.instance("u_add", FloatAdd { format, stages: in_add, subnormals, subtract: false, flags });
+        let valid = if between > 0 {
+            let valid = m.reg_init("valid_q", bit(), 0);
+            valid.next(mul.valid_o);
+            valid.q
+        } else {
+            mul.valid_o
+        };
+        m.connect(add.valid_i, valid);
+        let product = delay(m, "product", mul.result_o, between);
+        let addend = delay(m, "c", io.c_i, in_mul + between);
+        m.connect(add.a_i, product);
+        m.connect(add.b_i, addend);
+        m.connect(io.result_o, add.result_o);
+        m.connect(io.valid_o, add.valid_o);
+        // An exception of either step is one of the operation.
+        for (name, port, first, second) in [
+            ("invalid", io.invalid_o, mul.invalid_o, add.invalid_o),
+            ("overflow", io.overflow_o, mul.overflow_o, add.overflow_o),
+            ("underflow", io.underflow_o, mul.underflow_o, add.underflow_o),
+            ("inexact", io.inexact_o, mul.inexact_o, add.inexact_o),
+        ] {
+            if let (Some(port), Some(first), Some(second)) = (port, first, second) {
+                let first = delay(m, name, first, between + in_add);
+                m.connect(port, first | second);
+            }
+        }
+    }
+
+    /// Ranks in the multiplier, between, and in the adder: the more there are, the more evenly.
+    fn split(&self) -> (u32, u32, u32) {
+        let between = u32::from(self.stages > 0);
+        let rest = self.stages - between;
+        let in_mul = (rest / 2).min(FloatMul::MOST_STAGES);
+        (in_mul, between, rest - in_mul)
+    }
+}
+
+impl Default for FloatFma {
+    fn default() -> Self {
+        Self { format: FloatFormat::Fp16, fused: true, stages: 0, subnormals: Subnormals::Ieee, flags: false }
+    }
+}
+
+impl CatalogBlock for FloatFma {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
+        Parameter {
+            name: "fused",
+            allowed: "true, false",
+            meaning: "one rounding, or one of the product and one of the sum",
+        },
+        Parameter {
+            name: "stages",
+            allowed: "0 to 3 if fused, else 0 to 7",
+            meaning: "ranks of registers inside, the latency in cycles",
+        },
+        Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
+        Parameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let set = |format, fused, stages, subnormals| Self { format, fused, stages, subnormals, flags: true };
+        vec![
+            set(FloatFormat::E3m2, true, 0, Subnormals::Ieee),
+            set(FloatFormat::E5m2, true, 3, Subnormals::Flush),
+            set(FloatFormat::Fp16, true, 1, Subnormals::Flush),
+            set(FloatFormat::Fp16, false, 7, Subnormals::Ieee),
+            set(FloatFormat::Bf16, true, 2, Subnormals::Ieee),
+            set(FloatFormat::Bf16, false, 2, Subnormals::Flush),
+            set(FloatFormat::Fp32, true, 3, Subnormals::Ieee),
+        ]
     }
 }

@@ -1,9 +1,19 @@
 //! Floating-point multiplication.
+//!
+//! The significands are multiplied as they are, leading zeros of subnormal numbers included. Meanwhile the exponents and
+//! the position of the leading one of the subnormal operand give the one shift that brings the product into place: to
+//! the left up to its leading one, or as far as the smallest exponent allows, which may be to the right. (Two subnormal
+//! operands never matter together: their product lies below all numbers, or is shifted by its exponent alone.)
 
 use serde::{Deserialize, Serialize};
 
 use super::format::{FloatFormat, Subnormals};
-use crate::lang::{In, Out, OutOption, bit, ports};
+use super::pipeline::Pipeline;
+use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
+use super::shift::{leading_one, shift_right};
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, bit, ensure_param, mux, ports, uint,
+};
 
 /// Elaboration parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,5 +50,133 @@ ports! {
         underflow_o: OutOption = bit().when(p.flags),
         /// The result is rounded (or flushed), with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
+    }
+}
+
+/// Levels of the parts between the places where registers may stand, about: multiply, shift, round.
+const DEPTHS: &[u32] = &[46, 14, 18];
+
+impl Block for FloatMul {
+    type Ports = FloatMulPorts;
+    const ABOUT: About = About {
+        name: "float_mul",
+        summary: "floating-point multiplication",
+        contract: "result_o = a_i * b_i of `stages` cycles ago, rounded to nearest, ties to even; every NaN is the canonical\n\
+            quiet one. valid_o is valid_i of `stages` cycles ago.",
+        reference: "IEEE 754-2019, section 5.4.1",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        let flags = if self.flags { "_flags" } else { "" };
+        format!("float_mul_{}_s{}{}{flags}", self.format.name(), self.stages, self.subnormals.suffix())
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("stages", self.stages, 0..=Self::MOST_STAGES)
+    }
+
+    fn build(&self, m: &mut Module, io: &FloatMulPorts) {
+        let format = self.format;
+        let (e, f) = (format.exponent_bits(), format.fraction_bits());
+        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let w = format.width();
+        let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
+        let b = Operand::new(m, "b", io.b_i.slice(0..w - 1), format, self.subnormals);
+
+        m.comment("Infinities and NaNs.");
+        let sign = pipe.carry("sign", m.wire("sign", io.a_i.msb() ^ io.b_i.msb()));
+        let undefined = m.wire("undefined", (a.special & b.zero) | (b.special & a.zero));
+        let nan = pipe.carry("nan", m.wire("nan", a.nan | b.nan | undefined));
+        let special = pipe.carry("special", m.wire("special", a.special | b.special));
+        let invalid = self.flags.then(|| {
+            let signalling = is_signalling(io.a_i, format) | is_signalling(io.b_i, format);
+            pipe.carry("invalid", m.wire("invalid", signalling | (undefined & !a.nan & !b.nan)))
+        });
+
+        m.comment(
+            "The product is 2.x or 1.x at `leading` steps below the top, the exponent field of 1.x is spare + 1.",
+        );
+        let mut product = m.wire("product", a.significand * b.significand);
+        let subnormal = m.wire("subnormal", mux(a.significand.msb(), b.significand, a.significand));
+        let leading = leading_one(m, "leading", subnormal);
+        // Exponent of 1.x, minus 1, if the leading one is where `leading` says; negative for subnormal results.
+        let width = e + 2;
+        let exponents = m.wire("exponents", (a.exponent + b.exponent).extend(width));
+        let bias = i64::from(format.bias() + f + 1);
+        let modulus = 1i64 << width;
+        let spare = m.wire("spare", exponents.wrapping_add(leading).wrapping_add(uint(width).lit(modulus - bias)));
+        let below = m.wire("below_normal", spare.msb());
+        let limit = m.wire("limit", uint(width).lit(bias).wrapping_sub(exponents));
+        let mut shift = m.wire("shift", mux(below, limit, leading.extend(width)));
+        let mut exponent = m.wire("base_exponent", (spare & !below.repeat(width)).slice(0..e + 1));
+        pipe.cut(m, &mut [("product", &mut product), ("shift", &mut shift), ("exponent", &mut exponent)]);
+
+        m.comment("Into place: 2.x, 1.x or less at the top, and a guard bit.");
+        let shifted = shift_right(m, "align", product.shl(1), shift, f + 3);
+        let mut placed = shifted.value;
+        let mut lost = shifted.lost;
+        pipe.cut(m, &mut [("placed", &mut placed), ("lost", &mut lost), ("exponent", &mut exponent)]);
+
+        m.comment("Rounded.");
+        let two = placed.msb();
+        let significand = m.wire("significand", mux(two, placed.slice(1..f + 3), placed.slice(0..f + 2)));
+        let sticky = m.wire("sticky", lost | (two & placed.bit(0)));
+        let raised = mux(two, exponent.wrapping_add(2), exponent.wrapping_add(1));
+        let guard = significand.bit(0);
+        let unrounded = Unrounded {
+            sign: pipe.now(sign),
+            exponent: m.wire("exponent", raised & significand.msb().repeat(e + 1)),
+            fraction: significand.slice(1..f + 1),
+            up: m.wire("up", guard & (significand.bit(1) | sticky)),
+            inexact: guard | sticky,
+            special: pipe.now(special),
+            nan: pipe.now(nan),
+            bounded: false,
+        };
+        let result = round(m, &unrounded, format, self.subnormals);
+        m.connect(io.result_o, result.bits);
+        m.connect(io.valid_o, pipe.valid());
+        if let Some(invalid) = invalid {
+            connect_option(m, io.invalid_o, pipe.now(invalid));
+        }
+        connect_option(m, io.overflow_o, result.overflow);
+        connect_option(m, io.underflow_o, result.underflow);
+        connect_option(m, io.inexact_o, result.inexact);
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("result".into(), self.stages.into())]
+    }
+}
+
+impl FloatMul {
+    /// Most ranks of registers.
+    pub(super) const MOST_STAGES: u32 = DEPTHS.len() as u32 - 1;
+}
+
+impl Default for FloatMul {
+    fn default() -> Self {
+        Self { format: FloatFormat::Fp16, stages: 0, subnormals: Subnormals::Ieee, flags: false }
+    }
+}
+
+impl CatalogBlock for FloatMul {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
+        Parameter { name: "stages", allowed: "0 to 2", meaning: "ranks of registers inside, the latency in cycles" },
+        Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
+        Parameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let set = |format, stages, subnormals| Self { format, stages, subnormals, flags: true };
+        vec![
+            set(FloatFormat::E3m2, 0, Subnormals::Ieee),
+            set(FloatFormat::E5m2, 2, Subnormals::Flush),
+            set(FloatFormat::Fp16, 1, Subnormals::Flush),
+            set(FloatFormat::Bf16, 1, Subnormals::Ieee),
+            set(FloatFormat::Fp32, 2, Subnormals::Ieee),
+        ]
     }
 }

@@ -1,0 +1,146 @@
+//! What begins and ends every unit: taking operands apart, rounding, special results.
+
+use super::format::{FloatFormat, Subnormals};
+use crate::lang::{Module, Signal, bit, cat};
+
+/// What kind of value an operand is.
+pub(super) struct Class {
+    /// Infinity or NaN.
+    pub special: Signal,
+    /// NaN.
+    pub nan: Signal,
+    /// Zero, or flushed.
+    pub zero: Signal,
+}
+
+/// The magnitude of an operand, taken apart.
+pub(super) struct Operand {
+    /// Exponent field; 1 for subnormal numbers, which have the scale of the smallest normal ones.
+    pub exponent: Signal,
+    /// Leading bit and fraction. A flushed subnormal number is 0.
+    pub significand: Signal,
+    /// Infinity or NaN.
+    pub special: Signal,
+    /// NaN.
+    pub nan: Signal,
+    /// Zero, or flushed.
+    pub zero: Signal,
+}
+
+/// Exponent field and fraction, as wires whose names begin with `name`, and whether the number is normal or special.
+fn fields(m: &mut Module, name: &str, bits: Signal, format: FloatFormat) -> (Signal, Signal, Signal) {
+    let f = format.fraction_bits();
+    let field = m.wire(&format!("{name}_field"), bits.slice(f..bits.width()));
+    let fraction = m.wire(&format!("{name}_fraction"), bits.slice(0..f));
+    (field, fraction, m.wire(&format!("{name}_normal"), field.any()))
+}
+
+fn class(m: &mut Module, name: &str, fields: (Signal, Signal, Signal), subnormals: Subnormals) -> Class {
+    let (field, fraction, normal) = fields;
+    let special = m.wire(&format!("{name}_special"), field.all());
+    let zero = match subnormals {
+        Subnormals::Ieee => !(normal | fraction.any()),
+        Subnormals::Flush => !normal,
+    };
+    Class { special, nan: special & fraction.any(), zero }
+}
+
+impl Class {
+    /// Looks at the bits below the sign; `name` begins the names of the wires.
+    pub(super) fn new(m: &mut Module, name: &str, bits: Signal, format: FloatFormat, subnormals: Subnormals) -> Self {
+        let fields = fields(m, name, bits, format);
+        class(m, name, fields, subnormals)
+    }
+}
+
+impl Operand {
+    /// Takes the bits below the sign apart; `name` begins the names of the wires.
+    pub(super) fn new(m: &mut Module, name: &str, bits: Signal, format: FloatFormat, subnormals: Subnormals) -> Self {
+        let (field, fraction, normal) = fields(m, name, bits, format);
+        let Class { special, nan, zero } = class(m, name, (field, fraction, normal), subnormals);
+        let kept = match subnormals {
+            Subnormals::Ieee => fraction,
+            Subnormals::Flush => fraction & normal.repeat(fraction.width()),
+        };
+        let significand = m.wire(&format!("{name}_significand"), cat(&[normal, kept]));
+        Self { exponent: scale(field), significand, special, nan, zero }
+    }
+}
+
+/// An exponent field, but 1 for subnormal numbers, which have the scale of the smallest normal ones.
+pub(super) fn scale(field: Signal) -> Signal {
+    cat(&[field.slice(1..field.width()), field.bit(0) | !field.any()])
+}
+
+/// Whether `bits` is a signalling NaN: a NaN without the top bit of its fraction.
+pub(super) fn is_signalling(bits: Signal, format: FloatFormat) -> Signal {
+    let f = format.fraction_bits();
+    bits.slice(f..format.width() - 1).all() & !bits.bit(f - 1) & bits.slice(0..f - 1).any()
+}
+
+/// Connects an output that some parameters leave out.
+pub(super) fn connect_option(m: &mut Module, port: Option<Signal>, value: Signal) {
+    if let Some(port) = port {
+        m.connect(port, value);
+    }
+}
+
+/// A result before its last step.
+pub(super) struct Unrounded {
+    /// Sign, of special results too.
+    pub sign: Signal,
+    /// Exponent field, or more: at least all ones where the result is too large. 0 for subnormal numbers and zero.
+    pub exponent: Signal,
+    /// Fraction.
+    pub fraction: Signal,
+    /// The magnitude is rounded up.
+    pub up: Signal,
+    /// Something is lost by rounding.
+    pub inexact: Signal,
+    /// The result is an infinity or a NaN because of its operands.
+    pub special: Signal,
+    /// The result is a NaN.
+    pub nan: Signal,
+    /// No result is too large.
+    pub bounded: bool,
+}
+
+/// A result and its flags.
+pub(super) struct Rounded {
+    pub bits: Signal,
+    pub overflow: Signal,
+    pub underflow: Signal,
+    pub inexact: Signal,
+}
+
+/// Rounds and puts together. Adding to exponent and fraction as one number carries into the exponent where the fraction
+/// overflows: from the largest subnormal number to the smallest normal one, from the largest number to infinity.
+pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnormals: Subnormals) -> Rounded {
+    let (e, f) = (format.exponent_bits(), format.fraction_bits());
+    let field = r.exponent.slice(0..e);
+    let above = if r.exponent.width() > e { Some(r.exponent.slice(e..r.exponent.width()).any()) } else { None };
+    let too_large = above.map_or(field.all(), |above| field.all() | above);
+    let too_large = if r.bounded { bit().lit(0) } else { too_large };
+    let rounded = m.wire("rounded", cat(&[field, r.fraction]).wrapping_add(r.up));
+    let small = !rounded.slice(f..e + f).any();
+    let infinite = m.wire("infinite", too_large | r.special);
+    let clear = match subnormals {
+        Subnormals::Ieee => infinite,
+        Subnormals::Flush => infinite | small,
+    };
+    let fraction = rounded.slice(0..f) & !clear.repeat(f);
+    let exponent = rounded.slice(f..e + f) | infinite.repeat(e);
+    let top = fraction.bit(f - 1) | r.nan;
+    let bits = cat(&[r.sign & !r.nan, exponent, top, fraction.slice(0..f - 1)]);
+    let overflow = !r.special & exponent.all();
+    let lost = match subnormals {
+        Subnormals::Ieee => r.inexact,
+        Subnormals::Flush => r.inexact | (small & rounded.slice(0..f).any()),
+    };
+    Rounded {
+        bits: m.wire("result", bits),
+        overflow,
+        underflow: !r.special & small & !too_large & lost,
+        inexact: !r.special & (lost | too_large),
+    }
+}

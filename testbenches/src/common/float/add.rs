@@ -1,0 +1,39 @@
+//! [`FloatAdd`] against soft floats.
+
+use hdl::blocks::common::FloatAdd;
+use hdl::lang::Block;
+use rand::RngExt;
+
+use super::{Operands, Unit, expected, golden, outputs};
+
+/// The bench of an adder.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &FloatAdd) -> anyhow::Result<Box<dyn sim::Bench>> {
+    p.check()?;
+    let float = golden(p.format, p.subnormals);
+    let operands = Operands::new(float.format);
+    let corners = operands.corners();
+    let signs: &[u64] = if p.subtract { &[0, 1] } else { &[0] };
+    let corner = |&a: &u64| {
+        let pair = corners.iter().flat_map(move |&b| signs.iter().map(move |&subtract| [a, b, subtract, 0]));
+        pair.collect::<Vec<_>>()
+    };
+    let can_subtract = p.subtract;
+    Ok(Box::new(Unit {
+        block: FloatAdd::ABOUT.name,
+        parameters: serde_json::to_value(p)?,
+        stages: p.stages,
+        inputs: if p.subtract { vec!["a_i", "b_i", "subtract_i"] } else { vec!["a_i", "b_i"] },
+        outputs: outputs(p.flags),
+        corners: corners.iter().flat_map(corner).collect(),
+        random: Box::new(move |rng| {
+            let [a, b] = operands.terms(rng);
+            [a, b, (can_subtract && rng.random()).into(), 0]
+        }),
+        golden: Box::new(move |&[a, b, subtract, _]| {
+            expected(if subtract == 1 { float.sub(a, b) } else { float.add(a, b) })
+        }),
+    }))
+}

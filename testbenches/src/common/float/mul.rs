@@ -1,0 +1,30 @@
+//! [`FloatMul`] against soft floats.
+
+use hdl::blocks::common::FloatMul;
+use hdl::lang::Block;
+
+use super::{Operands, Unit, expected, golden, outputs};
+
+/// The bench of a multiplier.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &FloatMul) -> anyhow::Result<Box<dyn sim::Bench>> {
+    p.check()?;
+    let float = golden(p.format, p.subnormals);
+    let operands = Operands::new(float.format);
+    let corners = operands.corners();
+    Ok(Box::new(Unit {
+        block: FloatMul::ABOUT.name,
+        parameters: serde_json::to_value(p)?,
+        stages: p.stages,
+        inputs: vec!["a_i", "b_i"],
+        outputs: outputs(p.flags),
+        corners: corners.iter().flat_map(|&a| corners.iter().map(move |&b| [a, b, 0, 0])).collect(),
+        random: Box::new(move |rng| {
+            let [a, b] = operands.factors(rng);
+            [a, b, 0, 0]
+        }),
+        golden: Box::new(move |&[a, b, ..]| expected(float.mul(a, b))),
+    }))
+}
