@@ -3,11 +3,12 @@
 //! KLLM sections III-A and IV-A. Centroids are sorted, so the nearest one is found among the midpoints between
 //! neighbours: the index is the number of midpoints that are less than the value. A value on a midpoint belongs to the
 //! lower centroid. Values are compared as IEEE 754 does: -0 = +0, and a NaN is not greater than anything, so it becomes
-//! index 0. A token's scale is multiplied into the midpoints instead of divided out of each value.
+//! index 0. A token's scale is multiplied into the midpoints instead of divided out of each value:
+//! [`Codebook::thresholds`](super::codebook::Codebook::thresholds) makes them.
 
 use std::cmp::Ordering;
 
-use crate::common::float::{Float, FloatFormat, Subnormals};
+use crate::common::float::{Float, FloatFormat};
 
 const FP16: Float = Float::ieee(FloatFormat::Fp16);
 
@@ -16,20 +17,12 @@ pub fn nearest(midpoints: &[u64], value: u64) -> u64 {
     midpoints.iter().filter(|&&m| FP16.compare(m, value) == Some(Ordering::Less)).count() as u64
 }
 
-/// Midpoints of sorted centroids, each multiplied by the scale: fp16((fp16(c + c') / 2) * scale). The halving is exact but
-/// for subnormal sums.
-pub fn scaled_midpoints(centroids: &[u64], scale: u64, subnormals: Subnormals) -> Vec<u64> {
-    let float = Float { format: FloatFormat::Fp16, subnormals };
-    let half = u64::from(half::f16::from_f32_const(0.5).to_bits());
-    let midpoint = |pair: &[u64]| float.mul(float.add(pair[0], pair[1]).bits, half).bits;
-    centroids.windows(2).map(|pair| float.mul(midpoint(pair), scale).bits).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use half::f16;
     use proptest::prelude::*;
 
+    use super::super::codebook::{Codebook, cluster};
     use super::*;
 
     fn bits(x: f32) -> u64 {
@@ -38,7 +31,8 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        let midpoints = scaled_midpoints(&[-1.0, 0.0, 0.5, 2.0].map(bits), bits(2.0), Subnormals::Ieee);
+        let codebook = Codebook::new(2, [-1.0, 0.0, 0.5, 2.0].map(bits).to_vec()).unwrap();
+        let midpoints = codebook.thresholds(bits(2.0)).unwrap();
         assert_eq!(midpoints, [-1.0, 0.5, 2.5].map(bits));
         for (value, index) in
             [(-9.0, 0), (-1.0, 0), (-0.9, 1), (0.0, 1), (0.5, 1), (0.6, 2), (2.5, 2), (2.6, 3), (f32::INFINITY, 3)]
@@ -58,16 +52,20 @@ mod tests {
     }
 
     proptest! {
-        /// Integers and their halves are exact in fp16: the nearest by distance, the lower one of two.
+        /// The same index as by distance to all centroids, for any fp16 value; and as by binary search.
         #[test]
-        fn nearest_by_distance(mut centroids in prop::collection::btree_set(-200..200_i32, 2..16), value in -500..500_i32) {
-            let sorted: Vec<i32> = std::mem::take(&mut centroids).into_iter().collect();
-            let raw: Vec<u64> = sorted.iter().map(|&c| bits(c as f32)).collect();
-            let midpoints = scaled_midpoints(&raw, bits(1.0), Subnormals::Ieee);
-            let value = value as f32 / 2.0;
-            let distance = |i: &usize| ((sorted[*i] as f32 - value).abs() * 2.0) as i64;
-            let expected = (0..sorted.len()).min_by_key(distance).unwrap() as u64;
-            prop_assert_eq!(nearest(&midpoints, bits(value)), expected);
+        fn nearest_by_distance(
+            centroids in prop::collection::btree_set(-2000..2000_i32, 8),
+            scale in 1..2000_i32,
+            value in any::<u16>().prop_filter("finite", |v| v & 0x7c00 != 0x7c00),
+        ) {
+            let centroids = centroids.iter().map(|&c| bits(c as f32 / 256.0)).collect();
+            let codebook = Codebook::new(3, centroids).unwrap();
+            let scale = bits(scale as f32 / 64.0);
+            let midpoints = codebook.thresholds(scale).unwrap();
+            let index = nearest(&midpoints, value.into());
+            prop_assert_eq!(index, u64::from(codebook.nearest(value.into(), scale).unwrap()));
+            prop_assert_eq!(index, u64::from(cluster(&midpoints, value.into())));
         }
     }
 }

@@ -1,14 +1,16 @@
 //! One output of an index-based MatMul: count the products, sum the distribution, scale.
 //!
 //! KLLM section III-B. The dense part of y = sum of products over the inliers; outlier positions are absent here and
-//! come in by the sparse path. The scales are multiplied into the sum one after the other, in the format of the
-//! accumulator, the weight's first: y = fp16((sum * s_w) * s_a).
+//! come in by the sparse path. Scaling is two fp16 multiplications: y = fp16(fp16(s_a * s_w) * fp16(sum)).
+//!
+//! This is the dense part of [`index_matmul`](super::index_matmul), for one column, from what the hardware is given. The
+//! two were written apart, and the tests compare them.
 
 use super::concat_unit::product_index;
 use super::fp16_mac::Fp16Mac;
 use super::index_distribution_counter::{Mode, Shape};
 use super::weighted_sum::weighted_sum;
-use crate::common::float::{Float, FloatFormat, Subnormals};
+use crate::common::float::{Float, FloatFormat};
 use crate::format::FormatError;
 
 /// One position of the reduction.
@@ -57,17 +59,10 @@ impl IndexMatmulColumn {
         let index = |p: &Pair| (p.present && !p.outlier).then(|| product_index(p.a, p.w, self.shape.b_bits));
         let counts = self.shape.distribution(column.mode, column.half, column.pairs.iter().map(index))?;
         let sum = weighted_sum(self.mac, &counts, codebook);
-        let float = self.mac.float();
-        let by_weight = float.mul(sum, self.mac.widen(column.scale_w)).bits;
-        Ok(self.mac.narrow(float.mul(by_weight, self.mac.widen(column.scale_a)).bits))
+        let float = Float { format: FloatFormat::Fp16, subnormals: self.mac.subnormals };
+        let scale = float.mul(column.scale_a, column.scale_w).bits;
+        Ok(float.mul(scale, self.mac.narrow(sum)).bits)
     }
-}
-
-/// The product codebook: fp16 products of each activation centroid with each weight centroid, in the order of the
-/// concatenated index. Made offline.
-pub fn product_codebook(a: &[u64], w: &[u64], subnormals: Subnormals) -> Vec<u64> {
-    let float = Float { format: FloatFormat::Fp16, subnormals };
-    a.iter().flat_map(|&a| w.iter().map(move |&w| float.mul(a, w).bits)).collect()
 }
 
 #[cfg(test)]
@@ -75,13 +70,23 @@ mod tests {
     use half::f16;
     use proptest::prelude::*;
 
+    use super::super::codebook::Codebook;
+    use super::super::index_matmul::{Accumulator, Arithmetic};
+    use super::super::orizuru::Pop;
+    use super::super::quantise::{Quantised, QuantisedWeights};
     use super::*;
+    use crate::common::float::Subnormals;
 
     fn bits(x: f32) -> u64 {
         u64::from(f16::from_f32(x).to_bits())
     }
 
     const SMALL: IndexMatmulColumn = IndexMatmulColumn { shape: Shape { a_bits: 1, b_bits: 2 }, mac: Fp16Mac::PAPER };
+
+    fn products(a: &[u64; 2], w: &[u64; 4]) -> Vec<u64> {
+        let (a, w) = (Codebook::new(1, a.to_vec()).unwrap(), Codebook::new(2, w.to_vec()).unwrap());
+        a.product(&w).unwrap().values().to_vec()
+    }
 
     fn pair(a: u64, w: u64) -> Pair {
         Pair { a, w, present: true, outlier: false }
@@ -90,7 +95,7 @@ mod tests {
     #[test]
     fn worked_by_hand() {
         let (a, w) = ([-1.0, 2.0].map(bits), [-2.0, -0.5, 0.5, 1.0].map(bits));
-        let codebook = product_codebook(&a, &w, Subnormals::Ieee);
+        let codebook = products(&a, &w);
         assert_eq!(codebook, [2.0, 0.5, -0.5, -1.0, -4.0, -1.0, 1.0, 2.0].map(bits));
         let mut column = Column {
             pairs: vec![pair(0, 0), pair(1, 3), pair(1, 0), pair(0, 2)],
@@ -115,7 +120,7 @@ mod tests {
         #[test]
         fn equals_the_dequantised_product(pairs in prop::collection::vec((0..2_u64, 0..4_u64, any::<bool>()), 0..40)) {
             let (a, w) = ([-1.0_f32, 2.0], [-2.0_f32, -0.5, 0.5, 1.0]);
-            let codebook = product_codebook(&a.map(bits), &w.map(bits), Subnormals::Ieee);
+            let codebook = products(&a.map(bits), &w.map(bits));
             let column = Column {
                 pairs: pairs.iter().map(|&(a, w, outlier)| Pair { outlier, ..pair(a, w) }).collect(),
                 mode: Mode::KMeans,
@@ -127,6 +132,54 @@ mod tests {
             // From +0; Rust's own sum starts from -0.
             let exact = inliers.fold(0.0, |sum, &(i, j, _)| sum + a[i as usize] * w[j as usize] * 0.5);
             prop_assert_eq!(SMALL.y(&column, &codebook).unwrap(), bits(exact));
+        }
+
+        /// The same bits as the algorithm's dense part, however it accumulates.
+        #[test]
+        fn agrees_with_the_algorithm(
+            pairs in prop::collection::vec((0..8_u16, 0..4_u16, prop::bool::weighted(0.1)), 1..300),
+            a in prop::collection::vec(-2000..2000_i32, 8),
+            w in prop::collection::vec(-2000..2000_i32, 4),
+            scales in (1..4000_i32, 1..4000_i32),
+        ) {
+            let codebook = |bits_of: u32, values: &[i32], unit: f32| {
+                Codebook::new(bits_of, values.iter().map(|&v| bits(v as f32 * unit)).collect()).unwrap()
+            };
+            let (a, w) = (codebook(3, &a, 1.0 / 1000.0), codebook(2, &w, 1.0 / 3000.0));
+            let [scale_a, scale_w] = [scales.0, scales.1].map(|s| bits(s as f32 / 1500.0));
+            let outliers = (0..).zip(&pairs).filter(|(_, p)| p.2).map(|(index, _)| Pop { index, value: 0 }).collect();
+            let token = Quantised {
+                codebook: a.clone(),
+                scale: scale_a,
+                indices: pairs.iter().map(|p| p.0).collect(),
+                outliers,
+            };
+            let weights = QuantisedWeights {
+                codebook: w.clone(),
+                scales: vec![scale_w],
+                columns: vec![pairs.iter().map(|p| p.1).collect()],
+            };
+            let column = Column {
+                pairs: pairs
+                    .iter()
+                    .map(|p| Pair { a: p.0.into(), w: p.1.into(), present: true, outlier: p.2 })
+                    .collect(),
+                mode: Mode::KMeans,
+                half: false,
+                scale_w,
+                scale_a,
+            };
+            let shape = Shape { a_bits: 3, b_bits: 2 };
+            for (accumulator, accumulate, fused) in [
+                (Accumulator::Fp16Fused, FloatFormat::Fp16, true),
+                (Accumulator::Fp16, FloatFormat::Fp16, false),
+                (Accumulator::Fp32, FloatFormat::Fp32, true),
+            ] {
+                let mac = Fp16Mac { accumulate, fused, subnormals: Subnormals::Ieee };
+                let arithmetic = Arithmetic::new(&a, &w, accumulator).unwrap();
+                let y = IndexMatmulColumn { shape, mac }.y(&column, arithmetic.products.values()).unwrap();
+                prop_assert_eq!(y, arithmetic.output(&token, &weights, 0).unwrap().dense);
+            }
         }
     }
 }
