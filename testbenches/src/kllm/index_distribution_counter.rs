@@ -154,7 +154,8 @@ impl sim::Bench for CounterBench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("columns");
         sim.reset(2)?;
-        let [never, random, bursts, slow] = [Stall::Never, Stall::Random { num: 1, den: 2 }, Stall::ALL[2], Stall::ALL[1]];
+        let [never, random, bursts, slow] =
+            [Stall::Never, Stall::Random { num: 1, den: 2 }, Stall::ALL[2], Stall::ALL[1]];
         let phases = [(never, never), (random, bursts), (slow, never), (never, slow)];
         for (phase, stalls) in phases.into_iter().enumerate() {
             let fields = ["index", "present", "integer", "half", "last"];

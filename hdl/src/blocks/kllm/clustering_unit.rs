@@ -198,11 +198,7 @@ impl CatalogBlock for ClusteringUnit {
     const PARAMETERS: &'static [Parameter] = &[
         Parameter { name: "bits", allowed: "1 to 6", meaning: "width of an index, bits" },
         Parameter { name: "lanes", allowed: "1 to 64", meaning: "values a cycle" },
-        Parameter {
-            name: "search",
-            allowed: "binary, parallel",
-            meaning: "a comparator a level, or one a midpoint",
-        },
+        Parameter { name: "search", allowed: "binary, parallel", meaning: "a comparator a level, or one a midpoint" },
         Parameter { name: "pipelined", allowed: "true, false", meaning: "registers after every level" },
     ];
 

@@ -183,7 +183,11 @@ impl Default for Fp16Mac {
 pub(crate) const MAC_PARAMETERS: [Parameter; 4] = [
     Parameter { name: "accumulate", allowed: "fp16, fp32", meaning: "format of the sum" },
     Parameter { name: "fused", allowed: "true, false", meaning: "one rounding a step, or two" },
-    Parameter { name: "stages", allowed: "1 to 2 with fused, 1 to 3 without", meaning: "ranks of registers up to the sum" },
+    Parameter {
+        name: "stages",
+        allowed: "1 to 2 with fused, 1 to 3 without",
+        meaning: "ranks of registers up to the sum",
+    },
     Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "kept, or flushed to zero" },
 ];
 

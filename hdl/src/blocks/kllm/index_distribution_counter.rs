@@ -25,8 +25,8 @@ mod properties;
 use serde::{Deserialize, Serialize};
 
 use crate::lang::{
-    About, Array, Block, InStream, Module, OutStream, ParamError, Signal, bit, bits_for, ensure_param, ports,
-    stream, uint,
+    About, Array, Block, InStream, Module, OutStream, ParamError, Signal, bit, bits_for, ensure_param, ports, stream,
+    uint,
 };
 
 /// How a bin's count is kept.

@@ -68,13 +68,8 @@ impl Block for WeightedSum {
         let done = m.reg_init("done_q", bit(), 0);
         // The register of the sum is the output's: it moves on when the sum is taken.
         let enable = m.wire("enable", !done.q | io.sum.ready);
-        let convert = FloatFromInt {
-            format: FloatFormat::Fp16,
-            width: self.count_width,
-            signed: false,
-            stages: 0,
-            flags: false,
-        };
+        let convert =
+            FloatFromInt { format: FloatFormat::Fp16, width: self.count_width, signed: false, stages: 0, flags: false };
         let count = m.instance("u_count", convert);
         m.connect(count.valid_i, io.bins.valid);
         m.connect(count.a_i, io.bins.field("count"));

@@ -76,14 +76,7 @@ impl IndexDistributionCounter {
 
     /// Finds one bin a cycle that has overflowed and logs it. In integer mode the columns beyond the integer's bits are
     /// idle: there, column j + nB counts the overflows of column j instead.
-    fn overflows(
-        &self,
-        m: &mut Module,
-        control: &Control,
-        frozen: Signal,
-        counts: Array,
-        integer: Signal,
-    ) -> Overflow {
+    fn overflows(&self, m: &mut Module, control: &Control, frozen: Signal, counts: Array, integer: Signal) -> Overflow {
         let (rows, columns) = (self.rows(), self.columns());
         m.comment("Bins that have overflowed: one a cycle enters the log.");
         let waiting: Vec<Signal> = (0..rows).map(|r| counts.at((r, self.bin_width() - 1))).collect();
