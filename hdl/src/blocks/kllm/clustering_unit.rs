@@ -4,16 +4,17 @@
 //! midpoint of 2^n - 1 in the first level, one of two candidates' next ... n levels. The token's scale has been multiplied
 //! into the midpoints, so that no value is divided.
 //!
-//! Values are compared as integer keys. A -0 becomes +0 first, and a NaN the smallest key of all, so that the result is
-//! IEEE 754's "number of midpoints less than the value": index 0 for a NaN. A midpoint that is a NaN gets the largest key
-//! and is below nothing, like an infinite one: this fills the table for fewer centroids.
+//! Values are compared as integer keys. A midpoint of -0 becomes +0, and a NaN the smallest key of all, so that the result
+//! is IEEE 754's "number of midpoints less than the value": index 0 for a NaN. A midpoint that is a NaN gets the largest
+//! key and is below nothing, like an infinite one: this fills the table for fewer centroids.
 
 use serde::{Deserialize, Serialize};
 
 use crate::blocks::common::NumberFormat;
+use crate::blocks::common::number_format::count_ones;
 use crate::lang::{
-    About, Block, CatalogBlock, In, InStream, Module, OutStream, ParamError, Parameter, Signal, bit, cat, ensure_param,
-    mux, ports, stream, uint,
+    About, Block, CatalogBlock, In, InStream, Module, OutStream, ParamError, Parameter, Proof, Signal, bit, cat,
+    ensure_param, mux, ports, stream, uint,
 };
 
 /// Where the search chooses.
@@ -66,11 +67,36 @@ impl ClusteringUnit {
     }
 }
 
-/// Key in the order of IEEE 754's comparison; `nan` stands for a NaN.
-fn key(value: Signal, nan: u64) -> Signal {
-    let negative_zero = value.eq(0x8000);
-    let key = FORMAT.to_key(mux(negative_zero, uint(16).lit(0), value));
-    mux(FORMAT.is_nan(value), uint(16).lit(nan), key)
+/// Key of a value, in the order of the numbers; the smallest one for a NaN.
+fn value_key(value: Signal) -> Signal {
+    mux(FORMAT.is_nan(value), uint(16).lit(0), FORMAT.to_key(value))
+}
+
+/// Key of a midpoint: that of +0 for -0, so that no midpoint lies between the keys of the two; the largest for a NaN.
+fn midpoint_key(value: Signal) -> Signal {
+    let key = mux(value.eq(0x8000), uint(16).lit(0x8000), FORMAT.to_key(value));
+    mux(FORMAT.is_nan(value), uint(16).lit(0xffff), key)
+}
+
+impl ClusteringUnit {
+    /// The search finds the number of midpoints below the value, wherever they lie.
+    fn properties(&self, m: &mut Module, io: &ClusteringUnitPorts, midpoints: &[Signal], enable: Signal) {
+        m.formal(|m| {
+            for (i, pair) in midpoints.windows(2).enumerate() {
+                m.assume(&format!("ascends_{i}"), pair[0].le(pair[1]));
+            }
+            let value = io.values.array("value").at(0);
+            let below: Vec<Signal> = midpoints.iter().map(|m| m.lt(value_key(value))).collect();
+            let number = m.reg("number_below_q", uint(self.bits));
+            number.next_when(enable, count_ones(&below));
+            let index = io.indices.array("index").at(0);
+            m.assert_always("index_is_the_number_below", !io.indices.valid | index.eq(number.q));
+            let nan = m.reg("nan_q", bit());
+            nan.next_when(enable, FORMAT.is_nan(value));
+            m.assert_always("nan_gets_index_0", !(io.indices.valid & nan.q) | index.eq(0));
+            m.cover("highest_index", io.indices.valid & index.all());
+        });
+    }
 }
 
 impl Block for ClusteringUnit {
@@ -98,7 +124,7 @@ impl Block for ClusteringUnit {
 
     fn build(&self, m: &mut Module, io: &ClusteringUnitPorts) {
         let n = self.bits;
-        let written = m.wire("written_key", key(io.midpoint_i, 0xffff));
+        let written = m.wire("written_key", midpoint_key(io.midpoint_i));
         let midpoints: Vec<Signal> = (0..(1_u32 << n) - 1)
             .map(|i| {
                 let midpoint = m.reg(&format!("midpoint_{i}_q"), uint(16));
@@ -118,7 +144,7 @@ impl Block for ClusteringUnit {
         m.connect(io.values.ready, enable);
         m.connect(io.indices.valid, valid);
         m.for_each("lanes", self.lanes, |m, lane| {
-            let mut value = m.wire("key", key(io.values.array("value").at(lane), 0));
+            let mut value = m.wire("key", value_key(io.values.array("value").at(lane)));
             let mut below: Vec<Signal> = match self.search {
                 Search::Binary => vec![],
                 Search::Parallel => midpoints.iter().map(|m| m.lt(value)).collect(),
@@ -173,6 +199,9 @@ impl Block for ClusteringUnit {
                 m.connect(io.indices.array("index").at(lane), found);
             }
         });
+        if !self.pipelined {
+            self.properties(m, io, &midpoints, enable);
+        }
     }
 
     fn latency(&self) -> Vec<(String, u64)> {
@@ -212,5 +241,15 @@ impl CatalogBlock for ClusteringUnit {
             set(3, 1, Parallel, true),
             set(6, 1, Binary, true),
         ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let prove = |bits, search| Proof {
+            block: Self { bits, lanes: 1, search, pipelined: false },
+            depth: 4,
+            cover_depth: 8,
+            induction: true,
+        };
+        vec![prove(2, Search::Binary), prove(3, Search::Parallel)]
     }
 }

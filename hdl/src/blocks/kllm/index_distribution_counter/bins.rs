@@ -61,8 +61,9 @@ impl IndexDistributionCounter {
         let integer = io.indices.field("integer");
         let row = m.nets("row_hit", uint(self.inputs), rows);
         m.for_each("decode_rows", rows, |m, r| {
+            let number = m.wire("row_number", r.value(self.a_bits));
             let part = |i| index.at(i).slice(self.b_bits..self.a_bits + self.b_bits);
-            let equal: Vec<_> = (0..self.inputs).rev().map(|i| part(i).eq(r.value(self.a_bits))).collect();
+            let equal: Vec<_> = (0..self.inputs).rev().map(|i| part(i).eq(number)).collect();
             m.connect(row.at(r), cat(&equal) & present);
         });
         let column = m.nets("column_hit", uint(columns), self.inputs);
@@ -88,11 +89,10 @@ impl IndexDistributionCounter {
         let column = m.wire("served_column", first(&places, self.b_bits));
         let one_hot: Vec<_> = (0..columns).rev().map(|c| column.eq(c)).collect();
         let served = m.wire("served_in_row", cat(&one_hot));
-        // What waits when the column is complete goes along with the counts.
-        let idle = control.clear | frozen;
-        let serve = m.wire("serve", or_all(bit(), &any) & !idle & !integer);
+        // What waits when the column is complete goes along with the counts; what is logged then, is cleared.
+        let serve = m.wire("serve", or_all(bit(), &any) & !frozen & !integer);
         let (carry, settled) = (m.nets("carry", uint(columns), rows), m.nets("settled", uint(columns), rows));
-        let adds = m.wire("adds_overflows", integer & !idle);
+        let adds = m.wire("adds_overflows", integer & !control.clear & !frozen);
         m.for_each("settle", rows, |m, r| {
             let waits = counts.at((r, self.bin_width() - 1));
             let of_bits = waits.truncate(self.b_bits).shl(self.b_bits).extend(columns);

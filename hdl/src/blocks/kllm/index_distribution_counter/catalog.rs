@@ -44,7 +44,7 @@ impl CatalogBlock for IndexDistributionCounter {
         use BinStyle::{FullWidth, OverflowLog};
         let prove = |inputs, k, bins, ping_pong| Proof {
             block: Self { a_bits: 1, b_bits: 1, inputs, k, bins, ping_pong },
-            depth: 8,
+            depth: 6,
             cover_depth: 12,
             induction: true,
         };
