@@ -1,8 +1,8 @@
 //! How the floating-point units are driven: what they have in common.
 //!
-//! A vector is one operation. Corner operands come in all combinations first, when there are vectors enough for these
-//! and as many random ones; then operands from [`operands`], which are random where it matters. Between the operations
-//! there are cycles without `valid`, in which the operands are random too.
+//! A vector is one operation. Corner operands come in all combinations first, when there are vectors enough for these;
+//! then operands from [`operands`], which are random where it matters. Between the operations there are cycles without
+//! `valid`, in which the operands are random too.
 
 mod operands;
 
@@ -29,6 +29,28 @@ pub type Inputs = [u64; 4];
 /// What the outputs must be, in the order of the unit's ports.
 pub type Outputs = [u64; 5];
 
+/// Numbered operands, made when they are needed: there may be millions.
+pub struct Corners {
+    count: u64,
+    at: Box<dyn Fn(u64) -> Inputs>,
+}
+
+impl Corners {
+    /// All combinations of values for the first operands.
+    fn all<const N: usize>(values: [Vec<u64>; N]) -> Self {
+        let count = values.iter().map(|values| values.len() as u64).product();
+        let at = move |mut number: u64| {
+            let mut inputs = Inputs::default();
+            for (input, values) in inputs.iter_mut().zip(&values) {
+                *input = values[(number % values.len() as u64) as usize];
+                number /= values.len() as u64;
+            }
+            inputs
+        };
+        Self { count, at: Box::new(at) }
+    }
+}
+
 /// One unit and its judge.
 pub struct Unit {
     /// The block's name.
@@ -42,7 +64,7 @@ pub struct Unit {
     /// Ports of the results.
     pub outputs: Vec<&'static str>,
     /// Operands that come first.
-    pub corners: Vec<Inputs>,
+    pub corners: Corners,
     /// Random operands.
     pub random: Box<dyn Fn(&mut StimulusRng) -> Inputs>,
     /// The golden model.
@@ -63,8 +85,8 @@ impl sim::Bench for Unit {
         let (valid_i, valid_o) = (sim.input("valid_i")?, sim.output("valid_o")?);
         let inputs = self.inputs.iter().map(|name| sim.input(name)).collect::<sim::Result<Vec<_>>>()?;
         let outputs = self.outputs.iter().map(|name| sim.output(name)).collect::<sim::Result<Vec<_>>>()?;
-        let with_corners = run.vectors() >= 2 * self.corners.len() as u64;
-        let mut corners = if with_corners { self.corners.as_slice() } else { &[] }.iter();
+        let with_corners = run.vectors() >= self.corners.count;
+        let mut corners = 0..if with_corners { self.corners.count } else { 0 };
         if self.stages > 0 {
             sim.reset(2)?;
         }
@@ -75,7 +97,7 @@ impl sim::Bench for Unit {
             let valid = left > 0 && rng.next_u32() % 8 != 0;
             left -= u64::from(valid);
             let operands = match valid.then(|| corners.next()).flatten() {
-                Some(corner) => *corner,
+                Some(corner) => (self.corners.at)(corner),
                 None => (self.random)(&mut rng),
             };
             sim.poke_u64(valid_i, valid.into());

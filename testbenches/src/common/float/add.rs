@@ -4,7 +4,7 @@ use hdl::blocks::common::FloatAdd;
 use hdl::lang::Block;
 use rand::RngExt;
 
-use super::{Operands, Unit, expected, golden, outputs};
+use super::{Corners, Operands, Unit, expected, golden, outputs};
 
 /// The bench of an adder.
 ///
@@ -15,11 +15,7 @@ pub fn bench(p: &FloatAdd) -> anyhow::Result<Box<dyn sim::Bench>> {
     let float = golden(p.format, p.subnormals);
     let operands = Operands::new(float.format);
     let corners = operands.corners();
-    let signs: &[u64] = if p.subtract { &[0, 1] } else { &[0] };
-    let corner = |&a: &u64| {
-        let pair = corners.iter().flat_map(move |&b| signs.iter().map(move |&subtract| [a, b, subtract, 0]));
-        pair.collect::<Vec<_>>()
-    };
+    let subtract = if p.subtract { vec![0, 1] } else { vec![0] };
     let can_subtract = p.subtract;
     Ok(Box::new(Unit {
         block: FloatAdd::ABOUT.name,
@@ -27,7 +23,7 @@ pub fn bench(p: &FloatAdd) -> anyhow::Result<Box<dyn sim::Bench>> {
         stages: p.stages,
         inputs: if p.subtract { vec!["a_i", "b_i", "subtract_i"] } else { vec!["a_i", "b_i"] },
         outputs: outputs(p.flags),
-        corners: corners.iter().flat_map(corner).collect(),
+        corners: Corners::all([corners.clone(), corners, subtract]),
         random: Box::new(move |rng| {
             let [a, b] = operands.terms(rng);
             [a, b, (can_subtract && rng.random()).into(), 0]

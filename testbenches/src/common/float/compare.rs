@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use hdl::blocks::common::FloatCompare;
 use hdl::lang::Block;
 
-use super::{Operands, Unit, golden};
+use super::{Corners, Operands, Unit, golden};
 
 /// The bench of a comparator.
 ///
@@ -15,14 +15,13 @@ pub fn bench(p: &FloatCompare) -> anyhow::Result<Box<dyn sim::Bench>> {
     p.check()?;
     let float = golden(p.format, p.subnormals);
     let operands = Operands::new(float.format);
-    let corners = operands.all_or_corners(8);
     Ok(Box::new(Unit {
         block: FloatCompare::ABOUT.name,
         parameters: serde_json::to_value(p)?,
         stages: p.stages,
         inputs: vec!["a_i", "b_i"],
         outputs: vec!["less_o", "equal_o", "greater_o", "unordered_o", "total_less_o"],
-        corners: corners.iter().flat_map(|&a| corners.iter().map(move |&b| [a, b, 0, 0])).collect(),
+        corners: Corners::all([operands.all_or_corners(16), operands.all_or_corners(8)]),
         random: Box::new(move |rng| {
             let [a, b] = operands.terms(rng);
             [a, b, 0, 0]

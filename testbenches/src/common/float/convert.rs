@@ -1,13 +1,29 @@
 //! [`FloatConvert`] against soft floats.
 
-use golden::common::float::Float;
+use golden::common::float::{Float, FloatFormat};
 use hdl::blocks::common::FloatConvert;
 use hdl::lang::Block;
 use rand::{Rng, RngExt};
 
-use super::{Operands, Unit, expected, golden, golden_format, outputs};
+use super::{Corners, Operands, Unit, expected, golden, golden_format, outputs};
 
-/// The bench of a format converter. All operands of 16 bits come first.
+/// All values of a narrow format. Of fp32, all high halves, each with low halves of which the upper 4 bits take all
+/// values and the lower 12 those that rounding tells apart: nothing, the least, about half, the most.
+fn corners(format: FloatFormat) -> Corners {
+    let all = |width: u32| (0..1u64 << width).collect::<Vec<_>>();
+    if format.width() <= 16 {
+        return Corners::all([all(format.width())]);
+    }
+    let (high, middle, low) = (all(16), all(4), [0, 1, 0x7ff, 0x800, 0x801, 0xfff]);
+    let parts = Corners::all([high, middle, low.to_vec()]);
+    let at = move |number| {
+        let [high, middle, low, _] = (parts.at)(number);
+        [high << 16 | middle << 12 | low, 0, 0, 0]
+    };
+    Corners { count: parts.count, at: Box::new(at) }
+}
+
+/// The bench of a format converter. All operands of up to 16 bits come first.
 ///
 /// # Errors
 /// Parameters that the block refuses.
@@ -22,7 +38,7 @@ pub fn bench(p: &FloatConvert) -> anyhow::Result<Box<dyn sim::Bench>> {
         stages: p.stages,
         inputs: vec!["a_i"],
         outputs: outputs(p.flags),
-        corners: operands.all_or_corners(16).into_iter().map(|a| [a, 0, 0, 0]).collect(),
+        corners: corners(float.format),
         random: Box::new(move |rng| {
             // Values of the target, exact and disturbed: they are near what rounds, overflows and underflows.
             let near = Float::ieee(to).convert(Operands::new(to).any(rng), float.format).bits;

@@ -1,26 +1,55 @@
 //! [`FloatFma`] against soft floats.
 
-use hdl::blocks::common::FloatFma;
+use golden::common::float::Float;
+use hdl::blocks::common::{FloatFma, FloatFormat};
 use hdl::lang::Block;
 
-use super::{Operands, Unit, expected, golden, outputs};
+use crate::kllm::vectors::real_rows;
+
+use super::{Corners, Operands, Unit, expected, golden, outputs};
+
+/// All triples of a small format; otherwise all pairs of corner values, each with addends that are special beside the
+/// product.
+fn corners(operands: Operands) -> Corners {
+    if operands.format.width() <= 6 {
+        let all = operands.all_or_corners(6);
+        return Corners::all([all.clone(), all.clone(), all]);
+    }
+    let format = operands.format;
+    let sign = format.zero(true);
+    let corners = operands.corners();
+    let addends = (0..10).collect();
+    let parts = Corners::all([corners.clone(), corners, addends]);
+    let at = move |number| {
+        let [a, b, addend, _] = (parts.at)(number);
+        let product = Float::ieee(format).mul(a, b).bits & !sign;
+        let tiny = 1;
+        let addend_bits = [0, tiny, format.infinity(false), product, format.nan()][addend as usize / 2];
+        [a, b, addend_bits | (addend % 2 * sign), 0]
+    };
+    Corners { count: parts.count, at: Box::new(at) }
+}
 
 /// The bench of a multiply-add unit.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
+    Ok(Box::new(unit(p)?))
+}
+
+fn unit(p: &FloatFma) -> anyhow::Result<Unit> {
     p.check()?;
     let float = golden(p.format, p.subnormals);
     let operands = Operands::new(float.format);
     let fused = p.fused;
-    Ok(Box::new(Unit {
+    Ok(Unit {
         block: FloatFma::ABOUT.name,
         parameters: serde_json::to_value(p)?,
         stages: p.stages,
         inputs: vec!["a_i", "b_i", "c_i"],
         outputs: outputs(p.flags),
-        corners: operands.corner_triples(),
+        corners: corners(operands),
         random: Box::new(move |rng| {
             let [a, b, c] = operands.triple(rng);
             [a, b, c, 0]
@@ -28,5 +57,26 @@ pub fn bench(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
         golden: Box::new(move |&[a, b, c, _]| {
             expected(if fused { float.fma(a, b, c) } else { float.mul_then_add(a, b, c) })
         }),
-    }))
+    })
+}
+
+/// The bench of a multiply-add unit that accumulates `count` dot products of rows of two tensors of the real model, one
+/// addition after the other; what is compared is each sum on the way.
+///
+/// # Errors
+/// Parameters that the block refuses, a format other than fp16, a missing file.
+pub fn dot_products(p: &FloatFma, left: &str, right: &str, count: usize) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let bench = unit(p)?;
+    anyhow::ensure!(p.format == FloatFormat::Fp16, "the tensors are fp16");
+    let (left, right) = (real_rows(left)?, real_rows(right)?);
+    let mut steps = Vec::new();
+    for (left, right) in left.iter().zip(right.iter().cycle()).take(count) {
+        let mut sum = 0;
+        for (&a, &b) in left.iter().zip(right) {
+            steps.push([a, b, sum, 0]);
+            sum = (bench.golden)(&[a, b, sum, 0])[0];
+        }
+    }
+    let corners = Corners { count: steps.len() as u64, at: Box::new(move |number| steps[number as usize]) };
+    Ok(Box::new(Unit { corners, ..bench }))
 }

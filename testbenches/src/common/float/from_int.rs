@@ -5,7 +5,7 @@ use hdl::blocks::common::FloatFromInt;
 use hdl::lang::Block;
 use rand::{Rng, RngExt};
 
-use super::{Unit, golden_format};
+use super::{Corners, Unit, golden_format};
 
 /// The bench of an integer to float converter. All integers come first where there are at most 2^20.
 ///
@@ -31,7 +31,7 @@ pub fn bench(p: &FloatFromInt) -> anyhow::Result<Box<dyn sim::Bench>> {
         stages: p.stages,
         inputs: vec!["a_i"],
         outputs,
-        corners: corners.into_iter().map(|a| [a, 0, 0, 0]).collect(),
+        corners: Corners::all([corners]),
         random: Box::new(move |rng| {
             // Of random length, so that all exponents occur; often a few bits around where rounding looks.
             let random = (rng.next_u64() & mask) >> rng.random_range(0..width);

@@ -3,7 +3,7 @@
 use hdl::blocks::common::FloatMul;
 use hdl::lang::Block;
 
-use super::{Operands, Unit, expected, golden, outputs};
+use super::{Corners, Operands, Unit, expected, golden, outputs};
 
 /// The bench of a multiplier.
 ///
@@ -20,7 +20,7 @@ pub fn bench(p: &FloatMul) -> anyhow::Result<Box<dyn sim::Bench>> {
         stages: p.stages,
         inputs: vec!["a_i", "b_i"],
         outputs: outputs(p.flags),
-        corners: corners.iter().flat_map(|&a| corners.iter().map(move |&b| [a, b, 0, 0])).collect(),
+        corners: Corners::all([corners.clone(), corners]),
         random: Box::new(move |rng| {
             let [a, b] = operands.factors(rng);
             [a, b, 0, 0]

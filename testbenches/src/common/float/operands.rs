@@ -9,7 +9,7 @@ use super::one_in;
 /// Operands in one format.
 #[derive(Clone, Copy)]
 pub struct Operands {
-    format: FloatFormat,
+    pub(super) format: FloatFormat,
 }
 
 impl Operands {
@@ -58,32 +58,6 @@ impl Operands {
     /// All values of a format of at most `width` bits, the corners of a wider one.
     pub fn all_or_corners(self, width: u32) -> Vec<u64> {
         if self.format.width() <= width { (0..=self.format.mask()).collect() } else { self.corners() }
-    }
-
-    /// Triples of corner values: all of them for a small format, otherwise all pairs of factors, each with the addends
-    /// that are special beside their product.
-    pub fn corner_triples(self) -> Vec<[u64; 4]> {
-        let corners = self.corners();
-        let pairs = corners.iter().flat_map(|&a| corners.iter().map(move |&b| (a, b)));
-        if self.format.width() <= 6 {
-            let all = 0..=self.format.mask();
-            return all
-                .clone()
-                .flat_map(|a| {
-                    let all = all.clone();
-                    all.clone().flat_map(move |b| all.clone().map(move |c| [a, b, c, 0]))
-                })
-                .collect();
-        }
-        let few = [0, 1, self.format.infinity(false), self.format.nan()];
-        let sign = self.format.zero(true);
-        pairs
-            .flat_map(|(a, b)| {
-                let product = Float::ieee(self.format).mul(a, b).bits;
-                let addends = few.into_iter().chain([product]).flat_map(move |c| [c, c | sign, c & !sign]);
-                addends.map(move |c| [a, b, c, 0])
-            })
-            .collect()
     }
 
     /// Fractions with long carries, ties, and few bits.

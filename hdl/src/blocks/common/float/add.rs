@@ -126,7 +126,7 @@ impl Block for FloatAdd {
         pipe.cut(m, &mut [("sum", &mut sum), ("exponent", &mut exponent)]);
 
         m.comment("Normalised, but not below the smallest exponent.");
-        let normal = normalise(m, "normal", sum, exponent, f + 2, bit().lit(0));
+        let normal = normalise(m, "normal", sum, Some(exponent), f + 2, bit().lit(0));
         let mut exponent = m.wire("normal_exponent", exponent.wrapping_add(1).wrapping_sub(normal.count));
         let mut significand = m.wire("significand", normal.value);
         let mut sticky = m.wire("sticky", normal.any_below);

@@ -12,8 +12,8 @@ use super::pipeline::Pipeline;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{normalise, shift_right};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Signal, bit, bits_for, ensure_param,
-    ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Signal, bit, ensure_param, ports,
+    uint,
 };
 
 /// Elaboration parameters.
@@ -169,9 +169,7 @@ impl FloatConvert {
         let wanted = self.to.fraction_bits() + 2;
         let width = a.significand.width();
         let padded = a.significand.shl(wanted.saturating_sub(width));
-        let steps = bits_for(u64::from(padded.width()));
-        let unlimited = uint(steps + 1).lit(1i64 << steps);
-        let normal = normalise(m, "normal", padded, unlimited, wanted, bit().lit(0));
+        let normal = normalise(m, "normal", padded, None, wanted, bit().lit(0));
         let raised = a.exponent.extend(e).wrapping_add(self.to.bias() - self.from.bias());
         let exponent = m.wire("exponent", raised.wrapping_sub(normal.count));
         let lost = (width >= wanted).then(|| m.wire("lost", normal.any_below));

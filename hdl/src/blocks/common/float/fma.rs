@@ -9,6 +9,8 @@
 //!
 //! Rounded twice, it is a multiplier and an adder.
 
+mod properties;
+
 use serde::{Deserialize, Serialize};
 
 use super::add::FloatAdd;
@@ -16,10 +18,10 @@ use super::format::{FloatFormat, Subnormals};
 use super::mul::FloatMul;
 use super::pipeline::{Pipeline, delay};
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
-use super::shift::{normalise, shift_right_into};
+use super::shift::{Normaliser, join, multiply, shift_right_into};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Signal, bit, cat, ensure_param, mux,
-    ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Proof, Signal, bit, bits_for, cat,
+    ensure_param, mux, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -64,8 +66,9 @@ ports! {
     }
 }
 
-/// Levels of the parts between the places where registers may stand, about: multiply (and align), add, normalise, round.
-const DEPTHS: &[u32] = &[46, 18, 44, 20];
+/// Levels of the parts between the places where registers may stand, about: multiply, align, add, normalise in large steps,
+/// in small ones, round.
+const DEPTHS: &[u32] = &[26, 15, 18, 24, 20, 18];
 
 impl Block for FloatFma {
     type Ports = FloatFmaPorts;
@@ -90,7 +93,14 @@ impl Block for FloatFma {
     }
 
     fn build(&self, m: &mut Module, io: &FloatFmaPorts) {
-        if self.fused { self.once(m, io) } else { self.twice(m, io) }
+        if self.fused {
+            self.once(m, io);
+        } else {
+            self.twice(m, io);
+        }
+        if self.stages == 0 {
+            self.properties(m, io);
+        }
     }
 
     fn latency(&self) -> Vec<(String, u64)> {
@@ -129,19 +139,31 @@ impl FloatFma {
             pipe.carry("invalid", m.wire("invalid", signalling | undefined))
         });
 
-        m.comment("The addend, aligned to the product.");
-        let mut product = m.wire("product", a.significand * b.significand);
+        m.comment("The product, and how far below the top of the window the addend is.");
+        let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
         let c_exponent = m.wire("c_exponent", c.exponent);
         let width = e + 2;
         let offset = (i64::from(p + 3) - i64::from(format.bias())).rem_euclid(1 << width);
         let sum = m.wire("exponents", (a.exponent + b.exponent).extend(width).wrapping_add(uint(width).lit(offset)));
         let distance = m.wire("distance", sum.wrapping_sub(c_exponent));
         let far = m.wire("far", distance.msb() | a.zero | b.zero);
-        let shift = m.wire("shift", distance.slice(0..e + 1) & !far.repeat(e + 1));
+        let mut shift = m.wire("shift", distance.slice(0..e + 1) & !far.repeat(e + 1));
         let mut exponent = m.wire("top_exponent", mux(far, c_exponent.extend(e + 1), sum.slice(0..e + 1)));
-        let aligned = shift_right_into(m, "align", c.significand, shift, window);
+        let (mut minus, mut c_significand) = (subtract, c.significand);
+        let mut data = vec![
+            ("product", &mut product.0),
+            ("c_significand", &mut c_significand),
+            ("shift", &mut shift),
+            ("minus", &mut minus),
+            ("exponent", &mut exponent),
+        ];
+        data.extend(product.1.as_mut().map(|high| ("high_product", high)));
+        pipe.cut(m, &mut data);
+
+        m.comment("The addend, aligned to the product.");
+        let mut product = join(m, product, 2 * p);
+        let aligned = shift_right_into(m, "align", c_significand, shift, window);
         let (mut addend, mut lost) = (aligned.value, aligned.lost);
-        let mut minus = subtract;
         let data = &mut [
             ("product", &mut product),
             ("addend", &mut addend),
@@ -171,7 +193,13 @@ impl FloatFma {
         m.comment("Normalised, but not below the smallest exponent.");
         let magnitude = m.wire("magnitude", total ^ negative.repeat(window));
         let limit = m.wire("limit", exponent.wrapping_sub(1));
-        let mut normal = normalise(m, "normal", magnitude, limit, f + 2, negative);
+        let mut normal = Normaliser::new("normal", magnitude, Some(limit), f + 2, negative);
+        normal.steps(m, bits_for(u64::from(window)) / 2);
+        let data =
+            &mut [("negative", &mut negative), ("lost", &mut lost), ("minus", &mut minus), ("exponent", &mut exponent)];
+        normal.cut(&mut pipe, m, data);
+        normal.fill = negative;
+        let mut normal = normal.finish(m);
         normal.name(m);
         let mut exponent = m.wire("exponent", exponent.wrapping_sub(normal.count));
         let data = &mut [
@@ -276,7 +304,7 @@ impl CatalogBlock for FloatFma {
         },
         Parameter {
             name: "stages",
-            allowed: "0 to 3 if fused, else 0 to 7",
+            allowed: "0 to 5 if fused, else 0 to 8",
             meaning: "ranks of registers inside, the latency in cycles",
         },
         Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
@@ -289,10 +317,24 @@ impl CatalogBlock for FloatFma {
             set(FloatFormat::E3m2, true, 0, Subnormals::Ieee),
             set(FloatFormat::E5m2, true, 3, Subnormals::Flush),
             set(FloatFormat::Fp16, true, 1, Subnormals::Flush),
-            set(FloatFormat::Fp16, false, 7, Subnormals::Ieee),
+            set(FloatFormat::Fp16, false, 8, Subnormals::Ieee),
             set(FloatFormat::Bf16, true, 2, Subnormals::Ieee),
             set(FloatFormat::Bf16, false, 2, Subnormals::Flush),
-            set(FloatFormat::Fp32, true, 3, Subnormals::Ieee),
+            set(FloatFormat::Fp32, true, 5, Subnormals::Ieee),
+        ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let prove = |format, fused, subnormals| Proof {
+            block: Self { format, fused, stages: 0, subnormals, flags: false },
+            depth: 1,
+            cover_depth: 1,
+            induction: true,
+        };
+        vec![
+            prove(FloatFormat::Fp16, true, Subnormals::Ieee),
+            prove(FloatFormat::Fp16, true, Subnormals::Flush),
+            prove(FloatFormat::E5m2, false, Subnormals::Ieee),
         ]
     }
 }

@@ -98,9 +98,7 @@ impl Block for FloatFromInt {
         let padding = (f + 2).saturating_sub(self.width);
         let padded = if padding > 0 { cat(&[magnitude, negative.repeat(padding)]) } else { magnitude };
         let padded = m.wire("magnitude", padded);
-        let steps = bits_for(u64::from(padded.width()));
-        let unlimited = uint(steps + 1).lit(1i64 << steps);
-        let mut normal = normalise(m, "normal", padded, unlimited, f + 2, negative);
+        let mut normal = normalise(m, "normal", padded, None, f + 2, negative);
         if self.signed {
             normal.name(m);
         }
@@ -121,7 +119,9 @@ impl Block for FloatFromInt {
         let (up, inexact) = if self.signed {
             normal.rounding_plus(m, negative, bit().lit(0))
         } else {
-            normal.rounding(m, bit().lit(0))
+            let guard = normal.value.bit(0);
+            let sticky = m.wire("sticky", normal.any_below);
+            (m.wire("up", guard & (normal.value.bit(1) | sticky)), guard | sticky)
         };
         let unrounded = Unrounded {
             sign: negative,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::format::{FloatFormat, Subnormals};
 use super::pipeline::Pipeline;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
-use super::shift::{leading_one, shift_right};
+use super::shift::{join, leading_one, multiply, shift_right};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, bit, ensure_param, mux, ports, uint,
 };
@@ -53,8 +53,8 @@ ports! {
     }
 }
 
-/// Levels of the parts between the places where registers may stand, about: multiply, shift, round.
-const DEPTHS: &[u32] = &[46, 14, 18];
+/// Levels of the parts between the places where registers may stand, about: multiply, add, shift, round.
+const DEPTHS: &[u32] = &[26, 12, 14, 16];
 
 impl Block for FloatMul {
     type Ports = FloatMulPorts;
@@ -97,7 +97,7 @@ impl Block for FloatMul {
         m.comment(
             "The product is 2.x or 1.x at `leading` steps below the top, the exponent field of 1.x is spare + 1.",
         );
-        let mut product = m.wire("product", a.significand * b.significand);
+        let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
         let subnormal = m.wire("subnormal", mux(a.significand.msb(), b.significand, a.significand));
         let leading = leading_one(m, "leading", subnormal);
         // Exponent of 1.x, minus 1, if the leading one is where `leading` says; negative for subnormal results.
@@ -110,6 +110,10 @@ impl Block for FloatMul {
         let limit = m.wire("limit", uint(width).lit(bias).wrapping_sub(exponents));
         let mut shift = m.wire("shift", mux(below, limit, leading.extend(width)));
         let mut exponent = m.wire("base_exponent", (spare & !below.repeat(width)).slice(0..e + 1));
+        let mut data = vec![("product", &mut product.0), ("shift", &mut shift), ("exponent", &mut exponent)];
+        data.extend(product.1.as_mut().map(|high| ("high_product", high)));
+        pipe.cut(m, &mut data);
+        let mut product = join(m, product, 2 * f + 2);
         pipe.cut(m, &mut [("product", &mut product), ("shift", &mut shift), ("exponent", &mut exponent)]);
 
         m.comment("Into place: 2.x, 1.x or less at the top, and a guard bit.");
@@ -164,7 +168,7 @@ impl Default for FloatMul {
 impl CatalogBlock for FloatMul {
     const PARAMETERS: &'static [Parameter] = &[
         Parameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
-        Parameter { name: "stages", allowed: "0 to 2", meaning: "ranks of registers inside, the latency in cycles" },
+        Parameter { name: "stages", allowed: "0 to 3", meaning: "ranks of registers inside, the latency in cycles" },
         Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
         Parameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
     ];
@@ -176,7 +180,7 @@ impl CatalogBlock for FloatMul {
             set(FloatFormat::E5m2, 2, Subnormals::Flush),
             set(FloatFormat::Fp16, 1, Subnormals::Flush),
             set(FloatFormat::Bf16, 1, Subnormals::Ieee),
-            set(FloatFormat::Fp32, 2, Subnormals::Ieee),
+            set(FloatFormat::Fp32, 3, Subnormals::Ieee),
         ]
     }
 }

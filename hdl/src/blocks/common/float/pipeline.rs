@@ -40,6 +40,11 @@ impl Pipeline {
         self.carried[0].1
     }
 
+    /// Whether there will be registers at the next place.
+    pub(super) fn registers_follow(&self) -> bool {
+        self.places[self.place]
+    }
+
     /// The next place: registers for all that crosses it, or none.
     pub(super) fn cut(&mut self, m: &mut Module, data: &mut [(&str, &mut Signal)]) {
         let registered = self.places[self.place];

@@ -1,6 +1,7 @@
 //! Shifters that remember what they lose, and normalisation.
 
-use crate::lang::{Module, Signal, bit, bits_for, cat, mux, or_all, uint};
+use super::pipeline::Pipeline;
+use crate::lang::{Module, Signal, bit, bits_for, cat, mux, or_all, reduce, select, uint};
 
 /// What a shifter leaves.
 pub(super) struct Shifted {
@@ -66,6 +67,27 @@ pub(super) fn shift_right_into(m: &mut Module, name: &str, value: Signal, amount
     }
 }
 
+/// Shifts a value left until its top bit is set, but by no more than a limit.
+///
+/// A step of 2^k is taken where the top 2^k bits are zero and the limit allows it. The limit needs no subtraction: a
+/// step that is taken clears its bit, and one that the limit would have allowed but the value does not need says that
+/// the limit does not matter any more.
+pub(super) struct Normaliser {
+    name: &'static str,
+    /// Bits of the result.
+    keep: u32,
+    /// Steps that are left; the next one is 2^(left - 1).
+    left: u32,
+    value: Signal,
+    limit: Option<Signal>,
+    unlimited: Signal,
+    /// What comes in from the right.
+    pub fill: Signal,
+    count: Vec<Signal>,
+    any: Vec<Signal>,
+    all: Vec<Signal>,
+}
+
 /// A normalised value.
 pub(super) struct Normalised {
     /// The top bits.
@@ -78,45 +100,81 @@ pub(super) struct Normalised {
     pub all_below: Signal,
 }
 
-/// `value` shifted left until its top bit is set, but by no more than `limit`; the top `keep` bits of it. Copies of
-/// `fill` come in from the right.
-///
-/// A step of 2^k is taken where the top 2^k bits are zero and the limit allows it. The limit needs no subtraction: a
-/// step that is taken clears its bit, and one that the limit would have allowed but the value does not need says that
-/// the limit does not matter any more.
+impl Normaliser {
+    /// Keeps the top `keep` bits of `value`; `name` begins the names of the wires. Without a limit, zero is shifted too.
+    pub(super) fn new(name: &'static str, value: Signal, limit: Option<Signal>, keep: u32, fill: Signal) -> Self {
+        let left = bits_for(u64::from(value.width()));
+        let above = limit.filter(|limit| limit.width() > left).map(|limit| limit.slice(left..limit.width()).any());
+        let unlimited = above.unwrap_or_else(|| bit().lit(u8::from(limit.is_none())));
+        Self { name, keep, left, value, limit, unlimited, fill, count: vec![], any: vec![], all: vec![] }
+    }
+
+    /// Takes steps until `left` of them are left.
+    pub(super) fn steps(&mut self, m: &mut Module, left: u32) {
+        while self.left > left {
+            self.left -= 1;
+            self.step(m);
+        }
+    }
+
+    fn step(&mut self, m: &mut Module) {
+        let (name, step, width) = (self.name, 1u32 << self.left, self.value.width());
+        let zero = m.wire(&format!("{name}_zero_{step}"), !self.value.slice(width - step.min(width)..width).any());
+        let allowed = self.limit.filter(|limit| limit.width() > self.left).map(|limit| limit.bit(self.left));
+        let allowed = allowed.unwrap_or_else(|| bit().lit(0));
+        let take = m.wire(&format!("{name}_take_{step}"), zero & (self.unlimited | allowed));
+        if self.left > 0 && self.limit.is_some() {
+            self.unlimited = m.wire(&format!("{name}_free_{step}"), self.unlimited | (allowed & !zero));
+        }
+        let moved = if step < width {
+            cat(&[self.value.slice(0..width - step), self.fill.repeat(step)])
+        } else {
+            self.fill.repeat(width)
+        };
+        let next = m.wire(&format!("{name}_{step}"), mux(take, moved, self.value));
+        // No later step brings these back.
+        let wanted = width.min(self.keep + step - 1);
+        if wanted < width {
+            self.any.push(next.slice(0..width - wanted).any());
+            self.all.push(next.slice(0..width - wanted).all());
+        }
+        self.value = next.slice(width - wanted..width);
+        self.count.push(take);
+    }
+
+    /// Ends with the last step.
+    pub(super) fn finish(mut self, m: &mut Module) -> Normalised {
+        self.steps(m, 0);
+        let all_below = reduce(&self.all, |a, b| a & b).unwrap_or_else(|| bit().lit(1));
+        Normalised { value: self.value, count: cat(&self.count), any_below: or_all(bit(), &self.any), all_below }
+    }
+
+    /// All that goes on to the steps that are left, in registers if they stand here; but not `fill`.
+    pub(super) fn cut(&mut self, pipe: &mut Pipeline, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
+        let (mut count, mut any) = (cat(&self.count), or_all(bit(), &self.any));
+        let mut all = reduce(&self.all, |a, b| a & b).unwrap_or_else(|| bit().lit(1));
+        let mut limit = self.limit.map(|limit| limit.slice(0..self.left));
+        let mut data = vec![("value", &mut self.value), ("free", &mut self.unlimited), ("count", &mut count)];
+        data.extend(limit.as_mut().map(|limit| ("limit", limit)));
+        if !self.any.is_empty() {
+            data.extend([("any_below", &mut any), ("all_below", &mut all)]);
+        }
+        data.extend(more.iter_mut().map(|(name, signal)| (*name, &mut **signal)));
+        pipe.cut(m, &mut data);
+        (self.count, self.any, self.all, self.limit) = (vec![count], vec![any], vec![all], limit);
+    }
+}
+
+/// `value` normalised in one go.
 pub(super) fn normalise(
     m: &mut Module,
-    name: &str,
+    name: &'static str,
     value: Signal,
-    limit: Signal,
+    limit: Option<Signal>,
     keep: u32,
     fill: Signal,
 ) -> Normalised {
-    let steps = bits_for(u64::from(value.width()));
-    let allowed = |k: u32| if k < limit.width() { limit.bit(k) } else { bit().lit(0) };
-    let mut unlimited = if limit.width() > steps { limit.slice(steps..limit.width()).any() } else { bit().lit(0) };
-    let (mut value, mut count, mut any, mut all) = (value, Vec::new(), Vec::new(), Vec::new());
-    for k in (0..steps).rev() {
-        let step: u32 = 1 << k;
-        let width = value.width();
-        let zero = !value.slice(width - step.min(width)..width).any();
-        let zero = m.wire(&format!("{name}_zero_{step}"), zero);
-        let take = m.wire(&format!("{name}_take_{step}"), zero & (unlimited | allowed(k)));
-        unlimited = m.wire(&format!("{name}_free_{step}"), unlimited | (allowed(k) & !zero));
-        let moved =
-            if step < width { cat(&[value.slice(0..width - step), fill.repeat(step)]) } else { fill.repeat(width) };
-        let next = m.wire(&format!("{name}_{step}"), mux(take, moved, value));
-        let wanted = width.min(keep + step - 1);
-        if wanted < width {
-            any.push(next.slice(0..width - wanted).any());
-            all.push(next.slice(0..width - wanted).all());
-        }
-        value = next.slice(width - wanted..width);
-        count.push(take);
-    }
-    m.unused(unlimited);
-    let all = crate::lang::reduce(&all, |a, b| a & b).unwrap_or_else(|| bit().lit(1));
-    Normalised { value, count: cat(&count), any_below: or_all(bit(), &any), all_below: all }
+    Normaliser::new(name, value, limit, keep, fill).finish(m)
 }
 
 impl Normalised {
@@ -126,16 +184,9 @@ impl Normalised {
         self.all_below = m.wire("all_below", self.all_below);
     }
 
-    /// Guard bit, and how to round to nearest, ties to even: whether to round up, whether anything is lost. The value
-    /// has the fraction's bits from 1 upwards, `lost` are ones even further down.
-    pub(super) fn rounding(&self, m: &mut Module, lost: Signal) -> (Signal, Signal) {
-        let guard = self.value.bit(0);
-        let sticky = m.wire("sticky", self.any_below | lost);
-        (m.wire("up", guard & (self.value.bit(1) | sticky)), guard | sticky)
-    }
-
-    /// The same for the value plus one unit far to the right, where `one` is high: what was filled in were ones then,
-    /// and if all bits below are ones, the unit arrives at the guard bit.
+    /// Whether to round up to nearest, ties to even, and whether anything is lost: of the value plus one unit far to the
+    /// right, where `one` is high. What was filled in were ones then, and if all bits below are ones, the unit arrives
+    /// at the guard bit. The value has the fraction's bits from 1 upwards; `lost` are ones even further down.
     pub(super) fn rounding_plus(&self, m: &mut Module, one: Signal, lost: Signal) -> (Signal, Signal) {
         let (guard, even) = (self.value.bit(0), self.value.bit(1));
         let arrives = m.wire("arrives", one & self.all_below);
@@ -145,26 +196,30 @@ impl Normalised {
     }
 }
 
-/// Position of the leading one of `value`; anything where there is none.
+/// Position of the leading one of `value`; 0 where there is none.
 pub(super) fn leading_one(m: &mut Module, name: &str, value: Signal) -> Signal {
-    let width = value.width().next_power_of_two();
-    // At each level: whether there is a one in each group of bits, and where.
-    let mut any: Vec<Signal> = (0..value.width()).map(|i| value.bit(i)).collect();
-    any.resize(width as usize, bit().lit(0));
-    let mut place: Vec<Option<Signal>> = vec![None; any.len()];
-    while any.len() > 1 {
-        let groups = any.len() / 2;
-        let level = width as usize / groups;
-        let upper = |i: usize| any[2 * i + 1];
-        place = (0..groups)
-            .map(|i| {
-                let below = place[2 * i].map(|low| mux(upper(i), place[2 * i + 1].unwrap_or(low), low));
-                let place = below.map_or(upper(i), |below| cat(&[upper(i), below]));
-                Some(m.wire(&format!("{name}_{level}_{i}"), place))
-            })
-            .collect();
-        any = (0..groups).map(|i| any[2 * i] | upper(i)).collect();
+    let ty = uint(bits_for(u64::from(value.width() - 1)));
+    let choices: Vec<_> = (1..value.width()).rev().map(|place| (value.bit(place), ty.lit(place))).collect();
+    m.wire(name, select(&choices, ty.lit(0)))
+}
+
+/// The product of two significands. In two halves, which are still to be added, where registers follow: the adder is
+/// behind these then.
+pub(super) fn multiply(m: &mut Module, a: Signal, b: Signal, halves: bool) -> (Signal, Option<Signal>) {
+    if !halves {
+        return (m.wire("product", a * b), None);
     }
-    let place = place[0].unwrap_or(bit().lit(0));
-    place
+    let middle = b.width() / 2;
+    let low = m.wire("low_product", a * b.slice(0..middle));
+    let high = m.wire("high_product", a * b.slice(middle..b.width()));
+    (low, Some(high))
+}
+
+/// The product, `width` bits wide.
+pub(super) fn join(m: &mut Module, halves: (Signal, Option<Signal>), width: u32) -> Signal {
+    let (low, high) = halves;
+    match high {
+        Some(high) => m.wire("product", high.shl(width / 4).extend(width).wrapping_add(low)),
+        None => low,
+    }
 }
