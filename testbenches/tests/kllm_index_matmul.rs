@@ -312,5 +312,5 @@ const COLUMN_FAULTS: &[(&str, &str, &str)] = &[
     ("the weights' scale is 1", "next_scales[15:0]", "16'h3c00"),
     ("a neighbour's centroid", "codebook[counter_bins_bin]", "codebook[counter_bins_bin ^ 4'd1]"),
     ("the mode of the next beat", ".indices_integer_i(pairs_integer_q)", ".indices_integer_i(pairs_integer_i)"),
-    ("the sum waits for no scale", "sum_sum_valid & scale_valid_q", "sum_sum_valid"),
+    ("scales are fetched over those in use", "fetch = !scale_valid_q & |scales_waiting_q", "fetch = |scales_waiting_q"),
 ];

@@ -11,6 +11,9 @@
 //! 5. y\[n\] = fp16(dense + sparse).
 //!
 //! An outlier position is absent from the count; it is not counted as some centroid.
+//! [`Arithmetic::rounding_bound`] says how far this can be from the exact result.
+
+mod bound;
 
 use serde::{Deserialize, Serialize};
 
