@@ -3,7 +3,9 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFromInt, FloatMul, MacMesh};
-use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
+use hdl::blocks::kllm::{
+    ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Orizuru, OrizuruUnit, WeightedSum,
+};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
 use testbenches::{MakeBench, common, kllm};
@@ -26,6 +28,12 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<FloatMul>("common", common::float::mul::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
+        entry::<ConcatUnit>("kllm", kllm::concat_unit::bench),
+        entry::<IndexDistributionCounter>("kllm", kllm::index_distribution_counter::bench),
+        entry::<Fp16Mac>("kllm", kllm::fp16_mac::bench),
+        entry::<WeightedSum>("kllm", kllm::weighted_sum::bench),
+        entry::<ClusteringUnit>("kllm", kllm::clustering_unit::bench),
+        entry::<IndexMatmulColumn>("kllm", kllm::index_matmul_column::bench),
     ]
 }
 

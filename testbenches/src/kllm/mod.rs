@@ -1,7 +1,14 @@
 //! Testbenches of KLLM's blocks.
 
 pub mod baselines;
+pub mod clustering_unit;
+pub mod concat_unit;
+pub mod floats;
+pub mod fp16_mac;
+pub mod index_distribution_counter;
+pub mod index_matmul_column;
 pub mod orizuru;
 pub mod orizuru_unit;
 pub mod quantisation;
 pub mod vectors;
+pub mod weighted_sum;

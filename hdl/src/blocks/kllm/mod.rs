@@ -1,13 +1,25 @@
 //! KLLM: K-Means indices instead of multiplications; Orizuru finds the outliers.
 
+pub mod clustering_unit;
+pub mod concat_unit;
+pub mod fp16_mac;
+pub mod index_distribution_counter;
+pub mod index_matmul_column;
 pub mod orizuru;
 pub mod orizuru_tree;
 pub mod orizuru_unit;
 pub mod orizuru_upper;
+pub mod weighted_sum;
 mod winner;
 
+pub use clustering_unit::{ClusteringUnit, ClusteringUnitPorts, Search};
+pub use concat_unit::{ConcatUnit, ConcatUnitPorts};
+pub use fp16_mac::{Fp16Mac, Fp16MacPorts};
+pub use index_distribution_counter::{BinStyle, IndexDistributionCounter, IndexDistributionCounterPorts};
+pub use index_matmul_column::{IndexMatmulColumn, IndexMatmulColumnPorts};
 pub use orizuru::Orizuru;
 pub use orizuru_tree::{Comparators, NodeState, OrizuruTree, Side};
 pub use orizuru_unit::OrizuruUnit;
 pub use orizuru_upper::OrizuruUpper;
+pub use weighted_sum::{WeightedSum, WeightedSumPorts};
 pub use winner::{OutWinner, Winner, WinnerType, WinnersBelow, WinnersBelowPort};

@@ -4,12 +4,18 @@
 //! [`quantise`] turns tensors into indices, and the rest computes on indices.
 
 pub mod activation;
+pub mod clustering_unit;
 pub mod codebook;
+pub mod concat_unit;
 pub mod error;
 pub mod fp16;
+pub mod fp16_mac;
+pub mod index_distribution_counter;
 pub mod index_matmul;
+pub mod index_matmul_column;
 pub mod kmeans;
 pub mod norm;
 pub mod orizuru;
 pub mod outliers;
 pub mod quantise;
+pub mod weighted_sum;

@@ -1,0 +1,209 @@
+//! The multiply-add of KLLM's processing elements: fp16 factors, a register of its own for the sum.
+//!
+//! KLLM section IV-A: the same unit sums up distributions and multiplies outliers. The sum is fp16, or fp32.
+//!
+//! **Depth.** A sum in a fixed order needs the sum so far before it can round the next one. So the addition is one cycle,
+//! and one product a cycle goes in, whatever the depth: more stages put registers in front of the addition (operands,
+//! then the rounded product), never into its loop. A pipelined addition would have to keep several partial sums, which
+//! changes the order of the additions and with it the result.
+
+use serde::{Deserialize, Serialize};
+
+use crate::blocks::common::{FloatAdd, FloatConvert, FloatFma, FloatFormat, FloatMul, Subnormals};
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, ParamError, Parameter, Signal, bit, ensure_param, mux, ports, uint,
+};
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fp16Mac {
+    /// Format of the sum.
+    pub accumulate: FloatFormat,
+    /// One rounding a step; otherwise the product is rounded before the addition.
+    pub fused: bool,
+    /// Ranks of registers from the operands to the sum, the sum's own among them.
+    pub stages: u32,
+    /// What subnormal numbers do.
+    pub subnormals: Subnormals,
+}
+
+ports! {
+    /// Ports of [`Fp16Mac`].
+    pub struct Fp16MacPorts(p: &Fp16Mac) {
+        /// Everything moves on; otherwise everything holds.
+        enable_i: In = bit(),
+        /// There is a product in this cycle.
+        valid_i: In = bit(),
+        /// It starts a new sum, from +0.
+        start_i: In = bit(),
+        /// First factor, fp16.
+        a_i: In = uint(16),
+        /// Second factor, fp16.
+        b_i: In = uint(16),
+        /// The sum contains the product that entered last but `stages` - 1 enabled cycles.
+        valid_o: Out = bit(),
+        /// The sum.
+        sum_o: Out = p.accumulate.ty(),
+    }
+}
+
+impl Fp16Mac {
+    /// Refuses formats that are no accumulator; shared by the blocks that contain the unit.
+    pub(crate) fn check_format(format: FloatFormat) -> Result<(), ParamError> {
+        if matches!(format, FloatFormat::Fp16 | FloatFormat::Fp32) {
+            return Ok(());
+        }
+        Err(ParamError::new("accumulate", format.name(), "fp16, fp32"))
+    }
+
+    /// A module name's part.
+    pub(crate) fn suffix(&self) -> String {
+        let fused = if self.fused { "fused" } else { "rounded" };
+        format!("{}_{fused}_s{}{}", self.accumulate.name(), self.stages, self.subnormals.suffix())
+    }
+
+    /// An fp16 value in the format of the sum; exact.
+    fn widen(&self, m: &mut Module, name: &str, valid: Signal, value: Signal) -> Signal {
+        if self.accumulate == FloatFormat::Fp16 {
+            return value;
+        }
+        let convert = FloatConvert {
+            from: FloatFormat::Fp16,
+            to: self.accumulate,
+            stages: 0,
+            subnormals: self.subnormals,
+            flags: false,
+        };
+        let u = m.instance(name, convert);
+        m.connect(u.valid_i, valid);
+        m.connect(u.a_i, value);
+        u.result_o
+    }
+}
+
+/// Operands on their way.
+struct Step {
+    valid: Signal,
+    start: Signal,
+}
+
+impl Step {
+    fn register(self, m: &mut Module, stage: u32, enable: Signal) -> Step {
+        let valid = m.reg_init(&format!("valid_{stage}_q"), bit(), 0);
+        let start = m.reg(&format!("start_{stage}_q"), bit());
+        valid.next_when(enable, self.valid);
+        start.next_when(enable, self.start);
+        Step { valid: valid.q, start: start.q }
+    }
+}
+
+fn hold(m: &mut Module, name: &str, enable: Signal, value: Signal) -> Signal {
+    let register = m.reg(name, value.ty());
+    register.next_when(enable, value);
+    register.q
+}
+
+impl Block for Fp16Mac {
+    type Ports = Fp16MacPorts;
+    const ABOUT: About = About {
+        name: "fp16_mac",
+        summary: "fp16 multiply-add with its own register",
+        contract: "Each enabled cycle with valid_i: sum = (start_i ? +0 : sum) + a_i * b_i, in the order of entry, visible\n\
+            `stages` enabled cycles later. One rounding a step with fused, otherwise two; to nearest even.\n\
+            One product a cycle at any depth.",
+        reference: "KLLM, section IV-A",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        format!("fp16_mac_{}", self.suffix())
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        Self::check_format(self.accumulate)?;
+        // A third rank holds the rounded product, which a fused step does not have.
+        ensure_param("stages", self.stages, 1..=if self.fused { 2 } else { 3 })
+    }
+
+    fn build(&self, m: &mut Module, io: &Fp16MacPorts) {
+        let enable = io.enable_i;
+        let (format, subnormals) = (self.accumulate, self.subnormals);
+        let mut step = Step { valid: io.valid_i, start: io.start_i };
+        let (mut a, mut b) = (io.a_i, io.b_i);
+        if self.stages >= 2 {
+            step = step.register(m, 1, enable);
+            (a, b) = (hold(m, "a_q", enable, a), hold(m, "b_q", enable, b));
+        }
+        let (a, b) = (self.widen(m, "u_widen_a", step.valid, a), self.widen(m, "u_widen_b", step.valid, b));
+        let sum = m.reg("sum_q", format.ty());
+        let from = |step: &Step| mux(!step.start, sum.q, 0);
+        let next = if self.fused {
+            let u = m.instance("u_fma", FloatFma { format, fused: true, stages: 0, subnormals, flags: false });
+            m.connect(u.valid_i, step.valid);
+            m.connect(u.a_i, a);
+            m.connect(u.b_i, b);
+            m.connect(u.c_i, from(&step));
+            u.result_o
+        } else {
+            let u = m.instance("u_mul", FloatMul { format, stages: 0, subnormals, flags: false });
+            m.connect(u.valid_i, step.valid);
+            m.connect(u.a_i, a);
+            m.connect(u.b_i, b);
+            let mut product = u.result_o;
+            if self.stages == 3 {
+                step = step.register(m, 2, enable);
+                product = hold(m, "product_q", enable, product);
+            }
+            let u = m.instance("u_add", FloatAdd { format, stages: 0, subnormals, subtract: false, flags: false });
+            m.connect(u.valid_i, step.valid);
+            m.connect(u.a_i, product);
+            m.connect(u.b_i, from(&step));
+            u.result_o
+        };
+        sum.next_when(enable & step.valid, next);
+        let valid = m.reg_init("valid_q", bit(), 0);
+        valid.next_when(enable, step.valid);
+        m.connect(io.valid_o, valid.q);
+        m.connect(io.sum_o, sum.q);
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("operands to sum".into(), self.stages.into())]
+    }
+}
+
+impl Default for Fp16Mac {
+    fn default() -> Self {
+        Self { accumulate: FloatFormat::Fp16, fused: true, stages: 2, subnormals: Subnormals::Ieee }
+    }
+}
+
+/// What the parameters of the sum mean, for the blocks that contain the unit.
+pub(crate) const MAC_PARAMETERS: [Parameter; 4] = [
+    Parameter { name: "accumulate", allowed: "fp16, fp32", meaning: "format of the sum" },
+    Parameter { name: "fused", allowed: "true, false", meaning: "one rounding a step, or two" },
+    Parameter {
+        name: "stages",
+        allowed: "1 to 2 with fused, 1 to 3 without",
+        meaning: "ranks of registers up to the sum",
+    },
+    Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "kept, or flushed to zero" },
+];
+
+impl CatalogBlock for Fp16Mac {
+    const PARAMETERS: &'static [Parameter] = &MAC_PARAMETERS;
+
+    fn configurations() -> Vec<Self> {
+        use FloatFormat::{Fp16, Fp32};
+        use Subnormals::{Flush, Ieee};
+        let set = |accumulate, fused, stages, subnormals| Self { accumulate, fused, stages, subnormals };
+        vec![
+            set(Fp16, true, 1, Ieee),
+            set(Fp16, false, 1, Flush),
+            set(Fp16, false, 3, Ieee),
+            set(Fp32, true, 2, Flush),
+            set(Fp32, false, 3, Ieee),
+        ]
+    }
+}

@@ -1,0 +1,195 @@
+//! [`IndexMatmulColumn`] against the golden column, bit by bit and cycle by cycle, with pauses on both sides.
+
+use golden::kllm::index_distribution_counter::{Mode, Shape};
+use golden::kllm::index_matmul_column::{Column, IndexMatmulColumn as Golden, Pair};
+use hdl::blocks::kllm::IndexMatmulColumn;
+use hdl::lang::Block;
+use rand::RngExt;
+use serde_json::Value;
+use sim::stimulus::{Stall, StimulusRng};
+use sim::{Bits, Difference, Error, Run, Sim};
+
+use super::floats::{finite, fp16, mac};
+use super::index_distribution_counter as counter;
+
+/// Columns that share a codebook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// fp16 value of each bin.
+    pub codebook: Vec<u64>,
+    /// The columns in order.
+    pub columns: Vec<Column>,
+}
+
+/// The bench of a column; a vector is one column of pairs.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &IndexMatmulColumn) -> anyhow::Result<Box<dyn sim::Bench>> {
+    Ok(Box::new(ColumnBench::new(p, Vec::new())?))
+}
+
+/// Drives a column with given tasks, or with made ones.
+pub struct ColumnBench {
+    p: IndexMatmulColumn,
+    golden: Golden,
+    parameters: Value,
+    given: Vec<Task>,
+}
+
+impl ColumnBench {
+    /// A bench of the tasks `given`; without any, of random ones.
+    ///
+    /// # Errors
+    /// Parameters that the block refuses, or a column with more than k pairs.
+    pub fn new(p: &IndexMatmulColumn, given: Vec<Task>) -> anyhow::Result<Self> {
+        p.check()?;
+        let fits = |c: &Column| c.pairs.iter().filter(|p| p.present && !p.outlier).count() <= p.k as usize;
+        anyhow::ensure!(given.iter().flat_map(|t| &t.columns).all(fits), "a given column has more than k pairs");
+        let shape = Shape { a_bits: p.a_bits, b_bits: p.b_bits };
+        let golden = Golden { shape, mac: mac(p.accumulate, p.fused, p.subnormals) };
+        Ok(Self { p: p.clone(), golden, parameters: serde_json::to_value(p)?, given })
+    }
+
+    fn column(&self, number: u64, rng: &mut StimulusRng) -> Column {
+        let k = self.p.k as usize;
+        let length = match number % 3 {
+            0 => k,
+            1 => rng.random_range(1..=k),
+            _ => rng.random_range(1..=k.min(3 * self.p.inputs as usize)),
+        };
+        let (a, w) = (1u64 << self.p.a_bits, 1u64 << self.p.b_bits);
+        let crowded = rng.random::<bool>();
+        let index = |n: u64, rng: &mut StimulusRng| {
+            if crowded { (rng.random_range(0..n) + rng.random_range(0..n)) / 2 } else { rng.random_range(0..n) }
+        };
+        let pair = |_| Pair {
+            a: index(a, rng),
+            w: index(w, rng),
+            present: rng.random_range(0..32u8) != 0,
+            outlier: rng.random_range(0..50u8) == 0,
+        };
+        Column {
+            pairs: (0..length).map(pair).collect(),
+            mode: if rng.random_range(0..4u8) == 0 { Mode::Integer } else { Mode::KMeans },
+            half: rng.random_range(0..6u8) == 0,
+            scale_w: finite(rng),
+            scale_a: if rng.random_range(0..8u8) == 0 { fp16(rng) } else { finite(rng) },
+        }
+    }
+
+    fn tasks(&self, columns: u64, rng: &mut StimulusRng) -> Vec<Task> {
+        if !self.given.is_empty() {
+            return self.given.clone();
+        }
+        let bins = 1usize << (self.p.a_bits + self.p.b_bits);
+        let share = columns.div_ceil(4);
+        let task = |number: u64| {
+            // One codebook in four has infinities and NaNs, which reach every sum.
+            let value = |rng: &mut StimulusRng| if number % 4 == 2 { fp16(rng) } else { finite(rng) };
+            let codebook = (0..bins).map(|_| value(rng)).collect();
+            Task { codebook, columns: (0..share).map(|i| self.column(number + i, rng)).collect() }
+        };
+        (0..4).map(task).collect()
+    }
+
+    fn beats(&self, column: &Column, rng: &mut StimulusRng) -> Vec<Vec<Bits>> {
+        let inputs = self.p.inputs as usize;
+        let count = column.pairs.len().div_ceil(inputs).max(1);
+        let beat = |number: usize| {
+            let mut noise = || Pair {
+                a: rng.random::<u64>() & ((1 << self.p.a_bits) - 1),
+                w: rng.random::<u64>() & ((1 << self.p.b_bits) - 1),
+                present: false,
+                outlier: rng.random(),
+            };
+            let at = |i: usize| column.pairs.get(number * inputs + i).copied();
+            let pairs: Vec<Pair> = (0..inputs).map(|i| at(i).unwrap_or_else(&mut noise)).collect();
+            let last = number + 1 == count;
+            // What counts with the last beat only is noise before it.
+            let with_last = |value: u64, rng: &mut StimulusRng| if last { value } else { rng.random() };
+            vec![
+                Bits::pack(self.p.a_bits, pairs.iter().map(|p| p.a)),
+                Bits::pack(self.p.b_bits, pairs.iter().map(|p| p.w)),
+                Bits::pack(1, pairs.iter().map(|p| p.present.into())),
+                Bits::pack(1, pairs.iter().map(|p| p.outlier.into())),
+                Bits::truncated(1, u64::from(column.mode == Mode::Integer)),
+                Bits::truncated(1, with_last(column.half.into(), rng) & 1),
+                Bits::truncated(1, last.into()),
+                Bits::truncated(16, with_last(column.scale_a, rng) & 0xffff),
+                Bits::truncated(16, with_last(column.scale_w, rng) & 0xffff),
+            ]
+        };
+        (0..count).map(beat).collect()
+    }
+
+    /// Cycles of columns of (beats, bins) without pauses, from the first beat taken to the last output taken.
+    fn cycles(&self, sizes: &[(u64, u64)]) -> u64 {
+        counter::cycles(&self.p.counter(), sizes) + 2 + u64::from(self.p.stages)
+    }
+}
+
+impl sim::Bench for ColumnBench {
+    fn block(&self) -> &str {
+        IndexMatmulColumn::ABOUT.name
+    }
+
+    fn parameters(&self) -> Value {
+        self.parameters.clone()
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let mut rng = run.rng("columns");
+        let [write, bin, value] =
+            ["codebook_write_i", "codebook_bin_i", "codebook_value_i"].map(|name| sim.input(name));
+        let (write, bin, value) = (write?, bin?, value?);
+        sim.reset(2)?;
+        let random = Stall::Random { num: 1, den: 2 };
+        let stalls =
+            [[Stall::Never; 2], [random, Stall::ALL[2]], [Stall::Never, random], [Stall::ALL[1], Stall::Never]];
+        let tasks = self.tasks(run.vectors(), &mut rng);
+        for (number, task) in tasks.iter().enumerate() {
+            for (i, &entry) in task.codebook.iter().enumerate() {
+                sim.poke_u64(write, 1);
+                sim.poke_u64(bin, i as u64);
+                sim.poke_u64(value, entry);
+                sim.tick()?;
+            }
+            sim.poke_u64(write, 0);
+            let [input, output] = stalls[number % 4];
+            let fields = ["a", "w", "present", "outlier", "integer", "half", "last", "scale_a", "scale_w"];
+            let mut pairs = [run.driver(sim, "pairs", &fields, input)?];
+            let mut y = [run.monitor(sim, "y", &["value"], output)?];
+            let mut sizes = Vec::new();
+            for column in &task.columns {
+                let beats = self.beats(column, &mut rng);
+                sizes.push((beats.len() as u64, self.golden.shape.bins(column.mode, column.half)));
+                for beat in beats {
+                    pairs[0].push(beat)?;
+                }
+                let expected = self.golden.y(column, &task.codebook).map_err(|e| Error::Unsupported(e.to_string()))?;
+                y[0].expect([vec![Bits::truncated(16, expected)]])?;
+            }
+            // A column of one bin after one of one beat waits for the scales.
+            let scales_wait = sizes.iter().any(|&(beats, bins)| beats.max(bins) < 2);
+            if number % 4 == 0 && !scales_wait {
+                let (start, stated) = (sim.cycle_count(), self.cycles(&sizes));
+                while !y[0].is_done() && sim.cycle_count() - start < 2 * stated + 100 {
+                    run.cycle(sim, &mut pairs, &mut y)?;
+                }
+                let got = sim.cycle_count() - start;
+                if got != stated {
+                    let difference = Difference::Value {
+                        port: "y_valid_o".into(),
+                        expected: format!("{} columns in {stated} cycles", sizes.len()),
+                        got: format!("{got} cycles"),
+                        place: String::new(),
+                    };
+                    return Err(run.fail(sim.cycle_count(), difference));
+                }
+            }
+            run.streams(sim, &mut pairs, &mut y)?;
+        }
+        Ok(())
+    }
+}

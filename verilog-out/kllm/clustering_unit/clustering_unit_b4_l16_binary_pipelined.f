@@ -1,0 +1,1 @@
+clustering_unit_b4_l16_binary_pipelined.v

@@ -1,0 +1,1 @@
+concat_unit_a4_b4.v
