@@ -2,11 +2,12 @@
 
 use std::marker::PhantomData;
 
-use hdl::blocks::common::MacMesh;
+use hdl::blocks::common::{MacMesh, SkewLines};
 use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
+use hdl::blocks::tender::{MultiScaleArray, TenderPe};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
-use testbenches::{MakeBench, common, kllm};
+use testbenches::{MakeBench, common, kllm, tender};
 
 use crate::error::{Failure, Result};
 
@@ -18,8 +19,11 @@ pub type Params = Map<String, Value>;
 pub fn all() -> Vec<Box<dyn Entry>> {
     vec![
         entry::<MacMesh>("common", common::mac_mesh::bench),
+        entry::<SkewLines>("common", common::skew_lines::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
+        entry::<TenderPe>("tender", tender::tender_pe::bench),
+        entry::<MultiScaleArray>("tender", tender::multi_scale_array::bench),
     ]
 }
 
