@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use hdl::blocks::common::{MacMesh, SkewLines};
 use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
-use hdl::blocks::tender::{MultiScaleArray, TenderPe};
+use hdl::blocks::tender::{MultiScaleArray, TenderPe, WeightStationaryArray};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
 use testbenches::{MakeBench, common, kllm, tender};
@@ -24,6 +24,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
         entry::<TenderPe>("tender", tender::tender_pe::bench),
         entry::<MultiScaleArray>("tender", tender::multi_scale_array::bench),
+        entry::<WeightStationaryArray>("tender", tender::weight_stationary_array::bench),
     ]
 }
 

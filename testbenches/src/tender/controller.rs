@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use golden::tender::accumulator::Overflow as Policy;
 use golden::tender::array::{Accumulators, Beat, narrow, wide};
 use hdl::blocks::tender::{MultiScaleArray, Rescale};
 use hdl::lang::Block;
@@ -160,6 +159,12 @@ impl<'a> Controller<'a> {
         (self.p.rows as usize / share, self.p.columns as usize / share)
     }
 
+    /// Cycles since the reset.
+    #[must_use]
+    pub fn cycle(&self) -> u64 {
+        self.cycle
+    }
+
     /// Sums so far whose flag was up.
     #[must_use]
     pub fn overflows(&self) -> u64 {
@@ -188,7 +193,6 @@ impl<'a> Controller<'a> {
             let last = i + 1 == tile.beats.len();
             self.poke(tile, beat, i == 0, last);
             let mut waited = 0;
-            // The step with `last` must be foretold before its cycle is over: a single column shows its sum at once.
             while !self.step()? {
                 waited += 1;
                 if waited > 4 * u64::from(self.p.columns) + 16 {
@@ -301,8 +305,7 @@ impl<'a> Controller<'a> {
     /// Notes when and where the sums of a tile appear whose last step was taken in cycle `last`.
     fn foretell(&mut self, tile: &Tile, number: usize, last: u64) -> sim::Result<()> {
         let (rows, columns) = self.extent(tile.int8);
-        let accumulators: Accumulators =
-            Accumulators { width: self.p.accumulator_width, policy: policy(self.p.overflow) as Policy };
+        let accumulators = Accumulators { width: self.p.accumulator_width, policy: policy(self.p.overflow) };
         // The last column of row 0 has its sum, and the row starts to move.
         let starts = last + u64::from(self.p.columns) + 1;
         for r in 0..rows {

@@ -42,16 +42,12 @@ fn combine(products: &[Vec<Vec<i128>>], sum: impl Fn(&[i128]) -> i128) -> Vec<Ve
     first.iter().enumerate().map(|(r, row)| (0..row.len()).map(|c| cell(r, c)).collect()).collect()
 }
 
-/// Integer sums back as numbers: acc x scale_last x scale_weight + bias x W, with the W that was not quantized.
+/// Integer sums back as numbers: acc x scale_last x scale_weight + bias x W. W is what the quantized weights stand for:
+/// a bias that was subtracted before the product must come back with the same weights, or it does not cancel.
 #[must_use]
-pub fn dequantize(
-    sums: &[Vec<i128>],
-    calibration: &Calibration,
-    weights: &Weights,
-    exact: &[Vec<f64>],
-) -> Vec<Vec<f64>> {
+pub fn dequantize(sums: &[Vec<i128>], calibration: &Calibration, weights: &Weights) -> Vec<Vec<f64>> {
     let scale = calibration.scales[calibration.scales.len() - 1];
-    let offset = &product(std::slice::from_ref(&calibration.bias), exact)[0];
+    let offset = &product(std::slice::from_ref(&calibration.bias), &weights.dequantize())[0];
     let value = |(c, &sum): (usize, &i128)| sum as f64 * scale * weights.scales[c] + offset[c];
     sums.iter().map(|row| row.iter().enumerate().map(value).collect()).collect()
 }
@@ -65,14 +61,13 @@ pub fn tender_product(
     chunk: usize,
     scheme: super::calibration::Scheme,
     weights: &Weights,
-    exact: &[Vec<f64>],
 ) -> Result<Vec<Vec<f64>>, String> {
     let calibrations = super::calibration::calibrate(rows, chunk, scheme)?;
     let mut result = Vec::new();
     for (calibration, rows) in calibrations.iter().zip(rows.chunks(chunk)) {
         let quantized: Vec<_> = rows.iter().map(|row| calibration.quantize(row)).collect();
         let products = group_products(&quantized, &weights.values, &calibration.group, calibration.scales.len());
-        result.extend(dequantize(&requantized_sum(&products), calibration, weights, exact));
+        result.extend(dequantize(&requantized_sum(&products), calibration, weights));
     }
     Ok(result)
 }

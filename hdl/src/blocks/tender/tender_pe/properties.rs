@@ -4,8 +4,13 @@ use super::{Drain, Overflow, Rescale, TenderPe, TenderPePorts};
 use crate::lang::{Module, Signal, bit, bits_for, cat, mux, sint, uint};
 
 impl TenderPe {
+    /// Whether the PE has a formal section: it is for small PEs on their own, with assumptions about their inputs.
+    pub(in crate::blocks::tender) fn has_properties(&self) -> bool {
+        self.operand_width <= 3 && self.accumulator_width <= 8
+    }
+
     pub(super) fn properties(&self, m: &mut Module, io: &TenderPePorts, acc: Signal, overflow: Signal) {
-        if self.operand_width > 4 || self.accumulator_width > 12 {
+        if !self.has_properties() {
             return;
         }
         m.formal(|m| {
@@ -117,12 +122,12 @@ impl TenderPe {
     /// The register beside the accumulator takes the sum of a tile, and keeps it until the row moves.
     fn waiting_sum(&self, m: &mut Module, io: &TenderPePorts, acc: Signal, overflow: Signal) {
         let [complete, waits, moved] =
-            ["complete", "waits", "moved"].map(|name| m.reg_init(&format!("spec_{name}_q"), bit(), 0));
+            ["ended", "waits", "moved"].map(|name| m.reg_init(&format!("spec_row_{name}_q"), bit(), 0));
         complete.next(io.last_i);
         waits.next(complete.q | (waits.q & !io.drain_i));
         moved.next(!complete.q & io.drain_i);
         let (sum, neighbour) = (cat(&[overflow, acc]), cat(&[io.overflow_i, io.result_i]));
-        let [kept, entered] = ["kept", "entered"].map(|name| m.reg(&format!("spec_{name}_q"), sum.ty()));
+        let [kept, entered] = ["kept", "entered"].map(|name| m.reg(&format!("spec_row_{name}_q"), sum.ty()));
         kept.next_when(complete.q, sum);
         entered.next(neighbour);
         let result = m.wire("spec_result", cat(&[io.overflow_o, io.result_o]));
