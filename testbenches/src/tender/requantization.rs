@@ -16,6 +16,8 @@ use super::real::Projection;
 pub struct Cycles {
     /// Groups that have channels.
     pub passes: usize,
+    /// Rescales of a tile.
+    pub rescales: usize,
     /// Under one scale.
     pub base: u64,
     /// All groups in one pass.
@@ -40,11 +42,11 @@ pub fn measure(p: &MultiScaleArray, projection: &Projection, groups: usize) -> a
         .filter(|pass| !pass.is_empty())
         .map(<[Step]>::to_vec)
         .collect();
-    let base: Vec<Step> = plan.iter().filter(|step| matches!(step, Step::Channel(_))).copied().collect();
+    let channels: Vec<Step> = plan.iter().filter(|step| matches!(step, Step::Channel(_))).copied().collect();
     let cycles = Mutex::new([0; 3]);
     let design = sim::Design::from(&hdl::lang::elaborate(p)?);
     let session = Session::new(p, |controller: &mut Controller<'_>| {
-        let modes = [vec![base.clone()], vec![plan.clone()], passes.clone()];
+        let modes = [vec![channels.clone()], vec![plan.clone()], passes.clone()];
         let mut measured = [0; 3];
         for (mode, result) in modes.iter().zip(&mut measured) {
             controller.finish()?;
@@ -57,7 +59,7 @@ pub fn measure(p: &MultiScaleArray, projection: &Projection, groups: usize) -> a
     })?;
     sim::run(&session, &design, &sim::RunOptions::default())?;
     let [base, implicit, explicit] = cycles.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    Ok(Cycles { passes: passes.len(), base, implicit, explicit })
+    Ok(Cycles { passes: passes.len(), rescales: plan.len() - channels.len(), base, implicit, explicit })
 }
 
 /// Every tile of the product, each in the given passes; returns the cycle of the last sum.
