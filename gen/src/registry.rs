@@ -6,9 +6,12 @@ use hdl::blocks::common::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatF
 use hdl::blocks::kllm::{
     ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Orizuru, OrizuruUnit, WeightedSum,
 };
+use hdl::blocks::common::{MacMesh, SkewLines};
+use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
+use hdl::blocks::tender::{MultiScaleArray, TenderPe, WeightStationaryArray};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
-use testbenches::{MakeBench, common, kllm};
+use testbenches::{MakeBench, common, kllm, tender};
 
 use crate::error::{Failure, Result};
 
@@ -34,6 +37,12 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<WeightedSum>("kllm", kllm::weighted_sum::bench),
         entry::<ClusteringUnit>("kllm", kllm::clustering_unit::bench),
         entry::<IndexMatmulColumn>("kllm", kllm::index_matmul_column::bench),
+        entry::<SkewLines>("common", common::skew_lines::bench),
+        entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
+        entry::<Orizuru>("kllm", kllm::orizuru::bench),
+        entry::<TenderPe>("tender", tender::tender_pe::bench),
+        entry::<MultiScaleArray>("tender", tender::multi_scale_array::bench),
+        entry::<WeightStationaryArray>("tender", tender::weight_stationary_array::bench),
     ]
 }
 

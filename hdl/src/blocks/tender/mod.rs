@@ -1,1 +1,13 @@
 //! Blocks of Tender: power-of-two channel groups, and systolic arrays whose PEs only gain a shifter.
+
+pub mod multi_scale_array;
+pub mod tender_pe;
+pub mod weight_stationary_array;
+pub mod ws_accumulator;
+pub mod ws_pe;
+
+pub use multi_scale_array::MultiScaleArray;
+pub use tender_pe::{Drain, Overflow, Rescale, TenderPe};
+pub use weight_stationary_array::WeightStationaryArray;
+pub use ws_accumulator::WsAccumulator;
+pub use ws_pe::WsPe;

@@ -1,0 +1,107 @@
+//! Right edge: which rows show a sum, and how four sums of nibbles become one of bytes.
+
+use super::edges::Entry;
+use super::{MultiScaleArray, MultiScaleArrayPorts};
+use crate::lang::{Array, Module, Signal, bit, bits_for, cat, mux, sint, uint};
+
+/// What leaves the mesh: element (r, columns) comes out of row r.
+pub(super) struct Leaving {
+    pub(super) result: Array,
+    pub(super) overflow: Array,
+    /// The first sum of row 0 is there.
+    pub(super) starts: Signal,
+}
+
+impl MultiScaleArray {
+    pub(super) fn results(&self, m: &mut Module, io: &MultiScaleArrayPorts, leaving: &Leaving, entry: &Entry) {
+        let (rows, columns) = (self.rows, self.columns);
+        let valid = m.nets("valid", bit(), rows);
+        m.comment("Row 0 shows a sum for as many cycles as there are columns, each row one cycle after the row above.");
+        if columns == 1 {
+            m.connect(valid.at(0), leaving.starts);
+        } else {
+            let left = m.reg_init("left_q", uint(bits_for(u64::from(columns) - 1)), 0);
+            let more = m.wire("more", left.q.any());
+            left.next(mux(leaving.starts, left.q.ty().lit(columns - 1), mux(more, left.q.wrapping_sub(1), 0)));
+            m.connect(valid.at(0), leaving.starts | more);
+        }
+        m.for_each("valid_below", rows - 1, |m, r| {
+            let valid_q = m.reg_init("valid_q", bit(), 0);
+            valid_q.next(valid.at(r));
+            m.connect(valid.at(r + 1), valid_q.q);
+        });
+        match entry.int8 {
+            None => m.for_each("out", rows, |m, r| {
+                m.connect(io.result_valid_o.at(r), valid.at(r));
+                m.connect(io.result_o.at(r), leaving.result.at((r, columns)));
+                m.connect(io.overflow_o.at(r), leaving.overflow.at((r, columns)));
+            }),
+            Some(int8) => self.combine(m, io, leaving, valid, entry.last, int8),
+        }
+    }
+
+    fn combine(
+        &self,
+        m: &mut Module,
+        io: &MultiScaleArrayPorts,
+        leaving: &Leaving,
+        valid: Array,
+        last: Signal,
+        int8: Signal,
+    ) {
+        let (rows, columns, width) = (self.rows, self.columns, self.accumulator_width);
+        let (nibble, wide) = (self.operand_width, self.result_width());
+        m.comment("The mode of a tile goes with its last step, and comes out with its sums.");
+        let line = m.reg_init("int8_line_q", uint(columns + 1), 0);
+        line.next(cat(&[line.q.slice(0..columns), last & int8]));
+        let kept = m.reg_init("int8_q", bit(), 0);
+        let mode = m.nets("int8_row", bit(), rows);
+        m.connect(mode.at(0), mux(leaving.starts, line.q.msb(), kept.q));
+        kept.next(mode.at(0));
+        // Columns come in pairs, the high nibble first.
+        let second = m.nets("second", bit(), rows);
+        let toggles = m.reg_init("second_q", bit(), 0);
+        toggles.next(toggles.q ^ valid.at(0));
+        m.connect(second.at(0), toggles.q);
+        m.for_each("mode_below", rows - 1, |m, r| {
+            for (name, array) in [("int8_row_q", mode), ("second_row_q", second)] {
+                let row = m.reg_init(name, bit(), 0);
+                row.next(array.at(r));
+                m.connect(array.at(r + 1), row.q);
+            }
+        });
+        m.for_each("pair", rows / 2, |m, i| {
+            let (low, high) = (i * 2, i * 2 + 1);
+            let sum = |row| leaving.result.at((row, columns));
+            let flag = |row| leaving.overflow.at((row, columns));
+            let out = |m: &mut Module, name: &str, row, is_valid: Signal, value: Signal, overflow: Signal| {
+                let valid_q = m.reg_init(&format!("{name}_valid_q"), bit(), 0);
+                let value_q = m.reg(&format!("{name}_q"), sint(wide));
+                let overflow_q = m.reg(&format!("{name}_overflow_q"), bit());
+                valid_q.next(is_valid);
+                value_q.next(value);
+                overflow_q.next(overflow);
+                m.connect(io.result_valid_o.at(row), valid_q.q);
+                m.connect(io.result_o.at(row), value_q.q);
+                m.connect(io.overflow_o.at(row), overflow_q.q);
+            };
+            out(m, "low_out", low, valid.at(low) & !mode.at(low), sum(low).extend(wide), flag(low));
+            m.comment("The low row is one cycle ahead of the high row.");
+            let low_before = m.reg("low_before_q", sint(width));
+            let low_flag = m.reg("low_flag_q", bit());
+            low_before.next(sum(low));
+            low_flag.next(flag(low));
+            let column = m.wire("column", sum(high).shl(nibble) + low_before.q);
+            let column_flag = m.wire("column_flag", flag(high) | low_flag.q);
+            let high_column = m.reg("high_column_q", column.ty());
+            let high_flag = m.reg("high_flag_q", bit());
+            high_column.next(column);
+            high_flag.next(column_flag);
+            let whole = m.wire("whole", (high_column.q.shl(nibble) + column).truncate(wide));
+            let bytes = m.wire("bytes", mode.at(high));
+            let value = mux(bytes, whole, sum(high).extend(wide));
+            let overflow = mux(bytes, column_flag | high_flag.q, flag(high));
+            out(m, "high_out", high, valid.at(high) & (!bytes | second.at(high)), value, overflow);
+        });
+    }
+}

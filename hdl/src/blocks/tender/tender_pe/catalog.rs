@@ -1,0 +1,81 @@
+//! The catalogue entry of [`TenderPe`].
+
+use super::{Drain, Overflow, Rescale, TenderPe};
+use crate::lang::{CatalogBlock, Parameter, Proof};
+
+impl Default for TenderPe {
+    fn default() -> Self {
+        Self {
+            operand_width: 4,
+            accumulator_width: 32,
+            rescale: Rescale::Adder,
+            max_shift: 1,
+            overflow: Overflow::Wrap,
+            drain: Drain::Double,
+        }
+    }
+}
+
+impl CatalogBlock for TenderPe {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "operand_width", allowed: "2 to 16", meaning: "activation and weight width, bits" },
+        Parameter {
+            name: "accumulator_width",
+            allowed: "2 x operand_width + 2 to 64; with rescale = factor a multiple of operand_width",
+            meaning: "accumulator width, bits, signed",
+        },
+        Parameter {
+            name: "rescale",
+            allowed: "none, adder, shifter, factor",
+            meaning: "no rescale; acc + acc; acc << n; acc x any integer of operand_width bits",
+        },
+        Parameter {
+            name: "max_shift",
+            allowed: "1; with rescale = shifter 1 to 7",
+            meaning: "largest shift of one bubble, places",
+        },
+        Parameter { name: "overflow", allowed: "wrap, saturate", meaning: "what a sum does that does not fit" },
+        Parameter {
+            name: "drain",
+            allowed: "single, double",
+            meaning: "sums leave from the accumulators, or from registers beside them while the next tile runs",
+        },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        use Drain::{Double, Single};
+        use Overflow::{Saturate, Wrap};
+        let set = |operand_width, accumulator_width, rescale, max_shift, overflow, drain| Self {
+            operand_width,
+            accumulator_width,
+            rescale,
+            max_shift,
+            overflow,
+            drain,
+        };
+        vec![
+            set(2, 6, Rescale::Adder, 1, Wrap, Single),
+            set(4, 24, Rescale::None, 1, Saturate, Double),
+            set(3, 11, Rescale::Adder, 1, Saturate, Single),
+            set(8, 32, Rescale::Shifter, 7, Wrap, Double),
+            set(5, 13, Rescale::Shifter, 3, Saturate, Single),
+            set(4, 32, Rescale::Factor, 1, Wrap, Double),
+            set(3, 12, Rescale::Factor, 1, Saturate, Single),
+        ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let proof = |rescale, max_shift, overflow, drain| Proof {
+            block: Self { operand_width: 2, accumulator_width: 6, rescale, max_shift, overflow, drain },
+            depth: 6,
+            cover_depth: 14,
+            induction: true,
+        };
+        vec![
+            proof(Rescale::Adder, 1, Overflow::Wrap, Drain::Double),
+            proof(Rescale::Adder, 1, Overflow::Saturate, Drain::Single),
+            proof(Rescale::Shifter, 3, Overflow::Wrap, Drain::Single),
+            proof(Rescale::Factor, 1, Overflow::Saturate, Drain::Double),
+        ]
+    }
+}

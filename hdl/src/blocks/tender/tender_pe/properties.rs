@@ -1,0 +1,138 @@
+//! What is proved of the PE (`ifdef FORMAL`): each step against exact arithmetic, written without the PE's short cuts.
+
+use super::{Drain, Overflow, Rescale, TenderPe, TenderPePorts};
+use crate::lang::{Module, Signal, bit, bits_for, cat, mux, sint, uint};
+
+impl TenderPe {
+    /// Whether the PE has a formal section: it is for small PEs on their own, with assumptions about their inputs.
+    pub(in crate::blocks::tender) fn has_properties(&self) -> bool {
+        self.operand_width <= 3 && self.accumulator_width <= 8
+    }
+
+    pub(super) fn properties(&self, m: &mut Module, io: &TenderPePorts, acc: Signal, overflow: Signal) {
+        if !self.has_properties() {
+            return;
+        }
+        m.formal(|m| {
+            let seen = m.reg_init("spec_seen_q", bit(), 0);
+            seen.next(bit().lit(1));
+            for (name, operand) in [("act", io.act_i), ("weight", io.weight_i)] {
+                let extended = operand.bit(self.operand_width - 1) | !operand.msb();
+                m.assume(&format!("{name}_is_an_extended_operand"), extended);
+            }
+            // An accumulator that shifts its neighbour's sum out does not accumulate.
+            let shifts = m.reg_init("spec_shifts_q", bit(), 0);
+            if self.drain == Drain::Single {
+                shifts.next((shifts.q | io.drain_i) & !io.first_i);
+                let neighbour = m.reg("spec_neighbour_q", io.result_i.ty());
+                neighbour.next(io.result_i);
+                m.assert_always("shifts_its_neighbour", !shifts.q | acc.eq(neighbour.q));
+                m.cover("shifts", shifts.q & acc.eq(-1));
+            } else {
+                shifts.next(bit().lit(0));
+                self.waiting_sum(m, io, acc, overflow);
+            }
+            let start = m.wire("spec_start", mux(!io.first_i, acc, 0));
+            match self.rescale {
+                Rescale::Factor => self.product_by_digits(m, io, start, (acc, overflow), shifts.q | !seen.q),
+                _ => self.exact_step(m, io, start, (acc, overflow), seen.q & !shifts.q),
+            }
+        });
+    }
+
+    /// acc' = start x 2^n + act x weight, and the flag tells whether it is.
+    fn exact_step(&self, m: &mut Module, io: &TenderPePorts, start: Signal, now: (Signal, Signal), checked: Signal) {
+        let width = self.accumulator_width + (1 << bits_for(u64::from(self.max_shift))) + 1;
+        let amount = io.rescale_i.unwrap_or_else(|| uint(1).lit(0));
+        if io.rescale_i.is_some() {
+            m.assume("bubble", amount.eq(0) | io.act_i.eq(0) | io.weight_i.eq(0));
+        }
+        let scaled = m.wire("spec_scaled", start.extend(width).shl_by(amount));
+        let product = m.wire("spec_product", io.act_i * io.weight_i);
+        let exact = m.wire("spec_sum", scaled + product);
+        let value = m.reg("spec_sum_q", exact.ty());
+        value.next(exact);
+        let flag = m.reg("spec_flag_q", bit());
+        flag.next(now.1 & !io.first_i);
+        let rescaled = m.reg("spec_rescaled_q", bit());
+        rescaled.next(amount.ne(0));
+        self.as_specified(m, value.q, flag.q, now, checked);
+        let leaves = checked & !flag.q & now.1;
+        if self.rescale != Rescale::None {
+            m.cover("a_rescale_overflows", leaves & rescaled.q);
+            m.cover("a_rescale_fits", checked & !now.1 & rescaled.q & now.0.lt(-4));
+        }
+        m.cover("a_product_overflows", leaves & !rescaled.q);
+    }
+
+    /// After all digits: acc = start x alpha. Between rescales: acc' = start + act x weight.
+    fn product_by_digits(
+        &self,
+        m: &mut Module,
+        io: &TenderPePorts,
+        start: Signal,
+        now: (Signal, Signal),
+        shifts: Signal,
+    ) {
+        let (Some(rescale), Some(ends)) = (io.rescale_i, io.rescale_last_i) else { return };
+        let digits = self.rescale_cycles();
+        let width = self.accumulator_width + self.operand_width + 1;
+        let count = m.reg_init("spec_digit_q", uint(bits_for(u64::from(digits))), 0);
+        let begins = count.q.eq(0);
+        // The controller keeps the sequence together, and alpha constant.
+        m.assume("digits_in_a_row", begins | rescale);
+        m.assume("last_digit", ends.eq(rescale & count.q.eq(digits - 1)));
+        m.assume("digits_undisturbed", begins | !(io.first_i | io.drain_i));
+        m.assume("not_while_shifting", !rescale | !shifts | io.first_i);
+        m.assume("alpha_is_unsigned", !rescale | !io.act_i.msb());
+        count.next(mux(rescale & !ends, count.q.wrapping_add(1), 0));
+        let alpha = m.reg("spec_alpha_q", io.act_i.ty());
+        alpha.next_when(rescale, io.act_i);
+        m.assume("alpha_is_constant", begins | io.act_i.eq(alpha.q));
+        let from = m.reg("spec_from_q", start.ty());
+        from.next_when(begins, start);
+        let flag = m.reg("spec_flag_q", bit());
+        flag.next_when(begins, now.1 & !io.first_i);
+        let factor = mux(rescale, mux(begins, start, from.q), start);
+        let other = mux(rescale, io.act_i.extend(width), sint(width).lit(1));
+        let product = m.wire("spec_product", (io.act_i * io.weight_i).extend(2 * width));
+        let exact = m.wire("spec_sum", (factor * other).extend(2 * width) + mux(!rescale, product, 0));
+        let value = m.reg("spec_sum_q", exact.ty());
+        value.next(exact);
+        let complete = m.reg_init("spec_complete_q", bit(), 0);
+        complete.next((ends | !rescale) & (begins | rescale));
+        self.as_specified(m, value.q, flag.q, now, complete.q & !shifts);
+        let ended = m.reg_init("spec_ended_q", bit(), 0);
+        ended.next(ends);
+        m.cover("a_factor_overflows", ended.q & !shifts & !flag.q & now.1);
+        m.cover("a_factor_fits", ended.q & !shifts & !now.1 & now.0.lt(-4));
+    }
+
+    fn as_specified(&self, m: &mut Module, exact: Signal, flag: Signal, now: (Signal, Signal), checked: Signal) {
+        let width = self.accumulator_width;
+        let nearest = m.wire("spec_nearest", exact.saturate(width));
+        let value = match self.overflow {
+            Overflow::Wrap => exact.truncate(width),
+            Overflow::Saturate => nearest,
+        };
+        m.assert_always("sum_is_exact_or_flagged", !checked | now.0.eq(value));
+        m.assert_always("flag_tells", !checked | now.1.eq(flag | nearest.ne(exact)));
+    }
+
+    /// The register beside the accumulator takes the sum of a tile, and keeps it until the row moves.
+    fn waiting_sum(&self, m: &mut Module, io: &TenderPePorts, acc: Signal, overflow: Signal) {
+        let [complete, waits, moved] =
+            ["ended", "waits", "moved"].map(|name| m.reg_init(&format!("spec_row_{name}_q"), bit(), 0));
+        complete.next(io.last_i);
+        waits.next(complete.q | (waits.q & !io.drain_i));
+        moved.next(!complete.q & io.drain_i);
+        let (sum, neighbour) = (cat(&[overflow, acc]), cat(&[io.overflow_i, io.result_i]));
+        let [kept, entered] = ["kept", "entered"].map(|name| m.reg(&format!("spec_row_{name}_q"), sum.ty()));
+        kept.next_when(complete.q, sum);
+        entered.next(neighbour);
+        let result = m.wire("spec_result", cat(&[io.overflow_o, io.result_o]));
+        m.assert_always("sum_waits", !waits.q | result.eq(kept.q));
+        m.assert_always("row_moves", !moved.q | result.eq(entered.q));
+        m.cover("a_sum_waits", waits.q & !complete.q & io.result_o.lt(-2));
+    }
+}

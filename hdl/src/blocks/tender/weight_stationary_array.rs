@@ -1,0 +1,266 @@
+//! Weight-stationary variant of the multi-scale array: weights stay, partial sums pass down the rows.
+//!
+//! A fold is as many channels as there are rows. Its weights move in from above, together with a bit for each row that
+//! says whether a channel group ends there; then any number of activation vectors pass. A row at the end of a group
+//! doubles the partial sums behind its product. Below each column an accumulator adds up the folds, and is doubled
+//! before as often as the rows of the fold double. An empty group is a row with weights of zero that doubles.
+
+use serde::{Deserialize, Serialize};
+
+use super::ws_accumulator::WsAccumulator;
+use super::ws_pe::WsPe;
+use crate::blocks::common::{SkewDirection, SkewLines};
+use crate::lang::{
+    About, Array, Block, CatalogBlock, InStream, Module, OutArray, ParamError, Parameter, Signal, bit, bits_for, cat,
+    ensure_param, index_width, mux, ports, sint, stream, uint,
+};
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WeightStationaryArray {
+    /// Rows of PEs: channels of a fold.
+    pub rows: u32,
+    /// Columns of PEs: outputs.
+    pub columns: u32,
+    /// Operand width in bits.
+    pub operand_width: u32,
+    /// Width of partial sums and accumulators in bits.
+    pub accumulator_width: u32,
+    /// Accumulators of a column: activation vectors of a fold.
+    pub depth: u32,
+}
+
+ports! {
+    /// Ports of [`WeightStationaryArray`].
+    pub struct WeightStationaryArrayPorts(p: &WeightStationaryArray) {
+        /// One row of weights; the row that is loaded first ends at the bottom.
+        load: InStream = stream()
+            .field("doubles", bit())
+            .field("weight_signed", bit())
+            .array("weight", uint(p.operand_width).array(p.columns)),
+        /// One activation vector.
+        step: InStream = stream()
+            .field("first", bit())
+            .field("last", bit())
+            .field("index", uint(index_width(p.depth.into())))
+            .field("act_signed", bit())
+            .array("act", uint(p.operand_width).array(p.rows)),
+        /// Column c shows a sum.
+        result_valid_o: OutArray = bit().array(p.columns),
+        /// The sums.
+        result_o: OutArray = sint(p.accumulator_width).array(p.columns),
+        /// The sum or one of its partial sums left its range.
+        overflow_o: OutArray = bit().array(p.columns),
+    }
+}
+
+impl WeightStationaryArray {
+    /// Cycles from the first weight to the last sum of a product, both counted: `vectors` activation vectors, `folds`
+    /// folds, no pauses.
+    #[must_use]
+    pub fn product_cycles(&self, folds: u64, vectors: u64) -> u64 {
+        folds * self.fold_period(vectors) + u64::from(self.columns) + 1
+    }
+
+    /// Cycles from the first weight of a fold to the first weight of the next one.
+    #[must_use]
+    pub fn fold_period(&self, vectors: u64) -> u64 {
+        let rows = u64::from(self.rows);
+        // The last vector must have passed the last row before its weights move.
+        rows + vectors + rows - 1
+    }
+
+    fn extended(&self, value: Signal, signed: Signal) -> Signal {
+        cat(&[signed & value.msb(), value])
+    }
+}
+
+impl Block for WeightStationaryArray {
+    type Ports = WeightStationaryArrayPorts;
+    const ABOUT: About = About {
+        name: "weight_stationary_array",
+        summary: "weight-stationary systolic array whose rows double partial sums at the end of channel groups",
+        contract: "A fold is `rows` loads and then any number of steps. partial(c) = 0; for each row r from the top: \
+            partial(c) += act[r] x weight[r][c], and is doubled where row r was loaded with `doubles`.\n\
+            sum[index](c) = (first ? 0 : sum[index](c) x 2^(doubling rows)) + partial(c). With `last`, column c shows it \
+            rows + c + 1 cycles after the step.\n\
+            overflow_o: some step was not exact in accumulator_width bits; sums wrap.\n\
+            load_ready_o is low until the last step has passed all rows; step_ready_o is low in a cycle of a load. \
+            Neighbouring steps must have different indices. Results must be taken when valid.",
+        reference: "Tender, sections IV-B and VI-D",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        format!(
+            "weight_stationary_array_{}x{}_w{}_a{}_d{}",
+            self.rows, self.columns, self.operand_width, self.accumulator_width, self.depth
+        )
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("rows", self.rows, 1..=256)?;
+        ensure_param("columns", self.columns, 1..=256)?;
+        ensure_param("depth", self.depth, 2..=65536)?;
+        WsPe { operand_width: self.operand_width, accumulator_width: self.accumulator_width }.check()
+    }
+
+    fn build(&self, m: &mut Module, io: &WeightStationaryArrayPorts) {
+        let (rows, columns) = (self.rows, self.columns);
+        let step = m.wire("step_fire", io.step.fire());
+        let load = m.wire("load_fire", io.load.fire());
+        m.connect(io.step.ready, !(io.load.valid & io.load.ready));
+        if rows == 1 {
+            m.connect(io.load.ready, 1);
+        } else {
+            let passing = m.reg_init("passing_q", uint(bits_for(u64::from(rows) - 1)), 0);
+            let passes = m.wire("passes", passing.q.any());
+            let less = mux(passes, passing.q.wrapping_sub(1), 0);
+            passing.next(mux(step, passing.q.ty().lit(rows - 1), less));
+            m.connect(io.load.ready, !passes);
+        }
+        let operand = sint(self.operand_width + 1);
+        let weight = m.grid("weight", operand, rows + 1, columns);
+        let doubles = m.grid("doubles", bit(), rows + 1, columns);
+        let act = m.grid("act", operand, rows, columns + 1);
+        let partial = m.grid("partial", sint(self.accumulator_width), rows + 1, columns);
+        let overflow = m.grid("overflow", bit(), rows + 1, columns);
+        let loads = m.nets("loads", bit(), columns);
+        m.connect(loads.at(0), load);
+        m.for_each("loads_right", columns - 1, |m, c| {
+            let loads_q = m.reg_init("loads_q", bit(), 0);
+            loads_q.next(loads.at(c));
+            m.connect(loads.at(c + 1), loads_q.q);
+        });
+        let lines = |lanes, width| SkewLines { lanes, width, direction: SkewDirection::Skew };
+        let above = m.instance("u_weight_skew", lines(columns, self.operand_width + 2));
+        m.for_each("above", columns, |m, c| {
+            let value = self.extended(io.load.array("weight").at(c), io.load.field("weight_signed"));
+            m.connect(above.data_i.at(c), cat(&[io.load.field("doubles"), value]));
+            m.connect(weight.at((0, c)), above.data_o.at(c).slice(0..self.operand_width + 1).as_sint());
+            m.connect(doubles.at((0, c)), above.data_o.at(c).msb());
+            m.connect(partial.at((0, c)), 0);
+            m.connect(overflow.at((0, c)), 0);
+        });
+        let left = m.instance("u_act_skew", lines(rows, self.operand_width + 1));
+        m.for_each("left", rows, |m, r| {
+            let value = self.extended(io.step.array("act").at(r), io.step.field("act_signed"));
+            m.connect(left.data_i.at(r), value);
+            m.connect(act.at((r, 0)), left.data_o.at(r).as_sint());
+        });
+        let pe = WsPe { operand_width: self.operand_width, accumulator_width: self.accumulator_width };
+        m.for_each("row", rows, |m, r| {
+            m.for_each("column", columns, |m, c| {
+                let u = m.instance("u_pe", pe.clone());
+                m.connect(u.load_i, loads.at(c));
+                m.connect(u.weight_i, weight.at((r, c)));
+                m.connect(u.doubles_i, doubles.at((r, c)));
+                m.connect(u.act_i, act.at((r, c)));
+                m.connect(u.partial_i, partial.at((r, c)));
+                m.connect(u.overflow_i, overflow.at((r, c)));
+                m.connect(weight.at((r + 1, c)), u.weight_o);
+                m.connect(doubles.at((r + 1, c)), u.doubles_o);
+                m.connect(act.at((r, c + 1)), u.act_o);
+                m.connect(partial.at((r + 1, c)), u.partial_o);
+                m.connect(overflow.at((r + 1, c)), u.overflow_o);
+            });
+        });
+        self.accumulators(m, io, step, load, (partial, overflow));
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![
+            ("load".into(), self.rows.into()),
+            ("step to first sum".into(), u64::from(self.rows) + 1),
+            ("step to last sum".into(), u64::from(self.rows) + u64::from(self.columns)),
+        ]
+    }
+}
+
+impl WeightStationaryArray {
+    fn accumulators(
+        &self,
+        m: &mut Module,
+        io: &WeightStationaryArrayPorts,
+        step: Signal,
+        load: Signal,
+        bottom: (Array, Array),
+    ) {
+        let (rows, columns) = (self.rows, self.columns);
+        m.comment("Doubling rows of this fold: those that were loaded in the last `rows` loads.");
+        let recent = m.reg_init("recent_q", uint(rows), 0);
+        let now = io.load.field("doubles");
+        let leaves = recent.q.msb();
+        let moved = if rows == 1 { now } else { cat(&[recent.q.slice(0..rows - 1), now]) };
+        recent.next_when(load, moved);
+        let count = m.reg_init("shift_q", uint(bits_for(rows.into())), 0);
+        let up = m.wire("shift_up", now & !leaves);
+        let down = m.wire("shift_down", leaves & !now);
+        let less = mux(down, count.q.wrapping_sub(1), count.q);
+        count.next_when(load, mux(up, count.q.wrapping_add(1), less));
+        // What goes with a vector: to its accumulators a cycle before its partial sum.
+        let tag = [count.q, io.step.field("index"), io.step.field("last"), io.step.field("first"), step];
+        let tag = m.wire("tag", cat(&tag));
+        let index = index_width(self.depth.into());
+        let stages = m.nets("tags", tag.ty(), rows + columns - 1);
+        m.connect(stages.at(0), tag);
+        m.for_each("tags_on", rows + columns - 2, |m, i| {
+            let valid = m.reg_init("tag_valid_q", bit(), 0);
+            let rest = m.reg("tag_q", uint(tag.width() - 1));
+            valid.next(stages.at(i).bit(0));
+            rest.next(stages.at(i).slice(1..tag.width()));
+            m.connect(stages.at(i + 1), cat(&[rest.q, valid.q]));
+        });
+        let block = WsAccumulator { depth: self.depth, accumulator_width: self.accumulator_width, max_shift: rows };
+        m.for_each("below", columns, |m, c| {
+            let u = m.instance("u_accumulator", block.clone());
+            let tag = m.wire("tag_here", stages.at(c + (rows - 1)));
+            m.connect(u.valid_i, tag.bit(0));
+            m.connect(u.first_i, tag.bit(1));
+            m.connect(u.last_i, tag.bit(2));
+            m.connect(u.index_i, tag.slice(3..3 + index));
+            m.connect(u.shift_i, tag.slice(3 + index..tag.width()));
+            m.connect(u.partial_i, bottom.0.at((rows, c)));
+            m.connect(u.overflow_i, bottom.1.at((rows, c)));
+            m.connect(io.result_valid_o.at(c), u.result_valid_o);
+            m.connect(io.result_o.at(c), u.result_o);
+            m.connect(io.overflow_o.at(c), u.overflow_o);
+        });
+    }
+}
+
+impl Default for WeightStationaryArray {
+    fn default() -> Self {
+        Self { rows: 16, columns: 16, operand_width: 4, accumulator_width: 32, depth: 64 }
+    }
+}
+
+impl CatalogBlock for WeightStationaryArray {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "rows", allowed: "1 to 256", meaning: "rows of PEs: channels of a fold" },
+        Parameter { name: "columns", allowed: "1 to 256", meaning: "columns of PEs: outputs" },
+        Parameter { name: "operand_width", allowed: "2 to 16", meaning: "activation and weight width, bits" },
+        Parameter {
+            name: "accumulator_width",
+            allowed: "2 x operand_width + 2 to 64",
+            meaning: "width of partial sums and accumulators, bits, signed",
+        },
+        Parameter {
+            name: "depth",
+            allowed: "2 to 65536",
+            meaning: "accumulators of a column: activation vectors of a fold",
+        },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let set = |rows, columns, operand_width, accumulator_width, depth| Self {
+            rows,
+            columns,
+            operand_width,
+            accumulator_width,
+            depth,
+        };
+        vec![set(1, 1, 2, 6, 2), set(3, 5, 8, 18, 7), set(6, 2, 4, 12, 16)]
+    }
+}

@@ -1,0 +1,103 @@
+//! Accumulator below a column of the weight-stationary array: adds up the folds of a long reduction. Before a fold's
+//! partial sum comes in, what is there is doubled as often as the rows of that fold double.
+
+use serde::{Deserialize, Serialize};
+
+use crate::lang::{
+    About, Block, In, Module, Out, ParamError, bit, bits_for, cat, ensure_param, index_width, mux, ports, sint, uint,
+};
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WsAccumulator {
+    /// Sums that are kept.
+    pub depth: u32,
+    /// Width of a sum in bits.
+    pub accumulator_width: u32,
+    /// Largest number of doublings of one fold.
+    pub max_shift: u32,
+}
+
+ports! {
+    /// Ports of [`WsAccumulator`].
+    pub struct WsAccumulatorPorts(p: &WsAccumulator) {
+        /// A partial sum comes in the next cycle.
+        valid_i: In = bit(),
+        /// It is of the first fold.
+        first_i: In = bit(),
+        /// It is of the last fold.
+        last_i: In = bit(),
+        /// Which sum it belongs to.
+        index_i: In = uint(index_width(p.depth.into())),
+        /// Doublings of its fold.
+        shift_i: In = uint(bits_for(p.max_shift.into())),
+        /// The partial sum, one cycle after the inputs above.
+        partial_i: In = sint(p.accumulator_width),
+        /// It left its range.
+        overflow_i: In = bit(),
+        /// A sum is complete.
+        result_valid_o: Out = bit(),
+        /// The sum.
+        result_o: Out = sint(p.accumulator_width),
+        /// The sum or one of its parts left its range.
+        overflow_o: Out = bit(),
+    }
+}
+
+impl Block for WsAccumulator {
+    type Ports = WsAccumulatorPorts;
+    const ABOUT: About = About {
+        name: "ws_accumulator",
+        summary: "sums over the folds of a reduction, doubled before each fold comes in",
+        contract: "sum[index] = (first ? 0 : sum[index] x 2^shift) + partial, modulo 2^accumulator_width; the flag stays up \
+            once a step was not exact, or a partial sum was flagged. The same index must not come in two neighbouring cycles.",
+        reference: "Tender, section IV-B",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        format!("ws_accumulator_d{}_a{}_s{}", self.depth, self.accumulator_width, self.max_shift)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("depth", self.depth, 2..=65536)?;
+        ensure_param("accumulator_width", self.accumulator_width, 2..=64)?;
+        ensure_param("max_shift", self.max_shift, 1..=256)
+    }
+
+    fn build(&self, m: &mut Module, io: &WsAccumulatorPorts) {
+        let width = self.accumulator_width;
+        let ram = m.memory("sums", self.depth, width + 1, width + 1);
+        let kept = ram.read("kept", io.valid_i, io.index_i);
+        let pass = |m: &mut Module, name: &str, input: crate::lang::Signal| {
+            let register = m.reg(name, input.ty());
+            register.next(input);
+            register.q
+        };
+        let valid = m.reg_init("valid_q", bit(), 0);
+        valid.next(io.valid_i);
+        let first = pass(m, "first_q", io.first_i);
+        let last = pass(m, "last_q", io.last_i);
+        let index = pass(m, "index_q", io.index_i);
+        let shift = pass(m, "shift_q", io.shift_i);
+        let base = m.wire("base", mux(first, uint(width).lit(0), kept.slice(0..width)).as_sint());
+        let shifted = m.wire("shifted", base.shl_by(shift));
+        let lost = shifted.shr_by(shift).ne(base);
+        let sum = m.wire("sum", shifted.wrapping_add(io.partial_i));
+        let leaves = !(shifted.msb() ^ io.partial_i.msb()) & (sum.msb() ^ shifted.msb());
+        let overflow = m.wire("overflow", io.overflow_i | lost | leaves | (!first & kept.msb()));
+        ram.write(valid.q, index, cat(&[overflow, sum]));
+        let result_valid = m.reg_init("result_valid_q", bit(), 0);
+        result_valid.next(valid.q & last);
+        let result = pass(m, "result_q", sum);
+        let result_overflow = pass(m, "result_overflow_q", overflow);
+        m.connect(io.result_valid_o, result_valid.q);
+        m.connect(io.result_o, result);
+        m.connect(io.overflow_o, result_overflow);
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("partial sum to result".into(), 1)]
+    }
+}

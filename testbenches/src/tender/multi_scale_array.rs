@@ -1,0 +1,100 @@
+//! [`MultiScaleArray`] under tiles of all kinds, back to back and with pauses, in changing modes; every sum is foretold
+//! to the cycle.
+
+use golden::tender::array::Beat;
+use hdl::blocks::tender::{MultiScaleArray, Rescale};
+use rand::RngExt;
+use sim::stimulus::StimulusRng;
+
+use super::controller::{Controller, Session, Tile};
+
+/// The bench of an array; a vector is one tile.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &MultiScaleArray) -> anyhow::Result<Box<dyn sim::Bench>> {
+    Ok(Box::new(Session::new(p, tiles)?))
+}
+
+fn tiles(controller: &mut Controller<'_>) -> sim::Result<()> {
+    let mut rng = controller.rng("tiles");
+    let mut pauses = controller.rng("pauses");
+    for number in 0..controller.vectors() {
+        let tile = random_tile(controller, number, &mut rng);
+        // Half of the tiles follow each other as closely as the array allows.
+        let slow = rng.random_range(0..4u8);
+        controller.tile(&tile, || slow > 1 && pauses.random_range(0..5u8) < slow)?;
+        if rng.random_range(0..10u8) == 0 {
+            controller.finish()?;
+        }
+    }
+    controller.finish()?;
+    // Without rescales 32 bits are out of reach.
+    let can = controller.array().rescale != Rescale::None;
+    if can && controller.vectors() >= 50 && controller.overflows() == 0 {
+        return Err(sim::Error::Unsupported("no sum overflowed: the stimuli are too tame".into()));
+    }
+    Ok(())
+}
+
+/// Tiles of one step, of many, of nothing but rescales; random operands, the largest ones, sums that leave their range.
+fn random_tile(controller: &Controller<'_>, number: u64, rng: &mut StimulusRng) -> Tile {
+    let p = controller.array();
+    let int8 = p.int8 && rng.random();
+    let (rows, columns) = controller.extent(int8);
+    let (act_signed, weight_signed) = (rng.random(), rng.random());
+    let width = if int8 { 2 * p.operand_width } else { p.operand_width };
+    let range =
+        |signed| if signed { (-1i64 << (width - 1), (1i64 << (width - 1)) - 1) } else { (0, (1i64 << width) - 1) };
+    // How often a step is a rescale, in sixteenths; how often an operand is an extreme.
+    let (rescales, extremes) = match number % 4 {
+        0 => (2, 2),
+        1 => (0, 16),
+        2 => (12, 8),
+        _ => (rng.random_range(0..16), rng.random_range(0..16)),
+    };
+    let length = match rng.random_range(0..4u8) {
+        0 => 1,
+        1 => rng.random_range(1..=p.columns as usize + 2),
+        // Long enough for a doubled product to leave any accumulator.
+        2 => p.accumulator_width as usize + 4,
+        _ => rng.random_range(1..=24),
+    };
+    // One sign for a whole tile: sums that grow.
+    let drift: Option<bool> = (number % 3 == 0).then(|| rng.random());
+    let mut operand = |signed, side: bool| {
+        let (low, high) = range(signed);
+        match drift {
+            Some(up) if rng.random_range(0..16) < extremes => {
+                if up || side {
+                    high
+                } else {
+                    low
+                }
+            }
+            _ if rng.random_range(0..16) < extremes => {
+                if rng.random() {
+                    low
+                } else {
+                    high
+                }
+            }
+            _ => rng.random_range(low..=high),
+        }
+    };
+    let mut beats = Vec::new();
+    for _ in 0..length {
+        beats.push(Beat::Multiply {
+            act: (0..rows).map(|_| operand(act_signed, false)).collect(),
+            weight: (0..columns).map(|_| operand(weight_signed, true)).collect(),
+        });
+    }
+    if p.rescale != Rescale::None {
+        for beat in beats.iter_mut().skip(usize::from(number % 5 != 0)) {
+            if rng.random_range(0..16) < rescales {
+                *beat = Beat::Rescale(rng.random_range(1..=p.max_shift));
+            }
+        }
+    }
+    Tile { beats, int8, act_signed, weight_signed }
+}

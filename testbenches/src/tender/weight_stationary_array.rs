@@ -1,0 +1,261 @@
+//! [`WeightStationaryArray`] on products of random size: folds of random weights and group ends, vectors with pauses in
+//! between; every sum is foretold to the cycle.
+
+use std::collections::BTreeMap;
+
+use golden::tender::accumulator::Overflow;
+use golden::tender::weight_stationary::{Row, result};
+use hdl::blocks::tender::WeightStationaryArray;
+use hdl::lang::{Block, index_width};
+use rand::RngExt;
+use serde_json::Value;
+use sim::stimulus::StimulusRng;
+use sim::{Bits, Error, In, Out, Run, Sim};
+
+/// The bench of an array; a vector is one product.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &WeightStationaryArray) -> anyhow::Result<Box<dyn sim::Bench>> {
+    p.check()?;
+    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)? }))
+}
+
+struct Bench {
+    p: WeightStationaryArray,
+    parameters: Value,
+}
+
+/// One fold: weights by row and column, which rows double, activations by vector and row.
+struct Fold {
+    weights: Vec<Vec<i64>>,
+    doubles: Vec<bool>,
+    acts: Vec<Vec<i64>>,
+}
+
+impl sim::Bench for Bench {
+    fn block(&self) -> &str {
+        WeightStationaryArray::ABOUT.name
+    }
+
+    fn parameters(&self) -> Value {
+        self.parameters.clone()
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let mut rng = run.rng("products");
+        let mut feeder = Feeder::new(&self.p, sim, run)?;
+        feeder.sim.reset(2)?;
+        let mut overflows = 0;
+        for number in 0..feeder.run.vectors() {
+            let signed = (rng.random(), rng.random());
+            let vectors = match number % 3 {
+                0 => self.p.depth as usize,
+                1 => 2,
+                _ => rng.random_range(2..=self.p.depth as usize),
+            };
+            let count = rng.random_range(1..=4);
+            let folds: Vec<Fold> = (0..count).map(|_| self.fold(vectors, signed, number, &mut rng)).collect();
+            let pauses = rng.random_range(0..3u8);
+            if pauses == 0 {
+                // So that no vector is on its way when the cycles are counted.
+                feeder.finish()?;
+            }
+            let start = feeder.cycle;
+            for (i, fold) in folds.iter().enumerate() {
+                // The row that is loaded first moves to the bottom.
+                for r in (0..fold.doubles.len()).rev() {
+                    feeder.load(&fold.weights[r], fold.doubles[r], signed.1, pauses)?;
+                }
+                for (m, act) in fold.acts.iter().enumerate() {
+                    let (first, last) = (i == 0, i + 1 == folds.len());
+                    let cycle = feeder.vector(act, signed.0, m, (first, last), pauses)?;
+                    if last {
+                        overflows += self.foretell(&mut feeder, &folds, m, cycle)?;
+                    }
+                }
+            }
+            if pauses == 0 {
+                let end = feeder.finish()?;
+                let cycles = self.p.product_cycles(count, vectors as u64);
+                if end + 1 - start != cycles {
+                    let (took, problem) = (end + 1 - start, "cycles from the first weight to the last sum");
+                    return Err(Error::Unsupported(format!("{problem}: {took}, not {cycles}")));
+                }
+            }
+        }
+        feeder.finish()?;
+        if feeder.run.vectors() >= 50 && self.p.accumulator_width <= 18 && overflows == 0 {
+            return Err(Error::Unsupported("no sum overflowed: the stimuli are too tame".into()));
+        }
+        Ok(())
+    }
+}
+
+impl Bench {
+    fn fold(&self, vectors: usize, signed: (bool, bool), number: u64, rng: &mut StimulusRng) -> Fold {
+        let width = self.p.operand_width;
+        let mut operand = |signed: bool| {
+            let (low, high) =
+                if signed { (-1i64 << (width - 1), (1i64 << (width - 1)) - 1) } else { (0, (1 << width) - 1) };
+            if number.is_multiple_of(4) { high } else { rng.random_range(low..=high) }
+        };
+        let rows = self.p.rows as usize;
+        let weights = (0..rows).map(|_| (0..self.p.columns).map(|_| operand(signed.1)).collect()).collect();
+        let acts = (0..vectors).map(|_| (0..rows).map(|_| operand(signed.0)).collect()).collect();
+        let often = rng.random_range(0..4u8);
+        let doubles = (0..rows).map(|_| rng.random_range(0..4u8) < often).collect();
+        Fold { weights, doubles, acts }
+    }
+
+    /// The sums of vector `m`, shown after the step in `cycle`; returns how many of them left their range.
+    fn foretell(&self, feeder: &mut Feeder<'_>, folds: &[Fold], m: usize, cycle: u64) -> sim::Result<u64> {
+        let mut overflows = 0;
+        for c in 0..self.p.columns {
+            let row = |fold: &Fold, r: usize| Row {
+                product: i128::from(fold.acts[m][r]) * i128::from(fold.weights[r][c as usize]),
+                doubles: fold.doubles[r],
+            };
+            let folds: Vec<Vec<Row>> =
+                folds.iter().map(|fold| (0..fold.doubles.len()).map(|r| row(fold, r)).collect()).collect();
+            let width = self.p.accumulator_width;
+            let sum = result(&folds, width, width, Overflow::Wrap).map_err(Error::Unsupported)?;
+            overflows += u64::from(sum.1);
+            let shown = cycle + u64::from(self.p.rows) + u64::from(c) + 1;
+            feeder.expected.entry(shown).or_default().push((c, sum));
+        }
+        Ok(overflows)
+    }
+}
+
+/// Drives one cycle after the other, and compares.
+struct Feeder<'a> {
+    p: &'a WeightStationaryArray,
+    sim: &'a mut Sim,
+    run: &'a mut Run,
+    pauses: StimulusRng,
+    cycle: u64,
+    /// By cycle: column, sum and flag.
+    expected: BTreeMap<u64, Vec<(u32, (i128, bool))>>,
+    load: [In; 4],
+    load_ready: Out,
+    step: [In; 6],
+    step_ready: Out,
+    result: [Out; 3],
+}
+
+impl<'a> Feeder<'a> {
+    fn new(p: &'a WeightStationaryArray, sim: &'a mut Sim, run: &'a mut Run) -> sim::Result<Self> {
+        let load = ["valid", "doubles", "weight_signed", "weight"].map(|name| sim.input(&format!("load_{name}_i")));
+        let step =
+            ["valid", "first", "last", "index", "act_signed", "act"].map(|name| sim.input(&format!("step_{name}_i")));
+        let result = ["result_valid_o", "result_o", "overflow_o"].map(|name| sim.output(name));
+        let (load_ready, step_ready) = (sim.output("load_ready_o")?, sim.output("step_ready_o")?);
+        let [a, b, c, d] = load;
+        let load = [a?, b?, c?, d?];
+        let [a, b, c, d, e, f] = step;
+        let step = [a?, b?, c?, d?, e?, f?];
+        let [a, b, c] = result;
+        let result = [a?, b?, c?];
+        let pauses = run.rng("pauses");
+        Ok(Self {
+            p,
+            sim,
+            run,
+            pauses,
+            cycle: 0,
+            expected: BTreeMap::new(),
+            load,
+            load_ready,
+            step,
+            step_ready,
+            result,
+        })
+    }
+
+    /// Offers a row of weights until it is taken.
+    fn load(&mut self, weights: &[i64], doubles: bool, signed: bool, pauses: u8) -> sim::Result<()> {
+        self.pause(pauses)?;
+        let [valid, doubles_i, signed_i, weight_i] = self.load;
+        self.sim.poke_u64(valid, 1);
+        self.sim.poke_u64(doubles_i, doubles.into());
+        self.sim.poke_u64(signed_i, signed.into());
+        self.sim.poke(weight_i, &Bits::pack(self.p.operand_width, weights.iter().map(|&w| w as u64)));
+        self.sim.poke_u64(self.step[0], 0);
+        self.offer(self.load_ready)?;
+        self.sim.poke_u64(valid, 0);
+        Ok(())
+    }
+
+    /// Offers a vector until it is taken; returns the cycle.
+    fn vector(&mut self, acts: &[i64], signed: bool, m: usize, ends: (bool, bool), pauses: u8) -> sim::Result<u64> {
+        self.pause(pauses)?;
+        let [valid, first, last, index, signed_i, act] = self.step;
+        self.sim.poke_u64(valid, 1);
+        self.sim.poke_u64(first, ends.0.into());
+        self.sim.poke_u64(last, ends.1.into());
+        debug_assert!(index_width(self.p.depth.into()) >= 64 - (m as u64).leading_zeros());
+        self.sim.poke_u64(index, m as u64);
+        self.sim.poke_u64(signed_i, signed.into());
+        self.sim.poke(act, &Bits::pack(self.p.operand_width, acts.iter().map(|&x| x as u64)));
+        self.sim.poke_u64(self.load[0], 0);
+        self.offer(self.step_ready)?;
+        self.sim.poke_u64(valid, 0);
+        Ok(self.cycle - 1)
+    }
+
+    fn offer(&mut self, ready: Out) -> sim::Result<()> {
+        for _ in 0..2 * self.p.rows + 8 {
+            if self.tick(ready)? {
+                return Ok(());
+            }
+        }
+        Err(Error::Unsupported("the array does not become ready".into()))
+    }
+
+    fn pause(&mut self, often: u8) -> sim::Result<()> {
+        while self.pauses.random_range(0..4u8) < often {
+            self.idle()?;
+        }
+        Ok(())
+    }
+
+    fn idle(&mut self) -> sim::Result<()> {
+        self.sim.poke_u64(self.load[0], 0);
+        self.sim.poke_u64(self.step[0], 0);
+        self.tick(self.step_ready).map(|_| ())
+    }
+
+    /// Waits for all sums; returns the cycle of the last one.
+    fn finish(&mut self) -> sim::Result<u64> {
+        let end = self.expected.keys().next_back().copied().unwrap_or(self.cycle);
+        while self.cycle <= end {
+            self.idle()?;
+        }
+        Ok(end)
+    }
+
+    /// One cycle with the inputs as they are; returns what `ready` was.
+    fn tick(&mut self, ready: Out) -> sim::Result<bool> {
+        self.sim.settle()?;
+        let shown = self.expected.remove(&self.cycle).unwrap_or_default();
+        let [valid_o, result_o, overflow_o] = self.result;
+        let mut valid = Bits::zero(self.p.columns);
+        shown.iter().for_each(|sum| valid.set_bit(sum.0, true));
+        self.run.expect(self.sim, valid_o, &valid)?;
+        if !shown.is_empty() {
+            let (mut results, mut flags) = (self.sim.peek(result_o), self.sim.peek(overflow_o));
+            let width = self.p.accumulator_width;
+            for (c, (sum, flag)) in shown {
+                results.set_slice(c * width, &Bits::truncated(width, sum as u64));
+                flags.set_bit(c, flag);
+            }
+            self.run.expect(self.sim, result_o, &results)?;
+            self.run.expect(self.sim, overflow_o, &flags)?;
+        }
+        let taken = self.sim.peek_u64(ready) == 1;
+        self.sim.tick()?;
+        self.cycle += 1;
+        Ok(taken)
+    }
+}

@@ -1,0 +1,42 @@
+//! The weight-stationary array in all its configurations, and broken ones.
+
+use hdl::blocks::tender::WeightStationaryArray;
+use hdl::lang::CatalogBlock;
+use sim::{Design, RunOptions};
+use testbenches::tender::weight_stationary_array::bench;
+
+#[test]
+fn configurations() {
+    for block in std::iter::once(WeightStationaryArray::default()).chain(WeightStationaryArray::configurations()) {
+        let options = RunOptions { vectors: 60, ..RunOptions::default() };
+        testbenches::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+#[test]
+fn broken_arrays_are_noticed() {
+    let p = WeightStationaryArray {
+        rows: 3,
+        columns: 2,
+        accumulator_width: 12,
+        depth: 4,
+        ..WeightStationaryArray::default()
+    };
+    let whole = Design::from(&hdl::lang::elaborate(&p).unwrap());
+    let faults = [
+        ("the accumulator is not doubled", "base << shift_q", "base << 2'd0"),
+        ("a doubled partial sum leaves unseen", "doubles_q & (sum[11]", "1'b0 & (sum[11]"),
+        ("weights move too early", "load_ready_o = !passes", "load_ready_o = 1'b1"),
+    ];
+    for (what, right, wrong) in faults {
+        let mut design = whole.clone();
+        for file in &mut design.files {
+            file.text = file.text.replace(right, wrong);
+        }
+        assert_ne!(design.files, whole.files, "{what}: no `{right}` in {:#?}", whole.files);
+        let waves = tempfile::tempdir().unwrap();
+        let options = RunOptions { vectors: 60, waves: Some(waves.path().into()), ..RunOptions::default() };
+        let error = sim::run(&*bench(&p).unwrap(), &design, &options).expect_err(what);
+        assert!(error.mismatch().is_some(), "{what}: {error}");
+    }
+}

@@ -1,0 +1,1 @@
+skew_lines_n16_w8.v
