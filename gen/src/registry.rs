@@ -3,10 +3,11 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::MacMesh;
+use hdl::blocks::kelle::RefreshController;
 use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
-use testbenches::{MakeBench, common, kllm};
+use testbenches::{MakeBench, common, kelle, kllm};
 
 use crate::error::{Failure, Result};
 
@@ -18,6 +19,7 @@ pub type Params = Map<String, Value>;
 pub fn all() -> Vec<Box<dyn Entry>> {
     vec![
         entry::<MacMesh>("common", common::mac_mesh::bench),
+        entry::<RefreshController>("kelle", kelle::refresh_controller::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
     ]
