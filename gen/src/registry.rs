@@ -2,8 +2,10 @@
 
 use std::marker::PhantomData;
 
-use hdl::blocks::common::MacMesh;
-use hdl::blocks::kelle::RefreshController;
+use hdl::blocks::common::{MacMesh, Ram};
+use hdl::blocks::kelle::{
+    EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
+};
 use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
@@ -19,7 +21,13 @@ pub type Params = Map<String, Value>;
 pub fn all() -> Vec<Box<dyn Entry>> {
     vec![
         entry::<MacMesh>("common", common::mac_mesh::bench),
+        entry::<Ram>("common", common::ram::bench),
+        entry::<EdramBank>("kelle", kelle::edram_bank::bench),
+        entry::<ScoreRegisterFile>("kelle", kelle::score_register_file::bench),
         entry::<RefreshController>("kelle", kelle::refresh_controller::bench),
+        entry::<KvBankGroup>("kelle", kelle::kv_bank_group::bench),
+        entry::<SystolicEvictor>("kelle", kelle::systolic_evictor::bench),
+        entry::<EvictionController>("kelle", kelle::eviction_controller::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
     ]

@@ -1,3 +1,8 @@
 //! Testbenches of Kelle: key-value caches in eDRAM with adaptive refresh and a systolic evictor.
 
+pub mod edram_bank;
+pub mod eviction_controller;
+pub mod kv_bank_group;
 pub mod refresh_controller;
+pub mod score_register_file;
+pub mod systolic_evictor;

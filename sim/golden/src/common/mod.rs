@@ -1,3 +1,4 @@
 //! Parts that more than one paper uses.
 
 pub mod mac_mesh;
+pub mod ram;

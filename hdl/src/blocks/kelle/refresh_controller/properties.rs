@@ -33,10 +33,12 @@ impl RefreshController {
     pub(super) fn properties(&self, m: &mut Module, io: &RefreshControllerPorts, inner: &Inner) {
         m.formal(|m| {
             let (tick, slack, wait) = (self.tick_log2, self.slack(), self.wait());
-            // Any row, the same for ever.
+            // Any row, chosen in the first cycle after reset by an input that does not matter then.
+            let chosen = m.reg_init("chosen_q", bit(), 0);
+            chosen.next(bit().lit(1));
             let watch = m.reg("watch_q", self.row());
-            watch.next(watch.q);
-            m.assume("watched_row_exists", watch.q.lt(self.rows));
+            watch.next_when(!chosen.q, io.promoted_row_i);
+            m.assume("watched_row_exists", chosen.q | io.promoted_row_i.lt(self.rows));
             let valid = m.wire("watch_valid", io.valid_i.bit_at(watch.q));
             let high = m.wire("watch_high", io.high_i.bit_at(watch.q));
             let restored = m.wire("watch_restored", inner.written & inner.written_row.eq(watch.q));
@@ -47,7 +49,7 @@ impl RefreshController {
             let age = m.reg("watch_age_q", age_ty);
             age.next(mux(restored, age_ty.lit(1), mux(age.q.eq(age_ty.range().1), age.q, age.q.wrapping_add(1))));
             let known = m.reg_init("watch_known_q", bit(), 0);
-            known.next(restored | (known.q & (valid | age.q.lt(longest))));
+            known.next(chosen.q & (restored | (known.q & (valid | age.q.lt(longest)))));
             let limit = m.wire("watch_limit", mux(high, inner.high_limit, inner.low_limit).shl(tick));
             let counts = m.wire("watch_counts", valid & known.q);
             let overdue = m.wire("watch_overdue", counts & age.q.gt(limit + ((1u32 << tick) - 1)));
@@ -68,6 +70,7 @@ impl RefreshController {
             // The stamp leaves out the low bits of the time.
             let lost = m.wire("watch_lost", since.extend(since.width().max(age_ty.width)) - age.q);
             m.assert_always("stamp_tells_age", !known.q | (lost.ge(0) & lost.lt(1i64 << tick)));
+            m.assert_always("chosen_row_exists", !chosen.q | watch.q.lt(self.rows));
             m.assert_always("known_rows_are_young", !known.q | age.q.le(longest + slack));
 
             // Cycles until the row is restored, at most.
@@ -116,6 +119,7 @@ impl RefreshController {
             m.assert_always("ready_while_checking", inner.ready | inner.reading | inner.writing);
             m.assert_always("stall_ends", !(inner.writing & waited.q.eq(2)));
 
+            let here = m.wire("watch_chosen_here", here & chosen.q);
             m.cover("refreshed_in_an_idle_cycle", inner.refresh_write & here & !io.access_valid_i);
             m.cover("refreshed_by_force", inner.refresh_write & here & io.access_valid_i);
             m.cover("overdue_row_is_restored", overdue & inner.refresh_write & here);
