@@ -7,7 +7,7 @@
 //!   synchronous resets are logic in front of it and count;
 //! - area: `dfflibmap; abc -liberty; stat -liberty` instead, in the unit of the library.
 //!
-//! Memories are mapped to flip-flops; their bits are counted separately as well.
+//! Memories are mapped to flip-flops; their bits are counted separately as well. Black boxes count as cells of their own.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -145,6 +145,8 @@ fn script(sources: &Sources, hierarchical: bool, liberty: Option<&Path>, work: &
     }
     lines.push(format!("tee -q -o {work}/cells.json stat -json"));
     if liberty.is_none() && !hierarchical {
+        // What a black box drives is an input of the graph, and what it reads an output.
+        lines.push("expose -evert c:* t:$* %d".into());
         lines.push(format!("dffunmap -ce-only\ntechmap -map {work}/resets.v\nasync2sync\ndffunmap"));
         lines.push(format!("aigmap\nopt_clean\nwrite_aiger {work}/design.aig"));
     }

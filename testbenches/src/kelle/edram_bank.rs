@@ -66,7 +66,7 @@ impl sim::Bench for Bench {
         let mut rng = run.rng("operations");
         let (rows, width) = (self.p.rows, self.p.width);
         // Without the model cells hold their bits longer than any run.
-        let (first, last) = if self.p.retention_model { (20, 400) } else { (1 << 40, 1 << 41) };
+        let (first, last) = if self.p.retention_model { (20, 400) } else { (1 << 31, 1 << 32) };
         let curve = Distribution::new(&[(0, first), (u32::MAX, last)]).map_err(sim::Error::Unsupported)?;
         let mut golden = Bank::sample(run.seed(), rows as usize, width as usize, &curve);
         let (read_i, write_i) = (sim.input("read_i")?, sim.input("write_i")?);

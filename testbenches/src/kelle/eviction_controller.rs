@@ -202,13 +202,7 @@ impl Driver {
     ///
     /// # Errors
     /// The simulator's, a mismatch.
-    pub fn walk(
-        &self,
-        sim: &mut Sim,
-        run: &mut Run,
-        rng: &mut StimulusRng,
-        count: usize,
-    ) -> sim::Result<Vec<Entry>> {
+    pub fn walk(&self, sim: &mut Sim, run: &mut Run, rng: &mut StimulusRng, count: usize) -> sim::Result<Vec<Entry>> {
         sim.poke_u64(self.walk_valid, 1);
         self.transfer(sim, self.walk_ready)?;
         sim.poke_u64(self.walk_valid, 0);
@@ -219,7 +213,13 @@ impl Driver {
             sim.poke_u64(self.entry_ready, ready.into());
             sim.settle()?;
             // One entry a cycle, from the cycle after the start on.
-            run.expect_equal(sim, "entry_valid_o", &format!("token {}", entries.len()), 1, sim.peek_u64(self.entry_valid))?;
+            run.expect_equal(
+                sim,
+                "entry_valid_o",
+                &format!("token {}", entries.len()),
+                1,
+                sim.peek_u64(self.entry_valid),
+            )?;
             let bit = |port| sim.peek_u64(port) != 0;
             let entry = Entry {
                 slot: sim.peek_u64(self.entry_slot),

@@ -97,7 +97,7 @@ impl Attack {
         let shortest = refresh.shortest_interval();
         let longest = (6 * shortest).min((1 << p.interval_width) - 1);
         let weakest = match mode {
-            _ if !p.retention_model => 1 << 40,
+            _ if !p.retention_model => 1 << 28,
             Mode::Safe => longest.max(p.interval.into()) + refresh.slack(),
             Mode::Tightest => shortest + refresh.slack(),
             Mode::Unsafe => shortest,
@@ -159,10 +159,12 @@ impl Attack {
             // Rows that are hardly ever written are the ones that grow old.
             let write = matches!(traffic, Traffic::Writes) && self.rng.random_range(0..4u8) == 0
                 || self.rng.random_range(0..64u8) == 0;
-            let row = if cycle < 4 * u64::from(self.p.rows) { cycle as usize % rows } else { self.rng.random_range(0..rows) };
+            let row =
+                if cycle < 4 * u64::from(self.p.rows) { cycle as usize % rows } else { self.rng.random_range(0..rows) };
             let (evict, evicted) = (self.rng.random_range(0..200u8) == 0, self.rng.random_range(0..rows));
             let (update, updated) = (self.rng.random_range(0..3u8) == 0, self.rng.random_range(0..rows));
-            let amount = if self.rng.random() { self.rng.random_range(0..half) } else { self.rng.random_range(-half..0) };
+            let amount =
+                if self.rng.random() { self.rng.random_range(0..half) } else { self.rng.random_range(-half..0) };
             let step = self.rng.random_range(0..50u8) == 0;
             let new_threshold = self.rng.random_range(0..150u8) == 0;
             if new_threshold {
@@ -196,7 +198,8 @@ impl Attack {
 
             // What the banks do, and what the cells make of it.
             let now = sim.cycle_count() - self.start;
-            let (ready, at) = (sim.peek_u64(self.ports.access_ready) != 0, sim.peek_u64(self.ports.refresh_row) as usize);
+            let (ready, at) =
+                (sim.peek_u64(self.ports.access_ready) != 0, sim.peek_u64(self.ports.refresh_row) as usize);
             let mut operations = Vec::new();
             let mut expected = None;
             if wanted && ready && write {

@@ -47,8 +47,7 @@ pub enum Traffic {
 
 impl Traffic {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Idle, Self::Reads, Self::Writes, Self::Random, Self::Alternate, Self::Deadline];
+    pub const ALL: [Self; 6] = [Self::Idle, Self::Reads, Self::Writes, Self::Random, Self::Alternate, Self::Deadline];
 }
 
 /// What is asked of the controller, and what the golden checker knows of it.
@@ -103,8 +102,8 @@ impl sim::Bench for Bench {
                 Traffic::Alternate => odd,
                 Traffic::Deadline => scene.some_row_is_due(&mut rng),
             };
-            let write = matches!(traffic, Traffic::Writes) && rng.random_range(0..3u8) == 0
-                || rng.random_range(0..64u8) == 0;
+            let write =
+                matches!(traffic, Traffic::Writes) && rng.random_range(0..3u8) == 0 || rng.random_range(0..64u8) == 0;
             let row = rng.random_range(0..rows);
 
             if std::mem::take(&mut scene.changed) {

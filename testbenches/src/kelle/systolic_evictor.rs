@@ -44,22 +44,26 @@ impl Bench {
         let (few, guard) = (rng.random_range(0..3u8) == 0, rng.random_range(0..4u8));
         let mut score = || if few { rng.random_range(0..=top.min(1)) } else { rng.random_range(0..=top) };
         let scores: Vec<i64> = (0..passes * rows).map(|_| score()).collect();
-        let guarded: Vec<bool> = scores.iter().map(|_| match guard {
-            0 => true,
-            1 => rng.random_range(0..8u8) != 0,
-            2 => rng.random(),
-            _ => false,
-        }).collect();
-        let amounts: Vec<i64> = scores.iter().map(|_| match rng.random_range(0..6u8) {
-            0 => half - 1,
-            1 => -half,
-            2 => rng.random_range(-half..half),
-            _ => rng.random_range(-1..=1.min(half - 1)),
-        }).collect();
-        let candidate = |i: usize| Candidate {
-            score: updated(scores[i], amounts[i], self.p.score_width),
-            protected: guarded[i],
-        };
+        let guarded: Vec<bool> = scores
+            .iter()
+            .map(|_| match guard {
+                0 => true,
+                1 => rng.random_range(0..8u8) != 0,
+                2 => rng.random(),
+                _ => false,
+            })
+            .collect();
+        let amounts: Vec<i64> = scores
+            .iter()
+            .map(|_| match rng.random_range(0..6u8) {
+                0 => half - 1,
+                1 => -half,
+                2 => rng.random_range(-half..half),
+                _ => rng.random_range(-1..=1.min(half - 1)),
+            })
+            .collect();
+        let candidate =
+            |i: usize| Candidate { score: updated(scores[i], amounts[i], self.p.score_width), protected: guarded[i] };
         let all: Vec<_> = (0..scores.len()).map(candidate).collect();
         let pass = |n: usize| {
             let at = n * rows..(n + 1) * rows;
@@ -126,7 +130,8 @@ impl sim::Bench for Bench {
             let noise: u64 = rng.random();
             let width = self.p.score_width;
             sim.poke(load_i, &Bits::pack(1, loads.iter().map(|l| l.is_some().into())));
-            let score = |(r, l): (usize, &Option<&Pass>)| l.map_or(noise & ((1 << width) - 1), |l| l.loaded[r].0 as u64);
+            let score =
+                |(r, l): (usize, &Option<&Pass>)| l.map_or(noise & ((1 << width) - 1), |l| l.loaded[r].0 as u64);
             sim.poke(load_score_i, &Bits::pack(width, loads.iter().enumerate().map(score)));
             let guard = |(r, l): (usize, &Option<&Pass>)| l.map_or(noise & 1, |l| l.loaded[r].1.into());
             sim.poke(load_protected_i, &Bits::pack(1, loads.iter().enumerate().map(guard)));

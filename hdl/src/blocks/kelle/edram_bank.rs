@@ -93,10 +93,8 @@ impl EdramBank {
         let enables = m.wire("cell_enables", enable.packed());
         times.write(enables, cell_row, cell_time.repeat(self.width));
         let row_times = times.read("times_q", op.read, op.row);
-        let flips: Vec<_> = (0..self.width)
-            .rev()
-            .map(|i| age.gt(row_times.slice(i * TIME_WIDTH..(i + 1) * TIME_WIDTH)))
-            .collect();
+        let flips: Vec<_> =
+            (0..self.width).rev().map(|i| age.gt(row_times.slice(i * TIME_WIDTH..(i + 1) * TIME_WIDTH))).collect();
         Some(m.wire("decayed", cat(&flips)))
     }
 }

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InStream, Module, Out, OutStream, ParamError, Parameter, Proof, Type, bit, bits_for,
-    cat, ensure_param, index_width, mux, ports, select, stream, uint,
+    About, Block, CatalogBlock, In, InStream, Module, Out, OutStream, ParamError, Parameter, Proof, Type, bit,
+    bits_for, cat, ensure_param, index_width, mux, ports, select, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -149,10 +149,7 @@ impl Block for EvictionController {
         let found_slot = m.wire("found_slot", list.data_o.slice(0..slot_ty.width));
         reply_slot.next_when(taken | finding, mux(finding, found_slot, new_slot));
         youngest.next_when(finding, cat(&[recompute.q, found_slot]));
-        hole.next(select(
-            &[(io.clear_i, bit().lit(0)), (evicts, bit().lit(1)), (passes & last, bit().lit(0))],
-            hole.q,
-        ));
+        hole.next(select(&[(io.clear_i, bit().lit(0)), (evicts, bit().lit(1)), (passes & last, bit().lit(0))], hole.q));
         count.next(select(&[(io.clear_i, count_ty.lit(0)), (appends, count.q.wrapping_add(1))], count.q));
         m.connect(io.place.valid, state.is("Reply"));
         m.connect(io.place.field("slot"), reply_slot.q);

@@ -264,11 +264,9 @@ impl Block for KvBankGroup {
             if let (Some(to), Some(from), Some(at)) = (u.cell_write_i, io.cell_write_i, io.cell_bank_i) {
                 m.connect(to, from & at.eq(bank));
             }
-            for (to, from) in [
-                (u.cell_row_i, io.cell_row_i),
-                (u.cell_bit_i, io.cell_bit_i),
-                (u.cell_time_i, io.cell_time_i),
-            ] {
+            for (to, from) in
+                [(u.cell_row_i, io.cell_row_i), (u.cell_bit_i, io.cell_bit_i), (u.cell_time_i, io.cell_time_i)]
+            {
                 if let (Some(to), Some(from)) = (to, from) {
                     m.connect(to, from);
                 }
@@ -313,7 +311,11 @@ impl CatalogBlock for KvBankGroup {
         Parameter { name: "lanes", allowed: "1 to 512", meaning: "bytes of a row of one bank" },
         Parameter { name: "rows", allowed: "2 to 4096", meaning: "rows: tokens" },
         Parameter { name: "score_width", allowed: "1 to 32", meaning: "width of a score, bits" },
-        Parameter { name: "amount_width", allowed: "2 to 33", meaning: "width of what is added to a score, bits, signed" },
+        Parameter {
+            name: "amount_width",
+            allowed: "2 to 33",
+            meaning: "width of what is added to a score, bits, signed",
+        },
         Parameter { name: "interval_width", allowed: "3 to 31", meaning: "width of a refresh interval, bits" },
         Parameter {
             name: "interval",

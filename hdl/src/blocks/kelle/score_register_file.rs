@@ -155,7 +155,7 @@ impl Block for ScoreRegisterFile {
             m.assert_always("ageing_keeps_order", !(started.q & before.q) | scores[0].le(scores[1]));
             m.assert_always("high_rows_are_valid", !io.high_o.at(0) | valids[0]);
             m.cover("saturates", saturated.q);
-            m.cover("ages", halve & scores[0].any());
+            m.cover("scores_age", halve & scores[0].any());
             m.cover("promotes", promoted.q);
         });
     }

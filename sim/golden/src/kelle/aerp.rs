@@ -176,7 +176,10 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|t| formats.stores_input(t)), [Some(true); 4]);
         let mut formats = Formats::default();
         formats.update(&[vec![0, 3], vec![1, 3], vec![2]]);
-        assert_eq!([0, 1, 2, 3, 4].map(|t| formats.stores_input(t)), [Some(false), Some(false), Some(false), Some(true), None]);
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|t| formats.stores_input(t)),
+            [Some(false), Some(false), Some(false), Some(true), None]
+        );
         formats.update(&[vec![0, 3], vec![0], vec![0]]);
         assert_eq!([0, 1, 3].map(|t| formats.stores_input(t)), [Some(false), None, Some(true)]);
     }

@@ -94,7 +94,10 @@ impl RefreshController {
             let own_left = mux(inner.reading, wide.lit(2), wide.lit(1));
             let left = mux(served, own_left, walk_left.wrapping_add(renewed)).wrapping_add(w(inner.credit));
             let left = m.wire("watch_left", left);
-            let seen = m.wire("watch_seen", since.slice(tick..since.width()).ge(mux(high, inner.high_limit, inner.low_limit) + u32::from(tick > 0)));
+            let seen = m.wire(
+                "watch_seen",
+                since.slice(tick..since.width()).ge(mux(high, inner.high_limit, inner.low_limit) + u32::from(tick > 0)),
+            );
             m.assert_always("on_time", !overdue | (w(run) + left).le(wait + 1));
             m.assert_always("overdue_is_seen", !overdue | seen);
             m.assert_always("walk_in_range", inner.walk.lt(rows) & inner.credit.le(self.patience));
