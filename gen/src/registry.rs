@@ -7,11 +7,16 @@ use hdl::blocks::kllm::{
     ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Orizuru, OrizuruUnit, WeightedSum,
 };
 use hdl::blocks::common::{MacMesh, SkewLines};
+use hdl::blocks::common::{MacMesh, Ram};
+use hdl::blocks::kelle::{
+    EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
+};
 use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
 use hdl::blocks::tender::{MultiScaleArray, TenderPe, WeightStationaryArray};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
 use testbenches::{MakeBench, common, kllm, tender};
+use testbenches::{MakeBench, common, kelle, kllm};
 
 use crate::error::{Failure, Result};
 
@@ -29,6 +34,13 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<FloatFma>("common", common::float::fma::bench),
         entry::<FloatFromInt>("common", common::float::from_int::bench),
         entry::<FloatMul>("common", common::float::mul::bench),
+        entry::<Ram>("common", common::ram::bench),
+        entry::<EdramBank>("kelle", kelle::edram_bank::bench),
+        entry::<ScoreRegisterFile>("kelle", kelle::score_register_file::bench),
+        entry::<RefreshController>("kelle", kelle::refresh_controller::bench),
+        entry::<KvBankGroup>("kelle", kelle::kv_bank_group::bench),
+        entry::<SystolicEvictor>("kelle", kelle::systolic_evictor::bench),
+        entry::<EvictionController>("kelle", kelle::eviction_controller::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
         entry::<ConcatUnit>("kllm", kllm::concat_unit::bench),

@@ -9,7 +9,7 @@
 //!   estimate of the longest path between registers and ports: pin-to-pin delays at a load of 10 fF on every output,
 //!   inputs driven by the library's weakest buffer, buffered and sized, without wires, set-up and clock-to-output times.
 //!
-//! Memories are mapped to flip-flops; their bits are counted separately as well.
+//! Memories are mapped to flip-flops; their bits are counted separately as well. Black boxes count as cells of their own.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -237,6 +237,8 @@ fn script(sources: &Sources, hierarchical: bool, liberty: Option<&Library>, work
     lines.push(format!("opt_clean\ntee -q -o {work}/memories.json stat -json"));
     lines.push(format!("synth{flatten} -top {top}\ntee -q -o {work}/cells.json stat -json\ndesign -save generic"));
     if !hierarchical {
+        // What a black box drives is an input of the graph, and what it reads an output.
+        lines.push("expose -evert c:* t:$* %d".into());
         lines.push(format!("dffunmap -ce-only\ntechmap -map {work}/resets.v\nasync2sync\ndffunmap"));
         lines.push(format!("aigmap\nopt_clean\nwrite_aiger {work}/design.aig\ndesign -load generic"));
     }

@@ -266,6 +266,24 @@ impl Run {
         Err(self.fail(sim.cycle_count(), Difference::Value { port, expected, got, place: String::new() }))
     }
 
+    /// Compares a part of a port, or what a bench has found out by itself; `place` says which part.
+    pub fn expect_equal<T: PartialEq + std::fmt::Display>(
+        &mut self,
+        sim: &Sim,
+        port: &str,
+        place: &str,
+        expected: T,
+        got: T,
+    ) -> Result<()> {
+        self.compared += 1;
+        if got == expected {
+            return Ok(());
+        }
+        let (expected, got) = (expected.to_string(), got.to_string());
+        let difference = Difference::Value { port: port.into(), expected, got, place: place.into() };
+        Err(self.fail(sim.cycle_count(), difference))
+    }
+
     /// Runs until every driver's beats are taken and every monitor has its expected beats, then as many cycles again as
     /// it takes to see that nothing more comes (64).
     ///

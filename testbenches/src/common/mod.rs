@@ -3,3 +3,4 @@
 pub mod float;
 pub mod mac_mesh;
 pub mod skew_lines;
+pub mod ram;

@@ -2,3 +2,4 @@
 
 pub mod float;
 pub mod mac_mesh;
+pub mod ram;

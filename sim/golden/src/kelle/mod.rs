@@ -1,1 +1,10 @@
-//! Golden models of Kelle: key-value caches in eDRAM with adaptive refresh and a systolic evictor.
+//! Kelle: the KV cache in embedded DRAM, with eviction by attention (AERP) and refresh by importance (2DRP).
+
+pub mod aerp;
+pub mod eviction;
+pub mod evictor;
+pub mod lifetime;
+pub mod refresh;
+pub mod retention;
+pub mod schedule;
+pub mod score_file;

@@ -1,0 +1,206 @@
+//! A memory with one write port and one read port, as inferred RAM or as a black box for a macro.
+//!
+//! - The read is registered: the word comes one cycle after `read_i` and stays while `read_i` is low.
+//! - A read and a write of the same address in one cycle return the **old** word (read first). A macro that behaves
+//!   otherwise needs a bypass in its wrapper, unless the parent never does this.
+//! - Contents and read data are unknown (X) until written, and a write to part of a word leaves the rest as it was. Out
+//!   of range (where `depth` is no power of two) a write is lost and a read unknown.
+//! - No reset.
+//!
+//! With `implementation = black_box` the module holds one instance of `ram_macro_<depth>x<width>` (with `_g<granule>` for
+//! partial writes). Its Verilog is a simulation model marked `(* blackbox *)`: Verilator and Icarus run it, Yosys sees
+//! ports only. For tape-out, leave its file out and compile a module of that name around the macro.
+
+use serde::{Deserialize, Serialize};
+
+use crate::lang::{
+    About, Block, CatalogBlock, Direction, ExternalModule, ExternalPort, In, Module, Out, ParamError, Parameter, Type,
+    bit, ensure_param, index_width, ports, uint,
+};
+
+/// Where the bits are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RamImplementation {
+    /// An array in Verilog; synthesis chooses.
+    #[default]
+    Inferred,
+    /// A module from elsewhere.
+    BlackBox,
+}
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ram {
+    /// Words.
+    pub depth: u32,
+    /// Bits of a word.
+    pub width: u32,
+    /// Bits that are written together: 8 for byte enables, `width` for whole words.
+    pub granule: u32,
+    /// Inferred or black box.
+    pub implementation: RamImplementation,
+}
+
+ports! {
+    /// Ports of [`Ram`].
+    pub struct RamPorts(p: &Ram) {
+        /// Bit per granule: write it.
+        write_i: In = uint(p.width / p.granule.max(1)),
+        /// Address of the write.
+        write_address_i: In = p.address(),
+        /// Word to write.
+        data_i: In = uint(p.width),
+        /// Read.
+        read_i: In = bit(),
+        /// Address of the read.
+        read_address_i: In = p.address(),
+        /// The word read last.
+        data_o: Out = uint(p.width),
+    }
+}
+
+impl Ram {
+    /// Whole words of a RAM.
+    #[must_use]
+    pub fn words(depth: u32, width: u32, implementation: RamImplementation) -> Self {
+        Self { depth, width, granule: width, implementation }
+    }
+
+    /// Type of an address.
+    #[must_use]
+    pub fn address(&self) -> Type {
+        uint(index_width(u64::from(self.depth)))
+    }
+
+    fn size(&self) -> String {
+        let granule = if self.granule == self.width { String::new() } else { format!("_g{}", self.granule) };
+        format!("{}x{}{granule}", self.depth, self.width)
+    }
+
+    /// The macro, with a model for simulation.
+    fn black_box(&self) -> ExternalModule {
+        use Direction::{Input, Output};
+        let name = format!("ram_macro_{}", self.size());
+        let granules = self.width / self.granule;
+        let range = |width: u32| if width == 1 { String::new() } else { format!("[{}:0] ", width - 1) };
+        let (word, address, enables) = (range(self.width), range(self.address().width), range(granules));
+        let mut text = format!(
+            "// {name}: simulation model of a memory macro; replace it by a module of this name around the real one.\n\
+             (* blackbox *)\nmodule {name} (\n  input  wire clk_i,\n  input  wire {enables}write_i,\n\
+             \x20 input  wire {address}write_address_i,\n  input  wire {word}data_i,\n  input  wire read_i,\n\
+             \x20 input  wire {address}read_address_i,\n  output reg  {word}data_o\n);\n  reg {word}words [0:{}];\n",
+            self.depth - 1
+        );
+        if granules == 1 {
+            text += "  always @(posedge clk_i) if (write_i) words[write_address_i] <= data_i;\n";
+        } else {
+            text += "  always @(posedge clk_i) begin\n";
+            for g in 0..granules {
+                let (high, low) = ((g + 1) * self.granule - 1, g * self.granule);
+                text +=
+                    &format!("    if (write_i[{g}]) words[write_address_i][{high}:{low}] <= data_i[{high}:{low}];\n");
+            }
+            text += "  end\n";
+        }
+        text += "  always @(posedge clk_i) if (read_i) data_o <= words[read_address_i];\nendmodule\n";
+        let port = |name: &str, direction, ty| ExternalPort { name: name.into(), direction, ty };
+        ExternalModule {
+            name,
+            ports: vec![
+                port("write_i", Input, uint(granules)),
+                port("write_address_i", Input, self.address()),
+                port("data_i", Input, uint(self.width)),
+                port("read_i", Input, bit()),
+                port("read_address_i", Input, self.address()),
+                port("data_o", Output, uint(self.width)),
+            ],
+            clock: Some("clk_i".into()),
+            reset: None,
+            source: Some(text),
+            registered_outputs: true,
+        }
+    }
+}
+
+impl Block for Ram {
+    type Ports = RamPorts;
+    const ABOUT: About = About {
+        name: "ram",
+        summary: "memory with one write and one read port, inferred or a black box",
+        contract: "data_o after an edge with read_i = the word at read_address_i before it; otherwise data_o stays.\n\
+            Each granule of the word at write_address_i whose bit of write_i is high becomes that of data_i at the edge.\n\
+            Unknown until written.",
+        reference: "",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        let kind = if self.implementation == RamImplementation::BlackBox { "_black_box" } else { "" };
+        format!("ram_{}{kind}", self.size())
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("depth", self.depth, 2..=1 << 20)?;
+        ensure_param("width", self.width, 1..=1 << 16)?;
+        if self.granule == 0 || !self.width.is_multiple_of(self.granule) {
+            return Err(ParamError::new("granule", self.granule, format!("a divisor of width = {}", self.width)));
+        }
+        Ok(())
+    }
+
+    fn build(&self, m: &mut Module, io: &RamPorts) {
+        if self.implementation == RamImplementation::BlackBox {
+            let u = m.external("u_macro", &self.black_box());
+            for (port, signal) in [
+                ("write_i", io.write_i),
+                ("write_address_i", io.write_address_i),
+                ("data_i", io.data_i),
+                ("read_i", io.read_i),
+                ("read_address_i", io.read_address_i),
+            ] {
+                m.connect(u.port(port), signal);
+            }
+            m.connect(io.data_o, u.port("data_o"));
+            return;
+        }
+        let words = m.memory("words", self.depth, self.width, self.granule);
+        words.write(io.write_i, io.write_address_i, io.data_i);
+        let data = words.read("data_q", io.read_i, io.read_address_i);
+        m.connect(io.data_o, data);
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("read".into(), 1)]
+    }
+}
+
+impl Default for Ram {
+    fn default() -> Self {
+        Self::words(256, 32, RamImplementation::Inferred)
+    }
+}
+
+impl CatalogBlock for Ram {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "depth", allowed: "2 to 1048576", meaning: "words" },
+        Parameter { name: "width", allowed: "1 to 65536", meaning: "bits of a word" },
+        Parameter {
+            name: "granule",
+            allowed: "a divisor of width",
+            meaning: "bits that are written together: 8 for byte enables, width for whole words",
+        },
+        Parameter {
+            name: "implementation",
+            allowed: "inferred, black_box",
+            meaning: "an array in Verilog, or an instance of a macro with a simulation model",
+        },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let set = |depth, width, granule, implementation| Self { depth, width, granule, implementation };
+        use RamImplementation::{BlackBox, Inferred};
+        vec![set(2, 1, 1, Inferred), set(5, 24, 8, Inferred), set(5, 24, 8, BlackBox), set(300, 70, 70, BlackBox)]
+    }
+}

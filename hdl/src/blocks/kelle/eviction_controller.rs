@@ -1,0 +1,211 @@
+//! Eviction controller: the tokens of one head in order of age, and the slot of each in the KV cache.
+//!
+//! The list is a RAM of slots, the oldest token first. A decode step walks it: each entry leaves with its slot, so that the
+//! key and the score can be fetched, and with a bit that says whether the token is protected (one of the first `sink_i` of all,
+//! or one of the last `window_i`). Since the list is in order of age, protection is a comparison of positions, and a tie in
+//! the evictor goes to the older token by itself.
+//!
+//! While there is room a new token gets the next slot. Then it gets that of the victim, whose entry becomes a hole in the list;
+//! the next walk closes the hole as it passes, moving each later entry up by one, at no cost: it reads and writes one entry a
+//! cycle. So one token can enter between two walks once the cache is full.
+
+use serde::{Deserialize, Serialize};
+
+use crate::blocks::common::{Ram, RamImplementation};
+use crate::lang::{
+    About, Block, CatalogBlock, In, InStream, Module, Out, OutStream, ParamError, Parameter, Proof, Type, bit,
+    bits_for, cat, ensure_param, index_width, mux, ports, select, stream, uint,
+};
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EvictionController {
+    /// Tokens that the cache holds (N').
+    pub slots: u32,
+}
+
+ports! {
+    /// Ports of [`EvictionController`].
+    pub struct EvictionControllerPorts(p: &EvictionController) {
+        /// Forgets all tokens. Nothing else may be under way.
+        clear_i: In = bit(),
+        /// First tokens of the sequence, which are never evicted. Stable while there are tokens.
+        sink_i: In = p.count(),
+        /// Most recent tokens, which are not evicted.
+        window_i: In = p.count(),
+        /// Tokens in the cache.
+        count_o: Out = p.count(),
+        /// Walk through the tokens; without tokens nothing comes.
+        walk: InStream = stream(),
+        /// A token, the oldest first.
+        entry: OutStream = stream()
+            .field("slot", p.slot())
+            .field("recompute", bit())
+            .field("guarded", bit())
+            .field("last", bit()),
+        /// A new token. When the cache is full: the position of the victim in the last walk, if one was found.
+        insert: InStream = stream().field("recompute", bit()).field("found", bit()).field("victim", p.slot()),
+        /// Where the new token goes.
+        place: OutStream = stream().field("slot", p.slot()).field("evicted", bit()).field("refused", bit()),
+    }
+}
+
+impl EvictionController {
+    /// Type of a slot, or of a position in the list.
+    #[must_use]
+    pub fn slot(&self) -> Type {
+        uint(index_width(u64::from(self.slots)))
+    }
+
+    /// Type of a number of tokens.
+    #[must_use]
+    pub fn count(&self) -> Type {
+        uint(bits_for(u64::from(self.slots)))
+    }
+}
+
+impl Block for EvictionController {
+    type Ports = EvictionControllerPorts;
+    const ABOUT: About = About {
+        name: "eviction_controller",
+        summary: "tokens of one head in order of age: allocates, evicts, replaces, protects",
+        contract: "walk: all tokens leave at entry, the oldest first, one a cycle; guarded: among the first sink_i or the last window_i.\n\
+            insert: while count < slots the token gets slot number count. Then it takes the slot of the token at position victim,\n\
+            which is gone; refused if none was found, or if it is protected or not there. The new token is the youngest.\n\
+            recompute: the token is stored as the layer's input, not as key and value; fixed until it is evicted.\n\
+            After an eviction, insert is ready again when the list has been walked.",
+        reference: "Kelle, sections 4.1 and 5.1, figure 10",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        format!("eviction_controller_n{}", self.slots)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("slots", self.slots, 2..=65_536)
+    }
+
+    fn build(&self, m: &mut Module, io: &EvictionControllerPorts) {
+        let (slot_ty, count_ty) = (self.slot(), self.count());
+        let wide = |s: crate::lang::Signal| s.extend(count_ty.width + 1);
+        let state = m.fsm("state", &["Idle", "Walk", "Find", "Reply"]);
+        let count = m.reg_init("count_q", count_ty, 0);
+        let position = m.reg_init("position_q", slot_ty, 0);
+        let hole = m.reg_init("hole_q", bit(), 0);
+        let hole_at = m.reg("hole_at_q", slot_ty);
+        let youngest = m.reg("youngest_q", uint(slot_ty.width + 1));
+        let recompute = m.reg("recompute_q", bit());
+        let reply_slot = m.reg("reply_slot_q", slot_ty);
+        let evicted = m.reg("evicted_q", bit());
+        let refused = m.reg("refused_q", bit());
+        let list = m.instance("u_list", Ram::words(self.slots, slot_ty.width + 1, RamImplementation::Inferred));
+        m.connect(io.count_o, count.q);
+
+        m.comment("A token is protected by its place in the order of age.");
+        let guarded = |m: &mut Module, name: &str, at: crate::lang::Signal| {
+            let recent = wide(at.extend(count_ty.width)) + wide(io.window_i);
+            m.wire(name, at.lt(io.sink_i) | recent.ge(count.q))
+        };
+
+        m.comment("Walk: the entry after the hole moves up as it passes; the youngest closes the list.");
+        let idle = m.wire("idle", state.is("Idle"));
+        m.connect(io.walk.ready, idle);
+        let start = m.wire("start", io.walk.valid & idle & count.q.any());
+        let walking = m.wire("walking", state.is("Walk"));
+        let last = m.wire("last", (wide(position.q.extend(count_ty.width)) + 1).eq(wide(count.q)));
+        let beyond = m.wire("beyond", hole.q & position.q.ge(hole_at.q));
+        let entry = m.wire("entry", mux(hole.q & last, youngest.q, list.data_o));
+        let entry_slot = m.wire("entry_slot", entry.slice(0..slot_ty.width));
+        let is_guarded = guarded(m, "is_guarded", position.q);
+        m.connect(io.entry.valid, walking);
+        m.connect(io.entry.field("slot"), entry_slot);
+        m.connect(io.entry.field("recompute"), entry.msb());
+        m.connect(io.entry.field("guarded"), is_guarded);
+        m.connect(io.entry.field("last"), last);
+        let passes = m.wire("passes", walking & io.entry.ready);
+        let next = m.wire("next_position", mux(idle, slot_ty.lit(0), position.q.wrapping_add(1)));
+        position.next_when(idle | passes, next);
+        let skip = m.wire("skip", hole.q & next.ge(hole_at.q));
+        let fetched = m.wire("fetched", mux(skip, next.wrapping_add(1), next));
+
+        m.comment("A new token.");
+        let full = m.wire("full", count.q.eq(self.slots));
+        let taken = m.wire("taken", io.insert.valid & idle & !hole.q & !io.walk.valid);
+        m.connect(io.insert.ready, idle & !hole.q & !io.walk.valid);
+        let victim = io.insert.field("victim");
+        let victim_guarded = guarded(m, "victim_guarded", victim);
+        let no_victim = m.wire("no_victim", !io.insert.field("found") | victim_guarded);
+        let refuses = m.wire("refuses", full & no_victim);
+        let evicts = m.wire("evicts", taken & full & !no_victim);
+        let appends = m.wire("appends", taken & !full);
+        let new_slot = m.wire("new_slot", count.q.truncate(slot_ty.width));
+        recompute.next_when(taken, io.insert.field("recompute"));
+        hole_at.next_when(evicts, victim);
+        evicted.next_when(taken, evicts);
+        refused.next_when(taken, refuses);
+        let finding = m.wire("finding", state.is("Find"));
+        let found_slot = m.wire("found_slot", list.data_o.slice(0..slot_ty.width));
+        reply_slot.next_when(taken | finding, mux(finding, found_slot, new_slot));
+        youngest.next_when(finding, cat(&[recompute.q, found_slot]));
+        hole.next(select(&[(io.clear_i, bit().lit(0)), (evicts, bit().lit(1)), (passes & last, bit().lit(0))], hole.q));
+        count.next(select(&[(io.clear_i, count_ty.lit(0)), (appends, count.q.wrapping_add(1))], count.q));
+        m.connect(io.place.valid, state.is("Reply"));
+        m.connect(io.place.field("slot"), reply_slot.q);
+        m.connect(io.place.field("evicted"), evicted.q);
+        m.connect(io.place.field("refused"), refused.q);
+
+        m.connect(list.read_i, start | passes | evicts);
+        m.connect(list.read_address_i, mux(evicts, victim, fetched));
+        m.connect(list.write_i, appends | (passes & beyond));
+        m.connect(list.write_address_i, mux(appends, new_slot, position.q));
+        m.connect(list.data_i, mux(appends, cat(&[io.insert.field("recompute"), new_slot]), entry));
+
+        state.goto("Idle", start, "Walk");
+        state.goto("Idle", evicts, "Find");
+        state.goto("Idle", taken, "Reply");
+        state.goto("Walk", io.entry.ready & last, "Idle");
+        state.goto("Find", true, "Reply");
+        state.goto("Reply", io.place.ready, "Idle");
+
+        m.formal(|m| {
+            // No two tokens have one slot: of any two entries of one walk.
+            let seen = m.reg_init("seen_q", bit(), 0);
+            let seen_slot = m.reg("seen_slot_q", slot_ty);
+            let pick = m.wire("pick", passes & !seen.q & io.clear_i.eq(0) & io.insert.field("found"));
+            seen.next(mux(walking & !(passes & last), seen.q | pick, bit().lit(0)));
+            seen_slot.next_when(pick, entry_slot);
+            m.assume("clear_when_idle", !io.clear_i | (idle & !io.walk.valid & !io.insert.valid));
+            m.assert_always("slots_differ", !(walking & seen.q) | entry_slot.ne(seen_slot.q));
+            m.assert_always("never_too_many", count.q.le(self.slots));
+            m.assert_always("slot_exists", !walking | entry_slot.extend(count_ty.width).lt(count.q));
+            m.assert_always("a_hole_only_when_full", !hole.q | full);
+            m.cover("walk_with_a_hole", passes & last & hole.q);
+            m.cover("refuses_when_full", io.place.valid & refused.q);
+        });
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("walk to first entry".into(), 1), ("insert to place".into(), 1), ("eviction to place".into(), 2)]
+    }
+}
+
+impl Default for EvictionController {
+    fn default() -> Self {
+        Self { slots: 128 }
+    }
+}
+
+impl CatalogBlock for EvictionController {
+    const PARAMETERS: &'static [Parameter] =
+        &[Parameter { name: "slots", allowed: "2 to 65536", meaning: "tokens that the cache of a head holds" }];
+
+    fn configurations() -> Vec<Self> {
+        [2, 5, 64].map(|slots| Self { slots }).into()
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        vec![Proof { block: Self { slots: 3 }, depth: 10, cover_depth: 20, induction: true }]
+    }
+}

@@ -1,0 +1,351 @@
+//! Refresh controller of 2DRP: keeps the rows of an eDRAM bank group younger than the interval of their score class.
+//!
+//! It serves the MSB or the LSB banks of the keys or the values: all banks of the group share addresses, so a row is
+//! refreshed in all of them at once. A refresh takes the banks for two cycles, which need not follow each other: the row is
+//! read into a buffer, and written back from it. A write of the same row in between makes the write-back needless, and
+//! it is left out.
+//!
+//! # How it works
+//! A pointer walks the rows for ever, one row a cycle. Of each it looks up validity and class (from the score file) and a
+//! stamp of the time when the row was last restored (a small RAM beside the controller, written with every write and
+//! write-back). A row that is due is refreshed before the pointer moves on. Each half of a refresh waits for a cycle in
+//! which nobody wants the banks. Waiting is paid from a budget of `patience` cycles that is renewed with each round; when it
+//! is spent, refreshes no longer wait and the access port does (`access_ready_o`). So a round ends after at most 3 `rows` +
+//! `patience` cycles, whatever the traffic, and the banks are free at least every third cycle.
+//!
+//! # Why it is safe
+//! Between two looks at a row lie at most two partial rounds, so a row waits at most 3 `rows` + 2 `patience` cycles to be
+//! seen and refreshed, from the cycle on in which it became overdue, for whatever reason: age, promotion, a shorter
+//! interval. Stamps count in units of 2^`tick_log2` cycles, so a row may be a unit less a cycle older than its interval
+//! before the controller is sure of it. Both together are the slack. It cannot be much smaller: if all rows become overdue
+//! at once, no controller restores the last one in fewer than 2 `rows` cycles.
+//!
+//! A promotion that the score file reports is looked at before the walk goes on (one at a time; what comes meanwhile is left
+//! to the walk). These looks are paid from the same budget, so that they cannot delay the round.
+
+mod properties;
+
+use serde::{Deserialize, Serialize};
+
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, ParamError, Parameter, Proof, bit, bits_for, ensure_param,
+    index_width, mux, ports, select, uint,
+};
+
+/// Bank cycles of a refresh: read, write back.
+pub const REFRESH_CYCLES: u32 = 2;
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefreshController {
+    /// Rows of the bank group.
+    pub rows: u32,
+    /// Width of a refresh interval in bits.
+    pub interval_width: u32,
+    /// Interval of both classes after reset, in cycles.
+    pub interval: u32,
+    /// Cycles that refreshes may wait for the banks in one round.
+    pub patience: u32,
+    /// Unit of the time stamps: 2^tick_log2 cycles.
+    pub tick_log2: u32,
+    /// Width of the counters of refreshes and stalls in bits.
+    pub counter_width: u32,
+}
+
+ports! {
+    /// Ports of [`RefreshController`].
+    pub struct RefreshControllerPorts(p: &RefreshController) {
+        /// Somebody wants the banks in this cycle.
+        access_valid_i: In = bit(),
+        /// The banks are his. Does not depend on `access_valid_i`.
+        access_ready_o: Out = bit(),
+        /// The access writes the whole row.
+        access_write_i: In = bit(),
+        /// Row of the access.
+        access_row_i: In = p.row(),
+        /// Bit per row: it holds a token.
+        valid_i: In = uint(p.rows),
+        /// Bit per row: its score is high.
+        high_i: In = uint(p.rows),
+        /// A row was promoted from low to high: look at it first.
+        promoted_valid_i: In = bit(),
+        /// The promoted row.
+        promoted_row_i: In = p.row(),
+        /// Take new intervals.
+        config_valid_i: In = bit(),
+        /// Interval of rows with high scores, in cycles.
+        config_high_i: In = uint(p.interval_width),
+        /// Interval of rows with low scores, in cycles.
+        config_low_i: In = uint(p.interval_width),
+        /// The last intervals offered were too short for any schedule; the ones before hold.
+        config_refused_o: Out = bit(),
+        /// The banks read row `refresh_row_o` into the refresh buffer.
+        refresh_read_o: Out = bit(),
+        /// The banks write the refresh buffer back to row `refresh_row_o`.
+        refresh_write_o: Out = bit(),
+        /// Row of the refresh.
+        refresh_row_o: Out = p.row(),
+        /// Refreshes completed, modulo 2^counter_width.
+        refreshes_o: Out = uint(p.counter_width),
+        /// Cycles in which an access had to wait, modulo 2^counter_width.
+        stalls_o: Out = uint(p.counter_width),
+    }
+}
+
+impl RefreshController {
+    /// Type of a row's address.
+    #[must_use]
+    pub fn row(&self) -> crate::lang::Type {
+        uint(index_width(u64::from(self.rows)))
+    }
+
+    /// Consecutive cycles for which a row may be overdue.
+    #[must_use]
+    pub fn wait(&self) -> u64 {
+        3 * u64::from(self.rows) + 2 * u64::from(self.patience)
+    }
+
+    /// By how much a row may be older than the interval of its class, when class and interval do not change.
+    #[must_use]
+    pub fn slack(&self) -> u64 {
+        self.wait() + (1 << self.tick_log2) - 1
+    }
+
+    /// The interval that is kept when `interval` is asked for: whole units of the time stamps.
+    #[must_use]
+    pub fn effective(&self, interval: u64) -> u64 {
+        interval >> self.tick_log2 << self.tick_log2
+    }
+
+    /// The shortest interval that is not refused, in cycles.
+    #[must_use]
+    pub fn shortest_interval(&self) -> u64 {
+        u64::from(REFRESH_CYCLES) * u64::from(self.rows)
+    }
+
+    /// Width of a stamp: the oldest row must not look young.
+    #[must_use]
+    pub fn stamp_width(&self) -> u32 {
+        let oldest = (1u64 << self.interval_width) - 1 + self.slack();
+        bits_for((oldest >> self.tick_log2) + 2)
+    }
+}
+
+impl Block for RefreshController {
+    type Ports = RefreshControllerPorts;
+    const ABOUT: About = About {
+        name: "refresh_controller",
+        summary: "two-dimensional adaptive refresh of one eDRAM bank group",
+        contract: "age of a row = cycles since its last write or write-back; intervals are rounded down to multiples of u = 2^tick_log2.\n\
+            A valid row is overdue when its age exceeds the interval of its class + u - 1. No row is overdue for more than\n\
+            3 rows + 2 patience cycles in a row, whatever happens at the inputs: with a constant class and interval its age\n\
+            never exceeds interval + slack, slack = 3 rows + 2 patience + u - 1.\n\
+            An access (valid and ready) and a refresh never meet; ready is low for at most 2 cycles in a row.\n\
+            A row is refreshed only if it is valid and was due since it was last restored.\n\
+            A row that becomes valid must have been written at most 2^interval_width - 1 cycles ago.",
+        reference: "Kelle, sections 4.2 and 5.1, figures 7 and 10",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        format!(
+            "refresh_controller_m{}_w{}_i{}_p{}_t{}_c{}",
+            self.rows, self.interval_width, self.interval, self.patience, self.tick_log2, self.counter_width
+        )
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("rows", self.rows, 2..=4096)?;
+        ensure_param("interval_width", self.interval_width, 3..=31)?;
+        let longest = (1u32 << self.interval_width) - 1;
+        let shortest = REFRESH_CYCLES * self.rows;
+        if !(shortest..=longest).contains(&self.interval) {
+            let allowed = format!(
+                "{shortest} to {longest}: refreshing {} rows takes {REFRESH_CYCLES} cycles each, and 2^interval_width - 1 is {longest}",
+                self.rows
+            );
+            return Err(ParamError::new("interval", self.interval, allowed));
+        }
+        ensure_param("patience", self.patience, 0..=65_535)?;
+        ensure_param("tick_log2", self.tick_log2, 0..=self.interval_width.saturating_sub(2).min(16))?;
+        ensure_param("counter_width", self.counter_width, 1..=64)
+    }
+
+    fn build(&self, m: &mut Module, io: &RefreshControllerPorts) {
+        let stamp_ty = uint(self.stamp_width());
+        let tick = self.tick_log2;
+        m.comment("Time, and the intervals in units of the time stamps.");
+        let now = m.reg_init("now_q", uint(tick + stamp_ty.width), 0);
+        now.next(now.q.wrapping_add(1));
+        let stamp_now = m.wire("stamp_now", now.q.slice(tick..tick + stamp_ty.width));
+        let limit_ty = uint(self.interval_width - tick);
+        let high_limit = m.reg_init("high_limit_q", limit_ty, self.interval >> tick);
+        let low_limit = m.reg_init("low_limit_q", limit_ty, self.interval >> tick);
+        let refused = m.reg_init("refused_q", bit(), 0);
+        let shortest = self.shortest_interval();
+        let feasible = m.wire("feasible", io.config_high_i.ge(shortest) & io.config_low_i.ge(shortest));
+        high_limit.next_when(io.config_valid_i & feasible, io.config_high_i.shr(tick));
+        low_limit.next_when(io.config_valid_i & feasible, io.config_low_i.shr(tick));
+        refused.next_when(io.config_valid_i, !feasible);
+        m.connect(io.config_refused_o, refused.q);
+
+        m.comment("The row looked at: that of the walk, or one that was promoted.");
+        let state = m.fsm("state", &["Check", "Read", "Write"]);
+        let walk = m.reg_init("walk_q", self.row(), 0);
+        let row = m.reg_init("row_q", self.row(), 0);
+        let hinted = m.reg_init("hinted_q", bit(), 0);
+        let hint = m.reg_init("hint_q", bit(), 0);
+        let hint_row = m.reg("hint_row_q", self.row());
+        let fresh = m.reg_init("fresh_q", bit(), 1);
+        let credit = m.reg_init("credit_q", uint(bits_for(self.patience.into())), self.patience);
+        let stamps = m.memory("stamps", self.rows, stamp_ty.width, stamp_ty.width);
+        let row_next = m.net("row_next", self.row());
+        let stamp = stamps.read("stamp_q", bit().lit(1), row_next);
+        let valid = m.wire("valid", io.valid_i.bit_at(row.q));
+        let high = m.wire("high", io.high_i.bit_at(row.q));
+
+        m.comment("The banks: accesses go first while waiting is paid for.");
+        let serving = m.wire("serving", !state.is("Check"));
+        // Two cycles of waiting are kept back: with them a promoted row's refresh ends within what it may cost.
+        let urgent = m.wire("urgent", credit.q.lt(3));
+        let ready = m.wire("ready", !(serving & urgent));
+        let go = m.wire("go", serving & valid & (urgent | !io.access_valid_i));
+        let access_write = m.wire("access_write", io.access_valid_i & ready & io.access_write_i);
+        let touched = m.wire("touched", access_write & io.access_row_i.eq(row.q));
+        let refresh_read = m.wire("refresh_read", go & state.is("Read"));
+        let refresh_write = m.wire("refresh_write", go & state.is("Write"));
+        m.connect(io.access_ready_o, ready);
+        m.connect(io.refresh_read_o, refresh_read);
+        m.connect(io.refresh_write_o, refresh_write);
+        m.connect(io.refresh_row_o, row.q);
+        let written = m.wire("written", access_write | refresh_write);
+        let written_row = m.wire("written_row", mux(refresh_write, row.q, io.access_row_i));
+        stamps.write(written, written_row, stamp_now);
+
+        m.comment("Is the row due? Its stamp was read in the cycle before; a write since then made it young.");
+        let age = m.wire("age", stamp_now.wrapping_sub(stamp));
+        let limit = m.wire("limit", mux(high, high_limit.q, low_limit.q));
+        let old = if tick == 0 { age.ge(limit) } else { age.gt(limit) };
+        let due = m.wire("due", state.is("Check") & valid & old & !fresh.q & !touched);
+        let dropped = m.wire("dropped", touched | !valid);
+        state.goto("Check", due, "Read");
+        state.goto("Read", dropped, "Check");
+        state.goto("Read", go, "Write");
+        state.goto("Write", dropped | go, "Check");
+        let done = m.wire("done", (state.is("Check") & !due) | (serving & dropped) | refresh_write);
+
+        m.comment("Where to look next, and what is left to wait.");
+        let step = m.wire("step", done & !hinted.q);
+        let last = m.wire("last", walk.q.eq(self.rows - 1));
+        let walk_next = m.wire("walk_next", mux(last, self.row().lit(0), walk.q.wrapping_add(1)));
+        let spend = m.wire("spend", (hinted.q | (serving & !go)) & credit.q.any());
+        let left = m.wire("left", mux(spend, credit.q.wrapping_sub(1), credit.q));
+        let credit_next = m.wire("credit_next", mux(step & last, credit.q.ty().lit(self.patience), left));
+        credit.next(credit_next);
+        let take_hint = m.wire("take_hint", step & hint.q & credit_next.ge(4));
+        let hint_done = m.wire("hint_done", done & hinted.q);
+        let hint_free = m.wire("hint_free", io.promoted_valid_i & (!hint.q | hint_done));
+        hint.next(hint_free | (hint.q & !hint_done));
+        hint_row.next_when(hint_free, io.promoted_row_i);
+        hinted.next(take_hint | (hinted.q & !done));
+        walk.next_when(step, walk_next);
+        let next = select(&[(take_hint, hint_row.q), (hint_done, walk.q), (step, walk_next)], row.q);
+        m.connect(row_next, next);
+        row.next(row_next);
+        fresh.next(written & written_row.eq(row_next));
+
+        let counter = uint(self.counter_width);
+        let refreshes = m.reg_init("refreshes_q", counter, 0);
+        let stalls = m.reg_init("stalls_q", counter, 0);
+        refreshes.next_when(refresh_write, refreshes.q.wrapping_add(1));
+        stalls.next_when(io.access_valid_i & !ready, stalls.q.wrapping_add(1));
+        m.connect(io.refreshes_o, refreshes.q);
+        m.connect(io.stalls_o, stalls.q);
+
+        let inner = properties::Inner {
+            walk: walk.q,
+            row: row.q,
+            hinted: hinted.q,
+            credit: credit.q,
+            reading: state.is("Read"),
+            writing: state.is("Write"),
+            stamp,
+            fresh: fresh.q,
+            now: now.q,
+            high_limit: high_limit.q,
+            low_limit: low_limit.q,
+            written,
+            written_row,
+            ready,
+            refresh_read,
+            refresh_write,
+            refused: refused.q,
+            take_hint,
+        };
+        self.properties(m, io, &inner);
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![
+            ("slack".into(), self.slack()),
+            ("longest overdue".into(), self.wait()),
+            ("longest round".into(), 3 * u64::from(self.rows) + u64::from(self.patience)),
+            ("longest stall".into(), REFRESH_CYCLES.into()),
+        ]
+    }
+}
+
+impl Default for RefreshController {
+    fn default() -> Self {
+        Self { rows: 128, interval_width: 23, interval: 43_000, patience: 256, tick_log2: 8, counter_width: 32 }
+    }
+}
+
+impl CatalogBlock for RefreshController {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "rows", allowed: "2 to 4096", meaning: "rows of the bank group" },
+        Parameter { name: "interval_width", allowed: "3 to 31", meaning: "width of a refresh interval, bits" },
+        Parameter {
+            name: "interval",
+            allowed: "2 x rows to 2^interval_width - 1",
+            meaning: "interval of both classes after reset, cycles",
+        },
+        Parameter {
+            name: "patience",
+            allowed: "0 to 65535",
+            meaning: "cycles that refreshes may wait for the banks in one round; below 4, promotions wait for the walk",
+        },
+        Parameter {
+            name: "tick_log2",
+            allowed: "0 to interval_width - 2, at most 16",
+            meaning: "time stamps count in units of 2^tick_log2 cycles",
+        },
+        Parameter { name: "counter_width", allowed: "1 to 64", meaning: "width of the counters, bits" },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let set = |rows, interval_width, interval, patience, tick_log2, counter_width| Self {
+            rows,
+            interval_width,
+            interval,
+            patience,
+            tick_log2,
+            counter_width,
+        };
+        vec![set(2, 3, 4, 0, 0, 1), set(7, 8, 20, 9, 2, 8), set(33, 10, 66, 40, 0, 32)]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let set = |rows, interval_width, patience, tick_log2| Self {
+            rows,
+            interval_width,
+            interval: REFRESH_CYCLES * rows,
+            patience,
+            tick_log2,
+            counter_width: 1,
+        };
+        let proof = |block, depth| Proof { block, depth, cover_depth: 40, induction: true };
+        vec![proof(set(2, 3, 5, 0), 8), proof(set(3, 4, 0, 1), 8)]
+    }
+}

@@ -1,0 +1,190 @@
+//! Score register file: a small importance score for each row of the KV cache, and the class that follows from it.
+//!
+//! Scores are sums of attention scores in few bits (the paper: 4). A sum below 0 becomes 0; one above the top becomes the top
+//! and is remembered in `saturated_o`. When the step in which that happened ends (`step_i`), all scores are halved: their
+//! order stays meaningful, and old importance fades. Within a step scores do not age, since the evictor holds copies of
+//! them. A row is high when it is valid and its score is at least `threshold_i`.
+//!
+//! In one cycle the update comes first, then clear, then set, then the end of the step.
+
+use serde::{Deserialize, Serialize};
+
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, OutArray, ParamError, Parameter, Proof, Type, bit, ensure_param,
+    index_width, mux, ports, select, sint, uint,
+};
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScoreRegisterFile {
+    /// Rows of the KV cache.
+    pub rows: u32,
+    /// Width of a score in bits, unsigned.
+    pub score_width: u32,
+    /// Width of what is added to a score in bits, signed.
+    pub amount_width: u32,
+}
+
+ports! {
+    /// Ports of [`ScoreRegisterFile`].
+    pub struct ScoreRegisterFilePorts(p: &ScoreRegisterFile) {
+        /// A new token comes to row `set_row_i`: valid, score 0.
+        set_valid_i: In = bit(),
+        /// Row of the new token.
+        set_row_i: In = p.row(),
+        /// The token in row `clear_row_i` is gone.
+        clear_valid_i: In = bit(),
+        /// Row of the token that goes.
+        clear_row_i: In = p.row(),
+        /// Add to the score of row `update_row_i`; nothing happens to a row that is not valid.
+        update_valid_i: In = bit(),
+        /// Row of the score.
+        update_row_i: In = p.row(),
+        /// What is added.
+        update_amount_i: In = sint(p.amount_width),
+        /// The step ends: scores age if one saturated.
+        step_i: In = bit(),
+        /// Lowest high score.
+        threshold_i: In = uint(p.score_width),
+        /// Row to read.
+        read_row_i: In = p.row(),
+        /// Its score, in the same cycle; of no meaning when the row is not valid.
+        read_score_o: Out = uint(p.score_width),
+        /// Per row: it holds a token.
+        valid_o: OutArray = bit().array(p.rows),
+        /// Per row: it holds a token with a high score.
+        high_o: OutArray = bit().array(p.rows),
+        /// A sum exceeded the top since the last step ended.
+        saturated_o: Out = bit(),
+        /// The update one cycle ago promoted row `promoted_row_o` from low to high.
+        promoted_valid_o: Out = bit(),
+        /// The row.
+        promoted_row_o: Out = p.row(),
+    }
+}
+
+impl ScoreRegisterFile {
+    /// Type of a row's number.
+    #[must_use]
+    pub fn row(&self) -> Type {
+        uint(index_width(u64::from(self.rows)))
+    }
+}
+
+impl Block for ScoreRegisterFile {
+    type Ports = ScoreRegisterFilePorts;
+    const ABOUT: About = About {
+        name: "score_register_file",
+        summary: "saturating importance scores of the rows of a KV cache, with ageing and classes",
+        contract: "an update makes a valid row's score clamp(score + amount, 0, 2^score_width - 1).\n\
+            If a sum exceeded the top since the step before ended, step_i halves all scores, rounded down.\n\
+            In one cycle: update, clear, set (score 0), end of step. high_o = valid and score >= threshold_i.",
+        reference: "Kelle, section 5.1 and figure 10",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        format!("score_register_file_m{}_s{}_a{}", self.rows, self.score_width, self.amount_width)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("rows", self.rows, 2..=4096)?;
+        ensure_param("score_width", self.score_width, 1..=32)?;
+        ensure_param("amount_width", self.amount_width, 2..=33)
+    }
+
+    fn build(&self, m: &mut Module, io: &ScoreRegisterFilePorts) {
+        let score_ty = uint(self.score_width);
+        let row_width = self.row().width;
+        let score = m.nets("score", score_ty, self.rows);
+        let valid = m.nets("valid", bit(), self.rows);
+        let (scores, valids) = (score.elements(), valid.elements());
+
+        m.comment("One adder, for the row that is updated.");
+        let old = m.lookup("old", io.update_row_i, &scores);
+        let counted = m.lookup("counted", io.update_row_i, &valids);
+        let exists = m.wire("exists", io.update_row_i.lt(self.rows));
+        let update = m.wire("update", io.update_valid_i & counted & exists);
+        let sum = m.wire("sum", old.extend(self.score_width + 1).as_sint() + io.update_amount_i);
+        let top = score_ty.range().1;
+        let over = m.wire("over", sum.gt(top.clone()));
+        let inside = sum.as_uint().truncate(self.score_width);
+        let updated = select(&[(sum.lt(0), score_ty.lit(0)), (over, score_ty.lit(top))], inside);
+        let updated = m.wire("updated", updated);
+
+        let saturated = m.reg_init("saturated_q", bit(), 0);
+        let ages = m.wire("ages", saturated.q | (update & over));
+        saturated.next(ages & !io.step_i);
+        let halve = m.wire("halve", ages & io.step_i);
+        m.connect(io.saturated_o, saturated.q);
+
+        m.for_each("rows", self.rows, |m, i| {
+            let place = i.value(row_width);
+            let is_set = m.wire("is_set", io.set_valid_i & io.set_row_i.eq(place));
+            let is_cleared = m.wire("is_cleared", io.clear_valid_i & io.clear_row_i.eq(place));
+            let is_updated = m.wire("is_updated", update & io.update_row_i.eq(place));
+            let valid_q = m.reg_init("valid_q", bit(), 0);
+            valid_q.next(is_set | (valid_q.q & !is_cleared));
+            let score_q = m.reg_init("score_q", score_ty, 0);
+            let sum = m.wire("sum_here", mux(is_updated, updated, score_q.q));
+            let half = sum.shr(1).extend(self.score_width);
+            let half = if self.score_width == 1 { score_ty.lit(0) } else { half };
+            score_q.next(mux(is_set, score_ty.lit(0), mux(halve, half, sum)));
+            m.connect(valid.at(i), valid_q.q);
+            m.connect(score.at(i), score_q.q);
+            m.connect(io.valid_o.at(i), valid_q.q);
+            m.connect(io.high_o.at(i), valid_q.q & score_q.q.ge(io.threshold_i));
+        });
+        let read = m.lookup("read", io.read_row_i, &scores);
+        m.connect(io.read_score_o, read);
+
+        let promoted = m.reg_init("promoted_q", bit(), 0);
+        let promoted_row = m.reg("promoted_row_q", self.row());
+        promoted.next(update & old.lt(io.threshold_i) & updated.ge(io.threshold_i));
+        promoted_row.next(io.update_row_i);
+        m.connect(io.promoted_valid_o, promoted.q);
+        m.connect(io.promoted_row_o, promoted_row.q);
+
+        m.formal(|m| {
+            // Ageing keeps the order of scores. The rows are any two.
+            let before = m.reg("before_q", bit());
+            before.next(scores[0].le(scores[1]) & !update & !io.set_valid_i);
+            let started = m.reg_init("started_q", bit(), 0);
+            started.next(bit().lit(1));
+            m.assert_always("ageing_keeps_order", !(started.q & before.q) | scores[0].le(scores[1]));
+            m.assert_always("high_rows_are_valid", !io.high_o.at(0) | valids[0]);
+            m.cover("saturates", saturated.q);
+            m.cover("scores_age", halve & scores[0].any());
+            m.cover("promotes", promoted.q);
+        });
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("update".into(), 1)]
+    }
+}
+
+impl Default for ScoreRegisterFile {
+    fn default() -> Self {
+        Self { rows: 128, score_width: 4, amount_width: 5 }
+    }
+}
+
+impl CatalogBlock for ScoreRegisterFile {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "rows", allowed: "2 to 4096", meaning: "rows of the KV cache" },
+        Parameter { name: "score_width", allowed: "1 to 32", meaning: "width of a score, bits, unsigned" },
+        Parameter { name: "amount_width", allowed: "2 to 33", meaning: "width of what is added, bits, signed" },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let set = |rows, score_width, amount_width| Self { rows, score_width, amount_width };
+        vec![set(2, 1, 2), set(7, 4, 9), set(33, 24, 20)]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let block = Self { rows: 3, score_width: 3, amount_width: 4 };
+        vec![Proof { block, depth: 6, cover_depth: 6, induction: true }]
+    }
+}

@@ -1,0 +1,212 @@
+//! Systolic evictor: finds the token to evict while the attention scores come out of the array.
+//!
+//! A column beside the array, one cell a row. The S register of a row is loaded with the importance of the row's token; when
+//! the row's attention score arrives, the cell adds it. The chain M takes the smallest importance so far, and whose it is, from
+//! row to row, in step with the skew of the array: row i works i cycles after row 0. One cycle after the last row, when its
+//! score is in its S register, the victim is known.
+//!
+//! More tokens than rows take several passes; a register at the end of the chain keeps the best of the passes before. A cell
+//! may be loaded for the next pass while it works on this one, so passes can follow each other in consecutive cycles.
+//!
+//! A tie goes to the earlier row, and to the earlier pass: rows are loaded in the order of age, the oldest token first
+//! (`eviction_controller` walks its tokens in that order). Protected rows never win.
+
+use serde::{Deserialize, Serialize};
+
+use crate::lang::{
+    About, Block, CatalogBlock, In, InArray, InOption, Module, Out, OutArray, OutOption, ParamError, Parameter, Proof,
+    Signal, bit, bits_for, ensure_param, index_width, mux, ports, select, sint, uint,
+};
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SystolicEvictor {
+    /// Rows of the array.
+    pub rows: u32,
+    /// Width of an importance score in bits, unsigned.
+    pub score_width: u32,
+    /// Width of an attention score in bits, signed.
+    pub amount_width: u32,
+    /// Most passes for one victim.
+    pub passes: u32,
+}
+
+ports! {
+    /// Ports of [`SystolicEvictor`].
+    pub struct SystolicEvictorPorts(p: &SystolicEvictor) {
+        /// Per row: load S.
+        load_i: InArray = bit().array(p.rows),
+        /// Per row: the importance of its token.
+        load_score_i: InArray = uint(p.score_width).array(p.rows),
+        /// Per row: its token must not be evicted, or there is none.
+        load_protected_i: InArray = bit().array(p.rows),
+        /// A pass starts: the attention score of row i is at `amount_i` i cycles later.
+        pass_i: In = bit(),
+        /// Passes for this victim, less one. Stable from the first pass to the victim.
+        passes_i: InOption = uint(bits_for(u64::from(p.passes - 1))).when(p.passes > 1),
+        /// Per row: attention score, as it leaves the array.
+        amount_i: InArray = sint(p.amount_width).array(p.rows),
+        /// Per row: S; the new importance in the cycle after the attention score.
+        score_o: OutArray = uint(p.score_width).array(p.rows),
+        /// The victim is known, for this cycle.
+        victim_valid_o: Out = bit(),
+        /// There is one: not everything is protected.
+        victim_found_o: Out = bit(),
+        /// Row of the victim.
+        victim_row_o: Out = uint(index_width(u64::from(p.rows))),
+        /// Pass in which it was found.
+        victim_pass_o: OutOption = uint(bits_for(u64::from(p.passes - 1))).when(p.passes > 1),
+    }
+}
+
+/// What the chain carries.
+struct Best {
+    found: Signal,
+    score: Signal,
+    row: Signal,
+}
+
+impl Block for SystolicEvictor {
+    type Ports = SystolicEvictorPorts;
+    const ABOUT: About = About {
+        name: "systolic_evictor",
+        summary: "least important token, found in step with the array that computes the scores",
+        contract: "a pass at cycle t: row i takes S = clamp(S + amount, 0, 2^score_width - 1) at the edge that ends cycle t + i.\n\
+            The last pass of a victim at t: in cycle t + rows, victim_* tell the row and pass with the smallest S of all passes\n\
+            that is not protected; a tie goes to the earlier pass, then the lower row. A load in the cycle in which a row works is\n\
+            for its next pass.",
+        reference: "Kelle, section 5.3, figure 11 (c) and (d)",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        format!("systolic_evictor_r{}_s{}_a{}_p{}", self.rows, self.score_width, self.amount_width, self.passes)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("rows", self.rows, 1..=1024)?;
+        ensure_param("score_width", self.score_width, 1..=48)?;
+        ensure_param("amount_width", self.amount_width, 2..=49)?;
+        ensure_param("passes", self.passes, 1..=256)
+    }
+
+    fn build(&self, m: &mut Module, io: &SystolicEvictorPorts) {
+        let (rows, score_ty) = (self.rows, uint(self.score_width));
+        let row_ty = uint(index_width(u64::from(rows)));
+        let wave = m.nets("wave", bit(), rows + 1);
+        let found = m.nets("found", bit(), rows + 1);
+        let least = m.nets("least", score_ty, rows + 1);
+        let whose = m.nets("whose", row_ty, rows + 1);
+        m.connect(wave.at(0), io.pass_i);
+        m.connect(found.at(0), 0);
+        m.connect(least.at(0), 0);
+        m.connect(whose.at(0), 0);
+        m.for_each("cells", rows, |m, i| {
+            let s = m.reg("s_q", score_ty);
+            let protected = m.reg("protected_q", bit());
+            let sum = m.wire("sum", s.q.extend(self.score_width + 1).as_sint() + io.amount_i.at(i));
+            let top = score_ty.range().1;
+            let clipped = select(
+                &[(sum.lt(0), score_ty.lit(0)), (sum.gt(top.clone()), score_ty.lit(top))],
+                sum.as_uint().truncate(self.score_width),
+            );
+            let score = m.wire("new_score", clipped);
+            s.next_when(
+                m.wire("s_changes", io.load_i.at(i) | wave.at(i)),
+                mux(io.load_i.at(i), io.load_score_i.at(i), score),
+            );
+            protected.next_when(io.load_i.at(i), io.load_protected_i.at(i));
+            m.connect(io.score_o.at(i), s.q);
+            let wins = m.wire("wins", !protected.q & (!found.at(i) | score.lt(least.at(i))));
+            let wave_q = m.reg_init("wave_q", bit(), 0);
+            let found_q = m.reg("found_q", bit());
+            let least_q = m.reg("least_q", score_ty);
+            let whose_q = m.reg("whose_q", row_ty);
+            wave_q.next(wave.at(i));
+            found_q.next(found.at(i) | !protected.q);
+            least_q.next(mux(wins, score, least.at(i)));
+            whose_q.next(mux(wins, i.value(row_ty.width), whose.at(i)));
+            m.connect(wave.at(i + 1), wave_q.q);
+            m.connect(found.at(i + 1), found_q.q);
+            m.connect(least.at(i + 1), least_q.q);
+            m.connect(whose.at(i + 1), whose_q.q);
+        });
+        let end = Best { found: found.at(rows), score: least.at(rows), row: whose.at(rows) };
+        let arrives = wave.at(rows);
+        match (io.passes_i, io.victim_pass_o) {
+            (Some(passes), Some(victim_pass)) => {
+                m.comment("The best of the passes before; an equal one that comes later does not replace it.");
+                let number = m.reg_init("number_q", passes.ty(), 0);
+                let kept_found = m.reg_init("kept_found_q", bit(), 0);
+                let kept_score = m.reg("kept_score_q", score_ty);
+                let kept_row = m.reg("kept_row_q", row_ty);
+                let kept_pass = m.reg("kept_pass_q", passes.ty());
+                let replaces = m.wire("replaces", end.found & (!kept_found.q | end.score.lt(kept_score.q)));
+                let best = Best {
+                    found: m.wire("best_found", end.found | kept_found.q),
+                    score: m.wire("best_score", mux(replaces, end.score, kept_score.q)),
+                    row: m.wire("best_row", mux(replaces, end.row, kept_row.q)),
+                };
+                let pass = m.wire("best_pass", mux(replaces, number.q, kept_pass.q));
+                let last = m.wire("last", number.q.eq(passes));
+                number.next_when(arrives, mux(last, passes.ty().lit(0), number.q.wrapping_add(1)));
+                kept_found.next_when(arrives, best.found & !last);
+                kept_score.next_when(arrives, best.score);
+                kept_row.next_when(arrives, best.row);
+                kept_pass.next_when(arrives, pass);
+                m.connect(io.victim_valid_o, arrives & last);
+                m.connect(io.victim_found_o, best.found);
+                m.connect(io.victim_row_o, best.row);
+                m.connect(victim_pass, pass);
+            }
+            _ => {
+                m.unused(end.score);
+                m.connect(io.victim_valid_o, arrives);
+                m.connect(io.victim_found_o, end.found);
+                m.connect(io.victim_row_o, end.row);
+            }
+        }
+        m.formal(|m| {
+            // The chain never claims a victim where everything is protected, and the victim's row exists.
+            m.assert_always("victim_exists", !(io.victim_valid_o & io.victim_found_o) | io.victim_row_o.le(rows - 1));
+            let age = m.reg_init("since_pass_q", uint(bits_for(u64::from(rows) + 1)), rows + 1);
+            age.next(mux(io.pass_i, age.q.ty().lit(1), mux(age.q.gt(rows), age.q, age.q.wrapping_add(1))));
+            if self.passes == 1 {
+                // Zero cycles beyond the skew.
+                m.assert_always("victim_in_time", !age.q.eq(rows) | io.victim_valid_o);
+            }
+            m.cover("victim", io.victim_valid_o & io.victim_found_o & io.victim_row_o.eq(rows - 1));
+            m.cover("no_victim", io.victim_valid_o & !io.victim_found_o);
+        });
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("last pass to victim".into(), self.rows.into()), ("beyond the array's skew".into(), 0)]
+    }
+}
+
+impl Default for SystolicEvictor {
+    fn default() -> Self {
+        Self { rows: 32, score_width: 4, amount_width: 5, passes: 4 }
+    }
+}
+
+impl CatalogBlock for SystolicEvictor {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "rows", allowed: "1 to 1024", meaning: "rows of the array" },
+        Parameter { name: "score_width", allowed: "1 to 48", meaning: "width of an importance score, bits, unsigned" },
+        Parameter { name: "amount_width", allowed: "2 to 49", meaning: "width of an attention score, bits, signed" },
+        Parameter { name: "passes", allowed: "1 to 256", meaning: "most passes for one victim" },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let set = |rows, score_width, amount_width, passes| Self { rows, score_width, amount_width, passes };
+        vec![set(1, 1, 2, 1), set(5, 3, 4, 3), set(32, 24, 20, 1)]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let block = Self { rows: 3, score_width: 2, amount_width: 2, passes: 1 };
+        vec![Proof { block, depth: 8, cover_depth: 8, induction: true }]
+    }
+}

@@ -1,0 +1,105 @@
+//! Eviction controller: which token is in which slot of one head's cache.
+
+/// How a token is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredAs {
+    /// Key and value vectors.
+    Kv,
+    /// The layer's input, from which they are computed again.
+    X,
+}
+
+/// A cached token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its place in the banks.
+    pub slot: usize,
+    /// Fixed until it is evicted.
+    pub stored_as: StoredAs,
+}
+
+/// Why a token is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The cache is full, and nothing in it may go.
+    AllProtected,
+    /// The victim that was named is protected, or not there.
+    NoSuchVictim,
+}
+
+/// The tokens of a head in order of age.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Map {
+    slots: usize,
+    sink: usize,
+    window: usize,
+    entries: Vec<Entry>,
+}
+
+impl Map {
+    /// An empty cache of `slots` tokens that keeps the first `sink` and the last `window`.
+    #[must_use]
+    pub fn new(slots: usize, sink: usize, window: usize) -> Self {
+        Self { slots, sink, window, entries: Vec::new() }
+    }
+
+    /// The cached tokens, the oldest first.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Whether the token at this position must stay.
+    #[must_use]
+    pub fn is_protected(&self, position: usize) -> bool {
+        // The first tokens of all are never evicted, so they are the first ones here.
+        position < self.sink || position + self.window >= self.entries.len()
+    }
+
+    /// The cache has no free slot.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.entries.len() == self.slots
+    }
+
+    /// A new token. While there is room it gets the next slot; then that of the token at position `victim`, which is
+    /// gone. Returns the slot.
+    ///
+    /// # Errors
+    /// No room, and no victim that may go.
+    pub fn insert(&mut self, victim: Option<usize>, stored_as: StoredAs) -> Result<usize, Refusal> {
+        let slot = if self.is_full() {
+            let position = victim.ok_or(Refusal::AllProtected)?;
+            if position >= self.entries.len() || self.is_protected(position) {
+                return Err(Refusal::NoSuchVictim);
+            }
+            self.entries.remove(position).slot
+        } else {
+            self.entries.len()
+        };
+        self.entries.push(Entry { slot, stored_as });
+        Ok(slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_new_token_takes_the_slot() {
+        let mut m = Map::new(4, 1, 2);
+        for slot in 0..4 {
+            assert_eq!(m.insert(None, StoredAs::Kv), Ok(slot));
+        }
+        assert_eq!((0..4).map(|p| m.is_protected(p)).collect::<Vec<_>>(), [true, false, true, true]);
+        assert_eq!(m.insert(None, StoredAs::Kv), Err(Refusal::AllProtected));
+        assert_eq!(m.insert(Some(0), StoredAs::Kv), Err(Refusal::NoSuchVictim));
+        assert_eq!(m.insert(Some(4), StoredAs::Kv), Err(Refusal::NoSuchVictim));
+        assert_eq!(m.insert(Some(1), StoredAs::X), Ok(1));
+        let slots: Vec<_> = m.entries().iter().map(|e| e.slot).collect();
+        assert_eq!(slots, [0, 2, 3, 1]);
+        assert_eq!(m.entries()[3].stored_as, StoredAs::X);
+        assert_eq!(m.insert(Some(1), StoredAs::Kv), Ok(2));
+    }
+}

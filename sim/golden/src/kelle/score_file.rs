@@ -1,0 +1,99 @@
+//! Score register file: small saturating scores with ageing.
+//!
+//! Rules: a sum below 0 becomes 0; a sum above the top becomes the top, and is remembered. At the end of a step in which
+//! that happened, all scores are halved (rounded down), so that their order stays meaningful. Scores do not age within a
+//! step: the evictor holds copies of them meanwhile.
+
+/// The file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScoreFile {
+    top: i64,
+    scores: Vec<Option<i64>>,
+    saturated: bool,
+}
+
+impl ScoreFile {
+    /// `rows` invalid entries of `width` bits.
+    ///
+    /// # Errors
+    /// A width outside of 1 to 48 bits.
+    pub fn new(rows: usize, width: u32) -> Result<Self, String> {
+        if !(1..=48).contains(&width) {
+            return Err(format!("score width is {width}, allowed: 1 to 48"));
+        }
+        Ok(Self { top: (1 << width) - 1, scores: vec![None; rows], saturated: false })
+    }
+
+    /// The score of a valid row.
+    #[must_use]
+    pub fn score(&self, row: usize) -> Option<i64> {
+        self.scores[row]
+    }
+
+    /// A score has reached beyond the top since the last step ended.
+    #[must_use]
+    pub fn saturated(&self) -> bool {
+        self.saturated
+    }
+
+    /// Whether a row's score is high.
+    #[must_use]
+    pub fn is_high(&self, row: usize, threshold: i64) -> bool {
+        self.scores[row].is_some_and(|s| s >= threshold)
+    }
+
+    /// A new token: valid, score 0.
+    pub fn set(&mut self, row: usize) {
+        self.scores[row] = Some(0);
+    }
+
+    /// The token is gone.
+    pub fn clear(&mut self, row: usize) {
+        self.scores[row] = None;
+    }
+
+    /// Adds to the score of a row; nothing happens to one that is not valid.
+    pub fn add(&mut self, row: usize, amount: i64) {
+        if let Some(score) = &mut self.scores[row] {
+            let sum = *score + amount;
+            self.saturated |= sum > self.top;
+            *score = sum.clamp(0, self.top);
+        }
+    }
+
+    /// Ends a step.
+    pub fn step(&mut self) {
+        if self.saturated {
+            self.scores.iter_mut().flatten().for_each(|s| *s /= 2);
+            self.saturated = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_when_one_saturates() {
+        let mut f = ScoreFile::new(3, 4).unwrap();
+        f.set(0);
+        f.set(1);
+        f.add(0, 12);
+        f.add(1, 5);
+        f.add(2, 7);
+        f.step();
+        assert_eq!((f.score(0), f.score(1), f.score(2)), (Some(12), Some(5), None));
+        f.add(0, 4);
+        assert!(f.saturated());
+        f.add(1, -9);
+        f.add(1, 3);
+        assert_eq!((f.score(0), f.score(1)), (Some(15), Some(3)));
+        f.step();
+        assert_eq!((f.score(0), f.score(1), f.saturated()), (Some(7), Some(1), false));
+        assert!(f.is_high(0, 7) && !f.is_high(0, 8) && !f.is_high(2, 0));
+        f.clear(0);
+        assert_eq!(f.score(0), None);
+        assert!(ScoreFile::new(1, 0).is_err());
+    }
+}

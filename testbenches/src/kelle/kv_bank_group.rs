@@ -1,0 +1,391 @@
+//! [`KvBankGroup`] under attack: hostile traffic on banks that forget, against the golden model of the same cells.
+//!
+//! The retention model in the Verilog and the golden one hold the same times for each cell. While the refresh intervals are
+//! safe (interval + slack is not above the weakest cell's time), not one bit may flip; with intervals that are not, exactly
+//! the bits that the golden cells lose.
+
+use golden::kelle::refresh::{Checker, Intervals, Operation, Violation};
+use golden::kelle::retention::{Bank, Distribution};
+use golden::kelle::score_file::ScoreFile;
+use hdl::blocks::kelle::{Byte, KvBankGroup};
+use hdl::lang::Block;
+use rand::RngExt;
+use serde_json::Value;
+use sim::stimulus::StimulusRng;
+use sim::{Bits, In, Out, Run, Sim};
+
+use super::edram_bank::{from_bools, to_bools};
+use super::refresh_controller::{Traffic, violation};
+
+/// Cycles of a vector.
+pub const CYCLES: u64 = 16;
+
+/// Which refresh intervals are configured, against the weakest cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Intervals change at run time; interval + slack is at most what the weakest cell holds.
+    Safe,
+    /// The shortest legal interval all the time; the weakest cell holds exactly interval + slack.
+    Tightest,
+    /// Intervals change at run time; cells die before their rows are refreshed.
+    Unsafe,
+}
+
+/// The bench of a bank group; a vector is 16 cycles. Groups whose cells decay take all three modes in turn.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &KvBankGroup) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let modes = if p.retention_model { vec![Mode::Safe, Mode::Tightest, Mode::Unsafe] } else { vec![Mode::Safe] };
+    attack(p, modes)
+}
+
+/// The bench in these modes, one after the other.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn attack(p: &KvBankGroup, modes: Vec<Mode>) -> anyhow::Result<Box<dyn sim::Bench>> {
+    p.check()?;
+    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)?, modes }))
+}
+
+struct Bench {
+    p: KvBankGroup,
+    parameters: Value,
+    modes: Vec<Mode>,
+}
+
+impl sim::Bench for Bench {
+    fn block(&self) -> &str {
+        KvBankGroup::ABOUT.name
+    }
+
+    fn parameters(&self) -> Value {
+        self.parameters.clone()
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        for &mode in &self.modes {
+            let vectors = run.vectors() / self.modes.len() as u64;
+            Attack::new(&self.p, mode, sim, run)?.run(sim, run, vectors)?;
+        }
+        Ok(())
+    }
+}
+
+struct Attack {
+    p: KvBankGroup,
+    mode: Mode,
+    ports: Ports,
+    rng: StimulusRng,
+    banks: Vec<Bank>,
+    scores: ScoreFile,
+    threshold: i64,
+    high: Vec<bool>,
+    checker: Checker,
+    intervals: Intervals,
+    /// What the refresh buffers hold.
+    buffer: Vec<Vec<bool>>,
+    longest: u64,
+    /// The simulator's cycle that is cycle 0 here.
+    start: u64,
+}
+
+impl Attack {
+    fn new(p: &KvBankGroup, mode: Mode, sim: &mut Sim, run: &Run) -> sim::Result<Self> {
+        let refresh = p.refresh();
+        let shortest = refresh.shortest_interval();
+        let longest = (6 * shortest).min((1 << p.interval_width) - 1);
+        let weakest = match mode {
+            _ if !p.retention_model => 1 << 28,
+            Mode::Safe => longest.max(p.interval.into()) + refresh.slack(),
+            Mode::Tightest => shortest + refresh.slack(),
+            Mode::Unsafe => shortest,
+        };
+        let curve = Distribution::new(&[(0, weakest), (1 << 28, weakest + weakest / 2), (u32::MAX, 9 * weakest)])
+            .map_err(sim::Error::Unsupported)?;
+        let (rows, width) = (p.rows as usize, 8 * p.lanes as usize);
+        let cells = |bank: u32| Bank::sample(run.seed() ^ u64::from(bank) << 32, rows, width, &curve);
+        let banks: Vec<Bank> = (0..p.banks).map(cells).collect();
+        let effective = refresh.effective(p.interval.into());
+        let intervals = Intervals { high: effective, low: effective };
+        sim.reset(2)?;
+        let ports = Ports::find(sim)?;
+        ports.quiet(sim);
+        if p.retention_model {
+            let bank_i = sim.input("cell_bank_i")?;
+            for (number, bank) in banks.iter().enumerate() {
+                sim.poke_u64(bank_i, number as u64);
+                super::edram_bank::load_times(sim, bank, p.rows, 8 * p.lanes)?;
+            }
+        }
+        Ok(Self {
+            ports,
+            mode,
+            rng: run.rng(&format!("{mode:?}")),
+            banks,
+            scores: ScoreFile::new(rows, p.score_width).map_err(sim::Error::Unsupported)?,
+            threshold: 0,
+            high: vec![false; rows],
+            checker: Checker::new(rows, intervals, 1 << p.tick_log2, refresh.wait()),
+            intervals,
+            buffer: vec![Vec::new(); p.banks as usize],
+            longest,
+            start: sim.cycle_count(),
+            p: p.clone(),
+        })
+    }
+
+    fn run(mut self, sim: &mut Sim, run: &mut Run, vectors: u64) -> sim::Result<()> {
+        let rows = self.p.rows as usize;
+        let (mut traffic, mut left, mut odd) = (Traffic::Writes, 4 * self.p.rows, false);
+        let (mut refreshes, mut stalls, mut refused) = (0u64, 0u64, false);
+        let top = (1i64 << self.p.score_width) - 1;
+        let half = 1i64 << (self.p.amount_width - 1);
+        for cycle in 0..vectors * CYCLES {
+            if left == 0 {
+                traffic = Traffic::ALL[self.rng.random_range(0..Traffic::ALL.len())];
+                left = self.rng.random_range(1..=8 * self.p.rows);
+            }
+            left -= 1;
+            odd = !odd;
+            let wanted = match traffic {
+                Traffic::Idle => false,
+                Traffic::Reads | Traffic::Writes => true,
+                Traffic::Random => self.rng.random(),
+                Traffic::Alternate => odd,
+                Traffic::Deadline => self.some_row_is_due(),
+            };
+            // Rows that are hardly ever written are the ones that grow old.
+            let write = matches!(traffic, Traffic::Writes) && self.rng.random_range(0..4u8) == 0
+                || self.rng.random_range(0..64u8) == 0;
+            let row =
+                if cycle < 4 * u64::from(self.p.rows) { cycle as usize % rows } else { self.rng.random_range(0..rows) };
+            let (evict, evicted) = (self.rng.random_range(0..200u8) == 0, self.rng.random_range(0..rows));
+            let (update, updated) = (self.rng.random_range(0..3u8) == 0, self.rng.random_range(0..rows));
+            let amount =
+                if self.rng.random() { self.rng.random_range(0..half) } else { self.rng.random_range(-half..0) };
+            let step = self.rng.random_range(0..50u8) == 0;
+            let new_threshold = self.rng.random_range(0..150u8) == 0;
+            if new_threshold {
+                // Mass promotion, mass demotion.
+                self.threshold = self.rng.random_range(0..=top);
+            }
+            let config = (cycle == 0 || self.rng.random_range(0..800u32) == 0).then(|| self.new_intervals());
+            let data = Bits::random(16 * self.p.elements(), &mut self.rng);
+
+            let ports = &self.ports;
+            sim.poke_u64(ports.access_valid, wanted.into());
+            sim.poke_u64(ports.access_write, write.into());
+            sim.poke_u64(ports.access_row, row as u64);
+            sim.poke(ports.access_data, &data);
+            sim.poke_u64(ports.evict_valid, evict.into());
+            sim.poke_u64(ports.evict_row, evicted as u64);
+            sim.poke_u64(ports.update_valid, update.into());
+            sim.poke_u64(ports.update_row, updated as u64);
+            sim.poke_i64(ports.update_amount, amount);
+            sim.poke_u64(ports.step, step.into());
+            sim.poke_u64(ports.threshold, self.threshold as u64);
+            sim.poke_u64(ports.score_row, updated as u64);
+            sim.poke_u64(ports.config_valid, config.is_some().into());
+            sim.poke_u64(ports.config_high, config.map_or(0, |c| c.high));
+            sim.poke_u64(ports.config_low, config.map_or(0, |c| c.low));
+            sim.settle()?;
+            let broken = |v: Violation, sim: &Sim, run: &Run| run.fail(sim.cycle_count(), violation(&v));
+            if new_threshold {
+                self.classes().map_err(|v| broken(v, sim, run))?;
+            }
+
+            // What the banks do, and what the cells make of it.
+            let now = sim.cycle_count() - self.start;
+            let (ready, at) =
+                (sim.peek_u64(self.ports.access_ready) != 0, sim.peek_u64(self.ports.refresh_row) as usize);
+            let mut operations = Vec::new();
+            let mut expected = None;
+            if wanted && ready && write {
+                operations.push(Operation::Write(row));
+                self.write(row, now, &data);
+            } else if wanted && ready {
+                operations.push(Operation::Read(row));
+                expected = self.scores.score(row).is_some().then(|| self.read(row, now));
+            }
+            if sim.peek_u64(self.ports.refresh_read) != 0 {
+                operations.push(Operation::RefreshRead(at));
+                self.buffer = self.banks.iter_mut().map(|b| b.read(at, now)).collect();
+            }
+            if sim.peek_u64(self.ports.refresh_write) != 0 {
+                operations.push(Operation::RefreshWrite(at));
+                self.banks.iter_mut().zip(&self.buffer).for_each(|(b, word)| b.write(at, now, word));
+                refreshes += 1;
+            }
+            stalls += u64::from(wanted && !ready);
+            self.checker.cycle(&operations).map_err(|v| broken(v, sim, run))?;
+            if let Some(score) = self.scores.score(updated) {
+                run.expect_u64(sim, self.ports.score, score as u64)?;
+            }
+
+            // What holds from the next cycle on.
+            if update {
+                self.scores.add(updated, amount);
+            }
+            if evict {
+                self.scores.clear(evicted);
+            }
+            let written = operations.contains(&Operation::Write(row));
+            if written {
+                self.scores.set(row);
+            }
+            if step {
+                self.scores.step();
+                self.classes().map_err(|v| broken(v, sim, run))?;
+            }
+            for row in [updated, evicted, row] {
+                self.class(row).map_err(|v| broken(v, sim, run))?;
+            }
+            if let Some(config) = config {
+                let refresh = self.p.refresh();
+                refused = config.high.min(config.low) < refresh.shortest_interval();
+                if !refused {
+                    let [high, low] = [config.high, config.low].map(|i| refresh.effective(i));
+                    self.intervals = Intervals { high, low };
+                    self.checker.set_intervals(self.intervals).map_err(|v| broken(v, sim, run))?;
+                }
+            }
+            sim.tick()?;
+            run.expect_u64(sim, self.ports.data_valid, (wanted && ready && !write).into())?;
+            if let Some(expected) = expected {
+                run.expect(sim, self.ports.data, &expected)?;
+            }
+            run.expect_u64(sim, self.ports.refused, refused.into())?;
+            run.expect_u64(sim, self.ports.refreshes, refreshes)?;
+            run.expect_u64(sim, self.ports.stalls, stalls)?;
+            if step || new_threshold {
+                run.expect(sim, self.ports.high, &from_bools(&self.high))?;
+            }
+        }
+        self.checker.finish().map_err(|v| run.fail(sim.cycle_count(), violation(&v)))?;
+        let flips: u64 = self.banks.iter().map(Bank::flips).sum();
+        let enough = vectors * CYCLES > 500 * u64::from(self.p.rows);
+        match self.mode {
+            Mode::Unsafe if enough => run.expect_equal(sim, "data_o", "bits were lost", true, flips > 0),
+            Mode::Unsafe => Ok(()),
+            Mode::Safe | Mode::Tightest => run.expect_equal(sim, "data_o", "flipped bits", 0, flips),
+        }
+    }
+
+    /// The row's class and validity, as the score file has them.
+    fn class(&mut self, row: usize) -> Result<(), Violation> {
+        self.checker.set_valid(row, self.scores.score(row).is_some())?;
+        self.high[row] = self.scores.is_high(row, self.threshold);
+        self.checker.set_class(row, self.high[row])
+    }
+
+    fn classes(&mut self) -> Result<(), Violation> {
+        (0..self.high.len()).try_for_each(|row| self.class(row))
+    }
+
+    fn new_intervals(&mut self) -> Intervals {
+        let shortest = self.p.refresh().shortest_interval();
+        let (mode, longest) = (self.mode, self.longest);
+        let mut one = || match (mode, self.rng.random_range(0..6u8)) {
+            (Mode::Tightest, _) | (_, 0) => shortest,
+            (_, 1) => shortest - 1,
+            (Mode::Unsafe, _) => longest,
+            _ => self.rng.random_range(shortest..=longest),
+        };
+        Intervals { high: one(), low: one() }
+    }
+
+    fn some_row_is_due(&mut self) -> bool {
+        let rows = self.high.len();
+        let start = self.rng.random_range(0..rows);
+        (0..rows.min(32)).map(|i| (start + i) % rows).any(|row| {
+            let interval = if self.high[row] { self.intervals.high } else { self.intervals.low };
+            self.scores.score(row).is_some() && self.checker.age(row).is_some_and(|age| age >= interval)
+        })
+    }
+
+    fn write(&mut self, row: usize, now: u64, data: &Bits) {
+        let low = if self.p.byte == Byte::Msb { 8 } else { 0 };
+        let lanes = self.p.lanes;
+        for (bank, cells) in (0..).zip(&mut self.banks) {
+            let byte = |lane: u32| data.field(16 * (bank * lanes + lane) + low, 8);
+            cells.write(row, now, &to_bools(&Bits::pack(8, (0..lanes).map(byte))));
+        }
+    }
+
+    fn read(&mut self, row: usize, now: u64) -> Bits {
+        let low = if self.p.byte == Byte::Msb { 8 } else { 0 };
+        let words = self.banks.iter_mut().map(|b| from_bools(&b.read(row, now)));
+        let elements = words.flat_map(|w| w.unpack(8)).map(|byte| byte << low);
+        Bits::pack(16, elements)
+    }
+}
+
+struct Ports {
+    access_valid: In,
+    access_ready: Out,
+    access_write: In,
+    access_row: In,
+    access_data: In,
+    data_valid: Out,
+    data: Out,
+    evict_valid: In,
+    evict_row: In,
+    update_valid: In,
+    update_row: In,
+    update_amount: In,
+    step: In,
+    threshold: In,
+    score_row: In,
+    score: Out,
+    config_valid: In,
+    config_high: In,
+    config_low: In,
+    refused: Out,
+    refresh_read: Out,
+    refresh_write: Out,
+    refresh_row: Out,
+    high: Out,
+    refreshes: Out,
+    stalls: Out,
+}
+
+impl Ports {
+    fn find(sim: &Sim) -> sim::Result<Self> {
+        Ok(Self {
+            access_valid: sim.input("access_valid_i")?,
+            access_ready: sim.output("access_ready_o")?,
+            access_write: sim.input("access_write_i")?,
+            access_row: sim.input("access_row_i")?,
+            access_data: sim.input("access_data_i")?,
+            data_valid: sim.output("data_valid_o")?,
+            data: sim.output("data_o")?,
+            evict_valid: sim.input("evict_valid_i")?,
+            evict_row: sim.input("evict_row_i")?,
+            update_valid: sim.input("update_valid_i")?,
+            update_row: sim.input("update_row_i")?,
+            update_amount: sim.input("update_amount_i")?,
+            step: sim.input("step_i")?,
+            threshold: sim.input("threshold_i")?,
+            score_row: sim.input("score_row_i")?,
+            score: sim.output("score_o")?,
+            config_valid: sim.input("config_valid_i")?,
+            config_high: sim.input("config_high_i")?,
+            config_low: sim.input("config_low_i")?,
+            refused: sim.output("config_refused_o")?,
+            refresh_read: sim.output("refresh_read_o")?,
+            refresh_write: sim.output("refresh_write_o")?,
+            refresh_row: sim.output("refresh_row_o")?,
+            high: sim.output("high_o")?,
+            refreshes: sim.output("refreshes_o")?,
+            stalls: sim.output("stalls_o")?,
+        })
+    }
+
+    fn quiet(&self, sim: &mut Sim) {
+        for port in [self.access_valid, self.evict_valid, self.update_valid, self.step, self.config_valid] {
+            sim.poke_u64(port, 0);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! [`RefreshController`] under hostile traffic, held against the contract of 2DRP by the golden checker.
+//!
+//! The bench does not predict which row is refreshed when: any schedule that keeps the contract passes. Traffic, classes,
+//! validity and intervals change all the time, in the ways that would hurt most.
+
+use golden::kelle::refresh::{Checker, Intervals, Operation};
+use hdl::blocks::kelle::RefreshController;
+use hdl::lang::Block;
+use rand::RngExt;
+use serde_json::Value;
+use sim::stimulus::StimulusRng;
+use sim::{Bits, Difference, In, Out, Run, Sim};
+
+/// Cycles of a vector.
+const CYCLES: u64 = 16;
+
+/// The bench of a refresh controller; a vector is 16 cycles.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &RefreshController) -> anyhow::Result<Box<dyn sim::Bench>> {
+    p.check()?;
+    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)? }))
+}
+
+struct Bench {
+    p: RefreshController,
+    parameters: Value,
+}
+
+/// Who wants the banks.
+#[derive(Clone, Copy, Debug)]
+pub enum Traffic {
+    /// Nobody.
+    Idle,
+    /// Reads in every cycle.
+    Reads,
+    /// Writes and reads in every cycle.
+    Writes,
+    /// Some cycles.
+    Random,
+    /// Every other cycle: there are never two free ones in a row.
+    Alternate,
+    /// Nobody, until a row is due; then every cycle.
+    Deadline,
+}
+
+impl Traffic {
+    /// All kinds.
+    pub const ALL: [Self; 6] = [Self::Idle, Self::Reads, Self::Writes, Self::Random, Self::Alternate, Self::Deadline];
+}
+
+/// What is asked of the controller, and what the golden checker knows of it.
+struct Scene {
+    valid: Vec<bool>,
+    high: Vec<bool>,
+    intervals: Intervals,
+    checker: Checker,
+    changed: bool,
+}
+
+impl sim::Bench for Bench {
+    fn block(&self) -> &str {
+        RefreshController::ABOUT.name
+    }
+
+    fn parameters(&self) -> Value {
+        self.parameters.clone()
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let p = &self.p;
+        let ports = Ports::find(sim)?;
+        let mut rng = run.rng("traffic");
+        let rows = p.rows as usize;
+        let reset = p.effective(p.interval.into());
+        let intervals = Intervals { high: reset, low: reset };
+        let mut scene = Scene {
+            valid: vec![false; rows],
+            high: vec![false; rows],
+            intervals,
+            checker: Checker::new(rows, intervals, 1 << p.tick_log2, p.wait()),
+            changed: true,
+        };
+        let mask = if p.counter_width == 64 { u64::MAX } else { (1 << p.counter_width) - 1 };
+        let (mut traffic, mut left, mut odd) = (Traffic::Writes, 4 * p.rows, false);
+        let (mut refreshes, mut stalls, mut refused) = (0u64, 0u64, false);
+        sim.reset(2)?;
+        for cycle in 0..run.vectors() * CYCLES {
+            if left == 0 {
+                traffic = Traffic::ALL[rng.random_range(0..Traffic::ALL.len())];
+                left = rng.random_range(1..=8 * p.rows);
+            }
+            left -= 1;
+            odd = !odd;
+            let promoted = self.disturb(&mut scene, &mut rng);
+            let config = (cycle == 0 || rng.random_range(0..600u32) == 0).then(|| self.intervals(&mut rng));
+            let wanted = match traffic {
+                Traffic::Idle => false,
+                Traffic::Reads | Traffic::Writes => true,
+                Traffic::Random => rng.random(),
+                Traffic::Alternate => odd,
+                Traffic::Deadline => scene.some_row_is_due(&mut rng),
+            };
+            let write =
+                matches!(traffic, Traffic::Writes) && rng.random_range(0..3u8) == 0 || rng.random_range(0..64u8) == 0;
+            let row = rng.random_range(0..rows);
+
+            if std::mem::take(&mut scene.changed) {
+                sim.poke(ports.valid, &Bits::pack(1, scene.valid.iter().map(|&b| b.into())));
+                sim.poke(ports.high, &Bits::pack(1, scene.high.iter().map(|&b| b.into())));
+            }
+            sim.poke_u64(ports.access_valid, wanted.into());
+            sim.poke_u64(ports.access_write, write.into());
+            sim.poke_u64(ports.access_row, row as u64);
+            sim.poke_u64(ports.promoted_valid, promoted.is_some().into());
+            sim.poke_u64(ports.promoted_row, promoted.unwrap_or(0) as u64);
+            sim.poke_u64(ports.config_valid, config.is_some().into());
+            let Intervals { high, low } = config.unwrap_or(Intervals { high: 0, low: 0 });
+            sim.poke_u64(ports.config_high, high);
+            sim.poke_u64(ports.config_low, low);
+            sim.settle()?;
+
+            let ready = sim.peek_u64(ports.access_ready) != 0;
+            let at = sim.peek_u64(ports.refresh_row) as usize;
+            let mut operations = Vec::new();
+            if wanted && ready {
+                operations.push(if write { Operation::Write(row) } else { Operation::Read(row) });
+            }
+            if sim.peek_u64(ports.refresh_read) != 0 {
+                operations.push(Operation::RefreshRead(at));
+            }
+            if sim.peek_u64(ports.refresh_write) != 0 {
+                operations.push(Operation::RefreshWrite(at));
+                refreshes += 1;
+            }
+            stalls += u64::from(wanted && !ready);
+            let broken = |v| run.fail(sim.cycle_count(), violation(&v));
+            scene.checker.cycle(&operations).map_err(broken)?;
+            if operations.contains(&Operation::Write(row)) && !scene.valid[row] {
+                scene.set_valid(row, true).map_err(broken)?;
+            }
+            if let Some(config) = config {
+                let shortest = p.shortest_interval();
+                refused = config.high < shortest || config.low < shortest;
+                if !refused {
+                    let kept = Intervals { high: p.effective(config.high), low: p.effective(config.low) };
+                    scene.intervals = kept;
+                    scene.checker.set_intervals(kept).map_err(broken)?;
+                }
+            }
+            sim.tick()?;
+            run.expect_u64(sim, ports.refused, refused.into())?;
+            run.expect_u64(sim, ports.refreshes, refreshes & mask)?;
+            run.expect_u64(sim, ports.stalls, stalls & mask)?;
+        }
+        scene.checker.finish().map_err(|v| run.fail(sim.cycle_count(), violation(&v)))
+    }
+}
+
+/// A broken rule as a difference to report.
+#[must_use]
+pub fn violation(v: &golden::kelle::refresh::Violation) -> Difference {
+    Difference::Protocol { port: "refresh_row_o".into(), problem: v.to_string() }
+}
+
+impl Scene {
+    fn set_valid(&mut self, row: usize, valid: bool) -> Result<(), golden::kelle::refresh::Violation> {
+        self.valid[row] = valid;
+        self.changed = true;
+        self.checker.set_valid(row, valid)
+    }
+
+    fn set_class(&mut self, row: usize, high: bool) {
+        self.high[row] = high;
+        self.changed = true;
+        // A row that was overdue too long is found when it is restored as well, and at the end.
+        let _ = self.checker.set_class(row, high);
+    }
+
+    fn some_row_is_due(&self, rng: &mut StimulusRng) -> bool {
+        let rows = self.valid.len();
+        let start = rng.random_range(0..rows);
+        (0..rows.min(64)).map(|i| (start + i) % rows).any(|row| {
+            let interval = if self.high[row] { self.intervals.high } else { self.intervals.low };
+            self.valid[row] && self.checker.age(row).is_some_and(|age| age >= interval)
+        })
+    }
+}
+
+impl Bench {
+    /// Changes classes and validity. Returns a row that is reported as promoted.
+    fn disturb(&self, scene: &mut Scene, rng: &mut StimulusRng) -> Option<usize> {
+        let rows = self.p.rows as usize;
+        let row = rng.random_range(0..rows);
+        match rng.random_range(0..1000u32) {
+            // All at once: a new threshold.
+            0..2 => (0..rows).for_each(|row| scene.set_class(row, true)),
+            2..4 => (0..rows).for_each(|row| scene.set_class(row, false)),
+            4..24 => {
+                let high = !scene.high[row];
+                scene.set_class(row, high);
+                // A report may be missing, and may be wrong.
+                return (rng.random_range(0..8u8) != 0).then_some(row);
+            }
+            24..28 => {
+                // A token leaves. Its row may become valid again without a write only while it is young.
+                let longest = (1u64 << self.p.interval_width) - 1;
+                let young = scene.checker.age(row).is_some_and(|age| age <= longest);
+                if scene.valid[row] || young {
+                    let valid = !scene.valid[row];
+                    let _ = scene.set_valid(row, valid);
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Intervals to configure: often the shortest, sometimes too short, or long enough that nothing happens.
+    fn intervals(&self, rng: &mut StimulusRng) -> Intervals {
+        let shortest = self.p.shortest_interval();
+        let longest = (1u64 << self.p.interval_width) - 1;
+        let mut one = || match rng.random_range(0..8u8) {
+            0 => shortest - 1,
+            1 => rng.random_range(0..=longest),
+            2 | 3 => shortest,
+            _ => rng.random_range(shortest..=(8 * shortest).min(longest)),
+        };
+        Intervals { high: one(), low: one() }
+    }
+}
+
+struct Ports {
+    access_valid: In,
+    access_ready: Out,
+    access_write: In,
+    access_row: In,
+    valid: In,
+    high: In,
+    promoted_valid: In,
+    promoted_row: In,
+    config_valid: In,
+    config_high: In,
+    config_low: In,
+    refused: Out,
+    refresh_read: Out,
+    refresh_write: Out,
+    refresh_row: Out,
+    refreshes: Out,
+    stalls: Out,
+}
+
+impl Ports {
+    fn find(sim: &Sim) -> sim::Result<Self> {
+        Ok(Self {
+            access_valid: sim.input("access_valid_i")?,
+            access_ready: sim.output("access_ready_o")?,
+            access_write: sim.input("access_write_i")?,
+            access_row: sim.input("access_row_i")?,
+            valid: sim.input("valid_i")?,
+            high: sim.input("high_i")?,
+            promoted_valid: sim.input("promoted_valid_i")?,
+            promoted_row: sim.input("promoted_row_i")?,
+            config_valid: sim.input("config_valid_i")?,
+            config_high: sim.input("config_high_i")?,
+            config_low: sim.input("config_low_i")?,
+            refused: sim.output("config_refused_o")?,
+            refresh_read: sim.output("refresh_read_o")?,
+            refresh_write: sim.output("refresh_write_o")?,
+            refresh_row: sim.output("refresh_row_o")?,
+            refreshes: sim.output("refreshes_o")?,
+            stalls: sim.output("stalls_o")?,
+        })
+    }
+}

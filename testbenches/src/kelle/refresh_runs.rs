@@ -1,0 +1,235 @@
+//! Long runs of the refresh controller with traffic that is known in advance: how many refreshes, how many stalls.
+
+use golden::kelle::refresh::Intervals;
+use golden::kelle::schedule::Counter;
+use hdl::blocks::kelle::RefreshController;
+use sim::{Bits, BuildOptions, Design, In, Model, Out, Sim};
+
+use super::decode::{Hardware, Numbers, Trace, budget};
+
+/// The paper's intervals at 1 GHz: MSB and LSB banks.
+pub const PAPER: [(&str, Intervals); 2] =
+    [("MSB", Intervals { high: 360_000, low: 1_440_000 }), ("LSB", Intervals { high: 5_400_000, low: 7_200_000 })];
+
+/// The same interval for all rows.
+#[must_use]
+pub const fn uniform(interval: u64) -> Intervals {
+    Intervals { high: interval, low: interval }
+}
+
+/// A controller for the paper's intervals. Its patience covers a burst that reads every row, twice.
+#[must_use]
+pub fn controller(rows: u32) -> RefreshController {
+    RefreshController {
+        rows,
+        interval_width: 23,
+        interval: 43_000.max(2 * rows),
+        patience: 2 * rows,
+        tick_log2: 8,
+        counter_width: 32,
+    }
+}
+
+/// A controller whose rows are all written.
+pub struct Device {
+    sim: Sim,
+    access_valid: In,
+    access_ready: Out,
+    access_write: In,
+    access_row: In,
+    valid: In,
+    high: In,
+    refreshes: Out,
+    stalls: Out,
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// Refreshes.
+    pub refreshes: u64,
+    /// Cycles in which an access waited.
+    pub stalls: u64,
+}
+
+impl Device {
+    /// Builds the controller, sets the intervals and writes all rows.
+    ///
+    /// # Errors
+    /// Parameters that are refused, the simulator's.
+    pub fn new(p: &RefreshController, intervals: Intervals) -> anyhow::Result<Self> {
+        let design = Design::from(&hdl::lang::elaborate(p)?);
+        let mut sim = Model::build(&design, &BuildOptions::default())?.instance()?;
+        sim.reset(2)?;
+        let (config, high, low) =
+            (sim.input("config_valid_i")?, sim.input("config_high_i")?, sim.input("config_low_i")?);
+        sim.poke_u64(config, 1);
+        sim.poke_u64(high, intervals.high);
+        sim.poke_u64(low, intervals.low);
+        sim.tick()?;
+        sim.poke_u64(config, 0);
+        let mut device = Self {
+            access_valid: sim.input("access_valid_i")?,
+            access_ready: sim.output("access_ready_o")?,
+            access_write: sim.input("access_write_i")?,
+            access_row: sim.input("access_row_i")?,
+            valid: sim.input("valid_i")?,
+            high: sim.input("high_i")?,
+            refreshes: sim.output("refreshes_o")?,
+            stalls: sim.output("stalls_o")?,
+            sim,
+        };
+        for row in 0..u64::from(p.rows) {
+            device.write(row)?;
+        }
+        device.sim.poke(device.valid, &Bits::pack(1, (0..p.rows).map(|_| 1)));
+        Ok(device)
+    }
+
+    /// Writes a row as soon as the banks are free.
+    ///
+    /// # Errors
+    /// The simulator's.
+    pub fn write(&mut self, row: u64) -> sim::Result<()> {
+        self.sim.poke_u64(self.access_valid, 1);
+        self.sim.poke_u64(self.access_write, 1);
+        self.sim.poke_u64(self.access_row, row);
+        loop {
+            self.sim.settle()?;
+            let taken = self.sim.peek_u64(self.access_ready) != 0;
+            self.sim.tick()?;
+            if taken {
+                break;
+            }
+        }
+        self.sim.poke_u64(self.access_valid, 0);
+        self.sim.poke_u64(self.access_write, 0);
+        Ok(())
+    }
+
+    /// Which rows have high scores.
+    pub fn set_high(&mut self, high: &[bool]) {
+        self.sim.poke(self.high, &Bits::pack(1, high.iter().map(|&h| h.into())));
+    }
+
+    /// Reads in each of `cycles` cycles.
+    ///
+    /// # Errors
+    /// The simulator's.
+    pub fn busy(&mut self, cycles: u64) -> sim::Result<()> {
+        self.sim.poke_u64(self.access_valid, 1);
+        self.sim.cycles(cycles)?;
+        self.sim.poke_u64(self.access_valid, 0);
+        Ok(())
+    }
+
+    /// Nothing for `cycles` cycles.
+    ///
+    /// # Errors
+    /// The simulator's.
+    pub fn idle(&mut self, cycles: u64) -> sim::Result<()> {
+        self.sim.cycles(cycles)
+    }
+
+    /// The counters.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        Counts { refreshes: self.sim.peek_u64(self.refreshes), stalls: self.sim.peek_u64(self.stalls) }
+    }
+}
+
+/// `cycles` cycles of bursts that read every row, with as many free cycles between them; every other row is high.
+///
+/// # Errors
+/// Parameters that are refused, the simulator's.
+pub fn bursts(rows: u32, intervals: Intervals, cycles: u64) -> anyhow::Result<Counts> {
+    let mut device = Device::new(&controller(rows), intervals)?;
+    device.set_high(&(0..rows).map(|r| r % 2 == 0).collect::<Vec<_>>());
+    for _ in 0..cycles / (2 * u64::from(rows)) {
+        device.busy(rows.into())?;
+        device.idle(rows.into())?;
+    }
+    Ok(device.counts())
+}
+
+/// `cycles` cycles without traffic; every other row is high.
+///
+/// # Errors
+/// Parameters that are refused, the simulator's.
+pub fn quiet(rows: u32, intervals: Intervals, cycles: u64) -> anyhow::Result<Counts> {
+    let mut device = Device::new(&controller(rows), intervals)?;
+    device.set_high(&(0..rows).map(|r| r % 2 == 0).collect::<Vec<_>>());
+    device.idle(cycles)?;
+    Ok(device.counts())
+}
+
+/// Cycles of a decode step: 135 million weights of 8 bits at 64 GB/s, 1 GHz.
+pub const STEP: u64 = 2_100_000;
+
+/// Refreshes of a bank group over a decode trace, of an ideal schedule.
+#[derive(Clone, Copy, Debug)]
+pub struct Decoded {
+    /// Refreshes.
+    pub refreshes: u64,
+    /// Share of rows with high scores.
+    pub high: f64,
+}
+
+/// Rows of a cache of `tokens` over the last `steps` steps of a trace: which one is written, which are high.
+fn classes(trace: &Trace, tokens: usize, threshold: i64, steps: usize) -> anyhow::Result<Vec<(usize, Vec<bool>)>> {
+    let mut hardware = Hardware::new(trace, budget(tokens), Numbers::FOUR_BITS).map_err(anyhow::Error::msg)?;
+    let mut list = Vec::new();
+    for query in 0..trace.tokens() {
+        hardware.step(query).map_err(|e| anyhow::anyhow!("{e:?}"))?;
+        let written = hardware.map().entries().last().map_or(0, |e| e.slot);
+        list.push((written, (0..tokens).map(|slot| hardware.score(slot) >= threshold).collect()));
+    }
+    Ok(list.split_off(trace.tokens() - steps))
+}
+
+/// Counts the refreshes of an ideal schedule over the last `steps` steps of a trace; all rows are written before them.
+///
+/// # Errors
+/// A budget that does not work.
+pub fn decoded(
+    trace: &Trace,
+    tokens: usize,
+    threshold: i64,
+    steps: usize,
+    intervals: Intervals,
+) -> anyhow::Result<Decoded> {
+    let mut counter = Counter::new(tokens, intervals);
+    (0..tokens).for_each(|row| counter.write(row, 0));
+    let (mut now, mut high) = (0, 0);
+    for (written, classes) in classes(trace, tokens, threshold, steps)? {
+        counter.write(written, now);
+        for (row, &is_high) in classes.iter().enumerate() {
+            counter.set_class(row, is_high, now);
+            high += usize::from(is_high);
+        }
+        now += STEP;
+    }
+    counter.finish(now);
+    Ok(Decoded { refreshes: counter.refreshes(), high: high as f64 / (tokens * steps) as f64 })
+}
+
+/// The same on the hardware: each step reads all rows, then writes the new one.
+///
+/// # Errors
+/// Parameters that are refused, the simulator's.
+pub fn decoded_by_hardware(
+    trace: &Trace,
+    tokens: usize,
+    threshold: i64,
+    steps: usize,
+    intervals: Intervals,
+) -> anyhow::Result<Counts> {
+    let mut device = Device::new(&controller(tokens as u32), intervals)?;
+    for (written, classes) in classes(trace, tokens, threshold, steps)? {
+        device.write(written as u64)?;
+        device.set_high(&classes);
+        device.busy(tokens as u64)?;
+        device.idle(STEP - tokens as u64 - 1)?;
+    }
+    Ok(device.counts())
+}

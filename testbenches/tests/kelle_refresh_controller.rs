@@ -1,0 +1,72 @@
+//! The refresh controller in all its configurations, and broken ones.
+
+use hdl::blocks::kelle::RefreshController;
+use sim::{Design, RunOptions};
+use testbenches::kelle::faults::must_be_noticed;
+use testbenches::kelle::refresh_controller::bench;
+
+#[test]
+fn all_configurations() {
+    for report in testbenches::run_all(bench, &RunOptions { vectors: 20_000, ..RunOptions::default() }).unwrap() {
+        assert!(report.compared >= 3 * 16 * 20_000, "{report:?}");
+    }
+}
+
+#[test]
+#[ignore = "a hundred million cycles"]
+fn large_many_cycles() {
+    for seed in 2..8 {
+        testbenches::run_all(bench, &RunOptions { vectors: 300_000, seed, ..RunOptions::default() }).unwrap();
+    }
+}
+
+type Fault = (&'static str, &'static str, &'static str);
+
+fn broken(faults: &[Fault]) {
+    let p = RefreshController { rows: 7, interval_width: 8, interval: 20, patience: 9, tick_log2: 0, counter_width: 8 };
+    let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
+    let bench = bench(&p).unwrap_or_else(|e| panic!("{e}"));
+    for (what, right, wrong) in faults {
+        must_be_noticed(&*bench, &design, 4000, what, right, wrong);
+    }
+}
+
+#[test]
+fn broken_controllers_are_noticed() {
+    broken(&[
+        ("accesses always go first", "credit_q < 4'd3", "1'b0"),
+        ("a refresh and an access meet", "!(serving & urgent)", "1'b1"),
+        ("a stale stamp makes a young row old", "!fresh_q & !touched", "!touched"),
+        ("refreshed rows are forgotten", "if (written) stamps", "if (access_write) stamps"),
+        ("the classes are exchanged", "high ? high_limit_q : low_limit_q", "high ? low_limit_q : high_limit_q"),
+        ("too early", "<= age", "<= age + 8'd2"),
+        ("waiting is free", "wire spend = (hinted_q | (serving & !go))", "wire spend = hinted_q"),
+    ]);
+}
+
+#[test]
+#[ignore = "one Verilator model for each fault"]
+fn large_more_broken_controllers_are_noticed() {
+    broken(&[
+        (
+            "a write during a refresh is lost",
+            "assign refresh_write_o = refresh_write",
+            "assign refresh_write_o = (state_q == StateWrite) & (touched | go)",
+        ),
+        ("a write while looking is missed", "& !touched;", ";"),
+        ("writes do not count", "if (written) stamps", "if (refresh_write) stamps"),
+        ("the wrong row is stamped", "refresh_write ? row_q : access_row_i", "access_row_i"),
+        ("invalid rows are refreshed", "wire go = serving & valid", "wire go = serving"),
+        ("too short intervals are taken", "if (config_valid_i & feasible) low", "if (config_valid_i) low"),
+        ("the walk skips a row", "last ? 3'd0", "last ? 3'd1"),
+        ("stalls are not counted", "access_valid_i & !ready", "access_valid_i & !ready & access_write_i"),
+    ]);
+}
+
+/// Rows that no schedule can refresh in time are refused before anything is built.
+#[test]
+fn impossible_schedules_are_refused() {
+    let p = RefreshController { rows: 100, interval_width: 10, interval: 199, ..RefreshController::default() };
+    let error = hdl::lang::elaborate(&p).unwrap_err().to_string();
+    assert!(error.contains("`interval` is 199, allowed: 200 to 1023"), "{error}");
+}

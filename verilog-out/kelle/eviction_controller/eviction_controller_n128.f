@@ -1,0 +1,2 @@
+ram_128x8.v
+eviction_controller_n128.v
