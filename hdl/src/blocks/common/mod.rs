@@ -1,7 +1,13 @@
 //! Parts that more than one paper uses.
 
+pub mod compactor;
+pub mod expander;
 pub mod mac_mesh;
 pub mod number_format;
+pub mod pipeline;
 
+pub use compactor::{Compactor, CompactorPorts};
+pub use expander::{Expander, ExpanderPorts};
 pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
 pub use number_format::{NanPolicy, NumberFormat};
+pub use pipeline::{Pipeline, PipelineStage};

@@ -1,3 +1,4 @@
 //! Parts that more than one paper uses.
 
+pub mod compactor;
 pub mod mac_mesh;
