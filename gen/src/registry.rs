@@ -2,11 +2,15 @@
 
 use std::marker::PhantomData;
 
-use hdl::blocks::common::MacMesh;
+use hdl::blocks::common::{Compactor, Expander, MacMesh};
 use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
+use hdl::blocks::titanus::{
+    ChannelMonitor, DequantizationUnit, KvCompressor, KvDecompressor, KvPacker, KvUnpacker, MaxMinFinder,
+    NonZeroQuantizer, PruningUnit, QuantizationUnit, ScaleZeroBuffer,
+};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
-use testbenches::{MakeBench, common, kllm};
+use testbenches::{MakeBench, common, kllm, titanus};
 
 use crate::error::{Failure, Result};
 
@@ -18,8 +22,21 @@ pub type Params = Map<String, Value>;
 pub fn all() -> Vec<Box<dyn Entry>> {
     vec![
         entry::<MacMesh>("common", common::mac_mesh::bench),
+        entry::<Compactor>("common", common::compactor::bench),
+        entry::<Expander>("common", common::compactor::expander_bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
+        entry::<PruningUnit>("titanus", titanus::pruning_unit::bench),
+        entry::<MaxMinFinder>("titanus", titanus::max_min_finder::bench),
+        entry::<ChannelMonitor>("titanus", titanus::channel_monitor::bench),
+        entry::<NonZeroQuantizer>("titanus", titanus::non_zero_quantizer::bench),
+        entry::<QuantizationUnit>("titanus", titanus::quantization_unit::bench),
+        entry::<ScaleZeroBuffer>("titanus", titanus::scale_zero_buffer::bench),
+        entry::<DequantizationUnit>("titanus", titanus::dequantization_unit::bench),
+        entry::<KvPacker>("titanus", titanus::kv_packer::bench),
+        entry::<KvUnpacker>("titanus", titanus::kv_packer::unpacker_bench),
+        entry::<KvCompressor>("titanus", titanus::kv_compressor::bench),
+        entry::<KvDecompressor>("titanus", titanus::kv_compressor::decompressor_bench),
     ]
 }
 

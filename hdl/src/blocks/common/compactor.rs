@@ -41,7 +41,7 @@ ports! {
 pub(super) struct Routes {
     moves: Array,
     /// After the last stage: an element is here.
-    filled: Signal,
+    pub(super) filled: Signal,
     /// Number of ones in the mask.
     pub(super) count: Signal,
 }
