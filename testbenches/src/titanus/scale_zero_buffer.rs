@@ -45,7 +45,6 @@ impl sim::Bench for Bench {
         let data_o = sim.output("data_o")?;
         let level_bits = sim.port_of_input(write_level).width / self.p.lanes;
         let mut words = vec![BTreeMap::new(); lanes];
-        sim.reset(2)?;
         // Every word once, so that all are known.
         let mut fill: Vec<(u32, u32)> =
             (0..self.p.tiles).flat_map(|t| (0..self.p.levels).map(move |n| (t, n))).collect();

@@ -147,7 +147,9 @@ impl KvUnpacker {
         let cut = m.net("cut_now", bit());
         let end = m.net("cut_end", bit());
 
-        let both = cat(&[next.q.slice(0..width), present.q]);
+        // What follows a stream's last block belongs to another stream: past the end there are zeros, which end it.
+        let beyond = m.wire("beyond", next.q.slice(0..width) & (!present_last.q).repeat(width));
+        let both = cat(&[beyond, present.q]);
         let window = m.wire("window", both.shr_by(at.q).slice(0..width));
         let fits = at.q.le(block - width);
         let enough = m.wire("enough", has_present.q & (fits | has_next.q | present_last.q));
@@ -234,8 +236,9 @@ impl KvUnpacker {
     fn assemble(&self, m: &mut Module, io: &KvUnpackerPorts, a: &Assembly) {
         let lanes = self.lanes;
         let window = a.parsed.window;
-        let at =
-            |m: &mut Module, state: &str| m.wire(&format!("cut_{}", state.to_lowercase()), a.cut & a.fsm.is(state));
+        // The end of a stream may come while its last tile waits: that tile must stay as it is.
+        let kept = m.wire("kept", a.cut & !a.parsed.end);
+        let at = |m: &mut Module, state: &str| m.wire(&format!("cut_{}", state.to_lowercase()), kept & a.fsm.is(state));
         let [header, token, levels, more] = ["Header", "Token", "Levels", "MoreLevels"].map(|s| at(m, s));
         let first_chunk = m.reg_init("first_chunk_q", bit(), 1);
         first_chunk.next(header | (first_chunk.q & !token));
