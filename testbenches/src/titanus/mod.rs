@@ -11,4 +11,5 @@ pub mod quantization_unit;
 pub mod real;
 pub mod scale_zero_buffer;
 pub mod sequences;
+pub mod study;
 pub mod tiles;

@@ -323,6 +323,6 @@ impl CatalogBlock for DequantizationUnit {
 
     fn proofs() -> Vec<Proof<Self>> {
         let block = Self { lanes: 2, tiles: 1, levels: 1, count_skips: false };
-        vec![Proof { block, depth: 8, cover_depth: 10, induction: true }]
+        vec![Proof { block, depth: 3, cover_depth: 7, induction: true }]
     }
 }

@@ -229,12 +229,38 @@ impl KvPacker {
         last.next_when(out.stages[0].load, flush.q | (chunk.ends_tile & !over));
         m.connect(io.block.field("last"), last.q);
         m.formal(|m| {
+            self.assume_well_formed(m, io);
             // The bits above the fill level are zero: chunks never mix.
             let above = m.wire("formal_above", open.q.shr_by(used.q));
             m.assert_always("nothing_beyond_fill", !above.any());
             m.assert_always("flush_has_bits", !flush.q | used.q.any());
+            // Bits that came in and have not left are the fill level: none is lost or written twice.
+            let ty = uint(12);
+            let balance = m.reg_init("formal_balance_q", ty, 0);
+            let came = mux(goes, chunk.length.extend(12), ty.lit(0));
+            let left = mux(goes & complete, ty.lit(block), ty.lit(0));
+            let next = balance.q.wrapping_add(came).wrapping_sub(left);
+            balance.next(mux(emptied, ty.lit(0), next));
+            m.assert_always("bits_conserved", balance.q.eq(used.q));
             m.cover("two_blocks_for_the_end", flushed);
         });
+    }
+}
+
+impl KvPacker {
+    /// Formal: tiles as a quantization unit makes them.
+    fn assume_well_formed(&self, m: &mut Module, io: &KvPackerPorts) {
+        let bits = io.tile.field("bits");
+        m.assume("known_width", bits.ge(2) & bits.le(8));
+        let labels = io.tile.array("label");
+        let nonzero = crate::blocks::common::number_format::count_ones(&labels.elements());
+        let nonzero = m.wire("formal_nonzero", nonzero);
+        for lane in 0..self.lanes {
+            let value = io.tile.array("values").at(lane);
+            m.assume(&format!("label_has_index_{lane}"), !labels.at(lane) | io.tile.array("index").at(lane));
+            m.assume(&format!("value_has_label_{lane}"), nonzero.gt(lane) | !value.any());
+            m.assume(&format!("value_fits_{lane}"), !value.shr_by(bits).any());
+        }
     }
 }
 
@@ -262,6 +288,6 @@ impl CatalogBlock for KvPacker {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        vec![Proof { block: Self { lanes: 2, block_bytes: 3 }, depth: 6, cover_depth: 8, induction: false }]
+        vec![Proof { block: Self { lanes: 2, block_bytes: 3 }, depth: 4, cover_depth: 6, induction: true }]
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::kv_packer::{PARAMETERS, VERSION, check_format};
 use super::{RANGE_BITS, RECORD_BITS, bits_type, chunk_bits, first_records, stored_tile};
 use crate::blocks::common::number_format::count_ones;
-use crate::blocks::common::{Expander, ExpanderPorts, Pipeline};
+use crate::blocks::common::{Expander, ExpanderPorts, Pipeline, PipelineStage};
 use crate::lang::{
     About, Block, CatalogBlock, Fsm, InStream, Module, Out, OutStream, ParamError, Parameter, Proof, Signal, bit,
     bits_for, cat, index_width, mux, ports, select, stream, uint,
@@ -92,7 +92,7 @@ impl Block for KvUnpacker {
         let broken = m.wire("broken", cut & (parsed.bad_header | (parsed.end & !view.last)));
         error.next(error.q | broken);
         m.connect(io.error_o, error.q);
-        self.assemble(m, io, &Assembly { fsm, parsed, cut, complete: complete.q, moves });
+        self.assemble(m, io, &Assembly { fsm, parsed, cut, done, complete: complete.q, moves });
     }
 
     fn latency(&self) -> Vec<(String, u64)> {
@@ -130,6 +130,7 @@ struct Assembly {
     fsm: Fsm,
     parsed: Parsed,
     cut: Signal,
+    done: Signal,
     complete: Signal,
     moves: Signal,
 }
@@ -171,6 +172,17 @@ impl KvUnpacker {
         has_next.next(mux(shift, has_next.q & arrives, has_next.q | arrives));
         next.next_when(arrives, io.block.field("data"));
         next_last.next_when(arrives, io.block.field("last"));
+        m.formal(|m| {
+            // Blocks that came in are cut, held or thrown away with the end of their stream: none is lost or cut twice.
+            let ty = uint(3);
+            let came = m.reg_init("formal_came_q", ty, 0);
+            came.next_when(arrives, came.q.wrapping_add(1));
+            let gone = m.reg_init("formal_gone_q", ty, 0);
+            gone.next_when(freed, gone.q.wrapping_add(1));
+            let held = has_present.q + has_next.q;
+            m.assert_always("blocks_conserved", came.q.wrapping_sub(gone.q).eq(held));
+            m.assert_always("blocks_in_order", has_present.q | !has_next.q);
+        });
         View { window, enough, last: present_last.q, stream_over, cut, length, end }
     }
 
@@ -265,6 +277,11 @@ impl KvUnpacker {
         m.connect(a.moves, control.ready);
         m.connect(io.tile.valid, control.stages[0].valid);
         let load = control.stages[0].load;
+        m.formal(|m| {
+            let stages = vec![PipelineStage { load: a.done, valid: a.complete }, control.stages[0]];
+            let both = Pipeline { ready: control.ready, stages };
+            both.assert_order(m, "tiles", a.done, io.tile.fire());
+        });
         for (name, value) in [("first", first), ("initial", initial), ("bits", bits)] {
             let value = held(m, &format!("{name}_out_q"), load, value);
             m.connect(io.tile.field(name), value);
@@ -322,6 +339,6 @@ impl CatalogBlock for KvUnpacker {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        Vec::new()
+        vec![Proof { block: Self { lanes: 2, block_bytes: 3 }, depth: 4, cover_depth: 12, induction: true }]
     }
 }

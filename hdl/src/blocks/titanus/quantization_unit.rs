@@ -164,18 +164,15 @@ impl Block for QuantizationUnit {
         m.connect(io.tile.ready, prefill | (decode & monitor.tile.ready));
         position.step(store | accept);
         let expander: ExpanderPorts = m.instance("u_expander", Expander { lanes, width: 8 });
-        for lane in 0..lanes {
-            let low = lanes + 8 * lane;
-            let index = mux(quant, word.bit(lane), io.tile.array("index").at(lane));
-            let value = mux(quant, word.slice(low..low + 8), io.tile.array("values").at(lane).as_uint());
-            m.connect(expander.mask_i.at(lane), index);
-            m.connect(expander.data_i.at(lane), value);
-        }
         let index = m.nets("index", bit(), lanes);
         let x = m.nets("x", uint(8), lanes);
         for lane in 0..lanes {
+            let low = lanes + 8 * lane;
+            let value = mux(quant, word.slice(low..low + 8), io.tile.array("values").at(lane).as_uint());
+            m.connect(expander.data_i.at(lane), value);
             m.connect(index.at(lane), mux(quant, word.bit(lane), io.tile.array("index").at(lane)));
         }
+        m.connect_each("mask", expander.mask_i, index);
         m.connect_each("expanded", x, expander.data_o);
 
         let finder: MaxMinFinderPorts = m.instance("u_finder", MaxMinFinder { lanes, tiles: self.tiles });
@@ -317,6 +314,6 @@ impl CatalogBlock for QuantizationUnit {
 
     fn proofs() -> Vec<Proof<Self>> {
         let block = Self { lanes: 2, tiles: 1, levels: 1, buffer_tokens: 1, layers: 1 };
-        vec![Proof { block, depth: 10, cover_depth: 14, induction: true }]
+        vec![Proof { block, depth: 3, cover_depth: 10, induction: true }]
     }
 }
