@@ -3,20 +3,25 @@
 use testbenches::titanus::study::{errors, levels, traffic};
 
 fn main() -> sim::Result<()> {
-    println!("Levels a channel, 3 bits, no pruning, half of the context is prefill\n");
+    println!("Levels a channel, 3 bits, no pruning\n");
     println!(
-        "| context | levels, mean | most | decoded elements that open one | quantisations saved | paper: levels |"
+        "| context | prefill | levels, mean | most | opening tokens | decoded elements that open | saved | paper: levels |"
     );
-    println!("| ---: | ---: | ---: | ---: | ---: | ---: |");
-    let paper = ["3.10", "4.41", "5.97", "7.74", "9.92 (512)"];
-    for (row, paper) in levels(3, &[32, 64, 128, 256, 384])?.iter().zip(paper) {
+    println!("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let paper = [(32, "3.10"), (64, "4.41"), (128, "5.97"), (256, "7.74"), (384, "9.92 at 512")];
+    let half = paper.map(|(n, _)| (n, n / 2));
+    let short = paper.map(|(n, _)| (n, 8));
+    for (n, row) in levels(3, &[half, short].concat())?.into_iter().enumerate() {
         println!(
-            "| {} | {:.2} | {} | {:.2} % | {:.2} x | {paper} |",
+            "| {} | {} | {:.2} | {} | {:.2} | {:.2} % | {:.2} x | {} |",
             row.context,
+            row.prefill,
             row.levels,
             row.most,
+            row.any_channel,
             100.0 * row.opened,
-            row.saved
+            row.saved,
+            paper[n % 5].1
         );
     }
     println!("\nZeros and bytes, keys in 3 bits, values in 2, pruned to 33.8 % zeros\n");

@@ -64,14 +64,14 @@ fn quantizer() {
     must_be_found(&block, non_zero_quantizer::bench, 2000, &faults);
 }
 
-/// Every distance, range and width, and every low end, range and width for the zero point: 2.6 million lanes.
+/// Every distance, range and width, and every low end, range and width for the zero point: 2,359,292 cases.
 #[test]
 fn quantizer_for_all_inputs() {
     let block = NonZeroQuantizer { lanes: 16, tag_width: 1 };
     let design = Design::from(&hdl::lang::elaborate(&block).unwrap_or_else(|e| panic!("{e}")));
     let bench = QuantizerBench::new(&block, true).unwrap_or_else(|e| panic!("{e}"));
     let report = sim::run(&bench, &design, &RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-    assert!(report.compared * 16 > 2_400_000, "{report:?}");
+    assert!(report.compared * 16 >= 2_359_292, "{report:?}");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn unpacking() {
     configurations::<KvUnpacker>(kv_packer::unpacker_bench, 300, false);
     let faults = [
         ("the end overwrites a waiting tile", "kept = cut & !stream_end", "kept = cut"),
-        ("the next stream is read past the end", "& {22{!present_last_q}}", ""),
+        ("streams run into each other", "over_now = freed & present_last_q", "over_now = 1'b0"),
     ];
     must_be_found(&KvUnpacker { lanes: 2, block_bytes: 3 }, kv_packer::unpacker_bench, 500, &faults);
 }

@@ -2,6 +2,7 @@
 //! tokens of zeros.
 
 use golden::titanus::cpq::{Config, Sequence};
+use golden::titanus::level::Level;
 use rand::RngExt;
 use sim::stimulus::{Stall, StimulusRng};
 
@@ -32,7 +33,38 @@ impl Case {
             2 => 60_000,
             _ => rng.random_range(0..=count),
         };
-        Self { bits: rng.random_range(2..=8), prefill, tokens: random_tokens(rng, width, count) }
+        let bits = rng.random_range(2..=8);
+        let mut tokens = random_tokens(rng, width, count);
+        if rng.random_range(0..2u8) == 0 {
+            edges(rng, &mut tokens, prefill.min(count), bits);
+        }
+        Self { bits, prefill, tokens }
+    }
+}
+
+/// Puts some elements exactly at the ends of the tolerance range of their channel, or one step beyond.
+fn edges(rng: &mut StimulusRng, tokens: &mut [Vec<i8>], prefill: usize, bits: u32) {
+    for c in 0..tokens.first().map_or(0, Vec::len) {
+        let mut level: Option<Level> = None;
+        for (t, token) in tokens.iter_mut().enumerate() {
+            if let Some(level) = level.filter(|_| t >= prefill && rng.random_range(0..3u8) == 0) {
+                let tolerated = level.range / (2 * level.steps()) + rng.random_range(0..=1);
+                let low = rng.random_range(0..2u8) == 0;
+                let x = if low { level.lo - tolerated } else { level.hi() + tolerated };
+                token[c] = i8::try_from(x).unwrap_or(token[c]);
+            }
+            let x = i32::from(token[c]);
+            level = match level {
+                _ if x == 0 => level,
+                None => Some(Level::spanning(x, x, bits)),
+                Some(level) if t < prefill => {
+                    let (lo, hi) = (level.lo.min(x), level.hi().min(127).max(x));
+                    Some(Level::spanning(lo, hi, bits))
+                }
+                Some(level) if level.tolerates(x) => Some(level),
+                Some(level) => Some(level.extended(x)),
+            };
+        }
     }
 }
 

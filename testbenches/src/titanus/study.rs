@@ -27,37 +27,45 @@ pub fn tensors() -> sim::Result<Vec<(u32, &'static str, Vec<Vec<i8>>)>> {
 /// Levels and quantised tokens at one context length.
 #[derive(Clone, Copy, Debug)]
 pub struct LevelRow {
-    /// Tokens, the first half of them prefill.
+    /// Tokens.
     pub context: usize,
+    /// Tokens of the prefill.
+    pub prefill: usize,
     /// Mean number of levels of a channel.
     pub levels: f64,
     /// Largest number.
     pub most: usize,
+    /// Tokens at which any of the 64 channels opens a level, and one for the initial level: mean over tensors.
+    pub any_channel: f64,
     /// Share of decoded elements that opened a level.
     pub opened: f64,
     /// Quantisation operations of per-channel re-quantisation, divided by those of HQE.
     pub saved: f64,
 }
 
-/// Levels per channel against the context, without pruning.
+/// Levels per channel for each (context, prefill), without pruning.
 ///
 /// # Errors
 /// Missing data.
-pub fn levels(bits: u32, contexts: &[usize]) -> sim::Result<Vec<LevelRow>> {
+pub fn levels(bits: u32, contexts: &[(usize, usize)]) -> sim::Result<Vec<LevelRow>> {
     let tensors = tensors()?;
-    let row = |&context: &usize| {
+    let row = |&(context, prefill): &(usize, usize)| {
         let (mut levels, mut channels, mut most, mut opened, mut decoded) = (0, 0, 0, 0, 0);
+        let mut breaks = 0;
         for (_, _, tokens) in &tensors {
-            let sequence = Sequence::encode(Config { bits, max_levels: LEVELS }, &tokens[..context], context / 2);
+            let sequence = Sequence::encode(Config { bits, max_levels: LEVELS }, &tokens[..context], prefill);
+            breaks += 1 + sequence.tokens.iter().filter(|t| t.iter().any(|e| e.opened)).count();
             levels += sequence.levels();
             channels += sequence.channels.len();
             most = most.max(sequence.channels.iter().map(|c| c.levels.len()).max().unwrap_or(0));
             opened += sequence.tokens.iter().flatten().filter(|e| e.opened).count();
-            decoded += sequence.tokens[context / 2..].iter().flatten().filter(|e| e.index).count();
+            decoded += sequence.tokens[prefill..].iter().flatten().filter(|e| e.index).count();
         }
-        let work = requantized_tokens(context as u64, context as u64 / 2) as f64;
+        let work = requantized_tokens(context as u64, prefill as u64) as f64;
         LevelRow {
             context,
+            prefill,
+            any_channel: breaks as f64 / tensors.len() as f64,
             levels: levels as f64 / channels as f64,
             most,
             opened: opened as f64 / decoded as f64,

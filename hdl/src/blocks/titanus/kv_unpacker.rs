@@ -148,9 +148,9 @@ impl KvUnpacker {
         let cut = m.net("cut_now", bit());
         let end = m.net("cut_end", bit());
 
-        // What follows a stream's last block belongs to another stream: past the end there are zeros, which end it.
-        let beyond = m.wire("beyond", next.q.slice(0..width) & (!present_last.q).repeat(width));
-        let both = cat(&[beyond, present.q]);
+        // Past its last block stands another stream, of which at most one bit is looked at: a kind that begins with the last
+        // bit. That bit is padding, so that no tile is complete, and the stream is over with its block.
+        let both = cat(&[next.q.slice(0..width), present.q]);
         let window = m.wire("window", both.shr_by(at.q).slice(0..width));
         let fits = at.q.le(block - width);
         let enough = m.wire("enough", has_present.q & (fits | has_next.q | present_last.q));
