@@ -17,6 +17,15 @@ use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
 use testbenches::{MakeBench, common, kllm, tender};
 use testbenches::{MakeBench, common, kelle, kllm};
+use hdl::blocks::common::{Compactor, Expander, MacMesh};
+use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
+use hdl::blocks::titanus::{
+    ChannelMonitor, DequantizationUnit, KvCompressor, KvDecompressor, KvPacker, KvUnpacker, MaxMinFinder,
+    NonZeroQuantizer, PruningUnit, QuantizationUnit, ScaleZeroBuffer,
+};
+use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
+use serde_json::{Map, Value};
+use testbenches::{MakeBench, common, kllm, titanus};
 
 use crate::error::{Failure, Result};
 
@@ -55,6 +64,21 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<TenderPe>("tender", tender::tender_pe::bench),
         entry::<MultiScaleArray>("tender", tender::multi_scale_array::bench),
         entry::<WeightStationaryArray>("tender", tender::weight_stationary_array::bench),
+        entry::<Compactor>("common", common::compactor::bench),
+        entry::<Expander>("common", common::compactor::expander_bench),
+        entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
+        entry::<Orizuru>("kllm", kllm::orizuru::bench),
+        entry::<PruningUnit>("titanus", titanus::pruning_unit::bench),
+        entry::<MaxMinFinder>("titanus", titanus::max_min_finder::bench),
+        entry::<ChannelMonitor>("titanus", titanus::channel_monitor::bench),
+        entry::<NonZeroQuantizer>("titanus", titanus::non_zero_quantizer::bench),
+        entry::<QuantizationUnit>("titanus", titanus::quantization_unit::bench),
+        entry::<ScaleZeroBuffer>("titanus", titanus::scale_zero_buffer::bench),
+        entry::<DequantizationUnit>("titanus", titanus::dequantization_unit::bench),
+        entry::<KvPacker>("titanus", titanus::kv_packer::bench),
+        entry::<KvUnpacker>("titanus", titanus::kv_packer::unpacker_bench),
+        entry::<KvCompressor>("titanus", titanus::kv_compressor::bench),
+        entry::<KvDecompressor>("titanus", titanus::kv_compressor::decompressor_bench),
     ]
 }
 

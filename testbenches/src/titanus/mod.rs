@@ -1,1 +1,15 @@
 //! Testbenches of Titanus: key-value caches pruned and quantised on the fly.
+
+pub mod channel_monitor;
+pub mod dequantization_unit;
+pub mod kv_compressor;
+pub mod kv_packer;
+pub mod max_min_finder;
+pub mod non_zero_quantizer;
+pub mod pruning_unit;
+pub mod quantization_unit;
+pub mod real;
+pub mod scale_zero_buffer;
+pub mod sequences;
+pub mod study;
+pub mod tiles;

@@ -11,3 +11,14 @@ pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
 pub use number_format::{NanPolicy, NumberFormat};
 pub use skew_lines::{SkewDirection, SkewLines, SkewLinesPorts};
 pub use ram::{Ram, RamImplementation, RamPorts};
+pub mod compactor;
+pub mod expander;
+pub mod mac_mesh;
+pub mod number_format;
+pub mod pipeline;
+
+pub use compactor::{Compactor, CompactorPorts};
+pub use expander::{Expander, ExpanderPorts};
+pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
+pub use number_format::{NanPolicy, NumberFormat};
+pub use pipeline::{Pipeline, PipelineStage};

@@ -1,1 +1,13 @@
 //! Golden models of Titanus: key-value caches pruned and quantised on the fly.
+//!
+//! - [`level`]: one quantisation level of one channel, the exact rational rules;
+//! - [`cpq`]: cascade pruning-quantisation of a whole sequence with hierarchical quantisation extension, and its decoding;
+//! - [`format`]: the bytes that move off chip;
+//! - [`baseline`]: what HQE avoids, and what other groupings cost: re-quantisation per channel, group-wise quantisation;
+//! - [`traffic`]: bits moved, element by element.
+
+pub mod baseline;
+pub mod cpq;
+pub mod format;
+pub mod level;
+pub mod traffic;

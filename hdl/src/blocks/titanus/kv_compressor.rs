@@ -1,0 +1,188 @@
+//! KV compressor: pruning unit, quantization units and packers for keys and values, from tiles to bytes.
+
+use serde::{Deserialize, Serialize};
+
+use super::kv_packer::check_format;
+use super::{
+    KvPacker, KvPackerPorts, PruningUnit, PruningUnitPorts, QuantizationUnit, QuantizationUnitPorts, bits_type,
+    index_bits,
+};
+use crate::lang::{
+    About, Block, CatalogBlock, In, InStream, Module, Out, OutStream, ParamError, Parameter, Signal, Stream,
+    StreamType, bit, ensure_param, index_width, ports, sint, stream, uint,
+};
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KvCompressor {
+    /// Channels of a tile.
+    pub lanes: u32,
+    /// Tiles of a token.
+    pub tiles: u32,
+    /// Levels that a channel may have.
+    pub levels: u32,
+    /// Tokens that the quantisation buffers hold.
+    pub buffer_tokens: u32,
+    /// Layers with thresholds and widths of their own.
+    pub layers: u32,
+    /// Bytes of a block.
+    pub block_bytes: u32,
+}
+
+impl KvCompressor {
+    fn layer_bits(&self) -> u32 {
+        index_width(u64::from(self.layers))
+    }
+
+    fn block(&self) -> StreamType {
+        stream().field("data", uint(8 * self.block_bytes)).field("last", bit())
+    }
+
+    fn pruning(&self) -> PruningUnit {
+        PruningUnit { lanes: self.lanes, layers: self.layers }
+    }
+
+    fn quantization(&self) -> QuantizationUnit {
+        let Self { lanes, tiles, levels, buffer_tokens, layers, .. } = *self;
+        QuantizationUnit { lanes, tiles, levels, buffer_tokens, layers }
+    }
+}
+
+ports! {
+    /// Ports of [`KvCompressor`].
+    pub struct KvCompressorPorts(p: &KvCompressor) {
+        /// Writes thresholds and widths of a layer.
+        config_write_i: In = bit(),
+        /// That layer.
+        config_layer_i: In = uint(p.layer_bits()),
+        /// Pruning threshold of keys.
+        threshold_k_i: In = uint(8),
+        /// Pruning threshold of values.
+        threshold_v_i: In = uint(8),
+        /// Width of quantised keys, 2 to 8.
+        bits_k_i: In = bits_type(),
+        /// Width of quantised values, 2 to 8.
+        bits_v_i: In = bits_type(),
+        /// Starts a sequence: its layer, and how many of its tokens are prefill.
+        start: InStream = stream().field("layer", uint(p.layer_bits())).field("prefill", uint(16)),
+        /// Tiles of keys and values; `last` ends the sequence.
+        tile: InStream = stream()
+            .field("layer", uint(p.layer_bits()))
+            .field("length", uint(index_bits(p.lanes)))
+            .array("k", sint(8).array(p.lanes))
+            .array("v", sint(8).array(p.lanes))
+            .field("last", bit()),
+        /// Blocks of keys.
+        k: OutStream = p.block(),
+        /// Blocks of values.
+        v: OutStream = p.block(),
+        /// A key was out of tolerance when its channel had no level left, since the start.
+        overflow_k_o: Out = bit(),
+        /// The same of values.
+        overflow_v_o: Out = bit(),
+    }
+}
+
+impl Block for KvCompressor {
+    type Ports = KvCompressorPorts;
+    const ABOUT: About = About {
+        name: "kv_compressor",
+        summary: "from int8 keys and values to pruned, quantised, packed bytes",
+        contract: "pruning_unit, then for keys and for values quantization_unit and kv_packer. The two sides start together and share\n\
+            the input; each has a stream of blocks of its own.",
+        reference: "Titanus, figure 4",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        format!(
+            "kv_compressor_l{}_t{}_n{}_b{}_y{}_k{}",
+            self.lanes, self.tiles, self.levels, self.buffer_tokens, self.layers, self.block_bytes
+        )
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("layers", self.layers, 1..=1024)?;
+        check_format(self.lanes, self.block_bytes)?;
+        self.quantization().check()
+    }
+
+    fn build(&self, m: &mut Module, io: &KvCompressorPorts) {
+        let pruning: PruningUnitPorts = m.instance("u_pruning", self.pruning());
+        m.connect(pruning.threshold_write_i, io.config_write_i);
+        m.connect(pruning.threshold_layer_i, io.config_layer_i);
+        m.connect(pruning.threshold_k_i, io.threshold_k_i);
+        m.connect(pruning.threshold_v_i, io.threshold_v_i);
+        m.connect_stream(&pruning.tile, &io.tile);
+        let both = m.net("both_start", bit());
+        m.connect(io.start.ready, both);
+        let k = Side { name: "k", bits: io.bits_k_i, from: &pruning.k, to: &io.k, overflow: io.overflow_k_o };
+        let v = Side { name: "v", bits: io.bits_v_i, from: &pruning.v, to: &io.v, overflow: io.overflow_v_o };
+        let starts = [k, v].map(|side| self.side(m, io, &side, both));
+        m.connect(both, starts[0] & starts[1]);
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        vec![("pruning".into(), 2), ("quantization".into(), 3), ("packing".into(), 2)]
+    }
+}
+
+/// Keys or values.
+struct Side<'a> {
+    name: &'a str,
+    bits: Signal,
+    from: &'a Stream,
+    to: &'a Stream,
+    overflow: Signal,
+}
+
+impl KvCompressor {
+    /// Returns whether the side can start.
+    fn side(&self, m: &mut Module, io: &KvCompressorPorts, side: &Side<'_>, both: Signal) -> Signal {
+        let name = side.name;
+        let unit: QuantizationUnitPorts = m.instance(&format!("u_{name}_quantization"), self.quantization());
+        m.connect(unit.bits_write_i, io.config_write_i);
+        m.connect(unit.bits_layer_i, io.config_layer_i);
+        m.connect(unit.bits_i, side.bits);
+        m.connect(unit.start.valid, io.start.valid & both);
+        m.connect(unit.start.field("layer"), io.start.field("layer"));
+        m.connect(unit.start.field("prefill"), io.start.field("prefill"));
+        m.connect_stream(&unit.tile, side.from);
+        let packer: KvPackerPorts =
+            m.instance(&format!("u_{name}_packer"), KvPacker { lanes: self.lanes, block_bytes: self.block_bytes });
+        m.connect_stream(&packer.tile, &unit.result);
+        m.connect_stream(side.to, &packer.block);
+        m.connect(side.overflow, unit.overflow_o);
+        unit.start.ready
+    }
+}
+
+impl Default for KvCompressor {
+    fn default() -> Self {
+        Self { lanes: 32, tiles: 2, levels: 16, buffer_tokens: 32, layers: 12, block_bytes: 64 }
+    }
+}
+
+impl CatalogBlock for KvCompressor {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "lanes", allowed: "2 to 64", meaning: "channels of a tile" },
+        Parameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
+        Parameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
+        Parameter {
+            name: "buffer_tokens",
+            allowed: "1 to 65535 / tiles",
+            meaning: "tokens that a prefill buffer holds",
+        },
+        Parameter { name: "layers", allowed: "1 to 1024", meaning: "layers with a configuration of their own" },
+        Parameter {
+            name: "block_bytes",
+            allowed: "max(2 + 10 lanes, lanes + 18 ceil(lanes / 2)) / 8, rounded up, to 256",
+            meaning: "bytes of a block",
+        },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        vec![Self { lanes: 5, tiles: 3, levels: 4, buffer_tokens: 6, layers: 3, block_bytes: 8 }]
+    }
+}

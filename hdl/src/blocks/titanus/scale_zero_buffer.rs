@@ -1,0 +1,119 @@
+//! Scale-zero buffer: what is stored of every level of every channel, a bank for each lane.
+//!
+//! All lanes are written and read in the same cycle, each at a level of its own. A word written while it is read is the one
+//! that is read: a level is in use from the token on that opens it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{RANGE_BITS, ZERO_BITS, level_bits};
+use crate::lang::{
+    About, Block, CatalogBlock, In, InArray, Module, OutArray, ParamError, Parameter, Signal, bit, cat, ensure_param,
+    index_width, mux, ports, uint,
+};
+
+/// Elaboration parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScaleZeroBuffer {
+    /// Channels of a tile: banks.
+    pub lanes: u32,
+    /// Tiles of a token.
+    pub tiles: u32,
+    /// Levels that a channel may have.
+    pub levels: u32,
+    /// Width of a word: 18 for range and zero point.
+    pub width: u32,
+}
+
+ports! {
+    /// Ports of [`ScaleZeroBuffer`].
+    pub struct ScaleZeroBufferPorts(p: &ScaleZeroBuffer) {
+        /// Lanes that are written.
+        write_i: InArray = bit().array(p.lanes),
+        /// Tile that is written.
+        write_tile_i: In = uint(index_width(u64::from(p.tiles))),
+        /// Per lane: level that is written.
+        write_level_i: InArray = uint(level_bits(p.levels)).array(p.lanes),
+        /// Words.
+        write_data_i: InArray = uint(p.width).array(p.lanes),
+        /// All lanes are read.
+        read_i: In = bit(),
+        /// Tile that is read.
+        read_tile_i: In = uint(index_width(u64::from(p.tiles))),
+        /// Per lane: level that is read.
+        read_level_i: InArray = uint(level_bits(p.levels)).array(p.lanes),
+        /// Words, from the cycle after `read_i` until the next read.
+        data_o: OutArray = uint(p.width).array(p.lanes),
+    }
+}
+
+impl Block for ScaleZeroBuffer {
+    type Ports = ScaleZeroBufferPorts;
+    const ABOUT: About = About {
+        name: "scale_zero_buffer",
+        summary: "range and zero point of every level of every channel",
+        contract: "a bank for each lane, addressed by tile and level. At an edge, lanes with write_i store write_data_i; with read_i,\n\
+            data_o takes the words at read_tile_i and read_level_i, a word written at the same edge included, and keeps them\n\
+            until the next read. Words are undefined until written.",
+        reference: "Titanus, section 4.1 (SZ buffer)",
+        source: file!(),
+    };
+
+    fn module_name(&self) -> String {
+        format!("scale_zero_buffer_l{}_t{}_n{}_w{}", self.lanes, self.tiles, self.levels, self.width)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        ensure_param("lanes", self.lanes, 1..=256)?;
+        ensure_param("tiles", self.tiles, 1..=4096)?;
+        ensure_param("levels", self.levels, 1..=256)?;
+        ensure_param("width", self.width, 1..=64)
+    }
+
+    fn build(&self, m: &mut Module, io: &ScaleZeroBufferPorts) {
+        let address = |tile: Signal, level: Signal| if self.tiles == 1 { level } else { cat(&[tile, level]) };
+        if self.tiles == 1 {
+            m.unused(io.write_tile_i);
+            m.unused(io.read_tile_i);
+        }
+        let depth = self.tiles << level_bits(self.levels);
+        m.for_each("banks", self.lanes, |m, lane| {
+            let bank = m.memory("bank", depth, self.width, self.width);
+            let (write, data) = (io.write_i.at(lane), io.write_data_i.at(lane));
+            let to = m.wire("write_address", address(io.write_tile_i, io.write_level_i.at(lane)));
+            let from = m.wire("read_address", address(io.read_tile_i, io.read_level_i.at(lane)));
+            bank.write(write, to, data);
+            let word = bank.read("word", io.read_i, from);
+            let same = m.reg("same_q", bit());
+            same.next_when(io.read_i, write & to.eq(from));
+            let passed = m.reg("passed_q", uint(self.width));
+            passed.next_when(io.read_i, data);
+            m.connect(io.data_o.at(lane), mux(same.q, passed.q, word));
+        });
+    }
+
+    fn latency(&self) -> Vec<(String, u64)> {
+        let bits = u64::from(self.lanes) * u64::from(self.tiles << level_bits(self.levels)) * u64::from(self.width);
+        vec![("read_latency".into(), 1), ("memory_bits".into(), bits)]
+    }
+}
+
+impl Default for ScaleZeroBuffer {
+    fn default() -> Self {
+        Self { lanes: 32, tiles: 2, levels: 16, width: RANGE_BITS + ZERO_BITS }
+    }
+}
+
+impl CatalogBlock for ScaleZeroBuffer {
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter { name: "lanes", allowed: "1 to 256", meaning: "channels of a tile: banks" },
+        Parameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
+        Parameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
+        Parameter { name: "width", allowed: "1 to 64", meaning: "width of a word, bits; 18 for range and zero point" },
+    ];
+
+    fn configurations() -> Vec<Self> {
+        let set = |lanes, tiles, levels, width| Self { lanes, tiles, levels, width };
+        vec![set(1, 1, 1, 1), set(5, 3, 5, 18)]
+    }
+}

@@ -1,0 +1,67 @@
+//! State per channel that is read and updated as tiles pass in order: a word for each tile of a token.
+//!
+//! The tile that comes next is known, so that its word is fetched while the present one is worked on: a memory with
+//! synchronous read serves a read and a write every cycle without a bypass. A token of one tile needs registers only.
+
+use crate::lang::{Module, Reg, Signal, bit, index_width, mux, uint};
+
+/// Which tile of a token it is.
+#[derive(Clone, Copy, Debug)]
+pub struct TileCounter {
+    /// Number of the present tile.
+    pub tile: Signal,
+    /// Number of the one after it.
+    pub next: Signal,
+    /// The present tile ends its token.
+    pub last: Signal,
+    register: Reg,
+}
+
+impl TileCounter {
+    /// A counter of `tiles` tiles.
+    #[track_caller]
+    pub fn new(m: &mut Module, name: &str, tiles: u32) -> Self {
+        let ty = uint(index_width(u64::from(tiles)));
+        let register = m.reg_init(&format!("{name}_q"), ty, 0);
+        let last = m.wire(&format!("{name}_last"), register.q.eq(tiles - 1));
+        let next = m.wire(&format!("{name}_next"), mux(last, ty.lit(0), register.q.wrapping_add(1)));
+        Self { tile: register.q, next, last, register }
+    }
+
+    /// Goes on to the next tile where `step` is high.
+    #[track_caller]
+    pub fn step(self, step: Signal) {
+        self.register.next_when(step, self.next);
+    }
+}
+
+/// The word of the present tile; it is replaced by `updated` where `step` is high, when the next tile becomes the present one.
+///
+/// Words are undefined until they were written.
+#[track_caller]
+pub fn tile_state(
+    m: &mut Module,
+    name: &str,
+    tiles: u32,
+    counter: TileCounter,
+    step: Signal,
+    updated: Signal,
+) -> Signal {
+    if tiles == 1 {
+        let word = m.reg(&format!("{name}_q"), updated.ty());
+        word.next_when(step, updated);
+        return word.q;
+    }
+    let memory = m.memory(name, tiles, updated.width(), updated.width());
+    memory.write(step, counter.tile, updated);
+    memory.read(&format!("{name}_word"), step, counter.next)
+}
+
+/// High during the first round of tiles after `start` was high in a tile, that tile included.
+#[track_caller]
+pub fn first_round(m: &mut Module, name: &str, counter: TileCounter, step: Signal, start: Signal) -> Signal {
+    let running = m.reg_init(&format!("{name}_q"), bit(), 0);
+    let now = m.wire(name, start | running.q);
+    running.next_when(step, now & !counter.last);
+    now
+}

@@ -1,0 +1,78 @@
+//! [`MaxMinFinder`] against running extremes, cycle by cycle: updates, mere readings, pauses, new sequences.
+
+use hdl::blocks::titanus::MaxMinFinder;
+use hdl::lang::Block;
+use rand::RngExt;
+use serde_json::Value;
+use sim::{Run, Sim};
+
+use super::tiles::{bytes, mask};
+
+/// The bench of a max-min finder; a vector is a cycle.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &MaxMinFinder) -> anyhow::Result<Box<dyn sim::Bench>> {
+    p.check()?;
+    Ok(Box::new(Bench { parameters: serde_json::to_value(p)?, p: p.clone() }))
+}
+
+struct Bench {
+    p: MaxMinFinder,
+    parameters: Value,
+}
+
+impl sim::Bench for Bench {
+    fn block(&self) -> &str {
+        MaxMinFinder::ABOUT.name
+    }
+
+    fn parameters(&self) -> Value {
+        self.parameters.clone()
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let mut rng = run.rng("elements");
+        let (lanes, tiles) = (self.p.lanes as usize, self.p.tiles as usize);
+        let inputs = ["step_i", "first_i", "update_i", "index_i", "x_i"];
+        let [step_i, first_i, update_i, index_i, x_i] = {
+            let found: Vec<_> = inputs.iter().map(|n| sim.input(n)).collect::<sim::Result<_>>()?;
+            [found[0], found[1], found[2], found[3], found[4]]
+        };
+        let (rmax_o, rmin_o) = (sim.output("rmax_o")?, sim.output("rmin_o")?);
+        let mut extremes = vec![vec![(-128i8, 127i8); lanes]; tiles];
+        let (mut tile, mut first) = (0, true);
+        sim.reset(2)?;
+        for _ in 0..run.vectors() {
+            let step = rng.random_range(0..4u8) > 0;
+            let update = rng.random_range(0..4u8) > 0;
+            let spread = [1, 10, 128][rng.random_range(0..3usize)];
+            let x: Vec<i8> = (0..lanes).map(|_| rng.random_range(-spread..spread) as i8).collect();
+            let index: Vec<bool> = (0..lanes).map(|_| rng.random_range(0..3u8) == 0).collect();
+            if tile == 0 && first {
+                extremes = vec![vec![(-128, 127); lanes]; tiles];
+            }
+            sim.poke_u64(step_i, step.into());
+            sim.poke_u64(first_i, (first && tile == 0).into());
+            sim.poke_u64(update_i, update.into());
+            sim.poke(index_i, &mask(index.iter().copied()));
+            sim.poke(x_i, &bytes(&x));
+            sim.settle()?;
+            let now = &mut extremes[tile];
+            run.expect(sim, rmax_o, &bytes(&now.iter().map(|e| e.0).collect::<Vec<_>>()))?;
+            run.expect(sim, rmin_o, &bytes(&now.iter().map(|e| e.1).collect::<Vec<_>>()))?;
+            sim.tick()?;
+            if !step {
+                continue;
+            }
+            for ((e, &x), _) in now.iter_mut().zip(&x).zip(&index).filter(|(_, i)| **i && update) {
+                *e = (e.0.max(x), e.1.min(x));
+            }
+            tile = (tile + 1) % tiles;
+            if tile == 0 {
+                first = rng.random_range(0..12u8) == 0;
+            }
+        }
+        Ok(())
+    }
+}

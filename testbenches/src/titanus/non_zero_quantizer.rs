@@ -1,0 +1,161 @@
+//! [`NonZeroQuantizer`] against the exact rational rule: all that a lane can see, or random tiles with pauses.
+
+use golden::titanus::level::Level;
+use hdl::blocks::titanus::{NonZeroQuantizer, RANGE_BITS, ZERO_BITS};
+use hdl::lang::Block;
+use rand::RngExt;
+use serde_json::Value;
+use sim::stimulus::Stall;
+use sim::{Bits, Run, Sim};
+
+use super::sequences::STALLS;
+use super::tiles::{at_full_speed, mask};
+
+/// The bench of a quantizer; a vector is a tile.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &NonZeroQuantizer) -> anyhow::Result<Box<dyn sim::Bench>> {
+    Ok(Box::new(QuantizerBench::new(p, false)?))
+}
+
+/// Drives a quantizer with random tiles, or with every distance, range and width.
+pub struct QuantizerBench {
+    p: NonZeroQuantizer,
+    parameters: Value,
+    exhaustive: bool,
+}
+
+/// One lane: an element and its level, whether there is an element, whether the level opens.
+#[derive(Clone, Copy)]
+struct Lane {
+    x: i32,
+    level: Level,
+    index: bool,
+    open: bool,
+}
+
+impl QuantizerBench {
+    /// The bench; `exhaustive` ignores the number of vectors.
+    ///
+    /// # Errors
+    /// Parameters that the block refuses.
+    pub fn new(p: &NonZeroQuantizer, exhaustive: bool) -> anyhow::Result<Self> {
+        p.check()?;
+        Ok(Self { parameters: serde_json::to_value(p)?, p: p.clone(), exhaustive })
+    }
+
+    fn beats(&self, lanes: &[Lane], bits: u32, tag: &Bits) -> [Vec<Bits>; 2] {
+        let pad = Lane { x: 3, level: Level { lo: -1, range: 255, bits }, index: false, open: false };
+        let all: Vec<Lane> = (0..self.p.lanes as usize).map(|i| lanes.get(i).copied().unwrap_or(pad)).collect();
+        let field = |width, pick: &dyn Fn(&Lane) -> i32| Bits::pack(width, all.iter().map(|l| pick(l) as u64));
+        let q = |l: &Lane| if l.index { l.level.quantize(l.x).into() } else { 0 };
+        let opened = |l: &Lane, value: i32| if l.open { value } else { 0 };
+        let common = [Bits::truncated(4, bits.into()), mask(all.iter().map(|l| l.index))];
+        let open = mask(all.iter().map(|l| l.open));
+        let mut input = common.to_vec();
+        input.extend([
+            open.clone(),
+            field(8, &|l| l.x),
+            field(8, &|l| l.level.lo),
+            field(RANGE_BITS, &|l| l.level.range),
+            tag.clone(),
+        ]);
+        let mut output = common.to_vec();
+        output.extend([
+            mask(all.iter().map(|l| q(l) != 0)),
+            field(8, &q),
+            open,
+            field(RANGE_BITS, &|l| opened(l, l.level.range)),
+            field(ZERO_BITS, &|l| opened(l, l.level.zero_point())),
+            tag.clone(),
+        ]);
+        [input, output]
+    }
+
+    /// Every distance x - lo, range and width; every lo, range and width for the zero point.
+    fn all_cases() -> impl Iterator<Item = Lane> {
+        (2..=8u32).flat_map(|bits| {
+            let steps = (1 << bits) - 1;
+            (steps..=510).flat_map(move |range| {
+                let elements = (-255..=255).map(move |d: i32| {
+                    // Which x and lo make the distance does not matter to the rule; they vary along the way.
+                    let lo = if d < 0 { 127 - range % (256 + d) } else { -128 + range % (256 - d) };
+                    Lane { x: lo + d, level: Level { lo, range, bits }, index: true, open: false }
+                });
+                let levels = (-128..=127).map(move |lo| {
+                    let top = lo + range <= 127 && lo % 2 == 0;
+                    let x = if top { lo + range } else { lo };
+                    Lane { x, level: Level { lo, range, bits }, index: lo % 3 != 0, open: true }
+                });
+                elements.chain(levels)
+            })
+        })
+    }
+}
+
+const INPUT: [&str; 7] = ["bits", "index", "open", "x", "lo", "range", "tag"];
+const OUTPUT: [&str; 8] = ["bits", "index", "label", "q", "open", "range", "zero", "tag"];
+
+impl sim::Bench for QuantizerBench {
+    fn block(&self) -> &str {
+        NonZeroQuantizer::ABOUT.name
+    }
+
+    fn parameters(&self) -> Value {
+        self.parameters.clone()
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let mut rng = run.rng("tiles");
+        let lanes = self.p.lanes as usize;
+        sim.reset(2)?;
+        if self.exhaustive {
+            let mut driver = [run.driver(sim, "tile", &INPUT, Stall::Never)?];
+            let mut monitor = [run.monitor(sim, "result", &OUTPUT, Stall::Never)?];
+            let (mut tile, mut cases) = (Vec::new(), Self::all_cases().peekable());
+            while let Some(case) = cases.next() {
+                tile.push(case);
+                if tile.len() == lanes || cases.peek().is_none_or(|c| c.level.bits != case.level.bits) {
+                    let tag = Bits::random(self.p.tag_width, &mut rng);
+                    let [input, output] = self.beats(&tile, case.level.bits, &tag);
+                    driver[0].push(input)?;
+                    monitor[0].expect([output])?;
+                    tile.clear();
+                    run.cycle(sim, &mut driver, &mut monitor)?;
+                }
+            }
+            return run.streams(sim, &mut driver, &mut monitor);
+        }
+        for (i, (input, output)) in STALLS.into_iter().enumerate() {
+            let mut driver = [run.driver(sim, "tile", &INPUT, input)?];
+            let mut monitor = [run.monitor(sim, "result", &OUTPUT, output)?];
+            for _ in 0..run.vectors().div_ceil(STALLS.len() as u64) {
+                let bits = rng.random_range(2..=8);
+                let tile: Vec<Lane> = (0..lanes)
+                    .map(|_| {
+                        let (a, b) = (rng.random_range(-128..=127), rng.random_range(-128..=127));
+                        let mut level = Level::spanning(a.min(b), a.max(b), bits);
+                        if rng.random_range(0..8u8) == 0 {
+                            level.range = rng.random_range(level.range..=510);
+                        }
+                        let open = rng.random_range(0..4u8) == 0;
+                        let top = level.hi() <= 127 && rng.random_range(0..2u8) == 0;
+                        let end = if top { level.hi() } else { level.lo };
+                        let x = if open { end } else { rng.random_range(-128..=127) };
+                        Lane { x, level, index: rng.random_range(0..4u8) > 0, open }
+                    })
+                    .collect();
+                let tag = Bits::random(self.p.tag_width, &mut rng);
+                let [input, output] = self.beats(&tile, bits, &tag);
+                driver[0].push(input)?;
+                monitor[0].expect([output])?;
+            }
+            if i == 0 {
+                at_full_speed(sim, run, &mut driver, &mut monitor, 2)?;
+            }
+            run.streams(sim, &mut driver, &mut monitor)?;
+        }
+        Ok(())
+    }
+}

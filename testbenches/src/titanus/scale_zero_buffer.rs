@@ -1,0 +1,95 @@
+//! [`ScaleZeroBuffer`] against a map of words, with writes and reads that meet.
+
+use std::collections::BTreeMap;
+
+use hdl::blocks::titanus::ScaleZeroBuffer;
+use hdl::lang::Block;
+use rand::RngExt;
+use serde_json::Value;
+use sim::{Bits, Run, Sim};
+
+use super::tiles::mask;
+
+/// The bench of a scale-zero buffer; a vector is a cycle.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &ScaleZeroBuffer) -> anyhow::Result<Box<dyn sim::Bench>> {
+    p.check()?;
+    Ok(Box::new(Bench { parameters: serde_json::to_value(p)?, p: p.clone() }))
+}
+
+struct Bench {
+    p: ScaleZeroBuffer,
+    parameters: Value,
+}
+
+impl sim::Bench for Bench {
+    fn block(&self) -> &str {
+        ScaleZeroBuffer::ABOUT.name
+    }
+
+    fn parameters(&self) -> Value {
+        self.parameters.clone()
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let mut rng = run.rng("words");
+        let (lanes, limit) = (self.p.lanes as usize, u64::MAX >> (64 - self.p.width));
+        let [write, write_tile, write_level, write_data, read, read_tile, read_level] = {
+            let names =
+                ["write_i", "write_tile_i", "write_level_i", "write_data_i", "read_i", "read_tile_i", "read_level_i"];
+            let found: Vec<_> = names.iter().map(|n| sim.input(n)).collect::<sim::Result<_>>()?;
+            [found[0], found[1], found[2], found[3], found[4], found[5], found[6]]
+        };
+        let data_o = sim.output("data_o")?;
+        let level_bits = sim.port_of_input(write_level).width / self.p.lanes;
+        let mut words = vec![BTreeMap::new(); lanes];
+        // Every word once, so that all are known.
+        let mut fill: Vec<(u32, u32)> =
+            (0..self.p.tiles).flat_map(|t| (0..self.p.levels).map(move |n| (t, n))).collect();
+        let mut expected: Option<Vec<u64>> = None;
+        while !fill.is_empty() || run_more(&mut expected, sim, run, data_o, self.p.width)? {
+            let first = fill.pop();
+            let (tile, level) = first.unwrap_or_else(|| (rng.random_range(0..self.p.tiles), 0));
+            let pick = |rng: &mut sim::stimulus::StimulusRng| rng.random_range(0..self.p.levels);
+            let levels: Vec<u32> = (0..lanes).map(|_| if first.is_some() { level } else { pick(&mut rng) }).collect();
+            let enable: Vec<bool> = (0..lanes).map(|_| first.is_some() || rng.random_range(0..2u8) == 0).collect();
+            let data: Vec<u64> = (0..lanes).map(|_| rng.random::<u64>() & limit).collect();
+            // Reads often meet the write.
+            let reads = fill.is_empty() && first.is_none() && rng.random_range(0..3u8) > 0;
+            let meets = rng.random_range(0..2u8) == 0;
+            let from_tile = if meets { tile } else { rng.random_range(0..self.p.tiles) };
+            let from: Vec<u32> = levels.iter().map(|&l| if meets { l } else { pick(&mut rng) }).collect();
+            sim.poke(write, &mask(enable.iter().copied()));
+            sim.poke_u64(write_tile, tile.into());
+            sim.poke(write_level, &Bits::pack(level_bits, levels.iter().map(|&l| l.into())));
+            sim.poke(write_data, &Bits::pack(self.p.width, data.iter().copied()));
+            sim.poke_u64(read, reads.into());
+            sim.poke_u64(read_tile, from_tile.into());
+            sim.poke(read_level, &Bits::pack(level_bits, from.iter().map(|&l| l.into())));
+            for lane in (0..lanes).filter(|&i| enable[i]) {
+                words[lane].insert((tile, levels[lane]), data[lane]);
+            }
+            if reads {
+                expected = Some((0..lanes).map(|i| words[i][&(from_tile, from[i])]).collect());
+            }
+            sim.tick()?;
+        }
+        Ok(())
+    }
+}
+
+/// Compares what was read last; whether the run goes on.
+fn run_more(
+    expected: &mut Option<Vec<u64>>,
+    sim: &mut Sim,
+    run: &mut Run,
+    data_o: sim::Out,
+    width: u32,
+) -> sim::Result<bool> {
+    if let Some(expected) = expected {
+        run.expect(sim, data_o, &Bits::pack(width, expected.iter().copied()))?;
+    }
+    Ok(sim.cycle_count() < run.vectors() + 600)
+}

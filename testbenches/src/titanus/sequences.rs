@@ -1,0 +1,109 @@
+//! Sequences of tokens that reach every corner of CPQ: channels of all spreads, drifts that open levels, empty channels,
+//! tokens of zeros.
+
+use golden::titanus::cpq::{Config, Sequence};
+use golden::titanus::level::Level;
+use rand::RngExt;
+use sim::stimulus::{Stall, StimulusRng};
+
+/// A sequence as the hardware gets it: pruned tokens, and how many of them are called prefill.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Width of a quantised value.
+    pub bits: u32,
+    /// Tokens that the start announces as prefill.
+    pub prefill: usize,
+    /// Pruned tokens.
+    pub tokens: Vec<Vec<i8>>,
+}
+
+impl Case {
+    /// The golden result in hardware with so many levels and a buffer for so many tokens.
+    pub fn encode(&self, levels: u32, buffer_tokens: u32) -> Sequence {
+        let config = Config { bits: self.bits, max_levels: levels as usize };
+        Sequence::encode(config, &self.tokens, self.prefill.min(buffer_tokens as usize))
+    }
+
+    /// A random sequence of one token or more.
+    pub fn random(rng: &mut StimulusRng, width: usize, longest: usize) -> Self {
+        let count = rng.random_range(1..=longest.max(1));
+        let prefill = match rng.random_range(0..4u8) {
+            0 => 0,
+            1 => count,
+            2 => 60_000,
+            _ => rng.random_range(0..=count),
+        };
+        let bits = rng.random_range(2..=8);
+        let mut tokens = random_tokens(rng, width, count);
+        if rng.random_range(0..2u8) == 0 {
+            edges(rng, &mut tokens, prefill.min(count), bits);
+        }
+        Self { bits, prefill, tokens }
+    }
+}
+
+/// Puts some elements exactly at the ends of the tolerance range of their channel, or one step beyond.
+fn edges(rng: &mut StimulusRng, tokens: &mut [Vec<i8>], prefill: usize, bits: u32) {
+    for c in 0..tokens.first().map_or(0, Vec::len) {
+        let mut level: Option<Level> = None;
+        for (t, token) in tokens.iter_mut().enumerate() {
+            if let Some(level) = level.filter(|_| t >= prefill && rng.random_range(0..3u8) == 0) {
+                let tolerated = level.range / (2 * level.steps()) + rng.random_range(0..=1);
+                let low = rng.random_range(0..2u8) == 0;
+                let x = if low { level.lo - tolerated } else { level.hi() + tolerated };
+                token[c] = i8::try_from(x).unwrap_or(token[c]);
+            }
+            let x = i32::from(token[c]);
+            level = match level {
+                _ if x == 0 => level,
+                None => Some(Level::spanning(x, x, bits)),
+                Some(level) if t < prefill => {
+                    let (lo, hi) = (level.lo.min(x), level.hi().min(127).max(x));
+                    Some(Level::spanning(lo, hi, bits))
+                }
+                Some(level) if level.tolerates(x) => Some(level),
+                Some(level) => Some(level.extended(x)),
+            };
+        }
+    }
+}
+
+/// Tokens whose channels differ in centre, spread and drift.
+pub fn random_tokens(rng: &mut StimulusRng, width: usize, count: usize) -> Vec<Vec<i8>> {
+    let channels: Vec<(i32, i32, i32, u32)> = (0..width)
+        .map(|_| {
+            let centre = rng.random_range(-128..=127) * rng.random_range(0..=1);
+            let spread = [0, 1, 3, 20, 255][rng.random_range(0..5usize)];
+            let drift = [0, 0, 1, 9][rng.random_range(0..4usize)];
+            // Share of zeros in eighths; 8 is an empty channel.
+            (centre, spread, drift, [0, 1, 4, 7, 8][rng.random_range(0..5usize)])
+        })
+        .collect();
+    (0..count)
+        .map(|t| {
+            let (all_zero, corners) = (rng.random_range(0..9u8) == 0, rng.random_range(0..12u8) == 0);
+            channels
+                .iter()
+                .map(|&(centre, spread, drift, zeros)| {
+                    if all_zero || rng.random_range(0..8) < zeros {
+                        return 0;
+                    }
+                    if corners {
+                        return [-128i8, 127, 1, -1][rng.random_range(0..4usize)];
+                    }
+                    let step = rng.random_range(-spread..=spread) + drift * t as i32 * (1 - 2 * (centre & 1));
+                    (centre + step).clamp(-128, 127) as i8
+                })
+                .collect()
+        })
+        .collect()
+}
+
+/// Pauses of (input, output) that the benches go through; full speed first.
+pub const STALLS: [(Stall, Stall); 5] = [
+    (Stall::Never, Stall::Never),
+    (Stall::Random { num: 1, den: 2 }, Stall::Never),
+    (Stall::Never, Stall::Random { num: 1, den: 2 }),
+    (Stall::Bursts { run: 12, gap: 12 }, Stall::Bursts { run: 9, gap: 9 }),
+    (Stall::OneIn(4), Stall::Random { num: 9, den: 10 }),
+];

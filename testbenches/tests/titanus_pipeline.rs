@@ -1,0 +1,80 @@
+//! The whole way: pruning, quantisation and packing to bytes off chip, and back, on random and on real keys and values.
+
+use golden::titanus::cpq::{Config, Sequence};
+use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
+use sim::{Design, RunOptions};
+use testbenches::titanus::kv_compressor::{CompressorBench, DecompressorBench, RawCase, bench, decompressor_bench};
+use testbenches::titanus::real::{KeyValues, LAYERS, key_values, threshold_for};
+
+/// The paper's parallelism: 16 lanes; a head of 64 channels.
+fn compressor() -> KvCompressor {
+    KvCompressor { lanes: 16, tiles: 4, ..KvCompressor::default() }
+}
+
+#[test]
+fn odd_sizes() {
+    let options = RunOptions { vectors: 80, ..RunOptions::default() };
+    for block in <KvCompressor as hdl::lang::CatalogBlock>::configurations() {
+        testbenches::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
+    }
+    let options = RunOptions { vectors: 200, ..RunOptions::default() };
+    for block in <KvDecompressor as hdl::lang::CatalogBlock>::configurations() {
+        testbenches::run(&block, decompressor_bench, &options).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+/// 48 tokens of three layers, 32 of them prefill, pruned to a third and quantised to 3 and 2 bits; then random sequences.
+#[test]
+fn real_keys_and_values() {
+    let cases: Vec<RawCase> = LAYERS
+        .map(|layer| {
+            let KeyValues { k, v, .. } = key_values(layer).unwrap_or_else(|e| panic!("{e}"));
+            let tokens = [k, v].map(|side| side[..48].to_vec());
+            let thresholds = [0, 1].map(|side| threshold_for(&tokens[side], 0.338));
+            RawCase { thresholds, bits: [3, 2], prefill: 32, tokens }
+        })
+        .into();
+    let p = compressor();
+    let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
+    let there = CompressorBench::new(&p, cases.clone()).unwrap_or_else(|e| panic!("{e}"));
+    let options = RunOptions { vectors: 10, ..RunOptions::default() };
+    sim::run(&there, &design, &options).unwrap_or_else(|e| panic!("{e}"));
+
+    // The bytes were the golden ones: what comes back from them is what comes back from the hardware's.
+    let KvCompressor { lanes, tiles, levels, block_bytes, .. } = p;
+    let back = KvDecompressor { lanes, tiles, levels, block_bytes };
+    let design = Design::from(&hdl::lang::elaborate(&back).unwrap_or_else(|e| panic!("{e}")));
+    let sequences: Vec<Sequence> =
+        cases.iter().flat_map(|case| [0, 1].map(|side| case.pruned(side).encode(levels, p.buffer_tokens))).collect();
+    // The data does what it is here for: levels open in decode, and no channel runs out of them.
+    assert!(sequences.iter().all(|s| !s.overflowed()));
+    assert!(sequences.iter().any(|s| s.channels.iter().any(|c| c.levels.len() > 2)));
+    let bench = DecompressorBench::new(&back, sequences).unwrap_or_else(|e| panic!("{e}"));
+    let options = RunOptions { vectors: 20, ..RunOptions::default() };
+    sim::run(&bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// The default size, 32 lanes, on all 384 tokens of each layer.
+#[test]
+#[ignore = "builds the largest model: minutes"]
+fn large_default_size_on_whole_text() {
+    let p = KvCompressor { buffer_tokens: 192, ..KvCompressor::default() };
+    let mut cases = Vec::new();
+    let mut sequences = Vec::new();
+    for layer in LAYERS {
+        let KeyValues { k, v, .. } = key_values(layer).unwrap_or_else(|e| panic!("{e}"));
+        let thresholds = [threshold_for(&k, 0.338), threshold_for(&v, 0.338)];
+        let case = RawCase { thresholds, bits: [3, 2], prefill: 192, tokens: [k, v] };
+        sequences.extend([0, 1].map(|side| case.pruned(side).encode(p.levels, p.buffer_tokens)));
+        cases.push(case);
+    }
+    assert!(sequences.iter().all(|s| s.config == Config { bits: s.config.bits, max_levels: 16 }));
+    let options = RunOptions { vectors: 15, ..RunOptions::default() };
+    let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
+    let bench = CompressorBench::new(&p, cases).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
+    let back = KvDecompressor::default();
+    let design = Design::from(&hdl::lang::elaborate(&back).unwrap_or_else(|e| panic!("{e}")));
+    let bench = DecompressorBench::new(&back, sequences).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&bench, &design, &RunOptions { vectors: 30, ..RunOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
+}

@@ -1,0 +1,123 @@
+//! The units of Titanus one by one: configurations, all that a quantizer lane can see, faults.
+
+mod fault_support;
+
+use fault_support::must_be_found;
+use hdl::blocks::titanus::{
+    ChannelMonitor, DequantizationUnit, KvPacker, KvUnpacker, MaxMinFinder, NonZeroQuantizer, PruningUnit,
+    QuantizationUnit, ScaleZeroBuffer,
+};
+use hdl::lang::CatalogBlock;
+use sim::{Design, RunOptions};
+use testbenches::titanus::non_zero_quantizer::QuantizerBench;
+use testbenches::titanus::{
+    channel_monitor, dequantization_unit, kv_packer, max_min_finder, non_zero_quantizer, pruning_unit,
+    quantization_unit, scale_zero_buffer,
+};
+use testbenches::{MakeBench, run};
+
+/// All registered configurations, and the default where it has something to show: 32 lanes at the stated latency.
+fn configurations<B: CatalogBlock>(make: MakeBench<B>, vectors: u64, default: bool) {
+    let options = RunOptions { vectors, ..RunOptions::default() };
+    for block in default.then(B::default).into_iter().chain(B::configurations()) {
+        let report = run(&block, make, &options).unwrap_or_else(|e| panic!("{e}"));
+        assert!(report.compared >= vectors, "{report:?}");
+    }
+}
+
+#[test]
+fn pruning() {
+    configurations::<PruningUnit>(pruning_unit::bench, 500, true);
+    let faults = [
+        ("the threshold itself is pruned", "threshold[7:0] <= k_magnitude", "threshold[7:0] < k_magnitude"),
+        ("values have the threshold of keys", "threshold[15:8] <= v_magnitude", "threshold[7:0] <= v_magnitude"),
+    ];
+    must_be_found(&PruningUnit { lanes: 2, layers: 1 }, pruning_unit::bench, 500, &faults);
+}
+
+#[test]
+fn extremes() {
+    configurations::<MaxMinFinder>(max_min_finder::bench, 800, false);
+    let faults = [("pruned elements count", "update_i & index_i[i]", "update_i")];
+    must_be_found(&MaxMinFinder { lanes: 2, tiles: 1 }, max_min_finder::bench, 100, &faults);
+}
+
+#[test]
+fn monitor() {
+    configurations::<ChannelMonitor>(channel_monitor::bench, 200, false);
+    let faults = [
+        ("half a step is not tolerated", "{6'd0, allowed} < scaled", "{6'd0, allowed} <= scaled"),
+        ("a level grows at one end only", "? range + excess : upward", "? range : upward"),
+    ];
+    let block = ChannelMonitor { lanes: 2, tiles: 1, levels: 3, tag_width: 1 };
+    must_be_found(&block, channel_monitor::bench, 200, &faults);
+}
+
+#[test]
+fn quantizer() {
+    configurations::<NonZeroQuantizer>(non_zero_quantizer::bench, 500, false);
+    let faults = [
+        ("values are rounded down", "wire [8:0] bias = half - ", "wire [8:0] bias = 9'd0 - "),
+        ("zero points round the wrong way", "{8'd0, down & !tile_range_i[9*i]}", "9'd0"),
+    ];
+    let block = NonZeroQuantizer { lanes: 2, tag_width: 1 };
+    must_be_found(&block, non_zero_quantizer::bench, 2000, &faults);
+}
+
+/// Every distance, range and width, and every low end, range and width for the zero point: 2,359,292 cases.
+#[test]
+fn quantizer_for_all_inputs() {
+    let block = NonZeroQuantizer { lanes: 16, tag_width: 1 };
+    let design = Design::from(&hdl::lang::elaborate(&block).unwrap_or_else(|e| panic!("{e}")));
+    let bench = QuantizerBench::new(&block, true).unwrap_or_else(|e| panic!("{e}"));
+    let report = sim::run(&bench, &design, &RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(report.compared * 16 >= 2_359_292, "{report:?}");
+}
+
+#[test]
+fn levels() {
+    configurations::<ScaleZeroBuffer>(scale_zero_buffer::bench, 1000, false);
+    let faults = [("a word that is written is read late", "same_q ? passed_q : word", "word")];
+    let block = ScaleZeroBuffer { lanes: 2, tiles: 1, levels: 2, width: 18 };
+    must_be_found(&block, scale_zero_buffer::bench, 1000, &faults);
+}
+
+#[test]
+fn quantization() {
+    configurations::<QuantizationUnit>(quantization_unit::bench, 100, true);
+    let faults = [
+        ("old levels survive a start", "in_decode & first_decode_q", "1'b0"),
+        ("the end comes early", "ended_q & !loading_q & !more_buffered", "ended_q & !loading_q"),
+        ("overflow is forgotten", "(overflow_q | (result", "(1'b0 | (result"),
+    ];
+    let block = QuantizationUnit { lanes: 2, tiles: 1, levels: 2, buffer_tokens: 2, layers: 1 };
+    must_be_found(&block, quantization_unit::bench, 150, &faults);
+}
+
+#[test]
+fn packing() {
+    configurations::<KvPacker>(kv_packer::bench, 300, false);
+    let faults = [("what does not fit a block is lost", "goes & complete ? spill", "goes & complete ? 24'd0")];
+    must_be_found(&KvPacker { lanes: 2, block_bytes: 3 }, kv_packer::bench, 300, &faults);
+}
+
+#[test]
+fn unpacking() {
+    configurations::<KvUnpacker>(kv_packer::unpacker_bench, 300, false);
+    let faults = [
+        ("the end overwrites a waiting tile", "kept = cut & !stream_end", "kept = cut"),
+        ("streams run into each other", "over_now = freed & present_last_q", "over_now = 1'b0"),
+    ];
+    must_be_found(&KvUnpacker { lanes: 2, block_bytes: 3 }, kv_packer::unpacker_bench, 500, &faults);
+}
+
+#[test]
+fn dequantization() {
+    configurations::<DequantizationUnit>(dequantization_unit::bench, 100, true);
+    let faults = [
+        ("values are rounded down", "product_q + {11'd0, steps[7:1]}", "product_q + 19'd0"),
+        ("a new level's top lacks its range", "with_sign + $signed({1'b0, range_q})", "with_sign + 11'sd0"),
+    ];
+    let block = DequantizationUnit { lanes: 2, tiles: 1, levels: 2, count_skips: false };
+    must_be_found(&block, dequantization_unit::bench, 200, &faults);
+}
