@@ -106,7 +106,7 @@ impl Codebook {
 
     /// The codebook of element-wise products: value {a, w} = fp16(value a * value w), offline (section III-B).
     ///
-    /// The index of a product is the concatenation of the two, that of `self` in the high bits: see [`concat`].
+    /// The index of a product is the concatenation of the two, that of `self` in the high bits: see [`concat()`].
     ///
     /// # Errors
     /// Together more than [`Self::MAX_BITS`] bits; a product that overflows.
