@@ -94,7 +94,7 @@ impl sim::Bench for Unit {
         let mut inside: VecDeque<Option<Outputs>> = (1..self.stages).map(|_| None).collect();
         let mut left = run.vectors();
         while left > 0 || inside.iter().any(Option::is_some) {
-            let valid = left > 0 && rng.next_u32() % 8 != 0;
+            let valid = left > 0 && !rng.next_u32().is_multiple_of(8);
             left -= u64::from(valid);
             let operands = match valid.then(|| corners.next()).flatten() {
                 Some(corner) => (self.corners.at)(corner),
