@@ -1,0 +1,1 @@
+float_compare_fp16_s0.v

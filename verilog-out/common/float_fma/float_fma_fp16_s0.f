@@ -1,0 +1,1 @@
+float_fma_fp16_s0.v
