@@ -2,30 +2,33 @@
 
 use std::marker::PhantomData;
 
-use hdl::blocks::common::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFromInt, FloatMul, MacMesh};
-use hdl::blocks::kllm::{
-    ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Orizuru, OrizuruUnit, WeightedSum,
+use hdl::blocks::common::{
+    Compactor, Expander, FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFromInt, FloatMul, MacMesh, Ram,
+    SkewLines,
 };
-use hdl::blocks::common::{MacMesh, SkewLines};
-use hdl::blocks::common::{MacMesh, Ram};
+use hdl::blocks::common::{Compactor, Expander, MacMesh};
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
 };
+use hdl::blocks::kllm::{
+    ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Orizuru, OrizuruUnit, WeightedSum,
+};
 use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
 use hdl::blocks::tender::{MultiScaleArray, TenderPe, WeightStationaryArray};
-use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
-use serde_json::{Map, Value};
-use testbenches::{MakeBench, common, kllm, tender};
-use testbenches::{MakeBench, common, kelle, kllm};
-use hdl::blocks::common::{Compactor, Expander, MacMesh};
-use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
+use hdl::blocks::titanus::{
+    ChannelMonitor, DequantizationUnit, KvCompressor, KvDecompressor, KvPacker, KvUnpacker, MaxMinFinder,
+    NonZeroQuantizer, PruningUnit, QuantizationUnit, ScaleZeroBuffer,
+};
 use hdl::blocks::titanus::{
     ChannelMonitor, DequantizationUnit, KvCompressor, KvDecompressor, KvPacker, KvUnpacker, MaxMinFinder,
     NonZeroQuantizer, PruningUnit, QuantizationUnit, ScaleZeroBuffer,
 };
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
+use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
-use testbenches::{MakeBench, common, kllm, titanus};
+use serde_json::{Map, Value};
+use testbenches::{MakeBench, common, kelle, kllm, tender, titanus};
+use testbenches::{MakeBench, common, kelle, kllm, tender, titanus};
 
 use crate::error::{Failure, Result};
 
@@ -44,12 +47,9 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<FloatFromInt>("common", common::float::from_int::bench),
         entry::<FloatMul>("common", common::float::mul::bench),
         entry::<Ram>("common", common::ram::bench),
-        entry::<EdramBank>("kelle", kelle::edram_bank::bench),
-        entry::<ScoreRegisterFile>("kelle", kelle::score_register_file::bench),
-        entry::<RefreshController>("kelle", kelle::refresh_controller::bench),
-        entry::<KvBankGroup>("kelle", kelle::kv_bank_group::bench),
-        entry::<SystolicEvictor>("kelle", kelle::systolic_evictor::bench),
-        entry::<EvictionController>("kelle", kelle::eviction_controller::bench),
+        entry::<SkewLines>("common", common::skew_lines::bench),
+        entry::<Compactor>("common", common::compactor::bench),
+        entry::<Expander>("common", common::compactor::expander_bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
         entry::<ConcatUnit>("kllm", kllm::concat_unit::bench),
@@ -58,16 +58,15 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<WeightedSum>("kllm", kllm::weighted_sum::bench),
         entry::<ClusteringUnit>("kllm", kllm::clustering_unit::bench),
         entry::<IndexMatmulColumn>("kllm", kllm::index_matmul_column::bench),
-        entry::<SkewLines>("common", common::skew_lines::bench),
-        entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
-        entry::<Orizuru>("kllm", kllm::orizuru::bench),
         entry::<TenderPe>("tender", tender::tender_pe::bench),
         entry::<MultiScaleArray>("tender", tender::multi_scale_array::bench),
         entry::<WeightStationaryArray>("tender", tender::weight_stationary_array::bench),
-        entry::<Compactor>("common", common::compactor::bench),
-        entry::<Expander>("common", common::compactor::expander_bench),
-        entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
-        entry::<Orizuru>("kllm", kllm::orizuru::bench),
+        entry::<EdramBank>("kelle", kelle::edram_bank::bench),
+        entry::<ScoreRegisterFile>("kelle", kelle::score_register_file::bench),
+        entry::<RefreshController>("kelle", kelle::refresh_controller::bench),
+        entry::<KvBankGroup>("kelle", kelle::kv_bank_group::bench),
+        entry::<SystolicEvictor>("kelle", kelle::systolic_evictor::bench),
+        entry::<EvictionController>("kelle", kelle::eviction_controller::bench),
         entry::<PruningUnit>("titanus", titanus::pruning_unit::bench),
         entry::<MaxMinFinder>("titanus", titanus::max_min_finder::bench),
         entry::<ChannelMonitor>("titanus", titanus::channel_monitor::bench),

@@ -13,7 +13,7 @@ use hdl::blocks::kllm::{
 use hdl::lang::{Block, CatalogBlock, elaborate};
 use sim::{Bench, Design, RunOptions};
 use testbenches::kllm::clustering_unit::{self, ClusteringBench};
-use testbenches::kllm::index_distribution_counter::{self as counter, CounterBench};
+use testbenches::kllm::index_distribution_counter as counter;
 use testbenches::kllm::index_matmul_column::{self as column, ColumnBench, Task};
 use testbenches::kllm::{concat_unit, fp16_mac, vectors::real_rows, weighted_sum};
 use testbenches::{MakeBench, run, run_all};

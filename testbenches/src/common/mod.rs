@@ -1,7 +1,7 @@
 //! Benches of the parts that more than one paper uses.
 
-pub mod float;
 pub mod compactor;
+pub mod float;
 pub mod mac_mesh;
-pub mod skew_lines;
 pub mod ram;
+pub mod skew_lines;

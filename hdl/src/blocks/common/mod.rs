@@ -3,14 +3,14 @@
 pub mod float;
 pub mod mac_mesh;
 pub mod number_format;
-pub mod skew_lines;
 pub mod ram;
+pub mod skew_lines;
 
 pub use float::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFormat, FloatFromInt, FloatMul, Subnormals};
 pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
 pub use number_format::{NanPolicy, NumberFormat};
-pub use skew_lines::{SkewDirection, SkewLines, SkewLinesPorts};
 pub use ram::{Ram, RamImplementation, RamPorts};
+pub use skew_lines::{SkewDirection, SkewLines, SkewLinesPorts};
 pub mod compactor;
 pub mod expander;
 pub mod mac_mesh;

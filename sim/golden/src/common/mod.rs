@@ -1,6 +1,6 @@
 //! Parts that more than one paper uses.
 
-pub mod float;
 pub mod compactor;
+pub mod float;
 pub mod mac_mesh;
 pub mod ram;
