@@ -61,7 +61,7 @@ fn random_tile(controller: &Controller<'_>, number: u64, rng: &mut StimulusRng) 
         _ => rng.random_range(1..=24),
     };
     // One sign for a whole tile: sums that grow.
-    let drift: Option<bool> = (number % 3 == 0).then(|| rng.random());
+    let drift: Option<bool> = number.is_multiple_of(3).then(|| rng.random());
     let mut operand = |signed, side: bool| {
         let (low, high) = range(signed);
         match drift {
@@ -90,7 +90,7 @@ fn random_tile(controller: &Controller<'_>, number: u64, rng: &mut StimulusRng) 
         });
     }
     if p.rescale != Rescale::None {
-        for beat in beats.iter_mut().skip(usize::from(number % 5 != 0)) {
+        for beat in beats.iter_mut().skip(usize::from(!number.is_multiple_of(5))) {
             if rng.random_range(0..16) < rescales {
                 *beat = Beat::Rescale(rng.random_range(1..=p.max_shift));
             }

@@ -128,6 +128,9 @@ impl Bench {
     }
 }
 
+/// A sum that a column must show: the column, the sum, and its flag.
+type Shown = (u32, (i128, bool));
+
 /// Drives one cycle after the other, and compares.
 struct Feeder<'a> {
     p: &'a WeightStationaryArray,
@@ -135,8 +138,7 @@ struct Feeder<'a> {
     run: &'a mut Run,
     pauses: StimulusRng,
     cycle: u64,
-    /// By cycle: column, sum and flag.
-    expected: BTreeMap<u64, Vec<(u32, (i128, bool))>>,
+    expected: BTreeMap<u64, Vec<Shown>>,
     load: [In; 4],
     load_ready: Out,
     step: [In; 6],

@@ -67,7 +67,7 @@ impl CatalogBlock for MultiScaleArray {
 
     fn proofs() -> Vec<Proof<Self>> {
         let proof = |rows, columns, int8, drain| Proof {
-            block: Self { rows, columns, operand_width: 2, accumulator_width: 10, int8, drain, ..Self::default() },
+            block: Self { rows, columns, operand_width: 2, accumulator_width: 11, int8, drain, ..Self::default() },
             depth: 8,
             cover_depth: 12,
             induction: true,

@@ -71,8 +71,9 @@ impl CatalogBlock for TenderPe {
             cover_depth: 14,
             induction: true,
         };
+        let nibbles = Self { accumulator_width: 10, ..Self::default() };
         vec![
-            proof(Rescale::Adder, 1, Overflow::Wrap, Drain::Double),
+            Proof { block: nibbles, depth: 4, cover_depth: 4, induction: true },
             proof(Rescale::Adder, 1, Overflow::Saturate, Drain::Single),
             proof(Rescale::Shifter, 3, Overflow::Wrap, Drain::Single),
             proof(Rescale::Factor, 1, Overflow::Saturate, Drain::Double),

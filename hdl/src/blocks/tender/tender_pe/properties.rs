@@ -6,7 +6,7 @@ use crate::lang::{Module, Signal, bit, bits_for, cat, mux, sint, uint};
 impl TenderPe {
     /// Whether the PE has a formal section: it is for small PEs on their own, with assumptions about their inputs.
     pub(in crate::blocks::tender) fn has_properties(&self) -> bool {
-        self.operand_width <= 3 && self.accumulator_width <= 8
+        self.operand_width <= 4 && self.accumulator_width <= 10
     }
 
     pub(super) fn properties(&self, m: &mut Module, io: &TenderPePorts, acc: Signal, overflow: Signal) {
