@@ -12,6 +12,7 @@ fn main() -> Result<()> {
         ("AERP, softmax", Policy::Softmax),
         ("AERP, q.k", Policy::Products),
         ("AERP, wide integers", Policy::Hardware(Numbers::WIDE)),
+        ("AERP, 8 bits", Policy::Hardware(Numbers::EIGHT_BITS)),
         ("AERP, 4 bits", Policy::Hardware(Numbers::FOUR_BITS)),
     ];
     for text in std::env::args().skip(1) {

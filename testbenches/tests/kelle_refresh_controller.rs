@@ -2,8 +2,10 @@
 
 use hdl::blocks::kelle::RefreshController;
 use sim::{Design, RunOptions};
+use testbenches::kelle::decode::Trace;
 use testbenches::kelle::faults::must_be_noticed;
 use testbenches::kelle::refresh_controller::bench;
+use testbenches::kelle::refresh_runs::{Counts, PAPER, bursts, decoded, quiet, uniform};
 
 #[test]
 fn all_configurations() {
@@ -17,6 +19,31 @@ fn all_configurations() {
 fn large_many_cycles() {
     for seed in 2..8 {
         testbenches::run_all(bench, &RunOptions { vectors: 300_000, seed, ..RunOptions::default() }).unwrap();
+    }
+}
+
+/// The paper's intervals at 1 GHz: without traffic exactly one refresh per valid row and interval; with bursts that read
+/// every row and leave the banks alone as long, the same, and no access ever waits.
+#[test]
+fn no_more_than_needed_and_no_stalls() {
+    let (_, intervals) = PAPER[0];
+    let cycles = 2_200_000;
+    let expected = 64 * (cycles / intervals.high + cycles / intervals.low);
+    let idle = quiet(128, intervals, cycles).unwrap_or_else(|e| panic!("{e}"));
+    let busy = bursts(128, intervals, cycles).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(idle, Counts { refreshes: expected, stalls: 0 });
+    assert_eq!(busy, idle);
+}
+
+/// What the documentation claims of refreshes saved on decode traces.
+#[test]
+fn two_dimensional_refresh_saves() {
+    for (layer, head) in [(2, 0), (14, 0), (28, 2)] {
+        let trace = Trace::read(layer, head).unwrap_or_else(|e| panic!("{e}"));
+        let count = |i| decoded(&trace, 64, 8, 256, i).unwrap_or_else(|e| panic!("{e}")).refreshes as f64;
+        let ours: f64 = PAPER.iter().map(|(_, i)| count(*i)).sum();
+        let (org, uni) = (2.0 * count(uniform(45_000)), 2.0 * count(uniform(360_000)));
+        assert!(org > 16.0 * ours && uni > 2.0 * ours, "{layer}.{head}: {org} {uni} {ours}");
     }
 }
 

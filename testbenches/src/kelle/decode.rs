@@ -140,6 +140,8 @@ pub struct Numbers {
 impl Numbers {
     /// The paper's scores of 4 bits.
     pub const FOUR_BITS: Self = Self { score_width: 4, amount_width: 5, shift: 9 };
+    /// Twice as many.
+    pub const EIGHT_BITS: Self = Self { score_width: 8, amount_width: 9, shift: 9 };
     /// Scores that lose next to nothing.
     pub const WIDE: Self = Self { score_width: 24, amount_width: 20, shift: 2 };
 

@@ -17,14 +17,15 @@ pub const fn uniform(interval: u64) -> Intervals {
     Intervals { high: interval, low: interval }
 }
 
-/// A controller for the paper's intervals. Its patience covers a burst that reads every row, twice.
+/// A controller for the paper's intervals, patient enough for bursts that read every row and leave as much time: when
+/// all rows are due at once, a round needs the banks for 2 `rows` cycles, and meets three such bursts.
 #[must_use]
 pub fn controller(rows: u32) -> RefreshController {
     RefreshController {
         rows,
         interval_width: 23,
         interval: 43_000.max(2 * rows),
-        patience: 2 * rows,
+        patience: 3 * rows + 4,
         tick_log2: 8,
         counter_width: 32,
     }

@@ -202,7 +202,7 @@ impl CatalogBlock for SystolicEvictor {
 
     fn configurations() -> Vec<Self> {
         let set = |rows, score_width, amount_width, passes| Self { rows, score_width, amount_width, passes };
-        vec![set(1, 1, 2, 1), set(5, 3, 4, 3), set(32, 24, 20, 1)]
+        vec![set(1, 1, 2, 1), set(5, 3, 4, 3), set(8, 24, 20, 1)]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
