@@ -44,12 +44,7 @@ impl UnitBench {
         let width = (self.p.lanes * self.p.tiles) as usize;
         let cut = rng.random_range(0..self.p.lanes as usize);
         let longest = 2 * (self.p.buffer_tokens as usize).min(12) + 3;
-        let mut case = Case::random(rng, width - cut, longest);
-        if number == 0 {
-            // At full speed, in decode alone.
-            case.prefill = 0;
-        }
-        case
+        Case::random(rng, width - cut, longest)
     }
 }
 
@@ -99,8 +94,11 @@ impl sim::Bench for UnitBench {
                     beat.extend([Bits::pack(level_bits, levels), Bits::truncated(1, overflow.into())]);
                     monitor[0].expect([beat])?;
                 }
-                if case.prefill == 0 && input == Stall::Never && output == Stall::Never {
-                    at_full_speed(sim, run, &mut drivers, &mut monitor, 3)?;
+                if (input, output) == (Stall::Never, Stall::Never) {
+                    // Tiles of the prefill first fill the buffer; then a tile leaves every cycle until the end.
+                    let buffered = case.prefill.min(self.p.buffer_tokens as usize).min(case.tokens.len());
+                    let waiting = buffered as u64 * u64::from(self.p.tiles);
+                    at_full_speed(sim, run, &mut drivers, &mut monitor, waiting + 3)?;
                 }
                 run.streams(sim, &mut drivers, &mut monitor)?;
                 run.expect_u64(sim, overflow, sequence.overflowed().into())?;

@@ -1,0 +1,1 @@
+compactor_l32_w8.v

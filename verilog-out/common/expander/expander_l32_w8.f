@@ -1,0 +1,1 @@
+expander_l32_w8.v

@@ -1,0 +1,11 @@
+compactor_l32_w8.v
+pruning_unit_l32_y12.v
+channel_monitor_l32_t2_n16_g2.v
+expander_l32_w8.v
+max_min_finder_l32_t2.v
+non_zero_quantizer_l32_g131.v
+quantization_unit_l32_t2_n16_b32_y12.v
+compactor_l32_w1.v
+compactor_l32_w18.v
+kv_packer_l32_b64.v
+kv_compressor_l32_t2_n16_b32_y12_k64.v

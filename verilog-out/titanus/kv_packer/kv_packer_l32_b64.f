@@ -1,0 +1,3 @@
+compactor_l32_w1.v
+compactor_l32_w18.v
+kv_packer_l32_b64.v

@@ -1,0 +1,3 @@
+expander_l32_w1.v
+expander_l32_w18.v
+kv_unpacker_l32_b64.v
