@@ -6,28 +6,19 @@ use hdl::blocks::common::{
     Compactor, Expander, FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFromInt, FloatMul, MacMesh, Ram,
     SkewLines,
 };
-use hdl::blocks::common::{Compactor, Expander, MacMesh};
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
 };
 use hdl::blocks::kllm::{
     ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Orizuru, OrizuruUnit, WeightedSum,
 };
-use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
 use hdl::blocks::tender::{MultiScaleArray, TenderPe, WeightStationaryArray};
 use hdl::blocks::titanus::{
     ChannelMonitor, DequantizationUnit, KvCompressor, KvDecompressor, KvPacker, KvUnpacker, MaxMinFinder,
     NonZeroQuantizer, PruningUnit, QuantizationUnit, ScaleZeroBuffer,
 };
-use hdl::blocks::titanus::{
-    ChannelMonitor, DequantizationUnit, KvCompressor, KvDecompressor, KvPacker, KvUnpacker, MaxMinFinder,
-    NonZeroQuantizer, PruningUnit, QuantizationUnit, ScaleZeroBuffer,
-};
-use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
-use serde_json::{Map, Value};
-use testbenches::{MakeBench, common, kelle, kllm, tender, titanus};
 use testbenches::{MakeBench, common, kelle, kllm, tender, titanus};
 
 use crate::error::{Failure, Result};
