@@ -13,7 +13,7 @@ use sim::{Design, RunOptions};
 use testbenches::tender::controller::{Controller, Fed, Session, Tile};
 use testbenches::tender::multi_scale_array::bench;
 use testbenches::tender::real::{product_on_array, projection};
-use testbenches::tender::requantization::measure;
+use testbenches::tender::requantization::{measure, predict};
 
 fn run<F: Fn(&mut Controller<'_>) -> sim::Result<()>>(p: &MultiScaleArray, work: F) {
     let design = Design::from(&hdl::lang::elaborate(p).unwrap());
@@ -202,6 +202,7 @@ fn explicit_requantization_is_slower() {
     let mut before = 0;
     for groups in [4, 8] {
         let cycles = measure(&p, &projection, groups).unwrap();
+        assert_eq!(cycles, predict(&p, &projection, groups, 2).unwrap());
         // Two tiles, a bubble for each rescale.
         assert_eq!(cycles.implicit, cycles.base + 2 * cycles.rescales as u64);
         assert!(cycles.rescales > 2 && cycles.rescales < groups, "{cycles:?}");
