@@ -41,7 +41,7 @@ fn aerp_is_better_than_a_window() {
     let full: Vec<_> = traces.iter().map(Trace::full).collect();
     for tokens in [16, 32, 64, 128] {
         let mean = |policy| {
-            let error = |t| run(&traces[t], &full[t], tokens, policy).unwrap_or_else(|e| panic!("{e}")).error;
+            let error = |t: usize| run(&traces[t], &full[t], tokens, policy).unwrap_or_else(|e| panic!("{e}")).error;
             (0..traces.len()).map(error).sum::<f64>() / traces.len() as f64
         };
         let window = mean(Policy::Window);

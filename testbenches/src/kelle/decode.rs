@@ -264,7 +264,7 @@ pub fn run(trace: &Trace, full: &[(Vec<f64>, Vec<f64>)], tokens: usize, policy: 
         Policy::Hardware(numbers) => Cache::Hardware(Box::new(Hardware::new(trace, budget, numbers)?)),
     };
     let (mut error, mut held, mut steps, mut victims) = (0.0, 0.0, 0, Vec::new());
-    for query in 0..trace.tokens() {
+    for (query, (attention, output)) in full.iter().enumerate() {
         let mut seen: Vec<usize> = match &cache {
             Cache::Softmax(head) | Cache::Products(head) => head.kept().iter().map(|k| k.token).collect(),
             Cache::Hardware(h) => h.tokens().to_vec(),
@@ -273,7 +273,6 @@ pub fn run(trace: &Trace, full: &[(Vec<f64>, Vec<f64>)], tokens: usize, policy: 
         let cached = seen.len();
         seen.push(query);
         if cached == tokens {
-            let (attention, output) = &full[query];
             let ours = trace.weighted(&trace.attention(query, &seen), seen.iter().copied());
             let difference: f64 = output.iter().zip(&ours).map(|(a, b)| (a - b).powi(2)).sum();
             error += (difference / dot(output, output)).sqrt();
