@@ -92,7 +92,19 @@ impl Block for KvUnpacker {
         let broken = m.wire("broken", cut & (parsed.bad_header | (parsed.end & !view.last)));
         error.next(error.q | broken);
         m.connect(io.error_o, error.q);
-        self.assemble(m, io, &Assembly { fsm, parsed, cut, done, complete: complete.q, moves });
+        let stages = self.assemble(m, io, &Assembly { fsm, parsed, cut, done, complete: complete.q, moves });
+        m.formal(|m| {
+            // Blocks that came in are cut, held or thrown away with the end of their stream: none is lost or cut twice.
+            let ty = uint(3);
+            let came = m.reg_init("formal_came_q", ty, 0);
+            came.next_when(view.arrives, came.q.wrapping_add(1));
+            let gone = m.reg_init("formal_gone_q", ty, 0);
+            gone.next_when(view.freed, gone.q.wrapping_add(1));
+            let [present, next] = view.held;
+            m.assert_always("blocks_conserved", came.q.wrapping_sub(gone.q).eq(present + next));
+            m.assert_always("blocks_in_order", present | !next);
+            stages.assert_order(m, "tiles", done, io.tile.fire());
+        });
     }
 
     fn latency(&self) -> Vec<(String, u64)> {
@@ -112,6 +124,10 @@ struct View {
     cut: Signal,
     length: Signal,
     end: Signal,
+    /// For the formal section: a block comes in, the present one is done with, which of the two are held.
+    arrives: Signal,
+    freed: Signal,
+    held: [Signal; 2],
 }
 
 /// What the window holds.
@@ -172,18 +188,8 @@ impl KvUnpacker {
         has_next.next(mux(shift, has_next.q & arrives, has_next.q | arrives));
         next.next_when(arrives, io.block.field("data"));
         next_last.next_when(arrives, io.block.field("last"));
-        m.formal(|m| {
-            // Blocks that came in are cut, held or thrown away with the end of their stream: none is lost or cut twice.
-            let ty = uint(3);
-            let came = m.reg_init("formal_came_q", ty, 0);
-            came.next_when(arrives, came.q.wrapping_add(1));
-            let gone = m.reg_init("formal_gone_q", ty, 0);
-            gone.next_when(freed, gone.q.wrapping_add(1));
-            let held = has_present.q + has_next.q;
-            m.assert_always("blocks_conserved", came.q.wrapping_sub(gone.q).eq(held));
-            m.assert_always("blocks_in_order", has_present.q | !has_next.q);
-        });
-        View { window, enough, last: present_last.q, stream_over, cut, length, end }
+        let held = [has_present.q, has_next.q];
+        View { window, enough, last: present_last.q, stream_over, cut, length, end, arrives, freed, held }
     }
 
     /// Kind, length and completeness of the chunk at the start of the window.
@@ -245,7 +251,9 @@ impl KvUnpacker {
     }
 
     /// Keeps the chunks of a tile, then brings its parts to their lanes.
-    fn assemble(&self, m: &mut Module, io: &KvUnpackerPorts, a: &Assembly) {
+    ///
+    /// Returns the control of the two stages, for the formal section.
+    fn assemble(&self, m: &mut Module, io: &KvUnpackerPorts, a: &Assembly) -> Pipeline {
         let lanes = self.lanes;
         let window = a.parsed.window;
         // The end of a stream may come while its last tile waits: that tile must stay as it is.
@@ -277,11 +285,6 @@ impl KvUnpacker {
         m.connect(a.moves, control.ready);
         m.connect(io.tile.valid, control.stages[0].valid);
         let load = control.stages[0].load;
-        m.formal(|m| {
-            let stages = vec![PipelineStage { load: a.done, valid: a.complete }, control.stages[0]];
-            let both = Pipeline { ready: control.ready, stages };
-            both.assert_order(m, "tiles", a.done, io.tile.fire());
-        });
         for (name, value) in [("first", first), ("initial", initial), ("bits", bits)] {
             let value = held(m, &format!("{name}_out_q"), load, value);
             m.connect(io.tile.field(name), value);
@@ -322,6 +325,8 @@ impl KvUnpacker {
             m.connect(io.tile.array("range").at(lane), record.q.slice(0..RANGE_BITS));
             m.connect(io.tile.array("zero").at(lane), record.q.slice(RANGE_BITS..RECORD_BITS).as_sint());
         });
+        let stages = vec![PipelineStage { load: a.done, valid: a.complete }, control.stages[0]];
+        Pipeline { ready: control.ready, stages }
     }
 }
 
