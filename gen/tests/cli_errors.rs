@@ -174,10 +174,10 @@ For more information, try '--help'.
 
 #[test]
 fn unknown_command_and_shell() {
-    senbazuru(&["generate"]).assert().code(2).stderr_eq(str![[r#"
-error: unrecognized subcommand 'generate'
+    senbazuru(&["lintt"]).assert().code(2).stderr_eq(str![[r#"
+error: unrecognized subcommand 'lintt'
 
-  tip: some similar subcommands exist: 'render', 'gen'
+  tip: a similar subcommand exists: 'lint'
 
 Usage: senbazuru <COMMAND>
 

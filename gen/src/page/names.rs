@@ -23,6 +23,10 @@ pub(super) fn heading(name: &str) -> (String, &'static str) {
         "and_nodes_strash" => ("AND nodes, strash", ""),
         "levels" => ("levels", ""),
         "levels_strash" => ("levels, strash", ""),
+        "energy_pj_per_cycle" => ("energy a cycle", "pJ"),
+        "energy_pj_per_vector" => ("energy a vector", "pJ"),
+        "clock_energy_share" => ("share of the clock", ""),
+        "leakage_nw" => ("leakage", "nW"),
         "properties" => ("properties", ""),
         "properties_held" => ("properties held", ""),
         other => {

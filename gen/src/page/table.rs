@@ -98,19 +98,16 @@ impl Table {
         table.group(results, "parameters", axes.chain(others), &mut values);
         let (latency, size) =
             metrics(results, Stage::Gen).into_iter().partition::<Vec<_>, _>(|name| name.ends_with("_cycles"));
-        // What a design costs is looked for first; the figures after optimisation before those without.
-        let mut costs = metrics(results, Stage::Synth);
-        costs.sort_by_key(|name| name.ends_with("_strash"));
-        for (heading, names) in [
-            ("latency", latency),
-            ("synthesis", costs),
-            ("co-simulation", metrics(results, Stage::Sim)),
-            ("proofs", metrics(results, Stage::Prove)),
-            ("lint", metrics(results, Stage::Lint)),
-            ("Verilog", size),
-        ] {
-            table.group(results, heading, names.into_iter(), &mut values);
+        table.group(results, "latency", latency.into_iter(), &mut values);
+        let mut stages: Vec<Stage> = Stage::ALL.into_iter().filter(|s| *s != Stage::Gen).collect();
+        stages.sort_by_key(|stage| group_of(*stage).0);
+        for stage in stages {
+            let mut names = metrics(results, stage);
+            // The figures after optimisation before those without.
+            names.sort_by_key(|name| name.ends_with("_strash"));
+            table.group(results, group_of(stage).1, names.into_iter(), &mut values);
         }
+        table.group(results, group_of(Stage::Gen).1, size.into_iter(), &mut values);
         let fronts: Vec<_> = curves.iter().filter(|c| c.has_front()).collect();
         for (number, curves) in fronts.iter().enumerate() {
             let name = if number == 0 { "pareto".to_owned() } else { format!("pareto_{}", number + 1) };
@@ -169,6 +166,18 @@ impl Table {
         let condition = of(true).map(|i| format!("{}>={}", self.columns[i].name, value(i)));
         let word = of(false).filter(|i| !self.columns[*i].name.starts_with("pareto")).map(value);
         condition.into_iter().chain(word).filter(|t| !t.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Place and heading of a stage's numbers: what a design costs is looked for first.
+fn group_of(stage: Stage) -> (u8, &'static str) {
+    match stage {
+        Stage::Synth => (0, "synthesis"),
+        Stage::Energy => (1, "energy"),
+        Stage::Sim => (2, "co-simulation"),
+        Stage::Prove => (3, "proofs"),
+        Stage::Lint => (4, "lint"),
+        Stage::Gen => (5, "Verilog"),
     }
 }
 
