@@ -34,10 +34,9 @@ module float_fma_fp16_s0 (
   wire product_sign = a_i[15] ^ b_i[15];
   wire subtract = product_sign ^ c_i[15];
   wire product_special = a_special | b_special;
-  wire undefined_product_inverse = !(b_normal | |b_fraction);
-  wire undefined_product_inverse_2 = !(a_normal | |a_fraction);
-  wire undefined_product = (a_special & undefined_product_inverse)
-      | (b_special & undefined_product_inverse_2);
+  wire a_zero = !(a_normal | |a_fraction);
+  wire b_zero = !(b_normal | |b_fraction);
+  wire undefined_product = (a_special & b_zero) | (b_special & a_zero);
   wire any_nan = (a_special & |a_fraction) | (b_special & |b_fraction) | (c_special & |c_fraction);
   wire undefined_sum = product_special & c_special & subtract;
   wire nan = any_nan | undefined_product | undefined_sum;
@@ -51,7 +50,7 @@ module float_fma_fp16_s0 (
       + {b_field[4:1], b_field[0] | !(|b_field)};
   wire [6:0] exponents = {1'b0, exponents_sum} + 7'd127;
   wire [6:0] distance = exponents - {2'd0, c_exponent};
-  wire far = distance[6] | undefined_product_inverse_2 | undefined_product_inverse;
+  wire far = distance[6] | a_zero | b_zero;
   wire [5:0] shift = distance[5:0] & ~{6{far}};
   wire [5:0] top_exponent = far ? {1'b0, c_exponent} : exponents[5:0];
 

@@ -25,11 +25,13 @@ module float_mul_fp16_s0 (
 
   // Infinities and NaNs.
   wire sign = a_i[15] ^ b_i[15];
-  wire undefined = (a_special & !(b_normal | |b_fraction)) | (b_special & !(a_normal | |a_fraction));
+  wire a_zero = !(a_normal | |a_fraction);
+  wire b_zero = !(b_normal | |b_fraction);
+  wire undefined = (a_special & b_zero) | (b_special & a_zero);
   wire nan = (a_special & |a_fraction) | (b_special & |b_fraction) | undefined;
   wire special = a_special | b_special;
 
-  // The product is 2.x or 1.x at `leading` steps below the top, the exponent field of 1.x is spare + 1.
+  // 1.x in the product is at `leading` places below the top; its exponent field is `spare` + 1.
   wire [21:0] product = a_significand * b_significand;
   wire [10:0] subnormal = a_significand[10] ? b_significand : a_significand;
   wire [3:0] leading = subnormal[10] ? 4'd10 : subnormal[9] ? 4'd9 : subnormal[8] ? 4'd8 : subnormal[7] ? 4'd7

@@ -1117,6 +1117,10 @@ module kv_unpacker_l32_b64 (
   always @* if (!formal_started) assume (!rst_ni);
   reg [2:0] formal_came_q;
   reg [2:0] formal_gone_q;
+  reg [2:0] tiles_entered_q;
+  reg [2:0] tiles_number_0_q;
+  reg [2:0] tiles_number_1_q;
+  reg [2:0] tiles_left_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_came_q <= 3'd0;
     else if (arrives) formal_came_q <= formal_came_q + 3'd1;
@@ -1129,16 +1133,6 @@ module kv_unpacker_l32_b64 (
   always @(posedge clk_i) if (rst_ni) blocks_conserved: assert ((formal_came_q - formal_gone_q)
       == {1'b0, blocks_conserved_sum});
   always @(posedge clk_i) if (rst_ni) blocks_in_order: assert (present_valid_q | !next_valid_q);
-`endif
-
-`ifdef FORMAL
-  reg formal_started = 1'b0;
-  always @(posedge clk_i) formal_started <= 1'b1;
-  always @* if (!formal_started) assume (!rst_ni);
-  reg [2:0] tiles_entered_q;
-  reg [2:0] tiles_number_0_q;
-  reg [2:0] tiles_number_1_q;
-  reg [2:0] tiles_left_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) tiles_entered_q <= 3'd0;
     else if (tile_done) tiles_entered_q <= tiles_entered_q + 3'd1;
