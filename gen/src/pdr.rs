@@ -34,7 +34,7 @@ pub fn prove_all(sources: &Sources, limit: Duration) -> Result<Answer> {
     script += &format!("prep -flatten -top {}\nmemory_map\n", sources.top);
     // ABC takes every output for a property: only the assertions may stay.
     script += "chformal -cover -remove\ndelete -port o:*\n";
-    script += "async2sync\ndffunmap\nsetundef -anyseq\nopt -full\ntechmap\nopt -fast\n";
+    script += "async2sync\ndffunmap\nsetundef -anyseq\nopt -full -noff\ntechmap\nopt -fast -noff\n";
     script += "dfflegalize -cell $_DFF_P_ 01\nabc -fast -g AND\nclean\naigmap\n";
     script += &format!("write_aiger -zinit {}\n", model.display());
     yosys::run(&script, &sources.files, &sources.top)?;

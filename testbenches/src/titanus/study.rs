@@ -10,11 +10,14 @@ use super::real::{LAYERS, key_values, prune, threshold_for};
 /// Levels without a bound that matters.
 const LEVELS: usize = 64;
 
-/// Keys and values of all layers: (layer, "K" or "V", tokens).
+/// Keys or values of a layer: (layer, "K" or "V", tokens).
+pub type LayerTokens = (u32, &'static str, Vec<Vec<i8>>);
+
+/// Keys and values of all layers.
 ///
 /// # Errors
 /// Missing data.
-pub fn tensors() -> sim::Result<Vec<(u32, &'static str, Vec<Vec<i8>>)>> {
+pub fn tensors() -> sim::Result<Vec<LayerTokens>> {
     let mut all = Vec::new();
     for layer in LAYERS {
         let both = key_values(layer)?;
