@@ -167,6 +167,7 @@ impl CatalogBlock for FloatFromInt {
             set(FloatFormat::E3m2, 2, true, 1),
             set(FloatFormat::Fp16, 16, true, 0),
             set(FloatFormat::Fp16, 17, false, 1),
+            set(FloatFormat::Fp16, 18, true, 0),
             set(FloatFormat::Bf16, 24, true, 1),
             set(FloatFormat::Fp32, 64, false, 0),
         ]

@@ -142,6 +142,7 @@ pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnorma
         bits: m.wire("result", bits),
         overflow,
         underflow: !r.special & small & !too_large & lost,
-        inexact: !r.special & (lost | too_large),
+        // An integer that is a power of two may become infinity only by its missing unit: exact until then.
+        inexact: !r.special & (lost | exponent.all()),
     }
 }
