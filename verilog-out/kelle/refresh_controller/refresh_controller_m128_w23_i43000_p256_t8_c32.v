@@ -178,6 +178,7 @@ module refresh_controller_m128_w23_i43000_p256_t8_c32 (
   reg  [9:0] watch_run_q;
   reg [15:0] watch_stamp_q;
   reg        watch_was_due_q;
+  reg        watch_current_q;
   reg  [1:0] waited_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) chosen_q <= 1'b0;
@@ -251,6 +252,14 @@ module refresh_controller_m128_w23_i43000_p256_t8_c32 (
   always @(posedge clk_i) if (rst_ni) refreshed_is_valid: assert (!((refresh_read | refresh_write)
       & watch_here)
       | watch_valid);
+  wire watch_overwritten = watch_restored & !refresh_write;
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) watch_current_q <= 1'b0;
+    else         watch_current_q <= refresh_read ? watch_here : watch_current_q & !watch_overwritten;
+  end
+  always @(posedge clk_i) if (rst_ni) write_back_is_current: assert (!(watch_served_test_2 & watch_here
+      & chosen_q)
+      | watch_current_q);
   wire access = access_valid_i & ready;
   wire refresh = refresh_read | refresh_write;
   always @(posedge clk_i) if (rst_ni) no_collision: assert (!(access & refresh)

@@ -112,6 +112,12 @@ impl RefreshController {
             m.assert_always("refreshed_was_due", !(inner.refresh_write & here & known.q) | due_once);
             m.assert_always("refreshed_is_valid", !((inner.refresh_read | inner.refresh_write) & here) | valid);
 
+            // What is written back was read, and nothing wrote the row since.
+            let current = m.reg_init("watch_current_q", bit(), 0);
+            let overwritten = m.wire("watch_overwritten", restored & !inner.refresh_write);
+            current.next(mux(inner.refresh_read, here, current.q & !overwritten));
+            m.assert_always("write_back_is_current", !(inner.writing & here & chosen.q) | current.q);
+
             // The banks.
             let access = m.wire("access", io.access_valid_i & inner.ready);
             let refresh = m.wire("refresh", inner.refresh_read | inner.refresh_write);
