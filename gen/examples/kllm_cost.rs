@@ -6,7 +6,7 @@
 //!
 //! The library gives areas; qflow-tech-osu018 is its Debian package. It takes some minutes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hdl::blocks::common::FloatFormat;
 use hdl::blocks::kllm::{
@@ -31,10 +31,10 @@ fn synth<B: Block>(block: &B, options: &Options) -> Result<Report> {
     synthesise(&Sources::from(&design), &design.manifest(), options)
 }
 
-fn cost<B: Block>(name: &str, block: &B, liberty: &PathBuf) -> Result<Cost> {
+fn cost<B: Block>(name: &str, block: &B, liberty: &Path) -> Result<Cost> {
     eprintln!("{name} ...");
     let plain = synth(block, &Options::default())?;
-    let mapped = synth(block, &Options { liberty: Some(liberty.clone()), hierarchical: false })?;
+    let mapped = synth(block, &Options { liberty: Some(liberty.to_owned()), hierarchical: false })?;
     let graph = plain.aig.map_or_else(String::new, |a| format!("{} / {}", a.dc2.and_nodes, a.dc2.levels));
     Ok(Cost {
         name: name.into(),

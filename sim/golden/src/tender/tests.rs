@@ -196,10 +196,10 @@ proptest! {
         };
         let beats: Vec<Beat> = steps(&calibration, max_shift).iter().map(beat).collect();
         let accumulators = Accumulators { width: 64, policy: Overflow::Wrap };
-        for r in 0..rows.len() {
-            for c in 0..2 {
-                prop_assert_eq!(narrow(&beats, r, c, accumulators).unwrap(), (sums[r][c], false));
-                prop_assert_eq!(wide(&beats, r, c, 4, accumulators).unwrap(), (sums[r][c], false));
+        for (r, row) in sums.iter().enumerate() {
+            for (c, sum) in row.iter().enumerate() {
+                prop_assert_eq!(narrow(&beats, r, c, accumulators).unwrap(), (*sum, false));
+                prop_assert_eq!(wide(&beats, r, c, 4, accumulators).unwrap(), (*sum, false));
             }
         }
         // As numbers: the product of what the integers stand for, and of the biases.
