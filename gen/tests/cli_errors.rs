@@ -174,10 +174,10 @@ For more information, try '--help'.
 
 #[test]
 fn unknown_command_and_shell() {
-    senbazuru(&["lintt"]).assert().code(2).stderr_eq(str![[r#"
-error: unrecognized subcommand 'lintt'
+    senbazuru(&["enrgy"]).assert().code(2).stderr_eq(str![[r#"
+error: unrecognized subcommand 'enrgy'
 
-  tip: a similar subcommand exists: 'lint'
+  tip: a similar subcommand exists: 'energy'
 
 Usage: senbazuru <COMMAND>
 

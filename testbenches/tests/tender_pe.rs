@@ -32,7 +32,7 @@ fn broken_elements_are_noticed() {
         assert!(file.text.contains(right), "{what}: no `{right}` in\n{}", file.text);
         file.text = file.text.replace(right, wrong);
         let waves = tempfile::tempdir().unwrap();
-        let options = RunOptions { vectors: 2000, waves: Some(waves.path().into()), ..RunOptions::default() };
+        let options = RunOptions { vectors: 20_000, waves: Some(waves.path().into()), ..RunOptions::default() };
         let error = sim::run(&*bench(p).unwrap(), &design, &options).expect_err(what);
         assert!(error.mismatch().is_some(), "{what}: {error}");
     }

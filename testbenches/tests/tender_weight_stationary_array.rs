@@ -35,7 +35,7 @@ fn broken_arrays_are_noticed() {
         }
         assert_ne!(design.files, whole.files, "{what}: no `{right}` in {:#?}", whole.files);
         let waves = tempfile::tempdir().unwrap();
-        let options = RunOptions { vectors: 60, waves: Some(waves.path().into()), ..RunOptions::default() };
+        let options = RunOptions { vectors: 400, waves: Some(waves.path().into()), ..RunOptions::default() };
         let error = sim::run(&*bench(&p).unwrap(), &design, &options).expect_err(what);
         assert!(error.mismatch().is_some(), "{what}: {error}");
     }
