@@ -294,6 +294,25 @@ fn every_verdict() {
     assert_eq!(found[1], (name("not_five"), Kind::Assert, Verdict::Refuted, Some(7)));
 }
 
+/// A flip-flop that holds itself for ever after its first value is not a constant, although nothing else is read of it.
+#[test]
+fn registers_that_hold_themselves() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |property: &str| {
+        let sampled = format!(
+            "reg seen = 1'b0; reg [3:0] hold; reg [3:0] copy;
+             always @(posedge clk_i) begin
+               seen <= 1'b1;
+               if (!seen) begin hold <= count_q; copy <= count_q; end
+             end
+             always @(posedge clk_i) if (rst_ni) same: assert ({property});"
+        );
+        verdicts(&counter(&sampled), 3, true, folder.path()).remove(0).2
+    };
+    assert_eq!(check("!seen || copy == hold"), Verdict::Proved);
+    assert_eq!(check("hold == 4'd0"), Verdict::Refuted);
+}
+
 #[test]
 fn properties_in_loops_are_numbered() {
     let folder = tempfile::tempdir().unwrap();

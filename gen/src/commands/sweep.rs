@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::engine::{Engine, Job, Local, Lost, Slurm};
 use crate::error::{Failure, Result};
 use crate::params::show_changes;
-use crate::point::{Point, Store};
+use crate::point::Store;
 use crate::progress::Progress;
 use crate::registry;
 use crate::report;
@@ -105,14 +105,11 @@ fn refuse_illegal(args: &Args, spec: &Spec, plan: &Plan) -> Result<()> {
 /// The points whose results are not all in the store.
 fn jobs(args: &Args, spec: &Spec, plan: &Plan, store: &Store, program: &str) -> Result<Vec<Job>> {
     let mut jobs = Vec::new();
-    for (number, planned) in plan.points.iter().enumerate().filter(|(_, p)| p.design.is_ok()) {
-        let point = Point::new(&spec.block, planned.params.clone())?;
-        let mut keys = Vec::new();
+    for (number, planned) in plan.points.iter().enumerate() {
+        let Ok(ready) = &planned.design else { continue };
         let mut complete = true;
-        for &stage in &spec.stages {
-            let key = point.key(stage, &spec.options)?;
-            complete &= store.get(&key)?.is_some();
-            keys.push(format!("{stage}={}", key.hash));
+        for key in &ready.keys {
+            complete &= store.get(key)?.is_some();
         }
         if complete {
             continue;
@@ -121,6 +118,7 @@ fn jobs(args: &Args, spec: &Spec, plan: &Plan, store: &Store, program: &str) -> 
         program.clone_into(&mut words[0]);
         words.extend(["--store".into(), args.store.display().to_string()]);
         if args.engine == EngineName::Slurm {
+            let keys: Vec<_> = ready.keys.iter().map(|k| format!("{}={}", k.stage, k.hash)).collect();
             words.extend(["--keys".into(), keys.join(",")]);
         }
         jobs.push(Job { number, label: planned.label.clone(), words });

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Spec;
 use crate::error::{Failure, Result};
 use crate::params::{assign, show_changes};
-use crate::point::Point;
+use crate::point::{Key, Point};
 use crate::registry::{self, Params};
 
 /// More points than this are refused: the file does not mean what its author thinks.
@@ -30,7 +30,16 @@ pub struct Planned {
     /// The parameters that are not at their defaults, for messages.
     pub label: String,
     /// The design, or what is wrong with its description.
-    pub design: Result<(), String>,
+    pub design: Result<Ready, String>,
+}
+
+/// A point that can run. Its Verilog is not kept: a sweep may have many.
+#[derive(Debug)]
+pub struct Ready {
+    /// Top module.
+    pub top: String,
+    /// What the results are filed under, in the order of the stages.
+    pub keys: Vec<Key>,
 }
 
 impl Plan {
@@ -38,7 +47,7 @@ impl Plan {
     /// known before anything runs.
     ///
     /// # Errors
-    /// An expression that cannot be evaluated, too many points.
+    /// An expression that cannot be evaluated, too many points, a missing tool.
     pub fn new(spec: &Spec) -> Result<Self> {
         let entry = registry::find(&spec.block)?;
         let size: usize =
@@ -66,7 +75,11 @@ impl Plan {
             }
             let label = show_changes(&entry.defaults(), &params);
             match Point::new(&spec.block, params.clone()) {
-                Ok(_) => plan.points.push(Planned { params, label, design: Ok(()) }),
+                Ok(point) => {
+                    let keys =
+                        spec.stages.iter().map(|&stage| point.key(stage, &spec.options)).collect::<Result<_>>()?;
+                    plan.points.push(Planned { params, label, design: Ok(Ready { top: point.sources.top, keys }) });
+                }
                 Err(Failure::Usage(reason)) => plan.illegal.push((params, reason)),
                 Err(Failure::Check(reason)) => plan.points.push(Planned { params, label, design: Err(reason) }),
                 Err(other) => return Err(other),

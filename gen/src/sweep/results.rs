@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Plan, Plot, Spec};
 use crate::error::{Failure, Result};
-use crate::point::{Point, StageResult, Status, Store};
+use crate::point::{StageResult, Status, Store};
 use crate::registry::Params;
 use crate::tools::Versions;
 
@@ -117,7 +117,7 @@ impl Results {
 /// Takes the results of all points out of the store; `lost` says what is known of a point without result.
 ///
 /// # Errors
-/// A store that cannot be read, a missing tool.
+/// A store that cannot be read.
 pub fn collect(spec: &Spec, plan: &Plan, store: &Store, lost: impl Fn(usize) -> Option<String>) -> Result<Results> {
     let mut results = Results {
         schema: 1,
@@ -146,17 +146,15 @@ pub fn collect(spec: &Spec, plan: &Plan, store: &Store, lost: impl Fn(usize) -> 
             stages: Vec::new(),
             missing: planned.design.as_ref().err().cloned(),
         };
-        if planned.design.is_ok() {
-            let point = Point::new(&spec.block, planned.params.clone())?;
-            result.top = Some(point.sources.top.clone());
-            for &stage in &spec.stages {
-                let key = point.key(stage, &spec.options)?;
+        if let Ok(ready) = &planned.design {
+            result.top = Some(ready.top.clone());
+            for key in &ready.keys {
                 results.tools.extend(key.tools.clone());
-                match store.get(&key)? {
+                match store.get(key)? {
                     Some(found) => result.stages.push(found),
                     None if result.missing.is_none() => {
                         let why = lost(number).unwrap_or_else(|| "the job did not end".into());
-                        result.missing = Some(format!("no result of {stage}: {why}"));
+                        result.missing = Some(format!("no result of {}: {why}", key.stage));
                     }
                     None => {}
                 }

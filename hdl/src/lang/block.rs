@@ -303,13 +303,17 @@ impl Module {
         let loc = Location::caller();
         let opened = with(|e| {
             let b = e.top();
+            if b.ir.scopes.iter().any(|s| s.kind == ScopeKind::Formal) {
+                e.error(loc, "the module has a formal section already: all checks go into one");
+                return None;
+            }
             // The section watches the module's clock; registers inside it do not make the module clocked.
             let parent = b.scope;
             b.ir.scopes.push(Scope { kind: ScopeKind::Formal, parent: Some(parent), items: vec![] });
             b.scope = b.ir.scopes.len() as u32 - 1;
-            (parent, b.scope, b.ir.clocked, b.ir.reset)
+            Some((parent, b.scope, b.ir.clocked, b.ir.reset))
         });
-        let Some((parent, scope, clocked, reset)) = opened else { return };
+        let Some((parent, scope, clocked, reset)) = opened.flatten() else { return };
         body(self);
         with(|e| {
             let b = e.top();

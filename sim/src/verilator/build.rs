@@ -61,7 +61,17 @@ fn verilator_call(design: &Design, options: &BuildOptions) -> Tool {
     // Verilator 5.006 (Debian 12) folds trees of one-bit operators wrongly: netlists of `tender_pe` computed other sums
     // than the same files in Icarus, Yosys and Verilator without that optimisation.
     let mut call = Tool::new("verilator")
-        .args(["--cc", "-O3", "-fno-const-bit-op-tree", "--prefix", "Vmodel", "--Mdir", "obj", "--top-module", &design.top])
+        .args([
+            "--cc",
+            "-O3",
+            "-fno-const-bit-op-tree",
+            "--prefix",
+            "Vmodel",
+            "--Mdir",
+            "obj",
+            "--top-module",
+            &design.top,
+        ])
         .args(["--no-timing", "--timescale", "1ns/1ns", "--x-assign", "unique", "--x-initial", "unique"])
         .args(["--assert", "-Wno-fatal", "--output-split", "20000"]);
     call = match options.trace {

@@ -55,6 +55,8 @@ impl ClusteringBench {
                 0 => finite(rng),
                 1 => [0x0000, 0x8000, 0x0001, 0x8001, 0x3c00][rng.random_range(0..5usize)],
                 2 => fp16(rng),
+                // Short codebooks: the rest stands for no midpoint.
+                _ if rng.random_range(0..4u8) == 0 => 0x7c01 | rng.random::<u64>() & 0x83ff,
                 _ => rng.random::<u64>() & 0xffff,
             })
             .collect();
