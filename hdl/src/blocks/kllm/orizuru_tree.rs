@@ -15,8 +15,12 @@ use super::winner::Winner;
 use crate::blocks::common::number_format::count_ones;
 use crate::lang::{
     About, Array, Block, In, InArray, InArrayOption, Index, Module, Out, OutOption, ParamError, Reg, Signal, bit,
-    bits_for, cat, ensure_param, ensure_power_of_two, index_width, mux, or_all, ports, reduce, uint,
+    bits_for, cat, ensure_param, ensure_power_of_two, mux, ports, reduce, uint,
 };
+
+mod control;
+
+use control::{Control, Step};
 
 /// Which end a tree finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -248,18 +252,6 @@ impl Level {
     }
 }
 
-/// When, and which nodes of, a level are decided.
-struct Step {
-    /// The level's results are kept at the end of this cycle.
-    enable: Signal,
-    /// Its nodes are all decided (otherwise those on the path count as compared).
-    all: Signal,
-    /// The node decided, with a shared comparator or when counting.
-    node: Option<Signal>,
-    /// Results of this level are kept (last level of its group).
-    keep: bool,
-}
-
 impl OrizuruTree {
     /// Whether some level has to know which of its nodes is on the winner's path.
     fn needs_path(&self) -> bool {
@@ -387,105 +379,5 @@ impl OrizuruTree {
             _ => (left[0], right[0]),
         };
         m.wire(&name("right_wins"), self.beats(right, left))
-    }
-}
-
-/// Sequencing of the levels.
-struct Control {
-    init_done: Signal,
-    update_done: Signal,
-    given: bool,
-    steps: Vec<(Signal, Signal)>,
-    /// The node that initialises, with shared comparators.
-    turn: Option<Signal>,
-    shared: bool,
-    levels: u32,
-    levels_per_cycle: u32,
-}
-
-impl Control {
-    fn new(tree: &OrizuruTree, m: &mut Module, io: &OrizuruTreePorts) -> Self {
-        let mut control = Self {
-            init_done: io.init_i,
-            update_done: io.update_i,
-            given: tree.leaf_pairs == LeafPairs::Given,
-            steps: vec![],
-            turn: None,
-            shared: tree.shared(),
-            levels: tree.levels(),
-            levels_per_cycle: tree.levels_per_cycle,
-        };
-        if tree.shared() {
-            control.sequential(tree, m, io)
-        } else {
-            control.pipelined(tree, m, io)
-        }
-        control
-    }
-
-    /// The level groups work one after the other: a wave of enables.
-    fn pipelined(&mut self, tree: &OrizuruTree, m: &mut Module, io: &OrizuruTreePorts) {
-        let (mut init, mut update) = (io.init_i, io.update_i);
-        for group in 1..=tree.update_cycles() {
-            self.steps.push((m.wire(&format!("step_{group}"), init | update), init));
-            let (i, u) =
-                (m.reg_init(&format!("init_{group}_q"), bit(), 0), m.reg_init(&format!("update_{group}_q"), bit(), 0));
-            i.next(init);
-            u.next(update);
-            (init, update) = (i.q, u.q);
-        }
-        (self.init_done, self.update_done) = (init, update);
-    }
-
-    /// One node of one level at a time. A level is done after its last node (initialisation) or after the one node on
-    /// the path (maintenance).
-    fn sequential(&mut self, tree: &OrizuruTree, m: &mut Module, io: &OrizuruTreePorts) {
-        let start = m.wire("start", io.init_i | io.update_i);
-        let initialising = m.reg_init("initialising_q", bit(), 0);
-        initialising.next_when(start, io.init_i);
-        let init = m.wire("init", mux(start, io.init_i, initialising.q));
-        let width = index_width(u64::from(tree.radix / 2));
-        let node = m.reg_init("node_q", uint(width), 0);
-        let turn = m.wire("turn", mux(start, uint(width).lit(0), node.q));
-        let mut finished = start;
-        let mut ends = Vec::new();
-        for level in 1..=tree.levels() {
-            let nodes = tree.radix >> level;
-            let active = m.reg_init(&format!("active_{level}_q"), bit(), 0);
-            let enable = m.wire(&format!("enable_{level}"), if level == 1 { start | active.q } else { active.q });
-            let whole = nodes == 1 || level == 1 && tree.leaf_pairs == LeafPairs::Given;
-            let last = if whole { bit().lit(1) } else { !init | turn.eq(nodes - 1) };
-            let end = m.wire(&format!("end_{level}"), enable & last);
-            let begin = if level == 1 { bit().lit(0) } else { finished };
-            active.next(begin | (enable & !end));
-            self.steps.push((enable, init));
-            ends.push(end);
-            finished = end;
-        }
-        let any_end = or_all(bit(), &ends);
-        node.next(mux(any_end, uint(width).lit(0), turn.wrapping_add(1)));
-        self.turn = Some(turn);
-        let (i, u) = (m.reg_init("init_done_q", bit(), 0), m.reg_init("update_done_q", bit(), 0));
-        i.next(finished & init);
-        u.next(finished & !init);
-        (self.init_done, self.update_done) = (i.q, u.q);
-    }
-
-    fn step(&self, m: &mut Module, level: u32, path: Option<Signal>) -> Step {
-        let group = if self.shared { level - 1 } else { (level - 1) / self.levels_per_cycle };
-        let (enable, all) = self.steps[group as usize];
-        let keep = self.shared || level.is_multiple_of(self.levels_per_cycle) || level == self.levels;
-        // The upper part of the path names the node of this level. Levels of one node, and leaf pairs decided
-        // elsewhere, do not ask.
-        let asks = level < self.levels && !(level == 1 && self.given);
-        let place = path.filter(|_| asks).map(|p| p.slice(level..self.levels));
-        let node = match (self.turn, place) {
-            (Some(turn), Some(place)) => {
-                let turn = turn.slice(0..place.width());
-                Some(m.wire(&format!("place_{level}"), mux(all, turn, place)))
-            }
-            (_, place) => place,
-        };
-        Step { enable, all, node, keep }
     }
 }

@@ -9,7 +9,7 @@ use super::wrap::{LINE, wrap};
 use super::{declaration, net_type};
 use crate::lang::Type;
 use crate::lang::ir::{
-    CheckKind, Direction, Instance, Item, Layout, ModuleIr, NetId, NetKind, NodeId, Op, ScopeId, ScopeKind, Target,
+    Direction, Instance, Item, Layout, ModuleIr, NetId, NetKind, NodeId, Op, ScopeId, ScopeKind, Target,
 };
 
 /// Turns of one generate loop that Verilator unrolls without being told to.
@@ -261,7 +261,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Variables of the loops of the design, or of those that only formal sections have.
-    fn loop_variables(&self, formal: bool) -> BTreeSet<String> {
+    pub(super) fn loop_variables(&self, formal: bool) -> BTreeSet<String> {
         let of = |wanted: bool| {
             let mut names = BTreeSet::new();
             for (id, scope) in self.ir.scopes.iter().enumerate() {
@@ -413,52 +413,6 @@ impl<'a> Printer<'a> {
         self.section(Section::Logic);
         self.line(format!("{} = {text};", declaration("wire", self.ir.net(net), &name)));
         name
-    }
-
-    fn formal_section(&mut self, scope: ScopeId) {
-        self.formal = true;
-        let body = self.scope(scope);
-        self.formal = false;
-        self.section(Section::Loop);
-        self.line("`ifdef FORMAL");
-        if self.ir.reset && self.frames.len() == 1 {
-            self.line("reg formal_started = 1'b0;");
-            self.line("always @(posedge clk_i) formal_started <= 1'b1;");
-            self.line("always @* if (!formal_started) assume (!rst_ni);");
-        }
-        if !std::mem::replace(&mut self.formal_loops, true) {
-            for genvar in self.loop_variables(true) {
-                self.line(format!("genvar {genvar};"));
-            }
-        }
-        for line in body {
-            self.line(line);
-        }
-        self.line("`endif");
-    }
-
-    fn check(&mut self, kind: CheckKind, name: &str, condition: NodeId) {
-        self.context = name.into();
-        self.in_always = !self.ir.clocked;
-        let text = self.expr(condition, Slot::Inner, 0);
-        self.in_always = false;
-        let keyword = match kind {
-            CheckKind::Assert => "assert",
-            CheckKind::Assume => "assume",
-            CheckKind::Cover => "cover",
-        };
-        let when = match (self.ir.clocked, self.ir.reset) {
-            (true, true) => "@(posedge clk_i) if (rst_ni)",
-            (true, false) => "@(posedge clk_i)",
-            _ => "@*",
-        };
-        // Yosys does not take a label for each turn of a loop.
-        let (label, note) = if self.frames.len() > 2 {
-            (String::new(), format!(" // {name}"))
-        } else {
-            (format!("{name}: "), String::new())
-        };
-        self.line(format!("always {when} {label}{keyword} ({text});{note}"));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The Verilog-2005 printer: one readable, lint-clean module at a time, deterministic to the byte.
 
 mod expr;
+mod formal;
 mod items;
 mod names;
 mod state;

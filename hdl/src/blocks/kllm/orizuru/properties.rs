@@ -3,7 +3,8 @@
 //! While a side offers a value: it is available, the best, the lowest index among equals, no better than the one before;
 //! so no index leaves twice, the sentinel never leaves, and all N pops in a row are sorted.
 
-use super::{Load, Orizuru, OrizuruPorts};
+use super::structure::Load;
+use super::{Orizuru, OrizuruPorts};
 use crate::blocks::kllm::orizuru_tree::Side;
 use crate::lang::{Module, Signal, Stream, bit, bits_for, mux, uint};
 

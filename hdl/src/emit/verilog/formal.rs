@@ -1,0 +1,53 @@
+//! What is for the prover: checks and registers under `ifdef FORMAL`.
+
+use super::expr::Slot;
+use super::items::{Printer, Section};
+use crate::lang::ir::{CheckKind, NodeId, ScopeId};
+
+impl Printer<'_> {
+    pub(super) fn formal_section(&mut self, scope: ScopeId) {
+        self.formal = true;
+        let body = self.scope(scope);
+        self.formal = false;
+        self.section(Section::Loop);
+        self.line("`ifdef FORMAL");
+        if self.ir.reset && self.frames.len() == 1 {
+            self.line("reg formal_started = 1'b0;");
+            self.line("always @(posedge clk_i) formal_started <= 1'b1;");
+            self.line("always @* if (!formal_started) assume (!rst_ni);");
+        }
+        if !std::mem::replace(&mut self.formal_loops, true) {
+            for genvar in self.loop_variables(true) {
+                self.line(format!("genvar {genvar};"));
+            }
+        }
+        for line in body {
+            self.line(line);
+        }
+        self.line("`endif");
+    }
+
+    pub(super) fn check(&mut self, kind: CheckKind, name: &str, condition: NodeId) {
+        self.context = name.into();
+        self.in_always = !self.ir.clocked;
+        let text = self.expr(condition, Slot::Inner, 0);
+        self.in_always = false;
+        let keyword = match kind {
+            CheckKind::Assert => "assert",
+            CheckKind::Assume => "assume",
+            CheckKind::Cover => "cover",
+        };
+        let when = match (self.ir.clocked, self.ir.reset) {
+            (true, true) => "@(posedge clk_i) if (rst_ni)",
+            (true, false) => "@(posedge clk_i)",
+            _ => "@*",
+        };
+        // Yosys does not take a label for each turn of a loop.
+        let (label, note) = if self.frames.len() > 2 {
+            (String::new(), format!(" // {name}"))
+        } else {
+            (format!("{name}: "), String::new())
+        };
+        self.line(format!("always {when} {label}{keyword} ({text});{note}"));
+    }
+}
