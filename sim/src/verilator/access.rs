@@ -22,6 +22,40 @@ pub(super) struct Slot {
     width: u32,
 }
 
+/// A struct of port handles and its `find(&Sim)`, which looks them all up by name.
+///
+/// ```
+/// sim::handles! {
+///     /// Ports of a counter.
+///     struct Ports {
+///         enable: In = "enable_i",
+///         count: Out = "count_o",
+///     }
+/// }
+/// # let _ = Ports::find;
+/// ```
+#[macro_export]
+macro_rules! handles {
+    ($(#[$about:meta])* $visible:vis struct $name:ident { $($field:ident: $kind:ident = $port:literal),+ $(,)? }) => {
+        $(#[$about])*
+        $visible struct $name {
+            $($field: $crate::$kind),+
+        }
+
+        impl $name {
+            /// Finds the ports.
+            ///
+            /// # Errors
+            /// A port that the design does not have.
+            $visible fn find(sim: &$crate::Sim) -> $crate::Result<Self> {
+                Ok(Self { $($field: $crate::handles!(@$kind sim, $port)?),+ })
+            }
+        }
+    };
+    (@In $sim:ident, $port:literal) => { $sim.input($port) };
+    (@Out $sim:ident, $port:literal) => { $sim.output($port) };
+}
+
 impl Sim {
     /// The input `name`.
     pub fn input(&self, name: &str) -> Result<In> {

@@ -11,7 +11,7 @@ use hdl::lang::Block;
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;
-use sim::{Bits, Error, In, Out, Run, Sim};
+use sim::{Bits, Error, Run, Sim};
 
 /// The bench of a mesh; a vector is one matrix product with a random inner dimension.
 ///
@@ -102,25 +102,17 @@ impl Product {
     }
 }
 
-struct Ports {
-    clear: In,
-    act: In,
-    weight: In,
-    row: In,
-    acc: Out,
+sim::handles! {
+    struct Ports {
+        clear: In = "clear_i",
+        act: In = "act_i",
+        weight: In = "weight_i",
+        row: In = "row_i",
+        acc: Out = "acc_o",
+    }
 }
 
 impl Ports {
-    fn find(sim: &Sim) -> sim::Result<Self> {
-        Ok(Self {
-            clear: sim.input("clear_i")?,
-            act: sim.input("act_i")?,
-            weight: sim.input("weight_i")?,
-            row: sim.input("row_i")?,
-            acc: sim.output("acc_o")?,
-        })
-    }
-
     /// Pokes what enters `cycle` cycles after the start of `next`; lanes that it has not reached yet still end `previous`.
     fn drive(&self, sim: &mut Sim, p: &MacMesh, cycle: usize, next: &Product, previous: Option<&Product>) {
         let lane = |lane: usize, side: fn(&Product) -> &Vec<Vec<i64>>| match (cycle.checked_sub(lane), previous) {

@@ -6,7 +6,7 @@ use hdl::lang::Block;
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;
-use sim::{In, Out, Run, Sim};
+use sim::{Out, Run, Sim};
 
 /// The bench of an eviction controller; a vector is one walk or one insertion.
 ///
@@ -110,31 +110,37 @@ pub struct Place {
     pub refused: bool,
 }
 
+sim::handles! {
+    struct Ports {
+        clear: In = "clear_i",
+        sink: In = "sink_i",
+        window: In = "window_i",
+        walk_valid: In = "walk_valid_i",
+        walk_ready: Out = "walk_ready_o",
+        entry_valid: Out = "entry_valid_o",
+        entry_ready: In = "entry_ready_i",
+        entry_slot: Out = "entry_slot_o",
+        entry_recompute: Out = "entry_recompute_o",
+        entry_guarded: Out = "entry_guarded_o",
+        entry_last: Out = "entry_last_o",
+        insert_valid: In = "insert_valid_i",
+        insert_ready: Out = "insert_ready_o",
+        insert_recompute: In = "insert_recompute_i",
+        insert_found: In = "insert_found_i",
+        insert_victim: In = "insert_victim_i",
+        place_valid: Out = "place_valid_o",
+        place_ready: In = "place_ready_i",
+        place_slot: Out = "place_slot_o",
+        place_evicted: Out = "place_evicted_o",
+        place_refused: Out = "place_refused_o",
+    }
+}
+
 /// Operates an eviction controller.
 pub struct Driver {
     /// Entries are taken with pauses.
     pub pauses: bool,
-    clear: In,
-    sink: In,
-    window: In,
-    walk_valid: In,
-    walk_ready: Out,
-    entry_valid: Out,
-    entry_ready: In,
-    entry_slot: Out,
-    entry_recompute: Out,
-    entry_guarded: Out,
-    entry_last: Out,
-    insert_valid: In,
-    insert_ready: Out,
-    insert_recompute: In,
-    insert_found: In,
-    insert_victim: In,
-    place_valid: Out,
-    place_ready: In,
-    place_slot: Out,
-    place_evicted: Out,
-    place_refused: Out,
+    ports: Ports,
 }
 
 /// Cycles without an answer after which the design is stuck.
@@ -146,30 +152,7 @@ impl Driver {
     /// # Errors
     /// A port that is not there.
     pub fn find(sim: &Sim) -> sim::Result<Self> {
-        Ok(Self {
-            pauses: false,
-            clear: sim.input("clear_i")?,
-            sink: sim.input("sink_i")?,
-            window: sim.input("window_i")?,
-            walk_valid: sim.input("walk_valid_i")?,
-            walk_ready: sim.output("walk_ready_o")?,
-            entry_valid: sim.output("entry_valid_o")?,
-            entry_ready: sim.input("entry_ready_i")?,
-            entry_slot: sim.output("entry_slot_o")?,
-            entry_recompute: sim.output("entry_recompute_o")?,
-            entry_guarded: sim.output("entry_guarded_o")?,
-            entry_last: sim.output("entry_last_o")?,
-            insert_valid: sim.input("insert_valid_i")?,
-            insert_ready: sim.output("insert_ready_o")?,
-            insert_recompute: sim.input("insert_recompute_i")?,
-            insert_found: sim.input("insert_found_i")?,
-            insert_victim: sim.input("insert_victim_i")?,
-            place_valid: sim.output("place_valid_o")?,
-            place_ready: sim.input("place_ready_i")?,
-            place_slot: sim.output("place_slot_o")?,
-            place_evicted: sim.output("place_evicted_o")?,
-            place_refused: sim.output("place_refused_o")?,
-        })
+        Ok(Self { pauses: false, ports: Ports::find(sim)? })
     }
 
     /// Forgets all tokens and sets what is protected.
@@ -177,11 +160,11 @@ impl Driver {
     /// # Errors
     /// The simulator's.
     pub fn clear(&self, sim: &mut Sim, sink: usize, window: usize) -> sim::Result<()> {
-        sim.poke_u64(self.clear, 1);
-        sim.poke_u64(self.sink, sink as u64);
-        sim.poke_u64(self.window, window as u64);
+        sim.poke_u64(self.ports.clear, 1);
+        sim.poke_u64(self.ports.sink, sink as u64);
+        sim.poke_u64(self.ports.window, window as u64);
         sim.tick()?;
-        sim.poke_u64(self.clear, 0);
+        sim.poke_u64(self.ports.clear, 0);
         Ok(())
     }
 
@@ -203,14 +186,14 @@ impl Driver {
     /// # Errors
     /// The simulator's, a mismatch.
     pub fn walk(&self, sim: &mut Sim, run: &mut Run, rng: &mut StimulusRng, count: usize) -> sim::Result<Vec<Entry>> {
-        sim.poke_u64(self.walk_valid, 1);
-        self.transfer(sim, self.walk_ready)?;
-        sim.poke_u64(self.walk_valid, 0);
+        sim.poke_u64(self.ports.walk_valid, 1);
+        self.transfer(sim, self.ports.walk_ready)?;
+        sim.poke_u64(self.ports.walk_valid, 0);
         let mut entries: Vec<Entry> = Vec::new();
         let mut waiting: Option<Entry> = None;
         while entries.len() < count {
             let ready = !self.pauses || rng.random();
-            sim.poke_u64(self.entry_ready, ready.into());
+            sim.poke_u64(self.ports.entry_ready, ready.into());
             sim.settle()?;
             // One entry a cycle, from the cycle after the start on.
             run.expect_equal(
@@ -218,14 +201,14 @@ impl Driver {
                 "entry_valid_o",
                 &format!("token {}", entries.len()),
                 1,
-                sim.peek_u64(self.entry_valid),
+                sim.peek_u64(self.ports.entry_valid),
             )?;
             let bit = |port| sim.peek_u64(port) != 0;
             let entry = Entry {
-                slot: sim.peek_u64(self.entry_slot),
-                recompute: bit(self.entry_recompute),
-                guarded: bit(self.entry_guarded),
-                last: bit(self.entry_last),
+                slot: sim.peek_u64(self.ports.entry_slot),
+                recompute: bit(self.ports.entry_recompute),
+                guarded: bit(self.ports.entry_guarded),
+                last: bit(self.ports.entry_last),
             };
             if let Some(waiting) = waiting {
                 run.expect_equal(sim, "entry_slot_o", "stays", format!("{waiting:?}"), format!("{entry:?}"))?;
@@ -236,9 +219,9 @@ impl Driver {
             }
             sim.tick()?;
         }
-        sim.poke_u64(self.entry_ready, 1);
+        sim.poke_u64(self.ports.entry_ready, 1);
         sim.settle()?;
-        run.expect_u64(sim, self.entry_valid, 0)?;
+        run.expect_u64(sim, self.ports.entry_valid, 0)?;
         Ok(entries)
     }
 
@@ -254,27 +237,27 @@ impl Driver {
         found: bool,
         victim: usize,
     ) -> sim::Result<Place> {
-        sim.poke_u64(self.insert_valid, 1);
-        sim.poke_u64(self.insert_recompute, recompute.into());
-        sim.poke_u64(self.insert_found, found.into());
-        sim.poke_u64(self.insert_victim, victim as u64);
-        self.transfer(sim, self.insert_ready)?;
-        sim.poke_u64(self.insert_valid, 0);
-        sim.poke_u64(self.insert_victim, rng.random_range(0..=victim as u64));
-        sim.poke_u64(self.place_ready, 0);
+        sim.poke_u64(self.ports.insert_valid, 1);
+        sim.poke_u64(self.ports.insert_recompute, recompute.into());
+        sim.poke_u64(self.ports.insert_found, found.into());
+        sim.poke_u64(self.ports.insert_victim, victim as u64);
+        self.transfer(sim, self.ports.insert_ready)?;
+        sim.poke_u64(self.ports.insert_valid, 0);
+        sim.poke_u64(self.ports.insert_victim, rng.random_range(0..=victim as u64));
+        sim.poke_u64(self.ports.place_ready, 0);
         while self.pauses && rng.random() {
             sim.tick()?;
         }
-        sim.poke_u64(self.place_ready, 1);
+        sim.poke_u64(self.ports.place_ready, 1);
         for _ in 0..PATIENCE {
             sim.settle()?;
             let bit = |port| sim.peek_u64(port) != 0;
             let place = Place {
-                slot: sim.peek_u64(self.place_slot),
-                evicted: bit(self.place_evicted),
-                refused: bit(self.place_refused),
+                slot: sim.peek_u64(self.ports.place_slot),
+                evicted: bit(self.ports.place_evicted),
+                refused: bit(self.ports.place_refused),
             };
-            let valid = bit(self.place_valid);
+            let valid = bit(self.ports.place_valid);
             sim.tick()?;
             if valid {
                 return Ok(place);

@@ -12,7 +12,7 @@ use hdl::lang::Block;
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;
-use sim::{Bits, In, Out, Run, Sim};
+use sim::{Bits, Run, Sim};
 
 use super::edram_bank::{from_bools, to_bools};
 use super::refresh_controller::{Traffic, violation};
@@ -322,67 +322,38 @@ impl Attack {
     }
 }
 
-struct Ports {
-    access_valid: In,
-    access_ready: Out,
-    access_write: In,
-    access_row: In,
-    access_data: In,
-    data_valid: Out,
-    data: Out,
-    evict_valid: In,
-    evict_row: In,
-    update_valid: In,
-    update_row: In,
-    update_amount: In,
-    step: In,
-    threshold: In,
-    score_row: In,
-    score: Out,
-    config_valid: In,
-    config_high: In,
-    config_low: In,
-    refused: Out,
-    refresh_read: Out,
-    refresh_write: Out,
-    refresh_row: Out,
-    high: Out,
-    refreshes: Out,
-    stalls: Out,
+sim::handles! {
+    struct Ports {
+        access_valid: In = "access_valid_i",
+        access_ready: Out = "access_ready_o",
+        access_write: In = "access_write_i",
+        access_row: In = "access_row_i",
+        access_data: In = "access_data_i",
+        data_valid: Out = "data_valid_o",
+        data: Out = "data_o",
+        evict_valid: In = "evict_valid_i",
+        evict_row: In = "evict_row_i",
+        update_valid: In = "update_valid_i",
+        update_row: In = "update_row_i",
+        update_amount: In = "update_amount_i",
+        step: In = "step_i",
+        threshold: In = "threshold_i",
+        score_row: In = "score_row_i",
+        score: Out = "score_o",
+        config_valid: In = "config_valid_i",
+        config_high: In = "config_high_i",
+        config_low: In = "config_low_i",
+        refused: Out = "config_refused_o",
+        refresh_read: Out = "refresh_read_o",
+        refresh_write: Out = "refresh_write_o",
+        refresh_row: Out = "refresh_row_o",
+        high: Out = "high_o",
+        refreshes: Out = "refreshes_o",
+        stalls: Out = "stalls_o",
+    }
 }
 
 impl Ports {
-    fn find(sim: &Sim) -> sim::Result<Self> {
-        Ok(Self {
-            access_valid: sim.input("access_valid_i")?,
-            access_ready: sim.output("access_ready_o")?,
-            access_write: sim.input("access_write_i")?,
-            access_row: sim.input("access_row_i")?,
-            access_data: sim.input("access_data_i")?,
-            data_valid: sim.output("data_valid_o")?,
-            data: sim.output("data_o")?,
-            evict_valid: sim.input("evict_valid_i")?,
-            evict_row: sim.input("evict_row_i")?,
-            update_valid: sim.input("update_valid_i")?,
-            update_row: sim.input("update_row_i")?,
-            update_amount: sim.input("update_amount_i")?,
-            step: sim.input("step_i")?,
-            threshold: sim.input("threshold_i")?,
-            score_row: sim.input("score_row_i")?,
-            score: sim.output("score_o")?,
-            config_valid: sim.input("config_valid_i")?,
-            config_high: sim.input("config_high_i")?,
-            config_low: sim.input("config_low_i")?,
-            refused: sim.output("config_refused_o")?,
-            refresh_read: sim.output("refresh_read_o")?,
-            refresh_write: sim.output("refresh_write_o")?,
-            refresh_row: sim.output("refresh_row_o")?,
-            high: sim.output("high_o")?,
-            refreshes: sim.output("refreshes_o")?,
-            stalls: sim.output("stalls_o")?,
-        })
-    }
-
     fn quiet(&self, sim: &mut Sim) {
         for port in [self.access_valid, self.evict_valid, self.update_valid, self.step, self.config_valid] {
             sim.poke_u64(port, 0);

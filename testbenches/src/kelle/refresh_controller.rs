@@ -9,7 +9,7 @@ use hdl::lang::Block;
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;
-use sim::{Bits, Difference, In, Out, Run, Sim};
+use sim::{Bits, Difference, Run, Sim};
 
 /// Cycles of a vector.
 const CYCLES: u64 = 16;
@@ -231,46 +231,24 @@ impl Bench {
     }
 }
 
-struct Ports {
-    access_valid: In,
-    access_ready: Out,
-    access_write: In,
-    access_row: In,
-    valid: In,
-    high: In,
-    promoted_valid: In,
-    promoted_row: In,
-    config_valid: In,
-    config_high: In,
-    config_low: In,
-    refused: Out,
-    refresh_read: Out,
-    refresh_write: Out,
-    refresh_row: Out,
-    refreshes: Out,
-    stalls: Out,
-}
-
-impl Ports {
-    fn find(sim: &Sim) -> sim::Result<Self> {
-        Ok(Self {
-            access_valid: sim.input("access_valid_i")?,
-            access_ready: sim.output("access_ready_o")?,
-            access_write: sim.input("access_write_i")?,
-            access_row: sim.input("access_row_i")?,
-            valid: sim.input("valid_i")?,
-            high: sim.input("high_i")?,
-            promoted_valid: sim.input("promoted_valid_i")?,
-            promoted_row: sim.input("promoted_row_i")?,
-            config_valid: sim.input("config_valid_i")?,
-            config_high: sim.input("config_high_i")?,
-            config_low: sim.input("config_low_i")?,
-            refused: sim.output("config_refused_o")?,
-            refresh_read: sim.output("refresh_read_o")?,
-            refresh_write: sim.output("refresh_write_o")?,
-            refresh_row: sim.output("refresh_row_o")?,
-            refreshes: sim.output("refreshes_o")?,
-            stalls: sim.output("stalls_o")?,
-        })
+sim::handles! {
+    struct Ports {
+        access_valid: In = "access_valid_i",
+        access_ready: Out = "access_ready_o",
+        access_write: In = "access_write_i",
+        access_row: In = "access_row_i",
+        valid: In = "valid_i",
+        high: In = "high_i",
+        promoted_valid: In = "promoted_valid_i",
+        promoted_row: In = "promoted_row_i",
+        config_valid: In = "config_valid_i",
+        config_high: In = "config_high_i",
+        config_low: In = "config_low_i",
+        refused: Out = "config_refused_o",
+        refresh_read: Out = "refresh_read_o",
+        refresh_write: Out = "refresh_write_o",
+        refresh_row: Out = "refresh_row_o",
+        refreshes: Out = "refreshes_o",
+        stalls: Out = "stalls_o",
     }
 }
