@@ -1,41 +1,29 @@
 //! What holds for every block of the catalogue, with every parameter set it is registered with.
 
+mod support;
+
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use senbazuru::lint::{Sources, lint};
 use senbazuru::output::{self, Owner};
 use senbazuru::params::show;
 use senbazuru::registry::{self, Entry, Params};
+use support::on_all_cores;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Runs `check` on all blocks and parameter sets, on all cores, and reports every failure.
+/// Runs `check` on all blocks and parameter sets.
 fn every(check: impl Fn(&dyn Entry, &Params) -> Result<(), String> + Sync) {
     let catalogue = registry::all();
     let mut work = Vec::new();
     for entry in &catalogue {
-        work.extend(entry.configurations().into_iter().map(|params| (entry, params)));
-    }
-    let work = Mutex::new(work);
-    let failures = Mutex::new(Vec::new());
-    let next = || work.lock().unwrap().pop();
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while let Some((entry, params)) = next() {
-                    if let Err(e) = check(&**entry, &params) {
-                        let name = entry.about().name;
-                        failures.lock().unwrap().push(format!("{name} with {}:\n{e}", show(&params)));
-                    }
-                }
-            });
+        for params in entry.configurations() {
+            work.push((format!("{} with {}", entry.about().name, show(&params)), (entry, params)));
         }
-    });
-    let failures = failures.into_inner().unwrap();
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    }
+    on_all_cores(work, |(entry, params)| check(&***entry, params));
 }
 
 #[test]

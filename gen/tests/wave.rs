@@ -9,7 +9,7 @@ use senbazuru::params::plain;
 use senbazuru::registry::{self, Entry, Params};
 use sim::process::Tool;
 use snapbox::str;
-use support::{in_folder, senbazuru};
+use support::{in_folder, on_all_cores, senbazuru};
 
 /// Two signals over six cycles; times begin at 5, edges rise at 10, 20, 30, ..
 const FILE: &str = "$timescale 1ps $end
@@ -152,9 +152,10 @@ fn smallest(entry: &dyn Entry) -> Params {
 #[test]
 fn every_block_traces() {
     let folder = tempfile::tempdir().unwrap();
-    for entry in registry::all() {
+    let work = registry::all().into_iter().map(|entry| (entry.about().name.to_owned(), entry)).collect();
+    on_all_cores(work, |entry| {
         let name = entry.about().name;
-        let params = smallest(&*entry);
+        let params = smallest(&**entry);
         let file = folder.path().join(format!("{name}.vcd")).display().to_string();
         let mut args: Vec<String> = ["sim", name, "--vectors", "2", "--trace", &file].map(str::to_owned).into();
         args.extend(params.iter().flat_map(|(name, value)| ["--set".to_owned(), format!("{name}={}", plain(value))]));
@@ -163,11 +164,13 @@ fn every_block_traces() {
         let run = senbazuru(&["wave", &file]).assert().code(0);
         let svg = String::from_utf8(run.get_output().stdout.clone()).unwrap();
         for port in &entry.elaborate(&params).unwrap().manifest().ports {
-            assert!(svg.contains(&format!(" code\">{}</text>", port.name)), "{name}: {}", port.name);
+            if !svg.contains(&format!(" code\">{}</text>", port.name)) {
+                return Err(format!("{} is not drawn", port.name));
+            }
         }
-        // Something happens in it.
-        assert!(svg.contains("wave\" d=\"M") || svg.contains("bus-value"), "{name}");
-    }
+        let moves = svg.contains("wave\" d=\"M") || svg.contains("bus-value");
+        if moves { Ok(()) } else { Err("nothing happens in it".into()) }
+    });
 }
 
 #[test]

@@ -2,7 +2,9 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Mutex;
 
 use sim::process::Tool;
 use snapbox::cmd::{Command, cargo_bin};
@@ -15,6 +17,27 @@ pub const MESH: [&str; 8] =
 /// The command with its arguments, in the folder of the tests. File names in messages have no folder of this machine.
 pub fn senbazuru(args: &[&str]) -> Command {
     Command::new(cargo_bin!("senbazuru")).args(args)
+}
+
+/// Checks all of `work` on all cores, and reports every failure under its name.
+pub fn on_all_cores<T: Send>(work: Vec<(String, T)>, check: impl Fn(&T) -> Result<(), String> + Sync) {
+    let work = Mutex::new(work);
+    let failures = Mutex::new(Vec::new());
+    let next = || work.lock().unwrap().pop();
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some((name, item)) = next() {
+                    let outcome = catch_unwind(AssertUnwindSafe(|| check(&item)));
+                    if let Err(e) = outcome.unwrap_or_else(|_| Err("panicked, see above".into())) {
+                        failures.lock().unwrap().push(format!("{name}:\n{e}"));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
 /// A temporary folder with files in it.
