@@ -1,11 +1,14 @@
 //! Attention-output error of small KV caches against a full one, on real queries, keys and values.
 //!
-//! `cargo run --release -p testbenches --example kelle_eviction`; further numbers as `score_width,amount_width,shift`.
+//! `cargo run --release -p testbenches --example kelle_eviction`; further numbers as `score_width,amount_width,shift`;
+//! `--facts FILE` writes the means as JSON.
 
 use anyhow::{Result, anyhow, bail};
+use testbenches::facts::Facts;
 use testbenches::kelle::decode::{Numbers, Outcome, Policy, RECORDED, Trace, run};
 
 fn main() -> Result<()> {
+    let (mut facts, arguments) = Facts::from_args()?;
     let mut policies = vec![
         ("window", Policy::Window),
         ("first + window", Policy::SinkAndWindow),
@@ -15,7 +18,7 @@ fn main() -> Result<()> {
         ("AERP, 8 bits", Policy::Hardware(Numbers::EIGHT_BITS)),
         ("AERP, 4 bits", Policy::Hardware(Numbers::FOUR_BITS)),
     ];
-    for text in std::env::args().skip(1) {
+    for text in arguments {
         let numbers: Vec<u32> = text.split(',').map(str::parse).collect::<Result<_, _>>()?;
         let [score_width, amount_width, shift] = numbers[..] else { bail!("three numbers, not {text}") };
         policies.push(("AERP, as given", Policy::Hardware(Numbers { score_width, amount_width, shift })));
@@ -36,8 +39,11 @@ fn main() -> Result<()> {
             outcomes.iter().for_each(|o| print!(" {:.2} ({:.0}%) |", o.error, 100.0 * o.kept_attention));
             let n = outcomes.len() as f64;
             let mean = |f: fn(&Outcome) -> f64| outcomes.iter().map(f).sum::<f64>() / n;
-            println!(" {:.3} ({:.0}%) |", mean(|o| o.error), 100.0 * mean(|o| o.kept_attention));
+            let (error, kept) = (mean(|o| o.error), mean(|o| o.kept_attention));
+            println!(" {error:.3} ({:.0}%) |", 100.0 * kept);
+            facts.add(&format!("error {tokens} {name}"), error);
+            facts.add(&format!("kept {tokens} {name}"), kept);
         }
     }
-    Ok(())
+    Ok(facts.write()?)
 }

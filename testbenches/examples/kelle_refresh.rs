@@ -1,15 +1,18 @@
 //! Refreshes and stalls of the refresh controller at the paper's intervals, and what two-dimensional refresh saves.
 //!
-//! `cargo run --release -p testbenches --example kelle_refresh`
+//! `cargo run --release -p testbenches --example kelle_refresh`; `--facts FILE` writes the sums and ranges as JSON.
 
 use anyhow::Result;
 use golden::kelle::refresh::Intervals;
+use testbenches::facts::Facts;
 use testbenches::kelle::decode::{RECORDED, Trace};
 use testbenches::kelle::refresh_runs::{PAPER, bursts, controller, decoded, decoded_by_hardware, quiet, uniform};
 
 const CYCLES: u64 = 15_000_000;
 
 fn main() -> Result<()> {
+    let (mut facts, _) = Facts::from_args()?;
+    let (mut stalls, mut excess) = (0, 0f64);
     println!(
         "15 ms at 1 GHz; half of the rows high. Fewest and most: one refresh per interval + slack, per interval.\n"
     );
@@ -23,6 +26,8 @@ fn main() -> Result<()> {
             let Intervals { high, low } = intervals;
             let times = |more: u64| u64::from(rows / 2) * (CYCLES / (high + more) + CYCLES / (low + more));
             let (idle, busy) = (quiet(rows, intervals, CYCLES)?, bursts(rows, intervals, CYCLES)?);
+            stalls += busy.stalls;
+            excess = excess.max(busy.refreshes.max(idle.refreshes) as f64 / times(0) as f64);
             println!(
                 "| {name} | {rows} | {slack} | {} | {} | {} | {} | {} |",
                 times(slack),
@@ -33,9 +38,11 @@ fn main() -> Result<()> {
             );
         }
     }
+    facts.add("stalls in bursts", stalls as f64);
+    facts.add("most refreshes over one per interval", excess);
     const TOKENS: usize = 64;
     for threshold in [8, 2] {
-        savings(TOKENS, threshold)?;
+        savings(TOKENS, threshold, &mut facts)?;
     }
     println!("\nThe last 8 of these steps on the hardware, layer 14, head 0, high from 8 on.\n");
     println!("| banks | refreshes, ideal | hardware | stalls |\n| --- | ---: | ---: | ---: |");
@@ -44,12 +51,16 @@ fn main() -> Result<()> {
         let ideal = decoded(&trace, TOKENS, 8, 8, intervals)?.refreshes;
         let got = decoded_by_hardware(&trace, TOKENS, 8, 8, intervals)?;
         println!("| {name} | {ideal} | {} | {} |", got.refreshes, got.stalls);
+        facts.add(&format!("decode {name} ideal"), ideal as f64);
+        facts.add(&format!("decode {name} hardware"), got.refreshes as f64);
+        facts.add(&format!("decode {name} stalls"), got.stalls as f64);
     }
-    Ok(())
+    Ok(facts.write()?)
 }
 
 /// What two classes save against one interval for all.
-fn savings(tokens: usize, threshold: i64) -> Result<()> {
+fn savings(tokens: usize, threshold: i64, facts: &mut Facts) -> Result<()> {
+    let mut range = [f64::MAX, 0.0];
     println!("\nDecoding 256 steps of 2.1 ms with N' = {tokens}, 4-bit scores, high from {threshold} on.\n");
     println!(
         "| layer.head | high rows | uniform 45 us | uniform 0.36 ms | 2DRP | saved against 45 us | against 0.36 ms |"
@@ -66,6 +77,9 @@ fn savings(tokens: usize, threshold: i64) -> Result<()> {
         let ratio = |n: u64| n as f64 / both as f64;
         let (high, org_saved, uni_saved) = (100.0 * msb.high, ratio(org), ratio(uni));
         println!("| {layer}.{head} | {high:.0}% | {org} | {uni} | {both} | {org_saved:.1}x | {uni_saved:.2}x |");
+        range = [range[0].min(org_saved), range[1].max(org_saved)];
     }
+    facts.add(&format!("least saved against 45 us high from {threshold}"), range[0]);
+    facts.add(&format!("most saved against 45 us high from {threshold}"), range[1]);
     Ok(())
 }

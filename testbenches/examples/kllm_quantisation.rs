@@ -1,8 +1,10 @@
 //! Prints the tables of `docs/blocks/kllm-quantisation.md`: KLLM's quantisation on projections of a real decoder.
 //!
 //! `cargo run --release -p testbenches --example kllm_quantisation`. Nothing is random but the seeded start of K-Means.
+//! `--facts FILE` writes the errors of schemes and outlier shares, and the mean drifts, as JSON.
 
 use anyhow::Result;
+use testbenches::facts::Facts;
 use testbenches::kllm::quantisation::attention::{self, Scores};
 use testbenches::kllm::quantisation::{
     Config, Detection, Mean, Projection, Scheme, Sensitivity, arithmetic, drift, evaluate, mean,
@@ -12,6 +14,7 @@ use testbenches::kllm::quantisation::{
 const SHARES: [u32; 6] = [0, 50, 100, 200, 500, 1000];
 
 fn main() -> Result<()> {
+    let (mut facts, _) = Facts::from_args()?;
     let projections = Projection::all()?;
     let both = |scheme, share| -> Result<[Mean; 2]> {
         Ok([
@@ -19,15 +22,16 @@ fn main() -> Result<()> {
             mean(&projections, Config { scheme, bits: 3, share })?,
         ])
     };
-    schemes(&both)?;
+    schemes(&both, &mut facts)?;
     by_projection(&projections)?;
-    outlier_shares(&both)?;
+    outlier_shares(&both, &mut facts)?;
     detection(&both)?;
     sensitivity(&both)?;
     breakdown(&projections)?;
-    drifts(&projections)?;
+    drifts(&projections, &mut facts)?;
     roundings(&projections)?;
-    scores()
+    scores()?;
+    Ok(facts.write()?)
 }
 
 type Both<'a> = &'a dyn Fn(Scheme, u32) -> Result<[Mean; 2]>;
@@ -46,7 +50,7 @@ fn head(title: &str, cells: &[&str]) {
     row(cells.iter().enumerate().map(|(i, _)| if i == 0 { "---" } else { "---:" }.to_owned()));
 }
 
-fn schemes(both: Both) -> Result<()> {
+fn schemes(both: Both, facts: &mut Facts) -> Result<()> {
     head(
         "Schemes: error of the output in per cent, mean of 12 projections (paper: Table II)",
         &["scheme", "W4A4, all tokens", "W4A4, by token", "W4A3, all tokens", "W4A3, by token"],
@@ -69,6 +73,8 @@ fn schemes(both: Both) -> Result<()> {
         ("KLLM: weighted, 1 % online", Scheme::KLLM, 100),
     ] {
         let [a4, a3] = both(scheme, share)?;
+        facts.add(&format!("error {name} W4A4"), a4.frobenius);
+        facts.add(&format!("error {name} W4A3"), a3.frobenius);
         row([name.to_owned()].into_iter().chain([a4.frobenius, a4.of_token, a3.frobenius, a3.of_token].map(percent)));
     }
     Ok(())
@@ -99,7 +105,7 @@ fn by_projection(projections: &[Projection]) -> Result<()> {
     Ok(())
 }
 
-fn outlier_shares(both: Both) -> Result<()> {
+fn outlier_shares(both: Both, facts: &mut Facts) -> Result<()> {
     for (bits, pick) in [(4, 0), (3, 1)] {
         head(
             &format!("Outliers, W4A{bits}: error of all tokens / by token in per cent (paper: Table IV)"),
@@ -116,6 +122,7 @@ fn outlier_shares(both: Both) -> Result<()> {
             let mut cells = vec![name.to_owned()];
             for share in SHARES {
                 let m = both(scheme, share)?[pick];
+                facts.add(&format!("outliers {name} W4A{bits} {share}"), m.frobenius);
                 cells.push(format!("{} / {}", percent(m.frobenius), percent(m.of_token)));
             }
             row(cells);
@@ -177,7 +184,7 @@ fn breakdown(projections: &[Projection]) -> Result<()> {
     Ok(())
 }
 
-fn drifts(projections: &[Projection]) -> Result<()> {
+fn drifts(projections: &[Projection], facts: &mut Facts) -> Result<()> {
     head(
         "Calibration on one half of the tokens against the other (paper: Figure 2)",
         &["layer, projection", "centroids, all values", "centroids, 1 % out", "upper thresholds, 1 %"],
@@ -187,6 +194,9 @@ fn drifts(projections: &[Projection]) -> Result<()> {
         let cells = [drift::centroids(p, 4, 0)?, drift::centroids(p, 4, 100)?, drift::thresholds(p, 100)?];
         sums.iter_mut().zip(cells).for_each(|(sum, x)| *sum += x / projections.len() as f64);
         row([p.name.clone()].into_iter().chain(cells.map(|x| format!("{x:.3}"))));
+    }
+    for (what, sum) in ["all values", "without outliers", "thresholds"].into_iter().zip(sums) {
+        facts.add(&format!("drift {what}"), sum);
     }
     row(["mean".to_owned()].into_iter().chain(sums.map(|x| format!("{x:.3}"))));
     Ok(())

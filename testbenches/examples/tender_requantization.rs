@@ -1,18 +1,22 @@
 //! The table of docs/blocks/tender.md: cycles of implicit and explicit requantization on the real model's projections,
 //! measured with 16 x 16 PEs, and by the formula (which those measurements must equal) with 64 x 64.
 //!
-//! `cargo run --release -p testbenches --example tender_requantization`
+//! `cargo run --release -p testbenches --example tender_requantization`; `--facts FILE` writes the largest ratios as JSON.
 
 use hdl::blocks::tender::{Drain, MultiScaleArray};
+use testbenches::facts::Facts;
 use testbenches::tender::real::projection;
 use testbenches::tender::requantization::{measure, predict};
 
 fn main() -> anyhow::Result<()> {
+    let (mut facts, _) = Facts::from_args()?;
     println!(
         "| array | drain | projection | G | passes | one scale | implicit | explicit | implicit / base | explicit / base |"
     );
     println!("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for (size, drain) in [(16, Drain::Double), (16, Drain::Single), (64, Drain::Double), (64, Drain::Single)] {
+        let kind = if drain == Drain::Double { "double" } else { "single" };
+        let mut most = [0f64; 2];
         let p = MultiScaleArray { rows: size, columns: size, drain, ..MultiScaleArray::default() };
         for name in ["14 q", "28 down"] {
             let projection = projection(name)?;
@@ -26,7 +30,7 @@ fn main() -> anyhow::Result<()> {
                 let ratio = |n: u64| n as f64 / cycles.base as f64;
                 println!(
                     "| {size} x {size} | {} | {name} | {groups} | {} | {} | {} | {} | {:.3} | {:.2} |",
-                    if drain == Drain::Double { "double" } else { "single" },
+                    kind,
                     cycles.passes,
                     cycles.base,
                     cycles.implicit,
@@ -34,8 +38,11 @@ fn main() -> anyhow::Result<()> {
                     ratio(cycles.implicit),
                     ratio(cycles.explicit),
                 );
+                most = [most[0].max(ratio(cycles.implicit)), most[1].max(ratio(cycles.explicit))];
             }
         }
+        facts.add(&format!("most implicit {size} {kind}"), most[0]);
+        facts.add(&format!("most explicit {size} {kind}"), most[1]);
     }
-    Ok(())
+    Ok(facts.write()?)
 }
