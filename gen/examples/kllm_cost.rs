@@ -1,10 +1,11 @@
 //! Cost of the blocks of KLLM's index-based MatMul, and their shares of a lane beside the paper's Table I, as Markdown.
 //!
 //! ```sh
-//! cargo run --release -p gen --example kllm_cost -- /usr/share/qflow/tech/osu018/osu018_stdcells.lib
+//! cargo run --release -p gen --example kllm_cost -- osu018
 //! ```
 //!
-//! The library gives areas; qflow-tech-osu018 is its Debian package. It takes some minutes.
+//! The library (a name or a Liberty file) gives areas; qflow-tech-osu018 is the Debian package of this one. It takes some
+//! minutes. `--facts FILE` writes the areas as JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,7 @@ use hdl::lang::{Block, elaborate};
 use senbazuru::error::{Failure, Result};
 use senbazuru::lint::Sources;
 use senbazuru::synth::{Options, Report, synthesise};
+use testbenches::facts::Facts;
 
 /// Square micrometres are not comparable between 180 and 28 nm; shares are.
 struct Cost {
@@ -46,8 +48,9 @@ fn cost<B: Block>(name: &str, block: &B, liberty: &Path) -> Result<Cost> {
 }
 
 fn main() -> Result<()> {
-    let Some(liberty) = std::env::args_os().nth(1).map(PathBuf::from) else {
-        return Err(Failure::Usage("give the path of a Liberty file".into()));
+    let (mut facts, arguments) = Facts::from_args()?;
+    let Some(liberty) = arguments.first().map(PathBuf::from) else {
+        return Err(Failure::Usage("give a cell library: osu018 or the path of a Liberty file".into()));
     };
     let counter = IndexDistributionCounter::default();
     let full = BinStyle::FullWidth;
@@ -81,11 +84,25 @@ fn main() -> Result<()> {
     }
     eprintln!("orizuru ...");
     let options = Options { liberty: Some(liberty), hierarchical: true };
-    let orizuru = synth(&Orizuru::default(), &options)?.mapped.map_or(0.0, |m| m.area);
+    let orizuru = Orizuru::default();
+    for (what, cycles) in orizuru.latency() {
+        facts.add(&format!("cycles Orizuru {what}"), cycles as f64);
+    }
+    facts.add("cycles Orizuru load", orizuru.beats().into());
+    let orizuru = synth(&orizuru, &options)?.mapped.map_or(0.0, |m| m.area);
 
     // Table I of the paper, mm2: a lane has 4,096 concat units, 32 counters and 32 MACs; Orizuru is there once.
     let [concat, counter, mac] = [(4096.0, 0), (32.0, 1), (32.0, 5)].map(|(n, i): (f64, usize)| n * rows[i].area);
     let ours = concat + counter + mac;
+    let names = ["concat units", "counters", "MACs", "Orizuru"];
+    for (name, area) in names.into_iter().zip([concat, counter, mac, orizuru]) {
+        facts.add(&format!("area {name}"), area);
+    }
+    facts.add("area concat unit", rows[0].area);
+    facts.add("area counter", rows[1].area);
+    facts.add("area counter full width", rows[2].area);
+    facts.add("area counter full width single", rows[4].area);
+    facts.add("area clustering", rows[9].area);
     let paper = [8.68e-2, 2.71e-1, 9.05e-2];
     let theirs: f64 = paper.iter().sum();
     println!("\n| part | ours, um2 | of concat + counters + MACs | paper, mm2 | of the same |");
@@ -105,5 +122,5 @@ fn main() -> Result<()> {
         0.739 / 16.0,
         100.0 * 0.739 / 16.0 / theirs
     );
-    Ok(())
+    Ok(facts.write()?)
 }
