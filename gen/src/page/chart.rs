@@ -294,8 +294,10 @@ impl Axis {
         if self.log { value.log10() } else { value }
     }
 
+    /// What stands at a tick; millions are short, since the labels have a margin of a fixed width.
     fn label(&self, place: f64) -> String {
-        significant(if self.log { 10f64.powf(place) } else { place }, 6)
+        let value = if self.log { 10f64.powf(place) } else { place };
+        if value < 1e6 { significant(value, 6) } else { format!("{} M", significant(value / 1e6, 6)) }
     }
 }
 
@@ -338,6 +340,7 @@ mod tests {
         assert_eq!(axis.ticks.iter().map(|t| axis.label(*t)).collect::<Vec<_>>(), ["2", "4", "8", "16"]);
         let axis = Axis::of(vec![0.0, 37.0], false, true, false);
         assert_eq!(axis.ticks.iter().map(|t| axis.label(*t)).collect::<Vec<_>>(), ["0", "10", "20", "30"]);
+        assert_eq!([999_999.0, 1e6, 2.5e7].map(|value| axis.label(value)), ["999,999", "1 M", "25 M"]);
     }
 
     #[test]
