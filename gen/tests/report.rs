@@ -155,6 +155,7 @@ fn laws_fronts_and_failures_are_shown() {
         series: None,
         log: false,
         pareto: true,
+        conditions: vec![],
     };
     results.plots = vec![plot("levels", "and_nodes"), plot("rows", "no_such_number")];
     fs::write(folder.path().join("results.json"), serde_json::to_string(&results).unwrap()).unwrap();
@@ -169,6 +170,15 @@ fn laws_fronts_and_failures_are_shown() {
     // Without series there is one front: depth and size grow together, so one mesh is on it.
     let front = page.matches("data-value=\"front\"").count();
     assert_eq!(front, 1, "the smallest mesh is the smallest in both");
+
+    // A plot may show a part of the points.
+    let part = Plot { conditions: vec!["rows == 64".into()], ..plot("levels", "and_nodes") };
+    let lost = Plot { conditions: vec!["lines == 64".into()], ..plot("levels", "and_nodes") };
+    results.plots = vec![part, lost];
+    let (folder, file) = page_of(&results);
+    let drawing = &drawings(folder.path())[0];
+    assert!(drawing.contains("rows = 64") && !drawing.contains("rows = 4,"), "{drawing}");
+    assert!(fs::read_to_string(file).unwrap().contains("Chosen &lt;by hand&gt;: `lines == 64`"));
 }
 
 #[test]

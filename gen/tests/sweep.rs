@@ -234,6 +234,7 @@ fn mistakes_in_the_file() {
             change("[derived]", "[small]\noperand_width = [3, 4]\n[derived]"),
             "s.toml:12: `operand_width` is in [small], but not in [axes]",
         ),
+        (change("[derived]", "[[plot]]\nx = 'rows'\ny = 'area'\nwhere = ['lines == 1']\n[derived]"), "`lines == 1`"),
         (change("title", "titel"), "unknown field `titel`"),
         (change("stages", "options = { vector = 3 }\nstages"), "unknown field `vector`"),
     ] {

@@ -61,17 +61,22 @@ impl Curves {
         } else {
             plot.title.clone()
         };
-        let found: Vec<_> = results
-            .points
-            .iter()
-            .enumerate()
+        let mut shown = Vec::new();
+        for (i, point) in results.points.iter().enumerate() {
+            if plot.shows(&point.parameters).map_err(|e| format!("{title}: {e}"))? {
+                shown.push((i, point));
+            }
+        }
+        let part = Results { points: shown.iter().map(|(_, p)| (*p).clone()).collect(), ..results.clone() };
+        let found: Vec<_> = shown
+            .into_iter()
             .filter_map(|(i, p)| Some((i, p, p.value(&plot.x)?, p.value(&plot.y)?.as_f64()?)))
             .collect();
         if found.is_empty() {
             return Err(format!("{title}: no point has both {} and the number {}", plot.x, plot.y));
         }
         let numbers = found.iter().all(|(_, _, x, _)| x.is_number());
-        let separators = separators(results, &plot);
+        let separators = separators(&part, &plot);
         let mut categories: Vec<String> = Vec::new();
         let mut series: Vec<Series> = Vec::new();
         for &(index, point, x, y) in &found {
@@ -229,6 +234,7 @@ fn choice(results: &Results) -> Vec<Plot> {
                 series: series.map(|s| (*s).clone()),
                 log: spread(results, x) >= 4.0,
                 pareto: false,
+                conditions: vec![],
             });
         }
     }
@@ -253,6 +259,7 @@ fn default_front(results: &Results) -> Option<Plot> {
         series: series.cloned(),
         log: spread(results, x) >= 8.0 || spread(results, y) >= 8.0,
         pareto: true,
+        conditions: vec![],
     })
 }
 

@@ -73,6 +73,9 @@ impl Plan {
                 plan.left_out += 1;
                 continue;
             }
+            for plot in &spec.plots {
+                plot.shows(&params).map_err(&blame)?;
+            }
             let label = show_changes(&entry.defaults(), &params);
             match Point::new(&spec.block, params.clone()) {
                 Ok(point) => {

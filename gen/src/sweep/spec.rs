@@ -64,6 +64,19 @@ pub struct Plot {
     /// Points that no other point of their series beats in both directions are marked.
     #[serde(default)]
     pub pareto: bool,
+    /// Expressions over the parameters that a point must fulfil to be shown.
+    #[serde(default, rename = "where", skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<String>,
+}
+
+impl Plot {
+    /// Whether a point is shown.
+    ///
+    /// # Errors
+    /// A condition that cannot be read or evaluated.
+    pub fn shows(&self, params: &Params) -> Result<bool, String> {
+        self.conditions.iter().try_fold(true, |so_far, text| Ok(Expression::parse(text)?.holds(params)? && so_far))
+    }
 }
 
 #[derive(Deserialize)]
