@@ -1,14 +1,12 @@
 //! The cost tables of `docs/blocks/float.md`, as Markdown: `cargo run --release -p gen --example float_costs`.
-//! `--facts FILE` writes flip-flops, AND nodes and levels as JSON.
 
 use senbazuru::error::{Failure, Result};
 use senbazuru::lint::Sources;
 use senbazuru::registry::find;
 use senbazuru::synth::{Options, synthesise};
 use serde_json::{Value, json};
-use testbenches::facts::Facts;
 
-fn row(facts: &mut Facts, what: &str, block: &str, set: Value) -> Result<()> {
+fn row(what: &str, block: &str, set: Value) -> Result<()> {
     let entry = find(block)?;
     let mut params = entry.defaults();
     params.extend(set.as_object().cloned().unwrap_or_default());
@@ -16,11 +14,6 @@ fn row(facts: &mut Facts, what: &str, block: &str, set: Value) -> Result<()> {
     let report = synthesise(&Sources::from(&design), &design.manifest(), &Options::default())?;
     let aig = report.aig.ok_or_else(|| Failure::Check(format!("no graph of {block}")))?;
     let [strash, dc2] = [aig.strash, aig.dc2].map(|graph| format!("{} / {}", graph.and_nodes, graph.levels));
-    for (number, value) in
-        [("flip-flops", report.total.flip_flops), ("AND nodes", aig.dc2.and_nodes), ("levels", aig.dc2.levels)]
-    {
-        facts.add(&format!("{what} {number}"), value as f64);
-    }
     println!("| {what} | {} | {strash} | {dc2} |", report.total.flip_flops);
     Ok(())
 }
@@ -30,33 +23,25 @@ fn title(text: &str) {
 }
 
 fn main() -> Result<()> {
-    let (mut facts, _) = Facts::from_args()?;
     title("combinational");
     for format in ["fp16", "bf16", "fp32", "e5m2"] {
         for block in ["float_add", "float_mul", "float_fma"] {
-            row(&mut facts, &format!("`{block}`, {format}"), block, json!({ "format": format }))?;
+            row(&format!("`{block}`, {format}"), block, json!({ "format": format }))?;
         }
         row(
-            &mut facts,
             &format!("`float_fma`, {format}, two roundings"),
             "float_fma",
             json!({ "format": format, "fused": false }),
         )?;
-        row(&mut facts, &format!("`float_compare`, {format}"), "float_compare", json!({ "format": format }))?;
+        row(&format!("`float_compare`, {format}"), "float_compare", json!({ "format": format }))?;
     }
     for (from, to) in
         [("fp16", "bf16"), ("fp16", "fp32"), ("bf16", "fp16"), ("bf16", "fp32"), ("fp32", "fp16"), ("fp32", "bf16")]
     {
-        row(
-            &mut facts,
-            &format!("`float_convert`, {from} to {to}"),
-            "float_convert",
-            json!({ "from": from, "to": to }),
-        )?;
+        row(&format!("`float_convert`, {from} to {to}"), "float_convert", json!({ "from": from, "to": to }))?;
     }
     for (width, format) in [(8, "fp16"), (16, "fp16"), (32, "fp16"), (32, "bf16"), (32, "fp32")] {
         row(
-            &mut facts,
             &format!("`float_from_int`, int{width} to {format}"),
             "float_from_int",
             json!({ "format": format, "width": width }),
@@ -65,11 +50,11 @@ fn main() -> Result<()> {
 
     title("fp16, options");
     for block in ["float_add", "float_mul", "float_fma"] {
-        row(&mut facts, &format!("`{block}`"), block, json!({}))?;
-        row(&mut facts, &format!("`{block}`, flags"), block, json!({ "flags": true }))?;
-        row(&mut facts, &format!("`{block}`, subnormals flushed"), block, json!({ "subnormals": "flush" }))?;
+        row(&format!("`{block}`"), block, json!({}))?;
+        row(&format!("`{block}`, flags"), block, json!({ "flags": true }))?;
+        row(&format!("`{block}`, subnormals flushed"), block, json!({ "subnormals": "flush" }))?;
     }
-    row(&mut facts, "`float_add`, subtract", "float_add", json!({ "subtract": true }))?;
+    row("`float_add`, subtract", "float_add", json!({ "subtract": true }))?;
 
     title("fp16, stages");
     for (what, block, fused, most) in [
@@ -83,11 +68,11 @@ fn main() -> Result<()> {
             if let Some(fused) = fused {
                 set["fused"] = fused.into();
             }
-            row(&mut facts, &format!("{what}, {stages}"), block, set)?;
+            row(&format!("{what}, {stages}"), block, set)?;
         }
     }
     for block in ["float_compare", "float_convert", "float_from_int"] {
-        row(&mut facts, &format!("`{block}`, 1"), block, json!({ "stages": 1 }))?;
+        row(&format!("`{block}`, 1"), block, json!({ "stages": 1 }))?;
     }
-    Ok(facts.write()?)
+    Ok(())
 }

@@ -69,8 +69,20 @@ fn build_harness(folder: &Path, design: &Design) -> Result<String> {
         std::fs::write(folder.join(&file.name), &file.text)?;
     }
     std::fs::write(folder.join("main.cpp"), HARNESS)?;
+    // The options of `sim`'s models, so that both run the same code; like there, warnings are the business of `lint`.
     let output = Tool::new("verilator")
-        .args(["--cc", "--exe", "--build", "-O3", "--x-assign", "unique", "--x-initial", "unique", "--no-timing"])
+        .args([
+            "--cc",
+            "--exe",
+            "--build",
+            "-O3",
+            "-fno-const-bit-op-tree",
+            "--x-assign",
+            "unique",
+            "--x-initial",
+            "unique",
+            "--no-timing",
+        ])
         .args(["--assert", "-Wno-fatal", "--prefix", "Vmodel", "--top-module", &design.top])
         .args(["-CFLAGS", "-O1", "-MAKEFLAGS", "OPT_FAST=-O1"])
         .args(design.files.iter().map(|f| f.name.as_str()))
