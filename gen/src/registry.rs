@@ -159,7 +159,7 @@ impl<B: CatalogBlock> Entry for Typed<B> {
     }
 
     fn parameters(&self) -> &'static [Parameter] {
-        B::PARAMETERS
+        B::OLD_PARAMETERS
     }
 
     fn defaults(&self) -> Params {

@@ -38,6 +38,7 @@ pub mod process;
 mod runner;
 pub mod stimulus;
 mod stream;
+mod typed;
 mod verilator;
 
 pub use bits::{Bits, DoesNotFit};
@@ -45,6 +46,7 @@ pub use error::{Error, Result};
 pub use mismatch::{Difference, Mismatch};
 pub use runner::{Bench, Run, RunOptions, RunReport, run};
 pub use stream::{Beat, StreamDriver, StreamMonitor};
+pub use typed::{Driver, Monitor, Values};
 pub use verilator::{
     BuildOptions, Cache, Coverage, Design, Dir, In, Initial, Model, Opt, Out, Port, Ratio, Sim, SourceFile, Trace,
 };

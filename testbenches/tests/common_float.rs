@@ -1,7 +1,7 @@
 //! The floating-point units: all configurations, millions of operations, real weights, and broken ones.
 
 use hdl::blocks::common::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFormat, FloatFromInt, FloatMul};
-use hdl::lang::{Block, CatalogBlock};
+use hdl::lang::{CatalogBlock, Parameters};
 use sim::{Design, RunOptions};
 use testbenches::MakeBench;
 use testbenches::common::float::{add, compare, convert, fma, from_int, mul};

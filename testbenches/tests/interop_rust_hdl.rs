@@ -10,15 +10,15 @@ use hdl::lang::{About, Block, In, Module, Out, bit, elaborate, ports, sint, uint
 use rand::{RngExt, SeedableRng};
 use rust_hdl_support::blocks::{Accumulate, Delay, Fifo, Pair, Shell, text_of};
 use rust_hdl_support::{Vectors, rust_hdl_design, simulate};
-use serde::Serialize;
 
 fn rng() -> rand::rngs::SmallRng {
     rand::rngs::SmallRng::seed_from_u64(0x5eed)
 }
 
-/// Holds both blocks (the accumulator twice) and a register of its own.
-#[derive(Serialize)]
-struct Mixed;
+hdl::parameters! {
+    /// Holds both blocks (the accumulator twice) and a register of its own.
+    struct Mixed {}
+}
 
 ports! {
     struct MixedPorts(p: &Mixed) {
@@ -38,11 +38,7 @@ impl Block for Mixed {
         summary: "two imported accumulators and an imported delay line",
         contract: "sum_o is the sum of both accumulators one cycle later; the second one is enabled when the first is not.",
         reference: "",
-        source: file!(),
     };
-    fn module_name(&self) -> String {
-        "mixed".into()
-    }
     fn build(&self, m: &mut Module, io: &MixedPorts) {
         let accumulate = import("rh_accumulate", Accumulate::default()).unwrap();
         let delay = Import::new("rh_delay").registered_outputs().block(Delay::default()).unwrap();
@@ -64,7 +60,7 @@ impl Block for Mixed {
 
 #[test]
 fn imported_blocks_compute_what_rust_computes() {
-    let design = elaborate(&Mixed).unwrap_or_else(|e| panic!("{e}"));
+    let design = elaborate(&Mixed {}).unwrap_or_else(|e| panic!("{e}"));
     let mut rng = rng();
     let cycles: Vec<Vec<u64>> =
         (0..400).map(|_| vec![rng.random_range(0..2), rng.random_range(0..4096), rng.random_range(0..32)]).collect();
@@ -91,20 +87,19 @@ fn imported_blocks_compute_what_rust_computes() {
 /// Combinational paths through an import are assumed, so that loops are found; not where outputs are registered.
 #[test]
 fn imported_blocks_take_part_in_the_loop_check() {
-    #[derive(Serialize)]
-    struct Feedback {
-        registered: bool,
+    hdl::parameters! {
+        /// A ring through a part from outside.
+        struct Feedback {
+            /// The part has registered outputs.
+            registered: bool = true, tag "registered";
+        }
     }
     ports! {
         struct FeedbackPorts(p: &Feedback) { late_o: Out = uint(5) }
     }
     impl Block for Feedback {
         type Ports = FeedbackPorts;
-        const ABOUT: About =
-            About { name: "feedback", summary: "a ring", contract: "", reference: "", source: file!() };
-        fn module_name(&self) -> String {
-            "feedback".into()
-        }
+        const ABOUT: About = About { name: "feedback", summary: "a ring", contract: "", reference: "" };
         fn build(&self, m: &mut Module, io: &FeedbackPorts) {
             let delay = Import::new("rh_delay");
             let delay = if self.registered { delay.registered_outputs() } else { delay };
@@ -122,8 +117,10 @@ fn imported_blocks_take_part_in_the_loop_check() {
 /// A widget of rust-hdl's library, with a memory inside, against a queue.
 #[test]
 fn imported_fifo_behaves_as_a_queue() {
-    #[derive(Serialize)]
-    struct Holder;
+    hdl::parameters! {
+        /// Nothing.
+        struct Holder {}
+    }
     ports! {
         struct HolderPorts(p: &Holder) {
             write_i: In = bit(),
@@ -136,10 +133,7 @@ fn imported_fifo_behaves_as_a_queue() {
     }
     impl Block for Holder {
         type Ports = HolderPorts;
-        const ABOUT: About = About { name: "holder", summary: "a fifo", contract: "", reference: "", source: file!() };
-        fn module_name(&self) -> String {
-            "holder".into()
-        }
+        const ABOUT: About = About { name: "holder", summary: "a fifo", contract: "", reference: "" };
         fn build(&self, m: &mut Module, io: &HolderPorts) {
             // Its flags and its data come from registers and a registered memory read.
             let fifo = Import::new("rh_fifo").registered_outputs().block(Fifo::default()).unwrap();
@@ -166,7 +160,7 @@ fn imported_fifo_behaves_as_a_queue() {
     };
     let cycles = (0..620).map(&mut cycle).collect();
     let vectors = Vectors::new(&["write_i", "data_i", "read_i"], &["full_o", "empty_o", "data_o"], cycles);
-    let design = elaborate(&Holder).unwrap_or_else(|e| panic!("{e}"));
+    let design = elaborate(&Holder {}).unwrap_or_else(|e| panic!("{e}"));
     let (mut queue, mut moved, mut filled) = (VecDeque::new(), 0, false);
     for (t, (v, got)) in vectors.cycles.iter().zip(simulate(&design_of(&design), &vectors)).enumerate() {
         let (full, empty) = (got[0] == Some(1), got[1] == Some(1));
@@ -239,8 +233,10 @@ fn our_cells_inside_a_rust_hdl_kernel() {
 /// There and back: the rust-hdl design that holds our cells, inside a design of ours that holds such a cell too.
 #[test]
 fn round_trip() {
-    #[derive(Serialize)]
-    struct Back;
+    hdl::parameters! {
+        /// Nothing.
+        struct Back {}
+    }
     ports! {
         struct BackPorts(p: &Back) {
             clear_i: In = bit(),
@@ -253,10 +249,7 @@ fn round_trip() {
     }
     impl Block for Back {
         type Ports = BackPorts;
-        const ABOUT: About = About { name: "back", summary: "a pair", contract: "", reference: "", source: file!() };
-        fn module_name(&self) -> String {
-            "back".into()
-        }
+        const ABOUT: About = About { name: "back", summary: "a pair", contract: "", reference: "" };
         fn build(&self, m: &mut Module, io: &BackPorts) {
             let pair = Import::new("rh_pair").reset("rst_ni").registered_outputs().block(Pair::new()).unwrap();
             assert_eq!((pair.clock.as_deref(), pair.reset.as_deref()), (Some("clk_i"), Some("rst_ni")));
@@ -276,7 +269,7 @@ fn round_trip() {
             m.unused(pe.weight_o);
         }
     }
-    check_pair(&design_of(&elaborate(&Back).unwrap_or_else(|e| panic!("{e}"))));
+    check_pair(&design_of(&elaborate(&Back {}).unwrap_or_else(|e| panic!("{e}"))));
 }
 
 /// One rust-hdl type, meshes of several sizes: what its const generics cannot do.

@@ -9,7 +9,6 @@ use rand::{RngExt, SeedableRng};
 use rust_hdl_support::blocks::{Accumulate, Fifo, text_of};
 use rust_hdl_support::mesh::{self, Mesh4, Mesh8};
 use rust_hdl_support::{Vectors, rust_hdl_design, simulate};
-use serde::Serialize;
 use sim::lint::{iverilog_check, verilator_lint};
 
 mod theirs {
@@ -57,9 +56,10 @@ mod theirs {
     }
 }
 
-/// The same in our language.
-#[derive(Serialize)]
-struct Mac;
+hdl::parameters! {
+    /// The same in our language.
+    struct Mac {}
+}
 
 ports! {
     struct MacPorts(p: &Mac) {
@@ -77,11 +77,7 @@ impl hdl::lang::Block for Mac {
         summary: "multiply and add",
         contract: "y_o = p_i + a_i * w_i modulo 2^32",
         reference: "",
-        source: file!(),
     };
-    fn module_name(&self) -> String {
-        "mac".into()
-    }
     fn build(&self, m: &mut Module, io: &MacPorts) {
         m.connect(io.y_o, io.p_i.wrapping_add((io.a_i * io.w_i).as_uint().as_sint()));
     }
@@ -99,7 +95,7 @@ fn rust_hdl_miscompiles_a_cast_product_and_ours_does_not() {
 
     let vectors = Vectors::new(&["a", "w", "p"], &["y"], cycles.clone());
     let verilog = simulate(&rust_hdl_design(text, None, None), &vectors);
-    let design = elaborate(&Mac).unwrap_or_else(|e| panic!("{e}"));
+    let design = elaborate(&Mac {}).unwrap_or_else(|e| panic!("{e}"));
     let ours = simulate(&sim::Design::from(&design), &Vectors::new(&["a_i", "w_i", "p_i"], &["y_o"], cycles));
 
     let mut mac = theirs::Mac::default();
@@ -210,21 +206,20 @@ fn rust_hdl_lets_most_verilog_keywords_through_and_ours_names_them() {
     let report = iverilog_check(&[sim::SourceFile { name: "top.v".into(), text }], "top").unwrap();
     assert!(report.errors() > 0, "{report}");
 
-    #[derive(Serialize)]
-    struct Keyword;
+    hdl::parameters! {
+        /// Nothing.
+        struct Keyword {}
+    }
     ports! { struct KeywordPorts(p: &Keyword) { y_o: Out = hdl::lang::bit() } }
     impl hdl::lang::Block for Keyword {
         type Ports = KeywordPorts;
-        const ABOUT: About = About { name: "keyword", summary: "", contract: "", reference: "", source: file!() };
-        fn module_name(&self) -> String {
-            "keyword".into()
-        }
+        const ABOUT: About = About { name: "keyword", summary: "", contract: "", reference: "" };
         fn build(&self, m: &mut Module, io: &KeywordPorts) {
             let begin = m.reg_init("begin", hdl::lang::bit(), 0);
             begin.next(!begin.q);
             m.connect(io.y_o, begin.q);
         }
     }
-    let error = elaborate(&Keyword).unwrap_err().to_string();
+    let error = elaborate(&Keyword {}).unwrap_err().to_string();
     assert!(error.contains("`begin` is a reserved word of Verilog"), "{error}");
 }

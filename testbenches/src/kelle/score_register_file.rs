@@ -2,7 +2,7 @@
 
 use golden::kelle::score_file::ScoreFile;
 use hdl::blocks::kelle::ScoreRegisterFile;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::{Bits, Run, Sim};

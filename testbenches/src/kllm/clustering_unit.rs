@@ -3,7 +3,7 @@
 use golden::format::Format;
 use golden::kllm::clustering_unit::nearest;
 use hdl::blocks::kllm::ClusteringUnit;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};

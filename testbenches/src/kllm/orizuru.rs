@@ -3,7 +3,7 @@
 use golden::format::Format;
 use golden::kllm::orizuru::{Beat, NanPolicy, Trace, comparison_bound};
 use hdl::blocks::kllm::Orizuru;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};

@@ -10,8 +10,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutArray, ParamError, Parameter, Proof, Type, bit, ensure_param,
-    index_width, mux, ports, select, sint, uint,
+    About, Block, CatalogBlock, In, Module, OldParameter, Out, OutArray, ParamError, Proof, Type, bit, ensure_param,
+    index_width, mux, old_parameters, ports, select, sint, uint,
 };
 
 /// Elaboration parameters.
@@ -72,6 +72,8 @@ impl ScoreRegisterFile {
     }
 }
 
+old_parameters!(ScoreRegisterFile);
+
 impl Block for ScoreRegisterFile {
     type Ports = ScoreRegisterFilePorts;
     const ABOUT: About = About {
@@ -81,14 +83,13 @@ impl Block for ScoreRegisterFile {
             If a sum exceeded the top since the step before ended, step_i halves all scores, rounded down.\n\
             In one cycle: update, clear, set (score 0), end of step. high_o = valid and score >= threshold_i.",
         reference: "Kelle, section 5.1 and figure 10",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("score_register_file_m{}_s{}_a{}", self.rows, self.score_width, self.amount_width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("rows", self.rows, 2..=4096)?;
         ensure_param("score_width", self.score_width, 1..=32)?;
         ensure_param("amount_width", self.amount_width, 2..=33)
@@ -160,7 +161,7 @@ impl Block for ScoreRegisterFile {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("update".into(), 1)]
     }
 }
@@ -172,10 +173,10 @@ impl Default for ScoreRegisterFile {
 }
 
 impl CatalogBlock for ScoreRegisterFile {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "rows", allowed: "2 to 4096", meaning: "rows of the KV cache" },
-        Parameter { name: "score_width", allowed: "1 to 32", meaning: "width of a score, bits, unsigned" },
-        Parameter { name: "amount_width", allowed: "2 to 33", meaning: "width of what is added, bits, signed" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "rows", allowed: "2 to 4096", meaning: "rows of the KV cache" },
+        OldParameter { name: "score_width", allowed: "1 to 32", meaning: "width of a score, bits, unsigned" },
+        OldParameter { name: "amount_width", allowed: "2 to 33", meaning: "width of what is added, bits, signed" },
     ];
 
     fn configurations() -> Vec<Self> {

@@ -1,6 +1,6 @@
 //! Blocks of Titanus: key-value caches pruned and quantised on the fly.
 
-use crate::lang::{Module, Signal, StreamType, Type, bit, bits_for, index_width, sint, stream, uint};
+use crate::lang::{Module, OldStreamType, Signal, Type, bit, bits_for, index_width, sint, stream, uint};
 
 pub mod channel_monitor;
 pub mod dequantization_unit;
@@ -60,7 +60,7 @@ pub(crate) fn level_bits(levels: u32) -> u32 {
 }
 
 /// A quantised tile on its way to memory: values in order from lane 0 on, all else in its lane.
-pub(crate) fn quantized_tile(lanes: u32) -> StreamType {
+pub(crate) fn quantized_tile(lanes: u32) -> OldStreamType {
     stream()
         .field("bits", bits_type())
         .field("initial", bit())
@@ -74,7 +74,7 @@ pub(crate) fn quantized_tile(lanes: u32) -> StreamType {
 }
 
 /// A quantised tile that comes back from memory.
-pub(crate) fn stored_tile(lanes: u32) -> StreamType {
+pub(crate) fn stored_tile(lanes: u32) -> OldStreamType {
     stream()
         .field("first", bit())
         .field("bits", bits_type())

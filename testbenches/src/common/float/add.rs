@@ -1,7 +1,7 @@
 //! [`FloatAdd`] against soft floats.
 
 use hdl::blocks::common::FloatAdd;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 
 use super::{Corners, Operands, Unit, expected, golden, outputs};

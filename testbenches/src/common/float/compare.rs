@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use hdl::blocks::common::FloatCompare;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 
 use super::{Corners, Operands, Unit, golden};
 

@@ -2,7 +2,7 @@
 
 use golden::common::float::{Float, FloatFormat};
 use hdl::blocks::common::FloatConvert;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::{Rng, RngExt};
 
 use super::{Corners, Operands, Unit, expected, golden, golden_format, outputs};

@@ -2,7 +2,7 @@
 
 use golden::common::float::Float;
 use hdl::blocks::common::{FloatFma, FloatFormat};
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 
 use crate::kllm::vectors::real_rows;
 

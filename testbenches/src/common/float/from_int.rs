@@ -2,7 +2,7 @@
 
 use golden::common::float::Float;
 use hdl::blocks::common::FloatFromInt;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::{Rng, RngExt};
 
 use super::{Corners, Unit, golden_format};

@@ -1,7 +1,7 @@
 //! [`FloatMul`] against soft floats.
 
 use hdl::blocks::common::FloatMul;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 
 use super::{Corners, Operands, Unit, expected, golden, outputs};
 
