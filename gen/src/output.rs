@@ -1,8 +1,9 @@
-//! The files of a generated design: written all or not at all, and compared with what is there.
+//! Files: whole or not at all. Those of a generated design are compared with what is there as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use hdl::emit::SourceFile;
@@ -56,6 +57,24 @@ pub fn write(dir: &Path, files: &[SourceFile], owner: Owner) -> Result<()> {
             fs::remove_file(dir.join(name)).map_err(failed)?;
         }
     }
+    Ok(())
+}
+
+/// Writes a file so that a reader sees the old one, or the new one, and nothing else.
+///
+/// # Errors
+/// A folder that cannot be made or written.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |e: io::Error| Failure::file("write", path, &e);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(failed)?;
+    // Readable by whom the user's umask allows: stores are shared.
+    let permissions = fs::Permissions::from_mode(0o666);
+    let mut builder = tempfile::Builder::new();
+    let mut file = builder.prefix(".new-").permissions(permissions).tempfile_in(folder).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|e| failed(e.error))?;
     Ok(())
 }
 

@@ -4,7 +4,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use senbazuru::lint::{Sources, lint};
+use senbazuru::flows::lint::{Sources, lint};
 use senbazuru::output::{self, Owner};
 use senbazuru::params::show;
 use senbazuru::registry::{self, Entry, Params};

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::Targets;
 use crate::error::{Failure, Result};
 use crate::output::{self, Owner};
-use crate::progress::Progress;
-use crate::report;
+use crate::present::progress::Progress;
+use crate::present::report;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

@@ -124,7 +124,7 @@ pub fn run(cli: Cli) -> Result<()> {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "senbazuru", &mut script);
             let script = String::from_utf8(script).map_err(|e| Failure::Check(e.to_string()))?;
-            crate::report::print(&script)
+            crate::present::report::print(&script)
         }
     }
 }

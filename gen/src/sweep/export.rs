@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Plan, Results, Spec, database};
 use crate::error::{Failure, Result};
+use crate::output::replace;
 use crate::output::{self, Owner};
 use crate::params::plain;
-use crate::point::replace;
 use crate::registry::{self, Params};
 
 /// The command that runs one point alone.

@@ -28,8 +28,8 @@ use serde::Serialize;
 use sim::{Bench, Design, RunOptions, Trace};
 
 use crate::error::{Failure, Result};
-use crate::liberty;
-use crate::synth;
+use crate::flows::liberty;
+use crate::flows::synth;
 
 /// Joules of a run, by where they go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::liberty::{Function, Group};
+use crate::flows::liberty::{Function, Group};
 
 /// A table of a library over the transition at an input and the load at an output.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,8 +8,8 @@ use std::time::Duration;
 use sim::process::{ProcessError, Tool};
 
 use crate::error::{Failure, Result};
-use crate::lint::Sources;
-use crate::yosys;
+use crate::flows::lint::Sources;
+use crate::flows::yosys;
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -141,7 +141,7 @@ impl Sweeps {
         {
             return Err(wrong(format!("sweep `{sweep}` has no number or parameter `{name}`")));
         }
-        Ok(crate::table::Table::of(columns, rows).markdown())
+        Ok(crate::present::table::Table::of(columns, rows).markdown())
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::samples::{NOTHING, Samples};
 use super::signal::{Kind, Signal};
-use crate::page::palette::{escape, standalone};
+use crate::present::palette::{escape, standalone};
 
 /// Height of a line and of the wave in it, of the heading, and width of a letter, in pixels.
 const LINE: usize = 32;

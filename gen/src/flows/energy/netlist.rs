@@ -161,8 +161,9 @@ fn model(cell: &Cell, name: &str) -> String {
         _ => name.to_owned(),
     };
     if let Some(state) = &cell.state {
-        let wire =
-            |name: &str, function: &crate::liberty::Function| format!("  wire {name} = {};\n", function.verilog(&pin));
+        let wire = |name: &str, function: &crate::flows::liberty::Function| {
+            format!("  wire {name} = {};\n", function.verilog(&pin))
+        };
         text += &format!("  reg state;\n{}", wire("clock", &state.clock));
         let mut events = String::new();
         let mut choice = String::new();

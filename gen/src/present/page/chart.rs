@@ -9,8 +9,8 @@ use plotters::prelude::*;
 use super::curves::{Curves, Dot, Series};
 use super::fit::{Fit, Law};
 use super::names::{axis_label, decimal, significant};
-use super::palette::{COLOURS, Colour, classes, escape};
 use crate::error::{Failure, Result};
+use crate::present::palette::{COLOURS, Colour, classes, escape};
 
 /// Width of a chart and height of its plane, in pixels.
 const WIDTH: u32 = 560;

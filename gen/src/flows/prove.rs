@@ -12,9 +12,9 @@ use serde::Serialize;
 use sim::process::{ProcessError, Tool, ToolMissing};
 
 use crate::error::{Failure, Result};
-use crate::lint::Sources;
-use crate::pdr::{self, Answer};
-use crate::yosys;
+use crate::flows::lint::Sources;
+use crate::flows::pdr::{self, Answer};
+use crate::flows::yosys;
 
 /// How to prove.
 #[derive(Clone, Debug)]

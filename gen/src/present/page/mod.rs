@@ -1,14 +1,13 @@
 //! The page of a sweep: one HTML file that needs no network, and its drawings as files.
 //!
 //! `curves` decides what is drawn and `chart` draws it, `hierarchy` draws designs, `table` prepares the table,
-//! `palette` holds what drawings have in common. Text and looks are in `templates/`.
+//! Text and looks are in `templates/`.
 
 mod chart;
 mod curves;
 mod fit;
 mod hierarchy;
 mod names;
-pub(crate) mod palette;
 mod table;
 
 use std::fs;
@@ -21,20 +20,22 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context, esca
 use serde::Serialize;
 
 use crate::error::{Failure, Result};
+use crate::flows::tools::Versions;
+use crate::output::replace;
 use crate::params::show;
-use crate::point::{Stage, replace};
+use crate::point::Stage;
+use crate::present::palette;
 use crate::registry;
 use crate::sweep::Results;
-use crate::tools::Versions;
 use table::Table;
 
 const TEMPLATES: [(&str, &str); 6] = [
-    ("report.html", include_str!("../../templates/report.html")),
-    ("section.html", include_str!("../../templates/section.html")),
-    ("report.css", include_str!("../../templates/report.css")),
-    ("colours.css", include_str!("../../templates/colours.css")),
-    ("figure.css", include_str!("../../templates/figure.css")),
-    ("report.js", include_str!("../../templates/report.js")),
+    ("report.html", include_str!("../../../templates/report.html")),
+    ("section.html", include_str!("../../../templates/section.html")),
+    ("report.css", include_str!("../../../templates/report.css")),
+    ("colours.css", include_str!("../../../templates/colours.css")),
+    ("figure.css", include_str!("../../../templates/figure.css")),
+    ("report.js", include_str!("../../../templates/report.js")),
 ];
 
 /// Designs drawn on a page, at most.

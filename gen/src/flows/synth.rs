@@ -22,9 +22,9 @@ use sim::SourceFile;
 use sim::process::Tool;
 
 use crate::error::{Failure, Result};
-use crate::liberty::{self, Library};
-use crate::lint::Sources;
-use crate::yosys;
+use crate::flows::liberty::{self, Library};
+use crate::flows::lint::Sources;
+use crate::flows::yosys;
 
 /// What is to be done.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use sim::SourceFile;
 use sim::lint::{Report, iverilog_check, verilator_lint};
 
 use crate::error::{Failure, Result};
-use crate::yosys;
+use crate::flows::yosys;
 
 /// What one tool said of a design.
 #[derive(Clone, Debug, Serialize)]

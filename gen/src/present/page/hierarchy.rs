@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use hdl::emit::{Manifest, ManifestModule, ManifestPort};
 
-use super::palette::escape;
+use crate::present::palette::escape;
 
 /// Size of a module's box, the space between boxes, the height of a port, all in pixels.
 const BOX: (usize, usize) = (216, 58);

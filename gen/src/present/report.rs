@@ -6,10 +6,10 @@ use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
 use crate::error::{Failure, Result};
-use crate::table::Table;
+use crate::present::table::Table;
 
 const TEMPLATES: [(&str, &str); 2] =
-    [("info.txt", include_str!("../templates/info.txt")), ("info.md", include_str!("../templates/info.md"))];
+    [("info.txt", include_str!("../../templates/info.txt")), ("info.md", include_str!("../../templates/info.md"))];
 
 /// Prints `data` as indented JSON.
 ///

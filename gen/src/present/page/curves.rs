@@ -156,7 +156,7 @@ fn separators(results: &Results, plot: &Plot) -> Vec<String> {
             curves.push(curve);
         }
     }
-    if twice && !plot.pareto && curves.len() <= super::palette::COLOURS { all } else { named }
+    if twice && !plot.pareto && curves.len() <= crate::present::palette::COLOURS { all } else { named }
 }
 
 fn title_of(results: &Results, plot: &Plot, point: &PointResult) -> String {
