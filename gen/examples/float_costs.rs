@@ -1,9 +1,9 @@
 //! The cost tables of `docs/blocks/float.md`, as Markdown: `cargo run --release -p gen --example float_costs`.
 
 use senbazuru::error::{Failure, Result};
-use senbazuru::lint::Sources;
+use senbazuru::flows::lint::Sources;
+use senbazuru::flows::synth::{Options, synthesise};
 use senbazuru::registry::find;
-use senbazuru::synth::{Options, synthesise};
 use serde_json::{Value, json};
 
 fn row(what: &str, block: &str, set: Value) -> Result<()> {

@@ -12,8 +12,8 @@ use hdl::blocks::common::FloatFormat;
 use hdl::blocks::kllm::{BinStyle, ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, Search, WeightedSum};
 use hdl::lang::{Block, elaborate};
 use senbazuru::error::{Failure, Result};
-use senbazuru::lint::Sources;
-use senbazuru::synth::{Options, synthesise};
+use senbazuru::flows::lint::Sources;
+use senbazuru::flows::synth::{Options, synthesise};
 
 fn row<B: Block>(name: &str, block: &B, library: &Path) -> Result<()> {
     let design = elaborate(block).map_err(|e| Failure::Check(e.to_string()))?;

@@ -9,11 +9,11 @@
 
 use std::path::{Path, PathBuf};
 
-use senbazuru::energy::measure;
 use senbazuru::error::{Failure, Result};
-use senbazuru::lint::Sources;
+use senbazuru::flows::energy::measure;
+use senbazuru::flows::lint::Sources;
+use senbazuru::flows::synth::{Options, synthesise};
 use senbazuru::registry::find;
-use senbazuru::synth::{Options, synthesise};
 use serde_json::{Value, json};
 use sim::RunOptions;
 use testbenches::facts::Facts;

@@ -4,10 +4,11 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use senbazuru::lint::{Sources, lint};
-use senbazuru::output::{self, Owner};
+use senbazuru::flows::lint::{Sources, lint};
+use senbazuru::output::{Bundle, Earlier, Layout};
 use senbazuru::params::show;
 use senbazuru::registry::{self, Entry, Params};
+use sim::process::Tool;
 use support::on_all_cores;
 
 fn root() -> PathBuf {
@@ -59,7 +60,12 @@ fn parameters_are_documented_in_order() {
 #[test]
 fn elaboration_is_deterministic() {
     every(|entry, params| {
-        let files = || entry.elaborate(params).and_then(|d| output::files(&d)).map_err(|e| e.to_string());
+        let files = || {
+            let mut bundle = Bundle::new(Layout::Flat);
+            let design = entry.elaborate(params).map_err(|e| e.to_string())?;
+            bundle.add(entry.family(), entry.about().name, &design).map_err(|e| e.to_string())?;
+            Ok::<_, String>(bundle.files().clone())
+        };
         let (first, second) = (files()?, files()?);
         if first == second { Ok(()) } else { Err("two elaborations differ".into()) }
     });
@@ -77,13 +83,46 @@ fn verilog_is_clean_in_all_tools() {
     });
 }
 
+/// All blocks with their default parameters.
+fn library() -> Bundle {
+    let mut bundle = Bundle::new(Layout::Library);
+    for entry in registry::all() {
+        bundle.add(entry.family(), entry.about().name, &entry.elaborate(&entry.defaults()).unwrap()).unwrap();
+    }
+    bundle
+}
+
 #[test]
 fn committed_verilog_is_fresh() {
-    let mut stale = Vec::new();
-    for entry in registry::all() {
-        let files = output::files(&entry.elaborate(&entry.defaults()).unwrap()).unwrap();
-        let folder = root().join("verilog-out").join(entry.family()).join(entry.about().name);
-        stale.extend(output::compare(&folder, &files, Owner::Generator).unwrap());
-    }
+    let (folder, bundle) = (root().join("verilog-out"), library());
+    let mut stale = bundle.compare(&folder).unwrap();
+    let earlier = Earlier::find(&folder, &bundle).unwrap();
+    stale.extend(earlier.stale.iter().chain(&earlier.foreign).map(|p| format!("{} is too much", p.display())));
     assert!(stale.is_empty(), "run `senbazuru gen --all` and look at the changes:\n{}", stale.join("\n"));
+}
+
+/// All blocks in one design: no two modules of one name, each file list complete and in order by itself.
+#[test]
+fn blocks_can_be_used_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = library();
+    bundle.write(folder.path(), &Earlier::default()).unwrap();
+    let modules = bundle.files().keys().filter(|p| p.extension().is_some_and(|e| e == "v"));
+    let mut all = Tool::new("iverilog").args(["-g2005", "-Wall", "-t", "null"]).dir(folder.path()).args(modules);
+    for design in bundle.designs() {
+        all = all.args(["-s", &design.top]);
+        let list = design.files.iter().find(|p| p.extension().is_some_and(|e| e == "f")).unwrap();
+        let place = folder.path().join(list.parent().unwrap());
+        // As the README says: Icarus takes the names from where it runs, Verilator's -F from where the list is.
+        let (name, path) = (list.file_name().unwrap(), folder.path().join(list));
+        let icarus = Tool::new("iverilog").args(["-g2005", "-t", "null", "-s", &design.top, "-c"]).arg(name).dir(place);
+        let verilator = Tool::new("verilator").args(["--lint-only", "--top-module", &design.top, "-F"]).arg(path);
+        let tools = if design.block == "index_matmul_column" { vec![icarus, verilator] } else { vec![icarus] };
+        for tool in tools {
+            let output = tool.run().unwrap();
+            assert!(output.success() && output.log().is_empty(), "{}:\n{}", tool.command_line(), output.log());
+        }
+    }
+    let output = all.run().unwrap();
+    assert!(output.success() && output.log().is_empty(), "{}", output.log());
 }

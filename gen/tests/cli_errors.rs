@@ -132,7 +132,7 @@ fn options_that_exclude_each_other() {
     senbazuru(&["gen", "mac_mesh", "--stdout", "-o", "out"]).assert().code(2).stderr_eq(str![[r#"
 error: the argument '--stdout' cannot be used with '--output <DIR>'
 
-Usage: senbazuru gen --stdout <BLOCK>
+Usage: senbazuru gen --stdout <BLOCK>...
 
 For more information, try '--help'.
 
@@ -140,16 +140,16 @@ For more information, try '--help'.
     senbazuru(&["gen", "--all", "--set", "rows=1"]).assert().code(2).stderr_eq(str![[r#"
 error: the argument '--all' cannot be used with '--set <NAME=VALUE>'
 
-Usage: senbazuru gen --all [BLOCK]
+Usage: senbazuru gen --all [BLOCK]...
 
 For more information, try '--help'.
 
 "#]]);
     senbazuru(&["gen"]).assert().code(2).stderr_eq(str![[r#"
 error: the following required arguments were not provided:
-  <BLOCK>
+  <BLOCK>...
 
-Usage: senbazuru gen <BLOCK>
+Usage: senbazuru gen <BLOCK>...
 
 For more information, try '--help'.
 

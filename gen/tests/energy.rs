@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use senbazuru::energy::{Cells, Energy, Net, Netlist, Toggles, sum};
-use senbazuru::liberty;
+use senbazuru::flows::energy::{Cells, Energy, Net, Netlist, Toggles, sum};
+use senbazuru::flows::liberty;
 use sim::SourceFile;
 use sim::process::Tool;
 use support::{MESH, senbazuru};

@@ -1,8 +1,8 @@
 //! What `docs/blocks/float.md` says of the cost of the floating-point units.
 
-use senbazuru::lint::Sources;
+use senbazuru::flows::lint::Sources;
+use senbazuru::flows::synth::{Aig, Options, synthesise};
 use senbazuru::registry::find;
-use senbazuru::synth::{Aig, Options, synthesise};
 use serde_json::{Value, json};
 
 fn aig(block: &str, set: &Value) -> Aig {

@@ -2,8 +2,8 @@
 
 use hdl::blocks::kllm::{BinStyle, IndexDistributionCounter};
 use hdl::lang::elaborate;
-use senbazuru::lint::Sources;
-use senbazuru::synth::{Options, Report, synthesise};
+use senbazuru::flows::lint::Sources;
+use senbazuru::flows::synth::{Options, Report, synthesise};
 
 fn synth(block: &IndexDistributionCounter) -> Report {
     let design = elaborate(block).unwrap_or_else(|e| panic!("{e}"));

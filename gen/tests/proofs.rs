@@ -4,9 +4,9 @@ mod support;
 
 use std::time::Duration;
 
-use senbazuru::lint::Sources;
+use senbazuru::flows::lint::Sources;
+use senbazuru::flows::prove::{Options, prove};
 use senbazuru::params::show;
-use senbazuru::prove::{Options, prove};
 use senbazuru::registry;
 use support::on_all_cores;
 

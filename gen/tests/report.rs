@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use senbazuru::page;
+use senbazuru::flows::tools::Versions;
 use senbazuru::point::{Point, Stage, StageResult, Status};
+use senbazuru::present::page;
 use senbazuru::registry::{self, Params};
 use senbazuru::sweep::{Plot, PointResult, Results};
-use senbazuru::tools::Versions;
 use serde_json::{Map, Value, json};
 use sim::process::Tool;
 use support::{in_folder, senbazuru};

@@ -133,6 +133,21 @@ fn a_rerun_does_only_what_changed() {
     assert_eq!(place.store().len(), 14);
 }
 
+#[test]
+fn verilog_of_points_that_are_gone_goes_and_nothing_else() {
+    let place = Place::new(MESH);
+    assert_eq!(place.run(&[]).0, Some(0));
+    let folder = |top: &str| place.path("out/verilog").join(top);
+    let (gone, noted, stays) = ("mac_mesh_3x1_w3_a9", "mac_mesh_2x1_w3_a8", "mac_mesh_1x1_w3_a7");
+    fs::write(folder(noted).join("notes.txt"), "mine").unwrap();
+    fs::write(folder(stays).join("mine.v"), "module mine; endmodule\n").unwrap();
+    fs::write(place.path("mesh.toml"), MESH.replace("to = 3", "to = 1")).unwrap();
+    assert_eq!(place.run(&[]).0, Some(0));
+    assert!(!folder(gone).exists());
+    assert_eq!(fs::read_dir(folder(noted)).unwrap().count(), 1);
+    assert!(folder(stays).join("mine.v").exists() && folder(stays).join(format!("{stays}.v")).exists());
+}
+
 /// The sweep and all that it started die at some moment. What is stored is whole, and the next run ends the work.
 #[test]
 fn killed_at_any_moment_nothing_is_half_written() {

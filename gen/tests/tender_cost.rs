@@ -1,8 +1,8 @@
 //! What the rescale path of Tender's processing element may cost.
 
 use hdl::blocks::tender::{Rescale, TenderPe};
-use senbazuru::lint::Sources;
-use senbazuru::synth::{Aig, Options, synthesise};
+use senbazuru::flows::lint::Sources;
+use senbazuru::flows::synth::{Aig, Options, synthesise};
 
 fn graph(p: &TenderPe) -> Aig {
     let design = hdl::lang::elaborate(p).unwrap();

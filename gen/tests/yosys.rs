@@ -6,9 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use hdl::emit::{Manifest, ManifestModule};
-use senbazuru::lint::{Sources, lint};
-use senbazuru::prove::{self, Kind, Verdict, prove};
-use senbazuru::synth::{self, Graph, synthesise};
+use senbazuru::flows::lint::{Sources, lint};
+use senbazuru::flows::prove::{self, Kind, Verdict, prove};
+use senbazuru::flows::synth::{self, Graph, synthesise};
 use sim::SourceFile;
 
 fn sources(text: &str) -> Sources {

@@ -6,13 +6,13 @@ use serde_json::json;
 use sim::RunOptions;
 
 use super::Target;
-use crate::energy::{Report, measure};
 use crate::error::Result;
+use crate::flows::energy::{Report, measure};
 use crate::params::show;
-use crate::progress::Progress;
+use crate::present::progress::Progress;
+use crate::present::report;
+use crate::present::table::Table;
 use crate::registry::Params;
-use crate::report;
-use crate::table::Table;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

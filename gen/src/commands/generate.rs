@@ -1,101 +1,103 @@
-//! `gen`: Verilog, file list and manifest.
+//! `gen`: Verilog, file lists and manifests.
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde_json::json;
 
 use super::Targets;
 use crate::error::{Failure, Result};
-use crate::output::{self, Owner};
-use crate::progress::Progress;
-use crate::report;
+use crate::output::{Bundle, Earlier, Layout};
+use crate::present::progress::Progress;
+use crate::present::report;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
     targets: Targets,
-    /// Folder to write to [default: <top module>, or with --all verilog-out/<family>/<block>]
+    /// Folder to write to [default: <top module> of a single block; with --all verilog-out, modules in one folder there]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print the Verilog instead of writing files
-    #[arg(long, conflicts_with_all = ["output", "all", "check"])]
+    #[arg(long, conflicts_with_all = ["output", "check", "prune"])]
     stdout: bool,
     /// Write nothing; fail when the files there are not what would be written
-    #[arg(long)]
+    #[arg(long, conflicts_with = "prune")]
     check: bool,
+    /// Remove from the folder what earlier runs wrote there and this one does not
+    #[arg(long)]
+    prune: bool,
     /// Print JSON
     #[arg(long, conflicts_with = "stdout")]
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Generated {
-    block: &'static str,
-    top: String,
-    folder: PathBuf,
-    files: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stale: Option<Vec<String>>,
-}
-
 pub(super) fn run(args: &Args) -> Result<()> {
     let targets = args.targets.resolve()?;
+    let layout = if args.targets.all && !args.stdout { Layout::Library } else { Layout::Flat };
+    let mut bundle = Bundle::new(layout);
     let progress = Progress::new(targets.len(), "generating");
-    let mut done = Vec::new();
     for (entry, params) in &targets {
         let block = entry.about().name;
         progress.message(block);
-        let design = entry.elaborate(params)?;
-        if args.stdout {
-            let text: Vec<_> = design.verilog().into_iter().map(|f| f.text).collect();
-            return report::print(&text.join("\n"));
-        }
-        let files = output::files(&design)?;
-        let (folder, owner) = match (&args.output, args.targets.all) {
-            (Some(folder), false) => (folder.clone(), Owner::User),
-            (None, false) => (PathBuf::from(design.top_name()), Owner::User),
-            (_, true) => (args.root().join(entry.family()).join(block), Owner::Generator),
-        };
-        let stale = if args.check {
-            Some(output::compare(&folder, &files, owner)?)
-        } else {
-            output::write(&folder, &files, owner)?;
-            None
-        };
-        let files = files.into_iter().map(|f| f.name).collect();
-        done.push(Generated { block, top: design.top_name().to_owned(), folder, files, stale });
+        bundle.add(entry.family(), block, &entry.elaborate(params)?)?;
         progress.step();
     }
     drop(progress);
-    let orphans = if args.targets.all { orphans(args.root(), &done)? } else { Vec::new() };
-    finish(args, &done, &orphans)
+    if args.stdout {
+        return report::print(&bundle.verilog().join("\n"));
+    }
+    let folder = args.folder(&bundle)?;
+    let mut earlier = Earlier::find(&folder, &bundle)?;
+    let mut removed = 0;
+    let stale = if args.check {
+        let mut stale = bundle.compare(&folder)?;
+        // In a user's folder, other designs may stay.
+        let left: Vec<_> = if layout == Layout::Library { earlier.stale.iter().collect() } else { earlier.orphans() };
+        stale.extend(left.into_iter().map(|p| format!("{} is not generated any more", folder.join(p).display())));
+        stale
+    } else if args.prune || layout == Layout::Library {
+        // A library belongs to the generator.
+        let foreign = Earlier { foreign: earlier.foreign.clone(), ..Earlier::default() };
+        bundle.write(&folder, &foreign)?;
+        removed = earlier.remove(&folder)?;
+        Vec::new()
+    } else {
+        bundle.write(&folder, &earlier)?;
+        Vec::new()
+    };
+    finish(args, &bundle, &folder, stale, removed, &earlier)
 }
 
 impl Args {
-    fn root(&self) -> &Path {
-        self.output.as_deref().unwrap_or(Path::new("verilog-out"))
-    }
-}
-
-/// Folders `<family>/<block>` of blocks that are not in the catalogue any more.
-fn orphans(root: &Path, done: &[Generated]) -> Result<Vec<PathBuf>> {
-    let mut orphans = Vec::new();
-    for family in output::folders(root)? {
-        for block in output::folders(&family)? {
-            if !done.iter().any(|g| g.folder == block) {
-                orphans.push(block);
+    fn folder(&self, bundle: &Bundle) -> Result<PathBuf> {
+        match (&self.output, bundle.layout(), bundle.designs()) {
+            (Some(folder), ..) => Ok(folder.clone()),
+            (None, Layout::Library, _) => Ok("verilog-out".into()),
+            (None, Layout::Flat, [one]) => Ok(PathBuf::from(&one.top)),
+            (None, Layout::Flat, _) => {
+                Err(Failure::Usage("several blocks share a folder: say which, with -o DIR".into()))
             }
         }
     }
-    Ok(orphans)
 }
 
-fn finish(args: &Args, done: &[Generated], orphans: &[PathBuf]) -> Result<()> {
-    let mut stale: Vec<String> = done.iter().filter_map(|g| g.stale.clone()).flatten().collect();
-    // Nothing is written there, and a folder is the user's to remove.
-    stale.extend(orphans.iter().map(|folder| format!("{} belongs to no block: remove it", folder.display())));
+fn finish(
+    args: &Args,
+    bundle: &Bundle,
+    folder: &Path,
+    mut stale: Vec<String>,
+    removed: usize,
+    earlier: &Earlier,
+) -> Result<()> {
+    // It is not ours to remove.
+    let foreign = earlier.foreign.iter().map(|p| folder.join(p));
+    stale.extend(foreign.map(|p| format!("{} is not from here: move it elsewhere, or remove it", p.display())));
     if args.json {
-        report::json(&done)?;
+        let others: Vec<_> = earlier.others.keys().collect();
+        report::json(&json!({
+            "folder": folder, "designs": bundle.designs(), "stale": stale, "removed": removed,
+            "others": others, "orphans": earlier.orphans(),
+        }))?;
         return if stale.is_empty() { Ok(()) } else { Err(Failure::Reported) };
     }
     if !stale.is_empty() {
@@ -103,9 +105,39 @@ fn finish(args: &Args, done: &[Generated], orphans: &[PathBuf]) -> Result<()> {
         let again = if args.targets.all { "; run `senbazuru gen --all`" } else { "" };
         return Err(Failure::Check(format!("the generated files are stale{again}:{list}")));
     }
-    let line = |g: &Generated| {
-        let what = if args.check { "fresh" } else { "written" };
-        format!("{}: {} files {what} in {}\n", g.block, g.files.len(), g.folder.display())
-    };
-    report::print(&done.iter().map(line).collect::<String>())
+    let what = if args.check { "fresh" } else { "written" };
+    let mut text = String::new();
+    for design in bundle.designs() {
+        text += &format!("{}: {} files {what} in {}\n", design.block, design.files.len(), folder.display());
+    }
+    if bundle.designs().len() > 1 {
+        text += &format!("{} files in all: what several blocks use is there once\n", bundle.files().len());
+    }
+    if removed > 0 {
+        text += &format!("{removed} files of earlier runs removed\n");
+    }
+    report::print(&text)?;
+    mention(folder, earlier);
+    Ok(())
+}
+
+/// What an earlier run left is no fault, and may be meant to be there; but it must not stay unseen.
+fn mention(folder: &Path, earlier: &Earlier) {
+    let orphans = earlier.orphans();
+    let names = |list: &mut dyn Iterator<Item = String>| list.collect::<Vec<_>>().join(", ");
+    let mut left = Vec::new();
+    if !earlier.others.is_empty() {
+        let tops = &mut earlier.others.keys().map(|name| name.trim_end_matches(".json").to_owned());
+        left.push(format!("the design {}", names(tops)));
+    }
+    if !orphans.is_empty() {
+        left.push(format!("without a design {}", names(&mut orphans.iter().map(|p| p.display().to_string()))));
+    }
+    if !left.is_empty() {
+        eprintln!(
+            "note: {} also holds what an earlier run wrote: {}; --prune removes that",
+            folder.display(),
+            left.join("; ")
+        );
+    }
 }

@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::Target;
 use crate::error::Result;
 use crate::params::{plain, show};
+use crate::present::table::Table;
+use crate::present::{page, report};
 use crate::registry::{Entry, Params};
-use crate::table::Table;
-use crate::{page, report};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

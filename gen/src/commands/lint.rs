@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use super::Targets;
 use crate::error::{Failure, Result};
-use crate::lint::{Check, Sources, lint};
+use crate::flows::lint::{Check, Sources, lint};
 use crate::params::show_changes;
-use crate::progress::Progress;
+use crate::present::progress::Progress;
+use crate::present::report;
+use crate::present::table::Table;
 use crate::registry::Params;
-use crate::report;
-use crate::table::Table;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

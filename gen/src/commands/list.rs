@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::error::Result;
+use crate::present::report;
+use crate::present::table::Table;
 use crate::registry;
-use crate::report;
-use crate::table::Table;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

@@ -80,14 +80,14 @@ impl Target {
     }
 }
 
-/// A block with its parameters, or all blocks with theirs.
+/// A block with its parameters, several with their defaults, or all.
 #[derive(Debug, clap::Args)]
 struct Targets {
-    /// Block, see `senbazuru list`
-    #[arg(required_unless_present = "all")]
-    block: Option<String>,
+    /// Blocks, see `senbazuru list`; `--set` and `--config` go with one block
+    #[arg(required_unless_present = "all", value_name = "BLOCK")]
+    blocks: Vec<String>,
     /// All blocks, with their default parameters
-    #[arg(long, conflicts_with_all = ["block", "set", "config"])]
+    #[arg(long, conflicts_with_all = ["blocks", "set", "config"])]
     all: bool,
     #[command(flatten)]
     params: ParamArgs,
@@ -95,12 +95,21 @@ struct Targets {
 
 impl Targets {
     fn resolve(&self) -> Result<Vec<(Box<dyn Entry>, Params)>> {
-        let Some(block) = &self.block else {
+        if self.all {
             return Ok(registry::all().into_iter().map(|e| (e.defaults(), e)).map(|(p, e)| (e, p)).collect());
+        }
+        if let Some((_, twice)) = self.blocks.iter().enumerate().find(|(n, b)| self.blocks[..*n].contains(b)) {
+            return Err(Failure::Usage(format!("block `{twice}` is named twice")));
+        }
+        if self.blocks.len() > 1 && !self.params.is_default() {
+            return Err(Failure::Usage("--set and --config go with one block: name one, or leave them out".into()));
+        }
+        let resolve = |block: &String| {
+            let entry = registry::find(block)?;
+            let params = self.params.resolve(&*entry)?;
+            Ok((entry, params))
         };
-        let entry = registry::find(block)?;
-        let params = self.params.resolve(&*entry)?;
-        Ok(vec![(entry, params)])
+        self.blocks.iter().map(resolve).collect()
     }
 }
 
@@ -124,7 +133,7 @@ pub fn run(cli: Cli) -> Result<()> {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "senbazuru", &mut script);
             let script = String::from_utf8(script).map_err(|e| Failure::Check(e.to_string()))?;
-            crate::report::print(&script)
+            crate::present::report::print(&script)
         }
     }
 }

@@ -6,8 +6,8 @@ use super::Target;
 use crate::error::{Failure, Result};
 use crate::params::{plain, show};
 use crate::point::{self, Options, Point, Stage, StageResult, Status, Store};
-use crate::report;
-use crate::table::Table;
+use crate::present::report;
+use crate::present::table::Table;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

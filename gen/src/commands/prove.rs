@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::Targets;
 use crate::error::{Failure, Result};
-use crate::lint::Sources;
+use crate::flows::lint::Sources;
+use crate::flows::prove::{Kind, Options, Property, SOLVERS, Verdict, prove};
 use crate::params::show;
-use crate::progress::Progress;
-use crate::prove::{Kind, Options, Property, SOLVERS, Verdict, prove};
+use crate::present::progress::Progress;
+use crate::present::report;
+use crate::present::table::Table;
 use crate::registry::{Entry, Params, ProofRun};
-use crate::report;
-use crate::table::Table;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

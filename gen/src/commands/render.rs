@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use crate::error::{Failure, Result};
-use crate::point::replace;
-use crate::render::render;
-use crate::report;
+use crate::output::replace;
+use crate::present::render::render;
+use crate::present::report;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

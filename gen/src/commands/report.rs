@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::error::{Failure, Result};
-use crate::{page, report};
+use crate::present::{page, report};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

@@ -9,9 +9,9 @@ use sim::{Mismatch, RunOptions, RunReport, SourceFile, Trace};
 use super::Target;
 use crate::error::{Failure, Result};
 use crate::params::show;
-use crate::progress::Progress;
+use crate::present::progress::Progress;
+use crate::present::report;
 use crate::registry::Params;
-use crate::report;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

@@ -8,9 +8,9 @@ use crate::engine::{Engine, Job, Local, Lost, Slurm};
 use crate::error::{Failure, Result};
 use crate::params::show_changes;
 use crate::point::Store;
-use crate::progress::Progress;
+use crate::present::progress::Progress;
+use crate::present::report;
 use crate::registry;
-use crate::report;
 use crate::sweep::{self, Plan, PointResult, Results, Spec, arguments, collect, shell_line};
 
 /// Where the points run.

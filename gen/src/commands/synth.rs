@@ -6,13 +6,13 @@ use serde_json::json;
 
 use super::Targets;
 use crate::error::Result;
-use crate::lint::Sources;
+use crate::flows::lint::Sources;
+use crate::flows::synth::{Counts, Mapped, Options, Report, synthesise};
 use crate::params::show;
-use crate::progress::Progress;
+use crate::present::progress::Progress;
+use crate::present::report;
+use crate::present::table::Table;
 use crate::registry::Params;
-use crate::report;
-use crate::synth::{Counts, Mapped, Options, Report, synthesise};
-use crate::table::Table;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

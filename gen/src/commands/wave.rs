@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::point::replace;
-use crate::report;
-use crate::wave::{self, Request};
+use crate::output::replace;
+use crate::present::report;
+use crate::present::wave::{self, Request};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

@@ -10,7 +10,7 @@ use sim::process::{ProcessError, Tool};
 
 use super::{Engine, Job, Lost};
 use crate::error::{Failure, Result};
-use crate::progress::Progress;
+use crate::present::progress::Progress;
 
 /// Runs jobs on this machine.
 #[derive(Clone, Copy, Debug)]

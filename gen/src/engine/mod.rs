@@ -12,7 +12,7 @@ pub use slurm::Slurm;
 use std::collections::BTreeMap;
 
 use crate::error::Result;
-use crate::progress::Progress;
+use crate::present::progress::Progress;
 
 /// One point that has to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

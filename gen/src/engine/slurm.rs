@@ -10,8 +10,8 @@ use sim::process::Tool;
 
 use super::{Engine, Job, Lost};
 use crate::error::{Failure, Result};
-use crate::point::replace;
-use crate::progress::Progress;
+use crate::output::replace;
+use crate::present::progress::Progress;
 use crate::sweep::shell_line;
 
 /// Runs jobs on the Slurm cluster that this machine is part of.

@@ -6,7 +6,7 @@
 mod stages;
 mod store;
 
-pub use store::{StageResult, Status, Store, replace};
+pub use store::{StageResult, Status, Store};
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::{Failure, Result};
-use crate::lint::Sources;
+use crate::flows::lint::Sources;
+use crate::flows::tools::{self, Versions};
 use crate::registry::{self, Params};
-use crate::tools::{self, Versions};
 
 /// What can be done with a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum)]
@@ -166,7 +166,7 @@ impl Point {
             // A testbench sees the parameters, and is code that may change.
             Stage::Sim | Stage::Energy => {
                 let library = match stage {
-                    Stage::Energy => Some(crate::liberty::fingerprint(options.library())?),
+                    Stage::Energy => Some(crate::flows::liberty::fingerprint(options.library())?),
                     _ => None,
                 };
                 json!({
@@ -175,7 +175,7 @@ impl Point {
                 })
             }
             Stage::Synth => {
-                let library = options.liberty.as_deref().map(crate::liberty::fingerprint).transpose()?;
+                let library = options.liberty.as_deref().map(crate::flows::liberty::fingerprint).transpose()?;
                 json!({ "hierarchical": options.hierarchical, "library": library })
             }
             Stage::Prove => json!({ "depth": options.depth, "cover_depth": options.cover_depth }),
@@ -204,15 +204,15 @@ impl Point {
 /// The code of the stages: a result holds for the scripts that made it.
 const CODE: [&str; 10] = [
     include_str!("stages.rs"),
-    include_str!("../lint.rs"),
-    include_str!("../synth.rs"),
-    include_str!("../liberty/mod.rs"),
-    include_str!("../energy/mod.rs"),
-    include_str!("../energy/library.rs"),
-    include_str!("../energy/netlist.rs"),
-    include_str!("../energy/activity.rs"),
-    include_str!("../prove.rs"),
-    include_str!("../yosys.rs"),
+    include_str!("../flows/lint.rs"),
+    include_str!("../flows/synth.rs"),
+    include_str!("../flows/liberty/mod.rs"),
+    include_str!("../flows/energy/mod.rs"),
+    include_str!("../flows/energy/library.rs"),
+    include_str!("../flows/energy/netlist.rs"),
+    include_str!("../flows/energy/activity.rs"),
+    include_str!("../flows/prove.rs"),
+    include_str!("../flows/yosys.rs"),
 ];
 
 /// The name of a result.

@@ -7,7 +7,8 @@ use sim::{RunOptions, SourceFile};
 
 use super::{Key, Options, Point, Stage, StageResult, Status};
 use crate::error::{Failure, Result};
-use crate::{energy, lint, prove, registry, synth};
+use crate::flows::{energy, lint, prove, synth};
+use crate::registry;
 
 /// Numbers, the rest, and why it failed.
 struct Found {

@@ -4,8 +4,7 @@
 //! machines share a folder, and a job that is killed leaves nothing half-written.
 
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -13,8 +12,9 @@ use serde_json::{Map, Value};
 
 use super::{Key, Stage};
 use crate::error::{Failure, Result};
+use crate::flows::tools::Versions;
+use crate::output::replace;
 use crate::registry::Params;
-use crate::tools::Versions;
 
 /// How a stage ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,24 +107,6 @@ impl Store {
         let text = serde_json::to_string_pretty(result).map_err(|e| Failure::Check(e.to_string()))?;
         replace(&path, text.as_bytes())
     }
-}
-
-/// Writes a file so that a reader sees the old one, or the new one, and nothing else.
-///
-/// # Errors
-/// A folder that cannot be made or written.
-pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let failed = |e: io::Error| Failure::file("write", path, &e);
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).map_err(failed)?;
-    // Readable by whom the user's umask allows: stores are shared.
-    let permissions = fs::Permissions::from_mode(0o666);
-    let mut builder = tempfile::Builder::new();
-    let mut file = builder.prefix(".new-").permissions(permissions).tempfile_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|e| failed(e.error))?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! The files of a finished sweep: JSON, JSON lines, CSV, SQLite, and the Verilog of every point.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::{Plan, Results, Spec, database};
 use crate::error::{Failure, Result};
-use crate::output::{self, Owner};
+use crate::output::{Bundle, Earlier, Layout, remove_stale, replace};
 use crate::params::plain;
-use crate::point::replace;
 use crate::registry::{self, Params};
 
 /// The command that runs one point alone.
@@ -45,16 +45,26 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Writes everything into `dir`. Each file appears whole or not at all.
+/// Writes everything into `dir`, and removes the Verilog of points that are not part of the sweep any more. Each file
+/// appears whole or not at all.
 ///
 /// # Errors
 /// A folder that cannot be written.
 pub fn write(dir: &Path, spec: &Spec, plan: &Plan, results: &Results) -> Result<()> {
     let bug = |e: serde_json::Error| Failure::Check(format!("cannot write JSON: {e}"));
+    let verilog = dir.join("verilog");
+    let mut tops = BTreeSet::new();
     for planned in plan.points.iter().filter(|p| p.design.is_ok()) {
-        let design = registry::find(&spec.block)?.elaborate(&planned.params)?;
-        output::write(&dir.join("verilog").join(design.top_name()), &output::files(&design)?, Owner::Generator)?;
+        let entry = registry::find(&spec.block)?;
+        let design = entry.elaborate(&planned.params)?;
+        let folder = verilog.join(design.top_name());
+        let mut bundle = Bundle::new(Layout::Flat);
+        bundle.add(entry.family(), &spec.block, &design)?;
+        bundle.write(&folder, &Earlier::default())?;
+        Earlier::find(&folder, &bundle)?.remove(&folder)?;
+        tops.insert(design.top_name().to_owned());
     }
+    remove_stale(&verilog, &tops)?;
     let pretty = serde_json::to_string_pretty(results).map_err(bug)? + "\n";
     replace(&dir.join("results.json"), pretty.as_bytes())?;
     let rows = rows(results);

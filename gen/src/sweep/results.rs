@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::{Plan, Plot, Spec};
 use crate::error::{Failure, Result};
+use crate::flows::tools::Versions;
 use crate::point::{StageResult, Status, Store};
 use crate::registry::Params;
-use crate::tools::Versions;
 
 /// A finished sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -173,7 +173,7 @@ impl Spec {
         let mut options = file.options;
         // A library is looked for beside the file that names it.
         if let Some(library) = options.liberty.take() {
-            let is_name = crate::liberty::NAMED.iter().any(|name| library == Path::new(name));
+            let is_name = crate::flows::liberty::NAMED.iter().any(|name| library == Path::new(name));
             let folder = path.parent().unwrap_or(Path::new(""));
             options.liberty = Some(if is_name { library } else { folder.join(library) });
         }

@@ -1,0 +1,312 @@
+//! The electrical side of a library: capacitances, energies, transitions, in SI units.
+
+use std::collections::BTreeMap;
+
+use crate::flows::liberty::{Function, Group};
+
+/// A table of a library over the transition at an input and the load at an output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Index values by axis; which axis is which.
+    axes: Vec<(Axis, Vec<f64>)>,
+    values: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Axis {
+    /// Transition time at the input.
+    Transition,
+    /// Capacitance at the output.
+    Load,
+    /// Anything else: looked up at its first value.
+    Other,
+}
+
+impl Table {
+    /// The value at a transition and a load, interpolated; beyond the ends of the table the last slope goes on.
+    #[must_use]
+    pub fn at(&self, transition: f64, load: f64) -> f64 {
+        let mut values = self.values.clone();
+        // The last axis is the inner one.
+        for (axis, index) in self.axes.iter().rev() {
+            let x = match axis {
+                Axis::Transition => transition,
+                Axis::Load => load,
+                Axis::Other => index[0],
+            };
+            values = values.chunks(index.len()).map(|row| interpolate(index, row, x)).collect();
+        }
+        values[0]
+    }
+
+    fn read(group: &Group<'_>, units: &Units, scale: f64, templates: &BTreeMap<String, Group<'_>>) -> Option<Self> {
+        let template = templates.get(group.name());
+        let mut axes = Vec::new();
+        for number in 1..=3 {
+            let index = format!("index_{number}");
+            let own = numbers(group.values(&index));
+            let index = if own.is_empty() { numbers(template.map_or(&[][..], |t| t.values(&index))) } else { own };
+            let variable = template.and_then(|t| t.value(&format!("variable_{number}"))).unwrap_or_default();
+            let (axis, unit) = match variable {
+                "input_net_transition" | "input_transition_time" => (Axis::Transition, units.time),
+                "total_output_net_capacitance" => (Axis::Load, units.capacitance),
+                _ => (Axis::Other, 1.0),
+            };
+            if !index.is_empty() {
+                axes.push((axis, index.into_iter().map(|x| x * unit).collect::<Vec<_>>()));
+            }
+        }
+        let values: Vec<f64> = numbers(group.values("values")).into_iter().map(|v| v * scale).collect();
+        let size: usize = axes.iter().map(|(_, index)| index.len()).product();
+        (!values.is_empty() && values.len() == size).then_some(Self { axes, values })
+    }
+}
+
+fn interpolate(index: &[f64], values: &[f64], x: f64) -> f64 {
+    if index.len() == 1 {
+        return values[0];
+    }
+    let upper = index.iter().position(|i| *i > x).unwrap_or(index.len() - 1).max(1);
+    let (x0, x1) = (index[upper - 1], index[upper]);
+    values[upper - 1] + (values[upper] - values[upper - 1]) * (x - x0) / (x1 - x0)
+}
+
+/// `"1, 2", "3, 4"`: numbers of all strings.
+fn numbers(values: &[&str]) -> Vec<f64> {
+    values.iter().flat_map(|v| v.split([',', ' ', '\n', '\\'])).filter_map(|n| n.trim().parse().ok()).collect()
+}
+
+/// What one unit of the file is in SI units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Units {
+    time: f64,
+    capacitance: f64,
+    energy: f64,
+    leakage: f64,
+}
+
+/// Energy of a transition, given at an input or for a pair of input and output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Power {
+    /// The input that causes it; none when it is given for the pin alone.
+    pub related: Option<String>,
+    /// Tables for the rising and the falling edge, one or both.
+    tables: Vec<Table>,
+}
+
+impl Power {
+    /// Joules of a transition, mean of both edges.
+    #[must_use]
+    pub fn at(&self, transition: f64, load: f64) -> f64 {
+        mean(&self.tables, transition, load)
+    }
+}
+
+fn mean(tables: &[Table], transition: f64, load: f64) -> f64 {
+    if tables.is_empty() {
+        return 0.0;
+    }
+    tables.iter().map(|t| t.at(transition, load)).sum::<f64>() / tables.len() as f64
+}
+
+/// An input.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Input {
+    /// Farads.
+    pub capacitance: f64,
+    /// Energies of its own transitions.
+    pub power: Vec<Power>,
+}
+
+/// An output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// Function of inputs and state.
+    pub function: Function,
+    /// Transition times by the input that causes the edge.
+    arcs: Vec<(String, Vec<Table>)>,
+    /// Energies of its transitions.
+    pub power: Vec<Power>,
+}
+
+impl Output {
+    /// Transition time in seconds: the slowest arc, mean of both edges.
+    #[must_use]
+    pub fn transition(&self, of_input: impl Fn(&str) -> f64, load: f64) -> f64 {
+        self.arcs.iter().map(|(pin, tables)| mean(tables, of_input(pin), load)).fold(0.0, f64::max)
+    }
+}
+
+/// The state of a flip-flop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Names of the state and its complement in the functions of outputs.
+    pub names: [String; 2],
+    /// Rising edge loads.
+    pub clock: Function,
+    /// What is loaded.
+    pub next: Function,
+    /// Sets it to 0 at once.
+    pub clear: Option<Function>,
+    /// Sets it to 1 at once.
+    pub preset: Option<Function>,
+}
+
+/// A cell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cell {
+    /// Inputs by name.
+    pub inputs: BTreeMap<String, Input>,
+    /// Outputs by name.
+    pub outputs: BTreeMap<String, Output>,
+    /// State, if it is a flip-flop.
+    pub state: Option<State>,
+    /// Watts.
+    pub leakage: f64,
+}
+
+/// All cells that can be simulated: combinational ones and flip-flops.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cells {
+    /// Supply in volts.
+    pub volts: f64,
+    /// Cells by name.
+    pub cells: BTreeMap<String, Cell>,
+}
+
+impl Cells {
+    /// Reads a library.
+    ///
+    /// # Errors
+    /// A unit or the supply is missing: without them there is no energy.
+    pub fn read(library: &Group<'_>) -> Result<Self, String> {
+        let volts = voltage(library).ok_or("the library names no voltage: nom_voltage or operating_conditions")?;
+        let units = units(library)?;
+        let kinds = ["lu_table_template", "power_lut_template"];
+        let templates: BTreeMap<String, Group<'_>> = library
+            .groups
+            .iter()
+            .filter(|g| kinds.contains(&g.kind))
+            .map(|g| (g.name().to_owned(), g.clone()))
+            .collect();
+        let read = |cell: &Group<'_>| Some((cell.name().to_owned(), read_cell(cell, &units, &templates)?));
+        Ok(Self { volts, cells: library.all("cell").filter_map(read).collect() })
+    }
+}
+
+fn voltage(library: &Group<'_>) -> Option<f64> {
+    let unit = quantity(library.value("voltage_unit").unwrap_or("1V"), 'V')?;
+    let wanted = library.value("default_operating_conditions");
+    let conditions = library.all("operating_conditions").find(|c| wanted.is_none_or(|w| c.name() == w));
+    let volts = conditions.and_then(|c| c.number("voltage")).or_else(|| library.number("nom_voltage"))?;
+    Some(volts * unit)
+}
+
+fn units(library: &Group<'_>) -> Result<Units, String> {
+    let missing = |what: &str| format!("the library names no {what}");
+    let time = library.value("time_unit").and_then(|t| quantity(t, 's')).ok_or_else(|| missing("time_unit"))?;
+    let volt = library.value("voltage_unit").and_then(|t| quantity(t, 'V')).unwrap_or(1.0);
+    let leakage = library.value("leakage_power_unit").and_then(|t| quantity(t, 'W')).unwrap_or(1e-9);
+    let load = library.values("capacitive_load_unit");
+    let capacitance = match load {
+        [number, unit] => quantity(&format!("{number}{}", unit.to_lowercase()), 'f'),
+        _ => None,
+    };
+    let capacitance = capacitance.ok_or_else(|| missing("capacitive_load_unit"))?;
+    // Liberty gives energies in the unit that follows from voltage and capacitance.
+    Ok(Units { time, capacitance, energy: volt * volt * capacitance, leakage })
+}
+
+/// `10ps`: a number with a prefix and a unit, in the unit alone.
+fn quantity(text: &str, unit: char) -> Option<f64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
+    let number: f64 = text[..digits].parse().ok()?;
+    let prefix = text[digits..].trim().strip_suffix(unit)?;
+    let factor = match prefix {
+        "" => 1.0,
+        "m" => 1e-3,
+        "u" => 1e-6,
+        "n" => 1e-9,
+        "p" => 1e-12,
+        "f" => 1e-15,
+        _ => return None,
+    };
+    Some(number * factor)
+}
+
+fn read_cell(cell: &Group<'_>, units: &Units, templates: &BTreeMap<String, Group<'_>>) -> Option<Cell> {
+    let table = |group: &Group<'_>, scale: f64| Table::read(group, units, scale, templates);
+    let powers = |pin: &Group<'_>| {
+        let power = |group: &Group<'_>| Power {
+            related: group.value("related_pin").map(str::to_owned),
+            tables: group
+                .groups
+                .iter()
+                .filter(|g| matches!(g.kind, "rise_power" | "fall_power" | "power"))
+                .filter_map(|g| table(g, units.energy))
+                .collect(),
+        };
+        pin.all("internal_power").map(power).filter(|p| !p.tables.is_empty()).collect::<Vec<_>>()
+    };
+    let mut found =
+        Cell { leakage: cell.number("cell_leakage_power").unwrap_or(0.0) * units.leakage, ..Cell::default() };
+    for pin in cell.all("pin") {
+        match pin.value("direction")? {
+            "input" => {
+                let capacitance = pin.number("capacitance").unwrap_or(0.0) * units.capacitance;
+                found.inputs.insert(pin.name().to_owned(), Input { capacitance, power: powers(pin) });
+            }
+            "output" => {
+                let function = Function::parse(pin.value("function")?).ok()?;
+                let arcs = pin.all("timing").filter_map(|arc| {
+                    let kinds = ["rise_transition", "fall_transition"];
+                    let tables: Vec<_> = arc
+                        .groups
+                        .iter()
+                        .filter(|g| kinds.contains(&g.kind))
+                        .filter_map(|g| table(g, units.time))
+                        .collect();
+                    (!tables.is_empty()).then_some((arc.value("related_pin")?.to_owned(), tables))
+                });
+                let output = Output { function, arcs: arcs.collect(), power: powers(pin) };
+                found.outputs.insert(pin.name().to_owned(), output);
+            }
+            _ => return None,
+        }
+    }
+    if let Some(ff) = cell.all("ff").next() {
+        let function = |name: &str| ff.value(name).and_then(|text| Function::parse(text).ok());
+        let name = |number: usize| ff.arguments.get(number).map(|n| (*n).to_owned()).unwrap_or_default();
+        found.state = Some(State {
+            names: [name(0), name(1)],
+            clock: function("clocked_on")?,
+            next: function("next_state")?,
+            clear: function("clear"),
+            preset: function("preset"),
+        });
+    } else if cell.groups.iter().any(|g| g.kind == "latch" || g.kind == "statetable") {
+        return None;
+    }
+    (!found.outputs.is_empty()).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interpolation_goes_on_beyond_the_ends() {
+        let values = |x| interpolate(&[1.0, 2.0, 4.0], &[10.0, 20.0, 60.0], x);
+        assert_eq!([0.5, 1.0, 1.5, 3.0, 4.0, 5.0].map(values), [5.0, 10.0, 15.0, 40.0, 60.0, 80.0]);
+    }
+
+    #[test]
+    fn units_with_prefixes() {
+        assert_eq!(quantity("10ps", 's'), Some(1e-11));
+        assert_eq!(quantity("1V", 'V'), Some(1.0));
+        assert_eq!(quantity("100mV", 'V'), Some(0.1));
+        assert_eq!(quantity("1pf", 'f'), Some(1e-12));
+        assert_eq!(quantity("1kohm", 's'), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! The gate that all Verilog passes: three tools, not one message.
+
+use hdl::lang::Design;
+use serde::Serialize;
+use sim::SourceFile;
+use sim::lint::{Report, iverilog_check, verilator_lint};
+
+use crate::error::{Failure, Result};
+use crate::flows::yosys;
+
+/// What one tool said of a design.
+#[derive(Clone, Debug, Serialize)]
+pub struct Check {
+    /// Tool and mode.
+    pub tool: &'static str,
+    /// Messages; none when the design is clean.
+    pub messages: Vec<String>,
+}
+
+/// Everything a tool needs of a design. Unlike the design itself it can be sent to another thread.
+#[derive(Clone, Debug)]
+pub struct Sources {
+    /// Top module.
+    pub top: String,
+    /// Verilog, children before parents.
+    pub files: Vec<SourceFile>,
+    /// Bits of the widest port of the top.
+    pub widest_port: u32,
+}
+
+/// Widest port with which `FORMAL` sections are linted. They are proved at small parameters, and Yosys 0.23 takes hours
+/// to read properties for each of thousands of elements.
+const WIDEST_FORMAL: u32 = 256;
+
+impl From<&Design> for Sources {
+    fn from(design: &Design) -> Self {
+        let files = design.verilog().into_iter().map(|f| SourceFile { name: f.name, text: f.text }).collect();
+        let widest_port = design.manifest().ports.iter().map(|p| p.width).max().unwrap_or(0);
+        Self { top: design.top_name().to_owned(), files, widest_port }
+    }
+}
+
+impl Sources {
+    /// Whether there are checks for the prover.
+    #[must_use]
+    pub fn has_formal(&self) -> bool {
+        self.files.iter().any(|f| f.text.contains("`ifdef FORMAL"))
+    }
+}
+
+/// Runs all tools, two at a time: `verilator --lint-only -Wall`, `iverilog -g2005 -Wall`, and Yosys (elaboration,
+/// coarse synthesis, `check -assert`, no latch). The `FORMAL` sections, which are SystemVerilog, pass Verilator and
+/// Yosys, unless a port of the design is wider than 256 bits: they are made for proofs at small parameters.
+///
+/// # Errors
+/// A missing tool.
+pub fn lint(sources: &Sources) -> Result<Vec<Check>> {
+    let verilator = |formal| {
+        let tool = if formal { "verilator FORMAL" } else { "verilator" };
+        let mut files = sources.files.clone();
+        if formal {
+            // Macros hold for the files that follow on the command line.
+            files.insert(0, SourceFile { name: "formal.vh".into(), text: "`define FORMAL\n".into() });
+        }
+        checked(tool, verilator_lint(&files, &sources.top))
+    };
+    let iverilog = || checked("iverilog", iverilog_check(&sources.files, &sources.top));
+    let formal = sources.has_formal() && sources.widest_port <= WIDEST_FORMAL;
+    std::thread::scope(|scope| {
+        let others = scope.spawn(|| {
+            let mut checks = vec![verilator(false)?, iverilog()?];
+            if formal {
+                checks.push(verilator(true)?);
+            }
+            Ok(checks)
+        });
+        let yosys = yosys_gate(sources, false).and_then(|plain| {
+            let checks = vec![plain];
+            if formal { Ok([checks, vec![yosys_gate(sources, true)?]].concat()) } else { Ok(checks) }
+        });
+        let others: Result<Vec<Check>> =
+            others.join().unwrap_or_else(|_| Err(Failure::Check("a lint thread panicked".into())));
+        let mut checks = others?;
+        checks.extend(yosys?);
+        Ok(checks)
+    })
+}
+
+fn checked(tool: &'static str, report: sim::Result<Report>) -> Result<Check> {
+    let messages = report?.messages.into_iter().map(|m| m.text).collect();
+    Ok(Check { tool, messages })
+}
+
+fn yosys_gate(sources: &Sources, formal: bool) -> Result<Check> {
+    let (tool, define) = if formal { ("yosys FORMAL", "-formal -DFORMAL ") } else { ("yosys", "") };
+    let mut script: String = sources.files.iter().map(|f| format!("read_verilog {define}{}\n", f.name)).collect();
+    script += &format!("hierarchy -check -top {}\nproc\nopt\ncheck -assert\n", sources.top);
+    if !formal {
+        // Synthesis up to generic cells finds what elaboration alone does not.
+        script += "synth -run coarse:fine\ncheck -assert\n";
+    }
+    script += "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr\n";
+    let messages = match yosys::run(&script, &sources.files, &sources.top) {
+        Ok(log) => {
+            log.lines().filter(|l| l.starts_with("Warning") || l.contains(": Warning:")).map(Into::into).collect()
+        }
+        Err(Failure::Check(text)) => vec![text],
+        Err(other) => return Err(other),
+    };
+    Ok(Check { tool, messages })
+}

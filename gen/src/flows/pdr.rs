@@ -1,0 +1,60 @@
+//! Proofs for all time by property-directed reachability (IC3), with the `pdr` command of Yosys' ABC.
+//!
+//! It looks for an inductive invariant that implies the assertions by itself, where k-induction would need it spelled out.
+//! Flip-flops without reset start with any value: `write_aiger -zinit` gives each of them a free input.
+
+use std::time::Duration;
+
+use sim::process::{ProcessError, Tool};
+
+use crate::error::{Failure, Result};
+use crate::flows::lint::Sources;
+use crate::flows::yosys;
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// All assertions hold in every reachable state.
+    Proved,
+    /// Some assertion does not.
+    Refuted,
+    /// No answer in time.
+    Unknown,
+}
+
+/// Asks for all assertions of a design at once.
+///
+/// # Errors
+/// A missing tool, or a design that Yosys or ABC rejects.
+pub fn prove_all(sources: &Sources, limit: Duration) -> Result<Answer> {
+    let folder = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
+    let model = folder.path().join("model.aig");
+    let mut script: String =
+        sources.files.iter().map(|f| format!("read_verilog -formal -DFORMAL {}\n", f.name)).collect();
+    script += &format!("prep -flatten -top {}\nmemory_map\n", sources.top);
+    // ABC takes every output for a property: only the assertions may stay.
+    script += "chformal -cover -remove\ndelete -port o:*\n";
+    script += "async2sync\ndffunmap\nsetundef -anyseq\nopt -full -noff\ntechmap\nopt -fast -noff\n";
+    script += "dfflegalize -cell $_DFF_P_ 01\nabc -fast -g AND\nclean\naigmap\n";
+    script += &format!("write_aiger -zinit {}\n", model.display());
+    yosys::run(&script, &sources.files, &sources.top)?;
+    let commands = format!("read_aiger {}; fold; orpos; scorr; dc2; pdr -T {}", model.display(), limit.as_secs());
+    let run =
+        Tool::new("yosys-abc").args(["-c", &commands]).dir(folder.path()).timeout(limit + Duration::from_secs(60));
+    let log = match run.run() {
+        Ok(output) => output.log(),
+        Err(ProcessError::Timeout { .. }) => return Ok(Answer::Unknown),
+        Err(other) => return Err(other.into()),
+    };
+    if log.contains("Property proved.") || log.contains("Networks are equivalent") {
+        Ok(Answer::Proved)
+    } else if log.contains("was asserted in frame") {
+        Ok(Answer::Refuted)
+    } else if log.contains("Property UNDECIDED") || log.contains("Reached timeout") || log.contains("timeout") {
+        Ok(Answer::Unknown)
+    } else {
+        let tail: Vec<_> = log.lines().rev().take(5).collect();
+        let tail: Vec<_> = tail.into_iter().rev().collect();
+        Err(Failure::Check(format!("yosys-abc gave no answer for {}:\n{}", sources.top, tail.join("\n"))))
+    }
+}

@@ -1,0 +1,395 @@
+//! Synthesis with Yosys: cells, flip-flops, AND nodes and levels, area.
+//!
+//! The figures of two designs compare only under one script, so there is one for all blocks:
+//! - cells: `synth -flatten` to Yosys' gate library, `stat`;
+//! - AND nodes and levels: then `dffunmap; aigmap; write_aiger`, and in ABC `strash`, and `dc2` three times. Levels are
+//!   counted between registers and ports. An asynchronous reset is part of the flip-flop and counts nothing; enables and
+//!   synchronous resets are logic in front of it and count;
+//! - area and delay: `dfflibmap; abc -liberty; stat -liberty` on the same gates, in the unit of the library. The delay is ABC's
+//!   estimate of the longest path between registers and ports: pin-to-pin delays at a load of 10 fF on every output,
+//!   inputs driven by the library's weakest buffer, buffered and sized, without wires, set-up and clock-to-output times.
+//!
+//! Memories are mapped to flip-flops; their bits are counted separately as well. Black boxes count as cells of their own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hdl::emit::Manifest;
+use serde::Serialize;
+use serde_json::Value;
+use sim::SourceFile;
+use sim::process::Tool;
+
+use crate::error::{Failure, Result};
+use crate::flows::liberty::{self, Library};
+use crate::flows::lint::Sources;
+use crate::flows::yosys;
+
+/// What is to be done.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Map to the cells of this library, by name or file; add up their area and estimate the delay.
+    pub liberty: Option<PathBuf>,
+    /// Keep the modules apart and list each once.
+    pub hierarchical: bool,
+}
+
+/// What synthesis found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Top module.
+    pub top: String,
+    /// One line a module when they were kept apart, otherwise the whole design; the top is last.
+    pub modules: Vec<ModuleReport>,
+    /// The whole design: each module times its instances.
+    pub total: Counts,
+    /// The whole design as an and-inverter graph; absent when modules were kept apart.
+    pub aig: Option<Aig>,
+    /// Name of the library in its file, when one was given.
+    pub library: Option<String>,
+    /// The whole design in cells of the library. Modules that were kept apart: the longest path inside of any of them.
+    pub mapped: Option<Mapped>,
+}
+
+/// One module.
+#[derive(Clone, Debug, Serialize)]
+pub struct ModuleReport {
+    /// Verilog name.
+    pub name: String,
+    /// Times it is placed in the whole design.
+    pub instances: u64,
+    /// Its own logic, without that of the modules inside it.
+    pub own: Counts,
+    /// Its own logic in cells of the library, when one was given.
+    pub mapped: Option<Mapped>,
+}
+
+/// Numbers of Yosys' generic cells.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Counts {
+    /// Cells of all types but flip-flops.
+    pub gates: u64,
+    /// Flip-flops, those of memories included.
+    pub flip_flops: u64,
+    /// Bits of memories.
+    pub memory_bits: u64,
+    /// Cells by type.
+    pub cells: BTreeMap<String, u64>,
+}
+
+/// Logic in the cells of a library.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Mapped {
+    /// Area in the unit of the library.
+    pub area: f64,
+    /// Cells by type.
+    pub cells: BTreeMap<String, u64>,
+    /// How many of the cells keep a state.
+    pub sequential: u64,
+    /// Longest combinational path in picoseconds; none where there is no logic.
+    pub delay_ps: Option<f64>,
+}
+
+/// Size and depth of the and-inverter graph.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Aig {
+    /// After structural hashing.
+    pub strash: Graph,
+    /// After `dc2` three times.
+    pub dc2: Graph,
+}
+
+/// One graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Graph {
+    /// Two-input AND nodes.
+    pub and_nodes: u64,
+    /// Nodes on the longest path.
+    pub levels: u64,
+}
+
+/// Synthesises a design.
+///
+/// # Errors
+/// A missing tool, an unreadable library, a design or library that Yosys rejects.
+pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> Result<Report> {
+    let liberty = options.liberty.as_deref().map(liberty::open).transpose()?;
+    let folder = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
+    let work = folder.path();
+    let resets = work.join("resets.v");
+    fs::write(&resets, reset_map()).map_err(|e| Failure::file("write", &resets, &e))?;
+    if let Some(library) = &liberty {
+        constrain(library, work)?;
+    }
+    let script = script(sources, options.hierarchical, liberty.as_ref(), work);
+    let log = yosys::run(&script, &sources.files, &sources.top).map_err(|e| blame_library(e, liberty.as_ref()))?;
+    let memories = statistics(&work.join("memories.json"))?;
+    let cells = statistics(&work.join("cells.json"))?;
+    let library = liberty.as_ref().map(|l| LibraryResults::read(l, work, &log)).transpose()?;
+    let mut modules = Vec::new();
+    let mut total = Counts::default();
+    let mut mapped = library.as_ref().map(|_| Mapped::default());
+    // In a flattened design only the top is left.
+    for module in manifest.modules.iter().filter(|m| cells.contains_key(&m.name)) {
+        let own = counts(&cells[&module.name], memories.get(&module.name), manifest);
+        let instances = if options.hierarchical { module.instances } else { 1 };
+        total.add(&own, instances);
+        let part = library.as_ref().map(|l| l.module(&module.name, manifest));
+        if let (Some(whole), Some(part)) = (&mut mapped, &part) {
+            whole.add(part, instances);
+        }
+        modules.push(ModuleReport { name: module.name.clone(), instances, own, mapped: part });
+    }
+    if modules.is_empty() {
+        return Err(Failure::Check(format!("Yosys reports no module of {}", sources.top)));
+    }
+    let aig = if options.hierarchical { None } else { Some(graph(&work.join("design.aig"))?) };
+    let library = liberty.map(|l| l.name);
+    Ok(Report { top: sources.top.clone(), modules, total, aig, library, mapped })
+}
+
+/// The flattened design in cells of a library, as Yosys writes it in JSON.
+///
+/// # Errors
+/// A missing tool, a design or library that Yosys rejects.
+pub fn netlist(files: &[SourceFile], top: &str, library: &Library) -> Result<Value> {
+    let folder = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
+    let work = folder.path();
+    constrain(library, work)?;
+    let json = work.join("netlist.json");
+    let mut script: String = files.iter().map(|f| format!("read_verilog {}\n", f.name)).collect();
+    script += &format!("hierarchy -check -top {top}\nsynth -flatten -top {top}\n");
+    script += &format!("{}\nopt_clean -purge\nwrite_json {}\n", mapping(library, work), json.display());
+    yosys::run(&script, files, top).map_err(|e| blame_library(e, Some(library)))?;
+    serde_json::from_str(&read(&json)?)
+        .map_err(|e| Failure::Check(format!("cannot understand the netlist of Yosys: {e}")))
+}
+
+/// Writes what ABC is told of the surroundings of a design.
+fn constrain(library: &Library, work: &Path) -> Result<()> {
+    let constraints = work.join("constraints");
+    let driver = library.driver.iter().map(|cell| format!("set_driving_cell {cell}\n")).collect::<String>();
+    fs::write(&constraints, driver + "set_load 10.0\n").map_err(|e| Failure::file("write", &constraints, &e))
+}
+
+/// From generic gates to cells of a library.
+fn mapping(library: &Library, work: &Path) -> String {
+    let (liberty, work) = (library.path.display(), work.display());
+    format!("dfflibmap -liberty \"{liberty}\"\nabc -liberty \"{liberty}\" -constr {work}/constraints\nopt_clean")
+}
+
+/// What Yosys and ABC say of the design in cells of a library.
+struct LibraryResults<'a> {
+    library: &'a Library,
+    cells: BTreeMap<String, Value>,
+    areas: BTreeMap<String, f64>,
+    delays: BTreeMap<String, f64>,
+}
+
+impl<'a> LibraryResults<'a> {
+    fn read(library: &'a Library, work: &Path, log: &str) -> Result<Self> {
+        let cells = statistics(&work.join("mapped.json"))?;
+        Ok(Self { library, cells, areas: areas(&read(&work.join("area.txt"))?), delays: delays(log) })
+    }
+
+    fn module(&self, name: &str, manifest: &Manifest) -> Mapped {
+        let cells = self.cells.get(name).map(|m| cells_of(m, manifest)).unwrap_or_default();
+        let sequential = cells.iter().filter(|(cell, _)| self.library.sequential.contains(*cell)).map(|(_, n)| n).sum();
+        let area = self.areas.get(name).copied().unwrap_or(0.0);
+        Mapped { area, cells, sequential, delay_ps: self.delays.get(name).copied() }
+    }
+}
+
+impl Mapped {
+    fn add(&mut self, other: &Self, times: u64) {
+        self.area += times as f64 * other.area;
+        self.sequential += times * other.sequential;
+        self.delay_ps = [self.delay_ps, other.delay_ps].into_iter().flatten().reduce(f64::max);
+        for (name, number) in &other.cells {
+            *self.cells.entry(name.clone()).or_default() += times * number;
+        }
+    }
+}
+
+/// A library that Yosys cannot read is no fault of the design.
+fn blame_library(error: Failure, library: Option<&Library>) -> Failure {
+    match (error, library) {
+        (Failure::Check(text), Some(library)) if text.to_lowercase().contains("liberty") || text.contains(".lib") => {
+            let path = library.path.display();
+            Failure::Usage(format!("the installed Yosys cannot use the library {path}; a newer one may:\n{text}"))
+        }
+        (error, _) => error,
+    }
+}
+
+fn script(sources: &Sources, hierarchical: bool, liberty: Option<&Library>, work: &Path) -> String {
+    let flatten = if hierarchical { "" } else { " -flatten" };
+    let top = &sources.top;
+    let folder = work;
+    let work = work.display();
+    let mut lines: Vec<String> = sources.files.iter().map(|f| format!("read_verilog {}", f.name)).collect();
+    lines.push(format!("hierarchy -check -top {top}\nproc"));
+    if !hierarchical {
+        lines.push("flatten".into());
+    }
+    // Memories are still memories here.
+    lines.push(format!("opt_clean\ntee -q -o {work}/memories.json stat -json"));
+    lines.push(format!("synth{flatten} -top {top}\ntee -q -o {work}/cells.json stat -json\ndesign -save generic"));
+    if !hierarchical {
+        // What a black box drives is an input of the graph, and what it reads an output.
+        lines.push("expose -evert c:* t:$* %d".into());
+        lines.push(format!("dffunmap -ce-only\ntechmap -map {work}/resets.v\nasync2sync\ndffunmap"));
+        lines.push(format!("aigmap\nopt_clean\nwrite_aiger {work}/design.aig\ndesign -load generic"));
+    }
+    if let Some(library) = liberty {
+        let liberty = library.path.display();
+        lines.push(mapping(library, folder));
+        // Yosys 0.23 leaves the area out of the JSON.
+        lines.push(format!(
+            "tee -q -o {work}/area.txt stat -liberty \"{liberty}\"\ntee -q -o {work}/mapped.json stat -json"
+        ));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Maps flip-flops with an asynchronous reset to plain ones: `$_DFF_PN0_` to `$_DFF_P_` and so on. (`async2sync` would
+/// put gates before and after each of them.)
+fn reset_map() -> String {
+    let mut map = String::new();
+    for edge in ["P", "N"] {
+        for reset in ["P0", "P1", "N0", "N1"] {
+            map += &format!("module \\$_DFF_{edge}{reset}_ (input D, C, R, output Q);\n");
+            map += &format!("  \\$_DFF_{edge}_ plain (.D(D), .C(C), .Q(Q));\nendmodule\n");
+        }
+    }
+    map
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))
+}
+
+/// Area by module, without the modules inside: `Chip area for module '\name': 24557.000000`.
+fn areas(statistics: &str) -> BTreeMap<String, f64> {
+    let line = |line: &str| {
+        let (name, area) = line.trim().strip_prefix("Chip area for module '\\")?.split_once("': ")?;
+        Some((name.to_owned(), area.parse().ok()?))
+    };
+    statistics.lines().filter_map(line).collect()
+}
+
+/// Longest path by module, from ABC's log: the last one, because Yosys runs ABC without the library before.
+fn delays(log: &str) -> BTreeMap<String, f64> {
+    let mut delays = BTreeMap::new();
+    let mut module = "";
+    for line in log.lines() {
+        if let Some((_, name)) = line.split_once("Extracting gate netlist of module `\\") {
+            module = name.split_once('\'').map_or(name, |(name, _)| name);
+        } else if let Some((_, delay)) = line.split_once("Delay =")
+            && line.starts_with("ABC:")
+            && let Some(delay) = delay.split_whitespace().next().and_then(|d| d.parse().ok())
+        {
+            delays.insert(module.to_owned(), delay);
+        }
+    }
+    delays
+}
+
+/// The modules of `stat -json` by name.
+fn statistics(path: &Path) -> Result<BTreeMap<String, Value>> {
+    let text = read(path)?;
+    // Yosys prints the invocation and the JSON object one after the other.
+    let start = text.find('{').unwrap_or(0);
+    // Yosys 0.23 draws the hierarchy, where it is deeper than two levels, right into the JSON.
+    let is_json = |line: &&str| line.trim_start().starts_with(['"', '{', '}']);
+    let text: String = text[start..].lines().filter(is_json).collect();
+    let value: Value = serde_json::from_str(&text)
+        .map_err(|e| Failure::Check(format!("cannot understand the statistics of Yosys: {e}")))?;
+    let modules = value.get("modules").and_then(Value::as_object).cloned().unwrap_or_default();
+    Ok(modules.into_iter().map(|(name, value)| (name.trim_start_matches('\\').to_owned(), value)).collect())
+}
+
+fn counts(cells: &Value, memory: Option<&Value>, manifest: &Manifest) -> Counts {
+    let cells = cells_of(cells, manifest);
+    let flip_flops = cells.iter().filter(|(name, _)| is_flip_flop(name)).map(|(_, n)| n).sum();
+    let all: u64 = cells.values().sum();
+    let memory_bits = memory.and_then(|m| m["num_memory_bits"].as_u64()).unwrap_or(0);
+    Counts { gates: all - flip_flops, flip_flops, memory_bits, cells }
+}
+
+/// Cells by type, without instances of other modules: their logic is counted there.
+fn cells_of(statistics: &Value, manifest: &Manifest) -> BTreeMap<String, u64> {
+    let cell =
+        |(name, number): (&String, &Value)| (name.trim_start_matches('\\').to_owned(), number.as_u64().unwrap_or(0));
+    let is_module = |name: &String| manifest.modules.iter().any(|m| m.name == *name && !m.black_box);
+    let cells = statistics["num_cells_by_type"].as_object().into_iter().flatten().map(cell);
+    cells.filter(|(name, _)| !is_module(name)).collect()
+}
+
+/// Yosys' own flip-flops and latches.
+fn is_flip_flop(cell: &str) -> bool {
+    cell.starts_with("$_") && ["DFF", "FF_", "DLATCH", "SR_"].iter().any(|kind| cell.contains(kind))
+}
+
+impl Counts {
+    fn add(&mut self, other: &Self, times: u64) {
+        self.gates += times * other.gates;
+        self.flip_flops += times * other.flip_flops;
+        self.memory_bits += times * other.memory_bits;
+        for (name, number) in &other.cells {
+            *self.cells.entry(name.clone()).or_default() += times * number;
+        }
+    }
+}
+
+fn graph(aiger: &Path) -> Result<Aig> {
+    let commands = format!("read_aiger {}; strash; print_stats; dc2; dc2; dc2; print_stats", aiger.display());
+    let output = Tool::new("yosys-abc").args(["-c", &commands]).run()?;
+    let found: Vec<_> = output.stdout.lines().filter_map(stats_line).collect();
+    match found[..] {
+        [strash, dc2] => Ok(Aig { strash, dc2 }),
+        _ => Err(Failure::Check(format!("cannot understand the output of ABC:\n{}", output.log()))),
+    }
+}
+
+/// `x : i/o = 19/ 49  lat = 49  and = 1043  lev = 49`
+fn stats_line(line: &str) -> Option<Graph> {
+    let number = |key: &str| line.split_once(key)?.1.split_whitespace().next()?.parse().ok();
+    Some(Graph { and_nodes: number(" and =")?, levels: number(" lev =")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flip_flops_are_known() {
+        for name in ["$_DFF_P_", "$_SDFFE_PN0P_", "$_ALDFF_PN_", "$_DLATCH_P_"] {
+            assert!(is_flip_flop(name), "{name}");
+        }
+        for name in ["$_ANDNOT_", "ODFFICULT", "$_MUX_"] {
+            assert!(!is_flip_flop(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn area_lines() {
+        let text = "   Chip area for module '\\pe': 24557.500000\n   Chip area for top module '\\mesh': 9.0\n";
+        assert_eq!(areas(text), BTreeMap::from([("pe".to_owned(), 24557.5)]));
+    }
+
+    #[test]
+    fn delay_lines() {
+        let log = "4.1. Extracting gate netlist of module `\\t' to `<abc-temp-dir>/input.blif'..\n\
+            ABC: WireLoad = \"none\"  Gates =    334 ( 11.1 %)   Area =    11662.00 ( 95.2 %)   Delay =  3000.84 ps  (  7.2 %)\n";
+        assert_eq!(delays(log), BTreeMap::from([("t".to_owned(), 3000.84)]));
+    }
+
+    #[test]
+    fn abc_line() {
+        let line = "\u{1b}[1;37mx  :\u{1b}[0m i/o =   19/   49  lat =   49  and =   1043  lev = 49";
+        assert_eq!(stats_line(line), Some(Graph { and_nodes: 1043, levels: 49 }));
+        assert_eq!(stats_line("ABC command line"), None);
+    }
+}

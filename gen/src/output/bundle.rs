@@ -1,0 +1,242 @@
+//! The files of designs, and where they go.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::Earlier;
+use crate::error::{Failure, Result};
+
+/// Where the files go, relative to one folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// All in the folder itself; file list and manifest are named by the top module. The folder may hold other things.
+    Flat,
+    /// Modules in `modules`, file list and manifest of a block as `<family>/<block>.f` and `.json`. These folders belong
+    /// to the generator.
+    Library,
+}
+
+/// Where the modules of a library are.
+pub(super) const MODULES: &str = "modules";
+
+impl Layout {
+    fn module(self, file: &str) -> PathBuf {
+        match self {
+            Self::Flat => file.into(),
+            Self::Library => Path::new(MODULES).join(file),
+        }
+    }
+
+    /// A module as its file list names it: relative to the list.
+    fn listed(self, file: &str) -> String {
+        match self {
+            Self::Flat => file.to_owned(),
+            Self::Library => format!("../{MODULES}/{file}"),
+        }
+    }
+}
+
+/// One design of a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Design {
+    /// Block.
+    pub block: String,
+    /// Top module.
+    pub top: String,
+    /// Its files: modules, children before parents, then file list and manifest.
+    pub files: Vec<PathBuf>,
+}
+
+/// Designs as files. A module that several of them place is there once.
+#[derive(Clone, Debug)]
+pub struct Bundle {
+    layout: Layout,
+    designs: Vec<Design>,
+    files: BTreeMap<PathBuf, String>,
+}
+
+impl Bundle {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(layout: Layout) -> Self {
+        Self { layout, designs: Vec::new(), files: BTreeMap::new() }
+    }
+
+    /// Adds a design: a file for each module, a file list (children first), a manifest.
+    ///
+    /// # Errors
+    /// Another design has a module of the same name with another text; a manifest that JSON cannot hold.
+    pub fn add(&mut self, family: &str, block: &str, design: &hdl::lang::Design) -> Result<()> {
+        let top = design.top_name();
+        let manifest = serde_json::to_string_pretty(&design.manifest())
+            .map_err(|e| Failure::Check(format!("manifest of {top}: {e}")))?;
+        let modules = design.verilog().into_iter().map(|f| (f.name, f.text)).collect();
+        self.add_text(family, block, top, modules, manifest + "\n")
+    }
+
+    fn add_text(
+        &mut self,
+        family: &str,
+        block: &str,
+        top: &str,
+        modules: Vec<(String, String)>,
+        manifest: String,
+    ) -> Result<()> {
+        let stem = match self.layout {
+            Layout::Flat => PathBuf::from(top),
+            Layout::Library => Path::new(family).join(block),
+        };
+        let list = modules.iter().map(|(file, _)| self.layout.listed(file) + "\n").collect();
+        let modules = modules.into_iter().map(|(file, text)| (self.layout.module(&file), text));
+        let described = [(stem.with_extension("f"), list), (stem.with_extension("json"), manifest)];
+        let files: Vec<_> = modules.chain(described).collect();
+        for (path, text) in &files {
+            if self.files.get(path).is_some_and(|other| other != text) {
+                let first = self.designs.iter().find(|d| d.files.contains(path)).map_or("", |d| &d.block);
+                let file = path.file_name().unwrap_or_default().to_string_lossy();
+                return Err(Failure::Check(format!(
+                    "{first} and {block} have different modules in a file of the same name, {file}: \
+                     write them to different folders"
+                )));
+            }
+        }
+        let paths = files.iter().map(|(path, _)| path.clone()).collect();
+        self.designs.push(Design { block: block.to_owned(), top: top.to_owned(), files: paths });
+        self.files.extend(files);
+        Ok(())
+    }
+
+    /// Where the files go.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The designs, in the order in which they were added.
+    #[must_use]
+    pub fn designs(&self) -> &[Design] {
+        &self.designs
+    }
+
+    /// Text by path, relative to the folder of the bundle.
+    #[must_use]
+    pub fn files(&self) -> &BTreeMap<PathBuf, String> {
+        &self.files
+    }
+
+    /// All modules, each once, children before parents.
+    #[must_use]
+    pub fn verilog(&self) -> Vec<&str> {
+        let mut paths: Vec<&PathBuf> = Vec::new();
+        for path in self.designs.iter().flat_map(|d| &d.files).filter(|p| p.extension().is_some_and(|e| e == "v")) {
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        paths.into_iter().map(|path| self.files[path].as_str()).collect()
+    }
+
+    /// Writes all files into `dir`, which is made when missing. Each file appears whole or not at all: everything is
+    /// written beside its place first and then renamed.
+    ///
+    /// # Errors
+    /// Names the folder that cannot be written. A file that is somebody else's; a module that a design of an earlier run
+    /// there needs with another text, which would become another design.
+    pub fn write(&self, dir: &Path, earlier: &Earlier) -> Result<()> {
+        self.refuse_to_change(dir, earlier)?;
+        let failed = |e: io::Error| Failure::file("write", dir, &e);
+        fs::create_dir_all(dir).map_err(failed)?;
+        let temporary = tempfile::Builder::new().prefix(".senbazuru-").tempdir_in(dir).map_err(failed)?;
+        for (number, text) in self.files.values().enumerate() {
+            fs::write(temporary.path().join(number.to_string()), text).map_err(failed)?;
+        }
+        for (number, path) in self.files.keys().enumerate() {
+            let to = dir.join(path);
+            fs::create_dir_all(to.parent().unwrap_or(dir)).map_err(failed)?;
+            fs::rename(temporary.path().join(number.to_string()), &to).map_err(failed)?;
+        }
+        temporary.close().map_err(failed)
+    }
+
+    fn refuse_to_change(&self, dir: &Path, earlier: &Earlier) -> Result<()> {
+        for (path, text) in &self.files {
+            if earlier.foreign.contains(path) {
+                return Err(Failure::Usage(format!(
+                    "{} is there already and not from senbazuru: write to another folder",
+                    dir.join(path).display()
+                )));
+            }
+            let Some((other, _)) = earlier.others.iter().find(|(_, files)| files.contains(path)) else { continue };
+            let path = dir.join(path);
+            if fs::read(&path).is_ok_and(|there| there != text.as_bytes()) {
+                return Err(Failure::Check(format!(
+                    "{} is another module than the one to be written, and {other}, which an earlier run left there, \
+                     needs it: write to another folder, or remove what is of that run with --prune",
+                    path.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What differs between `dir` and the files, one line each; empty when the folder is fresh.
+    ///
+    /// # Errors
+    /// A file that exists but cannot be read.
+    pub fn compare(&self, dir: &Path) -> Result<Vec<String>> {
+        let mut stale = Vec::new();
+        for (path, text) in &self.files {
+            let path = dir.join(path);
+            match fs::read(&path) {
+                Ok(there) if there == text.as_bytes() => {}
+                Ok(there) => stale.push(format!("{}:{} differs", path.display(), first_difference(&there, text))),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => stale.push(format!("{} is missing", path.display())),
+                Err(e) => return Err(Failure::file("read", &path, &e)),
+            }
+        }
+        Ok(stale)
+    }
+}
+
+/// Line number of the first difference.
+fn first_difference(old: &[u8], new: &str) -> usize {
+    let same = old.iter().zip(new.as_bytes()).take_while(|(a, b)| a == b);
+    1 + same.filter(|(a, _)| **a == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(bundle: &mut Bundle, block: &str, modules: &[(&str, &str)]) -> Result<()> {
+        let modules = modules.iter().map(|(name, text)| (format!("{name}.v"), (*text).to_owned())).collect();
+        bundle.add_text("family", block, &format!("{block}_8"), modules, "{}\n".into())
+    }
+
+    #[test]
+    fn modules_are_shared_and_lists_lead_to_them() {
+        let mut bundle = Bundle::new(Layout::Library);
+        add(&mut bundle, "a", &[("leaf", "leaf"), ("a_8", "a")]).unwrap();
+        add(&mut bundle, "b", &[("leaf", "leaf"), ("b_8", "b")]).unwrap();
+        let paths: Vec<_> = bundle.files().keys().map(|p| p.display().to_string()).collect();
+        let modules = ["modules/a_8.v", "modules/b_8.v", "modules/leaf.v"];
+        assert_eq!(paths, [&["family/a.f", "family/a.json", "family/b.f", "family/b.json"][..], &modules].concat());
+        assert_eq!(bundle.files()[Path::new("family/b.f")], "../modules/leaf.v\n../modules/b_8.v\n");
+        assert_eq!(bundle.verilog(), ["leaf", "a", "b"]);
+    }
+
+    #[test]
+    fn two_modules_of_one_name_are_refused() {
+        for layout in [Layout::Flat, Layout::Library] {
+            let mut bundle = Bundle::new(layout);
+            add(&mut bundle, "a", &[("leaf", "one")]).unwrap();
+            let error = add(&mut bundle, "b", &[("leaf", "another")]).unwrap_err().to_string();
+            assert!(error.starts_with("a and b have different modules in a file of the same name, leaf.v"), "{error}");
+            assert_eq!(bundle.designs().len(), 1);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Files: whole or not at all.
+//!
+//! [`Bundle`] holds the files of one design or of several, which share their modules, and knows where they go;
+//! `earlier` finds in a folder what a run before this one left there.
+
+mod bundle;
+mod earlier;
+
+pub use bundle::{Bundle, Design, Layout};
+pub use earlier::{Earlier, remove_stale};
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::error::{Failure, Result};
+
+/// Writes a file so that a reader sees the old one, or the new one, and nothing else.
+///
+/// # Errors
+/// A folder that cannot be made or written.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |e: io::Error| Failure::file("write", path, &e);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(failed)?;
+    // Readable by whom the user's umask allows: stores are shared.
+    let permissions = fs::Permissions::from_mode(0o666);
+    let mut builder = tempfile::Builder::new();
+    let mut file = builder.prefix(".new-").permissions(permissions).tempfile_in(folder).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|e| failed(e.error))?;
+    Ok(())
+}

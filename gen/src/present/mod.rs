@@ -1,0 +1,12 @@
+//! How results meet a person: text and tables in a terminal, pages, drawings, documents.
+//!
+//! Nothing here starts a tool or decides what a result is. [`page`] makes the HTML page of a sweep, [`wave`] timing
+//! diagrams, [`render`] fills documents.
+
+pub mod page;
+pub(crate) mod palette;
+pub(crate) mod progress;
+pub mod render;
+pub(crate) mod report;
+pub(crate) mod table;
+pub mod wave;

@@ -1,0 +1,283 @@
+//! What the charts of a sweep show: series of points, growth laws, Pareto fronts.
+
+use serde_json::Value;
+
+use super::fit::{Fit, fit};
+use super::names::{heading, shown};
+use crate::params::plain;
+use crate::sweep::{Plot, PointResult, Results};
+
+/// A chart, ready to be drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Curves {
+    pub(super) plot: Plot,
+    pub(super) title: String,
+    /// Names of the places on the horizontal axis when it is not one of numbers.
+    pub(super) categories: Option<Vec<String>>,
+    pub(super) log_x: bool,
+    pub(super) log_y: bool,
+    pub(super) series: Vec<Series>,
+}
+
+/// Points that belong together.
+#[derive(Clone, Debug)]
+pub(super) struct Series {
+    /// What separates the series from the others; empty when there is one series only.
+    pub(super) name: String,
+    pub(super) points: Vec<Dot>,
+    pub(super) fit: Option<Fit>,
+    /// Points of the sweep that no other one of the series beats, by x.
+    pub(super) front: Vec<usize>,
+}
+
+/// One point.
+#[derive(Clone, Debug)]
+pub(super) struct Dot {
+    /// Number of the point in the sweep.
+    pub(super) point: usize,
+    pub(super) x: f64,
+    pub(super) y: f64,
+    /// What it is, in words.
+    pub(super) title: String,
+}
+
+/// The charts of a sweep: those of its file, or a choice when it names none. A Pareto front is always among them when
+/// there is one to show.
+pub(super) fn all(results: &Results) -> Vec<Result<Curves, String>> {
+    let mut plots = if results.plots.is_empty() { choice(results) } else { results.plots.clone() };
+    if !plots.iter().any(|p| p.pareto) {
+        plots.extend(default_front(results));
+    }
+    plots.into_iter().map(|plot| Curves::new(results, plot)).collect()
+}
+
+impl Curves {
+    /// The points that have what the plot wants; the error says that none has.
+    fn new(results: &Results, plot: Plot) -> Result<Self, String> {
+        let title = if plot.title.is_empty() {
+            let text = format!("{} against {}", heading(&plot.y).0, heading(&plot.x).0);
+            let mut letters = text.chars();
+            letters.next().map(|c| c.to_uppercase().chain(letters).collect()).unwrap_or_default()
+        } else {
+            plot.title.clone()
+        };
+        let mut shown = Vec::new();
+        for (i, point) in results.points.iter().enumerate() {
+            if plot.shows(&point.parameters).map_err(|e| format!("{title}: {e}"))? {
+                shown.push((i, point));
+            }
+        }
+        let part = Results { points: shown.iter().map(|(_, p)| (*p).clone()).collect(), ..results.clone() };
+        let found: Vec<_> = shown
+            .into_iter()
+            .filter_map(|(i, p)| Some((i, p, p.value(&plot.x)?, p.value(&plot.y)?.as_f64()?)))
+            .collect();
+        if found.is_empty() {
+            return Err(format!("{title}: no point has both {} and the number {}", plot.x, plot.y));
+        }
+        let numbers = found.iter().all(|(_, _, x, _)| x.is_number());
+        let separators = separators(&part, &plot);
+        let mut categories: Vec<String> = Vec::new();
+        let mut series: Vec<Series> = Vec::new();
+        for &(index, point, x, y) in &found {
+            let name = separators
+                .iter()
+                .filter_map(|s| Some(format!("{} {}", heading(s).0, plain(point.value(s)?))))
+                .collect::<Vec<_>>()
+                .join(", ");
+            let x = if numbers {
+                x.as_f64().unwrap_or_default()
+            } else {
+                let text = plain(x);
+                let known = categories.iter().position(|c| *c == text).unwrap_or(categories.len());
+                if known == categories.len() {
+                    categories.push(text);
+                }
+                known as f64
+            };
+            let dot = Dot { point: index, x, y, title: title_of(results, &plot, point) };
+            match series.iter_mut().find(|s| s.name == name) {
+                Some(series) => series.points.push(dot),
+                None => series.push(Series { name, points: vec![dot], fit: None, front: vec![] }),
+            }
+        }
+        let positive = |of: fn(&Dot) -> f64| series.iter().flat_map(|s| &s.points).all(|d| of(d) > 0.0);
+        let (log_x, log_y) = (plot.log && numbers && positive(|d| d.x), plot.log && positive(|d| d.y));
+        for series in &mut series {
+            series.points.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
+            if plot.pareto && numbers {
+                series.front = front(series.points.iter());
+            }
+            // A front is no law.
+            if log_x && log_y && !plot.pareto {
+                series.fit = fit(&series.points.iter().map(|d| (d.x, d.y)).collect::<Vec<_>>());
+            }
+        }
+        Ok(Self { title, categories: (!numbers).then_some(categories), log_x, log_y, series, plot })
+    }
+
+    /// Whether a point of the sweep is on a front.
+    pub(super) fn on_front(&self, point: usize) -> bool {
+        self.series.iter().any(|s| s.front.contains(&point))
+    }
+
+    /// Whether there are fronts.
+    pub(super) fn has_front(&self) -> bool {
+        self.series.iter().any(|s| !s.front.is_empty())
+    }
+
+    /// All points.
+    pub(super) fn dots(&self) -> impl Iterator<Item = &Dot> + Clone {
+        self.series.iter().flat_map(|s| &s.points)
+    }
+}
+
+/// What tells curves apart: the parameter that the plot names, and when a curve would still have several points above
+/// one another, the other axes too, unless that makes more curves than there are colours.
+fn separators(results: &Results, plot: &Plot) -> Vec<String> {
+    let named: Vec<String> = plot.series.iter().cloned().collect();
+    let mut all = named.clone();
+    for axis in &results.axes {
+        let known = *axis == plot.x || *axis == plot.y || all.contains(axis) || different(results, axis).len() < 2;
+        if !known && !follows(results, axis, &plot.x) && !all.iter().any(|other| follows(results, axis, other)) {
+            all.push(axis.clone());
+        }
+    }
+    let of = |p: &PointResult, names: &[String]| names.iter().map(|n| p.value(n).cloned()).collect::<Vec<_>>();
+    let mut places: Vec<_> = Vec::new();
+    let mut curves: Vec<_> = Vec::new();
+    let mut twice = false;
+    for point in results.points.iter().filter(|p| p.value(&plot.y).is_some()) {
+        let place = (of(point, &named), point.value(&plot.x));
+        twice |= places.contains(&place);
+        places.push(place);
+        let curve = of(point, &all);
+        if !curves.contains(&curve) {
+            curves.push(curve);
+        }
+    }
+    if twice && !plot.pareto && curves.len() <= crate::present::palette::COLOURS { all } else { named }
+}
+
+fn title_of(results: &Results, plot: &Plot, point: &PointResult) -> String {
+    let number = |name: &String| {
+        let value = point.value(name).map(shown).unwrap_or_default();
+        format!("{name} = {value}")
+    };
+    let mut names: Vec<&String> = results.axes.iter().collect();
+    names.extend([&plot.x, &plot.y].into_iter().filter(|n| !results.axes.contains(n)));
+    names.into_iter().map(number).collect::<Vec<_>>().join(", ")
+}
+
+/// The points for which no other one is at least as small in both directions and smaller in one.
+fn front<'a>(dots: impl Iterator<Item = &'a Dot>) -> Vec<usize> {
+    let mut sorted: Vec<_> = dots.collect();
+    sorted.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y)));
+    let mut front: Vec<&Dot> = Vec::new();
+    for dot in sorted {
+        match front.last() {
+            Some(last) if last.x == dot.x && last.y == dot.y => front.push(dot),
+            Some(last) if dot.y >= last.y => {}
+            _ => front.push(dot),
+        }
+    }
+    front.into_iter().map(|d| d.point).collect()
+}
+
+/// Numbers of a sweep that say how large, and how slow a design is, the most telling first.
+const SIZES: [&str; 4] = ["area", "and_nodes", "gates", "instances"];
+const DELAYS: [&str; 2] = ["delay_ps", "levels"];
+
+fn measured<'a>(results: &Results, names: &[&'a str]) -> Option<&'a str> {
+    names.iter().copied().find(|name| results.points.iter().any(|p| p.value(name).is_some()))
+}
+
+fn different<'a>(results: &'a Results, name: &str) -> Vec<&'a Value> {
+    let mut values: Vec<&Value> = Vec::new();
+    for value in results.points.iter().filter_map(|p| p.value(name)) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
+}
+
+/// Whether `a` has one value for each value of `b`.
+fn follows(results: &Results, a: &str, b: &str) -> bool {
+    results
+        .points
+        .iter()
+        .all(|p| results.points.iter().filter(|q| q.value(b) == p.value(b)).all(|q| q.value(a) == p.value(a)))
+}
+
+/// Size and delay against each axis of at least three numbers.
+fn choice(results: &Results) -> Vec<Plot> {
+    let mut axes: Vec<&String> = Vec::new();
+    for axis in &results.axes {
+        let values = different(results, axis);
+        if values.len() > 1 && !axes.iter().any(|earlier| follows(results, axis, earlier)) {
+            axes.push(axis);
+        }
+    }
+    let numeric = |axis: &&&String| {
+        let values = different(results, axis);
+        values.len() >= 3 && values.iter().all(|v| v.is_number())
+    };
+    let mut plots = Vec::new();
+    for &x in axes.iter().filter(numeric) {
+        let series = axes.iter().find(|other| **other != x && different(results, other).len() <= 8);
+        for y in [measured(results, &SIZES), measured(results, &DELAYS)].into_iter().flatten() {
+            plots.push(Plot {
+                title: String::new(),
+                x: x.clone(),
+                y: y.into(),
+                series: series.map(|s| (*s).clone()),
+                log: spread(results, x) >= 4.0,
+                pareto: false,
+                conditions: vec![],
+            });
+        }
+    }
+    plots
+}
+
+/// How many times the least value the largest is; nothing when there is none above zero.
+fn spread(results: &Results, name: &str) -> f64 {
+    let values = results.points.iter().filter_map(|p| p.value(name)?.as_f64());
+    let (least, most) = values.fold((f64::MAX, f64::MIN), |(l, m), v| (l.min(v), m.max(v)));
+    if least > 0.0 { most / least } else { 0.0 }
+}
+
+/// Size against delay.
+fn default_front(results: &Results) -> Option<Plot> {
+    let (x, y) = (measured(results, &DELAYS)?, measured(results, &SIZES)?);
+    let series = results.axes.iter().find(|axis| (2..=8).contains(&different(results, axis).len()));
+    (different(results, x).len() > 1 && different(results, y).len() > 1).then(|| Plot {
+        title: String::new(),
+        x: x.into(),
+        y: y.into(),
+        series: series.cloned(),
+        log: spread(results, x) >= 8.0 || spread(results, y) >= 8.0,
+        pareto: true,
+        conditions: vec![],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn front_of(points: &[(f64, f64)]) -> Vec<usize> {
+        let dots: Vec<_> =
+            points.iter().enumerate().map(|(point, &(x, y))| Dot { point, x, y, title: String::new() }).collect();
+        front(dots.iter())
+    }
+
+    #[test]
+    fn fronts() {
+        assert_eq!(front_of(&[(3.0, 1.0), (1.0, 3.0), (2.0, 2.0), (3.0, 3.0), (2.0, 2.5)]), [1, 2, 0]);
+        // Equal points stand together; a point that is equal in one direction and worse in the other does not.
+        assert_eq!(front_of(&[(1.0, 1.0), (1.0, 1.0), (1.0, 2.0), (2.0, 1.0)]), [0, 1]);
+        assert!(front_of(&[]).is_empty());
+    }
+}

@@ -1,0 +1,179 @@
+//! Documents with numbers in them: a template is filled with the results of sweeps, so that no figure is typed.
+//!
+//! A template is text with minijinja in it. It may ask for points of a sweep by their parameters, for tables, and for
+//! facts, which are numbers that other programs measured and left as JSON files.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Kwargs, Serde};
+use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
+use serde_json::{Map, json};
+
+use crate::error::{Failure, Result};
+use crate::params::plain;
+use crate::sweep::{PointResult, Results};
+
+/// Fills the template at `path` with what lies in `results`: sweeps in folders of their own, facts in `facts/*.json`.
+///
+/// # Errors
+/// An unreadable file, a template that asks for what is not there; the message names the line.
+pub fn render(path: &Path, results: &Path) -> Result<String> {
+    let source = fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
+    let name = path.display().to_string();
+    let facts = facts(&results.join("facts"))?;
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let failed = |e: Error| Failure::Usage(format!("{name}: {}", explain(&e)));
+    let mut syntax = SyntaxConfig::builder();
+    let syntax = syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true);
+    environment.set_syntax(syntax.build().map_err(failed)?);
+    let sweeps = Arc::new(Sweeps { root: results.to_owned() });
+    let store = Arc::clone(&sweeps);
+    environment.add_function("point", move |sweep: &str, wanted: Kwargs| store.point(sweep, &wanted));
+    let store = Arc::clone(&sweeps);
+    environment.add_function("points", move |sweep: &str, wanted: Kwargs| {
+        let results = store.read(sweep)?;
+        Ok(store.matching(&results, &wanted)?.into_iter().map(row).collect::<Vec<_>>())
+    });
+    let store = Arc::clone(&sweeps);
+    environment.add_function("sweep", move |sweep: &str| {
+        let results = store.read(sweep)?;
+        let tools: Vec<_> = results.tools.values().cloned().collect();
+        Ok::<_, Error>(Value::from(Serde(&json!({
+            "title": results.title, "about": results.about, "block": results.block, "file": results.file,
+            "tools": tools, "points": results.points.len(), "generator": results.generator,
+        }))))
+    });
+    environment.add_function("table", move |sweep: &str, columns: Value, wanted: Kwargs| {
+        sweeps.table(sweep, &columns, &wanted)
+    });
+    environment.add_filter("percent", |value: f64, digits: Option<usize>| {
+        format!("{:.*} %", digits.unwrap_or(1), 100.0 * value)
+    });
+    environment.add_filter("digits", |value: f64, digits: usize| format!("{value:.digits$}"));
+    environment.add_filter("thousands", |value: f64| thousands(value));
+    environment.add_template_owned(name.clone(), source).map_err(failed)?;
+    let page = environment.get_template(&name).map_err(failed)?;
+    page.render(minijinja::context! { facts => Value::from(Serde(&facts)) }).map_err(failed)
+}
+
+/// The message with the chain of its causes, and the line.
+fn explain(error: &Error) -> String {
+    let line = error.line().map(|l| format!("line {l}: ")).unwrap_or_default();
+    format!("{line}{error:#}")
+}
+
+fn facts(folder: &Path) -> Result<BTreeMap<String, serde_json::Value>> {
+    let mut facts = BTreeMap::new();
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(facts) };
+    for entry in entries {
+        let path = entry.map_err(|e| Failure::file("read", folder, &e))?.path();
+        if path.extension().is_none_or(|e| e != "json") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).map_err(|e| Failure::file("read", &path, &e))?;
+        let value = serde_json::from_str(&text).map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
+        facts.insert(path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), value);
+    }
+    Ok(facts)
+}
+
+/// The folder that holds a folder for each sweep.
+#[derive(Debug)]
+struct Sweeps {
+    root: PathBuf,
+}
+
+impl Sweeps {
+    fn read(&self, sweep: &str) -> Result<Results, Error> {
+        Results::read(&self.root.join(sweep))
+            .map_err(|e| wrong(format!("sweep `{sweep}`: {e}; `senbazuru sweep sweeps/{sweep}.toml` makes it")))
+    }
+
+    /// The points whose parameters have the given values.
+    fn matching<'r>(&self, results: &'r Results, wanted: &Kwargs) -> Result<Vec<&'r PointResult>, Error> {
+        let mut conditions = Vec::new();
+        for name in wanted.args() {
+            let value: Value = wanted.get(name)?;
+            let value = serde_json::to_value(&value).map_err(|e| wrong(e.to_string()))?;
+            if results.points.first().is_some_and(|p| !p.parameters.contains_key(name)) {
+                return Err(wrong(format!("{} has no parameter `{name}`", results.block)));
+            }
+            conditions.push((name.to_owned(), value));
+        }
+        let fits = |p: &&PointResult| conditions.iter().all(|(name, value)| p.parameters.get(name) == Some(value));
+        Ok(results.points.iter().filter(fits).collect())
+    }
+
+    fn point(&self, sweep: &str, wanted: &Kwargs) -> Result<Value, Error> {
+        let results = self.read(sweep)?;
+        match self.matching(&results, wanted)?[..] {
+            [point] => Ok(row(point)),
+            ref other => {
+                let given: Vec<_> = wanted.args().collect();
+                Err(wrong(format!(
+                    "{} points of sweep `{sweep}` fit the given {}; wanted one",
+                    other.len(),
+                    given.join(", ")
+                )))
+            }
+        }
+    }
+
+    fn table(&self, sweep: &str, columns: &Value, wanted: &Kwargs) -> Result<String, Error> {
+        let results = self.read(sweep)?;
+        let columns: Vec<String> = columns.try_iter()?.map(|c| c.to_string()).collect();
+        let mut rows = Vec::new();
+        for point in self.matching(&results, wanted)? {
+            let cell = |name: &String| match point.value(name) {
+                Some(value) if !value.is_null() => {
+                    value.as_f64().filter(|_| !value.is_i64()).map_or_else(|| plain(value), |v| format!("{v:.0}"))
+                }
+                _ => "-".to_owned(),
+            };
+            rows.push(columns.iter().map(cell).collect::<Vec<_>>());
+        }
+        if let Some(name) = columns.iter().enumerate().find(|(i, _)| rows.iter().all(|r| r[*i] == "-")).map(|(_, n)| n)
+        {
+            return Err(wrong(format!("sweep `{sweep}` has no number or parameter `{name}`")));
+        }
+        Ok(crate::present::table::Table::of(columns, rows).markdown())
+    }
+}
+
+fn row(point: &PointResult) -> Value {
+    let mut row: Map<String, serde_json::Value> = point.parameters.clone();
+    for stage in &point.stages {
+        row.extend(stage.metrics.clone());
+    }
+    row.insert("command".into(), json!(point.command));
+    row.insert("top".into(), json!(point.top));
+    Value::from(Serde(&row))
+}
+
+fn wrong(text: String) -> Error {
+    Error::new(ErrorKind::InvalidOperation, text)
+}
+
+/// `12,345`: digits in groups of three.
+fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    let sign = if value < 0.0 && digits != "0" { "-" } else { "" };
+    format!("{sign}{}", groups.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_three() {
+        let texts = [0.0, 999.4, 1000.0, -1_234_567.0].map(thousands);
+        assert_eq!(texts, ["0", "999", "1,000", "-1,234,567"]);
+    }
+}

@@ -1,0 +1,1 @@
+../modules/compactor_l32_w8.v

@@ -1,1 +1,0 @@
-compactor_l32_w8.v

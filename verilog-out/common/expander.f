@@ -1,0 +1,1 @@
+../modules/expander_l32_w8.v

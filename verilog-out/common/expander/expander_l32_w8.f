@@ -1,1 +1,0 @@
-expander_l32_w8.v

@@ -1,1 +1,0 @@
-float_add_fp16_s0.v

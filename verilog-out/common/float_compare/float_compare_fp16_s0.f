@@ -1,1 +1,0 @@
-float_compare_fp16_s0.v

@@ -1,1 +1,0 @@
-float_convert_fp32_fp16_s0.v

@@ -1,0 +1,1 @@
+../modules/float_fma_fp16_s0.v

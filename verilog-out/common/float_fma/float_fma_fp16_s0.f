@@ -1,1 +1,0 @@
-float_fma_fp16_s0.v

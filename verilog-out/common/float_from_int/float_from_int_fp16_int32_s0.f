@@ -1,1 +1,0 @@
-float_from_int_fp16_int32_s0.v

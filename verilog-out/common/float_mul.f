@@ -1,0 +1,1 @@
+../modules/float_mul_fp16_s0.v

@@ -1,1 +1,0 @@
-float_mul_fp16_s0.v

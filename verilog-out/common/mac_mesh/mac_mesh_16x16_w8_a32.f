@@ -1,2 +1,0 @@
-mac_pe_w8_a32.v
-mac_mesh_16x16_w8_a32.v

@@ -1,0 +1,1 @@
+../modules/ram_256x32.v

@@ -1,1 +1,0 @@
-skew_lines_n16_w8.v

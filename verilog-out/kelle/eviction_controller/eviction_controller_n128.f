@@ -1,2 +1,0 @@
-ram_128x8.v
-eviction_controller_n128.v

@@ -1,1 +1,0 @@
-refresh_controller_m128_w23_i43000_p256_t8_c32.v

@@ -1,1 +1,0 @@
-score_register_file_m128_s4_a5.v

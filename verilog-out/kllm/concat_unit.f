@@ -1,0 +1,1 @@
+../modules/concat_unit_a4_b4.v

@@ -1,1 +1,0 @@
-concat_unit_a4_b4.v

@@ -1,2 +1,0 @@
-float_fma_fp16_s0.v
-fp16_mac_fp16_fused_s2.v

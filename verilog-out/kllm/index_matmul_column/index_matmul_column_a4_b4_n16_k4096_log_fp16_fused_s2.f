@@ -1,8 +1,0 @@
-index_distribution_counter_a4_b4_n16_k4096_log.v
-concat_unit_a4_b4.v
-float_from_int_fp16_uint16_s0.v
-float_fma_fp16_s0.v
-fp16_mac_fp16_fused_s2.v
-weighted_sum_c16_fp16_fused_s2.v
-float_mul_fp16_s0.v
-index_matmul_column_a4_b4_n16_k4096_log_fp16_fused_s2.v

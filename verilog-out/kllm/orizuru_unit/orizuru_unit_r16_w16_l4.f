@@ -1,3 +1,0 @@
-orizuru_tree_max_r16_w16_i0_given_l4.v
-orizuru_tree_min_r16_w16_i0_given_l4.v
-orizuru_unit_r16_w16_l4.v

@@ -1,4 +1,0 @@
-float_from_int_fp16_uint16_s0.v
-float_fma_fp16_s0.v
-fp16_mac_fp16_fused_s2.v
-weighted_sum_c16_fp16_fused_s2.v

@@ -1,3 +1,0 @@
-skew_lines_n16_w5.v
-tender_pe_w4_a32_adder_double.v
-multi_scale_array_16x16_w4_a32_adder_double_int8.v

@@ -1,1 +1,0 @@
-tender_pe_w4_a32_adder_double.v

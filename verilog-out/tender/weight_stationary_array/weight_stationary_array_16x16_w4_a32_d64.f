@@ -1,5 +1,0 @@
-skew_lines_n16_w6.v
-skew_lines_n16_w5.v
-ws_pe_w4_a32.v
-ws_accumulator_d64_a32_s16.v
-weight_stationary_array_16x16_w4_a32_d64.v

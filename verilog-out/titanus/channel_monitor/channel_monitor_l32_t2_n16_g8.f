@@ -1,1 +1,0 @@
-channel_monitor_l32_t2_n16_g8.v

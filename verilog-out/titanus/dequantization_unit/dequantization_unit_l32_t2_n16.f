@@ -1,4 +1,0 @@
-scale_zero_buffer_l32_t2_n16_w18.v
-scale_zero_buffer_l32_t2_n16_w8.v
-expander_l32_w8.v
-dequantization_unit_l32_t2_n16.v

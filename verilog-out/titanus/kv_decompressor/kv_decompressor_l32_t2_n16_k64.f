@@ -1,8 +1,0 @@
-expander_l32_w1.v
-expander_l32_w18.v
-kv_unpacker_l32_b64.v
-scale_zero_buffer_l32_t2_n16_w18.v
-scale_zero_buffer_l32_t2_n16_w8.v
-expander_l32_w8.v
-dequantization_unit_l32_t2_n16.v
-kv_decompressor_l32_t2_n16_k64.v

@@ -1,0 +1,3 @@
+../modules/compactor_l32_w1.v
+../modules/compactor_l32_w18.v
+../modules/kv_packer_l32_b64.v

@@ -1,3 +1,0 @@
-compactor_l32_w1.v
-compactor_l32_w18.v
-kv_packer_l32_b64.v

@@ -1,3 +1,0 @@
-expander_l32_w1.v
-expander_l32_w18.v
-kv_unpacker_l32_b64.v

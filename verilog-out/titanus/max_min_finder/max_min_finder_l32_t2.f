@@ -1,1 +1,0 @@
-max_min_finder_l32_t2.v

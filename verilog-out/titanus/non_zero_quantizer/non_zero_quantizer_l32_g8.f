@@ -1,1 +1,0 @@
-non_zero_quantizer_l32_g8.v

@@ -1,2 +1,0 @@
-compactor_l32_w8.v
-pruning_unit_l32_y12.v

@@ -1,6 +1,0 @@
-channel_monitor_l32_t2_n16_g2.v
-expander_l32_w8.v
-max_min_finder_l32_t2.v
-non_zero_quantizer_l32_g131.v
-compactor_l32_w8.v
-quantization_unit_l32_t2_n16_b32_y12.v

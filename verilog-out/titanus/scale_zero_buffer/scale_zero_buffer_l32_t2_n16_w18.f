@@ -1,1 +1,0 @@
-scale_zero_buffer_l32_t2_n16_w18.v
