@@ -4,5 +4,4 @@
 
 pub mod blocks;
 pub mod emit;
-pub mod interop;
 pub mod lang;

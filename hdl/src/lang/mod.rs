@@ -23,7 +23,6 @@ mod stream;
 mod types;
 
 pub(crate) use checks::{in_formal, item_nodes};
-pub(crate) use names::check as check_name;
 
 pub use crate::ports;
 pub use array::{Array, Place};
@@ -33,6 +32,7 @@ pub use error::{Diagnostic, ElabError, ParamError, ensure_param, ensure_power_of
 pub use index::Index;
 pub use ir::Direction;
 pub use module::{Module, Reg, cat, mux, or_all, reduce, select};
+pub use names::check as check_name;
 pub use ports::{
     In, InArray, InArrayOption, InOption, InStream, Out, OutArray, OutOption, OutStream, PortBuilder, PortKind, Ports,
 };

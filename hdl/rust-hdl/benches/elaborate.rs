@@ -1,6 +1,6 @@
-//! Time and size of generation: `cargo bench -p testbenches --bench elaborate`.
+//! Time and size of generation: `cargo bench -p rust-hdl-bridge --bench elaborate`.
 //!
-//! Our mesh against the same mesh in rust-hdl 0.46 (see `tests/rust_hdl_support/mesh.rs`), 16-bit operands and 32-bit
+//! Our mesh against the same mesh in rust-hdl 0.46 (see `tests/support/mesh.rs`), 16-bit operands and 32-bit
 //! accumulators. Each time is the fastest of several runs, since other load on the machine only adds to it; compare the
 //! figures of one run with each other only. Takes about a minute, nearly all of it in rust-hdl.
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use hdl::blocks::common::MacMesh;
 use rust_hdl::prelude::Block;
 
-#[path = "../tests/rust_hdl_support/mesh.rs"]
+#[path = "../tests/support/mesh.rs"]
 mod mesh;
 
 struct Figure {

@@ -1,16 +1,16 @@
 //! rust-hdl blocks inside our designs and ours inside rust-hdl's, simulated in Verilator and Icarus.
 
-mod rust_hdl_support;
+mod support;
 
 use std::collections::VecDeque;
 
 use hdl::blocks::common::{MacMesh, MacPe};
-use hdl::interop::rust_hdl::{Import, import};
 use hdl::lang::{About, Block, In, Module, Out, bit, elaborate, ports, sint, uint};
 use rand::{RngExt, SeedableRng};
-use rust_hdl_support::blocks::{Accumulate, Delay, Fifo, Pair, Shell, text_of};
-use rust_hdl_support::{Vectors, rust_hdl_design, simulate};
+use rust_hdl_bridge::{Import, import};
 use serde::Serialize;
+use support::blocks::{Accumulate, Delay, Fifo, Pair, Shell, text_of};
+use support::{Vectors, rust_hdl_design, simulate};
 
 fn rng() -> rand::rngs::SmallRng {
     rand::rngs::SmallRng::seed_from_u64(0x5eed)

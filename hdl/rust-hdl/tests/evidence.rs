@@ -1,16 +1,16 @@
 //! Why rust-hdl 0.46 is not our core: each observation of decision 0001 as a test, beside what ours does. A failing test
 //! here means that rust-hdl changed; the decision should then be read again.
 
-mod rust_hdl_support;
+mod support;
 
 use hdl::blocks::common::MacMesh;
 use hdl::lang::{About, In, Module, Out, elaborate, ports, sint};
 use rand::{RngExt, SeedableRng};
-use rust_hdl_support::blocks::{Accumulate, Fifo, text_of};
-use rust_hdl_support::mesh::{self, Mesh4, Mesh8};
-use rust_hdl_support::{Vectors, rust_hdl_design, simulate};
 use serde::Serialize;
 use sim::lint::{iverilog_check, verilator_lint};
+use support::blocks::{Accumulate, Fifo, text_of};
+use support::mesh::{self, Mesh4, Mesh8};
+use support::{Vectors, rust_hdl_design, simulate};
 
 mod theirs {
     use rust_hdl::prelude::*;

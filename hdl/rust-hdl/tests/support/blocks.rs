@@ -1,9 +1,9 @@
 //! Blocks in rust-hdl: some to be imported, some that hold ours.
 
 use hdl::blocks::common::{MacMesh, MacPe};
-use hdl::interop::rust_hdl::{BlackBox, export};
 use hdl::lang::elaborate;
 use rust_hdl::prelude::*;
+use rust_hdl_bridge::{BlackBox, export};
 
 /// Adds signed samples while enabled; `idle` is combinational.
 #[derive(LogicBlock, Default)]
@@ -61,7 +61,7 @@ impl Logic for Delay {
 // Eight words of nine bits, from rust-hdl's library.
 declare_sync_fifo!(Fifo, Bits<9>, 8, 2);
 
-hdl::interop::rust_hdl::black_box! {
+rust_hdl_bridge::black_box! {
     /// Our multiply-accumulate cell as rust-hdl sees it.
     pub struct PeBox {
         clk_i: Signal<In, Clock>,

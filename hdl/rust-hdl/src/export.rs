@@ -1,18 +1,18 @@
 //! One of our designs as a block of a rust-hdl design.
 
-use ::rust_hdl::core::ast::{BlackBox as Code, Verilog, VerilogLiteral};
-use ::rust_hdl::core::constraint::PinConstraint;
-use ::rust_hdl::core::signal::get_signal_id;
-use ::rust_hdl::prelude::{Atom, AtomKind, Block, Logic, Probe, TypeDescriptor, TypeKind, VCDValue};
+use rust_hdl::core::ast::{BlackBox as Code, Verilog, VerilogLiteral};
+use rust_hdl::core::constraint::PinConstraint;
+use rust_hdl::core::signal::get_signal_id;
+use rust_hdl::prelude::{Atom, AtomKind, Block, Logic, Probe, TypeDescriptor, TypeKind, VCDValue};
 
-use super::{AtomPort, CLOCK, InteropError, ports_of};
-use crate::lang::Design;
+use crate::{AtomPort, CLOCK, InteropError, ports_of};
+use hdl::lang::Design;
 
 /// Our design as a rust-hdl block with run-time ports: `clk_i` (a `Clock`) and `rst_ni` if it has state, then the
 /// design's ports in order; an array port is one vector. The design's Verilog travels with it; modules that several
 /// boxes share appear once.
 ///
-/// `#[hdl_gen]` kernels name their ports as fields, which run-time ports cannot be: use [`black_box!`](super::black_box)
+/// `#[hdl_gen]` kernels name their ports as fields, which run-time ports cannot be: use [`black_box!`](crate::black_box)
 /// there. In a parent with a hand-written `Logic::hdl`, port `p` of field `f` is the Verilog name `f$p`, and
 /// [`BlackBox::drive`] tells rust-hdl's check that an input is connected.
 ///
@@ -38,7 +38,7 @@ pub fn export(design: &Design) -> Result<BlackBox, InteropError> {
     }
     // rust-hdl repeats a black box's text for every instance; the guards keep one copy of each module. The hash is
     // there so that two different modules of one name are not taken for copies: the tools report them.
-    let guarded = |file: crate::emit::SourceFile| {
+    let guarded = |file: hdl::emit::SourceFile| {
         let stem = file.name.trim_end_matches(".v").replace(|c: char| !c.is_ascii_alphanumeric(), "_").to_uppercase();
         let guard = format!("SENBAZURU_{stem}_{:016X}", fnv1a(&file.text));
         format!("`ifndef {guard}\n`define {guard}\n{}\n`endif // {guard}\n", file.text.trim_end())
@@ -183,7 +183,7 @@ fn fnv1a(text: &str) -> u64 {
 /// use hdl::blocks::common::MacPe;
 /// use rust_hdl::prelude::*;
 ///
-/// hdl::interop::rust_hdl::black_box! {
+/// rust_hdl_bridge::black_box! {
 ///     /// One multiply-accumulate cell.
 ///     struct Pe {
 ///         clk_i: Signal<In, Clock>,
@@ -204,12 +204,12 @@ fn fnv1a(text: &str) -> u64 {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[macro_export]
-macro_rules! rust_hdl_black_box {
+macro_rules! black_box {
     ($(#[$meta:meta])* $vis:vis struct $name:ident { $($(#[$doc:meta])* $port:ident : $ty:ty),+ $(,)? }) => {
         $(#[$meta])*
         $vis struct $name {
             $($(#[$doc])* #[allow(missing_docs, reason = "the design documents its ports")] pub $port: $ty,)+
-            _design: $crate::interop::rust_hdl::BlackBox,
+            _design: $crate::BlackBox,
         }
 
         #[allow(dead_code, reason = "not every user needs every method")]
@@ -219,45 +219,45 @@ macro_rules! rust_hdl_black_box {
             /// # Errors
             /// Names every field that differs from the design's ports.
             pub fn new(
-                design: &$crate::lang::Design,
-            ) -> ::std::result::Result<Self, $crate::interop::rust_hdl::InteropError> {
-                let design = $crate::interop::rust_hdl::export(design)?;
+                design: &$crate::Design,
+            ) -> ::std::result::Result<Self, $crate::InteropError> {
+                let design = $crate::export(design)?;
                 let this = Self { $($port: ::std::default::Default::default(),)+ _design: design };
                 this._design.check(&this)?;
                 ::std::result::Result::Ok(this)
             }
         }
 
-        impl $crate::interop::rust_hdl::upstream::Logic for $name {
+        impl $crate::upstream::Logic for $name {
             fn update(&mut self) {}
 
             fn connect(&mut self) {
                 // Marks outputs as driven and leaves inputs to the parent.
-                $($crate::interop::rust_hdl::upstream::LogicLink::link_connect_source(&mut self.$port);)+
+                $($crate::upstream::LogicLink::link_connect_source(&mut self.$port);)+
             }
 
-            fn hdl(&self) -> $crate::interop::rust_hdl::upstream::Verilog {
-                $crate::interop::rust_hdl::upstream::Logic::hdl(&self._design)
+            fn hdl(&self) -> $crate::upstream::Verilog {
+                $crate::upstream::Logic::hdl(&self._design)
             }
         }
 
-        impl $crate::interop::rust_hdl::upstream::Block for $name {
+        impl $crate::upstream::Block for $name {
             fn connect_all(&mut self) {
-                $crate::interop::rust_hdl::upstream::Logic::connect(self);
-                $($crate::interop::rust_hdl::upstream::Block::connect_all(&mut self.$port);)+
+                $crate::upstream::Logic::connect(self);
+                $($crate::upstream::Block::connect_all(&mut self.$port);)+
             }
 
             fn update_all(&mut self) {
-                $($crate::interop::rust_hdl::upstream::Block::update_all(&mut self.$port);)+
+                $($crate::upstream::Block::update_all(&mut self.$port);)+
             }
 
             fn has_changed(&self) -> bool {
-                $($crate::interop::rust_hdl::upstream::Block::has_changed(&self.$port))||+
+                $($crate::upstream::Block::has_changed(&self.$port))||+
             }
 
-            fn accept(&self, name: &str, probe: &mut dyn $crate::interop::rust_hdl::upstream::Probe) {
+            fn accept(&self, name: &str, probe: &mut dyn $crate::upstream::Probe) {
                 probe.visit_start_scope(name, self);
-                $($crate::interop::rust_hdl::upstream::Block::accept(&self.$port, stringify!($port), probe);)+
+                $($crate::upstream::Block::accept(&self.$port, stringify!($port), probe);)+
                 probe.visit_end_scope(name, self);
             }
         }

@@ -1,6 +1,6 @@
 //! [rust-hdl](https://rust-hdl.org) 0.46, both ways: its blocks inside our designs, our modules inside its designs.
 //!
-//! - [`import`] makes an [`ExternalModule`](crate::lang::ExternalModule) of a rust-hdl block, with checked ports.
+//! - [`import`] makes an [`ExternalModule`](hdl::lang::ExternalModule) of a rust-hdl block, with checked ports.
 //! - [`export`] makes a rust-hdl block of one of our designs: a black box with run-time ports. The macro
 //!   [`black_box!`] gives such a box typed fields, so that `#[hdl_gen]` kernels can connect it.
 //!
@@ -24,16 +24,17 @@ mod tests;
 
 use std::fmt;
 
-use ::rust_hdl::core::atom::is_atom_signed;
-use ::rust_hdl::prelude::{Atom, AtomKind, Block, Probe};
+use rust_hdl::core::atom::is_atom_signed;
+use rust_hdl::prelude::{Atom, AtomKind, Block, Probe};
 
-pub use crate::rust_hdl_black_box as black_box;
 pub use export::{BlackBox, export};
 pub use import::{Import, import};
 
-/// What the macro [`black_box!`] expands to needs from rust-hdl.
+/// What the macro [`black_box!`] expands to needs.
 #[doc(hidden)]
-pub use ::rust_hdl::prelude as upstream;
+pub use hdl::lang::Design;
+#[doc(hidden)]
+pub use rust_hdl::prelude as upstream;
 
 /// Why a block could not cross the bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
-//! What is refused, and with which words; what the generated text looks like. Simulations are in `testbenches`.
+//! What is refused, and with which words; what the generated text looks like. Simulations are in `tests/bridge.rs`.
 
-use ::rust_hdl::prelude::*;
+use rust_hdl::prelude::*;
 
-use super::{Import, export, import};
-use crate::blocks::common::{MacMesh, MacPe};
-use crate::lang::{elaborate, sint, uint};
+use crate::{Import, export, import};
+use hdl::blocks::common::{MacMesh, MacPe};
+use hdl::lang::{elaborate, sint, uint};
 
 #[track_caller]
 fn refused<B: Block>(import: &Import, block: B) -> String {
@@ -150,7 +150,7 @@ fn lost_products_are_refused_wherever_they_are() {
 
 #[test]
 fn exported_ports_are_checked() {
-    crate::rust_hdl_black_box! {
+    crate::black_box! {
         struct Wrong {
             clk_i: Signal<In, Bit>,
             clear_i: Signal<In, Bits<2>>,

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use ::rust_hdl::core::ast::{Verilog, VerilogExpression, VerilogOp};
-use ::rust_hdl::core::check_error::{CheckError, PathedName, check_all};
-use ::rust_hdl::core::verilog_visitor::{VerilogVisitor, walk_binop, walk_signed, walk_unsigned};
-use ::rust_hdl::prelude::{AtomKind, Block, ModuleDefines, Probe};
+use rust_hdl::core::ast::{Verilog, VerilogExpression, VerilogOp};
+use rust_hdl::core::check_error::{CheckError, PathedName, check_all};
+use rust_hdl::core::verilog_visitor::{VerilogVisitor, walk_binop, walk_signed, walk_unsigned};
+use rust_hdl::prelude::{AtomKind, Block, ModuleDefines, Probe};
 
-use super::rename::prefix_modules;
-use super::{AtomPort, InteropError, ports_of};
-use crate::lang::{Direction, ExternalModule, ExternalPort, Type, check_name};
+use crate::rename::prefix_modules;
+use crate::{AtomPort, InteropError, ports_of};
+use hdl::lang::{Direction, ExternalModule, ExternalPort, Type, check_name};
 
 /// Imports a rust-hdl block under the module name `name`, with the defaults of [`Import`].
 ///
 /// ```
-/// use hdl::interop::rust_hdl::import;
+/// use rust_hdl_bridge::import;
 /// use rust_hdl::prelude::*;
 ///
 /// #[derive(LogicBlock, Default)]
@@ -25,7 +25,7 @@ use crate::lang::{Direction, ExternalModule, ExternalPort, Type, check_name};
 /// }
 /// let module = import("invert", Invert::default())?;
 /// assert_eq!(module.ports[1].ty, hdl::lang::uint(8));
-/// # Ok::<(), hdl::interop::rust_hdl::InteropError>(())
+/// # Ok::<(), rust_hdl_bridge::InteropError>(())
 /// ```
 ///
 /// # Errors
