@@ -16,7 +16,7 @@ use senbazuru::registry::find;
 use senbazuru::synth::{Options, synthesise};
 use serde_json::{Value, json};
 use sim::RunOptions;
-use testbenches::facts::Facts;
+use sim::facts::Facts;
 
 /// A block with its parameters.
 struct Part {

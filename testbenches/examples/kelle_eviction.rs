@@ -4,7 +4,7 @@
 //! `--facts FILE` writes the means as JSON.
 
 use anyhow::{Result, anyhow, bail};
-use testbenches::facts::Facts;
+use sim::facts::Facts;
 use testbenches::kelle::decode::{Numbers, Outcome, Policy, RECORDED, Trace, run};
 
 fn main() -> Result<()> {

@@ -4,7 +4,7 @@
 
 use anyhow::Result;
 use golden::kelle::refresh::Intervals;
-use testbenches::facts::Facts;
+use sim::facts::Facts;
 use testbenches::kelle::decode::{RECORDED, Trace};
 use testbenches::kelle::refresh_runs::{PAPER, bursts, controller, decoded, decoded_by_hardware, quiet, uniform};
 

@@ -4,7 +4,7 @@
 //! `--facts FILE` writes the errors of schemes and outlier shares, and the mean drifts, as JSON.
 
 use anyhow::Result;
-use testbenches::facts::Facts;
+use sim::facts::Facts;
 use testbenches::kllm::quantisation::attention::{self, Scores};
 use testbenches::kllm::quantisation::{
     Config, Detection, Mean, Projection, Scheme, Sensitivity, arithmetic, drift, evaluate, mean,

@@ -4,7 +4,7 @@
 //! `cargo run --release -p testbenches --example tender_granularity`; `--facts FILE` writes the ratios to Tender with most groups as JSON.
 
 use anyhow::Result;
-use testbenches::facts::Facts;
+use sim::facts::Facts;
 use testbenches::tender::granularity::{GROUPS, Line, table};
 
 fn main() -> Result<()> {

@@ -4,7 +4,7 @@
 //! `cargo run --release -p testbenches --example tender_requantization`; `--facts FILE` writes the largest ratios as JSON.
 
 use hdl::blocks::tender::{Drain, MultiScaleArray};
-use testbenches::facts::Facts;
+use sim::facts::Facts;
 use testbenches::tender::real::projection;
 use testbenches::tender::requantization::{measure, predict};
 

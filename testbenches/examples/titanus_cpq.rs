@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use golden::titanus::baseline::requantized_tokens;
-use testbenches::facts::Facts;
+use sim::facts::Facts;
 use testbenches::titanus::study::{errors, levels, traffic};
 
 fn main() -> Result<()> {

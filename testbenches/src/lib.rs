@@ -8,7 +8,6 @@ use hdl::lang::CatalogBlock;
 use sim::{Bench, Design, RunOptions, RunReport};
 
 pub mod common;
-pub mod facts;
 pub mod kelle;
 pub mod kllm;
 pub mod tender;

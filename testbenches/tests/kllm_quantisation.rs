@@ -11,11 +11,11 @@ use golden::kllm::kmeans::{Training, train};
 use golden::kllm::norm;
 use golden::kllm::outliers::OutlierRule;
 use golden::kllm::quantise::{Quantised, samples};
+use sim::stimulus::real_rows;
 use testbenches::kllm::quantisation::attention::{self, Scores};
 use testbenches::kllm::quantisation::{
     ActivationBook, Config, Detection, Mean, Projection, Scheme, Sensitivity, arithmetic, drift, evaluate, mean,
 };
-use testbenches::kllm::vectors::real_rows;
 
 /// A projection of each kind, every layer among them, with a quarter of the output channels.
 fn some() -> &'static [Projection] {
@@ -173,7 +173,7 @@ fn k_means_converges_on_real_tensors() {
 /// squares of what the indices stand for.
 #[test]
 fn rms_norm_of_the_real_residual_stream() {
-    let residual = real_rows("l14_attn_residual.npy").unwrap();
+    let residual = real_rows("l14_attn_residual").unwrap();
     let projection = Projection { name: "residual".into(), tokens: residual, columns: vec![vec![fp16::ONE; 576]] };
     let (uniform, online) = (Sensitivity::Uniform, Detection::Online);
     let book = ActivationBook::train(&projection, &projection.tokens[..32], uniform, online, 4, 100).unwrap();

@@ -7,10 +7,7 @@ use golden::kelle::aerp::{Budget, Head, softmax};
 use golden::kelle::eviction::{Map, Refusal, StoredAs};
 use golden::kelle::evictor::{Candidate, victim};
 use golden::kelle::score_file::ScoreFile;
-use half::f16;
-use sim::stimulus::Tensor;
-
-use crate::kllm::vectors::data_folder;
+use sim::stimulus::real_numbers;
 
 /// Width of a head.
 pub const WIDTH: usize = 64;
@@ -42,9 +39,8 @@ impl Trace {
     /// A missing or damaged file.
     pub fn read(layer: u32, head: usize) -> sim::Result<Self> {
         let rows = |what: &str, skip: usize| -> sim::Result<Vec<Vec<f64>>> {
-            let tensor = Tensor::<f16>::read(&data_folder().join(format!("l{layer:02}_{what}_trace.npy")))?;
-            let rows = tensor.data.chunks(WIDTH).map(|r| r.iter().map(|x| x.to_f64()).collect());
-            Ok(rows.skip(skip).take(384).collect())
+            let rows = real_numbers(&format!("l{layer:02}_{what}_trace"))?;
+            Ok(rows.into_iter().skip(skip).take(384).collect())
         };
         let (q, k, v) = (rows("q", 384 * head)?, rows("k", 0)?, rows("v", 0)?);
         let scale = (WIDTH as f64).sqrt();

@@ -13,9 +13,9 @@ use golden::kllm::codebook::Codebook;
 use golden::kllm::fp16;
 use golden::kllm::outliers::{OutlierRule, per_side};
 use golden::kllm::quantise::{Quantised, QuantisedWeights, Sample, samples, scale, train_codebook};
+use sim::stimulus::real_rows;
 
 use super::baselines;
-use super::vectors::real_rows;
 
 pub mod arithmetic;
 pub mod attention;
@@ -37,7 +37,7 @@ pub struct Projection {
 
 impl Projection {
     fn read(layer: u32, input: &str, weight: &str) -> Result<Self> {
-        let file = |name: &str| format!("l{layer:02}_{name}.npy");
+        let file = |name: &str| format!("l{layer:02}_{name}");
         let tokens = real_rows(&file(input))?;
         let rows = real_rows(&file(&format!("w_{weight}")))?;
         let outputs = rows.first().context("a weight without rows")?.len();

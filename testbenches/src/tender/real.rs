@@ -3,10 +3,9 @@
 use golden::tender::array::Beat;
 use golden::tender::calibration::{Calibration, Weights};
 use golden::tender::schedule::{Step, steps};
-use sim::stimulus::Tensor;
+use sim::stimulus::real_numbers;
 
 use super::controller::{Controller, Tile};
-use crate::kllm::vectors::data_folder;
 
 /// A projection: activations [token, channel] and weights [channel, output].
 #[derive(Clone, Debug)]
@@ -40,7 +39,7 @@ const PROJECTIONS: [(&str, &str, &str); 12] = [
 /// # Errors
 /// A missing or damaged file.
 pub fn projections() -> sim::Result<Vec<Projection>> {
-    let load = |&(name, x, w)| Ok(Projection { name, x: matrix(x)?, w: matrix(w)? });
+    let load = |&(name, x, w)| Ok(Projection { name, x: real_numbers(x)?, w: real_numbers(w)? });
     PROJECTIONS.iter().map(load).collect()
 }
 
@@ -51,18 +50,7 @@ pub fn projections() -> sim::Result<Vec<Projection>> {
 pub fn projection(name: &str) -> sim::Result<Projection> {
     let found = PROJECTIONS.iter().find(|p| p.0 == name);
     let (name, x, w) = found.ok_or_else(|| sim::Error::Unsupported(format!("no projection is called {name}")))?;
-    Ok(Projection { name, x: matrix(x)?, w: matrix(w)? })
-}
-
-/// The rows of a float16 tensor of the real model, exactly.
-///
-/// # Errors
-/// A missing or damaged file.
-pub fn matrix(file: &str) -> sim::Result<Vec<Vec<f64>>> {
-    let tensor = Tensor::<half::f16>::read(&data_folder().join(format!("{file}.npy")))?;
-    let width = tensor.shape.last().copied().unwrap_or(1).max(1);
-    let values: Vec<f64> = tensor.data.iter().map(|v| v.to_f64()).collect();
-    Ok(values.chunks(width).map(<[f64]>::to_vec).collect())
+    Ok(Projection { name, x: real_numbers(x)?, w: real_numbers(w)? })
 }
 
 /// The product of quantized activations and weights on the array: tiles of its size from left to right and top to

@@ -4,9 +4,7 @@
 //! the nearest integer, half away from zero. Symmetric, per tensor, as W8A8 models store their caches.
 
 use half::f16;
-use sim::stimulus::Tensor;
-
-use crate::kllm::vectors::data_folder;
+use sim::stimulus::{Tensor, real_tensor};
 
 /// Layers with traces.
 pub const LAYERS: [u32; 3] = [2, 14, 28];
@@ -26,7 +24,7 @@ pub struct KeyValues {
 /// # Errors
 /// A missing or damaged file.
 pub fn key_values(layer: u32) -> sim::Result<KeyValues> {
-    let read = |what: &str| to_int8(&Tensor::read(&data_folder().join(format!("l{layer:02}_{what}_trace.npy")))?);
+    let read = |what: &str| to_int8(&real_tensor(&format!("l{layer:02}_{what}_trace"))?);
     Ok(KeyValues { layer, k: read("k")?, v: read("v")? })
 }
 

@@ -8,8 +8,8 @@ use golden::kllm::fp16;
 use golden::kllm::index_matmul::{Integers, exact};
 use golden::kllm::outliers::OutlierRule;
 use golden::kllm::quantise::{Quantised, QuantisedWeights, samples, train_codebook};
+use sim::stimulus::real_rows;
 
-use super::super::vectors::real_rows;
 use super::{dot, values};
 
 /// Tokens whose values and scores calibrate; the queries after them are judged.
@@ -35,7 +35,7 @@ pub enum Scores {
 /// # Errors
 /// A missing file; an output where counting and multiplying differ; operands that the golden model refuses.
 pub fn errors(layer: u32, kinds: &[Scores]) -> Result<Vec<f64>> {
-    let read = |name: &str| real_rows(&format!("l{layer:02}_{name}_trace.npy"));
+    let read = |name: &str| real_rows(&format!("l{layer:02}_{name}_trace"));
     let (queries, keys, raw) = (values(&read("q")?), values(&read("k")?), read("v")?);
     let length = keys.len();
     let (exact_v, dims) = (values(&raw), raw[0].len());

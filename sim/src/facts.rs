@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::{env, fs};
 
+use crate::{Error, Result};
 use serde_json::{Map, Value};
-use sim::{Error, Result};
 
 /// Measured numbers by name, and the file that they are for.
 #[derive(Debug, Default)]
