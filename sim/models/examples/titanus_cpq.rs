@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use golden::titanus::baseline::requantized_tokens;
+use models::titanus::compression::{errors, levels, traffic};
 use sim::facts::Facts;
-use testbenches::titanus::study::{errors, levels, traffic};
 
 fn main() -> Result<()> {
     let (mut facts, _) = Facts::from_args()?;
@@ -56,7 +56,7 @@ fn main() -> Result<()> {
             r.packed
         );
     }
-    let mean = |pick: &dyn Fn(&testbenches::titanus::study::TrafficRow) -> f64| {
+    let mean = |pick: &dyn Fn(&models::titanus::compression::TrafficRow) -> f64| {
         rows.iter().map(pick).sum::<f64>() / rows.len() as f64
     };
     println!(
@@ -97,7 +97,7 @@ fn main() -> Result<()> {
     println!("| ---: | --- | --- | --- |");
     for share in [0.0, 0.1, 0.2, 0.338, 0.5, 0.7] {
         let rows = traffic(share, [3, 2])?;
-        let mean = |pick: &dyn Fn(&testbenches::titanus::study::TrafficRow) -> f64| {
+        let mean = |pick: &dyn Fn(&models::titanus::compression::TrafficRow) -> f64| {
             rows.iter().map(pick).sum::<f64>() / rows.len() as f64
         };
         let thresholds: Vec<_> = rows.iter().map(|r| r.threshold.to_string()).collect();

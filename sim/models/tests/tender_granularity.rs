@@ -1,6 +1,6 @@
 //! What docs/blocks/tender-quantization.md says of the real model's tensors.
 
-use testbenches::tender::granularity::{GROUPS, table};
+use models::tender::granularity::{GROUPS, table};
 
 /// Per-column quality at per-tensor cost: the claim behind Table I of the paper, on squared errors of products.
 #[test]

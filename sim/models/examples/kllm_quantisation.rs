@@ -1,14 +1,14 @@
 //! Prints the tables of `docs/blocks/kllm-quantisation.md`: KLLM's quantisation on projections of a real decoder.
 //!
-//! `cargo run --release -p testbenches --example kllm_quantisation`. Nothing is random but the seeded start of K-Means.
+//! `cargo run --release -p models --example kllm_quantisation`. Nothing is random but the seeded start of K-Means.
 //! `--facts FILE` writes the errors of schemes and outlier shares, and the mean drifts, as JSON.
 
 use anyhow::Result;
-use sim::facts::Facts;
-use testbenches::kllm::quantisation::attention::{self, Scores};
-use testbenches::kllm::quantisation::{
+use models::kllm::quantisation::attention::{self, Scores};
+use models::kllm::quantisation::{
     Config, Detection, Mean, Projection, Scheme, Sensitivity, arithmetic, drift, evaluate, mean,
 };
+use sim::facts::Facts;
 
 /// Outlier shares in hundredths of a per cent: none, then those of the paper's Table IV.
 const SHARES: [u32; 6] = [0, 50, 100, 200, 500, 1000];

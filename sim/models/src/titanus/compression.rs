@@ -2,10 +2,10 @@
 
 use golden::titanus::baseline::{Grouping, quantize, requantized_tokens};
 use golden::titanus::cpq::{Config, Sequence, Work};
+use golden::titanus::format::packed;
 use golden::titanus::traffic::{Traffic, break_point_bits, level_number_bits};
 
-use super::kv_compressor::packed;
-use super::real::{LAYERS, key_values, prune, threshold_for};
+use super::key_values::{LAYERS, key_values, prune, threshold_for};
 
 /// Levels without a bound that matters.
 const LEVELS: usize = 64;

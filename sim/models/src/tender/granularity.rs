@@ -4,7 +4,7 @@
 use golden::tender::calibration::{CHUNK_ROWS, Scheme, Sign, calibrate};
 use golden::tender::granularity::{Granularity, product, relative_error, round_trip};
 
-use super::real::projections;
+use super::projection::projections;
 
 /// Numbers of groups in the table.
 pub const GROUPS: [usize; 5] = [1, 2, 4, 8, 14];

@@ -11,11 +11,11 @@ use golden::kllm::kmeans::{Training, train};
 use golden::kllm::norm;
 use golden::kllm::outliers::OutlierRule;
 use golden::kllm::quantise::{Quantised, samples};
-use sim::stimulus::real_rows;
-use testbenches::kllm::quantisation::attention::{self, Scores};
-use testbenches::kllm::quantisation::{
+use models::kllm::quantisation::attention::{self, Scores};
+use models::kllm::quantisation::{
     ActivationBook, Config, Detection, Mean, Projection, Scheme, Sensitivity, arithmetic, drift, evaluate, mean,
 };
+use sim::stimulus::real_rows;
 
 /// A projection of each kind, every layer among them, with a quarter of the output channels.
 fn some() -> &'static [Projection] {

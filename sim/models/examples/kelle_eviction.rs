@@ -1,11 +1,12 @@
 //! Attention-output error of small KV caches against a full one, on real queries, keys and values.
 //!
-//! `cargo run --release -p testbenches --example kelle_eviction`; further numbers as `score_width,amount_width,shift`;
+//! `cargo run --release -p models --example kelle_eviction`; further numbers as `score_width,amount_width,shift`;
 //! `--facts FILE` writes the means as JSON.
 
 use anyhow::{Result, anyhow, bail};
+use golden::kelle::decode::Numbers;
+use models::kelle::decode::{Outcome, Policy, RECORDED, Trace, run};
 use sim::facts::Facts;
-use testbenches::kelle::decode::{Numbers, Outcome, Policy, RECORDED, Trace, run};
 
 fn main() -> Result<()> {
     let (mut facts, arguments) = Facts::from_args()?;

@@ -1,6 +1,6 @@
 //! What the documentation says about CPQ on the real keys and values: orderings and bounds, from the same code as its tables.
 
-use testbenches::titanus::study::{errors, levels, traffic};
+use models::titanus::compression::{errors, levels, traffic};
 
 #[test]
 fn hqe_needs_few_levels_and_saves_most_of_the_work() {
