@@ -16,7 +16,7 @@ use senbazuru::flows::synth::{Options, synthesise};
 use senbazuru::registry::find;
 use serde_json::{Value, json};
 use sim::RunOptions;
-use testbenches::facts::Facts;
+use sim::facts::Facts;
 
 /// A block with its parameters.
 struct Part {

@@ -7,5 +7,4 @@ extern crate self as hdl;
 
 pub mod blocks;
 pub mod emit;
-pub mod interop;
 pub mod lang;

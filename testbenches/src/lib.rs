@@ -9,7 +9,6 @@ use serde_json::Value;
 use sim::{Bench, Design, Run, RunOptions, RunReport, Sim};
 
 pub mod common;
-pub mod facts;
 pub mod kelle;
 pub mod kllm;
 pub mod tender;

@@ -86,7 +86,7 @@ fn convert_fp32_to_fp16() {
 fn real_dot_products() {
     for fused in [true, false] {
         let block = FloatFma { fused, stages: 2, ..FloatFma::default() };
-        let bench = fma::dot_products(&block, "l14_down_in.npy", "l14_w_down.npy", 24).unwrap();
+        let bench = fma::dot_products(&block, "l14_down_in", "l14_w_down", 24).unwrap();
         let design = Design::from(&hdl::lang::elaborate(&block).unwrap());
         let report = sim::run(&*bench, &design, &RunOptions { vectors: 24 * 1536, ..RunOptions::default() }).unwrap();
         assert!(report.compared >= 24 * 1536, "{report:?}");

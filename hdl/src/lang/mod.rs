@@ -27,7 +27,6 @@ mod timing;
 mod types;
 
 pub(crate) use checks::{in_formal, item_nodes};
-pub(crate) use names::check as check_name;
 
 pub use crate::{bundle, choices, old_parameters, parameters, ports};
 pub use array::{Array, Place, Regs, ToCoordinate};
@@ -41,6 +40,7 @@ pub use error::{Diagnostic, ElabError, ParamError, ParamErrors, ensure_param, en
 pub use index::Index;
 pub use ir::Direction;
 pub use module::{Module, Reg, cat, mux, or_all, reduce, select};
+pub use names::check as check_name;
 pub use old_stream::{OldStream, OldStreamType, stream};
 pub use parameters::{
     Allowed, Parameter, ParameterField, ParameterValue, Parameters, Rules, multiple_of, power_of_two,

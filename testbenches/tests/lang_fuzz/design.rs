@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use hdl::lang::{About, Array, Block, Direction, Index, Module, PortBuilder, Ports, Signal, Type, mux, select, uint};
+use hdl::lang::{
+    About, Array, Block, Direction, Index, Module, Parameters, PortBuilder, Ports, Signal, Type, mux, select, uint,
+};
 use num_bigint::{BigInt, BigUint};
 
 use super::expr::{Arithmetic, Compare, Dag, Logic, Op, Place, bits};

@@ -6,6 +6,15 @@
 
 use super::refresh::{Intervals, Operation};
 
+/// A step of decoding, as the rows of a cache see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The row that the new token takes.
+    pub written: usize,
+    /// Per row: its score is high.
+    pub high: Vec<bool>,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Row {
     restored: u64,

@@ -3,8 +3,7 @@
 use golden::common::float::Float;
 use hdl::blocks::common::{FloatFma, FloatFormat};
 use hdl::lang::{Block, Parameters};
-
-use crate::kllm::vectors::real_rows;
+use sim::stimulus::real_rows;
 
 use super::{Corners, Operands, Unit, expected, golden, outputs};
 
