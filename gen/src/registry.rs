@@ -79,7 +79,11 @@ pub trait Entry: Send + Sync {
     /// Name, contract, source.
     fn about(&self) -> About;
     /// Documentation of the parameters.
-    fn parameters(&self) -> &'static [Parameter];
+    fn parameters(&self) -> Vec<Parameter>;
+    /// Where the block is described.
+    fn source(&self) -> &'static str;
+    /// What is legal in these parameters but hardly meant, in sentences.
+    fn warnings(&self, params: &Params) -> Vec<String>;
     /// Default parameters.
     fn defaults(&self) -> Params;
     /// The parameter sets that every check runs on, the default first.
@@ -158,8 +162,23 @@ impl<B: CatalogBlock> Entry for Typed<B> {
         B::ABOUT
     }
 
-    fn parameters(&self) -> &'static [Parameter] {
-        B::OLD_PARAMETERS
+    fn parameters(&self) -> Vec<Parameter> {
+        let default = B::default().values();
+        let old = B::OLD_PARAMETERS.iter().map(|p| Parameter {
+            name: p.name.into(),
+            allowed: p.allowed.into(),
+            meaning: p.meaning.into(),
+            default: default.get(p.name).cloned().unwrap_or(Value::Null),
+        });
+        B::default().list().into_iter().chain(old).collect()
+    }
+
+    fn source(&self) -> &'static str {
+        B::SOURCE
+    }
+
+    fn warnings(&self, params: &Params) -> Vec<String> {
+        from_params::<B>(params).map(|b| b.warnings()).unwrap_or_default()
     }
 
     fn defaults(&self) -> Params {
@@ -195,14 +214,11 @@ impl<B: CatalogBlock> Entry for Typed<B> {
     }
 }
 
-/// A block whose parameters are no JSON object has none that a user could set; the catalogue test refuses it.
+/// Parameters by name, those of nested structs with dotted names.
 fn to_params<B: Block>(block: &B) -> Params {
-    match serde_json::to_value(block) {
-        Ok(Value::Object(params)) => params,
-        _ => Params::new(),
-    }
+    hdl::lang::flatten(&block.values()).into_iter().collect()
 }
 
 fn from_params<B: CatalogBlock>(params: &Params) -> Result<B, String> {
-    serde_json::from_value(Value::Object(params.clone())).map_err(|e| e.to_string())
+    serde_json::from_value(hdl::lang::nest(params)).map_err(|e| e.to_string())
 }

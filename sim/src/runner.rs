@@ -410,7 +410,7 @@ fn show(value: &Bits, signed: bool) -> String {
 
 fn repeat_command(block: &str, parameters: &Value, options: &RunOptions) -> String {
     let mut command = format!("senbazuru sim {block}");
-    for (name, value) in parameters.as_object().into_iter().flatten() {
+    for (name, value) in hdl::lang::flatten(parameters) {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         command.push_str(&format!(" --set {name}={text}"));
     }

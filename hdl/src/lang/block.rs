@@ -235,10 +235,11 @@ fn close(e: &mut Elaboration, key: String, timing: Timing) -> Option<Rc<ModuleIr
     Some(module)
 }
 
-fn header<B: Block>(name: &str, parameters: &serde_json::Value) -> Vec<String> {
+fn header<B: Block>(name: &str, values: &serde_json::Value) -> Vec<String> {
     let about = B::ABOUT;
     let mut lines = vec![format!("{name}: {}", about.summary)];
-    if let Some(fields) = parameters.as_object().filter(|f| !f.is_empty()) {
+    let fields = parameters::flatten(values);
+    if !fields.is_empty() {
         let list: Vec<_> = fields.iter().map(|(k, v)| format!("{k} = {}", plain(v))).collect();
         lines.push(format!("Parameters: {}", list.join(", ")));
     }

@@ -43,7 +43,7 @@ pub use module::{Module, Reg, cat, mux, or_all, reduce, select};
 pub use names::check as check_name;
 pub use old_stream::{OldStream, OldStreamType, stream};
 pub use parameters::{
-    Allowed, Parameter, ParameterField, ParameterValue, Parameters, Rules, multiple_of, power_of_two,
+    Allowed, Parameter, ParameterField, ParameterValue, Parameters, Rules, flatten, multiple_of, nest, power_of_two,
 };
 pub use ports::{
     In, InArray, InArrayOption, InOption, OldInStream, OldOutStream, Out, OutArray, OutOption, PortBuilder, PortKind,

@@ -318,6 +318,41 @@ impl ParameterValue for bool {
     }
 }
 
+/// The values of a JSON object with dotted names: what `--set` takes.
+#[must_use]
+pub fn flatten(values: &Value) -> Vec<(String, Value)> {
+    let mut flat = Vec::new();
+    for (name, value) in values.as_object().into_iter().flatten() {
+        match value {
+            Value::Object(_) => {
+                flat.extend(flatten(value).into_iter().map(|(inner, v)| (format!("{name}.{inner}"), v)))
+            }
+            _ => flat.push((name.clone(), value.clone())),
+        }
+    }
+    flat
+}
+
+/// The JSON object of dotted names.
+#[must_use]
+pub fn nest<'a>(flat: impl IntoIterator<Item = (&'a String, &'a Value)>) -> Value {
+    let mut root = serde_json::Map::new();
+    for (name, value) in flat {
+        let mut parts = name.split('.').peekable();
+        let mut at = &mut root;
+        while let Some(part) = parts.next() {
+            if parts.peek().is_none() {
+                at.insert(part.into(), value.clone());
+                break;
+            }
+            let inner = at.entry(part).or_insert_with(|| Value::Object(serde_json::Map::new()));
+            let Value::Object(inner) = inner else { break };
+            at = inner;
+        }
+    }
+    Value::Object(root)
+}
+
 /// The lines of a documentation comment as one.
 pub(crate) fn one_line(doc: &str) -> String {
     let text = doc.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -535,6 +570,14 @@ mod tests {
         p.inner.slack = 40;
         p.width = 1;
         assert_eq!(p.check().unwrap_err().to_string(), "parameter `inner.slack` is 40, allowed: below 40");
+    }
+
+    #[test]
+    fn dotted_names_and_back() {
+        let values = Outer::default().values();
+        let flat = flatten(&values);
+        assert_eq!(flat[3], ("inner.rows".to_string(), Value::from(4)));
+        assert_eq!(nest(flat.iter().map(|(n, v)| (n, v))), values);
     }
 
     #[test]
