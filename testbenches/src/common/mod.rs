@@ -2,6 +2,7 @@
 
 pub mod compactor;
 pub mod float;
+pub mod formats;
 pub mod mac_mesh;
 pub mod ram;
 pub mod skew_lines;

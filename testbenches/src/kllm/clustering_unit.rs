@@ -61,8 +61,8 @@ impl ClusteringBench {
             })
             .collect();
         // -0 and +0 are equal: either may come first.
-        let nan = |m: u64| Format::Fp16.is_nan(m);
-        midpoints.sort_by(|&a, &b| nan(a).cmp(&nan(b)).then(Format::Fp16.total_cmp(a, b)));
+        let nan = |m: u64| Format::FP16.is_nan(m);
+        midpoints.sort_by(|&a, &b| nan(a).cmp(&nan(b)).then(Format::FP16.total_cmp(a, b)));
         let values = (0..values)
             .map(|_| match rng.random_range(0..3u8) {
                 0 => fp16(rng),

@@ -11,8 +11,10 @@ pub fn vector(number: u64, n: usize, format: Format, rng: &mut StimulusRng) -> V
     let mask = format.mask();
     let mut random = || rng.random::<u64>() & mask;
     let corner: Vec<u64> = match format {
-        Format::Fp16 => fp16_corners().into_iter().map(u64::from).collect(),
-        _ => corners(format.width()).iter().filter_map(sim::Bits::to_u64).collect(),
+        Format::FP16 => fp16_corners().into_iter().map(u64::from).collect(),
+        Format::Float(_) | Format::Int { .. } | Format::Uint { .. } => {
+            corners(format.width()).iter().filter_map(sim::Bits::to_u64).collect()
+        }
     };
     let sorted = |mut values: Vec<u64>| {
         values.sort_by(|&a, &b| format.total_cmp(a, b));

@@ -2,7 +2,7 @@
 //!
 //! Every result is rounded to nearest, ties to even. Every NaN that comes out is the canonical quiet one: sign 0,
 //! exponent all ones, only the top bit of the fraction set (0x7e00 in fp16). Values travel in the low bits of a `u64`,
-//! as in [`Format`]; bits above the width are ignored.
+//! as in [`Format`](crate::format::Format); bits above the width are ignored.
 //!
 //! What [`Subnormals::Flush`] means: a subnormal operand counts as the zero of its sign; the operation is then carried
 //! out and rounded as IEEE 754 says, with subnormal results; and a result that is subnormal after this rounding becomes
@@ -13,29 +13,12 @@
 //! nothing. `invalid` is raised by signalling NaNs too, and by 0 * infinity + NaN.
 
 use std::cmp::Ordering;
-use std::fmt;
 
 use rustc_apfloat::ieee::{BFloatS, Float8E5M2S, HalfS, IeeeFloat, Semantics, SingleS};
 use rustc_apfloat::{Float as _, FloatConvert as _, Status, StatusAnd};
 use serde::{Deserialize, Serialize};
 
-use crate::format::Format;
-
-/// A floating-point format with signed zeros, subnormals, infinities and NaNs as in IEEE 754.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FloatFormat {
-    /// IEEE 754 binary16: 5 bits of exponent, 10 of fraction.
-    Fp16,
-    /// bfloat16: 8 bits of exponent, 7 of fraction.
-    Bf16,
-    /// IEEE 754 binary32: 8 bits of exponent, 23 of fraction.
-    Fp32,
-    /// 8-bit float of the Open Compute Project, fp8: 5 bits of exponent, 2 of fraction.
-    E5m2,
-    /// 6 bits with IEEE 754's rules: 3 bits of exponent, 2 of fraction. Small enough for all triples.
-    E3m2,
-}
+pub use crate::format::FloatFormat;
 
 /// `rustc_apfloat`'s description of [`FloatFormat::E3m2`].
 struct E3m2S;
@@ -112,91 +95,6 @@ macro_rules! with_semantics {
             }
         }
     };
-}
-
-impl FloatFormat {
-    /// All formats.
-    pub const ALL: [Self; 5] = [Self::Fp16, Self::Bf16, Self::Fp32, Self::E5m2, Self::E3m2];
-
-    /// Bits of exponent.
-    pub fn exponent_bits(self) -> u32 {
-        match self {
-            Self::Fp16 | Self::E5m2 => 5,
-            Self::Bf16 | Self::Fp32 => 8,
-            Self::E3m2 => 3,
-        }
-    }
-
-    /// Bits of fraction.
-    pub fn fraction_bits(self) -> u32 {
-        match self {
-            Self::Fp16 => 10,
-            Self::Bf16 => 7,
-            Self::Fp32 => 23,
-            Self::E5m2 | Self::E3m2 => 2,
-        }
-    }
-
-    /// Width in bits.
-    pub fn width(self) -> u32 {
-        1 + self.exponent_bits() + self.fraction_bits()
-    }
-
-    /// The pattern with every bit of a value set.
-    pub fn mask(self) -> u64 {
-        (1 << self.width()) - 1
-    }
-
-    /// The canonical quiet NaN.
-    pub fn nan(self) -> u64 {
-        self.infinity(false) | 1 << (self.fraction_bits() - 1)
-    }
-
-    /// Infinity.
-    pub fn infinity(self, negative: bool) -> u64 {
-        self.zero(negative) | ((1 << self.exponent_bits()) - 1) << self.fraction_bits()
-    }
-
-    /// Zero.
-    pub fn zero(self, negative: bool) -> u64 {
-        u64::from(negative) << (self.width() - 1)
-    }
-
-    /// Whether `bits` is a NaN.
-    pub fn is_nan(self, bits: u64) -> bool {
-        bits & self.mask() & !self.zero(true) > self.infinity(false)
-    }
-
-    /// Whether `bits` is a subnormal number; zeros are not.
-    pub fn is_subnormal(self, bits: u64) -> bool {
-        let magnitude = bits & self.mask() & !self.zero(true);
-        magnitude != 0 && magnitude < 1 << self.fraction_bits()
-    }
-}
-
-impl fmt::Display for FloatFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Fp16 => "fp16",
-            Self::Bf16 => "bf16",
-            Self::Fp32 => "fp32",
-            Self::E5m2 => "e5m2",
-            Self::E3m2 => "e3m2",
-        })
-    }
-}
-
-impl TryFrom<Format> for FloatFormat {
-    type Error = String;
-
-    fn try_from(format: Format) -> Result<Self, String> {
-        match format {
-            Format::Fp16 => Ok(Self::Fp16),
-            Format::Bf16 => Ok(Self::Bf16),
-            Format::Fp32 => Ok(Self::Fp32),
-            Format::Int { .. } | Format::Uint { .. } => Err(format!("{format} is no floating-point format")),
-        }
-    }
 }
 
 impl Flags {

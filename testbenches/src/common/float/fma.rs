@@ -5,7 +5,8 @@ use hdl::blocks::common::{FloatFma, FloatFormat};
 use hdl::lang::{Block, Parameters};
 use sim::stimulus::real_rows;
 
-use super::{Corners, Operands, Unit, expected, golden, outputs};
+use super::{Corners, Operands, Unit, expected, outputs};
+use crate::common::formats::float;
 
 /// All triples of a small format; otherwise all pairs of corner values, each with addends that are special beside the
 /// product.
@@ -39,7 +40,7 @@ pub fn bench(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
 
 fn unit(p: &FloatFma) -> anyhow::Result<Unit> {
     p.check()?;
-    let float = golden(p.format, p.subnormals);
+    let float = float(p.format, p.subnormals);
     let operands = Operands::new(float.format);
     let fused = p.fused;
     Ok(Unit {

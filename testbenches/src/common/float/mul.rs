@@ -3,7 +3,8 @@
 use hdl::blocks::common::FloatMul;
 use hdl::lang::{Block, Parameters};
 
-use super::{Corners, Operands, Unit, expected, golden, outputs};
+use super::{Corners, Operands, Unit, expected, outputs};
+use crate::common::formats::float;
 
 /// The bench of a multiplier.
 ///
@@ -11,7 +12,7 @@ use super::{Corners, Operands, Unit, expected, golden, outputs};
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatMul) -> anyhow::Result<Box<dyn sim::Bench>> {
     p.check()?;
-    let float = golden(p.format, p.subnormals);
+    let float = float(p.format, p.subnormals);
     let operands = Operands::new(float.format);
     let corners = operands.corners();
     Ok(Box::new(Unit {

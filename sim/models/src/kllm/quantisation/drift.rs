@@ -34,7 +34,7 @@ pub fn thresholds(projection: &Projection, share: u32) -> Result<f64> {
         let OutlierRule::Thresholds { high, .. } = rule else { continue };
         for token in &projection.tokens[evaluation] {
             let mut sorted = token.clone();
-            sorted.sort_by(|&a, &b| Format::Fp16.total_cmp(b, a));
+            sorted.sort_by(|&a, &b| Format::FP16.total_cmp(b, a));
             let own = sorted[per_side(token.len(), share)?];
             squares += (fp16::value(own) / fp16::value(high) - 1.0).powi(2);
         }
