@@ -14,6 +14,7 @@ pub mod pruning_unit;
 pub mod quantization_unit;
 pub mod scale_zero_buffer;
 pub mod tile_state;
+pub mod tiles;
 
 pub use channel_monitor::{ChannelMonitor, ChannelMonitorPorts};
 pub use dequantization_unit::{DequantizationUnit, DequantizationUnitPorts};
@@ -26,6 +27,7 @@ pub use non_zero_quantizer::{NonZeroQuantizer, NonZeroQuantizerPorts};
 pub use pruning_unit::{PruningUnit, PruningUnitPorts};
 pub use quantization_unit::{QuantizationUnit, QuantizationUnitPorts};
 pub use scale_zero_buffer::{ScaleZeroBuffer, ScaleZeroBufferPorts};
+pub use tiles::{PrunedTile, QuantizedTile};
 
 /// Width of a level's range: up to 510, when a level whose top lies beyond eight bits grows downwards.
 pub const RANGE_BITS: u32 = 9;
