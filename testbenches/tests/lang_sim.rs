@@ -296,7 +296,7 @@ fn elements_chosen_at_run_time() {
     let mut sim = start(&demo::Tables {});
     sim.reset(1).unwrap();
     let grid = sim.input("grid_i").unwrap();
-    let bytes: Vec<u64> = (0..16).map(|k| 17 * k + 3).collect();
+    let bytes: Vec<u64> = (0..16).map(|k| 15 * k + 3).collect();
     sim.poke(grid, &Bits::pack(8, bytes.iter().copied()));
     let mut scores = [0; 5];
     for step in 0..64_usize {
