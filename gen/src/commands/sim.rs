@@ -39,6 +39,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let (entry, params) = args.target.resolve()?;
+    let trace = trace_format(args.trace.as_ref())?;
     let mut design = sim::Design::from(&entry.elaborate(&params)?);
     if let Some(folder) = &args.verilog {
         design.files = read_verilog(folder)?;
@@ -47,7 +48,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         seed: args.seed,
         vectors: args.vectors,
         coverage: args.coverage,
-        trace: trace_format(args.trace.as_ref())?,
+        trace,
         command: args.verilog.as_ref().map(|folder| repeat(args, &params, folder)),
         ..RunOptions::default()
     };
@@ -118,6 +119,14 @@ fn failed(mismatch: &Mismatch) -> Value {
 fn trace_format(trace: Option<&Option<PathBuf>>) -> Result<Trace> {
     let Some(file) = trace else { return Ok(Trace::Off) };
     let Some(file) = file else { return Ok(Trace::Vcd) };
+    // Known before anything is compiled.
+    let folder = file.parent().filter(|f| !f.as_os_str().is_empty());
+    if let Some(missing) = folder.filter(|f| !f.is_dir()) {
+        return Err(Failure::Usage(format!("--trace {}: there is no folder {}", file.display(), missing.display())));
+    }
+    if file.is_dir() {
+        return Err(Failure::Usage(format!("--trace {}: that is a folder", file.display())));
+    }
     match file.extension().and_then(|e| e.to_str()) {
         Some("vcd") => Ok(Trace::Vcd),
         Some("fst") => Ok(Trace::Fst),

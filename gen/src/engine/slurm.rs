@@ -84,7 +84,7 @@ impl Slurm {
         if output.stderr.contains("Invalid job id") {
             return Ok(0);
         }
-        Err(Failure::Check(format!("squeue does not answer: {}", output.log())))
+        Err(Failure::NoAnswer(format!("squeue does not answer: {}", output.log())))
     }
 
     fn wait(&self, arrays: &[String], progress: Option<(&Progress, usize)>) -> Result<()> {
@@ -111,7 +111,7 @@ impl Slurm {
     fn largest_array(&self) -> Result<usize> {
         let output = Tool::new("scontrol").args(["show", "config"]).run()?;
         if !output.success() {
-            return Err(Failure::Check(format!("Slurm does not answer: {}", output.log())));
+            return Err(Failure::NoAnswer(format!("Slurm does not answer: {}", output.log())));
         }
         let size =
             output.stdout.lines().find_map(|l| l.strip_prefix("MaxArraySize")?.split_once('=')?.1.trim().parse().ok());
@@ -135,11 +135,11 @@ impl Slurm {
             .arg(&script)
             .run()?;
         if !output.success() {
-            return Err(Failure::Check(format!("sbatch refuses the job array: {}", output.log())));
+            return Err(Failure::NoAnswer(format!("sbatch refuses the job array: {}", output.log())));
         }
         let id = output.stdout.trim().split(';').next().unwrap_or_default().to_owned();
         if id.is_empty() {
-            return Err(Failure::Check(format!("cannot understand the answer of sbatch: {}", output.log())));
+            return Err(Failure::NoAnswer(format!("cannot understand the answer of sbatch: {}", output.log())));
         }
         Ok(id)
     }

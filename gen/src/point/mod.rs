@@ -202,17 +202,20 @@ impl Point {
 }
 
 /// The code of the stages: a result holds for the scripts that made it.
-const CODE: [&str; 10] = [
+const CODE: [&str; 13] = [
     include_str!("stages.rs"),
     include_str!("../flows/lint.rs"),
     include_str!("../flows/synth.rs"),
     include_str!("../flows/liberty/mod.rs"),
+    include_str!("../flows/liberty/ast.rs"),
+    include_str!("../flows/liberty/function.rs"),
     include_str!("../flows/energy/mod.rs"),
     include_str!("../flows/energy/library.rs"),
     include_str!("../flows/energy/netlist.rs"),
     include_str!("../flows/energy/activity.rs"),
     include_str!("../flows/prove.rs"),
     include_str!("../flows/yosys.rs"),
+    include_str!("../flows/workspace.rs"),
 ];
 
 /// The name of a result.
@@ -227,23 +230,29 @@ pub struct Key {
 }
 
 /// Runs the stages on a point, those only whose results are not in the store yet. A failed stage does not stop the
-/// others: a design with a lint message can still be synthesised.
+/// others: a design with a lint message can still be synthesised. Nor does one without an answer.
 ///
 /// # Errors
-/// A missing tool, a store that cannot be written: nothing that would be a result.
+/// A missing tool, a stage without an answer, a store that cannot be written: nothing that would be a result.
 pub fn run(point: &Point, stages: &[Stage], options: &Options, store: &Store) -> Result<Vec<StageResult>> {
     let mut results = Vec::new();
+    let mut unanswered = Vec::new();
     for &stage in stages {
         let key = point.key(stage, options)?;
         if let Some(found) = store.get(&key)? {
             results.push(found);
             continue;
         }
-        let result = stages::run(point, &key, options)?;
-        store.put(&result)?;
-        results.push(result);
+        match stages::run(point, &key, options) {
+            Ok(result) => {
+                store.put(&result)?;
+                results.push(result);
+            }
+            Err(Failure::NoAnswer(text)) => unanswered.push(format!("{stage}: {text}")),
+            Err(other) => return Err(other),
+        }
     }
-    Ok(results)
+    if unanswered.is_empty() { Ok(results) } else { Err(Failure::NoAnswer(unanswered.join("\n"))) }
 }
 
 /// The stages of a list like `gen,synth`, in running order.

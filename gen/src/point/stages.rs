@@ -7,6 +7,7 @@ use sim::{RunOptions, SourceFile};
 
 use super::{Key, Options, Point, Stage, StageResult, Status};
 use crate::error::{Failure, Result};
+use crate::flows::prove::Verdict;
 use crate::flows::{energy, lint, prove, synth};
 use crate::registry;
 
@@ -27,7 +28,7 @@ pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageRe
         Stage::Energy => energy(point, options),
         Stage::Prove => properties(point, options),
     };
-    // What the design is to blame for is a result; a missing tool or a full disk is none.
+    // What the design is to blame for is a result; a missing tool, a killed one or a full disk is none.
     let found = match found {
         Ok(found) => found,
         Err(Failure::Check(message)) => Found { metrics: Map::new(), details: Value::Null, message: Some(message) },
@@ -134,7 +135,7 @@ fn energy(point: &Point, options: &Options) -> Result<Found> {
 }
 
 fn properties(point: &Point, options: &Options) -> Result<Found> {
-    let traces = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
+    let traces = tempfile::tempdir().map_err(|e| Failure::NoAnswer(format!("temporary folder: {e}")))?;
     let how = prove::Options {
         depth: options.depth,
         cover_depth: options.cover_depth,
@@ -147,6 +148,11 @@ fn properties(point: &Point, options: &Options) -> Result<Found> {
         return Err(Failure::Check(format!("{} has no properties at these parameters", point.block)));
     }
     let properties = prove::prove(&point.sources, &how)?;
+    let silent: Vec<_> = properties.iter().filter(|p| p.verdict == Verdict::Unknown).map(|p| p.name.as_str()).collect();
+    if !silent.is_empty() {
+        let seconds = how.limit.as_secs();
+        return Err(Failure::NoAnswer(format!("{} has none after {seconds} s for {}", how.solver, silent.join(", "))));
+    }
     let (good, bad): (Vec<_>, Vec<_>) = properties.iter().partition(|p| p.verdict.is_good());
     let metrics = numbers(json!({ "properties": properties.len(), "properties_held": good.len() }));
     let names: Vec<_> = bad.iter().map(|p| p.name.as_str()).collect();

@@ -153,8 +153,9 @@ pub fn collect(spec: &Spec, plan: &Plan, store: &Store, lost: impl Fn(usize) -> 
                 match store.get(key)? {
                     Some(found) => result.stages.push(found),
                     None if result.missing.is_none() => {
-                        let why = lost(number).unwrap_or_else(|| "the job did not end".into());
-                        result.missing = Some(format!("no result of {}: {why}", key.stage));
+                        let why = lost(number).map(|why| format!("no result: {why}"));
+                        result.missing =
+                            why.or_else(|| Some(format!("no result of {}: the job did not end", key.stage)));
                     }
                     None => {}
                 }

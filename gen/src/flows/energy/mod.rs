@@ -85,13 +85,13 @@ pub fn measure(design: &Design, bench: &dyn Bench, library: &Path, options: &Run
     let cells = Cells::read(&liberty::parse(&text).map_err(bad)?).map_err(bad)?;
     let netlist =
         Netlist::read(&synth::netlist(&design.files, &design.top, &found)?, &design.top, &cells).map_err(bad)?;
-    let waves = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
+    let waves = tempfile::tempdir().map_err(|e| Failure::NoAnswer(format!("temporary folder: {e}")))?;
     let design = Design { files: netlist.verilog(&cells), ..design.clone() };
     let run = RunOptions { trace: Trace::Vcd, waves: Some(waves.path().to_owned()), ..options.clone() };
     let report = sim::run(bench, &design, &run)?;
-    let path = report.waveform.ok_or_else(|| Failure::Check("the simulation left no waveform".into()))?;
-    let file = fs::File::open(&path).map_err(|e| Failure::file("read", &path, &e))?;
-    let toggles = count(BufReader::new(file)).map_err(|e| Failure::file("read", &path, &e))?;
+    let path = report.waveform.ok_or_else(|| Failure::NoAnswer("the simulation left no waveform".into()))?;
+    let unread = |e| Failure::NoAnswer(format!("cannot read {}: {e}", path.display()));
+    let toggles = count(BufReader::new(fs::File::open(&path).map_err(unread)?)).map_err(unread)?;
     let slew = input_transition(&cells, found.driver.as_deref());
     Ok(Report {
         library: found.name,
