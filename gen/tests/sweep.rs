@@ -133,6 +133,39 @@ fn a_rerun_does_only_what_changed() {
     assert_eq!(place.store().len(), 14);
 }
 
+/// A quick look stands beside the whole sweep, not in its place, and its page says how it was made.
+#[test]
+fn few_values_and_all_values_are_kept_apart() {
+    let place = Place::new(&MESH.replace("[derived]", "[small]\nrows = [1]\n[derived]"));
+    let run = |more: &[&str]| {
+        let run = senbazuru(&[&["sweep", "mesh.toml"], more].concat()).current_dir(place.folder.path()).assert();
+        let output = run.get_output();
+        (output.status.code(), String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned())
+    };
+    let points = |dir: &str| Results::read(&place.path(dir)).unwrap().points.len();
+    assert_eq!(run(&[]).0, Some(0));
+    assert_eq!(run(&["--small"]).0, Some(0));
+    assert_eq!((points("target/sweeps/mesh"), points("target/sweeps/mesh-small")), (4, 2));
+    let (code, text) = run(&["--small", "-o", "target/sweeps/mesh"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(
+        text.contains("target/sweeps/mesh holds the results of a whole sweep: with --small, name another"),
+        "{text}"
+    );
+    assert_eq!(points("target/sweeps/mesh"), 4);
+    assert_eq!(run(&["--small", "--skip-illegal", "-o", "my look"]).0, Some(0));
+    for (dir, command) in [
+        ("target/sweeps/mesh", "senbazuru sweep mesh.toml<"),
+        ("target/sweeps/mesh-small", "senbazuru sweep mesh.toml --small<"),
+        ("my look", "senbazuru sweep mesh.toml --small --skip-illegal --output 'my look'<"),
+    ] {
+        senbazuru(&["report", dir]).current_dir(place.folder.path()).assert().success();
+        let page = fs::read_to_string(place.path(dir).join("report.html")).unwrap();
+        let again = page.split_once("Run again</dt>").unwrap().1.split_once("</dd>").unwrap().0;
+        assert!(again.contains(command), "{again}");
+    }
+}
+
 #[test]
 fn verilog_of_points_that_are_gone_goes_and_nothing_else() {
     let place = Place::new(MESH);
@@ -250,6 +283,24 @@ fn mistakes_in_the_file() {
             "s.toml:12: `operand_width` is in [small], but not in [axes]",
         ),
         (change("[derived]", "[[plot]]\nx = 'rows'\ny = 'area'\nwhere = ['lines == 1']\n[derived]"), "`lines == 1`"),
+        (
+            change("[derived]", "[[plot]]\nx = 'rows'\ny = 'gates'\n[[plot]]\nx = 'row'\ny = 'gates'\n[derived]"),
+            "s.toml: plot 2: x = \"row\" is no parameter of mac_mesh, nor a number of gen, synth with these options; did you mean rows?",
+        ),
+        // There is no library, so there is no area.
+        (change("[derived]", "[[plot]]\nx = 'rows'\ny = 'area'\n[derived]"), "plot 1: y = \"area\" is no parameter"),
+        (
+            change("[derived]", "[[plot]]\nx = 'rows'\ny = 'gates'\nseries = 'colums'\n[derived]"),
+            "series = \"colums\" is no parameter of mac_mesh, nor a number of gen, synth with these options; did you mean columns?",
+        ),
+        (
+            change("[derived]", "[[plot]]\nx = 'rows'\ny = 'gates'\nwhere = ['rows > 7']\n[derived]"),
+            "plot 1: its `where` leaves no point",
+        ),
+        (
+            change("rows * columns <= 3\"", "rows < 3\", \"rows * columns > 100\""),
+            "s.toml: `where` leaves none of the 6 combinations: `rows < 3` holds for 4, `rows * columns > 100` holds for 0",
+        ),
         (change("title", "titel"), "unknown field `titel`"),
         (change("stages", "options = { vector = 3 }\nstages"), "unknown field `vector`"),
     ] {
@@ -261,15 +312,31 @@ error: cannot read no/such.toml: No such file or directory (os error 2)
 "#]]);
 }
 
-/// The sweeps that come with the toolkit, with their few values for a quick look.
-#[test]
-fn every_shipped_sweep_works() {
+/// The sweeps that come with the toolkit.
+fn shipped() -> Vec<PathBuf> {
     let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sweeps");
     let mut files: Vec<_> = fs::read_dir(&sweeps).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
     assert!(!files.is_empty());
+    files
+}
+
+/// With all their values: parameters are legal, and curves show what there will be.
+#[test]
+fn every_shipped_sweep_can_be_planned() {
     let folder = tempfile::tempdir().unwrap();
-    for file in files {
+    for file in shipped() {
+        let more = ["--engine", "print"];
+        let run = sweep_command(&file, &folder.path().join("out"), &folder.path().join("store"), &more).run().unwrap();
+        assert!(run.success() && run.stdout.lines().count() > 1, "{}:\n{}", file.display(), run.log());
+    }
+}
+
+/// With their few values for a quick look.
+#[test]
+fn every_shipped_sweep_works() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in shipped() {
         let output = folder.path().join(file.file_stem().unwrap());
         let run = sweep_command(&file, &output, &folder.path().join("store"), &["--small"]).run().unwrap();
         assert!(run.success(), "{}:\n{}", file.display(), run.log());

@@ -126,6 +126,13 @@ error: a.vcd: cycles from 3 to 1 are none
 
 "#]]
     );
+    snapbox::assert_data_eq!(
+        said(FILE, &["--clock", "clk"]),
+        str![[r#"
+error: a.vcd: --clock: no signal `clk`; did you mean clk_i?; `--clock none` draws without one
+
+"#]]
+    );
     assert!(said(FILE, &["--to", "1000"]).contains("1001 cycles do not fit into a drawing, 400 do"));
     assert!(said("{ }", &[]).contains("is no VCD file"));
     assert!(said(&FILE.replace("b00000111 #", "b0000z?11 #"), &[]).contains("no VCD"));

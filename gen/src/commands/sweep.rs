@@ -28,7 +28,7 @@ enum EngineName {
 pub(super) struct Args {
     /// Description of the sweep, see docs/sweeps.md
     file: PathBuf,
-    /// Folder for the results [default: target/sweeps/<name of the file>]
+    /// Folder for the results [default: target/sweeps/<name of the file>, with --small <name>-small]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Folder of stored results, shared by all sweeps: what is there is not run again
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let plan = Plan::new(&spec)?;
     refuse_illegal(args, &spec, &plan)?;
     let store = Store::new(&args.store);
-    let output = args.output.clone().unwrap_or_else(|| Path::new("target/sweeps").join(&spec.name));
+    let output = args.folder(&spec)?;
     if args.engine == EngineName::Print {
         let program = "senbazuru".to_owned();
         let lines: String =
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         return report::print(&lines);
     }
     let lost = start(args, &spec, &plan, &store, &output)?;
-    let results = collect(&spec, &plan, &store, |number| lost.get(&number).cloned())?;
+    let results = collect(&spec, &plan, &store, args.again(), |number| lost.get(&number).cloned())?;
     sweep::write(&output, &spec, &plan, &results)?;
     if args.json {
         report::json(&results)?;
@@ -81,6 +81,30 @@ pub(super) fn run(args: &Args) -> Result<()> {
         report::print(&summary(&plan, &results, &output))?;
     }
     if results.points.iter().all(PointResult::passed) { Ok(()) } else { Err(Failure::Reported) }
+}
+
+impl Args {
+    /// The folder for the results. A quick look must not take the place of the whole sweep.
+    fn folder(&self, spec: &Spec) -> Result<PathBuf> {
+        let name = if self.small { format!("{}-small", spec.name) } else { spec.name.clone() };
+        let folder = self.output.clone().unwrap_or_else(|| Path::new("target/sweeps").join(name));
+        if self.small && Results::read(&folder).is_ok_and(|r| !r.small) {
+            return Err(Failure::Usage(format!(
+                "{} holds the results of a whole sweep: with --small, name another folder",
+                folder.display()
+            )));
+        }
+        Ok(folder)
+    }
+
+    /// The command that makes the same sweep again, as far as its results depend on it.
+    fn again(&self) -> String {
+        let mut words = vec!["senbazuru".to_owned(), "sweep".into(), self.file.display().to_string()];
+        words.extend(self.small.then(|| "--small".into()));
+        words.extend(self.skip_illegal.then(|| "--skip-illegal".into()));
+        words.extend(self.output.iter().flat_map(|dir| ["--output".into(), dir.display().to_string()]));
+        shell_line(&words)
+    }
 }
 
 /// Illegal combinations are known before anything runs; whether they are meant is for the user to say.

@@ -155,6 +155,12 @@ impl Point {
         Ok(Self { block: block.to_owned(), params, sources: Sources::from(&design), manifest: design.manifest() })
     }
 
+    /// The names of the numbers that the stages leave at this point, when they pass.
+    #[must_use]
+    pub fn numbers(&self, stages: &[Stage], options: &Options) -> Vec<String> {
+        stages.iter().flat_map(|&stage| stages::names(stage, self, options)).collect()
+    }
+
     /// What the result of a stage is filed under.
     ///
     /// # Errors

@@ -34,6 +34,8 @@ pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageRe
         Err(Failure::Check(message)) => Found { metrics: Map::new(), details: Value::Null, message: Some(message) },
         Err(other) => return Err(other),
     };
+    let known = names(key.stage, point, options);
+    debug_assert!(found.metrics.keys().all(|n| known.contains(n)), "{}: {:?}, {known:?}", key.stage, found.metrics);
     Ok(StageResult {
         stage: key.stage,
         key: key.hash.clone(),
@@ -47,6 +49,25 @@ pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageRe
         tools: key.tools.clone(),
         seconds: start.elapsed().as_secs_f64(),
     })
+}
+
+/// The names of the numbers that a stage leaves at this point. A file that asks for others is wrong before anything runs.
+pub(super) fn names(stage: Stage, point: &Point, options: &Options) -> Vec<String> {
+    let of = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect::<Vec<_>>();
+    match stage {
+        Stage::Gen => generate(point).metrics.keys().cloned().collect(),
+        Stage::Lint => of(&["lint_messages"]),
+        Stage::Sim => of(&["sim_cycles", "sim_compared", "sim_input_stalls", "sim_output_stalls"]),
+        Stage::Synth => {
+            let always = ["gates", "flip_flops", "memory_bits"];
+            let mapped = options.liberty.iter().flat_map(|_| ["area", "delay_ps"]);
+            let flat = ["and_nodes_strash", "levels_strash", "and_nodes", "levels"];
+            let graph = (!options.hierarchical).then_some(flat).into_iter().flatten();
+            of(&always.into_iter().chain(mapped).chain(graph).collect::<Vec<_>>())
+        }
+        Stage::Energy => of(&["energy_pj_per_cycle", "energy_pj_per_vector", "clock_energy_share", "leakage_nw"]),
+        Stage::Prove => of(&["properties", "properties_held"]),
+    }
 }
 
 fn numbers(value: Value) -> Map<String, Value> {

@@ -42,6 +42,8 @@ pub struct Spec {
     pub conditions: Vec<Expression>,
     /// Curves of the report.
     pub plots: Vec<Plot>,
+    /// The axes have the few values of a quick look.
+    pub small: bool,
 }
 
 /// A curve of the report.
@@ -179,7 +181,8 @@ impl Spec {
         }
         Ok(Self {
             path: path.to_owned(),
-            title: if file.title.is_empty() { name.clone() } else { file.title },
+            title: if file.title.is_empty() { name.clone() } else { file.title }
+                + if small { " (few values)" } else { "" },
             name,
             about: file.about,
             block: file.block.into_inner(),
@@ -190,6 +193,7 @@ impl Spec {
             derived,
             conditions,
             plots: file.plots,
+            small,
         })
     }
 }

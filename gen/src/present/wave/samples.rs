@@ -72,10 +72,10 @@ impl File {
     pub(super) fn read(
         &mut self,
         signals: &[Signal],
-        clock: &str,
+        clock: Option<usize>,
         cycles: RangeInclusive<u64>,
     ) -> Result<Samples, String> {
-        let of_clock = self.variables.iter().filter(|v| v.is(clock)).min_by_key(|v| v.path.len()).map(|v| v.code);
+        let of_clock = clock.map(|v| self.variables[v].code);
         // Signals first, then what says when they mean something.
         let valid = signals.iter().filter_map(|s| s.valid);
         let variables = signals.iter().map(|s| s.variable).chain(valid);
