@@ -4,12 +4,11 @@
 mod support;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use sim::process::{Output, Tool};
-use snapbox::cmd::cargo_bin;
-use support::in_folder;
+use sim::process::Tool;
+use snapbox::cmd::{Command, cargo_bin};
+use support::{in_folder, program, senbazuru};
 
 /// A folder for PATH in which one tool dies at its first real use; asked for its version it answers.
 struct Deadly {
@@ -27,9 +26,7 @@ impl Deadly {
              if [ -e '{0}' ]; then exec {real} \"$@\"; fi\ntouch '{0}'\necho 'half a word'\n{how}\n",
             flag.display()
         );
-        let path = folder.path().join(tool);
-        fs::write(&path, script).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        program(&folder.path().join(tool), &script);
         Self { folder }
     }
 
@@ -38,22 +35,36 @@ impl Deadly {
     }
 
     /// One point with a store and a cache of its own.
-    fn point(&self, stage: &str, block: &[&str]) -> Output {
-        let path = std::env::var("PATH").unwrap();
-        Tool::new(cargo_bin!("senbazuru").display().to_string())
-            .arg("point")
+    fn point(&self, stage: &str, block: &[&str]) -> Run {
+        let point = senbazuru(&["point"])
             .args(block)
             .args(["--stages", stage, "--vectors", "3", "--depth", "2", "--cover-depth", "8", "--store"])
             .arg(self.path("store"))
-            .env("PATH", format!("{}:{path}", self.folder.path().display()))
-            .env("SENBAZURU_CACHE", self.path("cache"))
-            .run()
-            .unwrap()
+            .env("PATH", self.search())
+            .env("SENBAZURU_CACHE", self.path("cache"));
+        run(point)
+    }
+
+    fn search(&self) -> String {
+        format!("{}:{}", self.folder.path().display(), std::env::var("PATH").unwrap())
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
+}
+
+/// What the command did.
+struct Run {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+fn run(command: Command) -> Run {
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Run { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
 }
 
 fn stored(folder: &Path) -> usize {
@@ -68,14 +79,14 @@ const SMALL_PROOF: [&str; 5] = ["compactor", "--set", "lanes=2", "--set", "width
 fn dies(tool: &str, how: &str, stage: &str, block: &[&str], said: &[&str]) {
     let deadly = Deadly::new(tool, how);
     let first = deadly.point(stage, block);
-    assert!(deadly.died(), "{tool} was not called:\n{}", first.log());
-    assert_eq!(first.code, Some(4), "{tool}:\n{}", first.log());
+    assert!(deadly.died(), "{tool} was not called:\n{}", first.stderr);
+    assert_eq!(first.code, Some(4), "{tool}:\n{}", first.stderr);
     for part in said {
         assert!(first.stderr.contains(part), "{tool}: {part}?\n{}", first.stderr);
     }
     assert_eq!(stored(&deadly.path("store")), 0, "{tool}: its death was stored");
     let second = deadly.point(stage, block);
-    assert_eq!(second.code, Some(0), "{tool}:\n{}", second.log());
+    assert_eq!(second.code, Some(0), "{tool}:\n{}", second.stderr);
     assert_eq!(stored(&deadly.path("store")), 1);
 }
 
@@ -116,25 +127,23 @@ fn killed_compiler() {
 #[test]
 fn full_disk() {
     let folder = in_folder(&[]);
-    let run = |limit: &str, stages: &str| {
+    let point = |limit: &str, stages: &str| {
         let script = format!("trap '' XFSZ; {limit}exec \"$0\" \"$@\"");
-        Tool::new("sh")
+        let point = Command::new("sh")
             .args(["-c", &script, cargo_bin!("senbazuru").to_str().unwrap(), "point"])
             .args(MESH)
             .args(["--stages", stages, "--vectors", "3", "--store", "store"])
-            .env("SENBAZURU_CACHE", folder.path().join("cache"))
-            .dir(folder.path())
-            .run()
-            .unwrap()
+            .env("SENBAZURU_CACHE", folder.path().join("cache"));
+        run(point.current_dir(folder.path()))
     };
     for stage in ["sim", "synth"] {
         // In blocks of 512 bytes.
-        let output = run("ulimit -f 12; ", stage);
-        assert_eq!(output.code, Some(4), "{stage}:\n{}", output.log());
+        let output = point("ulimit -f 12; ", stage);
+        assert_eq!(output.code, Some(4), "{stage}:\n{}", output.stderr);
         assert_eq!(stored(&folder.path().join("store")), 0, "{stage}");
     }
-    let output = run("", "sim,synth");
-    assert_eq!(output.code, Some(0), "{}", output.log());
+    let output = point("", "sim,synth");
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
     assert_eq!(stored(&folder.path().join("store")), 2);
 }
 
@@ -144,17 +153,16 @@ fn other_stages_and_points_go_on() {
     let sweep = "block = 'mac_mesh'\nstages = ['gen', 'lint', 'synth']\n[axes]\nrows = [1, 2]\n[fixed]\ncolumns = 1\n";
     let deadly = Deadly::new("yosys-abc", KILLED);
     fs::write(deadly.path("s.toml"), sweep).unwrap();
-    let path = format!("{}:{}", deadly.folder.path().display(), std::env::var("PATH").unwrap());
-    let run = || {
-        let [sweep, out, store] = ["s.toml", "out", "store"].map(|name| deadly.path(name));
-        support::sweep_command(&sweep, &out, &store, &["--jobs", "1"]).env("PATH", &path).run().unwrap()
+    let sweep = || {
+        let sweep = senbazuru(&["sweep", "s.toml", "--jobs", "1", "-o", "out", "--store", "store"]);
+        run(sweep.current_dir(deadly.folder.path()).env("PATH", deadly.search()))
     };
-    let first = run();
-    assert_eq!(first.code, Some(1), "{}", first.log());
+    let first = sweep();
+    assert_eq!(first.code, Some(1), "{}", first.stderr);
     assert!(first.stdout.starts_with("s: 2 points, 1 passed, 1 failed\n"), "{}", first.stdout);
     assert!(first.stdout.contains("failed: rows = 1, columns = 1: no result: synth: `yosys-abc"), "{}", first.stdout);
     assert!(first.stderr.contains("half a word"), "{}", first.stderr);
     assert_eq!(stored(&deadly.path("store")), 5);
-    let second = run();
-    assert!(second.success() && second.stdout.starts_with("s: 2 points, 2 passed\n"), "{}", second.log());
+    let second = sweep();
+    assert!(second.code == Some(0) && second.stdout.starts_with("s: 2 points, 2 passed\n"), "{}", second.stderr);
 }

@@ -4,6 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
 use crate::engine::{Engine, Job, Local, Lost, Slurm};
 use crate::error::{Failure, Result};
 use crate::params::show_changes;
@@ -174,7 +177,21 @@ fn start(args: &Args, spec: &Spec, plan: &Plan, store: &Store, output: &Path) ->
     if jobs.is_empty() {
         return Ok(Lost::new());
     }
-    engine.run(&jobs, &Progress::new(jobs.len(), &spec.name))
+    let progress = Progress::new(jobs.len(), &spec.name);
+    let (done, total, stored) = (progress.counter(), plan.points.len(), plan.points.len() - jobs.len());
+    let (name, hint) = (spec.name.clone(), engine.after_interrupt());
+    // What was stored stays, and what was running dies with this process.
+    let mut signals =
+        Signals::new([SIGINT, SIGTERM]).map_err(|e| Failure::NoAnswer(format!("cannot listen for signals: {e}")))?;
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            let done = stored as u64 + done.position();
+            eprintln!("\n{name}: interrupted, {done} of {total} points done; {hint}");
+            // As a shell says it of who died of the signal.
+            std::process::exit(128 + signal);
+        }
+    });
+    engine.run(&jobs, &progress)
 }
 
 fn summary(plan: &Plan, results: &Results, output: &Path) -> String {

@@ -40,6 +40,10 @@ impl Engine for Local {
         });
         Ok(lost.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
+
+    fn after_interrupt(&self) -> &'static str {
+        "run again to go on"
+    }
 }
 
 impl Local {

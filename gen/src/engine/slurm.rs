@@ -169,6 +169,10 @@ impl Engine for Slurm {
         self.wait(&arrays, Some((progress, jobs.len())))?;
         Ok(self.last_words(jobs, size))
     }
+
+    fn after_interrupt(&self) -> &'static str {
+        "the jobs in the queue go on: run again with --resume to wait for them"
+    }
 }
 
 impl Slurm {

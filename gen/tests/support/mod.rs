@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
@@ -49,6 +50,13 @@ pub fn in_folder(files: &[(&str, &str)]) -> TempDir {
         fs::write(path, text).unwrap();
     }
     folder
+}
+
+/// Writes a shell script that can be run.
+pub fn program(path: &Path, script: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// A sweep as a process that a test can kill or give an environment.
