@@ -381,6 +381,9 @@ fn documents_are_filled_with_results() {
         ("{{ point('none', rows=1) }}", "`senbazuru sweep sweeps/none.toml` makes it"),
         ("{{ table('out', ['rows', 'watts']) }}", "no number or parameter `watts`"),
         ("{{ facts.error.int8 }}", "undefined"),
+        ("{{ 1.5 | digits(70000) }}", "line 1: "),
+        ("{{ 1.5 | digits(70000) }}", "70000 digits behind the point, at most 30"),
+        ("{{ 1.5 | percent(70000) }}", "70000 digits behind the point, at most 30"),
     ] {
         let (code, text) = render(template);
         assert!(code == Some(2) && text.contains(part), "{template}: {text}");
