@@ -14,6 +14,7 @@ pub mod params;
 pub mod point;
 pub mod present;
 pub mod registry;
+pub mod shell;
 pub mod sweep;
 
 use std::process::ExitCode;

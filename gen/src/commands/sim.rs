@@ -8,10 +8,11 @@ use sim::{Mismatch, RunOptions, RunReport, SourceFile, Trace};
 
 use super::Target;
 use crate::error::{Failure, Result};
-use crate::params::show;
+use crate::params::{plain, show};
 use crate::present::progress::Progress;
 use crate::present::report;
 use crate::registry::Params;
+use crate::shell;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -163,7 +164,9 @@ fn read_verilog(folder: &Path) -> Result<Vec<SourceFile>> {
 
 /// The command that repeats a run on the user's own Verilog.
 fn repeat(args: &Args, params: &Params, folder: &Path) -> String {
-    let set: String = params.iter().map(|(n, v)| format!(" --set {n}={}", crate::params::plain(v))).collect();
-    let (block, seed, vectors) = (&args.target.block, args.seed, args.vectors);
-    format!("senbazuru sim {block}{set} --seed {seed} --vectors {vectors} --verilog {} --trace", folder.display())
+    let mut words = vec!["senbazuru".to_owned(), "sim".into(), args.target.block.clone()];
+    words.extend(params.iter().flat_map(|(name, value)| ["--set".into(), format!("{name}={}", plain(value))]));
+    words.extend(["--seed".into(), args.seed.to_string(), "--vectors".into(), args.vectors.to_string()]);
+    words.extend(["--verilog".into(), folder.display().to_string(), "--trace".into()]);
+    shell::line(&words)
 }

@@ -14,7 +14,8 @@ use crate::point::Store;
 use crate::present::progress::Progress;
 use crate::present::report;
 use crate::registry;
-use crate::sweep::{self, Plan, PointResult, Results, Spec, arguments, collect, shell_line};
+use crate::shell;
+use crate::sweep::{self, Plan, PointResult, Results, Spec, arguments, collect};
 
 /// Where the points run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -64,6 +65,14 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
+    // These become words of other commands.
+    for (what, path) in
+        [("the file", Some(&args.file)), ("--store", Some(&args.store)), ("--output", args.output.as_ref())]
+    {
+        if let Some(odd) = path.filter(|p| p.to_str().is_none()) {
+            return Err(Failure::Usage(format!("{what} {}: the name is not UTF-8", odd.display())));
+        }
+    }
     let spec = Spec::read(&args.file, args.small)?;
     let plan = Plan::new(&spec)?;
     refuse_illegal(args, &spec, &plan)?;
@@ -72,7 +81,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     if args.engine == EngineName::Print {
         let program = "senbazuru".to_owned();
         let lines: String =
-            jobs(args, &spec, &plan, &store, &program)?.iter().map(|j| shell_line(&j.words) + "\n").collect();
+            jobs(args, &spec, &plan, &store, &program)?.iter().map(|j| shell::line(&j.words) + "\n").collect();
         return report::print(&lines);
     }
     let lost = start(args, &spec, &plan, &store, &output)?;
@@ -106,7 +115,7 @@ impl Args {
         words.extend(self.small.then(|| "--small".into()));
         words.extend(self.skip_illegal.then(|| "--skip-illegal".into()));
         words.extend(self.output.iter().flat_map(|dir| ["--output".into(), dir.display().to_string()]));
-        shell_line(&words)
+        shell::line(&words)
     }
 }
 

@@ -12,7 +12,7 @@ use super::{Engine, Job, Lost};
 use crate::error::{Failure, Result};
 use crate::output::replace;
 use crate::present::progress::Progress;
-use crate::sweep::shell_line;
+use crate::shell;
 
 /// Runs jobs on the Slurm cluster that this machine is part of.
 #[derive(Clone, Debug)]
@@ -121,7 +121,7 @@ impl Slurm {
 
     fn submit(&self, part: usize, jobs: &[Job]) -> Result<String> {
         let list = self.folder.join(format!("commands-{part}"));
-        let commands: String = jobs.iter().map(|j| shell_line(&j.words) + "\n").collect();
+        let commands: String = jobs.iter().map(|j| shell::line(&j.words) + "\n").collect();
         replace(&list, commands.as_bytes())?;
         let script = self.folder.join(format!("array-{part}.sh"));
         let list = fs::canonicalize(&list).map_err(|e| Failure::file("read", &list, &e))?;

@@ -23,7 +23,7 @@ use crate::error::{Failure, Result};
 use crate::flows::liberty::{self, Library};
 use crate::flows::lint::Sources;
 use crate::flows::workspace::{Workspace, finished, last_lines};
-use crate::flows::yosys;
+use crate::flows::yosys::{self, NO_MAPPING};
 
 /// What is to be done.
 #[derive(Clone, Debug, Default)]
@@ -152,12 +152,14 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
 /// # Errors
 /// A missing tool, a design or library that Yosys rejects.
 pub fn netlist(files: &[SourceFile], top: &str, library: &Library) -> Result<Value> {
+    // What else there may be is for the simulator.
+    let files: Vec<_> = files.iter().filter(|f| f.name.ends_with(".v")).cloned().collect();
     let work = Workspace::new()?;
     constrain(library, &work)?;
     let mut script: String = files.iter().map(|f| format!("read_verilog {}\n", f.name)).collect();
     script += &format!("hierarchy -check -top {top}\nsynth -flatten -top {top}\n");
     script += &format!("{MAPPING}\nopt_clean -purge\nwrite_json netlist.json\n");
-    yosys::run_in(&work, &script, files, top).map_err(|e| blame_library(e, Some(library)))?;
+    yosys::run_in(&work, &script, &files, top).map_err(|e| blame_library(e, Some(library)))?;
     serde_json::from_str(&work.read("netlist.json")?)
         .map_err(|e| Failure::NoAnswer(format!("cannot understand the netlist of Yosys: {e}")))
 }
@@ -208,14 +210,22 @@ impl Mapped {
     }
 }
 
-/// A library that Yosys cannot read is no fault of the design.
+/// A library that Yosys cannot use is no fault of the design.
 fn blame_library(error: Failure, library: Option<&Library>) -> Failure {
-    match (error, library) {
-        (Failure::Check(text), Some(library)) if text.to_lowercase().contains("liberty") || text.contains(".lib") => {
-            let path = library.path.display();
+    let Some(library) = library else { return error };
+    let path = library.path.display();
+    match error {
+        Failure::Check(text) if text.contains("cannot be legalized") => Failure::Usage(format!(
+            "the library {path} has no flip-flop{} which can stand for one that the design needs:\n{text}",
+            if library.sequential.is_empty() { " at all, so none" } else { "" }
+        )),
+        Failure::NoAnswer(text) if text.contains(NO_MAPPING) => Failure::Usage(format!(
+            "the installed ABC cannot map to the library {path}: does it have an inverter, a NAND or NOR, and their timing?\n{text}"
+        )),
+        Failure::Check(text) if text.to_lowercase().contains("liberty") || text.contains(".lib") => {
             Failure::Usage(format!("the installed Yosys cannot use the library {path}; a newer one may:\n{text}"))
         }
-        (error, _) => error,
+        error => error,
     }
 }
 

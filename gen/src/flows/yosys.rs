@@ -5,6 +5,9 @@ use sim::SourceFile;
 use super::workspace::{Workspace, finished, last_lines};
 use crate::error::{Failure, Result};
 
+/// What Yosys says when ABC ends, but leaves nothing: with a library that it cannot use, for example.
+pub(crate) const NO_MAPPING: &str = "ERROR: Can't open ABC output file";
+
 /// Runs a script on `files` in a folder of its own; `top` is for messages. Returns the log.
 ///
 /// # Errors
@@ -29,8 +32,8 @@ pub fn run_in(place: &Workspace, script: &str, files: &[SourceFile], top: &str) 
     }
     let text = complaint(&last_lines(&output.log(), 30));
     // Of ABC, which reads what Yosys wrote. A design is not to blame for what goes wrong between the two.
-    if text.contains("ERROR: ABC: execution of command") {
-        return Err(Failure::NoAnswer(format!("ABC did not end its work on {top}:\n{text}")));
+    if text.contains("ERROR: ABC: execution of command") || text.contains(NO_MAPPING) {
+        return Err(Failure::NoAnswer(format!("ABC left no result for {top}:\n{text}")));
     }
     Err(Failure::Check(format!("Yosys rejects {top}:\n{text}")))
 }

@@ -1,6 +1,8 @@
 //! Runs the built command.
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+pub mod library;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +16,21 @@ use tempfile::TempDir;
 /// A mesh that every tool handles in a moment.
 pub const MESH: [&str; 8] =
     ["--set", "rows=2", "--set", "columns=2", "--set", "operand_width=4", "--set", "accumulator_width=8"];
+
+/// A sweep over meshes of one to three cells.
+pub const SMALL_MESHES: &str = r#"
+title = "Small meshes"
+block = "mac_mesh"
+stages = ["gen", "synth"]
+where = ["rows * columns <= 3"]
+[fixed]
+operand_width = 3
+[axes]
+rows = { from = 1, to = 3 }
+columns = [1, 2]
+[derived]
+accumulator_width = "2 * operand_width + rows"
+"#;
 
 /// The command with its arguments, in the folder of the tests. File names in messages have no folder of this machine.
 pub fn senbazuru(args: &[&str]) -> Command {
