@@ -10,7 +10,7 @@ use crate::error::{Failure, Result};
 /// Yosys is missing, or rejects the script: then the text is its error, without the log before it.
 pub fn run(script: &str, files: &[SourceFile], top: &str) -> Result<String> {
     sim::lint::yosys(script, files).map_err(|error| match error {
-        sim::Error::Compile { log, .. } => Failure::Check(format!("Yosys rejects {top}:\n{}", complaint(&log))),
+        sim::Error::Yosys { log, .. } => Failure::Check(format!("Yosys rejects {top}:\n{}", complaint(&log))),
         other => other.into(),
     })
 }

@@ -31,6 +31,7 @@
 
 mod bits;
 mod error;
+pub mod files;
 mod from_hdl;
 pub mod lint;
 mod mismatch;
