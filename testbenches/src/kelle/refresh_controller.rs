@@ -5,9 +5,7 @@
 
 use golden::kelle::refresh::{Checker, Intervals, Operation};
 use hdl::blocks::kelle::RefreshController;
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, Difference, Run, Sim};
 
@@ -19,13 +17,12 @@ const CYCLES: u64 = 16;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &RefreshController) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)? }))
+    let bench = Bench { p: p.clone() };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
     p: RefreshController,
-    parameters: Value,
 }
 
 /// Who wants the banks.
@@ -59,15 +56,7 @@ struct Scene {
     changed: bool,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        RefreshController::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let p = &self.p;
         let ports = Ports::find(sim)?;

@@ -15,18 +15,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::lang::{
     About, Block, CatalogBlock, Direction, ExternalModule, ExternalPort, In, Module, OldParameter, Out, ParamError,
-    Type, bit, ensure_param, index_width, old_parameters, ports, uint,
+    Type, bit, choices, ensure_param, index_width, old_parameters, ports, uint,
 };
 
-/// Where the bits are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RamImplementation {
-    /// An array in Verilog; synthesis chooses.
-    #[default]
-    Inferred,
-    /// A module from elsewhere.
-    BlackBox,
+choices! {
+    /// Where the bits are.
+    pub enum RamImplementation {
+        /// An array in Verilog; synthesis chooses.
+        Inferred,
+        /// A module from elsewhere.
+        BlackBox,
+    }
 }
 
 /// Elaboration parameters.
