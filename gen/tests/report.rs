@@ -75,6 +75,8 @@ fn meshes() -> Results {
         about: "Numbers that follow known laws.".into(),
         block: "mac_mesh".into(),
         generator: "senbazuru test".into(),
+        small: false,
+        command: String::new(),
         file: "sweeps/meshes.toml".into(),
         axes: vec!["operand_width".into(), "rows".into()],
         plots: vec![],

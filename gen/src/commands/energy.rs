@@ -1,13 +1,14 @@
 //! `energy`: joules of a testbench's run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sim::RunOptions;
 
 use super::Target;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::flows::energy::{Report, measure};
+use crate::flows::liberty::NAMED;
 use crate::params::show;
 use crate::present::progress::Progress;
 use crate::present::report;
@@ -33,6 +34,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
+    if args.liberty == Path::new("none") {
+        let known = NAMED.join(", ");
+        return Err(Failure::Usage(format!("--liberty none: energy needs a cell library, a Liberty file or {known}")));
+    }
     let (entry, params) = args.target.resolve()?;
     let design = sim::Design::from(&entry.elaborate(&params)?);
     let bench = entry.bench(&params)?;

@@ -47,6 +47,11 @@ impl Progress {
         self.bar.suspend(|| eprintln!("{text}"));
     }
 
+    /// Counts the steps that are done, for those who outlive the line.
+    pub(crate) fn counter(&self) -> ProgressBar {
+        self.bar.clone()
+    }
+
     /// One step is done.
     pub fn step(&self) {
         self.bar.inc(1);

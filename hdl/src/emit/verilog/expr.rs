@@ -276,8 +276,8 @@ impl Printer<'_> {
         let scale = if packed { width } else { 1 };
         let mut at: Vec<String> = Vec::new();
         for &(node, step) in run {
-            let alone = run.len() == 1 && step * scale == 1 && fixed.constant() == Some(0);
-            let text = self.expr(node, Slot::Inner, if alone { 0 } else { UNARY });
+            // Only names: what is computed inside of a select is computed at 32 bits, and linters mind.
+            let text = self.expr(node, Slot::Name, 0);
             // An integer constant makes the sum as wide as it needs to be.
             at.push(if step * scale == 1 { text } else { format!("{}*{text}", step * scale) });
         }

@@ -4,58 +4,22 @@
 //! Running it captures both output streams. A program that is not installed is the typed error [`ToolMissing`], which
 //! names the Debian package that provides it, so that every caller reports it alike.
 
+mod error;
+mod guard;
+mod pipes;
+
+pub use error::{Death, ProcessError, ToolMissing, package_of};
+
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Write};
-use std::os::unix::process::CommandExt;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A program that a step needs is not installed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{tool}` is not installed or not on PATH: install the Debian package `{package}`")]
-pub struct ToolMissing {
-    /// Program name as it was looked up.
-    pub tool: String,
-    /// Debian package that provides it.
-    pub package: String,
-}
-
-impl ToolMissing {
-    /// The error for `tool`, with its package filled in.
-    pub fn new(tool: &str) -> Self {
-        Self { tool: tool.to_owned(), package: package_of(tool).to_owned() }
-    }
-}
-
-/// Why a program gave no [`Output`].
-#[derive(Debug, thiserror::Error)]
-pub enum ProcessError {
-    /// The program is not installed.
-    #[error(transparent)]
-    Missing(#[from] ToolMissing),
-    /// The program ran longer than its limit and was killed with all that it had started.
-    #[error("`{command}` was stopped after its time limit of {limit:?}; its last output:\n{log}")]
-    Timeout {
-        /// Command line.
-        command: String,
-        /// The limit that was set.
-        limit: Duration,
-        /// Output up to the kill, standard output first.
-        log: String,
-    },
-    /// The operating system refused to start it or to pass data.
-    #[error("`{command}` in {}: {source}", dir.display())]
-    Io {
-        /// Command line.
-        command: String,
-        /// Working folder.
-        dir: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-}
+use crate::files;
+use guard::Guarded;
+use pipes::Pipes;
 
 /// An external program, ready to run. Build it with the chained methods, then call [`Tool::run`].
 #[derive(Clone, Debug)]
@@ -127,31 +91,42 @@ impl Tool {
     }
 
     /// Runs to the end and captures the output. A non-zero exit status is not an error here: see [`Output::success`].
+    ///
+    /// # Errors
+    /// [`ProcessError::Died`] when a signal ended the program, or its output says that it stopped for lack of memory or
+    /// disk, or because a program that it started died: whatever it was asked has no answer then.
     pub fn run(&self) -> Result<Output, ProcessError> {
         let start = Instant::now();
-        let mut child = self.spawn()?;
-        let pipes = Pipes::start(&mut child, self.stdin.clone());
+        // What the program leaves in the system's temporary folder when it is killed goes with ours.
+        let scratch = files::scratch().map_err(|e| self.io_error(e))?;
+        let mut child = self.spawn(scratch.path())?;
+        let pipes = Pipes::start(&mut child.0, self.stdin.clone());
         let finished = match self.limit {
             None => true,
             Some(limit) => pipes.wait_closed(start + limit) && wait_until(&mut child, start + limit),
         };
         if !finished {
-            kill_group(&mut child);
+            child.kill();
         }
-        let status = child.wait().map_err(|e| self.io_error(e))?;
+        let status = child.0.wait().map_err(|e| self.io_error(e))?;
         let (stdout, stderr) = pipes.join();
+        let (command, log) = (|| self.command_line(), || join_logs(&stdout, &stderr));
         if !finished {
-            let log = join_logs(&stdout, &stderr);
-            return Err(ProcessError::Timeout {
-                command: self.command_line(),
-                limit: self.limit.unwrap_or_default(),
-                log,
-            });
+            let limit = self.limit.unwrap_or_default();
+            return Err(ProcessError::Timeout { command: command(), limit, log: log() });
+        }
+        let death = match (status.signal(), status.code()) {
+            (Some(signal), _) => Some(Death::Signal(signal)),
+            (None, Some(code)) if code != 0 => Death::of(code, &log()),
+            _ => None,
+        };
+        if let Some(death) = death {
+            return Err(ProcessError::Died { command: command(), death, log: log() });
         }
         Ok(Output { code: status.code(), stdout, stderr, elapsed: start.elapsed() })
     }
 
-    fn spawn(&self) -> Result<Child, ProcessError> {
+    fn spawn(&self, scratch: &Path) -> Result<Guarded, ProcessError> {
         if let Some(dir) = &self.dir
             && !dir.is_dir()
         {
@@ -159,18 +134,14 @@ impl Tool {
         }
         #[expect(clippy::disallowed_methods, reason = "this module is the one place that starts processes")]
         let mut command = Command::new(&self.program);
+        command.env("TMPDIR", scratch);
         command.args(&self.args).envs(self.env.iter().map(|(k, v)| (k, v)));
         command.stdin(if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(dir) = &self.dir {
             command.current_dir(dir);
         }
-        // A group of its own lets a time limit reach grandchildren (g++ under make). Without a limit the child stays in
-        // our group, so that Ctrl-C in a terminal stops it with us.
-        if self.limit.is_some() {
-            command.process_group(0);
-        }
-        command.spawn().map_err(|e| match e.kind() {
+        Guarded::spawn(command).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => ToolMissing::new(&self.program).into(),
             _ => self.io_error(e),
         })
@@ -185,7 +156,7 @@ impl Tool {
 /// What a finished program left.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// Exit code; `None` when a signal ended it.
+    /// Exit code. There always is one: a program that a signal ended is [`ProcessError::Died`].
     pub code: Option<i32>,
     /// Standard output; invalid UTF-8 replaced.
     pub stdout: String,
@@ -207,84 +178,19 @@ impl Output {
     }
 }
 
-/// Debian package that provides `tool`; the tool's own name when it is not one of ours.
-pub fn package_of(tool: &str) -> &str {
-    let name = Path::new(tool).file_name().and_then(OsStr::to_str).unwrap_or(tool);
-    match name {
-        "verilator" | "verilator_coverage" => "verilator",
-        "yosys" | "yosys-smtbmc" | "yosys-abc" | "yosys-config" => "yosys",
-        "iverilog" | "vvp" => "iverilog",
-        "sta" => "opensta",
-        "ar" | "ld" => "binutils",
-        "srun" | "sbatch" | "squeue" | "scontrol" => "slurm-client",
-        _ => name,
-    }
-}
-
 fn join_logs(stdout: &str, stderr: &str) -> String {
     let parts: Vec<&str> = [stdout.trim(), stderr.trim()].into_iter().filter(|s| !s.is_empty()).collect();
     parts.join("\n")
 }
 
-/// Threads that move data through a child's pipes, so that neither side blocks on a full pipe.
-struct Pipes {
-    stdout: std::thread::JoinHandle<Vec<u8>>,
-    stderr: std::thread::JoinHandle<Vec<u8>>,
-    closed: mpsc::Receiver<()>,
-}
-
-impl Pipes {
-    fn start(child: &mut Child, input: Option<Vec<u8>>) -> Self {
-        let (sender, closed) = mpsc::channel();
-        if let (Some(mut pipe), Some(data)) = (child.stdin.take(), input) {
-            // A program that ends without reading its input closes the pipe; that is its right, not an error.
-            std::thread::spawn(move || drop(pipe.write_all(&data)));
-        }
-        let stdout = drain(child.stdout.take(), sender.clone());
-        let stderr = drain(child.stderr.take(), sender);
-        Self { stdout, stderr, closed }
-    }
-
-    fn wait_closed(&self, deadline: Instant) -> bool {
-        (0..2).all(|_| self.closed.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok())
-    }
-
-    fn join(self) -> (String, String) {
-        let text =
-            |bytes: std::thread::Result<Vec<u8>>| String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
-        (text(self.stdout.join()), text(self.stderr.join()))
-    }
-}
-
-fn drain(pipe: Option<impl Read + Send + 'static>, done: mpsc::Sender<()>) -> std::thread::JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            // A read error ends the capture; what came before it is still worth showing.
-            let _ = pipe.read_to_end(&mut bytes);
-        }
-        let _ = done.send(());
-        bytes
-    })
-}
-
-fn wait_until(child: &mut Child, deadline: Instant) -> bool {
+fn wait_until(child: &mut Guarded, deadline: Instant) -> bool {
     loop {
-        match child.try_wait() {
+        match child.0.try_wait() {
             Ok(Some(_)) | Err(_) => return true,
             Ok(None) if Instant::now() >= deadline => return false,
             Ok(None) => std::thread::sleep(Duration::from_millis(2)),
         }
     }
-}
-
-fn kill_group(child: &mut Child) {
-    if let Ok(id) = i32::try_from(child.id())
-        && let Some(group) = rustix::process::Pid::from_raw(id)
-    {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.kill();
 }
 
 #[cfg(test)]
