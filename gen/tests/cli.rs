@@ -27,7 +27,7 @@ mac_mesh (common): output-stationary mesh of multiply-accumulate cells
 PE (r, c) sees act_i[r] c cycles and weight_i[c] r cycles after it entered; acc_o shows row row_i at once.
 
 Source:         hdl/src/blocks/common/mac_mesh.rs
-Verilog module: mac_mesh_2x3_w8_a32
+Verilog module: mac_mesh_r2_c3_w8_a32
 
 parameter          value  default  allowed                   meaning
 -----------------  -----  -------  ------------------------  -----------------------------------------
@@ -52,7 +52,7 @@ skew       3
 
 module               block     instances
 -------------------  --------  ---------
-mac_mesh_2x3_w8_a32  mac_mesh          1
+mac_mesh_r2_c3_w8_a32  mac_mesh          1
 mac_pe_w8_a32        mac_pe            6
 
 "#]]);
@@ -76,7 +76,7 @@ PE (r, c) sees act_i[r] c cycles and weight_i[c] r cycles after it entered; acc_
 | operand_width | 8 | 8 | 2 to 32 | activation and weight width, bits, signed |
 | accumulator_width | 32 | 32 | 2 x operand_width to 128 | accumulator width, bits, signed, wrapping |
 
-## Ports of `mac_mesh_16x16_w8_a32`
+## Ports of `mac_mesh_r16_c16_w8_a32`
 
 | port | direction | bits | elements | number | inputs of the same cycle |
 | --- | --- | ---: | --- | --- | --- |
@@ -98,7 +98,7 @@ PE (r, c) sees act_i[r] c cycles and weight_i[c] r cycles after it entered; acc_
 
 | module | block | instances |
 | --- | --- | ---: |
-| mac_mesh_16x16_w8_a32 | mac_mesh | 1 |
+| mac_mesh_r16_c16_w8_a32 | mac_mesh | 1 |
 | mac_pe_w8_a32 | mac_pe | 256 |
 
 "#]]);
@@ -110,7 +110,7 @@ fn config_file_then_set() {
     let args = ["info", "mac_mesh", "--config", "mesh.toml", "--set", "columns=5", "--json"];
     let run = senbazuru(&args).current_dir(folder.path()).assert().code(0);
     let info: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
-    assert_eq!(info["top"], "mac_mesh_2x5_w4_a32");
+    assert_eq!(info["top"], "mac_mesh_r2_c5_w4_a32");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn lint_of_a_mesh() {
     senbazuru(&[&["lint", "mac_mesh"], &MESH[..]].concat()).assert().code(0).stdout_eq(str![[r#"
 module              result                             parameters
 ------------------  ---------------------------------  ---------------------------------------------------------------
-mac_mesh_2x2_w4_a8  clean: verilator, iverilog, yosys  rows = 2, columns = 2, operand_width = 4, accumulator_width = 8
+mac_mesh_r2_c2_w4_a8  clean: verilator, iverilog, yosys  rows = 2, columns = 2, operand_width = 4, accumulator_width = 8
 
 "#]]);
 }

@@ -221,8 +221,8 @@ error: empty holds no Verilog file (*.v)
 
 "#]]);
     run("other").code(1).stderr_eq(str![[r#"
-error: Verilator rejects `mac_mesh_2x2_w4_a8`:
-%Error: [..]'mac_mesh_2x2_w4_a8' was not found in design[..]
+error: Verilator rejects `mac_mesh_r2_c2_w4_a8`:
+%Error: [..]'mac_mesh_r2_c2_w4_a8' was not found in design[..]
 
 "#]]);
 }
@@ -283,7 +283,7 @@ error: weighted_sum has no registered proof; choose small parameters with --set
 
 "#]]);
     senbazuru(&[&["prove", "mac_mesh"], &MESH[..]].concat()).assert().code(2).stderr_eq(str![[r#"
-error: mac_mesh_2x2_w4_a8 has no properties to prove
+error: mac_mesh_r2_c2_w4_a8 has no properties to prove
 
 "#]]);
 }

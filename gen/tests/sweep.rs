@@ -165,7 +165,7 @@ fn verilog_of_points_that_are_gone_goes_and_nothing_else() {
     let place = Place::new(MESH);
     assert_eq!(place.run(&[]).0, Some(0));
     let folder = |top: &str| place.path("out/verilog").join(top);
-    let (gone, noted, stays) = ("mac_mesh_3x1_w3_a9", "mac_mesh_2x1_w3_a8", "mac_mesh_1x1_w3_a7");
+    let (gone, noted, stays) = ("mac_mesh_r3_c1_w3_a9", "mac_mesh_r2_c1_w3_a8", "mac_mesh_r1_c1_w3_a7");
     fs::write(folder(noted).join("notes.txt"), "mine").unwrap();
     fs::write(folder(stays).join("mine.v"), "module mine; endmodule\n").unwrap();
     fs::write(place.path("mesh.toml"), MESH.replace("to = 3", "to = 1")).unwrap();
