@@ -35,13 +35,8 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Aligned plain text, one line a row, each ending in a line break.
-    #[must_use]
-    pub fn text(&self) -> String {
-        self.text_within(usize::MAX)
-    }
-
-    /// The same in so many columns, if that is possible: the widest cells go on in lines below.
+    /// Aligned plain text, one line a row, each ending in a line break. In so many columns, if that is possible: the widest
+    /// cells go on in lines below.
     #[must_use]
     pub fn text_within(&self, most: usize) -> String {
         let widths = self.widths(most);
@@ -133,7 +128,7 @@ mod tests {
         table.row(["a_i".into(), "8".into(), "a|b".into()]);
         table.row(["much_longer_o".into(), "1024".into(), String::new()]);
         assert_eq!(
-            table.text(),
+            table.text_within(usize::MAX),
             "name           bits  note\n-------------  ----  ----\na_i               8  a|b\nmuch_longer_o  1024  -\n"
         );
         assert_eq!(
@@ -155,6 +150,6 @@ mod tests {
         );
         // A word stays whole.
         assert_eq!(table.text_within(10), text);
-        assert_eq!(table.text_within(39), table.text());
+        assert_eq!(table.text_within(39), table.text_within(usize::MAX));
     }
 }
