@@ -16,7 +16,7 @@ use senbazuru::flows::synth::{Options, synthesise};
 use senbazuru::registry::find;
 use serde_json::{Value, json};
 use sim::RunOptions;
-use testbenches::facts::Facts;
+use sim::facts::Facts;
 
 /// A block with its parameters.
 struct Part {
@@ -67,7 +67,7 @@ fn cost(part: &Part, liberty: &Path, facts: &mut Facts) -> Result<()> {
     let report = synthesise(&Sources::from(&design), &manifest, &options)?;
     let area = report.mapped.as_ref().map_or(0.0, |m| m.area);
     facts.add(&format!("area {}", part.name), area);
-    for (what, cycles) in &manifest.latency {
+    for (what, cycles) in &manifest.timing.columns() {
         facts.add(&format!("cycles {} {what}", part.name), *cycles as f64);
     }
     let mut energy = "-".to_owned();

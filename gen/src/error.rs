@@ -76,29 +76,11 @@ impl From<ProcessError> for Failure {
 
 impl From<sim::Error> for Failure {
     fn from(error: sim::Error) -> Self {
-        if is_verdict(&error) {
-            return Self::Check(error.to_string());
-        }
         match error {
             sim::Error::Process(process) => process.into(),
             sim::Error::Unsupported(_) | sim::Error::Data { .. } => Self::Usage(error.to_string()),
-            sim::Error::Verilog { top, log } => {
-                Self::NoAnswer(format!("Verilator died while it worked on `{top}`; its last output:\n{log}"))
-            }
+            verdict if verdict.is_verdict() => Self::Check(verdict.to_string()),
             other => Self::NoAnswer(other.to_string()),
         }
-    }
-}
-
-/// Whether an error says something about the design. What only says that no answer came, because a compiler was killed, a
-/// disk is full or a file of the cache is damaged, must not be kept as the design's failure.
-#[must_use]
-pub fn is_verdict(error: &sim::Error) -> bool {
-    use sim::Error as E;
-    match error {
-        // It says what it rejects, unless it was killed.
-        E::Verilog { log, .. } => log.contains("%Error") && !log.contains("Verilator threw signal"),
-        E::Design { .. } | E::UnknownPort { .. } | E::Poke { .. } | E::Stopped { .. } | E::Mismatch(_) => true,
-        E::Process(_) | E::Compile { .. } | E::Load { .. } | E::Unsupported(_) | E::Io { .. } | E::Data { .. } => false,
     }
 }

@@ -86,8 +86,12 @@ fn read_config(entry: &dyn Entry, path: &Path, params: &mut Params) -> Result<()
     for (name, value) in table {
         let line = 1 + text[..name.span().start].matches('\n').count();
         let value = serde_json::to_value(value.into_inner()).unwrap_or(Value::Null);
-        assign(entry, name.get_ref(), value, params)
-            .map_err(|e| Failure::Usage(format!("{}:{line}: {e}", path.display())))?;
+        // A table holds the parameters of a nested struct.
+        let values = hdl::lang::flatten(&serde_json::json!({ name.get_ref(): value }));
+        for (name, value) in values {
+            assign(entry, &name, value, params)
+                .map_err(|e| Failure::Usage(format!("{}:{line}: {e}", path.display())))?;
+        }
     }
     Ok(())
 }
@@ -108,7 +112,7 @@ pub(crate) fn assign(entry: &dyn Entry, name: &str, value: Value, params: &mut P
     let Some(slot) = alone.get_mut(name) else { return Err(unknown(entry, name)) };
     *slot = value.clone();
     if let Err(expected) = entry.accepts(&alone) {
-        let docs = entry.parameters().iter().find(|p| p.name == name);
+        let docs = entry.parameters().into_iter().find(|p| p.name == name);
         let allowed = docs.map(|p| format!("; allowed: {}", p.allowed)).unwrap_or_default();
         return Err(format!("parameter `{name}` is `{}`: {expected}{allowed}", plain(&value)));
     }

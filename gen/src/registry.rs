@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::{
-    Compactor, Expander, FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFromInt, FloatMul, MacMesh, Ram,
-    SkewLines,
+    Compactor, Expander, FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFromInt, FloatMul, LeadingZeros, MacMesh,
+    Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister,
+    StreamWidthConverter,
 };
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
@@ -41,6 +42,15 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<SkewLines>("common", common::skew_lines::bench),
         entry::<Compactor>("common", common::compactor::bench),
         entry::<Expander>("common", common::compactor::expander_bench),
+        entry::<StreamRegister>("common", common::stream::stream_register::bench),
+        entry::<StreamFifo>("common", common::stream::stream_fifo::bench),
+        entry::<StreamFork>("common", common::stream::stream_fork::bench),
+        entry::<StreamJoin>("common", common::stream::stream_join::bench),
+        entry::<StreamArbiter>("common", common::stream::stream_arbiter::bench),
+        entry::<StreamWidthConverter>("common", common::stream::stream_width_converter::bench),
+        entry::<Popcount>("common", common::arith::popcount::bench),
+        entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
+        entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
         entry::<ConcatUnit>("kllm", kllm::concat_unit::bench),
@@ -79,7 +89,11 @@ pub trait Entry: Send + Sync {
     /// Name, contract, source.
     fn about(&self) -> About;
     /// Documentation of the parameters.
-    fn parameters(&self) -> &'static [Parameter];
+    fn parameters(&self) -> Vec<Parameter>;
+    /// Where the block is described.
+    fn source(&self) -> &'static str;
+    /// What is legal in these parameters but hardly meant, in sentences.
+    fn warnings(&self, params: &Params) -> Vec<String>;
     /// Default parameters.
     fn defaults(&self) -> Params;
     /// The parameter sets that every check runs on, the default first.
@@ -158,8 +172,23 @@ impl<B: CatalogBlock> Entry for Typed<B> {
         B::ABOUT
     }
 
-    fn parameters(&self) -> &'static [Parameter] {
-        B::PARAMETERS
+    fn parameters(&self) -> Vec<Parameter> {
+        let default = B::default().values();
+        let old = B::OLD_PARAMETERS.iter().map(|p| Parameter {
+            name: p.name.into(),
+            allowed: p.allowed.into(),
+            meaning: p.meaning.into(),
+            default: default.get(p.name).cloned().unwrap_or(Value::Null),
+        });
+        B::default().list().into_iter().chain(old).collect()
+    }
+
+    fn source(&self) -> &'static str {
+        B::SOURCE
+    }
+
+    fn warnings(&self, params: &Params) -> Vec<String> {
+        from_params::<B>(params).map(|b| b.warnings()).unwrap_or_default()
     }
 
     fn defaults(&self) -> Params {
@@ -195,14 +224,11 @@ impl<B: CatalogBlock> Entry for Typed<B> {
     }
 }
 
-/// A block whose parameters are no JSON object has none that a user could set; the catalogue test refuses it.
+/// Parameters by name, those of nested structs with dotted names.
 fn to_params<B: Block>(block: &B) -> Params {
-    match serde_json::to_value(block) {
-        Ok(Value::Object(params)) => params,
-        _ => Params::new(),
-    }
+    hdl::lang::flatten(&block.values()).into_iter().collect()
 }
 
 fn from_params<B: CatalogBlock>(params: &Params) -> Result<B, String> {
-    serde_json::from_value(Value::Object(params.clone())).map_err(|e| e.to_string())
+    serde_json::from_value(hdl::lang::nest(params)).map_err(|e| e.to_string())
 }

@@ -36,9 +36,9 @@ fn blocks_say_what_they_are() {
         assert!(names.insert(name), "two blocks are called {name}");
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{name}");
         assert!(!about.summary.is_empty() && !about.contract.is_empty(), "{name}");
-        assert!(root().join(about.source).is_file(), "{name}: no file {}", about.source);
+        assert!(root().join(entry.source()).is_file(), "{name}: no file {}", entry.source());
         let folder = format!("hdl/src/blocks/{}/", entry.family());
-        assert!(about.source.starts_with(&folder), "{name}: {} is not in {folder}", about.source);
+        assert!(entry.source().starts_with(&folder), "{name}: {} is not in {folder}", entry.source());
     }
 }
 
@@ -47,9 +47,10 @@ fn parameters_are_documented_in_order() {
     for entry in registry::all() {
         let defaults = entry.defaults();
         let fields: Vec<_> = defaults.keys().map(String::as_str).collect();
-        let documented: Vec<_> = entry.parameters().iter().map(|p| p.name).collect();
+        let parameters = entry.parameters();
+        let documented: Vec<_> = parameters.iter().map(|p| p.name.as_str()).collect();
         assert_eq!(fields, documented, "{}", entry.about().name);
-        assert!(entry.parameters().iter().all(|p| !p.allowed.is_empty() && !p.meaning.is_empty()));
+        assert!(parameters.iter().all(|p| !p.allowed.is_empty() && !p.meaning.is_empty()));
         // A parameter set listed twice would hide one that was meant to be different.
         let sets: Vec<_> = entry.configurations().iter().map(show).collect();
         let different: std::collections::BTreeSet<_> = sets.iter().collect();

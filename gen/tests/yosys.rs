@@ -32,7 +32,7 @@ fn manifest(modules: Vec<ManifestModule>) -> Manifest {
         parameters: serde_json::Value::Null,
         clock: None,
         reset: None,
-        latency: BTreeMap::new(),
+        timing: hdl::lang::Timing::new(),
         ports: vec![],
         modules,
     }

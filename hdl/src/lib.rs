@@ -2,7 +2,9 @@
 //!
 //! This crate does no I/O, starts no processes and no threads.
 
+// The macros name this crate as its users do.
+extern crate self as hdl;
+
 pub mod blocks;
 pub mod emit;
-pub mod interop;
 pub mod lang;

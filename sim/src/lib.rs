@@ -31,6 +31,8 @@
 
 mod bits;
 mod error;
+pub mod facts;
+pub mod files;
 mod from_hdl;
 pub mod lint;
 mod mismatch;
@@ -38,6 +40,7 @@ pub mod process;
 mod runner;
 pub mod stimulus;
 mod stream;
+mod typed;
 mod verilator;
 
 pub use bits::{Bits, DoesNotFit};
@@ -45,6 +48,7 @@ pub use error::{Error, Result};
 pub use mismatch::{Difference, Mismatch};
 pub use runner::{Bench, Run, RunOptions, RunReport, run};
 pub use stream::{Beat, StreamDriver, StreamMonitor};
+pub use typed::{Driver, Monitor, Values};
 pub use verilator::{
     BuildOptions, Cache, Coverage, Design, Dir, In, Initial, Model, Opt, Out, Port, Ratio, Sim, SourceFile, Trace,
 };

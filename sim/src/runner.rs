@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use hdl::lang::Record;
 use serde_json::Value;
 
 use crate::stimulus::{Stall, StimulusRng, rng_for};
 use crate::stream::{StreamDriver, StreamMonitor, Wrong};
+use crate::typed::{Driver, Monitor, Values};
 use crate::{
     Bits, BuildOptions, Coverage, Design, Difference, Error, Initial, Mismatch, Model, Out, Result, Sim, Trace,
 };
@@ -237,6 +239,22 @@ impl Run {
         StreamMonitor::new(sim, name, fields, stall, self.seed)
     }
 
+    /// Driver of the input stream `name` whose beats are structs; see [`Driver`].
+    ///
+    /// # Errors
+    /// [`Error::UnknownPort`] when a port is missing.
+    pub fn driver_of<B: Record<Values>>(&self, sim: &Sim, name: &str, stall: Stall) -> Result<Driver<B>> {
+        Driver::new(sim, name, stall, self.seed)
+    }
+
+    /// Monitor of the output stream `name` whose beats are structs; see [`Monitor`].
+    ///
+    /// # Errors
+    /// [`Error::UnknownPort`] when a port is missing.
+    pub fn monitor_of<B: Record<Values>>(&self, sim: &Sim, name: &str, stall: Stall) -> Result<Monitor<B>> {
+        Monitor::new(sim, name, stall, self.seed)
+    }
+
     /// Compares an output of up to 64 bits with the golden model's unsigned value.
     #[inline]
     pub fn expect_u64(&mut self, sim: &Sim, output: Out, expected: u64) -> Result<()> {
@@ -292,25 +310,24 @@ impl Run {
     pub fn streams(
         &mut self,
         sim: &mut Sim,
-        drivers: &mut [StreamDriver],
-        monitors: &mut [StreamMonitor],
+        drivers: &mut [impl AsMut<StreamDriver>],
+        monitors: &mut [impl AsMut<StreamMonitor>],
     ) -> Result<()> {
+        let drivers = &mut drivers.iter_mut().map(AsMut::as_mut).collect::<Vec<_>>()[..];
+        let monitors = &mut monitors.iter_mut().map(AsMut::as_mut).collect::<Vec<_>>()[..];
         const QUIET: u64 = 64;
         let (mut idle, mut quiet) = (0, 0);
-        let waits = |drivers: &[StreamDriver], monitors: &[StreamMonitor]| {
-            (
-                drivers.iter().map(StreamDriver::waited).sum::<u64>(),
-                monitors.iter().map(StreamMonitor::waited).sum::<u64>(),
-            )
+        let waits = |drivers: &[&mut StreamDriver], monitors: &[&mut StreamMonitor]| {
+            (drivers.iter().map(|d| d.waited()).sum::<u64>(), monitors.iter().map(|m| m.waited()).sum::<u64>())
         };
         let before = waits(drivers, monitors);
         while quiet < QUIET {
-            let done = drivers.iter().all(StreamDriver::is_done) && monitors.iter().all(StreamMonitor::is_done);
+            let done = drivers.iter().all(|d| d.is_done()) && monitors.iter().all(|m| m.is_done());
             quiet = if done { quiet + 1 } else { 0 };
             let moved = self.cycle(sim, drivers, monitors)?;
             idle = if moved || done { 0 } else { idle + 1 };
             if idle >= self.patience || sim.cycle_count() >= self.max_cycles {
-                let states = drivers.iter().map(StreamDriver::state).chain(monitors.iter().map(StreamMonitor::state));
+                let states = drivers.iter().map(|d| d.state()).chain(monitors.iter().map(|m| m.state()));
                 let deadlock = Difference::Deadlock { cycles: idle, streams: states.collect() };
                 return Err(self.fail(sim.cycle_count(), deadlock));
             }
@@ -325,17 +342,18 @@ impl Run {
     pub fn cycle(
         &mut self,
         sim: &mut Sim,
-        drivers: &mut [StreamDriver],
-        monitors: &mut [StreamMonitor],
+        drivers: &mut [impl AsMut<StreamDriver>],
+        monitors: &mut [impl AsMut<StreamMonitor>],
     ) -> Result<bool> {
-        drivers.iter_mut().for_each(|d| d.drive(sim));
-        monitors.iter_mut().for_each(|m| m.drive(sim));
+        drivers.iter_mut().for_each(|d| d.as_mut().drive(sim));
+        monitors.iter_mut().for_each(|m| m.as_mut().drive(sim));
         sim.settle()?;
         let mut moved = false;
         for driver in drivers {
-            moved |= driver.sample(sim);
+            moved |= driver.as_mut().sample(sim);
         }
         for monitor in monitors {
+            let monitor = monitor.as_mut();
             let taken = monitor.sample(sim).map_err(|wrong| self.wrong(sim, wrong))?;
             self.compared += u64::from(taken && monitor.compares());
             moved |= taken;
@@ -392,7 +410,7 @@ fn show(value: &Bits, signed: bool) -> String {
 
 fn repeat_command(block: &str, parameters: &Value, options: &RunOptions) -> String {
     let mut command = format!("senbazuru sim {block}");
-    for (name, value) in parameters.as_object().into_iter().flatten() {
+    for (name, value) in hdl::lang::flatten(parameters) {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         command.push_str(&format!(" --set {name}={text}"));
     }

@@ -161,6 +161,7 @@ pub struct StreamMonitor {
     ready: Option<In>,
     fields: Vec<Out>,
     widths: Vec<u32>,
+    field_names: Vec<String>,
     ports: Vec<String>,
     valid_port: String,
     pattern: StallPattern,
@@ -185,6 +186,7 @@ impl StreamMonitor {
             valid: sim.output(&port("valid", "o"))?,
             widths: outputs.iter().map(|&f| sim.port_of(f).width).collect(),
             fields: outputs,
+            field_names: fields.iter().map(ToString::to_string).collect(),
             ports: fields.iter().map(|f| port(f, "o")).collect(),
             valid_port: port("valid", "o"),
             pattern: if ready.is_some() { stall } else { Stall::Never }.pattern(seed, &format!("{name} monitor")),
@@ -278,6 +280,11 @@ impl StreamMonitor {
         self.expected.is_some()
     }
 
+    /// Names of the fields, in the order of a beat's values.
+    pub fn fields(&self) -> &[String] {
+        &self.field_names
+    }
+
     /// All beats taken so far.
     pub fn beats(&self) -> &[Beat] {
         &self.beats
@@ -304,7 +311,7 @@ impl StreamMonitor {
     }
 }
 
-fn port_name(stream: &str, part: &str, suffix: &str) -> String {
+pub(crate) fn port_name(stream: &str, part: &str, suffix: &str) -> String {
     if stream.is_empty() { format!("{part}_{suffix}") } else { format!("{stream}_{part}_{suffix}") }
 }
 

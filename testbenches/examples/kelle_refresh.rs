@@ -4,9 +4,10 @@
 
 use anyhow::Result;
 use golden::kelle::refresh::Intervals;
-use testbenches::facts::Facts;
-use testbenches::kelle::decode::{RECORDED, Trace};
-use testbenches::kelle::refresh_runs::{PAPER, bursts, controller, decoded, decoded_by_hardware, quiet, uniform};
+use models::kelle::decode::{RECORDED, Trace};
+use models::kelle::refresh::{PAPER, PERIOD, decoded, steps, uniform};
+use sim::facts::Facts;
+use testbenches::kelle::refresh_runs::{self, bursts, controller, quiet};
 
 const CYCLES: u64 = 15_000_000;
 
@@ -47,9 +48,10 @@ fn main() -> Result<()> {
     println!("\nThe last 8 of these steps on the hardware, layer 14, head 0, high from 8 on.\n");
     println!("| banks | refreshes, ideal | hardware | stalls |\n| --- | ---: | ---: | ---: |");
     let trace = Trace::read(14, 0)?;
+    let steps = steps(&trace, TOKENS, 8, 8)?;
     for (name, intervals) in PAPER {
         let ideal = decoded(&trace, TOKENS, 8, 8, intervals)?.refreshes;
-        let got = decoded_by_hardware(&trace, TOKENS, 8, 8, intervals)?;
+        let got = refresh_runs::decoded(TOKENS as u32, &steps, PERIOD, intervals)?;
         println!("| {name} | {ideal} | {} | {} |", got.refreshes, got.stalls);
         facts.add(&format!("decode {name} ideal"), ideal as f64);
         facts.add(&format!("decode {name} hardware"), got.refreshes as f64);

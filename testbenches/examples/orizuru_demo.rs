@@ -4,15 +4,15 @@
 use anyhow::{Context, Result};
 use golden::kllm::orizuru::{comparison_bound, outliers_per_side};
 use hdl::blocks::kllm::Orizuru;
+use sim::stimulus::real_rows;
 use sim::{Design, RunOptions};
 use testbenches::kllm::orizuru::OrizuruBench;
-use testbenches::kllm::vectors::real_rows;
 
 /// Tokens that are simulated.
 const TOKENS: usize = 24;
 
 fn main() -> Result<()> {
-    let width = real_rows("l14_down_in.npy")?.first().context("the tensor has no rows")?.len();
+    let width = real_rows("l14_down_in")?.first().context("the tensor has no rows")?.len();
     // KLLM keeps the 0.5 % largest and the 0.5 % smallest values of a token in fp16.
     let k = outliers_per_side(width, 5)?;
     let block =
@@ -22,7 +22,7 @@ fn main() -> Result<()> {
     println!("{TOKENS} tokens a layer; every index, value, mask and comparison count equals the golden model's\n");
     println!("layer  token  largest                smallest               outlier/median  comparisons   bound");
     for layer in [2, 14, 28] {
-        let rows: Vec<_> = real_rows(&format!("l{layer:02}_down_in.npy"))?.into_iter().take(TOKENS).collect();
+        let rows: Vec<_> = real_rows(&format!("l{layer:02}_down_in"))?.into_iter().take(TOKENS).collect();
         let bench = OrizuruBench::new(&block, rows.clone())?;
         let options = RunOptions { vectors: rows.len() as u64, ..RunOptions::default() };
         let report = sim::run(&bench, &design, &options)?;

@@ -4,9 +4,10 @@
 //! `cargo run --release -p testbenches --example tender_requantization`; `--facts FILE` writes the largest ratios as JSON.
 
 use hdl::blocks::tender::{Drain, MultiScaleArray};
-use testbenches::facts::Facts;
-use testbenches::tender::real::projection;
-use testbenches::tender::requantization::{measure, predict};
+use models::tender::projection::projection;
+use models::tender::requantization::Passes;
+use sim::facts::Facts;
+use testbenches::tender::product::{Product, predicted};
 
 fn main() -> anyhow::Result<()> {
     let (mut facts, _) = Facts::from_args()?;
@@ -22,23 +23,26 @@ fn main() -> anyhow::Result<()> {
             let projection = projection(name)?;
             for groups in [4, 8, 16] {
                 // 64 tokens and 64 outputs are 16 tiles of 16 x 16.
-                let cycles = predict(&p, &projection, groups, 16)?;
+                let passes = Passes::new(&projection, groups)?;
+                let cycles = passes.ways().map(|way| predicted(&p, way, 16));
                 if size == 16 {
-                    let measured = measure(&p, &projection, groups)?;
+                    let product = Product { rows: &passes.rows, weights: &passes.weights, int8: false };
+                    let measured = product.measured(&p, passes.ways())?;
                     anyhow::ensure!(measured == cycles, "the formula gives {cycles:?}, the array took {measured:?}");
                 }
-                let ratio = |n: u64| n as f64 / cycles.base as f64;
+                let [base, implicit, explicit] = cycles;
+                let ratio = |n: u64| n as f64 / base as f64;
                 println!(
                     "| {size} x {size} | {} | {name} | {groups} | {} | {} | {} | {} | {:.3} | {:.2} |",
                     kind,
-                    cycles.passes,
-                    cycles.base,
-                    cycles.implicit,
-                    cycles.explicit,
-                    ratio(cycles.implicit),
-                    ratio(cycles.explicit),
+                    passes.explicit.len(),
+                    base,
+                    implicit,
+                    explicit,
+                    ratio(implicit),
+                    ratio(explicit),
                 );
-                most = [most[0].max(ratio(cycles.implicit)), most[1].max(ratio(cycles.explicit))];
+                most = [most[0].max(ratio(implicit)), most[1].max(ratio(explicit))];
             }
         }
         facts.add(&format!("most implicit {size} {kind}"), most[0]);

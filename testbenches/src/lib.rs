@@ -4,11 +4,11 @@
 //! A bench knows the block's parameters and ports and the golden model; how models are built, traced and reported is
 //! the business of [`sim`].
 
-use hdl::lang::CatalogBlock;
-use sim::{Bench, Design, RunOptions, RunReport};
+use hdl::lang::{Block, CatalogBlock};
+use serde_json::Value;
+use sim::{Bench, Design, Run, RunOptions, RunReport, Sim};
 
 pub mod common;
-pub mod facts;
 pub mod kelle;
 pub mod kllm;
 pub mod tender;
@@ -16,6 +16,39 @@ pub mod titanus;
 
 /// Changes whenever a testbench, a golden model or the simulator does.
 pub const SOURCE_HASH: &str = env!("SENBAZURU_SOURCE_HASH");
+
+/// The testbench of a block with parameters `p`: `work` drives one instance and compares it with the golden model. It
+/// must be a function of the run's seed alone.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench<B: Block>(
+    p: &B,
+    work: impl Fn(&mut Sim, &mut Run) -> sim::Result<()> + 'static,
+) -> anyhow::Result<Box<dyn Bench>> {
+    p.check()?;
+    Ok(Box::new(BlockBench { block: B::ABOUT.name, parameters: p.values(), work }))
+}
+
+struct BlockBench<F> {
+    block: &'static str,
+    parameters: Value,
+    work: F,
+}
+
+impl<F: Fn(&mut Sim, &mut Run) -> sim::Result<()>> Bench for BlockBench<F> {
+    fn block(&self) -> &str {
+        self.block
+    }
+
+    fn parameters(&self) -> Value {
+        self.parameters.clone()
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        (self.work)(sim, run)
+    }
+}
 
 /// What a block's file offers: its testbench for the given parameters.
 pub type MakeBench<B> = fn(&B) -> anyhow::Result<Box<dyn Bench>>;

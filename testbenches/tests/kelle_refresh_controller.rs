@@ -1,11 +1,11 @@
 //! The refresh controller in all its configurations, and broken ones.
 
 use hdl::blocks::kelle::RefreshController;
+use models::kelle::refresh::PAPER;
 use sim::{Design, RunOptions};
-use testbenches::kelle::decode::Trace;
 use testbenches::kelle::faults::must_be_noticed;
 use testbenches::kelle::refresh_controller::bench;
-use testbenches::kelle::refresh_runs::{Counts, PAPER, bursts, decoded, quiet, uniform};
+use testbenches::kelle::refresh_runs::{Counts, bursts, quiet};
 
 #[test]
 fn all_configurations() {
@@ -33,18 +33,6 @@ fn no_more_than_needed_and_no_stalls() {
     let busy = bursts(128, intervals, cycles).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(idle, Counts { refreshes: expected, stalls: 0 });
     assert_eq!(busy, idle);
-}
-
-/// What the documentation claims of refreshes saved on decode traces.
-#[test]
-fn two_dimensional_refresh_saves() {
-    for (layer, head) in [(2, 0), (14, 0), (28, 2)] {
-        let trace = Trace::read(layer, head).unwrap_or_else(|e| panic!("{e}"));
-        let count = |i| decoded(&trace, 64, 8, 256, i).unwrap_or_else(|e| panic!("{e}")).refreshes as f64;
-        let ours: f64 = PAPER.iter().map(|(_, i)| count(*i)).sum();
-        let (org, uni) = (2.0 * count(uniform(45_000)), 2.0 * count(uniform(360_000)));
-        assert!(org > 16.0 * ours && uni > 2.0 * ours, "{layer}.{head}: {org} {uni} {ours}");
-    }
 }
 
 type Fault = (&'static str, &'static str, &'static str);

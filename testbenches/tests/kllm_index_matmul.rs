@@ -11,11 +11,12 @@ use hdl::blocks::kllm::{
     BinStyle, ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Search, WeightedSum,
 };
 use hdl::lang::{Block, CatalogBlock, elaborate};
+use sim::stimulus::real_rows;
 use sim::{Bench, Design, RunOptions};
 use testbenches::kllm::clustering_unit::{self, ClusteringBench};
 use testbenches::kllm::index_distribution_counter as counter;
 use testbenches::kllm::index_matmul_column::{self as column, ColumnBench, Task};
-use testbenches::kllm::{concat_unit, fp16_mac, vectors::real_rows, weighted_sum};
+use testbenches::kllm::{concat_unit, fp16_mac, weighted_sum};
 use testbenches::{MakeBench, run, run_all};
 
 fn vectors(vectors: u64) -> RunOptions {
@@ -100,7 +101,7 @@ fn normalised(rows: &[Vec<u64>]) -> Vec<f64> {
 impl Real {
     /// Tokens of `input` times channels of `weight`, with activations of `a_bits` bits.
     fn new(input: &str, weight: &str, a_bits: u32, accumulator: Accumulator) -> Self {
-        let rows = |file| real_rows(file).unwrap_or_else(|e| panic!("{e}"));
+        let rows = |name| real_rows(name).unwrap_or_else(|e| panic!("{e}"));
         let raw: Vec<_> = rows(input).into_iter().step_by(9).take(4).collect();
         let weight = rows(weight);
         let columns: Vec<Vec<u64>> = (0..6).map(|n| weight.iter().map(|row| row[10 * n]).collect()).collect();
@@ -146,10 +147,10 @@ fn real_tensors() {
     let block = IndexMatmulColumn { k: 1536, ..IndexMatmulColumn::default() };
     let mut tasks = vec![];
     for (input, weight, a_bits) in [
-        ("l02_down_in.npy", "l02_w_down.npy", 4),
-        ("l28_down_in.npy", "l28_w_down.npy", 4),
-        ("l14_attn_in.npy", "l14_w_q.npy", 4),
-        ("l28_down_in.npy", "l28_w_down.npy", 3),
+        ("l02_down_in", "l02_w_down", 4),
+        ("l28_down_in", "l28_w_down", 4),
+        ("l14_attn_in", "l14_w_q", 4),
+        ("l28_down_in", "l28_w_down", 3),
     ] {
         let real = Real::new(input, weight, a_bits, Accumulator::Fp16Fused);
         let (mut columns, expected) = real.columns();
@@ -176,7 +177,7 @@ fn real_tensors() {
 /// values those of the definition.
 #[test]
 fn clustering_of_real_activations_and_of_all_values() {
-    let real = Real::new("l28_down_in.npy", "l28_w_down.npy", 4, Accumulator::Fp16Fused);
+    let real = Real::new("l28_down_in", "l28_w_down", 4, Accumulator::Fp16Fused);
     let mut tasks = vec![];
     for (token, values) in real.tokens.iter().zip(&real.raw) {
         let midpoints = token.codebook.thresholds(token.scale).unwrap_or_else(|e| panic!("{e}"));

@@ -2,9 +2,10 @@
 
 use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
 use hdl::lang::CatalogBlock;
+use sim::stimulus::real_rows;
 use sim::{Design, RunOptions};
 use testbenches::kllm::orizuru::{OrizuruBench, bench};
-use testbenches::kllm::{orizuru_unit, vectors::real_rows};
+use testbenches::kllm::orizuru_unit;
 
 #[test]
 fn unit_configurations() {
@@ -34,8 +35,8 @@ fn real_activations() {
     // The input of the down projection: 1536 wide, with the strongest outliers of the model.
     let block = Orizuru { n: 1536, k_max: 8, k_min: 8, count_comparisons: true, ..Orizuru::default() };
     let design = Design::from(&hdl::lang::elaborate(&block).unwrap_or_else(|e| panic!("{e}")));
-    for file in ["l02_down_in.npy", "l28_down_in.npy"] {
-        let rows: Vec<_> = real_rows(file).unwrap_or_else(|e| panic!("{e}")).into_iter().take(16).collect();
+    for name in ["l02_down_in", "l28_down_in"] {
+        let rows: Vec<_> = real_rows(name).unwrap_or_else(|e| panic!("{e}")).into_iter().take(16).collect();
         let options = RunOptions { vectors: rows.len() as u64, ..RunOptions::default() };
         let bench = OrizuruBench::new(&block, rows).unwrap_or_else(|e| panic!("{e}"));
         sim::run(&bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));

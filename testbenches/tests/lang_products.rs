@@ -4,12 +4,13 @@
 //! in 16 bits: 1000 x 1000 becomes 16,960. The same description here, in both simulators.
 
 use hdl::lang::{About, Block, In, Module, Out, elaborate, ports, sint, uint};
-use serde::Serialize;
 use sim::process::Tool;
 use sim::{BuildOptions, Design, Model};
 
-#[derive(Serialize)]
-struct Accumulate;
+hdl::parameters! {
+    /// Nothing.
+    struct Accumulate {}
+}
 
 ports! {
     struct AccumulatePorts(p: &Accumulate) {
@@ -29,12 +30,7 @@ impl Block for Accumulate {
         summary: "a product added to a wider sum",
         contract: "sum_o = p_i + a_i * w_i; signed_o the same of signed operands, modulo 2^32.",
         reference: "",
-        source: file!(),
     };
-
-    fn module_name(&self) -> String {
-        "accumulate".into()
-    }
 
     fn build(&self, m: &mut Module, io: &AccumulatePorts) {
         let product = (io.a_i * io.w_i).as_sint();
@@ -45,7 +41,7 @@ impl Block for Accumulate {
 }
 
 fn design() -> Design {
-    (&elaborate(&Accumulate).unwrap_or_else(|e| panic!("{e}"))).into()
+    (&elaborate(&Accumulate {}).unwrap_or_else(|e| panic!("{e}"))).into()
 }
 
 /// a, w, p, sum, signed product modulo 2^32 plus p.

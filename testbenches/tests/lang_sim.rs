@@ -37,7 +37,7 @@ fn check(sim: &Sim, expected: &[(&str, i64)]) {
 
 #[test]
 fn arithmetic() {
-    let mut sim = start(&demo::Arithmetic);
+    let mut sim = start(&demo::Arithmetic {});
     set(&mut sim, &[("a_i", 200), ("b_i", 31), ("x_i", -100), ("y_i", -2000), ("amount_i", 7)]);
     check(&sim, &[("sum_o", 231), ("difference_o", 169), ("product_o", 200_000), ("fused_o", 198_000)]);
     // 200003 = 0x30d43: the low six bits are 3. -2000 does not fit 8 bits; 200 does not fit 4.
@@ -53,7 +53,7 @@ fn arithmetic() {
 
 #[test]
 fn choices() {
-    let mut sim = start(&demo::Choices);
+    let mut sim = start(&demo::Choices {});
     for (request, first, square) in
         [(0, 9, 0), (1, 1, 1), (2, 2, 4), (3, 1, 9), (4, 4, 16), (5, 1, 25), (6, 2, 25), (7, 1, 25)]
     {
@@ -65,7 +65,7 @@ fn choices() {
 
 #[test]
 fn deep_chains() {
-    let mut sim = start(&demo::Deep);
+    let mut sim = start(&demo::Deep {});
     for (a, b) in [(0, 0), (1, 2), (99, 255), (99, 0xf7), (100, 255), (255, 1)] {
         set(&mut sim, &[("a_i", a), ("b_i", b)]);
         check(&sim, &[("y_o", (a + 200 * b) % 256), ("twice_o", ((a ^ b) * 2) % 256)]);
@@ -75,7 +75,7 @@ fn deep_chains() {
 
 #[test]
 fn loops_and_arrays() {
-    let mut sim = start(&demo::Lanes);
+    let mut sim = start(&demo::Lanes {});
     sim.reset(2).unwrap();
     let x = sim.input("x_i").unwrap();
     let poke = |sim: &mut Sim, values: [i64; 6]| sim.poke(x, &Bits::pack(8, values.map(|v| v as u64)));
@@ -99,7 +99,7 @@ fn loops_and_arrays() {
 
 #[test]
 fn state_machine() {
-    let mut sim = start(&demo::Machine);
+    let mut sim = start(&demo::Machine {});
     sim.reset(1).unwrap();
     set(&mut sim, &[("limit_i", 2), ("start_i", 1)]);
     check(&sim, &[("busy_o", 0), ("done_o", 0), ("next_busy_o", 1)]);
@@ -121,7 +121,7 @@ fn state_machine() {
 
 #[test]
 fn wide_masks() {
-    let mut sim = start(&demo::Masks);
+    let mut sim = start(&demo::Masks {});
     sim.reset(1).unwrap();
     let (mask, lowest) = (sim.output("mask_o").unwrap(), sim.output("lowest_o").unwrap());
     check(&sim, &[("empty_o", 1)]);
@@ -146,7 +146,7 @@ fn wide_masks() {
 
 #[test]
 fn memories_read_first_and_write_bytes() {
-    let mut sim = start(&demo::Memories);
+    let mut sim = start(&demo::Memories {});
     let write = |sim: &mut Sim, enable, address, data, read| {
         let inputs = [("write_i", enable), ("write_address_i", address), ("data_i", data), ("read_i", read)];
         set(sim, &inputs);
@@ -179,7 +179,7 @@ fn memories_read_first_and_write_bytes() {
 
 #[test]
 fn modules_from_outside() {
-    let mut sim = start(&demo::Outside);
+    let mut sim = start(&demo::Outside {});
     for (k, value) in [3, 9, 14, 0, 5].into_iter().enumerate() {
         set(&mut sim, &[("d_i", value)]);
         sim.tick().unwrap();
@@ -191,7 +191,7 @@ fn modules_from_outside() {
 
 #[test]
 fn registers() {
-    let mut sim = start(&demo::Registers);
+    let mut sim = start(&demo::Registers {});
     sim.reset(1).unwrap();
     // The reset values; `low_q` and `high_q` swap once out of reset.
     check(&sim, &[("reset_o", -128), ("both_o", 5), ("pair_o", 0b10)]);
@@ -236,7 +236,7 @@ fn requantizer_of_the_design_document() {
 
 #[test]
 fn shared_expressions_and_instances() {
-    let mut sim = start(&demo::Shared);
+    let mut sim = start(&demo::Shared {});
     sim.reset(1).unwrap();
     set(&mut sim, &[("a_i", 3), ("b_i", 3), ("spare_i", 0b010010)]);
     check(&sim, &[("sum_o", 3), ("top_o", 1), ("equal_o", 1), ("spare_o", 0b11)]);
@@ -252,7 +252,7 @@ fn shared_expressions_and_instances() {
 
 #[test]
 fn streams_hold_data_until_taken() {
-    let mut sim = start(&demo::Streams);
+    let mut sim = start(&demo::Streams {});
     sim.reset(1).unwrap();
     let beat = |k: i64| (k % 8, 0x0403_0201 * k);
     let (mut sent, mut received) = (0, 0);
@@ -275,7 +275,7 @@ fn streams_hold_data_until_taken() {
 
 #[test]
 fn tables_in_loops() {
-    let mut sim = start(&demo::Rows);
+    let mut sim = start(&demo::Rows {});
     let value = sim.input("value_i").unwrap();
     let values: Vec<u64> = (0..32).map(|k| k * 11 % 32).collect();
     sim.poke(value, &Bits::pack(5, values.iter().copied()));
@@ -289,4 +289,33 @@ fn tables_in_loops() {
     assert_eq!(sim.peek(all).unpack(5), odd);
     let nonzero: u64 = (0..32).map(|k| u64::from(values[k] != 0) << (31 - k)).sum();
     assert_eq!(sim.peek_u64(flags), nonzero);
+}
+
+#[test]
+fn elements_chosen_at_run_time() {
+    let mut sim = start(&demo::Tables {});
+    sim.reset(1).unwrap();
+    let grid = sim.input("grid_i").unwrap();
+    let bytes: Vec<u64> = (0..16).map(|k| 15 * k + 3).collect();
+    sim.poke(grid, &Bits::pack(8, bytes.iter().copied()));
+    let mut scores = [0; 5];
+    for step in 0..64_usize {
+        let (row, column, add) = (step * 5 % 8, step * 3 % 4, step % 3 != 0);
+        let amounts: Vec<u64> = (0..5).map(|r| (step as u64 + r) % 4).collect();
+        let packed = Bits::pack(2, amounts.iter().copied()).to_u64().unwrap();
+        let inputs = [("row_i", row as i64), ("column_i", column as i64), ("add_i", add.into())];
+        set(&mut sim, &inputs);
+        set(&mut sim, &[("amounts_i", packed as i64)]);
+        // Past the end, the last one.
+        check(&sim, &[("score_o", scores[row.min(4)] as i64), ("byte_o", bytes[4 * (row % 4) + column] as i64)]);
+        assert_eq!(sim.peek(sim.output("scores_o").unwrap()).unpack(6), scores);
+        let columns: Vec<u64> = (0..4).map(|r| bytes[4 * r + column]).collect();
+        assert_eq!(sim.peek(sim.output("bytes_o").unwrap()).unpack(8), columns);
+        sim.tick().unwrap();
+        if add && row < 5 {
+            scores[row] = (scores[row] + amounts[row]) % 64;
+        }
+    }
+    let flipped: Vec<u64> = bytes.iter().map(|b| !b & 255).collect();
+    assert_eq!(sim.peek(sim.output("flipped_o").unwrap()).unpack(8), flipped);
 }

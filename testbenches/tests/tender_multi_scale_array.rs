@@ -6,14 +6,16 @@ use golden::tender::array::Beat;
 use golden::tender::calibration::{Calibration, Scheme, Sign, Weights};
 use golden::tender::granularity::{product, relative_error};
 use golden::tender::matmul::{dequantize, group_products, requantized_sum, tender_product};
+use golden::tender::schedule::steps;
 use hdl::blocks::tender::{Drain, MultiScaleArray, Rescale};
 use hdl::lang::CatalogBlock;
+use models::tender::projection::projection;
+use models::tender::requantization::Passes;
 use rand::RngExt;
 use sim::{Design, RunOptions};
 use testbenches::tender::controller::{Controller, Fed, Session, Tile};
 use testbenches::tender::multi_scale_array::bench;
-use testbenches::tender::real::{product_on_array, projection};
-use testbenches::tender::requantization::{measure, predict};
+use testbenches::tender::product::{Product, predicted};
 
 fn run<F: Fn(&mut Controller<'_>) -> sim::Result<()>>(p: &MultiScaleArray, work: F) {
     let design = Design::from(&hdl::lang::elaborate(p).unwrap());
@@ -41,7 +43,8 @@ fn real_projections() {
         let rows: Vec<_> = x.iter().map(|row| calibration.quantize(row)).collect();
         let sums = Mutex::new(Vec::new());
         run(&MultiScaleArray::default(), |controller| {
-            let got = product_on_array(controller, &rows, &weights, &calibration, bits == 8)?;
+            let product = Product { rows: &rows, weights: &weights.values, int8: bits == 8 };
+            let got = product.sums(controller, &steps(&calibration, controller.array().max_shift))?;
             assert_eq!(controller.overflows(), 0);
             *sums.lock().unwrap() = got;
             Ok(())
@@ -201,13 +204,16 @@ fn explicit_requantization_is_slower() {
     projection.w.iter_mut().for_each(|row| row.truncate(16));
     let mut before = 0;
     for groups in [4, 8] {
-        let cycles = measure(&p, &projection, groups).unwrap();
-        assert_eq!(cycles, predict(&p, &projection, groups, 2).unwrap());
+        let passes = Passes::new(&projection, groups).unwrap();
+        let product = Product { rows: &passes.rows, weights: &passes.weights, int8: false };
+        let cycles = product.measured(&p, passes.ways()).unwrap();
+        assert_eq!(cycles, passes.ways().map(|way| predicted(&p, way, 2)));
         // Two tiles, a bubble for each rescale.
-        assert_eq!(cycles.implicit, cycles.base + 2 * cycles.rescales as u64);
-        assert!(cycles.rescales > 2 && cycles.rescales < groups, "{cycles:?}");
-        assert!(cycles.explicit > cycles.implicit && cycles.explicit > before, "{cycles:?}");
-        before = cycles.explicit;
+        let ([base, implicit, explicit], rescales) = (cycles, passes.rescales());
+        assert_eq!(implicit, base + 2 * rescales as u64);
+        assert!(rescales > 2 && rescales < groups, "{rescales}");
+        assert!(explicit > implicit && explicit > before, "{cycles:?}");
+        before = explicit;
     }
 }
 

@@ -2,9 +2,9 @@
 
 use golden::titanus::cpq::{Config, Sequence};
 use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
+use models::titanus::key_values::{KeyValues, LAYERS, key_values, threshold_for};
 use sim::{Design, RunOptions};
 use testbenches::titanus::kv_compressor::{CompressorBench, DecompressorBench, RawCase, bench, decompressor_bench};
-use testbenches::titanus::real::{KeyValues, LAYERS, key_values, threshold_for};
 
 /// The paper's parallelism: 16 lanes; a head of 64 channels.
 fn compressor() -> KvCompressor {

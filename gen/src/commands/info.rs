@@ -1,7 +1,5 @@
 //! `info`: everything a user needs to know to place a block.
 
-use std::collections::BTreeMap;
-
 use hdl::emit::{Manifest, ManifestPort};
 use serde::Serialize;
 use serde_json::Value;
@@ -40,17 +38,18 @@ struct Info {
     configuration: String,
     parameters: Vec<ParameterInfo>,
     ports: Vec<ManifestPort>,
-    latency: BTreeMap<String, u64>,
+    timing: Vec<hdl::lang::Phase>,
     modules: Vec<ModuleInfo>,
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
 struct ParameterInfo {
-    name: &'static str,
+    name: String,
     value: Value,
     default: Value,
-    allowed: &'static str,
-    meaning: &'static str,
+    allowed: String,
+    meaning: String,
 }
 
 #[derive(Serialize)]
@@ -73,7 +72,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let tables = [
         ("parameters", parameters(&info)),
         ("ports", ports(&info)),
-        ("latency", latency(&info)),
+        ("timing", timing(&info)),
         ("modules", modules(&info)),
     ];
     report::print(&report::fill(template, &info, &tables)?)
@@ -83,12 +82,10 @@ fn describe(entry: &dyn Entry, params: &Params) -> Result<Info> {
     let about = entry.about();
     let design = entry.elaborate(params)?;
     let manifest = design.manifest();
-    let defaults = entry.defaults();
-    let value = |of: &Params, name| of.get(name).cloned().unwrap_or(Value::Null);
-    let parameter = |p: &hdl::lang::Parameter| ParameterInfo {
+    let parameter = |p: hdl::lang::Parameter| ParameterInfo {
+        value: params.get(&p.name).cloned().unwrap_or(Value::Null),
         name: p.name,
-        value: value(params, p.name),
-        default: value(&defaults, p.name),
+        default: p.default,
         allowed: p.allowed,
         meaning: p.meaning,
     };
@@ -103,12 +100,13 @@ fn describe(entry: &dyn Entry, params: &Params) -> Result<Info> {
         summary: about.summary,
         contract: about.contract.lines().map(str::trim).collect::<Vec<_>>().join("\n"),
         reference: about.reference,
-        source: about.source.replace('\\', "/"),
+        source: entry.source().replace('\\', "/"),
         configuration: show(params),
-        parameters: entry.parameters().iter().map(parameter).collect(),
+        parameters: entry.parameters().into_iter().map(parameter).collect(),
         ports: all_ports(&manifest),
         modules: manifest.modules.iter().rev().map(module).collect(),
-        latency: manifest.latency,
+        timing: timing_rows(&manifest.timing),
+        warnings: entry.warnings(params),
         top: manifest.top,
     })
 }
@@ -121,6 +119,7 @@ fn all_ports(manifest: &Manifest) -> Vec<ManifestPort> {
         width: 1,
         signed: false,
         elements: None,
+        meaning: String::new(),
         depends_on: vec![],
     });
     control.chain(manifest.ports.iter().cloned()).collect()
@@ -129,26 +128,39 @@ fn all_ports(manifest: &Manifest) -> Vec<ManifestPort> {
 fn parameters(info: &Info) -> Table {
     let mut table = Table::new(["parameter", "value", "default", "allowed", "meaning"]);
     for p in &info.parameters {
-        table.row([p.name.into(), plain(&p.value), plain(&p.default), p.allowed.into(), p.meaning.into()]);
+        table.row([p.name.clone(), plain(&p.value), plain(&p.default), p.allowed.clone(), p.meaning.clone()]);
     }
     table
 }
 
 fn ports(info: &Info) -> Table {
-    let mut table = Table::new(["port", "direction", "bits", "elements", "number", "inputs of the same cycle"]);
+    let mut table =
+        Table::new(["port", "direction", "bits", "elements", "number", "meaning", "inputs of the same cycle"]);
     for p in &info.ports {
         let elements = p.elements.map(|n| format!("{n} x {}", p.width / n.max(1))).unwrap_or_default();
         let number = if p.signed { "signed" } else { "unsigned" };
         let depends = p.depends_on.join(", ");
-        table.row([p.name.clone(), p.direction.clone(), p.width.to_string(), elements, number.into(), depends]);
+        table.row([
+            p.name.clone(),
+            p.direction.clone(),
+            p.width.to_string(),
+            elements,
+            number.into(),
+            p.meaning.clone(),
+            depends,
+        ]);
     }
     table
 }
 
-fn latency(info: &Info) -> Table {
-    let mut table = Table::new(["what", "cycles"]);
-    for (what, cycles) in &info.latency {
-        table.row([what.clone(), cycles.to_string()]);
+fn timing_rows(timing: &hdl::lang::Timing) -> Vec<hdl::lang::Phase> {
+    timing.rows().into_iter().map(|(name, cycles, meaning)| hdl::lang::Phase { name, cycles, meaning }).collect()
+}
+
+fn timing(info: &Info) -> Table {
+    let mut table = Table::new(["timing", "cycles", "meaning"]);
+    for phase in &info.timing {
+        table.row([phase.name.clone(), phase.cycles.to_string(), phase.meaning.clone()]);
     }
     table
 }

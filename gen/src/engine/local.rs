@@ -65,10 +65,8 @@ impl Local {
             Ok(output) if output.success() => return None,
             // Exit code 1: a stage failed, and its result is in the store.
             Ok(output) if output.code == Some(1) => (last(&output.stdout), false),
-            Ok(output) => match output.code {
-                Some(_) => (message(&output.stderr), true),
-                None => ("a signal ended the job".into(), true),
-            },
+            Ok(output) => (message(&output.stderr), true),
+            Err(ProcessError::Died { death, .. }) => (format!("the job {death}"), true),
             Err(ProcessError::Timeout { limit, .. }) => (format!("stopped after {} s", limit.as_secs()), true),
             Err(other) => (Failure::from(other).to_string(), true),
         };
@@ -93,6 +91,7 @@ mod tests {
         let engine = Local { jobs: NonZeroUsize::new(2).unwrap(), limit: Some(Duration::from_secs(2)) };
         let lost = engine.run(&jobs, &Progress::new(jobs.len(), "test")).unwrap();
         let lost: Vec<_> = lost.iter().map(|(number, why)| (*number, why.as_str())).collect();
-        assert_eq!(lost, [(2, "why"), (3, "a signal ended the job"), (4, "stopped after 2 s")]);
+        let [(2, "why"), (3, killed), (4, "stopped after 2 s")] = lost[..] else { panic!("{lost:?}") };
+        assert!(killed.starts_with("the job was killed by signal 9 (SIGKILL)"), "{killed}");
     }
 }

@@ -86,10 +86,7 @@ fn generate(point: &Point) -> Found {
         "modules": point.manifest.modules.len(),
         "instances": point.manifest.modules.iter().map(|m| m.instances).sum::<u64>(),
     }));
-    for (name, cycles) in &point.manifest.latency {
-        let unit = if name.ends_with("_cycles") { "" } else { "_cycles" };
-        metrics.insert(format!("{name}{unit}"), Value::from(*cycles));
-    }
+    metrics.extend(point.manifest.timing.columns().into_iter().map(|(name, cycles)| (name, Value::from(cycles))));
     let details = serde_json::to_value(&point.manifest).unwrap_or(Value::Null);
     Found { metrics, details, message: None }
 }

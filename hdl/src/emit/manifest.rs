@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lang::Design;
 use crate::lang::ir::{Direction, ModuleIr};
+use crate::lang::{Design, Timing};
 
 /// Description of a design.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,8 +22,8 @@ pub struct Manifest {
     pub clock: Option<String>,
     /// Asynchronous active-low reset input of the top, if it has state that resets.
     pub reset: Option<String>,
-    /// Cycle counts by name.
-    pub latency: BTreeMap<String, u64>,
+    /// Cycle counts that a user plans with.
+    pub timing: Timing,
     /// Ports of the top other than clock and reset.
     pub ports: Vec<ManifestPort>,
     /// All modules, children before parents.
@@ -43,6 +43,9 @@ pub struct ManifestPort {
     pub signed: bool,
     /// Number of elements when the port is an array: element i is bits `[i * width / elements +: width / elements]`.
     pub elements: Option<u32>,
+    /// What it means.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub meaning: String,
     /// For outputs: the inputs that reach it within the cycle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
@@ -74,7 +77,7 @@ pub(super) fn of(design: &Design) -> Manifest {
         parameters: top.parameters.clone(),
         clock: top.clocked.then(|| "clk_i".into()),
         reset: top.reset.then(|| "rst_ni".into()),
-        latency: top.latency.iter().cloned().collect(),
+        timing: top.timing.clone(),
         ports: (0..top.ports.len()).map(|p| port(top, p)).collect(),
         modules: modules(design),
     }
@@ -92,6 +95,7 @@ fn port(module: &ModuleIr, position: usize) -> ManifestPort {
         width: net.ty.width * net.array.map_or(1, |a| a.0),
         signed: net.ty.signed,
         elements: net.array.map(|a| a.0),
+        meaning: net.doc.clone(),
         depends_on: module.comb[position].iter().map(name).collect(),
     }
 }

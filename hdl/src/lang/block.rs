@@ -4,16 +4,16 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
-use serde::Serialize;
-
 use super::checks;
 use super::context::{Builder, Elaboration, new_serial, scoped, with, with_elaboration};
-use super::error::{ElabError, Loc, ParamError};
-use super::ir::{CheckKind, Instance, Item, ModuleIr, Scope, ScopeKind};
+use super::error::{ElabError, Loc};
+use super::ir::{CheckKind, Instance, Item, ModuleIr, Op, Scope, ScopeKind};
 use super::module::Module;
 use super::names;
+use super::parameters::{self, Parameters};
 use super::ports::{PortBuilder, Ports, Site};
 use super::signal::{Operand, Signal, Want, build};
+use super::timing::Timing;
 use super::types::bit;
 
 /// What a block says of itself: for the header of its Verilog, the CLI and the catalogue.
@@ -27,34 +27,40 @@ pub struct About {
     pub contract: &'static str,
     /// Paper and section, or standard.
     pub reference: &'static str,
-    /// `file!()` of the block.
-    pub source: &'static str,
 }
 
-/// A parameterised piece of hardware. The struct that implements it holds the parameters.
-pub trait Block: Serialize + Sized + 'static {
+/// A parameterised piece of hardware. The struct that implements it holds the parameters, see
+/// [`parameters!`](crate::parameters).
+pub trait Block: Parameters {
     /// Port list, made with [`ports!`](crate::ports).
     type Ports: Ports<Self>;
-    /// Name, contract, source.
+    /// Name and contract.
     const ABOUT: About;
-
-    /// Verilog module name: the block's name and what tells its parameters apart, such as `requant_a24_o8`.
-    fn module_name(&self) -> String;
-
-    /// Checks the parameters before anything is built.
-    ///
-    /// # Errors
-    /// Names the parameter, its value and the allowed range.
-    fn check(&self) -> Result<(), ParamError> {
-        Ok(())
-    }
 
     /// Describes the hardware.
     fn build(&self, m: &mut Module, io: &Self::Ports);
 
-    /// Cycle counts that a user plans with: (what, cycles), such as ("latency", 1).
-    fn latency(&self) -> Vec<(String, u64)> {
+    /// On its way out.
+    ///
+    /// # Errors
+    /// The first parameter that is refused.
+    fn old_check(&self) -> Result<(), super::error::ParamError> {
+        Ok(())
+    }
+
+    /// On its way out.
+    fn old_latency(&self) -> Vec<(String, u64)> {
         Vec::new()
+    }
+
+    /// Cycle counts that a user plans with.
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+
+    /// Verilog module name; follows from name, tags and values of the parameters.
+    fn module_name(&self) -> String {
+        parameters::module_name(Self::ABOUT.name, self)
     }
 }
 
@@ -142,8 +148,8 @@ pub fn elaborate<B: Block>(block: &B) -> Result<Design, ElabError> {
     let e = scoped(|| {
         module_of(block, loc);
     });
-    if let Some((block, within, error)) = e.refused {
-        return Err(ElabError::Param { block, within, error });
+    if let Some((block, within, errors)) = e.refused {
+        return Err(ElabError::Param { block, within, errors });
     }
     if e.errors.is_empty() { Ok(Design { modules: e.order }) } else { Err(ElabError::Design(e.errors)) }
 }
@@ -153,7 +159,7 @@ const DEEPEST: usize = 100;
 
 /// The module of `block`, built at its first use.
 fn module_of<B: Block>(block: &B, loc: Loc) -> Option<Rc<ModuleIr>> {
-    let parameters = serde_json::to_value(block).unwrap_or(serde_json::Value::Null);
+    let parameters = block.values();
     let key = format!("{} {parameters}", B::ABOUT.name);
     if let Some(module) = with_elaboration(|e| e.done.get(&key).cloned()).flatten() {
         return Some(module);
@@ -192,39 +198,48 @@ fn module_of<B: Block>(block: &B, loc: Loc) -> Option<Rc<ModuleIr>> {
             let related = Some((format!("{} with {}", other.block, other.parameters), other.loc));
             e.error_related(
                 loc,
-                format!("two modules are called {name}; module_name() must tell these parameters apart: {parameters}"),
+                format!("two modules are called {name}; a `tag` must tell these parameters apart: {parameters}"),
                 related,
             );
             return false;
         }
         let header = header::<B>(&name, &parameters);
         let serial = new_serial();
-        e.stack.push(Builder { ir: empty_module(name, header, B::ABOUT.name, parameters, loc), scope: 0, serial });
+        e.stack.push(Builder {
+            ir: empty_module(name, header, B::ABOUT.name, parameters, loc),
+            scope: 0,
+            serial,
+            register_arrays: vec![],
+        });
         true
     })?;
     if !open {
         return None;
     }
-    let ports = B::Ports::declare(&mut PortBuilder { site: Site::Module, loc }, block);
+    let ports = B::Ports::declare(&mut PortBuilder { site: Site::Module, loc, doc: String::new() }, block);
     block.build(&mut Module { _private: () }, &ports);
-    let latency = block.latency();
-    with(|e| close(e, key, latency)).flatten()
+    let mut timing = block.timing();
+    for (name, cycles) in block.old_latency() {
+        timing = timing.phase(&name.replace([' ', ':', ',', '\''], "_"), cycles, &name);
+    }
+    with(|e| close(e, key, timing)).flatten()
 }
 
-fn close(e: &mut Elaboration, key: String, latency: Vec<(String, u64)>) -> Option<Rc<ModuleIr>> {
+fn close(e: &mut Elaboration, key: String, timing: Timing) -> Option<Rc<ModuleIr>> {
     checks::run(e);
     let mut ir = e.stack.pop()?.ir;
-    ir.latency = latency;
+    ir.timing = timing;
     let module = Rc::new(ir);
     e.done.insert(key, module.clone());
     e.order.push(module.clone());
     Some(module)
 }
 
-fn header<B: Block>(name: &str, parameters: &serde_json::Value) -> Vec<String> {
+fn header<B: Block>(name: &str, values: &serde_json::Value) -> Vec<String> {
     let about = B::ABOUT;
     let mut lines = vec![format!("{name}: {}", about.summary)];
-    if let Some(fields) = parameters.as_object().filter(|f| !f.is_empty()) {
+    let fields = parameters::flatten(values);
+    if !fields.is_empty() {
         let list: Vec<_> = fields.iter().map(|(k, v)| format!("{k} = {}", plain(v))).collect();
         lines.push(format!("Parameters: {}", list.join(", ")));
     }
@@ -239,7 +254,7 @@ fn header<B: Block>(name: &str, parameters: &serde_json::Value) -> Vec<String> {
         lines.push(format!("Source: {}", about.reference));
     }
     let version = env!("CARGO_PKG_VERSION");
-    lines.push(format!("Generated by senbazuru {version} from {}. Do not edit.", about.source.replace('\\', "/")));
+    lines.push(format!("Generated by senbazuru {version} from {}. Do not edit.", B::SOURCE.replace('\\', "/")));
     lines
 }
 
@@ -268,7 +283,7 @@ fn empty_module(name: String, header: Vec<String>, block: &str, parameters: serd
         comb: vec![],
         ripples: vec![],
         external: None,
-        latency: vec![],
+        timing: Timing::new(),
         block: block.into(),
         parameters,
         loc,
@@ -282,7 +297,10 @@ impl Module {
         let loc = Location::caller();
         let module = module_of(&block, loc);
         let id = place(name, module, loc);
-        B::Ports::declare(&mut PortBuilder { site: Site::Instance { id, name: name.into() }, loc }, &block)
+        B::Ports::declare(
+            &mut PortBuilder { site: Site::Instance { id, name: name.into() }, loc, doc: String::new() },
+            &block,
+        )
     }
 
     /// Places a module whose Verilog comes from outside.
@@ -291,7 +309,7 @@ impl Module {
         let loc = Location::caller();
         let module = external_module(external, loc);
         let id = place(name, module, loc);
-        let mut builder = PortBuilder { site: Site::Instance { id, name: name.into() }, loc };
+        let mut builder = PortBuilder { site: Site::Instance { id, name: name.into() }, loc, doc: String::new() };
         let ports = external.ports.iter();
         let ports = ports.map(|p| (p.name.clone(), builder.scalar(&p.name, p.direction, p.ty))).collect();
         ExternalInstance { module: external.name.clone(), ports }
@@ -355,6 +373,11 @@ fn check(kind: CheckKind, name: &str, condition: Signal, loc: Loc) {
         let b = e.top();
         if !checks::in_formal(&b.ir, b.scope) {
             e.error(loc, format!("check `{name}` stands outside of a formal section; put it in `m.formal(|m| ...)`"));
+        }
+        if let Op::Literal(value) = &e.current().ir.node(c.node).op {
+            let (what, value) = (kind.word(), value.clone());
+            e.error(loc, format!("{what} `{name}` is the constant {value}: it says nothing with these parameters; leave it out for them"));
+            return;
         }
         let name = e.claim(name, loc);
         e.item(Item::Check { kind, name, condition: c.node });
@@ -420,7 +443,7 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
             clock: external.clock.clone(),
             reset: external.reset.clone(),
         });
-        e.stack.push(Builder { ir, scope: 0, serial });
+        e.stack.push(Builder { ir, scope: 0, serial, register_arrays: vec![] });
         for p in &external.ports {
             let kind = match p.direction {
                 super::ir::Direction::Input => super::ir::NetKind::Input,
@@ -436,6 +459,7 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
                 scope: 0,
                 loc,
                 unused_ok: true,
+                doc: String::new(),
             });
             b.ir.ports.push(net);
         }

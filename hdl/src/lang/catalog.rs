@@ -6,8 +6,8 @@ use super::block::Block;
 
 /// A block that the CLI, the sweeps and the checks over all blocks know.
 pub trait CatalogBlock: Block + Default + Clone + DeserializeOwned {
-    /// One entry per field of the parameter struct, in order.
-    const PARAMETERS: &'static [Parameter];
+    /// On its way out: one entry per field of the parameter struct, in order.
+    const OLD_PARAMETERS: &'static [OldParameter] = &[];
 
     /// Parameter sets every check runs on: the smallest, odd ones, every mode. The default is always checked too.
     fn configurations() -> Vec<Self>;
@@ -18,12 +18,12 @@ pub trait CatalogBlock: Block + Default + Clone + DeserializeOwned {
     }
 }
 
-/// A parameter as a user sees it.
+/// On its way out.
 #[derive(Clone, Copy, Debug)]
-pub struct Parameter {
+pub struct OldParameter {
     /// Field name.
     pub name: &'static str,
-    /// Legal values in words, such as "1 to 4096" or "fp16, bf16, int1 to int32".
+    /// Legal values in words.
     pub allowed: &'static str,
     /// What it does, with its unit.
     pub meaning: &'static str,

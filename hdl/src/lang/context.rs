@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use num_bigint::BigInt;
 
 use super::checks::visit_once;
-use super::error::{Diagnostic, Loc, ParamError};
+use super::error::{Diagnostic, Loc, ParamErrors};
 use super::fold::{Folded, fold};
 use super::index::Index;
 use super::ir::{Item, Layout, ModuleIr, Net, NetId, NetKind, Node, NodeId, Op, ScopeId, ScopeKind};
@@ -25,6 +25,8 @@ pub(crate) struct Builder {
     pub scope: ScopeId,
     /// Tells handles of this module from those of others.
     pub serial: u32,
+    /// Name and reset value of each array of registers.
+    pub register_arrays: Vec<(String, Option<BigInt>)>,
 }
 
 pub struct Elaboration {
@@ -35,7 +37,7 @@ pub struct Elaboration {
     pub(crate) order: Vec<Rc<ModuleIr>>,
     pub(crate) errors: Vec<Diagnostic>,
     /// Block, the module around it, and why.
-    pub(crate) refused: Option<(String, Option<String>, ParamError)>,
+    pub(crate) refused: Option<(String, Option<String>, ParamErrors)>,
     /// Where the description is now: for errors found deep inside an operation.
     pub(crate) here: Loc,
 }
@@ -148,7 +150,14 @@ impl Elaboration {
                     scope = innermost(&b.ir, scope, index);
                 }
             }
-            Op::LoopIndex(index) => scope = innermost(&b.ir, scope, index),
+            Op::LoopIndex(index) | Op::SliceAt(_, index) => scope = innermost(&b.ir, scope, index),
+            Op::Element { net, fixed, .. } => {
+                let home = b.ir.nets[*net as usize].scope;
+                if b.ir.encloses(scope, home) {
+                    scope = home;
+                }
+                scope = innermost(&b.ir, scope, fixed);
+            }
             _ => {}
         }
         // Inside `ifdef FORMAL` everything stays inside, even what is made of outer signals only.
@@ -306,7 +315,7 @@ impl Elaboration {
         });
         let b = self.top();
         let scope = b.scope;
-        b.ir.nets.push(Net { name, ty, kind, array, scope, loc, unused_ok: false });
+        b.ir.nets.push(Net { name, ty, kind, array, scope, loc, unused_ok: false, doc: String::new() });
         b.ir.nets.len() as NetId - 1
     }
 

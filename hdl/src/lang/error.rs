@@ -29,6 +29,21 @@ impl fmt::Display for ParamError {
 
 impl std::error::Error for ParamError {}
 
+/// Everything that is wrong with the parameters of a block: at least one thing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParamErrors(pub Vec<ParamError>);
+
+impl fmt::Display for ParamErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            write!(f, "{}{error}", if i > 0 { "\n" } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ParamErrors {}
+
 /// Checks that `value` lies in `allowed`.
 ///
 /// # Errors
@@ -110,8 +125,8 @@ pub enum ElabError {
         block: String,
         /// Module in which it was placed, unless it is the top.
         within: Option<String>,
-        /// The parameter, value and allowed range.
-        error: ParamError,
+        /// Each parameter that is wrong, with its value and what is allowed.
+        errors: ParamErrors,
     },
     /// Errors in the description of the hardware, all that were found.
     Design(Vec<Diagnostic>),
@@ -120,8 +135,13 @@ pub enum ElabError {
 impl fmt::Display for ElabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Param { block, within: Some(module), error } => write!(f, "{block} in {module}: {error}"),
-            Self::Param { block, within: None, error } => write!(f, "{block}: {error}"),
+            Self::Param { block, within, errors } => {
+                let within = within.as_ref().map_or_else(String::new, |module| format!(" in {module}"));
+                for (i, error) in errors.0.iter().enumerate() {
+                    write!(f, "{}{block}{within}: {error}", if i > 0 { "\n" } else { "" })?;
+                }
+                Ok(())
+            }
             Self::Design(list) => {
                 for (i, d) in list.iter().enumerate() {
                     if i > 0 {

@@ -65,6 +65,8 @@ pub(crate) struct Net {
     pub loc: Loc,
     /// The author said that not reading it is intended.
     pub unused_ok: bool,
+    /// What a port means, in one line.
+    pub doc: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +96,14 @@ pub(crate) enum Arithmetic {
 pub(crate) enum Op {
     /// Stands for an expression whose description was wrong; an error has been recorded.
     Poison,
+    /// A net, one element of an array, or a whole packed array as one vector.
     Net(NetId, Option<Index>),
+    /// The element of an array at `fixed` plus the sum of signal x weight, which never leaves the array.
+    Element {
+        net: NetId,
+        fixed: Index,
+        run: Vec<(NodeId, u32)>,
+    },
     Literal(BigInt),
     /// Value of a loop index.
     LoopIndex(Index),
@@ -111,6 +120,8 @@ pub(crate) enum Op {
     Repeat(NodeId, u32),
     /// `width` bits from bit `low`.
     Slice(NodeId, u32),
+    /// `width` bits from a bit that depends on loop variables.
+    SliceAt(NodeId, Index),
     /// One bit, chosen at run time; the operand has 2^(index width) bits.
     SelectBit(NodeId, NodeId),
     /// Zero or sign extension to the node's width.
@@ -129,9 +140,14 @@ impl Op {
     pub(crate) fn operands(&self, mut visit: impl FnMut(NodeId)) {
         match self {
             Op::Poison | Op::Net(..) | Op::Literal(_) | Op::LoopIndex(_) => {}
-            Op::Not(a) | Op::Repeat(a, _) | Op::Slice(a, _) | Op::Extend(a) | Op::Cast(a) | Op::Reduce(_, a) => {
-                visit(*a)
-            }
+            Op::Element { run, .. } => run.iter().for_each(|r| visit(r.0)),
+            Op::Not(a)
+            | Op::Repeat(a, _)
+            | Op::Slice(a, _)
+            | Op::SliceAt(a, _)
+            | Op::Extend(a)
+            | Op::Cast(a)
+            | Op::Reduce(_, a) => visit(*a),
             Op::Exact(_, a, b)
             | Op::Wrapping(_, a, b)
             | Op::Logic(_, a, b)
@@ -175,6 +191,16 @@ pub(crate) enum CheckKind {
     Assert,
     Assume,
     Cover,
+}
+
+impl CheckKind {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Assert => "assert",
+            Self::Assume => "assume",
+            Self::Cover => "cover",
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -278,7 +304,7 @@ pub(crate) struct ModuleIr {
     /// Per net: an array of nets in which values ripple from element to element within the cycle.
     pub ripples: Vec<bool>,
     pub external: Option<External>,
-    pub latency: Vec<(String, u64)>,
+    pub timing: super::timing::Timing,
     pub block: String,
     pub parameters: serde_json::Value,
     pub loc: Loc,

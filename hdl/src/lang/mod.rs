@@ -5,6 +5,7 @@
 
 mod array;
 mod block;
+mod bundle;
 mod catalog;
 mod checks;
 mod context;
@@ -15,28 +16,49 @@ pub(crate) mod ir;
 mod lower;
 mod module;
 mod names;
+mod old_stream;
 mod operand;
+mod parameters;
 mod ports;
 mod signal;
 mod state;
 mod stream;
+mod timing;
 mod types;
 
 pub(crate) use checks::{in_formal, item_nodes};
-pub(crate) use names::check as check_name;
 
-pub use crate::ports;
-pub use array::{Array, Place};
+pub use crate::{bundle, choices, old_parameters, parameters, ports};
+pub use array::{Array, Place, Regs, ToCoordinate};
 pub use block::{About, Block, Design, ExternalInstance, ExternalModule, ExternalPort, elaborate};
-pub use catalog::{CatalogBlock, Parameter, Proof};
-pub use error::{Diagnostic, ElabError, ParamError, ensure_param, ensure_power_of_two};
+pub use bundle::{
+    Bundle, Field, FieldArray, FieldArrayOption, FieldInfo, FieldKind, FieldOption, FieldType, FieldValue, InBundle,
+    OutBundle, Record, Signals, View,
+};
+pub use catalog::{CatalogBlock, OldParameter, Proof};
+pub use error::{Diagnostic, ElabError, ParamError, ParamErrors, ensure_param, ensure_power_of_two};
 pub use index::Index;
 pub use ir::Direction;
 pub use module::{Module, Reg, cat, mux, or_all, reduce, select};
+pub use names::check as check_name;
+pub use old_stream::{OldStream, OldStreamType, stream};
+pub use parameters::{
+    Allowed, Parameter, ParameterField, ParameterValue, Parameters, Rules, flatten, multiple_of, nest, power_of_two,
+};
 pub use ports::{
-    In, InArray, InArrayOption, InOption, InStream, Out, OutArray, OutOption, OutStream, PortBuilder, PortKind, Ports,
+    In, InArray, InArrayOption, InOption, OldInStream, OldOutStream, Out, OutArray, OutOption, PortBuilder, PortKind,
+    Ports,
 };
 pub use signal::{Operand, Signal};
 pub use state::{Fsm, Memory};
-pub use stream::{Stream, StreamType, stream};
+pub use stream::{InStream, OutStream, Stream};
+pub use timing::{Phase, Timing};
 pub use types::{ArrayType, MAX_ELEMENTS, MAX_WIDTH, Type, bit, bits_for, index_width, sint, uint};
+
+/// What the macros of this module name.
+#[doc(hidden)]
+pub mod private {
+    pub use super::parameters::{names_of, values_of};
+    pub use serde::{self, Deserialize, Serialize};
+    pub use serde_json::Value;
+}

@@ -18,11 +18,11 @@ struct super supply0 supply1 sync_accept_on sync_reject_on table tagged task thi
 tran tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped \
 use uwire var vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor";
 
-/// Checks a name given to a signal, port, instance or module.
+/// Checks a name given to a signal, port, instance or module: what a bridge that brings names from elsewhere asks first.
 ///
 /// # Errors
 /// Says what is wrong with the name and what would be right.
-pub(crate) fn check(name: &str) -> Result<(), String> {
+pub fn check(name: &str) -> Result<(), String> {
     if KEYWORDS.split_whitespace().any(|k| k == name) {
         return Err(format!("`{name}` is a reserved word of Verilog or SystemVerilog; choose another name"));
     }

@@ -7,8 +7,8 @@ use super::context::with;
 use super::error::Loc;
 use super::ir::{Direction, InstanceId, Layout, NetKind};
 use super::names;
+use super::old_stream::{OldStream, OldStreamType};
 use super::signal::{Signal, build};
-use super::stream::{Stream, StreamType};
 use super::types::{ArrayType, Type};
 
 /// The port list of a block; made by [`ports!`](crate::ports).
@@ -32,6 +32,8 @@ pub trait PortKind {
 pub struct PortBuilder {
     pub(crate) site: Site,
     pub(crate) loc: Loc,
+    /// Documentation of the ports that are declared next.
+    pub(crate) doc: String,
 }
 
 #[derive(Clone, Debug)]
@@ -59,15 +61,29 @@ impl PortBuilder {
                 (names::instance_net(instance, name), NetKind::Instance { instance: *id, port, direction })
             }
         };
-        let site = self.site.clone();
-        if array {
-            let handle = declare(&net_name, ty, kind, layout, 1, self.loc);
-            record(&site, handle.net);
-            handle
+        let handle = if array {
+            declare(&net_name, ty, kind, layout, 1, self.loc)
         } else {
             let net = with(|e| e.net(&net_name, ty.element, kind, None, self.loc)).unwrap_or(0);
-            record(&site, net);
             Array { net, serial: 0, ty, stride: 1 }
+        };
+        with(|e| {
+            let ir = &mut e.top().ir;
+            match &self.site {
+                Site::Module => {
+                    ir.nets[handle.net as usize].doc.clone_from(&self.doc);
+                    ir.ports.push(handle.net);
+                }
+                Site::Instance { id, .. } => ir.instances[*id as usize].nets.push(handle.net),
+            }
+        });
+        handle
+    }
+
+    /// Says what the ports that are declared next mean: one sentence each.
+    pub fn document(&mut self, doc: &str) {
+        if matches!(self.site, Site::Module) {
+            self.doc = super::parameters::one_line(doc);
         }
     }
 
@@ -90,13 +106,6 @@ impl PortBuilder {
     pub fn array(&mut self, name: &str, direction: Direction, ty: ArrayType) -> Array {
         self.declare(name, direction, ty, true)
     }
-}
-
-fn record(site: &Site, net: u32) {
-    with(|e| match site {
-        Site::Module => e.top().ir.ports.push(net),
-        Site::Instance { id, .. } => e.top().ir.instances[*id as usize].nets.push(net),
-    });
 }
 
 macro_rules! kinds {
@@ -128,11 +137,10 @@ kinds! {
     OutOption(Option<Signal>) from Option<Type> = |b, name, ty| ty.map(|ty| b.scalar(name, Direction::Output, ty));
     /// Input array that some parameters leave out: `index_i: InArrayOption = (p.width > 0).then(|| uint(p.width).array(4))`.
     InArrayOption(Option<Array>) from Option<ArrayType> = |b, name, ty| ty.map(|ty| b.array(name, Direction::Input, ty));
-    /// Ready/valid stream into the block: `load: InStream = stream().array("data", uint(16).array(p.lanes))`;
-    /// ports `load_valid_i`, `load_ready_o`, `load_data_i`.
-    InStream(Stream) from StreamType = |b, name, ty| Stream::declare(b, name, ty, Direction::Input);
-    /// Ready/valid stream out of the block: ports `<name>_valid_o`, `<name>_ready_i`, `<name>_<field>_o`.
-    OutStream(Stream) from StreamType = |b, name, ty| Stream::declare(b, name, ty, Direction::Output);
+    /// Stream by field names, on its way out.
+    OldInStream(OldStream) from OldStreamType = |b, name, ty| OldStream::declare(b, name, ty, Direction::Input);
+    /// Stream by field names, on its way out.
+    OldOutStream(OldStream) from OldStreamType = |b, name, ty| OldStream::declare(b, name, ty, Direction::Output);
 }
 
 /// Declares the ports of a block: a struct of handles, used by the block itself and by whoever holds an instance.
@@ -143,8 +151,11 @@ kinds! {
 /// ports! {
 ///     /// Ports of `Adder`.
 ///     pub struct AdderPorts(p: &Adder) {
+///         /// One summand.
 ///         a_i: In = uint(p.width),
+///         /// The other one.
 ///         b_i: In = uint(p.width),
+///         /// Their sum.
 ///         sum_o: Out = uint(p.width + 1),
 ///     }
 /// }
@@ -152,19 +163,22 @@ kinds! {
 #[macro_export]
 macro_rules! ports {
     ($(#[$meta:meta])* $vis:vis struct $name:ident ($p:ident : & $block:ty) {
-        $($(#[$doc:meta])* $port:ident : $kind:ty = $spec:expr),* $(,)?
+        $($(#[doc = $doc:literal])* $port:ident : $kind:ty = $spec:expr),* $(,)?
     }) => {
         $(#[$meta])*
         #[derive(Debug)]
         $vis struct $name {
-            $($(#[$doc])* #[allow(missing_docs, reason = "the port's name is its doc where none is given")]
+            $($(#[doc = $doc])* #[allow(missing_docs, reason = "the port's name is its doc where none is given")]
             pub $port: <$kind as $crate::lang::PortKind>::Handle,)*
         }
         impl $crate::lang::Ports<$block> for $name {
             fn declare(builder: &mut $crate::lang::PortBuilder, $p: &$block) -> Self {
                 let _ = $p;
                 builder.here();
-                $(let $port = <$kind as $crate::lang::PortKind>::declare(builder, stringify!($port), $spec);)*
+                $(
+                    builder.document(concat!($($doc, "\n"),*));
+                    let $port = <$kind as $crate::lang::PortKind>::declare(builder, stringify!($port), $spec);
+                )*
                 Self { $($port),* }
             }
         }

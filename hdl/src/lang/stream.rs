@@ -1,85 +1,41 @@
 //! Ready/valid streams. A beat moves in a cycle where both are high; `valid` must not wait for `ready`, and once high
 //! stays high with stable data until the beat has moved.
 
-use std::panic::Location;
+use std::marker::PhantomData;
+use std::ops::Deref;
 
-use super::array::Array;
-use super::context::with;
+use super::bundle::Bundle;
 use super::ir::Direction;
 use super::module::Module;
-use super::ports::PortBuilder;
-use super::signal::{Signal, build};
-use super::types::{ArrayType, Type, bit};
+use super::ports::{PortBuilder, PortKind};
+use super::signal::Signal;
+use super::types::bit;
 
-/// What one beat of a stream carries.
-#[derive(Clone, Debug, Default)]
-pub struct StreamType {
-    fields: Vec<(String, FieldType)>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum FieldType {
-    Scalar(Type),
-    Array(ArrayType),
-}
-
-/// A stream without payload; add fields with [`StreamType::field`] and [`StreamType::array`].
-#[must_use]
-pub fn stream() -> StreamType {
-    StreamType::default()
-}
-
-impl StreamType {
-    /// Adds a field.
-    #[must_use]
-    pub fn field(mut self, name: &str, ty: Type) -> Self {
-        self.fields.push((name.into(), FieldType::Scalar(ty)));
-        self
-    }
-
-    /// Adds an array field.
-    #[must_use]
-    pub fn array(mut self, name: &str, ty: ArrayType) -> Self {
-        self.fields.push((name.into(), FieldType::Array(ty)));
-        self
-    }
-}
-
-/// The signals of a stream port.
+/// The signals of a stream port. The fields of its bundle are the stream's own: `io.tile.last`.
 #[derive(Clone, Debug)]
-pub struct Stream {
+pub struct Stream<B> {
     /// A beat is offered.
     pub valid: Signal,
     /// The beat is taken.
     pub ready: Signal,
-    name: String,
-    fields: Vec<(String, Field)>,
+    /// What a beat carries.
+    pub data: B,
+    pub(crate) name: String,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Field {
-    Scalar(Signal),
-    Array(Array),
+impl<B> Deref for Stream<B> {
+    type Target = B;
+
+    fn deref(&self) -> &B {
+        &self.data
+    }
 }
 
-impl Stream {
-    pub(crate) fn declare(b: &mut PortBuilder, name: &str, ty: StreamType, direction: Direction) -> Stream {
-        let (forth, back, forth_suffix, back_suffix) = match direction {
-            Direction::Input => (Direction::Input, Direction::Output, "i", "o"),
-            Direction::Output => (Direction::Output, Direction::Input, "o", "i"),
-        };
-        let valid = b.scalar(&format!("{name}_valid_{forth_suffix}"), forth, bit());
-        let ready = b.scalar(&format!("{name}_ready_{back_suffix}"), back, bit());
-        let mut fields = Vec::new();
-        for (field, ty) in ty.fields {
-            let port = format!("{name}_{field}_{forth_suffix}");
-            let handle = match ty {
-                FieldType::Scalar(ty) => Field::Scalar(b.scalar(&port, forth, ty)),
-                FieldType::Array(ty) => Field::Array(b.array(&port, forth, ty)),
-            };
-            fields.push((field, handle));
-        }
-        Stream { valid, ready, name: name.into(), fields }
+impl<B> Stream<B> {
+    /// A stream made of signals; arrays that are connected from it are called after `name`.
+    #[must_use]
+    pub fn new(name: &str, valid: Signal, ready: Signal, data: B) -> Self {
+        Self { valid, ready, data, name: name.into() }
     }
 
     /// High in the cycle in which a beat moves.
@@ -88,62 +44,53 @@ impl Stream {
     pub fn fire(&self) -> Signal {
         self.valid & self.ready
     }
+}
 
-    /// The scalar field `name`.
-    #[track_caller]
-    #[must_use]
-    pub fn field(&self, name: &str) -> Signal {
-        match self.fields.iter().find(|f| f.0 == name) {
-            Some((_, Field::Scalar(signal))) => *signal,
-            _ => {
-                self.missing("field", name);
-                build(Location::caller(), bit(), |e| e.poison(bit()))
-            }
-        }
-    }
-
-    /// The array field `name`.
-    #[track_caller]
-    #[must_use]
-    pub fn array(&self, name: &str) -> Array {
-        match self.fields.iter().find(|f| f.0 == name) {
-            Some((_, Field::Array(array))) => *array,
-            _ => {
-                self.missing("array field", name);
-                // Stands for an array that is not there.
-                Array { net: u32::MAX, serial: u32::MAX, ty: bit().array(1), stride: 1 }
-            }
-        }
-    }
-
-    #[track_caller]
-    fn missing(&self, what: &str, name: &str) {
-        let loc = Location::caller();
-        let list = |(name, field): &(String, Field)| match field {
-            Field::Scalar(signal) => format!("{name} ({})", signal.ty),
-            Field::Array(array) => format!("{name} (array of {} {})", array.ty.count, array.ty.element),
+impl<B: Bundle> Stream<B> {
+    fn declare(b: &mut PortBuilder, name: &str, spec: &B::Spec, direction: Direction) -> Self {
+        let (forth, back, forth_suffix, back_suffix) = match direction {
+            Direction::Input => (Direction::Input, Direction::Output, "i", "o"),
+            Direction::Output => (Direction::Output, Direction::Input, "o", "i"),
         };
-        let have = self.fields.iter().map(list).collect::<Vec<_>>().join(", ");
-        with(|e| e.error(loc, format!("stream `{}` has no {what} `{name}`; its fields are: {have}", self.name)));
+        let port = |part: &str| if name.is_empty() { part.to_string() } else { format!("{name}_{part}") };
+        let valid = b.scalar(&port(&format!("valid_{forth_suffix}")), forth, bit());
+        b.document("The beat is taken at the coming edge, when it is valid.");
+        let ready = b.scalar(&port(&format!("ready_{back_suffix}")), back, bit());
+        let data = super::bundle::declare(b, name, spec, direction);
+        Stream { valid, ready, data, name: name.into() }
     }
+}
+
+macro_rules! stream_port {
+    ($(#[$doc:meta])* $kind:ident $direction:ident) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $kind<B>(PhantomData<B>);
+        impl<B: Bundle> PortKind for $kind<B> {
+            type Handle = Stream<B>;
+            type Spec = B::Spec;
+            fn declare(b: &mut PortBuilder, name: &str, spec: B::Spec) -> Stream<B> {
+                Stream::declare(b, name, &spec, Direction::$direction)
+            }
+        }
+    };
+}
+stream_port! {
+    /// Ready/valid stream into the block: `load: InStream<Tile> = p.lanes`; ports `load_valid_i`, `load_ready_o`,
+    /// `load_<field>_i`.
+    InStream Input
+}
+stream_port! {
+    /// Ready/valid stream out of the block: ports `<name>_valid_o`, `<name>_ready_i`, `<name>_<field>_o`.
+    OutStream Output
 }
 
 impl Module {
     /// Connects a stream `from` a producer `to` a consumer: valid and data forth, ready back.
     #[track_caller]
-    pub fn connect_stream(&mut self, to: &Stream, from: &Stream) {
+    pub fn connect_stream<B: Bundle>(&mut self, to: &Stream<B>, from: &Stream<B>) {
         self.connect(to.valid, from.valid);
         self.connect(from.ready, to.ready);
-        for (name, field) in &to.fields {
-            match field {
-                Field::Scalar(target) => self.connect(*target, from.field(name)),
-                Field::Array(target) => {
-                    // Named by the net: two instances of a block have ports of the same name.
-                    let net = with(|e| e.current().ir.nets.get(target.net as usize).map(|n| n.name.clone()));
-                    let net = net.flatten().unwrap_or_default();
-                    self.connect_each(super::names::port_stem(&net), *target, from.array(name));
-                }
-            }
-        }
+        to.data.drive(self, &to.name, &from.data);
     }
 }

@@ -1,7 +1,6 @@
 //! Arithmetic, choices, and expressions of unusual shape.
 
 use hdl::lang::*;
-use serde::Serialize;
 
 use super::Lane;
 
@@ -121,17 +120,22 @@ demo! {
     }
 }
 
-/// The requantizer of the design document.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Requant {
-    /// Accumulator width in bits.
-    pub acc_width: u32,
-    /// Scale width in bits.
-    pub scale_width: u32,
-    /// Bits shifted out.
-    pub shift: u32,
-    /// Result width in bits.
-    pub out_width: u32,
+parameters! {
+    /// The requantizer of the design document.
+    pub struct Requant {
+        /// Accumulator width in bits.
+        acc_width: u32 = 24, in 2..=64, tag "a";
+        /// Scale width in bits.
+        scale_width: u32 = 16, in 2..=64, tag "s";
+        /// Bits shifted out.
+        shift: u32 = 12, in 1..=127, note "below the width of the product", tag "n";
+        /// Result width in bits.
+        out_width: u32 = 8, in 1..=64, tag "o";
+    }
+    rules = |p, rules| {
+        let width = p.acc_width + p.scale_width;
+        rules.demand(p.shift < width, "shift", p.shift, format!("1 to {}", width - 1));
+    };
 }
 
 ports! {
@@ -152,16 +156,7 @@ impl Block for Requant {
         summary: "scales a wide accumulator back to an activation.",
         contract: "one cycle after valid_i, data_o = saturate(round_half_up(acc_i * scale_i / 2^shift)).",
         reference: "",
-        source: "hdl/tests/demo",
     };
-
-    fn module_name(&self) -> String {
-        format!("requant_a{}_s{}_n{}_o{}", self.acc_width, self.scale_width, self.shift, self.out_width)
-    }
-
-    fn check(&self) -> Result<(), ParamError> {
-        ensure_param("shift", self.shift, 1..self.acc_width + self.scale_width)
-    }
 
     fn build(&self, m: &mut Module, io: &RequantPorts) {
         let valid = m.reg_init("valid_q", bit(), 0);
@@ -196,7 +191,7 @@ demo! {
         m.connect(io.top_o, half.msb() | equal);
         m.connect(io.equal_o, equal);
         m.connect(io.spare_o, cat(&[io.spare_i.bit(4), io.spare_i.bit(1)]));
-        let lane = m.instance("u_lane", Lane);
+        let lane = m.instance("u_lane", Lane {});
         m.connect(lane.first_i, equal);
         m.connect(lane.x_i, sum.as_sint());
         m.connect(io.peak_o, lane.y_o);

@@ -8,9 +8,10 @@ use hdl::lang::*;
 /// A block without parameters.
 macro_rules! demo {
     ($(#[$doc:meta])* $name:ident $ports:ident $module:literal $contract:literal { $($port:tt)* } |$m:ident, $io:ident| $body:block) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Serialize)]
-        pub struct $name;
+        parameters! {
+            $(#[$doc])*
+            pub struct $name {}
+        }
         ports! {
             /// Its ports.
             pub struct $ports(p: &$name) { $($port)* }
@@ -22,11 +23,7 @@ macro_rules! demo {
                 summary: "a demonstration",
                 contract: $contract,
                 reference: "",
-                source: "hdl/tests/demo",
             };
-            fn module_name(&self) -> String {
-                $module.into()
-            }
             fn build(&self, $m: &mut Module, $io: &$ports) $body
         }
     };
@@ -44,19 +41,20 @@ pub fn all() -> Vec<Design> {
         elaborate(block).unwrap_or_else(|e| panic!("{e}"))
     }
     vec![
-        design(&Arithmetic),
-        design(&Choices),
-        design(&Deep),
-        design(&Formal),
-        design(&Lanes),
-        design(&Machine),
-        design(&Masks),
-        design(&Memories),
-        design(&Outside),
-        design(&Registers),
+        design(&Arithmetic {}),
+        design(&Choices {}),
+        design(&Deep {}),
+        design(&Formal {}),
+        design(&Lanes {}),
+        design(&Machine {}),
+        design(&Masks {}),
+        design(&Memories {}),
+        design(&Outside {}),
+        design(&Registers {}),
         design(&Requant { acc_width: 24, scale_width: 16, shift: 12, out_width: 8 }),
-        design(&Shared),
-        design(&Streams),
-        design(&Rows),
+        design(&Shared {}),
+        design(&Streams {}),
+        design(&Rows {}),
+        design(&Tables {}),
     ]
 }

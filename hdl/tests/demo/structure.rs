@@ -1,7 +1,6 @@
 //! Registers, state machines, memories, streams, loops, instances and checks.
 
 use hdl::lang::*;
-use serde::Serialize;
 
 demo! {
     /// Assertions with a helper register.
@@ -58,7 +57,7 @@ demo! {
     } |m, io| {
         let y = m.nets("y", sint(8), 6);
         m.for_each("lane", 6, |m, i| {
-            let lane = m.instance("u_lane", Lane);
+            let lane = m.instance("u_lane", Lane {});
             m.connect(lane.first_i, io.first_i);
             m.connect(lane.x_i, io.x_i.at(Index::from(5) - i));
             m.connect(y.at(i), lane.y_o);
@@ -210,38 +209,89 @@ demo! {
     }
 }
 
+bundle! {
+    /// Four numbers with a tag.
+    pub struct Tagged(lanes: u32) {
+        /// Travels with the numbers.
+        tag: Field = uint(3),
+        /// The numbers.
+        data: FieldArray = sint(8).array(*lanes),
+        /// Left out with fewer than eight lanes.
+        wide: FieldOption = bit().when(*lanes >= 8),
+    }
+}
+
 demo! {
     /// A register slice.
     Slice SlicePorts "slice" "load passes to store one cycle later; one beat in two cycles." {
-        load: InStream = stream().field("tag", uint(3)).array("data", sint(8).array(4)),
-        store: OutStream = stream().field("tag", uint(3)).array("data", sint(8).array(4)),
+        /// What comes.
+        load: InStream<Tagged> = 4,
+        /// What goes.
+        store: OutStream<Tagged> = 4,
     } |m, io| {
         let full = m.reg_init("full_q", bit(), 0);
         full.next(mux(full.q, !io.store.ready, io.load.valid));
         m.connect(io.load.ready, !full.q);
         m.connect(io.store.valid, full.q);
         let take = m.wire("take", io.load.fire());
-        let tag = m.reg("tag_q", uint(3));
-        tag.next_when(take, io.load.field("tag"));
-        m.connect(io.store.field("tag"), tag.q);
-        m.for_each("element", 4, |m, i| {
-            let data = m.reg("data_q", sint(8));
-            data.next_when(take, io.load.array("data").at(i));
-            m.connect(io.store.array("data").at(i), data.q);
-        });
+        let held = io.load.hold(m, "held", take);
+        io.store.drive(m, "store", &held);
     }
 }
 
 demo! {
     /// Two slices in a row.
     Streams StreamsPorts "streams" "store is load, two cycles later at the earliest." {
-        load: InStream = stream().field("tag", uint(3)).array("data", sint(8).array(4)),
-        store: OutStream = stream().field("tag", uint(3)).array("data", sint(8).array(4)),
+        /// What comes.
+        load: InStream<Tagged> = 4,
+        /// What goes.
+        store: OutStream<Tagged> = 4,
     } |m, io| {
-        let first = m.instance("u_first", Slice);
-        let second = m.instance("u_second", Slice);
+        let first = m.instance("u_first", Slice {});
+        let second = m.instance("u_second", Slice {});
         m.connect_stream(&first.load, &io.load);
         m.connect_stream(&second.load, &first.store);
         m.connect_stream(&io.store, &second.store);
+    }
+}
+
+demo! {
+    /// Arrays: elements chosen at run time, arrays of registers, vectors cut by loops, a port as one vector.
+    Tables TablesPorts "tables" "five scores; the one at row_i changes, and is shown." {
+        /// Row of the score.
+        row_i: In = uint(3),
+        /// Column of the grid.
+        column_i: In = uint(2),
+        /// Add to the score of that row.
+        add_i: In = bit(),
+        /// What is added, two bits a row.
+        amounts_i: In = uint(10),
+        /// Four by four bytes.
+        grid_i: InArray = uint(8).array(16),
+        /// The score; of rows past the end, the last one.
+        score_o: Out = uint(6),
+        /// All scores.
+        scores_o: OutArray = uint(6).array(5),
+        /// Byte (row, column) of the grid, rows modulo 4.
+        byte_o: Out = uint(8),
+        /// Byte (i, column) of the grid.
+        bytes_o: OutArray = uint(8).array(4),
+        /// The grid, upside down.
+        flipped_o: OutArray = uint(8).array(16),
+    } |m, io| {
+        let score = m.regs_init("score", uint(6), 5, 0);
+        m.for_each("rows", 5, |m, i| {
+            let here = m.wire("here", io.row_i.eq(i.value(3)) & io.add_i);
+            let sum = score.q.at(i).wrapping_add(io.amounts_i.slice_at(i * 2, 2).extend(6));
+            score.next_when(m, i, here, sum);
+        });
+        m.connect(io.score_o, score.q.at(io.row_i));
+        m.connect_each("all", io.scores_o, score.q);
+        let grid = m.grid("grid", uint(8), 4, 4);
+        m.for_each("copy", 16, |m, i| m.connect(grid.flat().at(i), io.grid_i.at(i)));
+        let row = m.wire("row", io.row_i.truncate(2));
+        m.connect(io.byte_o, grid.at((row, io.column_i)));
+        m.for_each("column", 4, |m, i| m.connect(io.bytes_o.at(i), grid.at((i, io.column_i))));
+        m.connect(io.flipped_o.packed(), !io.grid_i.packed());
     }
 }

@@ -1,7 +1,6 @@
 //! Drivers, readers and combinational loops.
 
 use hdl::lang::*;
-use serde::Serialize;
 
 use crate::{Child, expect, report};
 

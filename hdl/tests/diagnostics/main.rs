@@ -5,7 +5,6 @@
 use std::path::Path;
 
 use hdl::lang::*;
-use serde::Serialize;
 
 /// The errors of a block, each location replaced by the text of its line.
 fn report<B: Block>(block: &B) -> String {
@@ -41,19 +40,18 @@ macro_rules! refuses {
         #[test]
         #[allow(unused_variables, reason = "not every refused block looks at its ports")]
         fn $test() {
-            #[derive(Serialize)]
-            struct Bad;
+            parameters! {
+                /// Nothing.
+                struct Bad {}
+            }
             ports! { struct BadPorts(p: &Bad) { $($port)* } }
             impl Block for Bad {
                 type Ports = BadPorts;
                 const ABOUT: About =
-                    About { name: "bad", summary: "wrong", contract: "", reference: "", source: file!() };
-                fn module_name(&self) -> String {
-                    "bad".into()
-                }
+                    About { name: "bad", summary: "wrong", contract: "", reference: "" };
                 fn build(&self, $m: &mut Module, $io: &BadPorts) $body
             }
-            expect(&report(&Bad), $expected);
+            expect(&report(&Bad {}), $expected);
         }
     };
 }
@@ -63,10 +61,12 @@ mod parts;
 mod places;
 mod types;
 
-/// A block with a combinational output, a registered one and a parameter.
-#[derive(Clone, Serialize)]
-struct Child {
-    width: u32,
+parameters! {
+    /// A block with a combinational output, a registered one and a parameter.
+    struct Child {
+        /// Width in bits.
+        width: u32 = 1, in 1..=16, tag "w";
+    }
 }
 
 ports! {
@@ -79,12 +79,10 @@ ports! {
 
 impl Block for Child {
     type Ports = ChildPorts;
-    const ABOUT: About = About { name: "child", summary: "", contract: "", reference: "", source: file!() };
+    const ABOUT: About = About { name: "child", summary: "", contract: "", reference: "" };
+    // A bad name, to be found out.
     fn module_name(&self) -> String {
         format!("child_w{}", self.width.min(8))
-    }
-    fn check(&self) -> Result<(), ParamError> {
-        ensure_param("width", self.width, 1..=16)
     }
     fn build(&self, m: &mut Module, io: &ChildPorts) {
         let later = m.reg("later_q", uint(self.width));

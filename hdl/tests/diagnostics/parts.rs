@@ -1,11 +1,10 @@
 //! Streams, state machines, memories, and blocks inside of blocks.
 
 use hdl::lang::*;
-use serde::Serialize;
 
 use crate::{Child, expect, report};
 
-refuses!(fields_of_a_stream { load: InStream = stream().field("tag", uint(3)), y_o: Out = uint(3) } |m, io| {
+refuses!(fields_of_a_stream { load: OldInStream = stream().field("tag", uint(3)), y_o: Out = uint(3) } |m, io| {
     m.connect(io.load.ready, io.load.valid);
     m.connect(io.y_o, io.load.field("tga") & io.load.field("tag"));
     m.connect(io.y_o, io.load.array("tag").at(0));
@@ -72,7 +71,7 @@ refuses!(refused_parameter_inside { a_i: In = uint(8), y_o: Out = uint(8) } |m, 
     let child = m.instance("u_child", Child { width: 17 });
     m.connect(io.y_o, child.now_o.truncate(8) & io.a_i);
 } r#"
-    child in bad: parameter `width` is 17, allowed: from 1 to 16
+    child in bad: parameter `width` is 17, allowed: 1 to 16
 "#);
 
 refuses!(external_modules { a_i: In = bit(), y_o: Out = bit() } |m, io| {
@@ -123,21 +122,24 @@ refuses!(several_at_once { a_i: In = uint(8), y_o: Out = uint(9), z_o: Out = bit
 
 #[test]
 fn parameters_are_refused_with_name_value_and_range() {
-    expect(&report(&Child { width: 0 }), "child: parameter `width` is 0, allowed: from 1 to 16");
+    expect(&report(&Child { width: 0 }), "child: parameter `width` is 0, allowed: 1 to 16");
 }
 
-/// A block inside itself: with the same parameters, and with others each time.
-#[derive(Serialize)]
-struct Nest {
-    level: u32,
-    step: u32,
+parameters! {
+    /// A block inside itself: with the same parameters, and with others each time.
+    struct Nest {
+        /// Level of this one.
+        level: u32 = 0, tag "l";
+        /// To the next one.
+        step: u32 = 0;
+    }
 }
 
 ports! { struct NestPorts(p: &Nest) { y_o: Out = bit(), } }
 
 impl Block for Nest {
     type Ports = NestPorts;
-    const ABOUT: About = About { name: "nest", summary: "", contract: "", reference: "", source: file!() };
+    const ABOUT: About = About { name: "nest", summary: "", contract: "", reference: "" };
     fn module_name(&self) -> String {
         format!("nest_l{}", self.level)
     }
@@ -176,15 +178,14 @@ fn signals_of_another_module() {
     thread_local! {
         static KEPT: RefCell<Option<Handles>> = const { RefCell::new(None) };
     }
-    #[derive(Serialize)]
-    struct Keeps;
+    parameters! {
+        /// Nothing.
+        struct Keeps {}
+    }
     ports! { struct KeepsPorts(p: &Keeps) { y_o: Out = bit(), } }
     impl Block for Keeps {
         type Ports = KeepsPorts;
-        const ABOUT: About = About { name: "keeps", summary: "", contract: "", reference: "", source: file!() };
-        fn module_name(&self) -> String {
-            "keeps".into()
-        }
+        const ABOUT: About = About { name: "keeps", summary: "", contract: "", reference: "" };
         fn build(&self, m: &mut Module, io: &KeepsPorts) {
             let x = m.wire("x", bit().lit(1));
             let v = m.nets("v", bit(), 1);
@@ -200,15 +201,14 @@ fn signals_of_another_module() {
             KEPT.set(Some((x, v, r, fsm, ram)));
         }
     }
-    #[derive(Serialize)]
-    struct Uses;
+    parameters! {
+        /// Nothing.
+        struct Uses {}
+    }
     ports! { struct UsesPorts(p: &Uses) { y_o: Out = bit(), } }
     impl Block for Uses {
         type Ports = UsesPorts;
-        const ABOUT: About = About { name: "uses", summary: "", contract: "", reference: "", source: file!() };
-        fn module_name(&self) -> String {
-            "uses".into()
-        }
+        const ABOUT: About = About { name: "uses", summary: "", contract: "", reference: "" };
         fn build(&self, m: &mut Module, io: &UsesPorts) {
             let (x, v, r, fsm, ram) = KEPT.take().unwrap();
             m.connect(io.y_o, x);
@@ -221,9 +221,9 @@ fn signals_of_another_module() {
         }
     }
     // Kept from another elaboration altogether.
-    assert!(elaborate(&Keeps).is_ok());
+    assert!(elaborate(&Keeps {}).is_ok());
     expect(
-        &report(&Uses),
+        &report(&Uses {}),
         r#"
         error: a signal of another module is used inside uses; connect it through a port of the instance
           --> m.connect(io.y_o, x);, in module uses
@@ -265,15 +265,14 @@ fn signals_outside_of_an_elaboration() {
 /// Long chains and heavy sharing stay cheap: neither recursion nor time grows with them.
 #[test]
 fn deep_and_shared_expressions() {
-    #[derive(Serialize)]
-    struct Chain;
+    parameters! {
+        /// Nothing.
+        struct Chain {}
+    }
     ports! { struct ChainPorts(p: &Chain) { a_i: In = uint(8), b_i: In = uint(8), y_o: OutArray = uint(8).array(4) } }
     impl Block for Chain {
         type Ports = ChainPorts;
-        const ABOUT: About = About { name: "chain", summary: "", contract: "", reference: "", source: file!() };
-        fn module_name(&self) -> String {
-            "chain".into()
-        }
+        const ABOUT: About = About { name: "chain", summary: "", contract: "", reference: "" };
         fn build(&self, m: &mut Module, io: &ChainPorts) {
             let long = (0..20_000).fold(io.a_i, |x, _| !(x & io.b_i));
             m.connect(io.y_o.at(0), long);
@@ -286,7 +285,7 @@ fn deep_and_shared_expressions() {
             m.connect(io.y_o.at(3), select(&choices, io.b_i));
         }
     }
-    let design = elaborate(&Chain).unwrap_or_else(|e| panic!("{e}"));
+    let design = elaborate(&Chain {}).unwrap_or_else(|e| panic!("{e}"));
     let text = &design.verilog()[0].text;
     let long = text.lines().find(|l| l.len() > 110);
     assert_eq!(long, None);

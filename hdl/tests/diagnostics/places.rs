@@ -1,7 +1,6 @@
 //! Names, indices, and what belongs to which section.
 
 use hdl::lang::*;
-use serde::Serialize;
 
 use crate::{Child, expect, report};
 
@@ -54,7 +53,7 @@ refuses!(two_parameter_sets_with_one_name { a_i: In = uint(9), y_o: Out = uint(9
     m.connect(wide.a_i, io.a_i);
     m.connect(io.y_o, wide.now_o & narrow.now_o.extend(9));
 } r#"
-    error: two modules are called child_w8; module_name() must tell these parameters apart: {"width":9}
+    error: two modules are called child_w8; a `tag` must tell these parameters apart: {"width":9}
       --> let wide = m.instance("u_wide", Child { width: 9 });, in module bad
       note: child with {"width":8} at let narrow = m.instance("u_narrow", Child { width: 8 });
 "#);

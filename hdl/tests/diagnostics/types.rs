@@ -1,7 +1,6 @@
 //! Types, widths and sizes.
 
 use hdl::lang::*;
-use serde::Serialize;
 
 use crate::{expect, report};
 

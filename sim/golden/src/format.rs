@@ -4,6 +4,8 @@
 //! floats is IEEE 754-2019 section 5.10 (totalOrder), written from the clauses of the standard and not
 //! through the integer key that hardware compares; the tests show that both agree.
 
+mod float;
+
 use std::cmp::Ordering;
 use std::error::Error;
 use std::fmt;
@@ -11,16 +13,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A number format. Its text form, in serde too, is `fp16`, `bf16`, `fp32`, `int8`, `uint12`, ...
+pub use float::FloatFormat;
+
+/// A number format. Its text form, in serde too, is `fp16`, `bf16`, `fp32`, `e5m2`, `e3m2`, `int8`, `uint12`, ...
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Format {
-    /// IEEE 754 binary16: 1 sign, 5 exponent, 10 mantissa bits.
-    Fp16,
-    /// bfloat16: 1 sign, 8 exponent, 7 mantissa bits.
-    Bf16,
-    /// IEEE 754 binary32: 1 sign, 8 exponent, 23 mantissa bits.
-    Fp32,
+    /// Floating point.
+    Float(FloatFormat),
     /// Two's complement integer.
     Int {
         /// Width, 1 to 32.
@@ -59,7 +59,7 @@ impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { text } => {
-                write!(f, "unknown number format `{text}`: expected fp16, bf16, fp32, ")?;
+                write!(f, "unknown number format `{text}`: expected fp16, bf16, fp32, e5m2, e3m2, ")?;
                 write!(f, "int1 to int32, or uint1 to uint32")
             }
             Self::Bits { format } => {
@@ -76,11 +76,17 @@ impl fmt::Display for FormatError {
 impl Error for FormatError {}
 
 impl Format {
+    /// IEEE 754 binary16.
+    pub const FP16: Self = Self::Float(FloatFormat::Fp16);
+    /// bfloat16.
+    pub const BF16: Self = Self::Float(FloatFormat::Bf16);
+    /// IEEE 754 binary32.
+    pub const FP32: Self = Self::Float(FloatFormat::Fp32);
+
     /// Width of a value in bits.
     pub fn width(self) -> u32 {
         match self {
-            Self::Fp16 | Self::Bf16 => 16,
-            Self::Fp32 => 32,
+            Self::Float(float) => float.width(),
             Self::Int { bits } | Self::Uint { bits } => bits,
         }
     }
@@ -128,9 +134,15 @@ impl Format {
     /// The value as `f64`, exact in every format. For display only; a NaN loses its payload.
     pub fn value(self, raw: u64) -> f64 {
         match self {
-            Self::Fp16 => half::f16::from_bits(raw as u16).to_f64(),
-            Self::Bf16 => half::bf16::from_bits(raw as u16).to_f64(),
-            Self::Fp32 => f64::from(f32::from_bits(raw as u32)),
+            Self::Float(float) => match float {
+                FloatFormat::Fp16 => half::f16::from_bits(raw as u16).to_f64(),
+                FloatFormat::Bf16 => half::bf16::from_bits(raw as u16).to_f64(),
+                FloatFormat::Fp32 => f64::from(f32::from_bits(raw as u32)),
+                FloatFormat::E5m2 | FloatFormat::E3m2 => {
+                    let single = crate::common::float::Float::ieee(float).convert(raw, FloatFormat::Fp32);
+                    f64::from(f32::from_bits(single.bits as u32))
+                }
+            },
             Self::Int { .. } | Self::Uint { .. } => self.integer(raw) as f64,
         }
     }
@@ -153,12 +165,8 @@ impl Format {
 
     /// The fields of a float; `None` for an integer format.
     fn decode(self, raw: u64) -> Option<Float> {
-        let (exponent_bits, mantissa_bits) = match self {
-            Self::Fp16 => (5, 10),
-            Self::Bf16 => (8, 7),
-            Self::Fp32 => (8, 23),
-            Self::Int { .. } | Self::Uint { .. } => return None,
-        };
+        let Self::Float(float) = self else { return None };
+        let (exponent_bits, mantissa_bits) = (float.exponent_bits(), float.fraction_bits());
         let mantissa = raw % (1 << mantissa_bits);
         let exponent = (raw >> mantissa_bits) % (1 << exponent_bits);
         let negative = (raw >> (mantissa_bits + exponent_bits)) % 2 == 1;
@@ -246,9 +254,7 @@ impl Float {
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Fp16 => f.pad("fp16"),
-            Self::Bf16 => f.pad("bf16"),
-            Self::Fp32 => f.pad("fp32"),
+            Self::Float(float) => fmt::Display::fmt(float, f),
             Self::Int { bits } => f.pad(&format!("int{bits}")),
             Self::Uint { bits } => f.pad(&format!("uint{bits}")),
         }
@@ -260,15 +266,13 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, FormatError> {
         let unknown = || FormatError::Unknown { text: text.to_owned() };
-        let (signed, digits) = match text {
-            "fp16" => return Ok(Self::Fp16),
-            "bf16" => return Ok(Self::Bf16),
-            "fp32" => return Ok(Self::Fp32),
-            _ => match (text.strip_prefix("int"), text.strip_prefix("uint")) {
-                (Some(digits), _) => (true, digits),
-                (_, Some(digits)) => (false, digits),
-                _ => return Err(unknown()),
-            },
+        if let Some(float) = FloatFormat::ALL.into_iter().find(|float| float.name() == text) {
+            return Ok(Self::Float(float));
+        }
+        let (signed, digits) = match (text.strip_prefix("int"), text.strip_prefix("uint")) {
+            (Some(digits), _) => (true, digits),
+            (_, Some(digits)) => (false, digits),
+            _ => return Err(unknown()),
         };
         // One text per format: no sign, no leading zero.
         let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -5,10 +5,12 @@
 
 mod corners;
 mod npy;
+mod real;
 mod stall;
 
 pub use corners::{corners, fp16_corners};
 pub use npy::{Element, Tensor};
+pub use real::{data_folder, real_numbers, real_rows, real_tensor};
 pub use stall::{Stall, StallPattern};
 
 use rand::SeedableRng;

@@ -2,7 +2,7 @@
 
 use golden::common::compactor as golden;
 use hdl::blocks::common::{Compactor, Expander};
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::{Bits, Run, Sim};

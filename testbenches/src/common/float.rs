@@ -15,8 +15,7 @@ pub mod mul;
 
 use std::collections::VecDeque;
 
-use golden::common::float::{Flags, Float, FloatFormat, Rounded, Subnormals};
-use hdl::blocks::common as blocks;
+use golden::common::float::{Flags, Rounded};
 use rand::{Rng, RngExt};
 use serde_json::Value;
 use sim::stimulus::StimulusRng;
@@ -136,26 +135,6 @@ fn outputs(flags: bool) -> Vec<&'static str> {
 fn expected(result: Rounded) -> Outputs {
     let Flags { invalid, overflow, underflow, inexact } = result.flags;
     [result.bits, invalid.into(), overflow.into(), underflow.into(), inexact.into()]
-}
-
-/// The golden model's name of a format.
-fn golden_format(format: blocks::FloatFormat) -> FloatFormat {
-    match format {
-        blocks::FloatFormat::Fp16 => FloatFormat::Fp16,
-        blocks::FloatFormat::Bf16 => FloatFormat::Bf16,
-        blocks::FloatFormat::Fp32 => FloatFormat::Fp32,
-        blocks::FloatFormat::E5m2 => FloatFormat::E5m2,
-        blocks::FloatFormat::E3m2 => FloatFormat::E3m2,
-    }
-}
-
-/// The golden arithmetic of a unit.
-fn golden(format: blocks::FloatFormat, subnormals: blocks::Subnormals) -> Float {
-    let subnormals = match subnormals {
-        blocks::Subnormals::Ieee => Subnormals::Ieee,
-        blocks::Subnormals::Flush => Subnormals::Flush,
-    };
-    Float { format: golden_format(format), subnormals }
 }
 
 /// Random one bit in `n`.

@@ -7,7 +7,7 @@
 
 use golden::common::mac_mesh::product;
 use hdl::blocks::common::MacMesh;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;

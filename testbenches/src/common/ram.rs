@@ -2,7 +2,7 @@
 
 use golden::common::ram::Ram as Golden;
 use hdl::blocks::common::Ram;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::{Bits, Run, Sim};

@@ -1,7 +1,7 @@
 //! [`SkewLines`] under values that change in every cycle.
 
 use hdl::blocks::common::SkewLines;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use serde_json::Value;
 use sim::{Bits, Run, Sim};
 

@@ -3,23 +3,32 @@
 //! Three models run side by side; the bench is the wires between them, and the array: it hands the products of 8-bit
 //! queries and keys to the evictor with the array's skew, and to the score file, one a cycle.
 
+use golden::kelle::decode::{Hardware, Numbers, budget};
 use golden::kelle::eviction::Refusal;
 use hdl::blocks::kelle::{EvictionController, ScoreRegisterFile, SystolicEvictor};
 use hdl::lang::Block;
 use serde_json::Value;
 use sim::{Bits, BuildOptions, Design, Error, Model, Run, Sim};
 
-use super::decode::{Hardware, Numbers, Trace, budget};
 use super::eviction_controller::Driver;
 
 /// Rows of the array.
 const ROWS: usize = 32;
 
-/// The bench of a whole trace, for the design of an [`EvictionController`] with `tokens` slots.
+/// Queries and keys of a text, 8 bits each.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// A query for each token.
+    pub queries: Vec<Vec<i64>>,
+    /// Their keys.
+    pub keys: Vec<Vec<i64>>,
+}
+
+/// The bench of a whole text, for the design of an [`EvictionController`] with `tokens` slots.
 ///
 /// # Errors
-/// A missing trace; blocks that do not elaborate.
-pub fn bench(trace: Trace, tokens: usize, numbers: Numbers) -> anyhow::Result<Box<dyn sim::Bench>> {
+/// Blocks that do not elaborate.
+pub fn bench(text: Text, tokens: usize, numbers: Numbers) -> anyhow::Result<Box<dyn sim::Bench>> {
     let file =
         ScoreRegisterFile { rows: tokens as u32, score_width: numbers.score_width, amount_width: numbers.amount_width };
     let evictor = SystolicEvictor {
@@ -31,11 +40,11 @@ pub fn bench(trace: Trace, tokens: usize, numbers: Numbers) -> anyhow::Result<Bo
     let file = Design::from(&hdl::lang::elaborate(&file)?);
     let evictor = Design::from(&hdl::lang::elaborate(&evictor)?);
     let parameters = serde_json::to_value(EvictionController { slots: tokens as u32 })?;
-    Ok(Box::new(Bench { trace, tokens, numbers, file, evictor, parameters }))
+    Ok(Box::new(Bench { text, tokens, numbers, file, evictor, parameters }))
 }
 
 struct Bench {
-    trace: Trace,
+    text: Text,
     tokens: usize,
     numbers: Numbers,
     file: Design,
@@ -55,7 +64,8 @@ impl sim::Bench for Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("pauses");
         let budget = budget(self.tokens);
-        let mut golden = Hardware::new(&self.trace, budget, self.numbers).map_err(Error::Unsupported)?;
+        let Text { queries, keys } = self.text.clone();
+        let mut golden = Hardware::new(queries, keys, budget, self.numbers).map_err(Error::Unsupported)?;
         let mut file = Model::build(&self.file, &BuildOptions::default())?.instance()?;
         let mut evictor = Model::build(&self.evictor, &BuildOptions::default())?.instance()?;
         let driver = Driver::find(sim)?;
@@ -63,7 +73,7 @@ impl sim::Bench for Bench {
             sim.reset(2)?;
         }
         driver.clear(sim, budget.sink, budget.window)?;
-        for query in 0..self.trace.tokens() {
+        for query in 0..self.text.queries.len() {
             let entries = driver.walk(sim, run, &mut rng, golden.tokens().len())?;
             let amounts = golden.amounts(query);
             let slots: Vec<u64> = entries.iter().map(|e| e.slot).collect();

@@ -2,7 +2,7 @@
 
 use golden::kelle::retention::{Bank, Distribution};
 use hdl::blocks::kelle::EdramBank;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::{Bits, Run, Sim};

@@ -2,7 +2,7 @@
 
 use golden::kelle::eviction::{Map, StoredAs};
 use hdl::blocks::kelle::EvictionController;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;

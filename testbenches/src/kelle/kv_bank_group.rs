@@ -8,7 +8,7 @@ use golden::kelle::refresh::{Checker, Intervals, Operation, Violation};
 use golden::kelle::retention::{Bank, Distribution};
 use golden::kelle::score_file::ScoreFile;
 use hdl::blocks::kelle::{Byte, KvBankGroup};
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;

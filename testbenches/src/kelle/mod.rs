@@ -1,6 +1,5 @@
 //! Testbenches of Kelle: key-value caches in eDRAM with adaptive refresh and a systolic evictor.
 
-pub mod decode;
 pub mod decode_hardware;
 pub mod edram_bank;
 pub mod eviction_controller;

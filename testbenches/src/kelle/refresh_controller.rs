@@ -5,7 +5,7 @@
 
 use golden::kelle::refresh::{Checker, Intervals, Operation};
 use hdl::blocks::kelle::RefreshController;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;

@@ -1,21 +1,9 @@
 //! Long runs of the refresh controller with traffic that is known in advance: how many refreshes, how many stalls.
 
 use golden::kelle::refresh::Intervals;
-use golden::kelle::schedule::Counter;
+use golden::kelle::schedule::Step;
 use hdl::blocks::kelle::RefreshController;
 use sim::{Bits, BuildOptions, Design, In, Model, Out, Sim};
-
-use super::decode::{Hardware, Numbers, Trace, budget};
-
-/// The paper's intervals at 1 GHz: MSB and LSB banks.
-pub const PAPER: [(&str, Intervals); 2] =
-    [("MSB", Intervals { high: 360_000, low: 1_440_000 }), ("LSB", Intervals { high: 5_400_000, low: 7_200_000 })];
-
-/// The same interval for all rows.
-#[must_use]
-pub const fn uniform(interval: u64) -> Intervals {
-    Intervals { high: interval, low: interval }
-}
 
 /// A controller for the paper's intervals, patient enough for bursts that read every row and leave as much time: when
 /// all rows are due at once, a round needs the banks for 2 `rows` cycles, and meets three such bursts.
@@ -164,73 +152,17 @@ pub fn quiet(rows: u32, intervals: Intervals, cycles: u64) -> anyhow::Result<Cou
     Ok(device.counts())
 }
 
-/// Cycles of a decode step: 135 million weights of 8 bits at 64 GB/s, 1 GHz.
-pub const STEP: u64 = 2_100_000;
-
-/// Refreshes of a bank group over a decode trace, of an ideal schedule.
-#[derive(Clone, Copy, Debug)]
-pub struct Decoded {
-    /// Refreshes.
-    pub refreshes: u64,
-    /// Share of rows with high scores.
-    pub high: f64,
-}
-
-/// Rows of a cache of `tokens` over the last `steps` steps of a trace: which one is written, which are high.
-fn classes(trace: &Trace, tokens: usize, threshold: i64, steps: usize) -> anyhow::Result<Vec<(usize, Vec<bool>)>> {
-    let mut hardware = Hardware::new(trace, budget(tokens), Numbers::FOUR_BITS).map_err(anyhow::Error::msg)?;
-    let mut list = Vec::new();
-    for query in 0..trace.tokens() {
-        hardware.step(query).map_err(|e| anyhow::anyhow!("{e:?}"))?;
-        let written = hardware.map().entries().last().map_or(0, |e| e.slot);
-        list.push((written, (0..tokens).map(|slot| hardware.score(slot) >= threshold).collect()));
-    }
-    Ok(list.split_off(trace.tokens() - steps))
-}
-
-/// Counts the refreshes of an ideal schedule over the last `steps` steps of a trace; all rows are written before them.
-///
-/// # Errors
-/// A budget that does not work.
-pub fn decoded(
-    trace: &Trace,
-    tokens: usize,
-    threshold: i64,
-    steps: usize,
-    intervals: Intervals,
-) -> anyhow::Result<Decoded> {
-    let mut counter = Counter::new(tokens, intervals);
-    (0..tokens).for_each(|row| counter.write(row, 0));
-    let (mut now, mut high) = (0, 0);
-    for (written, classes) in classes(trace, tokens, threshold, steps)? {
-        counter.write(written, now);
-        for (row, &is_high) in classes.iter().enumerate() {
-            counter.set_class(row, is_high, now);
-            high += usize::from(is_high);
-        }
-        now += STEP;
-    }
-    counter.finish(now);
-    Ok(Decoded { refreshes: counter.refreshes(), high: high as f64 / (tokens * steps) as f64 })
-}
-
-/// The same on the hardware: each step reads all rows, then writes the new one.
+/// A decode trace on the hardware: each of `steps` writes its row, then reads all rows; a step takes `period` cycles.
 ///
 /// # Errors
 /// Parameters that are refused, the simulator's.
-pub fn decoded_by_hardware(
-    trace: &Trace,
-    tokens: usize,
-    threshold: i64,
-    steps: usize,
-    intervals: Intervals,
-) -> anyhow::Result<Counts> {
-    let mut device = Device::new(&controller(tokens as u32), intervals)?;
-    for (written, classes) in classes(trace, tokens, threshold, steps)? {
-        device.write(written as u64)?;
-        device.set_high(&classes);
-        device.busy(tokens as u64)?;
-        device.idle(STEP - tokens as u64 - 1)?;
+pub fn decoded(rows: u32, steps: &[Step], period: u64, intervals: Intervals) -> anyhow::Result<Counts> {
+    let mut device = Device::new(&controller(rows), intervals)?;
+    for step in steps {
+        device.write(step.written as u64)?;
+        device.set_high(&step.high);
+        device.busy(rows.into())?;
+        device.idle(period - u64::from(rows) - 1)?;
     }
     Ok(device.counts())
 }

@@ -2,9 +2,7 @@
 
 use golden::kelle::score_file::ScoreFile;
 use hdl::blocks::kelle::ScoreRegisterFile;
-use hdl::lang::Block;
 use rand::RngExt;
-use serde_json::Value;
 use sim::{Bits, Run, Sim};
 
 /// The bench of a score file; a vector is one cycle.
@@ -12,26 +10,17 @@ use sim::{Bits, Run, Sim};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &ScoreRegisterFile) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
     let golden = ScoreFile::new(p.rows as usize, p.score_width).map_err(anyhow::Error::msg)?;
-    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)?, golden }))
+    let bench = Bench { p: p.clone(), golden };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
     p: ScoreRegisterFile,
-    parameters: Value,
     golden: ScoreFile,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        ScoreRegisterFile::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("scores");
         let mut golden = self.golden.clone();

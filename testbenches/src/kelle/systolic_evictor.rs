@@ -2,7 +2,7 @@
 
 use golden::kelle::evictor::{Candidate, updated, victim};
 use hdl::blocks::kelle::SystolicEvictor;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;

@@ -3,7 +3,7 @@
 use golden::format::Format;
 use golden::kllm::clustering_unit::nearest;
 use hdl::blocks::kllm::ClusteringUnit;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};
@@ -61,8 +61,8 @@ impl ClusteringBench {
             })
             .collect();
         // -0 and +0 are equal: either may come first.
-        let nan = |m: u64| Format::Fp16.is_nan(m);
-        midpoints.sort_by(|&a, &b| nan(a).cmp(&nan(b)).then(Format::Fp16.total_cmp(a, b)));
+        let nan = |m: u64| Format::FP16.is_nan(m);
+        midpoints.sort_by(|&a, &b| nan(a).cmp(&nan(b)).then(Format::FP16.total_cmp(a, b)));
         let values = (0..values)
             .map(|_| match rng.random_range(0..3u8) {
                 0 => fp16(rng),

@@ -2,7 +2,7 @@
 
 use golden::kllm::concat_unit::ConcatUnit as Golden;
 use hdl::blocks::kllm::ConcatUnit;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::{Run, Sim};

@@ -1,9 +1,11 @@
 //! What the benches of KLLM's arithmetic blocks share: operands, and the golden multiply-add of a block's parameters.
 
-use golden::common::float::{FloatFormat, Subnormals};
 use golden::kllm::fp16_mac::Fp16Mac;
+use hdl::blocks::common as blocks;
 use rand::RngExt;
 use sim::stimulus::{StimulusRng, fp16_corners};
+
+use crate::common::formats;
 
 /// An fp16 value: corners (zeros, subnormals, infinities, NaNs), any bits, or mostly a number of ordinary size.
 pub fn fp16(rng: &mut StimulusRng) -> u64 {
@@ -23,20 +25,6 @@ pub fn finite(rng: &mut StimulusRng) -> u64 {
 }
 
 /// The golden multiply-add of these parameters.
-pub fn mac(
-    accumulate: hdl::blocks::common::FloatFormat,
-    fused: bool,
-    subnormals: hdl::blocks::common::Subnormals,
-) -> Fp16Mac {
-    Fp16Mac {
-        accumulate: match accumulate {
-            hdl::blocks::common::FloatFormat::Fp32 => FloatFormat::Fp32,
-            _ => FloatFormat::Fp16,
-        },
-        fused,
-        subnormals: match subnormals {
-            hdl::blocks::common::Subnormals::Ieee => Subnormals::Ieee,
-            hdl::blocks::common::Subnormals::Flush => Subnormals::Flush,
-        },
-    }
+pub fn mac(accumulate: blocks::FloatFormat, fused: bool, subnormals: blocks::Subnormals) -> Fp16Mac {
+    Fp16Mac { accumulate: formats::float_format(accumulate), fused, subnormals: formats::subnormals(subnormals) }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use hdl::blocks::kllm::Fp16Mac;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::{Run, Sim};

@@ -2,7 +2,7 @@
 
 use golden::kllm::index_distribution_counter::{Mode, Shape};
 use hdl::blocks::kllm::IndexDistributionCounter;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};

@@ -3,7 +3,7 @@
 use golden::kllm::index_distribution_counter::{Mode, Shape};
 use golden::kllm::index_matmul_column::{Column, IndexMatmulColumn as Golden, Pair};
 use hdl::blocks::kllm::IndexMatmulColumn;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};

@@ -1,6 +1,5 @@
 //! Testbenches of KLLM's blocks.
 
-pub mod baselines;
 pub mod clustering_unit;
 pub mod concat_unit;
 pub mod floats;
@@ -9,6 +8,5 @@ pub mod index_distribution_counter;
 pub mod index_matmul_column;
 pub mod orizuru;
 pub mod orizuru_unit;
-pub mod quantisation;
 pub mod vectors;
 pub mod weighted_sum;

@@ -3,13 +3,14 @@
 use golden::format::Format;
 use golden::kllm::orizuru::{Beat, NanPolicy, Trace, comparison_bound};
 use hdl::blocks::kllm::Orizuru;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Difference, Error, In, Out, Run, Sim, StreamDriver, StreamMonitor};
 
 use super::vectors::vector;
+use crate::common::formats::{nan_policy, number_format};
 
 /// The bench of an Orizuru; a test vector is one vector of values, with random run-time k.
 ///
@@ -38,12 +39,8 @@ impl OrizuruBench {
         if let Some(wrong) = given.iter().find(|v| v.len() != p.n as usize) {
             anyhow::bail!("a given vector has {} values; n is {}", wrong.len(), p.n);
         }
-        let nan = match p.nan {
-            hdl::blocks::common::NanPolicy::TotalOrder => NanPolicy::TotalOrder,
-            hdl::blocks::common::NanPolicy::NeverSelected => NanPolicy::NeverSelected,
-        };
-        let parameters = serde_json::to_value(p)?;
-        Ok(Self { format: p.format.to_string().parse()?, nan, p: p.clone(), parameters, given })
+        let (format, nan) = (number_format(p.format), nan_policy(p.nan));
+        Ok(Self { format, nan, p: p.clone(), parameters: serde_json::to_value(p)?, given })
     }
 
     /// The golden result of one vector.

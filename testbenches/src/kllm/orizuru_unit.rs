@@ -3,7 +3,7 @@
 use golden::format::Format;
 use golden::kllm::orizuru::{NanPolicy, Side, Tree};
 use hdl::blocks::kllm::OrizuruUnit;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use serde_json::Value;

@@ -1,28 +1,9 @@
 //! Vectors for top-k hardware: every shape that a tournament tree could mishandle.
 
-use std::path::Path;
-
 use golden::format::Format;
 use rand::RngExt;
 use rand::seq::SliceRandom;
-use sim::stimulus::{StimulusRng, Tensor, corners, fp16_corners};
-
-/// The folder with the real model's tensors.
-#[must_use]
-pub fn data_folder() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/data"))
-}
-
-/// The rows of a float16 tensor of the real model, as bit patterns.
-///
-/// # Errors
-/// A missing or damaged file.
-pub fn real_rows(file: &str) -> sim::Result<Vec<Vec<u64>>> {
-    let tensor = Tensor::<half::f16>::read(&data_folder().join(file))?;
-    let width = tensor.shape.last().copied().unwrap_or(1).max(1);
-    let bits: Vec<u64> = tensor.bits().map(u64::from).collect();
-    Ok(bits.chunks(width).map(<[u64]>::to_vec).collect())
-}
+use sim::stimulus::{StimulusRng, corners, fp16_corners};
 
 /// Vector number `number` of a run: the shapes take turns, the content is random.
 #[must_use]
@@ -30,8 +11,10 @@ pub fn vector(number: u64, n: usize, format: Format, rng: &mut StimulusRng) -> V
     let mask = format.mask();
     let mut random = || rng.random::<u64>() & mask;
     let corner: Vec<u64> = match format {
-        Format::Fp16 => fp16_corners().into_iter().map(u64::from).collect(),
-        _ => corners(format.width()).iter().filter_map(sim::Bits::to_u64).collect(),
+        Format::FP16 => fp16_corners().into_iter().map(u64::from).collect(),
+        Format::Float(_) | Format::Int { .. } | Format::Uint { .. } => {
+            corners(format.width()).iter().filter_map(sim::Bits::to_u64).collect()
+        }
     };
     let sorted = |mut values: Vec<u64>| {
         values.sort_by(|&a, &b| format.total_cmp(a, b));

@@ -2,7 +2,7 @@
 
 use golden::kllm::weighted_sum::weighted_sum;
 use hdl::blocks::kllm::WeightedSum;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::Stall;

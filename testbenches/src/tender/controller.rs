@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use golden::tender::array::{Accumulators, Beat, narrow, wide};
 use hdl::blocks::tender::{MultiScaleArray, Rescale};
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;

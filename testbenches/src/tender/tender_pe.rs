@@ -4,7 +4,7 @@
 use golden::tender::accumulator::Overflow as Policy;
 use golden::tender::pe::{Drain as GoldenDrain, Inputs, Pe, Work};
 use hdl::blocks::tender::{Drain, Overflow, Rescale, TenderPe};
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use golden::tender::accumulator::Overflow;
 use golden::tender::weight_stationary::{Row, result};
 use hdl::blocks::tender::WeightStationaryArray;
-use hdl::lang::{Block, index_width};
+use hdl::lang::{Block, Parameters, index_width};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;

@@ -1,7 +1,7 @@
 //! [`ChannelMonitor`] against the golden levels, token by token, with and without a prefill.
 
 use hdl::blocks::titanus::{ChannelMonitor, RANGE_BITS};
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::{Bits, Run, Sim};

@@ -3,7 +3,7 @@
 use golden::titanus::cpq::Sequence;
 use golden::titanus::format;
 use hdl::blocks::titanus::DequantizationUnit;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::{Bits, Run, Sim};

@@ -1,9 +1,9 @@
 //! [`KvCompressor`] and [`KvDecompressor`] against the golden bytes: tiles in, bytes off chip, tiles back.
 
 use golden::titanus::cpq::{Sequence, prune};
-use golden::titanus::format;
+use golden::titanus::format::packed;
 use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};
@@ -58,12 +58,6 @@ impl RawCase {
         let tokens = tokens.iter().map(|t| t.iter().map(|&x| prune(x, self.thresholds[side])).collect()).collect();
         Case { bits: self.bits[side], prefill: self.prefill, tokens }
     }
-}
-
-/// The bytes of a sequence off chip.
-pub fn packed(sequence: &Sequence, lanes: u32, block_bytes: u32) -> Vec<u8> {
-    let tiles = format::tiles(sequence, lanes as usize);
-    format::pack(sequence.config.bits, lanes as usize, &tiles, block_bytes as usize)
 }
 
 /// Drives a compressor with given sequences first, then with random ones.
@@ -150,7 +144,7 @@ impl sim::Bench for CompressorBench {
                 }
                 let sequences = [0, 1].map(|side| case.pruned(side).encode(p.levels, p.buffer_tokens));
                 for (monitor, sequence) in monitors.iter_mut().zip(&sequences) {
-                    monitor.expect(blocks(&packed(sequence, p.lanes, p.block_bytes), p.block_bytes as usize))?;
+                    monitor.expect(blocks(&packed(sequence, lanes, p.block_bytes as usize), p.block_bytes as usize))?;
                 }
                 run.streams(sim, &mut drivers, &mut monitors)?;
                 for (port, sequence) in overflow.into_iter().zip(&sequences) {
@@ -204,7 +198,7 @@ impl sim::Bench for DecompressorBench {
                     let cut = rng.random_range(0..lanes);
                     Case::random(&mut rng, lanes * p.tiles as usize - cut, 14).encode(p.levels, u32::MAX)
                 });
-                driver[0].extend(blocks(&packed(&sequence, p.lanes, p.block_bytes), p.block_bytes as usize))?;
+                driver[0].extend(blocks(&packed(&sequence, lanes, p.block_bytes as usize), p.block_bytes as usize))?;
                 monitor[0].expect(results(&sequence, lanes, p.levels))?;
             }
             run.streams(sim, &mut driver, &mut monitor)?;

@@ -2,7 +2,7 @@
 
 use golden::titanus::format::{self, Tile};
 use hdl::blocks::titanus::{KvPacker, KvUnpacker};
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;

@@ -1,7 +1,7 @@
 //! [`MaxMinFinder`] against running extremes, cycle by cycle: updates, mere readings, pauses, new sequences.
 
 use hdl::blocks::titanus::MaxMinFinder;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::{Run, Sim};

@@ -8,8 +8,6 @@ pub mod max_min_finder;
 pub mod non_zero_quantizer;
 pub mod pruning_unit;
 pub mod quantization_unit;
-pub mod real;
 pub mod scale_zero_buffer;
 pub mod sequences;
-pub mod study;
 pub mod tiles;

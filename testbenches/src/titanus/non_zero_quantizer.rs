@@ -2,7 +2,7 @@
 
 use golden::titanus::level::Level;
 use hdl::blocks::titanus::{NonZeroQuantizer, RANGE_BITS, ZERO_BITS};
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::Stall;

@@ -2,7 +2,7 @@
 
 use golden::titanus::cpq::prune;
 use hdl::blocks::titanus::PruningUnit;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::StimulusRng;

@@ -3,7 +3,7 @@
 
 use golden::titanus::format;
 use hdl::blocks::titanus::QuantizationUnit;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};

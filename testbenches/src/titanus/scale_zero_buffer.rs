@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hdl::blocks::titanus::ScaleZeroBuffer;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::{Bits, Run, Sim};

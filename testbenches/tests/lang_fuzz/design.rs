@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use hdl::lang::{About, Array, Block, Direction, Index, Module, PortBuilder, Ports, Signal, Type, mux, select, uint};
+use hdl::lang::{
+    About, Array, Block, Direction, Index, Module, Parameters, PortBuilder, Ports, Signal, Type, mux, select, uint,
+};
 use num_bigint::{BigInt, BigUint};
-use serde::{Serialize, Serializer};
 
 use super::expr::{Arithmetic, Compare, Dag, Logic, Op, Place, bits};
 
@@ -109,12 +110,6 @@ fn evaluate(dag: &Dag, vector: &Vector, at: Option<[i64; 2]>, local: &[BigInt]) 
     dag.eval(&leaf).pop().expect("a DAG has nodes")
 }
 
-impl Serialize for Fuzz {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.name)
-    }
-}
-
 #[derive(Debug)]
 pub struct FuzzPorts {
     inputs: Vec<Signal>,
@@ -146,6 +141,14 @@ impl Ports<Fuzz> for FuzzPorts {
     }
 }
 
+impl Parameters for Fuzz {
+    const SOURCE: &'static str = file!();
+
+    fn values(&self) -> serde_json::Value {
+        self.name.as_str().into()
+    }
+}
+
 impl Block for Fuzz {
     type Ports = FuzzPorts;
     const ABOUT: About = About {
@@ -153,7 +156,6 @@ impl Block for Fuzz {
         summary: "random expressions",
         contract: "each output is one expression of the inputs",
         reference: "",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {

@@ -27,7 +27,7 @@ use std::path::Path;
 use serde::Serialize;
 use sim::{Bench, Design, RunOptions, Trace};
 
-use crate::error::{Failure, Result, is_verdict};
+use crate::error::{Failure, Result};
 use crate::flows::liberty;
 use crate::flows::synth;
 use crate::params::plain;
@@ -118,8 +118,7 @@ pub fn measure(design: &Design, bench: &dyn Bench, library: &Path, options: &Run
 /// Who is to blame for a netlist that fails: the design, when it fails by itself as well; otherwise the mapping.
 fn blame(error: sim::Error, design: &Design, bench: &dyn Bench, library: &Path, options: &RunOptions) -> Failure {
     // Did the netlist fail at all?
-    let judged = is_verdict(&error) || matches!(error, sim::Error::Unsupported(_));
-    if !judged {
+    if !error.is_verdict() {
         return error.into();
     }
     if let Err(own) = sim::run(bench, design, options) {

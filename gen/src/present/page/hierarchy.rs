@@ -105,6 +105,7 @@ fn sides(manifest: &Manifest) -> (Vec<ManifestPort>, Vec<ManifestPort>) {
         width: 1,
         signed: false,
         elements: None,
+        meaning: String::new(),
         depends_on: vec![],
     }));
     (inputs, outputs)
@@ -259,6 +260,7 @@ mod tests {
             width,
             signed: false,
             elements,
+            meaning: String::new(),
             depends_on: vec![],
         };
         Manifest {
@@ -268,7 +270,7 @@ mod tests {
             parameters: Value::Null,
             clock: Some("clk_i".into()),
             reset: None,
-            latency: BTreeMap::new(),
+            timing: hdl::lang::Timing::new(),
             ports: vec![port("a<b_i", "input", 32, Some(4)), port("sum_o", "output", 16, None)],
             modules,
         }

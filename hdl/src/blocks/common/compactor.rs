@@ -8,8 +8,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::lang::{
-    About, Array, Block, CatalogBlock, InArray, Module, Out, OutArray, ParamError, Parameter, Proof, Signal, bit,
-    bits_for, ensure_param, index_width, mux, ports, uint,
+    About, Array, Block, CatalogBlock, InArray, Module, OldParameter, Out, OutArray, ParamError, Proof, Signal, bit,
+    bits_for, ensure_param, index_width, mux, old_parameters, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -164,6 +164,8 @@ pub(super) fn expand(m: &mut Module, routes: &Routes, mask: Array, data: Array) 
     out
 }
 
+old_parameters!(Compactor);
+
 impl Block for Compactor {
     type Ports = CompactorPorts;
     const ABOUT: About = About {
@@ -172,14 +174,13 @@ impl Block for Compactor {
         contract: "data_o[k] is data_i of the k-th lane whose mask_i is high, for k below count_o, and 0 from there on;\n\
             count_o is the number of such lanes. Combinational, depth O(log lanes).",
         reference: "Titanus, section 4.3 (non-zero data extraction)",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("compactor_l{}_w{}", self.lanes, self.width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("lanes", self.lanes, 2..=256)?;
         ensure_param("width", self.width, 1..=64)
     }
@@ -204,7 +205,7 @@ impl Block for Compactor {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("cycles".into(), 0), ("network_stages".into(), u64::from(stages(self.lanes)))]
     }
 }
@@ -216,13 +217,13 @@ impl Default for Compactor {
 }
 
 /// Parameters of both directions.
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "lanes", allowed: "2 to 256", meaning: "number of lanes" },
-    Parameter { name: "width", allowed: "1 to 64", meaning: "width of an element, bits" },
+pub(super) const OLD_PARAMETERS: &[OldParameter] = &[
+    OldParameter { name: "lanes", allowed: "2 to 256", meaning: "number of lanes" },
+    OldParameter { name: "width", allowed: "1 to 64", meaning: "width of an element, bits" },
 ];
 
 impl CatalogBlock for Compactor {
-    const PARAMETERS: &'static [Parameter] = PARAMETERS;
+    const OLD_PARAMETERS: &'static [OldParameter] = OLD_PARAMETERS;
 
     fn configurations() -> Vec<Self> {
         [(2, 1), (5, 3), (33, 2)].map(|(lanes, width)| Self { lanes, width }).into()

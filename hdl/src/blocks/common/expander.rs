@@ -4,10 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::compactor::{PARAMETERS, compact, expand, routes, stages};
+use super::compactor::{OLD_PARAMETERS, compact, expand, routes, stages};
 use crate::lang::{
-    About, Block, CatalogBlock, InArray, Module, Out, OutArray, ParamError, Parameter, Proof, bit, bits_for,
-    ensure_param, ports, uint,
+    About, Block, CatalogBlock, InArray, Module, OldParameter, Out, OutArray, ParamError, Proof, bit, bits_for,
+    ensure_param, old_parameters, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -34,6 +34,8 @@ ports! {
     }
 }
 
+old_parameters!(Expander);
+
 impl Block for Expander {
     type Ports = ExpanderPorts;
     const ABOUT: About = About {
@@ -42,14 +44,13 @@ impl Block for Expander {
         contract: "data_o of the k-th lane whose mask_i is high is data_i[k]; it is 0 in the other lanes;\n\
             count_o is the number of lanes filled. Combinational, depth O(log lanes).",
         reference: "Titanus, section 4.4 (reconstruction from index and label)",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("expander_l{}_w{}", self.lanes, self.width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("lanes", self.lanes, 2..=256)?;
         ensure_param("width", self.width, 1..=64)
     }
@@ -80,7 +81,7 @@ impl Block for Expander {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("cycles".into(), 0), ("network_stages".into(), u64::from(stages(self.lanes)))]
     }
 }
@@ -92,7 +93,7 @@ impl Default for Expander {
 }
 
 impl CatalogBlock for Expander {
-    const PARAMETERS: &'static [Parameter] = PARAMETERS;
+    const OLD_PARAMETERS: &'static [OldParameter] = OLD_PARAMETERS;
 
     fn configurations() -> Vec<Self> {
         [(2, 1), (5, 3), (33, 2)].map(|(lanes, width)| Self { lanes, width }).into()

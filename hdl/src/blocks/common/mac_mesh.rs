@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, Module, Out, OutArray, ParamError, Parameter, bit, ensure_param,
-    index_width, ports, sint, uint,
+    About, Block, CatalogBlock, In, InArray, Module, OldParameter, Out, OutArray, ParamError, bit, ensure_param,
+    index_width, old_parameters, ports, sint, uint,
 };
 
 /// One multiply-accumulate cell.
@@ -39,6 +39,8 @@ ports! {
     }
 }
 
+old_parameters!(MacPe);
+
 impl Block for MacPe {
     type Ports = MacPePorts;
     const ABOUT: About = About {
@@ -46,14 +48,13 @@ impl Block for MacPe {
         summary: "one multiply-accumulate a cycle, operands passed on to the neighbours",
         contract: "acc_o after an edge = (clear_i ? 0 : acc_o) + act_i * weight_i before it, modulo 2^accumulator_width.",
         reference: "",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("mac_pe_w{}_a{}", self.operand_width, self.accumulator_width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("operand_width", self.operand_width, 2..=32)?;
         ensure_param("accumulator_width", self.accumulator_width, 2 * self.operand_width..=128)
     }
@@ -74,7 +75,7 @@ impl Block for MacPe {
         m.connect(io.acc_o, acc.q);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("accumulate".into(), 1)]
     }
 }
@@ -108,6 +109,8 @@ ports! {
     }
 }
 
+old_parameters!(MacMesh);
+
 impl Block for MacMesh {
     type Ports = MacMeshPorts;
     const ABOUT: About = About {
@@ -115,17 +118,16 @@ impl Block for MacMesh {
         summary: "output-stationary mesh of multiply-accumulate cells",
         contract: "PE (r, c) sees act_i[r] c cycles and weight_i[c] r cycles after it entered; acc_o shows row row_i at once.",
         reference: "",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("mac_mesh_{}x{}_w{}_a{}", self.rows, self.columns, self.operand_width, self.accumulator_width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("rows", self.rows, 1..=1024)?;
         ensure_param("columns", self.columns, 1..=1024)?;
-        MacPe { operand_width: self.operand_width, accumulator_width: self.accumulator_width }.check()
+        MacPe { operand_width: self.operand_width, accumulator_width: self.accumulator_width }.old_check()
     }
 
     fn build(&self, m: &mut Module, io: &MacMeshPorts) {
@@ -161,7 +163,7 @@ impl Block for MacMesh {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("skew".into(), u64::from(self.rows + self.columns - 2))]
     }
 }
@@ -173,11 +175,15 @@ impl Default for MacMesh {
 }
 
 impl CatalogBlock for MacMesh {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "rows", allowed: "1 to 1024", meaning: "rows of PEs" },
-        Parameter { name: "columns", allowed: "1 to 1024", meaning: "columns of PEs" },
-        Parameter { name: "operand_width", allowed: "2 to 32", meaning: "activation and weight width, bits, signed" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "rows", allowed: "1 to 1024", meaning: "rows of PEs" },
+        OldParameter { name: "columns", allowed: "1 to 1024", meaning: "columns of PEs" },
+        OldParameter {
+            name: "operand_width",
+            allowed: "2 to 32",
+            meaning: "activation and weight width, bits, signed",
+        },
+        OldParameter {
             name: "accumulator_width",
             allowed: "2 x operand_width to 128",
             meaning: "accumulator width, bits, signed, wrapping",

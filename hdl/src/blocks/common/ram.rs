@@ -14,8 +14,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::lang::{
-    About, Block, CatalogBlock, Direction, ExternalModule, ExternalPort, In, Module, Out, ParamError, Parameter, Type,
-    bit, ensure_param, index_width, ports, uint,
+    About, Block, CatalogBlock, Direction, ExternalModule, ExternalPort, In, Module, OldParameter, Out, ParamError,
+    Type, bit, ensure_param, index_width, old_parameters, ports, uint,
 };
 
 /// Where the bits are.
@@ -124,6 +124,8 @@ impl Ram {
     }
 }
 
+old_parameters!(Ram);
+
 impl Block for Ram {
     type Ports = RamPorts;
     const ABOUT: About = About {
@@ -133,7 +135,6 @@ impl Block for Ram {
             Each granule of the word at write_address_i whose bit of write_i is high becomes that of data_i at the edge.\n\
             Unknown until written.",
         reference: "",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -141,7 +142,7 @@ impl Block for Ram {
         format!("ram_{}{kind}", self.size())
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("depth", self.depth, 2..=1 << 20)?;
         ensure_param("width", self.width, 1..=1 << 16)?;
         if self.granule == 0 || !self.width.is_multiple_of(self.granule) {
@@ -171,7 +172,7 @@ impl Block for Ram {
         m.connect(io.data_o, data);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("read".into(), 1)]
     }
 }
@@ -183,15 +184,15 @@ impl Default for Ram {
 }
 
 impl CatalogBlock for Ram {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "depth", allowed: "2 to 1048576", meaning: "words" },
-        Parameter { name: "width", allowed: "1 to 65536", meaning: "bits of a word" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "depth", allowed: "2 to 1048576", meaning: "words" },
+        OldParameter { name: "width", allowed: "1 to 65536", meaning: "bits of a word" },
+        OldParameter {
             name: "granule",
             allowed: "a divisor of width",
             meaning: "bits that are written together: 8 for byte enables, width for whole words",
         },
-        Parameter {
+        OldParameter {
             name: "implementation",
             allowed: "inferred, black_box",
             meaning: "an array in Verilog, or an instance of a macro with a simulation model",

@@ -6,7 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::lang::{
-    About, Block, CatalogBlock, InArray, Module, OutArray, ParamError, Parameter, ensure_param, ports, uint,
+    About, Block, CatalogBlock, InArray, Module, OldParameter, OutArray, ParamError, ensure_param, old_parameters,
+    ports, uint,
 };
 
 /// Which lanes wait.
@@ -52,6 +53,8 @@ impl SkewLines {
     }
 }
 
+old_parameters!(SkewLines);
+
 impl Block for SkewLines {
     type Ports = SkewLinesPorts;
     const ABOUT: About = About {
@@ -59,7 +62,6 @@ impl Block for SkewLines {
         summary: "lanes delayed by 0, 1, 2, ... cycles: the edge of a systolic array",
         contract: "data_o[i] = data_i[i] of d cycles before; d = i (skew) or lanes - 1 - i (deskew). Nothing stalls.",
         reference: "Tender, section IV-B and figure 6(b)",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -70,7 +72,7 @@ impl Block for SkewLines {
         format!("skew_lines_n{}_w{}{direction}", self.lanes, self.width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("lanes", self.lanes, 1..=1024)?;
         ensure_param("width", self.width, 1..=256)
     }
@@ -105,7 +107,7 @@ impl Block for SkewLines {
         }
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("longest lane".into(), u64::from(self.lanes - 1))]
     }
 }
@@ -117,10 +119,10 @@ impl Default for SkewLines {
 }
 
 impl CatalogBlock for SkewLines {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "lanes", allowed: "1 to 1024", meaning: "lanes" },
-        Parameter { name: "width", allowed: "1 to 256", meaning: "width of a lane, bits" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "lanes", allowed: "1 to 1024", meaning: "lanes" },
+        OldParameter { name: "width", allowed: "1 to 256", meaning: "width of a lane, bits" },
+        OldParameter {
             name: "direction",
             allowed: "skew, deskew",
             meaning: "lane i waits i cycles, or lanes - 1 - i cycles",

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InOption, Module, Out, ParamError, Parameter, Proof, Signal, Type, bit, cat,
-    ensure_param, index_width, mux, ports, uint,
+    About, Block, CatalogBlock, In, InOption, Module, OldParameter, Out, ParamError, Proof, Signal, Type, bit, cat,
+    ensure_param, index_width, mux, old_parameters, ports, uint,
 };
 
 /// Width of ages and retention times in the retention model, in bits.
@@ -106,6 +106,8 @@ struct Operation {
     row: Signal,
 }
 
+old_parameters!(EdramBank);
+
 impl Block for EdramBank {
     type Ports = EdramBankPorts;
     const ABOUT: About = About {
@@ -116,7 +118,6 @@ impl Block for EdramBank {
             retention_model: a read returns each bit flipped whose time is less than its row's age, the cycles since the\n\
             row's last write or write-back. Times are unknown until set.",
         reference: "Kelle, sections 2.3, 3.2 and 5.1, figures 4 and 10",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -125,7 +126,7 @@ impl Block for EdramBank {
         format!("edram_bank_{}x{}{kind}{model}", self.rows, self.width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("rows", self.rows, 2..=4096)?;
         ensure_param("width", self.width, 2..=4096)
     }
@@ -184,7 +185,7 @@ impl Block for EdramBank {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("read".into(), 1)]
     }
 }
@@ -196,11 +197,11 @@ impl Default for EdramBank {
 }
 
 impl CatalogBlock for EdramBank {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "rows", allowed: "2 to 4096", meaning: "rows" },
-        Parameter { name: "width", allowed: "2 to 4096", meaning: "bits of a row" },
-        Parameter { name: "implementation", allowed: "inferred, black_box", meaning: "where the bits are, see ram" },
-        Parameter { name: "retention_model", allowed: "true, false", meaning: "bits decay in simulation" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "rows", allowed: "2 to 4096", meaning: "rows" },
+        OldParameter { name: "width", allowed: "2 to 4096", meaning: "bits of a row" },
+        OldParameter { name: "implementation", allowed: "inferred, black_box", meaning: "where the bits are, see ram" },
+        OldParameter { name: "retention_model", allowed: "true, false", meaning: "bits decay in simulation" },
     ];
 
     fn configurations() -> Vec<Self> {

@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InStream, Module, Out, OutStream, ParamError, Parameter, Proof, Type, bit,
-    bits_for, cat, ensure_param, index_width, mux, ports, select, stream, uint,
+    About, Block, CatalogBlock, In, Module, OldInStream, OldOutStream, OldParameter, Out, ParamError, Proof, Type, bit,
+    bits_for, cat, ensure_param, index_width, mux, old_parameters, ports, select, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -37,17 +37,17 @@ ports! {
         /// Tokens in the cache.
         count_o: Out = p.count(),
         /// Walk through the tokens; without tokens nothing comes.
-        walk: InStream = stream(),
+        walk: OldInStream = stream(),
         /// A token, the oldest first.
-        entry: OutStream = stream()
+        entry: OldOutStream = stream()
             .field("slot", p.slot())
             .field("recompute", bit())
             .field("guarded", bit())
             .field("last", bit()),
         /// A new token. When the cache is full: the position of the victim in the last walk, if one was found.
-        insert: InStream = stream().field("recompute", bit()).field("found", bit()).field("victim", p.slot()),
+        insert: OldInStream = stream().field("recompute", bit()).field("found", bit()).field("victim", p.slot()),
         /// Where the new token goes.
-        place: OutStream = stream().field("slot", p.slot()).field("evicted", bit()).field("refused", bit()),
+        place: OldOutStream = stream().field("slot", p.slot()).field("evicted", bit()).field("refused", bit()),
     }
 }
 
@@ -65,6 +65,8 @@ impl EvictionController {
     }
 }
 
+old_parameters!(EvictionController);
+
 impl Block for EvictionController {
     type Ports = EvictionControllerPorts;
     const ABOUT: About = About {
@@ -76,14 +78,13 @@ impl Block for EvictionController {
             recompute: the token is stored as the layer's input, not as key and value; fixed until it is evicted.\n\
             After an eviction, insert is ready again when the list has been walked.",
         reference: "Kelle, sections 4.1 and 5.1, figure 10",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("eviction_controller_n{}", self.slots)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("slots", self.slots, 2..=65_536)
     }
 
@@ -186,7 +187,7 @@ impl Block for EvictionController {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("walk to first entry".into(), 1), ("insert to place".into(), 1), ("eviction to place".into(), 2)]
     }
 }
@@ -198,8 +199,8 @@ impl Default for EvictionController {
 }
 
 impl CatalogBlock for EvictionController {
-    const PARAMETERS: &'static [Parameter] =
-        &[Parameter { name: "slots", allowed: "2 to 65536", meaning: "tokens that the cache of a head holds" }];
+    const OLD_PARAMETERS: &'static [OldParameter] =
+        &[OldParameter { name: "slots", allowed: "2 to 65536", meaning: "tokens that the cache of a head holds" }];
 
     fn configurations() -> Vec<Self> {
         [2, 5, 64].map(|slots| Self { slots }).into()

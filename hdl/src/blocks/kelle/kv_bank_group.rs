@@ -14,8 +14,8 @@ use super::edram_bank::TIME_WIDTH;
 use super::{EdramBank, RefreshController, ScoreRegisterFile};
 use crate::blocks::common::RamImplementation;
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, InOption, Module, Out, OutArray, ParamError, Parameter, bit, cat,
-    ensure_param, index_width, ports, sint, uint,
+    About, Block, CatalogBlock, In, InArray, InOption, Module, OldParameter, Out, OutArray, ParamError, bit, cat,
+    ensure_param, index_width, old_parameters, ports, sint, uint,
 };
 
 /// Which byte of a 16-bit element.
@@ -168,6 +168,8 @@ impl KvBankGroup {
     }
 }
 
+old_parameters!(KvBankGroup);
+
 impl Block for KvBankGroup {
     type Ports = KvBankGroupPorts;
     const ABOUT: About = About {
@@ -177,7 +179,6 @@ impl Block for KvBankGroup {
             A read returns the bytes in their places one cycle later, for one cycle. Scores: see score_register_file, with\n\
             write = set and evict = clear. Refresh: see refresh_controller; high rows have the interval config_high_i.",
         reference: "Kelle, section 5.1 and figure 10",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -198,11 +199,11 @@ impl Block for KvBankGroup {
         )
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("banks", self.banks, 1..=64)?;
         ensure_param("lanes", self.lanes, 1..=512)?;
-        self.scores().check()?;
-        self.refresh().check()
+        self.scores().old_check()?;
+        self.refresh().old_check()
     }
 
     fn build(&self, m: &mut Module, io: &KvBankGroupPorts) {
@@ -278,9 +279,9 @@ impl Block for KvBankGroup {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         let mut latency = vec![("read".into(), 1)];
-        latency.extend(self.refresh().latency());
+        latency.extend(self.refresh().old_latency());
         latency
     }
 }
@@ -305,31 +306,35 @@ impl Default for KvBankGroup {
 }
 
 impl CatalogBlock for KvBankGroup {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "byte", allowed: "msb, lsb", meaning: "byte of the 16-bit elements that is stored" },
-        Parameter { name: "banks", allowed: "1 to 64", meaning: "banks side by side" },
-        Parameter { name: "lanes", allowed: "1 to 512", meaning: "bytes of a row of one bank" },
-        Parameter { name: "rows", allowed: "2 to 4096", meaning: "rows: tokens" },
-        Parameter { name: "score_width", allowed: "1 to 32", meaning: "width of a score, bits" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "byte", allowed: "msb, lsb", meaning: "byte of the 16-bit elements that is stored" },
+        OldParameter { name: "banks", allowed: "1 to 64", meaning: "banks side by side" },
+        OldParameter { name: "lanes", allowed: "1 to 512", meaning: "bytes of a row of one bank" },
+        OldParameter { name: "rows", allowed: "2 to 4096", meaning: "rows: tokens" },
+        OldParameter { name: "score_width", allowed: "1 to 32", meaning: "width of a score, bits" },
+        OldParameter {
             name: "amount_width",
             allowed: "2 to 33",
             meaning: "width of what is added to a score, bits, signed",
         },
-        Parameter { name: "interval_width", allowed: "3 to 31", meaning: "width of a refresh interval, bits" },
-        Parameter {
+        OldParameter { name: "interval_width", allowed: "3 to 31", meaning: "width of a refresh interval, bits" },
+        OldParameter {
             name: "interval",
             allowed: "2 x rows to 2^interval_width - 1",
             meaning: "interval of both classes after reset, cycles",
         },
-        Parameter { name: "patience", allowed: "0 to 65535", meaning: "cycles that refreshes may wait in one round" },
-        Parameter {
+        OldParameter {
+            name: "patience",
+            allowed: "0 to 65535",
+            meaning: "cycles that refreshes may wait in one round",
+        },
+        OldParameter {
             name: "tick_log2",
             allowed: "0 to interval_width - 2, at most 16",
             meaning: "time stamps count in units of 2^tick_log2 cycles",
         },
-        Parameter { name: "implementation", allowed: "inferred, black_box", meaning: "where the bits are, see ram" },
-        Parameter { name: "retention_model", allowed: "true, false", meaning: "bits decay in simulation" },
+        OldParameter { name: "implementation", allowed: "inferred, black_box", meaning: "where the bits are, see ram" },
+        OldParameter { name: "retention_model", allowed: "true, false", meaning: "bits decay in simulation" },
     ];
 
     fn configurations() -> Vec<Self> {

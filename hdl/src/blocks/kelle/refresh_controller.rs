@@ -28,8 +28,8 @@ mod properties;
 use serde::{Deserialize, Serialize};
 
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, ParamError, Parameter, Proof, bit, bits_for, ensure_param,
-    index_width, mux, ports, select, uint,
+    About, Block, CatalogBlock, In, Module, OldParameter, Out, ParamError, Proof, bit, bits_for, ensure_param,
+    index_width, mux, old_parameters, ports, select, uint,
 };
 
 /// Bank cycles of a refresh: read, write back.
@@ -132,6 +132,8 @@ impl RefreshController {
     }
 }
 
+old_parameters!(RefreshController);
+
 impl Block for RefreshController {
     type Ports = RefreshControllerPorts;
     const ABOUT: About = About {
@@ -145,7 +147,6 @@ impl Block for RefreshController {
             A row is refreshed only if it is valid and was due since it was last restored.\n\
             A row that becomes valid must have been written at most 2^interval_width - 1 cycles ago.",
         reference: "Kelle, sections 4.2 and 5.1, figures 7 and 10",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -155,7 +156,7 @@ impl Block for RefreshController {
         )
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("rows", self.rows, 2..=4096)?;
         ensure_param("interval_width", self.interval_width, 3..=31)?;
         let longest = (1u32 << self.interval_width) - 1;
@@ -286,7 +287,7 @@ impl Block for RefreshController {
         self.properties(m, io, &inner);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![
             ("slack".into(), self.slack()),
             ("longest overdue".into(), self.wait()),
@@ -303,25 +304,25 @@ impl Default for RefreshController {
 }
 
 impl CatalogBlock for RefreshController {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "rows", allowed: "2 to 4096", meaning: "rows of the bank group" },
-        Parameter { name: "interval_width", allowed: "3 to 31", meaning: "width of a refresh interval, bits" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "rows", allowed: "2 to 4096", meaning: "rows of the bank group" },
+        OldParameter { name: "interval_width", allowed: "3 to 31", meaning: "width of a refresh interval, bits" },
+        OldParameter {
             name: "interval",
             allowed: "2 x rows to 2^interval_width - 1",
             meaning: "interval of both classes after reset, cycles",
         },
-        Parameter {
+        OldParameter {
             name: "patience",
             allowed: "0 to 65535",
             meaning: "cycles that refreshes may wait for the banks in one round; below 4, promotions wait for the walk",
         },
-        Parameter {
+        OldParameter {
             name: "tick_log2",
             allowed: "0 to interval_width - 2, at most 16",
             meaning: "time stamps count in units of 2^tick_log2 cycles",
         },
-        Parameter { name: "counter_width", allowed: "1 to 64", meaning: "width of the counters, bits" },
+        OldParameter { name: "counter_width", allowed: "1 to 64", meaning: "width of the counters, bits" },
     ];
 
     fn configurations() -> Vec<Self> {

@@ -7,23 +7,21 @@
 //!
 //! In one cycle the update comes first, then clear, then set, then the end of the step.
 
-use serde::{Deserialize, Serialize};
-
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutArray, ParamError, Parameter, Proof, Type, bit, ensure_param,
-    index_width, mux, ports, select, sint, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutArray, Proof, Timing, Type, bit, index_width, mux, parameters,
+    ports, select, sint, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ScoreRegisterFile {
-    /// Rows of the KV cache.
-    pub rows: u32,
-    /// Width of a score in bits, unsigned.
-    pub score_width: u32,
-    /// Width of what is added to a score in bits, signed.
-    pub amount_width: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct ScoreRegisterFile {
+        /// Rows of the KV cache.
+        rows: u32 = 128, in 2..=4096, tag "m";
+        /// Width of a score in bits, unsigned.
+        score_width: u32 = 4, in 1..=32, tag "s";
+        /// Width of what is added to a score in bits, signed.
+        amount_width: u32 = 5, in 2..=33, tag "a";
+    }
 }
 
 ports! {
@@ -81,29 +79,17 @@ impl Block for ScoreRegisterFile {
             If a sum exceeded the top since the step before ended, step_i halves all scores, rounded down.\n\
             In one cycle: update, clear, set (score 0), end of step. high_o = valid and score >= threshold_i.",
         reference: "Kelle, section 5.1 and figure 10",
-        source: file!(),
     };
-
-    fn module_name(&self) -> String {
-        format!("score_register_file_m{}_s{}_a{}", self.rows, self.score_width, self.amount_width)
-    }
-
-    fn check(&self) -> Result<(), ParamError> {
-        ensure_param("rows", self.rows, 2..=4096)?;
-        ensure_param("score_width", self.score_width, 1..=32)?;
-        ensure_param("amount_width", self.amount_width, 2..=33)
-    }
 
     fn build(&self, m: &mut Module, io: &ScoreRegisterFilePorts) {
         let score_ty = uint(self.score_width);
         let row_width = self.row().width;
-        let score = m.nets("score", score_ty, self.rows);
-        let valid = m.nets("valid", bit(), self.rows);
-        let (scores, valids) = (score.elements(), valid.elements());
+        let score = m.regs_init("score", score_ty, self.rows, 0);
+        let valid = m.regs_init("valid", bit(), self.rows, 0);
 
         m.comment("One adder, for the row that is updated.");
-        let old = m.lookup("old", io.update_row_i, &scores);
-        let counted = m.lookup("counted", io.update_row_i, &valids);
+        let old = m.wire("old", score.q.at(io.update_row_i));
+        let counted = m.wire("counted", valid.q.at(io.update_row_i));
         let exists = m.wire("exists", io.update_row_i.lt(self.rows));
         let update = m.wire("update", io.update_valid_i & counted & exists);
         let sum = m.wire("sum", old.extend(self.score_width + 1).as_sint() + io.update_amount_i);
@@ -124,20 +110,16 @@ impl Block for ScoreRegisterFile {
             let is_set = m.wire("is_set", io.set_valid_i & io.set_row_i.eq(place));
             let is_cleared = m.wire("is_cleared", io.clear_valid_i & io.clear_row_i.eq(place));
             let is_updated = m.wire("is_updated", update & io.update_row_i.eq(place));
-            let valid_q = m.reg_init("valid_q", bit(), 0);
-            valid_q.next(is_set | (valid_q.q & !is_cleared));
-            let score_q = m.reg_init("score_q", score_ty, 0);
-            let sum = m.wire("sum_here", mux(is_updated, updated, score_q.q));
+            let (score_here, valid_here) = (score.q.at(i), valid.q.at(i));
+            valid.next(m, i, is_set | (valid_here & !is_cleared));
+            let sum = m.wire("sum_here", mux(is_updated, updated, score_here));
             let half = sum.shr(1).extend(self.score_width);
             let half = if self.score_width == 1 { score_ty.lit(0) } else { half };
-            score_q.next(mux(is_set, score_ty.lit(0), mux(halve, half, sum)));
-            m.connect(valid.at(i), valid_q.q);
-            m.connect(score.at(i), score_q.q);
-            m.connect(io.valid_o.at(i), valid_q.q);
-            m.connect(io.high_o.at(i), valid_q.q & score_q.q.ge(io.threshold_i));
+            score.next(m, i, mux(is_set, score_ty.lit(0), mux(halve, half, sum)));
+            m.connect(io.valid_o.at(i), valid_here);
+            m.connect(io.high_o.at(i), valid_here & score_here.ge(io.threshold_i));
         });
-        let read = m.lookup("read", io.read_row_i, &scores);
-        m.connect(io.read_score_o, read);
+        m.connect(io.read_score_o, score.q.at(io.read_row_i));
 
         let promoted = m.reg_init("promoted_q", bit(), 0);
         let promoted_row = m.reg("promoted_row_q", self.row());
@@ -149,35 +131,23 @@ impl Block for ScoreRegisterFile {
         m.formal(|m| {
             // Ageing keeps the order of scores. The rows are any two.
             let before = m.reg("before_q", bit());
-            before.next(scores[0].le(scores[1]) & !update & !io.set_valid_i);
+            before.next(score.q.at(0).le(score.q.at(1)) & !update & !io.set_valid_i);
             let started = m.reg_init("started_q", bit(), 0);
             started.next(bit().lit(1));
-            m.assert_always("ageing_keeps_order", !(started.q & before.q) | scores[0].le(scores[1]));
-            m.assert_always("high_rows_are_valid", !io.high_o.at(0) | valids[0]);
+            m.assert_always("ageing_keeps_order", !(started.q & before.q) | score.q.at(0).le(score.q.at(1)));
+            m.assert_always("high_rows_are_valid", !io.high_o.at(0) | valid.q.at(0));
             m.cover("saturates", saturated.q);
-            m.cover("scores_age", halve & scores[0].any());
+            m.cover("scores_age", halve & score.q.at(0).any());
             m.cover("promotes", promoted.q);
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
-        vec![("update".into(), 1)]
-    }
-}
-
-impl Default for ScoreRegisterFile {
-    fn default() -> Self {
-        Self { rows: 128, score_width: 4, amount_width: 5 }
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u32).beat(1u32)
     }
 }
 
 impl CatalogBlock for ScoreRegisterFile {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "rows", allowed: "2 to 4096", meaning: "rows of the KV cache" },
-        Parameter { name: "score_width", allowed: "1 to 32", meaning: "width of a score, bits, unsigned" },
-        Parameter { name: "amount_width", allowed: "2 to 33", meaning: "width of what is added, bits, signed" },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |rows, score_width, amount_width| Self { rows, score_width, amount_width };
         vec![set(2, 1, 2), set(7, 4, 9), set(33, 24, 20)]

@@ -14,8 +14,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, InOption, Module, Out, OutArray, OutOption, ParamError, Parameter, Proof,
-    Signal, bit, bits_for, ensure_param, index_width, mux, ports, select, sint, uint,
+    About, Block, CatalogBlock, In, InArray, InOption, Module, OldParameter, Out, OutArray, OutOption, ParamError,
+    Proof, Signal, bit, bits_for, ensure_param, index_width, mux, old_parameters, ports, select, sint, uint,
 };
 
 /// Elaboration parameters.
@@ -67,6 +67,8 @@ struct Best {
     row: Signal,
 }
 
+old_parameters!(SystolicEvictor);
+
 impl Block for SystolicEvictor {
     type Ports = SystolicEvictorPorts;
     const ABOUT: About = About {
@@ -77,14 +79,13 @@ impl Block for SystolicEvictor {
             that is not protected; a tie goes to the earlier pass, then the lower row. A load in the cycle in which a row works is\n\
             for its next pass.",
         reference: "Kelle, section 5.3, figure 11 (c) and (d)",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("systolic_evictor_r{}_s{}_a{}_p{}", self.rows, self.score_width, self.amount_width, self.passes)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("rows", self.rows, 1..=1024)?;
         ensure_param("score_width", self.score_width, 1..=48)?;
         ensure_param("amount_width", self.amount_width, 2..=49)?;
@@ -181,7 +182,7 @@ impl Block for SystolicEvictor {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("last pass to victim".into(), self.rows.into()), ("beyond the array's skew".into(), 0)]
     }
 }
@@ -193,11 +194,15 @@ impl Default for SystolicEvictor {
 }
 
 impl CatalogBlock for SystolicEvictor {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "rows", allowed: "1 to 1024", meaning: "rows of the array" },
-        Parameter { name: "score_width", allowed: "1 to 48", meaning: "width of an importance score, bits, unsigned" },
-        Parameter { name: "amount_width", allowed: "2 to 49", meaning: "width of an attention score, bits, signed" },
-        Parameter { name: "passes", allowed: "1 to 256", meaning: "most passes for one victim" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "rows", allowed: "1 to 1024", meaning: "rows of the array" },
+        OldParameter {
+            name: "score_width",
+            allowed: "1 to 48",
+            meaning: "width of an importance score, bits, unsigned",
+        },
+        OldParameter { name: "amount_width", allowed: "2 to 49", meaning: "width of an attention score, bits, signed" },
+        OldParameter { name: "passes", allowed: "1 to 256", meaning: "most passes for one victim" },
     ];
 
     fn configurations() -> Vec<Self> {

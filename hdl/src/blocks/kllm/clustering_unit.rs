@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::blocks::common::NumberFormat;
 use crate::blocks::common::number_format::count_ones;
 use crate::lang::{
-    About, Block, CatalogBlock, In, InStream, Module, OutStream, ParamError, Parameter, Proof, Signal, bit, cat,
-    ensure_param, mux, ports, stream, uint,
+    About, Block, CatalogBlock, In, Module, OldInStream, OldOutStream, OldParameter, ParamError, Proof, Signal, bit,
+    cat, ensure_param, mux, old_parameters, ports, stream, uint,
 };
 
 /// Where the search chooses.
@@ -51,9 +51,9 @@ ports! {
         /// The midpoint times the scale, fp16; ascending with the number.
         midpoint_i: In = uint(16),
         /// fp16 values.
-        values: InStream = stream().array("value", uint(16).array(p.lanes)),
+        values: OldInStream = stream().array("value", uint(16).array(p.lanes)),
         /// Their indices.
-        indices: OutStream = stream().array("index", uint(p.bits).array(p.lanes)),
+        indices: OldOutStream = stream().array("index", uint(p.bits).array(p.lanes)),
     }
 }
 
@@ -99,6 +99,8 @@ impl ClusteringUnit {
     }
 }
 
+old_parameters!(ClusteringUnit);
+
 impl Block for ClusteringUnit {
     type Ports = ClusteringUnitPorts;
     const ABOUT: About = About {
@@ -108,7 +110,6 @@ impl Block for ClusteringUnit {
             -0 = +0; a NaN gets index 0. Midpoints ascend; NaNs and infinities at the end stand for none.\n\
             A beat a cycle; the first comes out 1 cycle later, n with pipelined.",
         reference: "KLLM, sections III-A and IV-A",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -117,7 +118,7 @@ impl Block for ClusteringUnit {
         format!("clustering_unit_b{}_l{}_{search}{pipelined}", self.bits, self.lanes)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("bits", self.bits, 1..=6)?;
         ensure_param("lanes", self.lanes, 1..=64)
     }
@@ -204,7 +205,7 @@ impl Block for ClusteringUnit {
         }
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("value to index".into(), self.latency_cycles().into())]
     }
 }
@@ -224,11 +225,15 @@ impl Default for ClusteringUnit {
 }
 
 impl CatalogBlock for ClusteringUnit {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "bits", allowed: "1 to 6", meaning: "width of an index, bits" },
-        Parameter { name: "lanes", allowed: "1 to 64", meaning: "values a cycle" },
-        Parameter { name: "search", allowed: "binary, parallel", meaning: "a comparator a level, or one a midpoint" },
-        Parameter { name: "pipelined", allowed: "true, false", meaning: "registers after every level" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "bits", allowed: "1 to 6", meaning: "width of an index, bits" },
+        OldParameter { name: "lanes", allowed: "1 to 64", meaning: "values a cycle" },
+        OldParameter {
+            name: "search",
+            allowed: "binary, parallel",
+            meaning: "a comparator a level, or one a midpoint",
+        },
+        OldParameter { name: "pipelined", allowed: "true, false", meaning: "registers after every level" },
     ];
 
     fn configurations() -> Vec<Self> {

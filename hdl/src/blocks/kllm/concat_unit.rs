@@ -7,7 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, ParamError, Parameter, Proof, bit, cat, ensure_param, ports, uint,
+    About, Block, CatalogBlock, In, Module, OldParameter, Out, ParamError, Proof, bit, cat, ensure_param,
+    old_parameters, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -40,6 +41,8 @@ ports! {
     }
 }
 
+old_parameters!(ConcatUnit);
+
 impl Block for ConcatUnit {
     type Ports = ConcatUnitPorts;
     const ABOUT: About = About {
@@ -48,14 +51,13 @@ impl Block for ConcatUnit {
         contract: "After an edge with enable_i: index_o = {a_i, w_i} and present_o = valid_i & !outlier_i of before it.\n\
             Without enable_i nothing changes. Reset clears present_o.",
         reference: "KLLM, section IV-A",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("concat_unit_a{}_b{}", self.a_bits, self.b_bits)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("a_bits", self.a_bits, 1..=8)?;
         ensure_param("b_bits", self.b_bits, 1..=8)
     }
@@ -75,7 +77,7 @@ impl Block for ConcatUnit {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("concatenate".into(), 1)]
     }
 }
@@ -87,9 +89,9 @@ impl Default for ConcatUnit {
 }
 
 impl CatalogBlock for ConcatUnit {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "a_bits", allowed: "1 to 8", meaning: "width of an activation index, bits" },
-        Parameter { name: "b_bits", allowed: "1 to 8", meaning: "width of a weight index, bits" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "a_bits", allowed: "1 to 8", meaning: "width of an activation index, bits" },
+        OldParameter { name: "b_bits", allowed: "1 to 8", meaning: "width of a weight index, bits" },
     ];
 
     fn configurations() -> Vec<Self> {

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::blocks::common::{FloatAdd, FloatConvert, FloatFma, FloatFormat, FloatMul, Subnormals};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, ParamError, Parameter, Signal, bit, ensure_param, mux, ports, uint,
+    About, Block, CatalogBlock, In, Module, OldParameter, Out, ParamError, Signal, bit, ensure_param, mux,
+    old_parameters, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -104,6 +105,8 @@ fn hold(m: &mut Module, name: &str, enable: Signal, value: Signal) -> Signal {
     register.q
 }
 
+old_parameters!(Fp16Mac);
+
 impl Block for Fp16Mac {
     type Ports = Fp16MacPorts;
     const ABOUT: About = About {
@@ -113,14 +116,13 @@ impl Block for Fp16Mac {
             `stages` enabled cycles later. One rounding a step with fused, otherwise two; to nearest even.\n\
             One product a cycle at any depth.",
         reference: "KLLM, section IV-A",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("fp16_mac_{}", self.suffix())
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         Self::check_format(self.accumulate)?;
         // A third rank holds the rounded product, which a fused step does not have.
         ensure_param("stages", self.stages, 1..=if self.fused { 2 } else { 3 })
@@ -168,7 +170,7 @@ impl Block for Fp16Mac {
         m.connect(io.sum_o, sum.q);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("operands to sum".into(), self.stages.into())]
     }
 }
@@ -180,19 +182,19 @@ impl Default for Fp16Mac {
 }
 
 /// What the parameters of the sum mean, for the blocks that contain the unit.
-pub(crate) const MAC_PARAMETERS: [Parameter; 4] = [
-    Parameter { name: "accumulate", allowed: "fp16, fp32", meaning: "format of the sum" },
-    Parameter { name: "fused", allowed: "true, false", meaning: "one rounding a step, or two" },
-    Parameter {
+pub(crate) const MAC_PARAMETERS: [OldParameter; 4] = [
+    OldParameter { name: "accumulate", allowed: "fp16, fp32", meaning: "format of the sum" },
+    OldParameter { name: "fused", allowed: "true, false", meaning: "one rounding a step, or two" },
+    OldParameter {
         name: "stages",
         allowed: "1 to 2 with fused, 1 to 3 without",
         meaning: "ranks of registers up to the sum",
     },
-    Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "kept, or flushed to zero" },
+    OldParameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "kept, or flushed to zero" },
 ];
 
 impl CatalogBlock for Fp16Mac {
-    const PARAMETERS: &'static [Parameter] = &MAC_PARAMETERS;
+    const OLD_PARAMETERS: &'static [OldParameter] = &MAC_PARAMETERS;
 
     fn configurations() -> Vec<Self> {
         use FloatFormat::{Fp16, Fp32};

@@ -25,8 +25,8 @@ mod properties;
 use serde::{Deserialize, Serialize};
 
 use crate::lang::{
-    About, Array, Block, InStream, Module, OutStream, ParamError, Signal, bit, bits_for, ensure_param, ports, stream,
-    uint,
+    About, Array, Block, Module, OldInStream, OldOutStream, ParamError, Signal, bit, bits_for, ensure_param,
+    old_parameters, ports, stream, uint,
 };
 
 /// How a bin's count is kept.
@@ -63,14 +63,14 @@ ports! {
         /// Concatenated indices. `present`: the input counts. `integer` (mode 2: the low nB bits are an integer to be
         /// added) is the same in all beats of a column. `half` counts with the last beat: only the lower half of the
         /// activation centroids is drained.
-        indices: InStream = stream()
+        indices: OldInStream = stream()
             .array("index", uint(p.a_bits + p.b_bits).array(p.inputs))
             .array("present", bit().array(p.inputs))
             .field("integer", bit())
             .field("half", bit())
             .field("last", bit()),
         /// The distribution, in bin order.
-        bins: OutStream = stream()
+        bins: OldOutStream = stream()
             .field("bin", uint(p.a_bits + p.b_bits))
             .field("count", uint(p.count_width()))
             .field("last", bit()),
@@ -155,6 +155,8 @@ impl IndexDistributionCounter {
     }
 }
 
+old_parameters!(IndexDistributionCounter);
+
 impl Block for IndexDistributionCounter {
     type Ports = IndexDistributionCounterPorts;
     const ABOUT: About = About {
@@ -167,7 +169,6 @@ impl Block for IndexDistributionCounter {
             k present inputs. First bin: two edges after the last beat (one without ping-pong).\n\
             With ping-pong and without pauses, a column every max(beats, bins) cycles.",
         reference: "KLLM, section IV-B",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -177,7 +178,7 @@ impl Block for IndexDistributionCounter {
         format!("index_distribution_counter_a{a}_b{b}_n{n}_k{k}_{style}{ping_pong}")
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("a_bits", self.a_bits, 1..=6)?;
         ensure_param("b_bits", self.b_bits, 1..=6)?;
         ensure_param("inputs", self.inputs, 1..=64)?;
@@ -202,7 +203,7 @@ impl Block for IndexDistributionCounter {
         self.properties(m, io, &control, &counting);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         let single = u64::from(!self.ping_pong);
         vec![
             ("last beat to first bin".into(), 2 - single),

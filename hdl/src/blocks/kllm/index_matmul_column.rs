@@ -20,8 +20,8 @@ use super::index_distribution_counter::{BinStyle, IndexDistributionCounter};
 use super::weighted_sum::WeightedSum;
 use crate::blocks::common::{FloatConvert, FloatFormat, FloatMul, Subnormals};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InStream, Module, OutStream, ParamError, Parameter, Signal, bit, cat, mux, ports,
-    stream, uint,
+    About, Block, CatalogBlock, In, Module, OldInStream, OldOutStream, OldParameter, ParamError, Signal, bit, cat, mux,
+    old_parameters, ports, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -62,7 +62,7 @@ ports! {
         /// Pairs. `present`: the position belongs to the column. `outlier`: the dense sum goes without it. `integer` (w is
         /// an integer) is the same in all beats of a column; `half` (activations have a bit less) and the fp16 scales
         /// count with the last beat.
-        pairs: InStream = stream()
+        pairs: OldInStream = stream()
             .array("a", uint(p.a_bits).array(p.inputs))
             .array("w", uint(p.b_bits).array(p.inputs))
             .array("present", bit().array(p.inputs))
@@ -73,7 +73,7 @@ ports! {
             .field("scale_a", uint(16))
             .field("scale_w", uint(16)),
         /// The output of a column, fp16.
-        y: OutStream = stream().field("value", uint(16)),
+        y: OldOutStream = stream().field("value", uint(16)),
     }
 }
 
@@ -109,6 +109,8 @@ impl IndexMatmulColumn {
     }
 }
 
+old_parameters!(IndexMatmulColumn);
+
 impl Block for IndexMatmulColumn {
     type Ports = IndexMatmulColumnPorts;
     const ABOUT: About = About {
@@ -119,7 +121,6 @@ impl Block for IndexMatmulColumn {
             present and without outlier that have the bin's indices (with integer: the sum of their w).\n\
             Without pauses: y after beats + bins + stages + 2 cycles, a column every max(beats, bins).",
         reference: "KLLM, sections III-B and IV-A",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -135,9 +136,9 @@ impl Block for IndexMatmulColumn {
         format!("index_matmul_column_a{a}_b{b}_n{n}_k{k}_{style}{ping_pong}_{}", mac.suffix())
     }
 
-    fn check(&self) -> Result<(), ParamError> {
-        self.counter().check()?;
-        self.sum().check()
+    fn old_check(&self) -> Result<(), ParamError> {
+        self.counter().old_check()?;
+        self.sum().old_check()
     }
 
     fn build(&self, m: &mut Module, io: &IndexMatmulColumnPorts) {
@@ -158,7 +159,7 @@ impl Block for IndexMatmulColumn {
         self.scale(m, io, last, full, &sum.sum);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         let beats = u64::from(self.k.div_ceil(self.inputs));
         let bins = self.counter().drained_bins(false, false);
         vec![
@@ -175,7 +176,7 @@ impl IndexMatmulColumn {
         m: &mut Module,
         io: &IndexMatmulColumnPorts,
         full: Signal,
-        to: &crate::lang::Stream,
+        to: &crate::lang::OldStream,
     ) -> Signal {
         let valid = m.reg_init("pairs_valid_q", bit(), 0);
         m.connect(io.pairs.ready, (!valid.q | to.ready) & !full);
@@ -207,7 +208,7 @@ impl IndexMatmulColumn {
         io: &IndexMatmulColumnPorts,
         last: Signal,
         full: Signal,
-        sum: &crate::lang::Stream,
+        sum: &crate::lang::OldStream,
     ) {
         let scales = m.memory("scales", 4, 32, 32);
         let (write, read) = (m.reg_init("scales_write_q", uint(2), 0), m.reg_init("scales_read_q", uint(2), 0));
@@ -274,17 +275,21 @@ impl Default for IndexMatmulColumn {
 }
 
 impl CatalogBlock for IndexMatmulColumn {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "a_bits", allowed: "1 to 6", meaning: "width of an activation index, bits" },
-        Parameter { name: "b_bits", allowed: "1 to 6", meaning: "width of a weight index or integer, bits" },
-        Parameter { name: "inputs", allowed: "1 to 64", meaning: "pairs a cycle" },
-        Parameter { name: "k", allowed: "1 to 1048576", meaning: "largest number of pairs of a column that count" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "a_bits", allowed: "1 to 6", meaning: "width of an activation index, bits" },
+        OldParameter { name: "b_bits", allowed: "1 to 6", meaning: "width of a weight index or integer, bits" },
+        OldParameter { name: "inputs", allowed: "1 to 64", meaning: "pairs a cycle" },
+        OldParameter { name: "k", allowed: "1 to 1048576", meaning: "largest number of pairs of a column that count" },
+        OldParameter {
             name: "bins",
             allowed: "full_width, overflow_log",
             meaning: "a wide register a bin, or short ones and a log of their overflows",
         },
-        Parameter { name: "ping_pong", allowed: "true, false", meaning: "sum a column while the next one is counted" },
+        OldParameter {
+            name: "ping_pong",
+            allowed: "true, false",
+            meaning: "sum a column while the next one is counted",
+        },
         MAC_PARAMETERS[0],
         MAC_PARAMETERS[1],
         MAC_PARAMETERS[2],

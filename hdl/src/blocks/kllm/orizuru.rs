@@ -11,8 +11,8 @@ use super::orizuru_unit::{OrizuruUnit, orizuru_options};
 use super::orizuru_upper::OrizuruUpper;
 use crate::blocks::common::number_format::{NanPolicy, NumberFormat};
 use crate::lang::{
-    About, Block, In, InStream, Module, Out, OutArray, OutOption, OutStream, ParamError, StreamType, bit, bits_for,
-    ensure_param, ensure_power_of_two, index_width, mux, ports, stream, uint,
+    About, Block, In, Module, OldInStream, OldOutStream, OldStreamType, Out, OutArray, OutOption, ParamError, bit,
+    bits_for, ensure_param, ensure_power_of_two, index_width, mux, old_parameters, ports, stream, uint,
 };
 use structure::{Load, Request};
 
@@ -51,7 +51,7 @@ pub struct Orizuru {
 
 impl Orizuru {
     /// A value as it leaves.
-    fn pop_type(&self) -> StreamType {
+    fn pop_type(&self) -> OldStreamType {
         stream().field("index", uint(self.index_width())).field("value", self.format.ty()).field("last", bit())
     }
 
@@ -133,15 +133,15 @@ ports! {
     /// Ports of [`Orizuru`].
     pub struct OrizuruPorts(p: &Orizuru) {
         /// Values in order, `lanes` a beat; the lanes past the end of the vector in its last beat are ignored.
-        load: InStream = stream().array("data", p.format.ty().array(p.lanes)),
+        load: OldInStream = stream().array("data", p.format.ty().array(p.lanes)),
         /// Maxima wanted; taken with the first beat.
         k_max_i: In = uint(bits_for(u64::from(p.k_max))),
         /// Minima wanted; taken with the first beat.
         k_min_i: In = uint(bits_for(u64::from(p.k_min))),
         /// The maxima, largest first.
-        max: OutStream = p.pop_type(),
+        max: OldOutStream = p.pop_type(),
         /// The minima, smallest first.
-        min: OutStream = p.pop_type(),
+        min: OldOutStream = p.pop_type(),
         /// Everything asked for has been delivered; low from the first beat of the next vector.
         done_o: Out = bit(),
         /// Values popped so far from either side; complete while `done_o` is high.
@@ -169,6 +169,8 @@ impl Default for Orizuru {
     }
 }
 
+old_parameters!(Orizuru);
+
 impl Block for Orizuru {
     type Ports = OrizuruPorts;
     const ABOUT: About = About {
@@ -179,7 +181,6 @@ impl Block for Orizuru {
             When fewer values take part than were asked for, the stream ends early; with none it delivers nothing.\n\
             done_o rises when both sides have delivered; outlier_o then holds one bit per value.",
         reference: "KLLM, section IV-C and table I",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -191,14 +192,14 @@ impl Block for Orizuru {
         )
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("n", self.n, 1..=65_536)?;
         ensure_param("k_max", self.k_max, 1..=self.n)?;
         ensure_param("k_min", self.k_min, 1..=self.n)?;
         ensure_power_of_two("radix", self.radix, 2..=4096)?;
         ensure_power_of_two("lanes", self.lanes, 1..=self.leaf_radix())?;
         ensure_param("levels_per_cycle", self.levels_per_cycle, 1..=self.radix.ilog2())?;
-        self.unit().check()
+        self.unit().old_check()
     }
 
     fn build(&self, m: &mut Module, io: &OrizuruPorts) {
@@ -240,7 +241,7 @@ impl Block for Orizuru {
         }
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![
             ("load_beats".into(), u64::from(self.beats())),
             ("init_cycles".into(), u64::from(self.init_cycles())),

@@ -15,7 +15,7 @@ use super::winner::Winner;
 use crate::blocks::common::number_format::count_ones;
 use crate::lang::{
     About, Array, Block, In, InArray, InArrayOption, Index, Module, Out, OutOption, ParamError, Reg, Signal, bit,
-    bits_for, cat, ensure_param, ensure_power_of_two, mux, ports, reduce, uint,
+    bits_for, cat, ensure_param, ensure_power_of_two, mux, old_parameters, ports, reduce, uint,
 };
 
 mod control;
@@ -161,6 +161,8 @@ impl OrizuruTree {
     }
 }
 
+old_parameters!(OrizuruTree);
+
 impl Block for OrizuruTree {
     type Ports = OrizuruTreePorts;
     const ABOUT: About = About {
@@ -169,7 +171,6 @@ impl Block for OrizuruTree {
         contract: "after init_done_o (update_done_o), key_o and index_o are those of the best available leaf, the lowest on a tie;\n\
             leaves may change between a done and the next init_i, or update_i when only the winner became unavailable.",
         reference: "KLLM, section IV-C",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -179,7 +180,7 @@ impl Block for OrizuruTree {
         format!("orizuru_tree_{side}_r{}_w{}_i{}{given}{options}", self.radix, self.key_width, self.index_width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_power_of_two("radix", self.radix, 2..=4096)?;
         ensure_param("key_width", self.key_width, 1..=64)?;
         ensure_param("index_width", self.index_width, 0..=32)?;
@@ -218,7 +219,7 @@ impl Block for OrizuruTree {
         }
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![
             ("init_cycles".into(), u64::from(self.init_cycles())),
             ("update_cycles".into(), u64::from(self.update_cycles())),

@@ -11,8 +11,8 @@ use super::orizuru_tree::{Comparators, LeafPairs, NodeState, OrizuruTree, Side};
 use super::winner::{OutWinner, Winner, WinnerType};
 use crate::blocks::common::number_format::count_ones;
 use crate::lang::{
-    About, Array, Block, CatalogBlock, In, InArray, Module, Out, OutArray, OutOption, ParamError, Parameter, Signal,
-    bit, bits_for, ensure_param, ensure_power_of_two, index_width, mux, ports, uint,
+    About, Array, Block, CatalogBlock, In, InArray, Module, OldParameter, Out, OutArray, OutOption, ParamError, Signal,
+    bit, bits_for, ensure_param, ensure_power_of_two, index_width, mux, old_parameters, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -127,6 +127,8 @@ pub(super) fn orizuru_options(comparators: Comparators, levels: u32, state: Node
     text
 }
 
+old_parameters!(OrizuruUnit);
+
 impl Block for OrizuruUnit {
     type Ports = OrizuruUnitPorts;
     const ABOUT: About = About {
@@ -136,7 +138,6 @@ impl Block for OrizuruUnit {
             A pop takes the shown leaf out of its tree; wait for its done before the next pop of that tree.\n\
             Ties go to the lower index. Keys are unsigned.",
         reference: "KLLM, section IV-C and figure 7",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -145,11 +146,11 @@ impl Block for OrizuruUnit {
         format!("orizuru_unit_r{}_w{}{lanes}{options}", self.radix, self.key_width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_power_of_two("radix", self.radix, 2..=4096)?;
         ensure_power_of_two("lanes", self.lanes, 1..=self.radix)?;
         ensure_param("key_width", self.key_width, 1..=64)?;
-        self.tree(Side::Max).check()
+        self.tree(Side::Max).old_check()
     }
 
     fn build(&self, m: &mut Module, io: &OrizuruUnitPorts) {
@@ -187,7 +188,7 @@ impl Block for OrizuruUnit {
         }
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("init_cycles".into(), u64::from(self.init_cycles())), ("pop_cycles".into(), u64::from(self.pop_cycles()))]
     }
 }
@@ -282,26 +283,30 @@ impl OrizuruUnit {
 }
 
 impl CatalogBlock for OrizuruUnit {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "radix", allowed: "a power of two from 2 to 4096", meaning: "leaves" },
-        Parameter { name: "lanes", allowed: "a power of two from 1 to radix", meaning: "leaves written at a time" },
-        Parameter { name: "key_width", allowed: "1 to 64", meaning: "width of a key, bits" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "radix", allowed: "a power of two from 2 to 4096", meaning: "leaves" },
+        OldParameter { name: "lanes", allowed: "a power of two from 1 to radix", meaning: "leaves written at a time" },
+        OldParameter { name: "key_width", allowed: "1 to 64", meaning: "width of a key, bits" },
+        OldParameter {
             name: "comparators",
             allowed: "parallel, shared",
             meaning: "one comparator a node, or one a level used by its nodes in turn",
         },
-        Parameter {
+        OldParameter {
             name: "levels_per_cycle",
             allowed: "1 to log2 radix; 1 unless parallel and value",
             meaning: "tree levels settled in one cycle",
         },
-        Parameter {
+        OldParameter {
             name: "node_state",
             allowed: "pointer, value",
             meaning: "a node remembers one bit (the paper), or its winner",
         },
-        Parameter { name: "count_comparisons", allowed: "true, false", meaning: "adds compared_o, for measurements" },
+        OldParameter {
+            name: "count_comparisons",
+            allowed: "true, false",
+            meaning: "adds compared_o, for measurements",
+        },
     ];
 
     fn configurations() -> Vec<Self> {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::orizuru_tree::{Comparators, LeafPairs, NodeState, OrizuruTree, Side};
 use super::orizuru_unit::orizuru_options;
 use super::winner::{OutWinner, WinnerType, WinnersBelowPort};
-use crate::lang::{About, Block, In, Module, Out, OutOption, ParamError, bit, bits_for, ports, uint};
+use crate::lang::{About, Block, In, Module, Out, OutOption, ParamError, bit, bits_for, old_parameters, ports, uint};
 
 /// Elaboration parameters, as in [`super::OrizuruUnit`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +76,8 @@ impl OrizuruUpper {
     }
 }
 
+old_parameters!(OrizuruUpper);
+
 impl Block for OrizuruUpper {
     type Ports = OrizuruUpperPorts;
     const ABOUT: About = About {
@@ -84,7 +86,6 @@ impl Block for OrizuruUpper {
         contract: "as orizuru_unit, with the winners of the units below in place of leaves; a pop goes down to the unit it comes\n\
             from, whose done starts the maintenance here.",
         reference: "KLLM, section IV-C and table I (273 units of 16 inputs)",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -97,8 +98,8 @@ impl Block for OrizuruUpper {
         format!("orizuru_upper_r{}_w{}_i{}{options}", self.radix, self.key_width, self.index_width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
-        self.tree(Side::Max).check()
+    fn old_check(&self) -> Result<(), ParamError> {
+        self.tree(Side::Max).old_check()
     }
 
     fn build(&self, m: &mut Module, io: &OrizuruUpperPorts) {
@@ -127,7 +128,7 @@ impl Block for OrizuruUpper {
         }
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
-        self.tree(Side::Max).latency()
+    fn old_latency(&self) -> Vec<(String, u64)> {
+        self.tree(Side::Max).old_latency()
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::fp16_mac::{Fp16Mac, MAC_PARAMETERS};
 use crate::blocks::common::{FloatFormat, FloatFromInt, Subnormals};
 use crate::lang::{
-    About, Block, CatalogBlock, InStream, Module, OutStream, ParamError, Parameter, bit, ensure_param, ports, stream,
-    uint,
+    About, Block, CatalogBlock, Module, OldInStream, OldOutStream, OldParameter, ParamError, bit, ensure_param,
+    old_parameters, ports, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -32,9 +32,9 @@ ports! {
     /// Ports of [`WeightedSum`].
     pub struct WeightedSumPorts(p: &WeightedSum) {
         /// Counts and the fp16 values of their bins.
-        bins: InStream = stream().field("count", uint(p.count_width)).field("centroid", uint(16)).field("last", bit()),
+        bins: OldInStream = stream().field("count", uint(p.count_width)).field("centroid", uint(16)).field("last", bit()),
         /// The sum of a column.
-        sum: OutStream = stream().field("value", p.accumulate.ty()),
+        sum: OldOutStream = stream().field("value", p.accumulate.ty()),
     }
 }
 
@@ -44,6 +44,8 @@ impl WeightedSum {
     }
 }
 
+old_parameters!(WeightedSum);
+
 impl Block for WeightedSum {
     type Ports = WeightedSumPorts;
     const ABOUT: About = About {
@@ -52,16 +54,15 @@ impl Block for WeightedSum {
         contract: "For each column (bins up to one with last): value = the sum of fp16(count) * centroid in order, from +0,\n\
             valid `stages` cycles after the last bin is taken. A bin a cycle; it waits only while a sum is not taken.",
         reference: "KLLM, sections III-B and IV-A",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("weighted_sum_c{}_{}", self.count_width, self.mac().suffix())
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("count_width", self.count_width, 1..=32)?;
-        self.mac().check()
+        self.mac().old_check()
     }
 
     fn build(&self, m: &mut Module, io: &WeightedSumPorts) {
@@ -94,7 +95,7 @@ impl Block for WeightedSum {
         m.connect(io.sum.field("value"), mac.sum_o);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("last bin to sum".into(), self.stages.into())]
     }
 }
@@ -113,8 +114,8 @@ impl Default for WeightedSum {
 }
 
 impl CatalogBlock for WeightedSum {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "count_width", allowed: "1 to 32", meaning: "width of a count, bits" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "count_width", allowed: "1 to 32", meaning: "width of a count, bits" },
         MAC_PARAMETERS[0],
         MAC_PARAMETERS[1],
         MAC_PARAMETERS[2],

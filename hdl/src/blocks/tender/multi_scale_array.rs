@@ -12,7 +12,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::tender_pe::{Drain, Overflow, Rescale, TenderPe};
-use crate::lang::{About, Block, InStream, Module, OutArray, ParamError, bit, ensure_param, ports, sint, stream, uint};
+use crate::lang::{
+    About, Block, Module, OldInStream, OutArray, ParamError, bit, ensure_param, old_parameters, ports, sint, stream,
+    uint,
+};
 
 mod catalog;
 mod drain;
@@ -47,7 +50,7 @@ ports! {
     /// Ports of [`MultiScaleArray`].
     pub struct MultiScaleArrayPorts(p: &MultiScaleArray) {
         /// Steps of tiles.
-        step: InStream = p.step_type(),
+        step: OldInStream = p.step_type(),
         /// Row r shows a sum.
         result_valid_o: OutArray = bit().array(p.rows),
         /// The sums.
@@ -78,7 +81,7 @@ impl MultiScaleArray {
         }
     }
 
-    fn step_type(&self) -> crate::lang::StreamType {
+    fn step_type(&self) -> crate::lang::OldStreamType {
         let nibble = uint(self.operand_width);
         let mut step = stream().field("first", bit()).field("last", bit());
         if self.rescale != Rescale::None {
@@ -120,6 +123,8 @@ impl MultiScaleArray {
     }
 }
 
+old_parameters!(MultiScaleArray);
+
 impl Block for MultiScaleArray {
     type Ports = MultiScaleArrayPorts;
     const ABOUT: About = About {
@@ -135,7 +140,6 @@ impl Block for MultiScaleArray {
             overflow_o: an accumulator of this sum left its range at some step; the sum may be wrong.\n\
             step_ready_o is low while a step would disturb sums that have not left. Results must be taken when valid.",
         reference: "Tender, sections IV-B and VI-E, figures 6(b) and 7",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -145,7 +149,7 @@ impl Block for MultiScaleArray {
         format!("multi_scale_array_{}x{}_{pe}{int8}", self.rows, self.columns)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("rows", self.rows, 1..=256)?;
         ensure_param("columns", self.columns, 1..=256)?;
         if self.int8 {
@@ -158,7 +162,7 @@ impl Block for MultiScaleArray {
         if self.rescale == Rescale::Factor {
             return Err(ParamError::new("rescale", "factor", "none, adder, shifter (factor: only in tender_pe)"));
         }
-        self.pe().check()
+        self.pe().old_check()
     }
 
     fn build(&self, m: &mut Module, io: &MultiScaleArrayPorts) {
@@ -209,7 +213,7 @@ impl Block for MultiScaleArray {
         self.properties(m, io, &mesh, &entry);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         let skew = u64::from(self.rows - 1) + u64::from(self.columns - 1);
         vec![
             ("steps of a tile: channels + rescales".into(), 1),

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::lang::{
     About, Block, In, InOption, Module, Out, OutOption, ParamError, Signal, bit, bits_for, cat, ensure_param, mux,
-    ports, sint, uint,
+    old_parameters, ports, sint, uint,
 };
 
 mod catalog;
@@ -143,6 +143,8 @@ struct Step {
     overflows: Signal,
 }
 
+old_parameters!(TenderPe);
+
 impl Block for TenderPe {
     type Ports = TenderPePorts;
     const ABOUT: About = About {
@@ -157,7 +159,6 @@ impl Block for TenderPe {
             double: result_o = the sum from the cycle after it is complete until drain_i; from then on result_i, \
             one cycle later.",
         reference: "Tender, section IV-B and figure 6(c)",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -172,7 +173,7 @@ impl Block for TenderPe {
         format!("tender_pe_w{}_a{}_{rescale}_{drain}{overflow}", self.operand_width, self.accumulator_width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("operand_width", self.operand_width, 2..=16)?;
         // So that a sum can only overflow from the outer quarters of the range; see `Step`.
         ensure_param("accumulator_width", self.accumulator_width, 2 * self.operand_width + 2..=64)?;
@@ -241,7 +242,7 @@ impl Block for TenderPe {
         self.properties(m, io, acc.q, overflow.q);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("accumulate".into(), 1), ("rescale".into(), u64::from(self.rescale_cycles()))]
     }
 }

@@ -11,8 +11,8 @@ use super::ws_accumulator::WsAccumulator;
 use super::ws_pe::WsPe;
 use crate::blocks::common::{SkewDirection, SkewLines};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, InStream, Module, OutArray, ParamError, Parameter, Signal, bit, bits_for, cat,
-    ensure_param, index_width, mux, ports, sint, stream, uint,
+    About, Array, Block, CatalogBlock, Module, OldInStream, OldParameter, OutArray, ParamError, Signal, bit, bits_for,
+    cat, ensure_param, index_width, mux, old_parameters, ports, sint, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -35,12 +35,12 @@ ports! {
     /// Ports of [`WeightStationaryArray`].
     pub struct WeightStationaryArrayPorts(p: &WeightStationaryArray) {
         /// One row of weights; the row that is loaded first ends at the bottom.
-        load: InStream = stream()
+        load: OldInStream = stream()
             .field("doubles", bit())
             .field("weight_signed", bit())
             .array("weight", uint(p.operand_width).array(p.columns)),
         /// One activation vector.
-        step: InStream = stream()
+        step: OldInStream = stream()
             .field("first", bit())
             .field("last", bit())
             .field("index", uint(index_width(p.depth.into())))
@@ -76,6 +76,8 @@ impl WeightStationaryArray {
     }
 }
 
+old_parameters!(WeightStationaryArray);
+
 impl Block for WeightStationaryArray {
     type Ports = WeightStationaryArrayPorts;
     const ABOUT: About = About {
@@ -89,7 +91,6 @@ impl Block for WeightStationaryArray {
             load_ready_o is low until the last step has passed all rows; step_ready_o is low in a cycle of a load. \
             Neighbouring steps must have different indices. Results must be taken when valid.",
         reference: "Tender, sections IV-B and VI-D",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -99,11 +100,11 @@ impl Block for WeightStationaryArray {
         )
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("rows", self.rows, 1..=256)?;
         ensure_param("columns", self.columns, 1..=256)?;
         ensure_param("depth", self.depth, 2..=65536)?;
-        WsPe { operand_width: self.operand_width, accumulator_width: self.accumulator_width }.check()
+        WsPe { operand_width: self.operand_width, accumulator_width: self.accumulator_width }.old_check()
     }
 
     fn build(&self, m: &mut Module, io: &WeightStationaryArrayPorts) {
@@ -169,7 +170,7 @@ impl Block for WeightStationaryArray {
         self.accumulators(m, io, step, load, (partial, overflow));
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![
             ("load".into(), self.rows.into()),
             ("step to first sum".into(), u64::from(self.rows) + 1),
@@ -237,16 +238,16 @@ impl Default for WeightStationaryArray {
 }
 
 impl CatalogBlock for WeightStationaryArray {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "rows", allowed: "1 to 256", meaning: "rows of PEs: channels of a fold" },
-        Parameter { name: "columns", allowed: "1 to 256", meaning: "columns of PEs: outputs" },
-        Parameter { name: "operand_width", allowed: "2 to 16", meaning: "activation and weight width, bits" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "rows", allowed: "1 to 256", meaning: "rows of PEs: channels of a fold" },
+        OldParameter { name: "columns", allowed: "1 to 256", meaning: "columns of PEs: outputs" },
+        OldParameter { name: "operand_width", allowed: "2 to 16", meaning: "activation and weight width, bits" },
+        OldParameter {
             name: "accumulator_width",
             allowed: "2 x operand_width + 2 to 64",
             meaning: "width of partial sums and accumulators, bits, signed",
         },
-        Parameter {
+        OldParameter {
             name: "depth",
             allowed: "2 to 65536",
             meaning: "accumulators of a column: activation vectors of a fold",

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::lang::{
-    About, Block, In, Module, Out, ParamError, bit, bits_for, cat, ensure_param, index_width, mux, ports, sint, uint,
+    About, Block, In, Module, Out, ParamError, bit, bits_for, cat, ensure_param, index_width, mux, old_parameters,
+    ports, sint, uint,
 };
 
 /// Elaboration parameters.
@@ -45,6 +46,8 @@ ports! {
     }
 }
 
+old_parameters!(WsAccumulator);
+
 impl Block for WsAccumulator {
     type Ports = WsAccumulatorPorts;
     const ABOUT: About = About {
@@ -53,14 +56,13 @@ impl Block for WsAccumulator {
         contract: "sum[index] = (first ? 0 : sum[index] x 2^shift) + partial, modulo 2^accumulator_width; the flag stays up \
             once a step was not exact, or a partial sum was flagged. The same index must not come in two neighbouring cycles.",
         reference: "Tender, section IV-B",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("ws_accumulator_d{}_a{}_s{}", self.depth, self.accumulator_width, self.max_shift)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("depth", self.depth, 2..=65536)?;
         ensure_param("accumulator_width", self.accumulator_width, 2..=64)?;
         ensure_param("max_shift", self.max_shift, 1..=256)
@@ -97,7 +99,7 @@ impl Block for WsAccumulator {
         m.connect(io.overflow_o, result_overflow);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("partial sum to result".into(), 1)]
     }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::lang::{About, Block, In, Module, Out, ParamError, bit, ensure_param, mux, ports, sint};
+use crate::lang::{About, Block, In, Module, Out, ParamError, bit, ensure_param, mux, old_parameters, ports, sint};
 
 /// Elaboration parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +43,8 @@ ports! {
     }
 }
 
+old_parameters!(WsPe);
+
 impl Block for WsPe {
     type Ports = WsPePorts;
     const ABOUT: About = About {
@@ -51,14 +53,13 @@ impl Block for WsPe {
         contract: "partial_o after an edge = (partial_i + act_i x weight) x (doubles ? 2 : 1) before it, modulo \
             2^accumulator_width; overflow_o = overflow_i, or one of both steps was not exact.",
         reference: "Tender, section IV-B",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("ws_pe_w{}_a{}", self.operand_width, self.accumulator_width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("operand_width", self.operand_width, 2..=16)?;
         // As in `tender_pe`: then only sums in the outer quarters of the range can leave it.
         ensure_param("accumulator_width", self.accumulator_width, 2 * self.operand_width + 2..=64)
@@ -89,7 +90,7 @@ impl Block for WsPe {
         m.connect(io.overflow_o, overflow.q);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("accumulate".into(), 1)]
     }
 }

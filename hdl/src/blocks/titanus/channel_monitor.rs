@@ -9,8 +9,8 @@ use super::tile_state::{TileCounter, first_round, tile_state};
 use super::{RANGE_BITS, bits_type, level_bits, steps_of};
 use crate::blocks::common::Pipeline;
 use crate::lang::{
-    About, Array, Block, CatalogBlock, InStream, Index, Module, OutStream, ParamError, Parameter, Proof, Signal, bit,
-    bits_for, cat, ensure_param, mux, or_all, ports, select, sint, stream, uint,
+    About, Array, Block, CatalogBlock, Index, Module, OldInStream, OldOutStream, OldParameter, ParamError, Proof,
+    Signal, bit, bits_for, cat, ensure_param, mux, old_parameters, or_all, ports, select, sint, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -42,7 +42,7 @@ ports! {
     /// Ports of [`ChannelMonitor`].
     pub struct ChannelMonitorPorts(p: &ChannelMonitor) {
         /// A tile of a token, or, with `load`, the extremes that give level 0.
-        tile: InStream = stream()
+        tile: OldInStream = stream()
             .field("bits", bits_type())
             .field("load", bit())
             .field("first", bit())
@@ -52,7 +52,7 @@ ports! {
             .array("rmin", sint(8).array(p.lanes))
             .field("tag", uint(p.tag_width)),
         /// The tile with the level that each channel has from it on.
-        result: OutStream = stream()
+        result: OldOutStream = stream()
             .field("bits", bits_type())
             .array("index", bit().array(p.lanes))
             .array("open", bit().array(p.lanes))
@@ -64,6 +64,8 @@ ports! {
             .field("tag", uint(p.tag_width)),
     }
 }
+
+old_parameters!(ChannelMonitor);
 
 impl Block for ChannelMonitor {
     type Ports = ChannelMonitorPorts;
@@ -77,14 +79,13 @@ impl Block for ChannelMonitor {
             x), unless all levels are used: then overflow is 1 and the level stays. lo, range and level are those after the\n\
             tile, level counts from 0; all three are 0 for channels without level. Latency 1, one tile a cycle.",
         reference: "Titanus, sections 3.2 and 4.4 (CM, HierQuant)",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("channel_monitor_l{}_t{}_n{}_g{}", self.lanes, self.tiles, self.levels, self.tag_width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("lanes", self.lanes, 1..=256)?;
         ensure_param("tiles", self.tiles, 1..=4096)?;
         ensure_param("levels", self.levels, 1..=256)?;
@@ -121,7 +122,7 @@ impl Block for ChannelMonitor {
         m.formal(|m| control.assert_order(m, "tiles", io.tile.fire(), io.result.fire()));
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("latency".into(), 1), ("cycles_per_tile".into(), 1)]
     }
 }
@@ -221,11 +222,11 @@ impl Default for ChannelMonitor {
 }
 
 impl CatalogBlock for ChannelMonitor {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "lanes", allowed: "1 to 256", meaning: "channels of a tile" },
-        Parameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        Parameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "lanes", allowed: "1 to 256", meaning: "channels of a tile" },
+        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
+        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
+        OldParameter {
             name: "tag_width",
             allowed: "1 to 4096",
             meaning: "width of the tag that travels with a tile, bits",

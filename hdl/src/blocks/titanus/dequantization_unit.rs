@@ -17,8 +17,8 @@ use super::{
 use crate::blocks::common::number_format::count_ones;
 use crate::blocks::common::{Expander, ExpanderPorts, Pipeline};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, InStream, Index, Module, OutOption, OutStream, ParamError, Parameter, Proof,
-    Signal, Type, bit, bits_for, cat, ensure_param, mux, ports, select, sint, stream, uint,
+    About, Array, Block, CatalogBlock, Index, Module, OldInStream, OldOutStream, OldParameter, OutOption, ParamError,
+    Proof, Signal, Type, bit, bits_for, cat, ensure_param, mux, old_parameters, ports, select, sint, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -45,9 +45,9 @@ ports! {
     /// Ports of [`DequantizationUnit`].
     pub struct DequantizationUnitPorts(p: &DequantizationUnit) {
         /// Quantised tiles.
-        tile: InStream = stored_tile(p.lanes),
+        tile: OldInStream = stored_tile(p.lanes),
         /// Values, and the level of each channel; no beat for tiles with `initial`.
-        result: OutStream = stream()
+        result: OldOutStream = stream()
             .array("x", sint(8).array(p.lanes))
             .array("index", bit().array(p.lanes))
             .array("level", uint(level_bits(p.levels)).array(p.lanes)),
@@ -62,6 +62,8 @@ ports! {
     }
 }
 
+old_parameters!(DequantizationUnit);
+
 impl Block for DequantizationUnit {
     type Ports = DequantizationUnitPorts;
     const ABOUT: About = About {
@@ -72,7 +74,6 @@ impl Block for DequantizationUnit {
             next level of a channel, for this tile already; first finds all channels without level. Tiles come in order, token\n\
             after token. level counts from 0. Latency 2 cycles, one tile a cycle.",
         reference: "Titanus, section 4.4 (DQU)",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -80,7 +81,7 @@ impl Block for DequantizationUnit {
         format!("dequantization_unit_l{}_t{}_n{}{count}", self.lanes, self.tiles, self.levels)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("lanes", self.lanes, 2..=256)?;
         ensure_param("tiles", self.tiles, 1..=4096)?;
         ensure_param("levels", self.levels, 1..=256)
@@ -160,7 +161,7 @@ impl Block for DequantizationUnit {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("latency".into(), 2), ("cycles_per_tile".into(), 1)]
     }
 }
@@ -305,11 +306,11 @@ impl Default for DequantizationUnit {
 }
 
 impl CatalogBlock for DequantizationUnit {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "lanes", allowed: "2 to 256", meaning: "channels of a tile" },
-        Parameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        Parameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "lanes", allowed: "2 to 256", meaning: "channels of a tile" },
+        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
+        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
+        OldParameter {
             name: "count_skips",
             allowed: "true, false",
             meaning: "adds counters of multiplications and skips",

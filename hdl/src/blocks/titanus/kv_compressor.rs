@@ -8,8 +8,8 @@ use super::{
     index_bits,
 };
 use crate::lang::{
-    About, Block, CatalogBlock, In, InStream, Module, Out, OutStream, ParamError, Parameter, Signal, Stream,
-    StreamType, bit, ensure_param, index_width, ports, sint, stream, uint,
+    About, Block, CatalogBlock, In, Module, OldInStream, OldOutStream, OldParameter, OldStream, OldStreamType, Out,
+    ParamError, Signal, bit, ensure_param, index_width, old_parameters, ports, sint, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -35,7 +35,7 @@ impl KvCompressor {
         index_width(u64::from(self.layers))
     }
 
-    fn block(&self) -> StreamType {
+    fn block(&self) -> OldStreamType {
         stream().field("data", uint(8 * self.block_bytes)).field("last", bit())
     }
 
@@ -65,24 +65,26 @@ ports! {
         /// Width of quantised values, 2 to 8.
         bits_v_i: In = bits_type(),
         /// Starts a sequence: its layer, and how many of its tokens are prefill.
-        start: InStream = stream().field("layer", uint(p.layer_bits())).field("prefill", uint(16)),
+        start: OldInStream = stream().field("layer", uint(p.layer_bits())).field("prefill", uint(16)),
         /// Tiles of keys and values; `last` ends the sequence.
-        tile: InStream = stream()
+        tile: OldInStream = stream()
             .field("layer", uint(p.layer_bits()))
             .field("length", uint(index_bits(p.lanes)))
             .array("k", sint(8).array(p.lanes))
             .array("v", sint(8).array(p.lanes))
             .field("last", bit()),
         /// Blocks of keys.
-        k: OutStream = p.block(),
+        k: OldOutStream = p.block(),
         /// Blocks of values.
-        v: OutStream = p.block(),
+        v: OldOutStream = p.block(),
         /// A key was out of tolerance when its channel had no level left, since the start.
         overflow_k_o: Out = bit(),
         /// The same of values.
         overflow_v_o: Out = bit(),
     }
 }
+
+old_parameters!(KvCompressor);
 
 impl Block for KvCompressor {
     type Ports = KvCompressorPorts;
@@ -92,7 +94,6 @@ impl Block for KvCompressor {
         contract: "pruning_unit, then for keys and for values quantization_unit and kv_packer. The two sides start together and share\n\
             the input; each has a stream of blocks of its own.",
         reference: "Titanus, figure 4",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -102,10 +103,10 @@ impl Block for KvCompressor {
         )
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("layers", self.layers, 1..=1024)?;
         check_format(self.lanes, self.block_bytes)?;
-        self.quantization().check()
+        self.quantization().old_check()
     }
 
     fn build(&self, m: &mut Module, io: &KvCompressorPorts) {
@@ -114,7 +115,7 @@ impl Block for KvCompressor {
         m.connect(pruning.threshold_layer_i, io.config_layer_i);
         m.connect(pruning.threshold_k_i, io.threshold_k_i);
         m.connect(pruning.threshold_v_i, io.threshold_v_i);
-        m.connect_stream(&pruning.tile, &io.tile);
+        m.connect_old_stream(&pruning.tile, &io.tile);
         let both = m.net("both_start", bit());
         m.connect(io.start.ready, both);
         let k = Side { name: "k", bits: io.bits_k_i, from: &pruning.k, to: &io.k, overflow: io.overflow_k_o };
@@ -123,7 +124,7 @@ impl Block for KvCompressor {
         m.connect(both, starts[0] & starts[1]);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("pruning".into(), 2), ("quantization".into(), 3), ("packing".into(), 2)]
     }
 }
@@ -132,8 +133,8 @@ impl Block for KvCompressor {
 struct Side<'a> {
     name: &'a str,
     bits: Signal,
-    from: &'a Stream,
-    to: &'a Stream,
+    from: &'a OldStream,
+    to: &'a OldStream,
     overflow: Signal,
 }
 
@@ -148,11 +149,11 @@ impl KvCompressor {
         m.connect(unit.start.valid, io.start.valid & both);
         m.connect(unit.start.field("layer"), io.start.field("layer"));
         m.connect(unit.start.field("prefill"), io.start.field("prefill"));
-        m.connect_stream(&unit.tile, side.from);
+        m.connect_old_stream(&unit.tile, side.from);
         let packer: KvPackerPorts =
             m.instance(&format!("u_{name}_packer"), KvPacker { lanes: self.lanes, block_bytes: self.block_bytes });
-        m.connect_stream(&packer.tile, &unit.result);
-        m.connect_stream(side.to, &packer.block);
+        m.connect_old_stream(&packer.tile, &unit.result);
+        m.connect_old_stream(side.to, &packer.block);
         m.connect(side.overflow, unit.overflow_o);
         unit.start.ready
     }
@@ -165,17 +166,17 @@ impl Default for KvCompressor {
 }
 
 impl CatalogBlock for KvCompressor {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "lanes", allowed: "2 to 64", meaning: "channels of a tile" },
-        Parameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        Parameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "lanes", allowed: "2 to 64", meaning: "channels of a tile" },
+        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
+        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
+        OldParameter {
             name: "buffer_tokens",
             allowed: "1 to 65535 / tiles",
             meaning: "tokens that a prefill buffer holds",
         },
-        Parameter { name: "layers", allowed: "1 to 1024", meaning: "layers with a configuration of their own" },
-        Parameter {
+        OldParameter { name: "layers", allowed: "1 to 1024", meaning: "layers with a configuration of their own" },
+        OldParameter {
             name: "block_bytes",
             allowed: "max(2 + 10 lanes, lanes + 18 ceil(lanes / 2)) / 8, rounded up, to 256",
             meaning: "bytes of a block",

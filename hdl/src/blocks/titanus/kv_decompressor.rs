@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::kv_packer::check_format;
 use super::{DequantizationUnit, DequantizationUnitPorts, KvUnpacker, KvUnpackerPorts, level_bits};
 use crate::lang::{
-    About, Block, CatalogBlock, InStream, Module, Out, OutStream, ParamError, Parameter, bit, ports, sint, stream, uint,
+    About, Block, CatalogBlock, Module, OldInStream, OldOutStream, OldParameter, Out, ParamError, bit, old_parameters,
+    ports, sint, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -32,9 +33,9 @@ ports! {
     /// Ports of [`KvDecompressor`].
     pub struct KvDecompressorPorts(p: &KvDecompressor) {
         /// Blocks; `last` marks the final one of a stream.
-        block: InStream = stream().field("data", uint(8 * p.block_bytes)).field("last", bit()),
+        block: OldInStream = stream().field("data", uint(8 * p.block_bytes)).field("last", bit()),
         /// Values, and the level of each channel.
-        result: OutStream = stream()
+        result: OldOutStream = stream()
             .array("x", sint(8).array(p.lanes))
             .array("index", bit().array(p.lanes))
             .array("level", uint(level_bits(p.levels)).array(p.lanes)),
@@ -43,6 +44,8 @@ ports! {
     }
 }
 
+old_parameters!(KvDecompressor);
+
 impl Block for KvDecompressor {
     type Ports = KvDecompressorPorts;
     const ABOUT: About = About {
@@ -50,29 +53,28 @@ impl Block for KvDecompressor {
         summary: "from packed bytes to int8 keys or values",
         contract: "kv_unpacker, then dequantization_unit: the tiles of a stream of blocks, in order.",
         reference: "Titanus, figure 4 and section 4.4",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("kv_decompressor_l{}_t{}_n{}_k{}", self.lanes, self.tiles, self.levels, self.block_bytes)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         check_format(self.lanes, self.block_bytes)?;
-        self.dequantization().check()
+        self.dequantization().old_check()
     }
 
     fn build(&self, m: &mut Module, io: &KvDecompressorPorts) {
         let unpacker: KvUnpackerPorts =
             m.instance("u_unpacker", KvUnpacker { lanes: self.lanes, block_bytes: self.block_bytes });
-        m.connect_stream(&unpacker.block, &io.block);
+        m.connect_old_stream(&unpacker.block, &io.block);
         m.connect(io.error_o, unpacker.error_o);
         let unit: DequantizationUnitPorts = m.instance("u_dequantization", self.dequantization());
-        m.connect_stream(&unit.tile, &unpacker.tile);
-        m.connect_stream(&io.result, &unit.result);
+        m.connect_old_stream(&unit.tile, &unpacker.tile);
+        m.connect_old_stream(&io.result, &unit.result);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("unpacking".into(), 3), ("dequantization".into(), 2)]
     }
 }
@@ -84,11 +86,11 @@ impl Default for KvDecompressor {
 }
 
 impl CatalogBlock for KvDecompressor {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "lanes", allowed: "2 to 64", meaning: "channels of a tile" },
-        Parameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        Parameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "lanes", allowed: "2 to 64", meaning: "channels of a tile" },
+        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
+        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
+        OldParameter {
             name: "block_bytes",
             allowed: "max(2 + 10 lanes, lanes + 18 ceil(lanes / 2)) / 8, rounded up, to 256",
             meaning: "bytes of a block",

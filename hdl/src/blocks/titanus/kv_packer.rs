@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{RECORD_BITS, chunk_bits, first_records, quantized_tile};
 use crate::blocks::common::{Compactor, CompactorPorts, Pipeline};
 use crate::lang::{
-    About, Block, CatalogBlock, Fsm, InStream, Module, OutStream, ParamError, Parameter, Proof, Signal, bit, bits_for,
-    cat, ensure_param, index_width, mux, ports, select, stream, uint,
+    About, Block, CatalogBlock, Fsm, Module, OldInStream, OldOutStream, OldParameter, ParamError, Proof, Signal, bit,
+    bits_for, cat, ensure_param, index_width, mux, old_parameters, ports, select, stream, uint,
 };
 
 /// Version of the format.
@@ -43,11 +43,13 @@ ports! {
     /// Ports of [`KvPacker`].
     pub struct KvPackerPorts(p: &KvPacker) {
         /// Quantised tiles; `last` ends the stream of bits.
-        tile: InStream = quantized_tile(p.lanes),
+        tile: OldInStream = quantized_tile(p.lanes),
         /// Blocks; `last` marks the final one of a stream, filled up with zeros.
-        block: OutStream = stream().field("data", uint(p.block_bits())).field("last", bit()),
+        block: OldOutStream = stream().field("data", uint(p.block_bits())).field("last", bit()),
     }
 }
+
+old_parameters!(KvPacker);
 
 impl Block for KvPacker {
     type Ports = KvPackerPorts;
@@ -58,14 +60,13 @@ impl Block for KvPacker {
             when it opens levels, and one more when it opens more than half of its lanes (rounded up); the first tile of a\n\
             stream takes one more for the header. No other cycle is lost while blocks are taken.",
         reference: "Titanus, section 3.1 (transferred data); this project's byte format",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("kv_packer_l{}_b{}", self.lanes, self.block_bytes)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         check_format(self.lanes, self.block_bytes)
     }
 
@@ -98,7 +99,7 @@ impl Block for KvPacker {
         self.append(m, io, control.stages[0].valid, &chunk, full);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("cycles_per_tile".into(), 1), ("cycles_per_opening_tile".into(), 3)]
     }
 }
@@ -271,9 +272,9 @@ impl Default for KvPacker {
 }
 
 /// Parameters of both directions.
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter { name: "lanes", allowed: "2 to 64", meaning: "channels of a tile" },
-    Parameter {
+pub(super) const OLD_PARAMETERS: &[OldParameter] = &[
+    OldParameter { name: "lanes", allowed: "2 to 64", meaning: "channels of a tile" },
+    OldParameter {
         name: "block_bytes",
         allowed: "max(2 + 10 lanes, lanes + 18 ceil(lanes / 2)) / 8, rounded up, to 256",
         meaning: "bytes of a block",
@@ -281,7 +282,7 @@ pub(super) const PARAMETERS: &[Parameter] = &[
 ];
 
 impl CatalogBlock for KvPacker {
-    const PARAMETERS: &'static [Parameter] = PARAMETERS;
+    const OLD_PARAMETERS: &'static [OldParameter] = OLD_PARAMETERS;
 
     fn configurations() -> Vec<Self> {
         [(2, 3), (5, 8)].map(|(lanes, block_bytes)| Self { lanes, block_bytes }).into()

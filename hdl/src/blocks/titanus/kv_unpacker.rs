@@ -6,13 +6,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::kv_packer::{PARAMETERS, VERSION, check_format};
+use super::kv_packer::{OLD_PARAMETERS, VERSION, check_format};
 use super::{RANGE_BITS, RECORD_BITS, bits_type, chunk_bits, first_records, stored_tile};
 use crate::blocks::common::number_format::count_ones;
 use crate::blocks::common::{Expander, ExpanderPorts, Pipeline, PipelineStage};
 use crate::lang::{
-    About, Block, CatalogBlock, Fsm, InStream, Module, Out, OutStream, ParamError, Parameter, Proof, Signal, bit,
-    bits_for, cat, index_width, mux, ports, select, stream, uint,
+    About, Block, CatalogBlock, Fsm, Module, OldInStream, OldOutStream, OldParameter, Out, ParamError, Proof, Signal,
+    bit, bits_for, cat, index_width, mux, old_parameters, ports, select, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -35,13 +35,15 @@ ports! {
     /// Ports of [`KvUnpacker`].
     pub struct KvUnpackerPorts(p: &KvUnpacker) {
         /// Blocks; `last` marks the final one of a stream.
-        block: InStream = stream().field("data", uint(p.block_bits())).field("last", bit()),
+        block: OldInStream = stream().field("data", uint(p.block_bits())).field("last", bit()),
         /// Tiles; `first` marks the first one of a stream.
-        tile: OutStream = stored_tile(p.lanes),
+        tile: OldOutStream = stored_tile(p.lanes),
         /// A header had another version or number of lanes, or a stream ended before its last block. Stays until reset.
         error_o: Out = bit(),
     }
 }
+
+old_parameters!(KvUnpacker);
 
 impl Block for KvUnpacker {
     type Ports = KvUnpackerPorts;
@@ -53,14 +55,13 @@ impl Block for KvUnpacker {
             it opens more than half of its lanes (rounded up); a stream takes one more for its header and at most one for its\n\
             end. Latency 3 cycles from the block that completes a tile. What follows a damaged stream is undefined.",
         reference: "Titanus, section 4.4 (DQU reconstruction); this project's byte format",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("kv_unpacker_l{}_b{}", self.lanes, self.block_bytes)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         check_format(self.lanes, self.block_bytes)
     }
 
@@ -107,7 +108,7 @@ impl Block for KvUnpacker {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("latency".into(), 3), ("cycles_per_tile".into(), 1), ("cycles_per_opening_tile".into(), 3)]
     }
 }
@@ -337,7 +338,7 @@ impl Default for KvUnpacker {
 }
 
 impl CatalogBlock for KvUnpacker {
-    const PARAMETERS: &'static [Parameter] = PARAMETERS;
+    const OLD_PARAMETERS: &'static [OldParameter] = OLD_PARAMETERS;
 
     fn configurations() -> Vec<Self> {
         [(2, 3), (5, 8)].map(|(lanes, block_bytes)| Self { lanes, block_bytes }).into()

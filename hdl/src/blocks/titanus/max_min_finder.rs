@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::tile_state::{TileCounter, first_round, tile_state};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, Module, OutArray, ParamError, Parameter, bit, ensure_param, mux, ports,
-    sint, uint,
+    About, Block, CatalogBlock, In, InArray, Module, OldParameter, OutArray, ParamError, bit, ensure_param, mux,
+    old_parameters, ports, sint, uint,
 };
 
 /// Elaboration parameters.
@@ -40,6 +40,8 @@ ports! {
     }
 }
 
+old_parameters!(MaxMinFinder);
+
 impl Block for MaxMinFinder {
     type Ports = MaxMinFinderPorts;
     const ABOUT: About = About {
@@ -49,14 +51,13 @@ impl Block for MaxMinFinder {
             not included; -128 and 127 without any element. At an edge with step_i, the lanes with index_i are taken in if\n\
             update_i is high, and the next tile of the token becomes the present one. One tile a cycle.",
         reference: "Titanus, section 4.4 (MMF)",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("max_min_finder_l{}_t{}", self.lanes, self.tiles)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("lanes", self.lanes, 2..=256)?;
         ensure_param("tiles", self.tiles, 1..=4096)
     }
@@ -87,7 +88,7 @@ impl Block for MaxMinFinder {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("cycles_per_tile".into(), 1)]
     }
 }
@@ -99,9 +100,9 @@ impl Default for MaxMinFinder {
 }
 
 impl CatalogBlock for MaxMinFinder {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "lanes", allowed: "2 to 256", meaning: "channels of a tile" },
-        Parameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "lanes", allowed: "2 to 256", meaning: "channels of a tile" },
+        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
     ];
 
     fn configurations() -> Vec<Self> {

@@ -1,6 +1,6 @@
 //! Blocks of Titanus: key-value caches pruned and quantised on the fly.
 
-use crate::lang::{Module, Signal, StreamType, Type, bit, bits_for, index_width, sint, stream, uint};
+use crate::lang::{Module, OldStreamType, Signal, Type, bit, bits_for, index_width, sint, stream, uint};
 
 pub mod channel_monitor;
 pub mod dequantization_unit;
@@ -14,6 +14,7 @@ pub mod pruning_unit;
 pub mod quantization_unit;
 pub mod scale_zero_buffer;
 pub mod tile_state;
+pub mod tiles;
 
 pub use channel_monitor::{ChannelMonitor, ChannelMonitorPorts};
 pub use dequantization_unit::{DequantizationUnit, DequantizationUnitPorts};
@@ -26,6 +27,7 @@ pub use non_zero_quantizer::{NonZeroQuantizer, NonZeroQuantizerPorts};
 pub use pruning_unit::{PruningUnit, PruningUnitPorts};
 pub use quantization_unit::{QuantizationUnit, QuantizationUnitPorts};
 pub use scale_zero_buffer::{ScaleZeroBuffer, ScaleZeroBufferPorts};
+pub use tiles::{PrunedTile, QuantizedTile};
 
 /// Width of a level's range: up to 510, when a level whose top lies beyond eight bits grows downwards.
 pub const RANGE_BITS: u32 = 9;
@@ -60,7 +62,7 @@ pub(crate) fn level_bits(levels: u32) -> u32 {
 }
 
 /// A quantised tile on its way to memory: values in order from lane 0 on, all else in its lane.
-pub(crate) fn quantized_tile(lanes: u32) -> StreamType {
+pub(crate) fn quantized_tile(lanes: u32) -> OldStreamType {
     stream()
         .field("bits", bits_type())
         .field("initial", bit())
@@ -74,7 +76,7 @@ pub(crate) fn quantized_tile(lanes: u32) -> StreamType {
 }
 
 /// A quantised tile that comes back from memory.
-pub(crate) fn stored_tile(lanes: u32) -> StreamType {
+pub(crate) fn stored_tile(lanes: u32) -> OldStreamType {
     stream()
         .field("first", bit())
         .field("bits", bits_type())

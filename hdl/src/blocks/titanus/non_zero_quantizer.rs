@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::{RANGE_BITS, ZERO_BITS, bits_type, steps_of};
 use crate::blocks::common::Pipeline;
 use crate::lang::{
-    About, Block, CatalogBlock, InStream, Index, Module, OutStream, ParamError, Parameter, Proof, Reg, Signal, Type,
-    bit, cat, ensure_param, mux, ports, sint, stream, uint,
+    About, Block, CatalogBlock, Index, Module, OldInStream, OldOutStream, OldParameter, ParamError, Proof, Reg, Signal,
+    Type, bit, cat, ensure_param, mux, old_parameters, ports, sint, stream, uint,
 };
 
 /// Compare-and-subtract steps in the first stage; the other stage does the rest of the eight.
@@ -34,7 +34,7 @@ ports! {
     /// Ports of [`NonZeroQuantizer`].
     pub struct NonZeroQuantizerPorts(p: &NonZeroQuantizer) {
         /// Elements with their levels, and lanes that ask for the zero point of a level that opens.
-        tile: InStream = stream()
+        tile: OldInStream = stream()
             .field("bits", bits_type())
             .array("index", bit().array(p.lanes))
             .array("open", bit().array(p.lanes))
@@ -43,7 +43,7 @@ ports! {
             .array("range", uint(RANGE_BITS).array(p.lanes))
             .field("tag", uint(p.tag_width)),
         /// Quantised values and their labels, ranges and zero points of the levels that opened.
-        result: OutStream = stream()
+        result: OldOutStream = stream()
             .field("bits", bits_type())
             .array("index", bit().array(p.lanes))
             .array("label", bit().array(p.lanes))
@@ -55,6 +55,8 @@ ports! {
     }
 }
 
+old_parameters!(NonZeroQuantizer);
+
 impl Block for NonZeroQuantizer {
     type Ports = NonZeroQuantizerPorts;
     const ABOUT: About = About {
@@ -65,14 +67,13 @@ impl Block for NonZeroQuantizer {
             Where open is 1, zero = floor((-2 L lo + range) / (2 range)) and range is passed on; both are 0 elsewhere.\n\
             bits is 2 to 8 and range L to 510. Latency 2 cycles, one tile a cycle.",
         reference: "Titanus, section 4.4 (NZQ)",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("non_zero_quantizer_l{}_g{}", self.lanes, self.tag_width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("lanes", self.lanes, 1..=256)?;
         ensure_param("tag_width", self.tag_width, 1..=4096)
     }
@@ -98,7 +99,7 @@ impl Block for NonZeroQuantizer {
         m.formal(|m| control.assert_order(m, "tiles", io.tile.fire(), io.result.fire()));
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("latency".into(), 2), ("cycles_per_tile".into(), 1)]
     }
 }
@@ -206,9 +207,9 @@ impl Default for NonZeroQuantizer {
 }
 
 impl CatalogBlock for NonZeroQuantizer {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "lanes", allowed: "1 to 256", meaning: "elements of a tile" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "lanes", allowed: "1 to 256", meaning: "elements of a tile" },
+        OldParameter {
             name: "tag_width",
             allowed: "1 to 4096",
             meaning: "width of the tag that travels with a tile, bits",

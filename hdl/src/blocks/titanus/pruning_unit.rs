@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::index_bits;
 use crate::blocks::common::{Compactor, CompactorPorts, Pipeline};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InStream, Module, OutStream, ParamError, Parameter, Proof, Signal, Stream,
-    StreamType, bit, bits_for, cat, ensure_param, index_width, ports, sint, stream, uint,
+    About, Block, CatalogBlock, In, Module, OldInStream, OldOutStream, OldParameter, OldStream, OldStreamType,
+    ParamError, Proof, Signal, bit, bits_for, cat, ensure_param, index_width, old_parameters, ports, sint, stream,
+    uint,
 };
 
 /// Elaboration parameters.
@@ -23,13 +24,13 @@ pub struct PruningUnit {
 }
 
 impl PruningUnit {
-    fn pruned(&self) -> StreamType {
+    fn pruned(&self) -> OldStreamType {
         pruned_tile(self.lanes)
     }
 }
 
 /// A pruned tile: index, number of ones in it, elements from lane 0 on.
-pub(super) fn pruned_tile(lanes: u32) -> StreamType {
+pub(super) fn pruned_tile(lanes: u32) -> OldStreamType {
     stream()
         .array("index", bit().array(lanes))
         .field("count", uint(bits_for(u64::from(lanes))))
@@ -49,18 +50,20 @@ ports! {
         /// Values whose magnitude is below become 0.
         threshold_v_i: In = uint(8),
         /// A tile of keys and one of values; lanes from `length` on are taken as 0.
-        tile: InStream = stream()
+        tile: OldInStream = stream()
             .field("layer", uint(index_width(u64::from(p.layers))))
             .field("length", uint(bits_for(u64::from(p.lanes))))
             .array("k", sint(8).array(p.lanes))
             .array("v", sint(8).array(p.lanes))
             .field("last", bit()),
         /// Pruned keys.
-        k: OutStream = p.pruned(),
+        k: OldOutStream = p.pruned(),
         /// Pruned values.
-        v: OutStream = p.pruned(),
+        v: OldOutStream = p.pruned(),
     }
 }
+
+old_parameters!(PruningUnit);
 
 impl Block for PruningUnit {
     type Ports = PruningUnitPorts;
@@ -71,14 +74,13 @@ impl Block for PruningUnit {
             index 1, in order from lane 0 on, 0 above; count is their number. Thresholds are unsigned, |-128| is 128.\n\
             Latency 2 cycles, one tile a cycle. Thresholds are undefined until written.",
         reference: "Titanus, section 4.3",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("pruning_unit_l{}_y{}", self.lanes, self.layers)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("lanes", self.lanes, 2..=256)?;
         ensure_param("layers", self.layers, 1..=1024)
     }
@@ -104,7 +106,7 @@ impl Block for PruningUnit {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("latency".into(), 2), ("cycles_per_tile".into(), 1)]
     }
 }
@@ -112,7 +114,7 @@ impl Block for PruningUnit {
 /// Keys or values.
 struct Side<'a> {
     name: &'a str,
-    out: &'a Stream,
+    out: &'a OldStream,
     threshold: Signal,
 }
 
@@ -167,9 +169,9 @@ impl Default for PruningUnit {
 }
 
 impl CatalogBlock for PruningUnit {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "lanes", allowed: "2 to 256", meaning: "elements of a tile, of keys and of values each" },
-        Parameter { name: "layers", allowed: "1 to 1024", meaning: "layers with thresholds of their own" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "lanes", allowed: "2 to 256", meaning: "elements of a tile, of keys and of values each" },
+        OldParameter { name: "layers", allowed: "1 to 1024", meaning: "layers with thresholds of their own" },
     ];
 
     fn configurations() -> Vec<Self> {

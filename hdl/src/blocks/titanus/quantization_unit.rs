@@ -14,8 +14,8 @@ use super::{
 };
 use crate::blocks::common::{Compactor, CompactorPorts, Expander, ExpanderPorts};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, In, InStream, Module, Out, OutStream, ParamError, Parameter, Proof, Signal, bit,
-    bits_for, cat, ensure_param, index_width, mux, ports, stream, uint,
+    About, Array, Block, CatalogBlock, In, Module, OldInStream, OldOutStream, OldParameter, Out, ParamError, Proof,
+    Signal, bit, bits_for, cat, ensure_param, index_width, mux, old_parameters, ports, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -58,19 +58,21 @@ ports! {
         /// Width, 2 to 8.
         bits_i: In = bits_type(),
         /// Starts a sequence: its layer, and how many of its tokens are prefill.
-        start: InStream = stream()
+        start: OldInStream = stream()
             .field("layer", uint(index_width(u64::from(p.layers))))
             .field("prefill", uint(TOKEN_BITS)),
         /// Pruned tiles; `last` ends the sequence.
-        tile: InStream = pruned_tile(p.lanes),
+        tile: OldInStream = pruned_tile(p.lanes),
         /// Quantised tiles, with the level of each channel.
-        result: OutStream = quantized_tile(p.lanes)
+        result: OldOutStream = quantized_tile(p.lanes)
             .array("level", uint(level_bits(p.levels)).array(p.lanes))
             .field("overflow", bit()),
         /// Since the start of the sequence, a value was out of tolerance when its channel had no level left.
         overflow_o: Out = bit(),
     }
 }
+
+old_parameters!(QuantizationUnit);
 
 impl Block for QuantizationUnit {
     type Ports = QuantizationUnitPorts;
@@ -83,7 +85,6 @@ impl Block for QuantizationUnit {
             values are the q that are not 0, in order from lane 0 on, 0 above; range and zero are 0 where open is 0.\n\
             In decode: latency 3 cycles, one tile a cycle. A new start is taken after the tile with last has left.",
         reference: "Titanus, sections 3.2 and 4.4, figure 7",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -93,7 +94,7 @@ impl Block for QuantizationUnit {
         )
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("lanes", self.lanes, 2..=256)?;
         ensure_param("tiles", self.tiles, 1..=4096)?;
         ensure_param("levels", self.levels, 1..=256)?;
@@ -210,7 +211,7 @@ impl Block for QuantizationUnit {
         self.properties(m, io);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         let load = u64::from(self.tiles);
         vec![("decode_latency".into(), 3), ("cycles_per_tile".into(), 1), ("level_0_cycles".into(), load)]
     }
@@ -295,16 +296,16 @@ impl Default for QuantizationUnit {
 }
 
 impl CatalogBlock for QuantizationUnit {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "lanes", allowed: "2 to 256", meaning: "channels of a tile" },
-        Parameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        Parameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "lanes", allowed: "2 to 256", meaning: "channels of a tile" },
+        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
+        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
+        OldParameter {
             name: "buffer_tokens",
             allowed: "1 to 65535 / tiles",
             meaning: "tokens that the prefill buffer holds",
         },
-        Parameter { name: "layers", allowed: "1 to 1024", meaning: "layers with a bit width of their own" },
+        OldParameter { name: "layers", allowed: "1 to 1024", meaning: "layers with a bit width of their own" },
     ];
 
     fn configurations() -> Vec<Self> {

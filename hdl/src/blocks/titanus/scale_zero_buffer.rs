@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{RANGE_BITS, ZERO_BITS, level_bits};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, Module, OutArray, ParamError, Parameter, Signal, bit, cat, ensure_param,
-    index_width, mux, ports, uint,
+    About, Block, CatalogBlock, In, InArray, Module, OldParameter, OutArray, ParamError, Signal, bit, cat,
+    ensure_param, index_width, mux, old_parameters, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -47,6 +47,8 @@ ports! {
     }
 }
 
+old_parameters!(ScaleZeroBuffer);
+
 impl Block for ScaleZeroBuffer {
     type Ports = ScaleZeroBufferPorts;
     const ABOUT: About = About {
@@ -56,14 +58,13 @@ impl Block for ScaleZeroBuffer {
             data_o takes the words at read_tile_i and read_level_i, a word written at the same edge included, and keeps them\n\
             until the next read. Words are undefined until written.",
         reference: "Titanus, section 4.1 (SZ buffer)",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("scale_zero_buffer_l{}_t{}_n{}_w{}", self.lanes, self.tiles, self.levels, self.width)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("lanes", self.lanes, 1..=256)?;
         ensure_param("tiles", self.tiles, 1..=4096)?;
         ensure_param("levels", self.levels, 1..=256)?;
@@ -92,7 +93,7 @@ impl Block for ScaleZeroBuffer {
         });
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         let bits = u64::from(self.lanes) * u64::from(self.tiles << level_bits(self.levels)) * u64::from(self.width);
         vec![("read_latency".into(), 1), ("memory_bits".into(), bits)]
     }
@@ -105,11 +106,15 @@ impl Default for ScaleZeroBuffer {
 }
 
 impl CatalogBlock for ScaleZeroBuffer {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "lanes", allowed: "1 to 256", meaning: "channels of a tile: banks" },
-        Parameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        Parameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        Parameter { name: "width", allowed: "1 to 64", meaning: "width of a word, bits; 18 for range and zero point" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "lanes", allowed: "1 to 256", meaning: "channels of a tile: banks" },
+        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
+        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
+        OldParameter {
+            name: "width",
+            allowed: "1 to 64",
+            meaning: "width of a word, bits; 18 for range and zero point",
+        },
     ];
 
     fn configurations() -> Vec<Self> {

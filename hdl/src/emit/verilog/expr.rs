@@ -54,14 +54,20 @@ impl Printer<'_> {
         match &self.ir.node(id).op {
             Op::Net(net, _) => {
                 // Icarus would make `always @*` sensitive to a whole array.
-                slot == Slot::Name && self.is_packed(*net) || self.in_always && self.is_unpacked(*net)
+                slot == Slot::Name && self.is_packed(*net) && !self.is_whole(id)
+                    || self.in_always && self.is_unpacked(*net)
             }
+            Op::Element { net, .. } => matches!(slot, Slot::Name) || shared || self.in_always && self.is_unpacked(*net),
             Op::Literal(_) | Op::Poison => slot == Slot::Name,
             Op::LoopIndex(_) => true,
             Op::Exact(..) | Op::Lookup(..) => slot != Slot::Root || shared,
-            Op::Slice(..) | Op::Cat(_) | Op::Repeat(..) | Op::Extend(_) | Op::Cast(_) | Op::SelectBit(..) => {
-                slot == Slot::Name || shared
-            }
+            Op::Slice(..)
+            | Op::SliceAt(..)
+            | Op::Cat(_)
+            | Op::Repeat(..)
+            | Op::Extend(_)
+            | Op::Cast(_)
+            | Op::SelectBit(..) => slot == Slot::Name || shared,
             Op::Not(_) | Op::Wrapping(..) | Op::Logic(..) | Op::Compare(..) | Op::Mux(..) | Op::Reduce(..) => {
                 matches!(slot, Slot::Name | Slot::Operand) || shared
             }
@@ -82,6 +88,11 @@ impl Printer<'_> {
         matches!(self.ir.net(net).array, Some((_, Layout::Packed)))
     }
 
+    /// A packed array as one vector.
+    fn is_whole(&self, id: NodeId) -> bool {
+        matches!(self.ir.node(id).op, Op::Net(net, None) if self.is_packed(net))
+    }
+
     fn is_unpacked(&self, net: NetId) -> bool {
         matches!(self.ir.net(net).array, Some((_, Layout::Unpacked)))
     }
@@ -96,6 +107,12 @@ impl Printer<'_> {
                 let signed = ty.signed && self.is_packed(*net) && slot != Slot::Root;
                 (if signed { format!("$signed({text})") } else { text }, PRIMARY)
             }
+            Op::Element { net, fixed, run } => {
+                let text = self.element(*net, fixed, run, ty.width);
+                let signed = ty.signed && self.is_packed(*net) && slot != Slot::Root;
+                (if signed { format!("$signed({text})") } else { text }, PRIMARY)
+            }
+            Op::SliceAt(a, low) => (self.slice_at(*a, low, ty.width), PRIMARY),
             Op::Literal(value) => (literal(value, ty), PRIMARY),
             Op::LoopIndex(index) => (self.affine(index, 1, 0), PRIMARY),
             Op::Not(a) => {
@@ -236,6 +253,43 @@ impl Printer<'_> {
         if self.ir.node(a).ty.width == 1 { name } else { format!("{name}{}", bit_range(low, width)) }
     }
 
+    /// `width` bits of an expression from a bit that depends on loop variables.
+    fn slice_at(&mut self, a: NodeId, low: &Index, width: u32) -> String {
+        // In its own words where it is a net, an element of an array of nets, or a port as a whole.
+        let plain = match self.ir.node(a).op {
+            Op::Net(net, index) => self.is_whole(a) || !self.is_packed(net) && !(self.in_always && index.is_some()),
+            _ => false,
+        };
+        let name = if plain { self.expr(a, Slot::Inner, 0) } else { self.expr(a, Slot::Name, 0) };
+        let at = self.affine(low, 1, 0);
+        match (self.ir.node(a).ty.width, width) {
+            (1, _) => name,
+            (_, 1) => format!("{name}[{at}]"),
+            _ => format!("{name}[{at} +: {width}]"),
+        }
+    }
+
+    /// An element that is chosen at run time.
+    fn element(&mut self, net: NetId, fixed: &Index, run: &[(NodeId, u32)], width: u32) -> String {
+        let (packed, array) = (self.is_packed(net), self.ir.net(net).array);
+        self.read_net(net, None, 0, if packed { width * array.map_or(1, |a| a.0) } else { width });
+        let scale = if packed { width } else { 1 };
+        let mut at: Vec<String> = Vec::new();
+        for &(node, step) in run {
+            // Only names: what is computed inside of a select is computed at 32 bits, and linters mind.
+            let text = self.expr(node, Slot::Name, 0);
+            // An integer constant makes the sum as wide as it needs to be.
+            at.push(if step * scale == 1 { text } else { format!("{}*{text}", step * scale) });
+        }
+        let rest = self.affine(fixed, i64::from(scale), 0);
+        if rest != "0" {
+            at.push(rest);
+        }
+        let name = self.names[net as usize].clone();
+        let at = at.join(" + ");
+        if packed && width > 1 { format!("{name}[{at} +: {width}]") } else { format!("{name}[{at}]") }
+    }
+
     fn extend(&mut self, a: NodeId, ty: Type, slot: Slot) -> String {
         let from = self.ir.node(a).ty;
         let extra = ty.width - from.width;
@@ -259,7 +313,12 @@ impl Printer<'_> {
     pub(super) fn net_text(&self, net: NetId, index: Option<&Index>, low: u32, width: u32) -> String {
         let n = self.ir.net(net);
         let name = &self.names[net as usize];
-        let part = if low == 0 && width == n.ty.width { String::new() } else { bit_range(low, width) };
+        let all = match (n.array, index) {
+            (Some((count, Layout::Packed)), None) => n.ty.width * count,
+            _ => n.ty.width,
+        };
+        let whole = low == 0 && (width == all || index.is_none() && width == n.ty.width && n.array.is_some());
+        let part = if whole { String::new() } else { bit_range(low, width) };
         match (n.array, index) {
             (None, _) | (_, None) => format!("{name}{part}"),
             (Some((_, Layout::Unpacked)), Some(i)) => format!("{name}[{}]{part}", self.affine(i, 1, 0)),

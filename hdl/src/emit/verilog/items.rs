@@ -112,14 +112,14 @@ impl<'a> Printer<'a> {
         for (scope, s) in self.ir.scopes.iter().enumerate() {
             for item in &s.items {
                 let Item::Drive { target, value, .. } = item else { continue };
-                let scalar = self.ir.net(target.net).array.is_none();
+                let scalar = target.index.is_none();
                 let kind = &self.ir.net(target.net).kind;
                 if scalar && matches!(kind, NetKind::Instance { direction: Direction::Input, .. }) {
                     self.inputs.insert(target.net, *value);
                 } else if let Op::Net(source, None) = self.ir.node(*value).op {
                     let net = self.ir.net(source);
                     let output = matches!(net.kind, NetKind::Instance { direction: Direction::Output, .. });
-                    let here = net.array.is_none() && net.scope == scope as ScopeId;
+                    let here = net.scope == scope as ScopeId;
                     if output && here && self.reads[source as usize] == 1 {
                         self.direct.insert(source, *target);
                         self.direct_targets.insert(*target);
@@ -235,7 +235,11 @@ impl<'a> Printer<'a> {
             let keyword = match &net.kind {
                 NetKind::Input | NetKind::Output => continue,
                 NetKind::Wire { inline: true } if !by_instance => continue,
-                NetKind::Instance { direction: Direction::Input, .. } if net.array.is_none() => continue,
+                NetKind::Instance { direction: Direction::Input, .. }
+                    if net.array.is_none() || self.inputs.contains_key(&(id as NetId)) =>
+                {
+                    continue;
+                }
                 NetKind::Instance { .. } if direct => continue,
                 NetKind::Register { .. } => "reg",
                 NetKind::MemoryRead if self.read_is_registered(id as NetId) => "reg",
@@ -330,7 +334,7 @@ impl<'a> Printer<'a> {
     fn drive(&mut self, target: Target, value: NodeId) {
         let net = self.ir.net(target.net);
         let scalar_input =
-            matches!(net.kind, NetKind::Instance { direction: Direction::Input, .. }) && net.array.is_none();
+            matches!(net.kind, NetKind::Instance { direction: Direction::Input, .. }) && target.index.is_none();
         if scalar_input || self.direct_targets.contains(&target) {
             return;
         }

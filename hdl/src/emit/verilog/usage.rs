@@ -40,7 +40,7 @@ pub(super) fn deep_nodes(ir: &ModuleIr) -> Vec<bool> {
 pub(super) fn net_reads(ir: &ModuleIr, uses: &[u32]) -> Vec<u32> {
     let mut reads = vec![0; ir.nets.len()];
     for (id, node) in ir.nodes.iter().enumerate() {
-        if let Op::Net(net, _) = node.op {
+        if let Op::Net(net, _) | Op::Element { net, .. } = node.op {
             reads[net as usize] += uses[id];
         }
     }

@@ -22,10 +22,14 @@ pub(super) fn check(ir: &ModuleIr, elements: &Elements, complete: bool) -> Vec<F
             };
             let mut clash = None;
             let place = elements.place(ir, target.net, target.index.as_ref(), scope as ScopeId);
+            // A port that is driven as one vector.
+            let whole = ir.net(target.net).array.filter(|_| target.index.is_none());
             elements.iterate(scope as ScopeId, |values| {
-                let element = place.at(values);
-                if let Some(previous) = drivers[element].replace(loc) {
-                    clash.get_or_insert((element, previous));
+                let first = place.at(values);
+                for element in first..first + whole.map_or(1, |a| a.0 as usize) {
+                    if let Some(previous) = drivers[element].replace(loc) {
+                        clash.get_or_insert((element, previous));
+                    }
                 }
             });
             if let Some((element, previous)) = clash {

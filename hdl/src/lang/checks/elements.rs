@@ -24,6 +24,11 @@ impl Place {
         let offset: i64 = self.steps.iter().zip(values).map(|(s, v)| s * v).sum();
         (self.base + offset) as usize
     }
+
+    /// Moves on to the next element.
+    pub fn next(&mut self) {
+        self.base += 1;
+    }
 }
 
 impl Elements {
@@ -98,10 +103,19 @@ impl Elements {
     }
 }
 
+/// Which elements of a net an expression reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Read {
+    /// The net, or this element of it.
+    At(Option<Index>),
+    /// Any element: it is chosen at run time, or the array is read as a whole.
+    All,
+}
+
 /// All nets read by an expression.
-pub(crate) fn reads(ir: &ModuleIr, root: NodeId) -> Vec<(NetId, Option<Index>)> {
+pub(crate) fn reads(ir: &ModuleIr, root: NodeId) -> Vec<(NetId, Read)> {
     let mut found = Vec::new();
-    visit_once(ir, root, &mut Default::default(), |net, index| found.push((net, index)));
+    visit_once(ir, root, &mut Default::default(), |net, read| found.push((net, read)));
     found
 }
 
@@ -110,15 +124,18 @@ pub(crate) fn visit_once(
     ir: &ModuleIr,
     root: NodeId,
     seen: &mut std::collections::BTreeSet<NodeId>,
-    mut visit: impl FnMut(NetId, Option<Index>),
+    mut visit: impl FnMut(NetId, Read),
 ) {
     let mut todo = vec![root];
     while let Some(id) = todo.pop() {
         match &ir.node(id).op {
             Op::Literal(_) => {}
             op if seen.insert(id) => {
-                if let Op::Net(net, index) = op {
-                    visit(*net, *index);
+                match op {
+                    Op::Net(net, None) if ir.net(*net).array.is_some() => visit(*net, Read::All),
+                    Op::Net(net, index) => visit(*net, Read::At(*index)),
+                    Op::Element { net, .. } => visit(*net, Read::All),
+                    _ => {}
                 }
                 op.operands(|child| todo.push(child));
             }

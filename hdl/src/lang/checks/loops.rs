@@ -4,7 +4,7 @@
 
 use super::super::ir::{Direction, Item, Layout, ModuleIr, Net, NetId, NetKind, NodeId, ScopeId};
 use super::Finding;
-use super::elements::{Elements, Place, reads};
+use super::elements::{Elements, Place, Read, reads};
 
 pub(super) fn check(ir: &ModuleIr, elements: &Elements) -> (Vec<Finding>, Vec<Vec<usize>>) {
     let graph = Graph::of_elements(ir, elements);
@@ -68,8 +68,12 @@ impl Edges {
     fn add_item(&mut self, ir: &ModuleIr, elements: &Elements, scope: ScopeId, item: &Item) {
         match item {
             Item::Drive { target, value, .. } => {
-                let to = elements.place(ir, target.net, target.index.as_ref(), scope);
-                self.add_expression(ir, elements, scope, *value, &to);
+                let mut to = elements.place(ir, target.net, target.index.as_ref(), scope);
+                let whole = ir.net(target.net).array.filter(|_| target.index.is_none());
+                for _ in 0..whole.map_or(1, |a| a.0) {
+                    self.add_expression(ir, elements, scope, *value, &to);
+                    to.next();
+                }
             }
             Item::Fsm(id) => {
                 let fsm = &ir.fsms[*id as usize];
@@ -113,12 +117,17 @@ impl Edges {
     }
 
     fn add_expression(&mut self, ir: &ModuleIr, elements: &Elements, scope: ScopeId, node: NodeId, to: &Place) {
-        let sources = combinational(ir, node);
-        let sources: Vec<Place> =
-            sources.iter().map(|(net, index)| elements.place(ir, *net, index.as_ref(), scope)).collect();
+        let place = |(net, read): &(NetId, Read)| match read {
+            Read::At(index) => (elements.place(ir, *net, index.as_ref(), scope), 1),
+            Read::All => (elements.place(ir, *net, None, scope), ir.net(*net).array.map_or(1, |a| a.0)),
+        };
+        let sources: Vec<(Place, u32)> = combinational(ir, node).iter().map(place).collect();
         elements.iterate(scope, |values| {
             let to = to.at(values) as u32;
-            self.list.extend(sources.iter().map(|from| (from.at(values) as u32, to)));
+            for (from, count) in &sources {
+                let first = from.at(values) as u32;
+                self.list.extend((first..first + count).map(|from| (from, to)));
+            }
         });
     }
 }
@@ -235,7 +244,7 @@ impl Graph {
 }
 
 /// Nets whose value an expression takes within the cycle.
-fn combinational(ir: &ModuleIr, node: NodeId) -> Vec<(NetId, Option<super::super::index::Index>)> {
+fn combinational(ir: &ModuleIr, node: NodeId) -> Vec<(NetId, Read)> {
     let mut sources = reads(ir, node);
     sources.retain(|(net, _)| !matches!(ir.net(*net).kind, NetKind::Register { .. }));
     sources

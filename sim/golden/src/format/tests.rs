@@ -3,9 +3,12 @@ use std::cmp::Ordering;
 use half::{bf16, f16};
 use proptest::prelude::*;
 
-use super::{Format, FormatError};
+use super::{FloatFormat, Format, FormatError};
 
-const FLOATS: [Format; 3] = [Format::Fp16, Format::Bf16, Format::Fp32];
+const FLOATS: [Format; 5] = {
+    use FloatFormat::{Bf16, E3m2, E5m2, Fp16, Fp32};
+    [Format::Float(Fp16), Format::Float(Bf16), Format::Float(Fp32), Format::Float(E5m2), Format::Float(E3m2)]
+};
 
 /// The integer key that the hardware compares: numerics specification, "Ordering of floats".
 fn key(format: Format, bits: u64) -> u64 {
@@ -15,11 +18,8 @@ fn key(format: Format, bits: u64) -> u64 {
 
 /// Zeros, subnormals, one, largest finite, infinities, NaNs of both kinds, each with both signs.
 fn corners(format: Format) -> Vec<u64> {
-    let mantissa_bits = match format {
-        Format::Fp16 => 10,
-        Format::Bf16 => 7,
-        _ => 23,
-    };
+    let Format::Float(float) = format else { panic!("{format} has no such corners") };
+    let mantissa_bits = float.fraction_bits();
     let sign = 1 << (format.width() - 1);
     let infinity = (sign - 1) >> mantissa_bits << mantissa_bits;
     let normal = 1 << mantissa_bits;
@@ -54,7 +54,7 @@ fn assert_key_agrees(format: Format, a: u64, b: u64) {
 
 #[test]
 fn key_agrees_for_every_16_bit_pattern() {
-    for format in [Format::Fp16, Format::Bf16] {
+    for format in [Format::FP16, Format::BF16] {
         let mut samples = corners(format);
         samples.extend((0..0x1_0000).step_by(1021));
         for a in 0..0x1_0000 {
@@ -91,7 +91,7 @@ fn order_of_the_landmarks() {
     ];
     for (i, &a) in ascending.iter().enumerate() {
         for (j, &b) in ascending.iter().enumerate() {
-            assert_eq!(Format::Fp16.total_cmp(a, b), i.cmp(&j), "{a:#x} {b:#x}");
+            assert_eq!(Format::FP16.total_cmp(a, b), i.cmp(&j), "{a:#x} {b:#x}");
         }
     }
 }
@@ -101,15 +101,15 @@ proptest! {
     #[test]
     fn agrees_with_other_implementations(a: u32, b: u32) {
         let (wide_a, wide_b) = (u64::from(a), u64::from(b));
-        assert_key_agrees(Format::Fp32, wide_a, wide_b);
+        assert_key_agrees(Format::FP32, wide_a, wide_b);
         let expected = f32::from_bits(a).total_cmp(&f32::from_bits(b));
-        prop_assert_eq!(Format::Fp32.total_cmp(wide_a, wide_b), expected);
+        prop_assert_eq!(Format::FP32.total_cmp(wide_a, wide_b), expected);
 
         let (half_a, half_b) = (wide_a & 0xffff, wide_b & 0xffff);
         let expected = f16::from_bits(a as u16).total_cmp(&f16::from_bits(b as u16));
-        prop_assert_eq!(Format::Fp16.total_cmp(half_a, half_b), expected);
+        prop_assert_eq!(Format::FP16.total_cmp(half_a, half_b), expected);
         let expected = bf16::from_bits(a as u16).total_cmp(&bf16::from_bits(b as u16));
-        prop_assert_eq!(Format::Bf16.total_cmp(half_a, half_b), expected);
+        prop_assert_eq!(Format::BF16.total_cmp(half_a, half_b), expected);
 
         let int32 = Format::Int { bits: 32 };
         prop_assert_eq!(int32.total_cmp(wide_a, wide_b), (a as i32).cmp(&(b as i32)));
@@ -119,13 +119,11 @@ proptest! {
     }
 
     #[test]
-    fn text_form_round_trips(bits in 1u32..=32, kind in 0..5) {
+    fn text_form_round_trips(bits in 1u32..=32, kind in 0..7usize) {
         let format = match kind {
-            0 => Format::Fp16,
-            1 => Format::Bf16,
-            2 => Format::Fp32,
-            3 => Format::Int { bits },
-            _ => Format::Uint { bits },
+            5 => Format::Int { bits },
+            6 => Format::Uint { bits },
+            float => FLOATS[float],
         };
         prop_assert_eq!(format.to_string().parse::<Format>().unwrap(), format);
         let json = serde_json::to_string(&format).unwrap();
@@ -137,12 +135,12 @@ proptest! {
 #[test]
 fn nan_is_what_the_standard_says() {
     for bits in 0..0x1_0000u64 {
-        assert_eq!(Format::Fp16.is_nan(bits), f16::from_bits(bits as u16).is_nan());
-        assert_eq!(Format::Bf16.is_nan(bits), bf16::from_bits(bits as u16).is_nan());
+        assert_eq!(Format::FP16.is_nan(bits), f16::from_bits(bits as u16).is_nan());
+        assert_eq!(Format::BF16.is_nan(bits), bf16::from_bits(bits as u16).is_nan());
         assert!(!Format::Int { bits: 16 }.is_nan(bits));
     }
-    for &bits in &corners(Format::Fp32) {
-        assert_eq!(Format::Fp32.is_nan(bits), f32::from_bits(bits as u32).is_nan());
+    for &bits in &corners(Format::FP32) {
+        assert_eq!(Format::FP32.is_nan(bits), f32::from_bits(bits as u32).is_nan());
     }
 }
 
@@ -158,10 +156,12 @@ fn one_bit_integers() {
 
 #[test]
 fn values_for_display() {
-    assert_eq!(Format::Fp16.show(0x3c00), "0x3c00 (1)");
-    assert_eq!(Format::Fp16.show(0x8000), "0x8000 (-0)");
-    assert_eq!(Format::Bf16.show(0x4049), "0x4049 (3.140625)");
-    assert_eq!(Format::Fp32.show(0x7f80_0000), "0x7f800000 (inf)");
+    assert_eq!(Format::FP16.show(0x3c00), "0x3c00 (1)");
+    assert_eq!(Format::FP16.show(0x8000), "0x8000 (-0)");
+    assert_eq!(Format::BF16.show(0x4049), "0x4049 (3.140625)");
+    assert_eq!(Format::FP32.show(0x7f80_0000), "0x7f800000 (inf)");
+    assert_eq!(Format::Float(FloatFormat::E5m2).show(0xc1), "0xc1 (-2.5)");
+    assert_eq!(Format::Float(FloatFormat::E3m2).show(0x01), "0x01 (0.0625)");
     assert_eq!(Format::Int { bits: 12 }.show(0x800), "0x800 (-2048)");
     assert_eq!(Format::Int { bits: 32 }.show(0x8000_0000), "0x80000000 (-2147483648)");
     assert_eq!(Format::Uint { bits: 32 }.show(0xffff_ffff), "0xffffffff (4294967295)");
@@ -172,7 +172,7 @@ fn errors_name_what_would_be_right() {
     for text in ["", "fp8", "FP16", "int", "uint", "int+8", "int08", "int 8", "sint8", "int8 "] {
         let error = text.parse::<Format>().unwrap_err();
         assert_eq!(error, FormatError::Unknown { text: text.to_owned() });
-        assert!(error.to_string().contains("expected fp16, bf16, fp32"), "{error}");
+        assert!(error.to_string().contains("expected fp16, bf16, fp32, e5m2, e3m2, int1"), "{error}");
     }
     for text in ["int0", "uint0", "int33", "uint64", "int99999999999"] {
         let error = text.parse::<Format>().unwrap_err();
@@ -183,5 +183,5 @@ fn errors_name_what_would_be_right() {
         Format::Int { bits: 4 }.check_raw(0x10).unwrap_err().to_string(),
         "raw value 0x10 does not fit int4: the largest pattern of 4 bits is 0xf"
     );
-    assert!(Format::Fp32.check_raw(0xffff_ffff).is_ok());
+    assert!(Format::FP32.check_raw(0xffff_ffff).is_ok());
 }

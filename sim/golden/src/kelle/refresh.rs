@@ -340,6 +340,28 @@ mod tests {
     }
 
     #[test]
+    fn what_was_due_is_not_due_any_more_when_it_was_restored() {
+        // Overdue while it was promoted, and demoted since: due, though younger than its interval.
+        let was_due = || {
+            let mut c = checker();
+            quiet(&mut c, 14);
+            c.set_class(0, true).unwrap();
+            c.set_class(0, false).unwrap();
+            c
+        };
+        let mut refreshed = was_due();
+        refreshed.cycle(&[RefreshRead(0)]).unwrap();
+        refreshed.cycle(&[RefreshWrite(0)]).unwrap();
+        assert_eq!(refreshed.cycle(&[RefreshRead(0)]), Err(Violation::Early { row: 0, age: 1 }));
+        let mut written = was_due();
+        written.cycle(&[Write(0)]).unwrap();
+        quiet(&mut written, 38);
+        assert_eq!(written.clone().cycle(&[RefreshRead(0)]), Err(Violation::Early { row: 0, age: 39 }));
+        quiet(&mut written, 1);
+        written.cycle(&[RefreshRead(0)]).unwrap();
+    }
+
+    #[test]
     fn shorter_intervals_are_like_promotions() {
         let mut c = checker();
         quiet(&mut c, 20);

@@ -19,7 +19,7 @@ pub const ONE: u64 = 0x3c00;
 
 /// The value, exactly.
 pub fn value(bits: u64) -> f64 {
-    Format::Fp16.value(bits)
+    Format::FP16.value(bits)
 }
 
 /// Whether `bits` is neither an infinity nor a NaN.

@@ -52,7 +52,7 @@ impl OutlierRule {
     /// No values; a value that is not finite.
     pub fn outliers(self, values: &[u64]) -> Result<Vec<Pop>, KllmError> {
         super::fp16::all_units(values, "token")?;
-        let key = Format::Fp16;
+        let key = Format::FP16;
         match self {
             Self::None => Ok(Vec::new()),
             Self::TopK { per_side } => {
@@ -80,7 +80,7 @@ impl OutlierRule {
         }
         let mut all: Vec<u64> = tokens.concat();
         super::fp16::all_units(&all, "calibration values")?;
-        all.sort_by(|&a, &b| Format::Fp16.total_cmp(a, b));
+        all.sort_by(|&a, &b| Format::FP16.total_cmp(a, b));
         let k = per_side(all.len(), share)?;
         if 2 * k >= all.len() {
             let (value, allowed) = (format!("{share} of {} values", all.len()), "fewer than all values".into());

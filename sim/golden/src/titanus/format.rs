@@ -149,6 +149,11 @@ impl Reader<'_> {
     }
 }
 
+/// The bytes of a sequence in hardware with so many lanes.
+pub fn packed(sequence: &Sequence, lanes: usize, block_bytes: usize) -> Vec<u8> {
+    pack(sequence.config.bits, lanes, &tiles(sequence, lanes), block_bytes)
+}
+
 /// A stream read back: width of a value, lanes, tiles.
 ///
 /// # Errors

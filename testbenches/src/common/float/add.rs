@@ -1,10 +1,11 @@
 //! [`FloatAdd`] against soft floats.
 
 use hdl::blocks::common::FloatAdd;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 
-use super::{Corners, Operands, Unit, expected, golden, outputs};
+use super::{Corners, Operands, Unit, expected, outputs};
+use crate::common::formats::float;
 
 /// The bench of an adder.
 ///
@@ -12,7 +13,7 @@ use super::{Corners, Operands, Unit, expected, golden, outputs};
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatAdd) -> anyhow::Result<Box<dyn sim::Bench>> {
     p.check()?;
-    let float = golden(p.format, p.subnormals);
+    let float = float(p.format, p.subnormals);
     let operands = Operands::new(float.format);
     let corners = operands.corners();
     let subtract = if p.subtract { vec![0, 1] } else { vec![0] };

@@ -3,9 +3,10 @@
 use std::cmp::Ordering;
 
 use hdl::blocks::common::FloatCompare;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 
-use super::{Corners, Operands, Unit, golden};
+use super::{Corners, Operands, Unit};
+use crate::common::formats::float;
 
 /// The bench of a comparator.
 ///
@@ -13,7 +14,7 @@ use super::{Corners, Operands, Unit, golden};
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatCompare) -> anyhow::Result<Box<dyn sim::Bench>> {
     p.check()?;
-    let float = golden(p.format, p.subnormals);
+    let float = float(p.format, p.subnormals);
     let operands = Operands::new(float.format);
     Ok(Box::new(Unit {
         block: FloatCompare::ABOUT.name,

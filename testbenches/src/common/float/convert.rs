@@ -2,10 +2,11 @@
 
 use golden::common::float::{Float, FloatFormat};
 use hdl::blocks::common::FloatConvert;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::{Rng, RngExt};
 
-use super::{Corners, Operands, Unit, expected, golden, golden_format, outputs};
+use super::{Corners, Operands, Unit, expected, outputs};
+use crate::common::formats::{float, float_format};
 
 /// All values of a narrow format. Of fp32, all high halves, each with low halves of which the upper 4 bits take all
 /// values and the lower 12 those that rounding tells apart: nothing, the least, about half, the most.
@@ -29,8 +30,8 @@ fn corners(format: FloatFormat) -> Corners {
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatConvert) -> anyhow::Result<Box<dyn sim::Bench>> {
     p.check()?;
-    let float = golden(p.from, p.subnormals);
-    let to = golden_format(p.to);
+    let float = float(p.from, p.subnormals);
+    let to = float_format(p.to);
     let operands = Operands::new(float.format);
     Ok(Box::new(Unit {
         block: FloatConvert::ABOUT.name,

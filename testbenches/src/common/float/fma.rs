@@ -2,11 +2,11 @@
 
 use golden::common::float::Float;
 use hdl::blocks::common::{FloatFma, FloatFormat};
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
+use sim::stimulus::real_rows;
 
-use crate::kllm::vectors::real_rows;
-
-use super::{Corners, Operands, Unit, expected, golden, outputs};
+use super::{Corners, Operands, Unit, expected, outputs};
+use crate::common::formats::float;
 
 /// All triples of a small format; otherwise all pairs of corner values, each with addends that are special beside the
 /// product.
@@ -40,7 +40,7 @@ pub fn bench(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
 
 fn unit(p: &FloatFma) -> anyhow::Result<Unit> {
     p.check()?;
-    let float = golden(p.format, p.subnormals);
+    let float = float(p.format, p.subnormals);
     let operands = Operands::new(float.format);
     let fused = p.fused;
     Ok(Unit {
@@ -58,6 +58,26 @@ fn unit(p: &FloatFma) -> anyhow::Result<Unit> {
             expected(if fused { float.fma(a, b, c) } else { float.mul_then_add(a, b, c) })
         }),
     })
+}
+
+/// The bench of a multiply-add unit that begins with all numbers and the factors around those that make the smallest
+/// normal number of them, plus a zero; there are eight vectors a number.
+///
+/// # Errors
+/// Parameters that the block refuses, a format of more than 16 bits.
+pub fn at_the_limit(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let unit = unit(p)?;
+    let operands = Operands::new(float(p.format, p.subnormals).format);
+    anyhow::ensure!(operands.format.width() <= 16, "{} has too many numbers", operands.format);
+    let (products, sign) = (operands.products_at_the_limit(), operands.format.zero(true));
+    let corners = Corners {
+        count: products.len() as u64,
+        at: Box::new(move |number| {
+            let [a, b] = products[number as usize];
+            [a, b | ((number & 1) * sign), (number >> 1 & 1) * sign, 0]
+        }),
+    };
+    Ok(Box::new(Unit { corners, ..unit }))
 }
 
 /// The bench of a multiply-add unit that accumulates `count` dot products of rows of two tensors of the real model, one

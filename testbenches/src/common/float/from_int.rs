@@ -2,10 +2,11 @@
 
 use golden::common::float::Float;
 use hdl::blocks::common::FloatFromInt;
-use hdl::lang::Block;
+use hdl::lang::{Block, Parameters};
 use rand::{Rng, RngExt};
 
-use super::{Corners, Unit, golden_format};
+use super::{Corners, Unit};
+use crate::common::formats::float_format;
 
 /// The bench of an integer to float converter. All integers come first where there are at most 2^20.
 ///
@@ -13,7 +14,7 @@ use super::{Corners, Unit, golden_format};
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatFromInt) -> anyhow::Result<Box<dyn sim::Bench>> {
     p.check()?;
-    let float = Float::ieee(golden_format(p.format));
+    let float = Float::ieee(float_format(p.format));
     let (width, signed) = (p.width, p.signed);
     let mask = u64::MAX >> (64 - width);
     let corners: Vec<u64> = if width <= 20 {

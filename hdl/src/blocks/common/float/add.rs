@@ -11,8 +11,8 @@ use super::pipeline::Pipeline;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round, scale};
 use super::shift::{normalise, shift_right_into};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InOption, Module, Out, OutOption, ParamError, Parameter, bit, cat, ensure_param,
-    mux, ports, uint,
+    About, Block, CatalogBlock, In, InOption, Module, OldParameter, Out, OutOption, ParamError, bit, cat, ensure_param,
+    mux, old_parameters, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -50,7 +50,7 @@ ports! {
         invalid_o: OutOption = bit().when(p.flags),
         /// The result is an infinity because it was too large, with `flags`.
         overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and subnormal or zero, with `flags`.
+        /// The result is inexact, and the exact one is below the smallest normal number in magnitude, with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
         /// The result is rounded (or flushed), with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
@@ -60,6 +60,8 @@ ports! {
 /// Levels of the parts between the places where registers may stand, about: swap, align, add, normalise, round.
 const DEPTHS: &[u32] = &[14, 20, 14, 24, 18];
 
+old_parameters!(FloatAdd);
+
 impl Block for FloatAdd {
     type Ports = FloatAddPorts;
     const ABOUT: About = About {
@@ -68,7 +70,6 @@ impl Block for FloatAdd {
         contract: "result_o = a_i + b_i (a_i - b_i where subtract_i is high) of `stages` cycles ago, rounded to nearest, ties to even;\n\
             every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago.",
         reference: "IEEE 754-2019, section 5.4.1",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -77,7 +78,7 @@ impl Block for FloatAdd {
         format!("float_add_{}_s{}{}{subtract}{flags}", self.format.name(), self.stages, self.subnormals.suffix())
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("stages", self.stages, 0..=Self::MOST_STAGES)
     }
 
@@ -157,7 +158,7 @@ impl Block for FloatAdd {
         connect_option(m, io.inexact_o, result.inexact);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("result".into(), self.stages.into())]
     }
 }
@@ -174,12 +175,16 @@ impl Default for FloatAdd {
 }
 
 impl CatalogBlock for FloatAdd {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
-        Parameter { name: "stages", allowed: "0 to 4", meaning: "ranks of registers inside, the latency in cycles" },
-        Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
-        Parameter { name: "subtract", allowed: "true, false", meaning: "an input that chooses a - b" },
-        Parameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
+        OldParameter { name: "stages", allowed: "0 to 4", meaning: "ranks of registers inside, the latency in cycles" },
+        OldParameter {
+            name: "subnormals",
+            allowed: Subnormals::ALLOWED,
+            meaning: "subnormal numbers, or zeros instead",
+        },
+        OldParameter { name: "subtract", allowed: "true, false", meaning: "an input that chooses a - b" },
+        OldParameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
     ];
 
     fn configurations() -> Vec<Self> {

@@ -8,7 +8,8 @@ use super::format::{FloatFormat, Subnormals};
 use super::pipeline::Pipeline;
 use super::round::Class;
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, ParamError, Parameter, bit, ensure_param, ports, select,
+    About, Block, CatalogBlock, In, Module, OldParameter, Out, ParamError, bit, ensure_param, old_parameters, ports,
+    select,
 };
 
 /// Elaboration parameters.
@@ -50,6 +51,8 @@ ports! {
 /// Levels of the parts between the places where registers may stand, about: magnitudes, signs.
 const DEPTHS: &[u32] = &[16, 6];
 
+old_parameters!(FloatCompare);
+
 impl Block for FloatCompare {
     type Ports = FloatComparePorts;
     const ABOUT: About = About {
@@ -58,14 +61,13 @@ impl Block for FloatCompare {
         contract: "Of a_i and b_i of `stages` cycles ago exactly one of less_o, equal_o, greater_o and unordered_o is high; unordered_o\n\
             if one is a NaN. total_less_o: a_i comes first in totalOrder. valid_o is valid_i of `stages` cycles ago.",
         reference: "IEEE 754-2019, sections 5.10 and 5.11",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
         format!("float_compare_{}_s{}{}", self.format.name(), self.stages, self.subnormals.suffix())
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("stages", self.stages, 0..=DEPTHS.len() as u32 - 1)
     }
 
@@ -106,7 +108,7 @@ impl Block for FloatCompare {
         m.connect(io.valid_o, pipe.valid());
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("result".into(), self.stages.into())]
     }
 }
@@ -118,10 +120,14 @@ impl Default for FloatCompare {
 }
 
 impl CatalogBlock for FloatCompare {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of the operands" },
-        Parameter { name: "stages", allowed: "0 or 1", meaning: "ranks of registers inside, the latency in cycles" },
-        Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of the operands" },
+        OldParameter { name: "stages", allowed: "0 or 1", meaning: "ranks of registers inside, the latency in cycles" },
+        OldParameter {
+            name: "subnormals",
+            allowed: Subnormals::ALLOWED,
+            meaning: "subnormal numbers, or zeros instead",
+        },
     ];
 
     fn configurations() -> Vec<Self> {

@@ -12,8 +12,8 @@ use super::pipeline::Pipeline;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{normalise, shift_right};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Signal, bit, ensure_param, ports,
-    uint,
+    About, Block, CatalogBlock, In, Module, OldParameter, Out, OutOption, ParamError, Signal, bit, ensure_param,
+    old_parameters, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -47,7 +47,7 @@ ports! {
         invalid_o: OutOption = bit().when(p.flags),
         /// The result is an infinity because it was too large, with `flags`.
         overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and subnormal or zero, with `flags`.
+        /// The result is inexact, and the exact one is below the smallest normal number in magnitude, with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
         /// The result is rounded (or flushed), with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
@@ -64,6 +64,8 @@ struct Placed {
     lost: Option<Signal>,
 }
 
+old_parameters!(FloatConvert);
+
 impl Block for FloatConvert {
     type Ports = FloatConvertPorts;
     const ABOUT: About = About {
@@ -72,7 +74,6 @@ impl Block for FloatConvert {
         contract: "result_o = a_i of `stages` cycles ago in format `to`, rounded to nearest, ties to even; every NaN is the\n\
             canonical quiet one. valid_o is valid_i of `stages` cycles ago.",
         reference: "IEEE 754-2019, section 5.4.2",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -81,7 +82,7 @@ impl Block for FloatConvert {
         format!("float_convert_{from}_{to}_s{}{}{flags}", self.stages, self.subnormals.suffix())
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("stages", self.stages, 0..=DEPTHS.len() as u32 - 1)
     }
 
@@ -137,7 +138,7 @@ impl Block for FloatConvert {
         connect_option(m, io.inexact_o, result.inexact);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("result".into(), self.stages.into())]
     }
 }
@@ -202,12 +203,16 @@ impl Default for FloatConvert {
 }
 
 impl CatalogBlock for FloatConvert {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "from", allowed: FloatFormat::ALLOWED, meaning: "format of the operand" },
-        Parameter { name: "to", allowed: FloatFormat::ALLOWED, meaning: "format of the result" },
-        Parameter { name: "stages", allowed: "0 or 1", meaning: "ranks of registers inside, the latency in cycles" },
-        Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
-        Parameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "from", allowed: FloatFormat::ALLOWED, meaning: "format of the operand" },
+        OldParameter { name: "to", allowed: FloatFormat::ALLOWED, meaning: "format of the result" },
+        OldParameter { name: "stages", allowed: "0 or 1", meaning: "ranks of registers inside, the latency in cycles" },
+        OldParameter {
+            name: "subnormals",
+            allowed: Subnormals::ALLOWED,
+            meaning: "subnormal numbers, or zeros instead",
+        },
+        OldParameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
     ];
 
     fn configurations() -> Vec<Self> {

@@ -20,8 +20,8 @@ use super::pipeline::{Pipeline, delay};
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{Normaliser, join, multiply, shift_right_into};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Proof, Signal, bit, bits_for, cat,
-    ensure_param, mux, ports, uint,
+    About, Block, CatalogBlock, In, Module, OldParameter, Out, OutOption, ParamError, Proof, Signal, bit, bits_for,
+    cat, ensure_param, mux, old_parameters, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -59,7 +59,7 @@ ports! {
         invalid_o: OutOption = bit().when(p.flags),
         /// The result is an infinity because it was too large, with `flags`.
         overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and subnormal or zero, with `flags`.
+        /// The result is inexact, and the exact one is below the smallest normal number in magnitude, with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
         /// The result is rounded (or flushed), with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
@@ -70,6 +70,8 @@ ports! {
 /// in small ones, round.
 const DEPTHS: &[u32] = &[26, 15, 18, 24, 20, 18];
 
+old_parameters!(FloatFma);
+
 impl Block for FloatFma {
     type Ports = FloatFmaPorts;
     const ABOUT: About = About {
@@ -78,7 +80,6 @@ impl Block for FloatFma {
         contract: "result_o = a_i * b_i + c_i of `stages` cycles ago, rounded to nearest, ties to even: once if fused, else the\n\
             product and then the sum; every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago.",
         reference: "IEEE 754-2019, section 5.4.1",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -87,7 +88,7 @@ impl Block for FloatFma {
         format!("float_fma_{}{kind}_s{}{}{flags}", self.format.name(), self.stages, self.subnormals.suffix())
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         let most = if self.fused { DEPTHS.len() as u32 - 1 } else { Self::MOST_TWICE };
         ensure_param("stages", self.stages, 0..=most)
     }
@@ -103,7 +104,7 @@ impl Block for FloatFma {
         }
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("result".into(), self.stages.into())]
     }
 }
@@ -296,20 +297,24 @@ impl Default for FloatFma {
 }
 
 impl CatalogBlock for FloatFma {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
+        OldParameter {
             name: "fused",
             allowed: "true, false",
             meaning: "one rounding, or one of the product and one of the sum",
         },
-        Parameter {
+        OldParameter {
             name: "stages",
             allowed: "0 to 5 if fused, else 0 to 8",
             meaning: "ranks of registers inside, the latency in cycles",
         },
-        Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
-        Parameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
+        OldParameter {
+            name: "subnormals",
+            allowed: Subnormals::ALLOWED,
+            meaning: "subnormal numbers, or zeros instead",
+        },
+        OldParameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
     ];
 
     fn configurations() -> Vec<Self> {

@@ -10,8 +10,8 @@ use super::pipeline::Pipeline;
 use super::round::{Unrounded, connect_option, round};
 use super::shift::normalise;
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Type, bit, bits_for, cat,
-    ensure_param, ports, uint,
+    About, Block, CatalogBlock, In, Module, OldParameter, Out, OutOption, ParamError, Type, bit, bits_for, cat,
+    ensure_param, old_parameters, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -63,6 +63,8 @@ impl FloatFromInt {
 /// Levels of the parts between the places where registers may stand, about: normalise, round.
 const DEPTHS: &[u32] = &[26, 18];
 
+old_parameters!(FloatFromInt);
+
 impl Block for FloatFromInt {
     type Ports = FloatFromIntPorts;
     const ABOUT: About = About {
@@ -71,7 +73,6 @@ impl Block for FloatFromInt {
         contract: "result_o = a_i of `stages` cycles ago, rounded to nearest, ties to even. An integer that is too large gives an\n\
             infinity and raises overflow_o. valid_o is valid_i of `stages` cycles ago.",
         reference: "IEEE 754-2019, section 5.4.1",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -80,7 +81,7 @@ impl Block for FloatFromInt {
         format!("float_from_int_{}_{kind}{}_s{}{flags}", self.format.name(), self.width, self.stages)
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("width", self.width, 1 + u32::from(self.signed)..=64)?;
         ensure_param("stages", self.stages, 0..=DEPTHS.len() as u32 - 1)
     }
@@ -140,7 +141,7 @@ impl Block for FloatFromInt {
         connect_option(m, io.inexact_o, result.inexact);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("result".into(), self.stages.into())]
     }
 }
@@ -152,12 +153,16 @@ impl Default for FloatFromInt {
 }
 
 impl CatalogBlock for FloatFromInt {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of the result" },
-        Parameter { name: "width", allowed: "1 to 64, 2 to 64 if signed", meaning: "width of the integer, bits" },
-        Parameter { name: "signed", allowed: "true, false", meaning: "two's complement, or unsigned" },
-        Parameter { name: "stages", allowed: "0 or 1", meaning: "ranks of registers inside, the latency in cycles" },
-        Parameter { name: "flags", allowed: "true, false", meaning: "an output that says that the result is rounded" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of the result" },
+        OldParameter { name: "width", allowed: "1 to 64, 2 to 64 if signed", meaning: "width of the integer, bits" },
+        OldParameter { name: "signed", allowed: "true, false", meaning: "two's complement, or unsigned" },
+        OldParameter { name: "stages", allowed: "0 or 1", meaning: "ranks of registers inside, the latency in cycles" },
+        OldParameter {
+            name: "flags",
+            allowed: "true, false",
+            meaning: "an output that says that the result is rounded",
+        },
     ];
 
     fn configurations() -> Vec<Self> {

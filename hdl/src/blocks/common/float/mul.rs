@@ -12,8 +12,8 @@ use super::pipeline::Pipeline;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{join, leading_one, multiply, shift_right};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, ParamError, Parameter, Signal, bit, ensure_param, mux,
-    ports, uint,
+    About, Block, CatalogBlock, In, Module, OldParameter, Out, OutOption, ParamError, Signal, bit, ensure_param, mux,
+    old_parameters, ports, uint,
 };
 
 /// Elaboration parameters.
@@ -47,7 +47,7 @@ ports! {
         invalid_o: OutOption = bit().when(p.flags),
         /// The result is an infinity because it was too large, with `flags`.
         overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and subnormal or zero, with `flags`.
+        /// The result is inexact, and the exact one is below the smallest normal number in magnitude, with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
         /// The result is rounded (or flushed), with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
@@ -57,6 +57,8 @@ ports! {
 /// Levels of the parts between the places where registers may stand, about: multiply, add, shift, round.
 const DEPTHS: &[u32] = &[26, 12, 14, 16];
 
+old_parameters!(FloatMul);
+
 impl Block for FloatMul {
     type Ports = FloatMulPorts;
     const ABOUT: About = About {
@@ -65,7 +67,6 @@ impl Block for FloatMul {
         contract: "result_o = a_i * b_i of `stages` cycles ago, rounded to nearest, ties to even; every NaN is the canonical\n\
             quiet one. valid_o is valid_i of `stages` cycles ago.",
         reference: "IEEE 754-2019, section 5.4.1",
-        source: file!(),
     };
 
     fn module_name(&self) -> String {
@@ -73,7 +74,7 @@ impl Block for FloatMul {
         format!("float_mul_{}_s{}{}{flags}", self.format.name(), self.stages, self.subnormals.suffix())
     }
 
-    fn check(&self) -> Result<(), ParamError> {
+    fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("stages", self.stages, 0..=Self::MOST_STAGES)
     }
 
@@ -121,7 +122,7 @@ impl Block for FloatMul {
         connect_option(m, io.inexact_o, result.inexact);
     }
 
-    fn latency(&self) -> Vec<(String, u64)> {
+    fn old_latency(&self) -> Vec<(String, u64)> {
         vec![("result".into(), self.stages.into())]
     }
 }
@@ -227,11 +228,15 @@ impl Default for FloatMul {
 }
 
 impl CatalogBlock for FloatMul {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
-        Parameter { name: "stages", allowed: "0 to 3", meaning: "ranks of registers inside, the latency in cycles" },
-        Parameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "subnormal numbers, or zeros instead" },
-        Parameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
+        OldParameter { name: "stages", allowed: "0 to 3", meaning: "ranks of registers inside, the latency in cycles" },
+        OldParameter {
+            name: "subnormals",
+            allowed: Subnormals::ALLOWED,
+            meaning: "subnormal numbers, or zeros instead",
+        },
+        OldParameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
     ];
 
     fn configurations() -> Vec<Self> {

@@ -1,7 +1,7 @@
 //! The counter in the catalogue: parameters, the sets it is checked with, its proofs.
 
 use super::{BinStyle, IndexDistributionCounter};
-use crate::lang::{CatalogBlock, Parameter, Proof};
+use crate::lang::{CatalogBlock, OldParameter, Proof};
 
 impl Default for IndexDistributionCounter {
     fn default() -> Self {
@@ -10,17 +10,17 @@ impl Default for IndexDistributionCounter {
 }
 
 impl CatalogBlock for IndexDistributionCounter {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "a_bits", allowed: "1 to 6", meaning: "width of an activation index, bits" },
-        Parameter { name: "b_bits", allowed: "1 to 6", meaning: "width of a weight index or integer, bits" },
-        Parameter { name: "inputs", allowed: "1 to 64", meaning: "indices a cycle" },
-        Parameter { name: "k", allowed: "1 to 1048576", meaning: "largest number of present inputs of a column" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "a_bits", allowed: "1 to 6", meaning: "width of an activation index, bits" },
+        OldParameter { name: "b_bits", allowed: "1 to 6", meaning: "width of a weight index or integer, bits" },
+        OldParameter { name: "inputs", allowed: "1 to 64", meaning: "indices a cycle" },
+        OldParameter { name: "k", allowed: "1 to 1048576", meaning: "largest number of present inputs of a column" },
+        OldParameter {
             name: "bins",
             allowed: "full_width, overflow_log",
             meaning: "a wide register a bin, or short ones and a log of their overflows",
         },
-        Parameter {
+        OldParameter {
             name: "ping_pong",
             allowed: "true, false",
             meaning: "drain a column while the next one is counted",

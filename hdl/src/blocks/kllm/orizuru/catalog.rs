@@ -3,41 +3,41 @@
 use super::Orizuru;
 use crate::blocks::common::number_format::{NanPolicy, NumberFormat};
 use crate::blocks::kllm::orizuru_tree::{Comparators, NodeState};
-use crate::lang::{CatalogBlock, Parameter, Proof};
+use crate::lang::{CatalogBlock, OldParameter, Proof};
 
 impl CatalogBlock for Orizuru {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "n", allowed: "1 to 65536", meaning: "values of a vector" },
-        Parameter { name: "k_max", allowed: "1 to n", meaning: "largest number of maxima that can be asked for" },
-        Parameter { name: "k_min", allowed: "1 to n", meaning: "largest number of minima that can be asked for" },
-        Parameter { name: "format", allowed: NumberFormat::ALLOWED, meaning: "format of the values" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "n", allowed: "1 to 65536", meaning: "values of a vector" },
+        OldParameter { name: "k_max", allowed: "1 to n", meaning: "largest number of maxima that can be asked for" },
+        OldParameter { name: "k_min", allowed: "1 to n", meaning: "largest number of minima that can be asked for" },
+        OldParameter { name: "format", allowed: NumberFormat::ALLOWED, meaning: "format of the values" },
+        OldParameter {
             name: "nan",
             allowed: "total_order, never_selected",
             meaning: "NaNs lie beyond the infinities, or are never picked",
         },
-        Parameter { name: "radix", allowed: "a power of two from 2 to 4096", meaning: "inputs of a unit" },
-        Parameter {
+        OldParameter { name: "radix", allowed: "a power of two from 2 to 4096", meaning: "inputs of a unit" },
+        OldParameter {
             name: "lanes",
             allowed: "a power of two from 1 to min(radix, n rounded up to a power of two)",
             meaning: "values that enter in one beat",
         },
-        Parameter {
+        OldParameter {
             name: "comparators",
             allowed: "parallel, shared",
             meaning: "one comparator a node, or one a level used by its nodes in turn",
         },
-        Parameter {
+        OldParameter {
             name: "levels_per_cycle",
             allowed: "1 to log2 radix; 1 unless parallel and value",
             meaning: "tree levels settled in one cycle",
         },
-        Parameter {
+        OldParameter {
             name: "node_state",
             allowed: "pointer, value",
             meaning: "a node remembers one bit (the paper), or its winner",
         },
-        Parameter {
+        OldParameter {
             name: "count_comparisons",
             allowed: "true, false",
             meaning: "adds comparisons_o, for measurements",

@@ -6,12 +6,12 @@
 use super::structure::Load;
 use super::{Orizuru, OrizuruPorts};
 use crate::blocks::kllm::orizuru_tree::Side;
-use crate::lang::{Module, Signal, Stream, bit, bits_for, mux, uint};
+use crate::lang::{Module, OldStream, Signal, bit, bits_for, mux, uint};
 
 /// One side's offer.
 struct Offer<'a> {
     side: Side,
-    port: &'a Stream,
+    port: &'a OldStream,
     valid: Signal,
     index: Signal,
     key: Signal,

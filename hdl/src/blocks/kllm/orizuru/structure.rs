@@ -6,7 +6,7 @@ use crate::blocks::common::number_format::{NanPolicy, count_ones, minimum};
 use crate::blocks::kllm::orizuru_tree::Side;
 use crate::blocks::kllm::orizuru_unit::OrizuruUnitPorts;
 use crate::blocks::kllm::winner::Winner;
-use crate::lang::{Array, Module, Signal, Stream, Type, bit, bits_for, mux, reduce, uint};
+use crate::lang::{Array, Module, OldStream, Signal, Type, bit, bits_for, mux, reduce, uint};
 
 /// One beat of values on its way to the leaves.
 #[derive(Clone, Copy)]
@@ -211,7 +211,7 @@ impl Orizuru {
         m: &mut Module,
         side: Side,
         winner: &Winner,
-        port: &Stream,
+        port: &OldStream,
         load: &Load,
         request: Request,
     ) -> Signal {

@@ -2,7 +2,7 @@
 
 use super::MultiScaleArray;
 use crate::blocks::tender::tender_pe::{Drain, Overflow, Rescale};
-use crate::lang::{CatalogBlock, Parameter, Proof};
+use crate::lang::{CatalogBlock, OldParameter, Proof};
 
 impl Default for MultiScaleArray {
     fn default() -> Self {
@@ -21,36 +21,40 @@ impl Default for MultiScaleArray {
 }
 
 impl CatalogBlock for MultiScaleArray {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "rows", allowed: "1 to 256; with int8 even", meaning: "rows of PEs" },
-        Parameter { name: "columns", allowed: "1 to 256; with int8 even", meaning: "columns of PEs" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "rows", allowed: "1 to 256; with int8 even", meaning: "rows of PEs" },
+        OldParameter { name: "columns", allowed: "1 to 256; with int8 even", meaning: "columns of PEs" },
+        OldParameter {
             name: "operand_width",
             allowed: "2 to 16",
             meaning: "activation and weight width of a PE, bits; int8 mode doubles it",
         },
-        Parameter {
+        OldParameter {
             name: "accumulator_width",
             allowed: "2 x operand_width + 2 to 64",
             meaning: "accumulator width of a PE, bits, signed",
         },
-        Parameter {
+        OldParameter {
             name: "int8",
             allowed: "true, false",
             meaning: "run-time mode in which 2 x 2 PEs multiply operands of twice the width",
         },
-        Parameter {
+        OldParameter {
             name: "rescale",
             allowed: "none, adder, shifter",
             meaning: "no rescale; acc + acc; acc << n in one step",
         },
-        Parameter {
+        OldParameter {
             name: "max_shift",
             allowed: "1; with rescale = shifter 1 to 7",
             meaning: "largest shift of one step, places",
         },
-        Parameter { name: "overflow", allowed: "wrap, saturate", meaning: "what a sum does that does not fit" },
-        Parameter { name: "drain", allowed: "single, double", meaning: "whether the next tile runs while sums leave" },
+        OldParameter { name: "overflow", allowed: "wrap, saturate", meaning: "what a sum does that does not fit" },
+        OldParameter {
+            name: "drain",
+            allowed: "single, double",
+            meaning: "whether the next tile runs while sums leave",
+        },
     ];
 
     fn configurations() -> Vec<Self> {

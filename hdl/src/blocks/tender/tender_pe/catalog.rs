@@ -1,7 +1,7 @@
 //! The catalogue entry of [`TenderPe`].
 
 use super::{Drain, Overflow, Rescale, TenderPe};
-use crate::lang::{CatalogBlock, Parameter, Proof};
+use crate::lang::{CatalogBlock, OldParameter, Proof};
 
 impl Default for TenderPe {
     fn default() -> Self {
@@ -17,25 +17,25 @@ impl Default for TenderPe {
 }
 
 impl CatalogBlock for TenderPe {
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter { name: "operand_width", allowed: "2 to 16", meaning: "activation and weight width, bits" },
-        Parameter {
+    const OLD_PARAMETERS: &'static [OldParameter] = &[
+        OldParameter { name: "operand_width", allowed: "2 to 16", meaning: "activation and weight width, bits" },
+        OldParameter {
             name: "accumulator_width",
             allowed: "2 x operand_width + 2 to 64; with rescale = factor a multiple of operand_width",
             meaning: "accumulator width, bits, signed",
         },
-        Parameter {
+        OldParameter {
             name: "rescale",
             allowed: "none, adder, shifter, factor",
             meaning: "no rescale; acc + acc; acc << n; acc x any integer of operand_width bits",
         },
-        Parameter {
+        OldParameter {
             name: "max_shift",
             allowed: "1; with rescale = shifter 1 to 7",
             meaning: "largest shift of one bubble, places",
         },
-        Parameter { name: "overflow", allowed: "wrap, saturate", meaning: "what a sum does that does not fit" },
-        Parameter {
+        OldParameter { name: "overflow", allowed: "wrap, saturate", meaning: "what a sum does that does not fit" },
+        OldParameter {
             name: "drain",
             allowed: "single, double",
             meaning: "sums leave from the accumulators, or from registers beside them while the next tile runs",

@@ -1,9 +1,12 @@
 //! The wrappers, and `rustc_apfloat` itself, against exact integer arithmetic, other implementations and known results.
 
+mod flags;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::common::float::FloatFormat::{Bf16, E3m2, E5m2, Fp16, Fp32};
+use crate::format::Format;
 
 /// An exact number other than zero: `magnitude` * 2^`exponent`.
 #[derive(Clone, Copy, Debug)]
@@ -151,7 +154,7 @@ fn flushing() {
     assert!(f.total_less(0x8001, 0x0001));
     let flushed = Flags { underflow: true, inexact: true, ..Flags::default() };
     assert_eq!(f.sub(smallest, 0x0401), Rounded { bits: 0x8000, flags: flushed });
-    assert_eq!(f.mul(0xbbff, smallest), Rounded { bits: 0x8400, flags: Flags { underflow: false, ..flushed } });
+    assert_eq!(f.mul(0xbbff, smallest), Rounded { bits: 0x8400, flags: flushed });
     assert_eq!(f.mul(0xbbfe, smallest), Rounded { bits: 0x8000, flags: flushed });
     // The product is flushed before the addition, if it is rounded before.
     assert_eq!(f.mul_then_add(0x3800, smallest, smallest).bits, smallest);
@@ -221,10 +224,8 @@ fn order_is_that_of_the_values() {
     let check = |format: FloatFormat, a: u64, b: u64| {
         let value = |bits: u64| f32::from_bits(Float::ieee(format).convert(bits, Fp32).bits as u32);
         assert_eq!(Float::ieee(format).compare(a, b), value(a).partial_cmp(&value(b)), "{format}: {a:#x} {b:#x}");
-        if let Some(known) = [Format::Fp16, Format::Bf16].into_iter().find(|f| FloatFormat::try_from(*f) == Ok(format))
-        {
-            assert_eq!(Float::ieee(format).total_less(a, b), known.total_cmp(a, b) == Ordering::Less);
-        }
+        let order = Format::Float(format).total_cmp(a, b);
+        assert_eq!(Float::ieee(format).total_less(a, b), order == Ordering::Less, "{format}: {a:#x} {b:#x}");
         // totalOrder is total.
         let (below, above) = (Float::flush(format).total_less(a, b), Float::flush(format).total_less(b, a));
         assert!(below ^ above || (a == b && !below));
@@ -294,18 +295,5 @@ proptest! {
     #[test]
     fn fp32_is_the_hosts(a: u32, b: u32, c: u32) {
         check_against_host(a, b, c);
-    }
-
-    /// Flags say what the results say.
-    #[test]
-    fn flags_are_consistent((a, b, c) in close(Fp16)) {
-        for float in [Float::ieee(Fp16), Float::flush(Fp16)] {
-            let Rounded { bits, flags } = float.fma(a, b, c);
-            let magnitude = bits & 0x7fff;
-            prop_assert_eq!(flags.overflow, magnitude == 0x7c00);
-            prop_assert!(!flags.underflow || magnitude < 0x0400);
-            prop_assert!(flags.inexact || !(flags.overflow || flags.underflow));
-            prop_assert!(float.subnormals == Subnormals::Ieee || !Fp16.is_subnormal(bits));
-        }
     }
 }

@@ -36,14 +36,14 @@ fn pop_cost(available: &[bool], index: usize) -> u64 {
 #[test]
 fn worked_example_of_figure_7() {
     let values = fp16(&[3.0, 1.0, 7.0, 2.0, 0.0, 5.0, 9.0, 8.0]);
-    let mut tree = Tree::new(&values, Format::Fp16, NanPolicy::TotalOrder).unwrap();
+    let mut tree = Tree::new(&values, Format::FP16, NanPolicy::TotalOrder).unwrap();
     assert_eq!(tree.init_count(), InitCount { max: 7, min: 3 });
 
     assert_eq!(tree.path(Side::Max), [true, true, false]);
     assert_eq!(tree.bit(Side::Max, 7), Some(false));
     let first = tree.pop_max().unwrap();
     assert_eq!(8 + first.index, 14);
-    assert_eq!(Format::Fp16.value(first.value), 9.0);
+    assert_eq!(Format::FP16.value(first.value), 9.0);
     assert_eq!(tree.bit(Side::Max, 7), Some(true));
     assert_eq!(tree.leaf(6), Some(values[6]), "the stored value stays");
     assert!(!tree.is_available(Side::Max, 6) && tree.is_available(Side::Min, 6));
@@ -69,7 +69,7 @@ fn init_count_is_exact() {
     for log in 0..=12 {
         let n = 1usize << log;
         let values: Vec<u64> = (0..n as u64).map(|i| i * 40503 % 65536).collect();
-        let tree = Tree::new(&values, Format::Fp16, NanPolicy::TotalOrder).unwrap();
+        let tree = Tree::new(&values, Format::FP16, NanPolicy::TotalOrder).unwrap();
         let n = n as u64;
         assert_eq!(tree.init_count().max, n - 1);
         assert_eq!(tree.init_count().min, (n / 2).saturating_sub(1));
@@ -120,7 +120,7 @@ proptest! {
         let n = values.len();
         let (k_max, k_min) = (k_max.min(n), k_min.min(n));
         let order = NanPolicy::TotalOrder;
-        let trace = Trace::new(&values, k_max, k_min, Format::Fp16, order).unwrap();
+        let trace = Trace::new(&values, k_max, k_min, Format::FP16, order).unwrap();
         let total = trace.comparisons_after(k_max, k_min).unwrap();
         prop_assert!(total <= comparison_bound(n, k_max, k_min), "{total}");
     }
@@ -166,7 +166,7 @@ fn nan_policies_and_zeros() {
     // -0, +0, +NaN, -NaN, +inf, -inf.
     let values = [0x8000, 0x0000, 0x7e00, 0xfe00, 0x7c00, 0xfc00];
     let indices = |nan| {
-        let selected = top_k(&values, 6, 6, Format::Fp16, nan).unwrap();
+        let selected = top_k(&values, 6, 6, Format::FP16, nan).unwrap();
         let list = |pops: &[Pop]| pops.iter().map(|pop| pop.index).collect::<Vec<_>>();
         (list(&selected.max), list(&selected.min))
     };
@@ -174,7 +174,7 @@ fn nan_policies_and_zeros() {
     assert_eq!(indices(NanPolicy::NeverSelected), (vec![4, 1, 0, 5], vec![5, 0, 1, 4]));
 
     let never = NanPolicy::NeverSelected;
-    let trace = Trace::new(&[0x7e00, 0xfe00], 1, 1, Format::Fp16, never).unwrap();
+    let trace = Trace::new(&[0x7e00, 0xfe00], 1, 1, Format::FP16, never).unwrap();
     assert!(trace.max.is_empty() && trace.min.is_empty());
     assert_eq!((trace.init.total(), trace.mask), (0, vec![false, false]));
 }
@@ -186,7 +186,7 @@ fn exhaustive_small_vectors() {
     let floats = [0x8000u64, 0x0000, 0x3c00, 0xbc00, 0x7e00, 0xfe00];
     let integers = [0u64, 1, 7, 8, 15];
     let cases: [(Format, &[u64]); 3] =
-        [(Format::Fp16, &floats), (Format::Int { bits: 4 }, &integers), (Format::Uint { bits: 4 }, &integers)];
+        [(Format::FP16, &floats), (Format::Int { bits: 4 }, &integers), (Format::Uint { bits: 4 }, &integers)];
     for (format, alphabet) in cases {
         for n in [1u32, 2, 3, 4] {
             for code in 0..alphabet.len().pow(n) {
@@ -245,9 +245,10 @@ fn check_against_sorting(values: &[u64], format: Format, nan: NanPolicy, sides: 
 
 fn any_format() -> impl Strategy<Value = Format> {
     prop_oneof![
-        Just(Format::Fp16),
-        Just(Format::Bf16),
-        Just(Format::Fp32),
+        Just(Format::FP16),
+        Just(Format::BF16),
+        Just(Format::FP32),
+        Just(Format::Float(crate::format::FloatFormat::E5m2)),
         (1u32..=32).prop_map(|bits| Format::Int { bits }),
         (1u32..=32).prop_map(|bits| Format::Uint { bits }),
     ]
@@ -259,9 +260,8 @@ fn any_vector() -> impl Strategy<Value = (Format, Vec<u64>)> {
         let mask = format.mask();
         let sign = 1 << (format.width() - 1);
         let infinity = match format {
-            Format::Fp16 => 0x7c00,
-            Format::Bf16 => 0x7f80,
-            _ => 0x7f80_0000 & mask,
+            Format::Float(float) => float.infinity(false),
+            Format::Int { .. } | Format::Uint { .. } => 0x7f80_0000 & mask,
         };
         let special = vec![0, 1, infinity, infinity.saturating_sub(1), infinity + 1, sign - 1];
         let value = prop_oneof![

@@ -1,3 +1,0 @@
-//! Bridges to other hardware languages.
-
-pub mod rust_hdl;

@@ -1,0 +1,622 @@
+//! Parameters of blocks, stated once: the `parameters!` and `choices!` macros and what follows from them.
+//!
+//! A field has a type, a default, a documentation comment, legal values and a tag. From these follow the struct with its
+//! serde form, its `Default`, the check of ranges, what `info` shows, dotted names for `--set`, and the module's name.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::error::{ParamError, ParamErrors};
+
+/// The parameter struct of a block; made by [`parameters!`](crate::parameters).
+pub trait Parameters: Clone + 'static {
+    /// `file!()` of the struct.
+    const SOURCE: &'static str;
+
+    /// The values as a JSON object, nested structs as objects in it.
+    fn values(&self) -> Value;
+
+    /// The values where none are given, likewise.
+    fn defaults() -> Value {
+        Value::Null
+    }
+
+    /// Shows each field to `visitor`, in order.
+    fn visit(&self, visitor: &mut dyn FnMut(&ParameterField, &dyn ParameterValue)) {
+        let _ = visitor;
+    }
+
+    /// What concerns several parameters at once.
+    fn apply_rules(&self, rules: &mut Rules) {
+        let _ = rules;
+    }
+
+    /// Checks ranges and rules, those of nested structs too.
+    ///
+    /// # Errors
+    /// Everything that is wrong, each with the parameter, its value and what is allowed.
+    fn check(&self) -> Result<(), ParamErrors> {
+        let mut rules = Rules::default();
+        check_all(self, &mut rules);
+        if rules.errors.is_empty() { Ok(()) } else { Err(ParamErrors(rules.errors)) }
+    }
+
+    /// What is legal but hardly meant, in sentences.
+    fn warnings(&self) -> Vec<String> {
+        let mut rules = Rules::default();
+        check_all(self, &mut rules);
+        rules.warnings
+    }
+
+    /// The parameters as a user sees them, nested ones with dotted names. Called on the default values.
+    fn list(&self) -> Vec<Parameter> {
+        let mut list = Vec::new();
+        self.visit(&mut |field, value| value.describe(field, &mut list));
+        list
+    }
+}
+
+fn check_all<P: Parameters>(parameters: &P, rules: &mut Rules) {
+    parameters.visit(&mut |field, value| value.check_value(field, rules));
+    // A rule may compute with values that are in range only.
+    if rules.errors.is_empty() {
+        parameters.apply_rules(rules);
+    }
+}
+
+/// A parameter as a user sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Name of the field; of a field in a nested struct `outer.inner`.
+    pub name: String,
+    /// Legal values in words, such as "1 to 4096" or "wrap, saturate".
+    pub allowed: String,
+    /// What it does, with its unit.
+    pub meaning: String,
+    /// The value where none is given.
+    pub default: Value,
+}
+
+/// A field of a parameter struct: what `parameters!` states of it.
+#[derive(Clone, Copy, Debug)]
+pub struct ParameterField {
+    /// Name in Rust.
+    pub name: &'static str,
+    /// Documentation comment.
+    pub doc: &'static str,
+    /// Legal values, where the type allows more.
+    pub allowed: Option<Allowed>,
+    /// What else holds, in words: a rule over several parameters.
+    pub note: Option<&'static str>,
+    /// Stands before the value in names of modules.
+    pub tag: Option<&'static str>,
+}
+
+/// Legal values of an integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allowed {
+    /// Both ends included.
+    Range(i64, i64),
+    /// Powers of two, both ends included.
+    PowerOfTwo(i64, i64),
+    /// Multiples of the first number between the other two.
+    MultipleOf(i64, i64, i64),
+}
+
+impl<T: Into<i64>> From<std::ops::RangeInclusive<T>> for Allowed {
+    fn from(range: std::ops::RangeInclusive<T>) -> Self {
+        let (low, high) = range.into_inner();
+        Self::Range(low.into(), high.into())
+    }
+}
+
+/// Powers of two in `range`.
+#[must_use]
+pub fn power_of_two(range: std::ops::RangeInclusive<u32>) -> Allowed {
+    Allowed::PowerOfTwo((*range.start()).into(), (*range.end()).into())
+}
+
+/// Multiples of `factor` in `range`.
+#[must_use]
+pub fn multiple_of(factor: u32, range: std::ops::RangeInclusive<u32>) -> Allowed {
+    Allowed::MultipleOf(factor.into(), (*range.start()).into(), (*range.end()).into())
+}
+
+impl Allowed {
+    fn holds(self, value: i64) -> bool {
+        match self {
+            Self::Range(low, high) => (low..=high).contains(&value),
+            Self::PowerOfTwo(low, high) => (low..=high).contains(&value) && value > 0 && value.count_ones() == 1,
+            Self::MultipleOf(factor, low, high) => (low..=high).contains(&value) && value % factor == 0,
+        }
+    }
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Range(low, high) => write!(f, "{low} to {high}"),
+            Self::PowerOfTwo(low, high) => write!(f, "a power of two from {low} to {high}"),
+            Self::MultipleOf(factor, low, high) => write!(f, "a multiple of {factor} from {low} to {high}"),
+        }
+    }
+}
+
+/// Collects what is wrong with parameters, or doubtful.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    errors: Vec<ParamError>,
+    warnings: Vec<String>,
+    /// Path of the nested struct that is being checked, with a dot behind it.
+    within: String,
+}
+
+impl Rules {
+    /// Demands `condition` of `parameter`; `allowed` says what would be right.
+    pub fn demand(&mut self, condition: bool, parameter: &str, value: impl fmt::Display, allowed: impl fmt::Display) {
+        if !condition {
+            self.errors.push(ParamError::new(&format!("{}{parameter}", self.within), value, allowed));
+        }
+    }
+
+    /// Notes what is legal but hardly meant, as a sentence.
+    pub fn doubt(&mut self, condition: bool, sentence: impl fmt::Display) {
+        if condition {
+            self.warnings.push(sentence.to_string());
+        }
+    }
+
+    /// The rules of another block that is built with parameters derived from these; `parameter` is what the user can change.
+    pub fn part<P: Parameters>(&mut self, parameter: &str, part: &P) {
+        let mut inner = Rules::default();
+        check_all(part, &mut inner);
+        for error in inner.errors {
+            let allowed = format!("{} ({} {} of a part)", error.allowed, error.parameter, error.value);
+            self.errors.push(ParamError::new(&format!("{}{parameter}", self.within), &error.value, allowed));
+        }
+    }
+}
+
+/// What can stand as the value of a parameter.
+pub trait ParameterValue: fmt::Debug {
+    /// The value in JSON.
+    fn json(&self) -> Value;
+
+    /// The value as an integer, where ranges apply.
+    fn number(&self) -> Option<i64> {
+        None
+    }
+
+    /// Legal values of the type in words.
+    fn choices(&self) -> String;
+
+    /// Adds what a user sees.
+    fn describe(&self, field: &ParameterField, list: &mut Vec<Parameter>) {
+        let mut allowed = field.allowed.map_or_else(|| self.choices(), |a| a.to_string());
+        if let Some(note) = field.note {
+            allowed = format!("{allowed}; {note}");
+        }
+        list.push(Parameter { name: field.name.into(), allowed, meaning: one_line(field.doc), default: self.json() });
+    }
+
+    /// Demands that the value is legal.
+    fn check_value(&self, field: &ParameterField, rules: &mut Rules) {
+        if let (Some(allowed), Some(value)) = (field.allowed, self.number()) {
+            rules.demand(allowed.holds(value), field.name, value, allowed);
+        }
+    }
+
+    /// Adds the parts of a module's name, and what they leave untold.
+    fn name_parts(&self, field: &ParameterField, default: Option<&Value>, name: &mut NameParts) {
+        let value = self.json();
+        match (field.tag, &value) {
+            (Some(tag), Value::Bool(on)) => {
+                if *on {
+                    name.parts.push(tag.into());
+                }
+            }
+            (Some(tag), Value::String(text)) => name.parts.push(format!("{tag}{}", text.replace(['-', '.'], "_"))),
+            (Some(tag), value) => name.parts.push(format!("{tag}{}", value.to_string().replace('-', "m"))),
+            (None, value) => name.untold |= default != Some(value),
+        }
+    }
+}
+
+/// A module's name in the making.
+#[derive(Clone, Debug, Default)]
+pub struct NameParts {
+    parts: Vec<String>,
+    /// Some value is neither among the parts nor the default.
+    untold: bool,
+}
+
+/// Longest part of a module's name that tells parameters apart, in characters.
+const LONGEST_SUFFIX: usize = 40;
+
+/// `<block>_<tag><value>..`: tagged parameters in order, as far as they fit. What they leave untold (parameters without a
+/// tag that are not at their defaults, tags that do not fit) is in a hash of all parameters behind them.
+pub(crate) fn module_name<P: Parameters>(block: &str, parameters: &P) -> String {
+    let mut name = NameParts::default();
+    let defaults = P::defaults();
+    parameters.visit(&mut |field, value| value.name_parts(field, defaults.get(field.name), &mut name));
+    let mut text = String::new();
+    for part in &name.parts {
+        if text.len() + part.len() + 1 > LONGEST_SUFFIX {
+            name.untold = true;
+            break;
+        }
+        text += &format!("_{part}");
+    }
+    if name.untold {
+        text += &format!("_x{:08x}", fnv(&parameters.values().to_string()));
+    }
+    format!("{block}{text}")
+}
+
+/// FNV-1a, 32 bits.
+fn fnv(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// A nested struct: its fields under a dotted name.
+impl<P: Parameters + fmt::Debug> ParameterValue for P {
+    fn json(&self) -> Value {
+        self.values()
+    }
+
+    fn choices(&self) -> String {
+        String::new()
+    }
+
+    fn describe(&self, field: &ParameterField, list: &mut Vec<Parameter>) {
+        list.extend(self.list().into_iter().map(|p| Parameter { name: format!("{}.{}", field.name, p.name), ..p }));
+    }
+
+    fn check_value(&self, field: &ParameterField, rules: &mut Rules) {
+        let outer = rules.within.clone();
+        rules.within = format!("{outer}{}.", field.name);
+        let before = rules.errors.len();
+        self.visit(&mut |field, value| value.check_value(field, rules));
+        if rules.errors.len() == before {
+            self.apply_rules(rules);
+        }
+        rules.within = outer;
+    }
+
+    fn name_parts(&self, _: &ParameterField, default: Option<&Value>, name: &mut NameParts) {
+        self.visit(&mut |field, value| value.name_parts(field, default.and_then(|d| d.get(field.name)), name));
+    }
+}
+
+macro_rules! integer {
+    ($($t:ty),*) => {$(
+        impl ParameterValue for $t {
+            fn json(&self) -> Value {
+                (*self).into()
+            }
+
+            fn number(&self) -> Option<i64> {
+                Some(i64::try_from(*self).unwrap_or(i64::MAX))
+            }
+
+            fn choices(&self) -> String {
+                format!("{} to {}", <$t>::MIN, <$t>::MAX)
+            }
+        }
+    )*};
+}
+integer!(u32, u64, i32, i64);
+
+impl ParameterValue for bool {
+    fn json(&self) -> Value {
+        (*self).into()
+    }
+
+    fn choices(&self) -> String {
+        "true, false".into()
+    }
+}
+
+/// The values of a JSON object with dotted names: what `--set` takes.
+#[must_use]
+pub fn flatten(values: &Value) -> Vec<(String, Value)> {
+    let mut flat = Vec::new();
+    for (name, value) in values.as_object().into_iter().flatten() {
+        match value {
+            Value::Object(_) => {
+                flat.extend(flatten(value).into_iter().map(|(inner, v)| (format!("{name}.{inner}"), v)))
+            }
+            _ => flat.push((name.clone(), value.clone())),
+        }
+    }
+    flat
+}
+
+/// The JSON object of dotted names.
+#[must_use]
+pub fn nest<'a>(flat: impl IntoIterator<Item = (&'a String, &'a Value)>) -> Value {
+    let mut root = serde_json::Map::new();
+    for (name, value) in flat {
+        let mut parts = name.split('.').peekable();
+        let mut at = &mut root;
+        while let Some(part) = parts.next() {
+            if parts.peek().is_none() {
+                at.insert(part.into(), value.clone());
+                break;
+            }
+            let inner = at.entry(part).or_insert_with(|| Value::Object(serde_json::Map::new()));
+            let Value::Object(inner) = inner else { break };
+            at = inner;
+        }
+    }
+    Value::Object(root)
+}
+
+/// The lines of a documentation comment as one.
+pub(crate) fn one_line(doc: &str) -> String {
+    let text = doc.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.strip_suffix('.').map_or(text.clone(), str::to_string)
+}
+
+/// The JSON object of a struct that [`parameters!`](crate::parameters) made.
+#[doc(hidden)]
+pub fn values_of<T: serde::Serialize>(parameters: &T) -> Value {
+    serde_json::to_value(parameters).unwrap_or(Value::Null)
+}
+
+/// Names of the variants of an enumeration, as serde writes them.
+#[doc(hidden)]
+pub fn names_of<T: serde::Serialize>(variants: &[T]) -> String {
+    let name = |v: &T| values_of(v).as_str().map(str::to_string);
+    variants.iter().filter_map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// Declares the parameters of a block.
+///
+/// ```
+/// use hdl::lang::*;
+/// choices! {
+///     /// What a sum does that does not fit.
+///     pub enum Overflow {
+///         /// Keeps the low bits.
+///         Wrap,
+///         /// Keeps the nearest value.
+///         Saturate,
+///     }
+/// }
+/// parameters! {
+///     /// Elaboration parameters.
+///     pub struct Adder {
+///         /// Width of an operand in bits.
+///         width: u32 = 8, in 1..=64, tag "w";
+///         /// What a sum does that does not fit.
+///         overflow: Overflow = Overflow::Wrap;
+///         /// Bits that are kept, from the top.
+///         kept: u32 = 8, in 1..=64, note "at most width", tag "k";
+///     }
+///     rules = |p, rules| rules.demand(p.kept <= p.width, "kept", p.kept, format!("1 to width = {}", p.width));
+/// }
+/// assert_eq!(Adder::default().check(), Ok(()));
+/// let bad = Adder { width: 4, ..Adder::default() };
+/// assert_eq!(bad.check().unwrap_err().to_string(), "parameter `kept` is 8, allowed: 1 to width = 4");
+/// ```
+///
+/// A field's type is an integer, `bool`, an enumeration made by [`choices!`](crate::choices), or another struct made
+/// here: nested parameters are set as `outer.inner` and checked and named with the rest. `in` takes a range,
+/// [`power_of_two`] or [`multiple_of`]; `note` says in words what `rules` demand; `tag` puts the value into the names of
+/// modules. Ports, contract and hardware follow in [`Block`](super::Block).
+#[macro_export]
+macro_rules! parameters {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident {
+        $($(#[doc = $doc:literal])+ $field:ident : $ty:ty = $default:expr
+            $(, in $allowed:expr)? $(, note $note:literal)? $(, tag $tag:literal)? ;)*
+    }
+    $(rules = $rules:expr;)?) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, $crate::lang::private::Serialize, $crate::lang::private::Deserialize)]
+        #[serde(crate = "hdl::lang::private::serde", deny_unknown_fields)]
+        $vis struct $name {
+            $($(#[doc = $doc])+ pub $field: $ty,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+
+        impl $crate::lang::Parameters for $name {
+            const SOURCE: &'static str = file!();
+
+            fn values(&self) -> $crate::lang::private::Value {
+                $crate::lang::private::values_of(self)
+            }
+
+            fn defaults() -> $crate::lang::private::Value {
+                $crate::lang::private::values_of(&Self::default())
+            }
+
+            fn visit(&self, visitor: &mut dyn FnMut(&$crate::lang::ParameterField, &dyn $crate::lang::ParameterValue)) {
+                let _ = &visitor;
+                $({
+                    #[allow(unused_mut, unused_assignments, reason = "most fields state not all of these")]
+                    let mut field = $crate::lang::ParameterField {
+                        name: stringify!($field),
+                        doc: concat!($($doc, "\n"),+),
+                        allowed: None,
+                        note: None,
+                        tag: None,
+                    };
+                    $(field.allowed = Some($crate::lang::Allowed::from($allowed));)?
+                    $(field.note = Some($note);)?
+                    $(field.tag = Some($tag);)?
+                    visitor(&field, &self.$field);
+                })*
+            }
+
+            $(fn apply_rules(&self, rules: &mut $crate::lang::Rules) {
+                let apply: fn(&Self, &mut $crate::lang::Rules) = $rules;
+                apply(self, rules);
+            })?
+        }
+    };
+}
+
+/// Declares an enumeration that can be the type of a parameter; its values are written in snake case.
+///
+/// ```
+/// use hdl::lang::*;
+/// choices! {
+///     /// How a sum leaves.
+///     pub enum Drain {
+///         /// At once.
+///         Single,
+///         /// Behind a second register.
+///         Double,
+///     }
+/// }
+/// assert_eq!(Drain::Single.choices(), "single, double");
+/// ```
+#[macro_export]
+macro_rules! choices {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident {
+        $($(#[$variant_meta:meta])* $variant:ident),* $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord,
+            $crate::lang::private::Serialize, $crate::lang::private::Deserialize)]
+        #[serde(crate = "hdl::lang::private::serde", rename_all = "snake_case")]
+        $vis enum $name {
+            $($(#[$variant_meta])* $variant,)*
+        }
+
+        impl $name {
+            /// All choices, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+        }
+
+        impl $crate::lang::ParameterValue for $name {
+            fn json(&self) -> $crate::lang::private::Value {
+                $crate::lang::private::values_of(self)
+            }
+
+            fn choices(&self) -> String {
+                $crate::lang::private::names_of(Self::ALL)
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    choices! {
+        /// A choice.
+        enum Style {
+            /// One.
+            Single,
+            /// Two.
+            DoubleBuffered,
+        }
+    }
+
+    parameters! {
+        /// An inner struct.
+        struct Inner {
+            /// Rows
+            /// of it.
+            rows: u32 = 4, in power_of_two(2..=64), tag "m";
+            /// Not in the name.
+            slack: u32 = 0, in 0..=100;
+        }
+        rules = |p, rules| rules.demand(p.slack < 10 * p.rows, "slack", p.slack, format!("below {}", 10 * p.rows));
+    }
+
+    parameters! {
+        /// An outer one.
+        struct Outer {
+            /// Width in bits.
+            width: u32 = 8, in 1..=64, tag "w";
+            /// Whether.
+            signed: bool = false, tag "signed";
+            /// How.
+            style: Style = Style::Single, tag "";
+            /// The inner one.
+            inner: Inner = Inner::default();
+        }
+    }
+
+    #[test]
+    fn what_a_user_sees() {
+        let list = Outer::default().list();
+        let names: Vec<_> = list.iter().map(|p| p.name.as_str()).collect();
+        assert_eq!(names, ["width", "signed", "style", "inner.rows", "inner.slack"]);
+        assert_eq!(list[2].allowed, "single, double_buffered");
+        assert_eq!(list[3].allowed, "a power of two from 2 to 64");
+        assert_eq!((list[3].meaning.as_str(), &list[3].default), ("Rows of it", &Value::from(4)));
+    }
+
+    #[test]
+    fn all_violations_at_once() {
+        let mut p = Outer { width: 65, ..Outer::default() };
+        p.inner.rows = 6;
+        p.inner.slack = 101;
+        let errors = p.check().unwrap_err();
+        let named: Vec<_> = errors.0.iter().map(|e| e.parameter.as_str()).collect();
+        assert_eq!(named, ["width", "inner.rows", "inner.slack"]);
+        p.inner.rows = 4;
+        p.inner.slack = 40;
+        p.width = 1;
+        assert_eq!(p.check().unwrap_err().to_string(), "parameter `inner.slack` is 40, allowed: below 40");
+    }
+
+    #[test]
+    fn dotted_names_and_back() {
+        let values = Outer::default().values();
+        let flat = flatten(&values);
+        assert_eq!(flat[3], ("inner.rows".to_string(), Value::from(4)));
+        assert_eq!(nest(flat.iter().map(|(n, v)| (n, v))), values);
+    }
+
+    #[test]
+    fn names_of_modules() {
+        let name = |p: &Outer| module_name("outer", p);
+        let mut p = Outer::default();
+        assert_eq!(name(&p), "outer_w8_single_m4");
+        p.signed = true;
+        assert_eq!(name(&p), "outer_w8_signed_single_m4");
+        p.inner.slack = 1;
+        let told = name(&p);
+        assert!(told.starts_with("outer_w8_signed_single_m4_x"), "{told}");
+        p.inner.slack = 2;
+        assert_ne!(name(&p), told);
+    }
+}
+
+/// On its way out: parameters whose struct, ranges and documentation are stated by hand.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! old_parameters {
+    ($name:ident) => {
+        impl $crate::lang::Parameters for $name {
+            const SOURCE: &'static str = file!();
+
+            fn values(&self) -> $crate::lang::private::Value {
+                $crate::lang::private::values_of(self)
+            }
+
+            fn apply_rules(&self, rules: &mut $crate::lang::Rules) {
+                rules.take($crate::lang::Block::old_check(self));
+            }
+        }
+    };
+}
+
+impl Rules {
+    #[doc(hidden)]
+    pub fn take(&mut self, result: Result<(), ParamError>) {
+        self.errors.extend(result.err());
+    }
+}

@@ -1,0 +1,4 @@
+//! Kelle: decoding with a small key-value cache, and how often it is refreshed meanwhile.
+
+pub mod decode;
+pub mod refresh;

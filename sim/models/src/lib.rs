@@ -1,0 +1,9 @@
+//! Studies and models of systems: what the papers' algorithms do to real tensors, in errors, bytes and counts.
+//!
+//! A study computes with golden models and data; it builds no hardware and runs none. Where a table sets figures of the
+//! hardware beside those of a study, the bench is in `testbenches`, and its example or test calls both.
+
+pub mod kelle;
+pub mod kllm;
+pub mod tender;
+pub mod titanus;

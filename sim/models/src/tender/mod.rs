@@ -1,0 +1,5 @@
+//! Tender: errors by granularity of scales, and the passes of implicit and explicit requantization.
+
+pub mod granularity;
+pub mod projection;
+pub mod requantization;

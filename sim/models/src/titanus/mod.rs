@@ -1,0 +1,4 @@
+//! Titanus: what pruning and quantisation on the fly do to keys and values.
+
+pub mod compression;
+pub mod key_values;

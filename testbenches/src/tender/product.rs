@@ -1,0 +1,112 @@
+//! Products of matrices on the array: tiles of its size from left to right and top to bottom, the last ones padded with
+//! zeros, each in one pass or in several; and the cycles that this takes.
+
+use std::sync::Mutex;
+
+use golden::tender::array::Beat;
+use golden::tender::schedule::Step;
+use hdl::blocks::tender::{Drain, MultiScaleArray};
+
+use super::controller::{Controller, Session, Tile};
+
+/// A product of quantized activations [token, channel] and weights [channel, output].
+#[derive(Clone, Copy, Debug)]
+pub struct Product<'a> {
+    /// Activations.
+    pub rows: &'a [Vec<i64>],
+    /// Weights.
+    pub weights: &'a [Vec<i64>],
+    /// Whether they are INT8; INT4 otherwise.
+    pub int8: bool,
+}
+
+/// A pass of a tile: row and column of its corner, and its number, under which [`Controller::sums`] has its sums.
+struct Pass {
+    top: usize,
+    left: usize,
+    number: usize,
+}
+
+impl Product<'_> {
+    fn columns(&self) -> usize {
+        self.weights.first().map_or(0, Vec::len)
+    }
+
+    /// Feeds all tiles, each in the given passes; returns the passes and the cycle of the last sum.
+    fn feed(&self, controller: &mut Controller<'_>, passes: &[Vec<Step>]) -> sim::Result<(Vec<Pass>, u64)> {
+        let (height, width) = controller.extent(self.int8);
+        let mut fed = Vec::new();
+        for top in (0..self.rows.len()).step_by(height) {
+            for left in (0..self.columns()).step_by(width) {
+                for pass in passes {
+                    let beat = |step: &Step| match *step {
+                        Step::Rescale(shift) => Beat::Rescale(shift),
+                        Step::Channel(k) => Beat::Multiply {
+                            act: (top..top + height).map(|r| self.rows.get(r).map_or(0, |row| row[k])).collect(),
+                            weight: (left..left + width)
+                                .map(|c| self.weights[k].get(c).copied().unwrap_or(0))
+                                .collect(),
+                        },
+                    };
+                    let beats = pass.iter().map(beat).collect();
+                    let tile = Tile { beats, int8: self.int8, act_signed: true, weight_signed: true };
+                    fed.push(Pass { top, left, number: controller.tile(&tile, || false)?.number });
+                }
+            }
+        }
+        let end = controller.finish()?;
+        Ok((fed, end))
+    }
+
+    /// The sums that the hardware shows, every tile in the one pass `plan`.
+    ///
+    /// # Errors
+    /// A mismatch with the golden model.
+    pub fn sums(&self, controller: &mut Controller<'_>, plan: &[Step]) -> sim::Result<Vec<Vec<i128>>> {
+        let (height, width) = controller.extent(self.int8);
+        let (fed, _) = self.feed(controller, &[plan.to_vec()])?;
+        let mut sums = vec![vec![0; self.columns()]; self.rows.len()];
+        for Pass { top, left, number } in fed {
+            for (r, row) in sums.iter_mut().enumerate().skip(top).take(height) {
+                for (c, sum) in row.iter_mut().enumerate().skip(left).take(width) {
+                    *sum = controller.sums(number)[r - top][c - left];
+                }
+            }
+        }
+        Ok(sums)
+    }
+
+    /// Cycles of the product on `p`, once in each of the `ways` to cut its tiles into passes.
+    ///
+    /// # Errors
+    /// A mismatch with the golden model.
+    pub fn measured<const N: usize>(&self, p: &MultiScaleArray, ways: [&[Vec<Step>]; N]) -> anyhow::Result<[u64; N]> {
+        let cycles = Mutex::new([0; N]);
+        let design = sim::Design::from(&hdl::lang::elaborate(p)?);
+        let session = Session::new(p, |controller: &mut Controller<'_>| {
+            let mut measured = [0; N];
+            for (passes, result) in ways.into_iter().zip(&mut measured) {
+                controller.finish()?;
+                let start = controller.cycle();
+                *result = self.feed(controller, passes)?.1 + 1 - start;
+            }
+            *cycles.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = measured;
+            Ok(())
+        })?;
+        sim::run(&session, &design, &sim::RunOptions::default())?;
+        Ok(cycles.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+/// Cycles of `tiles` tiles on `p`, each in the given passes, by the formula of docs/blocks/tender.md.
+#[must_use]
+pub fn predicted(p: &MultiScaleArray, passes: &[Vec<Step>], tiles: u64) -> u64 {
+    let lengths: Vec<u64> = passes.iter().map(|pass| pass.len() as u64).collect();
+    let (Some(&first), Some(&last)) = (lengths.first(), lengths.last()) else { return 0 };
+    let periods: u64 = lengths.iter().map(|&steps| p.tile_period(steps)).sum();
+    // From first step to first step, but for the first pass (which cannot be late) and the last one.
+    match p.drain {
+        Drain::Double => tiles * periods - p.tile_period(first) + p.tile_cycles(first),
+        Drain::Single => tiles * periods - p.tile_period(last) + p.tile_cycles(last),
+    }
+}
