@@ -3,7 +3,10 @@
 mod support;
 
 use std::fs;
+use std::path::Path;
 
+use sim::process::Tool;
+use snapbox::cmd::cargo_bin;
 use snapbox::str;
 use support::{MESH, in_folder, senbazuru};
 
@@ -17,6 +20,50 @@ fn list_names_every_block_and_prints_json() {
     let run = senbazuru(&["list", "--json"]).assert().code(0);
     let lines: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
     assert_eq!(lines.as_array().unwrap().len(), senbazuru::registry::all().len());
+}
+
+/// In a terminal a table is as wide as that; elsewhere one block is one line.
+#[test]
+fn list_fits_the_terminal() {
+    let program = cargo_bin!("senbazuru").display().to_string();
+    for columns in [80, 100] {
+        let script = format!("stty rows 24 cols {columns}; '{program}' list");
+        let output = Tool::new("script").args(["-qec", &script, "/dev/null"]).run().unwrap();
+        let widest = output.stdout.lines().map(|l| l.trim_end().chars().count()).max();
+        assert!(widest.is_some_and(|w| w > 60 && w <= columns), "{widest:?}\n{}", output.stdout);
+        for entry in senbazuru::registry::all() {
+            assert!(output.stdout.contains(entry.about().name), "{}", output.stdout);
+        }
+    }
+    let run = senbazuru(&["list"]).assert().code(0);
+    let lines = run.get_output().stdout.iter().filter(|b| **b == b'\n').count();
+    assert_eq!(lines, 2 + senbazuru::registry::all().len());
+}
+
+/// What the table of commands in the README needs, a command above has made.
+#[test]
+fn commands_of_the_readme_follow_from_one_another() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+    let lines = readme.lines().filter_map(|l| l.strip_prefix("| `senbazuru ")?.split_once('`'));
+    let commands: Vec<&str> = lines.map(|(command, _)| command).collect();
+    assert!(commands.len() > 10, "{commands:?}");
+    let mut made = vec![String::new()];
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').collect();
+        let option = |name: &str| words.iter().position(|w| *w == name).map(|i| words[i + 1].to_owned());
+        match words[..] {
+            ["wave", file, ..] | ["report", file, ..] => {
+                assert!(made.contains(&file.to_owned()), "{command}: {made:?}")
+            }
+            ["sweep", file, ..] => {
+                assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file).is_file());
+                let name = Path::new(file).file_stem().unwrap().to_str().unwrap();
+                made.push(format!("target/sweeps/{name}"));
+            }
+            _ => made.extend(option("--trace")),
+        }
+    }
+    assert!(readme.contains("SENBAZURU_CACHE"));
 }
 
 #[test]

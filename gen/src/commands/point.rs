@@ -71,5 +71,5 @@ fn text(point: &Point, results: &[StageResult]) -> String {
             complaints += &format!("{} failed: {}\n", result.stage, message.lines().next().unwrap_or_default());
         }
     }
-    format!("{}: {}\n\n{}{complaints}", point.block, show(&point.params), table.text())
+    format!("{}: {}\n\n{}{complaints}", point.block, show(&point.params), report::table(&table))
 }

@@ -134,7 +134,7 @@ fn text(run: &Proved) -> String {
         table.row([p.name.clone(), verdict(p.verdict, depth), step, trace]);
     }
     let head = format!("{}: {}", run.block, show(&run.parameters));
-    format!("{head}\n{} in {:.1} s\n\n{}", run.solver, run.seconds, table.text())
+    format!("{head}\n{} in {:.1} s\n\n{}", run.solver, run.seconds, report::table(&table))
 }
 
 fn verdict(verdict: Verdict, depth: u32) -> String {

@@ -147,7 +147,7 @@ fn energy(point: &Point, options: &Options) -> Result<Found> {
         "energy_pj_per_cycle": picojoules / report.cycles as f64,
         "energy_pj_per_vector": picojoules / report.vectors as f64,
         "clock_energy_share": report.energy.clock / report.energy.total(),
-        "leakage_nw": report.leakage * 1e9,
+        "leakage_nw": report.leakage.map(|watts| watts * 1e9),
     }));
     Ok(Found { metrics, details: json!(report), message: None })
 }

@@ -71,8 +71,8 @@ pub struct Report {
     pub vectors: u64,
     /// Joules of the run.
     pub energy: Energy,
-    /// Watts while nothing moves.
-    pub leakage: f64,
+    /// Watts while nothing moves; none when the library does not say it of a single cell.
+    pub leakage: Option<f64>,
 }
 
 /// Measures a design with its testbench.
@@ -107,7 +107,11 @@ pub fn measure(design: &Design, bench: &dyn Bench, library: &Path, options: &Run
         cycles: report.cycles,
         vectors: options.vectors,
         energy: sum(&netlist, &cells, &toggles, slew),
-        leakage: netlist.instances.iter().map(|i| cells.cells[&i.cell].leakage).sum(),
+        leakage: netlist
+            .instances
+            .iter()
+            .filter_map(|i| cells.cells[&i.cell].leakage)
+            .fold(None, |sum, watts| Some(sum.unwrap_or(0.0) + watts)),
     })
 }
 
