@@ -13,7 +13,7 @@ use sim::stimulus::StimulusRng;
 use sim::{Bits, Run, Sim};
 
 use super::edram_bank::{from_bools, to_bools};
-use super::refresh_controller::{Traffic, violation};
+use super::refresh_controller::{Traffic, limits, violation};
 
 /// Cycles of a vector.
 pub const CYCLES: u64 = 16;
@@ -73,13 +73,13 @@ struct Attack {
 
 impl Attack {
     fn new(p: &KvBankGroup, mode: Mode, sim: &mut Sim, run: &Run) -> sim::Result<Self> {
-        let refresh = &p.refresh;
-        let shortest = refresh.shortest_interval();
-        let longest = (6 * shortest).min((1 << refresh.interval_width) - 1);
+        let limits = limits(&p.refresh);
+        let shortest = limits.shortest_interval();
+        let longest = (6 * shortest).min((1 << p.refresh.interval_width) - 1);
         let weakest = match mode {
             _ if !p.retention_model => 1 << 28,
-            Mode::Safe => longest.max(refresh.interval.into()) + refresh.slack(),
-            Mode::Tightest => shortest + refresh.slack(),
+            Mode::Safe => longest.max(p.refresh.interval.into()) + limits.slack(),
+            Mode::Tightest => shortest + limits.slack(),
             Mode::Unsafe => shortest,
         };
         let curve = Distribution::new(&[(0, weakest), (1 << 28, weakest + weakest / 2), (u32::MAX, 9 * weakest)])
@@ -87,8 +87,10 @@ impl Attack {
         let (rows, width) = (p.refresh.rows as usize, 8 * p.lanes as usize);
         let cells = |bank: u32| Bank::sample(run.seed() ^ u64::from(bank) << 32, rows, width, &curve);
         let banks: Vec<Bank> = (0..p.banks).map(cells).collect();
-        let effective = refresh.effective(refresh.interval.into());
-        let intervals = Intervals { high: effective, low: effective };
+        let reset = Intervals { high: p.refresh.interval.into(), low: p.refresh.interval.into() };
+        let intervals = limits.accepted(reset).ok_or_else(|| {
+            sim::Error::Unsupported(format!("an interval of {} cycles after reset is too short", p.refresh.interval))
+        })?;
         sim.reset(2)?;
         let ports = Ports::find(sim)?;
         ports.quiet(sim);
@@ -107,7 +109,7 @@ impl Attack {
             scores: ScoreFile::new(rows, p.score_width).map_err(sim::Error::Unsupported)?,
             threshold: 0,
             high: vec![false; rows],
-            checker: Checker::new(rows, intervals, 1 << refresh.tick_log2, refresh.wait()),
+            checker: Checker::new(rows, intervals, limits.unit, limits.wait()),
             intervals,
             buffer: vec![Vec::new(); p.banks as usize],
             longest,
@@ -226,11 +228,10 @@ impl Attack {
                 self.class(row).map_err(|v| broken(v, sim, run))?;
             }
             if let Some(config) = config {
-                let refresh = &self.p.refresh;
-                refused = config.high.min(config.low) < refresh.shortest_interval();
-                if !refused {
-                    let [high, low] = [config.high, config.low].map(|i| refresh.effective(i));
-                    self.intervals = Intervals { high, low };
+                let accepted = limits(&self.p.refresh).accepted(config);
+                refused = accepted.is_none();
+                if let Some(accepted) = accepted {
+                    self.intervals = accepted;
                     self.checker.set_intervals(self.intervals).map_err(|v| broken(v, sim, run))?;
                 }
             }
@@ -268,7 +269,7 @@ impl Attack {
     }
 
     fn new_intervals(&mut self) -> Intervals {
-        let shortest = self.p.refresh.shortest_interval();
+        let shortest = limits(&self.p.refresh).shortest_interval();
         let (mode, longest) = (self.mode, self.longest);
         let mut one = || match (mode, self.rng.random_range(0..6u8)) {
             (Mode::Tightest, _) | (_, 0) => shortest,

@@ -1,8 +1,8 @@
 //! [`Orizuru`] against sorting, beat by beat, with pauses on all streams; its comparisons against the golden tree's.
 
 use golden::format::Format;
-use golden::kllm::orizuru::{Beat, NanPolicy, Trace, comparison_bound};
-use hdl::blocks::kllm::Orizuru;
+use golden::kllm::orizuru::{Beat, NanPolicy, Timing, Trace, comparison_bound};
+use hdl::blocks::kllm::{Comparators, Orizuru};
 use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
@@ -18,6 +18,18 @@ use crate::common::formats::{nan_policy, number_format};
 /// Parameters that the block refuses.
 pub fn bench(p: &Orizuru) -> anyhow::Result<Box<dyn sim::Bench>> {
     Ok(Box::new(OrizuruBench::new(p, Vec::new())?))
+}
+
+/// What the contract says of cycles.
+#[must_use]
+pub fn timing(p: &Orizuru) -> Timing {
+    Timing {
+        n: p.n.into(),
+        lanes: p.lanes.into(),
+        radix: p.radix.into(),
+        levels_per_cycle: p.levels_per_cycle.into(),
+        shared: p.comparators == Comparators::Shared,
+    }
 }
 
 /// Drives an Orizuru with given vectors first (each with the full k), then with made ones.
@@ -151,8 +163,9 @@ impl OrizuruBench {
             if first.is_some() && sim.peek_u64(ports.done) == 1 {
                 break;
             }
-            let beats = u64::from(self.p.beats()) + (vector.golden.max.len() + vector.golden.min.len()) as u64;
-            if sim.cycle_count() - begin > 100 * (beats + u64::from(self.p.init_cycles() + self.p.pop_cycles())) {
+            let pops = (vector.golden.max.len() + vector.golden.min.len()) as u64;
+            // Pauses of all streams, one after the other, are far shorter.
+            if sim.cycle_count() - begin > 100 * timing(&self.p).vector(pops) {
                 let difference = Difference::Deadlock {
                     cycles: sim.cycle_count() - begin,
                     streams: vec!["done_o stays low".into()],
@@ -189,12 +202,11 @@ impl OrizuruBench {
         Ok(())
     }
 
-    /// Without pauses, the cycles from the edge that takes the first beat to the one that raises `done_o` are those the
-    /// block states.
+    /// Without pauses, the cycles from the edge that takes the first beat to the one that raises `done_o` are those of the
+    /// contract.
     fn check_cycles(&self, sim: &Sim, run: &mut Run, vector: &Vector, cycles: u64) -> sim::Result<()> {
         let pops = vector.golden.max.len().max(vector.golden.min.len()) as u64;
-        let stated =
-            u64::from(self.p.beats() - 1) + u64::from(self.p.init_cycles()) + pops * u64::from(self.p.pop_cycles());
+        let stated = timing(&self.p).vector(pops);
         if cycles == stated {
             return Ok(());
         }
