@@ -21,9 +21,7 @@ pub fn float_format(format: blocks::FloatFormat) -> FloatFormat {
 #[must_use]
 pub fn number_format(format: blocks::NumberFormat) -> Format {
     match format {
-        blocks::NumberFormat::Fp16 => Format::FP16,
-        blocks::NumberFormat::Bf16 => Format::BF16,
-        blocks::NumberFormat::Fp32 => Format::FP32,
+        blocks::NumberFormat::Float(format) => Format::Float(float_format(format)),
         blocks::NumberFormat::Int { bits } => Format::Int { bits },
         blocks::NumberFormat::Uint { bits } => Format::Uint { bits },
     }
@@ -66,7 +64,7 @@ mod tests {
             assert_eq!((golden.name(), golden.width()), (format.name(), format.width()));
             assert_eq!(golden.fraction_bits(), format.fraction_bits(), "{golden}");
         }
-        for text in ["fp16", "bf16", "fp32", "int2", "int32", "uint1", "uint12"] {
+        for text in ["fp16", "bf16", "fp32", "e5m2", "e3m2", "int2", "int32", "uint1", "uint12"] {
             let format: blocks::NumberFormat = text.parse().unwrap();
             let golden = number_format(format);
             assert_eq!((golden.to_string().as_str(), golden.width()), (text, format.width()));

@@ -7,19 +7,17 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::lang::{ParamError, Signal, Type, bit, cat, mux, sint, uint};
+use super::float::FloatFormat;
+use crate::lang::{ParamError, ParameterValue, Signal, Type, bit, cat, choices, mux, sint, uint};
 
 /// Format of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum NumberFormat {
-    /// IEEE 754 binary16.
-    Fp16,
-    /// bfloat16: binary32's sign and exponent, 7 bits of fraction.
-    Bf16,
-    /// IEEE 754 binary32.
-    Fp32,
+    /// Floating point.
+    Float(FloatFormat),
     /// Two's complement.
     Int {
         /// Width, 2 to 32.
@@ -32,22 +30,20 @@ pub enum NumberFormat {
     },
 }
 
-/// What a NaN does where the largest or smallest values are picked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NanPolicy {
-    /// NaNs take part, beyond the infinities of their sign.
-    TotalOrder,
-    /// NaNs are never picked.
-    NeverSelected,
+choices! {
+    /// What a NaN does where the largest or smallest values are picked.
+    pub enum NanPolicy {
+        /// NaNs take part, beyond the infinities of their sign.
+        TotalOrder,
+        /// NaNs are never picked.
+        NeverSelected,
+    }
 }
 
 impl fmt::Display for NumberFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Fp16 => write!(f, "fp16"),
-            Self::Bf16 => write!(f, "bf16"),
-            Self::Fp32 => write!(f, "fp32"),
+            Self::Float(format) => f.write_str(format.name()),
             Self::Int { bits } => write!(f, "int{bits}"),
             Self::Uint { bits } => write!(f, "uint{bits}"),
         }
@@ -65,16 +61,12 @@ impl FromStr for NumberFormat {
 
     fn from_str(text: &str) -> Result<Self, ParamError> {
         let number = |prefix: &str| text.strip_prefix(prefix).and_then(|n| n.parse::<u32>().ok());
-        let parsed = match text {
-            "fp16" => Some(Self::Fp16),
-            "bf16" => Some(Self::Bf16),
-            "fp32" => Some(Self::Fp32),
-            _ => match (number("int"), number("uint")) {
-                (Some(bits @ 2..=32), _) => Some(Self::Int { bits }),
-                (_, Some(bits @ 1..=32)) => Some(Self::Uint { bits }),
-                _ => None,
-            },
-        };
+        let float = FloatFormat::ALL.iter().copied().find(|f| f.name() == text).map(Self::Float);
+        let parsed = float.or(match (number("int"), number("uint")) {
+            (Some(bits @ 2..=32), _) => Some(Self::Int { bits }),
+            (_, Some(bits @ 1..=32)) => Some(Self::Uint { bits }),
+            _ => None,
+        });
         // The text form is unique: no int08.
         parsed.filter(|f| f.to_string() == text).ok_or_else(|| ParamError::new("format", text, NumberFormat::ALLOWED))
     }
@@ -88,16 +80,32 @@ impl TryFrom<String> for NumberFormat {
     }
 }
 
+impl ParameterValue for NumberFormat {
+    fn json(&self) -> Value {
+        self.to_string().into()
+    }
+
+    fn choices(&self) -> String {
+        Self::ALLOWED.into()
+    }
+}
+
 impl NumberFormat {
+    /// IEEE 754 binary16.
+    pub const FP16: Self = Self::Float(FloatFormat::Fp16);
+    /// bfloat16.
+    pub const BF16: Self = Self::Float(FloatFormat::Bf16);
+    /// IEEE 754 binary32.
+    pub const FP32: Self = Self::Float(FloatFormat::Fp32);
+
     /// Legal values in words.
-    pub const ALLOWED: &'static str = "fp16, bf16, fp32, int2 to int32, uint1 to uint32";
+    pub const ALLOWED: &'static str = "fp16, bf16, fp32, e5m2, e3m2, int2 to int32, uint1 to uint32";
 
     /// Width in bits.
     #[must_use]
     pub fn width(self) -> u32 {
         match self {
-            Self::Fp16 | Self::Bf16 => 16,
-            Self::Fp32 => 32,
+            Self::Float(format) => format.width(),
             Self::Int { bits } | Self::Uint { bits } => bits,
         }
     }
@@ -106,16 +114,6 @@ impl NumberFormat {
     #[must_use]
     pub fn ty(self) -> Type {
         if let Self::Int { bits } = self { sint(bits) } else { uint(self.width()) }
-    }
-
-    /// Bits of fraction, for floats.
-    fn fraction(self) -> Option<u32> {
-        match self {
-            Self::Fp16 => Some(10),
-            Self::Bf16 => Some(7),
-            Self::Fp32 => Some(23),
-            Self::Int { .. } | Self::Uint { .. } => None,
-        }
     }
 
     /// Key of a value: unsigned, same width, same order.
@@ -127,7 +125,7 @@ impl NumberFormat {
         match self {
             Self::Uint { .. } => bits,
             Self::Int { .. } => cat(&[!bits.msb(), bits.slice(0..self.width() - 1)]),
-            _ => cat(&[!bits.msb(), rest(bits.msb())]),
+            Self::Float(_) => cat(&[!bits.msb(), rest(bits.msb())]),
         }
     }
 
@@ -139,7 +137,7 @@ impl NumberFormat {
         match self {
             Self::Uint { .. } => key,
             Self::Int { .. } => cat(&[negative, key.slice(0..self.width() - 1)]).as_sint(),
-            _ => cat(&[negative, key.slice(0..self.width() - 1) ^ negative.repeat(self.width() - 1)]),
+            Self::Float(_) => cat(&[negative, key.slice(0..self.width() - 1) ^ negative.repeat(self.width() - 1)]),
         }
     }
 
@@ -147,9 +145,12 @@ impl NumberFormat {
     #[track_caller]
     #[must_use]
     pub fn is_nan(self, value: Signal) -> Signal {
-        match self.fraction() {
-            Some(f) => value.slice(f..self.width() - 1).all() & value.slice(0..f).any(),
-            None => bit().lit(0),
+        match self {
+            Self::Float(format) => {
+                let f = format.fraction_bits();
+                value.slice(f..self.width() - 1).all() & value.slice(0..f).any()
+            }
+            Self::Int { .. } | Self::Uint { .. } => bit().lit(0),
         }
     }
 }
@@ -167,4 +168,21 @@ pub fn count_ones(bits: &[Signal]) -> Signal {
 #[must_use]
 pub fn minimum(a: Signal, b: Signal) -> Signal {
     mux(a.lt(b), a, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_back() {
+        for text in ["fp16", "bf16", "fp32", "e5m2", "e3m2", "int2", "int32", "uint1", "uint32"] {
+            let format: NumberFormat = text.parse().unwrap();
+            assert_eq!((format.to_string().as_str(), format.json()), (text, Value::from(text)));
+        }
+        for text in ["fp8", "int1", "int33", "uint0", "uint33", "int08", "Fp16", ""] {
+            let refused = text.parse::<NumberFormat>().unwrap_err();
+            assert_eq!(refused.allowed, NumberFormat::ALLOWED, "{text}");
+        }
+    }
 }

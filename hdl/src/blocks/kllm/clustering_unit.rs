@@ -57,7 +57,7 @@ ports! {
     }
 }
 
-const FORMAT: NumberFormat = NumberFormat::Fp16;
+const FORMAT: NumberFormat = NumberFormat::FP16;
 
 impl ClusteringUnit {
     /// Cycles from a value to its index.

@@ -157,7 +157,7 @@ impl Default for Orizuru {
             n: 4096,
             k_max: 41,
             k_min: 41,
-            format: NumberFormat::Fp16,
+            format: NumberFormat::FP16,
             nan: NanPolicy::TotalOrder,
             radix: 16,
             lanes: 16,

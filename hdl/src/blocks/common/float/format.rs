@@ -1,34 +1,32 @@
 //! Formats of floating-point numbers, and what subnormal numbers do.
 
-use serde::{Deserialize, Serialize};
+use crate::lang::{Type, choices, uint};
 
-use crate::lang::{Type, uint};
-
-/// A format with signed zeros, subnormals, infinities and NaNs as in IEEE 754: sign, exponent, fraction from the top.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FloatFormat {
-    /// IEEE 754 binary16: 5 bits of exponent, 10 of fraction.
-    Fp16,
-    /// bfloat16: 8 bits of exponent, 7 of fraction.
-    Bf16,
-    /// IEEE 754 binary32: 8 bits of exponent, 23 of fraction.
-    Fp32,
-    /// 8-bit float of the Open Compute Project: 5 bits of exponent, 2 of fraction.
-    E5m2,
-    /// 6 bits with IEEE 754's rules: 3 bits of exponent, 2 of fraction. For proofs and tests of all triples.
-    E3m2,
+choices! {
+    /// A format with signed zeros, subnormals, infinities and NaNs as in IEEE 754: sign, exponent, fraction from the top.
+    pub enum FloatFormat {
+        /// IEEE 754 binary16: 5 bits of exponent, 10 of fraction.
+        Fp16,
+        /// bfloat16: 8 bits of exponent, 7 of fraction.
+        Bf16,
+        /// IEEE 754 binary32: 8 bits of exponent, 23 of fraction.
+        Fp32,
+        /// 8-bit float of the Open Compute Project: 5 bits of exponent, 2 of fraction.
+        E5m2,
+        /// 6 bits with IEEE 754's rules: 3 bits of exponent, 2 of fraction. For proofs and tests of all triples.
+        E3m2,
+    }
 }
 
-/// Whether subnormal numbers take part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Subnormals {
-    /// As IEEE 754 says.
-    Ieee,
-    /// A subnormal operand counts as the zero of its sign; a result that is subnormal after IEEE's rounding becomes the
-    /// zero of its sign.
-    Flush,
+choices! {
+    /// Whether subnormal numbers take part.
+    pub enum Subnormals {
+        /// As IEEE 754 says.
+        Ieee,
+        /// A subnormal operand counts as the zero of its sign; a result that is subnormal after IEEE's rounding becomes the
+        /// zero of its sign.
+        Flush,
+    }
 }
 
 impl FloatFormat {

@@ -60,7 +60,7 @@ impl CatalogBlock for Orizuru {
             node_state,
             count_comparisons: true,
         };
-        let (fp16, bf16) = (NumberFormat::Fp16, NumberFormat::Bf16);
+        let (fp16, bf16) = (NumberFormat::FP16, NumberFormat::BF16);
         let (int8, int16) = (NumberFormat::Int { bits: 8 }, NumberFormat::Int { bits: 16 });
         let uint = |bits| NumberFormat::Uint { bits };
         let mut list = vec![
@@ -72,7 +72,7 @@ impl CatalogBlock for Orizuru {
             set(33, 4, bf16, 4, 4, (Parallel, Pointer, 1)),
             set(100, 100, int16, 8, 2, (Parallel, Value, 2)),
             set(96, 7, uint(12), 16, 8, (Shared, Value, 1)),
-            set(64, 3, NumberFormat::Fp32, 64, 64, (Parallel, Value, 3)),
+            set(64, 3, NumberFormat::FP32, 64, 64, (Parallel, Value, 3)),
             set(256, 13, fp16, 16, 16, (Shared, Pointer, 1)),
         ];
         let no_nan = |s: Self| Self { nan: NanPolicy::NeverSelected, ..s };
