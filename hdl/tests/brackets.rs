@@ -1,10 +1,11 @@
 //! Brackets that the rules of Verilog do not ask for, but readers do: operators of different kinds are never mixed without.
 
 use hdl::lang::*;
-use serde::Serialize;
 
-#[derive(Clone, Serialize)]
-struct Mixed;
+parameters! {
+    /// Nothing.
+    struct Mixed {}
+}
 
 ports! {
     struct MixedPorts(p: &Mixed) {
@@ -23,10 +24,7 @@ ports! {
 
 impl Block for Mixed {
     type Ports = MixedPorts;
-    const ABOUT: About = About { name: "mixed", summary: "", contract: "", reference: "", source: file!() };
-    fn module_name(&self) -> String {
-        "mixed".into()
-    }
+    const ABOUT: About = About { name: "mixed", summary: "", contract: "", reference: "" };
     fn build(&self, m: &mut Module, io: &MixedPorts) {
         let (a, b, c) = (io.a_i, io.b_i, io.c_i);
         m.connect(io.and_or_o, (a & b) | c);
@@ -41,7 +39,7 @@ impl Block for Mixed {
 
 #[test]
 fn mixed_operators_have_brackets() {
-    let text = elaborate(&Mixed).unwrap().verilog().remove(0).text;
+    let text = elaborate(&Mixed {}).unwrap().verilog().remove(0).text;
     let value = |port: &str| {
         let line = text.lines().find(|l| l.trim_start().starts_with(&format!("assign {port} "))).unwrap();
         line.split_once("= ").unwrap().1.trim_end_matches(';').to_owned()

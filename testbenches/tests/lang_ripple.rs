@@ -2,13 +2,13 @@
 //! loop, and Verilator must not see one.
 
 use hdl::lang::*;
-use serde::Serialize;
 use sim::lint::verilator_lint;
 use sim::{BuildOptions, Model};
 
-/// A pointer that is followed through a table four times in one cycle.
-#[derive(Clone, Serialize)]
-struct Follow;
+parameters! {
+    /// A pointer that is followed through a table four times in one cycle.
+    struct Follow {}
+}
 
 ports! {
     struct FollowPorts(p: &Follow) {
@@ -22,10 +22,7 @@ ports! {
 
 impl Block for Follow {
     type Ports = FollowPorts;
-    const ABOUT: About = About { name: "follow", summary: "", contract: "", reference: "", source: file!() };
-    fn module_name(&self) -> String {
-        "follow".into()
-    }
+    const ABOUT: About = About { name: "follow", summary: "", contract: "", reference: "" };
     fn build(&self, m: &mut Module, io: &FollowPorts) {
         let links = m.memory("links", 8, 3, 3);
         links.write(io.write_i, io.address_i, io.data_i);
@@ -41,7 +38,7 @@ impl Block for Follow {
 
 #[test]
 fn through_a_memory() {
-    let design = sim::Design::from(&elaborate(&Follow).unwrap());
+    let design = sim::Design::from(&elaborate(&Follow {}).unwrap());
     let report = verilator_lint(&design.files, &design.top).unwrap();
     assert!(report.is_clean(), "{report}\n{}", design.files[0].text);
     let mut sim = Model::build(&design, &BuildOptions::default()).unwrap().instance().unwrap();
