@@ -13,6 +13,36 @@ fn main() -> io::Result<()> {
         add(&folder, &mut hasher)?;
     }
     println!("cargo::rustc-env=SENBAZURU_SOURCE_HASH={}", hasher.finalize().to_hex());
+    documented_block(&root.join("../docs/adding-a-block.md"))
+}
+
+/// The files of the documented block, for a test that builds and runs them (`tests/adding_a_block.rs`). A file is a fence
+/// behind a line that ends with its name. What a file calls the crates that it would stand in becomes the test's modules.
+fn documented_block(page: &Path) -> io::Result<()> {
+    const NAMES: [(&str, &str); 5] = [
+        ("use crate::lang", "use hdl::lang"),
+        ("hdl::blocks::common::SatAccumulator", "crate::hardware::SatAccumulator"),
+        ("golden::common::sat_accumulator::", "crate::model::"),
+        ("testbenches::common::sat_accumulator::bench", "crate::testbench::bench"),
+        (" crate::bench(", " testbenches::bench("),
+    ];
+    println!("cargo::rerun-if-changed={}", page.display());
+    let folder = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default()).join("adding-a-block");
+    fs::create_dir_all(&folder)?;
+    let page = fs::read_to_string(page)?;
+    let mut name = "";
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if let Some((path, _)) = line.rsplit_once("`:").filter(|(path, _)| path.ends_with(".rs")) {
+            name = path.rsplit('`').next().unwrap_or_default();
+        } else if line == "```rust" && !name.is_empty() {
+            let text: Vec<&str> = lines.by_ref().take_while(|l| *l != "```").filter(|l| !l.starts_with("//!")).collect();
+            let mut text = text.join("\n");
+            NAMES.iter().for_each(|(from, to)| text = text.replace(from, to));
+            fs::write(folder.join(name.replace('/', "-")), text)?;
+            name = "";
+        }
+    }
     Ok(())
 }
 
