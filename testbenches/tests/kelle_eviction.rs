@@ -45,6 +45,10 @@ fn broken_controllers_are_noticed() {
     for (what, right, wrong) in [
         ("the hole is not closed", "passes & beyond", "1'b0 & passes & beyond"),
         ("a protected token is evicted", "!insert_found_i | victim_guarded", "!insert_found_i"),
+        ("a clear does not end a walk", "clear_i | (entry_ready_i & last)", "entry_ready_i & last"),
+        ("a clear does not recall a place", "clear_i | place_ready_i", "place_ready_i"),
+        ("new tokens are always let in", "assign insert_ready_o = takes", "assign insert_ready_o = 1'b1"),
+        ("walks are let in with a clear", "assign walk_ready_o = open", "assign walk_ready_o = idle"),
     ] {
         must_be_noticed(&*bench, &design, 5000, what, right, wrong);
     }

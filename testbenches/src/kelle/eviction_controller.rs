@@ -1,4 +1,9 @@
 //! [`EvictionController`] under random walks and insertions, with pauses on all sides, and victims that are wrong.
+//!
+//! First one operation after the other, then a storm: walks and tokens are offered all the time, and everything is
+//! cleared or reset at random moments.
+
+mod storm;
 
 use golden::kelle::eviction::{Map, StoredAs};
 use hdl::blocks::kelle::EvictionController;
@@ -6,13 +11,16 @@ use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Out, Run, Sim};
 
-/// The bench of an eviction controller; a vector is one walk or one insertion.
+/// The bench of an eviction controller; a vector is one walk or one insertion, and then four cycles of the storm.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &EvictionController) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone() };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    crate::bench(p, move |sim, run| {
+        bench.run(sim, run)?;
+        storm::Storm::new(&bench.p, sim, run)?.run(sim, run)
+    })
 }
 
 struct Bench {
@@ -104,6 +112,7 @@ sim::handles! {
         clear: In = "clear_i",
         sink: In = "sink_i",
         window: In = "window_i",
+        count: Out = "count_o",
         walk_valid: In = "walk_valid_i",
         walk_ready: Out = "walk_ready_o",
         entry_valid: Out = "entry_valid_o",

@@ -9,11 +9,16 @@
 //! the next walk closes the hole as it passes, moving each later entry up by one, at no cost: it reads and writes one entry a
 //! cycle. So one token can enter between two walks once the cache is full.
 
+mod properties;
+
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
     About, Block, CatalogBlock, Field, In, InStream, Module, Out, OutStream, Proof, Signal, Timing, Type, bit,
     bits_for, bundle, cat, index_width, mux, parameters, ports, select, uint,
 };
+
+/// Most slots with which the formal section is there: it holds the whole list.
+const LARGEST_MODEL: u32 = 8;
 
 parameters! {
     /// Elaboration parameters.
@@ -64,21 +69,24 @@ bundle! {
 ports! {
     /// Ports of [`EvictionController`].
     pub struct EvictionControllerPorts(p: &EvictionController) {
-        /// Forgets all tokens. Nothing else may be under way.
+        /// Forgets all tokens, at any time: a walk ends without its last entry, a place that was not taken never comes.
+        /// Walks and new tokens are not taken in its cycle.
         clear_i: In = bit(),
-        /// First tokens of the sequence, which are never evicted. Stable while there are tokens.
+        /// First tokens of the sequence, which are never evicted; those of the present list when it changes. Stable
+        /// during a walk.
         sink_i: In = p.count(),
-        /// Most recent tokens, which are not evicted.
+        /// Most recent tokens, which are not evicted. Stable during a walk.
         window_i: In = p.count(),
-        /// Tokens in the cache.
+        /// Tokens in the cache. Always valid; grows in the cycle after an insertion, 0 in the cycle after `clear_i`.
         count_o: Out = p.count(),
         /// Walk through the tokens; without tokens nothing comes.
         walk_valid_i: In = bit(),
-        /// The walk begins.
+        /// The walk begins at the coming edge, when it is wanted. Low during a walk, until a place is taken, and with
+        /// `clear_i`.
         walk_ready_o: Out = bit(),
         /// A token, the oldest first.
         entry: OutStream<Entry> = p.clone(),
-        /// A new token.
+        /// A new token. Not taken when a walk could begin at the same edge, nor between an eviction and the end of the next walk.
         insert: InStream<Arrival> = p.clone(),
         /// Where the new token goes.
         place: OutStream<Place> = p.clone(),
@@ -108,7 +116,9 @@ impl Block for EvictionController {
             insert: while count < slots the token gets slot number count. Then it takes the slot of the token at position victim,\n\
             which is gone; refused if none was found, or if it is protected or not there. The new token is the youngest.\n\
             recompute: the token is stored as the layer's input, not as key and value; fixed until it is evicted.\n\
-            After an eviction, insert is ready again when the list has been walked.",
+            After an eviction, insert is ready again when the list has been walked.\n\
+            clear_i and reset: at any time; all tokens are forgotten, entries and the place that were due do not come (their\n\
+            valid falls), and the next cycle takes walks and new tokens. Nothing that is offered or not taken can block it.",
         reference: "Kelle, sections 4.1 and 5.1, figure 10",
     };
 
@@ -136,8 +146,9 @@ impl Block for EvictionController {
 
         m.comment("Walk: the entry after the hole moves up as it passes; the youngest closes the list.");
         let idle = m.wire("idle", state.is("Idle"));
-        m.connect(io.walk_ready_o, idle);
-        let start = m.wire("start", io.walk_valid_i & idle & count.q.any());
+        let open = m.wire("open", idle & !io.clear_i);
+        m.connect(io.walk_ready_o, open);
+        let start = m.wire("start", io.walk_valid_i & open & count.q.any());
         let walking = m.wire("walking", state.is("Walk"));
         let last = m.wire("last", (wide(position.q.extend(count_ty.width)) + 1).eq(wide(count.q)));
         let beyond = m.wire("beyond", hole.q & position.q.ge(hole_at.q));
@@ -157,8 +168,9 @@ impl Block for EvictionController {
 
         m.comment("A new token.");
         let full = m.wire("full", count.q.eq(self.slots));
-        let taken = m.wire("taken", io.insert.valid & idle & !hole.q & !io.walk_valid_i);
-        m.connect(io.insert.ready, idle & !hole.q & !io.walk_valid_i);
+        let takes = m.wire("takes", open & !hole.q & !io.walk_valid_i);
+        let taken = m.wire("taken", io.insert.valid & takes);
+        m.connect(io.insert.ready, takes);
         let victim = io.insert.victim;
         let victim_guarded = guarded(m, "victim_guarded", victim);
         let no_victim = m.wire("no_victim", !io.insert.found | victim_guarded);
@@ -190,27 +202,14 @@ impl Block for EvictionController {
         state.goto("Idle", start, "Walk");
         state.goto("Idle", evicts, "Find");
         state.goto("Idle", taken, "Reply");
-        state.goto("Walk", io.entry.ready & last, "Idle");
+        state.goto("Walk", io.clear_i | (io.entry.ready & last), "Idle");
+        state.goto("Find", io.clear_i, "Idle");
         state.goto("Find", true, "Reply");
-        state.goto("Reply", io.place.ready, "Idle");
+        state.goto("Reply", io.clear_i | io.place.ready, "Idle");
 
-        m.formal(|m| {
-            // No two tokens have one slot: of any two entries of one walk.
-            let seen = m.reg_init("seen_q", bit(), 0);
-            let seen_slot = m.reg("seen_slot_q", slot_ty);
-            let pick = m.wire("pick", passes & !seen.q & io.clear_i.eq(0) & io.insert.found);
-            seen.next(mux(walking & !(passes & last), seen.q | pick, bit().lit(0)));
-            seen_slot.next_when(pick, entry_slot);
-            m.assume("clear_when_idle", !io.clear_i | (idle & !io.walk_valid_i & !io.insert.valid));
-            m.assert_always("slots_differ", !(walking & seen.q) | entry_slot.ne(seen_slot.q));
-            if u64::from(self.slots) < (1 << count_ty.width) - 1 {
-                m.assert_always("never_too_many", count.q.le(self.slots));
-            }
-            m.assert_always("slot_exists", !walking | entry_slot.extend(count_ty.width).lt(count.q));
-            m.assert_always("a_hole_only_when_full", !hole.q | full);
-            m.cover("walk_with_a_hole", passes & last & hole.q);
-            m.cover("refuses_when_full", io.place.valid & refused.q);
-        });
+        if self.slots <= LARGEST_MODEL {
+            self.properties(m, io);
+        }
     }
 
     fn timing(&self) -> Timing {
@@ -228,6 +227,6 @@ impl CatalogBlock for EvictionController {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        vec![Proof { block: Self { slots: 3 }, depth: 10, cover_depth: 20, induction: true }]
+        [2, 3].map(|slots| Proof { block: Self { slots }, depth: 10, cover_depth: 20, induction: true }).into()
     }
 }

@@ -43,6 +43,22 @@ impl Map {
         Self { slots, sink, window, entries: Vec::new() }
     }
 
+    /// From now on the first `sink` and the last `window` tokens of the list must stay.
+    pub fn protect(&mut self, sink: usize, window: usize) {
+        (self.sink, self.window) = (sink, window);
+    }
+
+    /// How many first and last tokens must stay.
+    #[must_use]
+    pub fn protection(&self) -> (usize, usize) {
+        (self.sink, self.window)
+    }
+
+    /// Forgets all tokens.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+
     /// The cached tokens, the oldest first.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
@@ -101,5 +117,9 @@ mod tests {
         assert_eq!(slots, [0, 2, 3, 1]);
         assert_eq!(m.entries()[3].stored_as, StoredAs::X);
         assert_eq!(m.insert(Some(1), StoredAs::Kv), Ok(2));
+        m.protect(2, 2);
+        assert_eq!(m.insert(Some(1), StoredAs::Kv), Err(Refusal::NoSuchVictim));
+        m.clear();
+        assert_eq!((m.entries(), m.insert(None, StoredAs::Kv)), (&[][..], Ok(0)));
     }
 }
