@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use sim::process::{Output, Tool};
 use support::{in_folder, program, sweep_command};
+use tempfile::TempDir;
 
 const SWEEP: &str =
     "block = 'mac_mesh'\nstages = ['synth']\n[fixed]\ncolumns = 1\noperand_width = 3\n[axes]\nrows = [1, 2, 3]\n";
 
 /// A sweep whose first point takes a moment and whose second takes for ever.
 struct Running {
-    folder: tempfile::TempDir,
+    folder: TempDir,
     sweep: JoinHandle<Output>,
 }
 
@@ -72,6 +73,40 @@ fn an_interrupted_sweep_says_how_far_it_came() {
         let said = "s: interrupted, 1 of 3 points done; run again to go on\n";
         assert!(output.stderr.ends_with(said), "{}", output.stderr);
         assert!(!folder.path().join("out").exists());
-        let _ = Tool::new("kill").arg(waiting).run();
+        gone(&folder, &waiting);
+    }
+}
+
+/// However a sweep dies, its points and what they started die with it: the next run has the machine for itself, and
+/// does what was not done.
+#[test]
+fn a_killed_sweep_leaves_no_point_behind() {
+    let running = Running::start();
+    running.signal("KILL");
+    let waiting = running.number("waits");
+    let Running { folder, sweep } = running;
+    assert_eq!(sweep.join().unwrap().stdout, "code 137\n");
+    gone(&folder, &waiting);
+    let [sweep, out, store] = ["s.toml", "out", "store"].map(|name| folder.path().join(name));
+    let again = sweep_command(&sweep, &out, &store, &[]).run().unwrap();
+    assert!(again.success() && again.stdout.starts_with("s: 3 points, 3 passed\n"), "{}", again.log());
+}
+
+/// Waits until the process `number` is no more, nor any point of the sweep in `folder`.
+fn gone(folder: &TempDir, number: &str) {
+    let start = Instant::now();
+    let store = folder.path().join("store").display().to_string();
+    loop {
+        // A process that has ended, but that nobody has asked for its exit code, has no command line.
+        let commands = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+            let words = fs::read(entry.path().join("cmdline")).ok().filter(|words| !words.is_empty())?;
+            Some((entry.file_name(), String::from_utf8_lossy(&words).replace('\0', " ")))
+        });
+        let left: Vec<_> = commands.filter(|(n, words)| n == number || words.contains(&store)).collect();
+        if left.is_empty() {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "still there: {left:?}");
+        std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -23,6 +23,7 @@ fn temporary_folders_and_libraries_may_have_any_name() {
     let synth = |more: &[&str]| run(&[&["synth", "mac_mesh"], more, &MESH].concat());
     assert_eq!(synth(&["--liberty", library]), synth(&[]));
     run(&[&["energy", "mac_mesh", "--vectors", "3", "--liberty", library], &MESH[..]].concat());
+    run(&[&["lint", "mac_mesh"], &MESH[..]].concat());
     let proofs = format!("{ODD}.proofs");
     let prove = ["prove", "compactor", "--set", "lanes=2", "--set", "width=1", "--depth", "2", "-o", &proofs];
     assert!(run(&prove).contains("holds for 2 cycles"));

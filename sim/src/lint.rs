@@ -86,7 +86,8 @@ pub fn yosys(script: &str, files: &[SourceFile]) -> Result<String> {
 
 fn check(tool: Tool, files: &[SourceFile], starts: fn(&str) -> bool, noise: &[&str]) -> Result<Report> {
     let folder = folder_of(files)?;
-    let tool = tool.args(files.iter().map(|f| f.name.as_str())).dir(folder.path());
+    // Icarus names its temporary files to a shell: a folder whose name we do not choose would have to be quoted.
+    let tool = tool.args(files.iter().map(|f| f.name.as_str())).dir(folder.path()).env("TMPDIR", ".");
     let output = tool.run()?;
     let messages = messages(&output, starts, noise);
     Ok(Report { command: tool.command_line(), messages })

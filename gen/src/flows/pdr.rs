@@ -9,7 +9,7 @@ use sim::process::ProcessError;
 
 use crate::error::{Failure, Result};
 use crate::flows::lint::Sources;
-use crate::flows::workspace::{Workspace, finished, last_lines};
+use crate::flows::workspace::{Workspace, last_lines};
 use crate::flows::yosys;
 
 /// What came of it.
@@ -40,11 +40,10 @@ pub fn prove_all(sources: &Sources, limit: Duration) -> Result<Answer> {
     yosys::run_in(&work, &script, &sources.files, &sources.top)?;
     let commands = format!("read_aiger model.aig; fold; orpos; scorr; dc2; pdr -T {}", limit.as_secs());
     let tool = work.tool("yosys-abc").args(["-c", &commands]).timeout(limit + Duration::from_secs(60));
-    let run = match tool.run() {
+    let log = match tool.run() {
         Err(ProcessError::Timeout { .. }) => return Ok(Answer::Unknown),
-        other => other,
+        other => other?.log(),
     };
-    let log = finished(&tool, run)?.log();
     if log.contains("Property proved.") || log.contains("Networks are equivalent") {
         Ok(Answer::Proved)
     } else if log.contains("was asserted in frame") {

@@ -14,7 +14,7 @@ use sim::process::{ProcessError, Tool, ToolMissing};
 use crate::error::{Failure, Result};
 use crate::flows::lint::Sources;
 use crate::flows::pdr::{self, Answer};
-use crate::flows::workspace::{Workspace, finished, last_lines};
+use crate::flows::workspace::{Workspace, last_lines};
 use crate::flows::yosys;
 
 /// How to prove.
@@ -281,11 +281,10 @@ impl Run<'_> {
             .args(["-s", &self.options.solver, "--unroll", "--noprogress", "-t", &steps.to_string()])
             .args(arguments)
             .timeout(self.options.limit);
-        let run = match tool.run() {
+        let log = match tool.run() {
             Err(ProcessError::Timeout { log, .. }) => return Ok((log, false)),
-            other => other,
+            other => other?.log(),
         };
-        let log = finished(&tool, run)?.log();
         // Without this line the solver died, or something else went wrong that says nothing about the design.
         if log.contains("Status: ") {
             return Ok((log, true));

@@ -22,7 +22,7 @@ use sim::SourceFile;
 use crate::error::{Failure, Result};
 use crate::flows::liberty::{self, Library};
 use crate::flows::lint::Sources;
-use crate::flows::workspace::{Workspace, finished, last_lines};
+use crate::flows::workspace::{Workspace, last_lines};
 use crate::flows::yosys::{self, NO_MAPPING};
 
 /// What is to be done.
@@ -342,8 +342,7 @@ impl Counts {
 
 fn graph(work: &Workspace) -> Result<Aig> {
     let commands = "read_aiger design.aig; strash; print_stats; dc2; dc2; dc2; print_stats";
-    let tool = work.tool("yosys-abc").args(["-c", commands]);
-    let output = finished(&tool, tool.run())?;
+    let output = work.tool("yosys-abc").args(["-c", commands]).run()?;
     let found: Vec<_> = output.stdout.lines().filter_map(stats_line).collect();
     match found[..] {
         [strash, dc2] => Ok(Aig { strash, dc2 }),

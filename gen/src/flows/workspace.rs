@@ -7,15 +7,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sim::process::{Output, ProcessError, Tool};
-use tempfile::TempDir;
+use sim::files::{Scratch, scratch};
+use sim::process::Tool;
 
 use crate::error::{Failure, Result};
 
 /// A temporary folder for one piece of work.
 #[derive(Debug)]
 pub struct Workspace {
-    folder: TempDir,
+    folder: Scratch,
 }
 
 impl Workspace {
@@ -24,8 +24,7 @@ impl Workspace {
     /// # Errors
     /// The system's temporary folder cannot be written.
     pub fn new() -> Result<Self> {
-        let folder = tempfile::tempdir().map_err(|e| Failure::NoAnswer(format!("temporary folder: {e}")))?;
-        Ok(Self { folder })
+        Ok(Self { folder: scratch().map_err(|e| Failure::NoAnswer(e.to_string()))? })
     }
 
     /// A file in it.
@@ -66,19 +65,6 @@ impl Workspace {
     pub fn tool(&self, program: &str) -> Tool {
         Tool::new(program).dir(self.folder.path()).env("TMPDIR", ".")
     }
-}
-
-/// The output of a tool that came to its end by itself.
-///
-/// # Errors
-/// [`Failure::NoAnswer`] when a signal ended it: whatever it printed, it is no answer.
-pub fn finished(tool: &Tool, run: Result<Output, ProcessError>) -> Result<Output> {
-    let output = run?;
-    if output.code.is_none() {
-        let what = format!("`{}` was ended by a signal", tool.command_line());
-        return Err(Failure::NoAnswer(format!("{what}; its last output:\n{}", last_lines(&output.log(), 10))));
-    }
-    Ok(output)
 }
 
 /// The end of a log.

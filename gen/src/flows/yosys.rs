@@ -2,7 +2,7 @@
 
 use sim::SourceFile;
 
-use super::workspace::{Workspace, finished, last_lines};
+use super::workspace::{Workspace, last_lines};
 use crate::error::{Failure, Result};
 
 /// What Yosys says when ABC ends, but leaves nothing: with a library that it cannot use, for example.
@@ -25,8 +25,7 @@ pub fn run_in(place: &Workspace, script: &str, files: &[SourceFile], top: &str) 
     for file in files {
         place.write(&file.name, &file.text)?;
     }
-    let tool = place.tool("yosys").args(["-Q", "-T", "-s", "/dev/stdin"]).stdin(script);
-    let output = finished(&tool, tool.run())?;
+    let output = place.tool("yosys").args(["-Q", "-T", "-s", "/dev/stdin"]).stdin(script).run()?;
     if output.success() {
         return Ok(output.stdout);
     }

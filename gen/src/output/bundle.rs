@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use sim::files;
 
 use super::Earlier;
 use crate::error::{Failure, Result};
@@ -150,7 +151,9 @@ impl Bundle {
         self.refuse_to_change(dir, earlier)?;
         let failed = |e: io::Error| Failure::file("write", dir, &e);
         fs::create_dir_all(dir).map_err(failed)?;
-        let temporary = tempfile::Builder::new().prefix(".senbazuru-").tempdir_in(dir).map_err(failed)?;
+        // What a killed run left here goes, too.
+        files::sweep(dir);
+        let temporary = files::scratch_in(dir).map_err(failed)?;
         for (number, text) in self.files.values().enumerate() {
             fs::write(temporary.path().join(number.to_string()), text).map_err(failed)?;
         }
@@ -159,7 +162,7 @@ impl Bundle {
             fs::create_dir_all(to.parent().unwrap_or(dir)).map_err(failed)?;
             fs::rename(temporary.path().join(number.to_string()), &to).map_err(failed)?;
         }
-        temporary.close().map_err(failed)
+        Ok(())
     }
 
     fn refuse_to_change(&self, dir: &Path, earlier: &Earlier) -> Result<()> {

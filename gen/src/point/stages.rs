@@ -8,6 +8,7 @@ use sim::{RunOptions, SourceFile};
 use super::{Key, Options, Point, Stage, StageResult, Status};
 use crate::error::{Failure, Result};
 use crate::flows::prove::Verdict;
+use crate::flows::workspace::Workspace;
 use crate::flows::{energy, lint, prove, synth};
 use crate::registry;
 
@@ -153,14 +154,14 @@ fn energy(point: &Point, options: &Options) -> Result<Found> {
 }
 
 fn properties(point: &Point, options: &Options) -> Result<Found> {
-    let traces = tempfile::tempdir().map_err(|e| Failure::NoAnswer(format!("temporary folder: {e}")))?;
+    let traces = Workspace::new()?;
     let how = prove::Options {
         depth: options.depth,
         cover_depth: options.cover_depth,
         induction: false,
         solver: "z3".into(),
         limit: Duration::from_secs(600),
-        traces: traces.path().to_owned(),
+        traces: traces.path("."),
     };
     if !point.sources.has_formal() {
         return Err(Failure::Check(format!("{} has no properties at these parameters", point.block)));

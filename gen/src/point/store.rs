@@ -3,7 +3,6 @@
 //! A file appears whole or not at all (written beside its place, then renamed), so any number of jobs on any number of
 //! machines share a folder, and a job that is killed leaves nothing half-written.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -88,12 +87,13 @@ impl Store {
     /// A folder that cannot be read.
     pub fn get(&self, key: &Key) -> Result<Option<StageResult>> {
         let path = self.path(key);
-        match fs::read(&path) {
+        match sim::files::read_regular(&path) {
             Ok(bytes) => {
                 let result: Option<StageResult> = serde_json::from_slice(&bytes).ok();
                 Ok(result.filter(|r| r.key == key.hash && r.stage == key.stage))
             }
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            // Something else of that name, a FIFO for example, will give way to the result.
+            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => Ok(None),
             Err(e) => Err(Failure::file("read", &path, &e)),
         }
     }
@@ -111,6 +111,10 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use sim::process::Tool;
+
     use super::*;
 
     fn result() -> StageResult {
@@ -133,12 +137,17 @@ mod tests {
     fn what_was_filed_is_found_and_rubbish_is_not() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path());
-        let result = result();
-        let key = Key { stage: result.stage, hash: result.key.clone(), tools: Versions::new() };
+        let key = Key { stage: result().stage, hash: result().key, tools: Versions::new() };
         assert_eq!(store.get(&key).unwrap(), None);
-        store.put(&result).unwrap();
-        assert_eq!(store.get(&key).unwrap(), Some(result));
+        store.put(&result()).unwrap();
+        assert_eq!(store.get(&key).unwrap(), Some(result()));
         fs::write(store.path(&key), "{ half").unwrap();
         assert_eq!(store.get(&key).unwrap(), None);
+        // Reading a FIFO would wait for a writer for ever.
+        fs::remove_file(store.path(&key)).unwrap();
+        assert!(Tool::new("mkfifo").arg(store.path(&key)).run().unwrap().success());
+        assert_eq!(store.get(&key).unwrap(), None);
+        store.put(&result()).unwrap();
+        assert_eq!(store.get(&key).unwrap(), Some(result()));
     }
 }

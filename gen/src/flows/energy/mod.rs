@@ -30,6 +30,7 @@ use sim::{Bench, Design, RunOptions, Trace};
 use crate::error::{Failure, Result};
 use crate::flows::liberty;
 use crate::flows::synth;
+use crate::flows::workspace::Workspace;
 use crate::params::plain;
 use crate::shell;
 
@@ -87,11 +88,11 @@ pub fn measure(design: &Design, bench: &dyn Bench, library: &Path, options: &Run
     let cells = Cells::read(&liberty::parse(&text).map_err(bad)?).map_err(bad)?;
     let netlist =
         Netlist::read(&synth::netlist(&design.files, &design.top, &found)?, &design.top, &cells).map_err(bad)?;
-    let waves = tempfile::tempdir().map_err(|e| Failure::NoAnswer(format!("temporary folder: {e}")))?;
+    let waves = Workspace::new()?;
     let mapped = Design { files: netlist.verilog(&cells), ..design.clone() };
     let run = RunOptions {
         trace: Trace::Vcd,
-        waves: Some(waves.path().to_owned()),
+        waves: Some(waves.path(".")),
         command: Some(repeat(bench, library, options)),
         ..options.clone()
     };
