@@ -205,7 +205,7 @@ fn a_failing_point_stops_no_other_and_is_the_exit_code() {
     // There are no properties beyond N = 64.
     let place = Place::new(
         "block = 'orizuru'\nstages = ['gen', 'prove']\noptions = { depth = 2 }\n[fixed]\nradix = 4\nlanes = 4\n\
-         levels_per_cycle = 2\nformat = 'uint2'\n[axes]\nn = [4, 128, 3]\n[derived]\nk_max = 'n'\nk_min = 'n'\n",
+         \"tree.levels_per_cycle\" = 2\nformat = 'uint2'\n[axes]\nn = [4, 128, 3]\n[derived]\nk_max = 'n'\nk_min = 'n'\n",
     );
     let (code, out, err) = place.run(&[]);
     assert_eq!(code, Some(1), "{out}{err}");

@@ -3,10 +3,10 @@
 
 use anyhow::{Context, Result};
 use golden::kllm::orizuru::{comparison_bound, outliers_per_side};
-use hdl::blocks::kllm::Orizuru;
+use hdl::blocks::kllm::{Orizuru, TreeStyle};
 use sim::stimulus::real_rows;
 use sim::{Design, RunOptions};
-use testbenches::kllm::orizuru::OrizuruBench;
+use testbenches::kllm::orizuru::{bench_of, golden};
 
 /// Tokens that are simulated.
 const TOKENS: usize = 24;
@@ -15,19 +15,19 @@ fn main() -> Result<()> {
     let width = real_rows("l14_down_in")?.first().context("the tensor has no rows")?.len();
     // KLLM keeps the 0.5 % largest and the 0.5 % smallest values of a token in fp16.
     let k = outliers_per_side(width, 5)?;
-    let block =
-        Orizuru { n: width as u32, k_max: k as u32, k_min: k as u32, count_comparisons: true, ..Orizuru::default() };
+    let tree = TreeStyle { count_comparisons: true, ..TreeStyle::default() };
+    let block = Orizuru { n: width as u32, k_max: k as u32, k_min: k as u32, tree, ..Orizuru::default() };
     let design = Design::from(&hdl::lang::elaborate(&block)?);
     println!("input of the down projection, {width} wide, fp16; {k} largest and {k} smallest values a token");
     println!("{TOKENS} tokens a layer; every index, value, mask and comparison count equals the golden model's\n");
     println!("layer  token  largest                smallest               outlier/median  comparisons   bound");
     for layer in [2, 14, 28] {
         let rows: Vec<_> = real_rows(&format!("l{layer:02}_down_in"))?.into_iter().take(TOKENS).collect();
-        let bench = OrizuruBench::new(&block, rows.clone())?;
+        let bench = bench_of(&block, rows.clone())?;
         let options = RunOptions { vectors: rows.len() as u64, ..RunOptions::default() };
-        let report = sim::run(&bench, &design, &options)?;
+        let report = sim::run(&*bench, &design, &options)?;
         for (token, row) in rows.iter().enumerate().step_by(TOKENS / 3) {
-            show(&bench, layer, token, row, k)?;
+            show(&block, layer, token, row, k)?;
         }
         println!(
             "       {} values compared in {} cycles ({:.0} cycles a token)\n",
@@ -43,8 +43,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn show(bench: &OrizuruBench, layer: u32, token: usize, row: &[u64], k: usize) -> Result<()> {
-    let golden = bench.golden(row, (k, k))?;
+fn show(block: &Orizuru, layer: u32, token: usize, row: &[u64], k: usize) -> Result<()> {
+    let golden = golden(block, row, (k, k))?;
     let value = |index: usize| f64::from(half::f16::from_bits(row[index] as u16));
     let mut magnitudes: Vec<f64> = (0..row.len()).map(|i| value(i).abs()).collect();
     magnitudes.sort_by(f64::total_cmp);

@@ -1,10 +1,10 @@
 //! Orizuru in all its configurations, on made vectors and on the activations of the real model.
 
-use hdl::blocks::kllm::{Orizuru, OrizuruUnit};
+use hdl::blocks::kllm::{Orizuru, OrizuruUnit, TreeStyle};
 use hdl::lang::CatalogBlock;
 use sim::stimulus::real_rows;
 use sim::{Design, RunOptions};
-use testbenches::kllm::orizuru::{OrizuruBench, bench, timing};
+use testbenches::kllm::orizuru::{bench, bench_of, timing};
 use testbenches::kllm::orizuru_unit;
 
 #[test]
@@ -33,13 +33,14 @@ fn default_size() {
 #[test]
 fn real_activations() {
     // The input of the down projection: 1536 wide, with the strongest outliers of the model.
-    let block = Orizuru { n: 1536, k_max: 8, k_min: 8, count_comparisons: true, ..Orizuru::default() };
+    let tree = TreeStyle { count_comparisons: true, ..TreeStyle::default() };
+    let block = Orizuru { n: 1536, k_max: 8, k_min: 8, tree, ..Orizuru::default() };
     let design = Design::from(&hdl::lang::elaborate(&block).unwrap_or_else(|e| panic!("{e}")));
     for name in ["l02_down_in", "l28_down_in"] {
         let rows: Vec<_> = real_rows(name).unwrap_or_else(|e| panic!("{e}")).into_iter().take(16).collect();
         let options = RunOptions { vectors: rows.len() as u64, ..RunOptions::default() };
-        let bench = OrizuruBench::new(&block, rows).unwrap_or_else(|e| panic!("{e}"));
-        sim::run(&bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
+        let bench = bench_of(&block, rows).unwrap_or_else(|e| panic!("{e}"));
+        sim::run(&*bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
@@ -76,8 +77,8 @@ fn faults_are_found() {
         assert!(changed > 0, "{what}: no `{right}` in the Verilog");
         let waves = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
         let options = RunOptions { vectors: 40, waves: Some(waves.path().into()), ..RunOptions::default() };
-        let bench = OrizuruBench::new(&block, Vec::new()).unwrap_or_else(|e| panic!("{e}"));
-        let error = sim::run(&bench, &design, &options).expect_err(what);
+        let bench = bench(&block).unwrap_or_else(|e| panic!("{e}"));
+        let error = sim::run(&*bench, &design, &options).expect_err(what);
         assert!(error.mismatch().is_some(), "{what}: {error}");
     }
 }

@@ -28,7 +28,9 @@ impl Expression {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         let failed = |e: minijinja::Error| format!("`{}`: {e}", self.text);
         let expression = environment.compile_expression(&self.text).map_err(failed)?;
-        expression.eval(context! { ..Value::from(Serde(params)) }).map_err(failed)
+        // Parameters of nested structs are called as everywhere: `refresh.rows`.
+        let nested = hdl::lang::nest(params);
+        expression.eval(context! { ..Value::from(Serde(&nested)) }).map_err(failed)
     }
 
     /// Its value at a point.
@@ -75,12 +77,14 @@ mod tests {
 
     #[test]
     fn arithmetic_and_truth() {
-        let serde_json::Value::Object(params) = json!({ "rows": 8, "columns": 4, "mode": "fp16" }) else { panic!() };
+        let json = json!({ "rows": 8, "columns": 4, "mode": "fp16", "tree.radix": 16, "tree.levels": 4 });
+        let serde_json::Value::Object(params) = json else { panic!() };
         let compute = |text: &str| Expression::parse(text).unwrap().compute(&params);
         assert_eq!(compute("rows // 2 + columns"), Ok(json!(8)));
         let holds = |text: &str| Expression::parse(text).unwrap().holds(&params);
         assert_eq!(holds("rows > columns and mode == 'fp16'"), Ok(true));
         assert_eq!(holds("rows % 3 == 0"), Ok(false));
+        assert_eq!(holds("2 ** tree.levels == tree.radix"), Ok(true));
         assert!(holds("rows").unwrap_err().contains("true or false"));
         assert!(holds("lines > 1").unwrap_err().contains("lines > 1"));
         assert!(Expression::parse("rows >").is_err());

@@ -3,11 +3,10 @@
 use golden::format::Format;
 use golden::kllm::clustering_unit::{cycles, nearest};
 use hdl::blocks::kllm::ClusteringUnit;
-use hdl::lang::{Block, Parameters};
+use hdl::blocks::kllm::clustering_unit::{ClusterIndices, ClusterValues};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};
-use sim::{Bits, Run, Sim};
+use sim::{Bits, Run, Sim, Values};
 
 use super::floats::{finite, fp16};
 
@@ -25,31 +24,32 @@ pub struct Task {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &ClusteringUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(ClusteringBench::new(p, Vec::new())?))
+    bench_of(p, Vec::new())
 }
 
-/// Drives a clustering unit with given tasks first, then with made ones.
-pub struct ClusteringBench {
-    p: ClusteringUnit,
-    parameters: Value,
+/// A bench that starts with the tasks `given`.
+///
+/// # Errors
+/// Parameters that the block refuses, or a wrong number of midpoints.
+pub fn bench_of(p: &ClusteringUnit, given: Vec<Task>) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let midpoints = (1 << p.bits) - 1;
+    anyhow::ensure!(given.iter().all(|t| t.midpoints.len() == midpoints), "a task needs {midpoints} midpoints");
+    let bench = ClusteringBench { bits: p.bits, lanes: p.lanes as usize, pipelined: p.pipelined, given };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
+}
+
+struct ClusteringBench {
+    bits: u32,
+    lanes: usize,
+    /// Cycles from a value to its index.
+    pipelined: bool,
     given: Vec<Task>,
 }
 
 impl ClusteringBench {
-    /// A bench that starts with the tasks `given`.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses, or a wrong number of midpoints.
-    pub fn new(p: &ClusteringUnit, given: Vec<Task>) -> anyhow::Result<Self> {
-        p.check()?;
-        let midpoints = (1 << p.bits) - 1;
-        anyhow::ensure!(given.iter().all(|t| t.midpoints.len() == midpoints), "a task needs {midpoints} midpoints");
-        Ok(Self { p: p.clone(), parameters: serde_json::to_value(p)?, given })
-    }
-
     /// Midpoints of some kind, ascending: equal ones and zeros of both signs too; NaNs of both signs at the end.
     fn task(&self, number: u64, values: u64, rng: &mut StimulusRng) -> Task {
-        let count = (1 << self.p.bits) - 1;
+        let count = (1 << self.bits) - 1;
         let mut midpoints: Vec<u64> = (0..count)
             .map(|_| match number % 4 {
                 0 => finite(rng),
@@ -75,23 +75,13 @@ impl ClusteringBench {
             .collect();
         Task { midpoints, values }
     }
-}
-
-impl sim::Bench for ClusteringBench {
-    fn block(&self) -> &str {
-        ClusteringUnit::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
 
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("values");
         let [write, index, midpoint] = ["write_i", "write_index_i", "midpoint_i"].map(|name| sim.input(name));
         let (write, index, midpoint) = (write?, index?, midpoint?);
         sim.reset(2)?;
-        let lanes = self.p.lanes as usize;
+        let lanes = self.lanes;
         let share = run.vectors() / 6 + 1;
         let made = (0..6).map(|number| self.task(number, share, &mut rng));
         let tasks: Vec<Task> = self.given.iter().cloned().chain(made).collect();
@@ -105,21 +95,21 @@ impl sim::Bench for ClusteringBench {
             sim.poke_u64(write, 0);
             let stalls =
                 if number % 2 == 0 { [Stall::Never; 2] } else { [Stall::ALL[3], Stall::Random { num: 1, den: 3 }] };
-            let mut values = [run.driver(sim, "values", &["value"], stalls[0])?];
-            let mut indices = [run.monitor(sim, "indices", &["index"], stalls[1])?];
+            let mut values = [run.driver_of::<ClusterValues<Values>>(sim, "values", stalls[0])?];
+            let mut indices = [run.monitor_of::<ClusterIndices<Values>>(sim, "indices", stalls[1])?];
             let mut all = task.values.clone();
             all.resize(all.len().next_multiple_of(lanes), 0);
             for beat in all.chunks(lanes) {
-                values[0].push(vec![Bits::pack(16, beat.iter().copied())])?;
+                values[0].push(ClusterValues { value: Bits::pack(16, beat.iter().copied()) })?;
                 let expected = beat.iter().map(|&value| nearest(&task.midpoints, value));
-                indices[0].expect([vec![Bits::pack(self.p.bits, expected)]])?;
+                indices[0].expect([ClusterIndices { index: Bits::pack(self.bits, expected) }])?;
             }
             let start = sim.cycle_count();
             let beats = all.len().div_ceil(lanes) as u64;
             while number % 2 == 0 && !indices[0].is_done() && sim.cycle_count() - start < 2 * beats + 100 {
                 run.cycle(sim, &mut values, &mut indices)?;
             }
-            let stated = cycles(self.p.bits.into(), self.p.pipelined, beats);
+            let stated = cycles(self.bits.into(), self.pipelined, beats);
             if number % 2 == 0 && sim.cycle_count() - start != stated {
                 let difference = sim::Difference::Value {
                     port: "indices_valid_o".into(),

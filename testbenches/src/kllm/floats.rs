@@ -1,7 +1,7 @@
 //! What the benches of KLLM's arithmetic blocks share: operands, and the golden multiply-add of a block's parameters.
 
 use golden::kllm::fp16_mac::Fp16Mac;
-use hdl::blocks::common as blocks;
+use hdl::blocks::kllm;
 use rand::RngExt;
 use sim::stimulus::{StimulusRng, fp16_corners};
 
@@ -25,6 +25,10 @@ pub fn finite(rng: &mut StimulusRng) -> u64 {
 }
 
 /// The golden multiply-add of these parameters.
-pub fn mac(accumulate: blocks::FloatFormat, fused: bool, subnormals: blocks::Subnormals) -> Fp16Mac {
-    Fp16Mac { accumulate: formats::float_format(accumulate), fused, subnormals: formats::subnormals(subnormals) }
+pub fn mac(p: &kllm::Fp16Mac) -> Fp16Mac {
+    Fp16Mac {
+        accumulate: formats::float_format(p.accumulate),
+        fused: p.fused,
+        subnormals: formats::subnormals(p.subnormals),
+    }
 }

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
+use golden::kllm::fp16_mac::Fp16Mac as Golden;
 use hdl::blocks::kllm::Fp16Mac;
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
-use serde_json::Value;
 use sim::{Run, Sim};
 
 use super::floats::{fp16, mac};
@@ -15,34 +14,25 @@ use super::floats::{fp16, mac};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &Fp16Mac) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)? }))
+    let bench = Bench { golden: mac(p), stages: p.stages };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
-    p: Fp16Mac,
-    parameters: Value,
+    golden: Golden,
+    stages: u32,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        Fp16Mac::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("operands");
-        let golden = mac(self.p.accumulate, self.p.fused, self.p.subnormals);
         let [enable, valid, start, a, b] = ["enable_i", "valid_i", "start_i", "a_i", "b_i"].map(|name| sim.input(name));
         let (enable, valid, start, a, b) = (enable?, valid?, start?, a?, b?);
         let (valid_o, sum_o) = (sim.output("valid_o")?, sim.output("sum_o")?);
         sim.reset(2)?;
         run.expect_u64(sim, valid_o, 0)?;
         // What entered, and the sum after it; the register has nothing before the first product.
-        let mut inside: VecDeque<Option<u64>> = vec![None; self.p.stages as usize].into();
+        let mut inside: VecDeque<Option<u64>> = vec![None; self.stages as usize].into();
         let (mut sum, mut shown) = (None, (false, None));
         for _ in 0..run.vectors() {
             let (e, v) = (rng.random_range(0..8u8) != 0, rng.random_range(0..8u8) != 0);
@@ -55,7 +45,7 @@ impl sim::Bench for Bench {
             sim.poke_u64(b, y);
             sim.tick()?;
             if e {
-                let entered = v.then(|| golden.step(if s { 0 } else { sum.unwrap_or(0) }, x, y));
+                let entered = v.then(|| self.golden.step(if s { 0 } else { sum.unwrap_or(0) }, x, y));
                 sum = entered.or(sum);
                 inside.push_back(entered);
                 let left = inside.pop_front().flatten();

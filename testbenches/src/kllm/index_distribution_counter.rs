@@ -2,11 +2,10 @@
 
 use golden::kllm::index_distribution_counter::{Mode, Shape};
 use hdl::blocks::kllm::IndexDistributionCounter;
-use hdl::lang::{Block, Parameters};
+use hdl::blocks::kllm::index_distribution_counter::{BinCount, IndexBeat};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};
-use sim::{Bits, Difference, Error, Run, Sim};
+use sim::{Bits, Difference, Error, Run, Sim, Values};
 
 /// One column: an index or nothing for each input, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,35 +23,22 @@ pub struct Column {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &IndexDistributionCounter) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(CounterBench::new(p, Vec::new())?))
+    let shape = Shape { a_bits: p.a_bits, b_bits: p.b_bits };
+    let largest = u64::from(p.k) * ((1 << p.b_bits) - 1);
+    let bench = CounterBench { p: p.clone(), shape, count_width: 64 - largest.leading_zeros() };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
-/// Drives a counter with given columns first, then with made ones.
-pub struct CounterBench {
+struct CounterBench {
     p: IndexDistributionCounter,
     shape: Shape,
-    parameters: Value,
-    given: Vec<Column>,
+    /// Bits of the largest count: that of k integers of ones.
+    count_width: u32,
 }
 
 impl CounterBench {
-    /// A bench that starts with the columns `given`.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses, or a column with more than k inputs.
-    pub fn new(p: &IndexDistributionCounter, given: Vec<Column>) -> anyhow::Result<Self> {
-        p.check()?;
-        let present = |c: &Column| c.inputs.iter().flatten().count();
-        anyhow::ensure!(given.iter().all(|c| present(c) <= p.k as usize), "a given column has more than k inputs");
-        let shape = Shape { a_bits: p.a_bits, b_bits: p.b_bits };
-        Ok(Self { p: p.clone(), shape, parameters: serde_json::to_value(p)?, given })
-    }
-
     /// A column of some kind. Half of them have all k inputs.
     fn column(&self, number: u64, rng: &mut StimulusRng) -> Column {
-        if let Some(column) = self.given.get(number as usize) {
-            return column.clone();
-        }
         let k = self.p.k as usize;
         let length = match number % 4 {
             0 | 1 => k,
@@ -87,7 +73,7 @@ impl CounterBench {
         }
     }
 
-    fn beats(&self, column: &Column, rng: &mut StimulusRng) -> Vec<Vec<Bits>> {
+    fn beats(&self, column: &Column, rng: &mut StimulusRng) -> Vec<IndexBeat<Values>> {
         let (inputs, width) = (self.p.inputs as usize, self.p.a_bits + self.p.b_bits);
         let bit = |b: bool| Bits::truncated(1, b.into());
         // A column without inputs has one beat as well.
@@ -98,28 +84,26 @@ impl CounterBench {
             let noise = |rng: &mut StimulusRng| rng.random::<u64>() & ((1 << width) - 1);
             let indices: Vec<u64> = (0..inputs).map(|i| at(i).unwrap_or_else(|| noise(rng))).collect();
             let last = number + 1 == count;
-            vec![
-                Bits::pack(width, indices),
-                Bits::pack(1, (0..inputs).map(|i| u64::from(at(i).is_some()))),
-                bit(column.mode == Mode::Integer),
+            IndexBeat {
+                index: Bits::pack(width, indices),
+                present: Bits::pack(1, (0..inputs).map(|i| u64::from(at(i).is_some()))),
+                integer: bit(column.mode == Mode::Integer),
                 // Counts with the last beat only.
-                if last { bit(column.half) } else { bit(rng.random()) },
-                bit(last),
-            ]
+                half: if last { bit(column.half) } else { bit(rng.random()) },
+                last: bit(last),
+            }
         };
         (0..count).map(beat).collect()
     }
 
-    fn bins(&self, column: &Column) -> sim::Result<Vec<Vec<Bits>>> {
+    fn bins(&self, column: &Column) -> sim::Result<Vec<BinCount<Values>>> {
         let counts = self.shape.distribution(column.mode, column.half, column.inputs.iter().copied());
         let counts = counts.map_err(|e| Error::Unsupported(e.to_string()))?;
         let (width, last) = (self.p.a_bits + self.p.b_bits, counts.len() - 1);
-        let bin = |(bin, &count): (usize, &u64)| {
-            vec![
-                Bits::truncated(width, bin as u64),
-                Bits::truncated(self.p.count_width(), count),
-                Bits::truncated(1, u64::from(bin == last)),
-            ]
+        let bin = |(bin, &count): (usize, &u64)| BinCount {
+            bin: Bits::truncated(width, bin as u64),
+            count: Bits::truncated(self.count_width, count),
+            last: Bits::truncated(1, u64::from(bin == last)),
         };
         Ok(counts.iter().enumerate().map(bin).collect())
     }
@@ -142,15 +126,7 @@ pub fn cycles(p: &IndexDistributionCounter, columns: &[(u64, u64)]) -> u64 {
     drained + 1
 }
 
-impl sim::Bench for CounterBench {
-    fn block(&self) -> &str {
-        IndexDistributionCounter::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl CounterBench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("columns");
         sim.reset(2)?;
@@ -158,9 +134,8 @@ impl sim::Bench for CounterBench {
             [Stall::Never, Stall::Random { num: 1, den: 2 }, Stall::ALL[2], Stall::ALL[1]];
         let phases = [(never, never), (random, bursts), (slow, never), (never, slow)];
         for (phase, stalls) in phases.into_iter().enumerate() {
-            let fields = ["index", "present", "integer", "half", "last"];
-            let mut indices = [run.driver(sim, "indices", &fields, stalls.0)?];
-            let mut bins = [run.monitor(sim, "bins", &["bin", "count", "last"], stalls.1)?];
+            let mut indices = [run.driver_of::<IndexBeat<Values>>(sim, "indices", stalls.0)?];
+            let mut bins = [run.monitor_of::<BinCount<Values>>(sim, "bins", stalls.1)?];
             let mut sizes = Vec::new();
             // The first half at full speed.
             let share = |n: usize| run.vectors() * [0, 3, 4, 5, 6][n] / 6;

@@ -2,12 +2,11 @@
 
 use golden::kllm::index_distribution_counter::{Mode, Shape};
 use golden::kllm::index_matmul_column::{Column, IndexMatmulColumn as Golden, Pair};
-use hdl::blocks::kllm::IndexMatmulColumn;
-use hdl::lang::{Block, Parameters};
+use hdl::blocks::kllm::index_matmul_column::{ColumnOutput, PairBeat};
+use hdl::blocks::kllm::{IndexDistributionCounter, IndexMatmulColumn};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};
-use sim::{Bits, Difference, Error, Run, Sim};
+use sim::{Bits, Difference, Error, Run, Sim, Values};
 
 use super::floats::{finite, fp16, mac};
 use super::index_distribution_counter as counter;
@@ -26,31 +25,31 @@ pub struct Task {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &IndexMatmulColumn) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(ColumnBench::new(p, Vec::new())?))
+    bench_of(p, Vec::new())
 }
 
-/// Drives a column with given tasks, or with made ones.
-pub struct ColumnBench {
-    p: IndexMatmulColumn,
+/// A bench of the tasks `given`; without any, of random ones.
+///
+/// # Errors
+/// Parameters that the block refuses, or a column with more than k pairs.
+pub fn bench_of(p: &IndexMatmulColumn, given: Vec<Task>) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let fits = |c: &Column| c.pairs.iter().filter(|p| p.present && !p.outlier).count() <= p.counter.k as usize;
+    anyhow::ensure!(given.iter().flat_map(|t| &t.columns).all(fits), "a given column has more than k pairs");
+    let shape = Shape { a_bits: p.counter.a_bits, b_bits: p.counter.b_bits };
+    let golden = Golden { shape, mac: mac(&p.mac) };
+    let bench = ColumnBench { p: p.counter.clone(), stages: p.mac.stages.into(), golden, given };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
+}
+
+struct ColumnBench {
+    p: IndexDistributionCounter,
+    /// Ranks of registers of the weighted sum.
+    stages: u64,
     golden: Golden,
-    parameters: Value,
     given: Vec<Task>,
 }
 
 impl ColumnBench {
-    /// A bench of the tasks `given`; without any, of random ones.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses, or a column with more than k pairs.
-    pub fn new(p: &IndexMatmulColumn, given: Vec<Task>) -> anyhow::Result<Self> {
-        p.check()?;
-        let fits = |c: &Column| c.pairs.iter().filter(|p| p.present && !p.outlier).count() <= p.k as usize;
-        anyhow::ensure!(given.iter().flat_map(|t| &t.columns).all(fits), "a given column has more than k pairs");
-        let shape = Shape { a_bits: p.a_bits, b_bits: p.b_bits };
-        let golden = Golden { shape, mac: mac(p.accumulate, p.fused, p.subnormals) };
-        Ok(Self { p: p.clone(), golden, parameters: serde_json::to_value(p)?, given })
-    }
-
     fn column(&self, number: u64, rng: &mut StimulusRng) -> Column {
         let k = self.p.k as usize;
         let length = match number % 3 {
@@ -93,7 +92,7 @@ impl ColumnBench {
         (0..4).map(task).collect()
     }
 
-    fn beats(&self, column: &Column, rng: &mut StimulusRng) -> Vec<Vec<Bits>> {
+    fn beats(&self, column: &Column, rng: &mut StimulusRng) -> Vec<PairBeat<Values>> {
         let inputs = self.p.inputs as usize;
         let count = column.pairs.len().div_ceil(inputs).max(1);
         let beat = |number: usize| {
@@ -108,34 +107,24 @@ impl ColumnBench {
             let last = number + 1 == count;
             // What counts with the last beat only is noise before it.
             let with_last = |value: u64, rng: &mut StimulusRng| if last { value } else { rng.random() };
-            vec![
-                Bits::pack(self.p.a_bits, pairs.iter().map(|p| p.a)),
-                Bits::pack(self.p.b_bits, pairs.iter().map(|p| p.w)),
-                Bits::pack(1, pairs.iter().map(|p| p.present.into())),
-                Bits::pack(1, pairs.iter().map(|p| p.outlier.into())),
-                Bits::truncated(1, u64::from(column.mode == Mode::Integer)),
-                Bits::truncated(1, with_last(column.half.into(), rng) & 1),
-                Bits::truncated(1, last.into()),
-                Bits::truncated(16, with_last(column.scale_a, rng) & 0xffff),
-                Bits::truncated(16, with_last(column.scale_w, rng) & 0xffff),
-            ]
+            PairBeat {
+                a: Bits::pack(self.p.a_bits, pairs.iter().map(|p| p.a)),
+                w: Bits::pack(self.p.b_bits, pairs.iter().map(|p| p.w)),
+                present: Bits::pack(1, pairs.iter().map(|p| p.present.into())),
+                outlier: Bits::pack(1, pairs.iter().map(|p| p.outlier.into())),
+                integer: Bits::truncated(1, u64::from(column.mode == Mode::Integer)),
+                half: Bits::truncated(1, with_last(column.half.into(), rng) & 1),
+                last: Bits::truncated(1, last.into()),
+                scale_a: Bits::truncated(16, with_last(column.scale_a, rng) & 0xffff),
+                scale_w: Bits::truncated(16, with_last(column.scale_w, rng) & 0xffff),
+            }
         };
         (0..count).map(beat).collect()
     }
 
     /// Cycles of columns of (beats, bins) without pauses, from the first beat taken to the last output taken.
     fn cycles(&self, sizes: &[(u64, u64)]) -> u64 {
-        counter::cycles(&self.p.counter(), sizes) + 2 + u64::from(self.p.stages)
-    }
-}
-
-impl sim::Bench for ColumnBench {
-    fn block(&self) -> &str {
-        IndexMatmulColumn::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
+        counter::cycles(&self.p, sizes) + 2 + self.stages
     }
 
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
@@ -157,9 +146,8 @@ impl sim::Bench for ColumnBench {
             }
             sim.poke_u64(write, 0);
             let [input, output] = stalls[number % 4];
-            let fields = ["a", "w", "present", "outlier", "integer", "half", "last", "scale_a", "scale_w"];
-            let mut pairs = [run.driver(sim, "pairs", &fields, input)?];
-            let mut y = [run.monitor(sim, "y", &["value"], output)?];
+            let mut pairs = [run.driver_of::<PairBeat<Values>>(sim, "pairs", input)?];
+            let mut y = [run.monitor_of::<ColumnOutput<Values>>(sim, "y", output)?];
             let mut sizes = Vec::new();
             for column in &task.columns {
                 let beats = self.beats(column, &mut rng);
@@ -168,7 +156,7 @@ impl sim::Bench for ColumnBench {
                     pairs[0].push(beat)?;
                 }
                 let expected = self.golden.y(column, &task.codebook).map_err(|e| Error::Unsupported(e.to_string()))?;
-                y[0].expect([vec![Bits::truncated(16, expected)]])?;
+                y[0].expect([ColumnOutput { value: Bits::truncated(16, expected) }])?;
             }
             // A column of one bin after one of one beat waits for the scales.
             let scales_wait = sizes.iter().any(|&(beats, bins)| beats.max(bins) < 2);

@@ -1,13 +1,12 @@
 //! [`Orizuru`] against sorting, beat by beat, with pauses on all streams; its comparisons against the golden tree's.
 
 use golden::format::Format;
-use golden::kllm::orizuru::{Beat, NanPolicy, Timing, Trace, comparison_bound};
-use hdl::blocks::kllm::{Comparators, Orizuru};
-use hdl::lang::{Block, Parameters};
+use golden::kllm::orizuru::{Beat, Timing, Trace, comparison_bound};
+use hdl::blocks::kllm::orizuru_tree::Comparators;
+use hdl::blocks::kllm::{Orizuru, Pop, VectorBeat};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};
-use sim::{Bits, Difference, Error, In, Out, Run, Sim, StreamDriver, StreamMonitor};
+use sim::{Bits, Difference, Driver, Error, In, Monitor, Out, Run, Sim, Values};
 
 use super::vectors::vector;
 use crate::common::formats::{nan_policy, number_format};
@@ -17,7 +16,28 @@ use crate::common::formats::{nan_policy, number_format};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &Orizuru) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(OrizuruBench::new(p, Vec::new())?))
+    bench_of(p, Vec::new())
+}
+
+/// A bench that starts with the vectors `given`, each of n raw values.
+///
+/// # Errors
+/// Parameters that the block refuses, or a given vector of another length.
+pub fn bench_of(p: &Orizuru, given: Vec<Vec<u64>>) -> anyhow::Result<Box<dyn sim::Bench>> {
+    if let Some(wrong) = given.iter().find(|v| v.len() != p.n as usize) {
+        anyhow::bail!("a given vector has {} values; n is {}", wrong.len(), p.n);
+    }
+    let bench = OrizuruBench { p: p.clone(), format: number_format(p.format), given };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
+}
+
+/// The golden result of one vector, for the maxima and minima asked for.
+///
+/// # Errors
+/// Values that do not fit the format.
+pub fn golden(p: &Orizuru, values: &[u64], k: (usize, usize)) -> sim::Result<Trace> {
+    Trace::new(values, k.0, k.1, number_format(p.format), nan_policy(p.nan))
+        .map_err(|e| Error::Unsupported(e.to_string()))
 }
 
 /// What the contract says of cycles.
@@ -27,42 +47,19 @@ pub fn timing(p: &Orizuru) -> Timing {
         n: p.n.into(),
         lanes: p.lanes.into(),
         radix: p.radix.into(),
-        levels_per_cycle: p.levels_per_cycle.into(),
-        shared: p.comparators == Comparators::Shared,
+        levels_per_cycle: p.tree.levels_per_cycle.into(),
+        shared: p.tree.comparators == Comparators::Shared,
     }
 }
 
 /// Drives an Orizuru with given vectors first (each with the full k), then with made ones.
-pub struct OrizuruBench {
+struct OrizuruBench {
     p: Orizuru,
     format: Format,
-    nan: NanPolicy,
-    parameters: Value,
     given: Vec<Vec<u64>>,
 }
 
 impl OrizuruBench {
-    /// A bench that starts with the vectors `given`, each of n raw values.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses, or a given vector of another length.
-    pub fn new(p: &Orizuru, given: Vec<Vec<u64>>) -> anyhow::Result<Self> {
-        p.check()?;
-        if let Some(wrong) = given.iter().find(|v| v.len() != p.n as usize) {
-            anyhow::bail!("a given vector has {} values; n is {}", wrong.len(), p.n);
-        }
-        let (format, nan) = (number_format(p.format), nan_policy(p.nan));
-        Ok(Self { format, nan, p: p.clone(), parameters: serde_json::to_value(p)?, given })
-    }
-
-    /// The golden result of one vector.
-    ///
-    /// # Errors
-    /// Values that do not fit the format.
-    pub fn golden(&self, values: &[u64], k: (usize, usize)) -> sim::Result<Trace> {
-        Trace::new(values, k.0, k.1, self.format, self.nan).map_err(|e| Error::Unsupported(e.to_string()))
-    }
-
     fn next(&self, number: u64, rng: &mut StimulusRng) -> (Vec<u64>, (usize, usize)) {
         let (k_max, k_min) = (self.p.k_max as usize, self.p.k_min as usize);
         if let Some(values) = self.given.get(number as usize) {
@@ -78,16 +75,6 @@ impl OrizuruBench {
         };
         (values, (k(k_max), k(k_min)))
     }
-}
-
-impl sim::Bench for OrizuruBench {
-    fn block(&self) -> &str {
-        Orizuru::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
 
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("vectors");
@@ -98,12 +85,11 @@ impl sim::Bench for OrizuruBench {
             .into_iter()
             .enumerate()
         {
-            let pop = ["index", "value", "last"];
-            let mut load = [run.driver(sim, "load", &["data"], stalls[0])?];
-            let mut pops = [run.monitor(sim, "max", &pop, stalls[1])?, run.monitor(sim, "min", &pop, stalls[2])?];
+            let mut load = [run.driver_of(sim, "load", stalls[0])?];
+            let mut pops = [run.monitor_of(sim, "max", stalls[1])?, run.monitor_of(sim, "min", stalls[2])?];
             for number in half as u64 * (run.vectors() / 2)..(half as u64 + 1) * run.vectors().div_ceil(2) {
                 let (values, k) = self.next(number, &mut rng);
-                let vector = Vector { golden: self.golden(&values, k)?, values, k };
+                let vector = Vector { golden: golden(&self.p, &values, k)?, values, k };
                 self.one(sim, run, &ports, &vector, &mut load, &mut pops, &mut rng, half == 0)?;
             }
         }
@@ -126,8 +112,8 @@ impl OrizuruBench {
         run: &mut Run,
         ports: &Ports,
         vector: &Vector,
-        load: &mut [StreamDriver; 1],
-        pops: &mut [StreamMonitor; 2],
+        load: &mut [Driver<VectorBeat<Values>>; 1],
+        pops: &mut [Monitor<Pop<Values>>; 2],
         rng: &mut StimulusRng,
         full_speed: bool,
     ) -> sim::Result<()> {
@@ -137,14 +123,14 @@ impl OrizuruBench {
             // Lanes past the end hold noise, which must not matter.
             let lanes = (0..self.p.lanes as usize)
                 .map(|i| beat.get(i).copied().unwrap_or_else(|| rng.random::<u64>() & self.format.mask()));
-            load[0].push(vec![Bits::pack(width, lanes)])?;
+            load[0].push(VectorBeat { data: Bits::pack(width, lanes) })?;
         }
-        let pop = |b: &Beat| {
-            vec![
-                Bits::truncated(self.p.index_width(), b.pop.index as u64),
-                Bits::truncated(width, b.pop.value),
-                Bits::truncated(1, u64::from(b.last)),
-            ]
+        // Bits of the largest index; one where there is a single value.
+        let index_width = (u64::BITS - u64::from(self.p.n - 1).leading_zeros()).max(1);
+        let pop = |b: &Beat| Pop {
+            index: Bits::truncated(index_width, b.pop.index as u64),
+            value: Bits::truncated(width, b.pop.value),
+            last: Bits::truncated(1, u64::from(b.last)),
         };
         pops[0].expect(vector.golden.max.iter().map(pop))?;
         pops[1].expect(vector.golden.min.iter().map(pop))?;
@@ -173,7 +159,7 @@ impl OrizuruBench {
                 return Err(run.fail(sim.cycle_count(), difference));
             }
         }
-        let delivered = pops.iter().all(StreamMonitor::is_done);
+        let delivered = pops.iter().all(|p| p.is_done());
         run.expect_u64(sim, ports.done, u64::from(delivered))?;
         let mask = Bits::pack(1, vector.golden.mask.iter().map(|&b| u64::from(b)));
         run.expect(sim, ports.outlier, &mask)?;
@@ -240,7 +226,7 @@ impl Ports {
             k_min_mask: mask(p.k_min),
             done: sim.output("done_o")?,
             outlier: sim.output("outlier_o")?,
-            comparisons: if p.count_comparisons { Some(sim.output("comparisons_o")?) } else { None },
+            comparisons: if p.tree.count_comparisons { Some(sim.output("comparisons_o")?) } else { None },
         })
     }
 }

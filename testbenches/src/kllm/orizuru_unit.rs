@@ -2,11 +2,10 @@
 
 use golden::format::Format;
 use golden::kllm::orizuru::{NanPolicy, Side, Timing, Tree};
-use hdl::blocks::kllm::{Comparators, OrizuruUnit};
-use hdl::lang::{Block, Parameters};
+use hdl::blocks::kllm::OrizuruUnit;
+use hdl::blocks::kllm::orizuru_tree::Comparators;
 use rand::RngExt;
 use rand::seq::SliceRandom;
-use serde_json::Value;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, In, Out, Run, Sim};
 
@@ -17,30 +16,21 @@ use super::vectors::vector;
 /// # Errors
 /// Parameters that the block refuses, or keys wider than the golden model's 32 bits.
 pub fn bench(p: &OrizuruUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
     let format = Format::Uint { bits: p.key_width };
     format.check().map_err(|e| anyhow::anyhow!("key_width: {e}"))?;
-    Ok(Box::new(Bench { p: p.clone(), format, parameters: serde_json::to_value(p)? }))
+    let bench = Bench { p: p.clone(), format };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
     p: OrizuruUnit,
     format: Format,
-    parameters: Value,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        OrizuruUnit::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("vectors");
-        let ports = Ports::find(sim, self.p.count_comparisons)?;
+        let ports = Ports::find(sim, self.p.tree.count_comparisons)?;
         ports.idle(sim);
         sim.reset(2)?;
         for number in 0..run.vectors() {
@@ -48,9 +38,7 @@ impl sim::Bench for Bench {
         }
         Ok(())
     }
-}
 
-impl Bench {
     /// Cycles from the start to the first winners, and from a pop to the next winner.
     fn cycles(&self) -> [u64; 2] {
         let radix = self.p.radix.into();
@@ -58,8 +46,8 @@ impl Bench {
             n: radix,
             lanes: self.p.lanes.into(),
             radix,
-            levels_per_cycle: self.p.levels_per_cycle.into(),
-            shared: self.p.comparators == Comparators::Shared,
+            levels_per_cycle: self.p.tree.levels_per_cycle.into(),
+            shared: self.p.tree.comparators == Comparators::Shared,
         };
         [timing.unit_start(radix), timing.unit_pop(radix)]
     }

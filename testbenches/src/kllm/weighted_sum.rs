@@ -1,12 +1,12 @@
 //! [`WeightedSum`] against the golden sum, with pauses on both sides.
 
+use golden::kllm::fp16_mac::Fp16Mac as GoldenMac;
 use golden::kllm::weighted_sum::weighted_sum;
 use hdl::blocks::kllm::WeightedSum;
-use hdl::lang::{Block, Parameters};
+use hdl::blocks::kllm::weighted_sum::{ColumnSum, WeightedBin};
 use rand::RngExt;
-use serde_json::Value;
-use sim::stimulus::Stall;
-use sim::{Bits, Run, Sim};
+use sim::stimulus::{Stall, StimulusRng};
+use sim::{Bits, Run, Sim, Values};
 
 use super::floats::{finite, fp16, mac};
 
@@ -15,57 +15,62 @@ use super::floats::{finite, fp16, mac};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &WeightedSum) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)? }))
+    let bench = Bench { golden: mac(&p.mac), count_width: p.count_width };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
-    p: WeightedSum,
-    parameters: Value,
+    golden: GoldenMac,
+    count_width: u32,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        WeightedSum::ABOUT.name
-    }
+/// Counts and centroids of the bins of a column.
+struct Column {
+    counts: Vec<u64>,
+    centroids: Vec<u64>,
+}
 
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("columns");
-        let golden = mac(self.p.accumulate, self.p.fused, self.p.subnormals);
-        let width = self.p.accumulate.width();
-        let largest = (1u64 << self.p.count_width) - 1;
         sim.reset(2)?;
         for (share, stalls) in [(2, [Stall::Never; 2]), (4, [Stall::Random { num: 1, den: 2 }, Stall::ALL[2]])] {
-            let mut bins = [run.driver(sim, "bins", &["count", "centroid", "last"], stalls[0])?];
-            let mut sums = [run.monitor(sim, "sum", &["value"], stalls[1])?];
+            let mut bins = [run.driver_of::<WeightedBin<Values>>(sim, "bins", stalls[0])?];
+            let mut sums = [run.monitor_of::<ColumnSum<Values>>(sim, "sum", stalls[1])?];
             for _ in 0..run.vectors().div_ceil(share) {
-                let length = rng.random_range(1..=24usize);
-                // A column with a NaN or an infinity says little: most have none.
-                let special = rng.random_range(0..4u8) == 0;
-                let (mut counts, mut centroids) = (vec![], vec![]);
-                for _ in 0..length {
-                    counts.push(match rng.random_range(0..4u8) {
-                        0 => 0,
-                        1 => rng.random_range(0..=largest),
-                        _ => rng.random_range(0..=largest.min(40)),
-                    });
-                    centroids.push(if special { fp16(&mut rng) } else { finite(&mut rng) });
-                }
-                for (i, (&count, &centroid)) in counts.iter().zip(&centroids).enumerate() {
-                    bins[0].push(vec![
-                        Bits::truncated(self.p.count_width, count),
-                        Bits::truncated(16, centroid),
-                        Bits::truncated(1, u64::from(i + 1 == length)),
-                    ])?;
-                }
-                sums[0].expect([vec![Bits::truncated(width, weighted_sum(golden, &counts, &centroids))]])?;
+                let column = self.column(&mut rng);
+                bins[0].extend(self.beats(&column))?;
+                let value = weighted_sum(self.golden, &column.counts, &column.centroids);
+                sums[0].expect([ColumnSum { value: Bits::truncated(self.golden.accumulate.width(), value) }])?;
             }
             run.streams(sim, &mut bins, &mut sums)?;
         }
         Ok(())
+    }
+
+    fn column(&self, rng: &mut StimulusRng) -> Column {
+        let largest = (1u64 << self.count_width) - 1;
+        // A column with a NaN or an infinity says little: most have none.
+        let special = rng.random_range(0..4u8) == 0;
+        let mut column = Column { counts: vec![], centroids: vec![] };
+        for _ in 0..rng.random_range(1..=24u32) {
+            column.counts.push(match rng.random_range(0..4u8) {
+                0 => 0,
+                1 => rng.random_range(0..=largest),
+                _ => rng.random_range(0..=largest.min(40)),
+            });
+            column.centroids.push(if special { fp16(rng) } else { finite(rng) });
+        }
+        column
+    }
+
+    fn beats(&self, column: &Column) -> Vec<WeightedBin<Values>> {
+        let last = column.counts.len() - 1;
+        let beat = |(i, (&count, &centroid)): (usize, (&u64, &u64))| WeightedBin {
+            count: Bits::truncated(self.count_width, count),
+            centroid: Bits::truncated(16, centroid),
+            last: Bits::truncated(1, u64::from(i == last)),
+        };
+        column.counts.iter().zip(&column.centroids).enumerate().map(beat).collect()
     }
 }

@@ -159,8 +159,9 @@ impl NumberFormat {
 #[track_caller]
 #[must_use]
 pub fn count_ones(bits: &[Signal]) -> Signal {
-    let sum = crate::lang::reduce(bits, |a, b| a + b).unwrap_or_else(|| bit().lit(0));
-    sum.truncate(crate::lang::bits_for(bits.len() as u64))
+    let width = crate::lang::bits_for(bits.len() as u64);
+    let bits: Vec<Signal> = bits.iter().map(|b| b.extend(width)).collect();
+    crate::lang::reduce(&bits, |a, b| a.wrapping_add(b)).unwrap_or_else(|| uint(width).lit(0))
 }
 
 /// The smaller of two unsigned values of one width.

@@ -8,61 +8,74 @@
 //! is IEEE 754's "number of midpoints less than the value": index 0 for a NaN. A midpoint that is a NaN gets the largest
 //! key and is below nothing, like an infinite one: this fills the table for fewer centroids.
 
-use serde::{Deserialize, Serialize};
-
 use crate::blocks::common::NumberFormat;
 use crate::blocks::common::number_format::count_ones;
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldInStream, OldOutStream, OldParameter, ParamError, Proof, Signal, bit,
-    cat, ensure_param, mux, old_parameters, ports, stream, uint,
+    About, Array, Block, CatalogBlock, FieldArray, In, InStream, Module, OutStream, Proof, Signal, Timing, bit, bundle,
+    cat, choices, mux, parameters, ports, uint,
 };
 
-/// Where the search chooses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Search {
-    /// A comparator a level, which compares with the midpoint that the levels before it chose.
-    Binary,
-    /// A comparator a midpoint; the levels choose among their results.
-    Parallel,
+choices! {
+    /// Where the search chooses.
+    pub enum Search {
+        /// A comparator a level, which compares with the midpoint that the levels before it chose.
+        Binary,
+        /// A comparator a midpoint; the levels choose among their results.
+        Parallel,
+    }
 }
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClusteringUnit {
-    /// Width of an index in bits, n.
-    pub bits: u32,
-    /// Values a cycle.
-    pub lanes: u32,
-    /// Where the search chooses.
-    pub search: Search,
-    /// Registers after every level; otherwise after the last one only.
-    pub pipelined: bool,
+parameters! {
+    /// Elaboration parameters.
+    pub struct ClusteringUnit {
+        /// Width of an index in bits, n.
+        bits: u32 = 4, in 1..=6, tag "b";
+        /// Values a cycle.
+        lanes: u32 = 16, in 1..=64, tag "l";
+        /// A comparator a level, or one a midpoint.
+        search: Search = Search::Binary, tag "";
+        /// Registers after every level; otherwise after the last one only.
+        pipelined: bool = true, tag "pipelined";
+    }
+}
+
+bundle! {
+    /// Values of several lanes.
+    pub struct ClusterValues(lanes: u32) {
+        /// fp16 values.
+        value: FieldArray = uint(16).array(*lanes),
+    }
+}
+
+bundle! {
+    /// What the values became.
+    pub struct ClusterIndices(p: ClusteringUnit) {
+        /// Their indices.
+        index: FieldArray = uint(p.bits).array(p.lanes),
+    }
 }
 
 ports! {
     /// Ports of [`ClusteringUnit`].
     pub struct ClusteringUnitPorts(p: &ClusteringUnit) {
-        /// A midpoint is written. Not while values are inside.
+        /// A midpoint is written at this edge. Values that are inside may still be found with the old one.
         write_i: In = bit(),
         /// Its number: midpoint i lies between centroids i and i + 1. All ones does not exist and is ignored.
         write_index_i: In = uint(p.bits),
         /// The midpoint times the scale, fp16; ascending with the number.
         midpoint_i: In = uint(16),
-        /// fp16 values.
-        values: OldInStream = stream().array("value", uint(16).array(p.lanes)),
-        /// Their indices.
-        indices: OldOutStream = stream().array("index", uint(p.bits).array(p.lanes)),
+        /// Values are offered.
+        values: InStream<ClusterValues> = p.lanes,
+        /// The indices of the oldest values inside are there.
+        indices: OutStream<ClusterIndices> = p.clone(),
     }
 }
 
 const FORMAT: NumberFormat = NumberFormat::FP16;
 
 impl ClusteringUnit {
-    /// Cycles from a value to its index.
-    #[must_use]
-    pub fn latency_cycles(&self) -> u32 {
+    /// Levels between registers: ranks from a value to its index.
+    fn ranks(&self) -> u32 {
         if self.pipelined { self.bits } else { 1 }
     }
 }
@@ -80,16 +93,17 @@ fn midpoint_key(value: Signal) -> Signal {
 
 impl ClusteringUnit {
     /// The search finds the number of midpoints below the value, wherever they lie.
-    fn properties(&self, m: &mut Module, io: &ClusteringUnitPorts, midpoints: &[Signal], enable: Signal) {
+    fn properties(&self, m: &mut Module, io: &ClusteringUnitPorts, midpoints: Array, enable: Signal) {
         m.formal(|m| {
+            let midpoints: Vec<Signal> = (0..(1_u32 << self.bits) - 1).map(|i| midpoints.at(i)).collect();
             for (i, pair) in midpoints.windows(2).enumerate() {
                 m.assume(&format!("ascends_{i}"), pair[0].le(pair[1]));
             }
-            let value = io.values.array("value").at(0);
+            let value = io.values.value.at(0);
             let below: Vec<Signal> = midpoints.iter().map(|m| m.lt(value_key(value))).collect();
             let number = m.reg("number_below_q", uint(self.bits));
             number.next_when(enable, count_ones(&below));
-            let index = io.indices.array("index").at(0);
+            let index = io.indices.index.at(0);
             m.assert_always("index_is_the_number_below", !io.indices.valid | index.eq(number.q));
             let nan = m.reg("nan_q", bit());
             nan.next_when(enable, FORMAT.is_nan(value));
@@ -98,8 +112,6 @@ impl ClusteringUnit {
         });
     }
 }
-
-old_parameters!(ClusteringUnit);
 
 impl Block for ClusteringUnit {
     type Ports = ClusteringUnitPorts;
@@ -112,31 +124,11 @@ impl Block for ClusteringUnit {
         reference: "KLLM, sections III-A and IV-A",
     };
 
-    fn module_name(&self) -> String {
-        let search = if self.search == Search::Binary { "binary" } else { "parallel" };
-        let pipelined = if self.pipelined { "_pipelined" } else { "" };
-        format!("clustering_unit_b{}_l{}_{search}{pipelined}", self.bits, self.lanes)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("bits", self.bits, 1..=6)?;
-        ensure_param("lanes", self.lanes, 1..=64)
-    }
-
     fn build(&self, m: &mut Module, io: &ClusteringUnitPorts) {
-        let n = self.bits;
-        let written = m.wire("written_key", midpoint_key(io.midpoint_i));
-        let midpoints: Vec<Signal> = (0..(1_u32 << n) - 1)
-            .map(|i| {
-                let midpoint = m.reg(&format!("midpoint_{i}_q"), uint(16));
-                midpoint.next_when(io.write_i & io.write_index_i.eq(i), written);
-                midpoint.q
-            })
-            .collect();
-        let ranks = self.latency_cycles();
+        let midpoints = self.table(m, io);
         let enable = m.net("enable", bit());
         let mut valid = io.values.valid;
-        for rank in 1..=ranks {
+        for rank in 1..=self.ranks() {
             let register = m.reg_init(&format!("valid_{rank}_q"), bit(), 0);
             register.next_when(enable, valid);
             valid = register.q;
@@ -145,97 +137,113 @@ impl Block for ClusteringUnit {
         m.connect(io.values.ready, enable);
         m.connect(io.indices.valid, valid);
         m.for_each("lanes", self.lanes, |m, lane| {
-            let mut value = m.wire("key", value_key(io.values.array("value").at(lane)));
-            let mut below: Vec<Signal> = match self.search {
-                Search::Binary => vec![],
-                Search::Parallel => midpoints.iter().map(|m| m.lt(value)).collect(),
+            let key = m.wire("key", value_key(io.values.value.at(lane)));
+            let found = match self.search {
+                Search::Binary => self.binary(m, midpoints, key, enable),
+                Search::Parallel => self.parallel(m, midpoints, key, enable),
             };
-            let mut found: Option<Signal> = None;
-            for level in 0..n {
-                // Candidates of this level: the middles of the 2^level parts that are left.
-                let places: Vec<usize> =
-                    (0..1_usize << level).map(|part| (part << (n - level)) + (1 << (n - level - 1)) - 1).collect();
-                let higher = match self.search {
-                    Search::Binary => {
-                        let candidates: Vec<Signal> = places.iter().map(|&p| midpoints[p]).collect();
-                        let midpoint = choose(m, &format!("midpoint_{level}"), found, &candidates);
-                        midpoint.lt(value)
-                    }
-                    Search::Parallel => {
-                        let candidates: Vec<Signal> = places.iter().map(|&p| below[p]).collect();
-                        choose(m, &format!("below_{level}"), found, &candidates)
-                    }
-                };
-                let mut prefix = found.map_or(higher, |found| cat(&[found, higher]));
-                let last = level + 1 == n;
-                if self.pipelined || last {
-                    let register = m.reg(&format!("found_{level}_q"), prefix.ty());
-                    register.next_when(enable, prefix);
-                    prefix = register.q;
-                } else {
-                    prefix = m.wire(&format!("found_{level}"), prefix);
-                }
-                found = Some(prefix);
-                if self.pipelined && !last {
-                    match self.search {
-                        Search::Binary => {
-                            let register = m.reg(&format!("key_{level}_q"), value.ty());
-                            register.next_when(enable, value);
-                            value = register.q;
-                        }
-                        // Only what later levels look at.
-                        Search::Parallel => {
-                            for (i, b) in below.iter_mut().enumerate() {
-                                if (i as u64 + 1).trailing_zeros() < n - level - 1 {
-                                    let register = m.reg(&format!("below_{level}_{i}_q"), bit());
-                                    register.next_when(enable, *b);
-                                    *b = register.q;
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-            if let Some(found) = found {
-                m.connect(io.indices.array("index").at(lane), found);
-            }
+            m.connect(io.indices.index.at(lane), found);
         });
         if !self.pipelined {
-            self.properties(m, io, &midpoints, enable);
+            self.properties(m, io, midpoints, enable);
         }
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("value to index".into(), self.latency_cycles().into())]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.ranks()).beat(1u32)
     }
 }
 
-/// The candidate that the bits found so far point to.
-fn choose(m: &mut Module, name: &str, found: Option<Signal>, candidates: &[Signal]) -> Signal {
-    match found {
-        None => candidates[0],
-        Some(found) => m.lookup(name, found, candidates),
+impl ClusteringUnit {
+    /// The keys of the midpoints. There is a place more than midpoints, so that any number of n bits names one.
+    fn table(&self, m: &mut Module, io: &ClusteringUnitPorts) -> Array {
+        let places = 1 << self.bits;
+        let written = m.wire("written_key", midpoint_key(io.midpoint_i));
+        let midpoints = m.nets("midpoint", uint(16), places);
+        m.for_each("midpoints", places - 1, |m, i| {
+            let midpoint = m.reg("midpoint_q", uint(16));
+            midpoint.next_when(io.write_i & io.write_index_i.eq(i.value(self.bits)), written);
+            m.connect(midpoints.at(i), midpoint.q);
+        });
+        m.connect(midpoints.at(places - 1), 0xffff);
+        midpoints
     }
-}
 
-impl Default for ClusteringUnit {
-    fn default() -> Self {
-        Self { bits: 4, lanes: 16, search: Search::Binary, pipelined: true }
+    /// The midpoint in the middle of the part that is left after `level` levels: the bits found, 0, ones.
+    fn middle(&self, midpoints: Array, level: u32, found: Option<Signal>) -> Signal {
+        let below = self.bits - level - 1;
+        let Some(found) = found else { return midpoints.at((1 << below) - 1) };
+        let mut number = vec![found, bit().lit(0)];
+        if below > 0 {
+            number.push(uint(below).lit((1 << below) - 1));
+        }
+        midpoints.at(cat(&number))
+    }
+
+    /// Adds the bit that `level` found to those before it; a register where one stands.
+    fn keep(&self, m: &mut Module, level: u32, found: Option<Signal>, higher: Signal, enable: Signal) -> Signal {
+        let found = found.map_or(higher, |found| cat(&[found, higher]));
+        if !self.pipelined && level + 1 < self.bits {
+            return m.wire(&format!("found_{level}"), found);
+        }
+        let register = m.reg(&format!("found_{level}_q"), found.ty());
+        register.next_when(enable, found);
+        register.q
+    }
+
+    fn binary(&self, m: &mut Module, midpoints: Array, key: Signal, enable: Signal) -> Signal {
+        let (mut key, mut found) = (key, None);
+        for level in 0..self.bits {
+            let midpoint = m.wire(&format!("midpoint_{level}"), self.middle(midpoints, level, found));
+            found = Some(self.keep(m, level, found, midpoint.lt(key), enable));
+            if self.pipelined && level + 1 < self.bits {
+                let register = m.reg(&format!("key_{level}_q"), key.ty());
+                register.next_when(enable, key);
+                key = register.q;
+            }
+        }
+        found.unwrap_or_else(|| uint(self.bits).lit(0))
+    }
+
+    fn parallel(&self, m: &mut Module, midpoints: Array, key: Signal, enable: Signal) -> Signal {
+        let all = midpoints.count();
+        let mut below = m.grid("below", bit(), 1, all);
+        m.for_each("compare", all - 1, |m, i| m.connect(below.at((0, i)), midpoints.at(i).lt(key)));
+        m.connect(below.at((0, all - 1)), 0);
+        let mut found = None;
+        for level in 0..self.bits {
+            // With registers, row p has what lies within part p; otherwise all stays in place.
+            let middle = (1 << (self.bits - level - 1)) - 1;
+            let higher = match found {
+                Some(part) if self.pipelined => below.at((part, middle)),
+                _ => self.middle(below.flat(), level, found),
+            };
+            let higher = m.wire(&format!("higher_{level}"), higher);
+            found = Some(self.keep(m, level, found, higher, enable));
+            if self.pipelined && level + 1 < self.bits {
+                below = Self::halves(m, level, below, middle, enable);
+            }
+        }
+        found.unwrap_or_else(|| uint(self.bits).lit(0))
+    }
+
+    /// Registers for what later levels look at: of each part the halves beside its middle, as parts of their own.
+    fn halves(m: &mut Module, level: u32, below: Array, middle: u32, enable: Signal) -> Array {
+        let kept = m.grid(&format!("below_{level}"), bit(), 2 << level, middle);
+        m.for_each(&format!("parts_{level}"), 1 << level, |m, part| {
+            m.for_each(&format!("halves_{level}"), 2, |m, half| {
+                m.for_each(&format!("below_{level}"), middle, |m, i| {
+                    let register = m.reg(&format!("below_{level}_q"), bit());
+                    register.next_when(enable, below.at((part, half * (middle + 1) + i)));
+                    m.connect(kept.at((part * 2 + half, i)), register.q);
+                });
+            });
+        });
+        kept
     }
 }
 
 impl CatalogBlock for ClusteringUnit {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "bits", allowed: "1 to 6", meaning: "width of an index, bits" },
-        OldParameter { name: "lanes", allowed: "1 to 64", meaning: "values a cycle" },
-        OldParameter {
-            name: "search",
-            allowed: "binary, parallel",
-            meaning: "a comparator a level, or one a midpoint",
-        },
-        OldParameter { name: "pipelined", allowed: "true, false", meaning: "registers after every level" },
-    ];
-
     fn configurations() -> Vec<Self> {
         use Search::{Binary, Parallel};
         let set = |bits, lanes, search, pipelined| Self { bits, lanes, search, pipelined };

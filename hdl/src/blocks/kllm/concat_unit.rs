@@ -4,21 +4,16 @@
 //! outlier mask takes a position out of the dense sum here, where it costs one gate: the paper's text does not say how the
 //! dense path treats outliers, and counting one as some centroid would be wrong.
 
-use serde::{Deserialize, Serialize};
+use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Proof, Timing, bit, cat, parameters, ports, uint};
 
-use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldParameter, Out, ParamError, Proof, bit, cat, ensure_param,
-    old_parameters, ports, uint,
-};
-
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ConcatUnit {
-    /// Width of an activation index in bits.
-    pub a_bits: u32,
-    /// Width of a weight index in bits.
-    pub b_bits: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct ConcatUnit {
+        /// Width of an activation index in bits.
+        a_bits: u32 = 4, in 1..=8, tag "a";
+        /// Width of a weight index or integer in bits.
+        b_bits: u32 = 4, in 1..=8, tag "b";
+    }
 }
 
 ports! {
@@ -34,14 +29,12 @@ ports! {
         a_i: In = uint(p.a_bits),
         /// Index of the weight, or an integer.
         w_i: In = uint(p.b_bits),
-        /// Index of the product.
+        /// Index of the product, `{a, w}` of the pair in the register; unknown before the first pair.
         index_o: Out = uint(p.a_bits + p.b_bits),
-        /// The index takes part in the sum.
+        /// The index takes part in the sum; low after reset.
         present_o: Out = bit(),
     }
 }
-
-old_parameters!(ConcatUnit);
 
 impl Block for ConcatUnit {
     type Ports = ConcatUnitPorts;
@@ -49,18 +42,9 @@ impl Block for ConcatUnit {
         name: "concat_unit",
         summary: "register for the concatenated index of a product",
         contract: "After an edge with enable_i: index_o = {a_i, w_i} and present_o = valid_i & !outlier_i of before it.\n\
-            Without enable_i nothing changes. Reset clears present_o.",
+            Without enable_i nothing changes. Reset clears present_o at any time; the next pair may come at once.",
         reference: "KLLM, section IV-A",
     };
-
-    fn module_name(&self) -> String {
-        format!("concat_unit_a{}_b{}", self.a_bits, self.b_bits)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("a_bits", self.a_bits, 1..=8)?;
-        ensure_param("b_bits", self.b_bits, 1..=8)
-    }
 
     fn build(&self, m: &mut Module, io: &ConcatUnitPorts) {
         let index = m.reg("index_q", uint(self.a_bits + self.b_bits));
@@ -77,23 +61,12 @@ impl Block for ConcatUnit {
         });
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("concatenate".into(), 1)]
-    }
-}
-
-impl Default for ConcatUnit {
-    fn default() -> Self {
-        Self { a_bits: 4, b_bits: 4 }
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u32).beat(1u32)
     }
 }
 
 impl CatalogBlock for ConcatUnit {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "a_bits", allowed: "1 to 8", meaning: "width of an activation index, bits" },
-        OldParameter { name: "b_bits", allowed: "1 to 8", meaning: "width of a weight index, bits" },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |a_bits, b_bits| Self { a_bits, b_bits };
         vec![set(1, 1), set(3, 4), set(8, 8)]

@@ -7,26 +7,28 @@
 //! then the rounded product), never into its loop. A pipelined addition would have to keep several partial sums, which
 //! changes the order of the additions and with it the result.
 
-use serde::{Deserialize, Serialize};
-
 use crate::blocks::common::{FloatAdd, FloatConvert, FloatFma, FloatFormat, FloatMul, Subnormals};
-use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldParameter, Out, ParamError, Signal, bit, ensure_param, mux,
-    old_parameters, ports, uint,
-};
+use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Signal, Timing, bit, mux, parameters, ports, uint};
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fp16Mac {
-    /// Format of the sum.
-    pub accumulate: FloatFormat,
-    /// One rounding a step; otherwise the product is rounded before the addition.
-    pub fused: bool,
-    /// Ranks of registers from the operands to the sum, the sum's own among them.
-    pub stages: u32,
-    /// What subnormal numbers do.
-    pub subnormals: Subnormals,
+parameters! {
+    /// Elaboration parameters.
+    pub struct Fp16Mac {
+        /// Format of the sum.
+        accumulate: FloatFormat = FloatFormat::Fp16, note "fp16 or fp32", tag "";
+        /// One rounding a step; otherwise the product is rounded before the addition.
+        fused: bool = true, tag "fused";
+        /// Ranks of registers from the operands to the sum, the sum's own among them.
+        stages: u32 = 2, in 1..=3, note "at most 2 with fused", tag "s";
+        /// What subnormal numbers do.
+        subnormals: Subnormals = Subnormals::Ieee;
+    }
+    rules = |p, rules| {
+        let format = p.accumulate;
+        let known = matches!(format, FloatFormat::Fp16 | FloatFormat::Fp32);
+        rules.demand(known, "accumulate", format.name(), "fp16, fp32");
+        // A third rank holds the rounded product, which a fused step does not have.
+        rules.demand(p.stages <= 2 || !p.fused, "stages", p.stages, "1 to 2 with fused, 1 to 3 without");
+    };
 }
 
 ports! {
@@ -42,28 +44,14 @@ ports! {
         a_i: In = uint(16),
         /// Second factor, fp16.
         b_i: In = uint(16),
-        /// The sum contains the product that entered last but `stages` - 1 enabled cycles.
+        /// The product that entered `stages` enabled cycles ago has just been added; low after reset.
         valid_o: Out = bit(),
-        /// The sum.
+        /// The sum up to the product that was added last; unknown before the first one.
         sum_o: Out = p.accumulate.ty(),
     }
 }
 
 impl Fp16Mac {
-    /// Refuses formats that are no accumulator; shared by the blocks that contain the unit.
-    pub(crate) fn check_format(format: FloatFormat) -> Result<(), ParamError> {
-        if matches!(format, FloatFormat::Fp16 | FloatFormat::Fp32) {
-            return Ok(());
-        }
-        Err(ParamError::new("accumulate", format.name(), "fp16, fp32"))
-    }
-
-    /// A module name's part.
-    pub(crate) fn suffix(&self) -> String {
-        let fused = if self.fused { "fused" } else { "rounded" };
-        format!("{}_{fused}_s{}{}", self.accumulate.name(), self.stages, self.subnormals.suffix())
-    }
-
     /// An fp16 value in the format of the sum; exact.
     fn widen(&self, m: &mut Module, name: &str, valid: Signal, value: Signal) -> Signal {
         if self.accumulate == FloatFormat::Fp16 {
@@ -105,8 +93,6 @@ fn hold(m: &mut Module, name: &str, enable: Signal, value: Signal) -> Signal {
     register.q
 }
 
-old_parameters!(Fp16Mac);
-
 impl Block for Fp16Mac {
     type Ports = Fp16MacPorts;
     const ABOUT: About = About {
@@ -114,19 +100,10 @@ impl Block for Fp16Mac {
         summary: "fp16 multiply-add with its own register",
         contract: "Each enabled cycle with valid_i: sum = (start_i ? +0 : sum) + a_i * b_i, in the order of entry, visible\n\
             `stages` enabled cycles later. One rounding a step with fused, otherwise two; to nearest even.\n\
-            One product a cycle at any depth.",
+            One product a cycle at any depth. Without enable_i everything holds. Reset drops what is inside at any time;\n\
+            the first product after it must have start_i.",
         reference: "KLLM, section IV-A",
     };
-
-    fn module_name(&self) -> String {
-        format!("fp16_mac_{}", self.suffix())
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        Self::check_format(self.accumulate)?;
-        // A third rank holds the rounded product, which a fused step does not have.
-        ensure_param("stages", self.stages, 1..=if self.fused { 2 } else { 3 })
-    }
 
     fn build(&self, m: &mut Module, io: &Fp16MacPorts) {
         let enable = io.enable_i;
@@ -170,32 +147,12 @@ impl Block for Fp16Mac {
         m.connect(io.sum_o, sum.q);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("operands to sum".into(), self.stages.into())]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.stages).beat(1u32)
     }
 }
-
-impl Default for Fp16Mac {
-    fn default() -> Self {
-        Self { accumulate: FloatFormat::Fp16, fused: true, stages: 2, subnormals: Subnormals::Ieee }
-    }
-}
-
-/// What the parameters of the sum mean, for the blocks that contain the unit.
-pub(crate) const MAC_PARAMETERS: [OldParameter; 4] = [
-    OldParameter { name: "accumulate", allowed: "fp16, fp32", meaning: "format of the sum" },
-    OldParameter { name: "fused", allowed: "true, false", meaning: "one rounding a step, or two" },
-    OldParameter {
-        name: "stages",
-        allowed: "1 to 2 with fused, 1 to 3 without",
-        meaning: "ranks of registers up to the sum",
-    },
-    OldParameter { name: "subnormals", allowed: Subnormals::ALLOWED, meaning: "kept, or flushed to zero" },
-];
 
 impl CatalogBlock for Fp16Mac {
-    const OLD_PARAMETERS: &'static [OldParameter] = &MAC_PARAMETERS;
-
     fn configurations() -> Vec<Self> {
         use FloatFormat::{Fp16, Fp32};
         use Subnormals::{Flush, Ieee};

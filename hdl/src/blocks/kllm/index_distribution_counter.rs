@@ -18,62 +18,77 @@
 //! entries.
 
 mod bins;
-mod catalog;
 mod drain;
 mod properties;
 
-use serde::{Deserialize, Serialize};
-
 use crate::lang::{
-    About, Array, Block, Module, OldInStream, OldOutStream, ParamError, Signal, bit, bits_for, ensure_param,
-    old_parameters, ports, stream, uint,
+    About, Array, Block, CatalogBlock, Field, FieldArray, InStream, Module, OutStream, Proof, Signal, Timing, bit,
+    bits_for, bundle, choices, parameters, ports, uint,
 };
 
-/// How a bin's count is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BinStyle {
-    /// A register per bin that holds any count.
-    FullWidth,
-    /// Short registers, and a log of their overflows.
-    OverflowLog,
+choices! {
+    /// How a bin's count is kept.
+    pub enum BinStyle {
+        /// A register per bin that holds any count.
+        FullWidth,
+        /// Short registers, and a log of their overflows.
+        OverflowLog,
+    }
 }
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct IndexDistributionCounter {
-    /// Width of an activation index in bits, nA.
-    pub a_bits: u32,
-    /// Width of a weight index or integer in bits, nB.
-    pub b_bits: u32,
-    /// Indices a cycle.
-    pub inputs: u32,
-    /// Largest number of present inputs of a column.
-    pub k: u32,
-    /// How counts are kept.
-    pub bins: BinStyle,
-    /// A column is drained while the next one is counted.
-    pub ping_pong: bool,
+parameters! {
+    /// Elaboration parameters.
+    pub struct IndexDistributionCounter {
+        /// Width of an activation index in bits, nA.
+        a_bits: u32 = 4, in 1..=6, tag "a";
+        /// Width of a weight index or integer in bits, nB.
+        b_bits: u32 = 4, in 1..=6, tag "b";
+        /// Indices a cycle.
+        inputs: u32 = 16, in 1..=64, tag "n";
+        /// Largest number of present inputs of a column.
+        k: u32 = 4096, in 1..=1 << 20, tag "k";
+        /// A wide register a bin, or short ones and a log of their overflows.
+        bins: BinStyle = BinStyle::OverflowLog;
+        /// A column is drained while the next one is counted.
+        ping_pong: bool = true;
+    }
+}
+
+bundle! {
+    /// Indices of several inputs.
+    pub struct IndexBeat(p: IndexDistributionCounter) {
+        /// Concatenated indices: the activation's in the high bits, the weight's in the low ones.
+        index: FieldArray = uint(p.a_bits + p.b_bits).array(p.inputs),
+        /// The input counts.
+        present: FieldArray = bit().array(p.inputs),
+        /// The low nB bits are integers to be added (mode 2); the same in all beats of a column.
+        integer: Field = bit(),
+        /// Only the bins of the lower half of the activation indices are drained; counts with the last beat.
+        half: Field = bit(),
+        /// The column ends with this beat.
+        last: Field = bit(),
+    }
+}
+
+bundle! {
+    /// A bin of the distribution.
+    pub struct BinCount(p: IndexDistributionCounter) {
+        /// Number of the bin: the index; of an integer column the activation index.
+        bin: Field = uint(p.a_bits + p.b_bits),
+        /// How many present inputs have the index; of an integer column the sum of their integers.
+        count: Field = uint(p.count_width()),
+        /// The column ends with this bin.
+        last: Field = bit(),
+    }
 }
 
 ports! {
     /// Ports of [`IndexDistributionCounter`].
     pub struct IndexDistributionCounterPorts(p: &IndexDistributionCounter) {
-        /// Concatenated indices. `present`: the input counts. `integer` (mode 2: the low nB bits are an integer to be
-        /// added) is the same in all beats of a column. `half` counts with the last beat: only the lower half of the
-        /// activation centroids is drained.
-        indices: OldInStream = stream()
-            .array("index", uint(p.a_bits + p.b_bits).array(p.inputs))
-            .array("present", bit().array(p.inputs))
-            .field("integer", bit())
-            .field("half", bit())
-            .field("last", bit()),
-        /// The distribution, in bin order.
-        bins: OldOutStream = stream()
-            .field("bin", uint(p.a_bits + p.b_bits))
-            .field("count", uint(p.count_width()))
-            .field("last", bit()),
+        /// Indices are offered.
+        indices: InStream<IndexBeat> = p.clone(),
+        /// A bin of a complete column is there, in bin order.
+        bins: OutStream<BinCount> = p.clone(),
     }
 }
 
@@ -81,7 +96,7 @@ ports! {
 struct Counting {
     /// Counts, without what the log holds: grid of (row, bit), with a bit per bin of the row.
     counts: Array,
-    /// Overflows so far: bins, and whether the entry holds one.
+    /// Overflows so far.
     log: Option<Log>,
     /// Adds integers.
     integer: Signal,
@@ -89,10 +104,11 @@ struct Counting {
     half: Signal,
 }
 
-/// Numbers of the bins that overflowed.
+/// Numbers of the bins that overflowed, and which entries hold one.
+#[derive(Clone, Copy)]
 struct Log {
-    bins: Vec<Signal>,
-    used: Vec<Signal>,
+    bins: Array,
+    used: Array,
 }
 
 /// What moves columns along.
@@ -155,8 +171,6 @@ impl IndexDistributionCounter {
     }
 }
 
-old_parameters!(IndexDistributionCounter);
-
 impl Block for IndexDistributionCounter {
     type Ports = IndexDistributionCounterPorts;
     const ABOUT: About = About {
@@ -171,26 +185,12 @@ impl Block for IndexDistributionCounter {
         reference: "KLLM, section IV-B",
     };
 
-    fn module_name(&self) -> String {
-        let style = if self.log_entries() > 0 { "log" } else { "full" };
-        let ping_pong = if self.ping_pong { "" } else { "_single" };
-        let (a, b, n, k) = (self.a_bits, self.b_bits, self.inputs, self.k);
-        format!("index_distribution_counter_a{a}_b{b}_n{n}_k{k}_{style}{ping_pong}")
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("a_bits", self.a_bits, 1..=6)?;
-        ensure_param("b_bits", self.b_bits, 1..=6)?;
-        ensure_param("inputs", self.inputs, 1..=64)?;
-        ensure_param("k", self.k, 1..=1 << 20)
-    }
-
     fn build(&self, m: &mut Module, io: &IndexDistributionCounterPorts) {
         let complete = m.reg_init("complete_q", bit(), 0);
         let started = m.reg_init("started_q", bit(), 0);
         let swap = m.net("swap", bit());
         let fire = m.wire("fire", io.indices.fire());
-        complete.next((fire & io.indices.field("last")) | (complete.q & !swap));
+        complete.next((fire & io.indices.last) | (complete.q & !swap));
         // With ping-pong the registers are free for the next column in the cycle in which the snapshot takes this one;
         // without, in the cycle after its last bin.
         let clear = if self.ping_pong { !started.q | swap } else { !started.q };
@@ -203,12 +203,44 @@ impl Block for IndexDistributionCounter {
         self.properties(m, io, &control, &counting);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
+    fn timing(&self) -> Timing {
         let single = u64::from(!self.ping_pong);
+        Timing::new()
+            .latency(2 - single)
+            .beat(1u32)
+            .phase("drain", self.drained_bins(false, false), "bins of a column, one a cycle")
+            .phase("integer_drain", self.drained_bins(true, false), "bins of an integer column, one a cycle")
+    }
+}
+
+impl CatalogBlock for IndexDistributionCounter {
+    fn configurations() -> Vec<Self> {
+        use BinStyle::{FullWidth, OverflowLog};
+        let set = |a_bits, b_bits, inputs, k, bins, ping_pong| Self { a_bits, b_bits, inputs, k, bins, ping_pong };
         vec![
-            ("last beat to first bin".into(), 2 - single),
-            ("bins of a column".into(), self.drained_bins(false, false)),
-            ("bins of an integer column".into(), self.drained_bins(true, false)),
+            set(1, 1, 1, 1, FullWidth, true),
+            set(1, 2, 3, 100, OverflowLog, true),
+            set(2, 3, 16, 1000, OverflowLog, true),
+            set(3, 2, 5, 300, OverflowLog, false),
+            set(2, 2, 4, 64, FullWidth, false),
+            set(3, 4, 16, 4096, FullWidth, true),
+        ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        use BinStyle::{FullWidth, OverflowLog};
+        let prove = |inputs, k, bins, ping_pong, induction| Proof {
+            block: Self { a_bits: 1, b_bits: 1, inputs, k, bins, ping_pong },
+            depth: 6,
+            cover_depth: 12,
+            induction,
+        };
+        vec![
+            prove(2, 3, FullWidth, true, true),
+            prove(2, 3, FullWidth, false, true),
+            // Registers of 2 + 1 bits, two entries; both bins of a row overflow in the same cycle. `--induction` proves it
+            // for all time too, in a minute of computing.
+            prove(2, 8, OverflowLog, true, false),
         ]
     }
 }

@@ -12,14 +12,16 @@ pub mod orizuru_upper;
 pub mod weighted_sum;
 mod winner;
 
-pub use clustering_unit::{ClusteringUnit, ClusteringUnitPorts, Search};
+pub use clustering_unit::{ClusterIndices, ClusterValues, ClusteringUnit, ClusteringUnitPorts, Search};
 pub use concat_unit::{ConcatUnit, ConcatUnitPorts};
 pub use fp16_mac::{Fp16Mac, Fp16MacPorts};
-pub use index_distribution_counter::{BinStyle, IndexDistributionCounter, IndexDistributionCounterPorts};
-pub use index_matmul_column::{IndexMatmulColumn, IndexMatmulColumnPorts};
-pub use orizuru::Orizuru;
-pub use orizuru_tree::{Comparators, NodeState, OrizuruTree, Side};
+pub use index_distribution_counter::{
+    BinCount, BinStyle, IndexBeat, IndexDistributionCounter, IndexDistributionCounterPorts,
+};
+pub use index_matmul_column::{ColumnOutput, IndexMatmulColumn, IndexMatmulColumnPorts, PairBeat};
+pub use orizuru::{Orizuru, Pop, VectorBeat};
+pub use orizuru_tree::{Comparators, NodeState, OrizuruTree, Side, TreeStyle};
 pub use orizuru_unit::OrizuruUnit;
 pub use orizuru_upper::OrizuruUpper;
-pub use weighted_sum::{WeightedSum, WeightedSumPorts};
+pub use weighted_sum::{ColumnSum, WeightedBin, WeightedSum, WeightedSumPorts};
 pub use winner::{OutWinner, Winner, WinnerType, WinnersBelow, WinnersBelowPort};

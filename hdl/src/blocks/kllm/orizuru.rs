@@ -4,57 +4,69 @@
 //! ordered keys; the leaf units initialise while later values still arrive. Then each side pops on its own: index and
 //! value are there as soon as the tree is ready, and the maintenance afterwards climbs one level group a cycle.
 
-use serde::{Deserialize, Serialize};
-
-use super::orizuru_tree::{Comparators, NodeState, Side};
-use super::orizuru_unit::{OrizuruUnit, orizuru_options};
+use super::orizuru_tree::{Comparators, NodeState, Side, TreeStyle};
+use super::orizuru_unit::OrizuruUnit;
 use super::orizuru_upper::OrizuruUpper;
 use crate::blocks::common::number_format::{NanPolicy, NumberFormat};
 use crate::lang::{
-    About, Block, In, Module, OldInStream, OldOutStream, OldStreamType, Out, OutArray, OutOption, ParamError, bit,
-    bits_for, ensure_param, ensure_power_of_two, index_width, mux, old_parameters, ports, stream, uint,
+    About, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutArray, OutOption, OutStream, Proof,
+    Timing, bit, bits_for, bundle, index_width, mux, parameters, ports, power_of_two, uint,
 };
 use structure::{Load, Request};
 
-mod catalog;
 mod properties;
 mod structure;
 mod tier;
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Orizuru {
-    /// Values of a vector.
-    pub n: u32,
-    /// Largest number of maxima that can be asked for.
-    pub k_max: u32,
-    /// Largest number of minima that can be asked for.
-    pub k_min: u32,
-    /// Format of the values.
-    pub format: NumberFormat,
-    /// What a NaN does.
-    pub nan: NanPolicy,
-    /// Inputs of a unit.
-    pub radix: u32,
-    /// Values that enter in one beat.
-    pub lanes: u32,
-    /// One comparator a node or a level.
-    pub comparators: Comparators,
-    /// Tree levels settled in one cycle.
-    pub levels_per_cycle: u32,
-    /// What a node remembers.
-    pub node_state: NodeState,
-    /// Adds `comparisons_o`.
-    pub count_comparisons: bool,
+parameters! {
+    /// Elaboration parameters.
+    pub struct Orizuru {
+        /// Values of a vector.
+        n: u32 = 4096, in 1..=65_536, tag "n";
+        /// Largest number of maxima that can be asked for.
+        k_max: u32 = 41, in 1..=65_536, note "at most n", tag "k";
+        /// Largest number of minima that can be asked for.
+        k_min: u32 = 41, in 1..=65_536, note "at most n", tag "m";
+        /// Format of the values.
+        format: NumberFormat = NumberFormat::FP16, tag "";
+        /// NaNs lie beyond the infinities of their sign, or are never picked.
+        nan: NanPolicy = NanPolicy::TotalOrder;
+        /// Inputs of a unit.
+        radix: u32 = 16, in power_of_two(2..=4096), tag "r";
+        /// Values that enter in one beat.
+        lanes: u32 = 16, in power_of_two(1..=4096), note "at most radix and n rounded up to a power of two", tag "p";
+        /// How the trees of its units are built.
+        tree: TreeStyle = TreeStyle::default();
+    }
+    rules = |p, rules| {
+        rules.demand(p.k_max <= p.n, "k_max", p.k_max, format!("1 to n = {}", p.n));
+        rules.demand(p.k_min <= p.n, "k_min", p.k_min, format!("1 to n = {}", p.n));
+        rules.demand(p.lanes <= p.leaf_radix(), "lanes", p.lanes, format!("a power of two from 1 to {}", p.leaf_radix()));
+        p.tree.fits(p.radix, rules);
+    };
+}
+
+bundle! {
+    /// Values on their way in.
+    pub struct VectorBeat(p: Orizuru) {
+        /// Values in order; lanes past the end of the vector, in its last beat, are ignored.
+        data: FieldArray = p.format.ty().array(p.lanes),
+    }
+}
+
+bundle! {
+    /// A value on its way out.
+    pub struct Pop(p: Orizuru) {
+        /// Its place in the vector.
+        index: Field = uint(p.index_width()),
+        /// The value.
+        value: Field = p.format.ty(),
+        /// The side delivers nothing after it.
+        last: Field = bit(),
+    }
 }
 
 impl Orizuru {
-    /// A value as it leaves.
-    fn pop_type(&self) -> OldStreamType {
-        stream().field("index", uint(self.index_width())).field("value", self.format.ty()).field("last", bit())
-    }
-
     /// Width of an index into the vector.
     #[must_use]
     pub fn index_width(&self) -> u32 {
@@ -78,15 +90,7 @@ impl Orizuru {
 
     fn unit(&self) -> OrizuruUnit {
         let radix = self.leaf_radix();
-        OrizuruUnit {
-            radix,
-            lanes: self.unit_lanes(),
-            key_width: self.format.width(),
-            comparators: self.comparators,
-            levels_per_cycle: self.levels_per_cycle.min(radix.ilog2()),
-            node_state: self.node_state,
-            count_comparisons: self.count_comparisons,
-        }
+        OrizuruUnit { radix, lanes: self.unit_lanes(), key_width: self.format.width(), tree: self.tree.of_radix(radix) }
     }
 
     /// Units of each tier, leaf units first: (radix, units).
@@ -106,17 +110,14 @@ impl Orizuru {
             radix: tiers[tier].0,
             key_width: self.format.width(),
             index_width: tiers[..tier].iter().map(|t| t.0.ilog2()).sum(),
-            comparators: self.comparators,
-            levels_per_cycle: self.levels_per_cycle,
-            node_state: self.node_state,
-            count_comparisons: self.count_comparisons,
+            tree: self.tree.of_radix(tiers[tier].0),
         }
     }
 
     /// Cycles from the last beat to the first pop.
     #[must_use]
     pub fn init_cycles(&self) -> u32 {
-        let upper: u32 = (1..self.tiers().len()).map(|t| self.upper(t).tree(Side::Max).init_cycles()).sum();
+        let upper: u32 = (1..self.tiers().len()).map(|t| self.upper(t).of_side(Side::Max).init_cycles()).sum();
         // One more to leave the build state.
         self.unit().init_cycles() + upper + 1
     }
@@ -124,7 +125,7 @@ impl Orizuru {
     /// Cycles from one pop to the next of the same side.
     #[must_use]
     pub fn pop_cycles(&self) -> u32 {
-        let upper: u32 = (1..self.tiers().len()).map(|t| self.upper(t).tree(Side::Max).update_cycles()).sum();
+        let upper: u32 = (1..self.tiers().len()).map(|t| self.upper(t).of_side(Side::Max).update_cycles()).sum();
         self.unit().pop_cycles() + upper
     }
 }
@@ -132,44 +133,24 @@ impl Orizuru {
 ports! {
     /// Ports of [`Orizuru`].
     pub struct OrizuruPorts(p: &Orizuru) {
-        /// Values in order, `lanes` a beat; the lanes past the end of the vector in its last beat are ignored.
-        load: OldInStream = stream().array("data", p.format.ty().array(p.lanes)),
+        /// Values are offered, `lanes` a beat, from the first of the vector to the last.
+        load: InStream<VectorBeat> = p.clone(),
         /// Maxima wanted; taken with the first beat.
         k_max_i: In = uint(bits_for(u64::from(p.k_max))),
         /// Minima wanted; taken with the first beat.
         k_min_i: In = uint(bits_for(u64::from(p.k_min))),
-        /// The maxima, largest first.
-        max: OldOutStream = p.pop_type(),
-        /// The minima, smallest first.
-        min: OldOutStream = p.pop_type(),
+        /// The next maximum is there, largest first.
+        max: OutStream<Pop> = p.clone(),
+        /// The next minimum is there, smallest first.
+        min: OutStream<Pop> = p.clone(),
         /// Everything asked for has been delivered; low from the first beat of the next vector.
         done_o: Out = bit(),
         /// Values popped so far from either side; complete while `done_o` is high.
         outlier_o: OutArray = bit().array(p.n),
         /// Comparisons since the first beat of this vector.
-        comparisons_o: OutOption = uint(32).when(p.count_comparisons),
+        comparisons_o: OutOption = uint(32).when(p.tree.count_comparisons),
     }
 }
-
-impl Default for Orizuru {
-    fn default() -> Self {
-        Self {
-            n: 4096,
-            k_max: 41,
-            k_min: 41,
-            format: NumberFormat::FP16,
-            nan: NanPolicy::TotalOrder,
-            radix: 16,
-            lanes: 16,
-            comparators: Comparators::Parallel,
-            levels_per_cycle: 4,
-            node_state: NodeState::Value,
-            count_comparisons: false,
-        }
-    }
-}
-
-old_parameters!(Orizuru);
 
 impl Block for Orizuru {
     type Ports = OrizuruPorts;
@@ -182,25 +163,6 @@ impl Block for Orizuru {
             done_o rises when both sides have delivered; outlier_o then holds one bit per value.",
         reference: "KLLM, section IV-C and table I",
     };
-
-    fn module_name(&self) -> String {
-        let nan = if self.nan == NanPolicy::NeverSelected { "_nonan" } else { "" };
-        let options = orizuru_options(self.comparators, self.levels_per_cycle, self.node_state, self.count_comparisons);
-        format!(
-            "orizuru_n{}_k{}_{}_{}{nan}_r{}_p{}{options}",
-            self.n, self.k_max, self.k_min, self.format, self.radix, self.lanes
-        )
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("n", self.n, 1..=65_536)?;
-        ensure_param("k_max", self.k_max, 1..=self.n)?;
-        ensure_param("k_min", self.k_min, 1..=self.n)?;
-        ensure_power_of_two("radix", self.radix, 2..=4096)?;
-        ensure_power_of_two("lanes", self.lanes, 1..=self.leaf_radix())?;
-        ensure_param("levels_per_cycle", self.levels_per_cycle, 1..=self.radix.ilog2())?;
-        self.unit().old_check()
-    }
 
     fn build(&self, m: &mut Module, io: &OrizuruPorts) {
         let fsm = m.fsm("state", &["Load", "Build", "Serve"]);
@@ -241,11 +203,78 @@ impl Block for Orizuru {
         }
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
+    fn timing(&self) -> Timing {
+        Timing::new()
+            .beat(1u32)
+            .phase("load", self.beats(), "beats of a vector, one a cycle")
+            .phase("init", self.init_cycles(), "from the last beat to the first pop")
+            .phase("pop", self.pop_cycles(), "from one pop to the next of the same side")
+    }
+}
+
+impl CatalogBlock for Orizuru {
+    fn configurations() -> Vec<Self> {
+        use Comparators::{Parallel, Shared};
+        use NodeState::{Pointer, Value};
+        let set = |n: u32, k: u32, format, radix: u32, lanes, (comparators, node_state, levels_per_cycle)| Self {
+            n,
+            k_max: k.min(n),
+            k_min: k.min(n),
+            format,
+            nan: NanPolicy::TotalOrder,
+            radix,
+            lanes,
+            tree: TreeStyle { comparators, levels_per_cycle, node_state, count_comparisons: true },
+        };
+        let (fp16, bf16) = (NumberFormat::FP16, NumberFormat::BF16);
+        let (int8, int16) = (NumberFormat::Int { bits: 8 }, NumberFormat::Int { bits: 16 });
+        let uint = |bits| NumberFormat::Uint { bits };
+        let mut list = vec![
+            set(1, 1, uint(1), 2, 1, (Parallel, Value, 1)),
+            set(2, 2, int8, 2, 2, (Parallel, Pointer, 1)),
+            set(3, 3, int8, 2, 1, (Shared, Value, 1)),
+            set(5, 5, uint(3), 4, 2, (Shared, Pointer, 1)),
+            set(17, 9, fp16, 16, 16, (Parallel, Value, 4)),
+            set(33, 4, bf16, 4, 4, (Parallel, Pointer, 1)),
+            set(100, 100, int16, 8, 2, (Parallel, Value, 2)),
+            set(96, 7, uint(12), 16, 8, (Shared, Value, 1)),
+            set(64, 3, NumberFormat::FP32, 64, 64, (Parallel, Value, 3)),
+            set(256, 13, fp16, 16, 16, (Shared, Pointer, 1)),
+        ];
+        let no_nan = |s: Self| Self { nan: NanPolicy::NeverSelected, ..s };
+        list.push(no_nan(set(16, 16, fp16, 16, 16, (Parallel, Value, 4))));
+        list.push(no_nan(set(50, 11, bf16, 8, 8, (Shared, Pointer, 1))));
+        list
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        use Comparators::{Parallel, Shared};
+        use NodeState::{Pointer, Value};
+        let style = |comparators, node_state, levels_per_cycle| TreeStyle {
+            comparators,
+            node_state,
+            levels_per_cycle,
+            count_comparisons: false,
+        };
+        let base = Self {
+            n: 4,
+            k_max: 4,
+            k_min: 4,
+            format: NumberFormat::Uint { bits: 2 },
+            nan: NanPolicy::TotalOrder,
+            radix: 4,
+            lanes: 4,
+            tree: style(Parallel, Value, 2),
+        };
+        let prove = |block| Proof { block, depth: 8, cover_depth: 40, induction: true };
         vec![
-            ("load_beats".into(), u64::from(self.beats())),
-            ("init_cycles".into(), u64::from(self.init_cycles())),
-            ("pop_cycles".into(), u64::from(self.pop_cycles())),
+            prove(base.clone()),
+            // Padding, two tiers.
+            prove(Self { n: 5, k_max: 5, k_min: 5, lanes: 2, ..base.clone() }),
+            prove(Self { tree: style(Parallel, Pointer, 1), ..base.clone() }),
+            prove(Self { n: 3, k_max: 3, k_min: 3, radix: 2, lanes: 1, tree: style(Shared, Value, 1), ..base.clone() }),
+            prove(Self { tree: style(Shared, Pointer, 1), ..base.clone() }),
+            prove(Self { format: NumberFormat::Int { bits: 3 }, n: 3, k_max: 2, k_min: 3, ..base }),
         ]
     }
 }

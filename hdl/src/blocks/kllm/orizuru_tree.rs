@@ -8,28 +8,25 @@
 //! - [`NodeState::Value`]: the winner itself, registered once in `levels_per_cycle` levels; shorter paths, fewer
 //!   multiplexers, more flip-flops.
 
-use serde::{Deserialize, Serialize};
-
-use super::orizuru_unit::orizuru_options;
 use super::winner::Winner;
 use crate::blocks::common::number_format::count_ones;
 use crate::lang::{
-    About, Array, Block, In, InArray, InArrayOption, Index, Module, Out, OutOption, ParamError, Reg, Signal, bit,
-    bits_for, cat, ensure_param, ensure_power_of_two, mux, old_parameters, ports, reduce, uint,
+    About, Array, Block, In, InArray, InArrayOption, Index, Module, Out, OutOption, Reg, Rules, Signal, Timing, bit,
+    bits_for, cat, choices, mux, parameters, ports, power_of_two, reduce, uint,
 };
 
 mod control;
 
 use control::{Control, Step};
 
-/// Which end a tree finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Side {
-    /// The largest key.
-    Max,
-    /// The smallest key.
-    Min,
+choices! {
+    /// Which end a tree finds.
+    pub enum Side {
+        /// The largest key.
+        Max,
+        /// The smallest key.
+        Min,
+    }
 }
 
 impl Side {
@@ -43,57 +40,76 @@ impl Side {
     }
 }
 
-/// How many comparators a tree has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Comparators {
-    /// One per node: a level initialises in one cycle.
-    Parallel,
-    /// One per level, shared by its nodes in turn.
-    Shared,
+choices! {
+    /// How many comparators a tree has.
+    pub enum Comparators {
+        /// One per node: a level initialises in one cycle.
+        Parallel,
+        /// One per level, shared by its nodes in turn.
+        Shared,
+    }
 }
 
-/// What a node remembers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NodeState {
-    /// One bit that points to the winning child.
-    Pointer,
-    /// The winner's key, index and availability.
-    Value,
-}
-
-/// Where the comparisons of the leaf pairs come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LeafPairs {
-    /// The tree compares them.
-    Compare,
-    /// `right_wins_i` tells: the max and the min tree share the comparisons.
-    Given,
-}
-
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OrizuruTree {
-    /// Largest or smallest.
-    pub side: Side,
-    /// Leaves, a power of two.
-    pub radix: u32,
-    /// Width of a key in bits.
-    pub key_width: u32,
-    /// Width of the index that each leaf brings along (0 for none).
-    pub index_width: u32,
-    /// Who compares the leaf pairs.
-    pub leaf_pairs: LeafPairs,
-    /// One comparator a node or a level.
-    pub comparators: Comparators,
-    /// Tree levels settled in one cycle.
-    pub levels_per_cycle: u32,
+choices! {
     /// What a node remembers.
-    pub node_state: NodeState,
-    /// Adds `compared_o`.
-    pub count_comparisons: bool,
+    pub enum NodeState {
+        /// One bit that points to the winning child.
+        Pointer,
+        /// The winner's key, index and availability.
+        Value,
+    }
+}
+
+parameters! {
+    /// How tournament trees are built: the same for all trees of an Orizuru.
+    pub struct TreeStyle {
+        /// One comparator a node, or one a level used by its nodes in turn.
+        comparators: Comparators = Comparators::Parallel;
+        /// Tree levels settled in one cycle.
+        levels_per_cycle: u32 = 4, in 1..=12, note "at most log2 radix; 1 unless parallel and value", tag "l";
+        /// What a node remembers: one bit (the paper), or its winner.
+        node_state: NodeState = NodeState::Value;
+        /// Adds outputs that count comparisons, for measurements.
+        count_comparisons: bool = false;
+    }
+    rules = |p, rules| {
+        let cut = p.levels_per_cycle == 1 || (p.comparators, p.node_state) == (Comparators::Parallel, NodeState::Value);
+        let allowed = "1, unless comparators = parallel and node_state = value";
+        rules.demand(cut, "levels_per_cycle", p.levels_per_cycle, allowed);
+    };
+}
+
+impl TreeStyle {
+    /// Demands that trees of `radix` leaves have as many levels as are settled in a cycle.
+    pub(super) fn fits(&self, radix: u32, rules: &mut Rules) {
+        let levels = radix.ilog2();
+        let allowed = format!("1 to log2 radix = {levels}");
+        rules.demand(self.levels_per_cycle <= levels, "tree.levels_per_cycle", self.levels_per_cycle, allowed);
+    }
+
+    /// The same for a tree of `radix` leaves, which may have fewer levels.
+    pub(super) fn of_radix(&self, radix: u32) -> Self {
+        Self { levels_per_cycle: self.levels_per_cycle.min(radix.ilog2()), ..self.clone() }
+    }
+}
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct OrizuruTree {
+        /// Largest or smallest.
+        side: Side = Side::Max, tag "";
+        /// Leaves.
+        radix: u32 = 16, in power_of_two(2..=4096), tag "r";
+        /// Width of a key in bits.
+        key_width: u32 = 16, in 1..=64, tag "w";
+        /// Width in bits of the index that each leaf brings along; 0 for none.
+        index_width: u32 = 0, in 0..=32, tag "i";
+        /// `right_wins_i` tells the comparisons of the leaf pairs, which the max and the min tree share.
+        pairs_given: bool = false, tag "given";
+        /// How the tree is built.
+        tree: TreeStyle = TreeStyle::default();
+    }
+    rules = |p, rules| p.tree.fits(p.radix, rules);
 }
 
 ports! {
@@ -106,7 +122,7 @@ ports! {
         /// What a leaf brings along as the low part of its index.
         index_i: InArrayOption = (p.index_width > 0).then(|| uint(p.index_width).array(p.radix)),
         /// Per leaf pair: the right leaf beats the left one.
-        right_wins_i: InArrayOption = (p.leaf_pairs == LeafPairs::Given).then(|| bit().array(p.radix / 2)),
+        right_wins_i: InArrayOption = p.pairs_given.then(|| bit().array(p.radix / 2)),
         /// Decide every node anew, from the leaves up.
         init_i: In = bit(),
         /// Decide the nodes on the winner's path anew.
@@ -122,7 +138,7 @@ ports! {
         /// Index of the winner: its path from the root, then what its leaf brought along.
         index_o: Out = uint(p.index_width + p.levels()),
         /// Comparisons made in this cycle.
-        compared_o: OutOption = uint(bits_for(u64::from(p.radix))).when(p.count_comparisons),
+        compared_o: OutOption = uint(bits_for(u64::from(p.radix))).when(p.tree.count_comparisons),
     }
 }
 
@@ -146,22 +162,20 @@ impl OrizuruTree {
     /// Cycles from `update_i` to `update_done_o`.
     #[must_use]
     pub fn update_cycles(&self) -> u32 {
-        self.levels().div_ceil(self.levels_per_cycle)
+        self.levels().div_ceil(self.tree.levels_per_cycle)
     }
 
     /// Cycles from `init_i` to `init_done_o`.
     #[must_use]
     pub fn init_cycles(&self) -> u32 {
-        match (self.comparators, self.leaf_pairs) {
+        match (self.tree.comparators, self.pairs_given) {
             (Comparators::Parallel, _) => self.update_cycles(),
-            (Comparators::Shared, LeafPairs::Compare) => self.radix - 1,
+            (Comparators::Shared, false) => self.radix - 1,
             // The given level takes one cycle, the others one a node.
-            (Comparators::Shared, LeafPairs::Given) => 1 + (self.radix / 2 - 1),
+            (Comparators::Shared, true) => 1 + (self.radix / 2 - 1),
         }
     }
 }
-
-old_parameters!(OrizuruTree);
 
 impl Block for OrizuruTree {
     type Ports = OrizuruTreePorts;
@@ -172,26 +186,6 @@ impl Block for OrizuruTree {
             leaves may change between a done and the next init_i, or update_i when only the winner became unavailable.",
         reference: "KLLM, section IV-C",
     };
-
-    fn module_name(&self) -> String {
-        let side = self.side.name();
-        let given = if self.leaf_pairs == LeafPairs::Given { "_given" } else { "" };
-        let options = orizuru_options(self.comparators, self.levels_per_cycle, self.node_state, self.count_comparisons);
-        format!("orizuru_tree_{side}_r{}_w{}_i{}{given}{options}", self.radix, self.key_width, self.index_width)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_power_of_two("radix", self.radix, 2..=4096)?;
-        ensure_param("key_width", self.key_width, 1..=64)?;
-        ensure_param("index_width", self.index_width, 0..=32)?;
-        ensure_param("levels_per_cycle", self.levels_per_cycle, 1..=self.levels())?;
-        if self.levels_per_cycle > 1 && (self.comparators, self.node_state) != (Comparators::Parallel, NodeState::Value)
-        {
-            let allowed = "1, unless comparators = parallel and node_state = value";
-            return Err(ParamError::new("levels_per_cycle", self.levels_per_cycle, allowed));
-        }
-        Ok(())
-    }
 
     fn build(&self, m: &mut Module, io: &OrizuruTreePorts) {
         let mut below = Level { key: io.key_i, available: io.available_i, index: io.index_i, count: self.radix };
@@ -219,11 +213,12 @@ impl Block for OrizuruTree {
         }
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![
-            ("init_cycles".into(), u64::from(self.init_cycles())),
-            ("update_cycles".into(), u64::from(self.update_cycles())),
-        ]
+    fn timing(&self) -> Timing {
+        Timing::new().phase("init", self.init_cycles(), "from init_i to init_done_o").phase(
+            "update",
+            self.update_cycles(),
+            "from update_i to update_done_o",
+        )
     }
 }
 
@@ -256,12 +251,12 @@ impl Level {
 impl OrizuruTree {
     /// Whether some level has to know which of its nodes is on the winner's path.
     fn needs_path(&self) -> bool {
-        let decided_by_mask = u32::from(self.leaf_pairs == LeafPairs::Given);
-        (self.shared() || self.count_comparisons) && self.levels() > 1 + decided_by_mask
+        let decided_by_mask = u32::from(self.pairs_given);
+        (self.shared() || self.tree.count_comparisons) && self.levels() > 1 + decided_by_mask
     }
 
     fn shared(&self) -> bool {
-        self.comparators == Comparators::Shared
+        self.tree.comparators == Comparators::Shared
     }
 
     fn beats(&self, right: Signal, left: Signal) -> Signal {
@@ -289,7 +284,7 @@ impl OrizuruTree {
         };
         let given = io.right_wins_i.filter(|_| level == 1);
         let shared_verdict = (self.shared() && given.is_none()).then(|| self.shared_comparison(m, level, below, step));
-        let counted = self.count_comparisons && given.is_none();
+        let counted = self.tree.count_comparisons && given.is_none();
         let hits = (counted && !self.shared()).then(|| m.nets(&name("compared"), bit(), count));
         m.for_each(&name("nodes"), count, |m, i| {
             let (left, right) = (below.at(i * 2), below.at(i * 2 + 1));
@@ -314,9 +309,10 @@ impl OrizuruTree {
             compared.push(m.wire(&name("compared_count"), count_ones(&hits.elements())));
         } else if counted {
             let array = below.available;
-            let node = step.node.unwrap_or_else(|| Index::from(0).value(1));
-            let pairs: Vec<Signal> = (0..count).map(|i| array.at(2 * i) & array.at(2 * i + 1)).collect();
-            let both = if count == 1 { pairs[0] } else { m.lookup(&name("compared_pair"), node, &pairs) };
+            let both = match step.node.filter(|_| count > 1) {
+                Some(node) => array.at(child(node, 0)) & array.at(child(node, 1)),
+                None => array.at(0) & array.at(1),
+            };
             compared.push(m.wire(&name("compared_count"), step.enable & both));
         }
         above
@@ -338,7 +334,7 @@ impl OrizuruTree {
         keep: bool,
     ) {
         let name = |what: &str| format!("{what}_l{level}_q");
-        let pointer = (keep && self.node_state == NodeState::Pointer).then(|| {
+        let pointer = (keep && self.tree.node_state == NodeState::Pointer).then(|| {
             let pointer: Reg = m.reg(&name("pointer"), bit());
             pointer.next_when(enable, choose);
             pointer.q
@@ -371,14 +367,18 @@ impl OrizuruTree {
     /// The one comparator of a level, on the pair of the node whose turn it is.
     fn shared_comparison(&self, m: &mut Module, level: u32, below: Level, step: &Step) -> Signal {
         let name = |what: &str| format!("{what}_l{level}");
-        let keys = |odd: u32| -> Vec<Signal> { (0..below.count / 2).map(|i| below.key.at(2 * i + odd)).collect() };
-        let (left, right) = (keys(0), keys(1));
-        let (left, right) = match step.node {
-            Some(node) if left.len() > 1 => {
-                (m.lookup(&name("left_key"), node, &left), m.lookup(&name("right_key"), node, &right))
-            }
-            _ => (left[0], right[0]),
+        let (left, right) = match step.node.filter(|_| below.count > 2) {
+            Some(node) => (
+                m.wire(&name("left_key"), below.key.at(child(node, 0))),
+                m.wire(&name("right_key"), below.key.at(child(node, 1))),
+            ),
+            None => (below.key.at(0), below.key.at(1)),
         };
         m.wire(&name("right_wins"), self.beats(right, left))
     }
+}
+
+/// The number of a node's left or right child.
+fn child(node: Signal, right: u32) -> Signal {
+    cat(&[node, bit().lit(right)])
 }

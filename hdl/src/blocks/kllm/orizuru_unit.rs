@@ -5,34 +5,30 @@
 //! inverted for the min tree; with equal keys that would hand the higher index to the min tree, so the comparison here
 //! tells "right greater" from "right smaller" (numerics: a tie goes to the lower index).
 
-use serde::{Deserialize, Serialize};
-
-use super::orizuru_tree::{Comparators, LeafPairs, NodeState, OrizuruTree, Side};
+use super::orizuru_tree::{Comparators, NodeState, OrizuruTree, Side, TreeStyle};
 use super::winner::{OutWinner, Winner, WinnerType};
 use crate::blocks::common::number_format::count_ones;
 use crate::lang::{
-    About, Array, Block, CatalogBlock, In, InArray, Module, OldParameter, Out, OutArray, OutOption, ParamError, Signal,
-    bit, bits_for, ensure_param, ensure_power_of_two, index_width, mux, old_parameters, ports, uint,
+    About, Array, Block, CatalogBlock, In, InArray, Module, Out, OutArray, OutOption, Signal, Timing, bit, bits_for,
+    cat, index_width, mux, parameters, ports, power_of_two, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OrizuruUnit {
-    /// Leaves, a power of two.
-    pub radix: u32,
-    /// Leaves written at a time, a power of two.
-    pub lanes: u32,
-    /// Width of a key in bits.
-    pub key_width: u32,
-    /// One comparator a node or a level.
-    pub comparators: Comparators,
-    /// Tree levels settled in one cycle.
-    pub levels_per_cycle: u32,
-    /// What a node remembers.
-    pub node_state: NodeState,
-    /// Adds `compared_o`.
-    pub count_comparisons: bool,
+parameters! {
+    /// Elaboration parameters.
+    pub struct OrizuruUnit {
+        /// Leaves.
+        radix: u32 = 16, in power_of_two(2..=4096), tag "r";
+        /// Leaves written at a time.
+        lanes: u32 = 16, in power_of_two(1..=4096), note "at most radix", tag "p";
+        /// Width of a key in bits.
+        key_width: u32 = 16, in 1..=64, tag "w";
+        /// How its two trees are built.
+        tree: TreeStyle = TreeStyle::default();
+    }
+    rules = |p, rules| {
+        rules.demand(p.lanes <= p.radix, "lanes", p.lanes, format!("1 to radix = {}", p.radix));
+        p.tree.fits(p.radix, rules);
+    };
 }
 
 ports! {
@@ -42,7 +38,7 @@ ports! {
         clear_i: In = bit(),
         /// Per group of `lanes` leaves: write it.
         load_i: InArray = bit().array(p.radix / p.lanes),
-        /// Keys to write.
+        /// Keys to write: one group, the same for all that are written.
         key_i: InArray = uint(p.key_width).array(p.lanes),
         /// The leaf takes part; padding and ignored values do not.
         present_i: InArray = bit().array(p.lanes),
@@ -57,7 +53,7 @@ ports! {
         /// Leaves popped from either tree since they were written.
         outlier_o: OutArray = bit().array(p.radix),
         /// Comparisons made in this cycle.
-        compared_o: OutOption = uint(bits_for(4 * u64::from(p.radix))).when(p.count_comparisons),
+        compared_o: OutOption = uint(bits_for(4 * u64::from(p.radix))).when(p.tree.count_comparisons),
     }
 }
 
@@ -69,65 +65,30 @@ impl OrizuruUnit {
     }
 
     /// One of the two trees.
-    #[must_use]
-    pub fn tree(&self, side: Side) -> OrizuruTree {
+    pub(super) fn of_side(&self, side: Side) -> OrizuruTree {
         OrizuruTree {
             side,
             radix: self.radix,
             key_width: self.key_width,
             index_width: 0,
-            leaf_pairs: LeafPairs::Given,
-            comparators: self.comparators,
-            levels_per_cycle: self.levels_per_cycle,
-            node_state: self.node_state,
-            count_comparisons: self.count_comparisons,
+            pairs_given: true,
+            tree: self.tree.clone(),
         }
     }
 
     /// Cycles from `start_i` to `init_done_o`.
     #[must_use]
     pub fn init_cycles(&self) -> u32 {
-        let pairs = if self.comparators == Comparators::Shared { self.radix / 2 + 1 } else { 0 };
-        1 + pairs + self.tree(Side::Max).init_cycles()
+        let pairs = if self.tree.comparators == Comparators::Shared { self.radix / 2 + 1 } else { 0 };
+        1 + pairs + self.of_side(Side::Max).init_cycles()
     }
 
     /// Cycles from a pop to its done.
     #[must_use]
     pub fn pop_cycles(&self) -> u32 {
-        1 + self.tree(Side::Max).update_cycles()
+        1 + self.of_side(Side::Max).update_cycles()
     }
 }
-
-impl Default for OrizuruUnit {
-    fn default() -> Self {
-        Self {
-            radix: 16,
-            lanes: 16,
-            key_width: 16,
-            comparators: Comparators::Parallel,
-            levels_per_cycle: 4,
-            node_state: NodeState::Value,
-            count_comparisons: false,
-        }
-    }
-}
-
-/// What tells the options apart in a module name; nothing for the defaults.
-pub(super) fn orizuru_options(comparators: Comparators, levels: u32, state: NodeState, count: bool) -> String {
-    let mut text = format!("_l{levels}");
-    if comparators == Comparators::Shared {
-        text += "_shared";
-    }
-    if state == NodeState::Pointer {
-        text += "_pointer";
-    }
-    if count {
-        text += "_count";
-    }
-    text
-}
-
-old_parameters!(OrizuruUnit);
 
 impl Block for OrizuruUnit {
     type Ports = OrizuruUnitPorts;
@@ -139,19 +100,6 @@ impl Block for OrizuruUnit {
             Ties go to the lower index. Keys are unsigned.",
         reference: "KLLM, section IV-C and figure 7",
     };
-
-    fn module_name(&self) -> String {
-        let lanes = if self.lanes == self.radix { String::new() } else { format!("_p{}", self.lanes) };
-        let options = orizuru_options(self.comparators, self.levels_per_cycle, self.node_state, self.count_comparisons);
-        format!("orizuru_unit_r{}_w{}{lanes}{options}", self.radix, self.key_width)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_power_of_two("radix", self.radix, 2..=4096)?;
-        ensure_power_of_two("lanes", self.lanes, 1..=self.radix)?;
-        ensure_param("key_width", self.key_width, 1..=64)?;
-        self.tree(Side::Max).old_check()
-    }
 
     fn build(&self, m: &mut Module, io: &OrizuruUnitPorts) {
         let key = m.nets("key", uint(self.key_width), self.radix);
@@ -170,7 +118,7 @@ impl Block for OrizuruUnit {
                 let leaves = &sides[side as usize];
                 let pop = m.reg_init(&format!("{}_pop_q", leaves.name), bit(), 0);
                 pop.next(leaves.port.pop);
-                let tree = m.instance(&format!("u_{}_tree", leaves.name), self.tree(side));
+                let tree = m.instance(&format!("u_{}_tree", leaves.name), self.of_side(side));
                 m.connect_each(&format!("{}_keys", leaves.name), tree.key_i, key);
                 m.connect_each(&format!("{}_leaves", leaves.name), tree.available_i, leaves.available);
                 if let Some(given) = tree.right_wins_i {
@@ -188,8 +136,12 @@ impl Block for OrizuruUnit {
         }
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("init_cycles".into(), u64::from(self.init_cycles())), ("pop_cycles".into(), u64::from(self.pop_cycles()))]
+    fn timing(&self) -> Timing {
+        Timing::new().phase("init", self.init_cycles(), "from start_i to init_done_o").phase(
+            "pop",
+            self.pop_cycles(),
+            "from a pop to its done, and the next pop of the side",
+        )
     }
 }
 
@@ -241,16 +193,22 @@ impl OrizuruUnit {
         let pairs = self.radix / 2;
         let right_greater = m.nets("right_greater", bit(), pairs);
         let right_smaller = m.nets("right_smaller", bit(), pairs);
-        let both: Vec<Signal> = (0..pairs).map(|i| available.at(2 * i) & available.at(2 * i + 1)).collect();
+        let both = self.tree.count_comparisons.then(|| {
+            let both = m.nets("pair_available", bit(), pairs);
+            m.for_each("pair_available", pairs, |m, i| {
+                m.connect(both.at(i), available.at(i * 2) & available.at(i * 2 + 1));
+            });
+            both
+        });
         m.comment("One comparison a leaf pair serves both trees.");
-        if self.comparators == Comparators::Parallel {
+        if self.tree.comparators == Comparators::Parallel {
             m.for_each("pairs", pairs, |m, i| {
                 let (left, right) = (key.at(i * 2), key.at(i * 2 + 1));
                 m.connect(right_greater.at(i), left.lt(right));
                 m.connect(right_smaller.at(i), right.lt(left));
             });
-            let compared = self.count_comparisons.then(|| {
-                let count = m.wire("pairs_available", count_ones(&both));
+            let compared = both.map(|both| {
+                let count = m.wire("pairs_available", count_ones(&both.elements()));
                 mux(start, count, count.ty().lit(0))
             });
             return LeafPairResults { right_greater, right_smaller, done: start, compared };
@@ -260,9 +218,9 @@ impl OrizuruUnit {
         let end = m.wire("pairs_end", active.q & turn.q.eq(pairs - 1));
         active.next(start | (active.q & !end));
         turn.next(mux(active.q & !end, turn.q.wrapping_add(1), turn.q.ty().lit(0)));
-        let mut pick = |name: &str, odd: u32| {
-            let keys: Vec<Signal> = (0..pairs).map(|i| key.at(2 * i + odd)).collect();
-            m.lookup(name, turn.q, &keys)
+        let mut pick = |name: &str, right: u32| {
+            let leaf = if pairs == 1 { key.at(right) } else { key.at(cat(&[turn.q, bit().lit(right)])) };
+            m.wire(name, leaf)
         };
         let (left, right) = (pick("left_key", 0), pick("right_key", 1));
         let greater = m.wire("pair_right_greater", left.lt(right));
@@ -277,52 +235,28 @@ impl OrizuruUnit {
         });
         let done = m.reg_init("pairs_done_q", bit(), 0);
         done.next(end);
-        let compared = self.count_comparisons.then(|| m.lookup("pair_available", turn.q, &both) & active.q);
+        let compared = both.map(|both| if pairs == 1 { both.at(0) } else { both.at(turn.q) } & active.q);
         LeafPairResults { right_greater, right_smaller, done: done.q, compared }
     }
 }
 
 impl CatalogBlock for OrizuruUnit {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "radix", allowed: "a power of two from 2 to 4096", meaning: "leaves" },
-        OldParameter { name: "lanes", allowed: "a power of two from 1 to radix", meaning: "leaves written at a time" },
-        OldParameter { name: "key_width", allowed: "1 to 64", meaning: "width of a key, bits" },
-        OldParameter {
-            name: "comparators",
-            allowed: "parallel, shared",
-            meaning: "one comparator a node, or one a level used by its nodes in turn",
-        },
-        OldParameter {
-            name: "levels_per_cycle",
-            allowed: "1 to log2 radix; 1 unless parallel and value",
-            meaning: "tree levels settled in one cycle",
-        },
-        OldParameter {
-            name: "node_state",
-            allowed: "pointer, value",
-            meaning: "a node remembers one bit (the paper), or its winner",
-        },
-        OldParameter {
-            name: "count_comparisons",
-            allowed: "true, false",
-            meaning: "adds compared_o, for measurements",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
         let base = Self::default();
+        let fast = |levels_per_cycle| TreeStyle { levels_per_cycle, ..TreeStyle::default() };
         let mut list = vec![
-            Self { radix: 2, lanes: 1, key_width: 1, levels_per_cycle: 1, ..base.clone() },
-            Self { radix: 8, lanes: 4, key_width: 11, levels_per_cycle: 2, ..base.clone() },
-            Self { count_comparisons: true, ..base.clone() },
-            Self { radix: 64, lanes: 16, levels_per_cycle: 6, ..base.clone() },
+            Self { radix: 2, lanes: 1, key_width: 1, tree: fast(1) },
+            Self { radix: 8, lanes: 4, key_width: 11, tree: fast(2) },
+            Self { tree: TreeStyle { count_comparisons: true, ..fast(4) }, ..base.clone() },
+            Self { radix: 64, tree: fast(6), ..base.clone() },
         ];
         for (comparators, node_state) in [
             (Comparators::Parallel, NodeState::Pointer),
             (Comparators::Shared, NodeState::Pointer),
             (Comparators::Shared, NodeState::Value),
         ] {
-            let set = Self { comparators, node_state, levels_per_cycle: 1, count_comparisons: true, ..base.clone() };
+            let tree = TreeStyle { comparators, node_state, levels_per_cycle: 1, count_comparisons: true };
+            let set = Self { tree, ..base.clone() };
             list.push(Self { radix: 2, lanes: 2, key_width: 3, ..set.clone() });
             list.push(Self { radix: 4, lanes: 2, key_width: 5, ..set.clone() });
             list.push(set);

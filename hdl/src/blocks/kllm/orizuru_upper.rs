@@ -1,29 +1,24 @@
 //! Upper unit of Orizuru: a max and a min tree over the winners of the units below.
 
-use serde::{Deserialize, Serialize};
-
-use super::orizuru_tree::{Comparators, LeafPairs, NodeState, OrizuruTree, Side};
-use super::orizuru_unit::orizuru_options;
+use super::orizuru_tree::{OrizuruTree, Side, TreeStyle};
 use super::winner::{OutWinner, WinnerType, WinnersBelowPort};
-use crate::lang::{About, Block, In, Module, Out, OutOption, ParamError, bit, bits_for, old_parameters, ports, uint};
+use crate::lang::{
+    About, Block, In, Module, Out, OutOption, Timing, bit, bits_for, parameters, ports, power_of_two, uint,
+};
 
-/// Elaboration parameters, as in [`super::OrizuruUnit`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OrizuruUpper {
-    /// Units below, a power of two.
-    pub radix: u32,
-    /// Width of a key in bits.
-    pub key_width: u32,
-    /// Width of the index that a unit below delivers.
-    pub index_width: u32,
-    /// One comparator a node or a level.
-    pub comparators: Comparators,
-    /// Tree levels settled in one cycle.
-    pub levels_per_cycle: u32,
-    /// What a node remembers.
-    pub node_state: NodeState,
-    /// Adds `compared_o`.
-    pub count_comparisons: bool,
+parameters! {
+    /// Elaboration parameters.
+    pub struct OrizuruUpper {
+        /// Units below.
+        radix: u32 = 16, in power_of_two(2..=4096), tag "r";
+        /// Width of a key in bits.
+        key_width: u32 = 16, in 1..=64, tag "w";
+        /// Width in bits of the index that a unit below delivers.
+        index_width: u32 = 4, in 1..=32, tag "i";
+        /// How its two trees are built.
+        tree: TreeStyle = TreeStyle::default();
+    }
+    rules = |p, rules| p.tree.fits(p.radix, rules);
 }
 
 ports! {
@@ -31,7 +26,7 @@ ports! {
     pub struct OrizuruUpperPorts(p: &OrizuruUpper) {
         /// All units below are initialised.
         init_i: In = bit(),
-        /// Both trees are initialised, from this cycle on.
+        /// For a cycle: both trees are initialised, from this cycle on.
         init_done_o: Out = bit(),
         /// The largest leaves of the units below.
         max_below: WinnersBelowPort = (p.radix, p.below()),
@@ -42,7 +37,7 @@ ports! {
         /// The smallest of all.
         min: OutWinner = p.winner(),
         /// Comparisons made in this cycle.
-        compared_o: OutOption = uint(bits_for(4 * u64::from(p.radix))).when(p.count_comparisons),
+        compared_o: OutOption = uint(bits_for(4 * u64::from(p.radix))).when(p.tree.count_comparisons),
     }
 }
 
@@ -60,23 +55,17 @@ impl OrizuruUpper {
     }
 
     /// One of the two trees.
-    #[must_use]
-    pub fn tree(&self, side: Side) -> OrizuruTree {
+    pub(super) fn of_side(&self, side: Side) -> OrizuruTree {
         OrizuruTree {
             side,
             radix: self.radix,
             key_width: self.key_width,
             index_width: self.index_width,
-            leaf_pairs: LeafPairs::Compare,
-            comparators: self.comparators,
-            levels_per_cycle: self.levels_per_cycle.min(self.radix.ilog2()),
-            node_state: self.node_state,
-            count_comparisons: self.count_comparisons,
+            pairs_given: false,
+            tree: self.tree.clone(),
         }
     }
 }
-
-old_parameters!(OrizuruUpper);
 
 impl Block for OrizuruUpper {
     type Ports = OrizuruUpperPorts;
@@ -88,26 +77,12 @@ impl Block for OrizuruUpper {
         reference: "KLLM, section IV-C and table I (273 units of 16 inputs)",
     };
 
-    fn module_name(&self) -> String {
-        let options = orizuru_options(
-            self.comparators,
-            self.tree(Side::Max).levels_per_cycle,
-            self.node_state,
-            self.count_comparisons,
-        );
-        format!("orizuru_upper_r{}_w{}_i{}{options}", self.radix, self.key_width, self.index_width)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        self.tree(Side::Max).old_check()
-    }
-
     fn build(&self, m: &mut Module, io: &OrizuruUpperPorts) {
         let levels = self.radix.ilog2();
         let sides = [(Side::Max, io.max_below, io.max), (Side::Min, io.min_below, io.min)];
         let [max, min] = sides.map(|(side, below, port)| {
             let name = side.name();
-            let tree = m.instance(&format!("u_{name}_tree"), self.tree(side));
+            let tree = m.instance(&format!("u_{name}_tree"), self.of_side(side));
             m.connect_each(&format!("{name}_keys"), tree.key_i, below.key);
             m.connect_each(&format!("{name}_leaves"), tree.available_i, below.available);
             if let Some(index) = tree.index_i {
@@ -128,7 +103,7 @@ impl Block for OrizuruUpper {
         }
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        self.tree(Side::Max).old_latency()
+    fn timing(&self) -> Timing {
+        self.of_side(Side::Max).timing()
     }
 }

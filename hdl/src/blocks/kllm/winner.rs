@@ -35,13 +35,17 @@ impl PortKind for OutWinner {
     type Spec = WinnerType;
 
     fn declare(b: &mut PortBuilder, name: &str, spec: WinnerType) -> Winner {
-        Winner {
-            pop: b.scalar(&format!("{name}_pop_i"), Direction::Input, bit()),
-            done: b.scalar(&format!("{name}_done_o"), Direction::Output, bit()),
-            key: b.scalar(&format!("{name}_key_o"), Direction::Output, uint(spec.key_width)),
-            available: b.scalar(&format!("{name}_available_o"), Direction::Output, bit()),
-            index: b.scalar(&format!("{name}_index_o"), Direction::Output, uint(spec.index_width)),
-        }
+        b.document("Takes the winner that is shown out at the coming edge; not again before the done of this pop.");
+        let pop = b.scalar(&format!("{name}_pop_i"), Direction::Input, bit());
+        b.document("For a cycle: the winner is right again after a pop, from this cycle on.");
+        let done = b.scalar(&format!("{name}_done_o"), Direction::Output, bit());
+        b.document("Key of the winner; right from the initialisation or the done of a pop up to the next pop.");
+        let key = b.scalar(&format!("{name}_key_o"), Direction::Output, uint(spec.key_width));
+        b.document("There is a winner: some leaf is left. Right when the key is.");
+        let available = b.scalar(&format!("{name}_available_o"), Direction::Output, bit());
+        b.document("Index of the winner. Right when the key is.");
+        let index = b.scalar(&format!("{name}_index_o"), Direction::Output, uint(spec.index_width));
+        Winner { pop, done, key, available, index }
     }
 }
 
@@ -70,12 +74,16 @@ impl PortKind for WinnersBelowPort {
     type Spec = (u32, WinnerType);
 
     fn declare(b: &mut PortBuilder, name: &str, (count, spec): (u32, WinnerType)) -> WinnersBelow {
-        WinnersBelow {
-            pop: b.array(&format!("{name}_pop_o"), Direction::Output, bit().array(count)),
-            done: b.array(&format!("{name}_done_i"), Direction::Input, bit().array(count)),
-            key: b.array(&format!("{name}_key_i"), Direction::Input, uint(spec.key_width).array(count)),
-            available: b.array(&format!("{name}_available_i"), Direction::Input, bit().array(count)),
-            index: b.array(&format!("{name}_index_i"), Direction::Input, uint(spec.index_width).array(count)),
-        }
+        b.document("Per unit below: take its winner out.");
+        let pop = b.array(&format!("{name}_pop_o"), Direction::Output, bit().array(count));
+        b.document("Per unit below: its winner is right again after a pop.");
+        let done = b.array(&format!("{name}_done_i"), Direction::Input, bit().array(count));
+        b.document("Keys of the winners of the units below.");
+        let key = b.array(&format!("{name}_key_i"), Direction::Input, uint(spec.key_width).array(count));
+        b.document("Per unit below: there is a winner.");
+        let available = b.array(&format!("{name}_available_i"), Direction::Input, bit().array(count));
+        b.document("Their indices within the units below.");
+        let index = b.array(&format!("{name}_index_i"), Direction::Input, uint(spec.index_width).array(count));
+        WinnersBelow { pop, done, key, available, index }
     }
 }

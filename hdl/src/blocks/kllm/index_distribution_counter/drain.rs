@@ -5,11 +5,11 @@ use crate::blocks::common::number_format::count_ones;
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, mux, or_all, reduce, uint};
 
 /// A row of bins and what goes with it.
-pub(super) struct Row<'a> {
+pub(super) struct Row {
     /// Bit planes of the counts of the row's bins.
-    pub planes: Vec<Signal>,
+    pub planes: Array,
     /// Overflows of all bins.
-    pub log: Option<&'a Log>,
+    pub log: Option<Log>,
     /// Number of the row.
     pub row: Signal,
     /// The bins count bits of integers.
@@ -24,7 +24,7 @@ impl IndexDistributionCounter {
         control: &Control,
         counting: &Counting,
     ) {
-        let finishing = m.wire("finishing", io.bins.fire() & io.bins.field("last"));
+        let finishing = m.wire("finishing", io.bins.fire() & io.bins.last);
         let (draining, copy);
         let source = if self.ping_pong {
             let busy = m.reg_init("draining_q", bit(), 0);
@@ -51,13 +51,13 @@ impl IndexDistributionCounter {
             row.q.msb().eq(!source.half) & row.q.truncate(self.a_bits - 1).all()
         };
         let planes = self.read_row(m, "drained", source.counts, row.q);
-        let of = Row { planes, log: source.log.as_ref(), row: row.q, integer: source.integer };
+        let of = Row { planes, log: source.log, row: row.q, integer: source.integer };
         let count = self.count(m, "drained", &of, column.q);
         let width = self.a_bits + self.b_bits;
         m.connect(io.bins.valid, draining);
-        m.connect(io.bins.field("bin"), mux(source.integer, row.q.extend(width), cat(&[row.q, column.q])));
-        m.connect(io.bins.field("count"), count);
-        m.connect(io.bins.field("last"), end_of_row & last_row);
+        m.connect(io.bins.bin, mux(source.integer, row.q.extend(width), cat(&[row.q, column.q])));
+        m.connect(io.bins.count, count);
+        m.connect(io.bins.last, end_of_row & last_row);
     }
 
     /// A copy of the complete column.
@@ -76,64 +76,76 @@ impl IndexDistributionCounter {
             kept.next_when(control.swap, value);
             kept.q
         };
-        let integer = keep("snapshot_integer_q", counting.integer);
-        let half = keep("snapshot_half_q", counting.half);
-        let log = counting.log.as_ref().map(|log| Log {
-            bins: (0..).zip(&log.bins).map(|(e, &s)| keep(&format!("snapshot_log_{e}_q"), s)).collect(),
-            used: (0..).zip(&log.used).map(|(e, &s)| keep(&format!("snapshot_log_used_{e}_q"), s)).collect(),
+        let (integer, half) = (keep("snapshot_integer_q", counting.integer), keep("snapshot_half_q", counting.half));
+        let log = counting.log.map(|log| {
+            let entries = log.bins.count();
+            let bins = m.regs("snapshot_log", log.bins.ty().element, entries);
+            let used = m.regs("snapshot_log_used", bit(), entries);
+            m.for_each("snapshot_log", entries, |m, e| {
+                bins.next_when(m, e, control.swap, log.bins.at(e));
+                used.next_when(m, e, control.swap, log.used.at(e));
+            });
+            Log { bins: bins.q, used: used.q }
         });
         Counting { counts, log, integer, half }
     }
 
     /// The planes of row `row`: AND and OR, which is smaller than a tree of multiplexers.
-    pub(super) fn read_row(&self, m: &mut Module, name: &str, counts: Array, row: Signal) -> Vec<Signal> {
-        let here: Vec<_> = (0..self.rows()).map(|r| m.wire(&format!("{name}_row_{r}"), row.eq(r))).collect();
-        let plane = |m: &mut Module, j: u32| {
-            let chosen: Vec<_> =
-                (0..self.rows()).map(|r| counts.at((r, j)) & here[r as usize].repeat(self.columns())).collect();
-            m.wire(&format!("{name}_plane_{j}"), or_all(uint(self.columns()), &chosen))
-        };
-        (0..self.bin_width()).map(|j| plane(m, j)).collect()
+    pub(super) fn read_row(&self, m: &mut Module, name: &str, counts: Array, row: Signal) -> Array {
+        let here = m.nets(&format!("{name}_row"), bit(), self.rows());
+        m.for_each(&format!("{name}_row"), self.rows(), |m, r| m.connect(here.at(r), row.eq(r.value(self.a_bits))));
+        let planes = m.nets(&format!("{name}_plane"), uint(self.columns()), self.bin_width());
+        m.for_each(&format!("{name}_plane"), self.bin_width(), |m, j| {
+            let of_row = |r: u32| counts.at((r, j)) & here.at(r).repeat(self.columns());
+            let chosen: Vec<_> = (0..self.rows()).map(of_row).collect();
+            m.connect(planes.at(j), or_all(uint(self.columns()), &chosen));
+        });
+        planes
     }
 
     /// The count of a bin of `row`: of its `column`, or the sum of all integers.
-    pub(super) fn count(&self, m: &mut Module, name: &str, row: &Row<'_>, column: Signal) -> Signal {
+    pub(super) fn count(&self, m: &mut Module, name: &str, row: &Row, column: Signal) -> Signal {
         // A bin's own count reaches k, a sum of integers more.
         let (narrow, width) = (bits_for(u64::from(self.k)), self.count_width());
         let short = self.bin_width() - 1;
         let high_bits = narrow - short;
-        let bin = |planes: u32, bit_of: &dyn Fn(Signal) -> Signal| {
-            let planes = row.planes.iter().take(planes as usize);
-            cat(&planes.rev().map(|&plane| bit_of(plane)).collect::<Vec<_>>())
-        };
-        let here = m.wire(&format!("{name}_bin"), bin(self.bin_width(), &|plane| plane.bit_at(column)));
+        let bin = m.nets(&format!("{name}_bin"), bit(), self.bin_width());
+        m.for_each(&format!("{name}_bin"), self.bin_width(), |m, j| {
+            m.connect(bin.at(j), row.planes.at(j).bit_at(column));
+        });
+        let here = m.wire(&format!("{name}_short_count"), bin.packed());
         let counted = match row.log {
             None => here,
             Some(log) => {
                 let index = m.wire(&format!("{name}_index"), cat(&[row.row, column]));
-                let same: Vec<_> = log.bins.iter().zip(&log.used).map(|(&b, &used)| b.eq(index) & used).collect();
-                let overflows = m.wire(&format!("{name}_overflows"), count_ones(&same));
+                let same = m.nets(&format!("{name}_logged"), bit(), log.bins.count());
+                m.for_each(&format!("{name}_logged"), log.bins.count(), |m, e| {
+                    m.connect(same.at(e), log.bins.at(e).eq(index) & log.used.at(e));
+                });
+                let overflows = m.wire(&format!("{name}_overflows"), count_ones(&same.elements()));
                 let bits = overflows.width();
                 let overflows =
                     if bits > high_bits { overflows.truncate(high_bits) } else { overflows.extend(high_bits) };
                 overflows.shl(short).wrapping_add(here)
             }
         };
-        let bits: Vec<_> = (0..self.b_bits)
-            .map(|j| {
-                let of_bit = |c: u32, planes| bin(planes, &|plane| plane.bit(c));
-                let ones = of_bit(j, self.bin_width());
-                let ones = if row.log.is_none() {
-                    ones
-                } else {
-                    // Of the overflows, as many bits as a count has beyond the short ones.
-                    let overflows = of_bit(j + self.b_bits, high_bits.min(self.bin_width()));
-                    overflows.extend(high_bits).shl(short).wrapping_add(ones)
-                };
-                m.wire(&format!("{name}_ones_{j}"), ones).shl(j).extend(width)
-            })
-            .collect();
-        let sum = reduce(&bits, |a, b| a.wrapping_add(b)).unwrap_or(counted);
+        let ones = m.nets(&format!("{name}_ones"), uint(narrow), self.b_bits);
+        m.for_each(&format!("{name}_ones"), self.b_bits, |m, j| {
+            let of_bit = |first: u32, planes: u32| {
+                let bits: Vec<_> = (0..planes).rev().map(|p| row.planes.at(p).slice_at(j + first, 1)).collect();
+                cat(&bits)
+            };
+            let of_counts = of_bit(0, self.bin_width());
+            if row.log.is_none() {
+                m.connect(ones.at(j), of_counts);
+                return;
+            }
+            // Of the overflows, as many bits as a count has beyond the short ones.
+            let overflows = of_bit(self.b_bits, high_bits.min(self.bin_width()));
+            m.connect(ones.at(j), overflows.extend(high_bits).shl(short).wrapping_add(of_counts));
+        });
+        let weighted: Vec<_> = (0..self.b_bits).map(|j| ones.at(j).shl(j).extend(width)).collect();
+        let sum = reduce(&weighted, |a, b| a.wrapping_add(b)).unwrap_or(counted);
         let sum = m.wire(&format!("{name}_sum"), sum);
         m.wire(&format!("{name}_count"), mux(row.integer, sum, counted.extend(width)))
     }

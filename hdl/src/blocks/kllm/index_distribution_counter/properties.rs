@@ -24,14 +24,14 @@ impl IndexDistributionCounter {
             let chosen = m.reg_init("chosen_q", bit(), 0);
             chosen.next(true);
             let choice = m.reg("choice_q", uint(self.a_bits + self.b_bits));
-            choice.next_when(!chosen.q, io.indices.array("index").at(0));
-            let watched = m.wire("watched", mux(chosen.q, choice.q, io.indices.array("index").at(0)));
+            choice.next_when(!chosen.q, io.indices.index.at(0));
+            let watched = m.wire("watched", mux(chosen.q, choice.q, io.indices.index.at(0)));
             let watched_row = watched.slice(self.b_bits..self.a_bits + self.b_bits);
-            let integer = io.indices.field("integer");
+            let integer = io.indices.integer;
 
             let draining = if self.ping_pong { io.bins.valid } else { control.complete };
             // What a beat adds: to the watched bin, and in all.
-            let (index, present) = (io.indices.array("index"), io.indices.array("present"));
+            let (index, present) = (io.indices.index, io.indices.present);
             let add = |terms: &[Signal]| reduce(terms, |a, b| a.wrapping_add(b)).unwrap_or_else(|| uint(width).lit(0));
             let mut watched_terms = vec![];
             let mut all_terms = vec![];
@@ -65,7 +65,7 @@ impl IndexDistributionCounter {
             let (inputs_before, _) = sum("inputs_q", uint(wide), present_now);
             m.assume("column_within_k", inputs_before.wrapping_add(present_now).le(self.k));
             let open = m.reg_init("open_q", bit(), 0);
-            open.next(mux(control.fire, !io.indices.field("last"), open.q));
+            open.next(mux(control.fire, !io.indices.last, open.q));
             m.assume("one_mode_a_column", !(open.q & control.fire) | integer.eq(counting.integer));
 
             // Moves along with the column.
@@ -79,19 +79,19 @@ impl IndexDistributionCounter {
                 shadow_out = keep("shadow_out_q", shadow);
                 total_out = keep("total_out_q", total);
             }
-            let (bin, count) = (io.bins.field("bin"), io.bins.field("count"));
+            let (bin, count) = (io.bins.bin, io.bins.count);
             let (mode, half) = self.mode_of_drain(m, counting, control);
             let is_watched = mux(mode, bin.eq(watched_row), bin.eq(watched));
             m.assert_always("count_is_right", !(io.bins.valid & is_watched) | count.eq(shadow_out));
             let drained = m.reg_init("drained_total_q", uint(width), 0);
             let with_this = m.wire("drained_total", drained.q.wrapping_add(count));
-            let end = m.wire("drain_ends", io.bins.fire() & io.bins.field("last"));
+            let end = m.wire("drain_ends", io.bins.fire() & io.bins.last);
             drained.next_when(io.bins.fire(), mux(end, drained.q.ty().lit(0), with_this));
             m.assert_always("counts_add_up", !(end & !half) | with_this.eq(total_out));
 
             // Holds while the column is counted; helps the prover.
             let planes = self.read_row(m, "watched", counting.counts, watched_row);
-            let row = Row { planes, log: counting.log.as_ref(), row: watched_row, integer: counting.integer };
+            let row = Row { planes, log: counting.log, row: watched_row, integer: counting.integer };
             let count = self.count(m, "watched", &row, watched.truncate(self.b_bits));
             let started = m.reg_init("counting_q", bit(), 0);
             started.next(control.fire | (started.q & !control.swap));
@@ -102,9 +102,11 @@ impl IndexDistributionCounter {
                 m.cover("counts_while_draining", draining & control.fire);
                 m.cover("beat_in_the_cycle_of_the_swap", control.swap & control.fire);
             }
-            m.cover("drains_more_than_one", io.bins.valid & count.gt(1) & is_watched);
-            if let Some(log) = &counting.log {
-                m.cover("logs_an_overflow", log.used[0] & control.complete);
+            if width > 1 {
+                m.cover("drains_more_than_one", io.bins.valid & count.gt(1) & is_watched);
+            }
+            if let Some(log) = counting.log {
+                m.cover("logs_an_overflow", log.used.at(0) & control.complete);
             }
         });
     }

@@ -4,14 +4,14 @@
 //! so no index leaves twice, the sentinel never leaves, and all N pops in a row are sorted.
 
 use super::structure::Load;
-use super::{Orizuru, OrizuruPorts};
+use super::{Orizuru, OrizuruPorts, Pop};
 use crate::blocks::kllm::orizuru_tree::Side;
-use crate::lang::{Module, OldStream, Signal, bit, bits_for, mux, uint};
+use crate::lang::{Module, Signal, Stream, bit, bits_for, mux, uint};
 
 /// One side's offer.
 struct Offer<'a> {
     side: Side,
-    port: &'a OldStream,
+    port: &'a Stream<Pop>,
     valid: Signal,
     index: Signal,
     key: Signal,
@@ -26,8 +26,8 @@ impl Orizuru {
                     side,
                     port,
                     valid: port.valid,
-                    index: m.wire(&format!("{name}_offered"), port.field("index")),
-                    key: m.wire(&format!("{name}_offered_key"), self.format.to_key(port.field("value"))),
+                    index: m.wire(&format!("{name}_offered"), port.index),
+                    key: m.wire(&format!("{name}_offered_key"), self.format.to_key(port.value)),
                 }
             });
             self.shadow(m, load, &offers);
@@ -84,7 +84,7 @@ impl Orizuru {
         };
         m.assert_always(&name("pops_are_sorted"), !(offer.valid & started.q) | in_order);
         let ended = m.reg_init(&name("ended_q"), bit(), 0);
-        ended.next((ended.q | (fire & offer.port.field("last"))) & !load.first);
+        ended.next((ended.q | (fire & offer.port.last)) & !load.first);
         m.assert_always(&name("nothing_after_last"), !(offer.valid & ended.q));
         // Valid and data stay until taken.
         let waiting = m.reg_init(&name("waiting_q"), bit(), 0);

@@ -1,12 +1,12 @@
 //! The parts of Orizuru: keys of a beat, tiers of units, and the two sides that are served.
 
 use super::tier::{Tier, TierSide};
-use super::{Orizuru, OrizuruPorts};
+use super::{Orizuru, OrizuruPorts, Pop};
 use crate::blocks::common::number_format::{NanPolicy, count_ones, minimum};
 use crate::blocks::kllm::orizuru_tree::Side;
 use crate::blocks::kllm::orizuru_unit::OrizuruUnitPorts;
 use crate::blocks::kllm::winner::Winner;
-use crate::lang::{Array, Module, OldStream, Signal, Type, bit, bits_for, mux, reduce, uint};
+use crate::lang::{Array, Module, Signal, Stream, Type, bit, bits_for, mux, reduce, uint};
 
 /// One beat of values on its way to the leaves.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ impl Orizuru {
     pub(super) fn keys(&self, m: &mut Module, io: &OrizuruPorts, beat: Signal) -> (Array, Array) {
         let keys = m.nets("load_key", uint(self.format.width()), self.lanes);
         let present = m.nets("load_present", bit(), self.lanes);
-        let data = io.load.array("data");
+        let data = io.load.data.data;
         // Lanes past the end of the vector, in the last beat.
         let filled = self.n - (self.beats() - 1) * self.lanes;
         let last = beat.eq(self.beats() - 1);
@@ -113,7 +113,8 @@ impl Orizuru {
         let tier = self.tier(m, 0, units, places);
         let unit = self.unit();
         let groups = radix / self.lanes;
-        let counts = self.count_comparisons.then(|| m.nets("compared_t0", uint(bits_for(4 * u64::from(radix))), units));
+        let counts =
+            self.tree.count_comparisons.then(|| m.nets("compared_t0", uint(bits_for(4 * u64::from(radix))), units));
         let group_width = groups.ilog2();
         // Beats count lanes; the upper bits of the count name the unit, the lower ones its group of leaves.
         let beat = load.beat.extend(load.beat.width().max(group_width + 1));
@@ -150,6 +151,7 @@ impl Orizuru {
         let block = self.upper(tier);
         let this = self.tier(m, tier, units, places);
         let counts = self
+            .tree
             .count_comparisons
             .then(|| m.nets(&format!("compared_t{tier}"), uint(bits_for(4 * u64::from(radix))), units));
         m.for_each(&format!("upper_units_{tier}"), units, |m, u| {
@@ -211,7 +213,7 @@ impl Orizuru {
         m: &mut Module,
         side: Side,
         winner: &Winner,
-        port: &OldStream,
+        port: &Stream<Pop>,
         load: &Load,
         request: Request,
     ) -> Signal {
@@ -231,9 +233,9 @@ impl Orizuru {
         let more = m.wire(&format!("{name}_more"), left.q.any());
         m.connect(winner.pop, fire);
         m.connect(port.valid, serving & ready & more);
-        m.connect(port.field("index"), winner.index.truncate(self.index_width()));
-        m.connect(port.field("value"), self.format.from_key(winner.key));
-        m.connect(port.field("last"), left.q.eq(1));
+        m.connect(port.index, winner.index.truncate(self.index_width()));
+        m.connect(port.value, self.format.from_key(winner.key));
+        m.connect(port.last, left.q.eq(1));
         ready & !more
     }
 }

@@ -1,6 +1,6 @@
 //! When each level of a tree is decided, and which of its nodes.
 
-use super::{LeafPairs, OrizuruTree, OrizuruTreePorts};
+use super::{OrizuruTree, OrizuruTreePorts};
 use crate::lang::{Module, Signal, bit, index_width, mux, or_all, uint};
 
 /// When, and which nodes of, a level are decided.
@@ -33,12 +33,12 @@ impl Control {
         let mut control = Self {
             init_done: io.init_i,
             update_done: io.update_i,
-            given: tree.leaf_pairs == LeafPairs::Given,
+            given: tree.pairs_given,
             steps: vec![],
             turn: None,
             shared: tree.shared(),
             levels: tree.levels(),
-            levels_per_cycle: tree.levels_per_cycle,
+            levels_per_cycle: tree.tree.levels_per_cycle,
         };
         if tree.shared() {
             control.sequential(tree, m, io)
@@ -78,7 +78,7 @@ impl Control {
             let nodes = tree.radix >> level;
             let active = m.reg_init(&format!("active_{level}_q"), bit(), 0);
             let enable = m.wire(&format!("enable_{level}"), if level == 1 { start | active.q } else { active.q });
-            let whole = nodes == 1 || level == 1 && tree.leaf_pairs == LeafPairs::Given;
+            let whole = nodes == 1 || level == 1 && tree.pairs_given;
             let last = if whole { bit().lit(1) } else { !init | turn.eq(nodes - 1) };
             let end = m.wire(&format!("end_{level}"), enable & last);
             let begin = if level == 1 { bit().lit(0) } else { finished };
