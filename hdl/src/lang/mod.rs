@@ -23,7 +23,7 @@ mod stream;
 mod types;
 
 pub(crate) use checks::{in_formal, item_nodes};
-pub(crate) use names::check as check_name;
+pub(crate) use names::{check as check_name, port_stem};
 
 pub use crate::ports;
 pub use array::{Array, Place};
