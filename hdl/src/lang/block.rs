@@ -436,6 +436,7 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
                 scope: 0,
                 loc,
                 unused_ok: true,
+                doc: String::new(),
             });
             b.ir.ports.push(net);
         }

@@ -306,7 +306,7 @@ impl Elaboration {
         });
         let b = self.top();
         let scope = b.scope;
-        b.ir.nets.push(Net { name, ty, kind, array, scope, loc, unused_ok: false });
+        b.ir.nets.push(Net { name, ty, kind, array, scope, loc, unused_ok: false, doc: String::new() });
         b.ir.nets.len() as NetId - 1
     }
 

@@ -65,6 +65,8 @@ pub(crate) struct Net {
     pub loc: Loc,
     /// The author said that not reading it is intended.
     pub unused_ok: bool,
+    /// What the port means; empty for other nets.
+    pub doc: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
