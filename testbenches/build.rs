@@ -36,7 +36,8 @@ fn documented_block(page: &Path) -> io::Result<()> {
         if let Some((path, _)) = line.rsplit_once("`:").filter(|(path, _)| path.ends_with(".rs")) {
             name = path.rsplit('`').next().unwrap_or_default();
         } else if line == "```rust" && !name.is_empty() {
-            let text: Vec<&str> = lines.by_ref().take_while(|l| *l != "```").filter(|l| !l.starts_with("//!")).collect();
+            let text: Vec<&str> =
+                lines.by_ref().take_while(|l| *l != "```").filter(|l| !l.starts_with("//!")).collect();
             let mut text = text.join("\n");
             NAMES.iter().for_each(|(from, to)| text = text.replace(from, to));
             fs::write(folder.join(name.replace('/', "-")), text)?;

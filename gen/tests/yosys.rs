@@ -309,17 +309,20 @@ fn properties_in_loops_are_numbered() {
       always @(posedge clk_i) if (rst_ni) assert (count_q
         != i); // not_seen
       always @(posedge clk_i) if (rst_ni) cover (count_q == i); // seen
+      wire small = count_q != 4'd15;
+      always @(posedge clk_i) if (rst_ni) assert (small);
     end
   endgenerate";
     let found = verdicts(&counter(looped), 12, false, folder.path());
     let of = |name: &str| found.iter().find(|p| p.0 == name).map(|p| (p.1, p.2, p.3)).unwrap();
-    assert_eq!(found.len(), 24);
+    assert_eq!(found.len(), 36);
     let bare = verdicts(&counter(&looped.replace("// seen", "")), 1, false, folder.path());
     assert!(bare.iter().any(|p| p.0 == "top.v:14[11]"), "{bare:?}");
     for i in 0..10 {
         assert_eq!(of(&format!("not_seen[{i}]")), (Kind::Assert, Verdict::Refuted, Some(i + 2)));
         assert_eq!(of(&format!("seen[{i}]")).1, Verdict::Covered);
     }
+    assert_eq!(of("small[11]"), (Kind::Assert, Verdict::Holds, None));
     for i in 10..12 {
         assert_eq!(of(&format!("not_seen[{i}]")), (Kind::Assert, Verdict::Holds, None));
         assert_eq!(of(&format!("seen[{i}]")), (Kind::Cover, Verdict::Unreachable, None));

@@ -159,8 +159,8 @@ fn check_solver(name: &str) -> Result<()> {
 
 /// The properties that `write_smt2` lists in its comments: `; yosys-smt2-assert 0 name file.v:6.42-6.61`.
 ///
-/// A property in a generate loop has no label, since Yosys would take it for the same one in each round; its name comes
-/// from the comment behind it, or is its place, and gets a number.
+/// A property in a generate loop has no label, since Yosys would take it for the same one in each round. It is called as
+/// the net that it checks or the comment behind it, or else by its place, and gets a number.
 fn properties_of(model: &str, sources: &Sources) -> Vec<Property> {
     let mut found: Vec<Property> = Vec::new();
     for line in model.lines() {
@@ -183,16 +183,21 @@ fn properties_of(model: &str, sources: &Sources) -> Vec<Property> {
     found
 }
 
-/// The comment behind the property at `file.v:6.42-7.61`, or else file and line.
+/// What the property at `file.v:6.42-7.61` is called: `assert (name);`, a comment behind it, or else file and line.
 fn name_at(sources: &Sources, place: &str) -> String {
-    let comment = || {
+    let name = || {
         let (file, range) = place.rsplit_once(':')?;
         // A long property stands on several lines; the comment ends the last one.
         let last: usize = range.rsplit('-').next()?.split('.').next()?.parse().ok()?;
         let text = &sources.files.iter().find(|f| f.name == file)?.text;
-        Some(text.lines().nth(last.checked_sub(1)?)?.rsplit_once("// ")?.1.trim().to_owned())
+        let line = text.lines().nth(last.checked_sub(1)?)?;
+        let checked = || line.split_once("assert (").or_else(|| line.split_once("cover ("));
+        let net = || checked()?.1.trim_end().strip_suffix(");");
+        let is_name = |net: &&str| net.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        let comment = || Some(line.rsplit_once("// ")?.1.trim());
+        Some(comment().or_else(|| net().filter(is_name))?.to_owned())
     };
-    comment().unwrap_or_else(|| place.split('.').take(2).collect::<Vec<_>>().join("."))
+    name().unwrap_or_else(|| place.split('.').take(2).collect::<Vec<_>>().join("."))
 }
 
 /// Appends `[0]`, `[1]`, ... to names that occur several times.

@@ -65,7 +65,7 @@ pub(crate) struct Net {
     pub loc: Loc,
     /// The author said that not reading it is intended.
     pub unused_ok: bool,
-    /// What a port means, in one line.
+    /// What the port means; empty for other nets.
     pub doc: String,
 }
 

@@ -27,6 +27,7 @@ mod timing;
 mod types;
 
 pub(crate) use checks::{in_formal, item_nodes};
+pub(crate) use names::port_stem;
 
 pub use crate::{bundle, choices, old_parameters, parameters, ports};
 pub use array::{Array, Place, Regs, ToCoordinate};

@@ -1,5 +1,9 @@
 //! Identifiers: which names a person may give, and which words Verilog keeps for itself.
 
+use std::collections::BTreeMap;
+
+use super::error::Loc;
+
 /// Reserved words of Verilog-2005 and SystemVerilog-2017 (Verilator reads `.v` as the latter).
 const KEYWORDS: &str = "accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before \
 begin bind bins binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config \
@@ -58,13 +62,24 @@ pub(crate) fn check_external(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Name of the net at an instance's port: `u_round_shift` + `data_o` = `round_shift_data`; inputs keep their suffix.
-/// Ports from outside may be called `QN` or `a$1`: the net is `.._qn`, `.._a_1`.
+/// Name of the net at an instance's port: `u_pe` + `act_i` = `pe_act_in`, `u_pe` + `act_o` = `pe_act`. The suffixes `_i`
+/// and `_o` are for ports only. Ports from outside may be called `QN` or `a$1`: the net is `.._qn`, `.._a_1`.
 pub(crate) fn instance_net(instance: &str, port: &str) -> String {
+    const SUFFIXES: [(&str, &str); 4] = [("_ni", "_n_in"), ("_no", "_n"), ("_i", "_in"), ("_o", "")];
     let instance = instance.strip_prefix("u_").unwrap_or(instance);
-    let port = port.strip_suffix("_o").unwrap_or(port).to_ascii_lowercase().replace('$', "_");
-    let words: Vec<&str> = port.split('_').filter(|w| !w.is_empty()).collect();
-    format!("{instance}_{}", words.join("_"))
+    let port = format!("_{}", port.to_ascii_lowercase().replace('$', "_"));
+    let swap = |(suffix, end): &(&str, &str)| Some(format!("{}{end}", port.strip_suffix(suffix)?));
+    let stem = SUFFIXES.iter().find_map(swap).unwrap_or(port);
+    let words: Vec<&str> = stem.split('_').filter(|w| !w.is_empty()).collect();
+    // An output that is called `o` and nothing else.
+    let words = if words.is_empty() { "out".into() } else { words.join("_") };
+    format!("{instance}_{words}")
+}
+
+/// `wanted`, with a number where that is taken: nobody can rename the ports of a module from outside.
+pub(crate) fn free(wanted: &str, taken: &BTreeMap<String, Loc>) -> String {
+    let numbered = (2..).map(|n| format!("{wanted}_{n}"));
+    std::iter::once(wanted.into()).chain(numbered).find(|name: &String| !taken.contains_key(name)).unwrap_or_default()
 }
 
 /// Port name without its direction suffix.
@@ -94,6 +109,11 @@ mod tests {
     #[test]
     fn nets_of_instances() {
         assert_eq!(instance_net("u_round_shift", "data_o"), "round_shift_data");
-        assert_eq!(instance_net("u_pe", "act_i"), "pe_act_i");
+        assert_eq!(instance_net("u_pe", "act_i"), "pe_act_in");
+        assert_eq!(instance_net("u_pe", "act_o"), "pe_act");
+        assert_eq!(instance_net("bank_0", "sleep_ni"), "bank_0_sleep_n_in");
+        assert_eq!(instance_net("u_dff", "QN"), "dff_qn");
+        assert_eq!([instance_net("u_pad", "I"), instance_net("u_pad", "O")], ["pad_in", "pad_out"]);
+        assert_eq!(instance_net("u_dff", "a$1"), "dff_a_1");
     }
 }

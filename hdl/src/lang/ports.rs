@@ -58,7 +58,9 @@ impl PortBuilder {
             }
             Site::Instance { id, name: instance } => {
                 let port = with(|e| e.top().ir.instances[*id as usize].nets.len()).unwrap_or(0);
-                (names::instance_net(instance, name), NetKind::Instance { instance: *id, port, direction })
+                let wanted = names::instance_net(instance, name);
+                let free = with(|e| names::free(&wanted, &e.top().ir.names)).unwrap_or(wanted);
+                (free, NetKind::Instance { instance: *id, port, direction })
             }
         };
         let handle = if array {

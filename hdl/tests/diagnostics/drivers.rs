@@ -153,7 +153,7 @@ refuses!(loop_through_two_instances { y_o: Out = uint(8) } |m, io| {
     m.connect(second.a_i, first.now_o);
     m.connect(io.y_o, first.later_o);
 } r#"
-    error: combinational loop: first_now -> second_a_i -> second_now -> first_a_i -> first_now
+    error: combinational loop: first_now -> second_a_in -> second_now -> first_a_in -> first_now
       --> let first = m.instance("u_first", Child { width: 8 });, in module bad
 "#);
 

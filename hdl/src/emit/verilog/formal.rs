@@ -29,9 +29,6 @@ impl Printer<'_> {
 
     pub(super) fn check(&mut self, kind: CheckKind, name: &str, condition: NodeId) {
         self.context = name.into();
-        self.in_always = !self.ir.clocked;
-        let text = self.expr(condition, Slot::Inner, 0);
-        self.in_always = false;
         let keyword = match kind {
             CheckKind::Assert => "assert",
             CheckKind::Assume => "assume",
@@ -42,12 +39,16 @@ impl Printer<'_> {
             (true, false) => "@(posedge clk_i)",
             _ => "@*",
         };
-        // Yosys does not take a label for each turn of a loop.
-        let (label, note) = if self.frames.len() > 2 {
-            (String::new(), format!(" // {name}"))
-        } else {
-            (format!("{name}: "), String::new())
-        };
-        self.line(format!("always {when} {label}{keyword} ({text});{note}"));
+        if self.frames.len() > 2 {
+            // Yosys takes a label for the same one in each turn of a loop. A net keeps the name, in waveforms too.
+            let text = self.expr(condition, Slot::Root, 0);
+            self.line(format!("wire {name} = {text};"));
+            self.line(format!("always {when} {keyword} ({name});"));
+            return;
+        }
+        self.in_always = !self.ir.clocked;
+        let text = self.expr(condition, Slot::Inner, 0);
+        self.in_always = false;
+        self.line(format!("always {when} {name}: {keyword} ({text});"));
     }
 }

@@ -1,15 +1,21 @@
 //! The Verilog-2005 printer: one readable, lint-clean module at a time, deterministic to the byte.
 
+mod comment;
+mod declare;
 mod expr;
 mod formal;
+mod header;
+mod instance;
 mod items;
+mod loops;
 mod names;
+mod ports;
 mod state;
 mod usage;
 mod wrap;
 
 use crate::lang::Type;
-use crate::lang::ir::{Direction, Layout, ModuleIr, Net};
+use crate::lang::ir::{Layout, Net};
 
 use super::{Backend, PrintModule};
 use items::Printer;
@@ -25,34 +31,11 @@ impl Backend for Verilog {
 
     fn print(&self, module: &PrintModule<'_>) -> String {
         let ir = module.0;
-        let mut text = String::new();
-        for line in ir.header.iter().flat_map(|line| wrap::wrap(&format!("// {line}"))) {
-            text += &format!("{line}\n");
-        }
-        text += &format!("module {} (\n", ir.name);
-        text += &ports(ir).join(",\n");
-        text += "\n);\n";
-        text += &Printer::new(ir).body();
-        text += "endmodule\n";
-        text
+        let head = [format!("module {} (", ir.name)];
+        let body = Printer::new(ir).body();
+        let lines = header::header(ir).into_iter().chain(head).chain(ports::ports(ir)).chain([");".into()]);
+        lines.chain(body).chain(["endmodule".into()]).map(|line| format!("{line}\n")).collect()
     }
-}
-
-/// The port list, one line a port, columns aligned.
-fn ports(ir: &ModuleIr) -> Vec<String> {
-    let mut rows: Vec<(&str, String, String)> = Vec::new();
-    if ir.clocked {
-        rows.push(("input  wire", String::new(), "clk_i".into()));
-    }
-    if ir.reset {
-        rows.push(("input  wire", String::new(), "rst_ni".into()));
-    }
-    for (position, &id) in ir.ports.iter().enumerate() {
-        let net = ir.net(id);
-        let direction = if ir.direction(position) == Direction::Input { "input  wire" } else { "output wire" };
-        rows.push((direction, net_type(net), net.name.clone()));
-    }
-    items::aligned(&rows).into_iter().map(|line| format!("  {line}")).collect()
 }
 
 /// `signed [7:0]`, as it stands between `wire` and the name. A packed array of signed elements is a plain vector.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::items::{Printer, Section, Temp};
 use crate::lang::index::Index;
 use crate::lang::ir::{Arithmetic, Direction, Layout, Logic, NetId, NetKind, NodeId, Op, ScopeId};
+use crate::lang::port_stem;
 
 impl Printer<'_> {
     /// Names the deep parts of an expression, innermost first, so that neither a reader nor our own recursion has to
@@ -47,8 +48,8 @@ impl Printer<'_> {
     /// Gives an expression a name, from what it is for and what it does, ahead of the item being printed.
     pub(super) fn hoist(&mut self, id: NodeId) -> String {
         let node = self.ir.node(id);
-        let stem = ["_ni", "_i", "_o", "_q", "_d"].iter().find_map(|s| self.context.strip_suffix(s));
-        let stem = stem.unwrap_or(&self.context).to_string();
+        let stem = ["_q", "_d", "_in"].iter().find_map(|s| self.context.strip_suffix(s));
+        let stem = stem.unwrap_or_else(|| port_stem(&self.context)).to_string();
         let name = self.fresh(&format!("{stem}_{}", noun(&node.op)));
         let home = if self.formal { self.frames.len() - 1 } else { self.frame_of(node.scope) };
         let inner = self.frames.split_off(home + 1);
@@ -144,7 +145,7 @@ impl Printer<'_> {
                 }
                 name += "[0]";
                 let range = if net.ty.width == 1 { String::new() } else { format!("[{}:0] ", net.ty.width - 1) };
-                let sink = self.fresh(&format!("unused_{}", net.name));
+                let sink = self.fresh(&format!("unused_{}", port_stem(&net.name)));
                 self.line(format!("wire {range}{sink} = {name};"));
                 continue;
             }
@@ -178,7 +179,7 @@ impl Printer<'_> {
         parts.reverse();
         let width: u32 = runs.iter().map(|r| r.1).sum();
         let value = if parts.len() == 1 { parts.remove(0) } else { format!("{{{}}}", parts.join(", ")) };
-        let sink = self.fresh(&format!("unused_{name}"));
+        let sink = self.fresh(&format!("unused_{}", port_stem(name)));
         self.section(Section::Logic);
         let range = if width == 1 { String::new() } else { format!("[{}:0] ", width - 1) };
         self.line(format!("wire {range}{sink} = {value};"));

@@ -1,5 +1,7 @@
 //! Long lines: broken where the structure of the text is shallowest, filled to the margin, continued with an indent.
 
+use super::comment::{harmless, paragraph, width};
+
 /// Longest line.
 pub(super) const LINE: usize = 110;
 
@@ -7,17 +9,19 @@ pub(super) const LINE: usize = 110;
 pub(super) fn wrap(line: &str) -> Vec<String> {
     let indent = line.len() - line.trim_start().len();
     let text = line.trim_start();
+    if let Some(words) = text.strip_prefix("// ") {
+        let [first, next] = ["// ", "//   "].map(|start| format!("{:indent$}{start}", ""));
+        let fits = width(line) <= LINE;
+        return if fits { vec![format!("{first}{}", harmless(words))] } else { paragraph(words, &first, &next) };
+    }
     if line.len() <= LINE || text.starts_with('`') {
         return vec![line.into()];
-    }
-    if let Some(words) = text.strip_prefix("// ") {
-        return fill(words.split(' ').map(|w| format!("{w} ")), indent, "// ", "//   ");
     }
     let pieces = |depth: usize| pieces(text, depth);
     let depth = (0..200).find(|&d| pieces(d).len() > 1);
     let Some(depth) = depth else { return vec![line.into()] };
     let mut lines: Vec<String> = Vec::new();
-    for part in fill(pieces(depth).into_iter(), indent, "", "    ") {
+    for part in fill(pieces(depth), indent) {
         // What is still too long is broken one level further in.
         let shorter = part.trim_start().len() < text.len();
         lines.extend(if part.len() > LINE && shorter { wrap(&part) } else { vec![part] });
@@ -46,13 +50,13 @@ fn pieces(text: &str, wanted: usize) -> Vec<String> {
     cuts.windows(2).map(|w| text[w[0]..w[1]].to_string()).filter(|p| !p.is_empty()).collect()
 }
 
-fn fill(parts: impl Iterator<Item = String>, indent: usize, first: &str, next: &str) -> Vec<String> {
+fn fill(parts: Vec<String>, indent: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
         match lines.last_mut() {
             Some(line) if line.len() + part.trim_end().len() <= LINE => line.push_str(&part),
-            Some(_) => lines.push(format!("{:indent$}{next}{part}", "")),
-            None => lines.push(format!("{:indent$}{first}{part}", "")),
+            Some(_) => lines.push(format!("{:indent$}    {part}", "")),
+            None => lines.push(format!("{:indent$}{part}", "")),
         }
     }
     lines.iter().map(|l| l.trim_end().to_string()).collect()
