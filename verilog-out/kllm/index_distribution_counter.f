@@ -1,1 +1,1 @@
-../modules/index_distribution_counter_a4_b4_n16_k4096_log.v
+../modules/index_distribution_counter_a4_b4_n16_k4096.v

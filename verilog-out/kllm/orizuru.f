@@ -1,10 +1,10 @@
 ../modules/orizuru_tree_max_r16_w16_i0_given_l4.v
 ../modules/orizuru_tree_min_r16_w16_i0_given_l4.v
-../modules/orizuru_unit_r16_w16_l4.v
+../modules/orizuru_unit_r16_p16_w16_l4.v
 ../modules/orizuru_tree_max_r16_w16_i4_l4.v
 ../modules/orizuru_tree_min_r16_w16_i4_l4.v
 ../modules/orizuru_upper_r16_w16_i4_l4.v
 ../modules/orizuru_tree_max_r16_w16_i8_l4.v
 ../modules/orizuru_tree_min_r16_w16_i8_l4.v
 ../modules/orizuru_upper_r16_w16_i8_l4.v
-../modules/orizuru_n4096_k41_41_fp16_r16_p16_l4.v
+../modules/orizuru_n4096_k41_m41_fp16_r16_p16_l4.v

@@ -6,16 +6,16 @@
 module kv_decompressor_l32_t2_n16_k64 (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire         block_valid_i,
-  output wire         block_ready_o,
-  input  wire [511:0] block_data_i,
-  input  wire         block_last_i,
-  output wire         result_valid_o,
-  input  wire         result_ready_i,
-  output wire [255:0] result_x_o,
-  output wire  [31:0] result_index_o,
-  output wire [127:0] result_level_o,
-  output wire         error_o
+  input  wire         block_valid_i,   // Blocks; `last` marks the final one of a stream
+  output wire         block_ready_o,   // Blocks; `last` marks the final one of a stream
+  input  wire [511:0] block_data_i,    // Blocks; `last` marks the final one of a stream
+  input  wire         block_last_i,    // Blocks; `last` marks the final one of a stream
+  output wire         result_valid_o,  // Values, and the level of each channel
+  input  wire         result_ready_i,  // Values, and the level of each channel
+  output wire [255:0] result_x_o,      // Values, and the level of each channel
+  output wire  [31:0] result_index_o,  // Values, and the level of each channel
+  output wire [127:0] result_level_o,  // Values, and the level of each channel
+  output wire         error_o          // The blocks were damaged; see `kv_unpacker`
 );
   wire         unpacker_tile_valid;
   wire         unpacker_tile_first;

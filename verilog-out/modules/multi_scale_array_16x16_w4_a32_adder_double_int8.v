@@ -1,14 +1,22 @@
 // multi_scale_array_16x16_w4_a32_adder_double_int8: output-stationary systolic array with a rescale step
-//   between channel groups
-// Parameters: rows = 16, columns = 16, operand_width = 4, accumulator_width = 32, int8 = true, rescale =
-//   adder, max_shift = 1, overflow = wrap, drain = double
+//     between channel groups
+// Parameters:
+//   rows              = 16
+//   columns           = 16
+//   operand_width     = 4
+//   accumulator_width = 32
+//   int8              = true
+//   rescale           = adder
+//   max_shift         = 1
+//   overflow          = wrap
+//   drain             = double
 // Contract: A tile is the steps from `first` to `last`. Sum (r, c) starts at 0; a step with rescale = n > 0
-//   makes it sum x 2^n, any other adds act[r] x weight[c].
+//     makes it sum x 2^n, any other adds act[r] x weight[c].
 //   act_signed and weight_signed tell how to read the operands.
 //   int8: logical operand i is element 2i (low) and 2i + 1 (high); sum (i, j) comes out of row 2i + 1.
 //   Row r shows its sums in consecutive cycles, last column first; in int8 mode in every second cycle.
 //   The first one comes r + columns + 1 cycles after the step with `last`; 1 more with the parameter int8, 2
-//   more in int8 mode.
+//     more in int8 mode.
 //   overflow_o: an accumulator of this sum left its range at some step; the sum may be wrong.
 //   step_ready_o is low while a step would disturb sums that have not left. Results must be taken when valid.
 // Source: Tender, sections IV-B and VI-E, figures 6(b) and 7
@@ -16,19 +24,19 @@
 module multi_scale_array_16x16_w4_a32_adder_double_int8 (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire         step_valid_i,
-  output wire         step_ready_o,
-  input  wire         step_first_i,
-  input  wire         step_last_i,
-  input  wire         step_rescale_i,
-  input  wire         step_int8_i,
-  input  wire         step_act_signed_i,
-  input  wire         step_weight_signed_i,
-  input  wire  [63:0] step_act_i,
-  input  wire  [63:0] step_weight_i,
-  output wire  [15:0] result_valid_o,
-  output wire [655:0] result_o,
-  output wire  [15:0] overflow_o
+  input  wire         step_valid_i,          // Steps of tiles
+  output wire         step_ready_o,          // Steps of tiles
+  input  wire         step_first_i,          // Steps of tiles
+  input  wire         step_last_i,           // Steps of tiles
+  input  wire         step_rescale_i,        // Steps of tiles
+  input  wire         step_int8_i,           // Steps of tiles
+  input  wire         step_act_signed_i,     // Steps of tiles
+  input  wire         step_weight_signed_i,  // Steps of tiles
+  input  wire  [63:0] step_act_i,            // Steps of tiles
+  input  wire  [63:0] step_weight_i,         // Steps of tiles
+  output wire  [15:0] result_valid_o,        // Row r shows a sum
+  output wire [655:0] result_o,              // The sums
+  output wire  [15:0] overflow_o             // The sum went through an accumulator that overflowed
 );
   genvar i;
   genvar j;
@@ -43,9 +51,9 @@ module multi_scale_array_16x16_w4_a32_adder_double_int8 (
   reg          [3:0] pause_q;
   wire         [4:0] act_now [0:15];
   wire         [4:0] weight_now [0:15];
-  wire        [79:0] act_skew_data_i;
+  wire        [79:0] act_skew_data_in;
   wire        [79:0] act_skew_data;
-  wire        [79:0] weight_skew_data_i;
+  wire        [79:0] weight_skew_data_in;
   wire        [79:0] weight_skew_data;
   wire               valid [0:15];
   reg          [3:0] left_q;
@@ -109,17 +117,17 @@ module multi_scale_array_16x16_w4_a32_adder_double_int8 (
     assign rescale[17*i + 17] = rescale_q;
   end
 
-  skew_lines_n16_w5_skew u_act_skew (.clk_i(clk_i), .data_i(act_skew_data_i), .data_o(act_skew_data));
-  skew_lines_n16_w5_skew u_weight_skew (.clk_i(clk_i), .data_i(weight_skew_data_i),
+  skew_lines_n16_w5_skew u_act_skew (.clk_i(clk_i), .data_i(act_skew_data_in), .data_o(act_skew_data));
+  skew_lines_n16_w5_skew u_weight_skew (.clk_i(clk_i), .data_i(weight_skew_data_in),
       .data_o(weight_skew_data));
 
   for (i = 0; i < 16; i = i + 1) begin : g_left
-    assign act_skew_data_i[5*i +: 5] = act_now[i];
+    assign act_skew_data_in[5*i +: 5] = act_now[i];
     assign act[17*i] = act_skew_data[5*i +: 5];
   end
 
   for (i = 0; i < 16; i = i + 1) begin : g_above
-    assign weight_skew_data_i[5*i +: 5] = weight_now[i];
+    assign weight_skew_data_in[5*i +: 5] = weight_now[i];
     assign weight[i] = weight_skew_data[5*i +: 5];
   end
 

@@ -1,11 +1,9 @@
 // quantization_unit_l32_t2_n16_b32_y12: per-channel quantisation in which every token is quantised once (HQE)
 // Parameters: lanes = 32, tiles = 2, levels = 16, buffer_tokens = 32, layers = 12
 // Contract: start takes the width b of the layer. The first min(prefill, buffer_tokens) tokens give each
-//   channel its level 0;
-//   then come one tile with initial = 1 for each tile of a token, whose open lanes carry the ranges and zero
-//   points of
-//   these levels (none if prefill is 0), and all tiles in order, quantised as in channel_monitor and
-//   non_zero_quantizer.
+//     channel its level 0; then come one tile with initial = 1 for each tile of a token, whose open lanes
+//     carry the ranges and zero points of these levels (none if prefill is 0), and all tiles in order,
+//     quantised as in channel_monitor and non_zero_quantizer.
 //   values are the q that are not 0, in order from lane 0 on, 0 above; range and zero are 0 where open is 0.
 //   In decode: latency 3 cycles, one tile a cycle. A new start is taken after the tile with last has left.
 // Source: Titanus, sections 3.2 and 4.4, figure 7
@@ -13,33 +11,36 @@
 module quantization_unit_l32_t2_n16_b32_y12 (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire         bits_write_i,
-  input  wire   [3:0] bits_layer_i,
-  input  wire   [3:0] bits_i,
-  input  wire         start_valid_i,
-  output wire         start_ready_o,
-  input  wire   [3:0] start_layer_i,
-  input  wire  [15:0] start_prefill_i,
-  input  wire         tile_valid_i,
-  output wire         tile_ready_o,
-  input  wire  [31:0] tile_index_i,
-  input  wire   [5:0] tile_count_i,
-  input  wire [255:0] tile_values_i,
-  input  wire         tile_last_i,
-  output wire         result_valid_o,
-  input  wire         result_ready_i,
-  output wire   [3:0] result_bits_o,
-  output wire         result_initial_o,
-  output wire  [31:0] result_index_o,
-  output wire  [31:0] result_label_o,
-  output wire [255:0] result_values_o,
-  output wire  [31:0] result_open_o,
-  output wire [287:0] result_range_o,
-  output wire [287:0] result_zero_o,
-  output wire         result_last_o,
-  output wire [127:0] result_level_o,
-  output wire         result_overflow_o,
-  output wire         overflow_o
+  input  wire         bits_write_i,       // Writes the width of quantised values of a layer
+  input  wire   [3:0] bits_layer_i,       // That layer
+  input  wire   [3:0] bits_i,             // Width, 2 to 8
+  input  wire         start_valid_i,      // Starts a sequence: its layer, and how many of its tokens are
+                                          // prefill
+  output wire         start_ready_o,      // The beat is taken at the coming edge, when it is valid
+  input  wire   [3:0] start_layer_i,      // Layer of the sequence
+  input  wire  [15:0] start_prefill_i,    // Tokens of the sequence that are prefill
+  input  wire         tile_valid_i,       // Pruned tiles; `last` ends the sequence
+  output wire         tile_ready_o,       // The beat is taken at the coming edge, when it is valid
+  input  wire  [31:0] tile_index_i,       // Per lane: the element is not zero
+  input  wire   [5:0] tile_count_i,       // Number of ones in `index`
+  input  wire [255:0] tile_values_i,      // The elements with index 1, in order from lane 0 on, 0 above
+  input  wire         tile_last_i,        // The tile is the last one of its sequence
+  output wire         result_valid_o,     // Quantised tiles, with the level of each channel
+  input  wire         result_ready_i,     // The beat is taken at the coming edge, when it is valid
+  output wire   [3:0] result_bits_o,      // Width of a quantised value in this sequence, 2 to 8
+  output wire         result_initial_o,   // The tile carries levels only: those after the prefill
+  output wire  [31:0] result_index_o,     // Per lane: the element is not zero
+  output wire  [31:0] result_label_o,     // Per lane: the quantised value is not zero
+  output wire [255:0] result_values_o,    // Quantised values with label 1, in order from lane 0 on, 0 above
+  output wire  [31:0] result_open_o,      // Per lane: the channel opens a level
+  output wire [287:0] result_range_o,     // Range of the opened level, 0 without one
+  output wire [287:0] result_zero_o,      // Zero point of the opened level, 0 without one
+  output wire         result_last_o,      // The tile is the last one of its sequence
+  output wire [127:0] result_level_o,     // Number of each channel's level, from 0
+  output wire         result_overflow_o,  // Some channel of the tile was out of tolerance and had no level
+                                          // left
+  output wire         overflow_o          // Since the start of the sequence, a value was out of tolerance
+                                          // when its channel had no level left
 );
   genvar i;
   localparam [1:0] StateIdle = 2'd0;
@@ -58,8 +59,8 @@ module quantization_unit_l32_t2_n16_b32_y12 (
   reg   [15:0] tokens_left_q;
   reg          ended_q;
   wire         monitor_tile_ready;
-  wire  [31:0] monitor_tile_index_i;
-  wire [255:0] monitor_tile_x_i;
+  wire  [31:0] monitor_tile_index_in;
+  wire [255:0] monitor_tile_x_in;
   wire         monitor_result_valid;
   wire   [3:0] monitor_result_bits;
   wire  [31:0] monitor_result_index;
@@ -75,14 +76,14 @@ module quantization_unit_l32_t2_n16_b32_y12 (
   reg          fetched_q;
   reg    [6:0] read_q;
   reg  [287:0] word;
-  wire  [31:0] expander_mask_i;
-  wire [255:0] expander_data_i;
+  wire  [31:0] expander_mask_in;
+  wire [255:0] expander_data_in;
   wire [255:0] expander_data;
   wire   [5:0] unused_expander_count;
   wire         index [0:31];
   wire   [7:0] x [0:31];
-  wire  [31:0] finder_index_i;
-  wire [255:0] finder_x_i;
+  wire  [31:0] finder_index_in;
+  wire [255:0] finder_x_in;
   wire [255:0] finder_rmax;
   wire [255:0] finder_rmin;
   reg          first_prefill_q;
@@ -159,20 +160,20 @@ module quantization_unit_l32_t2_n16_b32_y12 (
   end
 
   expander_l32_w8 u_expander (
-    .mask_i(expander_mask_i),
-    .data_i(expander_data_i),
+    .mask_i(expander_mask_in),
+    .data_i(expander_data_in),
     .data_o(expander_data),
     .count_o(unused_expander_count)
   );
 
   for (i = 0; i < 32; i = i + 1) begin : g_elements
-    assign expander_data_i[8*i +: 8] = in_quant ? word[8*i + 32 +: 8]
+    assign expander_data_in[8*i +: 8] = in_quant ? word[8*i + 32 +: 8]
         : $unsigned($signed(tile_values_i[8*i +: 8]));
     assign index[i] = in_quant ? word[i] : tile_index_i[i];
   end
 
   for (i = 0; i < 32; i = i + 1) begin : g_mask
-    assign expander_mask_i[i] = index[i];
+    assign expander_mask_in[i] = index[i];
   end
 
   for (i = 0; i < 32; i = i + 1) begin : g_expanded
@@ -183,17 +184,17 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     if (!rst_ni) first_prefill_q <= 1'b0;
     else         first_prefill_q <= start | (first_prefill_q & !store);
   end
-  wire finder_step_i = store | load_step;
-  wire finder_first_i = in_prefill & first_prefill_q;
+  wire finder_step_in = store | load_step;
+  wire finder_first_in = in_prefill & first_prefill_q;
 
   max_min_finder_l32_t2 u_finder (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
-    .step_i(finder_step_i),
-    .first_i(finder_first_i),
+    .step_i(finder_step_in),
+    .first_i(finder_first_in),
     .update_i(in_prefill),
-    .index_i(finder_index_i),
-    .x_i(finder_x_i),
+    .index_i(finder_index_in),
+    .x_i(finder_x_in),
     .rmax_o(finder_rmax),
     .rmin_o(finder_rmin)
   );
@@ -205,10 +206,10 @@ module quantization_unit_l32_t2_n16_b32_y12 (
   wire ends = in_quant ? ended_q & !loading_q & !more_buffered : tile_last_i;
 
   for (i = 0; i < 32; i = i + 1) begin : g_channels
-    assign finder_index_i[i] = index[i];
-    assign finder_x_i[8*i +: 8] = x[i];
-    assign monitor_tile_index_i[i] = index[i];
-    assign monitor_tile_x_i[8*i +: 8] = x[i];
+    assign finder_index_in[i] = index[i];
+    assign finder_x_in[8*i +: 8] = x[i];
+    assign monitor_tile_index_in[i] = index[i];
+    assign monitor_tile_x_in[8*i +: 8] = x[i];
   end
 
   wire finish = result_valid_o & result_ready_i & result_last_o;
@@ -216,23 +217,23 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     if (!rst_ni) busy_q <= 1'b0;
     else         busy_q <= start | (busy_q & !finish);
   end
-  wire monitor_tile_valid_i = load | replay | (in_decode & tile_valid_i);
-  wire monitor_tile_first_i = in_decode & first_decode_q;
-  wire [1:0] monitor_tile_tag_i = {load, ends};
+  wire monitor_tile_valid_in = load | replay | (in_decode & tile_valid_i);
+  wire monitor_tile_first_in = in_decode & first_decode_q;
+  wire [1:0] monitor_tile_tag_in = {load, ends};
 
   channel_monitor_l32_t2_n16_g2 u_monitor (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
-    .tile_valid_i(monitor_tile_valid_i),
+    .tile_valid_i(monitor_tile_valid_in),
     .tile_ready_o(monitor_tile_ready),
     .tile_bits_i(bits_q),
     .tile_load_i(load),
-    .tile_first_i(monitor_tile_first_i),
-    .tile_index_i(monitor_tile_index_i),
-    .tile_x_i(monitor_tile_x_i),
+    .tile_first_i(monitor_tile_first_in),
+    .tile_index_i(monitor_tile_index_in),
+    .tile_x_i(monitor_tile_x_in),
     .tile_rmax_i(finder_rmax),
     .tile_rmin_i(finder_rmin),
-    .tile_tag_i(monitor_tile_tag_i),
+    .tile_tag_i(monitor_tile_tag_in),
     .result_valid_o(monitor_result_valid),
     .result_ready_i(quantizer_tile_ready),
     .result_bits_o(monitor_result_bits),
@@ -246,7 +247,7 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     .result_tag_o(monitor_result_tag)
   );
 
-  wire [130:0] quantizer_tile_tag_i = {monitor_result_level, monitor_result_overflow, monitor_result_tag};
+  wire [130:0] quantizer_tile_tag_in = {monitor_result_level, monitor_result_overflow, monitor_result_tag};
 
   non_zero_quantizer_l32_g131 u_quantizer (
     .clk_i(clk_i),
@@ -259,7 +260,7 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     .tile_x_i(monitor_result_x),
     .tile_lo_i(monitor_result_lo),
     .tile_range_i(monitor_result_range),
-    .tile_tag_i(quantizer_tile_tag_i),
+    .tile_tag_i(quantizer_tile_tag_in),
     .result_valid_o(result_valid_o),
     .result_ready_i(result_ready_i),
     .result_bits_o(result_bits_o),
@@ -342,5 +343,5 @@ module quantization_unit_l32_t2_n16_b32_y12 (
       & result_ready_i & (formal_left_q == 4'd2));
 `endif
 
-  wire [5:0] unused_tile_count_i = tile_count_i;
+  wire [5:0] unused_tile_count = tile_count_i;
 endmodule

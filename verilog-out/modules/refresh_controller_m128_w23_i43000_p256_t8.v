@@ -1,13 +1,16 @@
 // refresh_controller_m128_w23_i43000_p256_t8: two-dimensional adaptive refresh of one eDRAM bank group
-// Parameters: rows = 128, interval_width = 23, interval = 43000, patience = 256, tick_log2 = 8, counter_width
-//   = 32
+// Parameters:
+//   rows           = 128
+//   interval_width = 23
+//   interval       = 43000
+//   patience       = 256
+//   tick_log2      = 8
+//   counter_width  = 32
 // Contract: age of a row = cycles since its last write or write-back; intervals are rounded down to multiples
-//   of u = 2^tick_log2.
+//     of u = 2^tick_log2.
 //   A valid row is overdue when its age exceeds the interval of its class + u - 1. No row is overdue for more
-//   than
-//   3 rows + 2 patience cycles in a row, whatever happens at the inputs: with a constant class and interval
-//   its age
-//   never exceeds interval + slack, slack = 3 rows + 2 patience + u - 1.
+//     than 3 rows + 2 patience cycles in a row, whatever happens at the inputs: with a constant class and
+//     interval its age never exceeds interval + slack, slack = 3 rows + 2 patience + u - 1.
 //   An access (valid and ready) and a refresh never meet; ready is low for at most 2 cycles in a row.
 //   A row is refreshed only if it is valid and was due since it was last restored.
 //   A row that becomes valid must have been written at most 2^interval_width - 1 cycles ago.
@@ -16,23 +19,24 @@
 module refresh_controller_m128_w23_i43000_p256_t8 (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire         access_valid_i,
-  output wire         access_ready_o,
-  input  wire         access_write_i,
-  input  wire   [6:0] access_row_i,
-  input  wire [127:0] valid_i,
-  input  wire [127:0] high_i,
-  input  wire         promoted_valid_i,
-  input  wire   [6:0] promoted_row_i,
-  input  wire         config_valid_i,
-  input  wire  [22:0] config_high_i,
-  input  wire  [22:0] config_low_i,
-  output wire         config_refused_o,
-  output wire         refresh_read_o,
-  output wire         refresh_write_o,
-  output wire   [6:0] refresh_row_o,
-  output wire  [31:0] refreshes_o,
-  output wire  [31:0] stalls_o
+  input  wire         access_valid_i,    // Somebody wants the banks in this cycle
+  output wire         access_ready_o,    // The banks are his. Does not depend on `access_valid_i`
+  input  wire         access_write_i,    // The access writes the whole row
+  input  wire   [6:0] access_row_i,      // Row of the access
+  input  wire [127:0] valid_i,           // Bit per row: it holds a token
+  input  wire [127:0] high_i,            // Bit per row: its score is high
+  input  wire         promoted_valid_i,  // A row was promoted from low to high: look at it first
+  input  wire   [6:0] promoted_row_i,    // The promoted row
+  input  wire         config_valid_i,    // Take new intervals
+  input  wire  [22:0] config_high_i,     // Interval of rows with high scores, in cycles
+  input  wire  [22:0] config_low_i,      // Interval of rows with low scores, in cycles
+  output wire         config_refused_o,  // The last intervals offered were too short for any schedule; the
+                                         // ones before hold
+  output wire         refresh_read_o,    // The banks read row `refresh_row_o` into the refresh buffer
+  output wire         refresh_write_o,   // The banks write the refresh buffer back to row `refresh_row_o`
+  output wire   [6:0] refresh_row_o,     // Row of the refresh
+  output wire  [31:0] refreshes_o,       // Refreshes completed, modulo 2^counter_width
+  output wire  [31:0] stalls_o           // Cycles in which an access had to wait, modulo 2^counter_width
 );
   localparam [1:0] StateCheck = 2'd0;
   localparam [1:0] StateRead = 2'd1;

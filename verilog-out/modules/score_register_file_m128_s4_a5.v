@@ -1,5 +1,5 @@
 // score_register_file_m128_s4_a5: saturating importance scores of the rows of a KV cache, with ageing and
-//   classes
+//     classes
 // Parameters: rows = 128, score_width = 4, amount_width = 5
 // Contract: an update makes a valid row's score clamp(score + amount, 0, 2^score_width - 1).
 //   If a sum exceeded the top since the step before ended, step_i halves all scores, rounded down.
@@ -9,22 +9,25 @@
 module score_register_file_m128_s4_a5 (
   input  wire                clk_i,
   input  wire                rst_ni,
-  input  wire                set_valid_i,
-  input  wire          [6:0] set_row_i,
-  input  wire                clear_valid_i,
-  input  wire          [6:0] clear_row_i,
-  input  wire                update_valid_i,
-  input  wire          [6:0] update_row_i,
-  input  wire signed   [4:0] update_amount_i,
-  input  wire                step_i,
-  input  wire          [3:0] threshold_i,
-  input  wire          [6:0] read_row_i,
-  output wire          [3:0] read_score_o,
-  output wire        [127:0] valid_o,
-  output wire        [127:0] high_o,
-  output wire                saturated_o,
-  output wire                promoted_valid_o,
-  output wire          [6:0] promoted_row_o
+  input  wire                set_valid_i,       // A new token comes to row `set_row_i`: valid, score 0
+  input  wire          [6:0] set_row_i,         // Row of the new token
+  input  wire                clear_valid_i,     // The token in row `clear_row_i` is gone
+  input  wire          [6:0] clear_row_i,       // Row of the token that goes
+  input  wire                update_valid_i,    // Add to the score of row `update_row_i`; nothing happens to
+                                                // a row that is not valid
+  input  wire          [6:0] update_row_i,      // Row of the score
+  input  wire signed   [4:0] update_amount_i,   // What is added
+  input  wire                step_i,            // The step ends: scores age if one saturated
+  input  wire          [3:0] threshold_i,       // Lowest high score
+  input  wire          [6:0] read_row_i,        // Row to read
+  output wire          [3:0] read_score_o,      // Its score, in the same cycle; of no meaning when the row is
+                                                // not valid
+  output wire        [127:0] valid_o,           // Per row: it holds a token
+  output wire        [127:0] high_o,            // Per row: it holds a token with a high score
+  output wire                saturated_o,       // A sum exceeded the top since the last step ended
+  output wire                promoted_valid_o,  // The update one cycle ago promoted row `promoted_row_o` from
+                                                // low to high
+  output wire          [6:0] promoted_row_o     // The row
 );
   genvar i;
   wire [3:0] score [0:127];

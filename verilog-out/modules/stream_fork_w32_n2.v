@@ -7,13 +7,15 @@
 module stream_fork_w32_n2 (
   input  wire        clk_i,
   input  wire        rst_ni,
-  input  wire        clear_i,
-  input  wire        input_valid_i,
-  output wire        input_ready_o,
-  input  wire [31:0] input_data_i,
-  output wire  [1:0] output_valid_o,
-  input  wire  [1:0] output_ready_i,
-  output wire [31:0] output_data_o
+  input  wire        clear_i,         // Forgets who has taken the present beat, at the coming edge; no beat
+                                      // moves in this cycle
+  input  wire        input_valid_i,   // Beats that come. A beat is taken in the cycle in which the last taker
+                                      // has it
+  output wire        input_ready_o,   // The beat is taken at the coming edge, when it is valid
+  input  wire [31:0] input_data_i,    // The bits
+  output wire  [1:0] output_valid_o,  // Per taker: the beat is offered; low once it has it
+  input  wire  [1:0] output_ready_i,  // Per taker: it takes the beat
+  output wire [31:0] output_data_o    // The beat, for all of them
 );
   genvar i;
   wire has [0:1];

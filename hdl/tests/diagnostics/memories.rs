@@ -23,7 +23,7 @@ refuses!(loop_through_a_register_file_in_an_instance { y_o: Out = uint(4) } |m, 
     m.connect(file.read_address_i, file.now_o);
     m.connect(io.y_o, file.now_o);
 } r#"
-    error: combinational loop: file_read_address_i -> file_now -> file_read_address_i
+    error: combinational loop: file_read_address_in -> file_now -> file_read_address_in
       --> let file = m.instance("u_file", RegisterFile {});, in module bad
 "#);
 
