@@ -257,7 +257,7 @@ impl Printer<'_> {
     fn slice_at(&mut self, a: NodeId, low: &Index, width: u32) -> String {
         // In its own words where it is a net, an element of an array of nets, or a port as a whole.
         let plain = match self.ir.node(a).op {
-            Op::Net(net, index) => self.is_whole(a) || !self.is_packed(net) && !(self.in_always && index.is_some()),
+            Op::Net(net, index) => self.is_whole(a) || !(self.is_packed(net) || self.in_always && index.is_some()),
             _ => false,
         };
         let name = if plain { self.expr(a, Slot::Inner, 0) } else { self.expr(a, Slot::Name, 0) };

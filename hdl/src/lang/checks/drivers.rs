@@ -26,8 +26,9 @@ pub(super) fn check(ir: &ModuleIr, elements: &Elements, complete: bool) -> Vec<F
             let whole = ir.net(target.net).array.filter(|_| target.index.is_none());
             elements.iterate(scope as ScopeId, |values| {
                 let first = place.at(values);
-                for element in first..first + whole.map_or(1, |a| a.0 as usize) {
-                    if let Some(previous) = drivers[element].replace(loc) {
+                let count = whole.map_or(1, |a| a.0 as usize);
+                for (element, driver) in drivers.iter_mut().enumerate().skip(first).take(count) {
+                    if let Some(previous) = driver.replace(loc) {
                         clash.get_or_insert((element, previous));
                     }
                 }
