@@ -78,7 +78,7 @@ impl Printer<'_> {
         let of = |wanted: bool| {
             let mut names = BTreeSet::new();
             for (id, scope) in self.ir.scopes.iter().enumerate() {
-                if let ScopeKind::Loop { genvar, count: 2.., .. } = scope.kind
+                if let ScopeKind::Loop { genvar, .. } = scope.kind
                     && crate::lang::in_formal(self.ir, id as ScopeId) == wanted
                 {
                     names.extend(self.genvars[genvar as usize].iter().map(|v| v.1.clone()));
