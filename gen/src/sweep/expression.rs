@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use hdl::lang::nest;
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 
@@ -28,7 +29,8 @@ impl Expression {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         let failed = |e: minijinja::Error| format!("`{}`: {e}", self.text);
         let expression = environment.compile_expression(&self.text).map_err(failed)?;
-        expression.eval(context! { ..Value::from(Serde(params)) }).map_err(failed)
+        // Nested parameters have dotted names: `pe.width` is the attribute `width` of `pe`.
+        expression.eval(context! { ..Value::from(Serde(nest(params))) }).map_err(failed)
     }
 
     /// Its value at a point.
@@ -81,6 +83,11 @@ mod tests {
         let holds = |text: &str| Expression::parse(text).unwrap().holds(&params);
         assert_eq!(holds("rows > columns and mode == 'fp16'"), Ok(true));
         assert_eq!(holds("rows % 3 == 0"), Ok(false));
+        let serde_json::Value::Object(nested) = json!({ "rows": 8, "pe.width": 4, "pe.mode.name": "a" }) else {
+            panic!()
+        };
+        assert_eq!(Expression::parse("rows // pe.width").unwrap().compute(&nested), Ok(json!(2)));
+        assert_eq!(Expression::parse("pe.mode.name == 'a'").unwrap().holds(&nested), Ok(true));
         assert!(holds("rows").unwrap_err().contains("true or false"));
         assert!(holds("lines > 1").unwrap_err().contains("lines > 1"));
         assert!(Expression::parse("rows >").is_err());
