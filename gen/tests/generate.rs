@@ -27,7 +27,10 @@ mac_mesh: 4 files written in out
 "#]]);
     let mut names: Vec<_> = fs::read_dir(folder.path().join("out")).unwrap().map(|e| e.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["mac_mesh_r2_c2_w4_a8.f", "mac_mesh_r2_c2_w4_a8.json", "mac_mesh_r2_c2_w4_a8.v", "mac_pe_w4_a8.v"]);
+    assert_eq!(
+        names,
+        ["mac_mesh_r2_c2_w4_a8.f", "mac_mesh_r2_c2_w4_a8.json", "mac_mesh_r2_c2_w4_a8.v", "mac_pe_w4_a8.v"]
+    );
     let list = fs::read_to_string(folder.path().join("out/mac_mesh_r2_c2_w4_a8.f")).unwrap();
     assert_eq!(list, "mac_pe_w4_a8.v\nmac_mesh_r2_c2_w4_a8.v\n");
     run(&["-o", "out", "--check"]).assert().code(0).stdout_eq(str![[r#"
