@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p testbenches --example tender_requantization`; `--facts FILE` writes the largest ratios as JSON.
 
-use hdl::blocks::tender::{Drain, MultiScaleArray};
+use hdl::blocks::tender::{Drain, MultiScaleArray, TenderPe};
 use models::tender::projection::projection;
 use models::tender::requantization::Passes;
 use sim::facts::Facts;
@@ -18,7 +18,8 @@ fn main() -> anyhow::Result<()> {
     for (size, drain) in [(16, Drain::Double), (16, Drain::Single), (64, Drain::Double), (64, Drain::Single)] {
         let kind = if drain == Drain::Double { "double" } else { "single" };
         let mut most = [0f64; 2];
-        let p = MultiScaleArray { rows: size, columns: size, drain, ..MultiScaleArray::default() };
+        let pe = TenderPe { drain, ..TenderPe::default() };
+        let p = MultiScaleArray { rows: size, columns: size, pe, ..MultiScaleArray::default() };
         for name in ["14 q", "28 down"] {
             let projection = projection(name)?;
             for groups in [4, 8, 16] {

@@ -22,10 +22,10 @@ pub const SOURCE_HASH: &str = env!("SENBAZURU_SOURCE_HASH");
 ///
 /// # Errors
 /// Parameters that the block refuses.
-pub fn bench<B: Block>(
+pub fn bench<'a, B: Block>(
     p: &B,
-    work: impl Fn(&mut Sim, &mut Run) -> sim::Result<()> + 'static,
-) -> anyhow::Result<Box<dyn Bench>> {
+    work: impl Fn(&mut Sim, &mut Run) -> sim::Result<()> + 'a,
+) -> anyhow::Result<Box<dyn Bench + 'a>> {
     p.check()?;
     Ok(Box::new(BlockBench { block: B::ABOUT.name, parameters: p.values(), work }))
 }

@@ -1,6 +1,6 @@
 //! The weight-stationary array in all its configurations, and broken ones.
 
-use hdl::blocks::tender::WeightStationaryArray;
+use hdl::blocks::tender::{WeightStationaryArray, WsPe};
 use hdl::lang::CatalogBlock;
 use sim::{Design, RunOptions};
 use testbenches::tender::weight_stationary_array::bench;
@@ -15,13 +15,8 @@ fn configurations() {
 
 #[test]
 fn broken_arrays_are_noticed() {
-    let p = WeightStationaryArray {
-        rows: 3,
-        columns: 2,
-        accumulator_width: 12,
-        depth: 4,
-        ..WeightStationaryArray::default()
-    };
+    let pe = WsPe { operand_width: 4, accumulator_width: 12 };
+    let p = WeightStationaryArray { rows: 3, columns: 2, pe, depth: 4 };
     let whole = Design::from(&hdl::lang::elaborate(&p).unwrap());
     let faults = [
         ("the accumulator is not doubled", "base << shift_q", "base << 2'd0"),

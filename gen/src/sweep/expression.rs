@@ -85,6 +85,11 @@ mod tests {
         assert_eq!(holds("rows > columns and mode == 'fp16'"), Ok(true));
         assert_eq!(holds("rows % 3 == 0"), Ok(false));
         assert_eq!(holds("2 ** tree.levels == tree.radix"), Ok(true));
+        let serde_json::Value::Object(nested) = json!({ "rows": 8, "pe.width": 4, "pe.mode.name": "a" }) else {
+            panic!()
+        };
+        assert_eq!(Expression::parse("rows // pe.width").unwrap().compute(&nested), Ok(json!(2)));
+        assert_eq!(Expression::parse("pe.mode.name == 'a'").unwrap().holds(&nested), Ok(true));
         assert!(holds("rows").unwrap_err().contains("true or false"));
         assert!(holds("lines > 1").unwrap_err().contains("lines > 1"));
         assert!(Expression::parse("rows >").is_err());

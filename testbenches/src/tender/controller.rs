@@ -4,14 +4,12 @@
 use std::collections::BTreeMap;
 
 use golden::tender::array::{Accumulators, Beat, narrow, wide};
-use hdl::blocks::tender::{MultiScaleArray, Rescale};
-use hdl::lang::{Block, Parameters};
-use rand::RngExt;
-use serde_json::Value;
-use sim::stimulus::StimulusRng;
-use sim::{Bench, Bits, Error, In, Out, Run, Sim};
+use golden::tender::cycles::ArrayCycles;
+use hdl::blocks::tender::{MultiScaleArray, Rescale, TileStep};
+use sim::stimulus::{Stall, StimulusRng};
+use sim::{Bits, Driver, Error, Out, Run, Sim, StreamMonitor, Values};
 
-use super::tender_pe::policy;
+use super::tender_pe::{drain, policy};
 
 /// A tile: its steps, and how to read the operands.
 #[derive(Clone, Debug)]
@@ -37,40 +35,30 @@ pub struct Fed {
     pub last: u64,
 }
 
-/// A bench made of what a test wants the controller to do.
-pub struct Session<F> {
-    p: MultiScaleArray,
-    parameters: Value,
-    work: F,
-}
-
-impl<F: Fn(&mut Controller<'_>) -> sim::Result<()>> Session<F> {
-    /// A session on an array that was just reset; sums that are outstanding at its end are awaited.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses.
-    pub fn new(p: &MultiScaleArray, work: F) -> anyhow::Result<Self> {
-        p.check()?;
-        Ok(Self { p: p.clone(), parameters: serde_json::to_value(p)?, work })
-    }
-}
-
-impl<F: Fn(&mut Controller<'_>) -> sim::Result<()>> Bench for Session<F> {
-    fn block(&self) -> &str {
-        MultiScaleArray::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
-    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+/// A bench made of what a test wants the controller to do on an array that was just reset; sums that are outstanding at
+/// its end are awaited.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn session<'a>(
+    p: &MultiScaleArray,
+    work: impl Fn(&mut Controller<'_>) -> sim::Result<()> + 'a,
+) -> anyhow::Result<Box<dyn sim::Bench + 'a>> {
+    let block = p.clone();
+    crate::bench(p, move |sim, run| {
         sim.reset(2)?;
-        let mut controller = Controller::new(self.p.clone(), sim, run)?;
-        (self.work)(&mut controller)?;
+        let mut controller = Controller::new(block.clone(), sim, run)?;
+        work(&mut controller)?;
         controller.finish()?;
         Ok(())
-    }
+    })
+}
+
+/// When an array does what, by its golden model.
+#[must_use]
+pub fn cycles(p: &MultiScaleArray) -> ArrayCycles {
+    let (rows, columns) = (p.rows.into(), p.columns.into());
+    ArrayCycles { rows, columns, int8: p.int8, drain: drain(p.pe.drain) }
 }
 
 /// A sum that row `row` must show: of which tile, and where.
@@ -86,7 +74,11 @@ pub struct Controller<'a> {
     p: MultiScaleArray,
     sim: &'a mut Sim,
     run: &'a mut Run,
-    ports: Ports,
+    steps: Driver<TileStep<Values>>,
+    result_valid: Out,
+    result: Out,
+    overflow: Out,
+    /// Operands of rescales.
     garbage: StimulusRng,
     /// Cycles since the reset.
     cycle: u64,
@@ -96,42 +88,15 @@ pub struct Controller<'a> {
     overflows: u64,
 }
 
-struct Ports {
-    valid: In,
-    ready: Out,
-    first: In,
-    last: In,
-    rescale: Option<In>,
-    int8: Option<In>,
-    act_signed: In,
-    weight_signed: In,
-    act: In,
-    weight: In,
-    result_valid: Out,
-    result: Out,
-    overflow: Out,
-}
-
 impl<'a> Controller<'a> {
     fn new(p: MultiScaleArray, sim: &'a mut Sim, run: &'a mut Run) -> sim::Result<Self> {
-        let optional = |name: &str, there: bool| if there { sim.input(name).map(Some) } else { Ok(None) };
-        let ports = Ports {
-            valid: sim.input("step_valid_i")?,
-            ready: sim.output("step_ready_o")?,
-            first: sim.input("step_first_i")?,
-            last: sim.input("step_last_i")?,
-            rescale: optional("step_rescale_i", p.rescale != Rescale::None)?,
-            int8: optional("step_int8_i", p.int8)?,
-            act_signed: sim.input("step_act_signed_i")?,
-            weight_signed: sim.input("step_weight_signed_i")?,
-            act: sim.input("step_act_i")?,
-            weight: sim.input("step_weight_i")?,
-            result_valid: sim.output("result_valid_o")?,
-            result: sim.output("result_o")?,
-            overflow: sim.output("overflow_o")?,
-        };
+        let steps = run.driver_of(sim, "step", Stall::Never)?;
+        let [result_valid, result, overflow] =
+            ["result_valid_o", "result_o", "overflow_o"].map(|name| sim.output(name));
+        let (result_valid, result, overflow) = (result_valid?, result?, overflow?);
         let garbage = run.rng("garbage");
-        Ok(Self { p, sim, run, ports, garbage, cycle: 0, expected: BTreeMap::new(), sums: Vec::new(), overflows: 0 })
+        let (expected, sums) = (BTreeMap::new(), Vec::new());
+        Ok(Self { p, sim, run, steps, result_valid, result, overflow, garbage, cycle: 0, expected, sums, overflows: 0 })
     }
 
     /// The array's parameters.
@@ -190,8 +155,8 @@ impl<'a> Controller<'a> {
             while pause() {
                 self.idle()?;
             }
-            let last = i + 1 == tile.beats.len();
-            self.poke(tile, beat, i == 0, last);
+            let beat = self.beat(tile, beat, (i == 0, i + 1 == tile.beats.len()));
+            self.steps.push(beat)?;
             let mut waited = 0;
             while !self.step()? {
                 waited += 1;
@@ -213,19 +178,6 @@ impl<'a> Controller<'a> {
     /// # Errors
     /// A mismatch.
     pub fn idle(&mut self) -> sim::Result<()> {
-        let rng = &mut self.garbage;
-        self.sim.poke_u64(self.ports.valid, 0);
-        for port in [self.ports.first, self.ports.last, self.ports.act_signed, self.ports.weight_signed] {
-            self.sim.poke_u64(port, rng.random_range(0..2));
-        }
-        if let Some(rescale) = self.ports.rescale {
-            self.sim.poke_u64(rescale, rng.random_range(0..=u64::from(self.p.max_shift)));
-        }
-        if let Some(int8) = self.ports.int8 {
-            self.sim.poke_u64(int8, rng.random_range(0..2));
-        }
-        self.sim.poke(self.ports.act, &Bits::random(self.p.rows * self.p.operand_width, rng));
-        self.sim.poke(self.ports.weight, &Bits::random(self.p.columns * self.p.operand_width, rng));
         self.step().map(|_| ())
     }
 
@@ -241,50 +193,45 @@ impl<'a> Controller<'a> {
         Ok(end)
     }
 
-    fn poke(&mut self, tile: &Tile, beat: &Beat, first: bool, last: bool) {
-        let width = self.p.operand_width;
-        let (sim, ports) = (&mut *self.sim, &self.ports);
-        sim.poke_u64(ports.valid, 1);
-        sim.poke_u64(ports.first, first.into());
-        sim.poke_u64(ports.last, last.into());
-        sim.poke_u64(ports.act_signed, tile.act_signed.into());
-        sim.poke_u64(ports.weight_signed, tile.weight_signed.into());
-        if let Some(int8) = ports.int8 {
-            sim.poke_u64(int8, tile.int8.into());
-        }
+    fn beat(&mut self, tile: &Tile, beat: &Beat, (first, last): (bool, bool)) -> TileStep<Values> {
+        let pe = &self.p.pe;
+        let flag = |flag: bool| Bits::truncated(1, flag.into());
         // An operand of twice the width is two neighbouring elements of the port, the low one first.
-        let wide = if tile.int8 { 2 * width } else { width };
-        let amount = match beat {
-            Beat::Multiply { act, weight } => {
-                sim.poke(ports.act, &Bits::pack(wide, act.iter().map(|&x| x as u64)));
-                sim.poke(ports.weight, &Bits::pack(wide, weight.iter().map(|&x| x as u64)));
-                0
-            }
+        let width = if tile.int8 { 2 * pe.operand_width } else { pe.operand_width };
+        let pack = |operands: &[i64]| Bits::pack(width, operands.iter().map(|&x| x as u64));
+        let (amount, act, weight) = match beat {
+            Beat::Multiply { act, weight } => (0, pack(act), pack(weight)),
+            // The array empties the bubble by itself.
             Beat::Rescale(places) => {
-                // The array empties the bubble by itself.
-                sim.poke(ports.act, &Bits::random(self.p.rows * width, &mut self.garbage));
-                sim.poke(ports.weight, &Bits::random(self.p.columns * width, &mut self.garbage));
-                *places
+                let mut random = |lanes| Bits::random(lanes * pe.operand_width, &mut self.garbage);
+                (*places, random(self.p.rows), random(self.p.columns))
             }
         };
-        if let Some(rescale) = ports.rescale {
-            sim.poke_u64(rescale, amount.into());
+        let rescales = pe.rescale != Rescale::None;
+        TileStep {
+            first: flag(first),
+            last: flag(last),
+            rescale: rescales.then(|| Bits::truncated(pe.rescale_width(), amount.into())),
+            int8: self.p.int8.then(|| flag(tile.int8)),
+            act_signed: flag(tile.act_signed),
+            weight_signed: flag(tile.weight_signed),
+            act,
+            weight,
         }
     }
 
-    /// One cycle with the inputs as they are; returns whether a step was taken.
+    /// One cycle; returns whether a step was taken.
     fn step(&mut self) -> sim::Result<bool> {
-        self.sim.settle()?;
         let shown = self.expected.remove(&self.cycle).unwrap_or_default();
         let mut valid = Bits::zero(self.p.rows);
         for sum in &shown {
             valid.set_bit(sum.row, true);
         }
-        self.run.expect(self.sim, self.ports.result_valid, &valid)?;
+        self.run.expect(self.sim, self.result_valid, &valid)?;
         if !shown.is_empty() {
             let width = self.p.result_width();
-            let mut results = self.sim.peek(self.ports.result);
-            let mut overflow = self.sim.peek(self.ports.overflow);
+            let mut results = self.sim.peek(self.result);
+            let mut overflow = self.sim.peek(self.overflow);
             for sum in &shown {
                 let got = results.slice(sum.row * width, width);
                 self.sums[sum.tile][sum.place.0][sum.place.1] = signed(&got);
@@ -293,11 +240,10 @@ impl<'a> Controller<'a> {
                 overflow.set_bit(sum.row, sum.sum.1);
                 self.overflows += u64::from(sum.sum.1);
             }
-            self.run.expect(self.sim, self.ports.result, &results)?;
-            self.run.expect(self.sim, self.ports.overflow, &overflow)?;
+            self.run.expect(self.sim, self.result, &results)?;
+            self.run.expect(self.sim, self.overflow, &overflow)?;
         }
-        let taken = self.sim.peek_u64(self.ports.ready) == 1;
-        self.sim.tick()?;
+        let taken = self.run.cycle(self.sim, &mut [&mut self.steps], &mut [] as &mut [StreamMonitor])?;
         self.cycle += 1;
         Ok(taken)
     }
@@ -305,26 +251,18 @@ impl<'a> Controller<'a> {
     /// Notes when and where the sums of a tile appear whose last step was taken in cycle `last`.
     fn foretell(&mut self, tile: &Tile, number: usize, last: u64) -> sim::Result<()> {
         let (rows, columns) = self.extent(tile.int8);
-        let accumulators = Accumulators { width: self.p.accumulator_width, policy: policy(self.p.overflow) };
-        // The last column of row 0 has its sum, and the row starts to move.
-        let starts = last + u64::from(self.p.columns) + 1;
+        let accumulators = Accumulators { width: self.p.pe.accumulator_width, policy: policy(self.p.pe.overflow) };
         for r in 0..rows {
             for c in 0..columns {
                 let sum = if tile.int8 {
-                    wide(&tile.beats, r, c, self.p.operand_width, accumulators)
+                    wide(&tile.beats, r, c, self.p.pe.operand_width, accumulators)
                 } else {
                     narrow(&tile.beats, r, c, accumulators)
                 };
                 let sum = sum.map_err(Error::Unsupported)?;
-                let turn = (columns - 1 - c) as u64;
-                let (row, cycle) = if tile.int8 {
-                    // The row pair's later row, the column pair's later column.
-                    let row = 2 * r as u32 + 1;
-                    (row, starts + u64::from(row) + 2 * turn + 2)
-                } else {
-                    (r as u32, starts + r as u64 + turn + u64::from(self.p.int8))
-                };
-                self.expected.entry(cycle).or_default().push(Shown { row, tile: number, place: (r, c), sum });
+                let (row, cycle) = cycles(&self.p).sum(last, (r as u64, c as u64), tile.int8);
+                let shown = Shown { row: row as u32, tile: number, place: (r, c), sum };
+                self.expected.entry(cycle).or_default().push(shown);
             }
         }
         Ok(())

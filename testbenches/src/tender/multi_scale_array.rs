@@ -6,14 +6,14 @@ use hdl::blocks::tender::{MultiScaleArray, Rescale};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
-use super::controller::{Controller, Session, Tile};
+use super::controller::{Controller, Tile, session};
 
 /// The bench of an array; a vector is one tile.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &MultiScaleArray) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(Session::new(p, tiles)?))
+    session(p, tiles)
 }
 
 fn tiles(controller: &mut Controller<'_>) -> sim::Result<()> {
@@ -30,7 +30,7 @@ fn tiles(controller: &mut Controller<'_>) -> sim::Result<()> {
     }
     controller.finish()?;
     // Without rescales 32 bits are out of reach.
-    let can = controller.array().rescale != Rescale::None;
+    let can = controller.array().pe.rescale != Rescale::None;
     if can && controller.vectors() >= 50 && controller.overflows() == 0 {
         return Err(sim::Error::Unsupported("no sum overflowed: the stimuli are too tame".into()));
     }
@@ -43,7 +43,7 @@ fn random_tile(controller: &Controller<'_>, number: u64, rng: &mut StimulusRng) 
     let int8 = p.int8 && rng.random();
     let (rows, columns) = controller.extent(int8);
     let (act_signed, weight_signed) = (rng.random(), rng.random());
-    let width = if int8 { 2 * p.operand_width } else { p.operand_width };
+    let width = if int8 { 2 * p.pe.operand_width } else { p.pe.operand_width };
     let range =
         |signed| if signed { (-1i64 << (width - 1), (1i64 << (width - 1)) - 1) } else { (0, (1i64 << width) - 1) };
     // How often a step is a rescale, in sixteenths; how often an operand is an extreme.
@@ -57,7 +57,7 @@ fn random_tile(controller: &Controller<'_>, number: u64, rng: &mut StimulusRng) 
         0 => 1,
         1 => rng.random_range(1..=p.columns as usize + 2),
         // Long enough for a doubled product to leave any accumulator.
-        2 => p.accumulator_width as usize + 4,
+        2 => p.pe.accumulator_width as usize + 4,
         _ => rng.random_range(1..=24),
     };
     // One sign for a whole tile: sums that grow.
@@ -89,10 +89,10 @@ fn random_tile(controller: &Controller<'_>, number: u64, rng: &mut StimulusRng) 
             weight: (0..columns).map(|_| operand(weight_signed, true)).collect(),
         });
     }
-    if p.rescale != Rescale::None {
+    if p.pe.rescale != Rescale::None {
         for beat in beats.iter_mut().skip(usize::from(!number.is_multiple_of(5))) {
             if rng.random_range(0..16) < rescales {
-                *beat = Beat::Rescale(rng.random_range(1..=p.max_shift));
+                *beat = Beat::Rescale(rng.random_range(1..=p.pe.max_shift));
             }
         }
     }

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 
 use golden::tender::array::Beat;
 use golden::tender::schedule::Step;
-use hdl::blocks::tender::{Drain, MultiScaleArray};
+use hdl::blocks::tender::MultiScaleArray;
 
-use super::controller::{Controller, Session, Tile};
+use super::controller::{Controller, Tile, cycles, session};
 
 /// A product of quantized activations [token, channel] and weights [channel, output].
 #[derive(Clone, Copy, Debug)]
@@ -81,32 +81,27 @@ impl Product<'_> {
     /// # Errors
     /// A mismatch with the golden model.
     pub fn measured<const N: usize>(&self, p: &MultiScaleArray, ways: [&[Vec<Step>]; N]) -> anyhow::Result<[u64; N]> {
-        let cycles = Mutex::new([0; N]);
+        let taken = Mutex::new([0; N]);
         let design = sim::Design::from(&hdl::lang::elaborate(p)?);
-        let session = Session::new(p, |controller: &mut Controller<'_>| {
+        let session = session(p, |controller| {
             let mut measured = [0; N];
             for (passes, result) in ways.into_iter().zip(&mut measured) {
                 controller.finish()?;
                 let start = controller.cycle();
                 *result = self.feed(controller, passes)?.1 + 1 - start;
             }
-            *cycles.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = measured;
+            *taken.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = measured;
             Ok(())
         })?;
-        sim::run(&session, &design, &sim::RunOptions::default())?;
-        Ok(cycles.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+        sim::run(&*session, &design, &sim::RunOptions::default())?;
+        drop(session);
+        Ok(taken.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
 
-/// Cycles of `tiles` tiles on `p`, each in the given passes, by the formula of docs/blocks/tender.md.
+/// Cycles of `tiles` tiles on `p`, each in the given passes, by the golden model's formula.
 #[must_use]
-pub fn predicted(p: &MultiScaleArray, passes: &[Vec<Step>], tiles: u64) -> u64 {
-    let lengths: Vec<u64> = passes.iter().map(|pass| pass.len() as u64).collect();
-    let (Some(&first), Some(&last)) = (lengths.first(), lengths.last()) else { return 0 };
-    let periods: u64 = lengths.iter().map(|&steps| p.tile_period(steps)).sum();
-    // From first step to first step, but for the first pass (which cannot be late) and the last one.
-    match p.drain {
-        Drain::Double => tiles * periods - p.tile_period(first) + p.tile_cycles(first),
-        Drain::Single => tiles * periods - p.tile_period(last) + p.tile_cycles(last),
-    }
+pub fn predicted(p: &MultiScaleArray, passes: &[Vec<Step>], tiles: usize) -> u64 {
+    let steps: Vec<u64> = passes.iter().map(|pass| pass.len() as u64).collect();
+    cycles(p).tiles(&steps.repeat(tiles))
 }

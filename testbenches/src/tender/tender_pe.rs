@@ -4,9 +4,7 @@
 use golden::tender::accumulator::Overflow as Policy;
 use golden::tender::pe::{Drain as GoldenDrain, Inputs, Pe, Work};
 use hdl::blocks::tender::{Drain, Overflow, Rescale, TenderPe};
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::StimulusRng;
 use sim::{In, Out, Run, Sim};
 
@@ -15,9 +13,9 @@ use sim::{In, Out, Run, Sim};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &TenderPe) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
     let golden = Pe::new(p.accumulator_width, policy(p.overflow), drain(p.drain)).map_err(anyhow::Error::msg)?;
-    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)?, golden }))
+    let bench = Bench { p: p.clone(), golden };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 /// The golden model's name of it.
@@ -29,7 +27,9 @@ pub fn policy(overflow: Overflow) -> Policy {
     }
 }
 
-fn drain(drain: Drain) -> GoldenDrain {
+/// The golden model's name of it.
+#[must_use]
+pub fn drain(drain: Drain) -> GoldenDrain {
     match drain {
         Drain::Single => GoldenDrain::Single,
         Drain::Double => GoldenDrain::Double,
@@ -38,7 +38,6 @@ fn drain(drain: Drain) -> GoldenDrain {
 
 struct Bench {
     p: TenderPe,
-    parameters: Value,
     golden: Pe,
 }
 
@@ -55,15 +54,7 @@ enum Mood {
     Pause,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        TenderPe::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("cycles");
         let ports = Ports::find(sim, &self.p)?;
@@ -99,7 +90,7 @@ impl sim::Bench for Bench {
             let mut work = Work::Add(i128::from(act) * i128::from(weight));
             if rescales && self.p.rescale == Rescale::Factor {
                 if !busy {
-                    digits = self.p.rescale_cycles();
+                    digits = self.p.accumulator_width / self.p.operand_width;
                     alpha = rng.random_range(0..1i64 << self.p.operand_width);
                 }
                 digits -= 1;
@@ -151,9 +142,7 @@ impl sim::Bench for Bench {
         }
         Ok(())
     }
-}
 
-impl Bench {
     fn limits(&self) -> (i64, i64) {
         let half = 1i128 << (self.p.accumulator_width - 1);
         (-half as i64, (half - 1) as i64)

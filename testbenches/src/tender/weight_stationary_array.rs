@@ -4,26 +4,26 @@
 use std::collections::BTreeMap;
 
 use golden::tender::accumulator::Overflow;
+use golden::tender::cycles::StationaryCycles;
 use golden::tender::weight_stationary::{Row, result};
-use hdl::blocks::tender::WeightStationaryArray;
-use hdl::lang::{Block, Parameters, index_width};
+use hdl::blocks::tender::{ActVector, WeightRow, WeightStationaryArray};
+use hdl::lang::index_width;
 use rand::RngExt;
-use serde_json::Value;
-use sim::stimulus::StimulusRng;
-use sim::{Bits, Error, In, Out, Run, Sim};
+use sim::stimulus::{Stall, StimulusRng};
+use sim::{Bits, Driver, Error, Out, Run, Sim, StreamDriver, StreamMonitor, Values};
 
 /// The bench of an array; a vector is one product.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &WeightStationaryArray) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)? }))
+    let bench = Bench { p: p.clone(), cycles: StationaryCycles { rows: p.rows.into(), columns: p.columns.into() } };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
     p: WeightStationaryArray,
-    parameters: Value,
+    cycles: StationaryCycles,
 }
 
 /// One fold: weights by row and column, which rows double, activations by vector and row.
@@ -33,15 +33,7 @@ struct Fold {
     acts: Vec<Vec<i64>>,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        WeightStationaryArray::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("products");
         let mut feeder = Feeder::new(&self.p, sim, run)?;
@@ -77,7 +69,7 @@ impl sim::Bench for Bench {
             }
             if pauses == 0 {
                 let end = feeder.finish()?;
-                let cycles = self.p.product_cycles(count, vectors as u64);
+                let cycles = self.cycles.product(count, vectors as u64);
                 if end + 1 - start != cycles {
                     let (took, problem) = (end + 1 - start, "cycles from the first weight to the last sum");
                     return Err(Error::Unsupported(format!("{problem}: {took}, not {cycles}")));
@@ -85,16 +77,14 @@ impl sim::Bench for Bench {
             }
         }
         feeder.finish()?;
-        if feeder.run.vectors() >= 50 && self.p.accumulator_width <= 18 && overflows == 0 {
+        if feeder.run.vectors() >= 50 && self.p.pe.accumulator_width <= 18 && overflows == 0 {
             return Err(Error::Unsupported("no sum overflowed: the stimuli are too tame".into()));
         }
         Ok(())
     }
-}
 
-impl Bench {
     fn fold(&self, vectors: usize, signed: (bool, bool), number: u64, rng: &mut StimulusRng) -> Fold {
-        let width = self.p.operand_width;
+        let width = self.p.pe.operand_width;
         let mut operand = |signed: bool| {
             let (low, high) =
                 if signed { (-1i64 << (width - 1), (1i64 << (width - 1)) - 1) } else { (0, (1 << width) - 1) };
@@ -118,10 +108,10 @@ impl Bench {
             };
             let folds: Vec<Vec<Row>> =
                 folds.iter().map(|fold| (0..fold.doubles.len()).map(|r| row(fold, r)).collect()).collect();
-            let width = self.p.accumulator_width;
+            let width = self.p.pe.accumulator_width;
             let sum = result(&folds, width, width, Overflow::Wrap).map_err(Error::Unsupported)?;
             overflows += u64::from(sum.1);
-            let shown = cycle + u64::from(self.p.rows) + u64::from(c) + 1;
+            let shown = self.cycles.sum(cycle, c.into());
             feeder.expected.entry(shown).or_default().push((c, sum));
         }
         Ok(overflows)
@@ -139,76 +129,51 @@ struct Feeder<'a> {
     pauses: StimulusRng,
     cycle: u64,
     expected: BTreeMap<u64, Vec<Shown>>,
-    load: [In; 4],
-    load_ready: Out,
-    step: [In; 6],
-    step_ready: Out,
+    load: Driver<WeightRow<Values>>,
+    step: Driver<ActVector<Values>>,
     result: [Out; 3],
 }
 
 impl<'a> Feeder<'a> {
     fn new(p: &'a WeightStationaryArray, sim: &'a mut Sim, run: &'a mut Run) -> sim::Result<Self> {
-        let load = ["valid", "doubles", "weight_signed", "weight"].map(|name| sim.input(&format!("load_{name}_i")));
-        let step =
-            ["valid", "first", "last", "index", "act_signed", "act"].map(|name| sim.input(&format!("step_{name}_i")));
-        let result = ["result_valid_o", "result_o", "overflow_o"].map(|name| sim.output(name));
-        let (load_ready, step_ready) = (sim.output("load_ready_o")?, sim.output("step_ready_o")?);
-        let [a, b, c, d] = load;
-        let load = [a?, b?, c?, d?];
-        let [a, b, c, d, e, f] = step;
-        let step = [a?, b?, c?, d?, e?, f?];
-        let [a, b, c] = result;
-        let result = [a?, b?, c?];
+        let load = run.driver_of(sim, "load", Stall::Never)?;
+        let step = run.driver_of(sim, "step", Stall::Never)?;
+        let [valid, sum, overflow] = ["result_valid_o", "result_o", "overflow_o"].map(|name| sim.output(name));
+        let result = [valid?, sum?, overflow?];
         let pauses = run.rng("pauses");
-        Ok(Self {
-            p,
-            sim,
-            run,
-            pauses,
-            cycle: 0,
-            expected: BTreeMap::new(),
-            load,
-            load_ready,
-            step,
-            step_ready,
-            result,
-        })
+        Ok(Self { p, sim, run, pauses, cycle: 0, expected: BTreeMap::new(), load, step, result })
     }
 
     /// Offers a row of weights until it is taken.
     fn load(&mut self, weights: &[i64], doubles: bool, signed: bool, pauses: u8) -> sim::Result<()> {
         self.pause(pauses)?;
-        let [valid, doubles_i, signed_i, weight_i] = self.load;
-        self.sim.poke_u64(valid, 1);
-        self.sim.poke_u64(doubles_i, doubles.into());
-        self.sim.poke_u64(signed_i, signed.into());
-        self.sim.poke(weight_i, &Bits::pack(self.p.operand_width, weights.iter().map(|&w| w as u64)));
-        self.sim.poke_u64(self.step[0], 0);
-        self.offer(self.load_ready)?;
-        self.sim.poke_u64(valid, 0);
-        Ok(())
+        self.load.push(WeightRow {
+            doubles: Bits::truncated(1, doubles.into()),
+            weight_signed: Bits::truncated(1, signed.into()),
+            weight: Bits::pack(self.p.pe.operand_width, weights.iter().map(|&w| w as u64)),
+        })?;
+        self.settle()
     }
 
     /// Offers a vector until it is taken; returns the cycle.
     fn vector(&mut self, acts: &[i64], signed: bool, m: usize, ends: (bool, bool), pauses: u8) -> sim::Result<u64> {
         self.pause(pauses)?;
-        let [valid, first, last, index, signed_i, act] = self.step;
-        self.sim.poke_u64(valid, 1);
-        self.sim.poke_u64(first, ends.0.into());
-        self.sim.poke_u64(last, ends.1.into());
-        debug_assert!(index_width(self.p.depth.into()) >= 64 - (m as u64).leading_zeros());
-        self.sim.poke_u64(index, m as u64);
-        self.sim.poke_u64(signed_i, signed.into());
-        self.sim.poke(act, &Bits::pack(self.p.operand_width, acts.iter().map(|&x| x as u64)));
-        self.sim.poke_u64(self.load[0], 0);
-        self.offer(self.step_ready)?;
-        self.sim.poke_u64(valid, 0);
+        self.step.push(ActVector {
+            first: Bits::truncated(1, ends.0.into()),
+            last: Bits::truncated(1, ends.1.into()),
+            index: Bits::truncated(index_width(self.p.depth.into()), m as u64),
+            act_signed: Bits::truncated(1, signed.into()),
+            act: Bits::pack(self.p.pe.operand_width, acts.iter().map(|&x| x as u64)),
+        })?;
+        self.settle()?;
         Ok(self.cycle - 1)
     }
 
-    fn offer(&mut self, ready: Out) -> sim::Result<()> {
+    /// Goes on until all that is offered is taken.
+    fn settle(&mut self) -> sim::Result<()> {
         for _ in 0..2 * self.p.rows + 8 {
-            if self.tick(ready)? {
+            self.tick()?;
+            if self.load.is_done() && self.step.is_done() {
                 return Ok(());
             }
         }
@@ -217,29 +182,22 @@ impl<'a> Feeder<'a> {
 
     fn pause(&mut self, often: u8) -> sim::Result<()> {
         while self.pauses.random_range(0..4u8) < often {
-            self.idle()?;
+            self.tick()?;
         }
         Ok(())
-    }
-
-    fn idle(&mut self) -> sim::Result<()> {
-        self.sim.poke_u64(self.load[0], 0);
-        self.sim.poke_u64(self.step[0], 0);
-        self.tick(self.step_ready).map(|_| ())
     }
 
     /// Waits for all sums; returns the cycle of the last one.
     fn finish(&mut self) -> sim::Result<u64> {
         let end = self.expected.keys().next_back().copied().unwrap_or(self.cycle);
         while self.cycle <= end {
-            self.idle()?;
+            self.tick()?;
         }
         Ok(end)
     }
 
-    /// One cycle with the inputs as they are; returns what `ready` was.
-    fn tick(&mut self, ready: Out) -> sim::Result<bool> {
-        self.sim.settle()?;
+    /// One cycle: what is offered is offered, what is shown is compared.
+    fn tick(&mut self) -> sim::Result<()> {
         let shown = self.expected.remove(&self.cycle).unwrap_or_default();
         let [valid_o, result_o, overflow_o] = self.result;
         let mut valid = Bits::zero(self.p.columns);
@@ -247,7 +205,7 @@ impl<'a> Feeder<'a> {
         self.run.expect(self.sim, valid_o, &valid)?;
         if !shown.is_empty() {
             let (mut results, mut flags) = (self.sim.peek(result_o), self.sim.peek(overflow_o));
-            let width = self.p.accumulator_width;
+            let width = self.p.pe.accumulator_width;
             for (c, (sum, flag)) in shown {
                 results.set_slice(c * width, &Bits::truncated(width, sum as u64));
                 flags.set_bit(c, flag);
@@ -255,9 +213,9 @@ impl<'a> Feeder<'a> {
             self.run.expect(self.sim, result_o, &results)?;
             self.run.expect(self.sim, overflow_o, &flags)?;
         }
-        let taken = self.sim.peek_u64(ready) == 1;
-        self.sim.tick()?;
+        let drivers: &mut [&mut StreamDriver] = &mut [self.load.as_mut(), self.step.as_mut()];
+        self.run.cycle(self.sim, drivers, &mut [] as &mut [StreamMonitor])?;
         self.cycle += 1;
-        Ok(taken)
+        Ok(())
     }
 }

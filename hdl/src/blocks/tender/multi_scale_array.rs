@@ -9,12 +9,10 @@
 //!
 //! Files: `edges.rs` is what surrounds the mesh, `drain.rs` how sums leave, `properties.rs` what is proved.
 
-use serde::{Deserialize, Serialize};
-
-use super::tender_pe::{Drain, Overflow, Rescale, TenderPe};
+use super::tender_pe::{Rescale, TenderPe};
 use crate::lang::{
-    About, Block, Module, OldInStream, OutArray, ParamError, bit, ensure_param, old_parameters, ports, sint, stream,
-    uint,
+    About, Block, Field, FieldArray, FieldOption, InStream, Module, OutArray, Timing, bit, bundle, parameters, ports,
+    sint, uint,
 };
 
 mod catalog;
@@ -22,35 +20,54 @@ mod drain;
 mod edges;
 mod properties;
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MultiScaleArray {
-    /// Rows of PEs.
-    pub rows: u32,
-    /// Columns of PEs.
-    pub columns: u32,
-    /// Operand width of a PE in bits.
-    pub operand_width: u32,
-    /// Accumulator width of a PE in bits.
-    pub accumulator_width: u32,
-    /// Whether 2 x 2 PEs can work as one of twice the operand width, chosen at run time.
-    pub int8: bool,
-    /// How accumulators are rescaled.
-    pub rescale: Rescale,
-    /// Largest shift of one bubble.
-    pub max_shift: u32,
-    /// What a sum does that does not fit its accumulator.
-    pub overflow: Overflow,
-    /// Whether the next tile runs while sums leave.
-    pub drain: Drain,
+parameters! {
+    /// Elaboration parameters.
+    pub struct MultiScaleArray {
+        /// Rows of PEs.
+        rows: u32 = 16, in 1..=256, note "even with int8", tag "r";
+        /// Columns of PEs.
+        columns: u32 = 16, in 1..=256, note "even with int8", tag "c";
+        /// The PE.
+        pe: TenderPe = TenderPe::default();
+        /// Run-time mode in which 2 x 2 PEs multiply operands of twice the width.
+        int8: bool = true, tag "int8";
+    }
+    rules = |p, rules| {
+        for (name, value) in [("rows", p.rows), ("columns", p.columns)] {
+            rules.demand(!p.int8 || value % 2 == 0, name, value, "with int8 = true: even, from 2 to 256");
+        }
+        let allowed = "none, adder, shifter (factor: only in tender_pe)";
+        rules.demand(p.pe.rescale != Rescale::Factor, "pe.rescale", "factor", allowed);
+    };
+}
+
+bundle! {
+    /// A step of a tile: one channel, or a rescale.
+    pub struct TileStep(p: MultiScaleArray) {
+        /// First step of a tile: all sums start from 0. A tile that has not ended is dropped.
+        first: Field = bit(),
+        /// Last step of a tile: its sums leave.
+        last: Field = bit(),
+        /// 0: a product; n: all sums times 2^n, operands are ignored.
+        rescale: FieldOption = uint(p.pe.rescale_width()).when(p.pe.rescale != Rescale::None),
+        /// Operands are of twice the PE's width; the same in all steps of a tile.
+        int8: FieldOption = bit().when(p.int8),
+        /// Activations are signed.
+        act_signed: Field = bit(),
+        /// Weights are signed.
+        weight_signed: Field = bit(),
+        /// An activation for each row.
+        act: FieldArray = uint(p.pe.operand_width).array(p.rows),
+        /// A weight for each column.
+        weight: FieldArray = uint(p.pe.operand_width).array(p.columns),
+    }
 }
 
 ports! {
     /// Ports of [`MultiScaleArray`].
     pub struct MultiScaleArrayPorts(p: &MultiScaleArray) {
         /// Steps of tiles.
-        step: OldInStream = p.step_type(),
+        step: InStream<TileStep> = p.clone(),
         /// Row r shows a sum.
         result_valid_o: OutArray = bit().array(p.rows),
         /// The sums.
@@ -65,65 +82,10 @@ impl MultiScaleArray {
     #[must_use]
     pub fn result_width(&self) -> u32 {
         // hh x 2^2b + (hl + lh) x 2^b + ll, each of W bits: at most (2^b + 1)^2 x 2^(W-1).
-        if self.int8 { self.accumulator_width + 2 * self.operand_width + 1 } else { self.accumulator_width }
-    }
-
-    /// The PE.
-    #[must_use]
-    pub fn pe(&self) -> TenderPe {
-        TenderPe {
-            operand_width: self.operand_width,
-            accumulator_width: self.accumulator_width,
-            rescale: self.rescale,
-            max_shift: self.max_shift,
-            overflow: self.overflow,
-            drain: self.drain,
-        }
-    }
-
-    fn step_type(&self) -> crate::lang::OldStreamType {
-        let nibble = uint(self.operand_width);
-        let mut step = stream().field("first", bit()).field("last", bit());
-        if self.rescale != Rescale::None {
-            step = step.field("rescale", uint(self.pe().rescale_width()));
-        }
-        if self.int8 {
-            step = step.field("int8", bit());
-        }
-        step.field("act_signed", bit())
-            .field("weight_signed", bit())
-            .array("act", nibble.array(self.rows))
-            .array("weight", nibble.array(self.columns))
-    }
-
-    /// Cycles from the last step of a tile (that one not counted) to the first in which row 0 shows a sum.
-    #[must_use]
-    pub fn drain_delay(&self) -> u32 {
-        self.columns + 1 + u32::from(self.int8)
-    }
-
-    /// Cycles from the first step of a tile of `steps` steps to its last sum, both counted, without pauses.
-    #[must_use]
-    pub fn tile_cycles(&self, steps: u64) -> u64 {
-        steps + u64::from(self.rows - 1) + u64::from(self.columns - 1) + u64::from(self.columns) + self.extra_cycles()
-    }
-
-    /// Cycles from the first step of a tile to the first step of the next one, without pauses.
-    #[must_use]
-    pub fn tile_period(&self, steps: u64) -> u64 {
-        match self.drain {
-            Drain::Single => steps + u64::from(self.columns) + 1,
-            Drain::Double => steps.max(self.columns.into()),
-        }
-    }
-
-    /// One from the last sum to the start of the drain, one more behind the combination of nibbles.
-    fn extra_cycles(&self) -> u64 {
-        1 + u64::from(self.int8)
+        let (sum, operand) = (self.pe.accumulator_width, self.pe.operand_width);
+        if self.int8 { sum + 2 * operand + 1 } else { sum }
     }
 }
-
-old_parameters!(MultiScaleArray);
 
 impl Block for MultiScaleArray {
     type Ports = MultiScaleArrayPorts;
@@ -142,40 +104,17 @@ impl Block for MultiScaleArray {
         reference: "Tender, sections IV-B and VI-E, figures 6(b) and 7",
     };
 
-    fn module_name(&self) -> String {
-        let pe = self.pe().module_name();
-        let pe = pe.trim_start_matches("tender_pe_");
-        let int8 = if self.int8 { "_int8" } else { "" };
-        format!("multi_scale_array_{}x{}_{pe}{int8}", self.rows, self.columns)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("rows", self.rows, 1..=256)?;
-        ensure_param("columns", self.columns, 1..=256)?;
-        if self.int8 {
-            for (name, value) in [("rows", self.rows), ("columns", self.columns)] {
-                if value % 2 != 0 {
-                    return Err(ParamError::new(name, value, "with int8 = true: even, from 2 to 256"));
-                }
-            }
-        }
-        if self.rescale == Rescale::Factor {
-            return Err(ParamError::new("rescale", "factor", "none, adder, shifter (factor: only in tender_pe)"));
-        }
-        self.pe().old_check()
-    }
-
     fn build(&self, m: &mut Module, io: &MultiScaleArrayPorts) {
-        let pe = self.pe();
+        let pe = &self.pe;
         let (rows, columns) = (self.rows, self.columns);
-        let operand = sint(self.operand_width + 1);
+        let operand = sint(pe.operand_width + 1);
         let first = m.grid("first", bit(), rows, columns + 1);
         let last = m.grid("last", bit(), rows, columns + 1);
         let rescale_type = uint(pe.rescale_width());
-        let rescale = (self.rescale != Rescale::None).then(|| m.grid("rescale", rescale_type, rows, columns + 1));
+        let rescale = (pe.rescale != Rescale::None).then(|| m.grid("rescale", rescale_type, rows, columns + 1));
         let act = m.grid("act", operand, rows, columns + 1);
         let weight = m.grid("weight", operand, rows + 1, columns);
-        let result = m.grid("result", sint(self.accumulator_width), rows, columns + 1);
+        let result = m.grid("result", sint(pe.accumulator_width), rows, columns + 1);
         let overflow = m.grid("overflow", bit(), rows, columns + 1);
         let drain = m.nets("drain", bit(), rows);
         let mesh = edges::Mesh { first, last, rescale, act, weight };
@@ -213,12 +152,16 @@ impl Block for MultiScaleArray {
         self.properties(m, io, &mesh, &entry);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        let skew = u64::from(self.rows - 1) + u64::from(self.columns - 1);
-        vec![
-            ("steps of a tile: channels + rescales".into(), 1),
-            ("skew".into(), skew),
-            ("drain".into(), u64::from(self.columns) + self.extra_cycles()),
-        ]
+    fn timing(&self) -> Timing {
+        let (rows, columns, late) = (self.rows, self.columns, u32::from(self.int8));
+        Timing::new()
+            .beat(1u32)
+            .phase("skew", rows + columns - 2, "from a step in the first PE to the same step in the last PE")
+            .phase(
+                "first_sum",
+                columns + 1 + late,
+                "from the last step of a tile to its first sum; 1 more in int8 mode",
+            )
+            .phase("last_sum", rows + 2 * columns - 1 + late, "from the last step of a tile to its last sum")
     }
 }

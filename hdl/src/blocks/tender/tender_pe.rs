@@ -13,66 +13,76 @@
 //! one cycle after the last step, and waits there for the rest of its row; the PE goes on with the next tile. With
 //! `drain = single` the accumulators shift.
 
-use serde::{Deserialize, Serialize};
-
 use crate::lang::{
-    About, Block, In, InOption, Module, Out, OutOption, ParamError, Signal, bit, bits_for, cat, ensure_param, mux,
-    old_parameters, ports, sint, uint,
+    About, Block, In, InOption, Module, Out, OutOption, Signal, Timing, Type, bit, bits_for, cat, choices, mux,
+    parameters, ports, sint, uint,
 };
 
 mod catalog;
 mod properties;
 
-/// How the accumulator is rescaled between groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rescale {
-    /// Not at all: a plain PE, the yardstick of the others.
-    None,
-    /// acc + acc, through the adder of the products.
-    Adder,
-    /// acc << n, n up to `max_shift`, in front of the adder.
-    Shifter,
-    /// acc x alpha, alpha from the activation input, in `accumulator_width / operand_width` cycles.
-    Factor,
+choices! {
+    /// How the accumulator is rescaled between groups.
+    pub enum Rescale {
+        /// Not at all: a plain PE, the yardstick of the others.
+        None,
+        /// acc + acc, through the adder of the products.
+        Adder,
+        /// acc << n, n up to `max_shift`, in front of the adder.
+        Shifter,
+        /// acc x alpha, alpha from the activation input, in `accumulator_width / operand_width` cycles.
+        Factor,
+    }
 }
 
-/// What the accumulator does when a sum does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Overflow {
-    /// Keeps the low bits, and says so.
-    Wrap,
-    /// Keeps the nearest value, and says so.
-    Saturate,
+choices! {
+    /// What the accumulator does when a sum does not fit.
+    pub enum Overflow {
+        /// Keeps the low bits, and says so.
+        Wrap,
+        /// Keeps the nearest value, and says so.
+        Saturate,
+    }
 }
 
-/// How sums leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Drain {
-    /// The accumulators shift; the next tile waits.
-    Single,
-    /// Registers beside the accumulators shift; the next tile runs.
-    Double,
-}
-
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TenderPe {
-    /// Width of an operand in bits, without the bit that carries its sign.
-    pub operand_width: u32,
-    /// Accumulator width in bits.
-    pub accumulator_width: u32,
-    /// How the accumulator is rescaled.
-    pub rescale: Rescale,
-    /// Largest shift of one bubble.
-    pub max_shift: u32,
-    /// What a sum does that does not fit.
-    pub overflow: Overflow,
+choices! {
     /// How sums leave.
-    pub drain: Drain,
+    pub enum Drain {
+        /// The accumulators shift; the next tile waits.
+        Single,
+        /// Registers beside the accumulators shift; the next tile runs.
+        Double,
+    }
+}
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct TenderPe {
+        /// Width of an activation and of a weight in bits, without the bit that carries its sign.
+        operand_width: u32 = 4, in 2..=16, tag "w";
+        /// Width of the accumulator in bits, signed.
+        accumulator_width: u32 = 32, in 6..=64,
+            note "at least 2 x operand_width + 2; with rescale = factor a multiple of operand_width", tag "a";
+        /// How the accumulator is rescaled: not, acc + acc, acc << n, acc x any integer of operand_width bits.
+        rescale: Rescale = Rescale::Adder, tag "";
+        /// Largest shift of one bubble, in places.
+        max_shift: u32 = 1, in 1..=7, note "1 unless rescale = shifter";
+        /// What a sum does that does not fit.
+        overflow: Overflow = Overflow::Wrap;
+        /// Sums leave from the accumulators, or from registers beside them while the next tile runs.
+        drain: Drain = Drain::Double, tag "";
+    }
+    rules = |p, rules| {
+        // So that a sum can only overflow from the outer quarters of the range; see `Step`.
+        let least = 2 * p.operand_width + 2;
+        let allowed = format!("2 x operand_width + 2 = {least} to 64");
+        rules.demand(p.accumulator_width >= least, "accumulator_width", p.accumulator_width, allowed);
+        let digits = p.rescale != Rescale::Factor || p.accumulator_width.is_multiple_of(p.operand_width);
+        let allowed = format!("with rescale = factor: a multiple of operand_width = {}", p.operand_width);
+        rules.demand(digits, "accumulator_width", p.accumulator_width, allowed);
+        let shifts = p.rescale == Rescale::Shifter || p.max_shift == 1;
+        rules.demand(shifts, "max_shift", p.max_shift, "1 unless rescale = shifter");
+    };
 }
 
 ports! {
@@ -132,7 +142,7 @@ impl TenderPe {
         }
     }
 
-    fn acc_type(&self) -> crate::lang::Type {
+    fn acc_type(&self) -> Type {
         sint(self.accumulator_width)
     }
 }
@@ -142,8 +152,6 @@ struct Step {
     acc: Signal,
     overflows: Signal,
 }
-
-old_parameters!(TenderPe);
 
 impl Block for TenderPe {
     type Ports = TenderPePorts;
@@ -160,30 +168,6 @@ impl Block for TenderPe {
             one cycle later.",
         reference: "Tender, section IV-B and figure 6(c)",
     };
-
-    fn module_name(&self) -> String {
-        let rescale = match self.rescale {
-            Rescale::None => "plain".to_owned(),
-            Rescale::Adder => "adder".to_owned(),
-            Rescale::Shifter => format!("shift{}", self.max_shift),
-            Rescale::Factor => "factor".to_owned(),
-        };
-        let overflow = if self.overflow == Overflow::Saturate { "_sat" } else { "" };
-        let drain = if self.drain == Drain::Double { "double" } else { "single" };
-        format!("tender_pe_w{}_a{}_{rescale}_{drain}{overflow}", self.operand_width, self.accumulator_width)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("operand_width", self.operand_width, 2..=16)?;
-        // So that a sum can only overflow from the outer quarters of the range; see `Step`.
-        ensure_param("accumulator_width", self.accumulator_width, 2 * self.operand_width + 2..=64)?;
-        ensure_param("max_shift", self.max_shift, 1..=if self.rescale == Rescale::Shifter { 7 } else { 1 })?;
-        if self.rescale == Rescale::Factor && !self.accumulator_width.is_multiple_of(self.operand_width) {
-            let allowed = format!("with rescale = factor: a multiple of operand_width = {}", self.operand_width);
-            return Err(ParamError::new("accumulator_width", self.accumulator_width, allowed));
-        }
-        Ok(())
-    }
 
     fn build(&self, m: &mut Module, io: &TenderPePorts) {
         let acc = m.reg("acc_q", self.acc_type());
@@ -242,8 +226,9 @@ impl Block for TenderPe {
         self.properties(m, io, acc.q, overflow.q);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("accumulate".into(), 1), ("rescale".into(), u64::from(self.rescale_cycles()))]
+    fn timing(&self) -> Timing {
+        let timing = Timing::new().latency(1u32).beat(1u32);
+        timing.phase("rescale", self.rescale_cycles(), "of one rescale")
     }
 }
 

@@ -5,78 +5,77 @@
 //! doubles the partial sums behind its product. Below each column an accumulator adds up the folds, and is doubled
 //! before as often as the rows of the fold double. An empty group is a row with weights of zero that doubles.
 
-use serde::{Deserialize, Serialize};
-
 use super::ws_accumulator::WsAccumulator;
 use super::ws_pe::WsPe;
 use crate::blocks::common::{SkewDirection, SkewLines};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, Module, OldInStream, OldParameter, OutArray, ParamError, Signal, bit, bits_for,
-    cat, ensure_param, index_width, mux, old_parameters, ports, sint, stream, uint,
+    About, Array, Block, CatalogBlock, Field, FieldArray, InStream, Module, OutArray, Signal, Timing, bit, bits_for,
+    bundle, cat, index_width, mux, parameters, ports, sint, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WeightStationaryArray {
-    /// Rows of PEs: channels of a fold.
-    pub rows: u32,
-    /// Columns of PEs: outputs.
-    pub columns: u32,
-    /// Operand width in bits.
-    pub operand_width: u32,
-    /// Width of partial sums and accumulators in bits.
-    pub accumulator_width: u32,
-    /// Accumulators of a column: activation vectors of a fold.
-    pub depth: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct WeightStationaryArray {
+        /// Rows of PEs: channels of a fold.
+        rows: u32 = 16, in 1..=256, tag "r";
+        /// Columns of PEs: outputs.
+        columns: u32 = 16, in 1..=256, tag "c";
+        /// The PE; its accumulator width is that of the accumulators too.
+        pe: WsPe = WsPe::default();
+        /// Accumulators of a column: activation vectors of a fold.
+        depth: u32 = 64, in 2..=65_536, tag "d";
+    }
+}
+
+bundle! {
+    /// One row of weights.
+    pub struct WeightRow(p: WeightStationaryArray) {
+        /// A channel group ends with this row.
+        doubles: Field = bit(),
+        /// The weights are signed.
+        weight_signed: Field = bit(),
+        /// A weight for each column.
+        weight: FieldArray = uint(p.pe.operand_width).array(p.columns),
+    }
+}
+
+bundle! {
+    /// One activation vector.
+    pub struct ActVector(p: WeightStationaryArray) {
+        /// The fold is the first one of this sum.
+        first: Field = bit(),
+        /// The fold is the last one of this sum: it leaves.
+        last: Field = bit(),
+        /// Number of the sum.
+        index: Field = uint(index_width(p.depth.into())),
+        /// The activations are signed.
+        act_signed: Field = bit(),
+        /// An activation for each row.
+        act: FieldArray = uint(p.pe.operand_width).array(p.rows),
+    }
 }
 
 ports! {
     /// Ports of [`WeightStationaryArray`].
     pub struct WeightStationaryArrayPorts(p: &WeightStationaryArray) {
         /// One row of weights; the row that is loaded first ends at the bottom.
-        load: OldInStream = stream()
-            .field("doubles", bit())
-            .field("weight_signed", bit())
-            .array("weight", uint(p.operand_width).array(p.columns)),
+        load: InStream<WeightRow> = p.clone(),
         /// One activation vector.
-        step: OldInStream = stream()
-            .field("first", bit())
-            .field("last", bit())
-            .field("index", uint(index_width(p.depth.into())))
-            .field("act_signed", bit())
-            .array("act", uint(p.operand_width).array(p.rows)),
+        step: InStream<ActVector> = p.clone(),
         /// Column c shows a sum.
         result_valid_o: OutArray = bit().array(p.columns),
         /// The sums.
-        result_o: OutArray = sint(p.accumulator_width).array(p.columns),
+        result_o: OutArray = sint(p.pe.accumulator_width).array(p.columns),
         /// The sum or one of its partial sums left its range.
         overflow_o: OutArray = bit().array(p.columns),
     }
 }
 
 impl WeightStationaryArray {
-    /// Cycles from the first weight to the last sum of a product, both counted: `vectors` activation vectors, `folds`
-    /// folds, no pauses.
-    #[must_use]
-    pub fn product_cycles(&self, folds: u64, vectors: u64) -> u64 {
-        folds * self.fold_period(vectors) + u64::from(self.columns) + 1
-    }
-
-    /// Cycles from the first weight of a fold to the first weight of the next one.
-    #[must_use]
-    pub fn fold_period(&self, vectors: u64) -> u64 {
-        let rows = u64::from(self.rows);
-        // The last vector must have passed the last row before its weights move.
-        rows + vectors + rows - 1
-    }
-
     fn extended(&self, value: Signal, signed: Signal) -> Signal {
         cat(&[signed & value.msb(), value])
     }
 }
-
-old_parameters!(WeightStationaryArray);
 
 impl Block for WeightStationaryArray {
     type Ports = WeightStationaryArrayPorts;
@@ -93,20 +92,6 @@ impl Block for WeightStationaryArray {
         reference: "Tender, sections IV-B and VI-D",
     };
 
-    fn module_name(&self) -> String {
-        format!(
-            "weight_stationary_array_{}x{}_w{}_a{}_d{}",
-            self.rows, self.columns, self.operand_width, self.accumulator_width, self.depth
-        )
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("rows", self.rows, 1..=256)?;
-        ensure_param("columns", self.columns, 1..=256)?;
-        ensure_param("depth", self.depth, 2..=65536)?;
-        WsPe { operand_width: self.operand_width, accumulator_width: self.accumulator_width }.old_check()
-    }
-
     fn build(&self, m: &mut Module, io: &WeightStationaryArrayPorts) {
         let (rows, columns) = (self.rows, self.columns);
         let step = m.wire("step_fire", io.step.fire());
@@ -121,11 +106,11 @@ impl Block for WeightStationaryArray {
             passing.next(mux(step, passing.q.ty().lit(rows - 1), less));
             m.connect(io.load.ready, !passes);
         }
-        let operand = sint(self.operand_width + 1);
+        let operand = sint(self.pe.operand_width + 1);
         let weight = m.grid("weight", operand, rows + 1, columns);
         let doubles = m.grid("doubles", bit(), rows + 1, columns);
         let act = m.grid("act", operand, rows, columns + 1);
-        let partial = m.grid("partial", sint(self.accumulator_width), rows + 1, columns);
+        let partial = m.grid("partial", sint(self.pe.accumulator_width), rows + 1, columns);
         let overflow = m.grid("overflow", bit(), rows + 1, columns);
         let loads = m.nets("loads", bit(), columns);
         m.connect(loads.at(0), load);
@@ -135,25 +120,24 @@ impl Block for WeightStationaryArray {
             m.connect(loads.at(c + 1), loads_q.q);
         });
         let lines = |lanes, width| SkewLines { lanes, width, direction: SkewDirection::Skew };
-        let above = m.instance("u_weight_skew", lines(columns, self.operand_width + 2));
+        let above = m.instance("u_weight_skew", lines(columns, self.pe.operand_width + 2));
         m.for_each("above", columns, |m, c| {
-            let value = self.extended(io.load.array("weight").at(c), io.load.field("weight_signed"));
-            m.connect(above.data_i.at(c), cat(&[io.load.field("doubles"), value]));
-            m.connect(weight.at((0, c)), above.data_o.at(c).slice(0..self.operand_width + 1).as_sint());
+            let value = self.extended(io.load.weight.at(c), io.load.weight_signed);
+            m.connect(above.data_i.at(c), cat(&[io.load.doubles, value]));
+            m.connect(weight.at((0, c)), above.data_o.at(c).slice(0..self.pe.operand_width + 1).as_sint());
             m.connect(doubles.at((0, c)), above.data_o.at(c).msb());
             m.connect(partial.at((0, c)), 0);
             m.connect(overflow.at((0, c)), 0);
         });
-        let left = m.instance("u_act_skew", lines(rows, self.operand_width + 1));
+        let left = m.instance("u_act_skew", lines(rows, self.pe.operand_width + 1));
         m.for_each("left", rows, |m, r| {
-            let value = self.extended(io.step.array("act").at(r), io.step.field("act_signed"));
+            let value = self.extended(io.step.act.at(r), io.step.act_signed);
             m.connect(left.data_i.at(r), value);
             m.connect(act.at((r, 0)), left.data_o.at(r).as_sint());
         });
-        let pe = WsPe { operand_width: self.operand_width, accumulator_width: self.accumulator_width };
         m.for_each("row", rows, |m, r| {
             m.for_each("column", columns, |m, c| {
-                let u = m.instance("u_pe", pe.clone());
+                let u = m.instance("u_pe", self.pe.clone());
                 m.connect(u.load_i, loads.at(c));
                 m.connect(u.weight_i, weight.at((r, c)));
                 m.connect(u.doubles_i, doubles.at((r, c)));
@@ -170,12 +154,13 @@ impl Block for WeightStationaryArray {
         self.accumulators(m, io, step, load, (partial, overflow));
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![
-            ("load".into(), self.rows.into()),
-            ("step to first sum".into(), u64::from(self.rows) + 1),
-            ("step to last sum".into(), u64::from(self.rows) + u64::from(self.columns)),
-        ]
+    fn timing(&self) -> Timing {
+        let (rows, columns) = (self.rows, self.columns);
+        Timing::new()
+            .beat(1u32)
+            .phase("load", rows, "of the weights of a fold")
+            .phase("first_sum", rows + 1, "from a step to its sum of the first column")
+            .phase("last_sum", rows + columns, "from a step to its sum of the last column")
     }
 }
 
@@ -191,7 +176,7 @@ impl WeightStationaryArray {
         let (rows, columns) = (self.rows, self.columns);
         m.comment("Doubling rows of this fold: those that were loaded in the last `rows` loads.");
         let recent = m.reg_init("recent_q", uint(rows), 0);
-        let now = io.load.field("doubles");
+        let now = io.load.doubles;
         let leaves = recent.q.msb();
         let moved = if rows == 1 { now } else { cat(&[recent.q.slice(0..rows - 1), now]) };
         recent.next_when(load, moved);
@@ -201,7 +186,7 @@ impl WeightStationaryArray {
         let less = mux(down, count.q.wrapping_sub(1), count.q);
         count.next_when(load, mux(up, count.q.wrapping_add(1), less));
         // What goes with a vector: to its accumulators a cycle before its partial sum.
-        let tag = [count.q, io.step.field("index"), io.step.field("last"), io.step.field("first"), step];
+        let tag = [count.q, io.step.index, io.step.last, io.step.first, step];
         let tag = m.wire("tag", cat(&tag));
         let index = index_width(self.depth.into());
         let stages = m.nets("tags", tag.ty(), rows + columns - 1);
@@ -213,7 +198,7 @@ impl WeightStationaryArray {
             rest.next(stages.at(i).slice(1..tag.width()));
             m.connect(stages.at(i + 1), cat(&[rest.q, valid.q]));
         });
-        let block = WsAccumulator { depth: self.depth, accumulator_width: self.accumulator_width, max_shift: rows };
+        let block = WsAccumulator { depth: self.depth, accumulator_width: self.pe.accumulator_width, max_shift: rows };
         m.for_each("below", columns, |m, c| {
             let u = m.instance("u_accumulator", block.clone());
             let tag = m.wire("tag_here", stages.at(c + (rows - 1)));
@@ -231,36 +216,11 @@ impl WeightStationaryArray {
     }
 }
 
-impl Default for WeightStationaryArray {
-    fn default() -> Self {
-        Self { rows: 16, columns: 16, operand_width: 4, accumulator_width: 32, depth: 64 }
-    }
-}
-
 impl CatalogBlock for WeightStationaryArray {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "rows", allowed: "1 to 256", meaning: "rows of PEs: channels of a fold" },
-        OldParameter { name: "columns", allowed: "1 to 256", meaning: "columns of PEs: outputs" },
-        OldParameter { name: "operand_width", allowed: "2 to 16", meaning: "activation and weight width, bits" },
-        OldParameter {
-            name: "accumulator_width",
-            allowed: "2 x operand_width + 2 to 64",
-            meaning: "width of partial sums and accumulators, bits, signed",
-        },
-        OldParameter {
-            name: "depth",
-            allowed: "2 to 65536",
-            meaning: "accumulators of a column: activation vectors of a fold",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
-        let set = |rows, columns, operand_width, accumulator_width, depth| Self {
-            rows,
-            columns,
-            operand_width,
-            accumulator_width,
-            depth,
+        let set = |rows, columns, operand_width, accumulator_width, depth| {
+            let pe = WsPe { operand_width, accumulator_width };
+            Self { rows, columns, pe, depth }
         };
         vec![set(1, 1, 2, 6, 2), set(3, 5, 8, 18, 7), set(6, 2, 4, 12, 16)]
     }

@@ -1,23 +1,20 @@
 //! Accumulator below a column of the weight-stationary array: adds up the folds of a long reduction. Before a fold's
 //! partial sum comes in, what is there is doubled as often as the rows of that fold double.
 
-use serde::{Deserialize, Serialize};
-
 use crate::lang::{
-    About, Block, In, Module, Out, ParamError, bit, bits_for, cat, ensure_param, index_width, mux, old_parameters,
-    ports, sint, uint,
+    About, Block, In, Module, Out, Timing, bit, bits_for, cat, index_width, mux, parameters, ports, sint, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WsAccumulator {
-    /// Sums that are kept.
-    pub depth: u32,
-    /// Width of a sum in bits.
-    pub accumulator_width: u32,
-    /// Largest number of doublings of one fold.
-    pub max_shift: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct WsAccumulator {
+        /// Sums that are kept.
+        depth: u32 = 64, in 2..=65_536, tag "d";
+        /// Width of a sum in bits, signed.
+        accumulator_width: u32 = 32, in 2..=64, tag "a";
+        /// Largest number of doublings of one fold.
+        max_shift: u32 = 16, in 1..=256, tag "s";
+    }
 }
 
 ports! {
@@ -46,8 +43,6 @@ ports! {
     }
 }
 
-old_parameters!(WsAccumulator);
-
 impl Block for WsAccumulator {
     type Ports = WsAccumulatorPorts;
     const ABOUT: About = About {
@@ -57,16 +52,6 @@ impl Block for WsAccumulator {
             once a step was not exact, or a partial sum was flagged. The same index must not come in two neighbouring cycles.",
         reference: "Tender, section IV-B",
     };
-
-    fn module_name(&self) -> String {
-        format!("ws_accumulator_d{}_a{}_s{}", self.depth, self.accumulator_width, self.max_shift)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("depth", self.depth, 2..=65536)?;
-        ensure_param("accumulator_width", self.accumulator_width, 2..=64)?;
-        ensure_param("max_shift", self.max_shift, 1..=256)
-    }
 
     fn build(&self, m: &mut Module, io: &WsAccumulatorPorts) {
         let width = self.accumulator_width;
@@ -99,7 +84,7 @@ impl Block for WsAccumulator {
         m.connect(io.overflow_o, result_overflow);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("partial sum to result".into(), 1)]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(2u32).beat(1u32)
     }
 }

@@ -1,18 +1,22 @@
 //! Processing element of the weight-stationary array: adds its product to the partial sum that passes, and doubles it
 //! where a channel group ends.
 
-use serde::{Deserialize, Serialize};
+use crate::lang::{About, Block, In, Module, Out, Timing, bit, mux, parameters, ports, sint};
 
-use crate::lang::{About, Block, In, Module, Out, ParamError, bit, ensure_param, mux, old_parameters, ports, sint};
-
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WsPe {
-    /// Width of an operand in bits, without the bit that carries its sign.
-    pub operand_width: u32,
-    /// Width of a partial sum in bits.
-    pub accumulator_width: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct WsPe {
+        /// Width of an activation and of a weight in bits, without the bit that carries its sign.
+        operand_width: u32 = 4, in 2..=16, tag "w";
+        /// Width of a partial sum in bits, signed.
+        accumulator_width: u32 = 32, in 6..=64, note "at least 2 x operand_width + 2", tag "a";
+    }
+    rules = |p, rules| {
+        // As in `tender_pe`: then only sums in the outer quarters of the range can leave it.
+        let least = 2 * p.operand_width + 2;
+        let allowed = format!("2 x operand_width + 2 = {least} to 64");
+        rules.demand(p.accumulator_width >= least, "accumulator_width", p.accumulator_width, allowed);
+    };
 }
 
 ports! {
@@ -43,8 +47,6 @@ ports! {
     }
 }
 
-old_parameters!(WsPe);
-
 impl Block for WsPe {
     type Ports = WsPePorts;
     const ABOUT: About = About {
@@ -54,16 +56,6 @@ impl Block for WsPe {
             2^accumulator_width; overflow_o = overflow_i, or one of both steps was not exact.",
         reference: "Tender, section IV-B",
     };
-
-    fn module_name(&self) -> String {
-        format!("ws_pe_w{}_a{}", self.operand_width, self.accumulator_width)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("operand_width", self.operand_width, 2..=16)?;
-        // As in `tender_pe`: then only sums in the outer quarters of the range can leave it.
-        ensure_param("accumulator_width", self.accumulator_width, 2 * self.operand_width + 2..=64)
-    }
 
     fn build(&self, m: &mut Module, io: &WsPePorts) {
         let width = self.accumulator_width;
@@ -90,7 +82,7 @@ impl Block for WsPe {
         m.connect(io.overflow_o, overflow.q);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("accumulate".into(), 1)]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u32).beat(1u32)
     }
 }

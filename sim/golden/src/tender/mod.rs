@@ -4,6 +4,7 @@
 pub mod accumulator;
 pub mod array;
 pub mod calibration;
+pub mod cycles;
 pub mod granularity;
 pub mod matmul;
 pub mod pe;

@@ -102,7 +102,8 @@ impl IndexDistributionCounter {
                 m.cover("counts_while_draining", draining & control.fire);
                 m.cover("beat_in_the_cycle_of_the_swap", control.swap & control.fire);
             }
-            if width > 1 {
+            // A single input counts one at a time, and a column of one element has no more.
+            if count.width() > 1 {
                 m.cover("drains_more_than_one", io.bins.valid & count.gt(1) & is_watched);
             }
             if let Some(log) = counting.log {

@@ -49,8 +49,8 @@ impl MultiScaleArray {
         last: Signal,
         int8: Signal,
     ) {
-        let (rows, columns, width) = (self.rows, self.columns, self.accumulator_width);
-        let (nibble, wide) = (self.operand_width, self.result_width());
+        let (rows, columns, width) = (self.rows, self.columns, self.pe.accumulator_width);
+        let (nibble, wide) = (self.pe.operand_width, self.result_width());
         m.comment("The mode of a tile goes with its last step, and comes out with its sums.");
         let line = m.reg_init("int8_line_q", uint(columns + 1), 0);
         line.next(cat(&[line.q.slice(0..columns), last & int8]));

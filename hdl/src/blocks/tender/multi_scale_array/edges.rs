@@ -56,7 +56,7 @@ impl MultiScaleArray {
                 m.connect(grid.at((r + 1, 0)), rescale.unwrap_or(first));
             }
         });
-        let width = self.operand_width + 1;
+        let width = self.pe.operand_width + 1;
         let lines = |lanes| SkewLines { lanes, width, direction: SkewDirection::Skew };
         let left = m.instance("u_act_skew", lines(self.rows));
         let above = m.instance("u_weight_skew", lines(self.columns));
@@ -74,25 +74,22 @@ impl MultiScaleArray {
     fn entry(&self, m: &mut Module, io: &MultiScaleArrayPorts) -> Entry {
         let step = &io.step;
         let busy = self.sums_in_the_way(m, io);
-        let blocked = match self.drain {
+        let blocked = match self.pe.drain {
             // The registers beside the accumulators are in use: no other tile may end.
-            Drain::Double => busy & step.field("last"),
+            Drain::Double => busy & step.last,
             Drain::Single => busy,
         };
         m.connect(step.ready, !blocked);
         let fire = m.wire("step_fire", step.fire());
-        let rescale = (self.pe().rescale != super::Rescale::None).then(|| {
-            let amount = step.field("rescale");
-            m.wire("rescale_now", mux(fire, amount, 0))
-        });
-        let multiplies = match rescale {
-            Some(_) => m.wire("multiplies", fire & !step.field("rescale").any()),
+        let rescale = step.rescale.map(|amount| m.wire("rescale_now", mux(fire, amount, 0)));
+        let multiplies = match step.rescale {
+            Some(amount) => m.wire("multiplies", fire & !amount.any()),
             None => fire,
         };
-        let int8 = self.int8.then(|| step.field("int8"));
-        let extended = |m: &mut Module, name: &str, count: u32, signed: Signal, gate: Option<Signal>| {
-            let lanes = m.nets(name, uint(self.operand_width + 1), count);
-            let source = step.array(name.trim_end_matches("_now"));
+        let int8 = step.int8;
+        let extended = |m: &mut Module, name: &str, source: Array, signed: Signal, gate: Option<Signal>| {
+            let count = source.count();
+            let lanes = m.nets(name, uint(self.pe.operand_width + 1), count);
             // Low halves of bytes are unsigned.
             let low = match int8 {
                 Some(int8) => m.wire(&format!("{name}_low_signed"), signed & !int8),
@@ -115,16 +112,16 @@ impl MultiScaleArray {
             lanes
         };
         // A zero on one side is enough for a bubble.
-        let act = extended(m, "act_now", self.rows, step.field("act_signed"), Some(multiplies));
-        let weight = extended(m, "weight_now", self.columns, step.field("weight_signed"), None);
-        let first = m.wire("first_now", fire & step.field("first"));
-        let last = m.wire("last_now", fire & step.field("last"));
+        let act = extended(m, "act_now", step.act, step.act_signed, Some(multiplies));
+        let weight = extended(m, "weight_now", step.weight, step.weight_signed, None);
+        let first = m.wire("first_now", fire & step.first);
+        let last = m.wire("last_now", fire & step.last);
         Entry { multiplies, first, last, rescale, act, weight, int8 }
     }
 
     /// Sums of the tile before are in the way of the next end of a tile (`double`), or of any step (`single`).
     fn sums_in_the_way(&self, m: &mut Module, io: &MultiScaleArrayPorts) -> Signal {
-        let pause = match self.drain {
+        let pause = match self.pe.drain {
             Drain::Double => self.columns - 1,
             Drain::Single => self.columns + 1,
         };
@@ -132,7 +129,7 @@ impl MultiScaleArray {
             return bit().lit(0);
         }
         let left = m.reg_init("pause_q", uint(bits_for(pause.into())), 0);
-        let ends = io.step.fire() & io.step.field("last");
+        let ends = io.step.fire() & io.step.last;
         let busy = m.wire("busy", left.q.any());
         left.next(mux(ends, left.q.ty().lit(pause), mux(busy, left.q.wrapping_sub(1), 0)));
         busy

@@ -21,7 +21,7 @@ struct Moment {
 impl MultiScaleArray {
     pub(super) fn properties(&self, m: &mut Module, io: &MultiScaleArrayPorts, mesh: &Mesh, entry: &Entry) {
         // Not together with the properties of the PE: what those assume is asserted here.
-        if self.rows * self.columns > 9 || self.operand_width > 4 || self.pe().has_properties() {
+        if self.rows * self.columns > 9 || self.pe.operand_width > 4 || self.pe.has_properties() {
             return;
         }
         m.formal(|m| {
@@ -43,7 +43,7 @@ impl MultiScaleArray {
                         ("weight", then.weight[c as usize], mesh.weight.at((r, c))),
                     ];
                     for (what, sent, seen) in lanes {
-                        let extended = !seen.msb() | seen.bit(self.operand_width - 1);
+                        let extended = !seen.msb() | seen.bit(self.pe.operand_width - 1);
                         m.assert_always(&name(&format!("{what}_is_extended")), !then.known | extended);
                         if let Some(sent) = sent {
                             m.assert_always(&name(what), !then.known | seen.as_uint().eq(sent));

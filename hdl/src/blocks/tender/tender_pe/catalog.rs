@@ -1,47 +1,9 @@
 //! The catalogue entry of [`TenderPe`].
 
 use super::{Drain, Overflow, Rescale, TenderPe};
-use crate::lang::{CatalogBlock, OldParameter, Proof};
-
-impl Default for TenderPe {
-    fn default() -> Self {
-        Self {
-            operand_width: 4,
-            accumulator_width: 32,
-            rescale: Rescale::Adder,
-            max_shift: 1,
-            overflow: Overflow::Wrap,
-            drain: Drain::Double,
-        }
-    }
-}
+use crate::lang::{CatalogBlock, Proof};
 
 impl CatalogBlock for TenderPe {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "operand_width", allowed: "2 to 16", meaning: "activation and weight width, bits" },
-        OldParameter {
-            name: "accumulator_width",
-            allowed: "2 x operand_width + 2 to 64; with rescale = factor a multiple of operand_width",
-            meaning: "accumulator width, bits, signed",
-        },
-        OldParameter {
-            name: "rescale",
-            allowed: "none, adder, shifter, factor",
-            meaning: "no rescale; acc + acc; acc << n; acc x any integer of operand_width bits",
-        },
-        OldParameter {
-            name: "max_shift",
-            allowed: "1; with rescale = shifter 1 to 7",
-            meaning: "largest shift of one bubble, places",
-        },
-        OldParameter { name: "overflow", allowed: "wrap, saturate", meaning: "what a sum does that does not fit" },
-        OldParameter {
-            name: "drain",
-            allowed: "single, double",
-            meaning: "sums leave from the accumulators, or from registers beside them while the next tile runs",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
         use Drain::{Double, Single};
         use Overflow::{Saturate, Wrap};
