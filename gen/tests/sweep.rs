@@ -222,7 +222,7 @@ fn illegal_combinations_come_before_everything_and_are_skipped_on_demand() {
     let (code, out, err) = place.run(&[]);
     assert_eq!((code, out.as_str()), (Some(2), ""));
     assert!(err.contains("1 of 4 combinations are illegal:\n"), "{err}");
-    assert!(err.contains("parameter `accumulator_width` is 5, allowed: from 6 to"), "{err}");
+    assert!(err.contains("parameter `accumulator_width` is 5, allowed: 2 x operand_width = 6 to 128"), "{err}");
     assert!(place.store().is_empty());
     let (code, out, _) = place.run(&["--skip-illegal"]);
     assert_eq!(code, Some(0));

@@ -95,7 +95,7 @@ impl Block for StreamFifo {
             m.formal(|m| {
                 assert_queue(m, self.width, &io.input, &io.output, io.clear_i, level.q);
                 // Where the counter reaches further.
-                if self.depth.next_power_of_two() != self.depth + 1 {
+                if !(self.depth + 1).is_power_of_two() {
                     m.assert_always("fits", level.q.le(self.depth));
                 }
             });
