@@ -31,14 +31,18 @@
 
 mod bits;
 mod error;
+pub mod fault;
 pub mod files;
 mod from_hdl;
 pub mod lint;
 mod mismatch;
+pub mod mutate;
+mod netlist;
 pub mod process;
 mod runner;
 pub mod stimulus;
 mod stream;
+mod variants;
 mod verilator;
 
 pub use bits::{Bits, DoesNotFit};
@@ -46,6 +50,8 @@ pub use error::{Error, Result};
 pub use mismatch::{Difference, Mismatch};
 pub use runner::{Bench, Run, RunOptions, RunReport, run};
 pub use stream::{Beat, StreamDriver, StreamMonitor};
+pub use variants::{Effort, Kill};
+pub(crate) use verilator::SELECT;
 pub use verilator::{
     BuildOptions, Cache, Coverage, Design, Dir, In, Initial, Model, Opt, Out, Port, Ratio, Sim, SourceFile, Trace,
 };

@@ -1,6 +1,8 @@
 //! Runs the built command.
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+pub mod mutation;
+
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

@@ -9,8 +9,9 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::{Pid, Resource, Rlimit, Signal};
 
 /// Reads `+ GROUP` and `- GROUP`. Outlives the signals that end us.
 const WATCHER: &str = r#"
@@ -32,12 +33,17 @@ pub(super) struct Guarded(pub Child);
 
 impl Guarded {
     /// Starts `command` in a process group of its own.
-    pub fn spawn(mut command: Command) -> io::Result<Self> {
+    pub fn spawn(mut command: Command, processor_time: Option<Duration>) -> io::Result<Self> {
         let me = rustix::process::getpid();
         command.process_group(0);
         let tie = move || {
             // The signal comes when the *thread* that started the child ends: `Tool::run` waits on the same thread.
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            if let Some(seconds) = processor_time.map(|limit| limit.as_secs().max(1)) {
+                // Who ignores the signal at the first limit is killed at the second.
+                let limit = Rlimit { current: Some(seconds), maximum: Some(seconds + 5) };
+                rustix::process::setrlimit(Resource::Cpu, limit)?;
+            }
             if rustix::process::getppid() == Some(me) { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
         };
         // SAFETY: between fork and exec only system calls are made, and nothing is allocated.

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
 use crate::files;
 use guard::Guarded;
 use pipes::Pipes;
@@ -30,12 +32,21 @@ pub struct Tool {
     env: Vec<(String, OsString)>,
     stdin: Option<Vec<u8>>,
     limit: Option<Duration>,
+    processor_limit: Option<Duration>,
 }
 
 impl Tool {
     /// A program found on PATH (or given as a path), with no arguments yet.
     pub fn new(program: impl Into<String>) -> Self {
-        Self { program: program.into(), args: Vec::new(), dir: None, env: Vec::new(), stdin: None, limit: None }
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            dir: None,
+            env: Vec::new(),
+            stdin: None,
+            limit: None,
+            processor_limit: None,
+        }
     }
 
     /// Appends one argument.
@@ -80,6 +91,14 @@ impl Tool {
         self
     }
 
+    /// Stops the program after `limit` of processor time, in whole seconds, with the error of a time limit. What is decided
+    /// within it does not depend on how busy the machine is. Each process that the program starts has the limit anew.
+    #[must_use]
+    pub fn processor_time(mut self, limit: Duration) -> Self {
+        self.processor_limit = Some(limit);
+        self
+    }
+
     /// The command line, for messages.
     pub fn command_line(&self) -> String {
         let mut text = self.program.clone();
@@ -101,18 +120,20 @@ impl Tool {
         let scratch = files::scratch().map_err(|e| self.io_error(e))?;
         let mut child = self.spawn(scratch.path())?;
         let pipes = Pipes::start(&mut child.0, self.stdin.clone());
-        let finished = match self.limit {
-            None => true,
-            Some(limit) => pipes.wait_closed(start + limit) && wait_until(&mut child, start + limit),
-        };
-        if !finished {
+        let mut over = None;
+        if let Some(limit) = self.limit
+            && !(pipes.wait_closed(start + limit) && wait_until(&mut child, start + limit))
+        {
+            over = Some(limit);
             child.kill();
         }
         let status = child.0.wait().map_err(|e| self.io_error(e))?;
         let (stdout, stderr) = pipes.join();
         let (command, log) = (|| self.command_line(), || join_logs(&stdout, &stderr));
-        if !finished {
-            let limit = self.limit.unwrap_or_default();
+        if status.signal() == Some(Signal::XCPU.as_raw()) {
+            over = over.or(self.processor_limit);
+        }
+        if let Some(limit) = over {
             return Err(ProcessError::Timeout { command: command(), limit, log: log() });
         }
         let death = match (status.signal(), status.code()) {
@@ -141,7 +162,7 @@ impl Tool {
         if let Some(dir) = &self.dir {
             command.current_dir(dir);
         }
-        Guarded::spawn(command).map_err(|e| match e.kind() {
+        Guarded::spawn(command, self.processor_limit).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => ToolMissing::new(&self.program).into(),
             _ => self.io_error(e),
         })
@@ -221,6 +242,14 @@ mod tests {
     fn missing_folder_is_not_a_missing_tool() {
         let error = Tool::new("sh").dir("no/such/folder").run().unwrap_err();
         assert!(matches!(error, ProcessError::Io { .. }), "{error}");
+    }
+
+    #[test]
+    fn processor_time_is_limited() {
+        let spin = "echo begun; while :; do :; done";
+        let error = Tool::new("sh").args(["-c", spin]).processor_time(Duration::from_secs(1)).run().unwrap_err();
+        let ProcessError::Timeout { log, limit, .. } = error else { panic!("{error}") };
+        assert_eq!((log.as_str(), limit), ("begun", Duration::from_secs(1)));
     }
 
     #[test]

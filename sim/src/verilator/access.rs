@@ -189,7 +189,7 @@ impl Sim {
     }
 
     fn find(&self, name: &str, dir: Dir) -> Result<u32> {
-        let ports = &self.model.ports;
+        let ports = self.model.visible_ports();
         if let Some(index) = ports.iter().position(|p| p.name == name && p.dir == dir) {
             return Ok(index as u32);
         }

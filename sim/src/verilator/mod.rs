@@ -20,6 +20,10 @@ pub use model::{Initial, Model};
 
 use serde::{Deserialize, Serialize};
 
+/// The hidden input of models that hold several alterations of one design: 0 is the design as it is. It is the last port
+/// of a model, so that all others keep their places without it.
+pub(crate) const SELECT: &str = "senbazuru_select_i";
+
 /// A Verilog design and what the simulator must know about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Design {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::{BuildOptions, Design, Port, Sim, Trace, build, ports};
+use super::{BuildOptions, Design, Port, SELECT, Sim, Trace, build, ports};
 use crate::{Error, Result};
 
 /// The shim's table of functions; the layout is that of `struct Api` in `shim.cpp`.
@@ -45,6 +45,9 @@ pub(super) struct Shared {
     pub ports: Vec<Port>,
     pub clock: Option<usize>,
     pub reset: Option<usize>,
+    /// The input that chooses among alterations of the design, for those models that have one. It comes last, and no bench
+    /// sees it.
+    pub select: Option<usize>,
     pub trace: Trace,
     pub coverage: bool,
     /// Creation seeds the runtime's random generator, of which each loaded model has one.
@@ -74,8 +77,10 @@ impl Model {
         let api: &'static Api = unsafe { &*table() };
         let position =
             |name: &Option<String>| name.as_ref().and_then(|name| ports.iter().position(|p| p.name == *name));
+        let select = ports.iter().position(|p| p.name == SELECT);
         Ok(Self(Arc::new(Shared {
             api,
+            select,
             top: design.top.clone(),
             clock: position(&design.clock),
             reset: position(&design.reset),
@@ -106,7 +111,7 @@ impl Model {
 
     /// The ports of the top module, in the order of its Verilog.
     pub fn ports(&self) -> &[Port] {
-        &self.0.ports
+        self.0.visible_ports()
     }
 
     /// The waveform format compiled in.
@@ -132,6 +137,10 @@ impl fmt::Debug for Model {
 }
 
 impl Shared {
+    pub fn visible_ports(&self) -> &[Port] {
+        &self.ports[..self.select.unwrap_or(self.ports.len())]
+    }
+
     /// Text that the instance printed or reported since the last `clear`.
     ///
     /// # Safety

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Design, Dir, Port};
+use super::{Design, Dir, Port, SELECT};
 use crate::{Error, Result};
 
 /// A port as the generated C++ class has it.
@@ -45,6 +45,8 @@ pub(super) fn parse_header(design: &Design, header: &str) -> Result<Vec<Member>>
         };
         members.push(Member { name: verilog_name(member), member: member.to_owned(), dir, width: msb - lsb + 1 });
     }
+    // Verilator sorts ports by size.
+    members.sort_by_key(|m| m.name == SELECT);
     Ok(members)
 }
 
