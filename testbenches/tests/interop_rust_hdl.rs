@@ -13,7 +13,7 @@ use rust_hdl_support::{Vectors, rust_hdl_design, simulate};
 use serde::Serialize;
 
 fn rng() -> rand::rngs::SmallRng {
-    rand::rngs::SmallRng::seed_from_u64(0x5eed)
+    rand::rngs::SmallRng::seed_from_u64(seeds::seed(0x5eed))
 }
 
 /// Holds both blocks (the accumulator twice) and a register of its own.

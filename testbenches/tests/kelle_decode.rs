@@ -1,9 +1,10 @@
 //! Decoding on real queries, keys and values.
 
 use hdl::blocks::kelle::EvictionController;
-use sim::{Design, RunOptions};
+use sim::Design;
 use testbenches::kelle::decode::{Numbers, Policy, RECORDED, Trace, run};
 use testbenches::kelle::decode_hardware::bench;
+use testbenches::options;
 
 /// 320 steps with a full cache of 64 tokens: the hardware evicts what the golden model evicts.
 #[test]
@@ -13,7 +14,7 @@ fn same_victims() {
     for (layer, head, numbers) in [(14, 0, Numbers::FOUR_BITS), (28, 1, Numbers::WIDE)] {
         let trace = Trace::read(layer, head).unwrap_or_else(|e| panic!("{e}"));
         let bench = bench(trace, 64, numbers).unwrap_or_else(|e| panic!("{e}"));
-        let report = sim::run(&*bench, &design, &RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+        let report = sim::run(&*bench, &design, &options(1000)).unwrap_or_else(|e| panic!("{e}"));
         assert!(report.compared > 320 * 64, "{report:?}");
     }
 }
@@ -28,7 +29,7 @@ fn large_same_victims_everywhere() {
         {
             let trace = Trace::read(layer, head).unwrap_or_else(|e| panic!("{e}"));
             let bench = bench(trace, tokens, numbers).unwrap_or_else(|e| panic!("{e}"));
-            sim::run(&*bench, &design, &RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+            sim::run(&*bench, &design, &options(1000)).unwrap_or_else(|e| panic!("{e}"));
         }
     }
 }

@@ -16,21 +16,18 @@ use testbenches::kllm::clustering_unit::{self, ClusteringBench};
 use testbenches::kllm::index_distribution_counter as counter;
 use testbenches::kllm::index_matmul_column::{self as column, ColumnBench, Task};
 use testbenches::kllm::{concat_unit, fp16_mac, vectors::real_rows, weighted_sum};
+use testbenches::options;
 use testbenches::{MakeBench, run, run_all};
-
-fn vectors(vectors: u64) -> RunOptions {
-    RunOptions { vectors, ..RunOptions::default() }
-}
 
 fn configurations<B: CatalogBlock>(make: MakeBench<B>, number: u64) {
     for block in B::configurations() {
-        run(&block, make, &vectors(number)).unwrap_or_else(|e| panic!("{e}"));
+        run(&block, make, &options(number)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
 #[test]
 fn concat_units() {
-    run_all(concat_unit::bench, &vectors(1000)).unwrap_or_else(|e| panic!("{e}"));
+    run_all(concat_unit::bench, &options(1000)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
@@ -40,12 +37,12 @@ fn counters() {
 
 #[test]
 fn macs() {
-    run_all(fp16_mac::bench, &vectors(20_000)).unwrap_or_else(|e| panic!("{e}"));
+    run_all(fp16_mac::bench, &options(20_000)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
 fn weighted_sums() {
-    run_all(weighted_sum::bench, &vectors(600)).unwrap_or_else(|e| panic!("{e}"));
+    run_all(weighted_sum::bench, &options(600)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
@@ -63,7 +60,7 @@ fn columns() {
 fn counters_of_the_papers_size() {
     for bins in [BinStyle::FullWidth, BinStyle::OverflowLog] {
         let block = IndexDistributionCounter { bins, ..IndexDistributionCounter::default() };
-        run(&block, counter::bench, &vectors(24)).unwrap_or_else(|e| panic!("{e}"));
+        run(&block, counter::bench, &options(24)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
@@ -169,7 +166,7 @@ fn real_tensors() {
         tasks.push(Task { codebook, columns });
     }
     let bench = ColumnBench::new(&block, tasks).unwrap_or_else(|e| panic!("{e}"));
-    bench_of(&block, &bench, &vectors(1)).unwrap_or_else(|e| panic!("{e}"));
+    bench_of(&block, &bench, &options(1)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// The clustering unit gives the model's activations the indices that the quantisation gives them; and all 65,536 fp16
@@ -190,7 +187,7 @@ fn clustering_of_real_activations_and_of_all_values() {
     for search in [Search::Binary, Search::Parallel] {
         let block = ClusteringUnit { search, ..ClusteringUnit::default() };
         let bench = ClusteringBench::new(&block, tasks.clone()).unwrap_or_else(|e| panic!("{e}"));
-        bench_of(&block, &bench, &vectors(600)).unwrap_or_else(|e| panic!("{e}"));
+        bench_of(&block, &bench, &options(600)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
@@ -199,7 +196,7 @@ fn clustering_of_real_activations_and_of_all_values() {
 fn column_of_the_papers_size() {
     let block = IndexMatmulColumn::default();
     assert_eq!(block.cycles(256, 256), 516);
-    run(&block, column::bench, &vectors(24)).unwrap_or_else(|e| panic!("{e}"));
+    run(&block, column::bench, &options(24)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// The other sums at the paper's size.
@@ -208,7 +205,7 @@ fn column_of_the_papers_size() {
 fn large_columns() {
     for (accumulate, fused, stages) in [(FloatFormat::Fp16, false, 3), (FloatFormat::Fp32, true, 2)] {
         let block = IndexMatmulColumn { accumulate, fused, stages, ..IndexMatmulColumn::default() };
-        run(&block, column::bench, &vectors(80)).unwrap_or_else(|e| panic!("{e}"));
+        run(&block, column::bench, &options(80)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
@@ -251,7 +248,7 @@ fn each<B: CatalogBlock>(block: &B, make: MakeBench<B>, number: u64, faults: &[(
         }
         assert!(changed > 0, "{what}: no `{right}` in the Verilog");
         let waves = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
-        let options = RunOptions { waves: Some(waves.path().into()), ..vectors(number) };
+        let options = RunOptions { waves: Some(waves.path().into()), vectors: number, ..RunOptions::default() };
         let error = sim::run(&*bench, &design, &options).expect_err(what);
         assert!(error.mismatch().is_some(), "{what}: {error}");
     }

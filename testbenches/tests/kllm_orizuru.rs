@@ -5,11 +5,12 @@ use hdl::lang::CatalogBlock;
 use sim::{Design, RunOptions};
 use testbenches::kllm::orizuru::{OrizuruBench, bench, timing};
 use testbenches::kllm::{orizuru_unit, vectors::real_rows};
+use testbenches::options;
 
 #[test]
 fn unit_configurations() {
     for block in std::iter::once(OrizuruUnit::default()).chain(OrizuruUnit::configurations()) {
-        let options = RunOptions { vectors: 60, ..RunOptions::default() };
+        let options = options(60);
         testbenches::run(&block, orizuru_unit::bench, &options).unwrap_or_else(|e| panic!("{e}"));
     }
 }
@@ -17,7 +18,7 @@ fn unit_configurations() {
 #[test]
 fn configurations() {
     for block in Orizuru::configurations() {
-        let options = RunOptions { vectors: 60, ..RunOptions::default() };
+        let options = options(60);
         testbenches::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
     }
 }
@@ -25,7 +26,7 @@ fn configurations() {
 /// The paper's size: 4096 values, 273 units.
 #[test]
 fn default_size() {
-    let options = RunOptions { vectors: 20, ..RunOptions::default() };
+    let options = options(20);
     testbenches::run(&Orizuru::default(), bench, &options).unwrap_or_else(|e| panic!("{e}"));
 }
 
@@ -36,7 +37,7 @@ fn real_activations() {
     let design = Design::from(&hdl::lang::elaborate(&block).unwrap_or_else(|e| panic!("{e}")));
     for file in ["l02_down_in.npy", "l28_down_in.npy"] {
         let rows: Vec<_> = real_rows(file).unwrap_or_else(|e| panic!("{e}")).into_iter().take(16).collect();
-        let options = RunOptions { vectors: rows.len() as u64, ..RunOptions::default() };
+        let options = options(rows.len() as u64);
         let bench = OrizuruBench::new(&block, rows).unwrap_or_else(|e| panic!("{e}"));
         sim::run(&bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
     }

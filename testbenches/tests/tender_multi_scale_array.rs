@@ -10,6 +10,7 @@ use hdl::blocks::tender::{Drain, MultiScaleArray, Rescale};
 use hdl::lang::CatalogBlock;
 use rand::RngExt;
 use sim::{Design, RunOptions};
+use testbenches::options;
 use testbenches::tender::controller::{Controller, Fed, Session, Tile};
 use testbenches::tender::multi_scale_array::bench;
 use testbenches::tender::real::{product_on_array, projection};
@@ -18,13 +19,13 @@ use testbenches::tender::requantization::{measure, predict};
 fn run<F: Fn(&mut Controller<'_>) -> sim::Result<()>>(p: &MultiScaleArray, work: F) {
     let design = Design::from(&hdl::lang::elaborate(p).unwrap());
     let session = Session::new(p, work).unwrap();
-    sim::run(&session, &design, &RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&session, &design, &options(1000)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
 fn configurations() {
     for block in std::iter::once(MultiScaleArray::default()).chain(MultiScaleArray::configurations()) {
-        let options = RunOptions { vectors: 150, ..RunOptions::default() };
+        let options = options(150);
         testbenches::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
     }
 }
