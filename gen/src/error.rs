@@ -21,6 +21,9 @@ pub enum Failure {
     Tool(ToolMissing),
     /// The result, already printed, is a failure: exit code 1.
     Reported,
+    /// There is no answer: a tool was killed, or ran out of time, memory or disk. Nothing is known of the design, and
+    /// another run may well succeed. Exit code 4.
+    NoAnswer(String),
 }
 
 impl Failure {
@@ -31,6 +34,7 @@ impl Failure {
             Self::Check(_) | Self::Reported => 1,
             Self::Usage(_) => 2,
             Self::Tool(_) => 3,
+            Self::NoAnswer(_) => 4,
         }
     }
 
@@ -43,7 +47,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Check(text) | Self::Usage(text) => f.write_str(text),
+            Self::Check(text) | Self::Usage(text) | Self::NoAnswer(text) => f.write_str(text),
             Self::Tool(missing) => missing.fmt(f),
             Self::Reported => f.write_str("a check failed"),
         }
@@ -65,7 +69,7 @@ impl From<ProcessError> for Failure {
     fn from(error: ProcessError) -> Self {
         match error {
             ProcessError::Missing(missing) => Self::Tool(missing),
-            other => Self::Check(other.to_string()),
+            other => Self::NoAnswer(other.to_string()),
         }
     }
 }
@@ -74,10 +78,9 @@ impl From<sim::Error> for Failure {
     fn from(error: sim::Error) -> Self {
         match error {
             sim::Error::Process(process) => process.into(),
-            sim::Error::Io { .. } | sim::Error::Unsupported(_) | sim::Error::Data { .. } => {
-                Self::Usage(error.to_string())
-            }
-            other => Self::Check(other.to_string()),
+            sim::Error::Unsupported(_) | sim::Error::Data { .. } => Self::Usage(error.to_string()),
+            verdict if verdict.is_verdict() => Self::Check(verdict.to_string()),
+            other => Self::NoAnswer(other.to_string()),
         }
     }
 }

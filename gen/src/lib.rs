@@ -2,7 +2,8 @@
 //!
 //! [`registry`] knows all blocks; each command is one file of `commands`. [`flows`] holds what external tools do with a
 //! design; [`point`] runs such stages on one set of parameters and files the results, [`sweep`] makes the points from a
-//! file, [`engine`] runs them; [`present`] shows what came out. Exit codes: 0 fine, 1 a check failed, 2 wrong arguments or parameters, 3 a tool is missing.
+//! file, [`engine`] runs them; [`present`] shows what came out. Exit codes: 0 fine, 1 a check failed, 2 wrong arguments or parameters, 3 a tool is missing,
+//! 4 no answer: a tool was killed or ran out of time, memory or disk, and another run may succeed.
 
 mod commands;
 pub mod engine;
@@ -13,6 +14,7 @@ pub mod params;
 pub mod point;
 pub mod present;
 pub mod registry;
+pub mod shell;
 pub mod sweep;
 
 use std::process::ExitCode;

@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::{
-    Compactor, Expander, FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFromInt, FloatMul, MacMesh, Ram,
-    SkewLines,
+    Compactor, Expander, FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFromInt, FloatMul, LeadingZeros, MacMesh,
+    Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister,
+    StreamWidthConverter,
 };
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
@@ -41,6 +42,15 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<SkewLines>("common", common::skew_lines::bench),
         entry::<Compactor>("common", common::compactor::bench),
         entry::<Expander>("common", common::compactor::expander_bench),
+        entry::<StreamRegister>("common", common::stream::stream_register::bench),
+        entry::<StreamFifo>("common", common::stream::stream_fifo::bench),
+        entry::<StreamFork>("common", common::stream::stream_fork::bench),
+        entry::<StreamJoin>("common", common::stream::stream_join::bench),
+        entry::<StreamArbiter>("common", common::stream::stream_arbiter::bench),
+        entry::<StreamWidthConverter>("common", common::stream::stream_width_converter::bench),
+        entry::<Popcount>("common", common::arith::popcount::bench),
+        entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
+        entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
         entry::<ConcatUnit>("kllm", kllm::concat_unit::bench),

@@ -3,7 +3,10 @@
 mod support;
 
 use std::fs;
+use std::path::Path;
 
+use sim::process::Tool;
+use snapbox::cmd::cargo_bin;
 use snapbox::str;
 use support::{MESH, in_folder, senbazuru};
 
@@ -19,6 +22,50 @@ fn list_names_every_block_and_prints_json() {
     assert_eq!(lines.as_array().unwrap().len(), senbazuru::registry::all().len());
 }
 
+/// In a terminal a table is as wide as that; elsewhere one block is one line.
+#[test]
+fn list_fits_the_terminal() {
+    let program = cargo_bin!("senbazuru").display().to_string();
+    for columns in [80, 100] {
+        let script = format!("stty rows 24 cols {columns}; '{program}' list");
+        let output = Tool::new("script").args(["-qec", &script, "/dev/null"]).run().unwrap();
+        let widest = output.stdout.lines().map(|l| l.trim_end().chars().count()).max();
+        assert!(widest.is_some_and(|w| w > 60 && w <= columns), "{widest:?}\n{}", output.stdout);
+        for entry in senbazuru::registry::all() {
+            assert!(output.stdout.contains(entry.about().name), "{}", output.stdout);
+        }
+    }
+    let run = senbazuru(&["list"]).assert().code(0);
+    let lines = run.get_output().stdout.iter().filter(|b| **b == b'\n').count();
+    assert_eq!(lines, 2 + senbazuru::registry::all().len());
+}
+
+/// What the table of commands in the README needs, a command above has made.
+#[test]
+fn commands_of_the_readme_follow_from_one_another() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+    let lines = readme.lines().filter_map(|l| l.strip_prefix("| `senbazuru ")?.split_once('`'));
+    let commands: Vec<&str> = lines.map(|(command, _)| command).collect();
+    assert!(commands.len() > 10, "{commands:?}");
+    let mut made = vec![String::new()];
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').collect();
+        let option = |name: &str| words.iter().position(|w| *w == name).map(|i| words[i + 1].to_owned());
+        match words[..] {
+            ["wave", file, ..] | ["report", file, ..] => {
+                assert!(made.contains(&file.to_owned()), "{command}: {made:?}")
+            }
+            ["sweep", file, ..] => {
+                assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file).is_file());
+                let name = Path::new(file).file_stem().unwrap().to_str().unwrap();
+                made.push(format!("target/sweeps/{name}"));
+            }
+            _ => made.extend(option("--trace")),
+        }
+    }
+    assert!(readme.contains("SENBAZURU_CACHE"));
+}
+
 #[test]
 fn info_of_a_mesh() {
     senbazuru(&["info", "mac_mesh", "--set", "rows=2", "--set", "columns=3"]).assert().code(0).stdout_eq(str![[r#"
@@ -27,7 +74,7 @@ mac_mesh (common): output-stationary mesh of multiply-accumulate cells
 PE (r, c) sees act_i[r] c cycles and weight_i[c] r cycles after it entered; acc_o shows row row_i at once.
 
 Source:         hdl/src/blocks/common/mac_mesh.rs
-Verilog module: mac_mesh_2x3_w8_a32
+Verilog module: mac_mesh_r2_c3_w8_a32
 
 parameter          value  default  allowed                   meaning
 -----------------  -----  -------  ------------------------  -----------------------------------------
@@ -52,7 +99,7 @@ skew       3
 
 module               block     instances
 -------------------  --------  ---------
-mac_mesh_2x3_w8_a32  mac_mesh          1
+mac_mesh_r2_c3_w8_a32  mac_mesh          1
 mac_pe_w8_a32        mac_pe            6
 
 "#]]);
@@ -76,7 +123,7 @@ PE (r, c) sees act_i[r] c cycles and weight_i[c] r cycles after it entered; acc_
 | operand_width | 8 | 8 | 2 to 32 | activation and weight width, bits, signed |
 | accumulator_width | 32 | 32 | 2 x operand_width to 128 | accumulator width, bits, signed, wrapping |
 
-## Ports of `mac_mesh_16x16_w8_a32`
+## Ports of `mac_mesh_r16_c16_w8_a32`
 
 | port | direction | bits | elements | number | inputs of the same cycle |
 | --- | --- | ---: | --- | --- | --- |
@@ -98,7 +145,7 @@ PE (r, c) sees act_i[r] c cycles and weight_i[c] r cycles after it entered; acc_
 
 | module | block | instances |
 | --- | --- | ---: |
-| mac_mesh_16x16_w8_a32 | mac_mesh | 1 |
+| mac_mesh_r16_c16_w8_a32 | mac_mesh | 1 |
 | mac_pe_w8_a32 | mac_pe | 256 |
 
 "#]]);
@@ -110,7 +157,7 @@ fn config_file_then_set() {
     let args = ["info", "mac_mesh", "--config", "mesh.toml", "--set", "columns=5", "--json"];
     let run = senbazuru(&args).current_dir(folder.path()).assert().code(0);
     let info: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
-    assert_eq!(info["top"], "mac_mesh_2x5_w4_a32");
+    assert_eq!(info["top"], "mac_mesh_r2_c5_w4_a32");
 }
 
 #[test]
@@ -118,7 +165,7 @@ fn lint_of_a_mesh() {
     senbazuru(&[&["lint", "mac_mesh"], &MESH[..]].concat()).assert().code(0).stdout_eq(str![[r#"
 module              result                             parameters
 ------------------  ---------------------------------  ---------------------------------------------------------------
-mac_mesh_2x2_w4_a8  clean: verilator, iverilog, yosys  rows = 2, columns = 2, operand_width = 4, accumulator_width = 8
+mac_mesh_r2_c2_w4_a8  clean: verilator, iverilog, yosys  rows = 2, columns = 2, operand_width = 4, accumulator_width = 8
 
 "#]]);
 }

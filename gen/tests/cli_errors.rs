@@ -2,7 +2,9 @@
 
 mod support;
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 use snapbox::str;
 use support::{MESH, in_folder, senbazuru};
@@ -219,8 +221,8 @@ error: empty holds no Verilog file (*.v)
 
 "#]]);
     run("other").code(1).stderr_eq(str![[r#"
-error: Verilator rejects `mac_mesh_2x2_w4_a8`:
-%Error: [..]'mac_mesh_2x2_w4_a8' was not found in design[..]
+error: Verilator rejects `mac_mesh_r2_c2_w4_a8`:
+%Error: [..]'mac_mesh_r2_c2_w4_a8' was not found in design[..]
 
 "#]]);
 }
@@ -247,13 +249,41 @@ error: cannot read osu18: No such file or directory (os error 2); the libraries 
 }
 
 #[test]
+fn energy_without_a_library() {
+    senbazuru(&["energy", "mac_mesh", "--liberty", "none"]).assert().code(2).stderr_eq(str![[r#"
+error: --liberty none: energy needs a cell library, a Liberty file or osu018, osu035, osu050
+
+"#]]);
+    let args = ["point", "mac_mesh", "--stages", "synth,energy", "--liberty", "none"];
+    senbazuru(&args).assert().code(2).stderr_eq(str![[r#"
+error: the stage energy needs a cell library, not `none`: a Liberty file, or osu018, osu035, osu050
+
+"#]]);
+}
+
+#[test]
+fn names_that_are_no_text() {
+    let folder = in_folder(&[("s.toml", "block = 'mac_mesh'\nstages = ['gen']\n[axes]\nrows = [1]\n")]);
+    for option in ["--store", "--output"] {
+        let run = senbazuru(&["sweep", "s.toml", option]).arg(OsStr::from_bytes(b"st\xff")).current_dir(folder.path());
+        let text = run.assert().code(2).get_output().stderr.clone();
+        assert!(String::from_utf8_lossy(&text).starts_with(&format!("error: {option} st")), "{text:?}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
 fn nothing_to_prove() {
     senbazuru(&["prove", "mac_mesh"]).assert().code(2).stderr_eq(str![[r#"
-error: mac_mesh has no registered proof; choose small parameters with --set
+error: mac_mesh describes no properties: there is nothing to prove
+
+"#]]);
+    senbazuru(&["prove", "weighted_sum"]).assert().code(2).stderr_eq(str![[r#"
+error: weighted_sum has no registered proof; choose small parameters with --set
 
 "#]]);
     senbazuru(&[&["prove", "mac_mesh"], &MESH[..]].concat()).assert().code(2).stderr_eq(str![[r#"
-error: mac_mesh_2x2_w4_a8 has no properties to prove
+error: mac_mesh_r2_c2_w4_a8 has no properties to prove
 
 "#]]);
 }

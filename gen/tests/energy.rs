@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use senbazuru::flows::energy::{Cells, Energy, Net, Netlist, Toggles, sum};
+use senbazuru::error::Failure;
+use senbazuru::flows::energy::{Cells, Energy, Net, Netlist, Report, Toggles, measure, sum};
 use senbazuru::flows::liberty;
-use sim::SourceFile;
 use sim::process::Tool;
-use support::{MESH, senbazuru};
+use sim::{Bench, Design, Run, RunOptions, Sim, SourceFile};
+use support::library::tiny_library;
+use support::{MESH, in_folder, senbazuru};
 
 /// A netlist in cells of osu018, and the nets by their names.
 fn netlist(body: &str, cells: &Cells, library: &Path) -> (Netlist, BTreeMap<String, Net>, String) {
@@ -125,4 +127,86 @@ fn energy_of_a_block() {
     let pins = result["cycles"].as_f64().unwrap() * 2.0 * flip_flops * 27.9e-15 * 1.8 * 1.8 / 2.0;
     assert!(parts[0] > pins, "{result}");
     assert_eq!(run(&[]), result);
+}
+
+/// Counts from 0, or from elsewhere.
+struct Counter {
+    from: u64,
+}
+
+impl Bench for Counter {
+    fn block(&self) -> &str {
+        "counter"
+    }
+
+    fn parameters(&self) -> serde_json::Value {
+        serde_json::json!({ "width": 4 })
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let count = sim.output("count_o")?;
+        sim.reset(2)?;
+        for number in 0..run.vectors() {
+            run.expect_u64(sim, count, (self.from + number) % 16)?;
+            sim.tick()?;
+        }
+        Ok(())
+    }
+}
+
+fn counter() -> Design {
+    let text = "module counter(input wire clk_i, input wire rst_ni, output reg [3:0] count_o);\n\
+        always @(posedge clk_i or negedge rst_ni) if (!rst_ni) count_o <= 4'd0; else count_o <= count_o + 4'd1;\n\
+        endmodule\n";
+    let mut design = Design::from_verilog("counter", text);
+    // Large designs bring a file that is for Verilator alone.
+    let directive = "`verilator_config\nno_inline -module \"other\"\n";
+    design.files.insert(0, SourceFile { name: "keep_modules.vlt".into(), text: directive.into() });
+    design
+}
+
+fn measured(from: u64, library: &Path) -> Result<Report, Failure> {
+    let options = RunOptions { seed: 3, vectors: 5, ..RunOptions::default() };
+    measure(&counter(), &Counter { from }, library, &options)
+}
+
+#[test]
+fn files_for_the_simulator_alone_are_not_mapped() {
+    assert!(measured(0, Path::new("osu018")).unwrap().energy.total() > 0.0);
+}
+
+/// A flip-flop that keeps the complement: Yosys 0.23 swaps its set and reset.
+#[test]
+fn a_wrong_netlist_is_not_the_fault_of_the_design() {
+    let folder = in_folder(&[]);
+    let path = folder.path().join("odd 'n' inverted.lib");
+    let units = "time_unit : \"1ns\"; capacitive_load_unit (1, ff); nom_voltage : 1.0;";
+    let pin = |name: &str| format!("pin ({name}) {{ direction : input; capacitance : 2; }}");
+    let state = format!(
+        "ff (IQN, IQ) {{ clocked_on : \"C\"; next_state : \"!J\"; clear : \"!R\"; preset : \"!S\"; \
+         clear_preset_var1 : L; clear_preset_var2 : L; }} {}{}",
+        pin("R"),
+        pin("S")
+    );
+    let library = tiny_library(units, 1.0, 1.0);
+    let plain = "ff (Q, QN) { clocked_on : \"C\"; next_state : \"J\"; }";
+    assert!(library.contains(plain) && library.contains("function : \"Q\""));
+    let library = library.replace(plain, &state).replace("function : \"Q\"", "function : \"IQN\"");
+    fs::write(&path, library).unwrap();
+
+    let error = measured(0, &path).unwrap_err();
+    assert_eq!(error.exit_code(), 2, "{error}");
+    let text = error.to_string();
+    assert!(text.starts_with("the installed Yosys maps counter wrongly to the cells of "), "{text}");
+    let quoted = path.display().to_string().replace('\'', "'\\''");
+    let again = format!("senbazuru energy counter --set width=4 --vectors 5 --seed 3 --liberty '{quoted}'\n");
+    assert!(text.contains(&again) && text.contains("waveform:   none"), "{text}");
+
+    // A design that is wrong by itself is.
+    for library in [&path, Path::new("osu018")] {
+        let error = measured(1, library).unwrap_err();
+        assert_eq!(error.exit_code(), 1, "{error}");
+        let text = error.to_string();
+        assert!(text.contains("senbazuru sim counter --set width=4 --seed 3 --vectors 5"), "{text}");
+    }
 }

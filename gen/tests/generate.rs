@@ -27,9 +27,12 @@ mac_mesh: 4 files written in out
 "#]]);
     let mut names: Vec<_> = fs::read_dir(folder.path().join("out")).unwrap().map(|e| e.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["mac_mesh_2x2_w4_a8.f", "mac_mesh_2x2_w4_a8.json", "mac_mesh_2x2_w4_a8.v", "mac_pe_w4_a8.v"]);
-    let list = fs::read_to_string(folder.path().join("out/mac_mesh_2x2_w4_a8.f")).unwrap();
-    assert_eq!(list, "mac_pe_w4_a8.v\nmac_mesh_2x2_w4_a8.v\n");
+    assert_eq!(
+        names,
+        ["mac_mesh_r2_c2_w4_a8.f", "mac_mesh_r2_c2_w4_a8.json", "mac_mesh_r2_c2_w4_a8.v", "mac_pe_w4_a8.v"]
+    );
+    let list = fs::read_to_string(folder.path().join("out/mac_mesh_r2_c2_w4_a8.f")).unwrap();
+    assert_eq!(list, "mac_pe_w4_a8.v\nmac_mesh_r2_c2_w4_a8.v\n");
     run(&["-o", "out", "--check"]).assert().code(0).stdout_eq(str![[r#"
 mac_mesh: 4 files fresh in out
 
@@ -37,10 +40,10 @@ mac_mesh: 4 files fresh in out
     let pe = folder.path().join("out/mac_pe_w4_a8.v");
     let text = fs::read_to_string(&pe).unwrap();
     fs::write(&pe, text.replace("clear_q <= clear_i", "clear_q <= 1'b1")).unwrap();
-    fs::remove_file(folder.path().join("out/mac_mesh_2x2_w4_a8.f")).unwrap();
+    fs::remove_file(folder.path().join("out/mac_mesh_r2_c2_w4_a8.f")).unwrap();
     run(&["-o", "out", "--check"]).assert().code(1).stdout_eq("").stderr_eq(str![[r#"
 error: the generated files are stale:
-  out/mac_mesh_2x2_w4_a8.f is missing
+  out/mac_mesh_r2_c2_w4_a8.f is missing
   out/mac_pe_w4_a8.v:[..] differs
 
 "#]]);
@@ -93,14 +96,14 @@ fn what_an_earlier_run_left_is_named_and_removed_on_demand() {
     run(&MESH).code(0).stderr_eq("");
     let wider = [&MESH[..7], &["accumulator_width=9"]].concat();
     run(&wider).code(0).stderr_eq(str![[r#"
-note: out also holds what an earlier run wrote: the design mac_mesh_2x2_w4_a8; --prune removes that
+note: out also holds what an earlier run wrote: the design mac_mesh_r2_c2_w4_a8; --prune removes that
 
 "#]]);
     assert_eq!(names(&path("")).len(), 10);
-    fs::remove_file(path("mac_mesh_2x2_w4_a8.json")).unwrap();
+    fs::remove_file(path("mac_mesh_r2_c2_w4_a8.json")).unwrap();
     run(&[&wider[..], &["--check"]].concat()).code(1).stderr_eq(str![[r#"
 error: the generated files are stale:
-  out/mac_mesh_2x2_w4_a8.v is not generated any more
+  out/mac_mesh_r2_c2_w4_a8.v is not generated any more
   out/mac_pe_w4_a8.v is not generated any more
 
 "#]]);
@@ -111,7 +114,7 @@ mac_mesh: 4 files written in out
 "#]]);
     run(&[&wider[..], &["--check"]].concat()).code(0).stderr_eq("");
     // A list without its manifest, and what a user put there, might be anybody's.
-    for name in ["mine.v", "mine.json", "mac_mesh_2x2_w4_a8.f"] {
+    for name in ["mine.v", "mine.json", "mac_mesh_r2_c2_w4_a8.f"] {
         assert!(path(name).exists(), "{name}");
     }
 }
@@ -137,13 +140,13 @@ error: out/mac_pe_w4_a8.v is there already and not from senbazuru: write to anot
     let text = fs::read_to_string(&pe).unwrap();
     fs::write(&pe, text.replace("clear_q <= clear_i", "clear_q <= 1'b1")).unwrap();
     run("rows=3", &[]).code(1).stderr_eq(str![[r#"
-error: out/mac_pe_w4_a8.v is another module than the one to be written, and mac_mesh_2x2_w4_a8.json, which an earlier run left there, needs it: write to another folder, or remove what is of that run with --prune
+error: out/mac_pe_w4_a8.v is another module than the one to be written, and mac_mesh_r2_c2_w4_a8.json, which an earlier run left there, needs it: write to another folder, or remove what is of that run with --prune
 
 "#]]);
-    assert!(!folder.path().join("out/mac_mesh_3x2_w4_a8.v").exists());
+    assert!(!folder.path().join("out/mac_mesh_r3_c2_w4_a8.v").exists());
     run("rows=3", &["--prune"]).code(0);
     assert_eq!(fs::read_to_string(&pe).unwrap(), text);
-    assert!(!folder.path().join("out/mac_mesh_2x2_w4_a8.v").exists());
+    assert!(!folder.path().join("out/mac_mesh_r2_c2_w4_a8.v").exists());
 }
 
 #[test]
@@ -155,7 +158,7 @@ fn a_library_is_renewed_and_nothing_of_others_is_touched() {
     run(&["--check"]).assert().code(0).stderr_eq("");
     assert_eq!(
         fs::read_to_string(out.join("common/mac_mesh.f")).unwrap(),
-        "../modules/mac_pe_w8_a32.v\n../modules/mac_mesh_16x16_w8_a32.v\n"
+        "../modules/mac_pe_w8_a32.v\n../modules/mac_mesh_r16_c16_w8_a32.v\n"
     );
     // A module of another version, a family that is gone, and a block's folder as 0.1 had it.
     let text = fs::read_to_string(out.join("modules/mac_pe_w8_a32.v")).unwrap();
@@ -195,5 +198,5 @@ fn gen_to_standard_output() {
     let run = senbazuru(&args).assert().code(0).stderr_eq("");
     let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
     assert_eq!(text.matches("\nendmodule\n").count(), 2);
-    assert!(text.find("module mac_pe_w4_a8").unwrap() < text.find("module mac_mesh_2x2_w4_a8").unwrap());
+    assert!(text.find("module mac_pe_w4_a8").unwrap() < text.find("module mac_mesh_r2_c2_w4_a8").unwrap());
 }

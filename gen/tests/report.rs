@@ -75,6 +75,8 @@ fn meshes() -> Results {
         about: "Numbers that follow known laws.".into(),
         block: "mac_mesh".into(),
         generator: "senbazuru test".into(),
+        small: false,
+        command: String::new(),
         file: "sweeps/meshes.toml".into(),
         axes: vec!["operand_width".into(), "rows".into()],
         plots: vec![],
@@ -111,7 +113,7 @@ fn a_sweep_becomes_a_page_that_stands_alone() {
     senbazuru(&["report", &out]).assert().code(0).stderr_eq("").stdout_eq(format!("{out}/report.html\n"));
     let page = fs::read_to_string(path("out/report.html")).unwrap();
     for part in
-        ["Small meshes", "senbazuru point mac_mesh --set rows=2", "verilog/mac_mesh_2x16_w8_a32/mac_pe_w8_a32.v"]
+        ["Small meshes", "senbazuru point mac_mesh --set rows=2", "verilog/mac_mesh_r2_c16_w8_a32/mac_pe_w8_a32.v"]
     {
         assert!(page.contains(part), "{part}");
     }

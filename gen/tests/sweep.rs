@@ -11,22 +11,7 @@ use rusqlite::Connection;
 use senbazuru::sweep::Results;
 use serde_json::Value;
 use sim::process::ProcessError;
-use snapbox::str;
-use support::{in_folder, senbazuru, sweep_command};
-
-const MESH: &str = r#"
-title = "Small meshes"
-block = "mac_mesh"
-stages = ["gen", "synth"]
-where = ["rows * columns <= 3"]
-[fixed]
-operand_width = 3
-[axes]
-rows = { from = 1, to = 3 }
-columns = [1, 2]
-[derived]
-accumulator_width = "2 * operand_width + rows"
-"#;
+use support::{SMALL_MESHES as MESH, in_folder, senbazuru, sweep_command};
 
 struct Place {
     folder: tempfile::TempDir,
@@ -112,6 +97,15 @@ fn every_form_of_the_results_says_the_same() {
 }
 
 #[test]
+fn a_sweep_without_a_library_may_say_so() {
+    let place = Place::new(&MESH.replace("stages", "options = { liberty = \"none\" }\nstages"));
+    let (code, out, err) = place.run(&[]);
+    assert_eq!(code, Some(0), "{out}{err}");
+    let results = Results::read(&place.path("out")).unwrap();
+    assert!(results.points.iter().all(|p| p.value("gates").is_some() && p.value("area").is_none()));
+}
+
+#[test]
 fn a_rerun_does_only_what_changed() {
     let place = Place::new(MESH);
     assert_eq!(place.run(&[]).0, Some(0));
@@ -133,12 +127,45 @@ fn a_rerun_does_only_what_changed() {
     assert_eq!(place.store().len(), 14);
 }
 
+/// A quick look stands beside the whole sweep, not in its place, and its page says how it was made.
+#[test]
+fn few_values_and_all_values_are_kept_apart() {
+    let place = Place::new(&MESH.replace("[derived]", "[small]\nrows = [1]\n[derived]"));
+    let run = |more: &[&str]| {
+        let run = senbazuru(&[&["sweep", "mesh.toml"], more].concat()).current_dir(place.folder.path()).assert();
+        let output = run.get_output();
+        (output.status.code(), String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned())
+    };
+    let points = |dir: &str| Results::read(&place.path(dir)).unwrap().points.len();
+    assert_eq!(run(&[]).0, Some(0));
+    assert_eq!(run(&["--small"]).0, Some(0));
+    assert_eq!((points("target/sweeps/mesh"), points("target/sweeps/mesh-small")), (4, 2));
+    let (code, text) = run(&["--small", "-o", "target/sweeps/mesh"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(
+        text.contains("target/sweeps/mesh holds the results of a whole sweep: with --small, name another"),
+        "{text}"
+    );
+    assert_eq!(points("target/sweeps/mesh"), 4);
+    assert_eq!(run(&["--small", "--skip-illegal", "-o", "my look"]).0, Some(0));
+    for (dir, command) in [
+        ("target/sweeps/mesh", "senbazuru sweep mesh.toml<"),
+        ("target/sweeps/mesh-small", "senbazuru sweep mesh.toml --small<"),
+        ("my look", "senbazuru sweep mesh.toml --small --skip-illegal --output 'my look'<"),
+    ] {
+        senbazuru(&["report", dir]).current_dir(place.folder.path()).assert().success();
+        let page = fs::read_to_string(place.path(dir).join("report.html")).unwrap();
+        let again = page.split_once("Run again</dt>").unwrap().1.split_once("</dd>").unwrap().0;
+        assert!(again.contains(command), "{again}");
+    }
+}
+
 #[test]
 fn verilog_of_points_that_are_gone_goes_and_nothing_else() {
     let place = Place::new(MESH);
     assert_eq!(place.run(&[]).0, Some(0));
     let folder = |top: &str| place.path("out/verilog").join(top);
-    let (gone, noted, stays) = ("mac_mesh_3x1_w3_a9", "mac_mesh_2x1_w3_a8", "mac_mesh_1x1_w3_a7");
+    let (gone, noted, stays) = ("mac_mesh_r3_c1_w3_a9", "mac_mesh_r2_c1_w3_a8", "mac_mesh_r1_c1_w3_a7");
     fs::write(folder(noted).join("notes.txt"), "mine").unwrap();
     fs::write(folder(stays).join("mine.v"), "module mine; endmodule\n").unwrap();
     fs::write(place.path("mesh.toml"), MESH.replace("to = 3", "to = 1")).unwrap();
@@ -221,55 +248,31 @@ fn one_command_a_line() {
     assert_eq!(place.run(&["--engine", "print"]).1.lines().count(), 3);
 }
 
-#[test]
-fn mistakes_in_the_file() {
-    let message = |text: &str| {
-        let folder = in_folder(&[("s.toml", text)]);
-        let output =
-            senbazuru(&["sweep", "s.toml"]).current_dir(folder.path()).assert().code(2).get_output().stderr.clone();
-        assert!(!folder.path().join("target").exists());
-        String::from_utf8(output).unwrap()
-    };
-    let change = |from: &str, to: &str| {
-        assert!(MESH.contains(from));
-        message(&MESH.replace(from, to))
-    };
-    for (text, part) in [
-        (change("\"mac_mesh\"", "\"mac_mash\""), "s.toml:3: unknown block `mac_mash`; did you mean mac_mesh?"),
-        (change("rows = {", "row = {"), "s.toml:9: mac_mesh has no parameter `row`; did you mean rows?"),
-        (change("[1, 2]", "['a']"), "s.toml:10: parameter `columns` is `a`"),
-        (change("from = 1", "form = 1"), "s.toml:9: axis `rows`: `form` is unknown; write"),
-        (change("\"synth\"", "\"synthesis\""), "unknown variant `synthesis`, expected one of `gen`, `lint`"),
-        (change("\"synth\"", "\"gen\""), "stage `gen` is listed twice"),
-        (change("<= 3", "<= 3 3"), "s.toml:5: `rows * columns <= 3 3`"),
-        (change("rows * columns <= 3", "rows * lines <= 3"), "`rows * lines <= 3`"),
-        (change("rows * columns <= 3", "rows"), "wanted true or false"),
-        (change("[fixed]", "[fixed]\nrows = 1"), "`rows` is in [fixed] and in [axes]"),
-        (
-            change("[derived]", "[small]\noperand_width = [3, 4]\n[derived]"),
-            "s.toml:12: `operand_width` is in [small], but not in [axes]",
-        ),
-        (change("[derived]", "[[plot]]\nx = 'rows'\ny = 'area'\nwhere = ['lines == 1']\n[derived]"), "`lines == 1`"),
-        (change("title", "titel"), "unknown field `titel`"),
-        (change("stages", "options = { vector = 3 }\nstages"), "unknown field `vector`"),
-    ] {
-        assert!(text.contains(part), "wanted: {part}\ngot: {text}");
-    }
-    senbazuru(&["sweep", "no/such.toml"]).assert().code(2).stderr_eq(str![[r#"
-error: cannot read no/such.toml: No such file or directory (os error 2)
-
-"#]]);
-}
-
-/// The sweeps that come with the toolkit, with their few values for a quick look.
-#[test]
-fn every_shipped_sweep_works() {
+/// The sweeps that come with the toolkit.
+fn shipped() -> Vec<PathBuf> {
     let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sweeps");
     let mut files: Vec<_> = fs::read_dir(&sweeps).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
     assert!(!files.is_empty());
+    files
+}
+
+/// With all their values: parameters are legal, and curves show what there will be.
+#[test]
+fn every_shipped_sweep_can_be_planned() {
     let folder = tempfile::tempdir().unwrap();
-    for file in files {
+    for file in shipped() {
+        let more = ["--engine", "print"];
+        let run = sweep_command(&file, &folder.path().join("out"), &folder.path().join("store"), &more).run().unwrap();
+        assert!(run.success() && run.stdout.lines().count() > 1, "{}:\n{}", file.display(), run.log());
+    }
+}
+
+/// With their few values for a quick look.
+#[test]
+fn every_shipped_sweep_works() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in shipped() {
         let output = folder.path().join(file.file_stem().unwrap());
         let run = sweep_command(&file, &output, &folder.path().join("store"), &["--small"]).run().unwrap();
         assert!(run.success(), "{}:\n{}", file.display(), run.log());
@@ -314,6 +317,9 @@ fn documents_are_filled_with_results() {
         ("{{ point('none', rows=1) }}", "`senbazuru sweep sweeps/none.toml` makes it"),
         ("{{ table('out', ['rows', 'watts']) }}", "no number or parameter `watts`"),
         ("{{ facts.error.int8 }}", "undefined"),
+        ("{{ 1.5 | digits(70000) }}", "line 1: "),
+        ("{{ 1.5 | digits(70000) }}", "70000 digits behind the point, at most 30"),
+        ("{{ 1.5 | percent(70000) }}", "70000 digits behind the point, at most 30"),
     ] {
         let (code, text) = render(template);
         assert!(code == Some(2) && text.contains(part), "{template}: {text}");

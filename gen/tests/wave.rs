@@ -126,8 +126,23 @@ error: a.vcd: cycles from 3 to 1 are none
 
 "#]]
     );
+    snapbox::assert_data_eq!(
+        said(FILE, &["--clock", "clk"]),
+        str![[r#"
+error: a.vcd: --clock: no signal `clk`; did you mean clk_i?; `--clock none` draws without one
+
+"#]]
+    );
     assert!(said(FILE, &["--to", "1000"]).contains("1001 cycles do not fit into a drawing, 400 do"));
     assert!(said("{ }", &[]).contains("is no VCD file"));
+    let nested = |depth: usize| {
+        let (begin, end) = ("$scope module m $end\n".repeat(depth), "$upscope $end\n".repeat(depth));
+        FILE.replace("$scope module adder", &format!("{begin}{end}$scope module adder"))
+    };
+    assert!(said(&nested(10_000), &[]).contains("is no VCD file: its scopes are nested more than 500 deep"));
+    assert!(draw(&nested(400), &[]).is_ok());
+    assert!(said("$upscope $end\n", &[]).contains("a scope ends that did not begin"));
+    assert!(said("$scope module m $end\n", &[]).contains("it ends within its header"));
     assert!(said(&FILE.replace("b00000111 #", "b0000z?11 #"), &[]).contains("no VCD"));
     assert!(said("$enddefinitions $end\n", &[]).contains("it has no signals"));
     senbazuru(&["wave", "no/such.vcd"]).assert().code(2).stderr_eq(str![[r#"

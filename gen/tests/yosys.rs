@@ -1,5 +1,7 @@
 //! Synthesis and prover on small hand-written modules, whose answers are known.
 
+mod support;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -10,6 +12,7 @@ use senbazuru::flows::lint::{Sources, lint};
 use senbazuru::flows::prove::{self, Kind, Verdict, prove};
 use senbazuru::flows::synth::{self, Graph, synthesise};
 use sim::SourceFile;
+use support::library::tiny_library;
 
 fn sources(text: &str) -> Sources {
     let files = vec![SourceFile { name: "top.v".into(), text: text.into() }];
@@ -111,51 +114,6 @@ endmodule
     assert_eq!((report.total.memory_bits, report.total.flip_flops), (128, 136));
 }
 
-/// A library of an inverter, a NAND, a buffer and a flip-flop with meaningless names: `time` of its units make a
-/// nanosecond, `load` of its units a femtofarad.
-fn tiny_library(units: &str, time: f64, load: f64) -> String {
-    let axes =
-        format!("index_1 (\"{}, {}\"); index_2 (\"{}, {}\");", 0.01 * time, 1.0 * time, 1.0 * load, 100.0 * load);
-    let pin = |name: &str, clock: &str| {
-        format!("pin ({name}) {{ direction : input; {clock} capacitance : {}; }}", 2.0 * load)
-    };
-    let arc = |from: &str, sense: &str, delay: f64| {
-        let table = [1.0, 4.0, 2.0, 5.0].map(|k| k * delay * time);
-        let table =
-            format!("(lin) {{ {axes} values (\"{}, {}\", \"{}, {}\"); }}", table[0], table[1], table[2], table[3]);
-        let kinds =
-            ["cell_rise", "cell_fall", "rise_transition", "fall_transition"].map(|kind| format!("{kind} {table}"));
-        format!("timing () {{ related_pin : \"{from}\"; timing_sense : {sense}; {} }}", kinds.join(" "))
-    };
-    let cell = |name: &str, area: f64, inputs: String, function: &str, arcs: String| {
-        format!(
-            "cell ({name}) {{ area : {area}; {inputs} pin (Z) {{ direction : output; function : \"{function}\"; {arcs} }} }}\n"
-        )
-    };
-    format!(
-        "library (tiny) {{ delay_model : table_lookup; {units}\n\
-        lu_table_template (lin) {{ variable_1 : input_net_transition; variable_2 : total_output_net_capacitance; {axes} }}\n"
-    ) + &cell("k9", 1.0, pin("I", ""), "!I", arc("I", "negative_unate", 0.1))
-        + &cell(
-            "q4",
-            2.5,
-            pin("A", "") + &pin("B", ""),
-            "!(A&B)",
-            arc("A", "negative_unate", 0.2) + &arc("B", "negative_unate", 0.2),
-        )
-        + &cell("r2", 3.0, pin("I", ""), "I", arc("I", "positive_unate", 0.3))
-        + &cell(
-            "s7",
-            8.0,
-            "ff (Q, QN) { clocked_on : \"C\"; next_state : \"J\"; }".to_owned()
-                + &pin("J", "")
-                + &pin("C", "clock : true;"),
-            "Q",
-            String::new(),
-        )
-        + "}\n"
-}
-
 #[test]
 fn neither_names_of_cells_nor_units_matter() {
     let folder = tempfile::tempdir().unwrap();
@@ -193,6 +151,32 @@ fn neither_names_of_cells_nor_units_matter() {
     // At least six NANDs deep, at 0.2 ns and more.
     assert!(found[0].1 > 1200, "{found:?}");
     assert!(found.iter().all(|f| f == &found[0]), "{found:?}");
+}
+
+/// Neither the design nor Yosys is to blame.
+#[test]
+fn libraries_without_what_a_design_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("few.lib");
+    let all = tiny_library("time_unit : \"1ns\"; capacitive_load_unit (1, ff);", 1.0, 1.0);
+    let adder = "module top(input wire [3:0] a_i, input wire [3:0] b_i, output wire [4:0] q_o);\n\
+        assign q_o = a_i + b_i;\nendmodule\n";
+    let without = |cells: &[&str], text: &str| {
+        // One cell stands on one line.
+        let kept = all.lines().filter(|line| !cells.iter().any(|cell| line.starts_with(&format!("cell ({cell})"))));
+        fs::write(&path, kept.collect::<Vec<_>>().join("\n")).unwrap();
+        let options = synth::Options { hierarchical: false, liberty: Some(path.clone()) };
+        let error = synthesise(&sources(text), &manifest(vec![module("top", 1)]), &options).unwrap_err();
+        assert_eq!(error.exit_code(), 2, "{error}");
+        error.to_string()
+    };
+    let text = without(&["s7"], PAIR);
+    assert!(text.contains("few.lib has no flip-flop at all"), "{text}");
+    // The flip-flop that there is has no reset.
+    let text = without(&[], PAIR);
+    assert!(text.contains("few.lib has no flip-flop which can stand for one that the design needs"), "{text}");
+    let text = without(&["k9", "q4", "r2"], adder);
+    assert!(text.contains("few.lib: does it have an inverter, a NAND or NOR"), "{text}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a model could not be built, loaded or run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A tool is missing, did not start, or ran into its time limit.
+    /// A tool is missing, did not start, died, or ran into its time limit.
     #[error(transparent)]
     Process(#[from] ProcessError),
     /// Verilator rejected the design.
@@ -23,7 +23,15 @@ pub enum Error {
         /// Verilator's messages, trimmed.
         log: String,
     },
-    /// The C++ compiler or linker failed on generated code.
+    /// Yosys rejected a script or the design that it was given.
+    #[error("Yosys fails with exit code {code}:\n{log}")]
+    Yosys {
+        /// Its exit code.
+        code: i32,
+        /// The end of its log.
+        log: String,
+    },
+    /// The C++ compiler or linker failed on generated code, or Verilator left it incomplete.
     #[error("compiling the model of `{top}` failed:\n{log}")]
     Compile {
         /// Top module.
@@ -104,6 +112,24 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether this is a judgement of what was asked: the same design and the same request will fail the same way again,
+    /// so the answer may be kept. All else is the state of the machine at the time: a tool that is missing, was killed or
+    /// ran out of time, memory or disk, a file that vanished. It says nothing of the design, and must be asked again.
+    pub fn is_verdict(&self) -> bool {
+        match self {
+            Self::Verilog { .. }
+            | Self::Yosys { .. }
+            | Self::Design { .. }
+            | Self::UnknownPort { .. }
+            | Self::Poke { .. }
+            | Self::Stopped { .. }
+            | Self::Unsupported(_)
+            | Self::Mismatch(_) => true,
+            // Generated C++ compiles, whatever the design: where it does not, the compiler or the disk is to blame.
+            Self::Process(_) | Self::Compile { .. } | Self::Load { .. } | Self::Io { .. } | Self::Data { .. } => false,
+        }
+    }
+
     /// The missing tool, when that is the cause: command-line programs exit with a code of their own for it.
     pub fn tool_missing(&self) -> Option<&ToolMissing> {
         match self {

@@ -32,6 +32,7 @@
 mod bits;
 mod error;
 pub mod facts;
+pub mod files;
 mod from_hdl;
 pub mod lint;
 mod mismatch;

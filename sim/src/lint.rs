@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::files::{self, Scratch};
 use crate::process::{Output, Tool};
 use crate::{Error, Result, SourceFile};
 
@@ -70,7 +71,7 @@ pub fn iverilog_check(files: &[SourceFile], top: &str) -> Result<Report> {
 /// Runs a Yosys script in a temporary folder that holds `files`; returns the log.
 ///
 /// # Errors
-/// [`Error::Process`] when Yosys is missing, [`Error::Compile`] with the end of the log when the script fails.
+/// [`Error::Process`] when Yosys is missing or died, [`Error::Yosys`] with the end of the log when the script fails.
 pub fn yosys(script: &str, files: &[SourceFile]) -> Result<String> {
     let folder = folder_of(files)?;
     let output = Tool::new("yosys").args(["-Q", "-T", "-s", "/dev/stdin"]).stdin(script).dir(folder.path()).run()?;
@@ -80,7 +81,7 @@ pub fn yosys(script: &str, files: &[SourceFile]) -> Result<String> {
     let log = output.log();
     let lines: Vec<&str> = log.lines().collect();
     let tail = lines[lines.len().saturating_sub(30)..].join("\n");
-    Err(Error::Compile { top: "Yosys script".to_owned(), log: tail })
+    Err(Error::Yosys { code: output.code.unwrap_or_default(), log: tail })
 }
 
 fn check(tool: Tool, files: &[SourceFile], starts: fn(&str) -> bool, noise: &[&str]) -> Result<Report> {
@@ -114,9 +115,9 @@ fn messages(output: &Output, starts: fn(&str) -> bool, noise: &[&str]) -> Vec<Me
     messages
 }
 
-fn folder_of(files: &[SourceFile]) -> Result<tempfile::TempDir> {
-    let folder = tempfile::tempdir().map_err(Error::io("temporary folder"))?;
-    for file in files {
+fn folder_of(sources: &[SourceFile]) -> Result<Scratch> {
+    let folder = files::scratch().map_err(Error::io(std::env::temp_dir()))?;
+    for file in sources {
         if Path::new(&file.name).components().count() != 1 {
             let problem = format!("source file name `{}`: give a plain file name without folders", file.name);
             return Err(Error::Unsupported(problem));

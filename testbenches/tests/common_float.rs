@@ -1,6 +1,8 @@
 //! The floating-point units: all configurations, millions of operations, real weights, and broken ones.
 
-use hdl::blocks::common::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFormat, FloatFromInt, FloatMul};
+use hdl::blocks::common::{
+    FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFormat, FloatFromInt, FloatMul, Subnormals,
+};
 use hdl::lang::{CatalogBlock, Parameters};
 use sim::{Design, RunOptions};
 use testbenches::MakeBench;
@@ -81,6 +83,19 @@ fn convert_fp32_to_fp16() {
     many(convert::bench, &FloatConvert { flags: true, ..FloatConvert::default() }, 6_400_000);
 }
 
+/// All products around the smallest normal number: the flags of those that are rounded up to it.
+#[test]
+fn fp16_around_the_smallest_normal_number() {
+    // Of 31,743 positive numbers with eight factors each.
+    let vectors = 8 * 31_743;
+    for subnormals in [Subnormals::Ieee, Subnormals::Flush] {
+        many(mul::at_the_limit, &FloatMul { subnormals, flags: true, ..FloatMul::default() }, vectors);
+    }
+    for fused in [true, false] {
+        many(fma::at_the_limit, &FloatFma { fused, flags: true, ..FloatFma::default() }, vectors);
+    }
+}
+
 /// A dot product of real activations and real weights, accumulated in order: what the unit is for.
 #[test]
 fn real_dot_products() {
@@ -142,6 +157,7 @@ fn faults_in_mul_are_found() {
             ("subnormal results are one place off", "7'd26 - exponents", "7'd25 - exponents"),
             ("bits shifted out are forgotten", "wire sticky = align_lost |", "wire sticky ="),
             ("very large results are not infinity", "&exponent[4:0] | exponent[5]", "&exponent[4:0]"),
+            ("rounded up to a normal number, no underflow", "& !(|exponent[4:0]) &", "& !(|result_or) &"),
         ],
     );
 }
@@ -159,6 +175,7 @@ fn faults_in_fma_are_found() {
             ("the low bits are not negated", "^ (minus_1_q & lost_1_q)", ""),
             ("a product of zero aligns", "| a_zero | b_zero", ""),
             ("lost bits are forgotten while rounding", "any_below | lost", "any_below | 1'b0 & lost"),
+            ("rounded up to a normal number, no underflow", "& !(|rounded_bits) &", "& !(|result_or) &"),
             ("valid is late", "assign valid_o = valid_2_q;", "assign valid_o = valid_1_q;"),
         ],
     );
@@ -192,6 +209,7 @@ fn faults_in_the_others_are_found() {
         &[
             ("subnormal results are one place off", "9'd113", "9'd112"),
             ("the quiet bit of a signalling NaN", "result_and[9] | nan", "result_and[9]"),
+            ("rounded up to a normal number, no underflow", "& !(|rounded_bits) &", "& !(|result_or) &"),
         ],
     );
 }

@@ -73,11 +73,7 @@ fn broken_groups_are_noticed() {
     let bench = attack(&p, vec![Mode::Safe]).unwrap_or_else(|e| panic!("{e}"));
     for (what, right, wrong) in [
         ("a refresh writes the word before", "fetched_q ? word : buffer_q", "buffer_q"),
-        (
-            "elements are exchanged",
-            "access_data_i[31:24], access_data_i[15:8]",
-            "access_data_i[15:8], access_data_i[31:24]",
-        ),
+        ("elements are exchanged", "{bytes[1], bytes[0]}", "{bytes[0], bytes[1]}"),
         ("scores of new tokens stay", "is_set ? 4'd0 :", "1'b0 ? 4'd0 :"),
     ] {
         must_be_noticed(&*bench, &design, 6000, what, right, wrong);

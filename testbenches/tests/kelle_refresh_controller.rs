@@ -1,10 +1,11 @@
 //! The refresh controller in all its configurations, and broken ones.
 
 use hdl::blocks::kelle::RefreshController;
+use hdl::lang::CatalogBlock;
 use models::kelle::refresh::PAPER;
 use sim::{Design, RunOptions};
 use testbenches::kelle::faults::must_be_noticed;
-use testbenches::kelle::refresh_controller::bench;
+use testbenches::kelle::refresh_controller::{bench, limits};
 use testbenches::kelle::refresh_runs::{Counts, bursts, quiet};
 
 #[test]
@@ -19,6 +20,16 @@ fn all_configurations() {
 fn large_many_cycles() {
     for seed in 2..8 {
         testbenches::run_all(bench, &RunOptions { vectors: 300_000, seed, ..RunOptions::default() }).unwrap();
+    }
+}
+
+/// What the block says of itself is what the contract says, which the bench demands.
+#[test]
+fn stated_limits_are_those_of_the_contract() {
+    for block in std::iter::once(RefreshController::default()).chain(RefreshController::configurations()) {
+        let limits = limits(&block);
+        let stated = (block.wait(), block.slack(), block.shortest_interval());
+        assert_eq!(stated, (limits.wait(), limits.slack(), limits.shortest_interval()), "{block:?}");
     }
 }
 

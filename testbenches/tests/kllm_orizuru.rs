@@ -4,7 +4,7 @@ use hdl::blocks::kllm::{Orizuru, OrizuruUnit, TreeStyle};
 use hdl::lang::CatalogBlock;
 use sim::stimulus::real_rows;
 use sim::{Design, RunOptions};
-use testbenches::kllm::orizuru::{bench, bench_of};
+use testbenches::kllm::orizuru::{bench, bench_of, timing};
 use testbenches::kllm::orizuru_unit;
 
 #[test]
@@ -41,6 +41,16 @@ fn real_activations() {
         let options = RunOptions { vectors: rows.len() as u64, ..RunOptions::default() };
         let bench = bench_of(&block, rows).unwrap_or_else(|e| panic!("{e}"));
         sim::run(&*bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+/// What `info` says of cycles is what the contract says, which the bench demands.
+#[test]
+fn stated_cycles_are_those_of_the_contract() {
+    for block in std::iter::once(Orizuru::default()).chain(Orizuru::configurations()) {
+        let timing = timing(&block);
+        let stated = [block.beats(), block.init_cycles(), block.pop_cycles()].map(u64::from);
+        assert_eq!(stated, [timing.load(), timing.first_pop(), timing.next_pop()], "{block:?}");
     }
 }
 

@@ -290,3 +290,32 @@ fn tables_in_loops() {
     let nonzero: u64 = (0..32).map(|k| u64::from(values[k] != 0) << (31 - k)).sum();
     assert_eq!(sim.peek_u64(flags), nonzero);
 }
+
+#[test]
+fn elements_chosen_at_run_time() {
+    let mut sim = start(&demo::Tables {});
+    sim.reset(1).unwrap();
+    let grid = sim.input("grid_i").unwrap();
+    let bytes: Vec<u64> = (0..16).map(|k| 15 * k + 3).collect();
+    sim.poke(grid, &Bits::pack(8, bytes.iter().copied()));
+    let mut scores = [0; 5];
+    for step in 0..64_usize {
+        let (row, column, add) = (step * 5 % 8, step * 3 % 4, step % 3 != 0);
+        let amounts: Vec<u64> = (0..5).map(|r| (step as u64 + r) % 4).collect();
+        let packed = Bits::pack(2, amounts.iter().copied()).to_u64().unwrap();
+        let inputs = [("row_i", row as i64), ("column_i", column as i64), ("add_i", add.into())];
+        set(&mut sim, &inputs);
+        set(&mut sim, &[("amounts_i", packed as i64)]);
+        // Past the end, the last one.
+        check(&sim, &[("score_o", scores[row.min(4)] as i64), ("byte_o", bytes[4 * (row % 4) + column] as i64)]);
+        assert_eq!(sim.peek(sim.output("scores_o").unwrap()).unpack(6), scores);
+        let columns: Vec<u64> = (0..4).map(|r| bytes[4 * r + column]).collect();
+        assert_eq!(sim.peek(sim.output("bytes_o").unwrap()).unpack(8), columns);
+        sim.tick().unwrap();
+        if add && row < 5 {
+            scores[row] = (scores[row] + amounts[row]) % 64;
+        }
+    }
+    let flipped: Vec<u64> = bytes.iter().map(|b| !b & 255).collect();
+    assert_eq!(sim.peek(sim.output("flipped_o").unwrap()).unpack(8), flipped);
+}

@@ -1,1 +1,1 @@
-../modules/ram_256x32.v
+../modules/ram_d256_w32_g32_inferred.v

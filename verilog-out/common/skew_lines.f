@@ -1,1 +1,1 @@
-../modules/skew_lines_n16_w8.v
+../modules/skew_lines_n16_w8_skew.v

@@ -80,38 +80,11 @@ module channel_monitor_l32_t2_n16_g8 (
       updated[12], updated[11], updated[10], updated[9], updated[8], updated[7], updated[6], updated[5],
       updated[4], updated[3], updated[2], updated[1], updated[0]};
   always @(posedge clk_i) if (result_load) channels_word <= channels[tile_next];
-  assign word[0] = channels_word[21:0];
-  assign word[1] = channels_word[43:22];
-  assign word[2] = channels_word[65:44];
-  assign word[3] = channels_word[87:66];
-  assign word[4] = channels_word[109:88];
-  assign word[5] = channels_word[131:110];
-  assign word[6] = channels_word[153:132];
-  assign word[7] = channels_word[175:154];
-  assign word[8] = channels_word[197:176];
-  assign word[9] = channels_word[219:198];
-  assign word[10] = channels_word[241:220];
-  assign word[11] = channels_word[263:242];
-  assign word[12] = channels_word[285:264];
-  assign word[13] = channels_word[307:286];
-  assign word[14] = channels_word[329:308];
-  assign word[15] = channels_word[351:330];
-  assign word[16] = channels_word[373:352];
-  assign word[17] = channels_word[395:374];
-  assign word[18] = channels_word[417:396];
-  assign word[19] = channels_word[439:418];
-  assign word[20] = channels_word[461:440];
-  assign word[21] = channels_word[483:462];
-  assign word[22] = channels_word[505:484];
-  assign word[23] = channels_word[527:506];
-  assign word[24] = channels_word[549:528];
-  assign word[25] = channels_word[571:550];
-  assign word[26] = channels_word[593:572];
-  assign word[27] = channels_word[615:594];
-  assign word[28] = channels_word[637:616];
-  assign word[29] = channels_word[659:638];
-  assign word[30] = channels_word[681:660];
-  assign word[31] = channels_word[703:682];
+
+  for (i = 0; i < 32; i = i + 1) begin : g_word
+    assign word[i] = channels_word[22*i +: 22];
+  end
+
   wire [3:0] steps_choice_difference = tile_bits_i - 4'd2;
   wire [2:0] steps_choice = steps_choice_difference[2:0];
   reg [7:0] steps;

@@ -52,8 +52,6 @@ module dequantization_unit_l32_t2_n16 (
   wire [127:0] constants_read_level_i;
   wire [255:0] constants_data;
   reg          product_tile_q;
-  wire  [31:0] expander_mask_i;
-  wire [255:0] expander_data_i;
   wire [255:0] expander_data;
   wire   [5:0] unused_expander_count;
   reg    [3:0] product_bits_q;
@@ -125,19 +123,11 @@ module dequantization_unit_l32_t2_n16 (
     .data_o(constants_data)
   );
   expander_l32_w8 u_expander (
-    .mask_i(expander_mask_i),
-    .data_i(expander_data_i),
+    .mask_i(tile_label_i),
+    .data_i(tile_values_i),
     .data_o(expander_data),
     .count_o(unused_expander_count)
   );
-
-  for (i = 0; i < 32; i = i + 1) begin : g_label
-    assign expander_mask_i[i] = tile_label_i[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_values
-    assign expander_data_i[8*i +: 8] = tile_values_i[8*i +: 8];
-  end
 
   always @(posedge clk_i) if (product_load) product_bits_q <= tile_bits_i;
   wire [3:0] steps_choice_difference = product_bits_q - 4'd2;

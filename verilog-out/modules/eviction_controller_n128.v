@@ -126,7 +126,7 @@ module eviction_controller_n128 (
   wire list_read_i = start | passes | evicts;
   wire [6:0] list_read_address_i = evicts ? insert_victim_i : fetched;
 
-  ram_128x8 u_list (
+  ram_d128_w8_g8_inferred u_list (
     .clk_i(clk_i),
     .write_i(list_write_i),
     .write_address_i(list_write_address_i),

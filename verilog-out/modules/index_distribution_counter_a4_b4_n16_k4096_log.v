@@ -119,12 +119,7 @@ module index_distribution_counter_a4_b4_n16_k4096_log (
   end
   assign indices_ready_o = !complete_q | swap;
   wire clear = !started_q | swap;
-  wire [15:0] present = {indices_present_i[15], indices_present_i[14], indices_present_i[13],
-      indices_present_i[12], indices_present_i[11], indices_present_i[10], indices_present_i[9],
-      indices_present_i[8], indices_present_i[7], indices_present_i[6], indices_present_i[5],
-      indices_present_i[4], indices_present_i[3], indices_present_i[2], indices_present_i[1],
-      indices_present_i[0]}
-      & {16{fire}};
+  wire [15:0] present = indices_present_i & {16{fire}};
 
   for (i = 0; i < 16; i = i + 1) begin : g_decode_rows
     localparam row_number_index = i;

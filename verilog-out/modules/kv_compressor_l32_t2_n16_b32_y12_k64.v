@@ -36,9 +36,6 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
   output wire         overflow_k_o,
   output wire         overflow_v_o
 );
-  genvar i;
-  wire [255:0] pruning_tile_k_i;
-  wire [255:0] pruning_tile_v_i;
   wire         pruning_k_valid;
   wire  [31:0] pruning_k_index;
   wire   [5:0] pruning_k_count;
@@ -52,8 +49,6 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
   wire         both_start;
   wire         k_quantization_start_ready;
   wire         k_quantization_tile_ready;
-  wire  [31:0] k_quantization_tile_index_i;
-  wire [255:0] k_quantization_tile_values_i;
   wire         k_quantization_result_valid;
   wire   [3:0] k_quantization_result_bits;
   wire         k_quantization_result_initial;
@@ -67,16 +62,8 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
   wire [127:0] unused_k_quantization_result_level;
   wire         unused_k_quantization_result_overflow;
   wire         k_packer_tile_ready;
-  wire  [31:0] k_packer_tile_index_i;
-  wire  [31:0] k_packer_tile_label_i;
-  wire [255:0] k_packer_tile_values_i;
-  wire  [31:0] k_packer_tile_open_i;
-  wire [287:0] k_packer_tile_range_i;
-  wire [287:0] k_packer_tile_zero_i;
   wire         v_quantization_start_ready;
   wire         v_quantization_tile_ready;
-  wire  [31:0] v_quantization_tile_index_i;
-  wire [255:0] v_quantization_tile_values_i;
   wire         v_quantization_result_valid;
   wire   [3:0] v_quantization_result_bits;
   wire         v_quantization_result_initial;
@@ -90,31 +77,8 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
   wire [127:0] unused_v_quantization_result_level;
   wire         unused_v_quantization_result_overflow;
   wire         v_packer_tile_ready;
-  wire  [31:0] v_packer_tile_index_i;
-  wire  [31:0] v_packer_tile_label_i;
-  wire [255:0] v_packer_tile_values_i;
-  wire  [31:0] v_packer_tile_open_i;
-  wire [287:0] v_packer_tile_range_i;
-  wire [287:0] v_packer_tile_zero_i;
-
-  for (i = 0; i < 32; i = i + 1) begin : g_pruning_tile_k
-    assign pruning_tile_k_i[8*i +: 8] = tile_k_i[8*i +: 8];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_pruning_tile_v
-    assign pruning_tile_v_i[8*i +: 8] = tile_v_i[8*i +: 8];
-  end
 
   assign start_ready_o = both_start;
-
-  for (i = 0; i < 32; i = i + 1) begin : g_k_quantization_tile_index
-    assign k_quantization_tile_index_i[i] = pruning_k_index[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_k_quantization_tile_values
-    assign k_quantization_tile_values_i[8*i +: 8] = pruning_k_values[8*i +: 8];
-  end
-
   wire k_quantization_start_valid_i = start_valid_i & both_start;
 
   quantization_unit_l32_t2_n16_b32_y12 u_k_quantization (
@@ -129,9 +93,9 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
     .start_prefill_i(start_prefill_i),
     .tile_valid_i(pruning_k_valid),
     .tile_ready_o(k_quantization_tile_ready),
-    .tile_index_i(k_quantization_tile_index_i),
+    .tile_index_i(pruning_k_index),
     .tile_count_i(pruning_k_count),
-    .tile_values_i(k_quantization_tile_values_i),
+    .tile_values_i(pruning_k_values),
     .tile_last_i(pruning_k_last),
     .result_valid_o(k_quantization_result_valid),
     .result_ready_i(k_packer_tile_ready),
@@ -148,31 +112,6 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
     .result_overflow_o(unused_k_quantization_result_overflow),
     .overflow_o(overflow_k_o)
   );
-
-  for (i = 0; i < 32; i = i + 1) begin : g_k_packer_tile_index
-    assign k_packer_tile_index_i[i] = k_quantization_result_index[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_k_packer_tile_label
-    assign k_packer_tile_label_i[i] = k_quantization_result_label[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_k_packer_tile_values
-    assign k_packer_tile_values_i[8*i +: 8] = k_quantization_result_values[8*i +: 8];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_k_packer_tile_open
-    assign k_packer_tile_open_i[i] = k_quantization_result_open[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_k_packer_tile_range
-    assign k_packer_tile_range_i[9*i +: 9] = k_quantization_result_range[9*i +: 9];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_k_packer_tile_zero
-    assign k_packer_tile_zero_i[9*i +: 9] = k_quantization_result_zero[9*i +: 9];
-  end
-
   kv_packer_l32_b64 u_k_packer (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -180,12 +119,12 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
     .tile_ready_o(k_packer_tile_ready),
     .tile_bits_i(k_quantization_result_bits),
     .tile_initial_i(k_quantization_result_initial),
-    .tile_index_i(k_packer_tile_index_i),
-    .tile_label_i(k_packer_tile_label_i),
-    .tile_values_i(k_packer_tile_values_i),
-    .tile_open_i(k_packer_tile_open_i),
-    .tile_range_i(k_packer_tile_range_i),
-    .tile_zero_i(k_packer_tile_zero_i),
+    .tile_index_i(k_quantization_result_index),
+    .tile_label_i(k_quantization_result_label),
+    .tile_values_i(k_quantization_result_values),
+    .tile_open_i(k_quantization_result_open),
+    .tile_range_i(k_quantization_result_range),
+    .tile_zero_i(k_quantization_result_zero),
     .tile_last_i(k_quantization_result_last),
     .block_valid_o(k_valid_o),
     .block_ready_i(k_ready_i),
@@ -203,8 +142,8 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
     .tile_ready_o(tile_ready_o),
     .tile_layer_i(tile_layer_i),
     .tile_length_i(tile_length_i),
-    .tile_k_i(pruning_tile_k_i),
-    .tile_v_i(pruning_tile_v_i),
+    .tile_k_i(tile_k_i),
+    .tile_v_i(tile_v_i),
     .tile_last_i(tile_last_i),
     .k_valid_o(pruning_k_valid),
     .k_ready_i(k_quantization_tile_ready),
@@ -220,14 +159,6 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
     .v_last_o(pruning_v_last)
   );
 
-  for (i = 0; i < 32; i = i + 1) begin : g_v_quantization_tile_index
-    assign v_quantization_tile_index_i[i] = pruning_v_index[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_v_quantization_tile_values
-    assign v_quantization_tile_values_i[8*i +: 8] = pruning_v_values[8*i +: 8];
-  end
-
   wire v_quantization_start_valid_i = start_valid_i & both_start;
 
   quantization_unit_l32_t2_n16_b32_y12 u_v_quantization (
@@ -242,9 +173,9 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
     .start_prefill_i(start_prefill_i),
     .tile_valid_i(pruning_v_valid),
     .tile_ready_o(v_quantization_tile_ready),
-    .tile_index_i(v_quantization_tile_index_i),
+    .tile_index_i(pruning_v_index),
     .tile_count_i(pruning_v_count),
-    .tile_values_i(v_quantization_tile_values_i),
+    .tile_values_i(pruning_v_values),
     .tile_last_i(pruning_v_last),
     .result_valid_o(v_quantization_result_valid),
     .result_ready_i(v_packer_tile_ready),
@@ -261,31 +192,6 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
     .result_overflow_o(unused_v_quantization_result_overflow),
     .overflow_o(overflow_v_o)
   );
-
-  for (i = 0; i < 32; i = i + 1) begin : g_v_packer_tile_index
-    assign v_packer_tile_index_i[i] = v_quantization_result_index[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_v_packer_tile_label
-    assign v_packer_tile_label_i[i] = v_quantization_result_label[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_v_packer_tile_values
-    assign v_packer_tile_values_i[8*i +: 8] = v_quantization_result_values[8*i +: 8];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_v_packer_tile_open
-    assign v_packer_tile_open_i[i] = v_quantization_result_open[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_v_packer_tile_range
-    assign v_packer_tile_range_i[9*i +: 9] = v_quantization_result_range[9*i +: 9];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_v_packer_tile_zero
-    assign v_packer_tile_zero_i[9*i +: 9] = v_quantization_result_zero[9*i +: 9];
-  end
-
   kv_packer_l32_b64 u_v_packer (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -293,12 +199,12 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
     .tile_ready_o(v_packer_tile_ready),
     .tile_bits_i(v_quantization_result_bits),
     .tile_initial_i(v_quantization_result_initial),
-    .tile_index_i(v_packer_tile_index_i),
-    .tile_label_i(v_packer_tile_label_i),
-    .tile_values_i(v_packer_tile_values_i),
-    .tile_open_i(v_packer_tile_open_i),
-    .tile_range_i(v_packer_tile_range_i),
-    .tile_zero_i(v_packer_tile_zero_i),
+    .tile_index_i(v_quantization_result_index),
+    .tile_label_i(v_quantization_result_label),
+    .tile_values_i(v_quantization_result_values),
+    .tile_open_i(v_quantization_result_open),
+    .tile_range_i(v_quantization_result_range),
+    .tile_zero_i(v_quantization_result_zero),
     .tile_last_i(v_quantization_result_last),
     .block_valid_o(v_valid_o),
     .block_ready_i(v_ready_i),

@@ -17,7 +17,6 @@ module kv_decompressor_l32_t2_n16_k64 (
   output wire [127:0] result_level_o,
   output wire         error_o
 );
-  genvar i;
   wire         unpacker_tile_valid;
   wire         unpacker_tile_first;
   wire   [3:0] unpacker_tile_bits;
@@ -29,15 +28,6 @@ module kv_decompressor_l32_t2_n16_k64 (
   wire [287:0] unpacker_tile_range;
   wire [287:0] unpacker_tile_zero;
   wire         dequantization_tile_ready;
-  wire  [31:0] dequantization_tile_index_i;
-  wire  [31:0] dequantization_tile_label_i;
-  wire [255:0] dequantization_tile_values_i;
-  wire  [31:0] dequantization_tile_open_i;
-  wire [287:0] dequantization_tile_range_i;
-  wire [287:0] dequantization_tile_zero_i;
-  wire [255:0] dequantization_result_x;
-  wire  [31:0] dequantization_result_index;
-  wire [127:0] dequantization_result_level;
 
   kv_unpacker_l32_b64 u_unpacker (
     .clk_i(clk_i),
@@ -59,31 +49,6 @@ module kv_decompressor_l32_t2_n16_k64 (
     .tile_zero_o(unpacker_tile_zero),
     .error_o(error_o)
   );
-
-  for (i = 0; i < 32; i = i + 1) begin : g_dequantization_tile_index
-    assign dequantization_tile_index_i[i] = unpacker_tile_index[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_dequantization_tile_label
-    assign dequantization_tile_label_i[i] = unpacker_tile_label[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_dequantization_tile_values
-    assign dequantization_tile_values_i[8*i +: 8] = unpacker_tile_values[8*i +: 8];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_dequantization_tile_open
-    assign dequantization_tile_open_i[i] = unpacker_tile_open[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_dequantization_tile_range
-    assign dequantization_tile_range_i[9*i +: 9] = unpacker_tile_range[9*i +: 9];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_dequantization_tile_zero
-    assign dequantization_tile_zero_i[9*i +: 9] = unpacker_tile_zero[9*i +: 9];
-  end
-
   dequantization_unit_l32_t2_n16 u_dequantization (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -92,28 +57,16 @@ module kv_decompressor_l32_t2_n16_k64 (
     .tile_first_i(unpacker_tile_first),
     .tile_bits_i(unpacker_tile_bits),
     .tile_initial_i(unpacker_tile_initial),
-    .tile_index_i(dequantization_tile_index_i),
-    .tile_label_i(dequantization_tile_label_i),
-    .tile_values_i(dequantization_tile_values_i),
-    .tile_open_i(dequantization_tile_open_i),
-    .tile_range_i(dequantization_tile_range_i),
-    .tile_zero_i(dequantization_tile_zero_i),
+    .tile_index_i(unpacker_tile_index),
+    .tile_label_i(unpacker_tile_label),
+    .tile_values_i(unpacker_tile_values),
+    .tile_open_i(unpacker_tile_open),
+    .tile_range_i(unpacker_tile_range),
+    .tile_zero_i(unpacker_tile_zero),
     .result_valid_o(result_valid_o),
     .result_ready_i(result_ready_i),
-    .result_x_o(dequantization_result_x),
-    .result_index_o(dequantization_result_index),
-    .result_level_o(dequantization_result_level)
+    .result_x_o(result_x_o),
+    .result_index_o(result_index_o),
+    .result_level_o(result_level_o)
   );
-
-  for (i = 0; i < 32; i = i + 1) begin : g_result_x
-    assign result_x_o[8*i +: 8] = dequantization_result_x[8*i +: 8];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_result_index
-    assign result_index_o[i] = dequantization_result_index[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_result_level
-    assign result_level_o[4*i +: 4] = dequantization_result_level[4*i +: 4];
-  end
 endmodule

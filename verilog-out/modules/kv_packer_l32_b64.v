@@ -35,14 +35,12 @@ module kv_packer_l32_b64 (
   reg    [1:0] state_d;
   wire         chunk_accepted;
   reg          chunk_valid_q;
-  wire  [31:0] labels_mask_i;
-  wire  [31:0] labels_data_i;
   wire  [31:0] labels_data;
   wire   [5:0] elements;
   wire  [31:0] records_mask_i;
   wire [575:0] records_data_i;
-  wire [575:0] records_data;
   wire   [5:0] opened;
+  wire [575:0] records;
   reg  [321:0] chunk_q;
   reg    [8:0] length_q;
   reg          ends_q;
@@ -66,19 +64,11 @@ module kv_packer_l32_b64 (
   end
 
   compactor_l32_w1 u_labels (
-    .mask_i(labels_mask_i),
-    .data_i(labels_data_i),
+    .mask_i(tile_index_i),
+    .data_i(tile_label_i),
     .data_o(labels_data),
     .count_o(elements)
   );
-
-  for (i = 0; i < 32; i = i + 1) begin : g_label_mask
-    assign labels_mask_i[i] = tile_index_i[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_label
-    assign labels_data_i[i] = tile_label_i[i];
-  end
 
   wire [1:0] nonzero_sum_4 = tile_label_i[0] + tile_label_i[1];
   wire [1:0] nonzero_sum_5 = tile_label_i[2] + tile_label_i[3];
@@ -182,15 +172,7 @@ module kv_packer_l32_b64 (
     endcase
   end
   wire [287:0] values_behind_labels = {32'd0, dense_values} << elements;
-  wire [287:0] body = values_behind_labels
-      | {256'd0,
-          {labels_data[31], labels_data[30], labels_data[29], labels_data[28], labels_data[27],
-              labels_data[26], labels_data[25], labels_data[24], labels_data[23], labels_data[22],
-              labels_data[21], labels_data[20], labels_data[19], labels_data[18], labels_data[17],
-              labels_data[16], labels_data[15], labels_data[14], labels_data[13], labels_data[12],
-              labels_data[11], labels_data[10], labels_data[9], labels_data[8], labels_data[7],
-              labels_data[6], labels_data[5], labels_data[4], labels_data[3], labels_data[2], labels_data[1],
-              labels_data[0]}};
+  wire [287:0] body = values_behind_labels | {256'd0, labels_data};
   wire [7:0] value_bits_product = nonzero * 2'd2;
   wire [9:0] value_bits_wide = {2'd0, value_bits_product};
   wire [7:0] value_bits_product_2 = nonzero * 2'd3;
@@ -211,7 +193,7 @@ module kv_packer_l32_b64 (
   compactor_l32_w18 u_records (
     .mask_i(records_mask_i),
     .data_i(records_data_i),
-    .data_o(records_data),
+    .data_o(records),
     .count_o(opened)
   );
 
@@ -222,14 +204,6 @@ module kv_packer_l32_b64 (
 
   wire opens = |opened;
   wire more_records = opened > 6'd16;
-  wire [575:0] records = {records_data[575:558], records_data[557:540], records_data[539:522],
-      records_data[521:504], records_data[503:486], records_data[485:468], records_data[467:450],
-      records_data[449:432], records_data[431:414], records_data[413:396], records_data[395:378],
-      records_data[377:360], records_data[359:342], records_data[341:324], records_data[323:306],
-      records_data[305:288], records_data[287:270], records_data[269:252], records_data[251:234],
-      records_data[233:216], records_data[215:198], records_data[197:180], records_data[179:162],
-      records_data[161:144], records_data[143:126], records_data[125:108], records_data[107:90],
-      records_data[89:72], records_data[71:54], records_data[53:36], records_data[35:18], records_data[17:0]};
   wire [5:0] first_records = more_records ? 6'd16 : opened;
   wire [5:0] other_records = opened - 6'd16;
   wire [1:0] kind = {tile_initial_i | opens, !tile_initial_i};
@@ -237,27 +211,8 @@ module kv_packer_l32_b64 (
   wire chunk_test_2 = state_q == StateToken;
   wire chunk_test_3 = state_q == StateLevels;
   wire [321:0] chunk = chunk_test ? {306'd0, {8'd32, 4'd1, tile_bits_i}} : chunk_test_2 & tile_initial_i
-      ? {320'd0, kind} : chunk_test_2
-      ? {body,
-          {tile_index_i[31], tile_index_i[30], tile_index_i[29], tile_index_i[28], tile_index_i[27],
-              tile_index_i[26], tile_index_i[25], tile_index_i[24], tile_index_i[23], tile_index_i[22],
-              tile_index_i[21], tile_index_i[20], tile_index_i[19], tile_index_i[18], tile_index_i[17],
-              tile_index_i[16], tile_index_i[15], tile_index_i[14], tile_index_i[13], tile_index_i[12],
-              tile_index_i[11], tile_index_i[10], tile_index_i[9], tile_index_i[8], tile_index_i[7],
-              tile_index_i[6], tile_index_i[5], tile_index_i[4], tile_index_i[3], tile_index_i[2],
-              tile_index_i[1], tile_index_i[0]},
-          kind}
-      : chunk_test_3
-      ? {2'd0,
-          {records[287:0],
-              {tile_open_i[31], tile_open_i[30], tile_open_i[29], tile_open_i[28], tile_open_i[27],
-                  tile_open_i[26], tile_open_i[25], tile_open_i[24], tile_open_i[23], tile_open_i[22],
-                  tile_open_i[21], tile_open_i[20], tile_open_i[19], tile_open_i[18], tile_open_i[17],
-                  tile_open_i[16], tile_open_i[15], tile_open_i[14], tile_open_i[13], tile_open_i[12],
-                  tile_open_i[11], tile_open_i[10], tile_open_i[9], tile_open_i[8], tile_open_i[7],
-                  tile_open_i[6], tile_open_i[5], tile_open_i[4], tile_open_i[3], tile_open_i[2],
-                  tile_open_i[1], tile_open_i[0]}}}
-      : {34'd0, records[575:288]};
+      ? {320'd0, kind} : chunk_test_2 ? {body, tile_index_i, kind} : chunk_test_3
+      ? {2'd0, {records[287:0], tile_open_i}} : {34'd0, records[575:288]};
   wire [8:0] length = chunk_test ? 9'd16 : chunk_test_2 & tile_initial_i ? 9'd2 : chunk_test_2
       ? {3'd0, elements} + value_bits + 9'd34 : chunk_test_3 ? {3'd0, first_records} * 9'd18 + 9'd32
       : {3'd0, other_records} * 9'd18;

@@ -66,12 +66,12 @@ module kv_unpacker_l32_b64 (
   reg    [3:0] bits_out_q;
   wire  [31:0] labels_mask_i;
   wire  [31:0] labels_data_i;
-  wire  [31:0] labels_data;
   wire  [31:0] records_mask_i;
   wire [575:0] records_data_i;
   wire [575:0] records_data;
   wire   [5:0] unused_records_count;
   wire   [5:0] tile_elements;
+  wire  [31:0] label;
   reg    [7:0] value_0_q;
   reg    [7:0] value_1_q;
   reg    [7:0] value_2_q;
@@ -467,7 +467,7 @@ module kv_unpacker_l32_b64 (
   expander_l32_w1 u_labels (
     .mask_i(labels_mask_i),
     .data_i(labels_data_i),
-    .data_o(labels_data),
+    .data_o(label),
     .count_o(tile_elements)
   );
 
@@ -481,12 +481,6 @@ module kv_unpacker_l32_b64 (
     .count_o(unused_records_count)
   );
 
-  wire [31:0] label = {labels_data[31], labels_data[30], labels_data[29], labels_data[28], labels_data[27],
-      labels_data[26], labels_data[25], labels_data[24], labels_data[23], labels_data[22], labels_data[21],
-      labels_data[20], labels_data[19], labels_data[18], labels_data[17], labels_data[16], labels_data[15],
-      labels_data[14], labels_data[13], labels_data[12], labels_data[11], labels_data[10], labels_data[9],
-      labels_data[8], labels_data[7], labels_data[6], labels_data[5], labels_data[4], labels_data[3],
-      labels_data[2], labels_data[1], labels_data[0]};
   wire [1:0] tile_nonzero_sum_4 = label[0] + label[1];
   wire [1:0] tile_nonzero_sum_5 = label[2] + label[3];
   wire [2:0] tile_nonzero_sum_3 = tile_nonzero_sum_4 + tile_nonzero_sum_5;

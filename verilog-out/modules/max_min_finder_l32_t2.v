@@ -43,38 +43,10 @@ module max_min_finder_l32_t2 (
       updated[11], updated[10], updated[9], updated[8], updated[7], updated[6], updated[5], updated[4],
       updated[3], updated[2], updated[1], updated[0]};
   always @(posedge clk_i) if (step_i) extremes_word <= extremes[tile_next];
-  assign stored[0] = extremes_word[15:0];
-  assign stored[1] = extremes_word[31:16];
-  assign stored[2] = extremes_word[47:32];
-  assign stored[3] = extremes_word[63:48];
-  assign stored[4] = extremes_word[79:64];
-  assign stored[5] = extremes_word[95:80];
-  assign stored[6] = extremes_word[111:96];
-  assign stored[7] = extremes_word[127:112];
-  assign stored[8] = extremes_word[143:128];
-  assign stored[9] = extremes_word[159:144];
-  assign stored[10] = extremes_word[175:160];
-  assign stored[11] = extremes_word[191:176];
-  assign stored[12] = extremes_word[207:192];
-  assign stored[13] = extremes_word[223:208];
-  assign stored[14] = extremes_word[239:224];
-  assign stored[15] = extremes_word[255:240];
-  assign stored[16] = extremes_word[271:256];
-  assign stored[17] = extremes_word[287:272];
-  assign stored[18] = extremes_word[303:288];
-  assign stored[19] = extremes_word[319:304];
-  assign stored[20] = extremes_word[335:320];
-  assign stored[21] = extremes_word[351:336];
-  assign stored[22] = extremes_word[367:352];
-  assign stored[23] = extremes_word[383:368];
-  assign stored[24] = extremes_word[399:384];
-  assign stored[25] = extremes_word[415:400];
-  assign stored[26] = extremes_word[431:416];
-  assign stored[27] = extremes_word[447:432];
-  assign stored[28] = extremes_word[463:448];
-  assign stored[29] = extremes_word[479:464];
-  assign stored[30] = extremes_word[495:480];
-  assign stored[31] = extremes_word[511:496];
+
+  for (i = 0; i < 32; i = i + 1) begin : g_stored
+    assign stored[i] = extremes_word[16*i +: 16];
+  end
 
   for (i = 0; i < 32; i = i + 1) begin : g_lanes
     wire signed [7:0] rmax = fresh ? 8'sh80 : $signed(stored[i][7:0]);

@@ -109,8 +109,9 @@ module multi_scale_array_16x16_w4_a32_adder_double_int8 (
     assign rescale[17*i + 17] = rescale_q;
   end
 
-  skew_lines_n16_w5 u_act_skew (.clk_i(clk_i), .data_i(act_skew_data_i), .data_o(act_skew_data));
-  skew_lines_n16_w5 u_weight_skew (.clk_i(clk_i), .data_i(weight_skew_data_i), .data_o(weight_skew_data));
+  skew_lines_n16_w5_skew u_act_skew (.clk_i(clk_i), .data_i(act_skew_data_i), .data_o(act_skew_data));
+  skew_lines_n16_w5_skew u_weight_skew (.clk_i(clk_i), .data_i(weight_skew_data_i),
+      .data_o(weight_skew_data));
 
   for (i = 0; i < 16; i = i + 1) begin : g_left
     assign act_skew_data_i[5*i +: 5] = act_now[i];

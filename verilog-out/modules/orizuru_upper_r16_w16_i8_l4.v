@@ -33,39 +33,18 @@ module orizuru_upper_r16_w16_i8_l4 (
   output wire  [11:0] min_index_o
 );
   genvar i;
-  wire [255:0] max_tree_key_i;
-  wire  [15:0] max_tree_available_i;
-  wire [127:0] max_tree_index_i;
-  wire  [11:0] max_tree_index;
-  wire [255:0] min_tree_key_i;
-  wire  [15:0] min_tree_available_i;
-  wire [127:0] min_tree_index_i;
-  wire         unused_min_tree_init_done;
-  wire  [11:0] min_tree_index;
+  wire [11:0] max_tree_index;
+  wire        unused_min_tree_init_done;
+  wire [11:0] min_tree_index;
 
-  for (i = 0; i < 16; i = i + 1) begin : g_max_keys
-    assign max_tree_key_i[16*i +: 16] = max_below_key_i[16*i +: 16];
-  end
-
-  for (i = 0; i < 16; i = i + 1) begin : g_max_leaves
-    assign max_tree_available_i[i] = max_below_available_i[i];
-  end
-
-  for (i = 0; i < 16; i = i + 1) begin : g_max_indices
-    assign max_tree_index_i[8*i +: 8] = max_below_index_i[8*i +: 8];
-  end
-
-  wire max_tree_update_i = |{max_below_done_i[15], max_below_done_i[14], max_below_done_i[13],
-      max_below_done_i[12], max_below_done_i[11], max_below_done_i[10], max_below_done_i[9],
-      max_below_done_i[8], max_below_done_i[7], max_below_done_i[6], max_below_done_i[5], max_below_done_i[4],
-      max_below_done_i[3], max_below_done_i[2], max_below_done_i[1], max_below_done_i[0]};
+  wire max_tree_update_i = |max_below_done_i;
 
   orizuru_tree_max_r16_w16_i8_l4 u_max_tree (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
-    .key_i(max_tree_key_i),
-    .available_i(max_tree_available_i),
-    .index_i(max_tree_index_i),
+    .key_i(max_below_key_i),
+    .available_i(max_below_available_i),
+    .index_i(max_below_index_i),
     .init_i(init_i),
     .update_i(max_tree_update_i),
     .init_done_o(init_done_o),
@@ -83,29 +62,14 @@ module orizuru_upper_r16_w16_i8_l4 (
     assign max_below_pop_o[i] = max_pop_i & (max_path == max_below_pop_index[3:0]);
   end
 
-  for (i = 0; i < 16; i = i + 1) begin : g_min_keys
-    assign min_tree_key_i[16*i +: 16] = min_below_key_i[16*i +: 16];
-  end
-
-  for (i = 0; i < 16; i = i + 1) begin : g_min_leaves
-    assign min_tree_available_i[i] = min_below_available_i[i];
-  end
-
-  for (i = 0; i < 16; i = i + 1) begin : g_min_indices
-    assign min_tree_index_i[8*i +: 8] = min_below_index_i[8*i +: 8];
-  end
-
-  wire min_tree_update_i = |{min_below_done_i[15], min_below_done_i[14], min_below_done_i[13],
-      min_below_done_i[12], min_below_done_i[11], min_below_done_i[10], min_below_done_i[9],
-      min_below_done_i[8], min_below_done_i[7], min_below_done_i[6], min_below_done_i[5], min_below_done_i[4],
-      min_below_done_i[3], min_below_done_i[2], min_below_done_i[1], min_below_done_i[0]};
+  wire min_tree_update_i = |min_below_done_i;
 
   orizuru_tree_min_r16_w16_i8_l4 u_min_tree (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
-    .key_i(min_tree_key_i),
-    .available_i(min_tree_available_i),
-    .index_i(min_tree_index_i),
+    .key_i(min_below_key_i),
+    .available_i(min_below_available_i),
+    .index_i(min_below_index_i),
     .init_i(init_i),
     .update_i(min_tree_update_i),
     .init_done_o(unused_min_tree_init_done),

@@ -60,8 +60,6 @@ module quantization_unit_l32_t2_n16_b32_y12 (
   wire         monitor_tile_ready;
   wire  [31:0] monitor_tile_index_i;
   wire [255:0] monitor_tile_x_i;
-  wire [255:0] monitor_tile_rmax_i;
-  wire [255:0] monitor_tile_rmin_i;
   wire         monitor_result_valid;
   wire   [3:0] monitor_result_bits;
   wire  [31:0] monitor_result_index;
@@ -90,20 +88,8 @@ module quantization_unit_l32_t2_n16_b32_y12 (
   reg          first_prefill_q;
   reg          first_decode_q;
   wire         quantizer_tile_ready;
-  wire  [31:0] quantizer_tile_index_i;
-  wire  [31:0] quantizer_tile_open_i;
-  wire [255:0] quantizer_tile_x_i;
-  wire [255:0] quantizer_tile_lo_i;
-  wire [287:0] quantizer_tile_range_i;
-  wire  [31:0] quantizer_result_index;
   wire  [31:0] quantizer_result_label;
   wire [255:0] quantizer_result_q;
-  wire  [31:0] quantizer_result_open;
-  wire [287:0] quantizer_result_range;
-  wire [287:0] quantizer_result_zero;
-  wire  [31:0] compactor_mask_i;
-  wire [255:0] compactor_data_i;
-  wire [255:0] compactor_data;
   wire   [5:0] unused_compactor_count;
   wire [130:0] tag;
   reg          overflow_q;
@@ -163,25 +149,7 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     end
   end
   wire replay_done = replayed & !more_buffered;
-  always @(posedge clk_i) if (store) buffer[written_q[5:0]] <= {{$signed(tile_values_i[255:248]),
-      $signed(tile_values_i[247:240]), $signed(tile_values_i[239:232]), $signed(tile_values_i[231:224]),
-      $signed(tile_values_i[223:216]), $signed(tile_values_i[215:208]), $signed(tile_values_i[207:200]),
-      $signed(tile_values_i[199:192]), $signed(tile_values_i[191:184]), $signed(tile_values_i[183:176]),
-      $signed(tile_values_i[175:168]), $signed(tile_values_i[167:160]), $signed(tile_values_i[159:152]),
-      $signed(tile_values_i[151:144]), $signed(tile_values_i[143:136]), $signed(tile_values_i[135:128]),
-      $signed(tile_values_i[127:120]), $signed(tile_values_i[119:112]), $signed(tile_values_i[111:104]),
-      $signed(tile_values_i[103:96]), $signed(tile_values_i[95:88]), $signed(tile_values_i[87:80]),
-      $signed(tile_values_i[79:72]), $signed(tile_values_i[71:64]), $signed(tile_values_i[63:56]),
-      $signed(tile_values_i[55:48]), $signed(tile_values_i[47:40]), $signed(tile_values_i[39:32]),
-      $signed(tile_values_i[31:24]), $signed(tile_values_i[23:16]), $signed(tile_values_i[15:8]),
-      $signed(tile_values_i[7:0])},
-      {tile_index_i[31], tile_index_i[30], tile_index_i[29], tile_index_i[28], tile_index_i[27],
-          tile_index_i[26], tile_index_i[25], tile_index_i[24], tile_index_i[23], tile_index_i[22],
-          tile_index_i[21], tile_index_i[20], tile_index_i[19], tile_index_i[18], tile_index_i[17],
-          tile_index_i[16], tile_index_i[15], tile_index_i[14], tile_index_i[13], tile_index_i[12],
-          tile_index_i[11], tile_index_i[10], tile_index_i[9], tile_index_i[8], tile_index_i[7],
-          tile_index_i[6], tile_index_i[5], tile_index_i[4], tile_index_i[3], tile_index_i[2],
-          tile_index_i[1], tile_index_i[0]}};
+  always @(posedge clk_i) if (store) buffer[written_q[5:0]] <= {tile_values_i, tile_index_i};
   always @(posedge clk_i) if (fetch) word <= buffer[read_q[5:0]];
   wire accept = in_decode & tile_valid_i & monitor_tile_ready;
   assign tile_ready_o = in_prefill | (in_decode & monitor_tile_ready);
@@ -189,69 +157,6 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     if (!rst_ni) tile_q <= 1'b0;
     else if (store | accept) tile_q <= tile_next;
   end
-  assign expander_data_i[7:0] = in_quant ? word[39:32] : $unsigned($signed(tile_values_i[7:0]));
-  assign index[0] = in_quant ? word[0] : tile_index_i[0];
-  assign expander_data_i[15:8] = in_quant ? word[47:40] : $unsigned($signed(tile_values_i[15:8]));
-  assign index[1] = in_quant ? word[1] : tile_index_i[1];
-  assign expander_data_i[23:16] = in_quant ? word[55:48] : $unsigned($signed(tile_values_i[23:16]));
-  assign index[2] = in_quant ? word[2] : tile_index_i[2];
-  assign expander_data_i[31:24] = in_quant ? word[63:56] : $unsigned($signed(tile_values_i[31:24]));
-  assign index[3] = in_quant ? word[3] : tile_index_i[3];
-  assign expander_data_i[39:32] = in_quant ? word[71:64] : $unsigned($signed(tile_values_i[39:32]));
-  assign index[4] = in_quant ? word[4] : tile_index_i[4];
-  assign expander_data_i[47:40] = in_quant ? word[79:72] : $unsigned($signed(tile_values_i[47:40]));
-  assign index[5] = in_quant ? word[5] : tile_index_i[5];
-  assign expander_data_i[55:48] = in_quant ? word[87:80] : $unsigned($signed(tile_values_i[55:48]));
-  assign index[6] = in_quant ? word[6] : tile_index_i[6];
-  assign expander_data_i[63:56] = in_quant ? word[95:88] : $unsigned($signed(tile_values_i[63:56]));
-  assign index[7] = in_quant ? word[7] : tile_index_i[7];
-  assign expander_data_i[71:64] = in_quant ? word[103:96] : $unsigned($signed(tile_values_i[71:64]));
-  assign index[8] = in_quant ? word[8] : tile_index_i[8];
-  assign expander_data_i[79:72] = in_quant ? word[111:104] : $unsigned($signed(tile_values_i[79:72]));
-  assign index[9] = in_quant ? word[9] : tile_index_i[9];
-  assign expander_data_i[87:80] = in_quant ? word[119:112] : $unsigned($signed(tile_values_i[87:80]));
-  assign index[10] = in_quant ? word[10] : tile_index_i[10];
-  assign expander_data_i[95:88] = in_quant ? word[127:120] : $unsigned($signed(tile_values_i[95:88]));
-  assign index[11] = in_quant ? word[11] : tile_index_i[11];
-  assign expander_data_i[103:96] = in_quant ? word[135:128] : $unsigned($signed(tile_values_i[103:96]));
-  assign index[12] = in_quant ? word[12] : tile_index_i[12];
-  assign expander_data_i[111:104] = in_quant ? word[143:136] : $unsigned($signed(tile_values_i[111:104]));
-  assign index[13] = in_quant ? word[13] : tile_index_i[13];
-  assign expander_data_i[119:112] = in_quant ? word[151:144] : $unsigned($signed(tile_values_i[119:112]));
-  assign index[14] = in_quant ? word[14] : tile_index_i[14];
-  assign expander_data_i[127:120] = in_quant ? word[159:152] : $unsigned($signed(tile_values_i[127:120]));
-  assign index[15] = in_quant ? word[15] : tile_index_i[15];
-  assign expander_data_i[135:128] = in_quant ? word[167:160] : $unsigned($signed(tile_values_i[135:128]));
-  assign index[16] = in_quant ? word[16] : tile_index_i[16];
-  assign expander_data_i[143:136] = in_quant ? word[175:168] : $unsigned($signed(tile_values_i[143:136]));
-  assign index[17] = in_quant ? word[17] : tile_index_i[17];
-  assign expander_data_i[151:144] = in_quant ? word[183:176] : $unsigned($signed(tile_values_i[151:144]));
-  assign index[18] = in_quant ? word[18] : tile_index_i[18];
-  assign expander_data_i[159:152] = in_quant ? word[191:184] : $unsigned($signed(tile_values_i[159:152]));
-  assign index[19] = in_quant ? word[19] : tile_index_i[19];
-  assign expander_data_i[167:160] = in_quant ? word[199:192] : $unsigned($signed(tile_values_i[167:160]));
-  assign index[20] = in_quant ? word[20] : tile_index_i[20];
-  assign expander_data_i[175:168] = in_quant ? word[207:200] : $unsigned($signed(tile_values_i[175:168]));
-  assign index[21] = in_quant ? word[21] : tile_index_i[21];
-  assign expander_data_i[183:176] = in_quant ? word[215:208] : $unsigned($signed(tile_values_i[183:176]));
-  assign index[22] = in_quant ? word[22] : tile_index_i[22];
-  assign expander_data_i[191:184] = in_quant ? word[223:216] : $unsigned($signed(tile_values_i[191:184]));
-  assign index[23] = in_quant ? word[23] : tile_index_i[23];
-  assign expander_data_i[199:192] = in_quant ? word[231:224] : $unsigned($signed(tile_values_i[199:192]));
-  assign index[24] = in_quant ? word[24] : tile_index_i[24];
-  assign expander_data_i[207:200] = in_quant ? word[239:232] : $unsigned($signed(tile_values_i[207:200]));
-  assign index[25] = in_quant ? word[25] : tile_index_i[25];
-  assign expander_data_i[215:208] = in_quant ? word[247:240] : $unsigned($signed(tile_values_i[215:208]));
-  assign index[26] = in_quant ? word[26] : tile_index_i[26];
-  assign expander_data_i[223:216] = in_quant ? word[255:248] : $unsigned($signed(tile_values_i[223:216]));
-  assign index[27] = in_quant ? word[27] : tile_index_i[27];
-  assign expander_data_i[231:224] = in_quant ? word[263:256] : $unsigned($signed(tile_values_i[231:224]));
-  assign index[28] = in_quant ? word[28] : tile_index_i[28];
-  assign expander_data_i[239:232] = in_quant ? word[271:264] : $unsigned($signed(tile_values_i[239:232]));
-  assign index[29] = in_quant ? word[29] : tile_index_i[29];
-  assign expander_data_i[247:240] = in_quant ? word[279:272] : $unsigned($signed(tile_values_i[247:240]));
-  assign index[30] = in_quant ? word[30] : tile_index_i[30];
-  assign expander_data_i[255:248] = in_quant ? word[287:280] : $unsigned($signed(tile_values_i[255:248]));
 
   expander_l32_w8 u_expander (
     .mask_i(expander_mask_i),
@@ -260,7 +165,11 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     .count_o(unused_expander_count)
   );
 
-  assign index[31] = in_quant ? word[31] : tile_index_i[31];
+  for (i = 0; i < 32; i = i + 1) begin : g_elements
+    assign expander_data_i[8*i +: 8] = in_quant ? word[8*i + 32 +: 8]
+        : $unsigned($signed(tile_values_i[8*i +: 8]));
+    assign index[i] = in_quant ? word[i] : tile_index_i[i];
+  end
 
   for (i = 0; i < 32; i = i + 1) begin : g_mask
     assign expander_mask_i[i] = index[i];
@@ -302,14 +211,6 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     assign monitor_tile_x_i[8*i +: 8] = x[i];
   end
 
-  for (i = 0; i < 32; i = i + 1) begin : g_rmax
-    assign monitor_tile_rmax_i[8*i +: 8] = finder_rmax[8*i +: 8];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_rmin
-    assign monitor_tile_rmin_i[8*i +: 8] = finder_rmin[8*i +: 8];
-  end
-
   wire finish = result_valid_o & result_ready_i & result_last_o;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
@@ -329,8 +230,8 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     .tile_first_i(monitor_tile_first_i),
     .tile_index_i(monitor_tile_index_i),
     .tile_x_i(monitor_tile_x_i),
-    .tile_rmax_i(monitor_tile_rmax_i),
-    .tile_rmin_i(monitor_tile_rmin_i),
+    .tile_rmax_i(finder_rmax),
+    .tile_rmin_i(finder_rmin),
     .tile_tag_i(monitor_tile_tag_i),
     .result_valid_o(monitor_result_valid),
     .result_ready_i(quantizer_tile_ready),
@@ -345,38 +246,7 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     .result_tag_o(monitor_result_tag)
   );
 
-  for (i = 0; i < 32; i = i + 1) begin : g_monitored_index
-    assign quantizer_tile_index_i[i] = monitor_result_index[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_monitored_open
-    assign quantizer_tile_open_i[i] = monitor_result_open[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_monitored_x
-    assign quantizer_tile_x_i[8*i +: 8] = monitor_result_x[8*i +: 8];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_monitored_lo
-    assign quantizer_tile_lo_i[8*i +: 8] = monitor_result_lo[8*i +: 8];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_monitored_range
-    assign quantizer_tile_range_i[9*i +: 9] = monitor_result_range[9*i +: 9];
-  end
-
-  wire [130:0] quantizer_tile_tag_i = {{monitor_result_level[127:124], monitor_result_level[123:120],
-      monitor_result_level[119:116], monitor_result_level[115:112], monitor_result_level[111:108],
-      monitor_result_level[107:104], monitor_result_level[103:100], monitor_result_level[99:96],
-      monitor_result_level[95:92], monitor_result_level[91:88], monitor_result_level[87:84],
-      monitor_result_level[83:80], monitor_result_level[79:76], monitor_result_level[75:72],
-      monitor_result_level[71:68], monitor_result_level[67:64], monitor_result_level[63:60],
-      monitor_result_level[59:56], monitor_result_level[55:52], monitor_result_level[51:48],
-      monitor_result_level[47:44], monitor_result_level[43:40], monitor_result_level[39:36],
-      monitor_result_level[35:32], monitor_result_level[31:28], monitor_result_level[27:24],
-      monitor_result_level[23:20], monitor_result_level[19:16], monitor_result_level[15:12],
-      monitor_result_level[11:8], monitor_result_level[7:4], monitor_result_level[3:0]},
-      monitor_result_overflow, monitor_result_tag};
+  wire [130:0] quantizer_tile_tag_i = {monitor_result_level, monitor_result_overflow, monitor_result_tag};
 
   non_zero_quantizer_l32_g131 u_quantizer (
     .clk_i(clk_i),
@@ -384,98 +254,37 @@ module quantization_unit_l32_t2_n16_b32_y12 (
     .tile_valid_i(monitor_result_valid),
     .tile_ready_o(quantizer_tile_ready),
     .tile_bits_i(monitor_result_bits),
-    .tile_index_i(quantizer_tile_index_i),
-    .tile_open_i(quantizer_tile_open_i),
-    .tile_x_i(quantizer_tile_x_i),
-    .tile_lo_i(quantizer_tile_lo_i),
-    .tile_range_i(quantizer_tile_range_i),
+    .tile_index_i(monitor_result_index),
+    .tile_open_i(monitor_result_open),
+    .tile_x_i(monitor_result_x),
+    .tile_lo_i(monitor_result_lo),
+    .tile_range_i(monitor_result_range),
     .tile_tag_i(quantizer_tile_tag_i),
     .result_valid_o(result_valid_o),
     .result_ready_i(result_ready_i),
     .result_bits_o(result_bits_o),
-    .result_index_o(quantizer_result_index),
+    .result_index_o(result_index_o),
     .result_label_o(quantizer_result_label),
     .result_q_o(quantizer_result_q),
-    .result_open_o(quantizer_result_open),
-    .result_range_o(quantizer_result_range),
-    .result_zero_o(quantizer_result_zero),
+    .result_open_o(result_open_o),
+    .result_range_o(result_range_o),
+    .result_zero_o(result_zero_o),
     .result_tag_o(tag)
   );
 
-  for (i = 0; i < 32; i = i + 1) begin : g_quantized_index
-    assign result_index_o[i] = quantizer_result_index[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_quantized_label
-    assign result_label_o[i] = quantizer_result_label[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_quantized_open
-    assign result_open_o[i] = quantizer_result_open[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_quantized_range
-    assign result_range_o[9*i +: 9] = quantizer_result_range[9*i +: 9];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_quantized_zero
-    assign result_zero_o[9*i +: 9] = quantizer_result_zero[9*i +: 9];
-  end
+  assign result_label_o = quantizer_result_label;
 
   compactor_l32_w8 u_compactor (
-    .mask_i(compactor_mask_i),
-    .data_i(compactor_data_i),
-    .data_o(compactor_data),
+    .mask_i(quantizer_result_label),
+    .data_i(quantizer_result_q),
+    .data_o(result_values_o),
     .count_o(unused_compactor_count)
   );
-
-  for (i = 0; i < 32; i = i + 1) begin : g_labels
-    assign compactor_mask_i[i] = quantizer_result_label[i];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_quantized
-    assign compactor_data_i[8*i +: 8] = quantizer_result_q[8*i +: 8];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_values
-    assign result_values_o[8*i +: 8] = compactor_data[8*i +: 8];
-  end
 
   assign result_last_o = tag[0];
   assign result_initial_o = tag[1];
   assign result_overflow_o = tag[2];
-  assign result_level_o[3:0] = tag[6:3];
-  assign result_level_o[7:4] = tag[10:7];
-  assign result_level_o[11:8] = tag[14:11];
-  assign result_level_o[15:12] = tag[18:15];
-  assign result_level_o[19:16] = tag[22:19];
-  assign result_level_o[23:20] = tag[26:23];
-  assign result_level_o[27:24] = tag[30:27];
-  assign result_level_o[31:28] = tag[34:31];
-  assign result_level_o[35:32] = tag[38:35];
-  assign result_level_o[39:36] = tag[42:39];
-  assign result_level_o[43:40] = tag[46:43];
-  assign result_level_o[47:44] = tag[50:47];
-  assign result_level_o[51:48] = tag[54:51];
-  assign result_level_o[55:52] = tag[58:55];
-  assign result_level_o[59:56] = tag[62:59];
-  assign result_level_o[63:60] = tag[66:63];
-  assign result_level_o[67:64] = tag[70:67];
-  assign result_level_o[71:68] = tag[74:71];
-  assign result_level_o[75:72] = tag[78:75];
-  assign result_level_o[79:76] = tag[82:79];
-  assign result_level_o[83:80] = tag[86:83];
-  assign result_level_o[87:84] = tag[90:87];
-  assign result_level_o[91:88] = tag[94:91];
-  assign result_level_o[95:92] = tag[98:95];
-  assign result_level_o[99:96] = tag[102:99];
-  assign result_level_o[103:100] = tag[106:103];
-  assign result_level_o[107:104] = tag[110:107];
-  assign result_level_o[111:108] = tag[114:111];
-  assign result_level_o[115:112] = tag[118:115];
-  assign result_level_o[119:116] = tag[122:119];
-  assign result_level_o[123:120] = tag[126:123];
-  assign result_level_o[127:124] = tag[130:127];
+  assign result_level_o = tag[130:3];
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) overflow_q <= 1'b0;
     else         overflow_q <= (overflow_q | (result_valid_o & result_ready_i & tag[2])) & !start;

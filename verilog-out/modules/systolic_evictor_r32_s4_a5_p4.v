@@ -101,7 +101,6 @@ module systolic_evictor_r32_s4_a5_p4 (
   always @(posedge clk_i) formal_started <= 1'b1;
   always @* if (!formal_started) assume (!rst_ni);
   reg [5:0] since_pass_q;
-  always @(posedge clk_i) if (rst_ni) victim_exists: assert (1'b1);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) since_pass_q <= 6'd33;
     else         since_pass_q <= pass_i ? 6'd1 : since_pass_q > 6'd32 ? since_pass_q : since_pass_q + 6'd1;

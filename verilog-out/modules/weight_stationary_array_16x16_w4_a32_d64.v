@@ -66,7 +66,8 @@ module weight_stationary_array_16x16_w4_a32_d64 (
     assign loads[i + 1] = loads_q;
   end
 
-  skew_lines_n16_w6 u_weight_skew (.clk_i(clk_i), .data_i(weight_skew_data_i), .data_o(weight_skew_data));
+  skew_lines_n16_w6_skew u_weight_skew (.clk_i(clk_i), .data_i(weight_skew_data_i),
+      .data_o(weight_skew_data));
 
   for (i = 0; i < 16; i = i + 1) begin : g_above
     assign weight_skew_data_i[6*i +: 6] = {load_doubles_i,
@@ -77,7 +78,7 @@ module weight_stationary_array_16x16_w4_a32_d64 (
     assign overflow[i] = 1'b0;
   end
 
-  skew_lines_n16_w5 u_act_skew (.clk_i(clk_i), .data_i(act_skew_data_i), .data_o(act_skew_data));
+  skew_lines_n16_w5_skew u_act_skew (.clk_i(clk_i), .data_i(act_skew_data_i), .data_o(act_skew_data));
 
   for (i = 0; i < 16; i = i + 1) begin : g_left
     assign act_skew_data_i[5*i +: 5] = {step_act_signed_i & step_act_i[4*i + 3], step_act_i[4*i +: 4]};

@@ -1,14 +1,16 @@
 //! `energy`: joules of a testbench's run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sim::RunOptions;
 
 use super::Target;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::flows::energy::{Report, measure};
+use crate::flows::liberty::NAMED;
 use crate::params::show;
+use crate::present::numbers::{significant, watts};
 use crate::present::progress::Progress;
 use crate::present::report;
 use crate::present::table::Table;
@@ -33,6 +35,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
+    if args.liberty == Path::new("none") {
+        let known = NAMED.join(", ");
+        return Err(Failure::Usage(format!("--liberty none: energy needs a cell library, a Liberty file or {known}")));
+    }
     let (entry, params) = args.target.resolve()?;
     let design = sim::Design::from(&entry.elaborate(&params)?);
     let bench = entry.bench(&params)?;
@@ -50,7 +56,8 @@ fn text(block: &str, params: &Params, report: &Report) -> String {
     let mut table = Table::new(["part", "pJ a cycle", "share"]);
     let e = &report.energy;
     let total = e.total();
-    let picojoules = |joules: f64| format!("{:.3}", joules * 1e12 / report.cycles as f64);
+    let picojoules = |joules: f64| significant(joules * 1e12 / report.cycles as f64, 4);
+    let leakage = report.leakage.map_or("leakage not in the library".to_owned(), |w| format!("leakage {}", watts(w)));
     for (name, joules) in
         [("clock", e.clock), ("flip-flops", e.flip_flops), ("logic", e.logic), ("inputs", e.inputs), ("total", total)]
     {
@@ -58,17 +65,16 @@ fn text(block: &str, params: &Params, report: &Report) -> String {
     }
     format!(
         "{block}: {}\n\n{}\n{} cells of {} at {} V, {} cycles with {} test vectors: the netlist agrees with the golden model\n\
-         {:.1} pJ a vector, {:.1} % of it inside of cells; leakage {:.3} uW\n\
+         {} pJ a vector, {:.1} % of it inside of cells; {leakage}\n\
          without wires, clock tree and glitches\n",
         show(params),
-        table.text(),
+        report::table(&table),
         report.cells,
         report.library,
         report.volts,
         report.cycles,
         report.vectors,
-        total * 1e12 / report.vectors as f64,
+        significant(total * 1e12 / report.vectors as f64, 4),
         100.0 * e.internal / total,
-        report.leakage * 1e6
     )
 }

@@ -77,5 +77,5 @@ fn text(done: &[Linted]) -> String {
             messages += &format!("\n{}, {}:\n{}\n", l.top, check.tool, check.messages.join("\n"));
         }
     }
-    table.text() + &messages
+    report::table(&table) + &messages
 }

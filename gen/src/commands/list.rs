@@ -39,5 +39,5 @@ pub(super) fn run(args: &Args) -> Result<()> {
         let cells = if args.markdown { format!("`{}`", l.block) } else { l.block.into() };
         table.row([l.family.into(), cells, l.summary.into(), l.reference.into()]);
     }
-    report::print(&if args.markdown { table.markdown() } else { table.text() })
+    report::print(&if args.markdown { table.markdown() } else { report::table(&table) })
 }

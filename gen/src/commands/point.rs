@@ -32,6 +32,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<()> {
     let (entry, params) = args.target.resolve()?;
     let stages = point::in_order(&args.stages)?;
+    let options = args.options.clone().without_none(&stages)?;
     let point = Point::new(entry.about().name, params)?;
     for expected in &args.keys {
         let Some((stage, key)) =
@@ -39,7 +40,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         else {
             return Err(Failure::Usage(format!("`--keys {expected}`: no such stage here")));
         };
-        let here = point.key(stage, &args.options)?;
+        let here = point.key(stage, &options)?;
         if here.hash != key {
             let tools: Vec<_> = here.tools.values().map(String::as_str).collect();
             return Err(Failure::Usage(format!(
@@ -49,7 +50,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
             )));
         }
     }
-    let results = point::run(&point, &stages, &args.options, &Store::new(&args.store))?;
+    let results = point::run(&point, &stages, &options, &Store::new(&args.store))?;
     if args.json {
         report::json(&results)?;
     } else {
@@ -70,5 +71,5 @@ fn text(point: &Point, results: &[StageResult]) -> String {
             complaints += &format!("{} failed: {}\n", result.stage, message.lines().next().unwrap_or_default());
         }
     }
-    format!("{}: {}\n\n{}{complaints}", point.block, show(&point.params), table.text())
+    format!("{}: {}\n\n{}{complaints}", point.block, show(&point.params), report::table(&table))
 }

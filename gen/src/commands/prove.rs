@@ -10,6 +10,7 @@ use crate::error::{Failure, Result};
 use crate::flows::lint::Sources;
 use crate::flows::prove::{Kind, Options, Property, SOLVERS, Verdict, prove};
 use crate::params::show;
+use crate::point::MOST_CYCLES;
 use crate::present::progress::Progress;
 use crate::present::report;
 use crate::present::table::Table;
@@ -20,10 +21,10 @@ pub(super) struct Args {
     #[command(flatten)]
     targets: Targets,
     /// Cycles after reset that are checked exhaustively
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_CYCLES))]
     depth: Option<u32>,
     /// Cycles after reset within which covers must be reached [default: as --depth]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_CYCLES))]
     cover_depth: Option<u32>,
     /// Prove for all time as well, by induction (IC3, then k-induction)
     #[arg(long)]
@@ -106,7 +107,15 @@ fn runs(args: &Args, entry: &dyn Entry, params: Params) -> Result<Vec<ProofRun>>
         runs = vec![ProofRun { params, depth: DEPTH, cover_depth: DEPTH, induction: false }];
     } else if runs.is_empty() && !args.targets.all {
         let name = entry.about().name;
-        return Err(Failure::Usage(format!("{name} has no registered proof; choose small parameters with --set")));
+        // Some blocks have properties only where they are small.
+        for params in entry.configurations() {
+            if Sources::from(&entry.elaborate(&params)?).has_formal() {
+                return Err(Failure::Usage(format!(
+                    "{name} has no registered proof; choose small parameters with --set"
+                )));
+            }
+        }
+        return Err(Failure::Usage(format!("{name} describes no properties: there is nothing to prove")));
     }
     for run in &mut runs {
         run.cover_depth = args.cover_depth.or(args.depth).unwrap_or(run.cover_depth);
@@ -125,7 +134,7 @@ fn text(run: &Proved) -> String {
         table.row([p.name.clone(), verdict(p.verdict, depth), step, trace]);
     }
     let head = format!("{}: {}", run.block, show(&run.parameters));
-    format!("{head}\n{} in {:.1} s\n\n{}", run.solver, run.seconds, table.text())
+    format!("{head}\n{} in {:.1} s\n\n{}", run.solver, run.seconds, report::table(&table))
 }
 
 fn verdict(verdict: Verdict, depth: u32) -> String {

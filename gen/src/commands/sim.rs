@@ -8,10 +8,11 @@ use sim::{Mismatch, RunOptions, RunReport, SourceFile, Trace};
 
 use super::Target;
 use crate::error::{Failure, Result};
-use crate::params::show;
+use crate::params::{plain, show};
 use crate::present::progress::Progress;
 use crate::present::report;
 use crate::registry::Params;
+use crate::shell;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -39,6 +40,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let (entry, params) = args.target.resolve()?;
+    let trace = trace_format(args.trace.as_ref())?;
     let mut design = sim::Design::from(&entry.elaborate(&params)?);
     if let Some(folder) = &args.verilog {
         design.files = read_verilog(folder)?;
@@ -47,7 +49,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         seed: args.seed,
         vectors: args.vectors,
         coverage: args.coverage,
-        trace: trace_format(args.trace.as_ref())?,
+        trace,
         command: args.verilog.as_ref().map(|folder| repeat(args, &params, folder)),
         ..RunOptions::default()
     };
@@ -118,6 +120,14 @@ fn failed(mismatch: &Mismatch) -> Value {
 fn trace_format(trace: Option<&Option<PathBuf>>) -> Result<Trace> {
     let Some(file) = trace else { return Ok(Trace::Off) };
     let Some(file) = file else { return Ok(Trace::Vcd) };
+    // Known before anything is compiled.
+    let folder = file.parent().filter(|f| !f.as_os_str().is_empty());
+    if let Some(missing) = folder.filter(|f| !f.is_dir()) {
+        return Err(Failure::Usage(format!("--trace {}: there is no folder {}", file.display(), missing.display())));
+    }
+    if file.is_dir() {
+        return Err(Failure::Usage(format!("--trace {}: that is a folder", file.display())));
+    }
     match file.extension().and_then(|e| e.to_str()) {
         Some("vcd") => Ok(Trace::Vcd),
         Some("fst") => Ok(Trace::Fst),
@@ -154,7 +164,9 @@ fn read_verilog(folder: &Path) -> Result<Vec<SourceFile>> {
 
 /// The command that repeats a run on the user's own Verilog.
 fn repeat(args: &Args, params: &Params, folder: &Path) -> String {
-    let set: String = params.iter().map(|(n, v)| format!(" --set {n}={}", crate::params::plain(v))).collect();
-    let (block, seed, vectors) = (&args.target.block, args.seed, args.vectors);
-    format!("senbazuru sim {block}{set} --seed {seed} --vectors {vectors} --verilog {} --trace", folder.display())
+    let mut words = vec!["senbazuru".to_owned(), "sim".into(), args.target.block.clone()];
+    words.extend(params.iter().flat_map(|(name, value)| ["--set".into(), format!("{name}={}", plain(value))]));
+    words.extend(["--seed".into(), args.seed.to_string(), "--vectors".into(), args.vectors.to_string()]);
+    words.extend(["--verilog".into(), folder.display().to_string(), "--trace".into()]);
+    shell::line(&words)
 }

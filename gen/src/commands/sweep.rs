@@ -4,6 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
 use crate::engine::{Engine, Job, Local, Lost, Slurm};
 use crate::error::{Failure, Result};
 use crate::params::show_changes;
@@ -11,7 +14,8 @@ use crate::point::Store;
 use crate::present::progress::Progress;
 use crate::present::report;
 use crate::registry;
-use crate::sweep::{self, Plan, PointResult, Results, Spec, arguments, collect, shell_line};
+use crate::shell;
+use crate::sweep::{self, Plan, PointResult, Results, Spec, arguments, collect};
 
 /// Where the points run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -28,7 +32,7 @@ enum EngineName {
 pub(super) struct Args {
     /// Description of the sweep, see docs/sweeps.md
     file: PathBuf,
-    /// Folder for the results [default: target/sweeps/<name of the file>]
+    /// Folder for the results [default: target/sweeps/<name of the file>, with --small <name>-small]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Folder of stored results, shared by all sweeps: what is there is not run again
@@ -61,19 +65,27 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
+    // These become words of other commands.
+    for (what, path) in
+        [("the file", Some(&args.file)), ("--store", Some(&args.store)), ("--output", args.output.as_ref())]
+    {
+        if let Some(odd) = path.filter(|p| p.to_str().is_none()) {
+            return Err(Failure::Usage(format!("{what} {}: the name is not UTF-8", odd.display())));
+        }
+    }
     let spec = Spec::read(&args.file, args.small)?;
     let plan = Plan::new(&spec)?;
     refuse_illegal(args, &spec, &plan)?;
     let store = Store::new(&args.store);
-    let output = args.output.clone().unwrap_or_else(|| Path::new("target/sweeps").join(&spec.name));
+    let output = args.folder(&spec)?;
     if args.engine == EngineName::Print {
         let program = "senbazuru".to_owned();
         let lines: String =
-            jobs(args, &spec, &plan, &store, &program)?.iter().map(|j| shell_line(&j.words) + "\n").collect();
+            jobs(args, &spec, &plan, &store, &program)?.iter().map(|j| shell::line(&j.words) + "\n").collect();
         return report::print(&lines);
     }
     let lost = start(args, &spec, &plan, &store, &output)?;
-    let results = collect(&spec, &plan, &store, |number| lost.get(&number).cloned())?;
+    let results = collect(&spec, &plan, &store, args.again(), |number| lost.get(&number).cloned())?;
     sweep::write(&output, &spec, &plan, &results)?;
     if args.json {
         report::json(&results)?;
@@ -81,6 +93,30 @@ pub(super) fn run(args: &Args) -> Result<()> {
         report::print(&summary(&plan, &results, &output))?;
     }
     if results.points.iter().all(PointResult::passed) { Ok(()) } else { Err(Failure::Reported) }
+}
+
+impl Args {
+    /// The folder for the results. A quick look must not take the place of the whole sweep.
+    fn folder(&self, spec: &Spec) -> Result<PathBuf> {
+        let name = if self.small { format!("{}-small", spec.name) } else { spec.name.clone() };
+        let folder = self.output.clone().unwrap_or_else(|| Path::new("target/sweeps").join(name));
+        if self.small && Results::read(&folder).is_ok_and(|r| !r.small) {
+            return Err(Failure::Usage(format!(
+                "{} holds the results of a whole sweep: with --small, name another folder",
+                folder.display()
+            )));
+        }
+        Ok(folder)
+    }
+
+    /// The command that makes the same sweep again, as far as its results depend on it.
+    fn again(&self) -> String {
+        let mut words = vec!["senbazuru".to_owned(), "sweep".into(), self.file.display().to_string()];
+        words.extend(self.small.then(|| "--small".into()));
+        words.extend(self.skip_illegal.then(|| "--skip-illegal".into()));
+        words.extend(self.output.iter().flat_map(|dir| ["--output".into(), dir.display().to_string()]));
+        shell::line(&words)
+    }
 }
 
 /// Illegal combinations are known before anything runs; whether they are meant is for the user to say.
@@ -150,7 +186,21 @@ fn start(args: &Args, spec: &Spec, plan: &Plan, store: &Store, output: &Path) ->
     if jobs.is_empty() {
         return Ok(Lost::new());
     }
-    engine.run(&jobs, &Progress::new(jobs.len(), &spec.name))
+    let progress = Progress::new(jobs.len(), &spec.name);
+    let (done, total, stored) = (progress.counter(), plan.points.len(), plan.points.len() - jobs.len());
+    let (name, hint) = (spec.name.clone(), engine.after_interrupt());
+    // What was stored stays, and what was running dies with this process.
+    let mut signals =
+        Signals::new([SIGINT, SIGTERM]).map_err(|e| Failure::NoAnswer(format!("cannot listen for signals: {e}")))?;
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            let done = stored as u64 + done.position();
+            eprintln!("\n{name}: interrupted, {done} of {total} points done; {hint}");
+            // As a shell says it of who died of the signal.
+            std::process::exit(128 + signal);
+        }
+    });
+    engine.run(&jobs, &progress)
 }
 
 fn summary(plan: &Plan, results: &Results, output: &Path) -> String {

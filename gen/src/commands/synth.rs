@@ -67,7 +67,7 @@ fn text(block: &str, params: &Params, report: &Report) -> String {
     if report.modules.len() > 1 {
         row("total", String::new(), &report.total, report.mapped.as_ref());
     }
-    page += &modules.text();
+    page += &report::table(&modules);
     if let Some(library) = &report.library {
         page += &format!("area and delay in cells of {library}, without wires\n");
     }
@@ -76,11 +76,11 @@ fn text(block: &str, params: &Params, report: &Report) -> String {
         for (name, graph) in [("strash", aig.strash), ("dc2, 3 times", aig.dc2)] {
             table.row([name.into(), graph.and_nodes.to_string(), graph.levels.to_string()]);
         }
-        page += &format!("\n{}", table.text());
+        page += &format!("\n{}", report::table(&table));
     }
     let mut cells = Table::new(["cell", "number"]);
     for (name, number) in &report.total.cells {
         cells.row([name.clone(), number.to_string()]);
     }
-    page + "\n" + &cells.text()
+    page + "\n" + &report::table(&cells)
 }

@@ -22,9 +22,10 @@ pub(super) struct Args {
     /// Last cycle [default: 32 cycles in all]
     #[arg(long, value_name = "CYCLE")]
     to: Option<u64>,
-    /// Clock; a file without it has a column for every moment at which something changes
-    #[arg(long, value_name = "NAME", default_value = "clk_i")]
-    clock: String,
+    /// Clock, or `none`: then there is a column for every moment at which something changes [default: clk_i, if there
+    /// is one]
+    #[arg(long, value_name = "NAME")]
+    clock: Option<String>,
     /// Heading of the drawing
     #[arg(long, value_name = "TEXT", default_value = "")]
     title: String,

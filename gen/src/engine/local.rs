@@ -40,6 +40,10 @@ impl Engine for Local {
         });
         Ok(lost.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
+
+    fn after_interrupt(&self) -> &'static str {
+        "run again to go on"
+    }
 }
 
 impl Local {
@@ -51,14 +55,18 @@ impl Local {
             tool = tool.timeout(limit);
         }
         let last = |text: &str| text.lines().rev().find(|l| !l.trim().is_empty()).unwrap_or_default().trim().to_owned();
+        // A message may have several lines: what a tool said at last.
+        let message = |text: &str| match text.lines().skip_while(|l| !l.starts_with("error: ")).collect::<Vec<_>>()[..]
+        {
+            [] => last(text),
+            ref lines => lines.join("\n")["error: ".len()..].trim().to_owned(),
+        };
         let (text, lost) = match tool.run() {
             Ok(output) if output.success() => return None,
             // Exit code 1: a stage failed, and its result is in the store.
             Ok(output) if output.code == Some(1) => (last(&output.stdout), false),
-            Ok(output) => match output.code {
-                Some(_) => (last(&output.stderr), true),
-                None => ("a signal ended the job".into(), true),
-            },
+            Ok(output) => (message(&output.stderr), true),
+            Err(ProcessError::Died { death, .. }) => (format!("the job {death}"), true),
             Err(ProcessError::Timeout { limit, .. }) => (format!("stopped after {} s", limit.as_secs()), true),
             Err(other) => (Failure::from(other).to_string(), true),
         };
@@ -83,6 +91,7 @@ mod tests {
         let engine = Local { jobs: NonZeroUsize::new(2).unwrap(), limit: Some(Duration::from_secs(2)) };
         let lost = engine.run(&jobs, &Progress::new(jobs.len(), "test")).unwrap();
         let lost: Vec<_> = lost.iter().map(|(number, why)| (*number, why.as_str())).collect();
-        assert_eq!(lost, [(2, "why"), (3, "a signal ended the job"), (4, "stopped after 2 s")]);
+        let [(2, "why"), (3, killed), (4, "stopped after 2 s")] = lost[..] else { panic!("{lost:?}") };
+        assert!(killed.starts_with("the job was killed by signal 9 (SIGKILL)"), "{killed}");
     }
 }

@@ -35,4 +35,7 @@ pub trait Engine {
     /// # Errors
     /// Nothing can run at all.
     fn run(&self, jobs: &[Job], progress: &Progress) -> Result<Lost>;
+
+    /// How to go on when the run is interrupted.
+    fn after_interrupt(&self) -> &'static str;
 }

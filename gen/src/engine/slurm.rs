@@ -12,7 +12,7 @@ use super::{Engine, Job, Lost};
 use crate::error::{Failure, Result};
 use crate::output::replace;
 use crate::present::progress::Progress;
-use crate::sweep::shell_line;
+use crate::shell;
 
 /// Runs jobs on the Slurm cluster that this machine is part of.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ impl Slurm {
         if output.stderr.contains("Invalid job id") {
             return Ok(0);
         }
-        Err(Failure::Check(format!("squeue does not answer: {}", output.log())))
+        Err(Failure::NoAnswer(format!("squeue does not answer: {}", output.log())))
     }
 
     fn wait(&self, arrays: &[String], progress: Option<(&Progress, usize)>) -> Result<()> {
@@ -111,7 +111,7 @@ impl Slurm {
     fn largest_array(&self) -> Result<usize> {
         let output = Tool::new("scontrol").args(["show", "config"]).run()?;
         if !output.success() {
-            return Err(Failure::Check(format!("Slurm does not answer: {}", output.log())));
+            return Err(Failure::NoAnswer(format!("Slurm does not answer: {}", output.log())));
         }
         let size =
             output.stdout.lines().find_map(|l| l.strip_prefix("MaxArraySize")?.split_once('=')?.1.trim().parse().ok());
@@ -121,7 +121,7 @@ impl Slurm {
 
     fn submit(&self, part: usize, jobs: &[Job]) -> Result<String> {
         let list = self.folder.join(format!("commands-{part}"));
-        let commands: String = jobs.iter().map(|j| shell_line(&j.words) + "\n").collect();
+        let commands: String = jobs.iter().map(|j| shell::line(&j.words) + "\n").collect();
         replace(&list, commands.as_bytes())?;
         let script = self.folder.join(format!("array-{part}.sh"));
         let list = fs::canonicalize(&list).map_err(|e| Failure::file("read", &list, &e))?;
@@ -135,11 +135,11 @@ impl Slurm {
             .arg(&script)
             .run()?;
         if !output.success() {
-            return Err(Failure::Check(format!("sbatch refuses the job array: {}", output.log())));
+            return Err(Failure::NoAnswer(format!("sbatch refuses the job array: {}", output.log())));
         }
         let id = output.stdout.trim().split(';').next().unwrap_or_default().to_owned();
         if id.is_empty() {
-            return Err(Failure::Check(format!("cannot understand the answer of sbatch: {}", output.log())));
+            return Err(Failure::NoAnswer(format!("cannot understand the answer of sbatch: {}", output.log())));
         }
         Ok(id)
     }
@@ -168,6 +168,10 @@ impl Engine for Slurm {
         let arrays: Vec<_> = submitted.arrays.keys().cloned().collect();
         self.wait(&arrays, Some((progress, jobs.len())))?;
         Ok(self.last_words(jobs, size))
+    }
+
+    fn after_interrupt(&self) -> &'static str {
+        "the jobs in the queue go on: run again with --resume to wait for them"
     }
 }
 

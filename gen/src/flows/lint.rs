@@ -79,7 +79,7 @@ pub fn lint(sources: &Sources) -> Result<Vec<Check>> {
             if formal { Ok([checks, vec![yosys_gate(sources, true)?]].concat()) } else { Ok(checks) }
         });
         let others: Result<Vec<Check>> =
-            others.join().unwrap_or_else(|_| Err(Failure::Check("a lint thread panicked".into())));
+            others.join().unwrap_or_else(|_| Err(Failure::NoAnswer("a lint thread panicked".into())));
         let mut checks = others?;
         checks.extend(yosys?);
         Ok(checks)

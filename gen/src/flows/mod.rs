@@ -11,4 +11,5 @@ pub mod pdr;
 pub mod prove;
 pub mod synth;
 pub mod tools;
+pub mod workspace;
 pub mod yosys;

@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
-use sim::process::{ProcessError, Tool};
+use sim::process::ProcessError;
 
 use crate::error::{Failure, Result};
 use crate::flows::lint::Sources;
+use crate::flows::workspace::{Workspace, finished, last_lines};
 use crate::flows::yosys;
 
 /// What came of it.
@@ -27,8 +28,7 @@ pub enum Answer {
 /// # Errors
 /// A missing tool, or a design that Yosys or ABC rejects.
 pub fn prove_all(sources: &Sources, limit: Duration) -> Result<Answer> {
-    let folder = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
-    let model = folder.path().join("model.aig");
+    let work = Workspace::new()?;
     let mut script: String =
         sources.files.iter().map(|f| format!("read_verilog -formal -DFORMAL {}\n", f.name)).collect();
     script += &format!("prep -flatten -top {}\nmemory_map\n", sources.top);
@@ -36,16 +36,15 @@ pub fn prove_all(sources: &Sources, limit: Duration) -> Result<Answer> {
     script += "chformal -cover -remove\ndelete -port o:*\n";
     script += "async2sync\ndffunmap\nsetundef -anyseq\nopt -full -noff\ntechmap\nopt -fast -noff\n";
     script += "dfflegalize -cell $_DFF_P_ 01\nabc -fast -g AND\nclean\naigmap\n";
-    script += &format!("write_aiger -zinit {}\n", model.display());
-    yosys::run(&script, &sources.files, &sources.top)?;
-    let commands = format!("read_aiger {}; fold; orpos; scorr; dc2; pdr -T {}", model.display(), limit.as_secs());
-    let run =
-        Tool::new("yosys-abc").args(["-c", &commands]).dir(folder.path()).timeout(limit + Duration::from_secs(60));
-    let log = match run.run() {
-        Ok(output) => output.log(),
+    script += "write_aiger -zinit model.aig\n";
+    yosys::run_in(&work, &script, &sources.files, &sources.top)?;
+    let commands = format!("read_aiger model.aig; fold; orpos; scorr; dc2; pdr -T {}", limit.as_secs());
+    let tool = work.tool("yosys-abc").args(["-c", &commands]).timeout(limit + Duration::from_secs(60));
+    let run = match tool.run() {
         Err(ProcessError::Timeout { .. }) => return Ok(Answer::Unknown),
-        Err(other) => return Err(other.into()),
+        other => other,
     };
+    let log = finished(&tool, run)?.log();
     if log.contains("Property proved.") || log.contains("Networks are equivalent") {
         Ok(Answer::Proved)
     } else if log.contains("was asserted in frame") {
@@ -53,8 +52,7 @@ pub fn prove_all(sources: &Sources, limit: Duration) -> Result<Answer> {
     } else if log.contains("Property UNDECIDED") || log.contains("Reached timeout") || log.contains("timeout") {
         Ok(Answer::Unknown)
     } else {
-        let tail: Vec<_> = log.lines().rev().take(5).collect();
-        let tail: Vec<_> = tail.into_iter().rev().collect();
-        Err(Failure::Check(format!("yosys-abc gave no answer for {}:\n{}", sources.top, tail.join("\n"))))
+        let tail = last_lines(&log, 5);
+        Err(Failure::NoAnswer(format!("yosys-abc gave no answer for {}:\n{tail}", sources.top)))
     }
 }

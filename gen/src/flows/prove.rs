@@ -14,6 +14,7 @@ use sim::process::{ProcessError, Tool, ToolMissing};
 use crate::error::{Failure, Result};
 use crate::flows::lint::Sources;
 use crate::flows::pdr::{self, Answer};
+use crate::flows::workspace::{Workspace, finished, last_lines};
 use crate::flows::yosys;
 
 /// How to prove.
@@ -110,22 +111,19 @@ pub fn prove(sources: &Sources, options: &Options) -> Result<Vec<Property>> {
         return Err(nothing());
     }
     check_solver(&options.solver)?;
-    let folder = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
-    let model = folder.path().join("model.smt2");
+    let work = Workspace::new()?;
     let mut script: String =
         sources.files.iter().map(|f| format!("read_verilog -formal -DFORMAL {}\n", f.name)).collect();
     script += &format!("prep -flatten -top {}\nmemory_map\nasync2sync\ndffunmap\nopt_clean\n", sources.top);
-    script += &format!("write_smt2 -wires {}\n", model.display());
     // A violated assertion would end the search for covers.
-    let covers = folder.path().join("covers.smt2");
-    script += &format!("chformal -assert -remove\nopt_clean\nwrite_smt2 {}\n", covers.display());
-    yosys::run(&script, &sources.files, &sources.top)?;
-    let text = fs::read_to_string(&model).map_err(|e| Failure::file("read", &model, &e))?;
+    script += "write_smt2 -wires model.smt2\nchformal -assert -remove\nopt_clean\nwrite_smt2 covers.smt2\n";
+    yosys::run_in(&work, &script, &sources.files, &sources.top)?;
+    let text = work.read("model.smt2")?;
     let mut properties = properties_of(&text, sources);
     if properties.is_empty() {
         return Err(nothing());
     }
-    let run = Run { folder: folder.path(), options, top: &sources.top };
+    let run = Run { work: &work, options, top: &sources.top };
     let has = |kind| properties.iter().any(|p: &Property| p.kind == kind);
     let (asserts, covers) = (has(Kind::Assert), has(Kind::Cover));
     if asserts {
@@ -213,7 +211,7 @@ fn number(properties: &mut [Property]) {
 }
 
 struct Run<'a> {
-    folder: &'a Path,
+    work: &'a Workspace,
     options: &'a Options,
     top: &'a str,
 }
@@ -236,7 +234,7 @@ impl Run<'_> {
                     let Some(property) = find(properties, &name, Kind::Assert) else { continue };
                     property.verdict = Verdict::Refuted;
                     property.step = step;
-                    property.trace = Some(self.keep(&self.folder.join(file), &property.name)?);
+                    property.trace = Some(self.keep(&self.work.path(file), &property.name)?);
                 }
             }
         }
@@ -277,22 +275,23 @@ impl Run<'_> {
     /// The log, and whether the run came to its end.
     fn smtbmc(&self, arguments: &[&str], steps: u32) -> Result<(String, bool)> {
         // Without `--unroll` z3 4.8 is lost on models with many properties, however small: 0.15 s became minutes.
-        let tool = Tool::new("yosys-smtbmc")
+        let tool = self
+            .work
+            .tool("yosys-smtbmc")
             .args(["-s", &self.options.solver, "--unroll", "--noprogress", "-t", &steps.to_string()])
             .args(arguments)
-            .dir(self.folder)
             .timeout(self.options.limit);
-        match tool.run() {
-            Ok(output) if output.log().contains("Status: ") => Ok((output.log(), true)),
-            Ok(output) => {
-                let log = output.log();
-                let tail: Vec<_> = log.lines().rev().take(10).collect();
-                let tail: Vec<_> = tail.into_iter().rev().collect();
-                Err(Failure::Check(format!("yosys-smtbmc gave no answer for {}:\n{}", self.top, tail.join("\n"))))
-            }
-            Err(ProcessError::Timeout { log, .. }) => Ok((log, false)),
-            Err(other) => Err(other.into()),
+        let run = match tool.run() {
+            Err(ProcessError::Timeout { log, .. }) => return Ok((log, false)),
+            other => other,
+        };
+        let log = finished(&tool, run)?.log();
+        // Without this line the solver died, or something else went wrong that says nothing about the design.
+        if log.contains("Status: ") {
+            return Ok((log, true));
         }
+        let tail = last_lines(&log, 10);
+        Err(Failure::NoAnswer(format!("yosys-smtbmc gave no answer for {}:\n{tail}", self.top)))
     }
 
     /// Copies a waveform out of the temporary folder.

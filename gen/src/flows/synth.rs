@@ -12,19 +12,18 @@
 //! Memories are mapped to flip-flops; their bits are counted separately as well. Black boxes count as cells of their own.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hdl::emit::Manifest;
 use serde::Serialize;
 use serde_json::Value;
 use sim::SourceFile;
-use sim::process::Tool;
 
 use crate::error::{Failure, Result};
 use crate::flows::liberty::{self, Library};
 use crate::flows::lint::Sources;
-use crate::flows::yosys;
+use crate::flows::workspace::{Workspace, finished, last_lines};
+use crate::flows::yosys::{self, NO_MAPPING};
 
 /// What is to be done.
 #[derive(Clone, Debug, Default)]
@@ -115,18 +114,17 @@ pub struct Graph {
 /// A missing tool, an unreadable library, a design or library that Yosys rejects.
 pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> Result<Report> {
     let liberty = options.liberty.as_deref().map(liberty::open).transpose()?;
-    let folder = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
-    let work = folder.path();
-    let resets = work.join("resets.v");
-    fs::write(&resets, reset_map()).map_err(|e| Failure::file("write", &resets, &e))?;
+    let work = Workspace::new()?;
+    work.write("resets.v", &reset_map())?;
     if let Some(library) = &liberty {
-        constrain(library, work)?;
+        constrain(library, &work)?;
     }
-    let script = script(sources, options.hierarchical, liberty.as_ref(), work);
-    let log = yosys::run(&script, &sources.files, &sources.top).map_err(|e| blame_library(e, liberty.as_ref()))?;
-    let memories = statistics(&work.join("memories.json"))?;
-    let cells = statistics(&work.join("cells.json"))?;
-    let library = liberty.as_ref().map(|l| LibraryResults::read(l, work, &log)).transpose()?;
+    let script = script(sources, options.hierarchical, liberty.is_some());
+    let log =
+        yosys::run_in(&work, &script, &sources.files, &sources.top).map_err(|e| blame_library(e, liberty.as_ref()))?;
+    let memories = statistics(&work, "memories.json")?;
+    let cells = statistics(&work, "cells.json")?;
+    let library = liberty.as_ref().map(|l| LibraryResults::read(l, &work, &log)).transpose()?;
     let mut modules = Vec::new();
     let mut total = Counts::default();
     let mut mapped = library.as_ref().map(|_| Mapped::default());
@@ -142,9 +140,9 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
         modules.push(ModuleReport { name: module.name.clone(), instances, own, mapped: part });
     }
     if modules.is_empty() {
-        return Err(Failure::Check(format!("Yosys reports no module of {}", sources.top)));
+        return Err(Failure::NoAnswer(format!("Yosys reports no module of {}", sources.top)));
     }
-    let aig = if options.hierarchical { None } else { Some(graph(&work.join("design.aig"))?) };
+    let aig = if options.hierarchical { None } else { Some(graph(&work)?) };
     let library = liberty.map(|l| l.name);
     Ok(Report { top: sources.top.clone(), modules, total, aig, library, mapped })
 }
@@ -154,30 +152,30 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
 /// # Errors
 /// A missing tool, a design or library that Yosys rejects.
 pub fn netlist(files: &[SourceFile], top: &str, library: &Library) -> Result<Value> {
-    let folder = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
-    let work = folder.path();
-    constrain(library, work)?;
-    let json = work.join("netlist.json");
+    // What else there may be is for the simulator.
+    let files: Vec<_> = files.iter().filter(|f| f.name.ends_with(".v")).cloned().collect();
+    let work = Workspace::new()?;
+    constrain(library, &work)?;
     let mut script: String = files.iter().map(|f| format!("read_verilog {}\n", f.name)).collect();
     script += &format!("hierarchy -check -top {top}\nsynth -flatten -top {top}\n");
-    script += &format!("{}\nopt_clean -purge\nwrite_json {}\n", mapping(library, work), json.display());
-    yosys::run(&script, files, top).map_err(|e| blame_library(e, Some(library)))?;
-    serde_json::from_str(&read(&json)?)
-        .map_err(|e| Failure::Check(format!("cannot understand the netlist of Yosys: {e}")))
+    script += &format!("{MAPPING}\nopt_clean -purge\nwrite_json netlist.json\n");
+    yosys::run_in(&work, &script, &files, top).map_err(|e| blame_library(e, Some(library)))?;
+    serde_json::from_str(&work.read("netlist.json")?)
+        .map_err(|e| Failure::NoAnswer(format!("cannot understand the netlist of Yosys: {e}")))
 }
 
-/// Writes what ABC is told of the surroundings of a design.
-fn constrain(library: &Library, work: &Path) -> Result<()> {
-    let constraints = work.join("constraints");
+/// Brings the library, and what ABC is told of the surroundings of a design.
+fn constrain(library: &Library, work: &Workspace) -> Result<()> {
+    work.link("library.lib", &library.path)?;
     let driver = library.driver.iter().map(|cell| format!("set_driving_cell {cell}\n")).collect::<String>();
-    fs::write(&constraints, driver + "set_load 10.0\n").map_err(|e| Failure::file("write", &constraints, &e))
+    work.write("constraints", &(driver + "set_load 10.0\n"))
 }
 
-/// From generic gates to cells of a library.
-fn mapping(library: &Library, work: &Path) -> String {
-    let (liberty, work) = (library.path.display(), work.display());
-    format!("dfflibmap -liberty \"{liberty}\"\nabc -liberty \"{liberty}\" -constr {work}/constraints\nopt_clean")
-}
+/// From generic gates to cells of a library. Yosys would put the name of the folder before a relative name for ABC, and
+/// neither of them can quote a quote.
+const MAPPING: &str = "dfflibmap -liberty library.lib
+abc -liberty /proc/self/cwd/library.lib -constr /proc/self/cwd/constraints
+opt_clean";
 
 /// What Yosys and ABC say of the design in cells of a library.
 struct LibraryResults<'a> {
@@ -188,9 +186,9 @@ struct LibraryResults<'a> {
 }
 
 impl<'a> LibraryResults<'a> {
-    fn read(library: &'a Library, work: &Path, log: &str) -> Result<Self> {
-        let cells = statistics(&work.join("mapped.json"))?;
-        Ok(Self { library, cells, areas: areas(&read(&work.join("area.txt"))?), delays: delays(log) })
+    fn read(library: &'a Library, work: &Workspace, log: &str) -> Result<Self> {
+        let cells = statistics(work, "mapped.json")?;
+        Ok(Self { library, cells, areas: areas(&work.read("area.txt")?), delays: delays(log) })
     }
 
     fn module(&self, name: &str, manifest: &Manifest) -> Mapped {
@@ -212,43 +210,46 @@ impl Mapped {
     }
 }
 
-/// A library that Yosys cannot read is no fault of the design.
+/// A library that Yosys cannot use is no fault of the design.
 fn blame_library(error: Failure, library: Option<&Library>) -> Failure {
-    match (error, library) {
-        (Failure::Check(text), Some(library)) if text.to_lowercase().contains("liberty") || text.contains(".lib") => {
-            let path = library.path.display();
+    let Some(library) = library else { return error };
+    let path = library.path.display();
+    match error {
+        Failure::Check(text) if text.contains("cannot be legalized") => Failure::Usage(format!(
+            "the library {path} has no flip-flop{} which can stand for one that the design needs:\n{text}",
+            if library.sequential.is_empty() { " at all, so none" } else { "" }
+        )),
+        Failure::NoAnswer(text) if text.contains(NO_MAPPING) => Failure::Usage(format!(
+            "the installed ABC cannot map to the library {path}: does it have an inverter, a NAND or NOR, and their timing?\n{text}"
+        )),
+        Failure::Check(text) if text.to_lowercase().contains("liberty") || text.contains(".lib") => {
             Failure::Usage(format!("the installed Yosys cannot use the library {path}; a newer one may:\n{text}"))
         }
-        (error, _) => error,
+        error => error,
     }
 }
 
-fn script(sources: &Sources, hierarchical: bool, liberty: Option<&Library>, work: &Path) -> String {
+fn script(sources: &Sources, hierarchical: bool, mapped: bool) -> String {
     let flatten = if hierarchical { "" } else { " -flatten" };
     let top = &sources.top;
-    let folder = work;
-    let work = work.display();
     let mut lines: Vec<String> = sources.files.iter().map(|f| format!("read_verilog {}", f.name)).collect();
     lines.push(format!("hierarchy -check -top {top}\nproc"));
     if !hierarchical {
         lines.push("flatten".into());
     }
     // Memories are still memories here.
-    lines.push(format!("opt_clean\ntee -q -o {work}/memories.json stat -json"));
-    lines.push(format!("synth{flatten} -top {top}\ntee -q -o {work}/cells.json stat -json\ndesign -save generic"));
+    lines.push("opt_clean\ntee -q -o memories.json stat -json".into());
+    lines.push(format!("synth{flatten} -top {top}\ntee -q -o cells.json stat -json\ndesign -save generic"));
     if !hierarchical {
         // What a black box drives is an input of the graph, and what it reads an output.
         lines.push("expose -evert c:* t:$* %d".into());
-        lines.push(format!("dffunmap -ce-only\ntechmap -map {work}/resets.v\nasync2sync\ndffunmap"));
-        lines.push(format!("aigmap\nopt_clean\nwrite_aiger {work}/design.aig\ndesign -load generic"));
+        lines.push("dffunmap -ce-only\ntechmap -map resets.v\nasync2sync\ndffunmap".into());
+        lines.push("aigmap\nopt_clean\nwrite_aiger design.aig\ndesign -load generic".into());
     }
-    if let Some(library) = liberty {
-        let liberty = library.path.display();
-        lines.push(mapping(library, folder));
+    if mapped {
+        lines.push(MAPPING.into());
         // Yosys 0.23 leaves the area out of the JSON.
-        lines.push(format!(
-            "tee -q -o {work}/area.txt stat -liberty \"{liberty}\"\ntee -q -o {work}/mapped.json stat -json"
-        ));
+        lines.push("tee -q -o area.txt stat -liberty library.lib\ntee -q -o mapped.json stat -json".into());
     }
     lines.join("\n") + "\n"
 }
@@ -264,10 +265,6 @@ fn reset_map() -> String {
         }
     }
     map
-}
-
-fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))
 }
 
 /// Area by module, without the modules inside: `Chip area for module '\name': 24557.000000`.
@@ -297,15 +294,15 @@ fn delays(log: &str) -> BTreeMap<String, f64> {
 }
 
 /// The modules of `stat -json` by name.
-fn statistics(path: &Path) -> Result<BTreeMap<String, Value>> {
-    let text = read(path)?;
+fn statistics(work: &Workspace, name: &str) -> Result<BTreeMap<String, Value>> {
+    let text = work.read(name)?;
     // Yosys prints the invocation and the JSON object one after the other.
     let start = text.find('{').unwrap_or(0);
     // Yosys 0.23 draws the hierarchy, where it is deeper than two levels, right into the JSON.
     let is_json = |line: &&str| line.trim_start().starts_with(['"', '{', '}']);
     let text: String = text[start..].lines().filter(is_json).collect();
     let value: Value = serde_json::from_str(&text)
-        .map_err(|e| Failure::Check(format!("cannot understand the statistics of Yosys: {e}")))?;
+        .map_err(|e| Failure::NoAnswer(format!("cannot understand the statistics of Yosys: {e}")))?;
     let modules = value.get("modules").and_then(Value::as_object).cloned().unwrap_or_default();
     Ok(modules.into_iter().map(|(name, value)| (name.trim_start_matches('\\').to_owned(), value)).collect())
 }
@@ -343,13 +340,14 @@ impl Counts {
     }
 }
 
-fn graph(aiger: &Path) -> Result<Aig> {
-    let commands = format!("read_aiger {}; strash; print_stats; dc2; dc2; dc2; print_stats", aiger.display());
-    let output = Tool::new("yosys-abc").args(["-c", &commands]).run()?;
+fn graph(work: &Workspace) -> Result<Aig> {
+    let commands = "read_aiger design.aig; strash; print_stats; dc2; dc2; dc2; print_stats";
+    let tool = work.tool("yosys-abc").args(["-c", commands]);
+    let output = finished(&tool, tool.run())?;
     let found: Vec<_> = output.stdout.lines().filter_map(stats_line).collect();
     match found[..] {
         [strash, dc2] => Ok(Aig { strash, dc2 }),
-        _ => Err(Failure::Check(format!("cannot understand the output of ABC:\n{}", output.log()))),
+        _ => Err(Failure::NoAnswer(format!("cannot understand the output of ABC:\n{}", last_lines(&output.log(), 10)))),
     }
 }
 

@@ -2,17 +2,40 @@
 
 use sim::SourceFile;
 
+use super::workspace::{Workspace, finished, last_lines};
 use crate::error::{Failure, Result};
 
-/// Runs a script on `files`; `top` is for messages. Returns the log.
+/// What Yosys says when ABC ends, but leaves nothing: with a library that it cannot use, for example.
+pub(crate) const NO_MAPPING: &str = "ERROR: Can't open ABC output file";
+
+/// Runs a script on `files` in a folder of its own; `top` is for messages. Returns the log.
 ///
 /// # Errors
-/// Yosys is missing, or rejects the script: then the text is its error, without the log before it.
+/// As [`run_in`].
 pub fn run(script: &str, files: &[SourceFile], top: &str) -> Result<String> {
-    sim::lint::yosys(script, files).map_err(|error| match error {
-        sim::Error::Compile { log, .. } => Failure::Check(format!("Yosys rejects {top}:\n{}", complaint(&log))),
-        other => other.into(),
-    })
+    run_in(&Workspace::new()?, script, files, top)
+}
+
+/// Runs a script on `files` in a folder that keeps what it writes; names in the script are relative to it.
+///
+/// # Errors
+/// Yosys is missing, or rejects the script: then the text is its error, without the log before it. Yosys, or a program
+/// that it starts, died: [`Failure::NoAnswer`].
+pub fn run_in(place: &Workspace, script: &str, files: &[SourceFile], top: &str) -> Result<String> {
+    for file in files {
+        place.write(&file.name, &file.text)?;
+    }
+    let tool = place.tool("yosys").args(["-Q", "-T", "-s", "/dev/stdin"]).stdin(script);
+    let output = finished(&tool, tool.run())?;
+    if output.success() {
+        return Ok(output.stdout);
+    }
+    let text = complaint(&last_lines(&output.log(), 30));
+    // Of ABC, which reads what Yosys wrote. A design is not to blame for what goes wrong between the two.
+    if text.contains("ERROR: ABC: execution of command") || text.contains(NO_MAPPING) {
+        return Err(Failure::NoAnswer(format!("ABC left no result for {top}:\n{text}")));
+    }
+    Err(Failure::Check(format!("Yosys rejects {top}:\n{text}")))
 }
 
 /// Warnings and errors with their continuation lines, or the end of the log when there are none.
@@ -27,11 +50,7 @@ fn complaint(log: &str) -> String {
             kept.push(line);
         }
     }
-    if kept.is_empty() {
-        let lines: Vec<_> = log.lines().collect();
-        kept = lines[lines.len().saturating_sub(5)..].to_vec();
-    }
-    kept.join("\n")
+    if kept.is_empty() { last_lines(log, 5) } else { kept.join("\n") }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::{Failure, Result};
+use crate::flows::liberty;
 use crate::flows::lint::Sources;
 use crate::flows::tools::{self, Versions};
 use crate::registry::{self, Params};
@@ -79,6 +80,7 @@ impl fmt::Display for Stage {
 pub struct Options {
     /// Test vectors of a co-simulation
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    #[serde(deserialize_with = "positive")]
     pub vectors: u64,
     /// Seed of a co-simulation
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -86,15 +88,36 @@ pub struct Options {
     /// Synthesise modules apart, each once
     #[arg(long)]
     pub hierarchical: bool,
-    /// Cell library for area and delay: a name (osu018, osu035, osu050) or a Liberty file
+    /// Cell library for area and delay: a name (osu018, osu035, osu050), a Liberty file, or none
     #[arg(long, value_name = "LIBRARY")]
     pub liberty: Option<PathBuf>,
     /// Cycles of a bounded proof
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=MOST_CYCLES))]
+    #[serde(deserialize_with = "cycles")]
     pub depth: u32,
     /// Cycles of a proof within which covers must be reached
-    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=MOST_CYCLES))]
+    #[serde(deserialize_with = "cycles")]
     pub cover_depth: u32,
+}
+
+/// Cycles of a proof, at most.
+pub const MOST_CYCLES: i64 = 100_000;
+
+/// A number from 1 on, as the command line has it.
+fn positive<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    match u64::deserialize(from)? {
+        0 => Err(serde::de::Error::custom("0 is too small, allowed: from 1")),
+        number => Ok(number),
+    }
+}
+
+/// A number of cycles, as the command line has it.
+fn cycles<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    match u32::deserialize(from)? {
+        number if (1..=MOST_CYCLES).contains(&i64::from(number)) => Ok(number),
+        number => Err(serde::de::Error::custom(format!("{number} is not from 1 to {MOST_CYCLES}"))),
+    }
 }
 
 impl Default for Options {
@@ -104,6 +127,23 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Takes `none` for what it is in other commands: no library.
+    ///
+    /// # Errors
+    /// A stage that cannot do without.
+    pub fn without_none(self, stages: &[Stage]) -> Result<Self> {
+        if self.liberty.as_deref() != Some(Path::new("none")) {
+            return Ok(self);
+        }
+        if stages.contains(&Stage::Energy) {
+            return Err(Failure::Usage(format!(
+                "the stage energy needs a cell library, not `none`: a Liberty file, or {}",
+                liberty::NAMED.join(", ")
+            )));
+        }
+        Ok(Self { liberty: None, ..self })
+    }
+
     /// The library of stages that cannot do without.
     pub(crate) fn library(&self) -> &Path {
         self.liberty.as_deref().unwrap_or(Path::new("osu018"))
@@ -155,6 +195,12 @@ impl Point {
         Ok(Self { block: block.to_owned(), params, sources: Sources::from(&design), manifest: design.manifest() })
     }
 
+    /// The names of the numbers that the stages leave at this point, when they pass.
+    #[must_use]
+    pub fn numbers(&self, stages: &[Stage], options: &Options) -> Vec<String> {
+        stages.iter().flat_map(|&stage| stages::names(stage, self, options)).collect()
+    }
+
     /// What the result of a stage is filed under.
     ///
     /// # Errors
@@ -166,7 +212,7 @@ impl Point {
             // A testbench sees the parameters, and is code that may change.
             Stage::Sim | Stage::Energy => {
                 let library = match stage {
-                    Stage::Energy => Some(crate::flows::liberty::fingerprint(options.library())?),
+                    Stage::Energy => Some(liberty::fingerprint(options.library())?),
                     _ => None,
                 };
                 json!({
@@ -175,7 +221,7 @@ impl Point {
                 })
             }
             Stage::Synth => {
-                let library = options.liberty.as_deref().map(crate::flows::liberty::fingerprint).transpose()?;
+                let library = options.liberty.as_deref().map(liberty::fingerprint).transpose()?;
                 json!({ "hierarchical": options.hierarchical, "library": library })
             }
             Stage::Prove => json!({ "depth": options.depth, "cover_depth": options.cover_depth }),
@@ -202,17 +248,20 @@ impl Point {
 }
 
 /// The code of the stages: a result holds for the scripts that made it.
-const CODE: [&str; 10] = [
+const CODE: [&str; 13] = [
     include_str!("stages.rs"),
     include_str!("../flows/lint.rs"),
     include_str!("../flows/synth.rs"),
     include_str!("../flows/liberty/mod.rs"),
+    include_str!("../flows/liberty/ast.rs"),
+    include_str!("../flows/liberty/function.rs"),
     include_str!("../flows/energy/mod.rs"),
     include_str!("../flows/energy/library.rs"),
     include_str!("../flows/energy/netlist.rs"),
     include_str!("../flows/energy/activity.rs"),
     include_str!("../flows/prove.rs"),
     include_str!("../flows/yosys.rs"),
+    include_str!("../flows/workspace.rs"),
 ];
 
 /// The name of a result.
@@ -227,23 +276,29 @@ pub struct Key {
 }
 
 /// Runs the stages on a point, those only whose results are not in the store yet. A failed stage does not stop the
-/// others: a design with a lint message can still be synthesised.
+/// others: a design with a lint message can still be synthesised. Nor does one without an answer.
 ///
 /// # Errors
-/// A missing tool, a store that cannot be written: nothing that would be a result.
+/// A missing tool, a stage without an answer, a store that cannot be written: nothing that would be a result.
 pub fn run(point: &Point, stages: &[Stage], options: &Options, store: &Store) -> Result<Vec<StageResult>> {
     let mut results = Vec::new();
+    let mut unanswered = Vec::new();
     for &stage in stages {
         let key = point.key(stage, options)?;
         if let Some(found) = store.get(&key)? {
             results.push(found);
             continue;
         }
-        let result = stages::run(point, &key, options)?;
-        store.put(&result)?;
-        results.push(result);
+        match stages::run(point, &key, options) {
+            Ok(result) => {
+                store.put(&result)?;
+                results.push(result);
+            }
+            Err(Failure::NoAnswer(text)) => unanswered.push(format!("{stage}: {text}")),
+            Err(other) => return Err(other),
+        }
     }
-    Ok(results)
+    if unanswered.is_empty() { Ok(results) } else { Err(Failure::NoAnswer(unanswered.join("\n"))) }
 }
 
 /// The stages of a list like `gen,synth`, in running order.

@@ -7,6 +7,7 @@ use sim::{RunOptions, SourceFile};
 
 use super::{Key, Options, Point, Stage, StageResult, Status};
 use crate::error::{Failure, Result};
+use crate::flows::prove::Verdict;
 use crate::flows::{energy, lint, prove, synth};
 use crate::registry;
 
@@ -27,12 +28,14 @@ pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageRe
         Stage::Energy => energy(point, options),
         Stage::Prove => properties(point, options),
     };
-    // What the design is to blame for is a result; a missing tool or a full disk is none.
+    // What the design is to blame for is a result; a missing tool, a killed one or a full disk is none.
     let found = match found {
         Ok(found) => found,
         Err(Failure::Check(message)) => Found { metrics: Map::new(), details: Value::Null, message: Some(message) },
         Err(other) => return Err(other),
     };
+    let known = names(key.stage, point, options);
+    debug_assert!(found.metrics.keys().all(|n| known.contains(n)), "{}: {:?}, {known:?}", key.stage, found.metrics);
     Ok(StageResult {
         stage: key.stage,
         key: key.hash.clone(),
@@ -46,6 +49,25 @@ pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageRe
         tools: key.tools.clone(),
         seconds: start.elapsed().as_secs_f64(),
     })
+}
+
+/// The names of the numbers that a stage leaves at this point. A file that asks for others is wrong before anything runs.
+pub(super) fn names(stage: Stage, point: &Point, options: &Options) -> Vec<String> {
+    let of = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect::<Vec<_>>();
+    match stage {
+        Stage::Gen => generate(point).metrics.keys().cloned().collect(),
+        Stage::Lint => of(&["lint_messages"]),
+        Stage::Sim => of(&["sim_cycles", "sim_compared", "sim_input_stalls", "sim_output_stalls"]),
+        Stage::Synth => {
+            let always = ["gates", "flip_flops", "memory_bits"];
+            let mapped = options.liberty.iter().flat_map(|_| ["area", "delay_ps"]);
+            let flat = ["and_nodes_strash", "levels_strash", "and_nodes", "levels"];
+            let graph = (!options.hierarchical).then_some(flat).into_iter().flatten();
+            of(&always.into_iter().chain(mapped).chain(graph).collect::<Vec<_>>())
+        }
+        Stage::Energy => of(&["energy_pj_per_cycle", "energy_pj_per_vector", "clock_energy_share", "leakage_nw"]),
+        Stage::Prove => of(&["properties", "properties_held"]),
+    }
 }
 
 fn numbers(value: Value) -> Map<String, Value> {
@@ -125,13 +147,13 @@ fn energy(point: &Point, options: &Options) -> Result<Found> {
         "energy_pj_per_cycle": picojoules / report.cycles as f64,
         "energy_pj_per_vector": picojoules / report.vectors as f64,
         "clock_energy_share": report.energy.clock / report.energy.total(),
-        "leakage_nw": report.leakage * 1e9,
+        "leakage_nw": report.leakage.map(|watts| watts * 1e9),
     }));
     Ok(Found { metrics, details: json!(report), message: None })
 }
 
 fn properties(point: &Point, options: &Options) -> Result<Found> {
-    let traces = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
+    let traces = tempfile::tempdir().map_err(|e| Failure::NoAnswer(format!("temporary folder: {e}")))?;
     let how = prove::Options {
         depth: options.depth,
         cover_depth: options.cover_depth,
@@ -144,6 +166,11 @@ fn properties(point: &Point, options: &Options) -> Result<Found> {
         return Err(Failure::Check(format!("{} has no properties at these parameters", point.block)));
     }
     let properties = prove::prove(&point.sources, &how)?;
+    let silent: Vec<_> = properties.iter().filter(|p| p.verdict == Verdict::Unknown).map(|p| p.name.as_str()).collect();
+    if !silent.is_empty() {
+        let seconds = how.limit.as_secs();
+        return Err(Failure::NoAnswer(format!("{} has none after {seconds} s for {}", how.solver, silent.join(", "))));
+    }
     let (good, bad): (Vec<_>, Vec<_>) = properties.iter().partition(|p| p.verdict.is_good());
     let metrics = numbers(json!({ "properties": properties.len(), "properties_held": good.len() }));
     let names: Vec<_> = bad.iter().map(|p| p.name.as_str()).collect();

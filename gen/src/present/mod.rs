@@ -3,6 +3,7 @@
 //! Nothing here starts a tool or decides what a result is. [`page`] makes the HTML page of a sweep, [`wave`] timing
 //! diagrams, [`render`] fills documents.
 
+pub(crate) mod numbers;
 pub mod page;
 pub(crate) mod palette;
 pub(crate) mod progress;

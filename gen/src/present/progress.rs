@@ -1,9 +1,13 @@
-//! A sign of life on standard error for what takes long; nothing at all when that is no terminal.
+//! A sign of life on standard error for what takes long: a moving line in a terminal, elsewhere a line a minute.
 
-use std::sync::mpsc::{Sender, channel};
+use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Time between two lines where nobody can see a line move.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// A line that appears after two seconds and goes away when it is dropped.
 pub struct Progress {
@@ -28,8 +32,10 @@ impl Progress {
         let (done, finished) = channel();
         let shown = bar.clone();
         let thread = std::thread::spawn(move || {
-            // The channel closes when the work ends before the line is worth showing.
-            if finished.recv_timeout(Duration::from_secs(2)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            if !std::io::stderr().is_terminal() {
+                lines(&shown, &finished, MINUTE, std::io::stderr());
+            } else if finished.recv_timeout(Duration::from_secs(2)) == Err(RecvTimeoutError::Timeout) {
+                // The channel closes when the work ends before the line is worth showing.
                 shown.set_draw_target(ProgressDrawTarget::stderr());
                 shown.enable_steady_tick(Duration::from_millis(120));
             }
@@ -47,6 +53,11 @@ impl Progress {
         self.bar.suspend(|| eprintln!("{text}"));
     }
 
+    /// Counts the steps that are done, for those who outlive the line.
+    pub(crate) fn counter(&self) -> ProgressBar {
+        self.bar.clone()
+    }
+
     /// One step is done.
     pub fn step(&self) {
         self.bar.inc(1);
@@ -60,5 +71,48 @@ impl Drop for Progress {
             let _ = thread.join();
         }
         self.bar.finish_and_clear();
+    }
+}
+
+/// Writes where the work is, once every `interval`, until `finished` closes.
+fn lines(bar: &ProgressBar, finished: &Receiver<()>, interval: Duration, mut to: impl Write) {
+    while finished.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+        let steps = bar.length().filter(|n| *n > 1);
+        let steps = steps.map(|n| format!("{} of {n} done, ", bar.position())).unwrap_or_default();
+        let seconds = bar.elapsed().as_secs();
+        // Whoever closed standard error does not want to know.
+        let _ = writeln!(to, "{steps}{}:{:02} min: {}", seconds / 60, seconds % 60, bar.message());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_every_interval_until_the_end() {
+        let bar = ProgressBar::with_draw_target(Some(7), ProgressDrawTarget::hidden());
+        bar.set_message("synthesising x");
+        bar.inc(3);
+        let (done, finished) = channel();
+        /// Ends the work after the third line.
+        struct Lines(Vec<u8>, Option<Sender<()>>);
+        impl Write for &mut Lines {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                self.0.extend(bytes);
+                if self.0.iter().filter(|b| **b == b'\n').count() == 3 {
+                    self.1 = None;
+                }
+                Ok(bytes.len())
+            }
+
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut written = Lines(Vec::new(), Some(done));
+        lines(&bar, &finished, Duration::from_millis(1), &mut written);
+        let text = String::from_utf8(written.0).unwrap();
+        assert_eq!(text, "3 of 7 done, 0:00 min: synthesising x\n".repeat(3));
     }
 }

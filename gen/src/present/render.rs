@@ -52,9 +52,10 @@ pub fn render(path: &Path, results: &Path) -> Result<String> {
         sweeps.table(sweep, &columns, &wanted)
     });
     environment.add_filter("percent", |value: f64, digits: Option<usize>| {
-        format!("{:.*} %", digits.unwrap_or(1), 100.0 * value)
+        Ok::<_, Error>(format!("{:.*} %", decimals(digits.unwrap_or(1))?, 100.0 * value))
     });
-    environment.add_filter("digits", |value: f64, digits: usize| format!("{value:.digits$}"));
+    environment
+        .add_filter("digits", |value: f64, digits: usize| Ok::<_, Error>(format!("{value:.*}", decimals(digits)?)));
     environment.add_filter("thousands", |value: f64| thousands(value));
     environment.add_template_owned(name.clone(), source).map_err(failed)?;
     let page = environment.get_template(&name).map_err(failed)?;
@@ -153,6 +154,12 @@ fn row(point: &PointResult) -> Value {
     row.insert("command".into(), json!(point.command));
     row.insert("top".into(), json!(point.top));
     Value::from(Serde(&row))
+}
+
+/// Digits behind the point, within what a number has.
+fn decimals(wanted: usize) -> Result<usize, Error> {
+    const MOST: usize = 30;
+    if wanted > MOST { Err(wrong(format!("{wanted} digits behind the point, at most {MOST}"))) } else { Ok(wanted) }
 }
 
 fn wrong(text: String) -> Error {

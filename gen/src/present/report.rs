@@ -20,6 +20,14 @@ pub fn json(data: &impl Serialize) -> Result<()> {
     print(&format!("{text}\n"))
 }
 
+/// A table as wide as the terminal, or as it needs to be where the output goes elsewhere.
+#[must_use]
+pub fn table(table: &Table) -> String {
+    let terminal = console::Term::stdout();
+    let width = terminal.size_checked().map_or(usize::MAX, |(_, columns)| columns.into());
+    table.text_within(width)
+}
+
 /// Prints text. A reader that went away (`senbazuru list | head -1`) is no error.
 ///
 /// # Errors
@@ -52,7 +60,8 @@ pub fn fill(template: &str, data: &impl Serialize, tables: &[(&str, Table)]) -> 
     let rendered: Value = tables
         .iter()
         .map(|(name, table)| {
-            let forms = context! { text => table.text(), markdown => table.markdown(), empty => table.is_empty() };
+            let forms =
+                context! { text => self::table(table), markdown => table.markdown(), empty => table.is_empty() };
             ((*name).to_owned(), forms)
         })
         .collect::<std::collections::BTreeMap<_, _>>()

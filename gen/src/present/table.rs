@@ -35,23 +35,43 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Aligned plain text, one line a row, each ending in a line break.
+    /// Aligned plain text, one line a row, each ending in a line break. In so many columns, if that is possible: the widest
+    /// cells go on in lines below.
     #[must_use]
-    pub fn text(&self) -> String {
-        let widths: Vec<_> = (0..self.headings.len()).map(|c| self.width(c)).collect();
+    pub fn text_within(&self, most: usize) -> String {
+        let widths = self.widths(most);
         let right: Vec<_> = (0..self.headings.len()).map(|c| self.is_number(c)).collect();
         let line = |cells: &[String]| {
-            let cells = cells.iter().zip(&widths).zip(&right);
-            let padded: Vec<_> = cells
-                .map(|((cell, &width), &right)| {
-                    let space = " ".repeat(width - cell.chars().count());
+            let cells: Vec<_> = cells.iter().zip(&widths).map(|(cell, &width)| wrapped(cell, width)).collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+            let part = |n: usize| {
+                let padded = cells.iter().zip(&widths).zip(&right).map(|((cell, &width), &right)| {
+                    let cell = cell.get(n).map_or("", String::as_str);
+                    let space = " ".repeat(width.saturating_sub(cell.chars().count()));
                     if right { format!("{space}{cell}") } else { format!("{cell}{space}") }
-                })
-                .collect();
-            format!("{}\n", padded.join("  ").trim_end())
+                });
+                format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
+            };
+            (0..height).map(part).collect::<String>()
         };
         let rule: Vec<_> = widths.iter().map(|&w| "-".repeat(w)).collect();
         [&self.headings, &rule].into_iter().chain(&self.rows).map(|cells| line(cells)).collect()
+    }
+
+    /// Widths of the columns: the widest give way until all fit, down to their longest word.
+    fn widths(&self, most: usize) -> Vec<usize> {
+        let mut widths: Vec<_> = (0..self.headings.len()).map(|c| self.width(c)).collect();
+        let word = |cell: &str| cell.split(' ').map(|w| w.chars().count()).max().unwrap_or(0);
+        let least = |c: usize| self.column(c).chain([self.headings[c].as_str()]).map(word).max().unwrap_or(0);
+        let least: Vec<_> = (0..widths.len()).map(least).collect();
+        let gaps = 2 * widths.len().saturating_sub(1);
+        while widths.iter().sum::<usize>() + gaps > most {
+            match widths.iter_mut().zip(&least).filter(|(width, least)| **width > **least).max() {
+                Some((widest, _)) => *widest -= 1,
+                None => break,
+            }
+        }
+        widths
     }
 
     /// A Markdown table.
@@ -81,6 +101,23 @@ impl Table {
     }
 }
 
+/// A text in lines of at most so many letters, where its words allow that.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    if text.chars().count() <= width {
+        return vec![text.to_owned()];
+    }
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().filter(|l| l.is_empty() || l.chars().count() + 1 + word.chars().count() <= width);
+        match last {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) => *line += &format!(" {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,12 +128,28 @@ mod tests {
         table.row(["a_i".into(), "8".into(), "a|b".into()]);
         table.row(["much_longer_o".into(), "1024".into(), String::new()]);
         assert_eq!(
-            table.text(),
+            table.text_within(usize::MAX),
             "name           bits  note\n-------------  ----  ----\na_i               8  a|b\nmuch_longer_o  1024  -\n"
         );
         assert_eq!(
             table.markdown(),
             "| name | bits | note |\n| --- | ---: | --- |\n| a_i | 8 | a\\|b |\n| much_longer_o | 1024 | - |\n"
         );
+    }
+
+    #[test]
+    fn wide_cells_go_on_below() {
+        let mut table = Table::new(["name", "bits", "meaning"]);
+        table.row(["a_i".into(), "8".into(), "one two three four five six".into()]);
+        table.row(["b".into(), "16".into(), "a_word_of_length".into()]);
+        let text = table.text_within(28);
+        assert_eq!(
+            text,
+            "name  bits  meaning\n----  ----  ----------------\na_i      8  one two three\n            four five six\nb       16  \
+             a_word_of_length\n"
+        );
+        // A word stays whole.
+        assert_eq!(table.text_within(10), text);
+        assert_eq!(table.text_within(39), table.text_within(usize::MAX));
     }
 }

@@ -10,17 +10,12 @@ use crate::error::{Failure, Result};
 use crate::output::{Bundle, Earlier, Layout, remove_stale, replace};
 use crate::params::plain;
 use crate::registry::{self, Params};
+use crate::shell;
 
 /// The command that runs one point alone.
 #[must_use]
 pub fn command(spec: &Spec, params: &Params) -> String {
-    shell_line(&arguments(spec, params))
-}
-
-/// Words as a line that a shell reads back.
-#[must_use]
-pub fn shell_line(words: &[String]) -> String {
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    shell::line(&arguments(spec, params))
 }
 
 /// The words of that command.
@@ -34,15 +29,6 @@ pub(crate) fn arguments(spec: &Spec, params: &Params) -> Vec<String> {
     words.push(spec.stages.iter().map(|s| s.name()).collect::<Vec<_>>().join(","));
     words.extend(spec.options.arguments());
     words
-}
-
-/// A word as a shell wants it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// Writes everything into `dir`, and removes the Verilog of points that are not part of the sweep any more. Each file
@@ -104,17 +90,4 @@ fn csv(results: &Results, rows: &[Map<String, Value>]) -> Result<Vec<u8>> {
         writer.write_record(row.values().map(cell)).map_err(failed)?;
     }
     writer.into_inner().map_err(|e| Failure::Check(format!("cannot write the CSV file of {}: {e}", results.name)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_for_a_shell() {
-        assert_eq!(quoted("rows=8"), "rows=8");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
-    }
 }

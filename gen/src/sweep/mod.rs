@@ -13,7 +13,7 @@ mod spec;
 
 pub use axis::Axis;
 pub(crate) use export::arguments;
-pub use export::{shell_line, write};
+pub use export::write;
 pub use expression::Expression;
 pub use plan::{Plan, Planned};
 pub use results::{Illegal, PointResult, Results, collect};

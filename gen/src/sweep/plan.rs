@@ -6,7 +6,7 @@ use super::Spec;
 use crate::error::{Failure, Result};
 use crate::params::{assign, show_changes};
 use crate::point::{Key, Point};
-use crate::registry::{self, Params};
+use crate::registry::{self, Params, similar};
 
 /// More points than this are refused: the file does not mean what its author thinks.
 const MOST: usize = 100_000;
@@ -57,6 +57,8 @@ impl Plan {
             return Err(blame(format!("the axes span {size} points, more than {MOST}")));
         }
         let mut plan = Self::default();
+        let mut held = vec![0; spec.conditions.len()];
+        let mut plots = Plots { names: entry.defaults().keys().cloned().collect(), shown: vec![0; spec.plots.len()] };
         for number in 0..size {
             let mut params = entry.defaults();
             params.extend(spec.fixed.clone());
@@ -66,19 +68,21 @@ impl Plan {
                 assign(&*entry, name, value, &mut params).map_err(&blame)?;
             }
             let mut kept = true;
-            for condition in &spec.conditions {
-                kept &= condition.holds(&params).map_err(&blame)?;
+            for (condition, held) in spec.conditions.iter().zip(&mut held) {
+                let holds = condition.holds(&params).map_err(&blame)?;
+                *held += usize::from(holds);
+                kept &= holds;
             }
             if !kept {
                 plan.left_out += 1;
                 continue;
             }
-            for plot in &spec.plots {
-                plot.shows(&params).map_err(&blame)?;
-            }
+            let shown: Vec<bool> =
+                spec.plots.iter().map(|plot| plot.shows(&params).map_err(&blame)).collect::<Result<_>>()?;
             let label = show_changes(&entry.defaults(), &params);
             match Point::new(&spec.block, params.clone()) {
                 Ok(point) => {
+                    plots.see(&point, spec, &shown);
                     let keys =
                         spec.stages.iter().map(|&stage| point.key(stage, &spec.options)).collect::<Result<_>>()?;
                     plan.points.push(Planned { params, label, design: Ok(Ready { top: point.sources.top, keys }) });
@@ -88,7 +92,67 @@ impl Plan {
                 Err(other) => return Err(other),
             }
         }
+        if plan.left_out == size {
+            let held = spec.conditions.iter().zip(held).map(|(c, n)| format!("`{c}` holds for {n}"));
+            let held: Vec<_> = held.collect();
+            return Err(blame(format!("`where` leaves none of the {size} combinations: {}", held.join(", "))));
+        }
+        if !plan.points.is_empty() {
+            plots.check(spec).map_err(blame)?;
+        }
         Ok(plan)
+    }
+}
+
+/// What the curves of the report can show.
+struct Plots {
+    /// Parameters and numbers of the stages.
+    names: Vec<String>,
+    /// Points that each plot would show.
+    shown: Vec<usize>,
+}
+
+impl Plots {
+    fn see(&mut self, point: &Point, spec: &Spec, shown: &[bool]) {
+        for name in point.numbers(&spec.stages, &spec.options) {
+            if !self.names.contains(&name) {
+                self.names.push(name);
+            }
+        }
+        for (count, shown) in self.shown.iter_mut().zip(shown) {
+            *count += usize::from(*shown);
+        }
+    }
+
+    /// Refuses curves that would stay empty.
+    fn check(&self, spec: &Spec) -> Result<(), String> {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        for (number, (plot, shown)) in spec.plots.iter().zip(&self.shown).enumerate() {
+            let wanted = [("x", Some(&plot.x)), ("y", Some(&plot.y)), ("series", plot.series.as_ref())];
+            for (key, name) in wanted.into_iter().filter_map(|(key, name)| Some((key, name?))) {
+                if names.contains(&name.as_str()) {
+                    continue;
+                }
+                let near = similar(name, &names);
+                let hint = if near.is_empty() {
+                    format!("there are: {}", names.join(", "))
+                } else {
+                    format!("did you mean {}?", near.join(" or "))
+                };
+                let stages: Vec<_> = spec.stages.iter().map(|s| s.name()).collect();
+                let stages = stages.join(", ");
+                return Err(format!(
+                    "plot {}: {key} = \"{name}\" is no parameter of {}, nor a number of {stages} with these options; {hint}",
+                    number + 1,
+                    spec.block
+                ));
+            }
+            // The few values of a quick look need not show everything.
+            if *shown == 0 && !spec.small {
+                return Err(format!("plot {}: its `where` leaves no point", number + 1));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -29,6 +29,12 @@ pub struct Results {
     pub generator: String,
     /// The file, relative to where the sweep was started when it was given so.
     pub file: String,
+    /// The axes had the few values of a quick look.
+    #[serde(default)]
+    pub small: bool,
+    /// The command that made the sweep.
+    #[serde(default)]
+    pub command: String,
     /// Parameters with several values, in the order of the file, and those that follow from them.
     pub axes: Vec<String>,
     /// Curves of the report.
@@ -114,11 +120,18 @@ impl Results {
     }
 }
 
-/// Takes the results of all points out of the store; `lost` says what is known of a point without result.
+/// Takes the results of all points out of the store; `lost` says what is known of a point without result, and `command`
+/// is what makes the sweep again.
 ///
 /// # Errors
 /// A store that cannot be read.
-pub fn collect(spec: &Spec, plan: &Plan, store: &Store, lost: impl Fn(usize) -> Option<String>) -> Result<Results> {
+pub fn collect(
+    spec: &Spec,
+    plan: &Plan,
+    store: &Store,
+    command: String,
+    lost: impl Fn(usize) -> Option<String>,
+) -> Result<Results> {
     let mut results = Results {
         schema: 1,
         name: spec.name.clone(),
@@ -127,6 +140,8 @@ pub fn collect(spec: &Spec, plan: &Plan, store: &Store, lost: impl Fn(usize) -> 
         block: spec.block.clone(),
         generator: concat!("senbazuru ", env!("CARGO_PKG_VERSION")).into(),
         file: spec.path.display().to_string(),
+        small: spec.small,
+        command,
         axes: spec.axes.iter().map(|a| a.name.clone()).chain(spec.derived.iter().map(|d| d.0.clone())).collect(),
         plots: spec.plots.clone(),
         tools: Versions::new(),
@@ -153,8 +168,9 @@ pub fn collect(spec: &Spec, plan: &Plan, store: &Store, lost: impl Fn(usize) -> 
                 match store.get(key)? {
                     Some(found) => result.stages.push(found),
                     None if result.missing.is_none() => {
-                        let why = lost(number).unwrap_or_else(|| "the job did not end".into());
-                        result.missing = Some(format!("no result of {}: {why}", key.stage));
+                        let why = lost(number).map(|why| format!("no result: {why}"));
+                        result.missing =
+                            why.or_else(|| Some(format!("no result of {}: the job did not end", key.stage)));
                     }
                     None => {}
                 }

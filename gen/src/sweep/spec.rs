@@ -42,6 +42,8 @@ pub struct Spec {
     pub conditions: Vec<Expression>,
     /// Curves of the report.
     pub plots: Vec<Plot>,
+    /// The axes have the few values of a quick look.
+    pub small: bool,
 }
 
 /// A curve of the report.
@@ -170,7 +172,8 @@ impl Spec {
         let conditions = file.conditions.iter().map(parse).collect::<Result<_>>()?;
         let stages = point::in_order(&file.stages).map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut options = file.options;
+        let blame = |e: Failure| Failure::Usage(format!("{}: {e}", path.display()));
+        let mut options = file.options.without_none(&stages).map_err(blame)?;
         // A library is looked for beside the file that names it.
         if let Some(library) = options.liberty.take() {
             let is_name = crate::flows::liberty::NAMED.iter().any(|name| library == Path::new(name));
@@ -179,7 +182,8 @@ impl Spec {
         }
         Ok(Self {
             path: path.to_owned(),
-            title: if file.title.is_empty() { name.clone() } else { file.title },
+            title: if file.title.is_empty() { name.clone() } else { file.title }
+                + if small { " (few values)" } else { "" },
             name,
             about: file.about,
             block: file.block.into_inner(),
@@ -190,6 +194,7 @@ impl Spec {
             derived,
             conditions,
             plots: file.plots,
+            small,
         })
     }
 }

@@ -1,7 +1,10 @@
 //! Runs the built command.
 #![allow(dead_code, reason = "not every test uses all of it")]
 
+pub mod library;
+
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
@@ -13,6 +16,21 @@ use tempfile::TempDir;
 /// A mesh that every tool handles in a moment.
 pub const MESH: [&str; 8] =
     ["--set", "rows=2", "--set", "columns=2", "--set", "operand_width=4", "--set", "accumulator_width=8"];
+
+/// A sweep over meshes of one to three cells.
+pub const SMALL_MESHES: &str = r#"
+title = "Small meshes"
+block = "mac_mesh"
+stages = ["gen", "synth"]
+where = ["rows * columns <= 3"]
+[fixed]
+operand_width = 3
+[axes]
+rows = { from = 1, to = 3 }
+columns = [1, 2]
+[derived]
+accumulator_width = "2 * operand_width + rows"
+"#;
 
 /// The command with its arguments, in the folder of the tests. File names in messages have no folder of this machine.
 pub fn senbazuru(args: &[&str]) -> Command {
@@ -49,6 +67,13 @@ pub fn in_folder(files: &[(&str, &str)]) -> TempDir {
         fs::write(path, text).unwrap();
     }
     folder
+}
+
+/// Writes a shell script that can be run.
+pub fn program(path: &Path, script: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// A sweep as a process that a test can kill or give an environment.

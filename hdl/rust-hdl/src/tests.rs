@@ -165,7 +165,7 @@ fn exported_ports_are_checked() {
     let error = Wrong::new(&elaborate(&p).unwrap()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "rust-hdl interoperability, module mac_mesh_2x2_w8_a32: field `clk_i` is input Bits<1>; the design's port is \
+        "rust-hdl interoperability, module mac_mesh_r2_c2_w8_a32: field `clk_i` is input Bits<1>; the design's port is \
          input Clock; field `rst_ni` is missing: input Bits<1>; field `act_i` is input Bits<8>; the design's port is \
          input Bits<16>; field `weight_i` is output Bits<16>; the design's port is input Bits<16>; field `extra` \
          (input Bits<1>) is not a port of the design"

@@ -173,7 +173,7 @@ const COLUMNS: &str = "module columns (
   input wire clk_i, input wire rst_ni, input wire [3:0] clear_i, input wire [63:0] act_i, input wire [63:0] weight_i,
   input wire [1:0] row_i, output wire [31:0] acc_0, acc_1, acc_2, acc_3
 );
-  mac_mesh_4x4_w16_a32 u_mesh (.clk_i(clk_i), .rst_ni(rst_ni), .clear_i(clear_i), .act_i(act_i), .weight_i(weight_i),
+  mac_mesh_r4_c4_w16_a32 u_mesh (.clk_i(clk_i), .rst_ni(rst_ni), .clear_i(clear_i), .act_i(act_i), .weight_i(weight_i),
     .row_i(row_i), .acc_o({acc_3, acc_2, acc_1, acc_0}));
 endmodule
 ";

@@ -52,7 +52,7 @@ pub use ports::{
 pub use signal::{Operand, Signal};
 pub use state::{Fsm, Memory};
 pub use stream::{InStream, OutStream, Stream};
-pub use timing::{Phase, Timing};
+pub use timing::{Cycles, Phase, Timing};
 pub use types::{ArrayType, MAX_ELEMENTS, MAX_WIDTH, Type, bit, bits_for, index_width, sint, uint};
 
 /// What the macros of this module name.

@@ -32,6 +32,12 @@ impl<B> Deref for Stream<B> {
 }
 
 impl<B> Stream<B> {
+    /// A stream made of signals; arrays that are connected from it are called after `name`.
+    #[must_use]
+    pub fn new(name: &str, valid: Signal, ready: Signal, data: B) -> Self {
+        Self { valid, ready, data, name: name.into() }
+    }
+
     /// High in the cycle in which a beat moves.
     #[track_caller]
     #[must_use]

@@ -36,6 +36,23 @@ pub struct Phase {
     pub meaning: String,
 }
 
+/// A number of cycles as a block has it at hand. A negative one, which makes no sense, is none.
+pub trait Cycles {
+    /// The number.
+    fn count(self) -> u64;
+}
+
+macro_rules! cycles {
+    ($($t:ty),*) => {$(
+        impl Cycles for $t {
+            fn count(self) -> u64 {
+                u64::try_from(self).unwrap_or(0)
+            }
+        }
+    )*};
+}
+cycles!(i32, u32, u64, usize, bool);
+
 impl Timing {
     /// Nothing is known.
     #[must_use]
@@ -45,29 +62,29 @@ impl Timing {
 
     /// Cycles from the edge that takes an input to the first cycle that shows its result.
     #[must_use]
-    pub fn latency(mut self, cycles: impl Into<u64>) -> Self {
-        self.latency = Some(cycles.into());
+    pub fn latency(mut self, cycles: impl Cycles) -> Self {
+        self.latency = Some(cycles.count());
         self
     }
 
     /// Cycles from one beat to the next at full speed.
     #[must_use]
-    pub fn beat(mut self, cycles: impl Into<u64>) -> Self {
-        self.beat = Some(cycles.into());
+    pub fn beat(mut self, cycles: impl Cycles) -> Self {
+        self.beat = Some(cycles.count());
         self
     }
 
     /// Cycles from the first beat of a piece of work to the first beat of the next one.
     #[must_use]
-    pub fn initiation(mut self, cycles: impl Into<u64>) -> Self {
-        self.initiation = Some(cycles.into());
+    pub fn initiation(mut self, cycles: impl Cycles) -> Self {
+        self.initiation = Some(cycles.count());
         self
     }
 
     /// Another number of cycles; `meaning` says from where to where.
     #[must_use]
-    pub fn phase(mut self, name: &str, cycles: impl Into<u64>, meaning: &str) -> Self {
-        self.phases.push(Phase { name: name.into(), cycles: cycles.into(), meaning: meaning.into() });
+    pub fn phase(mut self, name: &str, cycles: impl Cycles, meaning: &str) -> Self {
+        self.phases.push(Phase { name: name.into(), cycles: cycles.count(), meaning: meaning.into() });
         self
     }
 

@@ -278,6 +278,8 @@ demo! {
         bytes_o: OutArray = uint(8).array(4),
         /// The grid, upside down.
         flipped_o: OutArray = uint(8).array(16),
+        /// First byte of the grid: a part of the port as wide as an element.
+        corner_o: Out = uint(8),
     } |m, io| {
         let score = m.regs_init("score", uint(6), 5, 0);
         m.for_each("rows", 5, |m, i| {
@@ -293,5 +295,6 @@ demo! {
         m.connect(io.byte_o, grid.at((row, io.column_i)));
         m.for_each("column", 4, |m, i| m.connect(io.bytes_o.at(i), grid.at((i, io.column_i))));
         m.connect(io.flipped_o.packed(), !io.grid_i.packed());
+        m.connect(io.corner_o, io.grid_i.packed().slice(0..8));
     }
 }

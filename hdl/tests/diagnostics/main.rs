@@ -57,6 +57,7 @@ macro_rules! refuses {
 }
 
 mod drivers;
+mod memories;
 mod parts;
 mod places;
 mod types;

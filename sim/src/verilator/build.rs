@@ -110,6 +110,11 @@ fn compile(
     let objects = folder.join("obj");
     let header_path = objects.join("Vmodel.h");
     let header = fs::read_to_string(&header_path).map_err(Error::io(&header_path))?;
+    // Verilator does not notice when the disk is full. Half a header must not pass for a design with other ports.
+    if !header.lines().last().is_some_and(|line| line.starts_with("#endif")) {
+        let log = format!("Verilator left {} incomplete: is the disk full?", header_path.display());
+        return Err(Error::Compile { top: design.top.clone(), log });
+    }
     let members = ports::parse_header(design, &header)?;
     write_shim(design, &members, &objects)?;
     let units = write_units(&objects)?;

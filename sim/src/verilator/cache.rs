@@ -3,15 +3,18 @@
 //! An entry is built in a temporary folder inside the cache and renamed into place, so it exists completely or not at
 //! all. A file lock per key lets threads and processes that want the same entry wait for one build; the system releases
 //! the lock of a killed process.
+//!
+//! Disks fill up and machines lose power, and a damaged shared object is not refused by the loader: it crashes. So an entry
+//! lists the checksums of its files, which are compared before it is used; a damaged one is built again.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use crate::{Error, Result};
+use crate::{Error, Result, files};
 
-/// Leftovers of killed builds are removed after this time; no build takes as long.
-const STALE: Duration = Duration::from_secs(24 * 3600);
+/// The list of checksums in an entry: one line a file, checksum and name.
+const SUMS: &str = "checksums.txt";
 
 /// Where compiled models are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,30 +40,35 @@ impl Cache {
         }
     }
 
-    /// The finished folder for `key` in the section `kind`; `build` fills a temporary folder when there is none yet.
+    /// The finished folder for `key` in the section `kind`; `build` fills a temporary folder when there is none yet, or
+    /// when the one that is there is damaged.
     pub(crate) fn entry(&self, kind: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let root = absolute(&self.root())?;
         let path = root.join(kind).join(key);
-        if path.is_dir() {
+        if is_whole(&path) {
             return Ok(path);
         }
-        for folder in [root.join(kind), root.join("tmp"), root.join("lock")] {
-            fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+        let staging = root.join("tmp");
+        for folder in [&root.join(kind), &staging, &root.join("lock")] {
+            fs::create_dir_all(folder).map_err(Error::io(folder))?;
         }
         let lock_path = root.join("lock").join(key);
+        clear_unless(&lock_path, fs::FileType::is_file)?;
         let lock = fs::File::create(&lock_path).map_err(Error::io(&lock_path))?;
         lock.lock().map_err(Error::io(&lock_path))?;
-        if path.is_dir() {
+        if is_whole(&path) {
             return Ok(path);
         }
-        remove_stale(&root.join("tmp"));
-        let staging = tempfile::Builder::new()
-            .prefix(&format!("{}-", &key[..key.len().min(12)]))
-            .tempdir_in(root.join("tmp"))
-            .map_err(Error::io(root.join("tmp")))?;
-        let contents = staging.path().join("entry");
+        files::sweep(&staging);
+        let scratch = files::scratch_in(&staging).map_err(Error::io(&staging))?;
+        let contents = scratch.path().join("entry");
         fs::create_dir(&contents).map_err(Error::io(&contents))?;
         build(&contents)?;
+        let sums: String = sums_of(&contents)?.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
+        fs::write(contents.join(SUMS), sums).map_err(Error::io(&contents))?;
+        // A damaged entry goes aside first: a folder cannot be renamed onto one that is not empty. Who has loaded a model
+        // of it keeps the files.
+        clear_unless(&path, |_| false)?;
         fs::rename(&contents, &path).map_err(Error::io(&path))?;
         Ok(path)
     }
@@ -70,22 +78,44 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(Error::io(path))
 }
 
-fn remove_stale(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    let now = SystemTime::now();
-    for entry in entries.flatten() {
-        let age = entry.metadata().and_then(|m| m.modified()).ok().and_then(|t| now.duration_since(t).ok());
-        if age.is_some_and(|age| age > STALE) {
-            // Another process may be removing the same leftover.
-            let _ = fs::remove_dir_all(entry.path());
+/// Removes what is at `path`, unless it is of the right kind; nothing there is fine.
+fn clear_unless(path: &Path, right: impl Fn(&fs::FileType) -> bool) -> Result<()> {
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
+    if right(&found.file_type()) {
+        return Ok(());
+    }
+    if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.map_err(Error::io(path))
+}
+
+/// The entry exists, with the files that were put into it and no others, all as they were.
+fn is_whole(entry: &Path) -> bool {
+    let Some(text) = files::read_regular(&entry.join(SUMS)).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else {
+        return false;
+    };
+    let listed: BTreeMap<_, _> =
+        text.lines().filter_map(|l| l.split_once("  ")).map(|(sum, name)| (name.to_owned(), sum.to_owned())).collect();
+    sums_of(entry).is_ok_and(|found| found == listed)
+}
+
+/// Checksums of the files of an entry by name. Entries have no folders inside.
+fn sums_of(entry: &Path) -> Result<BTreeMap<String, String>> {
+    let mut sums = BTreeMap::new();
+    for file in fs::read_dir(entry).map_err(Error::io(entry))? {
+        let path = file.map_err(Error::io(entry))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name != SUMS {
+            let bytes = files::read_regular(&path).map_err(Error::io(&path))?;
+            sums.insert(name, blake3::hash(&bytes).to_hex()[..32].to_owned());
         }
     }
+    Ok(sums)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
     fn write(folder: &Path, text: &str) -> Result<()> {
         fs::write(folder.join("file"), text).map_err(Error::io(folder))
@@ -124,16 +154,67 @@ mod tests {
         assert_eq!(fs::read_to_string(path.join("file")).unwrap(), "whole");
     }
 
-    #[test]
-    fn old_leftovers_go_and_young_ones_stay() {
+    /// Damages an entry in one way; the next request must build it again and find it whole afterwards.
+    fn is_rebuilt(damage: impl Fn(&Path)) -> bool {
         let root = tempfile::tempdir().unwrap();
-        let (old, young) = (root.path().join("tmp/old"), root.path().join("tmp/young"));
-        for folder in [&old, &young] {
-            fs::create_dir_all(folder.join("entry")).unwrap();
+        let cache = Cache::At(root.path().into());
+        let path = cache.entry("models", "key", |folder| write(folder, "whole")).unwrap();
+        damage(&path);
+        let mut builds = 0;
+        for _ in 0..2 {
+            let again = cache.entry("models", "key", |folder| {
+                builds += 1;
+                write(folder, "whole")
+            });
+            assert_eq!(fs::read_to_string(again.unwrap().join("file")).unwrap(), "whole");
         }
-        let past = SystemTime::now() - STALE - Duration::from_secs(60);
-        fs::File::open(&old).unwrap().set_modified(past).unwrap();
+        builds == 1
+    }
+
+    fn fifo(path: &Path) {
+        use crate::process::Tool;
+        assert!(Tool::new("mkfifo").arg(path).run().unwrap().success());
+    }
+
+    #[test]
+    fn damaged_entries_are_built_again() {
+        assert!(!is_rebuilt(|_| ()));
+        assert!(is_rebuilt(|path| fs::write(path.join("file"), "whale").unwrap()));
+        assert!(is_rebuilt(|path| fs::write(path.join("file"), "who").unwrap()));
+        assert!(is_rebuilt(|path| fs::write(path.join(SUMS), "").unwrap()));
+        assert!(is_rebuilt(|path| fs::remove_file(path.join("file")).unwrap()));
+        assert!(is_rebuilt(|path| fs::remove_file(path.join(SUMS)).unwrap()));
+        // The other end of a FIFO may never be opened.
+        assert!(is_rebuilt(|path| {
+            fs::remove_file(path.join("file")).unwrap();
+            fifo(&path.join("file"));
+        }));
+        assert!(is_rebuilt(|path| {
+            fs::remove_file(path.join(SUMS)).unwrap();
+            fifo(&path.join(SUMS));
+        }));
+        assert!(is_rebuilt(|path| {
+            fs::remove_dir_all(path).unwrap();
+            fifo(path);
+        }));
+        assert!(is_rebuilt(|path| {
+            let lock = path.join("../../lock/key");
+            fs::remove_file(&lock).unwrap();
+            fifo(&lock);
+            fs::remove_dir_all(path).unwrap();
+        }));
+    }
+
+    #[test]
+    fn leftovers_of_the_dead_go_and_those_of_the_living_stay() {
+        let root = tempfile::tempdir().unwrap();
+        let tmp = root.path().join("tmp");
+        fs::create_dir(&tmp).unwrap();
+        let living = files::scratch_in(&tmp).unwrap();
+        fs::write(tmp.join("senbazuru-dead.lock"), "").unwrap();
+        fs::create_dir_all(tmp.join("senbazuru-dead/entry")).unwrap();
         Cache::At(root.path().into()).entry("models", "key", |folder| write(folder, "x")).unwrap();
-        assert!(!old.exists() && young.exists());
+        assert!(living.path().exists());
+        assert_eq!(fs::read_dir(&tmp).unwrap().count(), 2);
     }
 }

@@ -10,7 +10,7 @@ use super::access::Slot;
 use super::coverage::Coverage;
 use super::model::{Initial, Shared};
 use super::{Dir, Port, Trace};
-use crate::{Error, Result};
+use crate::{Error, Result, files};
 
 // Status flags of shim.cpp.
 const STOPPED: u32 = 1;
@@ -248,9 +248,10 @@ impl Sim {
     /// # Errors
     /// [`Error::Unsupported`] when the model was built without coverage.
     pub fn coverage(&mut self) -> Result<Coverage> {
-        let file = tempfile::NamedTempFile::new().map_err(Error::io("temporary file"))?;
-        self.write_coverage(file.path())?;
-        Coverage::read(file.path())
+        let folder = files::scratch().map_err(Error::io(std::env::temp_dir()))?;
+        let file = folder.path().join("coverage.dat");
+        self.write_coverage(&file)?;
+        Coverage::read(&file)
     }
 
     /// Writes coverage in Verilator's format, for `verilator_coverage`.

@@ -119,8 +119,9 @@ pub(super) fn check_compiled(what: &str, output: &Output) -> Result<()> {
     if output.success() {
         return Ok(());
     }
-    let log: Vec<String> = output.log().lines().take(40).map(str::to_owned).collect();
-    Err(Error::Compile { top: what.to_owned(), log: log.join("\n") })
+    let lines: Vec<String> = output.log().lines().take(40).map(str::to_owned).collect();
+    let log = format!("exit code {}\n{}", output.code.unwrap_or_default(), lines.join("\n"));
+    Err(Error::Compile { top: what.to_owned(), log })
 }
 
 pub(super) fn write(path: &Path, text: &str) -> Result<()> {

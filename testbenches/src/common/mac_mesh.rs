@@ -7,9 +7,7 @@
 
 use golden::common::mac_mesh::product;
 use hdl::blocks::common::MacMesh;
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, Error, Run, Sim};
 
@@ -18,46 +16,31 @@ use sim::{Bits, Error, Run, Sim};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &MacMesh) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)? }))
+    let block = p.clone();
+    crate::bench(p, move |sim, run| products(&block, sim, run))
 }
 
-struct Bench {
-    p: MacMesh,
-    parameters: Value,
-}
-
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        MacMesh::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
-    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
-        let mut rng = run.rng("operands");
-        let ports = Ports::find(sim)?;
-        let rows = self.p.rows as usize;
-        sim.reset(2)?;
-        let mut previous: Option<Product> = None;
-        // One product more than is compared: while it enters, the last one is read.
-        for vector in 0..=run.vectors() {
-            let next = Product::new(&self.p, vector, &mut rng)?;
-            for cycle in 0..next.period {
-                ports.drive(sim, &self.p, cycle, &next, previous.as_ref());
-                if let Some(previous) = previous.as_ref().filter(|_| cycle < rows) {
-                    sim.poke_u64(ports.row, cycle as u64);
-                    sim.settle()?;
-                    run.expect(sim, ports.acc, &sums_of_row(&self.p, &previous.sums[cycle]))?;
-                }
-                sim.tick()?;
+fn products(p: &MacMesh, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+    let mut rng = run.rng("operands");
+    let ports = Ports::find(sim)?;
+    let rows = p.rows as usize;
+    sim.reset(2)?;
+    let mut previous: Option<Product> = None;
+    // One product more than is compared: while it enters, the last one is read.
+    for vector in 0..=run.vectors() {
+        let next = Product::new(p, vector, &mut rng)?;
+        for cycle in 0..next.period {
+            ports.drive(sim, p, cycle, &next, previous.as_ref());
+            if let Some(previous) = previous.as_ref().filter(|_| cycle < rows) {
+                sim.poke_u64(ports.row, cycle as u64);
+                sim.settle()?;
+                run.expect(sim, ports.acc, &sums_of_row(p, &previous.sums[cycle]))?;
             }
-            previous = Some(next);
+            sim.tick()?;
         }
-        Ok(())
+        previous = Some(next);
     }
+    Ok(())
 }
 
 /// Longest sum. One of corner values wraps any accumulator narrower than 2 x operand_width + 4 bits.

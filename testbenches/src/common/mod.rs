@@ -1,8 +1,10 @@
 //! Benches of the parts that more than one paper uses.
 
+pub mod arith;
 pub mod compactor;
 pub mod float;
 pub mod formats;
 pub mod mac_mesh;
 pub mod ram;
 pub mod skew_lines;
+pub mod stream;

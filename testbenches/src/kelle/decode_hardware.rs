@@ -6,8 +6,6 @@
 use golden::kelle::decode::{Hardware, Numbers, budget};
 use golden::kelle::eviction::Refusal;
 use hdl::blocks::kelle::{EvictionController, ScoreRegisterFile, SystolicEvictor};
-use hdl::lang::Block;
-use serde_json::Value;
 use sim::{Bits, BuildOptions, Design, Error, Model, Run, Sim};
 
 use super::eviction_controller::Driver;
@@ -39,8 +37,8 @@ pub fn bench(text: Text, tokens: usize, numbers: Numbers) -> anyhow::Result<Box<
     };
     let file = Design::from(&hdl::lang::elaborate(&file)?);
     let evictor = Design::from(&hdl::lang::elaborate(&evictor)?);
-    let parameters = serde_json::to_value(EvictionController { slots: tokens as u32 })?;
-    Ok(Box::new(Bench { text, tokens, numbers, file, evictor, parameters }))
+    let bench = Bench { text, tokens, numbers, file, evictor };
+    crate::bench(&EvictionController { slots: tokens as u32 }, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
@@ -49,18 +47,9 @@ struct Bench {
     numbers: Numbers,
     file: Design,
     evictor: Design,
-    parameters: Value,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        EvictionController::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("pauses");
         let budget = budget(self.tokens);

@@ -2,9 +2,7 @@
 
 use golden::kelle::eviction::{Map, StoredAs};
 use hdl::blocks::kelle::EvictionController;
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::StimulusRng;
 use sim::{Out, Run, Sim};
 
@@ -13,24 +11,15 @@ use sim::{Out, Run, Sim};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &EvictionController) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)? }))
+    let bench = Bench { p: p.clone() };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
     p: EvictionController,
-    parameters: Value,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        EvictionController::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("tokens");
         let slots = self.p.slots as usize;

@@ -8,14 +8,12 @@ use golden::kelle::refresh::{Checker, Intervals, Operation, Violation};
 use golden::kelle::retention::{Bank, Distribution};
 use golden::kelle::score_file::ScoreFile;
 use hdl::blocks::kelle::{Byte, KvBankGroup};
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, Run, Sim};
 
 use super::edram_bank::{from_bools, to_bools};
-use super::refresh_controller::{Traffic, violation};
+use super::refresh_controller::{Traffic, limits, violation};
 
 /// Cycles of a vector.
 pub const CYCLES: u64 = 16;
@@ -45,32 +43,14 @@ pub fn bench(p: &KvBankGroup) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn attack(p: &KvBankGroup, modes: Vec<Mode>) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)?, modes }))
-}
-
-struct Bench {
-    p: KvBankGroup,
-    parameters: Value,
-    modes: Vec<Mode>,
-}
-
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        KvBankGroup::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
-    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
-        for &mode in &self.modes {
-            let vectors = run.vectors() / self.modes.len() as u64;
-            Attack::new(&self.p, mode, sim, run)?.run(sim, run, vectors)?;
+    let block = p.clone();
+    crate::bench(p, move |sim, run| {
+        for &mode in &modes {
+            let vectors = run.vectors() / modes.len() as u64;
+            Attack::new(&block, mode, sim, run)?.run(sim, run, vectors)?;
         }
         Ok(())
-    }
+    })
 }
 
 struct Attack {
@@ -93,22 +73,24 @@ struct Attack {
 
 impl Attack {
     fn new(p: &KvBankGroup, mode: Mode, sim: &mut Sim, run: &Run) -> sim::Result<Self> {
-        let refresh = p.refresh();
-        let shortest = refresh.shortest_interval();
-        let longest = (6 * shortest).min((1 << p.interval_width) - 1);
+        let limits = limits(&p.refresh);
+        let shortest = limits.shortest_interval();
+        let longest = (6 * shortest).min((1 << p.refresh.interval_width) - 1);
         let weakest = match mode {
             _ if !p.retention_model => 1 << 28,
-            Mode::Safe => longest.max(p.interval.into()) + refresh.slack(),
-            Mode::Tightest => shortest + refresh.slack(),
+            Mode::Safe => longest.max(p.refresh.interval.into()) + limits.slack(),
+            Mode::Tightest => shortest + limits.slack(),
             Mode::Unsafe => shortest,
         };
         let curve = Distribution::new(&[(0, weakest), (1 << 28, weakest + weakest / 2), (u32::MAX, 9 * weakest)])
             .map_err(sim::Error::Unsupported)?;
-        let (rows, width) = (p.rows as usize, 8 * p.lanes as usize);
+        let (rows, width) = (p.refresh.rows as usize, 8 * p.lanes as usize);
         let cells = |bank: u32| Bank::sample(run.seed() ^ u64::from(bank) << 32, rows, width, &curve);
         let banks: Vec<Bank> = (0..p.banks).map(cells).collect();
-        let effective = refresh.effective(p.interval.into());
-        let intervals = Intervals { high: effective, low: effective };
+        let reset = Intervals { high: p.refresh.interval.into(), low: p.refresh.interval.into() };
+        let intervals = limits.accepted(reset).ok_or_else(|| {
+            sim::Error::Unsupported(format!("an interval of {} cycles after reset is too short", p.refresh.interval))
+        })?;
         sim.reset(2)?;
         let ports = Ports::find(sim)?;
         ports.quiet(sim);
@@ -116,7 +98,7 @@ impl Attack {
             let bank_i = sim.input("cell_bank_i")?;
             for (number, bank) in banks.iter().enumerate() {
                 sim.poke_u64(bank_i, number as u64);
-                super::edram_bank::load_times(sim, bank, p.rows, 8 * p.lanes)?;
+                super::edram_bank::load_times(sim, bank, p.refresh.rows, 8 * p.lanes)?;
             }
         }
         Ok(Self {
@@ -127,7 +109,7 @@ impl Attack {
             scores: ScoreFile::new(rows, p.score_width).map_err(sim::Error::Unsupported)?,
             threshold: 0,
             high: vec![false; rows],
-            checker: Checker::new(rows, intervals, 1 << p.tick_log2, refresh.wait()),
+            checker: Checker::new(rows, intervals, limits.unit, limits.wait()),
             intervals,
             buffer: vec![Vec::new(); p.banks as usize],
             longest,
@@ -137,15 +119,15 @@ impl Attack {
     }
 
     fn run(mut self, sim: &mut Sim, run: &mut Run, vectors: u64) -> sim::Result<()> {
-        let rows = self.p.rows as usize;
-        let (mut traffic, mut left, mut odd) = (Traffic::Writes, 4 * self.p.rows, false);
+        let rows = self.p.refresh.rows as usize;
+        let (mut traffic, mut left, mut odd) = (Traffic::Writes, 4 * self.p.refresh.rows, false);
         let (mut refreshes, mut stalls, mut refused) = (0u64, 0u64, false);
         let top = (1i64 << self.p.score_width) - 1;
         let half = 1i64 << (self.p.amount_width - 1);
         for cycle in 0..vectors * CYCLES {
             if left == 0 {
                 traffic = Traffic::ALL[self.rng.random_range(0..Traffic::ALL.len())];
-                left = self.rng.random_range(1..=8 * self.p.rows);
+                left = self.rng.random_range(1..=8 * self.p.refresh.rows);
             }
             left -= 1;
             odd = !odd;
@@ -159,8 +141,11 @@ impl Attack {
             // Rows that are hardly ever written are the ones that grow old.
             let write = matches!(traffic, Traffic::Writes) && self.rng.random_range(0..4u8) == 0
                 || self.rng.random_range(0..64u8) == 0;
-            let row =
-                if cycle < 4 * u64::from(self.p.rows) { cycle as usize % rows } else { self.rng.random_range(0..rows) };
+            let row = if cycle < 4 * u64::from(self.p.refresh.rows) {
+                cycle as usize % rows
+            } else {
+                self.rng.random_range(0..rows)
+            };
             let (evict, evicted) = (self.rng.random_range(0..200u8) == 0, self.rng.random_range(0..rows));
             let (update, updated) = (self.rng.random_range(0..3u8) == 0, self.rng.random_range(0..rows));
             let amount =
@@ -243,11 +228,10 @@ impl Attack {
                 self.class(row).map_err(|v| broken(v, sim, run))?;
             }
             if let Some(config) = config {
-                let refresh = self.p.refresh();
-                refused = config.high.min(config.low) < refresh.shortest_interval();
-                if !refused {
-                    let [high, low] = [config.high, config.low].map(|i| refresh.effective(i));
-                    self.intervals = Intervals { high, low };
+                let accepted = limits(&self.p.refresh).accepted(config);
+                refused = accepted.is_none();
+                if let Some(accepted) = accepted {
+                    self.intervals = accepted;
                     self.checker.set_intervals(self.intervals).map_err(|v| broken(v, sim, run))?;
                 }
             }
@@ -265,7 +249,7 @@ impl Attack {
         }
         self.checker.finish().map_err(|v| run.fail(sim.cycle_count(), violation(&v)))?;
         let flips: u64 = self.banks.iter().map(Bank::flips).sum();
-        let enough = vectors * CYCLES > 500 * u64::from(self.p.rows);
+        let enough = vectors * CYCLES > 500 * u64::from(self.p.refresh.rows);
         match self.mode {
             Mode::Unsafe if enough => run.expect_equal(sim, "data_o", "bits were lost", true, flips > 0),
             Mode::Unsafe => Ok(()),
@@ -285,7 +269,7 @@ impl Attack {
     }
 
     fn new_intervals(&mut self) -> Intervals {
-        let shortest = self.p.refresh().shortest_interval();
+        let shortest = limits(&self.p.refresh).shortest_interval();
         let (mode, longest) = (self.mode, self.longest);
         let mut one = || match (mode, self.rng.random_range(0..6u8)) {
             (Mode::Tightest, _) | (_, 0) => shortest,

@@ -3,11 +3,9 @@
 //! The bench does not predict which row is refreshed when: any schedule that keeps the contract passes. Traffic, classes,
 //! validity and intervals change all the time, in the ways that would hurt most.
 
-use golden::kelle::refresh::{Checker, Intervals, Operation};
+use golden::kelle::refresh::{Checker, Intervals, Limits, Operation};
 use hdl::blocks::kelle::RefreshController;
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, Difference, Run, Sim};
 
@@ -19,13 +17,19 @@ const CYCLES: u64 = 16;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &RefreshController) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)? }))
+    let bench = Bench { p: p.clone(), limits: limits(p) };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
+}
+
+/// What the contract says of a controller with these parameters.
+#[must_use]
+pub fn limits(p: &RefreshController) -> Limits {
+    Limits { rows: p.rows.into(), patience: p.patience.into(), unit: 1 << p.tick_log2 }
 }
 
 struct Bench {
     p: RefreshController,
-    parameters: Value,
+    limits: Limits,
 }
 
 /// Who wants the banks.
@@ -59,27 +63,21 @@ struct Scene {
     changed: bool,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        RefreshController::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let p = &self.p;
         let ports = Ports::find(sim)?;
         let mut rng = run.rng("traffic");
         let rows = p.rows as usize;
-        let reset = p.effective(p.interval.into());
-        let intervals = Intervals { high: reset, low: reset };
+        let reset = Intervals { high: p.interval.into(), low: p.interval.into() };
+        let intervals = self.limits.accepted(reset).ok_or_else(|| {
+            sim::Error::Unsupported(format!("an interval of {} cycles after reset is too short", p.interval))
+        })?;
         let mut scene = Scene {
             valid: vec![false; rows],
             high: vec![false; rows],
             intervals,
-            checker: Checker::new(rows, intervals, 1 << p.tick_log2, p.wait()),
+            checker: Checker::new(rows, intervals, self.limits.unit, self.limits.wait()),
             changed: true,
         };
         let mask = if p.counter_width == 64 { u64::MAX } else { (1 << p.counter_width) - 1 };
@@ -141,10 +139,9 @@ impl sim::Bench for Bench {
                 scene.set_valid(row, true).map_err(broken)?;
             }
             if let Some(config) = config {
-                let shortest = p.shortest_interval();
-                refused = config.high < shortest || config.low < shortest;
-                if !refused {
-                    let kept = Intervals { high: p.effective(config.high), low: p.effective(config.low) };
+                let accepted = self.limits.accepted(config);
+                refused = accepted.is_none();
+                if let Some(kept) = accepted {
                     scene.intervals = kept;
                     scene.checker.set_intervals(kept).map_err(broken)?;
                 }
@@ -219,7 +216,7 @@ impl Bench {
 
     /// Intervals to configure: often the shortest, sometimes too short, or long enough that nothing happens.
     fn intervals(&self, rng: &mut StimulusRng) -> Intervals {
-        let shortest = self.p.shortest_interval();
+        let shortest = self.limits.shortest_interval();
         let longest = (1u64 << self.p.interval_width) - 1;
         let mut one = || match rng.random_range(0..8u8) {
             0 => shortest - 1,

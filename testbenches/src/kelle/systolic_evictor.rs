@@ -2,9 +2,7 @@
 
 use golden::kelle::evictor::{Candidate, updated, victim};
 use hdl::blocks::kelle::SystolicEvictor;
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, Run, Sim};
 
@@ -13,13 +11,12 @@ use sim::{Bits, Run, Sim};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &SystolicEvictor) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { p: p.clone(), parameters: serde_json::to_value(p)? }))
+    let bench = Bench { p: p.clone() };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
     p: SystolicEvictor,
-    parameters: Value,
 }
 
 /// One pass: what is loaded, and what the array computes.
@@ -75,16 +72,6 @@ impl Bench {
             }
         };
         (0..passes).map(pass).collect()
-    }
-}
-
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        SystolicEvictor::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
     }
 
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {

@@ -1,8 +1,8 @@
 //! [`Orizuru`] against sorting, beat by beat, with pauses on all streams; its comparisons against the golden tree's.
 
 use golden::format::Format;
-use golden::kllm::orizuru::{Beat, Trace, comparison_bound};
-use hdl::blocks::kllm::{Orizuru, Pop, VectorBeat};
+use golden::kllm::orizuru::{Beat, Timing, Trace, comparison_bound};
+use hdl::blocks::kllm::{Comparators, Orizuru, Pop, VectorBeat};
 use rand::RngExt;
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Difference, Driver, Error, In, Monitor, Out, Run, Sim, Values};
@@ -37,6 +37,18 @@ pub fn bench_of(p: &Orizuru, given: Vec<Vec<u64>>) -> anyhow::Result<Box<dyn sim
 pub fn golden(p: &Orizuru, values: &[u64], k: (usize, usize)) -> sim::Result<Trace> {
     Trace::new(values, k.0, k.1, number_format(p.format), nan_policy(p.nan))
         .map_err(|e| Error::Unsupported(e.to_string()))
+}
+
+/// What the contract says of cycles.
+#[must_use]
+pub fn timing(p: &Orizuru) -> Timing {
+    Timing {
+        n: p.n.into(),
+        lanes: p.lanes.into(),
+        radix: p.radix.into(),
+        levels_per_cycle: p.tree.levels_per_cycle.into(),
+        shared: p.tree.comparators == Comparators::Shared,
+    }
 }
 
 /// Drives an Orizuru with given vectors first (each with the full k), then with made ones.
@@ -136,8 +148,9 @@ impl OrizuruBench {
             if first.is_some() && sim.peek_u64(ports.done) == 1 {
                 break;
             }
-            let beats = u64::from(self.p.beats()) + (vector.golden.max.len() + vector.golden.min.len()) as u64;
-            if sim.cycle_count() - begin > 100 * (beats + u64::from(self.p.init_cycles() + self.p.pop_cycles())) {
+            let pops = (vector.golden.max.len() + vector.golden.min.len()) as u64;
+            // Pauses of all streams, one after the other, are far shorter.
+            if sim.cycle_count() - begin > 100 * timing(&self.p).vector(pops) {
                 let difference = Difference::Deadlock {
                     cycles: sim.cycle_count() - begin,
                     streams: vec!["done_o stays low".into()],
@@ -174,12 +187,11 @@ impl OrizuruBench {
         Ok(())
     }
 
-    /// Without pauses, the cycles from the edge that takes the first beat to the one that raises `done_o` are those the
-    /// block states.
+    /// Without pauses, the cycles from the edge that takes the first beat to the one that raises `done_o` are those of the
+    /// contract.
     fn check_cycles(&self, sim: &Sim, run: &mut Run, vector: &Vector, cycles: u64) -> sim::Result<()> {
         let pops = vector.golden.max.len().max(vector.golden.min.len()) as u64;
-        let stated =
-            u64::from(self.p.beats() - 1) + u64::from(self.p.init_cycles()) + pops * u64::from(self.p.pop_cycles());
+        let stated = timing(&self.p).vector(pops);
         if cycles == stated {
             return Ok(());
         }

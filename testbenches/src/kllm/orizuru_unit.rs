@@ -1,8 +1,8 @@
 //! [`OrizuruUnit`]: loads in any group order, pops from both trees at random times, exact latencies.
 
 use golden::format::Format;
-use golden::kllm::orizuru::{NanPolicy, Side, Tree};
-use hdl::blocks::kllm::OrizuruUnit;
+use golden::kllm::orizuru::{NanPolicy, Side, Timing, Tree};
+use hdl::blocks::kllm::{Comparators, OrizuruUnit};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use sim::stimulus::StimulusRng;
@@ -38,6 +38,19 @@ impl Bench {
         Ok(())
     }
 
+    /// Cycles from the start to the first winners, and from a pop to the next winner.
+    fn cycles(&self) -> [u64; 2] {
+        let radix = self.p.radix.into();
+        let timing = Timing {
+            n: radix,
+            lanes: self.p.lanes.into(),
+            radix,
+            levels_per_cycle: self.p.tree.levels_per_cycle.into(),
+            shared: self.p.tree.comparators == Comparators::Shared,
+        };
+        [timing.unit_start(radix), timing.unit_pop(radix)]
+    }
+
     fn one(&self, sim: &mut Sim, run: &mut Run, ports: &Ports, number: u64, rng: &mut StimulusRng) -> sim::Result<()> {
         let n = self.p.radix as usize;
         let keys = vector(number, n, self.format, rng);
@@ -50,14 +63,15 @@ impl Bench {
         let mut golden = Golden::new(&keys, &present, self.format)?;
         let mut compared = 0;
         sim.poke_u64(ports.start, 1);
-        for _ in 0..self.p.init_cycles() {
+        let [start, pop_cycles] = self.cycles();
+        for _ in 0..start {
             run.expect_u64(sim, ports.init_done, 0)?;
             compared += self.step(sim, ports)?;
             sim.poke_u64(ports.start, 0);
         }
         run.expect_u64(sim, ports.init_done, 1)?;
         // Cycles until a side may pop again.
-        let mut busy = [0_u32; 2];
+        let mut busy = [0_u64; 2];
         for _ in 0..rng.random_range(0..4 * n + 8) {
             for (side, port) in ports.sides.iter().enumerate() {
                 let state = golden.best(side);
@@ -73,7 +87,7 @@ impl Bench {
                 sim.poke_u64(port.pop, u64::from(pop));
                 if pop {
                     golden.pop(side);
-                    busy[side] = self.p.pop_cycles();
+                    busy[side] = pop_cycles;
                 }
             }
             compared += self.step(sim, ports)?;

@@ -1,36 +1,34 @@
 //! [`ChannelMonitor`] against the golden levels, token by token, with and without a prefill.
 
+use golden::titanus::level::Level;
+use hdl::blocks::titanus::channel_monitor::{MonitorTile, MonitoredTile};
 use hdl::blocks::titanus::{ChannelMonitor, RANGE_BITS};
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
-use serde_json::Value;
-use sim::{Bits, Run, Sim};
+use sim::{Bits, Run, Sim, Values};
 
 use super::sequences::{Case, STALLS};
-use super::tiles::{at_full_speed, bytes, levels, mask};
+use super::tiles::{at_full_speed, bytes, flag, levels, mask};
 
 /// The bench of a channel monitor; a vector is a sequence.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &ChannelMonitor) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { parameters: serde_json::to_value(p)?, p: p.clone() }))
+    let bench = Bench { p: p.clone() };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
     p: ChannelMonitor,
-    parameters: Value,
 }
 
 impl Bench {
     /// Input and output beats of a sequence. Extremes are those of the prefill tokens.
-    fn beats(&self, case: &Case, mut tag: impl FnMut() -> Bits) -> Vec<[Vec<Bits>; 2]> {
+    fn beats(&self, case: &Case, mut tag: impl FnMut() -> Bits) -> Vec<(MonitorTile<Values>, MonitoredTile<Values>)> {
         let lanes = self.p.lanes as usize;
         let sequence = case.encode(self.p.levels, u32::MAX);
         let level_bits = u64::from(self.p.levels).next_power_of_two().ilog2().max(1);
         let bits = Bits::truncated(4, case.bits.into());
-        let flag = |b: bool| Bits::truncated(1, b.into());
         let width = sequence.channels.len();
         let mut shown = levels(&sequence, lanes).into_iter();
         let mut beats = Vec::new();
@@ -72,60 +70,51 @@ impl Bench {
                     .unzip();
                 rmax.resize(lanes, -128);
                 rmin.resize(lanes, 127);
-                let input = vec![
-                    bits.clone(),
-                    flag(token.is_none()),
-                    flag(round == 0 && token.is_some() && left == 0),
-                    index.clone(),
-                    pad(x.clone()),
-                    bytes(&rmax),
-                    bytes(&rmin),
-                    tag.clone(),
-                ];
+                let input = MonitorTile {
+                    bits: bits.clone(),
+                    load: flag(token.is_none()),
+                    first: flag(round == 0 && token.is_some() && left == 0),
+                    index: index.clone(),
+                    x: pad(x.clone()),
+                    rmax: bytes(&rmax),
+                    rmin: bytes(&rmin),
+                    tag: tag.clone(),
+                };
                 let opened = |c: usize| element(c).map_or(sequence.initial[c].is_some(), |e| e.opened);
                 let none = pad_mask(vec![]);
-                let output = vec![
-                    bits.clone(),
-                    if token.is_some() { index } else { none },
-                    pad_mask(channels.clone().map(opened).collect()),
-                    pad(x),
-                    pad_u64(8, channels.clone().map(|c| level(c).map_or(0, |l| l.lo) as u64).collect()),
-                    pad_u64(RANGE_BITS, channels.clone().map(|c| level(c).map_or(0, |l| l.range) as u64).collect()),
-                    Bits::pack(level_bits, level_numbers),
-                    flag(overflow),
+                let of_level = |pick: fn(Level) -> i32| channels.clone().map(move |c| level(c).map_or(0, pick) as u64);
+                let output = MonitoredTile {
+                    bits: bits.clone(),
+                    index: if token.is_some() { index } else { none },
+                    open: pad_mask(channels.clone().map(opened).collect()),
+                    x: pad(x),
+                    lo: pad_u64(8, of_level(|l| l.lo).collect()),
+                    range: pad_u64(RANGE_BITS, of_level(|l| l.range).collect()),
+                    level: Bits::pack(level_bits, level_numbers),
+                    overflow: flag(overflow),
                     tag,
-                ];
-                beats.push([input, output]);
+                };
+                beats.push((input, output));
             }
         }
         beats
     }
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        ChannelMonitor::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("sequences");
         let mut tags = run.rng("tags");
         let width = (self.p.lanes * self.p.tiles) as usize;
         sim.reset(2)?;
         for (i, (input, output)) in STALLS.into_iter().enumerate() {
-            let fields = ["bits", "load", "first", "index", "x", "rmax", "rmin", "tag"];
-            let mut driver = [run.driver(sim, "tile", &fields, input)?];
-            let fields = ["bits", "index", "open", "x", "lo", "range", "level", "overflow", "tag"];
-            let mut monitor = [run.monitor(sim, "result", &fields, output)?];
+            let mut driver = [run.driver_of::<MonitorTile<Values>>(sim, "tile", input)?];
+            let mut monitor = [run.monitor_of::<MonitoredTile<Values>>(sim, "result", output)?];
             for _ in 0..run.vectors().div_ceil(STALLS.len() as u64) {
                 // The last tile of a token may be partly empty, but is there.
                 let cut = rng.random_range(0..self.p.lanes as usize);
                 let case = Case::random(&mut rng, width - cut, 12);
-                for [input, output] in self.beats(&case, || Bits::random(self.p.tag_width, &mut tags)) {
+                for (input, output) in self.beats(&case, || Bits::random(self.p.tag_width, &mut tags)) {
                     driver[0].push(input)?;
                     monitor[0].expect([output])?;
                 }

@@ -1,9 +1,7 @@
 //! [`MaxMinFinder`] against running extremes, cycle by cycle: updates, mere readings, pauses, new sequences.
 
 use hdl::blocks::titanus::MaxMinFinder;
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
-use serde_json::Value;
 use sim::{Run, Sim};
 
 use super::tiles::{bytes, mask};
@@ -13,24 +11,15 @@ use super::tiles::{bytes, mask};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &MaxMinFinder) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { parameters: serde_json::to_value(p)?, p: p.clone() }))
+    let bench = Bench { p: p.clone() };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
     p: MaxMinFinder,
-    parameters: Value,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        MaxMinFinder::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("elements");
         let (lanes, tiles) = (self.p.lanes as usize, self.p.tiles as usize);

@@ -1,12 +1,11 @@
 //! [`NonZeroQuantizer`] against the exact rational rule: all that a lane can see, or random tiles with pauses.
 
 use golden::titanus::level::Level;
+use hdl::blocks::titanus::non_zero_quantizer::{LabelledTile, LevelledTile};
 use hdl::blocks::titanus::{NonZeroQuantizer, RANGE_BITS, ZERO_BITS};
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::Stall;
-use sim::{Bits, Run, Sim};
+use sim::{Bits, Run, Sim, Values};
 
 use super::sequences::STALLS;
 use super::tiles::{at_full_speed, mask};
@@ -16,13 +15,21 @@ use super::tiles::{at_full_speed, mask};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &NonZeroQuantizer) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(QuantizerBench::new(p, false)?))
+    quantizer_bench(p, false)
+}
+
+/// The bench; `exhaustive` takes every distance, range and width instead of a number of vectors.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn quantizer_bench(p: &NonZeroQuantizer, exhaustive: bool) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let bench = QuantizerBench { p: p.clone(), exhaustive };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 /// Drives a quantizer with random tiles, or with every distance, range and width.
-pub struct QuantizerBench {
+struct QuantizerBench {
     p: NonZeroQuantizer,
-    parameters: Value,
     exhaustive: bool,
 }
 
@@ -36,41 +43,34 @@ struct Lane {
 }
 
 impl QuantizerBench {
-    /// The bench; `exhaustive` ignores the number of vectors.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses.
-    pub fn new(p: &NonZeroQuantizer, exhaustive: bool) -> anyhow::Result<Self> {
-        p.check()?;
-        Ok(Self { parameters: serde_json::to_value(p)?, p: p.clone(), exhaustive })
-    }
-
-    fn beats(&self, lanes: &[Lane], bits: u32, tag: &Bits) -> [Vec<Bits>; 2] {
+    fn beats(&self, lanes: &[Lane], bits: u32, tag: &Bits) -> (LevelledTile<Values>, LabelledTile<Values>) {
         let pad = Lane { x: 3, level: Level { lo: -1, range: 255, bits }, index: false, open: false };
         let all: Vec<Lane> = (0..self.p.lanes as usize).map(|i| lanes.get(i).copied().unwrap_or(pad)).collect();
         let field = |width, pick: &dyn Fn(&Lane) -> i32| Bits::pack(width, all.iter().map(|l| pick(l) as u64));
         let q = |l: &Lane| if l.index { l.level.quantize(l.x).into() } else { 0 };
         let opened = |l: &Lane, value: i32| if l.open { value } else { 0 };
-        let common = [Bits::truncated(4, bits.into()), mask(all.iter().map(|l| l.index))];
+        let (bits, index) = (Bits::truncated(4, bits.into()), mask(all.iter().map(|l| l.index)));
         let open = mask(all.iter().map(|l| l.open));
-        let mut input = common.to_vec();
-        input.extend([
-            open.clone(),
-            field(8, &|l| l.x),
-            field(8, &|l| l.level.lo),
-            field(RANGE_BITS, &|l| l.level.range),
-            tag.clone(),
-        ]);
-        let mut output = common.to_vec();
-        output.extend([
-            mask(all.iter().map(|l| q(l) != 0)),
-            field(8, &q),
+        let input = LevelledTile {
+            bits: bits.clone(),
+            index: index.clone(),
+            open: open.clone(),
+            x: field(8, &|l| l.x),
+            lo: field(8, &|l| l.level.lo),
+            range: field(RANGE_BITS, &|l| l.level.range),
+            tag: tag.clone(),
+        };
+        let output = LabelledTile {
+            bits,
+            index,
+            label: mask(all.iter().map(|l| q(l) != 0)),
+            q: field(8, &q),
             open,
-            field(RANGE_BITS, &|l| opened(l, l.level.range)),
-            field(ZERO_BITS, &|l| opened(l, l.level.zero_point())),
-            tag.clone(),
-        ]);
-        [input, output]
+            range: field(RANGE_BITS, &|l| opened(l, l.level.range)),
+            zero: field(ZERO_BITS, &|l| opened(l, l.level.zero_point())),
+            tag: tag.clone(),
+        };
+        (input, output)
     }
 
     /// Every distance x - lo, range and width; every lo, range and width for the zero point.
@@ -94,31 +94,20 @@ impl QuantizerBench {
     }
 }
 
-const INPUT: [&str; 7] = ["bits", "index", "open", "x", "lo", "range", "tag"];
-const OUTPUT: [&str; 8] = ["bits", "index", "label", "q", "open", "range", "zero", "tag"];
-
-impl sim::Bench for QuantizerBench {
-    fn block(&self) -> &str {
-        NonZeroQuantizer::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl QuantizerBench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("tiles");
         let lanes = self.p.lanes as usize;
         sim.reset(2)?;
         if self.exhaustive {
-            let mut driver = [run.driver(sim, "tile", &INPUT, Stall::Never)?];
-            let mut monitor = [run.monitor(sim, "result", &OUTPUT, Stall::Never)?];
+            let mut driver = [run.driver_of::<LevelledTile<Values>>(sim, "tile", Stall::Never)?];
+            let mut monitor = [run.monitor_of::<LabelledTile<Values>>(sim, "result", Stall::Never)?];
             let (mut tile, mut cases) = (Vec::new(), Self::all_cases().peekable());
             while let Some(case) = cases.next() {
                 tile.push(case);
                 if tile.len() == lanes || cases.peek().is_none_or(|c| c.level.bits != case.level.bits) {
                     let tag = Bits::random(self.p.tag_width, &mut rng);
-                    let [input, output] = self.beats(&tile, case.level.bits, &tag);
+                    let (input, output) = self.beats(&tile, case.level.bits, &tag);
                     driver[0].push(input)?;
                     monitor[0].expect([output])?;
                     tile.clear();
@@ -128,8 +117,8 @@ impl sim::Bench for QuantizerBench {
             return run.streams(sim, &mut driver, &mut monitor);
         }
         for (i, (input, output)) in STALLS.into_iter().enumerate() {
-            let mut driver = [run.driver(sim, "tile", &INPUT, input)?];
-            let mut monitor = [run.monitor(sim, "result", &OUTPUT, output)?];
+            let mut driver = [run.driver_of::<LevelledTile<Values>>(sim, "tile", input)?];
+            let mut monitor = [run.monitor_of::<LabelledTile<Values>>(sim, "result", output)?];
             for _ in 0..run.vectors().div_ceil(STALLS.len() as u64) {
                 let bits = rng.random_range(2..=8);
                 let tile: Vec<Lane> = (0..lanes)
@@ -147,7 +136,7 @@ impl sim::Bench for QuantizerBench {
                     })
                     .collect();
                 let tag = Bits::random(self.p.tag_width, &mut rng);
-                let [input, output] = self.beats(&tile, bits, &tag);
+                let (input, output) = self.beats(&tile, bits, &tag);
                 driver[0].push(input)?;
                 monitor[0].expect([output])?;
             }

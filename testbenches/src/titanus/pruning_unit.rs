@@ -1,23 +1,22 @@
 //! [`PruningUnit`] against the pruning rule: thresholds of all layers, lengths from 0 on, pauses of both sides apart.
 
 use golden::titanus::cpq::prune;
-use hdl::blocks::titanus::PruningUnit;
-use hdl::lang::{Block, Parameters};
+use hdl::blocks::titanus::pruning_unit::KvTile;
+use hdl::blocks::titanus::{PrunedTile, PruningUnit};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::StimulusRng;
-use sim::{Bits, Run, Sim};
+use sim::{Bits, Run, Sim, Values};
 
 use super::sequences::{STALLS, random_tokens};
-use super::tiles::{at_full_speed, bytes, pruned};
+use super::tiles::{at_full_speed, bytes, flag, pruned};
 
 /// The bench of a pruning unit; a vector is a tile of keys and one of values.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &PruningUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { parameters: serde_json::to_value(p)?, p: p.clone() }))
+    let bench = Bench { p: p.clone() };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 /// The tile with some elements of exactly the threshold's magnitude, or one less.
@@ -32,18 +31,9 @@ fn at_threshold(rng: &mut StimulusRng, tile: &[i8], threshold: u32) -> Vec<i8> {
 
 struct Bench {
     p: PruningUnit,
-    parameters: Value,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        PruningUnit::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("tiles");
         let lanes = self.p.lanes as usize;
@@ -65,10 +55,10 @@ impl sim::Bench for Bench {
         }
         sim.poke_u64(write, 0);
         for (i, (input, output)) in STALLS.into_iter().enumerate() {
-            let mut drivers = [run.driver(sim, "tile", &["layer", "length", "k", "v", "last"], input)?];
-            let fields = ["index", "count", "values", "last"];
+            let mut drivers = [run.driver_of::<KvTile<Values>>(sim, "tile", input)?];
             let v_stall = if i == 0 { output } else { STALLS[STALLS.len() - i].1 };
-            let mut monitors = [run.monitor(sim, "k", &fields, output)?, run.monitor(sim, "v", &fields, v_stall)?];
+            let side = |name: &str, stall| run.monitor_of::<PrunedTile<Values>>(sim, name, stall);
+            let mut monitors = [side("k", output)?, side("v", v_stall)?];
             let count = (run.vectors() as usize).div_ceil(STALLS.len());
             let [k, v] = [(); 2].map(|()| random_tokens(&mut rng, lanes, count));
             for (k, v) in k.iter().zip(&v) {
@@ -76,13 +66,13 @@ impl sim::Bench for Bench {
                 let [k, v] = [(k, 0), (v, 1)].map(|(x, side)| at_threshold(&mut rng, x, thresholds[layer][side]));
                 let length = if rng.random_range(0..3u8) == 0 { rng.random_range(0..=lanes) } else { lanes };
                 let last = rng.random_range(0..2u8) == 0;
-                drivers[0].push(vec![
-                    Bits::truncated(layer_bits, layer as u64),
-                    Bits::truncated(u64::BITS - (lanes as u64).leading_zeros(), length as u64),
-                    bytes(&k),
-                    bytes(&v),
-                    Bits::truncated(1, last.into()),
-                ])?;
+                drivers[0].push(KvTile {
+                    layer: Bits::truncated(layer_bits, layer as u64),
+                    length: Bits::truncated(u64::BITS - (lanes as u64).leading_zeros(), length as u64),
+                    k: bytes(&k),
+                    v: bytes(&v),
+                    last: flag(last),
+                })?;
                 for (side, x) in [&k, &v].into_iter().enumerate() {
                     let kept: Vec<i8> = x[..length].iter().map(|&x| prune(x, thresholds[layer][side])).collect();
                     monitors[side].expect([pruned(lanes, &kept, last)])?;

@@ -1,42 +1,39 @@
 //! [`QuantizationUnit`] against the golden sequence: prefill shorter and longer than the buffer, none, sequences that end
 //! within it, levels that run out.
 
-use golden::titanus::format;
-use hdl::blocks::titanus::QuantizationUnit;
-use hdl::lang::{Block, Parameters};
+use golden::titanus::format::{self, Tile};
+use hdl::blocks::titanus::quantization_unit::{HierarchicalTile, SequenceStart};
+use hdl::blocks::titanus::{PrunedTile, QuantizationUnit};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};
-use sim::{Bits, Run, Sim};
+use sim::{Bits, Run, Sim, Values};
 
 use super::sequences::{Case, STALLS};
-use super::tiles::{QUANTIZED, at_full_speed, levels, pruned, quantized};
+use super::tiles::{at_full_speed, flag, levels, pruned, quantized};
 
 /// The bench of a quantization unit; a vector is a sequence.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &QuantizationUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(UnitBench::new(p, Vec::new())?))
+    bench_of(p, Vec::new())
 }
 
-/// Drives a quantization unit with given sequences first, then with random ones.
-pub struct UnitBench {
+/// The bench with given sequences first, then random ones; tokens of `given` fill between tiles - 1 and tiles tiles.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench_of(p: &QuantizationUnit, given: Vec<Case>) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let bench = UnitBench { p: p.clone(), given };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
+}
+
+struct UnitBench {
     p: QuantizationUnit,
-    parameters: Value,
     given: Vec<Case>,
 }
 
 impl UnitBench {
-    /// The bench; tokens of `given` fill between tiles - 1 and tiles tiles.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses.
-    pub fn new(p: &QuantizationUnit, given: Vec<Case>) -> anyhow::Result<Self> {
-        p.check()?;
-        Ok(Self { parameters: serde_json::to_value(p)?, p: p.clone(), given })
-    }
-
     fn next(&self, number: usize, rng: &mut StimulusRng) -> Case {
         if let Some(case) = self.given.get(number) {
             return case.clone();
@@ -48,15 +45,7 @@ impl UnitBench {
     }
 }
 
-impl sim::Bench for UnitBench {
-    fn block(&self) -> &str {
-        QuantizationUnit::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl UnitBench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("sequences");
         let lanes = self.p.lanes as usize;
@@ -67,12 +56,9 @@ impl sim::Bench for UnitBench {
         sim.reset(2)?;
         let per_stall = (run.vectors() as usize).div_ceil(STALLS.len());
         for (i, (input, output)) in STALLS.into_iter().enumerate() {
-            let mut drivers = [
-                run.driver(sim, "tile", &["index", "count", "values", "last"], input)?,
-                run.driver(sim, "start", &["layer", "prefill"], Stall::Never)?,
-            ];
-            let fields: Vec<&str> = QUANTIZED.into_iter().chain(["level", "overflow"]).collect();
-            let mut monitor = [run.monitor(sim, "result", &fields, output)?];
+            let mut tile_driver = run.driver_of::<PrunedTile<Values>>(sim, "tile", input)?;
+            let mut start = run.driver_of::<SequenceStart<Values>>(sim, "start", Stall::Never)?;
+            let mut monitor = [run.monitor_of::<HierarchicalTile<Values>>(sim, "result", output)?];
             for number in i * per_stall..(i + 1) * per_stall {
                 let case = self.next(number, &mut rng);
                 let sequence = case.encode(self.p.levels, self.p.buffer_tokens);
@@ -82,18 +68,19 @@ impl sim::Bench for UnitBench {
                 sim.poke_u64(bits_i, case.bits.into());
                 sim.tick()?;
                 sim.poke_u64(write, 0);
-                drivers[1].push(vec![Bits::truncated(layer_bits, layer), Bits::truncated(16, case.prefill as u64)])?;
+                let prefill = Bits::truncated(16, case.prefill as u64);
+                start.push(SequenceStart { layer: Bits::truncated(layer_bits, layer), prefill })?;
                 let tiles = case.tokens.iter().flat_map(|t| t.chunks(lanes)).count();
                 for (n, tile) in case.tokens.iter().flat_map(|t| t.chunks(lanes)).enumerate() {
-                    drivers[0].push(pruned(lanes, tile, n + 1 == tiles))?;
+                    tile_driver.push(pruned(lanes, tile, n + 1 == tiles))?;
                 }
                 let expected = format::tiles(&sequence, lanes);
                 let count = expected.len();
                 for (n, (tile, (levels, overflow))) in expected.iter().zip(levels(&sequence, lanes)).enumerate() {
-                    let mut beat = quantized(case.bits, tile, n + 1 == count);
-                    beat.extend([Bits::pack(level_bits, levels), Bits::truncated(1, overflow.into())]);
-                    monitor[0].expect([beat])?;
+                    let level = Bits::pack(level_bits, levels);
+                    monitor[0].expect([hierarchical(case.bits, tile, n + 1 == count, level, overflow)])?;
                 }
+                let mut drivers = [tile_driver.as_mut(), start.as_mut()];
                 if (input, output) == (Stall::Never, Stall::Never) {
                     // Tiles of the prefill first fill the buffer; then a tile leaves every cycle until the end.
                     let buffered = case.prefill.min(self.p.buffer_tokens as usize).min(case.tokens.len());
@@ -105,5 +92,24 @@ impl sim::Bench for UnitBench {
             }
         }
         Ok(())
+    }
+}
+
+/// A quantised tile with levels.
+fn hierarchical(bits: u32, tile: &Tile, last: bool, level: Bits, overflow: bool) -> HierarchicalTile<Values> {
+    let mut fields = quantized(bits, tile, last).into_iter();
+    let mut next = || fields.next().unwrap_or_else(|| Bits::zero(1));
+    HierarchicalTile {
+        bits: next(),
+        initial: next(),
+        index: next(),
+        label: next(),
+        values: next(),
+        open: next(),
+        range: next(),
+        zero: next(),
+        last: next(),
+        level,
+        overflow: flag(overflow),
     }
 }

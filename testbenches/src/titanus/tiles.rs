@@ -3,8 +3,8 @@
 use golden::common::compactor::compact;
 use golden::titanus::cpq::Sequence;
 use golden::titanus::format::Tile;
-use hdl::blocks::titanus::{RANGE_BITS, ZERO_BITS};
-use sim::{Bits, Difference, Run, Sim, StreamDriver, StreamMonitor};
+use hdl::blocks::titanus::{PrunedTile, RANGE_BITS, ZERO_BITS};
+use sim::{Bits, Difference, Run, Sim, StreamDriver, StreamMonitor, Values};
 
 /// Fields of a quantised tile on its way to memory.
 pub const QUANTIZED: [&str; 9] = ["bits", "initial", "index", "label", "values", "open", "range", "zero", "last"];
@@ -44,6 +44,11 @@ pub fn quantized(bits: u32, tile: &Tile, last: bool) -> Vec<Bits> {
     beat
 }
 
+/// One bit.
+pub fn flag(value: bool) -> Bits {
+    Bits::truncated(1, value.into())
+}
+
 /// A beat of [`STORED`].
 pub fn stored(bits: u32, tile: &Tile, first: bool) -> Vec<Bits> {
     let mut beat = vec![Bits::truncated(1, first.into())];
@@ -70,19 +75,19 @@ pub fn levels(sequence: &Sequence, lanes: usize) -> Vec<(Vec<u64>, bool)> {
     all
 }
 
-/// A pruned tile: index, count, values, last.
-pub fn pruned(lanes: usize, x: &[i8], last: bool) -> Vec<Bits> {
+/// A pruned tile.
+pub fn pruned(lanes: usize, x: &[i8], last: bool) -> PrunedTile<Values> {
     let mut x: Vec<u64> = x.iter().map(|&x| x as u8 as u64).collect();
     x.resize(lanes, 0);
     let index: Vec<bool> = x.iter().map(|&x| x != 0).collect();
     let count = index.iter().filter(|&&i| i).count() as u64;
     let width = u64::BITS - (lanes as u64).leading_zeros();
-    vec![
-        mask(index.iter().copied()),
-        Bits::truncated(width, count),
-        Bits::pack(8, compact(&index, &x)),
-        Bits::truncated(1, last.into()),
-    ]
+    PrunedTile {
+        count: Bits::truncated(width, count),
+        values: Bits::pack(8, compact(&index, &x)),
+        index: mask(index),
+        last: flag(last),
+    }
 }
 
 /// The blocks of a stream of bytes, each with its `last`.
@@ -102,14 +107,16 @@ pub fn blocks(bytes: &[u8], block_bytes: usize) -> Vec<Vec<Bits>> {
 pub fn at_full_speed(
     sim: &mut Sim,
     run: &mut Run,
-    drivers: &mut [StreamDriver],
-    monitors: &mut [StreamMonitor],
+    drivers: &mut [impl AsMut<StreamDriver>],
+    monitors: &mut [impl AsMut<StreamMonitor>],
     latency: u64,
 ) -> sim::Result<()> {
+    let drivers = &mut drivers.iter_mut().map(AsMut::as_mut).collect::<Vec<_>>()[..];
+    let monitors = &mut monitors.iter_mut().map(AsMut::as_mut).collect::<Vec<_>>()[..];
     let (sent, taken) = (drivers[0].sent(), monitors[0].beats().len());
     let (mut entered, mut first, mut last) = (None, None, None);
     let begin = sim.cycle_count();
-    while !(drivers.iter().all(StreamDriver::is_done) && monitors.iter().all(StreamMonitor::is_done)) {
+    while !(drivers.iter().all(|d| d.is_done()) && monitors.iter().all(|m| m.is_done())) {
         let (now, seen) = (sim.cycle_count(), monitors[0].beats().len());
         run.cycle(sim, drivers, monitors)?;
         if entered.is_none() && drivers[0].sent() > sent {

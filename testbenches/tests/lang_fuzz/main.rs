@@ -7,6 +7,7 @@
 mod design;
 mod expr;
 mod generate;
+mod systematic;
 mod tools;
 
 use anyhow::{Result, bail};
@@ -31,6 +32,32 @@ fn printed_expressions_mean_what_they_say() {
     }
 }
 
+/// One simulator is enough for what the printed text means by the rules of Verilog.
+#[test]
+fn every_operation_in_every_other() {
+    systematically(&[Simulator::Icarus]);
+}
+
+#[test]
+#[ignore = "minutes"]
+fn large_every_operation_in_every_other_in_all_tools() {
+    systematically(&[Simulator::Verilator, Simulator::Yosys]);
+}
+
+fn systematically(simulators: &[Simulator]) {
+    for fuzz in systematic::designs() {
+        let vectors = systematic::vectors(&fuzz);
+        for &simulator in simulators {
+            // Yosys is slow: every fourth vector.
+            let step = if simulator == Simulator::Yosys { 4 } else { 1 };
+            let vectors: Vec<Vector> = vectors.iter().step_by(step).cloned().collect();
+            if let Err(error) = compare(&fuzz, &vectors, simulator) {
+                panic!("{}: {error:#}", fuzz.name);
+            }
+        }
+    }
+}
+
 fn check(seed: u64) -> Result<()> {
     let mut rng = sim::stimulus::rng(seed);
     let fuzz = generate::design(format!("fuzz_s{seed}"), CASES, &mut rng);
@@ -39,25 +66,34 @@ fn check(seed: u64) -> Result<()> {
     for (simulator, vectors) in
         [(Simulator::Verilator, &vectors[..]), (Simulator::Icarus, few), (Simulator::Yosys, &few[..4])]
     {
-        let alone =
-            |k: usize| Fuzz { name: format!("{}_{k}", fuzz.name), cases: vec![fuzz.cases[k].clone()], ..fuzz.clone() };
-        let got = match tools::outputs(&fuzz, vectors, simulator) {
-            Ok(got) => got,
-            // A tool refuses the module: find one expression that it refuses.
-            Err(error) => match (0..fuzz.cases.len()).find(|&k| tools::outputs(&alone(k), few, simulator).is_err()) {
-                Some(k) => return report(&fuzz, fuzz.cases[k].clone(), &vectors[0], simulator),
-                None => return Err(error),
-            },
-        };
-        let wrong = (0..fuzz.cases.len()).find_map(|case| {
-            let differs = |v: &usize| got[*v][case] != Some(fuzz.cases[case].expected(&vectors[*v]));
-            (0..vectors.len()).find(differs).map(|vector| (case, vector))
-        });
-        if let Some((case, vector)) = wrong {
-            return report(&fuzz, fuzz.cases[case].clone(), &vectors[vector], simulator);
-        }
+        compare(&fuzz, vectors, simulator)?;
     }
     Ok(())
+}
+
+/// Whether a simulator gives the values of the evaluator; the error is about the first case that differs.
+fn compare(fuzz: &Fuzz, vectors: &[Vector], simulator: Simulator) -> Result<()> {
+    let alone =
+        |k: usize| Fuzz { name: format!("{}_{k}", fuzz.name), cases: vec![fuzz.cases[k].clone()], ..fuzz.clone() };
+    let got = match tools::outputs(fuzz, vectors, simulator) {
+        Ok(got) => got,
+        // A tool refuses the module: find one expression that it refuses.
+        Err(error) => {
+            let few = &vectors[..vectors.len().min(20)];
+            match (0..fuzz.cases.len()).find(|&k| tools::outputs(&alone(k), few, simulator).is_err()) {
+                Some(k) => return report(fuzz, fuzz.cases[k].clone(), &vectors[0], simulator),
+                None => return Err(error),
+            }
+        }
+    };
+    let wrong = (0..fuzz.cases.len()).find_map(|case| {
+        let differs = |v: &usize| got[*v][case] != Some(fuzz.cases[case].expected(&vectors[*v]));
+        (0..vectors.len()).find(differs).map(|vector| (case, vector))
+    });
+    match wrong {
+        Some((case, vector)) => report(fuzz, fuzz.cases[case].clone(), &vectors[vector], simulator),
+        None => Ok(()),
+    }
 }
 
 fn vector(fuzz: &Fuzz, rng: &mut sim::stimulus::StimulusRng) -> Vector {

@@ -83,6 +83,8 @@ struct Units {
     capacitance: f64,
     energy: f64,
     leakage: f64,
+    /// Of cells that do not say their own, in units of leakage.
+    default_leakage: Option<f64>,
 }
 
 /// Energy of a transition, given at an input or for a pair of input and output.
@@ -161,8 +163,8 @@ pub struct Cell {
     pub outputs: BTreeMap<String, Output>,
     /// State, if it is a flip-flop.
     pub state: Option<State>,
-    /// Watts.
-    pub leakage: f64,
+    /// Watts, when the library says how many.
+    pub leakage: Option<f64>,
 }
 
 /// All cells that can be simulated: combinational ones and flip-flops.
@@ -214,7 +216,8 @@ fn units(library: &Group<'_>) -> Result<Units, String> {
     };
     let capacitance = capacitance.ok_or_else(|| missing("capacitive_load_unit"))?;
     // Liberty gives energies in the unit that follows from voltage and capacitance.
-    Ok(Units { time, capacitance, energy: volt * volt * capacitance, leakage })
+    let default_leakage = library.number("default_cell_leakage_power");
+    Ok(Units { time, capacitance, energy: volt * volt * capacitance, leakage, default_leakage })
 }
 
 /// `10ps`: a number with a prefix and a unit, in the unit alone.
@@ -235,6 +238,13 @@ fn quantity(text: &str, unit: char) -> Option<f64> {
     Some(number * factor)
 }
 
+/// Of the whole cell, or the mean over the states for which it is given.
+fn leakage(cell: &Group<'_>) -> Option<f64> {
+    let states: Vec<f64> = cell.all("leakage_power").filter_map(|state| state.number("value")).collect();
+    let mean = (!states.is_empty()).then(|| states.iter().sum::<f64>() / states.len() as f64);
+    cell.number("cell_leakage_power").or(mean)
+}
+
 fn read_cell(cell: &Group<'_>, units: &Units, templates: &BTreeMap<String, Group<'_>>) -> Option<Cell> {
     let table = |group: &Group<'_>, scale: f64| Table::read(group, units, scale, templates);
     let powers = |pin: &Group<'_>| {
@@ -250,7 +260,7 @@ fn read_cell(cell: &Group<'_>, units: &Units, templates: &BTreeMap<String, Group
         pin.all("internal_power").map(power).filter(|p| !p.tables.is_empty()).collect::<Vec<_>>()
     };
     let mut found =
-        Cell { leakage: cell.number("cell_leakage_power").unwrap_or(0.0) * units.leakage, ..Cell::default() };
+        Cell { leakage: leakage(cell).or(units.default_leakage).map(|n| n * units.leakage), ..Cell::default() };
     for pin in cell.all("pin") {
         match pin.value("direction")? {
             "input" => {
@@ -299,6 +309,24 @@ mod tests {
     fn interpolation_goes_on_beyond_the_ends() {
         let values = |x| interpolate(&[1.0, 2.0, 4.0], &[10.0, 20.0, 60.0], x);
         assert_eq!([0.5, 1.0, 1.5, 3.0, 4.0, 5.0].map(values), [5.0, 10.0, 15.0, 40.0, 60.0, 80.0]);
+    }
+
+    #[test]
+    fn leakage_wherever_a_library_gives_it() {
+        let of = |more: &str, cell: &str| {
+            let text = format!(
+                "library (l) {{ time_unit : \"1ns\"; nom_voltage : 1; capacitive_load_unit (1, pf); \
+                 leakage_power_unit : \"1pW\"; {more} cell (c) {{ {cell} pin (A) {{ direction : input; }} \
+                 pin (Z) {{ direction : output; function : \"A\"; }} }} }}"
+            );
+            Cells::read(&crate::flows::liberty::parse(&text).unwrap()).unwrap().cells["c"].leakage
+        };
+        let states = "leakage_power () { when : \"A\"; value : 2; } leakage_power () { when : \"!A\"; value : 4; }";
+        assert_eq!(of("", "cell_leakage_power : 5;"), Some(5e-12));
+        assert_eq!(of("", states), Some(3e-12));
+        assert_eq!(of("", &format!("cell_leakage_power : 5; {states}")), Some(5e-12));
+        assert_eq!(of("default_cell_leakage_power : 7;", ""), Some(7e-12));
+        assert_eq!(of("", ""), None);
     }
 
     #[test]

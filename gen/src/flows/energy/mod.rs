@@ -30,6 +30,8 @@ use sim::{Bench, Design, RunOptions, Trace};
 use crate::error::{Failure, Result};
 use crate::flows::liberty;
 use crate::flows::synth;
+use crate::params::plain;
+use crate::shell;
 
 /// Joules of a run, by where they go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -69,8 +71,8 @@ pub struct Report {
     pub vectors: u64,
     /// Joules of the run.
     pub energy: Energy,
-    /// Watts while nothing moves.
-    pub leakage: f64,
+    /// Watts while nothing moves; none when the library does not say it of a single cell.
+    pub leakage: Option<f64>,
 }
 
 /// Measures a design with its testbench.
@@ -85,13 +87,18 @@ pub fn measure(design: &Design, bench: &dyn Bench, library: &Path, options: &Run
     let cells = Cells::read(&liberty::parse(&text).map_err(bad)?).map_err(bad)?;
     let netlist =
         Netlist::read(&synth::netlist(&design.files, &design.top, &found)?, &design.top, &cells).map_err(bad)?;
-    let waves = tempfile::tempdir().map_err(|e| Failure::Check(format!("temporary folder: {e}")))?;
-    let design = Design { files: netlist.verilog(&cells), ..design.clone() };
-    let run = RunOptions { trace: Trace::Vcd, waves: Some(waves.path().to_owned()), ..options.clone() };
-    let report = sim::run(bench, &design, &run)?;
-    let path = report.waveform.ok_or_else(|| Failure::Check("the simulation left no waveform".into()))?;
-    let file = fs::File::open(&path).map_err(|e| Failure::file("read", &path, &e))?;
-    let toggles = count(BufReader::new(file)).map_err(|e| Failure::file("read", &path, &e))?;
+    let waves = tempfile::tempdir().map_err(|e| Failure::NoAnswer(format!("temporary folder: {e}")))?;
+    let mapped = Design { files: netlist.verilog(&cells), ..design.clone() };
+    let run = RunOptions {
+        trace: Trace::Vcd,
+        waves: Some(waves.path().to_owned()),
+        command: Some(repeat(bench, library, options)),
+        ..options.clone()
+    };
+    let report = sim::run(bench, &mapped, &run).map_err(|e| blame(e, design, bench, &found.path, options))?;
+    let path = report.waveform.ok_or_else(|| Failure::NoAnswer("the simulation left no waveform".into()))?;
+    let unread = |e| Failure::NoAnswer(format!("cannot read {}: {e}", path.display()));
+    let toggles = count(BufReader::new(fs::File::open(&path).map_err(unread)?)).map_err(unread)?;
     let slew = input_transition(&cells, found.driver.as_deref());
     Ok(Report {
         library: found.name,
@@ -100,8 +107,49 @@ pub fn measure(design: &Design, bench: &dyn Bench, library: &Path, options: &Run
         cycles: report.cycles,
         vectors: options.vectors,
         energy: sum(&netlist, &cells, &toggles, slew),
-        leakage: netlist.instances.iter().map(|i| cells.cells[&i.cell].leakage).sum(),
+        leakage: netlist
+            .instances
+            .iter()
+            .filter_map(|i| cells.cells[&i.cell].leakage)
+            .fold(None, |sum, watts| Some(sum.unwrap_or(0.0) + watts)),
     })
+}
+
+/// Who is to blame for a netlist that fails: the design, when it fails by itself as well; otherwise the mapping.
+fn blame(error: sim::Error, design: &Design, bench: &dyn Bench, library: &Path, options: &RunOptions) -> Failure {
+    // Did the netlist fail at all?
+    if !error.is_verdict() {
+        return error.into();
+    }
+    if let Err(own) = sim::run(bench, design, options) {
+        return own.into();
+    }
+    let what = match error {
+        // Its waveform was in a folder that is gone, and holds nothing but numbered nets.
+        sim::Error::Mismatch(mut mismatch) => {
+            (mismatch.waveform, mismatch.waveform_note) = (None, None);
+            mismatch.to_string()
+        }
+        other => other.to_string(),
+    };
+    Failure::Usage(format!(
+        "the installed Yosys maps {} wrongly to the cells of {}: the Verilog agrees with the golden model, the netlist \
+         does not; another version of Yosys or another library may do better:\n{what}",
+        design.top,
+        library.display()
+    ))
+}
+
+/// The command that measures again.
+fn repeat(bench: &dyn Bench, library: &Path, options: &RunOptions) -> String {
+    let mut words = vec!["senbazuru".to_owned(), "energy".into(), bench.block().into()];
+    for (name, value) in bench.parameters().as_object().into_iter().flatten() {
+        words.extend(["--set".into(), format!("{name}={}", plain(value))]);
+    }
+    let [vectors, seed] = [options.vectors, options.seed].map(|n| n.to_string());
+    words.extend(["--vectors".into(), vectors, "--seed".into(), seed]);
+    words.extend(["--liberty".into(), library.display().to_string()]);
+    shell::line(&words)
 }
 
 /// Transition time at the input ports: that of the library's weakest driver with four of its own inputs as load.

@@ -49,7 +49,7 @@ impl<'a> Group<'a> {
 /// # Errors
 /// What is wrong, without a place: Yosys names the line when it reads the same file.
 pub fn parse(text: &str) -> Result<Group<'_>, String> {
-    let mut tokens = Tokens { rest: text };
+    let mut tokens = Tokens { rest: text, depth: 0 };
     if tokens.next() != Some("library") {
         return Err("this is no Liberty file: it does not begin with `library (...)`".into());
     }
@@ -60,8 +60,12 @@ pub fn parse(text: &str) -> Result<Group<'_>, String> {
     tokens.body("library", arguments)
 }
 
+/// Groups inside one another, at most. Libraries have five or six levels; the reader calls itself for each.
+const DEEPEST: usize = 100;
+
 struct Tokens<'a> {
     rest: &'a str,
+    depth: usize,
 }
 
 impl<'a> Tokens<'a> {
@@ -132,10 +136,17 @@ impl<'a> Tokens<'a> {
     /// A group whose `{` was read, to its end.
     fn body(&mut self, kind: &'a str, arguments: Vec<&'a str>) -> Result<Group<'a>, String> {
         let mut group = Group { kind, arguments, ..Group::default() };
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(format!("groups are nested more than {DEEPEST} deep"));
+        }
         loop {
             let word = self.next().ok_or("the file ends inside of a group")?;
             match (word, self.peek()) {
-                ("}", _) => return Ok(group),
+                ("}", _) => {
+                    self.depth -= 1;
+                    return Ok(group);
+                }
                 (";", _) => {}
                 (name, Some(':')) => {
                     self.next();
@@ -174,5 +185,10 @@ mod tests {
         assert!(parse("module x; endmodule").unwrap_err().contains("no Liberty file"));
         assert!(parse("library (x) { cell (y) {").unwrap_err().contains("ends inside"));
         assert!(parse("library (x) { cell }").unwrap_err().contains("neither"));
+        let nested = |depth: usize| format!("library (x) {{{} }}", "g () {".repeat(depth) + &"}".repeat(depth));
+        assert!(parse(&nested(50)).is_ok());
+        assert!(parse(&nested(10_000)).unwrap_err().contains("nested more than 100 deep"));
+        // Depth, not number.
+        assert!(parse(&format!("library (x) {{{}}}", "g () {}".repeat(10_000))).is_ok());
     }
 }

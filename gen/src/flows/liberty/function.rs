@@ -25,7 +25,7 @@ impl Function {
     /// # Errors
     /// What is left over or missing.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut reader = Reader { rest: text };
+        let mut reader = Reader { rest: text, left: MOST };
         let function = reader.or()?;
         match reader.peek() {
             None => Ok(function),
@@ -58,8 +58,12 @@ impl Function {
     }
 }
 
+/// Names, negations and parentheses of a function, at most: reading, printing and dropping it call themselves for each.
+const MOST: usize = 300;
+
 struct Reader<'a> {
     rest: &'a str,
+    left: usize,
 }
 
 impl Reader<'_> {
@@ -101,7 +105,14 @@ impl Reader<'_> {
         Ok(left)
     }
 
+    /// Another name, negation or parenthesis.
+    fn count(&mut self) -> Result<(), String> {
+        self.left = self.left.checked_sub(1).ok_or_else(|| format!("a function of more than {MOST} signs"))?;
+        Ok(())
+    }
+
     fn one(&mut self) -> Result<Function, String> {
+        self.count()?;
         let mut found = if self.take("!") {
             Function::Not(Box::new(self.one()?))
         } else if self.take("(") {
@@ -121,6 +132,7 @@ impl Reader<'_> {
             }
         };
         while self.take("'") {
+            self.count()?;
             found = Function::Not(Box::new(found));
         }
         Ok(found)
@@ -150,5 +162,12 @@ mod tests {
         assert!(Function::parse("(A").is_err());
         assert!(Function::parse("A +").is_err());
         assert!(Function::parse("A ) B").is_err());
+        let nested = |depth: usize| format!("{}A{}", "(".repeat(depth), ")".repeat(depth));
+        assert_eq!(verilog(&nested(250)), "A");
+        let many = |sign: &str| format!("{}A", sign.repeat(5000));
+        for text in [nested(5000), many("!"), many("A*"), many("A "), many("A^"), format!("A{}", "'".repeat(5000))] {
+            assert_eq!(Function::parse(&text).unwrap_err(), "a function of more than 300 signs");
+        }
+        assert_eq!(verilog(&format!("{}A", "A*".repeat(250))).matches('A').count(), 251);
     }
 }

@@ -8,8 +8,9 @@ use plotters::prelude::*;
 
 use super::curves::{Curves, Dot, Series};
 use super::fit::{Fit, Law};
-use super::names::{axis_label, decimal, significant};
+use super::names::axis_label;
 use crate::error::{Failure, Result};
+use crate::present::numbers::{decimal, significant};
 use crate::present::palette::{COLOURS, Colour, classes, escape};
 
 /// Width of a chart and height of its plane, in pixels.

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::fit::{Fit, fit};
-use super::names::{heading, shown};
+use super::names::heading;
 use crate::params::plain;
+use crate::present::numbers::shown;
 use crate::sweep::{Plot, PointResult, Results};
 
 /// A chart, ready to be drawn.

@@ -192,7 +192,12 @@ fn section(dir: &Path, page: &Path, results: &Results) -> Result<Section> {
             .map(|i| Refused { parameters: show(&i.parameters), reason: i.reason.clone() })
             .collect(),
         tools: results.tools.clone(),
-        command: format!("senbazuru sweep {}", results.file),
+        command: if results.command.is_empty() {
+            // Of a version that did not keep it.
+            format!("senbazuru sweep {}", results.file)
+        } else {
+            results.command.clone()
+        },
     })
 }
 

@@ -7,10 +7,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::curves::Curves;
-use super::names::{heading, shown};
+use super::names::heading;
 use super::url;
 use crate::params::plain;
 use crate::point::{Stage, Status};
+use crate::present::numbers::{shown, significant};
 use crate::sweep::{PointResult, Results};
 
 /// Columns and rows, as the template wants them.
@@ -209,7 +210,7 @@ fn row(point: &PointResult, cells: Vec<Cell>, dir: &Path, folder: &str) -> Row {
     let stage = |s: &crate::point::StageResult| StageLine {
         stage: s.stage,
         passed: s.status == Status::Passed,
-        seconds: super::names::significant(s.seconds.max(0.001), 2),
+        seconds: significant(s.seconds.max(0.001), 2),
         message: s.message.clone(),
     };
     Row {

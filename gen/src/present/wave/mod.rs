@@ -17,8 +17,8 @@ use crate::error::{Failure, Result};
 pub struct Request {
     /// Signals as the user writes them; the ports of the top module when there are none.
     pub signals: Vec<String>,
-    /// Name of the clock.
-    pub clock: String,
+    /// Name of the clock, or `none`; `clk_i` when nobody says, if the file has it.
+    pub clock: Option<String>,
     /// First cycle.
     pub from: u64,
     /// Last cycle; the file's last, or 32 cycles in all, when there is none.
@@ -47,7 +47,8 @@ pub fn render(path: &Path, request: &Request) -> Result<String> {
         return Err(wrong(format!("{count} cycles do not fit into a drawing, {MOST} do; choose with --from and --to")));
     }
     let mut file = samples::File::open(path)?;
-    let signals = signal::choose(&file.variables, request).map_err(wrong)?;
-    let samples = file.read(&signals, &request.clock, request.from..=last).map_err(wrong)?;
+    let clock = signal::clock(&file.variables, request.clock.as_deref()).map_err(wrong)?;
+    let signals = signal::choose(&file.variables, &request.signals, clock).map_err(wrong)?;
+    let samples = file.read(&signals, clock, request.from..=last).map_err(wrong)?;
     Ok(draw::draw(&request.title, &signals, &samples))
 }

@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use vcd::{Command, IdCode, Parser, ReferenceIndex, ScopeItem, Value};
+use vcd::{Command, IdCode, Parser, ReferenceIndex, Value};
 
 use super::signal::Signal;
 use crate::error::{Failure, Result};
@@ -59,12 +59,10 @@ impl File {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let file = fs::File::open(path).map_err(|e| Failure::file("read", path, &e))?;
         let mut parser = Parser::new(BufReader::new(file));
-        let header = parser.parse_header().map_err(|e| {
+        let variables = header(&mut parser).map_err(|e| {
             let hint = "`senbazuru sim BLOCK --trace FILE.vcd` makes VCD files";
             Failure::Usage(format!("{} is no VCD file: {e}; {hint}", path.display()))
         })?;
-        let mut variables = Vec::new();
-        collect(&header.items, &mut Vec::new(), &mut variables);
         Ok(Self { parser, variables })
     }
 
@@ -72,10 +70,10 @@ impl File {
     pub(super) fn read(
         &mut self,
         signals: &[Signal],
-        clock: &str,
+        clock: Option<usize>,
         cycles: RangeInclusive<u64>,
     ) -> Result<Samples, String> {
-        let of_clock = self.variables.iter().filter(|v| v.is(clock)).min_by_key(|v| v.path.len()).map(|v| v.code);
+        let of_clock = clock.map(|v| self.variables[v].code);
         // Signals first, then what says when they mean something.
         let valid = signals.iter().filter_map(|s| s.valid);
         let variables = signals.iter().map(|s| s.variable).chain(valid);
@@ -122,29 +120,33 @@ impl File {
     }
 }
 
-fn collect(items: &[ScopeItem], path: &mut Vec<String>, variables: &mut Vec<Variable>) {
-    for item in items {
-        match item {
-            ScopeItem::Scope(scope) => {
-                path.push(scope.identifier.clone());
-                collect(&scope.items, path, variables);
-                path.pop();
+/// Scopes inside one another, at most: every variable has the names of all that it is in.
+const DEEPEST: usize = 500;
+
+/// The variables of the header. Command by command: the parser's own tree of scopes would be built, and dropped, by
+/// functions that call themselves, and overflow the stack on a file that nests deep enough.
+fn header(parser: &mut Parser<BufReader<fs::File>>) -> Result<Vec<Variable>, String> {
+    let (mut path, mut variables) = (Vec::new(), Vec::new());
+    for command in parser {
+        match command.map_err(|e| e.to_string())? {
+            Command::ScopeDef(_, _) if path.len() == DEEPEST => {
+                return Err(format!("its scopes are nested more than {DEEPEST} deep"));
             }
-            ScopeItem::Var(var) => {
-                let index = match var.index {
+            Command::ScopeDef(_, name) => path.push(name),
+            Command::Upscope if path.pop().is_none() => return Err("a scope ends that did not begin".into()),
+            Command::VarDef(_, size, code, name, index) => {
+                let index = match index {
                     Some(ReferenceIndex::BitSelect(i)) => format!("[{i}]"),
                     _ => String::new(),
                 };
-                variables.push(Variable {
-                    path: path.clone(),
-                    name: format!("{}{index}", var.reference),
-                    width: var.size.max(1) as usize,
-                    code: var.code,
-                });
+                let (path, name) = (path.clone(), format!("{name}{index}"));
+                variables.push(Variable { path, name, width: size.max(1) as usize, code });
             }
+            Command::Enddefinitions => return Ok(variables),
             _ => {}
         }
     }
+    Err("it ends within its header".into())
 }
 
 /// Takes samples at the edges that are asked for.

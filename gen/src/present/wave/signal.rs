@@ -1,6 +1,5 @@
 //! What a user asks to see: names, bits of them, and how values are written.
 
-use super::Request;
 use super::samples::Variable;
 use crate::registry::similar;
 
@@ -51,14 +50,26 @@ pub(super) enum Kind {
     Internal,
 }
 
-/// The signals of a request, in its order.
-pub(super) fn choose(variables: &[Variable], request: &Request) -> Result<Vec<Signal>, String> {
-    if !request.signals.is_empty() {
-        return request.signals.iter().map(|text| parse(variables, text, &request.clock)).collect();
+/// The variable that is the clock; none when the user wants none, or does not say and there is no `clk_i`.
+pub(super) fn clock(variables: &[Variable], name: Option<&str>) -> Result<Option<usize>, String> {
+    let Some(name) = name else {
+        let candidates = (0..variables.len()).filter(|&i| variables[i].is("clk_i"));
+        return Ok(candidates.min_by_key(|&i| variables[i].path.len()));
+    };
+    match find(variables, name) {
+        Err(_) if name == "none" => Ok(None),
+        found => found.map(Some).map_err(|e| format!("--clock: {e}; `--clock none` draws without one")),
+    }
+}
+
+/// The signals that a user names, in that order, or all ports.
+pub(super) fn choose(variables: &[Variable], names: &[String], clock: Option<usize>) -> Result<Vec<Signal>, String> {
+    if !names.is_empty() {
+        return names.iter().map(|text| parse(variables, text, clock)).collect();
     }
     let ports = variables.iter().filter(|v| v.path.len() == 1);
     let mut signals: Vec<Signal> = ports
-        .map(|v| parse(variables, &v.full_name(), &request.clock).map(|s| Signal { label: v.name.clone(), ..s }))
+        .map(|v| parse(variables, &v.full_name(), clock).map(|s| Signal { label: v.name.clone(), ..s }))
         .collect::<Result<_, _>>()?;
     if signals.is_empty() {
         return Err("it has no signals".into());
@@ -68,7 +79,7 @@ pub(super) fn choose(variables: &[Variable], request: &Request) -> Result<Vec<Si
 }
 
 /// `name`, `inner.name`, `name[7:0]`, `name:fp16`, `name@valid`, and all of these together.
-fn parse(variables: &[Variable], text: &str, clock: &str) -> Result<Signal, String> {
+fn parse(variables: &[Variable], text: &str, clock: Option<usize>) -> Result<Signal, String> {
     let (text, valid) = match text.split_once('@') {
         Some((text, valid)) => (text, Some(find(variables, valid)?)),
         None => (text, None),
@@ -104,7 +115,7 @@ fn parse(variables: &[Variable], text: &str, clock: &str) -> Result<Signal, Stri
         ));
     }
     let kind = match (v.path.len(), &v.name) {
-        (_, name) if name == clock => Kind::Clock,
+        (_, name) if clock.is_some_and(|c| variables[c].name == *name) => Kind::Clock,
         (1, name) if name.ends_with("_o") => Kind::Output,
         (1, _) => Kind::Input,
         _ => Kind::Internal,
@@ -217,7 +228,7 @@ mod tests {
     }
 
     fn line(text: &str) -> Result<Signal, String> {
-        parse(&variables(), text, "clk_i")
+        parse(&variables(), text, Some(0))
     }
 
     #[test]

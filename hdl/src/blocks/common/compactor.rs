@@ -5,21 +5,19 @@
 //! among the elements that remain, distances differ by at most the gap between them. The moves of all stages follow from
 //! the mask alone, so that [`super::Expander`] runs the same moves backwards.
 
-use serde::{Deserialize, Serialize};
-
 use crate::lang::{
-    About, Array, Block, CatalogBlock, InArray, Module, OldParameter, Out, OutArray, ParamError, Proof, Signal, bit,
-    bits_for, ensure_param, index_width, mux, old_parameters, ports, uint,
+    About, Array, Block, CatalogBlock, InArray, Index, Module, Out, OutArray, Proof, Signal, Timing, bit, bits_for,
+    index_width, mux, parameters, ports, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Compactor {
-    /// Number of lanes.
-    pub lanes: u32,
-    /// Width of an element in bits.
-    pub width: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct Compactor {
+        /// Number of lanes.
+        lanes: u32 = 32, in 2..=256, tag "l";
+        /// Width of an element in bits.
+        width: u32 = 8, in 1..=64, tag "w";
+    }
 }
 
 ports! {
@@ -36,12 +34,13 @@ ports! {
     }
 }
 
-/// How the elements of a mask move: `moves` is (stage, lane before the stage).
+/// How the elements of a mask move.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Routes {
+    /// (stage, lane before the stage): an element moves down.
     moves: Array,
-    /// After the last stage: an element is here.
-    pub(super) filled: Signal,
+    /// (stages, lane): after the last stage, an element is here.
+    present: Array,
     /// Number of ones in the mask.
     pub(super) count: Signal,
 }
@@ -51,75 +50,79 @@ pub(super) fn stages(lanes: u32) -> u32 {
     index_width(u64::from(lanes))
 }
 
-/// Numbers of ones in `bits[0..=i]`, for all i: a Sklansky prefix network.
-fn prefix_counts(m: &mut Module, bits: &[Signal]) -> Vec<Signal> {
-    let mut counts = bits.to_vec();
-    let mut half = 1;
-    while half < bits.len() {
-        let before = counts.clone();
-        for i in (0..bits.len()).filter(|i| i & half != 0) {
-            let (low, high) = (before[(i & !(half - 1)) - 1], before[i]);
-            // No count exceeds the number of bits it covers.
-            let covered = (i & !(2 * half - 1)..=i).count();
-            let sum = (low + high).truncate(bits_for(covered as u64));
-            counts[i] = m.wire(&format!("count_{half}_{i}"), sum);
-        }
-        half *= 2;
+/// Numbers of zeros in `mask[0..=i]` at (stages, i), for all i: a Sklansky prefix network.
+fn gaps(m: &mut Module, mask: Array) -> Array {
+    let lanes = mask.count();
+    let width = bits_for(u64::from(lanes));
+    let gaps = m.grid("gaps", uint(width), stages(lanes) + 1, lanes);
+    m.for_each("gap", lanes, |m, lane| m.connect(gaps.at((0, lane)), (!mask.at(lane)).extend(width)));
+    for level in 0..stages(lanes) {
+        // To the counts in the second half of a block the count of the first half is added.
+        let half = 1 << level;
+        let block = |m: &mut Module, name: &str, start: Index, lanes: u32| {
+            m.for_each(&format!("{name}_first_{level}"), lanes.min(half), |m, i| {
+                m.connect(gaps.at((level + 1, start + i)), gaps.at((level, start + i)));
+            });
+            m.for_each(&format!("{name}_second_{level}"), lanes.saturating_sub(half), |m, i| {
+                let first = gaps.at((level, start + (half - 1)));
+                let here = start + half + i;
+                m.connect(gaps.at((level + 1, here)), first.wrapping_add(gaps.at((level, here))));
+            });
+        };
+        let (whole, rest) = (lanes / (2 * half), lanes % (2 * half));
+        m.for_each(&format!("blocks_{level}"), whole, |m, b| block(m, "block", b * (2 * half), 2 * half));
+        block(m, "rest", (lanes - rest).into(), rest);
     }
-    counts
+    gaps
 }
 
 /// The moves that a mask asks for.
 pub(super) fn routes(m: &mut Module, mask: Array) -> Routes {
     let lanes = mask.count();
     let stages = stages(lanes);
-    let selected = mask.elements();
-    let counts = prefix_counts(m, &selected);
-    let distance = m.grid("distance", uint(stages), stages + 1, lanes);
+    m.comment("Lanes that the mask leaves out, counted up to each lane.");
+    let gaps = gaps(m, mask);
+    let distance = m.grid("distance", uint(stages), stages, lanes);
     let present = m.grid("present", bit(), stages + 1, lanes);
     let moves = m.grid("moves", bit(), stages, lanes);
-    for lane in 0..lanes {
-        // Unselected lanes below this one: all below, less the selected ones.
-        let below = match lane.checked_sub(1) {
-            None => uint(stages).lit(0),
-            Some(under) => {
-                let all = uint(stages).lit(lane);
-                all.wrapping_sub(counts[under as usize])
-            }
-        };
-        m.connect(distance.at((0, lane)), below);
-    }
+    m.comment("An element moves down by the number of gaps below it, one bit of that number a stage.");
+    m.connect(distance.at((0, 0)), 0);
+    m.for_each("distances", lanes - 1, |m, under| {
+        m.connect(distance.at((0, under + 1)), gaps.at((stages, under)).truncate(stages));
+    });
     m.for_each("selected", lanes, |m, lane| m.connect(present.at((0, lane)), mask.at(lane)));
     for s in 0..stages {
         let step = 1 << s;
+        let travels_on = s + 1 < stages;
         m.for_each(&format!("moves_{s}"), lanes, |m, lane| {
             m.connect(moves.at((s, lane)), present.at((s, lane)) & distance.at((s, lane)).bit(s));
         });
         m.for_each(&format!("routes_{s}"), lanes - step, |m, lane| {
             let (comes, leaves) = (moves.at((s, lane + step)), moves.at((s, lane)));
             m.connect(present.at((s + 1, lane)), comes | (present.at((s, lane)) & !leaves));
-            let travelling = mux(comes, distance.at((s, lane + step)), distance.at((s, lane)));
-            m.connect(distance.at((s + 1, lane)), travelling);
+            if travels_on {
+                let travelling = mux(comes, distance.at((s, lane + step)), distance.at((s, lane)));
+                m.connect(distance.at((s + 1, lane)), travelling);
+            }
         });
         m.for_each(&format!("top_routes_{s}"), step, |m, lane| {
             let lane = lane + (lanes - step);
             m.connect(present.at((s + 1, lane)), present.at((s, lane)) & !moves.at((s, lane)));
-            m.connect(distance.at((s + 1, lane)), distance.at((s, lane)));
+            if travels_on {
+                m.connect(distance.at((s + 1, lane)), distance.at((s, lane)));
+            }
         });
     }
-    for lane in 0..lanes {
-        m.unused(distance.at((stages, lane)));
-    }
-    let filled: Vec<_> = (0..lanes).rev().map(|lane| present.at((stages, lane))).collect();
-    let filled = m.wire("filled", crate::lang::cat(&filled));
-    Routes { moves, filled, count: counts[lanes as usize - 1] }
+    let gaps = gaps.at((stages, lanes - 1));
+    let count = m.wire("count", gaps.ty().lit(lanes).wrapping_sub(gaps));
+    Routes { moves, present, count }
 }
 
 /// Elements moved to lane 0 along `routes`; zero where none arrives.
 pub(super) fn compact(m: &mut Module, routes: &Routes, data: Array) -> Array {
     let lanes = data.count();
     let stages = stages(lanes);
-    let ty = data.at(0).ty();
+    let ty = data.ty().element;
     let moved = m.grid("moved", ty, stages + 1, lanes);
     let out = m.nets("compacted", ty, lanes);
     m.for_each("enter", lanes, |m, lane| m.connect(moved.at((0, lane)), data.at(lane)));
@@ -134,10 +137,10 @@ pub(super) fn compact(m: &mut Module, routes: &Routes, data: Array) -> Array {
             m.connect(moved.at((s + 1, lane)), moved.at((s, lane)));
         });
     }
-    for lane in 0..lanes {
-        let here = routes.filled.bit(lane).repeat(ty.width);
+    m.for_each("filled", lanes, |m, lane| {
+        let here = routes.present.at((stages, lane)).repeat(ty.width);
         m.connect(out.at(lane), moved.at((stages, lane)) & here);
-    }
+    });
     out
 }
 
@@ -145,7 +148,7 @@ pub(super) fn compact(m: &mut Module, routes: &Routes, data: Array) -> Array {
 pub(super) fn expand(m: &mut Module, routes: &Routes, mask: Array, data: Array) -> Array {
     let lanes = data.count();
     let stages = stages(lanes);
-    let ty = data.at(0).ty();
+    let ty = data.ty().element;
     let moved = m.grid("returned", ty, stages + 1, lanes);
     let out = m.nets("expanded", ty, lanes);
     m.for_each("enter_back", lanes, |m, lane| m.connect(moved.at((stages, lane)), data.at(lane)));
@@ -164,26 +167,15 @@ pub(super) fn expand(m: &mut Module, routes: &Routes, mask: Array, data: Array) 
     out
 }
 
-old_parameters!(Compactor);
-
 impl Block for Compactor {
     type Ports = CompactorPorts;
     const ABOUT: About = About {
         name: "compactor",
         summary: "moves the lanes of a mask together, in order",
-        contract: "data_o[k] is data_i of the k-th lane whose mask_i is high, for k below count_o, and 0 from there on;\n\
+        contract: "data_o[k] is data_i of the k-th lane whose mask_i is high, for k below count_o, and 0 from there on; \
             count_o is the number of such lanes. Combinational, depth O(log lanes).",
         reference: "Titanus, section 4.3 (non-zero data extraction)",
     };
-
-    fn module_name(&self) -> String {
-        format!("compactor_l{}_w{}", self.lanes, self.width)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("lanes", self.lanes, 2..=256)?;
-        ensure_param("width", self.width, 1..=64)
-    }
 
     fn build(&self, m: &mut Module, io: &CompactorPorts) {
         let routes = routes(m, io.mask_i);
@@ -193,38 +185,24 @@ impl Block for Compactor {
         m.formal(|m| {
             // The way back gives the selected lanes again: nothing is lost, doubled or out of order.
             let back = expand(m, &routes, io.mask_i, out);
-            for lane in 0..self.lanes {
+            m.for_each("kept", self.lanes, |m, lane| {
                 let kept = io.data_i.at(lane) & io.mask_i.at(lane).repeat(self.width);
-                m.assert_always(&format!("expands_to_input_{lane}"), back.at(lane).eq(kept));
-            }
-            for lane in 1..self.lanes {
-                let gap = io.data_o.at(lane).any() & routes.count.le(lane);
-                m.assert_always(&format!("nothing_above_count_{lane}"), !gap);
-            }
+                m.assert_always("expands_to_input", back.at(lane).eq(kept));
+            });
+            m.for_each("above", self.lanes, |m, lane| {
+                let above = routes.count.le(lane.value(routes.count.width()));
+                m.assert_always("nothing_above_count", !(out.at(lane).any() & above));
+            });
             m.cover("upper_half", routes.count.eq(self.lanes / 2) & !io.mask_i.at(0));
         });
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("cycles".into(), 0), ("network_stages".into(), u64::from(stages(self.lanes)))]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(0u32)
     }
 }
-
-impl Default for Compactor {
-    fn default() -> Self {
-        Self { lanes: 32, width: 8 }
-    }
-}
-
-/// Parameters of both directions.
-pub(super) const OLD_PARAMETERS: &[OldParameter] = &[
-    OldParameter { name: "lanes", allowed: "2 to 256", meaning: "number of lanes" },
-    OldParameter { name: "width", allowed: "1 to 64", meaning: "width of an element, bits" },
-];
 
 impl CatalogBlock for Compactor {
-    const OLD_PARAMETERS: &'static [OldParameter] = OLD_PARAMETERS;
-
     fn configurations() -> Vec<Self> {
         [(2, 1), (5, 3), (33, 2)].map(|(lanes, width)| Self { lanes, width }).into()
     }

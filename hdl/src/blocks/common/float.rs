@@ -9,8 +9,9 @@
 //! `stages` counts ranks of registers *inside* of the unit: they cut it into `stages` + 1 parts of about equal depth
 //! between the registers of the parent that hold the operands and take the result.
 //!
-//! With `flags`, there are outputs for IEEE 754's exceptions of this operation, detected as `rustc_apfloat` does:
-//! `underflow_o` when the result is inexact and, after rounding, subnormal or zero.
+//! With `flags`, there are outputs for IEEE 754's exceptions of this operation. Tininess is detected before rounding (7.5 b):
+//! `underflow_o` is high when the result is inexact and the exact one lies between the smallest normal numbers of both
+//! signs, even if it is rounded up to one of them. Of two roundings, an exception of either is one of the operation.
 
 pub mod add;
 pub mod compare;

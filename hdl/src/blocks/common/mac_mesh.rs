@@ -3,20 +3,26 @@
 //! Activations move right, weights move down, one step a cycle; each PE accumulates the product of what it sees.
 //! No skew registers and no drain: the testbench skews its inputs. One row of accumulators is read at a time.
 
-use serde::{Deserialize, Serialize};
-
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, Module, OldParameter, Out, OutArray, ParamError, bit, ensure_param,
-    index_width, old_parameters, ports, sint, uint,
+    About, Block, CatalogBlock, In, InArray, Module, Out, OutArray, Rules, Timing, bit, index_width, mux, parameters,
+    ports, sint, uint,
 };
 
-/// One multiply-accumulate cell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MacPe {
-    /// Operand width in bits.
-    pub operand_width: u32,
-    /// Accumulator width in bits.
-    pub accumulator_width: u32,
+parameters! {
+    /// One multiply-accumulate cell.
+    pub struct MacPe {
+        /// Width of an activation and of a weight in bits, signed.
+        operand_width: u32 = 8, in 2..=32, tag "w";
+        /// Width of the accumulator in bits, signed, wrapping.
+        accumulator_width: u32 = 32, in 4..=128, note "at least 2 x operand_width", tag "a";
+    }
+    rules = |p, rules| holds_a_product(rules, p.operand_width, p.accumulator_width);
+}
+
+fn holds_a_product(rules: &mut Rules, operand_width: u32, accumulator_width: u32) {
+    let least = 2 * operand_width;
+    let allowed = format!("2 x operand_width = {least} to 128");
+    rules.demand(accumulator_width >= least, "accumulator_width", accumulator_width, allowed);
 }
 
 ports! {
@@ -34,30 +40,21 @@ ports! {
         act_o: Out = sint(p.operand_width),
         /// `weight_i`, one cycle later.
         weight_o: Out = sint(p.operand_width),
-        /// Accumulator, wrapping.
+        /// Accumulator, wrapping; unknown until the first `clear_i`.
         acc_o: Out = sint(p.accumulator_width),
     }
 }
-
-old_parameters!(MacPe);
 
 impl Block for MacPe {
     type Ports = MacPePorts;
     const ABOUT: About = About {
         name: "mac_pe",
         summary: "one multiply-accumulate a cycle, operands passed on to the neighbours",
-        contract: "acc_o after an edge = (clear_i ? 0 : acc_o) + act_i * weight_i before it, modulo 2^accumulator_width.",
+        contract: "acc_o after an edge = (clear_i ? 0 : acc_o) + act_i * weight_i before it, modulo 2^accumulator_width. \
+            clear_i may come at any time: it drops the sum so far. Reset clears clear_o only; acc_o means something from \
+            the first clear_i on.",
         reference: "",
     };
-
-    fn module_name(&self) -> String {
-        format!("mac_pe_w{}_a{}", self.operand_width, self.accumulator_width)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("operand_width", self.operand_width, 2..=32)?;
-        ensure_param("accumulator_width", self.accumulator_width, 2 * self.operand_width..=128)
-    }
 
     fn build(&self, m: &mut Module, io: &MacPePorts) {
         let clear = m.reg_init("clear_q", bit(), 0);
@@ -68,29 +65,31 @@ impl Block for MacPe {
         clear.next(io.clear_i);
         act.next(io.act_i);
         weight.next(io.weight_i);
-        acc.next(crate::lang::mux(io.clear_i, product, acc.q.wrapping_add(product)));
+        acc.next(mux(io.clear_i, product, acc.q.wrapping_add(product)));
         m.connect(io.clear_o, clear.q);
         m.connect(io.act_o, act.q);
         m.connect(io.weight_o, weight.q);
         m.connect(io.acc_o, acc.q);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("accumulate".into(), 1)]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u32).beat(1u32)
     }
 }
 
-/// A mesh of [`MacPe`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MacMesh {
-    /// Rows of PEs.
-    pub rows: u32,
-    /// Columns of PEs.
-    pub columns: u32,
-    /// Operand width in bits.
-    pub operand_width: u32,
-    /// Accumulator width in bits.
-    pub accumulator_width: u32,
+parameters! {
+    /// A mesh of [`MacPe`].
+    pub struct MacMesh {
+        /// Rows of PEs.
+        rows: u32 = 16, in 1..=1024, tag "r";
+        /// Columns of PEs.
+        columns: u32 = 16, in 1..=1024, tag "c";
+        /// Width of an activation and of a weight in bits, signed.
+        operand_width: u32 = 8, in 2..=32, tag "w";
+        /// Width of an accumulator in bits, signed, wrapping.
+        accumulator_width: u32 = 32, in 4..=128, note "at least 2 x operand_width", tag "a";
+    }
+    rules = |p, rules| holds_a_product(rules, p.operand_width, p.accumulator_width);
 }
 
 ports! {
@@ -102,37 +101,32 @@ ports! {
         act_i: InArray = sint(p.operand_width).array(p.rows),
         /// Per column: weight into the first row.
         weight_i: InArray = sint(p.operand_width).array(p.columns),
-        /// Row of accumulators to read.
+        /// Row of accumulators to read; past the end, the last one.
         row_i: In = uint(index_width(u64::from(p.rows))),
-        /// The accumulators of row `row_i`.
+        /// The accumulators of row `row_i`, in the same cycle; those that were never cleared are unknown.
         acc_o: OutArray = sint(p.accumulator_width).array(p.columns),
     }
 }
 
-old_parameters!(MacMesh);
+impl MacMesh {
+    fn pe(&self) -> MacPe {
+        MacPe { operand_width: self.operand_width, accumulator_width: self.accumulator_width }
+    }
+}
 
 impl Block for MacMesh {
     type Ports = MacMeshPorts;
     const ABOUT: About = About {
         name: "mac_mesh",
         summary: "output-stationary mesh of multiply-accumulate cells",
-        contract: "PE (r, c) sees act_i[r] c cycles and weight_i[c] r cycles after it entered; acc_o shows row row_i at once.",
+        contract: "PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows \
+            row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. \
+            Reset takes the clears on their way; sums mean something from the first clear on.",
         reference: "",
     };
 
-    fn module_name(&self) -> String {
-        format!("mac_mesh_{}x{}_w{}_a{}", self.rows, self.columns, self.operand_width, self.accumulator_width)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("rows", self.rows, 1..=1024)?;
-        ensure_param("columns", self.columns, 1..=1024)?;
-        MacPe { operand_width: self.operand_width, accumulator_width: self.accumulator_width }.old_check()
-    }
-
     fn build(&self, m: &mut Module, io: &MacMeshPorts) {
         let (rows, columns) = (self.rows, self.columns);
-        let pe = MacPe { operand_width: self.operand_width, accumulator_width: self.accumulator_width };
         let operand = sint(self.operand_width);
         let clear = m.grid("clear", bit(), rows, columns + 1);
         let act = m.grid("act", operand, rows, columns + 1);
@@ -145,7 +139,7 @@ impl Block for MacMesh {
         m.for_each("above", columns, |m, c| m.connect(weight.at((0, c)), io.weight_i.at(c)));
         m.for_each("row", rows, |m, r| {
             m.for_each("column", columns, |m, c| {
-                let u = m.instance("u_pe", pe.clone());
+                let u = m.instance("u_pe", self.pe());
                 m.connect(u.clear_i, clear.at((r, c)));
                 m.connect(u.act_i, act.at((r, c)));
                 m.connect(u.weight_i, weight.at((r, c)));
@@ -155,41 +149,16 @@ impl Block for MacMesh {
                 m.connect(acc.at((r, c)), u.acc_o);
             });
         });
-        // One wide choice of a row for each column, in parallel.
-        m.for_each("read", columns, |m, c| {
-            let choices: Vec<_> = (0..rows).map(|r| acc.at((r, c))).collect();
-            let value = m.lookup("read", io.row_i, &choices);
-            m.connect(io.acc_o.at(c), value);
-        });
+        m.for_each("read", columns, |m, c| m.connect(io.acc_o.at(c), acc.at((io.row_i, c))));
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("skew".into(), u64::from(self.rows + self.columns - 2))]
-    }
-}
-
-impl Default for MacMesh {
-    fn default() -> Self {
-        Self { rows: 16, columns: 16, operand_width: 8, accumulator_width: 32 }
+    fn timing(&self) -> Timing {
+        let skew = self.rows + self.columns - 2;
+        Timing::new().beat(1u32).phase("skew", skew, "from the first PE's product to that of the last PE")
     }
 }
 
 impl CatalogBlock for MacMesh {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "rows", allowed: "1 to 1024", meaning: "rows of PEs" },
-        OldParameter { name: "columns", allowed: "1 to 1024", meaning: "columns of PEs" },
-        OldParameter {
-            name: "operand_width",
-            allowed: "2 to 32",
-            meaning: "activation and weight width, bits, signed",
-        },
-        OldParameter {
-            name: "accumulator_width",
-            allowed: "2 x operand_width to 128",
-            meaning: "accumulator width, bits, signed, wrapping",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set =
             |rows, columns, operand_width, accumulator_width| Self { rows, columns, operand_width, accumulator_width };

@@ -1,5 +1,6 @@
 //! Parts that more than one paper uses.
 
+pub mod arith;
 pub mod compactor;
 pub mod expander;
 pub mod float;
@@ -8,7 +9,9 @@ pub mod number_format;
 pub mod pipeline;
 pub mod ram;
 pub mod skew_lines;
+pub mod stream;
 
+pub use arith::{LeadingZeros, LeadingZerosPorts, Popcount, PopcountPorts, PriorityEncoder, PriorityEncoderPorts};
 pub use compactor::{Compactor, CompactorPorts};
 pub use expander::{Expander, ExpanderPorts};
 pub use float::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFormat, FloatFromInt, FloatMul, Subnormals};
@@ -17,3 +20,7 @@ pub use number_format::{NanPolicy, NumberFormat};
 pub use pipeline::{Pipeline, PipelineStage};
 pub use ram::{Ram, RamImplementation, RamPorts};
 pub use skew_lines::{SkewDirection, SkewLines, SkewLinesPorts};
+pub use stream::{
+    StreamArbiter, StreamArbiterPorts, StreamFifo, StreamFifoPorts, StreamFork, StreamForkPorts, StreamJoin,
+    StreamJoinPorts, StreamRegister, StreamRegisterPorts, StreamWidthConverter, StreamWidthConverterPorts,
+};

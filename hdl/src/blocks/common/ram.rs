@@ -11,36 +11,37 @@
 //! partial writes). Its Verilog is a simulation model marked `(* blackbox *)`: Verilator and Icarus run it, Yosys sees
 //! ports only. For tape-out, leave its file out and compile a module of that name around the macro.
 
-use serde::{Deserialize, Serialize};
-
 use crate::lang::{
-    About, Block, CatalogBlock, Direction, ExternalModule, ExternalPort, In, Module, OldParameter, Out, ParamError,
-    Type, bit, ensure_param, index_width, old_parameters, ports, uint,
+    About, Block, CatalogBlock, Direction, ExternalModule, ExternalPort, In, Module, Out, Timing, Type, bit, choices,
+    index_width, parameters, ports, uint,
 };
 
-/// Where the bits are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RamImplementation {
-    /// An array in Verilog; synthesis chooses.
-    #[default]
-    Inferred,
-    /// A module from elsewhere.
-    BlackBox,
+choices! {
+    /// Where the bits are.
+    pub enum RamImplementation {
+        /// An array in Verilog; synthesis chooses.
+        Inferred,
+        /// A module from elsewhere.
+        BlackBox,
+    }
 }
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Ram {
-    /// Words.
-    pub depth: u32,
-    /// Bits of a word.
-    pub width: u32,
-    /// Bits that are written together: 8 for byte enables, `width` for whole words.
-    pub granule: u32,
-    /// Inferred or black box.
-    pub implementation: RamImplementation,
+parameters! {
+    /// Elaboration parameters.
+    pub struct Ram {
+        /// Words.
+        depth: u32 = 256, in 2..=1_048_576, tag "d";
+        /// Bits of a word.
+        width: u32 = 32, in 1..=65_536, tag "w";
+        /// Bits that are written together: 8 for byte enables, width for whole words.
+        granule: u32 = 32, in 1..=65_536, note "a divisor of width", tag "g";
+        /// An array in Verilog, or an instance of a macro with a simulation model.
+        implementation: RamImplementation = RamImplementation::Inferred, tag "";
+    }
+    rules = |p, rules| {
+        let divides = p.width.is_multiple_of(p.granule);
+        rules.demand(divides, "granule", p.granule, format!("a divisor of width = {}", p.width));
+    };
 }
 
 ports! {
@@ -124,8 +125,6 @@ impl Ram {
     }
 }
 
-old_parameters!(Ram);
-
 impl Block for Ram {
     type Ports = RamPorts;
     const ABOUT: About = About {
@@ -136,20 +135,6 @@ impl Block for Ram {
             Unknown until written.",
         reference: "",
     };
-
-    fn module_name(&self) -> String {
-        let kind = if self.implementation == RamImplementation::BlackBox { "_black_box" } else { "" };
-        format!("ram_{}{kind}", self.size())
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("depth", self.depth, 2..=1 << 20)?;
-        ensure_param("width", self.width, 1..=1 << 16)?;
-        if self.granule == 0 || !self.width.is_multiple_of(self.granule) {
-            return Err(ParamError::new("granule", self.granule, format!("a divisor of width = {}", self.width)));
-        }
-        Ok(())
-    }
 
     fn build(&self, m: &mut Module, io: &RamPorts) {
         if self.implementation == RamImplementation::BlackBox {
@@ -172,33 +157,12 @@ impl Block for Ram {
         m.connect(io.data_o, data);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("read".into(), 1)]
-    }
-}
-
-impl Default for Ram {
-    fn default() -> Self {
-        Self::words(256, 32, RamImplementation::Inferred)
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u32).beat(1u32)
     }
 }
 
 impl CatalogBlock for Ram {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "depth", allowed: "2 to 1048576", meaning: "words" },
-        OldParameter { name: "width", allowed: "1 to 65536", meaning: "bits of a word" },
-        OldParameter {
-            name: "granule",
-            allowed: "a divisor of width",
-            meaning: "bits that are written together: 8 for byte enables, width for whole words",
-        },
-        OldParameter {
-            name: "implementation",
-            allowed: "inferred, black_box",
-            meaning: "an array in Verilog, or an instance of a macro with a simulation model",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |depth, width, granule, implementation| Self { depth, width, granule, implementation };
         use RamImplementation::{BlackBox, Inferred};

@@ -9,29 +9,27 @@
 //! and written back flipped by a refresh. A write or write-back makes the row young. The model is in the Verilog under the same
 //! rules as everything else, so that any simulator runs it; without the parameter nothing of it is there.
 
-use serde::{Deserialize, Serialize};
-
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InOption, Module, OldParameter, Out, ParamError, Proof, Signal, Type, bit, cat,
-    ensure_param, index_width, mux, old_parameters, ports, uint,
+    About, Block, CatalogBlock, In, InOption, Module, Out, Proof, Signal, Timing, Type, bit, index_width, mux,
+    parameters, ports, uint,
 };
 
 /// Width of ages and retention times in the retention model, in bits.
 pub const TIME_WIDTH: u32 = 32;
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EdramBank {
-    /// Rows.
-    pub rows: u32,
-    /// Bits of a row.
-    pub width: u32,
-    /// Where the bits are.
-    pub implementation: RamImplementation,
-    /// Bits decay in simulation.
-    pub retention_model: bool,
+parameters! {
+    /// Elaboration parameters.
+    pub struct EdramBank {
+        /// Rows.
+        rows: u32 = 128, in 2..=4096, tag "m";
+        /// Bits of a row.
+        width: u32 = 64, in 2..=4096, tag "w";
+        /// Where the bits are, see `ram`.
+        implementation: RamImplementation = RamImplementation::Inferred;
+        /// Bits decay in simulation.
+        retention_model: bool = false, tag "retention";
+    }
 }
 
 ports! {
@@ -93,9 +91,11 @@ impl EdramBank {
         let enables = m.wire("cell_enables", enable.packed());
         times.write(enables, cell_row, cell_time.repeat(self.width));
         let row_times = times.read("times_q", op.read, op.row);
-        let flips: Vec<_> =
-            (0..self.width).rev().map(|i| age.gt(row_times.slice(i * TIME_WIDTH..(i + 1) * TIME_WIDTH))).collect();
-        Some(m.wire("decayed", cat(&flips)))
+        let flips = m.nets("flips", bit(), self.width);
+        m.for_each("decay", self.width, |m, i| {
+            m.connect(flips.at(i), age.gt(row_times.slice_at(i * TIME_WIDTH, TIME_WIDTH)));
+        });
+        Some(m.wire("decayed", flips.packed()))
     }
 }
 
@@ -105,8 +105,6 @@ struct Operation {
     write: Signal,
     row: Signal,
 }
-
-old_parameters!(EdramBank);
 
 impl Block for EdramBank {
     type Ports = EdramBankPorts;
@@ -119,17 +117,6 @@ impl Block for EdramBank {
             row's last write or write-back. Times are unknown until set.",
         reference: "Kelle, sections 2.3, 3.2 and 5.1, figures 4 and 10",
     };
-
-    fn module_name(&self) -> String {
-        let kind = if self.implementation == RamImplementation::BlackBox { "_black_box" } else { "" };
-        let model = if self.retention_model { "_retention" } else { "" };
-        format!("edram_bank_{}x{}{kind}{model}", self.rows, self.width)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("rows", self.rows, 2..=4096)?;
-        ensure_param("width", self.width, 2..=4096)
-    }
 
     fn build(&self, m: &mut Module, io: &EdramBankPorts) {
         let refresh = m.wire("refresh", io.refresh_read_i | io.refresh_write_i);
@@ -185,25 +172,12 @@ impl Block for EdramBank {
         });
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("read".into(), 1)]
-    }
-}
-
-impl Default for EdramBank {
-    fn default() -> Self {
-        Self { rows: 128, width: 64, implementation: RamImplementation::Inferred, retention_model: false }
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u32).beat(1u32)
     }
 }
 
 impl CatalogBlock for EdramBank {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "rows", allowed: "2 to 4096", meaning: "rows" },
-        OldParameter { name: "width", allowed: "2 to 4096", meaning: "bits of a row" },
-        OldParameter { name: "implementation", allowed: "inferred, black_box", meaning: "where the bits are, see ram" },
-        OldParameter { name: "retention_model", allowed: "true, false", meaning: "bits decay in simulation" },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |rows, width, implementation, retention_model| Self { rows, width, implementation, retention_model };
         use RamImplementation::{BlackBox, Inferred};

@@ -9,20 +9,56 @@
 //! the next walk closes the hole as it passes, moving each later entry up by one, at no cost: it reads and writes one entry a
 //! cycle. So one token can enter between two walks once the cache is full.
 
-use serde::{Deserialize, Serialize};
-
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldInStream, OldOutStream, OldParameter, Out, ParamError, Proof, Type, bit,
-    bits_for, cat, ensure_param, index_width, mux, old_parameters, ports, select, stream, uint,
+    About, Block, CatalogBlock, Field, In, InStream, Module, Out, OutStream, Proof, Signal, Timing, Type, bit,
+    bits_for, bundle, cat, index_width, mux, parameters, ports, select, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct EvictionController {
-    /// Tokens that the cache holds (N').
-    pub slots: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct EvictionController {
+        /// Tokens that the cache of a head holds (N').
+        slots: u32 = 128, in 2..=65_536, tag "n";
+    }
+}
+
+bundle! {
+    /// A token of the list.
+    pub struct Entry(p: EvictionController) {
+        /// Its slot in the cache.
+        slot: Field = p.slot(),
+        /// It is stored as the layer's input, not as key and value.
+        recompute: Field = bit(),
+        /// It must not be evicted.
+        guarded: Field = bit(),
+        /// It is the youngest: the walk ends.
+        last: Field = bit(),
+    }
+}
+
+bundle! {
+    /// A new token.
+    pub struct Arrival(p: EvictionController) {
+        /// It is stored as the layer's input, not as key and value.
+        recompute: Field = bit(),
+        /// There is a victim, should the cache be full.
+        found: Field = bit(),
+        /// Position of the victim in the last walk, the oldest token being 0.
+        victim: Field = p.slot(),
+    }
+}
+
+bundle! {
+    /// What became of a new token.
+    pub struct Place(p: EvictionController) {
+        /// Its slot in the cache; of no meaning when it is refused.
+        slot: Field = p.slot(),
+        /// Another token had to go for it.
+        evicted: Field = bit(),
+        /// It is not in the cache, which is as it was before.
+        refused: Field = bit(),
+    }
 }
 
 ports! {
@@ -37,17 +73,15 @@ ports! {
         /// Tokens in the cache.
         count_o: Out = p.count(),
         /// Walk through the tokens; without tokens nothing comes.
-        walk: OldInStream = stream(),
+        walk_valid_i: In = bit(),
+        /// The walk begins.
+        walk_ready_o: Out = bit(),
         /// A token, the oldest first.
-        entry: OldOutStream = stream()
-            .field("slot", p.slot())
-            .field("recompute", bit())
-            .field("guarded", bit())
-            .field("last", bit()),
-        /// A new token. When the cache is full: the position of the victim in the last walk, if one was found.
-        insert: OldInStream = stream().field("recompute", bit()).field("found", bit()).field("victim", p.slot()),
+        entry: OutStream<Entry> = p.clone(),
+        /// A new token.
+        insert: InStream<Arrival> = p.clone(),
         /// Where the new token goes.
-        place: OldOutStream = stream().field("slot", p.slot()).field("evicted", bit()).field("refused", bit()),
+        place: OutStream<Place> = p.clone(),
     }
 }
 
@@ -65,8 +99,6 @@ impl EvictionController {
     }
 }
 
-old_parameters!(EvictionController);
-
 impl Block for EvictionController {
     type Ports = EvictionControllerPorts;
     const ABOUT: About = About {
@@ -80,17 +112,9 @@ impl Block for EvictionController {
         reference: "Kelle, sections 4.1 and 5.1, figure 10",
     };
 
-    fn module_name(&self) -> String {
-        format!("eviction_controller_n{}", self.slots)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("slots", self.slots, 2..=65_536)
-    }
-
     fn build(&self, m: &mut Module, io: &EvictionControllerPorts) {
         let (slot_ty, count_ty) = (self.slot(), self.count());
-        let wide = |s: crate::lang::Signal| s.extend(count_ty.width + 1);
+        let wide = |s: Signal| s.extend(count_ty.width + 1);
         let state = m.fsm("state", &["Idle", "Walk", "Find", "Reply"]);
         let count = m.reg_init("count_q", count_ty, 0);
         let position = m.reg_init("position_q", slot_ty, 0);
@@ -105,15 +129,15 @@ impl Block for EvictionController {
         m.connect(io.count_o, count.q);
 
         m.comment("A token is protected by its place in the order of age.");
-        let guarded = |m: &mut Module, name: &str, at: crate::lang::Signal| {
+        let guarded = |m: &mut Module, name: &str, at: Signal| {
             let recent = wide(at.extend(count_ty.width)) + wide(io.window_i);
             m.wire(name, at.lt(io.sink_i) | recent.ge(count.q))
         };
 
         m.comment("Walk: the entry after the hole moves up as it passes; the youngest closes the list.");
         let idle = m.wire("idle", state.is("Idle"));
-        m.connect(io.walk.ready, idle);
-        let start = m.wire("start", io.walk.valid & idle & count.q.any());
+        m.connect(io.walk_ready_o, idle);
+        let start = m.wire("start", io.walk_valid_i & idle & count.q.any());
         let walking = m.wire("walking", state.is("Walk"));
         let last = m.wire("last", (wide(position.q.extend(count_ty.width)) + 1).eq(wide(count.q)));
         let beyond = m.wire("beyond", hole.q & position.q.ge(hole_at.q));
@@ -121,10 +145,10 @@ impl Block for EvictionController {
         let entry_slot = m.wire("entry_slot", entry.slice(0..slot_ty.width));
         let is_guarded = guarded(m, "is_guarded", position.q);
         m.connect(io.entry.valid, walking);
-        m.connect(io.entry.field("slot"), entry_slot);
-        m.connect(io.entry.field("recompute"), entry.msb());
-        m.connect(io.entry.field("guarded"), is_guarded);
-        m.connect(io.entry.field("last"), last);
+        m.connect(io.entry.slot, entry_slot);
+        m.connect(io.entry.recompute, entry.msb());
+        m.connect(io.entry.guarded, is_guarded);
+        m.connect(io.entry.last, last);
         let passes = m.wire("passes", walking & io.entry.ready);
         let next = m.wire("next_position", mux(idle, slot_ty.lit(0), position.q.wrapping_add(1)));
         position.next_when(idle | passes, next);
@@ -133,16 +157,16 @@ impl Block for EvictionController {
 
         m.comment("A new token.");
         let full = m.wire("full", count.q.eq(self.slots));
-        let taken = m.wire("taken", io.insert.valid & idle & !hole.q & !io.walk.valid);
-        m.connect(io.insert.ready, idle & !hole.q & !io.walk.valid);
-        let victim = io.insert.field("victim");
+        let taken = m.wire("taken", io.insert.valid & idle & !hole.q & !io.walk_valid_i);
+        m.connect(io.insert.ready, idle & !hole.q & !io.walk_valid_i);
+        let victim = io.insert.victim;
         let victim_guarded = guarded(m, "victim_guarded", victim);
-        let no_victim = m.wire("no_victim", !io.insert.field("found") | victim_guarded);
+        let no_victim = m.wire("no_victim", !io.insert.found | victim_guarded);
         let refuses = m.wire("refuses", full & no_victim);
         let evicts = m.wire("evicts", taken & full & !no_victim);
         let appends = m.wire("appends", taken & !full);
         let new_slot = m.wire("new_slot", count.q.truncate(slot_ty.width));
-        recompute.next_when(taken, io.insert.field("recompute"));
+        recompute.next_when(taken, io.insert.recompute);
         hole_at.next_when(evicts, victim);
         evicted.next_when(taken, evicts);
         refused.next_when(taken, refuses);
@@ -153,15 +177,15 @@ impl Block for EvictionController {
         hole.next(select(&[(io.clear_i, bit().lit(0)), (evicts, bit().lit(1)), (passes & last, bit().lit(0))], hole.q));
         count.next(select(&[(io.clear_i, count_ty.lit(0)), (appends, count.q.wrapping_add(1))], count.q));
         m.connect(io.place.valid, state.is("Reply"));
-        m.connect(io.place.field("slot"), reply_slot.q);
-        m.connect(io.place.field("evicted"), evicted.q);
-        m.connect(io.place.field("refused"), refused.q);
+        m.connect(io.place.slot, reply_slot.q);
+        m.connect(io.place.evicted, evicted.q);
+        m.connect(io.place.refused, refused.q);
 
         m.connect(list.read_i, start | passes | evicts);
         m.connect(list.read_address_i, mux(evicts, victim, fetched));
         m.connect(list.write_i, appends | (passes & beyond));
         m.connect(list.write_address_i, mux(appends, new_slot, position.q));
-        m.connect(list.data_i, mux(appends, cat(&[io.insert.field("recompute"), new_slot]), entry));
+        m.connect(list.data_i, mux(appends, cat(&[io.insert.recompute, new_slot]), entry));
 
         state.goto("Idle", start, "Walk");
         state.goto("Idle", evicts, "Find");
@@ -174,12 +198,14 @@ impl Block for EvictionController {
             // No two tokens have one slot: of any two entries of one walk.
             let seen = m.reg_init("seen_q", bit(), 0);
             let seen_slot = m.reg("seen_slot_q", slot_ty);
-            let pick = m.wire("pick", passes & !seen.q & io.clear_i.eq(0) & io.insert.field("found"));
+            let pick = m.wire("pick", passes & !seen.q & io.clear_i.eq(0) & io.insert.found);
             seen.next(mux(walking & !(passes & last), seen.q | pick, bit().lit(0)));
             seen_slot.next_when(pick, entry_slot);
-            m.assume("clear_when_idle", !io.clear_i | (idle & !io.walk.valid & !io.insert.valid));
+            m.assume("clear_when_idle", !io.clear_i | (idle & !io.walk_valid_i & !io.insert.valid));
             m.assert_always("slots_differ", !(walking & seen.q) | entry_slot.ne(seen_slot.q));
-            m.assert_always("never_too_many", count.q.le(self.slots));
+            if u64::from(self.slots) < (1 << count_ty.width) - 1 {
+                m.assert_always("never_too_many", count.q.le(self.slots));
+            }
             m.assert_always("slot_exists", !walking | entry_slot.extend(count_ty.width).lt(count.q));
             m.assert_always("a_hole_only_when_full", !hole.q | full);
             m.cover("walk_with_a_hole", passes & last & hole.q);
@@ -187,21 +213,16 @@ impl Block for EvictionController {
         });
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("walk to first entry".into(), 1), ("insert to place".into(), 1), ("eviction to place".into(), 2)]
-    }
-}
-
-impl Default for EvictionController {
-    fn default() -> Self {
-        Self { slots: 128 }
+    fn timing(&self) -> Timing {
+        Timing::new()
+            .beat(1u32)
+            .phase("walk", 1u32, "from the start of a walk to its first entry")
+            .phase("insert", 1u32, "from a new token to its place")
+            .phase("evict", 2u32, "from a new token to its place, when another one goes")
     }
 }
 
 impl CatalogBlock for EvictionController {
-    const OLD_PARAMETERS: &'static [OldParameter] =
-        &[OldParameter { name: "slots", allowed: "2 to 65536", meaning: "tokens that the cache of a head holds" }];
-
     fn configurations() -> Vec<Self> {
         [2, 5, 64].map(|slots| Self { slots }).into()
     }

@@ -8,59 +8,45 @@
 //! A write brings a new token: its row becomes valid, with score 0. Score updates move the row between the two refresh
 //! classes; the controller refreshes underneath, and `access_ready_o` goes low only when a refresh can wait no longer.
 
-use serde::{Deserialize, Serialize};
-
 use super::edram_bank::TIME_WIDTH;
-use super::{EdramBank, RefreshController, ScoreRegisterFile};
+use super::{EdramBank, RefreshController, RefreshControllerPorts, ScoreRegisterFile};
 use crate::blocks::common::RamImplementation;
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, InOption, Module, OldParameter, Out, OutArray, ParamError, bit, cat,
-    ensure_param, index_width, old_parameters, ports, sint, uint,
+    About, Block, CatalogBlock, In, InArray, InOption, Index, Module, Out, OutArray, Signal, Timing, bit, cat, choices,
+    index_width, parameters, ports, sint, uint,
 };
 
-/// Which byte of a 16-bit element.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Byte {
-    /// Bits 15 to 8.
-    #[default]
-    Msb,
-    /// Bits 7 to 0.
-    Lsb,
+choices! {
+    /// Which byte of a 16-bit element.
+    pub enum Byte {
+        /// Bits 15 to 8.
+        Msb,
+        /// Bits 7 to 0.
+        Lsb,
+    }
 }
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KvBankGroup {
-    /// Byte of the elements that is stored here.
-    pub byte: Byte,
-    /// Banks side by side.
-    pub banks: u32,
-    /// Bytes of a row of one bank.
-    pub lanes: u32,
-    /// Rows: tokens.
-    pub rows: u32,
-    /// Width of a score in bits.
-    pub score_width: u32,
-    /// Width of what is added to a score in bits.
-    pub amount_width: u32,
-    /// Width of a refresh interval in bits.
-    pub interval_width: u32,
-    /// Interval of both classes after reset, in cycles.
-    pub interval: u32,
-    /// Cycles that refreshes may wait in one round.
-    pub patience: u32,
-    /// Unit of the time stamps: 2^tick_log2 cycles.
-    pub tick_log2: u32,
-    /// Where the bits are.
-    pub implementation: RamImplementation,
-    /// Bits decay in simulation.
-    pub retention_model: bool,
+parameters! {
+    /// Elaboration parameters.
+    pub struct KvBankGroup {
+        /// Byte of the 16-bit elements that is stored.
+        byte: Byte = Byte::Msb, tag "";
+        /// Banks side by side.
+        banks: u32 = 8, in 1..=64, tag "b";
+        /// Bytes of a row of one bank.
+        lanes: u32 = 8, in 1..=512, tag "l";
+        /// The refresh controller inside; its rows are those of the group, a token each.
+        refresh: RefreshController = RefreshController::default();
+        /// Width of a score in bits, unsigned.
+        score_width: u32 = 4, in 1..=32, tag "s";
+        /// Width of what is added to a score in bits, signed.
+        amount_width: u32 = 5, in 2..=33, tag "a";
+        /// Where the bits are, see `ram`.
+        implementation: RamImplementation = RamImplementation::Inferred;
+        /// Bits decay in simulation.
+        retention_model: bool = false, tag "retention";
+    }
 }
-
-/// Width of the counters in bits.
-const COUNTER_WIDTH: u32 = 32;
 
 ports! {
     /// Ports of [`KvBankGroup`].
@@ -72,7 +58,7 @@ ports! {
         /// Write a new token; otherwise read.
         access_write_i: In = bit(),
         /// Row of the token.
-        access_row_i: In = p.refresh().row(),
+        access_row_i: In = p.refresh.row(),
         /// Elements of the new token.
         access_data_i: InArray = uint(16).array(p.elements()),
         /// A read was made in the cycle before: `data_o` holds the row.
@@ -82,11 +68,11 @@ ports! {
         /// The token in row `evict_row_i` is gone.
         evict_valid_i: In = bit(),
         /// Row of the token that goes.
-        evict_row_i: In = p.refresh().row(),
+        evict_row_i: In = p.refresh.row(),
         /// Add to the score of row `update_row_i`.
         update_valid_i: In = bit(),
         /// Row of the score.
-        update_row_i: In = p.refresh().row(),
+        update_row_i: In = p.refresh.row(),
         /// What is added.
         update_amount_i: In = sint(p.amount_width),
         /// The step ends: scores age if one saturated.
@@ -94,15 +80,15 @@ ports! {
         /// Lowest high score.
         threshold_i: In = uint(p.score_width),
         /// Row whose score is read.
-        score_row_i: In = p.refresh().row(),
+        score_row_i: In = p.refresh.row(),
         /// Its score, in the same cycle.
         score_o: Out = uint(p.score_width),
         /// Take new refresh intervals.
         config_valid_i: In = bit(),
         /// Interval of rows with high scores, in cycles.
-        config_high_i: In = uint(p.interval_width),
+        config_high_i: In = uint(p.refresh.interval_width),
         /// Interval of rows with low scores, in cycles.
-        config_low_i: In = uint(p.interval_width),
+        config_low_i: In = uint(p.refresh.interval_width),
         /// The last intervals offered were too short.
         config_refused_o: Out = bit(),
         /// The banks read row `refresh_row_o` for a refresh.
@@ -110,19 +96,19 @@ ports! {
         /// The banks write row `refresh_row_o` back.
         refresh_write_o: Out = bit(),
         /// Row of the refresh.
-        refresh_row_o: Out = p.refresh().row(),
+        refresh_row_o: Out = p.refresh.row(),
         /// Per row: it holds a token with a high score.
-        high_o: OutArray = bit().array(p.rows),
+        high_o: OutArray = bit().array(p.refresh.rows),
         /// Refreshes completed.
-        refreshes_o: Out = uint(COUNTER_WIDTH),
+        refreshes_o: Out = uint(p.refresh.counter_width),
         /// Cycles in which an access had to wait.
-        stalls_o: Out = uint(COUNTER_WIDTH),
+        stalls_o: Out = uint(p.refresh.counter_width),
         /// Retention model: set the time of a cell, of the bank `cell_bank_i`.
         cell_write_i: InOption = bit().when(p.retention_model),
         /// Bank of the cell.
         cell_bank_i: InOption = uint(index_width(u64::from(p.banks))).when(p.retention_model),
         /// Row of the cell.
-        cell_row_i: InOption = p.refresh().row().when(p.retention_model),
+        cell_row_i: InOption = p.refresh.row().when(p.retention_model),
         /// Bit of the cell.
         cell_bit_i: InOption = uint(index_width(u64::from(8 * p.lanes))).when(p.retention_model),
         /// Cycles for which it holds its bit.
@@ -131,30 +117,17 @@ ports! {
 }
 
 impl KvBankGroup {
-    /// The refresh controller inside.
-    #[must_use]
-    pub fn refresh(&self) -> RefreshController {
-        RefreshController {
-            rows: self.rows,
-            interval_width: self.interval_width,
-            interval: self.interval,
-            patience: self.patience,
-            tick_log2: self.tick_log2,
-            counter_width: COUNTER_WIDTH,
-        }
-    }
-
     /// The score file inside.
     #[must_use]
     pub fn scores(&self) -> ScoreRegisterFile {
-        ScoreRegisterFile { rows: self.rows, score_width: self.score_width, amount_width: self.amount_width }
+        ScoreRegisterFile { rows: self.refresh.rows, score_width: self.score_width, amount_width: self.amount_width }
     }
 
     /// One of the banks.
     #[must_use]
     pub fn bank(&self) -> EdramBank {
         EdramBank {
-            rows: self.rows,
+            rows: self.refresh.rows,
             width: 8 * self.lanes,
             implementation: self.implementation,
             retention_model: self.retention_model,
@@ -166,9 +139,45 @@ impl KvBankGroup {
     pub fn elements(&self) -> u32 {
         self.banks * self.lanes
     }
-}
 
-old_parameters!(KvBankGroup);
+    /// Bank number `bank`: takes its bytes out of the elements, and puts them back in their places.
+    fn bank_of(
+        &self,
+        m: &mut Module,
+        io: &KvBankGroupPorts,
+        refresh: &RefreshControllerPorts,
+        [read, write]: [Signal; 2],
+        bank: Index,
+    ) {
+        let u = m.instance("u_bank", self.bank());
+        m.connect(u.read_i, read);
+        m.connect(u.write_i, write);
+        m.connect(u.row_i, io.access_row_i);
+        m.connect(u.refresh_read_i, refresh.refresh_read_o);
+        m.connect(u.refresh_write_i, refresh.refresh_write_o);
+        m.connect(u.refresh_row_i, refresh.refresh_row_o);
+        let low = if self.byte == Byte::Msb { 8 } else { 0 };
+        let bytes = m.nets("bytes", uint(8), self.lanes);
+        m.for_each("lane", self.lanes, |m, lane| {
+            let element = m.wire("element", io.access_data_i.at(bank * self.lanes + lane));
+            m.connect(bytes.at(lane), element.slice(low..low + 8));
+            let (byte, zeros) = (u.data_o.slice_at(lane * 8, 8), uint(8).lit(0));
+            let parts = if self.byte == Byte::Msb { [byte, zeros] } else { [zeros, byte] };
+            m.connect(io.data_o.at(bank * self.lanes + lane), cat(&parts));
+        });
+        m.connect(u.data_i, bytes.packed());
+        if let (Some(to), Some(from), Some(at)) = (u.cell_write_i, io.cell_write_i, io.cell_bank_i) {
+            m.connect(to, from & at.eq(bank.value(at.width())));
+        }
+        for (to, from) in
+            [(u.cell_row_i, io.cell_row_i), (u.cell_bit_i, io.cell_bit_i), (u.cell_time_i, io.cell_time_i)]
+        {
+            if let (Some(to), Some(from)) = (to, from) {
+                m.connect(to, from);
+            }
+        }
+    }
+}
 
 impl Block for KvBankGroup {
     type Ports = KvBankGroupPorts;
@@ -181,33 +190,8 @@ impl Block for KvBankGroup {
         reference: "Kelle, section 5.1 and figure 10",
     };
 
-    fn module_name(&self) -> String {
-        let byte = if self.byte == Byte::Msb { "msb" } else { "lsb" };
-        let kind = if self.implementation == RamImplementation::BlackBox { "_black_box" } else { "" };
-        let model = if self.retention_model { "_retention" } else { "" };
-        format!(
-            "kv_bank_group_{byte}_b{}x{}_m{}_s{}_a{}_w{}_i{}_p{}_t{}{kind}{model}",
-            self.banks,
-            self.lanes,
-            self.rows,
-            self.score_width,
-            self.amount_width,
-            self.interval_width,
-            self.interval,
-            self.patience,
-            self.tick_log2
-        )
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("banks", self.banks, 1..=64)?;
-        ensure_param("lanes", self.lanes, 1..=512)?;
-        self.scores().old_check()?;
-        self.refresh().old_check()
-    }
-
     fn build(&self, m: &mut Module, io: &KvBankGroupPorts) {
-        let refresh = m.instance("u_refresh", self.refresh());
+        let refresh = m.instance("u_refresh", self.refresh.clone());
         let scores = m.instance("u_scores", self.scores());
         let access = m.wire("access", io.access_valid_i & refresh.access_ready_o);
         let read = m.wire("read", access & !io.access_write_i);
@@ -247,121 +231,35 @@ impl Block for KvBankGroup {
         let data_valid = m.reg_init("data_valid_q", bit(), 0);
         data_valid.next(read);
         m.connect(io.data_valid_o, data_valid.q);
-        let (low, zeros) = (if self.byte == Byte::Msb { 8 } else { 0 }, uint(8).lit(0));
-        let bytes = m.nets("bytes", uint(8), self.elements());
-        for bank in 0..self.banks {
-            let u = m.instance(&format!("u_bank_{bank}"), self.bank());
-            m.connect(u.read_i, read);
-            m.connect(u.write_i, write);
-            m.connect(u.row_i, io.access_row_i);
-            m.connect(u.refresh_read_i, refresh.refresh_read_o);
-            m.connect(u.refresh_write_i, refresh.refresh_write_o);
-            m.connect(u.refresh_row_i, refresh.refresh_row_o);
-            let lane = |i: u32| bank * self.lanes + i;
-            let word: Vec<_> =
-                (0..self.lanes).rev().map(|i| io.access_data_i.at(lane(i)).slice(low..low + 8)).collect();
-            m.connect(u.data_i, cat(&word));
-            (0..self.lanes).for_each(|i| m.connect(bytes.at(lane(i)), u.data_o.slice(8 * i..8 * i + 8)));
-            if let (Some(to), Some(from), Some(at)) = (u.cell_write_i, io.cell_write_i, io.cell_bank_i) {
-                m.connect(to, from & at.eq(bank));
-            }
-            for (to, from) in
-                [(u.cell_row_i, io.cell_row_i), (u.cell_bit_i, io.cell_bit_i), (u.cell_time_i, io.cell_time_i)]
-            {
-                if let (Some(to), Some(from)) = (to, from) {
-                    m.connect(to, from);
-                }
-            }
-        }
-        m.for_each("join", self.elements(), |m, i| {
-            let parts = if self.byte == Byte::Msb { [bytes.at(i), zeros] } else { [zeros, bytes.at(i)] };
-            m.connect(io.data_o.at(i), cat(&parts));
-        });
+        m.for_each("bank", self.banks, |m, bank| self.bank_of(m, io, &refresh, [read, write], bank));
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        let mut latency = vec![("read".into(), 1)];
-        latency.extend(self.refresh().old_latency());
-        latency
-    }
-}
-
-impl Default for KvBankGroup {
-    fn default() -> Self {
-        Self {
-            byte: Byte::Msb,
-            banks: 8,
-            lanes: 8,
-            rows: 128,
-            score_width: 4,
-            amount_width: 5,
-            interval_width: 23,
-            interval: 43_000,
-            patience: 256,
-            tick_log2: 8,
-            implementation: RamImplementation::Inferred,
-            retention_model: false,
-        }
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u32).beat(1u32).part("refresh", self.refresh.timing())
     }
 }
 
 impl CatalogBlock for KvBankGroup {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "byte", allowed: "msb, lsb", meaning: "byte of the 16-bit elements that is stored" },
-        OldParameter { name: "banks", allowed: "1 to 64", meaning: "banks side by side" },
-        OldParameter { name: "lanes", allowed: "1 to 512", meaning: "bytes of a row of one bank" },
-        OldParameter { name: "rows", allowed: "2 to 4096", meaning: "rows: tokens" },
-        OldParameter { name: "score_width", allowed: "1 to 32", meaning: "width of a score, bits" },
-        OldParameter {
-            name: "amount_width",
-            allowed: "2 to 33",
-            meaning: "width of what is added to a score, bits, signed",
-        },
-        OldParameter { name: "interval_width", allowed: "3 to 31", meaning: "width of a refresh interval, bits" },
-        OldParameter {
-            name: "interval",
-            allowed: "2 x rows to 2^interval_width - 1",
-            meaning: "interval of both classes after reset, cycles",
-        },
-        OldParameter {
-            name: "patience",
-            allowed: "0 to 65535",
-            meaning: "cycles that refreshes may wait in one round",
-        },
-        OldParameter {
-            name: "tick_log2",
-            allowed: "0 to interval_width - 2, at most 16",
-            meaning: "time stamps count in units of 2^tick_log2 cycles",
-        },
-        OldParameter { name: "implementation", allowed: "inferred, black_box", meaning: "where the bits are, see ram" },
-        OldParameter { name: "retention_model", allowed: "true, false", meaning: "bits decay in simulation" },
-    ];
-
     fn configurations() -> Vec<Self> {
+        let refresh = |rows, interval_width, interval, patience, tick_log2| RefreshController {
+            rows,
+            interval_width,
+            interval,
+            patience,
+            tick_log2,
+            ..RefreshController::default()
+        };
         let small = Self {
             byte: Byte::Lsb,
             banks: 1,
             lanes: 1,
-            rows: 2,
+            refresh: refresh(2, 5, 4, 0, 0),
             score_width: 2,
             amount_width: 3,
-            interval_width: 5,
-            interval: 4,
-            patience: 0,
-            tick_log2: 0,
             ..Self::default()
         };
-        let decaying = Self {
-            banks: 2,
-            lanes: 2,
-            rows: 13,
-            interval_width: 12,
-            interval: 300,
-            patience: 20,
-            tick_log2: 3,
-            retention_model: true,
-            ..Self::default()
-        };
+        let decaying =
+            Self { banks: 2, lanes: 2, refresh: refresh(13, 12, 300, 20, 3), retention_model: true, ..Self::default() };
         let black_box = Self { implementation: RamImplementation::BlackBox, lanes: 3, ..small.clone() };
         vec![small, decaying, black_box]
     }

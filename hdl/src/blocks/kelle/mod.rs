@@ -8,7 +8,7 @@ pub mod score_register_file;
 pub mod systolic_evictor;
 
 pub use edram_bank::{EdramBank, EdramBankPorts};
-pub use eviction_controller::{EvictionController, EvictionControllerPorts};
+pub use eviction_controller::{Arrival, Entry, EvictionController, EvictionControllerPorts, Place};
 pub use kv_bank_group::{Byte, KvBankGroup, KvBankGroupPorts};
 pub use refresh_controller::{RefreshController, RefreshControllerPorts};
 pub use score_register_file::{ScoreRegisterFile, ScoreRegisterFilePorts};

@@ -25,32 +25,40 @@
 
 mod properties;
 
-use serde::{Deserialize, Serialize};
-
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldParameter, Out, ParamError, Proof, bit, bits_for, ensure_param,
-    index_width, mux, old_parameters, ports, select, uint,
+    About, Block, CatalogBlock, In, Module, Out, Proof, Timing, bit, bits_for, index_width, mux, parameters, ports,
+    select, uint,
 };
 
 /// Bank cycles of a refresh: read, write back.
 pub const REFRESH_CYCLES: u32 = 2;
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RefreshController {
-    /// Rows of the bank group.
-    pub rows: u32,
-    /// Width of a refresh interval in bits.
-    pub interval_width: u32,
-    /// Interval of both classes after reset, in cycles.
-    pub interval: u32,
-    /// Cycles that refreshes may wait for the banks in one round.
-    pub patience: u32,
-    /// Unit of the time stamps: 2^tick_log2 cycles.
-    pub tick_log2: u32,
-    /// Width of the counters of refreshes and stalls in bits.
-    pub counter_width: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct RefreshController {
+        /// Rows of the bank group.
+        rows: u32 = 128, in 2..=4096, tag "m";
+        /// Width of a refresh interval in bits.
+        interval_width: u32 = 23, in 3..=31, tag "w";
+        /// Interval of both classes after reset, in cycles.
+        interval: u32 = 43_000, in 4..=0x7fff_ffff, note "2 x rows to 2^interval_width - 1", tag "i";
+        /// Cycles that refreshes may wait for the banks in one round; below 4, promotions wait for the walk.
+        patience: u32 = 256, in 0..=65_535, tag "p";
+        /// Time stamps count in units of 2^tick_log2 cycles.
+        tick_log2: u32 = 8, in 0..=16, note "at most interval_width - 2", tag "t";
+        /// Width of the counters of refreshes and stalls in bits.
+        counter_width: u32 = 32, in 1..=64;
+    }
+    rules = |p, rules| {
+        let (shortest, longest) = (REFRESH_CYCLES * p.rows, (1u32 << p.interval_width) - 1);
+        let allowed = format!(
+            "{shortest} to {longest}: refreshing {} rows takes {REFRESH_CYCLES} cycles each, and 2^interval_width - 1 is {longest}",
+            p.rows
+        );
+        rules.demand((shortest..=longest).contains(&p.interval), "interval", p.interval, allowed);
+        let most = p.interval_width - 2;
+        rules.demand(p.tick_log2 <= most, "tick_log2", p.tick_log2, format!("0 to interval_width - 2 = {most}"));
+    };
 }
 
 ports! {
@@ -132,8 +140,6 @@ impl RefreshController {
     }
 }
 
-old_parameters!(RefreshController);
-
 impl Block for RefreshController {
     type Ports = RefreshControllerPorts;
     const ABOUT: About = About {
@@ -148,30 +154,6 @@ impl Block for RefreshController {
             A row that becomes valid must have been written at most 2^interval_width - 1 cycles ago.",
         reference: "Kelle, sections 4.2 and 5.1, figures 7 and 10",
     };
-
-    fn module_name(&self) -> String {
-        format!(
-            "refresh_controller_m{}_w{}_i{}_p{}_t{}_c{}",
-            self.rows, self.interval_width, self.interval, self.patience, self.tick_log2, self.counter_width
-        )
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("rows", self.rows, 2..=4096)?;
-        ensure_param("interval_width", self.interval_width, 3..=31)?;
-        let longest = (1u32 << self.interval_width) - 1;
-        let shortest = REFRESH_CYCLES * self.rows;
-        if !(shortest..=longest).contains(&self.interval) {
-            let allowed = format!(
-                "{shortest} to {longest}: refreshing {} rows takes {REFRESH_CYCLES} cycles each, and 2^interval_width - 1 is {longest}",
-                self.rows
-            );
-            return Err(ParamError::new("interval", self.interval, allowed));
-        }
-        ensure_param("patience", self.patience, 0..=65_535)?;
-        ensure_param("tick_log2", self.tick_log2, 0..=self.interval_width.saturating_sub(2).min(16))?;
-        ensure_param("counter_width", self.counter_width, 1..=64)
-    }
 
     fn build(&self, m: &mut Module, io: &RefreshControllerPorts) {
         let stamp_ty = uint(self.stamp_width());
@@ -287,44 +269,17 @@ impl Block for RefreshController {
         self.properties(m, io, &inner);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![
-            ("slack".into(), self.slack()),
-            ("longest overdue".into(), self.wait()),
-            ("longest round".into(), 3 * u64::from(self.rows) + u64::from(self.patience)),
-            ("longest stall".into(), REFRESH_CYCLES.into()),
-        ]
-    }
-}
-
-impl Default for RefreshController {
-    fn default() -> Self {
-        Self { rows: 128, interval_width: 23, interval: 43_000, patience: 256, tick_log2: 8, counter_width: 32 }
+    fn timing(&self) -> Timing {
+        let round = 3 * u64::from(self.rows) + u64::from(self.patience);
+        Timing::new()
+            .phase("slack", self.slack(), "by which a row may be older than the interval of its class")
+            .phase("overdue", self.wait(), "from a row becoming overdue to its write-back, at most")
+            .phase("round", round, "from one look at a row to the next, at most")
+            .phase("stall", REFRESH_CYCLES, "from access_ready_o going low to going high, at most")
     }
 }
 
 impl CatalogBlock for RefreshController {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "rows", allowed: "2 to 4096", meaning: "rows of the bank group" },
-        OldParameter { name: "interval_width", allowed: "3 to 31", meaning: "width of a refresh interval, bits" },
-        OldParameter {
-            name: "interval",
-            allowed: "2 x rows to 2^interval_width - 1",
-            meaning: "interval of both classes after reset, cycles",
-        },
-        OldParameter {
-            name: "patience",
-            allowed: "0 to 65535",
-            meaning: "cycles that refreshes may wait for the banks in one round; below 4, promotions wait for the walk",
-        },
-        OldParameter {
-            name: "tick_log2",
-            allowed: "0 to interval_width - 2, at most 16",
-            meaning: "time stamps count in units of 2^tick_log2 cycles",
-        },
-        OldParameter { name: "counter_width", allowed: "1 to 64", meaning: "width of the counters, bits" },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |rows, interval_width, interval, patience, tick_log2, counter_width| Self {
             rows,

@@ -11,25 +11,23 @@
 //! A tie goes to the earlier row, and to the earlier pass: rows are loaded in the order of age, the oldest token first
 //! (`eviction_controller` walks its tokens in that order). Protected rows never win.
 
-use serde::{Deserialize, Serialize};
-
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, InOption, Module, OldParameter, Out, OutArray, OutOption, ParamError,
-    Proof, Signal, bit, bits_for, ensure_param, index_width, mux, old_parameters, ports, select, sint, uint,
+    About, Block, CatalogBlock, In, InArray, InOption, Module, Out, OutArray, OutOption, Proof, Signal, Timing, bit,
+    bits_for, index_width, mux, parameters, ports, select, sint, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SystolicEvictor {
-    /// Rows of the array.
-    pub rows: u32,
-    /// Width of an importance score in bits, unsigned.
-    pub score_width: u32,
-    /// Width of an attention score in bits, signed.
-    pub amount_width: u32,
-    /// Most passes for one victim.
-    pub passes: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct SystolicEvictor {
+        /// Rows of the array.
+        rows: u32 = 32, in 1..=1024, tag "r";
+        /// Width of an importance score in bits, unsigned.
+        score_width: u32 = 4, in 1..=48, tag "s";
+        /// Width of an attention score in bits, signed.
+        amount_width: u32 = 5, in 2..=49, tag "a";
+        /// Most passes for one victim.
+        passes: u32 = 4, in 1..=256, tag "p";
+    }
 }
 
 ports! {
@@ -67,8 +65,6 @@ struct Best {
     row: Signal,
 }
 
-old_parameters!(SystolicEvictor);
-
 impl Block for SystolicEvictor {
     type Ports = SystolicEvictorPorts;
     const ABOUT: About = About {
@@ -80,17 +76,6 @@ impl Block for SystolicEvictor {
             for its next pass.",
         reference: "Kelle, section 5.3, figure 11 (c) and (d)",
     };
-
-    fn module_name(&self) -> String {
-        format!("systolic_evictor_r{}_s{}_a{}_p{}", self.rows, self.score_width, self.amount_width, self.passes)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("rows", self.rows, 1..=1024)?;
-        ensure_param("score_width", self.score_width, 1..=48)?;
-        ensure_param("amount_width", self.amount_width, 2..=49)?;
-        ensure_param("passes", self.passes, 1..=256)
-    }
 
     fn build(&self, m: &mut Module, io: &SystolicEvictorPorts) {
         let (rows, score_ty) = (self.rows, uint(self.score_width));
@@ -170,7 +155,10 @@ impl Block for SystolicEvictor {
         }
         m.formal(|m| {
             // The chain never claims a victim where everything is protected, and the victim's row exists.
-            m.assert_always("victim_exists", !(io.victim_valid_o & io.victim_found_o) | io.victim_row_o.le(rows - 1));
+            if u64::from(rows) < 1 << row_ty.width {
+                let found = m.wire("found_one", io.victim_valid_o & io.victim_found_o);
+                m.assert_always("victim_exists", !found | io.victim_row_o.lt(rows));
+            }
             let age = m.reg_init("since_pass_q", uint(bits_for(u64::from(rows) + 1)), rows + 1);
             age.next(mux(io.pass_i, age.q.ty().lit(1), mux(age.q.gt(rows), age.q, age.q.wrapping_add(1))));
             if self.passes == 1 {
@@ -182,29 +170,16 @@ impl Block for SystolicEvictor {
         });
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("last pass to victim".into(), self.rows.into()), ("beyond the array's skew".into(), 0)]
-    }
-}
-
-impl Default for SystolicEvictor {
-    fn default() -> Self {
-        Self { rows: 32, score_width: 4, amount_width: 5, passes: 4 }
+    fn timing(&self) -> Timing {
+        Timing::new().initiation(1u32).phase("victim", self.rows, "from pass_i of the last pass to its victim").phase(
+            "beyond_skew",
+            0u32,
+            "from the last importance in its register to the victim",
+        )
     }
 }
 
 impl CatalogBlock for SystolicEvictor {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "rows", allowed: "1 to 1024", meaning: "rows of the array" },
-        OldParameter {
-            name: "score_width",
-            allowed: "1 to 48",
-            meaning: "width of an importance score, bits, unsigned",
-        },
-        OldParameter { name: "amount_width", allowed: "2 to 49", meaning: "width of an attention score, bits, signed" },
-        OldParameter { name: "passes", allowed: "1 to 256", meaning: "most passes for one victim" },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |rows, score_width, amount_width, passes| Self { rows, score_width, amount_width, passes };
         vec![set(1, 1, 2, 1), set(5, 3, 4, 3), set(8, 24, 20, 1)]

@@ -3,28 +3,72 @@
 //! An element is out of tolerance when it is beyond an end of its level by an excess e with 2 L e > range. With
 //! L = 2^b - 1 that is (e << b) > floor(range / 2) + e: a shift and a comparison, exact.
 
-use serde::{Deserialize, Serialize};
-
 use super::tile_state::{TileCounter, first_round, tile_state};
 use super::{RANGE_BITS, bits_type, level_bits, steps_of};
 use crate::blocks::common::Pipeline;
 use crate::lang::{
-    About, Array, Block, CatalogBlock, Index, Module, OldInStream, OldOutStream, OldParameter, ParamError, Proof,
-    Signal, bit, bits_for, cat, ensure_param, mux, old_parameters, or_all, ports, select, sint, stream, uint,
+    About, Array, Block, CatalogBlock, Field, FieldArray, InStream, Index, Module, OutStream, Proof, Signal, Timing,
+    bit, bits_for, bundle, cat, mux, or_all, parameters, ports, select, sint, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ChannelMonitor {
-    /// Channels of a tile.
-    pub lanes: u32,
-    /// Tiles of a token.
-    pub tiles: u32,
-    /// Levels that a channel may have.
-    pub levels: u32,
-    /// Width of the tag that travels with a tile.
-    pub tag_width: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct ChannelMonitor {
+        /// Channels of a tile.
+        lanes: u32 = 32, in 1..=256, tag "l";
+        /// Tiles of a token.
+        tiles: u32 = 2, in 1..=4096, tag "t";
+        /// Levels that a channel may have.
+        levels: u32 = 16, in 1..=256, tag "n";
+        /// Width of the tag that travels with a tile, bits.
+        tag_width: u32 = 8, in 1..=4096, tag "g";
+    }
+}
+
+bundle! {
+    /// A tile on its way to the monitor.
+    pub struct MonitorTile(p: ChannelMonitor) {
+        /// Width of a quantised value, 2 to 8.
+        bits: Field = bits_type(),
+        /// The tile gives level 0 from the extremes; without it it is a tile of a token.
+        load: Field = bit(),
+        /// The token that begins with this tile finds all channels empty.
+        first: Field = bit(),
+        /// Lanes that hold an element.
+        index: FieldArray = bit().array(p.lanes),
+        /// Elements.
+        x: FieldArray = sint(8).array(p.lanes),
+        /// With `load`: largest element of each channel.
+        rmax: FieldArray = sint(8).array(p.lanes),
+        /// With `load`: smallest element of each channel; a channel with rmax < rmin stays empty.
+        rmin: FieldArray = sint(8).array(p.lanes),
+        /// Travels with the tile.
+        tag: Field = uint(p.tag_width),
+    }
+}
+
+bundle! {
+    /// A tile with the level that each channel has from it on.
+    pub struct MonitoredTile(p: ChannelMonitor) {
+        /// As it came.
+        bits: Field = bits_type(),
+        /// As it came; 0 with `load`.
+        index: FieldArray = bit().array(p.lanes),
+        /// The channel opens a level with this tile.
+        open: FieldArray = bit().array(p.lanes),
+        /// Elements, as they came.
+        x: FieldArray = sint(8).array(p.lanes),
+        /// Low end of the level.
+        lo: FieldArray = sint(8).array(p.lanes),
+        /// Range of the level.
+        range: FieldArray = uint(RANGE_BITS).array(p.lanes),
+        /// Number of the level, from 0.
+        level: FieldArray = uint(level_bits(p.levels)).array(p.lanes),
+        /// Some channel was out of tolerance and had no level left.
+        overflow: Field = bit(),
+        /// As it came.
+        tag: Field = uint(p.tag_width),
+    }
 }
 
 impl ChannelMonitor {
@@ -42,30 +86,11 @@ ports! {
     /// Ports of [`ChannelMonitor`].
     pub struct ChannelMonitorPorts(p: &ChannelMonitor) {
         /// A tile of a token, or, with `load`, the extremes that give level 0.
-        tile: OldInStream = stream()
-            .field("bits", bits_type())
-            .field("load", bit())
-            .field("first", bit())
-            .array("index", bit().array(p.lanes))
-            .array("x", sint(8).array(p.lanes))
-            .array("rmax", sint(8).array(p.lanes))
-            .array("rmin", sint(8).array(p.lanes))
-            .field("tag", uint(p.tag_width)),
+        tile: InStream<MonitorTile> = p.clone(),
         /// The tile with the level that each channel has from it on.
-        result: OldOutStream = stream()
-            .field("bits", bits_type())
-            .array("index", bit().array(p.lanes))
-            .array("open", bit().array(p.lanes))
-            .array("x", sint(8).array(p.lanes))
-            .array("lo", sint(8).array(p.lanes))
-            .array("range", uint(RANGE_BITS).array(p.lanes))
-            .array("level", uint(level_bits(p.levels)).array(p.lanes))
-            .field("overflow", bit())
-            .field("tag", uint(p.tag_width)),
+        result: OutStream<MonitoredTile> = p.clone(),
     }
 }
-
-old_parameters!(ChannelMonitor);
 
 impl Block for ChannelMonitor {
     type Ports = ChannelMonitorPorts;
@@ -81,49 +106,34 @@ impl Block for ChannelMonitor {
         reference: "Titanus, sections 3.2 and 4.4 (CM, HierQuant)",
     };
 
-    fn module_name(&self) -> String {
-        format!("channel_monitor_l{}_t{}_n{}_g{}", self.lanes, self.tiles, self.levels, self.tag_width)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("lanes", self.lanes, 1..=256)?;
-        ensure_param("tiles", self.tiles, 1..=4096)?;
-        ensure_param("levels", self.levels, 1..=256)?;
-        ensure_param("tag_width", self.tag_width, 1..=4096)
-    }
-
     fn build(&self, m: &mut Module, io: &ChannelMonitorPorts) {
         let control = Pipeline::new(m, &["result"], io.tile.valid, io.result.ready);
         m.connect(io.tile.ready, control.ready);
         m.connect(io.result.valid, control.stages[0].valid);
         let step = control.stages[0].load;
-        for name in ["bits", "tag"] {
-            let register = m.reg(&format!("{name}_q"), io.tile.field(name).ty());
-            register.next_when(step, io.tile.field(name));
-            m.connect(io.result.field(name), register.q);
+        for (name, from, to) in [("bits_q", io.tile.bits, io.result.bits), ("tag_q", io.tile.tag, io.result.tag)] {
+            let register = m.reg(name, from.ty());
+            register.next_when(step, from);
+            m.connect(to, register.q);
         }
         let counter = TileCounter::new(m, "tile", self.tiles);
         counter.step(step);
-        let first = io.tile.field("first");
-        let fresh = first_round(m, "fresh", counter, step, first);
+        let fresh = first_round(m, "fresh", counter, step, io.tile.first);
         let width = self.word_bits();
         let updated = m.nets("updated", uint(width), self.lanes);
         let word = tile_state(m, "channels", self.tiles, counter, step, updated.packed());
-        let words = m.nets("word", uint(width), self.lanes);
-        for lane in 0..self.lanes {
-            m.connect(words.at(lane), word.slice(width * lane..width * (lane + 1)));
-        }
-        let shared = Shared { step, fresh, steps: steps_of(m, "steps", io.tile.field("bits")) };
+        let words = m.split("word", word, uint(width).array(self.lanes));
+        let shared = Shared { step, fresh, steps: steps_of(m, "steps", io.tile.bits) };
         let overflows = m.nets("overflows", bit(), self.lanes);
         m.for_each("lanes", self.lanes, |m, lane| self.lane(m, io, lane, shared, words, updated, overflows));
         let overflow = m.reg("overflow_q", bit());
         overflow.next_when(step, or_all(bit(), &overflows.elements()));
-        m.connect(io.result.field("overflow"), overflow.q);
+        m.connect(io.result.overflow, overflow.q);
         m.formal(|m| control.assert_order(m, "tiles", io.tile.fire(), io.result.fire()));
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("latency".into(), 1), ("cycles_per_tile".into(), 1)]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u64).beat(1u64)
     }
 }
 
@@ -147,9 +157,9 @@ impl ChannelMonitor {
         updated: Array,
         overflows: Array,
     ) {
-        let input = |name: &str| io.tile.array(name).at(lane);
-        let (x, rmax, rmin, load) = (input("x"), input("rmax"), input("rmin"), io.tile.field("load"));
-        let index = m.wire("index", input("index") & !load);
+        let tile = &io.tile;
+        let (x, rmax, rmin, load) = (tile.x.at(lane), tile.rmax.at(lane), tile.rmin.at(lane), tile.load);
+        let index = m.wire("index", tile.index.at(lane) & !load);
         let stored = words.at(lane);
         let lo = m.wire("lo", stored.slice(0..8).as_sint());
         let range = m.wire("range", stored.slice(8..8 + RANGE_BITS));
@@ -166,7 +176,7 @@ impl ChannelMonitor {
         let excess = m.wire("excess", mux(below, downward, upward.wrapping_sub(range)));
         // No excess above range / 2L <= 85 is tolerated.
         let far = m.wire("far", excess.slice(7..RANGE_BITS).any());
-        let shift = io.tile.field("bits").wrapping_sub(2).truncate(3);
+        let shift = io.tile.bits.wrapping_sub(2).truncate(3);
         let scaled = m.wire("scaled", excess.slice(0..7).shl(2).extend(15).shl_by(shift));
         let allowed = m.wire("allowed", range.shr(1) + excess.slice(0..7));
         let out = m.wire("out_of_tolerance", (below | above) & (far | scaled.gt(allowed)));
@@ -199,40 +209,24 @@ impl ChannelMonitor {
         let shown = |value: Signal| {
             if value.ty().signed { mux(none, value.ty().lit(0), value) } else { value & (!none).repeat(value.width()) }
         };
+        let to = &io.result;
         let result = [
-            ("index", index),
-            ("open", open),
-            ("x", x),
-            ("lo", shown(lo_after)),
-            ("range", shown(range_after)),
-            ("level", level),
+            ("index_q", to.index, index),
+            ("open_q", to.open, open),
+            ("x_q", to.x, x),
+            ("lo_q", to.lo, shown(lo_after)),
+            ("range_q", to.range, shown(range_after)),
+            ("level_q", to.level, level),
         ];
-        for (name, value) in result {
-            let register = m.reg(&format!("{name}_q"), value.ty());
+        for (name, to, value) in result {
+            let register = m.reg(name, value.ty());
             register.next_when(shared.step, value);
-            m.connect(io.result.array(name).at(lane), register.q);
+            m.connect(to.at(lane), register.q);
         }
     }
 }
 
-impl Default for ChannelMonitor {
-    fn default() -> Self {
-        Self { lanes: 32, tiles: 2, levels: 16, tag_width: 8 }
-    }
-}
-
 impl CatalogBlock for ChannelMonitor {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "lanes", allowed: "1 to 256", meaning: "channels of a tile" },
-        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        OldParameter {
-            name: "tag_width",
-            allowed: "1 to 4096",
-            meaning: "width of the tag that travels with a tile, bits",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |lanes, tiles, levels, tag_width| Self { lanes, tiles, levels, tag_width };
         vec![set(1, 1, 1, 1), set(5, 3, 5, 3)]

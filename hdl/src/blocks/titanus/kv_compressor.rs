@@ -3,13 +3,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::kv_packer::check_format;
+use super::pruning_unit::KvTile;
+use super::quantization_unit::SequenceStart;
+use super::tiles::PrunedTile;
 use super::{
     KvPacker, KvPackerPorts, PruningUnit, PruningUnitPorts, QuantizationUnit, QuantizationUnitPorts, bits_type,
-    index_bits,
 };
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldInStream, OldOutStream, OldParameter, OldStream, OldStreamType, Out,
-    ParamError, Signal, bit, ensure_param, index_width, old_parameters, ports, sint, stream, uint,
+    About, Block, CatalogBlock, In, InStream, Module, OldOutStream, OldParameter, OldStream, OldStreamType, Out,
+    ParamError, Signal, Stream, bit, ensure_param, index_width, old_parameters, ports, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -65,14 +67,9 @@ ports! {
         /// Width of quantised values, 2 to 8.
         bits_v_i: In = bits_type(),
         /// Starts a sequence: its layer, and how many of its tokens are prefill.
-        start: OldInStream = stream().field("layer", uint(p.layer_bits())).field("prefill", uint(16)),
+        start: InStream<SequenceStart> = p.layers,
         /// Tiles of keys and values; `last` ends the sequence.
-        tile: OldInStream = stream()
-            .field("layer", uint(p.layer_bits()))
-            .field("length", uint(index_bits(p.lanes)))
-            .array("k", sint(8).array(p.lanes))
-            .array("v", sint(8).array(p.lanes))
-            .field("last", bit()),
+        tile: InStream<KvTile> = p.pruning(),
         /// Blocks of keys.
         k: OldOutStream = p.block(),
         /// Blocks of values.
@@ -115,7 +112,7 @@ impl Block for KvCompressor {
         m.connect(pruning.threshold_layer_i, io.config_layer_i);
         m.connect(pruning.threshold_k_i, io.threshold_k_i);
         m.connect(pruning.threshold_v_i, io.threshold_v_i);
-        m.connect_old_stream(&pruning.tile, &io.tile);
+        m.connect_stream(&pruning.tile, &io.tile);
         let both = m.net("both_start", bit());
         m.connect(io.start.ready, both);
         let k = Side { name: "k", bits: io.bits_k_i, from: &pruning.k, to: &io.k, overflow: io.overflow_k_o };
@@ -133,7 +130,7 @@ impl Block for KvCompressor {
 struct Side<'a> {
     name: &'a str,
     bits: Signal,
-    from: &'a OldStream,
+    from: &'a Stream<PrunedTile>,
     to: &'a OldStream,
     overflow: Signal,
 }
@@ -147,12 +144,27 @@ impl KvCompressor {
         m.connect(unit.bits_layer_i, io.config_layer_i);
         m.connect(unit.bits_i, side.bits);
         m.connect(unit.start.valid, io.start.valid & both);
-        m.connect(unit.start.field("layer"), io.start.field("layer"));
-        m.connect(unit.start.field("prefill"), io.start.field("prefill"));
-        m.connect_old_stream(&unit.tile, side.from);
+        m.connect(unit.start.layer, io.start.layer);
+        m.connect(unit.start.prefill, io.start.prefill);
+        m.connect_stream(&unit.tile, side.from);
         let packer: KvPackerPorts =
             m.instance(&format!("u_{name}_packer"), KvPacker { lanes: self.lanes, block_bytes: self.block_bytes });
-        m.connect_old_stream(&packer.tile, &unit.result);
+        let (to, from) = (&packer.tile, &unit.result);
+        m.connect(to.valid, from.valid);
+        m.connect(from.ready, to.ready);
+        for (field, value) in [("bits", from.bits), ("initial", from.initial), ("last", from.last)] {
+            m.connect(to.field(field), value);
+        }
+        for (field, values) in [
+            ("index", from.index),
+            ("label", from.label),
+            ("values", from.values),
+            ("open", from.open),
+            ("range", from.range),
+            ("zero", from.zero),
+        ] {
+            m.connect_each(&format!("{name}_{field}"), to.array(field), values);
+        }
         m.connect_old_stream(side.to, &packer.block);
         m.connect(side.overflow, unit.overflow_o);
         unit.start.ready

@@ -2,22 +2,19 @@
 //!
 //! Extremes live in a memory, a word for each tile of a token; tiles come in order.
 
-use serde::{Deserialize, Serialize};
-
 use super::tile_state::{TileCounter, first_round, tile_state};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, Module, OldParameter, OutArray, ParamError, bit, ensure_param, mux,
-    old_parameters, ports, sint, uint,
+    About, Block, CatalogBlock, In, InArray, Module, OutArray, Timing, bit, mux, parameters, ports, sint, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MaxMinFinder {
-    /// Channels of a tile.
-    pub lanes: u32,
-    /// Tiles of a token.
-    pub tiles: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct MaxMinFinder {
+        /// Channels of a tile.
+        lanes: u32 = 32, in 2..=256, tag "l";
+        /// Tiles of a token.
+        tiles: u32 = 2, in 1..=4096, tag "t";
+    }
 }
 
 ports! {
@@ -40,8 +37,6 @@ ports! {
     }
 }
 
-old_parameters!(MaxMinFinder);
-
 impl Block for MaxMinFinder {
     type Ports = MaxMinFinderPorts;
     const ABOUT: About = About {
@@ -53,25 +48,13 @@ impl Block for MaxMinFinder {
         reference: "Titanus, section 4.4 (MMF)",
     };
 
-    fn module_name(&self) -> String {
-        format!("max_min_finder_l{}_t{}", self.lanes, self.tiles)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("lanes", self.lanes, 2..=256)?;
-        ensure_param("tiles", self.tiles, 1..=4096)
-    }
-
     fn build(&self, m: &mut Module, io: &MaxMinFinderPorts) {
         let counter = TileCounter::new(m, "tile", self.tiles);
         counter.step(io.step_i);
         let fresh = first_round(m, "fresh", counter, io.step_i, io.first_i);
         let updated = m.nets("updated", uint(16), self.lanes);
         let word = tile_state(m, "extremes", self.tiles, counter, io.step_i, updated.packed());
-        let stored = m.nets("stored", uint(16), self.lanes);
-        for lane in 0..self.lanes {
-            m.connect(stored.at(lane), word.slice(16 * lane..16 * lane + 16));
-        }
+        let stored = m.split("stored", word, uint(16).array(self.lanes));
         m.for_each("lanes", self.lanes, |m, lane| {
             let extreme =
                 |low: u32, empty: i32| mux(fresh, sint(8).lit(empty), stored.at(lane).slice(low..low + 8).as_sint());
@@ -88,23 +71,12 @@ impl Block for MaxMinFinder {
         });
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("cycles_per_tile".into(), 1)]
-    }
-}
-
-impl Default for MaxMinFinder {
-    fn default() -> Self {
-        Self { lanes: 32, tiles: 2 }
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u64).beat(1u64)
     }
 }
 
 impl CatalogBlock for MaxMinFinder {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "lanes", allowed: "2 to 256", meaning: "channels of a tile" },
-        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-    ];
-
     fn configurations() -> Vec<Self> {
         [(2, 1), (5, 3)].map(|(lanes, tiles)| Self { lanes, tiles }).into()
     }

@@ -8,54 +8,77 @@
 //! so that the same steps serve both. An element that opens a level stands at one of its ends, where its quantised value is
 //! known to be 0 or L; the steps are then free for the zero point, and one divider a lane is enough.
 
-use serde::{Deserialize, Serialize};
-
 use super::{RANGE_BITS, ZERO_BITS, bits_type, steps_of};
 use crate::blocks::common::Pipeline;
 use crate::lang::{
-    About, Block, CatalogBlock, Index, Module, OldInStream, OldOutStream, OldParameter, ParamError, Proof, Reg, Signal,
-    Type, bit, cat, ensure_param, mux, old_parameters, ports, sint, stream, uint,
+    About, Block, CatalogBlock, Field, FieldArray, InStream, Index, Module, OutStream, Proof, Reg, Signal, Timing,
+    Type, bit, bundle, cat, mux, parameters, ports, sint, uint,
 };
 
 /// Compare-and-subtract steps in the first stage; the other stage does the rest of the eight.
 const FIRST_STEPS: u32 = 3;
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NonZeroQuantizer {
-    /// Elements of a tile.
-    pub lanes: u32,
-    /// Width of the tag that travels with a tile.
-    pub tag_width: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct NonZeroQuantizer {
+        /// Elements of a tile.
+        lanes: u32 = 32, in 1..=256, tag "l";
+        /// Width of the tag that travels with a tile, bits.
+        tag_width: u32 = 8, in 1..=4096, tag "g";
+    }
+}
+
+bundle! {
+    /// Elements with their levels.
+    pub struct LevelledTile(p: NonZeroQuantizer) {
+        /// Width of a quantised value, 2 to 8.
+        bits: Field = bits_type(),
+        /// Lanes that hold an element.
+        index: FieldArray = bit().array(p.lanes),
+        /// Lanes that ask for the zero point of a level that opens.
+        open: FieldArray = bit().array(p.lanes),
+        /// Elements.
+        x: FieldArray = sint(8).array(p.lanes),
+        /// Low ends of the levels.
+        lo: FieldArray = sint(8).array(p.lanes),
+        /// Ranges of the levels.
+        range: FieldArray = uint(RANGE_BITS).array(p.lanes),
+        /// Travels with the tile.
+        tag: Field = uint(p.tag_width),
+    }
+}
+
+bundle! {
+    /// Quantised values.
+    pub struct LabelledTile(p: NonZeroQuantizer) {
+        /// As it came.
+        bits: Field = bits_type(),
+        /// As it came.
+        index: FieldArray = bit().array(p.lanes),
+        /// The quantised value is not 0.
+        label: FieldArray = bit().array(p.lanes),
+        /// Quantised values.
+        q: FieldArray = uint(8).array(p.lanes),
+        /// As it came.
+        open: FieldArray = bit().array(p.lanes),
+        /// Range of a level that opens, 0 elsewhere.
+        range: FieldArray = uint(RANGE_BITS).array(p.lanes),
+        /// Zero point of a level that opens, 0 elsewhere.
+        zero: FieldArray = sint(ZERO_BITS).array(p.lanes),
+        /// As it came.
+        tag: Field = uint(p.tag_width),
+    }
 }
 
 ports! {
     /// Ports of [`NonZeroQuantizer`].
     pub struct NonZeroQuantizerPorts(p: &NonZeroQuantizer) {
         /// Elements with their levels, and lanes that ask for the zero point of a level that opens.
-        tile: OldInStream = stream()
-            .field("bits", bits_type())
-            .array("index", bit().array(p.lanes))
-            .array("open", bit().array(p.lanes))
-            .array("x", sint(8).array(p.lanes))
-            .array("lo", sint(8).array(p.lanes))
-            .array("range", uint(RANGE_BITS).array(p.lanes))
-            .field("tag", uint(p.tag_width)),
+        tile: InStream<LevelledTile> = p.clone(),
         /// Quantised values and their labels, ranges and zero points of the levels that opened.
-        result: OldOutStream = stream()
-            .field("bits", bits_type())
-            .array("index", bit().array(p.lanes))
-            .array("label", bit().array(p.lanes))
-            .array("q", uint(8).array(p.lanes))
-            .array("open", bit().array(p.lanes))
-            .array("range", uint(RANGE_BITS).array(p.lanes))
-            .array("zero", sint(ZERO_BITS).array(p.lanes))
-            .field("tag", uint(p.tag_width)),
+        result: OutStream<LabelledTile> = p.clone(),
     }
 }
-
-old_parameters!(NonZeroQuantizer);
 
 impl Block for NonZeroQuantizer {
     type Ports = NonZeroQuantizerPorts;
@@ -69,15 +92,6 @@ impl Block for NonZeroQuantizer {
         reference: "Titanus, section 4.4 (NZQ)",
     };
 
-    fn module_name(&self) -> String {
-        format!("non_zero_quantizer_l{}_g{}", self.lanes, self.tag_width)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("lanes", self.lanes, 1..=256)?;
-        ensure_param("tag_width", self.tag_width, 1..=4096)
-    }
-
     fn build(&self, m: &mut Module, io: &NonZeroQuantizerPorts) {
         let control = Pipeline::new(m, &["first", "second"], io.tile.valid, io.result.ready);
         m.connect(io.tile.ready, control.ready);
@@ -90,17 +104,17 @@ impl Block for NonZeroQuantizer {
             second.next_when(loads[1], first.q);
             [first.q, second.q]
         };
-        let bits = travel(m, "bits", io.tile.field("bits"));
-        let tag = travel(m, "tag", io.tile.field("tag"));
-        m.connect(io.result.field("bits"), bits[1]);
-        m.connect(io.result.field("tag"), tag[1]);
+        let bits = travel(m, "bits", io.tile.bits);
+        let tag = travel(m, "tag", io.tile.tag);
+        m.connect(io.result.bits, bits[1]);
+        m.connect(io.result.tag, tag[1]);
         let steps = steps_of(m, "steps", bits[0]);
         m.for_each("lanes", self.lanes, |m, lane| self.lane(m, io, lane, loads, steps));
         m.formal(|m| control.assert_order(m, "tiles", io.tile.fire(), io.result.fire()));
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("latency".into(), 2), ("cycles_per_tile".into(), 1)]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(2u64).beat(1u64)
     }
 }
 
@@ -134,9 +148,9 @@ pub(super) fn divide(
 
 impl NonZeroQuantizer {
     fn lane(&self, m: &mut Module, io: &NonZeroQuantizerPorts, lane: Index, loads: [Signal; 2], steps: Signal) {
-        let input = |name: &str| io.tile.array(name).at(lane);
-        let (index, open, range) = (input("index"), input("open"), input("range"));
-        let (x, lo) = (input("x"), input("lo"));
+        let tile = &io.tile;
+        let (index, open, range) = (tile.index.at(lane), tile.open.at(lane), tile.range.at(lane));
+        let (x, lo) = (tile.x.at(lane), tile.lo.at(lane));
         let distance = m.wire("distance", x - lo);
         let below = m.wire("below", distance.msb());
         let above = m.wire("above", distance.as_uint().truncate(8).gt(range));
@@ -153,7 +167,7 @@ impl NonZeroQuantizer {
         let down = m.wire("down", open & positive);
         let bias = m.wire("bias", half.wrapping_sub((down & !range.bit(0)).extend(RANGE_BITS)));
         // L d + bias = (d << b) - d + bias, below 256 range.
-        let shift = m.wire("shift", io.tile.field("bits").wrapping_sub(2).truncate(3));
+        let shift = m.wire("shift", io.tile.bits.wrapping_sub(2).truncate(3));
         let scaled = m.wire("scaled", dividend.shl(2).extend(17).shl_by(shift));
         let numerator = m.wire("numerator", scaled.wrapping_sub(dividend).wrapping_add(bias));
         let bits_from = |n: Signal, high: u32, low: u32| (low..high).rev().map(|i| n.bit(i)).collect::<Vec<_>>();
@@ -183,39 +197,23 @@ impl NonZeroQuantizer {
         let zero = m.wire("zero", mux(down_q, signed.ty().lit(0).wrapping_sub(signed), signed));
 
         let [_, load] = loads;
-        let out = |name: &str| io.result.array(name).at(lane);
+        let to = &io.result;
         let result = [
-            ("index", index_q),
-            ("label", q.any()),
-            ("q", q),
-            ("open", open_q),
-            ("range", range_q & open_q.repeat(RANGE_BITS)),
-            ("zero", zero & open_q.repeat(ZERO_BITS)),
+            ("index_out_q", to.index, index_q),
+            ("label_out_q", to.label, q.any()),
+            ("q_out_q", to.q, q),
+            ("open_out_q", to.open, open_q),
+            ("range_out_q", to.range, range_q & open_q.repeat(RANGE_BITS)),
+            ("zero_out_q", to.zero, zero & open_q.repeat(ZERO_BITS)),
         ];
-        for (name, value) in result {
-            let value = held(m, &format!("{name}_out_q"), value.ty(), load, value);
-            let to = out(name);
-            m.connect(to, if to.ty().signed { value.as_sint() } else { value });
+        for (name, to, value) in result {
+            let (to, value) = (to.at(lane), held(m, name, value.ty(), load, value));
+            m.connect(to, value.cast(to.ty()));
         }
     }
 }
 
-impl Default for NonZeroQuantizer {
-    fn default() -> Self {
-        Self { lanes: 32, tag_width: 8 }
-    }
-}
-
 impl CatalogBlock for NonZeroQuantizer {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "lanes", allowed: "1 to 256", meaning: "elements of a tile" },
-        OldParameter {
-            name: "tag_width",
-            allowed: "1 to 4096",
-            meaning: "width of the tag that travels with a tile, bits",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
         [(1, 1), (5, 70)].map(|(lanes, tag_width)| Self { lanes, tag_width }).into()
     }

@@ -3,39 +3,37 @@
 //! Two comparators side by side, one for keys and one for values, each with its threshold of the layer. Stage 1 compares,
 //! stage 2 compacts. The two sides leave on streams of their own and hold each other up only at the common input.
 
-use serde::{Deserialize, Serialize};
-
-use super::index_bits;
-use crate::blocks::common::{Compactor, CompactorPorts, Pipeline};
+use super::tiles::PrunedTile;
+use crate::blocks::common::{Compactor, Pipeline};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldInStream, OldOutStream, OldParameter, OldStream, OldStreamType,
-    ParamError, Proof, Signal, bit, bits_for, cat, ensure_param, index_width, old_parameters, ports, sint, stream,
-    uint,
+    About, Array, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, OutStream, Proof, Signal, Stream,
+    Timing, bit, bits_for, bundle, cat, index_width, parameters, ports, sint, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PruningUnit {
-    /// Elements of a tile, per side.
-    pub lanes: u32,
-    /// Layers with thresholds of their own.
-    pub layers: u32,
-}
-
-impl PruningUnit {
-    fn pruned(&self) -> OldStreamType {
-        pruned_tile(self.lanes)
+parameters! {
+    /// Elaboration parameters.
+    pub struct PruningUnit {
+        /// Elements of a tile, of keys and of values each.
+        lanes: u32 = 32, in 2..=256, tag "l";
+        /// Layers with thresholds of their own.
+        layers: u32 = 12, in 1..=1024, tag "y";
     }
 }
 
-/// A pruned tile: index, number of ones in it, elements from lane 0 on.
-pub(super) fn pruned_tile(lanes: u32) -> OldStreamType {
-    stream()
-        .array("index", bit().array(lanes))
-        .field("count", uint(bits_for(u64::from(lanes))))
-        .array("values", sint(8).array(lanes))
-        .field("last", bit())
+bundle! {
+    /// A tile of keys and one of values.
+    pub struct KvTile(p: PruningUnit) {
+        /// Layer whose thresholds hold.
+        layer: Field = uint(index_width(u64::from(p.layers))),
+        /// Lanes in use; those from here on are taken as 0.
+        length: Field = uint(bits_for(u64::from(p.lanes))),
+        /// Keys.
+        k: FieldArray = sint(8).array(p.lanes),
+        /// Values.
+        v: FieldArray = sint(8).array(p.lanes),
+        /// The tile is the last one of its sequence.
+        last: Field = bit(),
+    }
 }
 
 ports! {
@@ -50,20 +48,13 @@ ports! {
         /// Values whose magnitude is below become 0.
         threshold_v_i: In = uint(8),
         /// A tile of keys and one of values; lanes from `length` on are taken as 0.
-        tile: OldInStream = stream()
-            .field("layer", uint(index_width(u64::from(p.layers))))
-            .field("length", uint(bits_for(u64::from(p.lanes))))
-            .array("k", sint(8).array(p.lanes))
-            .array("v", sint(8).array(p.lanes))
-            .field("last", bit()),
+        tile: InStream<KvTile> = p.clone(),
         /// Pruned keys.
-        k: OldOutStream = p.pruned(),
+        k: OutStream<PrunedTile> = p.lanes,
         /// Pruned values.
-        v: OldOutStream = p.pruned(),
+        v: OutStream<PrunedTile> = p.lanes,
     }
 }
-
-old_parameters!(PruningUnit);
 
 impl Block for PruningUnit {
     type Ports = PruningUnitPorts;
@@ -76,65 +67,55 @@ impl Block for PruningUnit {
         reference: "Titanus, section 4.3",
     };
 
-    fn module_name(&self) -> String {
-        format!("pruning_unit_l{}_y{}", self.lanes, self.layers)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("lanes", self.lanes, 2..=256)?;
-        ensure_param("layers", self.layers, 1..=1024)
-    }
-
     fn build(&self, m: &mut Module, io: &PruningUnitPorts) {
         let table = m.memory("thresholds", self.layers.max(2), 16, 16);
         table.write(io.threshold_write_i, io.threshold_layer_i, cat(&[io.threshold_v_i, io.threshold_k_i]));
-        let thresholds = table.read_async("threshold", io.tile.field("layer"));
+        let thresholds = table.read_async("threshold", io.tile.layer);
         // Both sides take the tile in the same cycle.
         let both = m.net("both_ready", bit());
         let offered = m.wire("offered", io.tile.valid & both);
-        let sides = [("k", &io.k, 0), ("v", &io.v, 8)];
-        let pipelines = sides.map(|(name, out, low)| {
-            let side = Side { name, out, threshold: thresholds.slice(low..low + 8) };
+        let sides = [("k", &io.k, io.tile.k, 0), ("v", &io.v, io.tile.v, 8)];
+        let pipelines = sides.map(|(name, out, data, low)| {
+            let side = Side { name, out, data, threshold: thresholds.slice(low..low + 8) };
             self.side(m, io, &side, offered)
         });
         m.connect(both, pipelines[0].ready & pipelines[1].ready);
         m.connect(io.tile.ready, both);
         m.formal(|m| {
-            for (pipeline, (name, out, _)) in pipelines.iter().zip(sides) {
+            for (pipeline, (name, out, ..)) in pipelines.iter().zip(sides) {
                 pipeline.assert_order(m, name, io.tile.fire(), out.fire());
             }
         });
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("latency".into(), 2), ("cycles_per_tile".into(), 1)]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(2u64).beat(1u64)
     }
 }
 
 /// Keys or values.
 struct Side<'a> {
     name: &'a str,
-    out: &'a OldStream,
+    out: &'a Stream<PrunedTile>,
+    data: Array,
     threshold: Signal,
 }
 
 impl PruningUnit {
     fn side(&self, m: &mut Module, io: &PruningUnitPorts, side: &Side<'_>, offered: Signal) -> Pipeline {
-        let Side { name, out, threshold } = side;
+        let Side { name, out, data, threshold } = side;
         let named = |what: &str| format!("{name}_{what}");
         let control = Pipeline::new(m, &[&named("pruned"), &named("compacted")], offered, out.ready);
         let [pruned, compacted] = [control.stages[0], control.stages[1]];
         m.connect(out.valid, compacted.valid);
         let last = m.reg(&named("last_q"), bit());
-        last.next_when(pruned.load, io.tile.field("last"));
+        last.next_when(pruned.load, io.tile.last);
         let out_last = m.reg(&named("out_last_q"), bit());
         out_last.next_when(compacted.load, last.q);
-        m.connect(out.field("last"), out_last.q);
+        m.connect(out.last, out_last.q);
 
-        let compactor: CompactorPorts =
-            m.instance(&format!("u_{name}_compactor"), Compactor { lanes: self.lanes, width: 8 });
-        let data = io.tile.array(name);
-        let length = io.tile.field("length");
+        let compactor = m.instance(&format!("u_{name}_compactor"), Compactor { lanes: self.lanes, width: 8 });
+        let length = io.tile.length;
         m.for_each(&named("prune"), self.lanes, |m, lane| {
             let x = data.at(lane);
             // -128 becomes 128, which eight bits without sign hold.
@@ -150,30 +131,19 @@ impl PruningUnit {
             m.connect(compactor.data_i.at(lane), value.q);
             let out_index = m.reg(&named("out_index_q"), bit());
             out_index.next_when(compacted.load, index.q);
-            m.connect(out.array("index").at(lane), out_index.q);
+            m.connect(out.index.at(lane), out_index.q);
             let out_value = m.reg(&named("out_value_q"), uint(8));
             out_value.next_when(compacted.load, compactor.data_o.at(lane));
-            m.connect(out.array("values").at(lane), out_value.q.as_sint());
+            m.connect(out.values.at(lane), out_value.q.as_sint());
         });
-        let count = m.reg(&named("out_count_q"), uint(index_bits(self.lanes)));
+        let count = m.reg(&named("out_count_q"), out.count.ty());
         count.next_when(compacted.load, compactor.count_o);
-        m.connect(out.field("count"), count.q);
+        m.connect(out.count, count.q);
         control
     }
 }
 
-impl Default for PruningUnit {
-    fn default() -> Self {
-        Self { lanes: 32, layers: 12 }
-    }
-}
-
 impl CatalogBlock for PruningUnit {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "lanes", allowed: "2 to 256", meaning: "elements of a tile, of keys and of values each" },
-        OldParameter { name: "layers", allowed: "1 to 1024", meaning: "layers with thresholds of their own" },
-    ];
-
     fn configurations() -> Vec<Self> {
         [(2, 1), (5, 3), (16, 12)].map(|(lanes, layers)| Self { lanes, layers }).into()
     }

@@ -4,34 +4,73 @@
 //! extremes become level 0 of each channel (one tile a cycle), then the buffered tiles are quantised. Decode: tiles pass
 //! through channel monitor (1 cycle) and non-zero quantizer (2 cycles) as they come. Idle: a new sequence may start.
 
-use serde::{Deserialize, Serialize};
-
-use super::pruning_unit::pruned_tile;
 use super::tile_state::TileCounter;
+use super::tiles::PrunedTile;
 use super::{
-    ChannelMonitor, ChannelMonitorPorts, MaxMinFinder, MaxMinFinderPorts, NonZeroQuantizer, NonZeroQuantizerPorts,
-    bits_type, level_bits, quantized_tile,
+    ChannelMonitor, ChannelMonitorPorts, MaxMinFinder, NonZeroQuantizer, RANGE_BITS, ZERO_BITS, bits_type, level_bits,
 };
-use crate::blocks::common::{Compactor, CompactorPorts, Expander, ExpanderPorts};
+use crate::blocks::common::{Compactor, Expander};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, In, Module, OldInStream, OldOutStream, OldParameter, Out, ParamError, Proof,
-    Signal, bit, bits_for, cat, ensure_param, index_width, mux, old_parameters, ports, stream, uint,
+    About, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutStream, Proof, Signal, Timing, bit,
+    bits_for, bundle, cat, index_width, mux, parameters, ports, sint, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct QuantizationUnit {
-    /// Channels of a tile.
-    pub lanes: u32,
-    /// Tiles of a token.
-    pub tiles: u32,
-    /// Levels that a channel may have.
-    pub levels: u32,
-    /// Tokens that the quantisation buffer holds.
-    pub buffer_tokens: u32,
-    /// Layers with a width of quantised values of their own.
-    pub layers: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct QuantizationUnit {
+        /// Channels of a tile.
+        lanes: u32 = 32, in 2..=256, tag "l";
+        /// Tiles of a token.
+        tiles: u32 = 2, in 1..=4096, tag "t";
+        /// Levels that a channel may have.
+        levels: u32 = 16, in 1..=256, tag "n";
+        /// Tokens that the quantisation buffer holds.
+        buffer_tokens: u32 = 32, in 1..=65_535, note "at most 65535 / tiles", tag "b";
+        /// Layers with a width of quantised values of their own.
+        layers: u32 = 12, in 1..=1024, tag "y";
+    }
+    rules = |p, rules| {
+        let most = 65_535 / p.tiles;
+        rules.demand(p.buffer_tokens <= most, "buffer_tokens", p.buffer_tokens, format!("1 to {most} with tiles = {}", p.tiles));
+    };
+}
+
+bundle! {
+    /// Starts a sequence.
+    pub struct SequenceStart(layers: u32) {
+        /// Layer of the sequence.
+        layer: Field = uint(index_width(u64::from(*layers))),
+        /// Tokens of the sequence that are prefill.
+        prefill: Field = uint(TOKEN_BITS),
+    }
+}
+
+bundle! {
+    /// A quantised tile with the levels of its channels; without them it is a [`QuantizedTile`](super::QuantizedTile).
+    pub struct HierarchicalTile(p: QuantizationUnit) {
+        /// Width of a quantised value in this sequence, 2 to 8.
+        bits: Field = bits_type(),
+        /// The tile carries levels only: those after the prefill.
+        initial: Field = bit(),
+        /// Per lane: the element is not zero.
+        index: FieldArray = bit().array(p.lanes),
+        /// Per lane: the quantised value is not zero.
+        label: FieldArray = bit().array(p.lanes),
+        /// Quantised values with label 1, in order from lane 0 on, 0 above.
+        values: FieldArray = uint(8).array(p.lanes),
+        /// Per lane: the channel opens a level.
+        open: FieldArray = bit().array(p.lanes),
+        /// Range of the opened level, 0 without one.
+        range: FieldArray = uint(RANGE_BITS).array(p.lanes),
+        /// Zero point of the opened level, 0 without one.
+        zero: FieldArray = sint(ZERO_BITS).array(p.lanes),
+        /// The tile is the last one of its sequence.
+        last: Field = bit(),
+        /// Number of each channel's level, from 0.
+        level: FieldArray = uint(level_bits(p.levels)).array(p.lanes),
+        /// Some channel of the tile was out of tolerance and had no level left.
+        overflow: Field = bit(),
+    }
 }
 
 /// Width of the number of prefill tokens.
@@ -58,21 +97,15 @@ ports! {
         /// Width, 2 to 8.
         bits_i: In = bits_type(),
         /// Starts a sequence: its layer, and how many of its tokens are prefill.
-        start: OldInStream = stream()
-            .field("layer", uint(index_width(u64::from(p.layers))))
-            .field("prefill", uint(TOKEN_BITS)),
+        start: InStream<SequenceStart> = p.layers,
         /// Pruned tiles; `last` ends the sequence.
-        tile: OldInStream = pruned_tile(p.lanes),
+        tile: InStream<PrunedTile> = p.lanes,
         /// Quantised tiles, with the level of each channel.
-        result: OldOutStream = quantized_tile(p.lanes)
-            .array("level", uint(level_bits(p.levels)).array(p.lanes))
-            .field("overflow", bit()),
+        result: OutStream<HierarchicalTile> = p.clone(),
         /// Since the start of the sequence, a value was out of tolerance when its channel had no level left.
         overflow_o: Out = bit(),
     }
 }
-
-old_parameters!(QuantizationUnit);
 
 impl Block for QuantizationUnit {
     type Ports = QuantizationUnitPorts;
@@ -87,21 +120,6 @@ impl Block for QuantizationUnit {
         reference: "Titanus, sections 3.2 and 4.4, figure 7",
     };
 
-    fn module_name(&self) -> String {
-        format!(
-            "quantization_unit_l{}_t{}_n{}_b{}_y{}",
-            self.lanes, self.tiles, self.levels, self.buffer_tokens, self.layers
-        )
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("lanes", self.lanes, 2..=256)?;
-        ensure_param("tiles", self.tiles, 1..=4096)?;
-        ensure_param("levels", self.levels, 1..=256)?;
-        ensure_param("buffer_tokens", self.buffer_tokens, 1..=65_535 / self.tiles)?;
-        ensure_param("layers", self.layers, 1..=1024)
-    }
-
     fn build(&self, m: &mut Module, io: &QuantizationUnitPorts) {
         let lanes = self.lanes;
         let fsm = m.fsm("state", &["Idle", "Prefill", "Quant", "Decode"]);
@@ -114,10 +132,10 @@ impl Block for QuantizationUnit {
         let start = m.wire("start", io.start.fire());
         let table = m.memory("bits_table", self.layers.max(2), 4, 4);
         table.write(io.bits_write_i, io.bits_layer_i, io.bits_i);
-        let chosen = table.read_async("layer_bits", io.start.field("layer"));
+        let chosen = table.read_async("layer_bits", io.start.layer);
         let bits = m.reg("bits_q", bits_type());
         bits.next_when(start, chosen);
-        let no_prefill = m.wire("no_prefill", io.start.field("prefill").eq(0));
+        let no_prefill = m.wire("no_prefill", io.start.prefill.eq(0));
 
         // Prefill: count tiles and tokens, fill the buffer.
         let position = TileCounter::new(m, "tile", self.tiles);
@@ -125,18 +143,18 @@ impl Block for QuantizationUnit {
         let written = m.reg_init("written_q", count_type, 0);
         let left = m.reg("tokens_left_q", uint(TOKEN_BITS));
         let store = m.wire("store", prefill & io.tile.valid);
-        let last = io.tile.field("last");
-        m.unused(io.tile.field("count"));
+        let last = io.tile.last;
+        m.unused(io.tile.count);
         let token_done = m.wire("token_done", store & position.last);
         written.next(mux(start, count_type.lit(0), written.q.wrapping_add(store)));
-        left.next(mux(start, io.start.field("prefill"), left.q.wrapping_sub(token_done)));
+        left.next(mux(start, io.start.prefill, left.q.wrapping_sub(token_done)));
         let filled = m.wire("filled", store & written.q.eq(self.buffer_tiles() - 1));
         let prefill_done = m.wire("prefill_done", filled | (token_done & left.q.eq(1)) | (store & last));
         let ended = m.reg_init("ended_q", bit(), 0);
         ended.next((ended.q | (store & last)) & !start);
 
         // Quant.: first the levels, then the buffered tiles.
-        let monitor: ChannelMonitorPorts =
+        let monitor =
             m.instance("u_monitor", ChannelMonitor { lanes, tiles: self.tiles, levels: self.levels, tag_width: 2 });
         let loading = m.reg_init("loading_q", bit(), 0);
         let load = m.wire("load", quant & loading.q);
@@ -156,7 +174,7 @@ impl Block for QuantizationUnit {
         let word_bits = 9 * lanes;
         let buffer = m.memory("buffer", self.buffer_tiles().max(2), word_bits, word_bits);
         let address = buffer.address_type().width;
-        let word = cat(&[io.tile.array("values").packed(), io.tile.array("index").packed()]);
+        let word = cat(&[io.tile.values.packed(), io.tile.index.packed()]);
         buffer.write(store, written.q.truncate(address.min(written.q.width())).extend(address), word);
         let word = buffer.read("word", fetch, read.q.truncate(address.min(read.q.width())).extend(address));
 
@@ -164,19 +182,18 @@ impl Block for QuantizationUnit {
         let accept = m.wire("accept", decode & io.tile.valid & monitor.tile.ready);
         m.connect(io.tile.ready, prefill | (decode & monitor.tile.ready));
         position.step(store | accept);
-        let expander: ExpanderPorts = m.instance("u_expander", Expander { lanes, width: 8 });
+        let expander = m.instance("u_expander", Expander { lanes, width: 8 });
         let index = m.nets("index", bit(), lanes);
         let x = m.nets("x", uint(8), lanes);
-        for lane in 0..lanes {
-            let low = lanes + 8 * lane;
-            let value = mux(quant, word.slice(low..low + 8), io.tile.array("values").at(lane).as_uint());
-            m.connect(expander.data_i.at(lane), value);
-            m.connect(index.at(lane), mux(quant, word.bit(lane), io.tile.array("index").at(lane)));
-        }
+        m.for_each("elements", lanes, |m, lane| {
+            let stored = word.slice_at(lane * 8 + lanes, 8);
+            m.connect(expander.data_i.at(lane), mux(quant, stored, io.tile.values.at(lane).as_uint()));
+            m.connect(index.at(lane), mux(quant, word.slice_at(lane, 1), io.tile.index.at(lane)));
+        });
         m.connect_each("mask", expander.mask_i, index);
         m.connect_each("expanded", x, expander.data_o);
 
-        let finder: MaxMinFinderPorts = m.instance("u_finder", MaxMinFinder { lanes, tiles: self.tiles });
+        let finder = m.instance("u_finder", MaxMinFinder { lanes, tiles: self.tiles });
         let first_prefill = m.reg_init("first_prefill_q", bit(), 0);
         first_prefill.next(start | (first_prefill.q & !store));
         m.connect(finder.step_i, store | load_step);
@@ -185,21 +202,21 @@ impl Block for QuantizationUnit {
         let first_decode = m.reg_init("first_decode_q", bit(), 0);
         first_decode.next((start & no_prefill) | (first_decode.q & !accept));
         m.connect(monitor.tile.valid, load | replay | (decode & io.tile.valid));
-        m.connect(monitor.tile.field("bits"), bits.q);
-        m.connect(monitor.tile.field("load"), load);
-        m.connect(monitor.tile.field("first"), decode & first_decode.q);
+        m.connect(monitor.tile.bits, bits.q);
+        m.connect(monitor.tile.load, load);
+        m.connect(monitor.tile.first, decode & first_decode.q);
         let ends = m.wire("ends", mux(quant, ended.q & !loading.q & !more, last));
-        m.connect(monitor.tile.field("tag"), cat(&[load, ends]));
+        m.connect(monitor.tile.tag, cat(&[load, ends]));
         m.for_each("channels", lanes, |m, lane| {
             m.connect(finder.index_i.at(lane), index.at(lane));
             m.connect(finder.x_i.at(lane), x.at(lane).as_sint());
-            m.connect(monitor.tile.array("index").at(lane), index.at(lane));
-            m.connect(monitor.tile.array("x").at(lane), x.at(lane).as_sint());
+            m.connect(monitor.tile.index.at(lane), index.at(lane));
+            m.connect(monitor.tile.x.at(lane), x.at(lane).as_sint());
         });
-        m.connect_each("rmax", monitor.tile.array("rmax"), finder.rmax_o);
-        m.connect_each("rmin", monitor.tile.array("rmin"), finder.rmin_o);
+        m.connect_each("rmax", monitor.tile.rmax, finder.rmax_o);
+        m.connect_each("rmin", monitor.tile.rmin, finder.rmin_o);
 
-        let finish = m.wire("finish", io.result.fire() & io.result.field("last"));
+        let finish = m.wire("finish", io.result.fire() & io.result.last);
         busy.next(start | (busy.q & !finish));
         self.quantize(m, io, &monitor, start);
         fsm.goto("Idle", start & no_prefill, "Decode");
@@ -211,9 +228,12 @@ impl Block for QuantizationUnit {
         self.properties(m, io);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        let load = u64::from(self.tiles);
-        vec![("decode_latency".into(), 3), ("cycles_per_tile".into(), 1), ("level_0_cycles".into(), load)]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(3u64).beat(1u64).phase(
+            "levels",
+            self.tiles,
+            "from the end of the prefill to the first buffered tile at the monitor",
+        )
     }
 }
 
@@ -221,38 +241,36 @@ impl QuantizationUnit {
     /// From the monitor through the quantizer to the result.
     fn quantize(&self, m: &mut Module, io: &QuantizationUnitPorts, monitor: &ChannelMonitorPorts, start: Signal) {
         let (lanes, level_bits) = (self.lanes, level_bits(self.levels));
-        let quantizer: NonZeroQuantizerPorts =
-            m.instance("u_quantizer", NonZeroQuantizer { lanes, tag_width: self.tag_width() });
+        let quantizer = m.instance("u_quantizer", NonZeroQuantizer { lanes, tag_width: self.tag_width() });
         let (from, to) = (&monitor.result, &quantizer.tile);
         m.connect(to.valid, from.valid);
         m.connect(from.ready, to.ready);
-        m.connect(to.field("bits"), from.field("bits"));
-        for name in ["index", "open", "x", "lo", "range"] {
-            m.connect_each(&format!("monitored_{name}"), to.array(name), from.array(name));
-        }
-        let tag = cat(&[from.array("level").packed(), from.field("overflow"), from.field("tag")]);
-        m.connect(to.field("tag"), tag);
+        m.connect(to.bits, from.bits);
+        m.connect_each("monitored_index", to.index, from.index);
+        m.connect_each("monitored_open", to.open, from.open);
+        m.connect_each("monitored_x", to.x, from.x);
+        m.connect_each("monitored_lo", to.lo, from.lo);
+        m.connect_each("monitored_range", to.range, from.range);
+        m.connect(to.tag, cat(&[from.level.packed(), from.overflow, from.tag]));
 
         let (from, to) = (&quantizer.result, &io.result);
         m.connect(to.valid, from.valid);
         m.connect(from.ready, to.ready);
-        m.connect(to.field("bits"), from.field("bits"));
-        for name in ["index", "label", "open", "range", "zero"] {
-            m.connect_each(&format!("quantized_{name}"), to.array(name), from.array(name));
-        }
-        let compactor: CompactorPorts = m.instance("u_compactor", Compactor { lanes, width: 8 });
-        m.connect_each("labels", compactor.mask_i, from.array("label"));
-        m.connect_each("quantized", compactor.data_i, from.array("q"));
-        m.connect_each("values", to.array("values"), compactor.data_o);
-        let tag = m.wire("tag", from.field("tag"));
-        m.connect(to.field("last"), tag.bit(0));
-        m.connect(to.field("initial"), tag.bit(1));
-        m.connect(to.field("overflow"), tag.bit(2));
-        let levels: Array = to.array("level");
-        for lane in 0..lanes {
-            let low = 3 + lane * level_bits;
-            m.connect(levels.at(lane), tag.slice(low..low + level_bits));
-        }
+        m.connect(to.bits, from.bits);
+        m.connect_each("quantized_index", to.index, from.index);
+        m.connect_each("quantized_label", to.label, from.label);
+        m.connect_each("quantized_open", to.open, from.open);
+        m.connect_each("quantized_range", to.range, from.range);
+        m.connect_each("quantized_zero", to.zero, from.zero);
+        let compactor = m.instance("u_compactor", Compactor { lanes, width: 8 });
+        m.connect_each("labels", compactor.mask_i, from.label);
+        m.connect_each("quantized", compactor.data_i, from.q);
+        m.connect_each("values", to.values, compactor.data_o);
+        let tag = m.wire("tag", from.tag);
+        m.connect(to.last, tag.bit(0));
+        m.connect(to.initial, tag.bit(1));
+        m.connect(to.overflow, tag.bit(2));
+        m.connect(to.level.packed(), tag.slice(3..3 + lanes * level_bits));
         let overflow = m.reg_init("overflow_q", bit(), 0);
         overflow.next((overflow.q | (to.fire() & tag.bit(2))) & !start);
         m.connect(io.overflow_o, overflow.q);
@@ -266,48 +284,30 @@ impl QuantizationUnit {
             let fresh = m.wire("formal_start", io.start.fire());
             entered.next(mux(fresh, ty.lit(0), entered.q.wrapping_add(io.tile.fire())));
             let left = m.reg_init("formal_left_q", ty, 0);
-            let token = m.wire("formal_token", io.result.fire() & !io.result.field("initial"));
+            let token = m.wire("formal_token", io.result.fire() & !io.result.initial);
             left.next(mux(fresh, ty.lit(0), left.q.wrapping_add(token)));
             let waiting = m.wire("formal_waiting", entered.q.wrapping_sub(left.q));
-            let token_offered = io.result.valid & !io.result.field("initial");
+            let token_offered = io.result.valid & !io.result.initial;
             m.assert_always("no_tile_from_nowhere", !token_offered | waiting.ne(0));
-            let ends = io.result.valid & io.result.field("last");
+            let ends = io.result.valid & io.result.last;
             m.assert_always("last_leaves_nothing_behind", !ends | waiting.eq(1));
             // One bit of the first lane follows each tile in a queue of its own.
             let depth = 4 + self.buffer_tiles();
             let queue = m.reg_init("formal_queue_q", uint(depth), 0);
-            let bit_in = io.tile.array("index").at(0);
+            let bit_in = io.tile.index.at(0);
             let shifted = mux(io.tile.fire(), cat(&[queue.q.slice(0..depth - 1), bit_in]), queue.q);
             queue.next(shifted);
             let expected = queue.q.bit_at(waiting.wrapping_sub(1));
-            let got = io.result.array("index").at(0);
+            let got = io.result.index.at(0);
             m.assert_always("tiles_in_order", !token_offered | got.eq(expected));
             let prefilled = m.reg_init("formal_prefilled_q", bit(), 0);
-            prefilled.next_when(fresh, io.start.field("prefill").ne(0));
+            prefilled.next_when(fresh, io.start.prefill.ne(0));
             m.cover("decode_after_prefill", prefilled.q & io.result.fire() & left.q.eq(2));
         });
     }
 }
 
-impl Default for QuantizationUnit {
-    fn default() -> Self {
-        Self { lanes: 32, tiles: 2, levels: 16, buffer_tokens: 32, layers: 12 }
-    }
-}
-
 impl CatalogBlock for QuantizationUnit {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "lanes", allowed: "2 to 256", meaning: "channels of a tile" },
-        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        OldParameter {
-            name: "buffer_tokens",
-            allowed: "1 to 65535 / tiles",
-            meaning: "tokens that the prefill buffer holds",
-        },
-        OldParameter { name: "layers", allowed: "1 to 1024", meaning: "layers with a bit width of their own" },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |lanes, tiles, levels, buffer_tokens, layers| Self { lanes, tiles, levels, buffer_tokens, layers };
         vec![set(2, 1, 1, 1, 1), set(5, 3, 4, 6, 3)]

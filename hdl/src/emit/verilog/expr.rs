@@ -276,8 +276,8 @@ impl Printer<'_> {
         let scale = if packed { width } else { 1 };
         let mut at: Vec<String> = Vec::new();
         for &(node, step) in run {
-            let alone = run.len() == 1 && step * scale == 1 && fixed.constant() == Some(0);
-            let text = self.expr(node, Slot::Inner, if alone { 0 } else { UNARY });
+            // Only names: what is computed inside of a select is computed at 32 bits, and linters mind.
+            let text = self.expr(node, Slot::Name, 0);
             // An integer constant makes the sum as wide as it needs to be.
             at.push(if step * scale == 1 { text } else { format!("{}*{text}", step * scale) });
         }
@@ -310,14 +310,23 @@ impl Printer<'_> {
         self.net_text(net, index, low, width)
     }
 
-    pub(super) fn net_text(&self, net: NetId, index: Option<&Index>, low: u32, width: u32) -> String {
+    /// The whole of a net or of an element; an array port without an index is all of its elements.
+    pub(super) fn net_whole(&self, net: NetId, index: Option<&Index>) -> String {
+        self.net_text(net, index, 0, self.whole_width(net, index))
+    }
+
+    fn whole_width(&self, net: NetId, index: Option<&Index>) -> u32 {
         let n = self.ir.net(net);
-        let name = &self.names[net as usize];
-        let all = match (n.array, index) {
+        match (n.array, index) {
             (Some((count, Layout::Packed)), None) => n.ty.width * count,
             _ => n.ty.width,
-        };
-        let whole = low == 0 && (width == all || index.is_none() && width == n.ty.width && n.array.is_some());
+        }
+    }
+
+    fn net_text(&self, net: NetId, index: Option<&Index>, low: u32, width: u32) -> String {
+        let n = self.ir.net(net);
+        let name = &self.names[net as usize];
+        let whole = low == 0 && width == self.whole_width(net, index);
         let part = if whole { String::new() } else { bit_range(low, width) };
         match (n.array, index) {
             (None, _) | (_, None) => format!("{name}{part}"),

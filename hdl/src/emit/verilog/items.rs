@@ -350,7 +350,7 @@ impl<'a> Printer<'a> {
         } else {
             let text = self.expr(value, Slot::Root, 0);
             self.section(Section::Logic);
-            let to = self.net_text(target.net, target.index.as_ref(), 0, net.ty.width);
+            let to = self.net_whole(target.net, target.index.as_ref());
             self.line(format!("assign {to} = {text};"));
         }
     }
@@ -374,15 +374,13 @@ impl<'a> Printer<'a> {
         connections.extend(reset.map(|r| (r, "rst_ni".into())));
         for (port, &net) in instance.nets.iter().enumerate() {
             let name = child.net(child.ports[port]).name.clone();
-            let width = self.ir.net(net).ty.width;
             let text = if let Some(target) = self.direct.get(&net) {
-                let to = self.ir.net(target.net).ty.width;
-                self.net_text(target.net, target.index.as_ref(), 0, to)
+                self.net_whole(target.net, target.index.as_ref())
             } else if let Some(&value) = self.inputs.get(&net) {
                 self.context.clone_from(&self.ir.net(net).name);
                 self.connection(value, net)
             } else {
-                self.net_text(net, None, 0, width)
+                self.net_whole(net, None)
             };
             connections.push((name, text));
         }

@@ -1,4 +1,4 @@
-//! Floating point on raw bits: thin wrappers of `rustc_apfloat`, which rounds exactly once.
+//! Floating point on raw bits: values of `rustc_apfloat`, which rounds exactly once; exceptions by exact arithmetic.
 //!
 //! Every result is rounded to nearest, ties to even. Every NaN that comes out is the canonical quiet one: sign 0,
 //! exponent all ones, only the top bit of the fraction set (0x7e00 in fp16). Values travel in the low bits of a `u64`,
@@ -8,17 +8,26 @@
 //! out and rounded as IEEE 754 says, with subnormal results; and a result that is subnormal after this rounding becomes
 //! the zero of its sign. (So a value that IEEE rounds up to the smallest normal number stays that number.)
 //!
-//! [`Flags`] are those of `rustc_apfloat`, which detects underflow after rounding: the result is inexact, and subnormal
-//! or zero. A flushed result raises underflow and inexact, also where the subnormal was exact; a flushed operand raises
-//! nothing. `invalid` is raised by signalling NaNs too, and by 0 * infinity + NaN.
+//! [`Flags`] follow IEEE 754-2019, section 7, to the letter, with tininess detected *before* rounding (7.5 b). They are not
+//! those of `rustc_apfloat`, which misses inexact results that are rounded up to the smallest normal number: the exact
+//! value, an integer of any size, is compared with the result and with the smallest normal number. A flushed result is
+//! a result like another: inexact, and it underflows. A flushed operand raises nothing. `invalid` is raised by
+//! signalling NaNs too, and by 0 * infinity + NaN.
 
 use std::cmp::Ordering;
 
 use rustc_apfloat::ieee::{BFloatS, Float8E5M2S, HalfS, IeeeFloat, Semantics, SingleS};
-use rustc_apfloat::{Float as _, FloatConvert as _, Status, StatusAnd};
+use rustc_apfloat::{Float as _, FloatConvert as _, StatusAnd};
 use serde::{Deserialize, Serialize};
 
+use exact::Exact;
+use flags::Operands;
+
 pub use crate::format::FloatFormat;
+pub use flags::Flags;
+
+mod exact;
+mod flags;
 
 /// `rustc_apfloat`'s description of [`FloatFormat::E3m2`].
 struct E3m2S;
@@ -36,19 +45,6 @@ pub enum Subnormals {
     Ieee,
     /// Subnormal operands, and results that are subnormal after rounding, become the zero of their sign.
     Flush,
-}
-
-/// IEEE 754 exceptions of an operation. There is no division, so no division by zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Flags {
-    /// No useful result is defined, or an operand is a signalling NaN.
-    pub invalid: bool,
-    /// The rounded result would be larger than the largest finite number: it is an infinity.
-    pub overflow: bool,
-    /// The result is inexact and, after rounding, subnormal or zero.
-    pub underflow: bool,
-    /// The result is not the exact one.
-    pub inexact: bool,
 }
 
 /// A result and what happened on the way.
@@ -97,30 +93,6 @@ macro_rules! with_semantics {
     };
 }
 
-impl Flags {
-    /// The exceptions of two steps of one operation.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        Self {
-            invalid: self.invalid | other.invalid,
-            overflow: self.overflow | other.overflow,
-            underflow: self.underflow | other.underflow,
-            inexact: self.inexact | other.inexact,
-        }
-    }
-}
-
-impl From<Status> for Flags {
-    fn from(status: Status) -> Self {
-        Self {
-            invalid: status.contains(Status::INVALID_OP),
-            overflow: status.contains(Status::OVERFLOW),
-            underflow: status.contains(Status::UNDERFLOW),
-            inexact: status.contains(Status::INEXACT),
-        }
-    }
-}
-
 impl Float {
     /// IEEE arithmetic with subnormals.
     pub const fn ieee(format: FloatFormat) -> Self {
@@ -134,24 +106,34 @@ impl Float {
 
     /// a + b.
     pub fn add(self, a: u64, b: u64) -> Rounded {
-        with_semantics!(self.format, S => self.result(self.operand::<S>(a) + self.operand::<S>(b)))
+        let bits = with_semantics!(self.format, S => self.bits(self.operand::<S>(a) + self.operand::<S>(b)));
+        self.judged(bits, &[a, b], || self.exact(a).plus(&self.exact(b)))
     }
 
     /// a - b.
     pub fn sub(self, a: u64, b: u64) -> Rounded {
-        with_semantics!(self.format, S => self.result(self.operand::<S>(a) - self.operand::<S>(b)))
+        let bits = with_semantics!(self.format, S => self.bits(self.operand::<S>(a) - self.operand::<S>(b)));
+        self.judged(bits, &[a, b], || self.exact(a).plus(&self.exact(b ^ self.format.zero(true))))
     }
 
     /// a * b.
     pub fn mul(self, a: u64, b: u64) -> Rounded {
-        with_semantics!(self.format, S => self.result(self.operand::<S>(a) * self.operand::<S>(b)))
+        let bits = with_semantics!(self.format, S => self.bits(self.operand::<S>(a) * self.operand::<S>(b)));
+        self.judged(bits, &[a, b], || self.exact(a).times(&self.exact(b)))
     }
 
     /// a * b + c, rounded once.
     pub fn fma(self, a: u64, b: u64, c: u64) -> Rounded {
-        with_semantics!(self.format, S => {
-            self.result(self.operand::<S>(a).mul_add(self.operand::<S>(b), self.operand::<S>(c)))
-        })
+        let bits = with_semantics!(self.format, S => {
+            self.bits(self.operand::<S>(a).mul_add(self.operand::<S>(b), self.operand::<S>(c)))
+        });
+        let mut result = self.judged(bits, &[a, b, c], || self.exact(a).times(&self.exact(b)).plus(&self.exact(c)));
+        // 0 * infinity: section 7.2 c) leaves open what it is with a quiet NaN as the addend. Here it is invalid.
+        result.flags.invalid |= [(a, b), (b, a)].iter().any(|&(zero, infinity)| {
+            let infinite = !self.format.is_finite(infinity) && !self.format.is_nan(infinity);
+            infinite && self.flushed(zero) & !self.format.zero(true) == 0
+        });
+        result
     }
 
     /// a * b + c with the product rounded (and flushed) first. The flags are those of both steps.
@@ -164,20 +146,23 @@ impl Float {
 
     /// The float nearest to an integer. Integers that are too large give an infinity and raise `overflow`.
     pub fn from_int(self, value: i128) -> Rounded {
-        with_semantics!(self.format, S => self.result(IeeeFloat::<S>::from_i128(value)))
+        let bits = with_semantics!(self.format, S => self.bits(IeeeFloat::<S>::from_i128(value)));
+        self.judged(bits, &[], || Exact::integer(value))
     }
 
     /// A value of this format in format `to`; the same meaning of subnormals on both sides.
     pub fn convert(self, bits: u64, to: FloatFormat) -> Rounded {
         let target = Self { format: to, subnormals: self.subnormals };
-        with_semantics!(self.format, S => {
+        let converted = with_semantics!(self.format, S => {
             let value = self.operand::<S>(bits);
             with_semantics!(to, T => {
                 let mut loses_info = false;
                 let converted: StatusAnd<IeeeFloat<T>> = value.convert(&mut loses_info);
-                target.result(converted)
+                target.bits(converted)
             })
-        })
+        });
+        let operands = Operands::of(self.format, &[bits]);
+        Rounded { bits: converted, flags: Flags::judge(to, converted, operands, || self.exact(bits)) }
     }
 
     /// IEEE comparison: `None` when a or b is a NaN; the zeros are equal.
@@ -211,24 +196,36 @@ impl Float {
 
     /// The value of an operand, flushed if it has to be.
     fn operand<S: Semantics>(self, bits: u64) -> IeeeFloat<S> {
-        let value = IeeeFloat::<S>::from_bits(u128::from(bits & self.format.mask()));
-        if self.subnormals == Subnormals::Flush && value.is_denormal() {
-            return IeeeFloat::<S>::ZERO.copy_sign(value);
-        }
-        value
+        IeeeFloat::<S>::from_bits(u128::from(self.flushed(bits)))
     }
 
-    fn result<S: Semantics>(self, result: StatusAnd<IeeeFloat<S>>) -> Rounded {
-        let StatusAnd { status, value } = result;
-        let mut flags = Flags::from(status);
+    /// The bits of a result, canonical or flushed.
+    fn bits<S: Semantics>(self, result: StatusAnd<IeeeFloat<S>>) -> u64 {
+        let value = result.value;
         if value.is_nan() {
-            return Rounded { bits: self.format.nan(), flags };
+            return self.format.nan();
         }
         if self.subnormals == Subnormals::Flush && value.is_denormal() {
-            (flags.underflow, flags.inexact) = (true, true);
-            return Rounded { bits: self.format.zero(value.is_negative()), flags };
+            return self.format.zero(value.is_negative());
         }
-        Rounded { bits: value.to_bits() as u64, flags }
+        value.to_bits() as u64
+    }
+
+    /// `bits`, or the zero of its sign.
+    fn flushed(self, bits: u64) -> u64 {
+        let flush = self.subnormals == Subnormals::Flush && self.format.is_subnormal(bits);
+        bits & if flush { self.format.zero(true) } else { self.format.mask() }
+    }
+
+    /// The exact value of a finite operand.
+    fn exact(self, bits: u64) -> Exact {
+        Exact::of(self.format, self.flushed(bits))
+    }
+
+    /// A result with its exceptions; `exact` is what it would be with unbounded range and precision.
+    fn judged(self, bits: u64, operands: &[u64], exact: impl FnOnce() -> Exact) -> Rounded {
+        let flags = Flags::judge(self.format, bits, Operands::of(self.format, operands), exact);
+        Rounded { bits, flags }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Parts that more than one paper uses.
 
+pub mod arith;
 pub mod compactor;
 pub mod float;
 pub mod mac_mesh;
 pub mod ram;
+pub mod stream;

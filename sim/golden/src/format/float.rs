@@ -79,6 +79,21 @@ impl FloatFormat {
         u64::from(negative) << (self.width() - 1)
     }
 
+    /// The exponent field.
+    pub(crate) fn exponent_field(self, bits: u64) -> u64 {
+        bits >> self.fraction_bits() & ((1 << self.exponent_bits()) - 1)
+    }
+
+    /// Whether `bits` is a number: neither an infinity nor a NaN.
+    pub fn is_finite(self, bits: u64) -> bool {
+        self.exponent_field(bits) + 1 < 1 << self.exponent_bits()
+    }
+
+    /// Whether `bits` is a NaN whose top bit of the fraction is 0.
+    pub(crate) fn is_signalling(self, bits: u64) -> bool {
+        self.is_nan(bits) && bits >> (self.fraction_bits() - 1) & 1 == 0
+    }
+
     /// Whether `bits` is a NaN.
     pub fn is_nan(self, bits: u64) -> bool {
         bits & self.mask() & !self.zero(true) > self.infinity(false)

@@ -32,6 +32,46 @@ impl Intervals {
     }
 }
 
+/// What the contract of a refresh controller promises for a bank group, whatever the traffic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Rows of the group.
+    pub rows: u64,
+    /// Cycles that refreshes may wait for the banks in one round over the rows.
+    pub patience: u64,
+    /// Cycles in which ages are known.
+    pub unit: u64,
+}
+
+impl Limits {
+    /// Consecutive cycles for which a row may be overdue: two rounds lie between two looks at a row. Of the `rows` looks
+    /// at others one cycle each, of the refreshes two, and what they wait for the banks.
+    #[must_use]
+    pub fn wait(&self) -> u64 {
+        3 * self.rows + 2 * self.patience
+    }
+
+    /// By how much a row of constant class may be older than its interval: it is overdue from `unit` on.
+    #[must_use]
+    pub fn slack(&self) -> u64 {
+        self.wait() + self.unit - 1
+    }
+
+    /// The shortest interval that is taken: a refresh of each row, a read and a write, fits into it.
+    #[must_use]
+    pub fn shortest_interval(&self) -> u64 {
+        2 * self.rows
+    }
+
+    /// The intervals that hold when `asked` are offered: whole units, or `None` where they are refused.
+    #[must_use]
+    pub fn accepted(&self, asked: Intervals) -> Option<Intervals> {
+        let whole = |interval: u64| interval - interval % self.unit;
+        let possible = asked.high.min(asked.low) >= self.shortest_interval();
+        possible.then(|| Intervals { high: whole(asked.high), low: whole(asked.low) })
+    }
+}
+
 /// What the bank does in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
@@ -290,6 +330,19 @@ mod tests {
     use super::*;
     use Operation::{Read, RefreshRead, RefreshWrite, Write};
 
+    #[test]
+    fn limits_of_the_contract() {
+        let limits = Limits { rows: 128, patience: 256, unit: 256 };
+        assert_eq!((limits.wait(), limits.slack(), limits.shortest_interval()), (896, 1151, 256));
+        let accepted = |high, low| limits.accepted(Intervals { high, low }).map(|i| (i.high, i.low));
+        assert_eq!(accepted(43_000, 512), Some((42_752, 512)));
+        assert_eq!(accepted(256, 256), Some((256, 256)));
+        assert_eq!((accepted(255, 43_000), accepted(43_000, 255)), (None, None));
+        let exact = Limits { rows: 2, patience: 0, unit: 1 };
+        assert_eq!((exact.wait(), exact.slack(), exact.shortest_interval()), (6, 6, 4));
+        assert_eq!(exact.accepted(Intervals { high: 5, low: 7 }), Some(Intervals { high: 5, low: 7 }));
+    }
+
     fn quiet(c: &mut Checker, cycles: u64) {
         (0..cycles).for_each(|_| c.cycle(&[]).unwrap());
     }
@@ -337,6 +390,28 @@ mod tests {
         c.finish().unwrap();
         c.cycle(&[RefreshRead(0)]).unwrap();
         c.cycle(&[RefreshWrite(0)]).unwrap();
+    }
+
+    #[test]
+    fn what_was_due_is_not_due_any_more_when_it_was_restored() {
+        // Overdue while it was promoted, and demoted since: due, though younger than its interval.
+        let was_due = || {
+            let mut c = checker();
+            quiet(&mut c, 14);
+            c.set_class(0, true).unwrap();
+            c.set_class(0, false).unwrap();
+            c
+        };
+        let mut refreshed = was_due();
+        refreshed.cycle(&[RefreshRead(0)]).unwrap();
+        refreshed.cycle(&[RefreshWrite(0)]).unwrap();
+        assert_eq!(refreshed.cycle(&[RefreshRead(0)]), Err(Violation::Early { row: 0, age: 1 }));
+        let mut written = was_due();
+        written.cycle(&[Write(0)]).unwrap();
+        quiet(&mut written, 38);
+        assert_eq!(written.clone().cycle(&[RefreshRead(0)]), Err(Violation::Early { row: 0, age: 39 }));
+        quiet(&mut written, 1);
+        written.cycle(&[RefreshRead(0)]).unwrap();
     }
 
     #[test]

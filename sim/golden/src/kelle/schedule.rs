@@ -72,7 +72,7 @@ impl Reference {
 }
 
 /// Counts the refreshes of an ideal schedule (each row exactly when its age reaches its interval), event by event: for
-/// long traces in which most cycles bring nothing.
+/// long traces in which most cycles bring nothing. A refresh that is due in the cycle of an event comes before it.
 #[derive(Clone, Debug)]
 pub struct Counter {
     rows: Vec<Option<Row>>,
@@ -170,6 +170,42 @@ mod tests {
             prop_assert!(checker.finish().is_ok());
         }
 
+        /// Event by event or cycle by cycle, the count is the same.
+        #[test]
+        fn counts_are_those_of_every_cycle(
+            events in prop::collection::vec((0..12u64, 0..3usize, 0..4u8), 1..60),
+            high in 1..8u64,
+            low in 8..40u64,
+        ) {
+            let intervals = Intervals { high, low };
+            let (mut counter, mut rows) = (Counter::new(3, intervals), [None::<Row>; 3]);
+            let (mut now, mut expected) = (0, 0);
+            let due = |row: &Row, now| now - row.restored >= if row.high { high } else { low };
+            for (pause, at, event) in events {
+                for _ in 0..pause {
+                    now += 1;
+                    for row in rows.iter_mut().flatten().filter(|row| due(row, now)) {
+                        (row.restored, expected) = (now, expected + 1);
+                    }
+                }
+                if event < 2 {
+                    counter.write(at, now);
+                    rows[at] = Some(Row { restored: now, high: false });
+                } else {
+                    counter.set_class(at, event == 2, now);
+                    if let Some(row) = &mut rows[at] {
+                        row.high = event == 2;
+                        if due(row, now) {
+                            (row.restored, expected) = (now, expected + 1);
+                        }
+                    }
+                }
+                let mut so_far = counter.clone();
+                so_far.finish(now);
+                prop_assert_eq!(so_far.refreshes(), expected);
+            }
+        }
+
         /// On an idle bank the schedule takes as many refreshes as are counted.
         #[test]
         fn counts_agree(high in 20..30u64, low in 30..90u64, is_high in any::<bool>(), cycles in 100..500u64) {
@@ -211,5 +247,48 @@ mod tests {
         assert_eq!(c.refreshes(), 1, "overdue at once");
         c.finish(66);
         assert_eq!(c.refreshes(), 1 + 3);
+    }
+
+    #[test]
+    fn counted_at_the_edges() {
+        let counter = || {
+            let mut c = Counter::new(2, Intervals { high: 10, low: 100 });
+            c.write(0, 7);
+            c
+        };
+        let finish = |mut c: Counter, now| {
+            c.finish(now);
+            c.refreshes()
+        };
+        // In cycle 107 the age is 100, and again in cycle 207.
+        assert_eq!([106, 107, 206, 207].map(|now| finish(counter(), now)), [0, 1, 1, 2]);
+        // What is due in the cycle of a write comes before it; the write makes the row young.
+        let mut c = counter();
+        c.write(0, 107);
+        assert_eq!([107, 206, 207].map(|now| finish(c.clone(), now)), [1, 1, 2]);
+        // A promotion in the cycle in which the age reaches the shorter interval refreshes, one cycle earlier it does not.
+        for (now, at_once) in [(16, 0), (17, 1)] {
+            let mut c = counter();
+            c.set_class(0, true, now);
+            assert_eq!(c.refreshes(), at_once);
+            assert_eq!([17, 26, 27].map(|now| finish(c.clone(), now)), [1, 1, 2]);
+        }
+        // A promoted row keeps the time of its last refresh: 107, then 117 and 127.
+        let mut c = counter();
+        c.set_class(0, true, 109);
+        assert_eq!([109, 116, 117, 127].map(|now| finish(c.clone(), now)), [1, 1, 2, 3]);
+        // A demoted row waits longer, and a row that is written again has a low score.
+        let mut c = counter();
+        c.set_class(0, true, 8);
+        c.set_class(0, false, 9);
+        assert_eq!([106, 107].map(|now| finish(c.clone(), now)), [0, 1]);
+        let mut c = counter();
+        c.set_class(0, true, 8);
+        c.write(0, 9);
+        assert_eq!([108, 109].map(|now| finish(c.clone(), now)), [0, 1]);
+        // Rows that nobody wrote are not refreshed.
+        let mut c = counter();
+        c.set_class(1, true, 8);
+        assert_eq!(finish(c, 50), 0);
     }
 }

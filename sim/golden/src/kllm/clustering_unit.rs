@@ -17,6 +17,12 @@ pub fn nearest(midpoints: &[u64], value: u64) -> u64 {
     midpoints.iter().filter(|&&m| FP16.compare(m, value) == Some(Ordering::Less)).count() as u64
 }
 
+/// Cycles from the first of `beats` beats of values, one a cycle, to the last beat of indices: a beat a cycle comes out,
+/// the first one cycle after it went in, or `bits` cycles with registers after each level of the search.
+pub fn cycles(bits: u64, pipelined: bool, beats: u64) -> u64 {
+    beats + if pipelined { bits } else { 1 }
+}
+
 #[cfg(test)]
 mod tests {
     use half::f16;
@@ -41,6 +47,13 @@ mod tests {
         }
         assert_eq!(nearest(&midpoints, bits(f32::NAN)), 0);
         assert_eq!(nearest(&midpoints, 0xfe00), 0);
+    }
+
+    #[test]
+    fn latency() {
+        assert_eq!([1, 7].map(|beats| cycles(4, false, beats)), [2, 8]);
+        assert_eq!([1, 7].map(|beats| cycles(4, true, beats)), [5, 11]);
+        assert_eq!(cycles(1, true, 7), cycles(1, false, 7));
     }
 
     #[test]

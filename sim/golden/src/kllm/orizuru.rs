@@ -5,11 +5,12 @@
 //! - [`Tree`] follows the paper's algorithm and counts its comparisons;
 //! - [`comparison_bound`] is the paper's closed form, 1.5 N + 2 k log2 N.
 //!
-//! [`Trace`] puts the first two together into what a testbench expects beat by beat.
+//! [`Trace`] puts the first two together into what a testbench expects beat by beat; [`Timing`] says in which cycle.
 //!
 //! Values are raw bit patterns in a [`Format`]. Order is [`Format::total_cmp`]; a tie goes to the
 //! lower index on both sides. The two sides are independent: with a large k an element is in both.
 
+mod timing;
 mod tree;
 
 use std::error::Error;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::format::{Format, FormatError};
 
+pub use timing::Timing;
 pub use tree::{InitCount, Tree};
 
 /// What happens to a NaN. Integers have none, so there the policy changes nothing.

@@ -60,6 +60,26 @@ fn unit(p: &FloatFma) -> anyhow::Result<Unit> {
     })
 }
 
+/// The bench of a multiply-add unit that begins with all numbers and the factors around those that make the smallest
+/// normal number of them, plus a zero; there are eight vectors a number.
+///
+/// # Errors
+/// Parameters that the block refuses, a format of more than 16 bits.
+pub fn at_the_limit(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let unit = unit(p)?;
+    let operands = Operands::new(float(p.format, p.subnormals).format);
+    anyhow::ensure!(operands.format.width() <= 16, "{} has too many numbers", operands.format);
+    let (products, sign) = (operands.products_at_the_limit(), operands.format.zero(true));
+    let corners = Corners {
+        count: products.len() as u64,
+        at: Box::new(move |number| {
+            let [a, b] = products[number as usize];
+            [a, b | ((number & 1) * sign), (number >> 1 & 1) * sign, 0]
+        }),
+    };
+    Ok(Box::new(Unit { corners, ..unit }))
+}
+
 /// The bench of a multiply-add unit that accumulates `count` dot products of rows of two tensors of the real model, one
 /// addition after the other; what is compared is each sum on the way.
 ///

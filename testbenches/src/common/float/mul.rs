@@ -11,11 +11,35 @@ use crate::common::formats::float;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatMul) -> anyhow::Result<Box<dyn sim::Bench>> {
+    Ok(Box::new(unit(p)?))
+}
+
+/// The bench of a multiplier that begins with all numbers and the factors around those that make the smallest normal
+/// number of them; there are eight vectors a number.
+///
+/// # Errors
+/// Parameters that the block refuses, a format of more than 16 bits.
+pub fn at_the_limit(p: &FloatMul) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let unit = unit(p)?;
+    let operands = Operands::new(float(p.format, p.subnormals).format);
+    anyhow::ensure!(operands.format.width() <= 16, "{} has too many numbers", operands.format);
+    let products = operands.products_at_the_limit();
+    let corners = Corners {
+        count: products.len() as u64,
+        at: Box::new(move |number| {
+            let [a, b] = products[number as usize];
+            [a, b, 0, 0]
+        }),
+    };
+    Ok(Box::new(Unit { corners, ..unit }))
+}
+
+fn unit(p: &FloatMul) -> anyhow::Result<Unit> {
     p.check()?;
     let float = float(p.format, p.subnormals);
     let operands = Operands::new(float.format);
     let corners = operands.corners();
-    Ok(Box::new(Unit {
+    Ok(Unit {
         block: FloatMul::ABOUT.name,
         parameters: serde_json::to_value(p)?,
         stages: p.stages,
@@ -27,5 +51,5 @@ pub fn bench(p: &FloatMul) -> anyhow::Result<Box<dyn sim::Bench>> {
             [a, b, 0, 0]
         }),
         golden: Box::new(move |&[a, b, ..]| expected(float.mul(a, b))),
-    }))
+    })
 }

@@ -125,15 +125,41 @@ impl Operands {
     pub fn factor(self, a: u64, rng: &mut StimulusRng) -> u64 {
         let f = i64::from(self.format.fraction_bits());
         let bias = self.top_exponent() / 2;
-        match rng.random_range(0..8u8) {
+        match rng.random_range(0..9u8) {
             0..3 => self.any(rng),
             3 => self.around(self.top_exponent() - 1 + bias - self.exponent(a), 2, rng),
+            8 => self.format.zero(rng.random()) | self.limiting_factor(a, rng.random_range(-3..=3)),
             4 | 5 => {
                 let subnormal = bias - self.exponent(a) - rng.random_range(0..=f + 2);
                 self.around(subnormal, 1, rng)
             }
             _ => self.around(bias, bias / 2, rng),
         }
+    }
+
+    /// The positive factor that brings the product with `a` to the smallest normal number, give or take `units` in its
+    /// last place.
+    pub fn limiting_factor(self, a: u64, units: i64) -> u64 {
+        let (f, bias) = (self.format.fraction_bits(), self.top_exponent() / 2);
+        let (mut exponent, mut significand) = (self.exponent(a), a & self.fraction_mask());
+        if exponent > 0 {
+            significand |= 1 << f;
+        } else {
+            let places = (significand.max(1).leading_zeros() + f + 1) - u64::BITS;
+            (significand, exponent) = (significand.max(1) << places, 1 - i64::from(places));
+        }
+        // In 2^f to 2^(f + 1): with the leading one, which makes a lower exponent field the right one.
+        let quotient = (1u64 << (2 * f + 1)) / significand;
+        let field = bias - exponent;
+        let bits = if field > 0 { (((field - 1) as u64) << f) + quotient } else { quotient >> (1 - field).min(63) };
+        (bits as i64 + units).clamp(0, self.format.infinity(false) as i64) as u64
+    }
+
+    /// All positive numbers of a format of 16 bits, each with eight factors around the one that makes the smallest
+    /// normal number of it.
+    pub fn products_at_the_limit(self) -> Vec<[u64; 2]> {
+        let numbers = 1..self.format.infinity(false);
+        numbers.flat_map(|a| (-4..4).map(move |units| [a, self.limiting_factor(a, units)])).collect()
     }
 
     /// Two terms.
@@ -152,6 +178,9 @@ impl Operands {
 
     /// Two factors and an addend that cancels the product, or overlaps, or touches it.
     pub fn triple(self, rng: &mut StimulusRng) -> [u64; 3] {
+        if one_in(rng, 8) {
+            return self.sum_at_the_limit(rng);
+        }
         let [a, b] = self.factors(rng);
         let product = Float::ieee(self.format).mul(a, b).bits;
         let f = i64::from(self.format.fraction_bits());
@@ -162,5 +191,14 @@ impl Operands {
             self.addend(product, rng)
         };
         [a, b, c]
+    }
+
+    /// Two factors and an addend whose sum is next to the smallest normal number: the product decides on which side, and
+    /// is lost in rounding or not.
+    fn sum_at_the_limit(self, rng: &mut StimulusRng) -> [u64; 3] {
+        let (a, f) = (self.any(rng), i64::from(self.format.fraction_bits()));
+        let small = self.top_exponent() / 2 - self.exponent(a) - rng.random_range(0..=f + 4);
+        let limit = 1 << self.format.fraction_bits();
+        [a, self.around(small, 1, rng), self.neighbour(limit, rng)]
     }
 }

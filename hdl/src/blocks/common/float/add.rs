@@ -50,7 +50,7 @@ ports! {
         invalid_o: OutOption = bit().when(p.flags),
         /// The result is an infinity because it was too large, with `flags`.
         overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and subnormal or zero, with `flags`.
+        /// The result is inexact, and the exact one is below the smallest normal number in magnitude, with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
         /// The result is rounded (or flushed), with `flags`.
         inexact_o: OutOption = bit().when(p.flags),

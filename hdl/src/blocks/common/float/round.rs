@@ -89,7 +89,8 @@ pub(super) fn connect_option(m: &mut Module, port: Option<Signal>, value: Signal
 pub(super) struct Unrounded {
     /// Sign, of special results too.
     pub sign: Signal,
-    /// Exponent field, or more: at least all ones where the result is too large. 0 for subnormal numbers and zero.
+    /// Exponent field, or more: at least all ones where the result is too large. 0 where the exact magnitude is less
+    /// than the smallest normal number (or becomes it by a unit that `up` still has to add, and is exact then).
     pub exponent: Signal,
     /// Fraction.
     pub fraction: Signal,
@@ -141,7 +142,8 @@ pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnorma
     Rounded {
         bits: m.wire("result", bits),
         overflow,
-        underflow: !r.special & small & !too_large & lost,
+        // Tininess is detected before rounding: what is rounded up to the smallest normal number underflows too.
+        underflow: !r.special & !field.any() & !too_large & lost,
         // An integer that is a power of two may become infinity only by its missing unit: exact until then.
         inexact: !r.special & (lost | exponent.all()),
     }

@@ -1,5 +1,7 @@
 //! The wrappers, and `rustc_apfloat` itself, against exact integer arithmetic, other implementations and known results.
 
+mod flags;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -152,7 +154,7 @@ fn flushing() {
     assert!(f.total_less(0x8001, 0x0001));
     let flushed = Flags { underflow: true, inexact: true, ..Flags::default() };
     assert_eq!(f.sub(smallest, 0x0401), Rounded { bits: 0x8000, flags: flushed });
-    assert_eq!(f.mul(0xbbff, smallest), Rounded { bits: 0x8400, flags: Flags { underflow: false, ..flushed } });
+    assert_eq!(f.mul(0xbbff, smallest), Rounded { bits: 0x8400, flags: flushed });
     assert_eq!(f.mul(0xbbfe, smallest), Rounded { bits: 0x8000, flags: flushed });
     // The product is flushed before the addition, if it is rounded before.
     assert_eq!(f.mul_then_add(0x3800, smallest, smallest).bits, smallest);
@@ -293,18 +295,5 @@ proptest! {
     #[test]
     fn fp32_is_the_hosts(a: u32, b: u32, c: u32) {
         check_against_host(a, b, c);
-    }
-
-    /// Flags say what the results say.
-    #[test]
-    fn flags_are_consistent((a, b, c) in close(Fp16)) {
-        for float in [Float::ieee(Fp16), Float::flush(Fp16)] {
-            let Rounded { bits, flags } = float.fma(a, b, c);
-            let magnitude = bits & 0x7fff;
-            prop_assert_eq!(flags.overflow, magnitude == 0x7c00);
-            prop_assert!(!flags.underflow || magnitude < 0x0400);
-            prop_assert!(flags.inexact || !(flags.overflow || flags.underflow));
-            prop_assert!(float.subnormals == Subnormals::Ieee || !Fp16.is_subnormal(bits));
-        }
     }
 }

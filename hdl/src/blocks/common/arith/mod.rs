@@ -1,0 +1,9 @@
+//! Small integer arithmetic.
+
+pub mod leading_zeros;
+pub mod popcount;
+pub mod priority_encoder;
+
+pub use leading_zeros::{LeadingZeros, LeadingZerosPorts};
+pub use popcount::{Popcount, PopcountPorts};
+pub use priority_encoder::{PriorityEncoder, PriorityEncoderPorts};

@@ -1,0 +1,5 @@
+//! Small integer arithmetic.
+
+pub mod leading_zeros;
+pub mod popcount;
+pub mod priority_encoder;

@@ -1,0 +1,1 @@
+../modules/leading_zeros_w32.v

@@ -1,0 +1,1 @@
+../modules/popcount_w32.v

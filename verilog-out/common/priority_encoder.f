@@ -1,0 +1,1 @@
+../modules/priority_encoder_w32.v

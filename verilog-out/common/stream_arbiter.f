@@ -1,0 +1,1 @@
+../modules/stream_arbiter_w32_n4_round_robin.v

@@ -1,0 +1,1 @@
+../modules/stream_fifo_w32_d16_registers.v

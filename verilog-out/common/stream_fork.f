@@ -1,0 +1,1 @@
+../modules/stream_fork_w32_n2.v

@@ -1,0 +1,1 @@
+../modules/stream_register_w32_both.v
