@@ -24,36 +24,37 @@ fn info_of_a_mesh() {
     senbazuru(&["info", "mac_mesh", "--set", "rows=2", "--set", "columns=3"]).assert().code(0).stdout_eq(str![[r#"
 mac_mesh (common): output-stationary mesh of multiply-accumulate cells
 
-PE (r, c) sees act_i[r] c cycles and weight_i[c] r cycles after it entered; acc_o shows row row_i at once.
+PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. Reset takes the clears on their way; sums mean something from the first clear on.
 
 Source:         hdl/src/blocks/common/mac_mesh.rs
 Verilog module: mac_mesh_r2_c3_w8_a32
 
-parameter          value  default  allowed                   meaning
------------------  -----  -------  ------------------------  -----------------------------------------
-rows                   2       16  1 to 1024                 rows of PEs
-columns                3       16  1 to 1024                 columns of PEs
-operand_width          8        8  2 to 32                   activation and weight width, bits, signed
-accumulator_width     32       32  2 x operand_width to 128  accumulator width, bits, signed, wrapping
+parameter          value  default  allowed                               meaning
+-----------------  -----  -------  ------------------------------------  ------------------------------------------------------
+rows                   2       16  1 to 1024                             Rows of PEs
+columns                3       16  1 to 1024                             Columns of PEs
+operand_width          8        8  2 to 32                               Width of an activation and of a weight in bits, signed
+accumulator_width     32       32  4 to 128; at least 2 x operand_width  Width of an accumulator in bits, signed, wrapping
 
-port      direction  bits  elements  number    inputs of the same cycle
---------  ---------  ----  --------  --------  ------------------------
-clk_i     input         1  -         unsigned  -
-rst_ni    input         1  -         unsigned  -
-clear_i   input         2  2 x 1     unsigned  -
-act_i     input        16  2 x 8     signed    -
-weight_i  input        24  3 x 8     signed    -
-row_i     input         1  -         unsigned  -
-acc_o     output       96  3 x 32    signed    row_i
+port      direction  bits  elements  number    meaning                                                                                        inputs of the same cycle
+--------  ---------  ----  --------  --------  ---------------------------------------------------------------------------------------------  ------------------------
+clk_i     input         1  -         unsigned  -                                                                                              -
+rst_ni    input         1  -         unsigned  -                                                                                              -
+clear_i   input         2  2 x 1     unsigned  Per row: start a new sum with this cycle's product in the first column                         -
+act_i     input        16  2 x 8     signed    Per row: activation into the first column                                                      -
+weight_i  input        24  3 x 8     signed    Per column: weight into the first row                                                          -
+row_i     input         1  -         unsigned  Row of accumulators to read; past the end, the last one                                        -
+acc_o     output       96  3 x 32    signed    The accumulators of row `row_i`, in the same cycle; those that were never cleared are unknown  row_i
 
-what  cycles
-----  ------
-skew       3
+timing  cycles  meaning
+------  ------  --------------------------------------------------
+beat         1  from one beat to the next at full speed
+skew         3  from the first PE's product to that of the last PE
 
-module               block     instances
--------------------  --------  ---------
+module                 block     instances
+---------------------  --------  ---------
 mac_mesh_r2_c3_w8_a32  mac_mesh          1
-mac_pe_w8_a32        mac_pe            6
+mac_pe_w8_a32          mac_pe            6
 
 "#]]);
 }
@@ -65,34 +66,35 @@ fn info_as_markdown() {
 
 output-stationary mesh of multiply-accumulate cells (common; `hdl/src/blocks/common/mac_mesh.rs`)
 
-PE (r, c) sees act_i[r] c cycles and weight_i[c] r cycles after it entered; acc_o shows row row_i at once.
+PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. Reset takes the clears on their way; sums mean something from the first clear on.
 
 ## Parameters
 
 | parameter | value | default | allowed | meaning |
 | --- | ---: | ---: | --- | --- |
-| rows | 16 | 16 | 1 to 1024 | rows of PEs |
-| columns | 16 | 16 | 1 to 1024 | columns of PEs |
-| operand_width | 8 | 8 | 2 to 32 | activation and weight width, bits, signed |
-| accumulator_width | 32 | 32 | 2 x operand_width to 128 | accumulator width, bits, signed, wrapping |
+| rows | 16 | 16 | 1 to 1024 | Rows of PEs |
+| columns | 16 | 16 | 1 to 1024 | Columns of PEs |
+| operand_width | 8 | 8 | 2 to 32 | Width of an activation and of a weight in bits, signed |
+| accumulator_width | 32 | 32 | 4 to 128; at least 2 x operand_width | Width of an accumulator in bits, signed, wrapping |
 
 ## Ports of `mac_mesh_r16_c16_w8_a32`
 
-| port | direction | bits | elements | number | inputs of the same cycle |
-| --- | --- | ---: | --- | --- | --- |
-| clk_i | input | 1 | - | unsigned | - |
-| rst_ni | input | 1 | - | unsigned | - |
-| clear_i | input | 16 | 16 x 1 | unsigned | - |
-| act_i | input | 128 | 16 x 8 | signed | - |
-| weight_i | input | 128 | 16 x 8 | signed | - |
-| row_i | input | 4 | - | unsigned | - |
-| acc_o | output | 512 | 16 x 32 | signed | row_i |
+| port | direction | bits | elements | number | meaning | inputs of the same cycle |
+| --- | --- | ---: | --- | --- | --- | --- |
+| clk_i | input | 1 | - | unsigned | - | - |
+| rst_ni | input | 1 | - | unsigned | - | - |
+| clear_i | input | 16 | 16 x 1 | unsigned | Per row: start a new sum with this cycle's product in the first column | - |
+| act_i | input | 128 | 16 x 8 | signed | Per row: activation into the first column | - |
+| weight_i | input | 128 | 16 x 8 | signed | Per column: weight into the first row | - |
+| row_i | input | 4 | - | unsigned | Row of accumulators to read; past the end, the last one | - |
+| acc_o | output | 512 | 16 x 32 | signed | The accumulators of row `row_i`, in the same cycle; those that were never cleared are unknown | row_i |
 
-## Latency
+## Timing
 
-| what | cycles |
-| --- | ---: |
-| skew | 30 |
+| timing | cycles | meaning |
+| --- | ---: | --- |
+| beat | 1 | from one beat to the next at full speed |
+| skew | 30 | from the first PE's product to that of the last PE |
 
 ## Modules
 
@@ -116,8 +118,8 @@ fn config_file_then_set() {
 #[test]
 fn lint_of_a_mesh() {
     senbazuru(&[&["lint", "mac_mesh"], &MESH[..]].concat()).assert().code(0).stdout_eq(str![[r#"
-module              result                             parameters
-------------------  ---------------------------------  ---------------------------------------------------------------
+module                result                             parameters
+--------------------  ---------------------------------  ---------------------------------------------------------------
 mac_mesh_r2_c2_w4_a8  clean: verilator, iverilog, yosys  rows = 2, columns = 2, operand_width = 4, accumulator_width = 8
 
 "#]]);

@@ -55,11 +55,11 @@ error: parameter `rows` is ``: invalid type: string "", expected u32; allowed: 1
 #[test]
 fn value_out_of_range() {
     senbazuru(&["gen", "mac_mesh", "--set", "rows=0"]).assert().code(2).stderr_eq(str![[r#"
-error: mac_mesh: parameter `rows` is 0, allowed: from 1 to 1024
+error: mac_mesh: parameter `rows` is 0, allowed: 1 to 1024
 
 "#]]);
     senbazuru(&["sim", "mac_mesh", "--set", "accumulator_width=9"]).assert().code(2).stderr_eq(str![[r#"
-error: mac_mesh: parameter `accumulator_width` is 9, allowed: from 16 to 128
+error: mac_mesh: parameter `accumulator_width` is 9, allowed: 2 x operand_width = 16 to 128
 
 "#]]);
 }

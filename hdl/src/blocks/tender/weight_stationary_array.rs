@@ -62,11 +62,11 @@ ports! {
         load: InStream<WeightRow> = p.clone(),
         /// One activation vector.
         step: InStream<ActVector> = p.clone(),
-        /// Column c shows a sum.
+        /// Column c shows a sum in this cycle; never held back.
         result_valid_o: OutArray = bit().array(p.columns),
-        /// The sums.
+        /// The sums, when valid.
         result_o: OutArray = sint(p.pe.accumulator_width).array(p.columns),
-        /// The sum or one of its partial sums left its range.
+        /// When valid: the sum or one of its partial sums left its range, or it has a number that does not exist.
         overflow_o: OutArray = bit().array(p.columns),
     }
 }

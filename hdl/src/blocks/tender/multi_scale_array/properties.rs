@@ -1,10 +1,12 @@
 //! What is proved of the array (`ifdef FORMAL`): PE (r, c) sees exactly the steps that entered, in their order, r + c
 //! cycles later: each rescale between the same two products as in the stream, and zeros in between. What a PE makes of
-//! them is proved in `tender_pe`.
+//! them is proved in `tender_pe`. A row starts to move, and shows sums, exactly as long after a last step as the contract
+//! says, whatever else enters and whenever a reset comes; a sum of bytes is made of the right four.
 
+use super::drain::Leaving;
 use super::edges::{Entry, Mesh};
 use super::{MultiScaleArray, MultiScaleArrayPorts};
-use crate::lang::{Module, Signal, bit, cat};
+use crate::lang::{Array, Index, Module, Signal, bit, cat, or_all, uint};
 
 /// What entered in one cycle.
 struct Moment {
@@ -19,7 +21,14 @@ struct Moment {
 }
 
 impl MultiScaleArray {
-    pub(super) fn properties(&self, m: &mut Module, io: &MultiScaleArrayPorts, mesh: &Mesh, entry: &Entry) {
+    pub(super) fn properties(
+        &self,
+        m: &mut Module,
+        io: &MultiScaleArrayPorts,
+        mesh: &Mesh,
+        entry: &Entry,
+        (leaving, drain): (&Leaving, Array),
+    ) {
         // Not together with the properties of the PE: what those assume is asserted here.
         if self.rows * self.columns > 9 || self.pe.operand_width > 4 || self.pe.has_properties() {
             return;
@@ -58,6 +67,76 @@ impl MultiScaleArray {
                 m.cover("far_corner_rescales", grid.at(corner).any());
             }
             m.cover("all_rows_show_sums", io.result_valid_o.at(self.rows - 1));
+            self.sums_leave(m, io, leaving, drain);
+        });
+    }
+
+    /// When rows move and show sums; bit d of a history is what happened d + 1 cycles ago.
+    fn sums_leave(&self, m: &mut Module, io: &MultiScaleArrayPorts, leaving: &Leaving, drain: Array) {
+        let (rows, columns) = (self.rows, self.columns);
+        let ends = m.wire("spec_ends", io.step.fire() & io.step.last);
+        let history = |m: &mut Module, name: &str, now: Signal| {
+            let past = m.reg_init(&format!("spec_{name}_q"), uint(rows + 2 * columns + 1), 0);
+            past.next(cat(&[past.q.slice(0..rows + 2 * columns), now]));
+            past.q
+        };
+        let narrow_ends = io.step.int8.map_or(ends, |int8| ends & !int8);
+        let narrow = history(m, "narrow", narrow_ends);
+        let Some(int8) = io.step.int8 else {
+            m.for_each("shown", rows, |m, r| {
+                m.assert_always("row_moves", drain.at(r).eq(narrow.slice_at(r + columns, 1)));
+                let shown = m.wire("spec_shown", narrow.slice_at(r + columns, columns).any());
+                m.assert_always("row_shows", io.result_valid_o.at(r).eq(shown));
+                let (sum, flag) = (leaving.result.at((r, columns)), leaving.overflow.at((r, columns)));
+                let same = io.result_o.at(r).eq(sum) & io.overflow_o.at(r).eq(flag);
+                m.assert_always("row_shows_its_sum", !shown | same);
+            });
+            return;
+        };
+        let bytes = history(m, "bytes", ends & int8);
+        let every_second = (0..columns / 2).fold(0u64, |mask, j| mask | 1 << (2 * j));
+        let (width, nibble) = (self.result_width(), self.pe.operand_width);
+        m.for_each("shown", rows / 2, |m, i| {
+            let (low, high) = (i * 2, i * 2 + 1);
+            let shown = |m: &mut Module, name: &str, row: Index| {
+                let moves = m.wire(&format!("spec_{name}_moves"), (narrow | bytes).slice_at(row + columns, 1));
+                m.assert_always(&format!("{name}_moves"), drain.at(row).eq(moves));
+                m.wire(&format!("spec_{name}_shown"), narrow.slice_at(row + columns + 1, columns).any())
+            };
+            let (low_shown, high_shown) = (shown(m, "low", low), shown(m, "high", high));
+            let pairs = bytes.slice_at(high + columns + 2, columns) & uint(columns).lit(every_second);
+            let bytes_shown = m.wire("spec_bytes_shown", pairs.any());
+            m.assert_always("low_shows", io.result_valid_o.at(low).eq(low_shown));
+            m.assert_always("high_shows", io.result_valid_o.at(high).eq(high_shown | bytes_shown));
+            // What left the mesh one, two and three cycles ago.
+            let past = |m: &mut Module, name: &str, row: Index, cycles: usize| {
+                let now = cat(&[leaving.overflow.at((row, columns)), leaving.result.at((row, columns))]);
+                let mut past = vec![now];
+                for cycle in 1..=cycles {
+                    let held = m.reg(&format!("spec_{name}_{cycle}_q"), now.ty());
+                    held.next(past[cycle - 1]);
+                    past.push(held.q);
+                }
+                past
+            };
+            let (lows, highs) = (past(m, "low", low, 3), past(m, "high", high, 2));
+            let sum = |past: Signal| past.slice(0..self.pe.accumulator_width).as_sint();
+            let out = |row: Index| (io.result_o.at(row), io.overflow_o.at(row));
+            for (name, is_shown, row, past) in [("low", low_shown, low, lows[1]), ("high", high_shown, high, highs[1])] {
+                let (value, flag) = out(row);
+                let same = value.eq(sum(past).extend(width)) & flag.eq(past.msb());
+                m.assert_always(&format!("{name}_shows_its_sum"), !is_shown | same);
+            }
+            // High nibbles leave first, and the low row a cycle before the high one.
+            let parts = [highs[2], highs[1], lows[3], lows[2]];
+            let [hh, hl, lh, ll] = parts.map(|part| sum(part).extend(width));
+            let whole = hh.shl(2 * nibble).truncate(width).wrapping_add(ll);
+            let middle = hl.wrapping_add(lh).shl(nibble).truncate(width);
+            let (value, flag) = out(high);
+            let flags = parts.map(Signal::msb);
+            let same = value.eq(whole.wrapping_add(middle)) & flag.eq(or_all(bit(), &flags));
+            m.assert_always("high_shows_bytes", !bytes_shown | same);
+            m.cover("bytes_leave", bytes_shown & value.lt(-5));
         });
     }
 
