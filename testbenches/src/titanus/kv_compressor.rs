@@ -1,17 +1,18 @@
-//! [`KvCompressor`] and [`KvDecompressor`] against the golden bytes: tiles in, bytes off chip, tiles back.
+//! [`KvCompressor`] against the golden bytes.
 
-use golden::titanus::cpq::{Sequence, prune};
+use golden::titanus::cpq::prune;
 use golden::titanus::format::packed;
-use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
+use hdl::blocks::titanus::KvCompressor;
 use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Run, Sim};
 
-use super::dequantization_unit::results;
 use super::sequences::{Case, STALLS, random_tokens};
 use super::tiles::{blocks, bytes};
+
+pub use super::kv_decompressor::bench as decompressor_bench;
 
 /// The bench of a compressor; a vector is a sequence of keys and values.
 ///
@@ -19,14 +20,6 @@ use super::tiles::{blocks, bytes};
 /// Parameters that the block refuses.
 pub fn bench(p: &KvCompressor) -> anyhow::Result<Box<dyn sim::Bench>> {
     Ok(Box::new(CompressorBench::new(p, Vec::new())?))
-}
-
-/// The bench of a decompressor; a vector is a sequence.
-///
-/// # Errors
-/// Parameters that the block refuses.
-pub fn decompressor_bench(p: &KvDecompressor) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(DecompressorBench::new(p, Vec::new())?))
 }
 
 /// Keys and values of a sequence as they come from the projections, not yet pruned.
@@ -102,9 +95,8 @@ impl sim::Bench for CompressorBench {
                 run.driver(sim, "tile", &["layer", "length", "k", "v", "last"], input)?,
                 run.driver(sim, "start", &["layer", "prefill"], Stall::Random { num: 1, den: 2 })?,
             ];
-            let fields = ["data", "last"];
             let other = STALLS[(i + 2) % STALLS.len()].1;
-            let mut monitors = [run.monitor(sim, "k", &fields, output)?, run.monitor(sim, "v", &fields, other)?];
+            let mut monitors = [run.monitor_of(sim, "k", output)?, run.monitor_of(sim, "v", other)?];
             for number in i * per_stall..(i + 1) * per_stall {
                 let case = self.given.get(number).cloned().unwrap_or_else(|| {
                     let cut = rng.random_range(0..lanes);
@@ -151,58 +143,6 @@ impl sim::Bench for CompressorBench {
                     run.expect_u64(sim, port, sequence.overflowed().into())?;
                 }
             }
-        }
-        Ok(())
-    }
-}
-
-/// Drives a decompressor with given sequences first, then with random ones.
-pub struct DecompressorBench {
-    p: KvDecompressor,
-    parameters: Value,
-    given: Vec<Sequence>,
-}
-
-impl DecompressorBench {
-    /// The bench; sequences of `given` have the decompressor's number of levels.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses.
-    pub fn new(p: &KvDecompressor, given: Vec<Sequence>) -> anyhow::Result<Self> {
-        p.check()?;
-        Ok(Self { parameters: serde_json::to_value(p)?, p: p.clone(), given })
-    }
-}
-
-impl sim::Bench for DecompressorBench {
-    fn block(&self) -> &str {
-        KvDecompressor::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
-    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
-        let mut rng = run.rng("sequences");
-        let p = &self.p;
-        let lanes = p.lanes as usize;
-        let error = sim.output("error_o")?;
-        sim.reset(2)?;
-        let mut given = self.given.iter();
-        for (input, output) in STALLS {
-            let mut driver = [run.driver(sim, "block", &["data", "last"], input)?];
-            let mut monitor = [run.monitor(sim, "result", &["x", "index", "level"], output)?];
-            for _ in 0..run.vectors().div_ceil(STALLS.len() as u64) {
-                let sequence = given.next().cloned().unwrap_or_else(|| {
-                    let cut = rng.random_range(0..lanes);
-                    Case::random(&mut rng, lanes * p.tiles as usize - cut, 14).encode(p.levels, u32::MAX)
-                });
-                driver[0].extend(blocks(&packed(&sequence, lanes, p.block_bytes as usize), p.block_bytes as usize))?;
-                monitor[0].expect(results(&sequence, lanes, p.levels))?;
-            }
-            run.streams(sim, &mut driver, &mut monitor)?;
-            run.expect_u64(sim, error, 0)?;
         }
         Ok(())
     }

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::kv_packer::check_format;
+use super::format::chunk_bits;
 use super::{
-    KvPacker, KvPackerPorts, PruningUnit, PruningUnitPorts, QuantizationUnit, QuantizationUnitPorts, bits_type,
-    index_bits,
+    ByteBlock, KvPacker, KvPackerPorts, PruningUnit, PruningUnitPorts, QuantizationUnit, QuantizationUnitPorts,
+    bits_type, index_bits,
 };
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldInStream, OldOutStream, OldParameter, OldStream, OldStreamType, Out,
-    ParamError, Signal, bit, ensure_param, index_width, old_parameters, ports, sint, stream, uint,
+    About, Block, CatalogBlock, In, Module, OldInStream, OldParameter, OldStream, Out, OutStream, ParamError, Signal,
+    Stream, bit, ensure_param, index_width, old_parameters, ports, sint, stream, uint,
 };
 
 /// Elaboration parameters.
@@ -33,10 +33,6 @@ pub struct KvCompressor {
 impl KvCompressor {
     fn layer_bits(&self) -> u32 {
         index_width(u64::from(self.layers))
-    }
-
-    fn block(&self) -> OldStreamType {
-        stream().field("data", uint(8 * self.block_bytes)).field("last", bit())
     }
 
     fn pruning(&self) -> PruningUnit {
@@ -74,9 +70,9 @@ ports! {
             .array("v", sint(8).array(p.lanes))
             .field("last", bit()),
         /// Blocks of keys.
-        k: OldOutStream = p.block(),
+        k: OutStream<ByteBlock> = p.block_bytes,
         /// Blocks of values.
-        v: OldOutStream = p.block(),
+        v: OutStream<ByteBlock> = p.block_bytes,
         /// A key was out of tolerance when its channel had no level left, since the start.
         overflow_k_o: Out = bit(),
         /// The same of values.
@@ -105,7 +101,8 @@ impl Block for KvCompressor {
 
     fn old_check(&self) -> Result<(), ParamError> {
         ensure_param("layers", self.layers, 1..=1024)?;
-        check_format(self.lanes, self.block_bytes)?;
+        ensure_param("lanes", self.lanes, 2..=64)?;
+        ensure_param("block_bytes", self.block_bytes, chunk_bits(self.lanes).div_ceil(8)..=256)?;
         self.quantization().old_check()
     }
 
@@ -134,7 +131,7 @@ struct Side<'a> {
     name: &'a str,
     bits: Signal,
     from: &'a OldStream,
-    to: &'a OldStream,
+    to: &'a Stream<ByteBlock>,
     overflow: Signal,
 }
 
@@ -152,8 +149,17 @@ impl KvCompressor {
         m.connect_old_stream(&unit.tile, side.from);
         let packer: KvPackerPorts =
             m.instance(&format!("u_{name}_packer"), KvPacker { lanes: self.lanes, block_bytes: self.block_bytes });
-        m.connect_old_stream(&packer.tile, &unit.result);
-        m.connect_old_stream(side.to, &packer.block);
+        let (from, to) = (&unit.result, &packer.tile);
+        m.connect(to.valid, from.valid);
+        m.connect(from.ready, to.ready);
+        for (field, to) in [("bits", to.bits), ("initial", to.initial), ("last", to.last)] {
+            m.connect(to, from.field(field));
+        }
+        let arrays = [("index", to.index), ("label", to.label), ("values", to.values), ("open", to.open)];
+        for (field, to) in arrays.into_iter().chain([("range", to.range), ("zero", to.zero)]) {
+            m.connect_each(&format!("{name}_{field}"), to, from.array(field));
+        }
+        m.connect_stream(side.to, &packer.block);
         m.connect(side.overflow, unit.overflow_o);
         unit.start.ready
     }
