@@ -1,11 +1,11 @@
 //! Streams and small arithmetic: all registered configurations.
 
 use hdl::blocks::common::{
-    LeadingZeros, Popcount, PriorityEncoder, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister,
+    Crc32, LeadingZeros, Popcount, PriorityEncoder, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister,
     StreamWidthConverter,
 };
 use sim::RunOptions;
-use testbenches::common::{arith, stream};
+use testbenches::common::{arith, crc32, stream};
 use testbenches::run_all;
 
 macro_rules! all_configurations {
@@ -24,6 +24,7 @@ all_configurations! {
     stream_join StreamJoin stream::stream_join::bench;
     stream_arbiter StreamArbiter stream::stream_arbiter::bench;
     stream_width_converter StreamWidthConverter stream::stream_width_converter::bench;
+    crc Crc32 crc32::bench;
     popcount Popcount arith::popcount::bench;
     leading_zeros LeadingZeros arith::leading_zeros::bench;
     priority_encoder PriorityEncoder arith::priority_encoder::bench;

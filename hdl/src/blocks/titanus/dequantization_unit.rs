@@ -7,9 +7,12 @@
 //! value is a constant of the level, computed once, when the level arrives, and kept. What opens a level is at its low end
 //! (that constant) or at its top (that constant plus the range), so that the multiplier is free for the constant then.
 
+mod order;
+mod properties;
+
+use self::order::Order;
 use super::format::resized;
 use super::non_zero_quantizer::divide;
-use super::tile_state::{TileCounter, first_round};
 use super::{
     RANGE_BITS, RECORD_BITS, RebuiltTile, ScaleZeroBuffer, ScaleZeroBufferPorts, StoredTile, level_bits, steps_of,
 };
@@ -37,11 +40,12 @@ parameters! {
 ports! {
     /// Ports of [`DequantizationUnit`].
     pub struct DequantizationUnitPorts(p: &DequantizationUnit) {
-        /// Quantised tiles.
+        /// Quantised tiles of streams, one stream behind the other.
         tile: InStream<StoredTile> = p.lanes,
-        /// Values, and the level of each channel; no beat for tiles with `initial`.
+        /// Values, and the level of each channel.
         result: OutStream<RebuiltTile> = (p.lanes, p.levels),
-        /// Products computed since reset, those for constants of levels included; wraps around.
+        /// Products computed since reset, those for constants of levels included; wraps around. Beats with error do not
+        /// count, here and in the others.
         multiplications_o: OutOption = uint(32).when(p.count_skips),
         /// Elements with index 0 since reset; wraps around.
         index_skips_o: OutOption = uint(32).when(p.count_skips),
@@ -59,8 +63,12 @@ impl Block for DequantizationUnit {
         summary: "rebuilds int8 tiles from index, label and quantised values",
         contract: "x is 0 where index is 0, else saturate(floor((2 range (q - zero) + L) / (2 L))) with L = 2^bits - 1 and range and\n\
             zero of the channel's level; q is the next of values where label is 1, else 0. open with range and zero opens the\n\
-            next level of a channel, for this tile already; first finds all channels without level. Tiles come in order, token\n\
-            after token. level counts from 0. Latency 2 cycles, one tile a cycle.",
+            next level of a channel, for this tile already. level counts from 0. Latency 2 cycles, one tile a cycle.\n\
+            Tiles come in order, token after token; first begins a stream with its first tile, and finds all channels without\n\
+            level, whatever came before. A stream begins with levels only (initial, one tile for each tile of a token) or with a\n\
+            token. Tiles with initial give no beat. error flags, from the first such tile to the last one of the stream: error\n\
+            at the input, a width outside of 2 to 8, a level more than there are, an element of a channel without level, initial\n\
+            elsewhere, too few or too many of them, last within a token or without a token. Reset drops what is inside.",
         reference: "Titanus, section 4.4 (DQU)",
     };
 
@@ -68,21 +76,21 @@ impl Block for DequantizationUnit {
         let (lanes, level_bits) = (self.lanes, level_bits(self.levels));
         let initial = io.tile.initial;
         // Tiles with initial levels pass both stages for their constants, and end there.
-        let out_initial = m.reg("product_initial_q", bit());
+        let silent = m.wire("silent", initial & !io.tile.last);
+        let out_silent = m.reg("product_silent_q", bit());
         let last_ready = m.net("last_ready", bit());
         let control = Pipeline::new(m, &["product"], io.tile.valid, last_ready);
         m.connect(io.tile.ready, control.ready);
         let step = control.stages[0].load;
         let held_product = control.stages[0].valid;
-        out_initial.next_when(step, initial);
-        let out = Pipeline::new(m, &["result"], held_product & !out_initial.q, io.result.ready);
-        m.connect(last_ready, out_initial.q | out.ready);
+        out_silent.next_when(step, silent);
+        let out = Pipeline::new(m, &["result"], held_product & !out_silent.q, io.result.ready);
+        m.connect(last_ready, out_silent.q | out.ready);
         let finish = m.wire("finish", held_product & last_ready);
         m.connect(io.result.valid, out.stages[0].valid);
 
-        let counter = TileCounter::new(m, "tile", self.tiles);
-        counter.step(step);
-        let fresh = first_round(m, "fresh", counter, step, io.tile.first);
+        let order = Order::new(m, io, self.tiles, step);
+        let fresh = order.fresh;
         // Numbers of levels: a register file, since the next tile's are needed to fetch its levels.
         let count_type = uint(bits_for(u64::from(self.levels)));
         let counts_after = m.nets("counts_after", count_type, lanes);
@@ -91,8 +99,8 @@ impl Block for DequantizationUnit {
             counts_after.packed()
         } else {
             let file = m.memory("counts", self.tiles, file_bits, file_bits);
-            file.write(step, counter.tile, counts_after.packed());
-            file.read_async("next_counts", counter.next)
+            file.write(step, order.tile, counts_after.packed());
+            file.read_async("next_counts", order.next)
         };
         let current = m.reg("counts_q", uint(file_bits));
         current.next_when(step, next_counts);
@@ -101,16 +109,16 @@ impl Block for DequantizationUnit {
             "u_levels",
             ScaleZeroBuffer { lanes, tiles: self.tiles, levels: self.levels, width: RECORD_BITS },
         );
-        m.connect(records.write_tile_i, counter.tile);
+        m.connect(records.write_tile_i, order.tile);
         m.connect(records.read_i, step);
-        m.connect(records.read_tile_i, counter.next);
+        m.connect(records.read_tile_i, order.next);
         let constants: ScaleZeroBufferPorts =
             m.instance("u_constants", ScaleZeroBuffer { lanes, tiles: self.tiles, levels: self.levels, width: 8 });
-        let product_tile = m.reg("product_tile_q", counter.tile.ty());
-        product_tile.next_when(step, counter.tile);
+        let product_tile = m.reg("product_tile_q", order.tile.ty());
+        product_tile.next_when(step, order.tile);
         m.connect(constants.write_tile_i, product_tile.q);
         m.connect(constants.read_i, step);
-        m.connect(constants.read_tile_i, counter.tile);
+        m.connect(constants.read_tile_i, order.tile);
         let expander: ExpanderPorts = m.instance("u_expander", Expander { lanes, width: 8 });
         m.connect_each("label", expander.mask_i, io.tile.label);
         m.connect_each("values", expander.data_i, io.tile.values);
@@ -121,23 +129,45 @@ impl Block for DequantizationUnit {
         let counted = self.count_skips.then(|| m.nets("work", uint(4), lanes));
         let present = m.split("count", current.q, count_type.array(lanes));
         let next = m.split("next_count", next_counts, count_type.array(lanes));
-        let shared = Shared { step, finish, fresh, steps, out: out.stages[0].load, level_type: uint(level_bits) };
-        let nets = Nets { present, next, counts_after, counted };
+        let [too_many, no_level] = ["too_many_levels", "no_level"].map(|name| m.nets(name, bit(), lanes));
+        let wrong = m.wire("wrong_levels", too_many.packed().any() | no_level.packed().any());
+        let failed = order.failed(m, step, order.wrong | wrong);
+        let shared =
+            Shared { step, finish, fresh, steps, failed, out: out.stages[0].load, level_type: uint(level_bits) };
+        let nets = Nets { present, next, counts_after, counted, too_many, no_level };
         m.for_each("lanes", lanes, |m, lane| self.lane(m, io, lane, shared, nets, &expander, [&records, &constants]));
+        let last = held(m, "product_last_q", step, io.tile.last);
+        for (name, value, port) in [
+            ("first", order.first, io.result.first),
+            ("last", last, io.result.last),
+            ("error", failed, io.result.error),
+        ] {
+            let value = held(m, &format!("result_{name}_q"), shared.out, value);
+            m.connect(port, value);
+        }
         if let Some(counted) = counted {
-            self.count(m, io, counted, finish, out_initial.q);
+            self.count(m, io, counted, finish & !failed, out_silent.q);
         }
         m.formal(|m| {
             let both = Pipeline { ready: control.ready, stages: vec![control.stages[0], out.stages[0]] };
             // Without initial tiles, which leave nothing.
             m.assume("tokens_only", !initial);
             both.assert_order(m, "tiles", io.tile.fire(), io.result.fire());
+            self.prove_levels(m, io);
         });
     }
 
     fn timing(&self) -> Timing {
         Timing::new().latency(2u32).beat(1u32)
     }
+}
+
+/// A register that takes `value` where `load` is high.
+#[track_caller]
+fn held(m: &mut Module, name: &str, load: Signal, value: Signal) -> Signal {
+    let register = m.reg(name, value.ty());
+    register.next_when(load, value);
+    register.q
 }
 
 /// What all lanes use.
@@ -147,6 +177,8 @@ struct Shared {
     finish: Signal,
     fresh: Signal,
     steps: Signal,
+    /// The beat in the first stage is of no meaning.
+    failed: Signal,
     out: Signal,
     level_type: Type,
 }
@@ -158,6 +190,8 @@ struct Nets {
     next: Array,
     counts_after: Array,
     counted: Option<Array>,
+    too_many: Array,
+    no_level: Array,
 }
 
 impl DequantizationUnit {
@@ -184,7 +218,10 @@ impl DequantizationUnit {
         // The level, and the one that the next tile of the token finds.
         let present = nets.present.at(lane);
         let before = m.wire("count_before", mux(shared.fresh, present.ty().lit(0), present));
-        let after = m.wire("count_after", before.wrapping_add(open));
+        let full = m.wire("full", before.eq(self.levels));
+        let after = m.wire("count_after", before.wrapping_add(open & !full));
+        m.connect(nets.too_many.at(lane), open & full);
+        m.connect(nets.no_level.at(lane), index & !after.any());
         m.connect(nets.counts_after.at(lane), after);
         let level = m.wire("level", self.level(shared, after));
         m.connect(records.write_i.at(lane), open & step);
@@ -209,11 +246,6 @@ impl DequantizationUnit {
             mux(negative, uint(9).lit(0).wrapping_sub(difference.as_uint()), difference.as_uint().truncate(9));
         let magnitude = m.wire("magnitude", magnitude & multiplies.repeat(9));
         let product = m.wire("product", magnitude * range);
-        let held = |m: &mut Module, name: &str, load: Signal, value: Signal| {
-            let register = m.reg(name, value.ty());
-            register.next_when(load, value);
-            register.q
-        };
         let product = held(m, "product_q", step, product);
         let negative = held(m, "negative_q", step, negative);
         let index = held(m, "index_q", step, index);
@@ -239,14 +271,14 @@ impl DequantizationUnit {
         m.connect(constants.write_data_i.at(lane), constant.as_uint());
         let top = m.wire("top", signed + range.extend(10).as_sint());
         let x = select(
-            &[(!index, sint(8).lit(0)), (open & label, top.saturate(8)), (open | label, constant)],
+            &[(!index | shared.failed, sint(8).lit(0)), (open & label, top.saturate(8)), (open | label, constant)],
             constants.data_o.at(lane).as_sint(),
         );
         let x = held(m, "x_q", shared.out, x);
         m.connect(io.result.x.at(lane), x);
-        let index_out = held(m, "index_out_q", shared.out, index);
+        let index_out = held(m, "index_out_q", shared.out, index & !shared.failed);
         m.connect(io.result.index.at(lane), index_out);
-        let level = held(m, "level_out_q", shared.out, level);
+        let level = held(m, "level_out_q", shared.out, level & (!shared.failed).repeat(level.width()));
         m.connect(io.result.level.at(lane), level);
         if let Some(counted) = nets.counted {
             let multiplies = held(m, "multiplies_q", step, multiplies);
@@ -278,7 +310,12 @@ impl CatalogBlock for DequantizationUnit {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let block = Self { lanes: 2, tiles: 1, levels: 1, count_skips: false };
-        vec![Proof { block, depth: 3, cover_depth: 7, induction: true }]
+        let proof = |tiles, levels, depth, induction| Proof {
+            block: Self { lanes: 2, tiles, levels, count_skips: false },
+            depth,
+            cover_depth: 7,
+            induction,
+        };
+        vec![proof(1, 1, 3, true), proof(1, 2, 3, true), proof(2, 2, 8, false)]
     }
 }

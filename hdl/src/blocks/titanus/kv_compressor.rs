@@ -70,9 +70,9 @@ ports! {
             .array("v", sint(8).array(p.lanes))
             .field("last", bit()),
         /// Blocks of keys.
-        k: OutStream<ByteBlock> = p.block_bytes,
+        k: OutStream<ByteBlock> = (p.block_bytes, false),
         /// Blocks of values.
-        v: OutStream<ByteBlock> = p.block_bytes,
+        v: OutStream<ByteBlock> = (p.block_bytes, false),
         /// A key was out of tolerance when its channel had no level left, since the start.
         overflow_k_o: Out = bit(),
         /// The same of values.
@@ -147,8 +147,10 @@ impl KvCompressor {
         m.connect(unit.start.field("layer"), io.start.field("layer"));
         m.connect(unit.start.field("prefill"), io.start.field("prefill"));
         m.connect_old_stream(&unit.tile, side.from);
-        let packer: KvPackerPorts =
-            m.instance(&format!("u_{name}_packer"), KvPacker { lanes: self.lanes, block_bytes: self.block_bytes });
+        let packer: KvPackerPorts = m.instance(
+            &format!("u_{name}_packer"),
+            KvPacker { lanes: self.lanes, block_bytes: self.block_bytes, checksum: false },
+        );
         let (from, to) = (&unit.result, &packer.tile);
         m.connect(to.valid, from.valid);
         m.connect(from.ready, to.ready);

@@ -2,7 +2,7 @@
 
 use super::format::demand_chunk_fits;
 use super::{ByteBlock, DequantizationUnit, DequantizationUnitPorts, KvUnpacker, KvUnpackerPorts, RebuiltTile};
-use crate::lang::{About, Block, CatalogBlock, InStream, Module, Out, OutStream, Timing, bit, parameters, ports};
+use crate::lang::{About, Block, CatalogBlock, InStream, Module, OutStream, Timing, parameters, ports};
 
 parameters! {
     /// Elaboration parameters.
@@ -16,6 +16,8 @@ parameters! {
         /// Bytes of a block.
         block_bytes: u32 = 64, in 3..=256,
             note "8 block_bytes at least 2 + 10 lanes and lanes + 18 ceil(lanes / 2)", tag "k";
+        /// Checks the CRC-32 that comes with the last block.
+        checksum: bool = false, tag "crc";
     }
     rules = |p, rules| demand_chunk_fits(p.lanes, p.block_bytes, rules);
 }
@@ -23,12 +25,10 @@ parameters! {
 ports! {
     /// Ports of [`KvDecompressor`].
     pub struct KvDecompressorPorts(p: &KvDecompressor) {
-        /// Blocks; `last` marks the final one of a stream.
-        block: InStream<ByteBlock> = p.block_bytes,
+        /// Blocks of streams, one stream behind the other.
+        block: InStream<ByteBlock> = (p.block_bytes, p.checksum),
         /// Values, and the level of each channel.
         result: OutStream<RebuiltTile> = (p.lanes, p.levels),
-        /// The blocks were damaged; see `kv_unpacker`.
-        error_o: Out = bit(),
     }
 }
 
@@ -37,15 +37,17 @@ impl Block for KvDecompressor {
     const ABOUT: About = About {
         name: "kv_decompressor",
         summary: "from packed bytes to int8 keys or values",
-        contract: "kv_unpacker, then dequantization_unit: the tiles of a stream of blocks, in order.",
+        contract: "kv_unpacker, then dequantization_unit: the tiles of a stream of blocks, in order. Each stream, whatever its bytes,\n\
+            gives one beat with last, and error with it if the stream is damaged in any of the ways that\n\
+            docs/blocks/titanus-format.md lists; without checksum, damage that leaves a stream in form passes. What follows\n\
+            block_last is in step again. Reset drops what is inside: the next block begins a new stream.",
         reference: "Titanus, figure 4 and section 4.4",
     };
 
     fn build(&self, m: &mut Module, io: &KvDecompressorPorts) {
-        let unpacker: KvUnpackerPorts =
-            m.instance("u_unpacker", KvUnpacker { lanes: self.lanes, block_bytes: self.block_bytes });
+        let Self { lanes, block_bytes, checksum, .. } = *self;
+        let unpacker: KvUnpackerPorts = m.instance("u_unpacker", KvUnpacker { lanes, block_bytes, checksum });
         m.connect_stream(&unpacker.block, &io.block);
-        m.connect(io.error_o, unpacker.error_o);
         let unit: DequantizationUnitPorts = m.instance("u_dequantization", self.dequantization());
         m.connect_stream(&unit.tile, &unpacker.tile);
         m.connect_stream(&io.result, &unit.result);
@@ -69,6 +71,9 @@ impl KvDecompressor {
 
 impl CatalogBlock for KvDecompressor {
     fn configurations() -> Vec<Self> {
-        vec![Self { lanes: 5, tiles: 3, levels: 4, block_bytes: 8 }]
+        vec![
+            Self { lanes: 5, tiles: 3, levels: 4, block_bytes: 8, checksum: false },
+            Self { lanes: 2, tiles: 2, levels: 3, block_bytes: 3, checksum: true },
+        ]
     }
 }

@@ -4,15 +4,17 @@
 //! lanes and the first half of the records; and the other records. The first stage builds one chunk a cycle, without gaps;
 //! the second shifts it behind what waits in the open block. The format is in docs/blocks/titanus-format.md.
 
+mod properties;
+
+use self::properties::Inside;
 use super::format::{
     HEADER_BITS, VERSION, by_width, chunk_bits, demand_chunk_fits, first_records, length_type, resized,
 };
-use super::{ByteBlock, QuantizedTile, RECORD_BITS, ones_in};
-use crate::blocks::common::arith::popcount::ones;
-use crate::blocks::common::{Compactor, CompactorPorts, Pipeline};
+use super::{ByteBlock, OpenTail, QuantizedTile, RECORD_BITS, bits_type, ones_in};
+use crate::blocks::common::{Compactor, CompactorPorts, Crc32, Crc32Ports, Pipeline};
 use crate::lang::{
-    About, Block, Bundle, CatalogBlock, Field, Fsm, InStream, Module, OutStream, Proof, Signal, Timing, bit, bundle,
-    cat, index_width, mux, parameters, ports, select, uint,
+    About, Block, Bundle, CatalogBlock, Field, Fsm, InStream, Module, OutBundle, OutStream, Proof, Signal, Timing, bit,
+    bundle, cat, index_width, mux, parameters, ports, select, uint,
 };
 
 parameters! {
@@ -23,6 +25,8 @@ parameters! {
         /// Bytes of a block.
         block_bytes: u32 = 64, in 3..=256,
             note "8 block_bytes at least 2 + 10 lanes and lanes + 18 ceil(lanes / 2)", tag "b";
+        /// Adds the CRC-32 of the stream to its blocks and to its open part.
+        checksum: bool = false, tag "crc";
     }
     rules = |p, rules| demand_chunk_fits(p.lanes, p.block_bytes, rules);
 }
@@ -30,10 +34,12 @@ parameters! {
 ports! {
     /// Ports of [`KvPacker`].
     pub struct KvPackerPorts(p: &KvPacker) {
-        /// Quantised tiles; `last` ends the stream of bits.
+        /// Quantised tiles; `last` ends the stream of bits. The width of the first tile of a stream is that of all.
         tile: InStream<QuantizedTile> = p.lanes,
         /// Blocks; `last` marks the final one of a stream, filled up with zeros.
-        block: OutStream<ByteBlock> = p.block_bytes,
+        block: OutStream<ByteBlock> = (p.block_bytes, p.checksum),
+        /// What of the open stream has not left, in every cycle: with the blocks that left it can be read back.
+        tail: OutBundle<OpenTail> = (p.block_bytes, p.checksum),
     }
 }
 
@@ -54,9 +60,19 @@ impl Block for KvPacker {
     const ABOUT: About = About {
         name: "kv_packer",
         summary: "packs quantised tiles into blocks of bytes without gaps",
-        contract: "the blocks, byte 0 in the low bits, are the stream of docs/blocks/titanus-format.md. A tile takes 1 cycle, one more\n\
-            when it opens levels, and one more when it opens more than half of its lanes (rounded up); the first tile of a\n\
-            stream takes one more for the header. No other cycle is lost while blocks are taken.",
+        contract: "the blocks, byte 0 in the low bits, are the stream of docs/blocks/titanus-format.md. A tile takes 1 cycle, one more
+\
+            when it opens levels, and one more when it opens more than half of its lanes (rounded up); the first tile of a
+\
+            stream takes one more for the header. No other cycle is lost while blocks are taken.
+\
+            While tail.valid is high, the blocks that left and tail.data are a whole stream of the tiles taken so far.
+\
+            A label counts where index is 1. A width outside of 2 to 8 goes into the header as it is, so that kv_unpacker
+\
+            refuses the stream; the stream of a tile with more values than labels, or wider ones, has undefined bytes, up
+\
+            to its last block; the next one is right. Reset drops the stream: the next tile begins a new one.",
         reference: "Titanus, section 3.1 (transferred data); this project's byte format",
     };
 
@@ -76,7 +92,7 @@ impl Block for KvPacker {
         fsm.goto("Token", step, "Levels");
         fsm.goto("Levels", step, "MoreLevels");
         let chunk = Chunk { ends: chunk.ends & io.tile.last, ..chunk }.hold(m, "chunk", step);
-        self.append(m, io, control.stages[0].valid, &chunk, accepted);
+        self.append(m, io, &fsm, control.stages[0].valid, &chunk, accepted);
     }
 
     fn timing(&self) -> Timing {
@@ -99,17 +115,20 @@ impl KvPacker {
         let (width, length_type) = (chunk_bits(lanes), length_type(lanes));
         let fit_length = |length: Signal| resized(length, length_type.width);
 
+        let bits = m.reg("bits_q", bits_type());
+        // The last value that it takes is that of the first tile.
+        bits.next_when(fsm.is("Header"), tile.bits);
         m.comment("Labels of the lanes with index 1, then values, behind each other.");
         let labels: CompactorPorts = m.instance("u_labels", Compactor { lanes, width: 1 });
         m.connect_each("label_mask", labels.mask_i, tile.index);
-        m.connect_each("label", labels.data_i, tile.label);
+        let label = m.wire("label", tile.label.packed() & tile.index.packed());
+        m.connect(labels.data_i.packed(), label);
         let elements = m.wire("elements", labels.count_o);
-        let nonzero = ones_in(m, "nonzero", tile.label.packed());
-        let dense = self.dense_values(m, io);
+        let nonzero = ones_in(m, "nonzero", label);
+        let dense = self.dense_values(m, io, bits.q);
         let behind = m.wire("values_behind_labels", dense.extend(9 * lanes).shl_by(elements));
         let body = m.wire("body", behind | labels.data_o.packed().extend(9 * lanes));
-        let value_bits =
-            by_width(m, "value_bits", tile.bits, |b| fit_length((nonzero * b).extend(nonzero.width() + 4)));
+        let value_bits = by_width(m, "value_bits", bits.q, |b| fit_length((nonzero * b).extend(nonzero.width() + 4)));
 
         m.comment("Records of the lanes that open a level.");
         let records: CompactorPorts = m.instance("u_records", Compactor { lanes, width: RECORD_BITS });
@@ -160,7 +179,7 @@ impl KvPacker {
 
     /// The values with as many bits each as the stream has for one, without gaps. Eight values of b bits are b bytes:
     /// groups of eight are equal.
-    fn dense_values(&self, m: &mut Module, io: &KvPackerPorts) -> Signal {
+    fn dense_values(&self, m: &mut Module, io: &KvPackerPorts, bits: Signal) -> Signal {
         let groups = self.lanes.div_ceil(8);
         let padded = io.tile.values.packed().extend(64 * groups);
         let dense: Vec<_> = (2..8).map(|b| m.nets(&format!("eight_of_{b}"), uint(8 * b), groups)).collect();
@@ -172,11 +191,11 @@ impl KvPacker {
         });
         let all = (2..8).zip(dense).map(|(b, dense)| m.wire(&format!("values_of_{b}"), dense.packed()));
         let all: Vec<_> = all.chain([padded]).collect();
-        by_width(m, "dense_values", io.tile.bits, |b| resized(all[b as usize - 2], 8 * self.lanes))
+        by_width(m, "dense_values", bits, |b| resized(all[b as usize - 2], 8 * self.lanes))
     }
 
     /// Appends a chunk to the open block; a full block leaves.
-    fn append(&self, m: &mut Module, io: &KvPackerPorts, valid: Signal, chunk: &Chunk, accepted: Signal) {
+    fn append(&self, m: &mut Module, io: &KvPackerPorts, fsm: &Fsm, valid: Signal, chunk: &Chunk, accepted: Signal) {
         let (block, width) = (self.block_bits(), chunk_bits(self.lanes));
         let open = m.reg_init("open_q", uint(block), 0);
         let used = m.reg_init("used_q", uint(index_width(u64::from(block))), 0);
@@ -203,47 +222,66 @@ impl KvPacker {
         let out = Pipeline::new(m, &["block"], offered, io.block.ready);
         m.connect(out_ready, out.ready);
         m.connect(io.block.valid, out.stages[0].valid);
-        let next = ByteBlock { data: mux(flush.q, open.q, joined), last: flush.q | (chunk.ends & !over) };
-        let held = next.hold(m, "block", out.stages[0].load);
+        // Without a chunk this is the open block as it stands, for the checksum of the tail.
+        let data = m.wire("next_block", mux(flush.q | !valid, open.q, joined));
+        let last = m.wire("next_last", flush.q | (chunk.ends & !over));
+        let load = out.stages[0].load;
+        let checksum = self.checksum.then(|| Checksum::new(m, self.block_bytes, data, load, last));
+        let held = ByteBlock { data, last, crc: checksum.as_ref().map(|c| c.next) }.hold(m, "block", load);
         io.block.data.drive(m, "block", &held);
+        m.connect(io.tail.valid, fsm.is("Token") & !valid & !flush.q);
+        m.connect(io.tail.used, used.q);
+        m.connect(io.tail.data, open.q);
+        if let (Some(port), Some(checksum)) = (io.tail.crc, checksum) {
+            m.connect(port, mux(used.q.any(), checksum.next, checksum.before));
+        }
         m.formal(|m| {
-            self.assume_well_formed(m, io);
+            let stream = self.assume_well_formed(m, io);
             // The bits above the fill level are zero: chunks never mix.
             let above = m.wire("formal_above", open.q.shr_by(used.q));
             m.assert_always("nothing_beyond_fill", !above.any());
             m.assert_always("flush_has_bits", !flush.q | used.q.any());
-            // Bits that came in and have not left are the fill level: none is lost or written twice.
-            let ty = uint(12);
-            let balance = m.reg_init("formal_balance_q", ty, 0);
-            let came = mux(goes, chunk.length.extend(12), ty.lit(0));
-            let left = mux(goes & complete, ty.lit(block), ty.lit(0));
-            let next = balance.q.wrapping_add(came).wrapping_sub(left);
-            balance.next(mux(emptied, ty.lit(0), next));
-            m.assert_always("bits_conserved", balance.q.eq(used.q));
+            if self.has_reference() {
+                let inside = Inside { fsm, open: open.q, used: used.q, flush: flush.q, chunk_valid: valid, chunk };
+                self.prove_values(m, io, stream, &inside);
+            }
             m.cover("two_blocks_for_the_end", flushed);
         });
     }
+}
 
-    /// Formal: tiles as a quantization unit makes them.
-    fn assume_well_formed(&self, m: &mut Module, io: &KvPackerPorts) {
-        let tile = &io.tile;
-        m.assume("known_width", tile.bits.ge(2) & tile.bits.le(8));
-        let nonzero = m.wire("formal_nonzero", ones(&tile.label.elements()));
-        m.for_each("formal_lanes", self.lanes, |m, lane| {
-            let value = tile.values.at(lane);
-            m.assume("label_has_index", !tile.label.at(lane) | tile.index.at(lane));
-            m.assume("value_has_label", nonzero.gt(lane.value(nonzero.width())) | !value.any());
-            m.assume("value_fits", !value.shr_by(tile.bits).any());
-        });
+/// CRC-32 of the blocks of a stream.
+struct Checksum {
+    /// Of those that left.
+    before: Signal,
+    /// And of the one that is next.
+    next: Signal,
+}
+
+impl Checksum {
+    fn new(m: &mut Module, block_bytes: u32, data: Signal, load: Signal, last: Signal) -> Self {
+        let register = m.reg_init("crc_q", uint(32), 0);
+        let unit: Crc32Ports = m.instance("u_crc", Crc32 { bytes: block_bytes });
+        m.connect(unit.crc_i, register.q);
+        m.connect(unit.data_i, data);
+        let next = m.wire("next_crc", unit.crc_o);
+        register.next_when(load, mux(last, uint(32).lit(0), next));
+        Self { before: register.q, next }
     }
 }
 
 impl CatalogBlock for KvPacker {
     fn configurations() -> Vec<Self> {
-        [(2, 3), (5, 8)].map(|(lanes, block_bytes)| Self { lanes, block_bytes }).into()
+        let set = |lanes, block_bytes, checksum| Self { lanes, block_bytes, checksum };
+        vec![set(2, 3, false), set(5, 8, true)]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        vec![Proof { block: Self { lanes: 2, block_bytes: 3 }, depth: 4, cover_depth: 6, induction: true }]
+        vec![Proof {
+            block: Self { lanes: 2, block_bytes: 3, checksum: false },
+            depth: 4,
+            cover_depth: 8,
+            induction: true,
+        }]
     }
 }

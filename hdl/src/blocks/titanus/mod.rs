@@ -1,5 +1,6 @@
 //! Blocks of Titanus: key-value caches pruned and quantised on the fly.
 
+pub(crate) use crate::blocks::common::arith::popcount::ones as ones_among;
 use crate::blocks::common::{Popcount, PopcountPorts};
 use crate::lang::{Module, OldStreamType, Signal, Type, bit, bits_for, index_width, sint, stream, uint};
 
@@ -29,7 +30,7 @@ pub use non_zero_quantizer::{NonZeroQuantizer, NonZeroQuantizerPorts};
 pub use pruning_unit::{PruningUnit, PruningUnitPorts};
 pub use quantization_unit::{QuantizationUnit, QuantizationUnitPorts};
 pub use scale_zero_buffer::{ScaleZeroBuffer, ScaleZeroBufferPorts};
-pub use tiles::{ByteBlock, PrunedTile, QuantizedTile, RebuiltTile, StoredTile};
+pub use tiles::{ByteBlock, OpenTail, PrunedTile, QuantizedTile, RebuiltTile, StoredTile};
 
 /// Width of a level's range: up to 510, when a level whose top lies beyond eight bits grows downwards.
 pub const RANGE_BITS: u32 = 9;
