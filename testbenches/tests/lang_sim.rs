@@ -290,3 +290,56 @@ fn tables_in_loops() {
     let nonzero: u64 = (0..32).map(|k| u64::from(values[k] != 0) << (31 - k)).sum();
     assert_eq!(sim.peek_u64(flags), nonzero);
 }
+
+#[test]
+fn one_group_does_what_several_do() {
+    for groups in [1, 3] {
+        let mut sim = start(&demo::Groups { groups });
+        let count = groups as usize;
+        let [x, key] = ["x_i", "key_i"].map(|name| sim.input(name).unwrap());
+        let names = ["hit_o", "above_o", "held_o", "table_o", "stored_o", "sum_o", "y_o"];
+        let ports = names.map(|name| sim.output(name).unwrap());
+        sim.reset(1).unwrap();
+        let mut held = vec![0; count];
+        let mut store = vec![[None; 4]; count];
+        let mut stored = vec![None; count];
+        let mut largest = vec![[None; 4]; count];
+        for cycle in 0..60_u64 {
+            let now = cycle * 7 % 5;
+            let lanes = (0..4 * u64::from(groups)).map(|lane| (cycle * 37 + lane * 11) % 256);
+            let lanes: Vec<u64> = lanes.collect();
+            sim.poke_u64(key, now);
+            sim.poke(x, &Bits::pack(8, lanes.iter().copied()));
+            sim.settle().unwrap();
+            let read = |port: usize, width| sim.peek(ports[port]).unpack(width);
+            for g in 0..count {
+                let table = [now, held[g], 9][g];
+                let expected = [u64::from(now == g as u64), u64::from(now > g as u64), held[g], table];
+                let found = [read(0, 1)[g], read(1, 1)[g], read(2, 4)[g], read(3, 4)[g]];
+                assert_eq!(found, expected, "group {g} of {groups} in cycle {cycle}");
+                assert!(stored[g].is_none_or(|word| word == read(4, 4)[g]));
+                let sums = [2 * g, 2 * g + 1].map(|place| read(5, 4)[place]);
+                assert_eq!(sums, [0, 1].map(|half| (now + half + g as u64) % 16));
+                for lane in 0..4 {
+                    let peak: Option<i8> = largest[g][lane];
+                    assert!(peak.is_none_or(|peak| peak == read(6, 8)[4 * g + lane] as i8));
+                }
+            }
+            for g in 0..count {
+                let hit = now == g as u64;
+                let place = (now % 4) as usize;
+                for lane in 0..4 {
+                    let value = lanes[4 * g + lane] as i8;
+                    largest[g][lane] = if hit { Some(value) } else { largest[g][lane] };
+                }
+                if hit {
+                    store[g][place] = Some(held[g]);
+                    held[g] = now;
+                } else {
+                    stored[g] = store[g][place];
+                }
+            }
+            sim.tick().unwrap();
+        }
+    }
+}

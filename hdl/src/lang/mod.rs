@@ -23,6 +23,7 @@ mod stream;
 mod types;
 
 pub(crate) use checks::{in_formal, item_nodes};
+pub(crate) use fold::{Folded, fold};
 pub(crate) use names::{check as check_name, port_stem};
 
 pub use crate::ports;

@@ -33,9 +33,11 @@ macro_rules! demo {
 }
 
 mod expressions;
+mod loops;
 mod structure;
 
 pub use expressions::*;
+pub use loops::*;
 pub use structure::*;
 
 /// All of them, elaborated.
@@ -48,6 +50,8 @@ pub fn all() -> Vec<Design> {
         design(&Choices),
         design(&Deep),
         design(&Formal),
+        design(&Groups { groups: 1 }),
+        design(&Groups { groups: 3 }),
         design(&Lanes),
         design(&Machine),
         design(&Masks),

@@ -3,6 +3,7 @@
 mod comment;
 mod declare;
 mod expr;
+mod flatten;
 mod formal;
 mod header;
 mod instance;
@@ -30,7 +31,8 @@ impl Backend for Verilog {
     }
 
     fn print(&self, module: &PrintModule<'_>) -> String {
-        let ir = module.0;
+        let flat = flatten::flatten(module.0);
+        let ir = flat.as_ref().unwrap_or(module.0);
         let head = [format!("module {} (", ir.name)];
         let body = Printer::new(ir).body();
         let lines = header::header(ir).into_iter().chain(head).chain(ports::ports(ir)).chain([");".into()]);

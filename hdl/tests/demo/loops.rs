@@ -1,0 +1,83 @@
+//! Loops of one turn and of several.
+
+use hdl::lang::*;
+use serde::Serialize;
+
+use super::Lane;
+
+/// The same description with any number of groups; one group leaves no loop.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Groups {
+    /// Number of groups.
+    pub groups: u32,
+}
+
+ports! {
+    /// Its ports.
+    pub struct GroupsPorts(p: &Groups) {
+        key_i: In = uint(4),
+        x_i: InArray = sint(8).array(4 * p.groups),
+        y_o: OutArray = sint(8).array(4 * p.groups),
+        hit_o: OutArray = bit().array(p.groups),
+        above_o: OutArray = bit().array(p.groups),
+        held_o: OutArray = uint(4).array(p.groups),
+        table_o: OutArray = uint(4).array(p.groups),
+        stored_o: OutArray = uint(4).array(p.groups),
+        sum_o: OutArray = uint(4).array(2 * p.groups),
+    }
+}
+
+impl Block for Groups {
+    type Ports = GroupsPorts;
+    const ABOUT: About = About {
+        name: "groups",
+        summary: "a demonstration",
+        contract: "hit_o[g] = (key_i == g), above_o[g] = (key_i > g); y_o follows x_i since its group was hit; \n\
+            held_o[g] is key_i of the last hit,\nand 0 before the first.",
+        reference: "",
+        source: "hdl/tests/demo",
+    };
+
+    fn module_name(&self) -> String {
+        format!("groups_{}", self.groups)
+    }
+
+    fn build(&self, m: &mut Module, io: &GroupsPorts) {
+        m.for_each("group", self.groups, |m, g| {
+            let hit = m.wire("hit", io.key_i.eq(g.value(4)));
+            m.connect(io.hit_o.at(g), hit);
+            m.connect(io.above_o.at(g), io.key_i.gt(g.value(4)));
+            let held = m.reg_init("held_q", uint(4), 0);
+            held.next_when(hit, io.key_i);
+            m.connect(io.held_o.at(g), held.q);
+            let values = [io.key_i, held.q, uint(4).lit(9)];
+            let table = m.lookup("choice", g.value(2), &values);
+            m.connect(io.table_o.at(g), table);
+            let store = m.memory("store", 4, 4, 4);
+            store.write(hit, io.key_i.slice(0..2), held.q);
+            let stored = store.read("stored", !hit, io.key_i.slice(0..2));
+            m.connect(io.stored_o.at(g), stored);
+            m.for_each("item", 4, |m, i| {
+                let lane = m.instance("u_lane", Lane);
+                m.connect(lane.first_i, hit);
+                m.connect(lane.x_i, mux(hit, io.x_i.at(g * 4 + i), sint(8).lit(-128)));
+                m.connect(io.y_o.at(g * 4 + i), lane.y_o);
+            });
+        });
+        m.for_each("half", 2, |m, h| {
+            m.for_each("part", self.groups, |m, g| {
+                let sum = m.wire("sum", io.key_i.wrapping_add(h.value(4)).wrapping_add(g.value(4)));
+                m.connect(io.sum_o.at(g * 2 + h), sum);
+            });
+        });
+        m.formal(|m| {
+            m.for_each("check", self.groups, |m, g| {
+                m.assert_always("hit_is_not_above", !(io.hit_o.at(g) & io.above_o.at(g)));
+                m.cover("first_of_group_is_seven", io.y_o.at(g * 4).eq(7));
+            });
+            m.for_each("value", 3, |m, v| {
+                m.assert_always("sums_differ", io.sum_o.at(0).ne((v + 1).value(4)) | io.key_i.any())
+            });
+        });
+    }
+}
