@@ -343,3 +343,25 @@ fn one_group_does_what_several_do() {
         }
     }
 }
+
+#[test]
+fn products_in_sums() {
+    let mut sim = start(&demo::Products);
+    let corners = |bits: u32| [0, 1, -1, 3, -(1 << (bits - 1)), (1 << (bits - 1)) - 1, -(1 << (bits - 1)) + 5];
+    let wrap = |value: i64, bits: u32| value << (64 - bits) >> (64 - bits);
+    for a in corners(8) {
+        for b in corners(8) {
+            for (c, sum) in corners(5).into_iter().zip(corners(24)).chain([(7, -40_000), (-3, 40_000)]) {
+                set(&mut sim, &[("a_i", a), ("b_i", b), ("c_i", c), ("sum_i", sum)]);
+                let (p, u) = (a * b, (a & 255) * (b & 255));
+                let wrapped = wrap(sum + p, 24);
+                check(&sim, &[("wide_o", p), ("cut_o", wrap(a * c, 9)), ("named_o", wrapped), ("unnamed_o", wrapped)]);
+                check(&sim, &[("extended_o", wrapped), ("less_o", wrap(sum - p, 24)), ("grown_o", sum - p)]);
+                check(&sim, &[("dot_o", p + a * c), ("negative_o", i64::from(wrapped < 0))]);
+                check(&sim, &[("shared_o", if c == 0 { p } else { wrapped }), ("rounded_o", p + 8)]);
+                check(&sim, &[("masked_o", wrap((a & b) * c, 12)), ("unsigned_wide_o", u)]);
+                check(&sim, &[("unsigned_sum_o", (sum + u) & 0xff_ffff)]);
+            }
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Loops of one turn and of several.
+//! Loops of one turn and of several, products in sums.
 
 use hdl::lang::*;
 use serde::Serialize;
@@ -79,5 +79,50 @@ impl Block for Groups {
                 m.assert_always("sums_differ", io.sum_o.at(0).ne((v + 1).value(4)) | io.key_i.any())
             });
         });
+    }
+}
+
+demo! {
+    /// Products extended, cut, alone in sums and shared; signed and unsigned.
+    Products ProductsPorts "products" "what the names say." {
+        a_i: In = sint(8),
+        b_i: In = sint(8),
+        c_i: In = sint(5),
+        sum_i: In = sint(24),
+        wide_o: Out = sint(24),
+        cut_o: Out = sint(9),
+        named_o: Out = sint(24),
+        unnamed_o: Out = sint(24),
+        extended_o: Out = sint(24),
+        less_o: Out = sint(24),
+        grown_o: Out = sint(25),
+        dot_o: Out = sint(17),
+        negative_o: Out = bit(),
+        shared_o: Out = sint(24),
+        rounded_o: Out = sint(17),
+        masked_o: Out = sint(12),
+        unsigned_wide_o: Out = uint(24),
+        unsigned_sum_o: Out = uint(24),
+    } |m, io| {
+        let product = || io.a_i * io.b_i;
+        m.connect(io.wide_o, product().extend(24));
+        m.connect(io.cut_o, (io.c_i * io.a_i).truncate(9));
+        let named = m.wire("named", product());
+        m.connect(io.named_o, io.sum_i.wrapping_add(named));
+        m.connect(io.unnamed_o, product().extend(24).wrapping_add(io.sum_i));
+        let extended = m.wire("extended", product().extend(24));
+        m.connect(io.extended_o, io.sum_i.wrapping_add(extended));
+        m.connect(io.less_o, io.sum_i.wrapping_sub(product()));
+        m.connect(io.grown_o, io.sum_i - product());
+        m.connect(io.dot_o, product() + io.c_i * io.a_i);
+        m.connect(io.negative_o, io.sum_i.wrapping_add(product()).lt(0));
+        let shared = m.wire("shared", product()).extend(24);
+        m.connect(io.shared_o, mux(io.c_i.eq(0), shared, io.sum_i.wrapping_add(shared)));
+        m.connect(io.rounded_o, product() + 8);
+        let masked = (io.a_i & io.b_i) * io.c_i;
+        m.connect(io.masked_o, masked.truncate(12));
+        let (a, b) = (io.a_i.as_uint(), io.b_i.as_uint());
+        m.connect(io.unsigned_wide_o, (a * b).extend(24));
+        m.connect(io.unsigned_sum_o, io.sum_i.as_uint().wrapping_add(a * b));
     }
 }

@@ -57,6 +57,7 @@ pub fn all() -> Vec<Design> {
         design(&Masks),
         design(&Memories),
         design(&Outside),
+        design(&Products),
         design(&Registers),
         design(&Requant { acc_width: 24, scale_width: 16, shift: 12, out_width: 8 }),
         design(&Shared),
