@@ -15,7 +15,7 @@ fn configurations() {
 fn broken_lines_are_noticed() {
     let p = SkewLines { lanes: 3, width: 4, ..SkewLines::default() };
     let whole = Design::from(&hdl::lang::elaborate(&p).unwrap());
-    for (from, to) in [("delayed_1[0]", "delayed_0[1]"), ("lane_2_q <= delayed_1[i + 1]", "lane_2_q <= delayed_1[i]")] {
+    for (from, to) in [("delayed_1[0]", "delayed_0[1]"), ("lane_2_q <= delayed_1[1]", "lane_2_q <= delayed_1[0]")] {
         let mut broken = whole.clone();
         for file in &mut broken.files {
             file.text = file.text.replace(from, to);
