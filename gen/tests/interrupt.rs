@@ -27,7 +27,7 @@ impl Running {
         // The second point says that it is there, by its number, and waits.
         let yosys = Tool::new("which").arg("yosys").run().unwrap().stdout.trim().to_owned();
         let script = format!(
-            "#!/bin/sh\ncase \"$*\" in *-V*) exec {yosys} \"$@\" ;; esac\nif grep -q 2x1 *.v; then echo $$ >'{}.new'; \
+            "#!/bin/sh\ncase \"$*\" in *-V*) exec {yosys} \"$@\" ;; esac\nif grep -q r2_c1 *.v; then echo $$ >'{}.new'; \
              mv '{0}.new' '{0}'; exec sleep 100; fi\nexec {yosys} \"$@\"\n",
             path("waits").display()
         );

@@ -9,7 +9,7 @@ use super::ir::{Item, Layout, NetKind, Op, Scope, ScopeKind};
 use super::module::{Module, Reg, connect};
 use super::operand::{Operand, Want};
 use super::signal::{Signal, build};
-use super::types::{ArrayType, Type, bits_for, uint};
+use super::types::{ArrayType, Type, bits_for, index_width, uint};
 
 /// An array of equally typed signals: an array port or an array of nets.
 #[derive(Clone, Copy, Debug)]
@@ -176,8 +176,9 @@ fn within(signal: Signal, places: u32, loc: Loc) -> Signal {
     if signed || (signal.ty.width < 32 && 1u64 << signal.ty.width <= u64::from(places)) {
         return signal;
     }
-    let last = signal.ty.lit(places - 1);
-    super::mux(signal.gt(places - 1), last, signal)
+    // As wide as the array needs: linters look at the width of an index.
+    let width = index_width(places.into()).min(signal.ty.width);
+    super::mux(signal.gt(places - 1), uint(width).lit(places - 1), signal.truncate(width))
 }
 
 fn loop_count(scopes: &[Scope], wanted: u32) -> u32 {

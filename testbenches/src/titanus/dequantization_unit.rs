@@ -2,26 +2,24 @@
 
 use golden::titanus::cpq::Sequence;
 use golden::titanus::format;
-use hdl::blocks::titanus::DequantizationUnit;
-use hdl::lang::{Block, Parameters};
+use hdl::blocks::titanus::{DequantizationUnit, RebuiltTile};
 use rand::RngExt;
-use serde_json::Value;
-use sim::{Bits, Run, Sim};
+use sim::{Bits, Run, Sim, Values};
 
 use super::sequences::{Case, STALLS};
-use super::tiles::{STORED, at_full_speed, bytes, levels, mask, stored};
+use super::tiles::{at_full_speed, bytes, levels, mask, stored_tile};
 
 /// The bench of a dequantization unit; a vector is a sequence.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &DequantizationUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { parameters: serde_json::to_value(p)?, p: p.clone() }))
+    let bench = Bench { p: p.clone() };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 /// What leaves a dequantizer for a sequence: values, index and levels, a beat for each tile of a token.
-pub fn results(sequence: &Sequence, lanes: usize, max_levels: u32) -> Vec<Vec<Bits>> {
+pub fn results(sequence: &Sequence, lanes: usize, max_levels: u32) -> Vec<RebuiltTile<Values>> {
     let level_bits = u64::from(max_levels).next_power_of_two().ilog2().max(1);
     let initial = if sequence.prefilled { sequence.initial.chunks(lanes).count() } else { 0 };
     let mut numbers = levels(sequence, lanes).into_iter().skip(initial);
@@ -33,7 +31,7 @@ pub fn results(sequence: &Sequence, lanes: usize, max_levels: u32) -> Vec<Vec<Bi
             let mut index: Vec<bool> = part.iter().map(|e| e.index).collect();
             index.resize(lanes, false);
             let levels = numbers.next().map(|n| n.0).unwrap_or_default();
-            beats.push(vec![bytes(&x), mask(index), Bits::pack(level_bits, levels)]);
+            beats.push(RebuiltTile { x: bytes(&x), index: mask(index), level: Bits::pack(level_bits, levels) });
         }
     }
     beats
@@ -41,18 +39,9 @@ pub fn results(sequence: &Sequence, lanes: usize, max_levels: u32) -> Vec<Vec<Bi
 
 struct Bench {
     p: DequantizationUnit,
-    parameters: Value,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        DequantizationUnit::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("sequences");
         let lanes = self.p.lanes as usize;
@@ -60,8 +49,8 @@ impl sim::Bench for Bench {
         sim.reset(2)?;
         let mut work = [0u64; 4];
         for (i, (input, output)) in STALLS.into_iter().enumerate() {
-            let mut driver = [run.driver(sim, "tile", &STORED, input)?];
-            let mut monitor = [run.monitor(sim, "result", &["x", "index", "level"], output)?];
+            let mut driver = [run.driver_of(sim, "tile", input)?];
+            let mut monitor = [run.monitor_of(sim, "result", output)?];
             for number in 0..run.vectors().div_ceil(STALLS.len() as u64) {
                 let cut = rng.random_range(0..lanes);
                 let mut case = Case::random(&mut rng, width - cut, 14);
@@ -71,7 +60,7 @@ impl sim::Bench for Bench {
                 }
                 let sequence = case.encode(self.p.levels, u32::MAX);
                 let tiles = format::tiles(&sequence, lanes);
-                driver[0].extend(tiles.iter().enumerate().map(|(n, t)| stored(case.bits, t, n == 0)))?;
+                driver[0].extend(tiles.iter().enumerate().map(|(n, t)| stored_tile(case.bits, t, n == 0)))?;
                 monitor[0].expect(results(&sequence, lanes, self.p.levels))?;
                 self.add_work(&sequence, &mut work);
                 if timed {
@@ -89,9 +78,7 @@ impl sim::Bench for Bench {
         }
         Ok(())
     }
-}
 
-impl Bench {
     /// Golden skips are those of elements. What opens a level costs the product for the level's constant, whatever it is
     /// itself, and so does a level that the prefill gave.
     fn add_work(&self, sequence: &Sequence, work: &mut [u64; 4]) {

@@ -3,14 +3,11 @@
 use golden::common::compactor::compact;
 use golden::titanus::cpq::Sequence;
 use golden::titanus::format::Tile;
-use hdl::blocks::titanus::{PrunedTile, RANGE_BITS, ZERO_BITS};
+use hdl::blocks::titanus::{ByteBlock, PrunedTile, QuantizedTile, RANGE_BITS, StoredTile, ZERO_BITS};
 use sim::{Bits, Difference, Run, Sim, StreamDriver, StreamMonitor, Values};
 
 /// Fields of a quantised tile on its way to memory.
 pub const QUANTIZED: [&str; 9] = ["bits", "initial", "index", "label", "values", "open", "range", "zero", "last"];
-
-/// Fields of a tile that comes back.
-pub const STORED: [&str; 9] = ["first", "bits", "initial", "index", "label", "values", "open", "range", "zero"];
 
 /// One bit a lane.
 pub fn mask(lanes: impl IntoIterator<Item = bool>) -> Bits {
@@ -49,11 +46,27 @@ pub fn flag(value: bool) -> Bits {
     Bits::truncated(1, value.into())
 }
 
-/// A beat of [`STORED`].
-pub fn stored(bits: u32, tile: &Tile, first: bool) -> Vec<Bits> {
-    let mut beat = vec![Bits::truncated(1, first.into())];
-    beat.extend(common(bits, tile));
-    beat
+/// A quantised tile on its way to memory.
+pub fn quantized_tile(bits: u32, tile: &Tile, last: bool) -> QuantizedTile<Values> {
+    let StoredTile { bits, initial, index, label, values, open, range, zero, .. } = stored_tile(bits, tile, false);
+    QuantizedTile { bits, initial, index, label, values, open, range, zero, last: flag(last) }
+}
+
+/// A tile that comes back from memory.
+pub fn stored_tile(bits: u32, tile: &Tile, first: bool) -> StoredTile<Values> {
+    let values: Vec<u64> = tile.values.iter().map(|&q| q.into()).collect();
+    let record = |pick: fn((i32, i32)) -> i32| tile.records.iter().map(move |r| r.map_or(0, pick) as u64);
+    StoredTile {
+        first: flag(first),
+        bits: Bits::truncated(4, bits.into()),
+        initial: flag(tile.initial),
+        index: mask(tile.index.iter().copied()),
+        label: mask(tile.label.iter().copied()),
+        values: Bits::pack(8, compact(&tile.label, &values)),
+        open: mask(tile.records.iter().map(Option::is_some)),
+        range: Bits::pack(RANGE_BITS, record(|r| r.0)),
+        zero: Bits::pack(ZERO_BITS, record(|r| r.1)),
+    }
 }
 
 /// Per tile of the stream (initial ones first): the level of each lane, 0 without one, and whether a level was missing.
@@ -90,11 +103,12 @@ pub fn pruned(lanes: usize, x: &[i8], last: bool) -> PrunedTile<Values> {
     }
 }
 
-/// The blocks of a stream of bytes, each with its `last`.
-pub fn blocks(bytes: &[u8], block_bytes: usize) -> Vec<Vec<Bits>> {
+/// The blocks of a stream of bytes.
+pub fn blocks(bytes: &[u8], block_bytes: usize) -> Vec<ByteBlock<Values>> {
     let count = bytes.len() / block_bytes;
-    let block = |(i, b): (usize, &[u8])| {
-        vec![Bits::pack(8, b.iter().map(|&b| b.into())), Bits::truncated(1, (i + 1 == count).into())]
+    let block = |(i, b): (usize, &[u8])| ByteBlock {
+        data: Bits::pack(8, b.iter().map(|&b| b.into())),
+        last: flag(i + 1 == count),
     };
     bytes.chunks(block_bytes).enumerate().map(block).collect()
 }

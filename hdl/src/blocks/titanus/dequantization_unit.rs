@@ -7,37 +7,30 @@
 //! value is a constant of the level, computed once, when the level arrives, and kept. What opens a level is at its low end
 //! (that constant) or at its top (that constant plus the range), so that the multiplier is free for the constant then.
 
-use serde::{Deserialize, Serialize};
-
+use super::format::resized;
 use super::non_zero_quantizer::divide;
 use super::tile_state::{TileCounter, first_round};
 use super::{
-    RANGE_BITS, RECORD_BITS, ScaleZeroBuffer, ScaleZeroBufferPorts, ZERO_BITS, level_bits, steps_of, stored_tile,
+    RANGE_BITS, RECORD_BITS, RebuiltTile, ScaleZeroBuffer, ScaleZeroBufferPorts, StoredTile, level_bits, steps_of,
 };
-use crate::blocks::common::number_format::count_ones;
+use crate::blocks::common::arith::popcount::ones;
 use crate::blocks::common::{Expander, ExpanderPorts, Pipeline};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, Index, Module, OldInStream, OldOutStream, OldParameter, OutOption, ParamError,
-    Proof, Signal, Type, bit, bits_for, cat, ensure_param, mux, old_parameters, ports, select, sint, stream, uint,
+    About, Array, Block, CatalogBlock, InStream, Index, Module, OutOption, OutStream, Proof, Signal, Timing, Type, bit,
+    bits_for, cat, mux, parameters, ports, select, sint, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DequantizationUnit {
-    /// Channels of a tile.
-    pub lanes: u32,
-    /// Tiles of a token.
-    pub tiles: u32,
-    /// Levels that a channel may have.
-    pub levels: u32,
-    /// Adds counters of multiplications and of what was saved.
-    pub count_skips: bool,
-}
-
-impl DequantizationUnit {
-    fn count_bits(&self) -> u32 {
-        bits_for(u64::from(self.levels))
+parameters! {
+    /// Elaboration parameters.
+    pub struct DequantizationUnit {
+        /// Channels of a tile.
+        lanes: u32 = 32, in 2..=256, tag "l";
+        /// Tiles of a token.
+        tiles: u32 = 2, in 1..=4096, tag "t";
+        /// Levels that a channel may have.
+        levels: u32 = 16, in 1..=256, tag "n";
+        /// Adds counters of multiplications and of what was saved.
+        count_skips: bool = false, tag "c";
     }
 }
 
@@ -45,24 +38,19 @@ ports! {
     /// Ports of [`DequantizationUnit`].
     pub struct DequantizationUnitPorts(p: &DequantizationUnit) {
         /// Quantised tiles.
-        tile: OldInStream = stored_tile(p.lanes),
+        tile: InStream<StoredTile> = p.lanes,
         /// Values, and the level of each channel; no beat for tiles with `initial`.
-        result: OldOutStream = stream()
-            .array("x", sint(8).array(p.lanes))
-            .array("index", bit().array(p.lanes))
-            .array("level", uint(level_bits(p.levels)).array(p.lanes)),
-        /// Products computed since reset, those for constants of levels included.
+        result: OutStream<RebuiltTile> = (p.lanes, p.levels),
+        /// Products computed since reset, those for constants of levels included; wraps around.
         multiplications_o: OutOption = uint(32).when(p.count_skips),
-        /// Elements with index 0.
+        /// Elements with index 0 since reset; wraps around.
         index_skips_o: OutOption = uint(32).when(p.count_skips),
-        /// Elements with index 1 and label 0.
+        /// Elements with index 1 and label 0 since reset; wraps around.
         label_skips_o: OutOption = uint(32).when(p.count_skips),
-        /// Elements with label 1 whose quantised value is the zero point.
+        /// Elements with label 1 whose quantised value is the zero point, since reset; wraps around.
         zero_point_skips_o: OutOption = uint(32).when(p.count_skips),
     }
 }
-
-old_parameters!(DequantizationUnit);
 
 impl Block for DequantizationUnit {
     type Ports = DequantizationUnitPorts;
@@ -76,20 +64,9 @@ impl Block for DequantizationUnit {
         reference: "Titanus, section 4.4 (DQU)",
     };
 
-    fn module_name(&self) -> String {
-        let count = if self.count_skips { "_c" } else { "" };
-        format!("dequantization_unit_l{}_t{}_n{}{count}", self.lanes, self.tiles, self.levels)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("lanes", self.lanes, 2..=256)?;
-        ensure_param("tiles", self.tiles, 1..=4096)?;
-        ensure_param("levels", self.levels, 1..=256)
-    }
-
     fn build(&self, m: &mut Module, io: &DequantizationUnitPorts) {
         let (lanes, level_bits) = (self.lanes, level_bits(self.levels));
-        let initial = io.tile.field("initial");
+        let initial = io.tile.initial;
         // Tiles with initial levels pass both stages for their constants, and end there.
         let out_initial = m.reg("product_initial_q", bit());
         let last_ready = m.net("last_ready", bit());
@@ -105,12 +82,11 @@ impl Block for DequantizationUnit {
 
         let counter = TileCounter::new(m, "tile", self.tiles);
         counter.step(step);
-        let fresh = first_round(m, "fresh", counter, step, io.tile.field("first"));
+        let fresh = first_round(m, "fresh", counter, step, io.tile.first);
         // Numbers of levels: a register file, since the next tile's are needed to fetch its levels.
-        let count_type = uint(self.count_bits());
+        let count_type = uint(bits_for(u64::from(self.levels)));
         let counts_after = m.nets("counts_after", count_type, lanes);
-        let present = m.nets("count", count_type, lanes);
-        let file_bits = lanes * self.count_bits();
+        let file_bits = lanes * count_type.width;
         let next_counts = if self.tiles == 1 {
             counts_after.packed()
         } else {
@@ -136,23 +112,21 @@ impl Block for DequantizationUnit {
         m.connect(constants.read_i, step);
         m.connect(constants.read_tile_i, counter.tile);
         let expander: ExpanderPorts = m.instance("u_expander", Expander { lanes, width: 8 });
-        m.connect_each("label", expander.mask_i, io.tile.array("label"));
-        m.connect_each("values", expander.data_i, io.tile.array("values"));
-        let product_bits = m.reg("product_bits_q", io.tile.field("bits").ty());
-        product_bits.next_when(step, io.tile.field("bits"));
+        m.connect_each("label", expander.mask_i, io.tile.label);
+        m.connect_each("values", expander.data_i, io.tile.values);
+        let product_bits = m.reg("product_bits_q", io.tile.bits.ty());
+        product_bits.next_when(step, io.tile.bits);
         let steps = steps_of(m, "steps", product_bits.q);
 
-        let counted = m.nets("work", uint(4), lanes);
-        let next = m.nets("next_count", count_type, lanes);
-        for lane in 0..lanes {
-            let low = lane * self.count_bits();
-            m.connect(present.at(lane), current.q.slice(low..low + self.count_bits()));
-            m.connect(next.at(lane), next_counts.slice(low..low + self.count_bits()));
-        }
+        let counted = self.count_skips.then(|| m.nets("work", uint(4), lanes));
+        let present = m.split("count", current.q, count_type.array(lanes));
+        let next = m.split("next_count", next_counts, count_type.array(lanes));
         let shared = Shared { step, finish, fresh, steps, out: out.stages[0].load, level_type: uint(level_bits) };
         let nets = Nets { present, next, counts_after, counted };
         m.for_each("lanes", lanes, |m, lane| self.lane(m, io, lane, shared, nets, &expander, [&records, &constants]));
-        self.count(m, io, counted, finish, out_initial.q);
+        if let Some(counted) = counted {
+            self.count(m, io, counted, finish, out_initial.q);
+        }
         m.formal(|m| {
             let both = Pipeline { ready: control.ready, stages: vec![control.stages[0], out.stages[0]] };
             // Without initial tiles, which leave nothing.
@@ -161,8 +135,8 @@ impl Block for DequantizationUnit {
         });
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("latency".into(), 2), ("cycles_per_tile".into(), 1)]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(2u32).beat(1u32)
     }
 }
 
@@ -183,14 +157,13 @@ struct Nets {
     present: Array,
     next: Array,
     counts_after: Array,
-    counted: Array,
+    counted: Option<Array>,
 }
 
 impl DequantizationUnit {
     /// The number of the last of `count` levels.
     fn level(&self, shared: Shared, count: Signal) -> Signal {
-        let (number, width) = (count.wrapping_sub(1), shared.level_type.width);
-        let number = if number.width() < width { number.extend(width) } else { number.truncate(width) };
+        let number = resized(count.wrapping_sub(1), shared.level_type.width);
         mux(count.any(), number, shared.level_type.lit(0))
     }
 
@@ -205,8 +178,8 @@ impl DequantizationUnit {
         expander: &ExpanderPorts,
         [records, constants]: [&ScaleZeroBufferPorts; 2],
     ) {
-        let input = |name: &str| io.tile.array(name).at(lane);
-        let (index, label, open) = (input("index"), input("label"), input("open"));
+        let tile = &io.tile;
+        let (index, label, open) = (tile.index.at(lane), tile.label.at(lane), tile.open.at(lane));
         let step = shared.step;
         // The level, and the one that the next tile of the token finds.
         let present = nets.present.at(lane);
@@ -216,14 +189,14 @@ impl DequantizationUnit {
         let level = m.wire("level", self.level(shared, after));
         m.connect(records.write_i.at(lane), open & step);
         m.connect(records.write_level_i.at(lane), level);
-        m.connect(records.write_data_i.at(lane), cat(&[input("zero").as_uint(), input("range")]));
+        m.connect(records.write_data_i.at(lane), cat(&[tile.zero.at(lane).as_uint(), tile.range.at(lane)]));
         m.connect(records.read_level_i.at(lane), self.level(shared, nets.next.at(lane)));
         m.connect(constants.read_level_i.at(lane), level);
 
         // Stage 1: |q - zero| times range.
         let stored = records.data_o.at(lane);
-        let range = m.wire("range", mux(open, input("range"), stored.slice(0..RANGE_BITS)));
-        let zero = mux(open, input("zero"), stored.slice(RANGE_BITS..RANGE_BITS + ZERO_BITS).as_sint());
+        let range = m.wire("range", mux(open, tile.range.at(lane), stored.slice(0..RANGE_BITS)));
+        let zero = mux(open, tile.zero.at(lane), stored.slice(RANGE_BITS..RECORD_BITS).as_sint());
         let zero = m.wire("zero", zero);
         let q = m.wire("q", expander.data_o.at(lane));
         // For the constant of a level q is 0, whatever stands at its top.
@@ -248,7 +221,6 @@ impl DequantizationUnit {
         let open = held(m, "open_q", step, open);
         let range = held(m, "range_q", step, range);
         let level = held(m, "level_q", step, level);
-        let multiplies = held(m, "multiplies_q", step, multiplies);
 
         // Stage 2: divided by L, rounded.
         let steps = shared.steps;
@@ -271,13 +243,16 @@ impl DequantizationUnit {
             constants.data_o.at(lane).as_sint(),
         );
         let x = held(m, "x_q", shared.out, x);
-        m.connect(io.result.array("x").at(lane), x);
+        m.connect(io.result.x.at(lane), x);
         let index_out = held(m, "index_out_q", shared.out, index);
-        m.connect(io.result.array("index").at(lane), index_out);
+        m.connect(io.result.index.at(lane), index_out);
         let level = held(m, "level_out_q", shared.out, level);
-        m.connect(io.result.array("level").at(lane), level);
-        let zero_point = index & label & !open & !multiplies;
-        m.connect(nets.counted.at(lane), cat(&[zero_point, index & !label, !index, multiplies]));
+        m.connect(io.result.level.at(lane), level);
+        if let Some(counted) = nets.counted {
+            let multiplies = held(m, "multiplies_q", step, multiplies);
+            let zero_point = index & label & !open & !multiplies;
+            m.connect(counted.at(lane), cat(&[zero_point, index & !label, !index, multiplies]));
+        }
     }
 
     /// How often the multiplier was used, and why not.
@@ -287,36 +262,16 @@ impl DequantizationUnit {
         for (i, (port, name)) in ports.into_iter().zip(names).enumerate() {
             let Some(port) = port else { continue };
             let bits: Vec<_> = work.elements().iter().map(|w| w.bit(i as u32)).collect();
-            let now = m.wire(&format!("{name}_now"), count_ones(&bits));
+            let now = m.wire(&format!("{name}_now"), ones(&bits));
             let total = m.reg_init(&format!("{name}_q"), uint(32), 0);
             let counts = if i == 0 { finish } else { finish & !initial };
             total.next_when(counts, total.q.wrapping_add(now));
             m.connect(port, total.q);
         }
-        if !self.count_skips {
-            work.elements().into_iter().for_each(|w| m.unused(w));
-        }
-    }
-}
-
-impl Default for DequantizationUnit {
-    fn default() -> Self {
-        Self { lanes: 32, tiles: 2, levels: 16, count_skips: false }
     }
 }
 
 impl CatalogBlock for DequantizationUnit {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "lanes", allowed: "2 to 256", meaning: "channels of a tile" },
-        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        OldParameter {
-            name: "count_skips",
-            allowed: "true, false",
-            meaning: "adds counters of multiplications and skips",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |lanes, tiles, levels, count_skips| Self { lanes, tiles, levels, count_skips };
         vec![set(2, 1, 1, false), set(5, 3, 4, true)]

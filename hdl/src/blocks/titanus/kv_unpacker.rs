@@ -4,46 +4,39 @@
 //! the index, of the labels, of the mask of opened levels), so that one chunk a cycle is cut off. The first stage keeps
 //! chunks as they came, until a tile is complete; the second brings its parts back to their lanes.
 
-use serde::{Deserialize, Serialize};
-
-use super::kv_packer::{OLD_PARAMETERS, VERSION, check_format};
-use super::{RANGE_BITS, RECORD_BITS, bits_type, chunk_bits, first_records, stored_tile};
-use crate::blocks::common::number_format::count_ones;
+use super::format::{
+    HEADER_BITS, VERSION, by_width, chunk_bits, demand_chunk_fits, first_records, length_type, resized,
+};
+use super::{ByteBlock, RANGE_BITS, RECORD_BITS, StoredTile, bits_type, ones_in};
 use crate::blocks::common::{Expander, ExpanderPorts, Pipeline, PipelineStage};
 use crate::lang::{
-    About, Block, CatalogBlock, Fsm, Module, OldInStream, OldOutStream, OldParameter, Out, ParamError, Proof, Signal,
-    bit, bits_for, cat, index_width, mux, old_parameters, ports, select, stream, uint,
+    About, Block, CatalogBlock, Fsm, InStream, Module, Out, OutStream, Proof, Signal, Timing, bit, cat, index_width,
+    mux, parameters, ports, select, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KvUnpacker {
-    /// Channels of a tile.
-    pub lanes: u32,
-    /// Bytes of a block.
-    pub block_bytes: u32,
-}
-
-impl KvUnpacker {
-    fn block_bits(&self) -> u32 {
-        8 * self.block_bytes
+parameters! {
+    /// Elaboration parameters.
+    pub struct KvUnpacker {
+        /// Channels of a tile.
+        lanes: u32 = 32, in 2..=64, tag "l";
+        /// Bytes of a block.
+        block_bytes: u32 = 64, in 3..=256,
+            note "8 block_bytes at least 2 + 10 lanes and lanes + 18 ceil(lanes / 2)", tag "b";
     }
+    rules = |p, rules| demand_chunk_fits(p.lanes, p.block_bytes, rules);
 }
 
 ports! {
     /// Ports of [`KvUnpacker`].
     pub struct KvUnpackerPorts(p: &KvUnpacker) {
         /// Blocks; `last` marks the final one of a stream.
-        block: OldInStream = stream().field("data", uint(p.block_bits())).field("last", bit()),
+        block: InStream<ByteBlock> = p.block_bytes,
         /// Tiles; `first` marks the first one of a stream.
-        tile: OldOutStream = stored_tile(p.lanes),
+        tile: OutStream<StoredTile> = p.lanes,
         /// A header had another version or number of lanes, or a stream ended before its last block. Stays until reset.
         error_o: Out = bit(),
     }
 }
-
-old_parameters!(KvUnpacker);
 
 impl Block for KvUnpacker {
     type Ports = KvUnpackerPorts;
@@ -56,14 +49,6 @@ impl Block for KvUnpacker {
             end. Latency 3 cycles from the block that completes a tile. What follows a damaged stream is undefined.",
         reference: "Titanus, section 4.4 (DQU reconstruction); this project's byte format",
     };
-
-    fn module_name(&self) -> String {
-        format!("kv_unpacker_l{}_b{}", self.lanes, self.block_bytes)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        check_format(self.lanes, self.block_bytes)
-    }
 
     fn build(&self, m: &mut Module, io: &KvUnpackerPorts) {
         let fsm = m.fsm("state", &["Header", "Token", "Levels", "MoreLevels"]);
@@ -108,8 +93,12 @@ impl Block for KvUnpacker {
         });
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("latency".into(), 3), ("cycles_per_tile".into(), 1), ("cycles_per_opening_tile".into(), 3)]
+    fn timing(&self) -> Timing {
+        Timing::new()
+            .latency(3u32)
+            .beat(1u32)
+            .phase("opening_tile", 3u32, "from a tile that opens more than half of its lanes to the next tile")
+            .phase("header", 1u32, "from the first block of a stream to its first tile")
     }
 }
 
@@ -153,6 +142,10 @@ struct Assembly {
 }
 
 impl KvUnpacker {
+    fn block_bits(&self) -> u32 {
+        8 * self.block_bytes
+    }
+
     /// Two blocks, and a window that slides over them.
     fn window(&self, m: &mut Module, io: &KvUnpackerPorts) -> View {
         let (block, width) = (self.block_bits(), chunk_bits(self.lanes));
@@ -161,7 +154,7 @@ impl KvUnpacker {
         let [present, next] = ["present_q", "next_q"].map(|n| m.reg(n, uint(block)));
         let [present_last, next_last] = ["present_last_q", "next_last_q"].map(|n| m.reg(n, bit()));
         let at = m.reg_init("at_q", place, 0);
-        let length = m.net("cut_length", uint(bits_for(u64::from(width))));
+        let length = m.net("cut_length", length_type(self.lanes));
         let cut = m.net("cut_now", bit());
         let end = m.net("cut_end", bit());
 
@@ -184,11 +177,11 @@ impl KvUnpacker {
         let arrives = m.wire("arrives", io.block.valid & accept);
         // A block moves up, or, when none waits, is taken to the front at once.
         has_present.next(mux(shift, has_next.q | arrives, bit().lit(1)));
-        present.next_when(shift, mux(has_next.q, next.q, io.block.field("data")));
-        present_last.next_when(shift, mux(has_next.q, next_last.q, io.block.field("last")));
+        present.next_when(shift, mux(has_next.q, next.q, io.block.data.data));
+        present_last.next_when(shift, mux(has_next.q, next_last.q, io.block.last));
         has_next.next(mux(shift, has_next.q & arrives, has_next.q | arrives));
-        next.next_when(arrives, io.block.field("data"));
-        next_last.next_when(arrives, io.block.field("last"));
+        next.next_when(arrives, io.block.data.data);
+        next_last.next_when(arrives, io.block.last);
         let held = [has_present.q, has_next.q];
         View { window, enough, last: present_last.q, stream_over, cut, length, end, arrives, freed, held }
     }
@@ -196,11 +189,8 @@ impl KvUnpacker {
     /// Kind, length and completeness of the chunk at the start of the window.
     fn parse(&self, m: &mut Module, fsm: &Fsm, window: Signal) -> Parsed {
         let lanes = self.lanes;
-        let length_type = uint(bits_for(u64::from(chunk_bits(lanes))));
-        let fit = |s: Signal| {
-            if s.width() > length_type.width { s.truncate(length_type.width) } else { s.extend(length_type.width) }
-        };
-        let ones = |s: Signal| count_ones(&(0..s.width()).map(|i| s.bit(i)).collect::<Vec<_>>());
+        let length_type = length_type(lanes);
+        let fit = |s: Signal| resized(s, length_type.width);
         let (is_header, is_token, is_levels) = (fsm.is("Header"), fsm.is("Token"), fsm.is("Levels"));
 
         let expected = uint(12).lit(VERSION | lanes << 4);
@@ -208,22 +198,20 @@ impl KvUnpacker {
         let kind = m.wire("kind", window.slice(0..2));
         let end = m.wire("stream_end", is_token & kind.eq(0));
         let token = m.wire("is_token", kind.bit(0));
-        let elements = m.wire("elements", ones(window.slice(2..2 + lanes)));
+        let elements = ones_in(m, "elements", window.slice(2..2 + lanes));
         // Labels beyond the number of elements are values already.
         let ramp = uint(lanes + 1).lit(1).shl_by(elements);
         let inside = m.wire("inside_labels", ramp.wrapping_sub(1).truncate(lanes));
         let labels = m.wire("labels", window.slice(2 + lanes..2 + 2 * lanes) & inside);
-        let nonzero = m.wire("nonzero", ones(labels));
+        let nonzero = ones_in(m, "nonzero", labels);
         let bits = m.reg("bits_q", bits_type());
         // `is_header` lasts until the header is there, so that the last value it sees is the right one.
         bits.next_when(is_header, window.slice(0..4));
-        let choice = m.wire("bits_choice", bits.q.wrapping_sub(2).truncate(3));
-        let value_bits: Vec<Signal> = (2..=8).map(|b| fit((nonzero * b).extend(nonzero.width() + 4))).collect();
-        let value_bits = m.lookup("value_bits", choice, &value_bits);
+        let value_bits = by_width(m, "value_bits", bits.q, |b| fit((nonzero * b).extend(nonzero.width() + 4)));
         let token_length = fit(elements).wrapping_add(value_bits).wrapping_add(2 + lanes);
 
         let first = first_records(lanes);
-        let opened = m.wire("opened", ones(window.slice(0..lanes)));
+        let opened = ones_in(m, "opened", window.slice(0..lanes));
         let more = m.wire("more_records", opened.gt(first));
         let shown = m.wire("first_records", mux(more, opened.ty().lit(first), opened));
         let left = m.reg("records_left_q", opened.ty());
@@ -231,7 +219,7 @@ impl KvUnpacker {
         let records = |s: Signal| fit((s * RECORD_BITS).extend(s.width() + 5));
         let length = select(
             &[
-                (is_header, length_type.lit(16)),
+                (is_header, length_type.lit(HEADER_BITS)),
                 (is_token & token, token_length),
                 (is_token, length_type.lit(2)),
                 (is_levels, records(shown).wrapping_add(lanes)),
@@ -286,60 +274,43 @@ impl KvUnpacker {
         m.connect(a.moves, control.ready);
         m.connect(io.tile.valid, control.stages[0].valid);
         let load = control.stages[0].load;
-        for (name, value) in [("first", first), ("initial", initial), ("bits", bits)] {
+        let stage =
+            [("first", first, io.tile.first), ("initial", initial, io.tile.initial), ("bits", bits, io.tile.bits)];
+        for (name, value, port) in stage {
             let value = held(m, &format!("{name}_out_q"), load, value);
-            m.connect(io.tile.field(name), value);
+            m.connect(port, value);
         }
         let labels: ExpanderPorts = m.instance("u_labels", Expander { lanes, width: 1 });
         let records: ExpanderPorts = m.instance("u_records", Expander { lanes, width: RECORD_BITS });
-        let both = m.wire("all_records", cat(&[tail, head]));
-        for lane in 0..lanes {
-            m.connect(labels.mask_i.at(lane), index.bit(lane));
-            m.connect(labels.data_i.at(lane), body.bit(lane));
-            m.connect(records.mask_i.at(lane), opens.q.bit(lane));
-            m.connect(records.data_i.at(lane), both.slice(lane * RECORD_BITS..(lane + 1) * RECORD_BITS));
-        }
+        m.connect(labels.mask_i.packed(), index);
+        m.connect(labels.data_i.packed(), body.slice(0..lanes));
+        m.connect(records.mask_i.packed(), opens.q);
+        m.connect(records.data_i.packed(), cat(&[tail, head]));
         let elements = m.wire("tile_elements", labels.count_o);
-        let label_bits = m.wire("label", labels.data_o.packed());
-        let nonzero = count_ones(&(0..lanes).map(|i| label_bits.bit(i)).collect::<Vec<_>>());
-        let nonzero = m.wire("tile_nonzero", nonzero);
+        let label = m.wire("label", labels.data_o.packed());
+        for (name, value, port) in
+            [("index", index, io.tile.index), ("label", label, io.tile.label), ("open", opens.q, io.tile.open)]
+        {
+            let value = held(m, &format!("{name}_out_q"), load, value);
+            m.connect(port.packed(), value);
+        }
+        let nonzero = ones_in(m, "tile_nonzero", label);
         let dense = m.wire("dense_values", body.shr_by(elements).slice(0..8 * lanes));
-        let choice = m.wire("tile_bits_choice", bits.wrapping_sub(2).truncate(3));
-        for lane in 0..lanes {
-            let choices: Vec<_> = (2..=8).map(|b| dense.slice(b * lane..b * (lane + 1)).extend(8)).collect();
-            let value = m.lookup(&format!("value_{lane}"), choice, &choices);
-            let value = m.wire(&format!("kept_value_{lane}"), gate(value, nonzero.gt(lane)));
-            let value = held(m, &format!("value_{lane}_q"), load, value);
-            m.connect(io.tile.array("values").at(lane), value);
-        }
-        let index_out = held(m, "index_out_q", load, index);
-        let label_out = held(m, "label_out_q", load, label_bits);
-        let open_out = held(m, "open_out_q", load, opens.q);
-        for lane in 0..lanes {
-            m.connect(io.tile.array("index").at(lane), index_out.bit(lane));
-            m.connect(io.tile.array("label").at(lane), label_out.bit(lane));
-            m.connect(io.tile.array("open").at(lane), open_out.bit(lane));
-        }
-        m.for_each("records", lanes, |m, lane| {
-            let record = m.reg("record_q", uint(RECORD_BITS));
-            record.next_when(load, records.data_o.at(lane));
-            m.connect(io.tile.array("range").at(lane), record.q.slice(0..RANGE_BITS));
-            m.connect(io.tile.array("zero").at(lane), record.q.slice(RANGE_BITS..RECORD_BITS).as_sint());
+        m.for_each("lanes", lanes, |m, lane| {
+            let value = by_width(m, "value", bits, |b| dense.slice_at(lane * i64::from(b), b).extend(8));
+            let value = gate(value, nonzero.gt(lane.value(nonzero.width())));
+            let value = held(m, "value_q", load, value);
+            m.connect(io.tile.values.at(lane), value);
+            let record = held(m, "record_q", load, records.data_o.at(lane));
+            m.connect(io.tile.range.at(lane), record.slice(0..RANGE_BITS));
+            m.connect(io.tile.zero.at(lane), record.slice(RANGE_BITS..RECORD_BITS).as_sint());
         });
         let stages = vec![PipelineStage { load: a.done, valid: a.complete }, control.stages[0]];
         Pipeline { ready: control.ready, stages }
     }
 }
 
-impl Default for KvUnpacker {
-    fn default() -> Self {
-        Self { lanes: 32, block_bytes: 64 }
-    }
-}
-
 impl CatalogBlock for KvUnpacker {
-    const OLD_PARAMETERS: &'static [OldParameter] = OLD_PARAMETERS;
-
     fn configurations() -> Vec<Self> {
         [(2, 3), (5, 8)].map(|(lanes, block_bytes)| Self { lanes, block_bytes }).into()
     }

@@ -108,7 +108,7 @@ impl Printer<'_> {
                 (if signed { format!("$signed({text})") } else { text }, PRIMARY)
             }
             Op::Element { net, fixed, run } => {
-                let text = self.element(*net, fixed, run, ty.width);
+                let text = self.element(*net, fixed, run, (0, ty.width));
                 let signed = ty.signed && self.is_packed(*net) && slot != Slot::Root;
                 (if signed { format!("$signed({text})") } else { text }, PRIMARY)
             }
@@ -240,6 +240,12 @@ impl Printer<'_> {
         {
             return self.net_bits(*net, index.as_ref(), low, width);
         }
+        if let Op::Element { net, fixed, run } = &self.ir.node(a).op
+            && self.hoisted(a).is_none()
+            && !self.in_always
+        {
+            return self.element(*net, fixed, run, (low, width));
+        }
         let name = match self.hoisted(a) {
             Some(name) => name,
             None => self.hoist(a),
@@ -270,10 +276,11 @@ impl Printer<'_> {
     }
 
     /// An element that is chosen at run time.
-    fn element(&mut self, net: NetId, fixed: &Index, run: &[(NodeId, u32)], width: u32) -> String {
+    fn element(&mut self, net: NetId, fixed: &Index, run: &[(NodeId, u32)], (low, width): (u32, u32)) -> String {
         let (packed, array) = (self.is_packed(net), self.ir.net(net).array);
-        self.read_net(net, None, 0, if packed { width * array.map_or(1, |a| a.0) } else { width });
-        let scale = if packed { width } else { 1 };
+        let whole = self.ir.net(net).ty.width;
+        self.read_net(net, None, 0, if packed { whole * array.map_or(1, |a| a.0) } else { whole });
+        let scale = if packed { whole } else { 1 };
         let mut at: Vec<String> = Vec::new();
         for &(node, step) in run {
             // Only names: what is computed inside of a select is computed at 32 bits, and linters mind.
@@ -281,13 +288,18 @@ impl Printer<'_> {
             // An integer constant makes the sum as wide as it needs to be.
             at.push(if step * scale == 1 { text } else { format!("{}*{text}", step * scale) });
         }
-        let rest = self.affine(fixed, i64::from(scale), 0);
+        let rest = self.affine(fixed, i64::from(scale), if packed { low.into() } else { 0 });
         if rest != "0" {
             at.push(rest);
         }
         let name = self.names[net as usize].clone();
         let at = at.join(" + ");
-        if packed && width > 1 { format!("{name}[{at} +: {width}]") } else { format!("{name}[{at}]") }
+        match (packed, width) {
+            (true, 1) => format!("{name}[{at}]"),
+            (true, _) => format!("{name}[{at} +: {width}]"),
+            (false, _) if width == whole => format!("{name}[{at}]"),
+            (false, _) => format!("{name}[{at}]{}", bit_range(low, width)),
+        }
     }
 
     fn extend(&mut self, a: NodeId, ty: Type, slot: Slot) -> String {
