@@ -16,6 +16,8 @@ pub const FP16: Float = Float::ieee(FloatFormat::Fp16);
 pub const FP32: Float = Float::ieee(FloatFormat::Fp32);
 /// 1.0.
 pub const ONE: u64 = 0x3c00;
+/// The bits of 65504, the largest finite number.
+pub const LARGEST: u64 = 0x7bff;
 
 /// The value, exactly.
 pub fn value(bits: u64) -> f64 {

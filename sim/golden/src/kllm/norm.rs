@@ -13,6 +13,7 @@
 //! fp16(centred / root) with scale 1, and so are the outliers. Centring the bins first costs 2^bits subtractions and
 //! avoids the cancellation of mean square minus squared mean.
 
+use super::codebook::Codebook;
 use super::error::KllmError;
 use super::fp16::{self, FP16, FP32};
 use super::index_matmul::exact;
@@ -69,6 +70,9 @@ pub fn rms_norm(token: &Quantised, epsilon: u64) -> Result<Quantised, KllmError>
 
 /// (x - mean) / sqrt(variance + epsilon): the same indices, another codebook, scale 1.
 ///
+/// An element is at most sqrt(N - 1) deviations from the mean, but an entry of the codebook that no inlier uses may lie
+/// far outside: where its quotient leaves fp16, it becomes the largest finite number of its sign.
+///
 /// `epsilon` is fp32 bits.
 ///
 /// # Errors
@@ -94,8 +98,11 @@ pub fn layer_norm(token: &Quantised, epsilon: u64) -> Result<Quantised, KllmErro
         squares = FP32.fma(c, c, squares).bits;
     }
     let root = root_of_mean(squares, token.indices.len(), epsilon)?;
-    let codebook =
-        super::codebook::Codebook::new(token.codebook.bits(), centred.iter().map(|&c| quotient(c, root)).collect())?;
+    let entries = counts.iter().zip(&centred).map(|(&count, &c)| match quotient(c, root) {
+        entry if count == 0 && !fp16::is_finite(entry) => entry & 1 << 15 | fp16::LARGEST,
+        entry => entry,
+    });
+    let codebook = Codebook::new(token.codebook.bits(), entries.collect())?;
     let outliers = token.outliers.iter().zip(&centred_outliers);
     let outliers = outliers.map(|(o, &c)| Pop { index: o.index, value: quotient(c, root) }).collect();
     Ok(Quantised { codebook, scale: fp16::ONE, indices: token.indices.clone(), outliers })
@@ -142,7 +149,6 @@ fn quotient(a: u64, b: u64) -> u64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::codebook::Codebook;
     use super::super::outliers::OutlierRule;
     use super::*;
 
@@ -185,6 +191,16 @@ mod tests {
         assert_eq!(rms_norm(&token, 0).unwrap().outliers[0].value, fp16::from_f64(10.0 / 29.5f64.sqrt()));
         assert!(exact_sum(&token, 3).unwrap_err().to_string().contains("power is 3, allowed: 1 or 2"));
         assert!(rms_norm(&quantised(&[0.0], 0), 0).unwrap_err().to_string().contains("root of the mean"));
+    }
+
+    #[test]
+    fn an_unused_entry_far_outside_becomes_the_largest_number() {
+        // All elements are the first entry, so the root is that of epsilon: 3000 / 0.003 is beyond fp16.
+        let token = quantised(&[-3000.0, -3000.0, -3000.0], 0);
+        let normed = layer_norm(&token, epsilon()).unwrap();
+        assert_eq!(normed.codebook.values(), &[0, 0x7bff, 0x7bff, 0x7bff]);
+        let mirrored = layer_norm(&quantised(&[3000.0, 3000.0], 0), epsilon()).unwrap();
+        assert_eq!(mirrored.codebook.values(), &[0xfbff, 0xfbff, 0xfbff, 0]);
     }
 
     proptest! {
