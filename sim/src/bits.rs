@@ -353,6 +353,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         #[test]
         fn big_integers_round_trip((bits, big) in bits_and_big()) {
             prop_assert_eq!(&Bits::from_biguint(bits.width(), &big).unwrap(), &bits);

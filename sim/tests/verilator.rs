@@ -96,7 +96,7 @@ fn wide_port_passes_every_bit() {
     let mut sim = build("wide", text).instance().unwrap();
     let (data_i, data_o, odd) =
         (sim.input("data_i").unwrap(), sim.output("data_o").unwrap(), sim.output("odd_o").unwrap());
-    let mut rng = sim::stimulus::rng(7);
+    let mut rng = sim::stimulus::rng(seeds::seed(7));
     let mut values: Vec<Bits> = (0..50).map(|_| Bits::random(4097, &mut rng)).collect();
     values.extend([Bits::zero(4097), Bits::ones(4097)]);
     let mut top_bit = Bits::zero(4097);

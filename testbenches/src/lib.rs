@@ -53,6 +53,12 @@ impl<F: Fn(&mut Sim, &mut Run) -> sim::Result<()>> Bench for BlockBench<F> {
 /// What a block's file offers: its testbench for the given parameters.
 pub type MakeBench<B> = fn(&B) -> anyhow::Result<Box<dyn Bench>>;
 
+/// How tests run a bench: with `vectors` vectors, and the seed of the run of tests ([`seeds::seed`]).
+#[must_use]
+pub fn options(vectors: u64) -> RunOptions {
+    RunOptions { seed: seeds::seed(1), vectors, ..RunOptions::default() }
+}
+
 /// Runs the bench of one set of parameters.
 ///
 /// # Errors

@@ -4,12 +4,12 @@ mod fault_support;
 
 use fault_support::must_be_found;
 use hdl::blocks::common::{Compactor, Expander};
-use sim::RunOptions;
 use testbenches::common::compactor::{bench, expander_bench};
+use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    let options = RunOptions { vectors: 600, ..RunOptions::default() };
+    let options = options(600);
     for reports in [testbenches::run_all(bench, &options), testbenches::run_all(expander_bench, &options)] {
         for report in reports.unwrap_or_else(|e| panic!("{e}")) {
             assert!(report.compared >= 1200, "{report:?}");

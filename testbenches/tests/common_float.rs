@@ -7,15 +7,16 @@ use hdl::lang::{CatalogBlock, Parameters};
 use sim::{Design, RunOptions};
 use testbenches::MakeBench;
 use testbenches::common::float::{add, compare, convert, fma, from_int, mul};
+use testbenches::options;
 
 fn all<B: CatalogBlock>(bench: MakeBench<B>, vectors: u64) {
-    for report in testbenches::run_all(bench, &RunOptions { vectors, ..RunOptions::default() }).unwrap() {
+    for report in testbenches::run_all(bench, &options(vectors)).unwrap() {
         assert!(report.compared >= 2 * vectors, "{report:?}");
     }
 }
 
 fn many<B: CatalogBlock>(bench: MakeBench<B>, block: &B, vectors: u64) {
-    let report = testbenches::run(block, bench, &RunOptions { vectors, ..RunOptions::default() }).unwrap();
+    let report = testbenches::run(block, bench, &options(vectors)).unwrap();
     assert!(report.compared >= 2 * vectors, "{report:?}");
 }
 
@@ -103,7 +104,7 @@ fn real_dot_products() {
         let block = FloatFma { fused, stages: 2, ..FloatFma::default() };
         let bench = fma::dot_products(&block, "l14_down_in", "l14_w_down", 24).unwrap();
         let design = Design::from(&hdl::lang::elaborate(&block).unwrap());
-        let report = sim::run(&*bench, &design, &RunOptions { vectors: 24 * 1536, ..RunOptions::default() }).unwrap();
+        let report = sim::run(&*bench, &design, &options(24 * 1536)).unwrap();
         assert!(report.compared >= 24 * 1536, "{report:?}");
     }
 }

@@ -3,10 +3,11 @@
 use hdl::blocks::common::MacMesh;
 use sim::{RunOptions, SourceFile};
 use testbenches::common::mac_mesh::bench;
+use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    for report in testbenches::run_all(bench, &RunOptions { vectors: 200, ..RunOptions::default() }).unwrap() {
+    for report in testbenches::run_all(bench, &options(200)).unwrap() {
         assert!(report.compared >= 200 && report.cycles > 200, "{report:?}");
     }
 }

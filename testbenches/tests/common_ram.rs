@@ -1,13 +1,14 @@
 //! The RAM in all its configurations, and broken ones.
 
 use hdl::blocks::common::{Ram, RamImplementation};
-use sim::{Design, RunOptions};
+use sim::Design;
 use testbenches::common::ram::bench;
 use testbenches::kelle::faults::must_be_noticed;
+use testbenches::options;
 
 #[test]
 fn all_configurations() {
-    for report in testbenches::run_all(bench, &RunOptions { vectors: 4000, ..RunOptions::default() }).unwrap() {
+    for report in testbenches::run_all(bench, &options(4000)).unwrap() {
         assert!(report.compared >= 500, "{report:?}");
     }
 }

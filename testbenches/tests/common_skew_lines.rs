@@ -3,10 +3,11 @@
 use hdl::blocks::common::SkewLines;
 use sim::{Design, RunOptions};
 use testbenches::common::skew_lines::bench;
+use testbenches::options;
 
 #[test]
 fn configurations() {
-    for report in testbenches::run_all(bench, &RunOptions { vectors: 200, ..RunOptions::default() }).unwrap() {
+    for report in testbenches::run_all(bench, &options(200)).unwrap() {
         assert_eq!(report.compared, 200 + 1, "{report:?}");
     }
 }

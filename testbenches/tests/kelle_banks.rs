@@ -7,10 +7,7 @@ use sim::{Design, RunOptions};
 use testbenches::kelle::faults::must_be_noticed;
 use testbenches::kelle::kv_bank_group::{CYCLES, Mode, attack};
 use testbenches::kelle::{edram_bank, kv_bank_group, score_register_file};
-
-fn options(vectors: u64) -> RunOptions {
-    RunOptions { vectors, ..RunOptions::default() }
-}
+use testbenches::options;
 
 #[test]
 fn all_banks() {
@@ -59,7 +56,7 @@ fn large_attack_on_the_refresh() {
     for seed in 2..6 {
         for mode in [Mode::Safe, Mode::Tightest, Mode::Unsafe] {
             let bench = attack(&p, vec![mode]).unwrap_or_else(|e| panic!("{e}"));
-            let options = RunOptions { seed, ..options(500_000) };
+            let options = RunOptions { seed: seeds::seed(seed), ..options(500_000) };
             sim::run(&*bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
         }
     }

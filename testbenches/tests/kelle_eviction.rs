@@ -1,13 +1,10 @@
 //! Evictor and eviction controller: configurations, and broken ones.
 
 use hdl::blocks::kelle::{EvictionController, SystolicEvictor};
-use sim::{Design, RunOptions};
+use sim::Design;
 use testbenches::kelle::faults::must_be_noticed;
 use testbenches::kelle::{eviction_controller, systolic_evictor};
-
-fn options(vectors: u64) -> RunOptions {
-    RunOptions { vectors, ..RunOptions::default() }
-}
+use testbenches::options;
 
 #[test]
 fn all_evictors() {

@@ -6,11 +6,16 @@ use models::kelle::refresh::PAPER;
 use sim::{Design, RunOptions};
 use testbenches::kelle::faults::must_be_noticed;
 use testbenches::kelle::refresh_controller::{bench, limits};
+<<<<<<< HEAD
 use testbenches::kelle::refresh_runs::{Counts, bursts, quiet};
+=======
+use testbenches::kelle::refresh_runs::{Counts, PAPER, bursts, decoded, quiet, uniform};
+use testbenches::options;
+>>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
 
 #[test]
 fn all_configurations() {
-    for report in testbenches::run_all(bench, &RunOptions { vectors: 20_000, ..RunOptions::default() }).unwrap() {
+    for report in testbenches::run_all(bench, &options(20_000)).unwrap() {
         assert!(report.compared >= 3 * 16 * 20_000, "{report:?}");
     }
 }
@@ -19,7 +24,7 @@ fn all_configurations() {
 #[ignore = "a hundred million cycles"]
 fn large_many_cycles() {
     for seed in 2..8 {
-        testbenches::run_all(bench, &RunOptions { vectors: 300_000, seed, ..RunOptions::default() }).unwrap();
+        testbenches::run_all(bench, &RunOptions { seed: seeds::seed(seed), ..options(300_000) }).unwrap();
     }
 }
 

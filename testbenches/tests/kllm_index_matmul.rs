@@ -15,23 +15,25 @@ use sim::stimulus::real_rows;
 use sim::{Bench, Design, RunOptions, RunReport};
 use testbenches::kllm::clustering_unit;
 use testbenches::kllm::index_distribution_counter as counter;
+<<<<<<< HEAD
 use testbenches::kllm::index_matmul_column::{self as column, Task};
 use testbenches::kllm::{concat_unit, fp16_mac, weighted_sum};
+=======
+use testbenches::kllm::index_matmul_column::{self as column, ColumnBench, Task};
+use testbenches::kllm::{concat_unit, fp16_mac, vectors::real_rows, weighted_sum};
+use testbenches::options;
+>>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
 use testbenches::{MakeBench, run, run_all};
-
-fn vectors(vectors: u64) -> RunOptions {
-    RunOptions { vectors, ..RunOptions::default() }
-}
 
 fn configurations<B: CatalogBlock>(make: MakeBench<B>, number: u64) {
     for block in B::configurations() {
-        run(&block, make, &vectors(number)).unwrap_or_else(|e| panic!("{e}"));
+        run(&block, make, &options(number)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
 #[test]
 fn concat_units() {
-    run_all(concat_unit::bench, &vectors(1000)).unwrap_or_else(|e| panic!("{e}"));
+    run_all(concat_unit::bench, &options(1000)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
@@ -41,12 +43,12 @@ fn counters() {
 
 #[test]
 fn macs() {
-    run_all(fp16_mac::bench, &vectors(20_000)).unwrap_or_else(|e| panic!("{e}"));
+    run_all(fp16_mac::bench, &options(20_000)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
 fn weighted_sums() {
-    run_all(weighted_sum::bench, &vectors(600)).unwrap_or_else(|e| panic!("{e}"));
+    run_all(weighted_sum::bench, &options(600)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]
@@ -64,7 +66,7 @@ fn columns() {
 fn counters_of_the_papers_size() {
     for bins in [BinStyle::FullWidth, BinStyle::OverflowLog] {
         let block = IndexDistributionCounter { bins, ..IndexDistributionCounter::default() };
-        run(&block, counter::bench, &vectors(24)).unwrap_or_else(|e| panic!("{e}"));
+        run(&block, counter::bench, &options(24)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
@@ -171,7 +173,12 @@ fn real_tensors() {
         }
         tasks.push(Task { codebook, columns });
     }
+<<<<<<< HEAD
     run_with(&block, column::bench_of(&block, tasks), 1).unwrap_or_else(|e| panic!("{e}"));
+=======
+    let bench = ColumnBench::new(&block, tasks).unwrap_or_else(|e| panic!("{e}"));
+    bench_of(&block, &bench, &options(1)).unwrap_or_else(|e| panic!("{e}"));
+>>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
 }
 
 /// The clustering unit gives the model's activations the indices that the quantisation gives them; and all 65,536 fp16
@@ -191,7 +198,12 @@ fn clustering_of_real_activations_and_of_all_values() {
     tasks.push(clustering_unit::Task { midpoints: tasks[0].midpoints.clone(), values: (0..=0xffff).collect() });
     for search in [Search::Binary, Search::Parallel] {
         let block = ClusteringUnit { search, ..ClusteringUnit::default() };
+<<<<<<< HEAD
         run_with(&block, clustering_unit::bench_of(&block, tasks.clone()), 600).unwrap_or_else(|e| panic!("{e}"));
+=======
+        let bench = ClusteringBench::new(&block, tasks.clone()).unwrap_or_else(|e| panic!("{e}"));
+        bench_of(&block, &bench, &options(600)).unwrap_or_else(|e| panic!("{e}"));
+>>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
     }
 }
 
@@ -200,7 +212,7 @@ fn clustering_of_real_activations_and_of_all_values() {
 fn column_of_the_papers_size() {
     let block = IndexMatmulColumn::default();
     assert_eq!(block.cycles(256, 256), 516);
-    run(&block, column::bench, &vectors(24)).unwrap_or_else(|e| panic!("{e}"));
+    run(&block, column::bench, &options(24)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// The other sums at the paper's size.
@@ -208,9 +220,14 @@ fn column_of_the_papers_size() {
 #[ignore = "minutes: other sums at the paper's size"]
 fn large_columns() {
     for (accumulate, fused, stages) in [(FloatFormat::Fp16, false, 3), (FloatFormat::Fp32, true, 2)] {
+<<<<<<< HEAD
         let mac = Fp16Mac { accumulate, fused, stages, ..Fp16Mac::default() };
         let block = IndexMatmulColumn { mac, ..IndexMatmulColumn::default() };
         run(&block, column::bench, &vectors(80)).unwrap_or_else(|e| panic!("{e}"));
+=======
+        let block = IndexMatmulColumn { accumulate, fused, stages, ..IndexMatmulColumn::default() };
+        run(&block, column::bench, &options(80)).unwrap_or_else(|e| panic!("{e}"));
+>>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
     }
 }
 
@@ -254,7 +271,7 @@ fn each<B: CatalogBlock>(block: &B, make: MakeBench<B>, number: u64, faults: &[(
         }
         assert!(changed > 0, "{what}: no `{right}` in the Verilog");
         let waves = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
-        let options = RunOptions { waves: Some(waves.path().into()), ..vectors(number) };
+        let options = RunOptions { waves: Some(waves.path().into()), vectors: number, ..RunOptions::default() };
         let error = sim::run(&*bench, &design, &options).expect_err(what);
         assert!(error.mismatch().is_some(), "{what}: {error}");
     }

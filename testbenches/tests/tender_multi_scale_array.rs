@@ -13,20 +13,30 @@ use models::tender::projection::projection;
 use models::tender::requantization::Passes;
 use rand::RngExt;
 use sim::{Design, RunOptions};
+<<<<<<< HEAD
 use testbenches::tender::controller::{Controller, Fed, Tile, session};
+=======
+use testbenches::options;
+use testbenches::tender::controller::{Controller, Fed, Session, Tile};
+>>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
 use testbenches::tender::multi_scale_array::bench;
 use testbenches::tender::product::{Product, predicted};
 
 fn run<F: Fn(&mut Controller<'_>) -> sim::Result<()>>(p: &MultiScaleArray, work: F) {
     let design = Design::from(&hdl::lang::elaborate(p).unwrap());
+<<<<<<< HEAD
     let session = session(p, work).unwrap();
     sim::run(&*session, &design, &RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+=======
+    let session = Session::new(p, work).unwrap();
+    sim::run(&session, &design, &options(1000)).unwrap_or_else(|e| panic!("{e}"));
+>>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
 }
 
 #[test]
 fn configurations() {
     for block in std::iter::once(MultiScaleArray::default()).chain(MultiScaleArray::configurations()) {
-        let options = RunOptions { vectors: 150, ..RunOptions::default() };
+        let options = options(150);
         testbenches::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
     }
 }

@@ -3,12 +3,13 @@
 use hdl::blocks::tender::{Drain, Rescale, TenderPe};
 use hdl::lang::CatalogBlock;
 use sim::{Design, RunOptions};
+use testbenches::options;
 use testbenches::tender::tender_pe::bench;
 
 #[test]
 fn configurations() {
     for block in std::iter::once(TenderPe::default()).chain(TenderPe::configurations()) {
-        let options = RunOptions { vectors: 20_000, ..RunOptions::default() };
+        let options = options(20_000);
         testbenches::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
     }
 }

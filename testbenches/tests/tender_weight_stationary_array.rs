@@ -3,12 +3,13 @@
 use hdl::blocks::tender::{WeightStationaryArray, WsPe};
 use hdl::lang::CatalogBlock;
 use sim::{Design, RunOptions};
+use testbenches::options;
 use testbenches::tender::weight_stationary_array::bench;
 
 #[test]
 fn configurations() {
     for block in std::iter::once(WeightStationaryArray::default()).chain(WeightStationaryArray::configurations()) {
-        let options = RunOptions { vectors: 60, ..RunOptions::default() };
+        let options = options(60);
         testbenches::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
     }
 }

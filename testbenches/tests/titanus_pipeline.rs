@@ -2,8 +2,13 @@
 
 use golden::titanus::cpq::{Config, Sequence};
 use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
+<<<<<<< HEAD
 use models::titanus::key_values::{KeyValues, LAYERS, key_values, threshold_for};
 use sim::{Design, RunOptions};
+=======
+use sim::Design;
+use testbenches::options;
+>>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
 use testbenches::titanus::kv_compressor::{CompressorBench, DecompressorBench, RawCase, bench, decompressor_bench};
 
 /// The paper's parallelism: 16 lanes; a head of 64 channels.
@@ -13,13 +18,11 @@ fn compressor() -> KvCompressor {
 
 #[test]
 fn odd_sizes() {
-    let options = RunOptions { vectors: 80, ..RunOptions::default() };
     for block in <KvCompressor as hdl::lang::CatalogBlock>::configurations() {
-        testbenches::run(&block, bench, &options).unwrap_or_else(|e| panic!("{e}"));
+        testbenches::run(&block, bench, &options(80)).unwrap_or_else(|e| panic!("{e}"));
     }
-    let options = RunOptions { vectors: 200, ..RunOptions::default() };
     for block in <KvDecompressor as hdl::lang::CatalogBlock>::configurations() {
-        testbenches::run(&block, decompressor_bench, &options).unwrap_or_else(|e| panic!("{e}"));
+        testbenches::run(&block, decompressor_bench, &options(200)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
@@ -37,8 +40,7 @@ fn real_keys_and_values() {
     let p = compressor();
     let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
     let there = CompressorBench::new(&p, cases.clone()).unwrap_or_else(|e| panic!("{e}"));
-    let options = RunOptions { vectors: 10, ..RunOptions::default() };
-    sim::run(&there, &design, &options).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&there, &design, &options(10)).unwrap_or_else(|e| panic!("{e}"));
 
     // The bytes were the golden ones: what comes back from them is what comes back from the hardware's.
     let KvCompressor { lanes, tiles, levels, block_bytes, .. } = p;
@@ -50,8 +52,7 @@ fn real_keys_and_values() {
     assert!(sequences.iter().all(|s| !s.overflowed()));
     assert!(sequences.iter().any(|s| s.channels.iter().any(|c| c.levels.len() > 2)));
     let bench = DecompressorBench::new(&back, sequences).unwrap_or_else(|e| panic!("{e}"));
-    let options = RunOptions { vectors: 20, ..RunOptions::default() };
-    sim::run(&bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&bench, &design, &options(20)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// The default size, 32 lanes, on all 384 tokens of each layer.
@@ -69,12 +70,11 @@ fn large_default_size_on_whole_text() {
         cases.push(case);
     }
     assert!(sequences.iter().all(|s| s.config == Config { bits: s.config.bits, max_levels: 16 }));
-    let options = RunOptions { vectors: 15, ..RunOptions::default() };
     let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
     let bench = CompressorBench::new(&p, cases).unwrap_or_else(|e| panic!("{e}"));
-    sim::run(&bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&bench, &design, &options(15)).unwrap_or_else(|e| panic!("{e}"));
     let back = KvDecompressor::default();
     let design = Design::from(&hdl::lang::elaborate(&back).unwrap_or_else(|e| panic!("{e}")));
     let bench = DecompressorBench::new(&back, sequences).unwrap_or_else(|e| panic!("{e}"));
-    sim::run(&bench, &design, &RunOptions { vectors: 30, ..RunOptions::default() }).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&bench, &design, &options(30)).unwrap_or_else(|e| panic!("{e}"));
 }

@@ -12,7 +12,7 @@ use support::blocks::{Accumulate, Delay, Fifo, Pair, Shell, text_of};
 use support::{Vectors, rust_hdl_design, simulate};
 
 fn rng() -> rand::rngs::SmallRng {
-    rand::rngs::SmallRng::seed_from_u64(0x5eed)
+    rand::rngs::SmallRng::seed_from_u64(seeds::seed(0x5eed))
 }
 
 hdl::parameters! {

@@ -134,7 +134,7 @@ fn rust_hdl_repeats_a_module_for_every_instance() {
 /// The comparison is fair: both meshes compute the same in every cycle.
 #[test]
 fn both_meshes_compute_the_same() {
-    let mut rng = rand::rngs::SmallRng::seed_from_u64(2);
+    let mut rng = rand::rngs::SmallRng::seed_from_u64(seeds::seed(2));
     let side = 4;
     let (mut packed, mut split) = (Vec::new(), Vec::new());
     for t in 0..300_u64 {

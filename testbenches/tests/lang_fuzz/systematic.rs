@@ -140,18 +140,31 @@ fn operations(ty: Type) -> Vec<Build> {
     list
 }
 
-/// Every operation, and every operation of its result.
+/// Every operation, and every operation of its result, with inputs as the other operands; where an operation has one
+/// operand, also with another result of it.
 fn nested() -> Vec<Dag> {
     let mut dags = Vec::new();
     for ty in TYPES {
-        for inner in operations(ty) {
+        for operation in operations(ty) {
             let mut dag = Dag::default();
             let a = leaf(&mut dag, 0, ty);
-            let inner = inner(&mut dag, a, &mut leaves(1));
+            let inner = operation(&mut dag, a, &mut leaves(1));
+            let unary = dag.nodes[inner].0.operands().len() == 1;
             for outer in operations(dag.ty(inner)) {
-                let mut dag = dag.clone();
-                let result = outer(&mut dag, inner, &mut leaves(3));
-                dags.push(dag.rooted(result));
+                let mut with = |more: More| {
+                    let mut dag = dag.clone();
+                    let result = outer(&mut dag, inner, more);
+                    dags.push(dag.rooted(result));
+                };
+                with(&mut leaves(3));
+                if unary {
+                    let mut slots = 3..SLOTS;
+                    with(&mut |dag, wanted| {
+                        let b = leaf(dag, slots.next().expect("no operation has so many operands"), ty);
+                        let twin = operation(dag, b, &mut leaves(1));
+                        fit(dag, twin, wanted)
+                    });
+                }
             }
             dags.push(dag);
         }

@@ -27,6 +27,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         #[test]
         fn the_way_back(lanes in prop::collection::vec((any::<bool>(), any::<u64>()), 0..40)) {
             let (mask, data): (Vec<bool>, Vec<u64>) = lanes.iter().copied().unzip();

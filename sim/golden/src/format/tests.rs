@@ -97,6 +97,8 @@ fn order_of_the_landmarks() {
 }
 
 proptest! {
+    #![proptest_config(seeds::proptest(256))]
+
     /// Third opinions: the standard library's and `half`'s own totalOrder, and numeric order.
     #[test]
     fn agrees_with_other_implementations(a: u32, b: u32) {

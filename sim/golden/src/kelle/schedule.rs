@@ -135,6 +135,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         /// The reference schedule is legal. Its slack: all rows may become due at once, each takes two free cycles.
         #[test]
         fn is_legal(

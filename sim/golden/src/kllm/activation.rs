@@ -196,6 +196,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         #[test]
         fn replacing_the_codebook_is_applying_the_function(token in token()) {
             for function in ALL {

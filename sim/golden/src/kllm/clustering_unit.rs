@@ -65,6 +65,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         /// The same index as by distance to all centroids, for any fp16 value; and as by binary search.
         #[test]
         fn nearest_by_distance(

@@ -91,6 +91,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         #[test]
         fn sums_and_permutations(mut inputs in prop::collection::vec(prop::option::of(0..64u64), 0..200), seed in any::<u64>()) {
             let shape = Shape { a_bits: 3, b_bits: 3 };

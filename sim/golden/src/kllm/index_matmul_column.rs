@@ -112,9 +112,17 @@ mod tests {
         // Integers 0, 3 and 2: -1 * (0 + 2) + 2 * 3
         column.mode = Mode::Integer;
         assert_eq!(SMALL.y(&column, &a).unwrap(), bits(8.0));
+        // Nothing sums to +0, not to -0.
+        column.pairs.clear();
+        for (mode, codebook) in [(Mode::Integer, &a.to_vec()), (Mode::KMeans, &codebook)] {
+            column.mode = mode;
+            assert_eq!(SMALL.y(&column, codebook).unwrap(), 0);
+        }
     }
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         /// With centroids and scales that are powers of two nothing rounds, and y is the product of the dequantised
         /// vectors.
         #[test]

@@ -204,6 +204,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         #[test]
         fn norms_are_those_of_the_elements(
             values in prop::collection::vec(prop_oneof![-4.0f64..4.0, -4e3..4e3], 2..60),

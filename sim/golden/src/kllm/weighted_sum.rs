@@ -58,6 +58,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         /// Small integers never round: the sum is the exact one.
         #[test]
         fn exact_where_nothing_rounds(terms in prop::collection::vec((0..8_u64, -8..=8_i32), 0..16)) {

@@ -155,6 +155,8 @@ fn groups_isolate_an_outlier() {
 }
 
 proptest! {
+    #![proptest_config(seeds::proptest(256))]
+
     /// Equations 1 and 2, for any groups, empty ones included.
     #[test]
     fn equations_are_equal(

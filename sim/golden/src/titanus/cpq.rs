@@ -241,6 +241,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         #[test]
         fn zeros_stay_and_errors_are_bounded((tokens, prefill) in tokens(), bits in 2u32..=8) {
             let sequence = Sequence::encode(Config { bits, max_levels: 64 }, &tokens, prefill);

@@ -222,6 +222,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         #[test]
         fn round_trip(
             tokens in (1usize..9).prop_flat_map(|w| prop::collection::vec(prop::collection::vec(any::<i8>(), w), 1..12)),

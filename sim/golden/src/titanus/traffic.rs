@@ -111,6 +111,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         /// Both ways to tell levels agree.
         #[test]
         fn break_points_imply_levels(

@@ -274,7 +274,7 @@ fn close(format: FloatFormat) -> impl Strategy<Value = (u64, u64, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(seeds::proptest(20_000))]
 
     #[test]
     fn fp16_is_exact((a, b, c) in close(Fp16)) {

@@ -62,6 +62,8 @@ fn finite() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
+    #![proptest_config(seeds::proptest(256))]
+
     /// The thresholds give the nearest value for *every* fp16 number.
     #[test]
     fn thresholds_are_exact(mut values in prop::collection::vec(finite(), 8), scale in finite()) {

@@ -163,6 +163,8 @@ fn operands(k: usize) -> impl Strategy<Value = (Quantised, QuantisedWeights)> {
 }
 
 proptest! {
+    #![proptest_config(seeds::proptest(256))]
+
     #[test]
     fn counting_is_the_matmul_of_the_dequantised_operands((a, w) in (1usize..90).prop_flat_map(operands)) {
         for n in 0..w.columns.len() {

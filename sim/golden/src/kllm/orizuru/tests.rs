@@ -110,7 +110,7 @@ fn bound_holds() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(seeds::proptest(32))]
     #[test]
     fn bound_holds_for_random_vectors(
         values in prop::collection::vec(0u64..=0xffff, 1..=4096),
@@ -279,6 +279,8 @@ fn any_vector() -> impl Strategy<Value = (Format, Vec<u64>)> {
 }
 
 proptest! {
+    #![proptest_config(seeds::proptest(256))]
+
     #[test]
     fn tree_equals_sorting(
         (format, values) in any_vector(),

@@ -234,7 +234,7 @@ fn conversions_around_the_smallest_normal_number() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #![proptest_config(seeds::proptest(20_000))]
 
     #[test]
     fn flags_are_those_of_the_exact_value(triples in [close(Fp16), close(Bf16), close(Fp32)]) {
