@@ -4,15 +4,15 @@ use hdl::blocks::common::{
     LeadingZeros, Popcount, PriorityEncoder, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister,
     StreamWidthConverter,
 };
-use sim::RunOptions;
 use testbenches::common::{arith, stream};
+use testbenches::options;
 use testbenches::run_all;
 
 macro_rules! all_configurations {
     ($($test:ident $block:ident $bench:path;)*) => {$(
         #[test]
         fn $test() {
-            let options = RunOptions { vectors: 2000, ..RunOptions::default() };
+            let options = options(2000);
             run_all::<$block>($bench, &options).unwrap_or_else(|e| panic!("{e:#}"));
         }
     )*};

@@ -2,21 +2,15 @@
 
 use golden::kelle::decode::Numbers;
 use hdl::blocks::kelle::EvictionController;
-<<<<<<< HEAD
 use models::kelle::decode::{RECORDED, Trace};
-use sim::{Design, RunOptions};
+use sim::Design;
 use testbenches::kelle::decode_hardware::{Text, bench};
+use testbenches::options;
 
 fn text(layer: u32, head: usize) -> Text {
     let (queries, keys) = Trace::read(layer, head).unwrap_or_else(|e| panic!("{e}")).quantised();
     Text { queries, keys }
 }
-=======
-use sim::Design;
-use testbenches::kelle::decode::{Numbers, Policy, RECORDED, Trace, run};
-use testbenches::kelle::decode_hardware::bench;
-use testbenches::options;
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
 
 /// 320 steps with a full cache of 64 tokens: the hardware evicts what the golden model evicts.
 #[test]
@@ -24,14 +18,8 @@ fn same_victims() {
     let design =
         Design::from(&hdl::lang::elaborate(&EvictionController { slots: 64 }).unwrap_or_else(|e| panic!("{e}")));
     for (layer, head, numbers) in [(14, 0, Numbers::FOUR_BITS), (28, 1, Numbers::WIDE)] {
-<<<<<<< HEAD
         let bench = bench(text(layer, head), 64, numbers).unwrap_or_else(|e| panic!("{e}"));
-        let report = sim::run(&*bench, &design, &RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-=======
-        let trace = Trace::read(layer, head).unwrap_or_else(|e| panic!("{e}"));
-        let bench = bench(trace, 64, numbers).unwrap_or_else(|e| panic!("{e}"));
         let report = sim::run(&*bench, &design, &options(1000)).unwrap_or_else(|e| panic!("{e}"));
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
         assert!(report.compared > 320 * 64, "{report:?}");
     }
 }
@@ -44,14 +32,8 @@ fn large_same_victims_everywhere() {
         let design = Design::from(&hdl::lang::elaborate(&block).unwrap_or_else(|e| panic!("{e}")));
         for ((layer, head), numbers) in RECORDED.into_iter().flat_map(|r| [(r, Numbers::FOUR_BITS), (r, Numbers::WIDE)])
         {
-<<<<<<< HEAD
             let bench = bench(text(layer, head), tokens, numbers).unwrap_or_else(|e| panic!("{e}"));
-            sim::run(&*bench, &design, &RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-=======
-            let trace = Trace::read(layer, head).unwrap_or_else(|e| panic!("{e}"));
-            let bench = bench(trace, tokens, numbers).unwrap_or_else(|e| panic!("{e}"));
             sim::run(&*bench, &design, &options(1000)).unwrap_or_else(|e| panic!("{e}"));
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
         }
     }
 }

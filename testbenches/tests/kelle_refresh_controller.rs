@@ -6,12 +6,8 @@ use models::kelle::refresh::PAPER;
 use sim::{Design, RunOptions};
 use testbenches::kelle::faults::must_be_noticed;
 use testbenches::kelle::refresh_controller::{bench, limits};
-<<<<<<< HEAD
 use testbenches::kelle::refresh_runs::{Counts, bursts, quiet};
-=======
-use testbenches::kelle::refresh_runs::{Counts, PAPER, bursts, decoded, quiet, uniform};
 use testbenches::options;
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
 
 #[test]
 fn all_configurations() {

@@ -15,14 +15,9 @@ use sim::stimulus::real_rows;
 use sim::{Bench, Design, RunOptions, RunReport};
 use testbenches::kllm::clustering_unit;
 use testbenches::kllm::index_distribution_counter as counter;
-<<<<<<< HEAD
 use testbenches::kllm::index_matmul_column::{self as column, Task};
 use testbenches::kllm::{concat_unit, fp16_mac, weighted_sum};
-=======
-use testbenches::kllm::index_matmul_column::{self as column, ColumnBench, Task};
-use testbenches::kllm::{concat_unit, fp16_mac, vectors::real_rows, weighted_sum};
 use testbenches::options;
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
 use testbenches::{MakeBench, run, run_all};
 
 fn configurations<B: CatalogBlock>(make: MakeBench<B>, number: u64) {
@@ -72,7 +67,7 @@ fn counters_of_the_papers_size() {
 
 /// Runs a bench that was made with data of its own.
 fn run_with<B: Block>(block: &B, bench: anyhow::Result<Box<dyn Bench>>, number: u64) -> anyhow::Result<RunReport> {
-    Ok(sim::run(&*bench?, &Design::from(&elaborate(block)?), &vectors(number))?)
+    Ok(sim::run(&*bench?, &Design::from(&elaborate(block)?), &options(number))?)
 }
 
 /// The real model's activations and weights, quantised: pairs, codebook and expected values all come from the algorithm.
@@ -173,12 +168,7 @@ fn real_tensors() {
         }
         tasks.push(Task { codebook, columns });
     }
-<<<<<<< HEAD
     run_with(&block, column::bench_of(&block, tasks), 1).unwrap_or_else(|e| panic!("{e}"));
-=======
-    let bench = ColumnBench::new(&block, tasks).unwrap_or_else(|e| panic!("{e}"));
-    bench_of(&block, &bench, &options(1)).unwrap_or_else(|e| panic!("{e}"));
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
 }
 
 /// The clustering unit gives the model's activations the indices that the quantisation gives them; and all 65,536 fp16
@@ -198,12 +188,7 @@ fn clustering_of_real_activations_and_of_all_values() {
     tasks.push(clustering_unit::Task { midpoints: tasks[0].midpoints.clone(), values: (0..=0xffff).collect() });
     for search in [Search::Binary, Search::Parallel] {
         let block = ClusteringUnit { search, ..ClusteringUnit::default() };
-<<<<<<< HEAD
         run_with(&block, clustering_unit::bench_of(&block, tasks.clone()), 600).unwrap_or_else(|e| panic!("{e}"));
-=======
-        let bench = ClusteringBench::new(&block, tasks.clone()).unwrap_or_else(|e| panic!("{e}"));
-        bench_of(&block, &bench, &options(600)).unwrap_or_else(|e| panic!("{e}"));
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
     }
 }
 
@@ -220,14 +205,9 @@ fn column_of_the_papers_size() {
 #[ignore = "minutes: other sums at the paper's size"]
 fn large_columns() {
     for (accumulate, fused, stages) in [(FloatFormat::Fp16, false, 3), (FloatFormat::Fp32, true, 2)] {
-<<<<<<< HEAD
         let mac = Fp16Mac { accumulate, fused, stages, ..Fp16Mac::default() };
         let block = IndexMatmulColumn { mac, ..IndexMatmulColumn::default() };
-        run(&block, column::bench, &vectors(80)).unwrap_or_else(|e| panic!("{e}"));
-=======
-        let block = IndexMatmulColumn { accumulate, fused, stages, ..IndexMatmulColumn::default() };
         run(&block, column::bench, &options(80)).unwrap_or_else(|e| panic!("{e}"));
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
     }
 }
 

@@ -4,14 +4,9 @@ use hdl::blocks::kllm::{Orizuru, OrizuruUnit, TreeStyle};
 use hdl::lang::CatalogBlock;
 use sim::stimulus::real_rows;
 use sim::{Design, RunOptions};
-<<<<<<< HEAD
 use testbenches::kllm::orizuru::{bench, bench_of, timing};
 use testbenches::kllm::orizuru_unit;
-=======
-use testbenches::kllm::orizuru::{OrizuruBench, bench, timing};
-use testbenches::kllm::{orizuru_unit, vectors::real_rows};
 use testbenches::options;
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
 
 #[test]
 fn unit_configurations() {
@@ -42,19 +37,11 @@ fn real_activations() {
     let tree = TreeStyle { count_comparisons: true, ..TreeStyle::default() };
     let block = Orizuru { n: 1536, k_max: 8, k_min: 8, tree, ..Orizuru::default() };
     let design = Design::from(&hdl::lang::elaborate(&block).unwrap_or_else(|e| panic!("{e}")));
-<<<<<<< HEAD
     for name in ["l02_down_in", "l28_down_in"] {
         let rows: Vec<_> = real_rows(name).unwrap_or_else(|e| panic!("{e}")).into_iter().take(16).collect();
-        let options = RunOptions { vectors: rows.len() as u64, ..RunOptions::default() };
+        let options = options(rows.len() as u64);
         let bench = bench_of(&block, rows).unwrap_or_else(|e| panic!("{e}"));
         sim::run(&*bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
-=======
-    for file in ["l02_down_in.npy", "l28_down_in.npy"] {
-        let rows: Vec<_> = real_rows(file).unwrap_or_else(|e| panic!("{e}")).into_iter().take(16).collect();
-        let options = options(rows.len() as u64);
-        let bench = OrizuruBench::new(&block, rows).unwrap_or_else(|e| panic!("{e}"));
-        sim::run(&bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
     }
 }
 

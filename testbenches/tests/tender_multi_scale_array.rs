@@ -13,24 +13,15 @@ use models::tender::projection::projection;
 use models::tender::requantization::Passes;
 use rand::RngExt;
 use sim::{Design, RunOptions};
-<<<<<<< HEAD
-use testbenches::tender::controller::{Controller, Fed, Tile, session};
-=======
 use testbenches::options;
-use testbenches::tender::controller::{Controller, Fed, Session, Tile};
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
+use testbenches::tender::controller::{Controller, Fed, Tile, session};
 use testbenches::tender::multi_scale_array::bench;
 use testbenches::tender::product::{Product, predicted};
 
 fn run<F: Fn(&mut Controller<'_>) -> sim::Result<()>>(p: &MultiScaleArray, work: F) {
     let design = Design::from(&hdl::lang::elaborate(p).unwrap());
-<<<<<<< HEAD
     let session = session(p, work).unwrap();
-    sim::run(&*session, &design, &RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-=======
-    let session = Session::new(p, work).unwrap();
-    sim::run(&session, &design, &options(1000)).unwrap_or_else(|e| panic!("{e}"));
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
+    sim::run(&*session, &design, &options(1000)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]

@@ -2,13 +2,9 @@
 
 use golden::titanus::cpq::{Config, Sequence};
 use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
-<<<<<<< HEAD
 use models::titanus::key_values::{KeyValues, LAYERS, key_values, threshold_for};
-use sim::{Design, RunOptions};
-=======
 use sim::Design;
 use testbenches::options;
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
 use testbenches::titanus::kv_compressor::{CompressorBench, DecompressorBench, RawCase, bench, decompressor_bench};
 
 /// The paper's parallelism: 16 lanes; a head of 64 channels.

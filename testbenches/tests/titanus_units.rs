@@ -8,14 +8,9 @@ use hdl::blocks::titanus::{
     QuantizationUnit, ScaleZeroBuffer,
 };
 use hdl::lang::CatalogBlock;
-<<<<<<< HEAD
-use sim::{Design, RunOptions};
-use testbenches::titanus::non_zero_quantizer::quantizer_bench;
-=======
 use sim::Design;
 use testbenches::options;
-use testbenches::titanus::non_zero_quantizer::QuantizerBench;
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
+use testbenches::titanus::non_zero_quantizer::quantizer_bench;
 use testbenches::titanus::{
     channel_monitor, dequantization_unit, kv_packer, max_min_finder, non_zero_quantizer, pruning_unit,
     quantization_unit, scale_zero_buffer,
@@ -75,13 +70,8 @@ fn quantizer() {
 fn quantizer_for_all_inputs() {
     let block = NonZeroQuantizer { lanes: 16, tag_width: 1 };
     let design = Design::from(&hdl::lang::elaborate(&block).unwrap_or_else(|e| panic!("{e}")));
-<<<<<<< HEAD
     let bench = quantizer_bench(&block, true).unwrap_or_else(|e| panic!("{e}"));
-    let report = sim::run(&*bench, &design, &RunOptions::default()).unwrap_or_else(|e| panic!("{e}"));
-=======
-    let bench = QuantizerBench::new(&block, true).unwrap_or_else(|e| panic!("{e}"));
-    let report = sim::run(&bench, &design, &options(1000)).unwrap_or_else(|e| panic!("{e}"));
->>>>>>> 903bec3 (Fixed seeds and a soak run, unfinished)
+    let report = sim::run(&*bench, &design, &options(1000)).unwrap_or_else(|e| panic!("{e}"));
     assert!(report.compared * 16 >= 2_359_292, "{report:?}");
 }
 
