@@ -48,6 +48,24 @@ fn yosys_has_nothing_to_say() {
     assert!(bad.is_empty(), "{bad}");
 }
 
+/// See `docs/decisions/0002-signed-products.md`.
+#[test]
+fn yosys_draws_no_signed_product_into_a_sum() {
+    let design = Design::from(&hdl::lang::elaborate(&demo::Products {}).unwrap());
+    let script = "read_verilog products.v\nhierarchy -top products\nproc\nopt\nwreduce\nopt_clean\nalumacc\n";
+    let log = yosys(script, &design.files).unwrap();
+    let text: Vec<&str> = design.files[0].text.lines().collect();
+    // `merging $macc model for $mul$products.v:44$8 into $add$products.v:45$9.`
+    let sum = |line: &str| -> Option<usize> {
+        let (_, sum) = line.trim().strip_prefix("merging $macc model for $mul$")?.split_once(" into ")?;
+        sum.split_once(".v:")?.1.split('$').next()?.parse().ok()
+    };
+    let merged: Vec<&str> = log.lines().filter_map(sum).map(|line| text[line - 1].trim()).collect();
+    let allowed = ["assign unsigned_sum_o"];
+    assert!(merged.iter().all(|m| allowed.iter().any(|a| m.starts_with(a))), "{merged:#?}");
+    assert_eq!(merged.len(), allowed.len(), "Yosys merges no more, or says it otherwise: {merged:#?}");
+}
+
 #[test]
 fn a_warning_would_be_seen() {
     let mut design = designs().into_iter().find(|d| d.top == "rows").unwrap();

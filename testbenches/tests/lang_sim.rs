@@ -319,3 +319,78 @@ fn elements_chosen_at_run_time() {
     let flipped: Vec<u64> = bytes.iter().map(|b| !b & 255).collect();
     assert_eq!(sim.peek(sim.output("flipped_o").unwrap()).unpack(8), flipped);
 }
+
+#[test]
+fn one_group_does_what_several_do() {
+    for groups in [1, 3] {
+        let mut sim = start(&demo::Groups { groups });
+        let count = groups as usize;
+        let [x, key] = ["x_i", "key_i"].map(|name| sim.input(name).unwrap());
+        let names = ["hit_o", "above_o", "held_o", "table_o", "stored_o", "sum_o", "y_o"];
+        let ports = names.map(|name| sim.output(name).unwrap());
+        sim.reset(1).unwrap();
+        let mut held = vec![0; count];
+        let mut store = vec![[None; 4]; count];
+        let mut stored = vec![None; count];
+        let mut largest = vec![[None; 4]; count];
+        for cycle in 0..60_u64 {
+            let now = cycle * 7 % 5;
+            let lanes = (0..4 * u64::from(groups)).map(|lane| (cycle * 37 + lane * 11) % 256);
+            let lanes: Vec<u64> = lanes.collect();
+            sim.poke_u64(key, now);
+            sim.poke(x, &Bits::pack(8, lanes.iter().copied()));
+            sim.settle().unwrap();
+            let read = |port: usize, width| sim.peek(ports[port]).unpack(width);
+            for g in 0..count {
+                let table = [now, held[g], 9][g];
+                let expected = [u64::from(now == g as u64), u64::from(now > g as u64), held[g], table];
+                let found = [read(0, 1)[g], read(1, 1)[g], read(2, 4)[g], read(3, 4)[g]];
+                assert_eq!(found, expected, "group {g} of {groups} in cycle {cycle}");
+                assert!(stored[g].is_none_or(|word| word == read(4, 4)[g]));
+                let sums = [2 * g, 2 * g + 1].map(|place| read(5, 4)[place]);
+                assert_eq!(sums, [0, 1].map(|half| (now + half + g as u64) % 16));
+                for lane in 0..4 {
+                    let peak: Option<i8> = largest[g][lane];
+                    assert!(peak.is_none_or(|peak| peak == read(6, 8)[4 * g + lane] as i8));
+                }
+            }
+            for g in 0..count {
+                let hit = now == g as u64;
+                let place = (now % 4) as usize;
+                for lane in 0..4 {
+                    let value = lanes[4 * g + lane] as i8;
+                    largest[g][lane] = if hit { Some(value) } else { largest[g][lane] };
+                }
+                if hit {
+                    store[g][place] = Some(held[g]);
+                    held[g] = now;
+                } else {
+                    stored[g] = store[g][place];
+                }
+            }
+            sim.tick().unwrap();
+        }
+    }
+}
+
+#[test]
+fn products_in_sums() {
+    let mut sim = start(&demo::Products {});
+    let corners = |bits: u32| [0, 1, -1, 3, -(1 << (bits - 1)), (1 << (bits - 1)) - 1, -(1 << (bits - 1)) + 5];
+    let wrap = |value: i64, bits: u32| value << (64 - bits) >> (64 - bits);
+    for a in corners(8) {
+        for b in corners(8) {
+            for (c, sum) in corners(5).into_iter().zip(corners(24)).chain([(7, -40_000), (-3, 40_000)]) {
+                set(&mut sim, &[("a_i", a), ("b_i", b), ("c_i", c), ("sum_i", sum)]);
+                let (p, u) = (a * b, (a & 255) * (b & 255));
+                let wrapped = wrap(sum + p, 24);
+                check(&sim, &[("wide_o", p), ("cut_o", wrap(a * c, 9)), ("named_o", wrapped), ("unnamed_o", wrapped)]);
+                check(&sim, &[("extended_o", wrapped), ("less_o", wrap(sum - p, 24)), ("grown_o", sum - p)]);
+                check(&sim, &[("dot_o", p + a * c), ("negative_o", i64::from(wrapped < 0))]);
+                check(&sim, &[("shared_o", if c == 0 { p } else { wrapped }), ("rounded_o", p + 8)]);
+                check(&sim, &[("masked_o", wrap((a & b) * c, 12)), ("unsigned_wide_o", u)]);
+                check(&sim, &[("unsigned_sum_o", (sum + u) & 0xff_ffff)]);
+            }
+        }
+    }
+}

@@ -26,12 +26,8 @@ module expander_l32_w8 (
   end
 
   for (i = 0; i < 16; i = i + 1) begin : g_blocks_0
-    for (j = 0; j < 1; j = j + 1) begin : g_block_first_0
-      assign gaps[2*i + j + 32] = gaps[2*i + j];
-    end
-    for (j = 0; j < 1; j = j + 1) begin : g_block_second_0
-      assign gaps[2*i + j + 33] = gaps[2*i] + gaps[2*i + j + 1];
-    end
+    assign gaps[2*i + 32] = gaps[2*i];
+    assign gaps[2*i + 33] = gaps[2*i] + gaps[2*i + 1];
   end
 
   for (i = 0; i < 8; i = i + 1) begin : g_blocks_1
@@ -61,13 +57,12 @@ module expander_l32_w8 (
     end
   end
 
-  for (i = 0; i < 1; i = i + 1) begin : g_blocks_4
-    for (j = 0; j < 16; j = j + 1) begin : g_block_first_4
-      assign gaps[32*i + j + 160] = gaps[32*i + j + 128];
-    end
-    for (j = 0; j < 16; j = j + 1) begin : g_block_second_4
-      assign gaps[32*i + j + 176] = gaps[32*i + 143] + gaps[32*i + j + 144];
-    end
+  for (i = 0; i < 16; i = i + 1) begin : g_block_first_4
+    assign gaps[i + 160] = gaps[i + 128];
+  end
+
+  for (i = 0; i < 16; i = i + 1) begin : g_block_second_4
+    assign gaps[i + 176] = gaps[143] + gaps[i + 144];
   end
 
   // An element moves down by the number of gaps below it, one bit of that number a stage.
@@ -90,10 +85,8 @@ module expander_l32_w8 (
     assign distance[i + 32] = moves[i + 1] ? distance[i + 1] : distance[i];
   end
 
-  for (i = 0; i < 1; i = i + 1) begin : g_top_routes_0
-    assign present[i + 63] = present[i + 31] & !moves[i + 31];
-    assign distance[i + 63] = distance[i + 31];
-  end
+  assign present[63] = present[31] & !moves[31];
+  assign distance[63] = distance[31];
 
   for (i = 0; i < 32; i = i + 1) begin : g_moves_1
     assign moves[i + 32] = present[i + 32] & distance[i + 32][1];
@@ -191,9 +184,7 @@ module expander_l32_w8 (
     assign returned[i + 1] = moves[i + 1] ? returned[i + 32] : returned[i + 33];
   end
 
-  for (i = 0; i < 1; i = i + 1) begin : g_stay_back_0
-    assign returned[i] = returned[i + 32];
-  end
+  assign returned[0] = returned[32];
 
   for (i = 0; i < 32; i = i + 1) begin : g_masked
     assign expanded[i] = returned[i] & {8{mask_i[i]}};
@@ -215,9 +206,7 @@ module expander_l32_w8 (
   for (i = 0; i < 31; i = i + 1) begin : g_move_0
     assign moved[i + 32] = moves[i + 1] ? moved[i + 1] : moved[i];
   end
-  for (i = 0; i < 1; i = i + 1) begin : g_stay_0
-    assign moved[i + 63] = moved[i + 31];
-  end
+  assign moved[63] = moved[31];
   for (i = 0; i < 30; i = i + 1) begin : g_move_1
     assign moved[i + 64] = moves[i + 34] ? moved[i + 34] : moved[i + 32];
   end

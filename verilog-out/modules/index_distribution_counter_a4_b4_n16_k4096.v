@@ -179,11 +179,9 @@ module index_distribution_counter_a4_b4_n16_k4096 (
     end
     assign sum[2] = queue_2[6];
     assign queue_3[2] = base[3];
-    for (j = 0; j < 1; j = j + 1) begin : g_adders_3
-      wire [15:0] half_3 = queue_3[3*j] ^ queue_3[3*j + 1];
-      assign queue_3[j + 3] = half_3 ^ queue_3[3*j + 2];
-      assign queue_4[j] = (queue_3[3*j] & queue_3[3*j + 1]) | (half_3 & queue_3[3*j + 2]);
-    end
+    wire [15:0] half_3 = queue_3[0] ^ queue_3[1];
+    assign queue_3[3] = half_3 ^ queue_3[2];
+    assign queue_4[0] = (queue_3[0] & queue_3[1]) | (half_3 & queue_3[2]);
     assign sum[3] = queue_3[3];
     assign queue_4[1] = base[4];
     assign ripple[0] = queue_4[0];

@@ -157,10 +157,8 @@ module kv_packer_l32_b64 (
   end
   wire [287:0] values_behind_labels = {32'd0, dense_values} << elements;
   wire [287:0] body = values_behind_labels | {256'd0, labels_data};
-  wire [7:0] value_bits_product = nonzero * 2'd2;
-  wire [9:0] value_bits_wide = {2'd0, value_bits_product};
-  wire [7:0] value_bits_product_2 = nonzero * 2'd3;
-  wire [9:0] value_bits_wide_2 = {2'd0, value_bits_product_2};
+  wire [9:0] value_bits_wide = nonzero * 2'd2;
+  wire [9:0] value_bits_wide_2 = nonzero * 2'd3;
   reg [8:0] value_bits;
   always @* begin
     case (bits_choice)
@@ -170,7 +168,7 @@ module kv_packer_l32_b64 (
       3'd3: value_bits = nonzero * 3'd5;
       3'd4: value_bits = nonzero * 3'd6;
       3'd5: value_bits = nonzero * 3'd7;
-      default: value_bits = {3'd0, nonzero} * 9'd8;
+      default: value_bits = nonzero * 9'd8;
     endcase
   end
 

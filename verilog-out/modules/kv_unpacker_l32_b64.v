@@ -171,10 +171,8 @@ module kv_unpacker_l32_b64 (
   always @(posedge clk_i) if (bad_header_test) bits_q <= window[3:0];
   wire [3:0] bits_choice_difference = bits_q - 4'd2;
   wire [2:0] bits_choice = bits_choice_difference[2:0];
-  wire [7:0] value_bits_product = nonzero * 2'd2;
-  wire [9:0] value_bits_wide = {2'd0, value_bits_product};
-  wire [7:0] value_bits_product_2 = nonzero * 2'd3;
-  wire [9:0] value_bits_wide_2 = {2'd0, value_bits_product_2};
+  wire [9:0] value_bits_wide = nonzero * 2'd2;
+  wire [9:0] value_bits_wide_2 = nonzero * 2'd3;
   reg [8:0] value_bits;
   always @* begin
     case (bits_choice)
@@ -184,7 +182,7 @@ module kv_unpacker_l32_b64 (
       3'd3: value_bits = nonzero * 3'd5;
       3'd4: value_bits = nonzero * 3'd6;
       3'd5: value_bits = nonzero * 3'd7;
-      default: value_bits = {3'd0, nonzero} * 9'd8;
+      default: value_bits = nonzero * 9'd8;
     endcase
   end
   wire [5:0] opened = {5'd0, window[0]} + {5'd0, window[1]} + ({5'd0, window[2]} + {5'd0, window[3]})

@@ -49,55 +49,65 @@ module orizuru_n4096_k41_m41_fp16_r16_p16_l4 (
   localparam [1:0] StateLoad = 2'd0;
   localparam [1:0] StateBuild = 2'd1;
   localparam [1:0] StateServe = 2'd2;
-  reg   [1:0] state_q;
-  reg   [1:0] state_d;
-  reg   [7:0] beat_q;
-  wire [15:0] load_key [0:15];
-  wire        load_present [0:15];
-  wire        max_pop_t0 [0:255];
-  wire        max_done_t0 [0:255];
-  wire [15:0] max_key_t0 [0:255];
-  wire        max_available_t0 [0:255];
-  wire  [3:0] max_index_t0 [0:255];
-  wire        min_pop_t0 [0:255];
-  wire        min_done_t0 [0:255];
-  wire [15:0] min_key_t0 [0:255];
-  wire        min_available_t0 [0:255];
-  wire  [3:0] min_index_t0 [0:255];
-  wire        init_done_t0 [0:255];
-  wire        initialised_t0 [0:255];
-  wire        outlier [0:4095];
-  wire        max_pop_t1 [0:15];
-  wire        max_done_t1 [0:15];
-  wire [15:0] max_key_t1 [0:15];
-  wire        max_available_t1 [0:15];
-  wire  [7:0] max_index_t1 [0:15];
-  wire        min_pop_t1 [0:15];
-  wire        min_done_t1 [0:15];
-  wire [15:0] min_key_t1 [0:15];
-  wire        min_available_t1 [0:15];
-  wire  [7:0] min_index_t1 [0:15];
-  wire        init_done_t1 [0:15];
-  wire        initialised_t1 [0:15];
-  wire        max_pop_t2 [0:0];
-  wire        max_done_t2 [0:0];
-  wire [15:0] max_key_t2 [0:0];
-  wire        max_available_t2 [0:0];
-  wire [11:0] max_index_t2 [0:0];
-  wire        min_pop_t2 [0:0];
-  wire        min_done_t2 [0:0];
-  wire [15:0] min_key_t2 [0:0];
-  wire        min_available_t2 [0:0];
-  wire [11:0] min_index_t2 [0:0];
-  wire        init_done_t2 [0:0];
-  wire        initialised_t2 [0:0];
-  reg         max_settled_q;
-  reg   [5:0] max_asked_q;
-  reg   [5:0] max_left_q;
-  reg         min_settled_q;
-  reg   [5:0] min_asked_q;
-  reg   [5:0] min_left_q;
-  reg         done_q;
+  reg    [1:0] state_q;
+  reg    [1:0] state_d;
+  reg    [7:0] beat_q;
+  wire  [15:0] load_key [0:15];
+  wire         load_present [0:15];
+  wire         max_pop_t0 [0:255];
+  wire         max_done_t0 [0:255];
+  wire  [15:0] max_key_t0 [0:255];
+  wire         max_available_t0 [0:255];
+  wire   [3:0] max_index_t0 [0:255];
+  wire         min_pop_t0 [0:255];
+  wire         min_done_t0 [0:255];
+  wire  [15:0] min_key_t0 [0:255];
+  wire         min_available_t0 [0:255];
+  wire   [3:0] min_index_t0 [0:255];
+  wire         init_done_t0 [0:255];
+  wire         initialised_t0 [0:255];
+  wire         outlier [0:4095];
+  wire         max_pop_t1 [0:15];
+  wire         max_done_t1 [0:15];
+  wire  [15:0] max_key_t1 [0:15];
+  wire         max_available_t1 [0:15];
+  wire   [7:0] max_index_t1 [0:15];
+  wire         min_pop_t1 [0:15];
+  wire         min_done_t1 [0:15];
+  wire  [15:0] min_key_t1 [0:15];
+  wire         min_available_t1 [0:15];
+  wire   [7:0] min_index_t1 [0:15];
+  wire         init_done_t1 [0:15];
+  wire         initialised_t1 [0:15];
+  wire         max_pop_t2 [0:0];
+  wire         max_done_t2 [0:0];
+  wire  [15:0] max_key_t2 [0:0];
+  wire         max_available_t2 [0:0];
+  wire  [11:0] max_index_t2 [0:0];
+  wire         min_pop_t2 [0:0];
+  wire         min_done_t2 [0:0];
+  wire  [15:0] min_key_t2 [0:0];
+  wire         min_available_t2 [0:0];
+  wire  [11:0] min_index_t2 [0:0];
+  wire         init_done_t2 [0:0];
+  wire         initialised_t2 [0:0];
+  wire  [15:0] upper_2_max_below_pop;
+  wire  [15:0] upper_2_max_below_done_in;
+  wire [255:0] upper_2_max_below_key_in;
+  wire  [15:0] upper_2_max_below_available_in;
+  wire [127:0] upper_2_max_below_index_in;
+  wire  [15:0] upper_2_min_below_pop;
+  wire  [15:0] upper_2_min_below_done_in;
+  wire [255:0] upper_2_min_below_key_in;
+  wire  [15:0] upper_2_min_below_available_in;
+  wire [127:0] upper_2_min_below_index_in;
+  reg          max_settled_q;
+  reg    [5:0] max_asked_q;
+  reg    [5:0] max_left_q;
+  reg          min_settled_q;
+  reg    [5:0] min_asked_q;
+  reg    [5:0] min_left_q;
+  reg          done_q;
 
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) state_q <= StateLoad;
@@ -133,9 +143,7 @@ module orizuru_n4096_k41_m41_fp16_r16_p16_l4 (
     wire  [15:0] unit_outlier;
     localparam selected_index = i;
     wire selected = unit_beat == selected_index[7:0];
-    for (j = 0; j < 1; j = j + 1) begin : g_load_groups
-      assign unit_load_in[j] = load_fire & selected;
-    end
+    assign unit_load_in[0] = load_fire & selected;
     for (j = 0; j < 16; j = j + 1) begin : g_unit_keys
       assign unit_key_in[16*j +: 16] = load_key[j];
     end
@@ -232,62 +240,50 @@ module orizuru_n4096_k41_m41_fp16_r16_p16_l4 (
     );
   end
 
-  for (i = 0; i < 1; i = i + 1) begin : g_initialised_units_t2
-    assign initialised_t2[i] = init_done_t2[i];
+  assign initialised_t2[0] = init_done_t2[0];
+
+  for (i = 0; i < 16; i = i + 1) begin : g_below_max_2
+    assign upper_2_max_below_done_in[i] = max_done_t1[i];
+    assign upper_2_max_below_key_in[16*i +: 16] = max_key_t1[i];
+    assign upper_2_max_below_available_in[i] = max_available_t1[i];
+    assign upper_2_max_below_index_in[8*i +: 8] = max_index_t1[i];
+    assign max_pop_t1[i] = upper_2_max_below_pop[i];
   end
 
-  for (i = 0; i < 1; i = i + 1) begin : g_upper_units_2
-    wire  [15:0] upper_2_max_below_pop;
-    wire  [15:0] upper_2_max_below_done_in;
-    wire [255:0] upper_2_max_below_key_in;
-    wire  [15:0] upper_2_max_below_available_in;
-    wire [127:0] upper_2_max_below_index_in;
-    wire  [15:0] upper_2_min_below_pop;
-    wire  [15:0] upper_2_min_below_done_in;
-    wire [255:0] upper_2_min_below_key_in;
-    wire  [15:0] upper_2_min_below_available_in;
-    wire [127:0] upper_2_min_below_index_in;
-    for (j = 0; j < 16; j = j + 1) begin : g_below_max_2
-      assign upper_2_max_below_done_in[j] = max_done_t1[16*i + j];
-      assign upper_2_max_below_key_in[16*j +: 16] = max_key_t1[16*i + j];
-      assign upper_2_max_below_available_in[j] = max_available_t1[16*i + j];
-      assign upper_2_max_below_index_in[8*j +: 8] = max_index_t1[16*i + j];
-      assign max_pop_t1[16*i + j] = upper_2_max_below_pop[j];
-    end
-    for (j = 0; j < 16; j = j + 1) begin : g_below_min_2
-      assign upper_2_min_below_done_in[j] = min_done_t1[16*i + j];
-      assign upper_2_min_below_key_in[16*j +: 16] = min_key_t1[16*i + j];
-      assign upper_2_min_below_available_in[j] = min_available_t1[16*i + j];
-      assign upper_2_min_below_index_in[8*j +: 8] = min_index_t1[16*i + j];
-      assign min_pop_t1[16*i + j] = upper_2_min_below_pop[j];
-    end
-    orizuru_upper_r16_w16_i8_l4 u_upper_2 (
-      .clk_i(clk_i),
-      .rst_ni(rst_ni),
-      .init_i(initialised_t1[16*i + 15]),
-      .init_done_o(init_done_t2[i]),
-      .max_below_pop_o(upper_2_max_below_pop),
-      .max_below_done_i(upper_2_max_below_done_in),
-      .max_below_key_i(upper_2_max_below_key_in),
-      .max_below_available_i(upper_2_max_below_available_in),
-      .max_below_index_i(upper_2_max_below_index_in),
-      .max_pop_i(max_pop_t2[i]),
-      .max_done_o(max_done_t2[i]),
-      .max_key_o(max_key_t2[i]),
-      .max_available_o(max_available_t2[i]),
-      .max_index_o(max_index_t2[i]),
-      .min_below_pop_o(upper_2_min_below_pop),
-      .min_below_done_i(upper_2_min_below_done_in),
-      .min_below_key_i(upper_2_min_below_key_in),
-      .min_below_available_i(upper_2_min_below_available_in),
-      .min_below_index_i(upper_2_min_below_index_in),
-      .min_pop_i(min_pop_t2[i]),
-      .min_done_o(min_done_t2[i]),
-      .min_key_o(min_key_t2[i]),
-      .min_available_o(min_available_t2[i]),
-      .min_index_o(min_index_t2[i])
-    );
+  for (i = 0; i < 16; i = i + 1) begin : g_below_min_2
+    assign upper_2_min_below_done_in[i] = min_done_t1[i];
+    assign upper_2_min_below_key_in[16*i +: 16] = min_key_t1[i];
+    assign upper_2_min_below_available_in[i] = min_available_t1[i];
+    assign upper_2_min_below_index_in[8*i +: 8] = min_index_t1[i];
+    assign min_pop_t1[i] = upper_2_min_below_pop[i];
   end
+
+  orizuru_upper_r16_w16_i8_l4 u_upper_2 (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .init_i(initialised_t1[15]),
+    .init_done_o(init_done_t2[0]),
+    .max_below_pop_o(upper_2_max_below_pop),
+    .max_below_done_i(upper_2_max_below_done_in),
+    .max_below_key_i(upper_2_max_below_key_in),
+    .max_below_available_i(upper_2_max_below_available_in),
+    .max_below_index_i(upper_2_max_below_index_in),
+    .max_pop_i(max_pop_t2[0]),
+    .max_done_o(max_done_t2[0]),
+    .max_key_o(max_key_t2[0]),
+    .max_available_o(max_available_t2[0]),
+    .max_index_o(max_index_t2[0]),
+    .min_below_pop_o(upper_2_min_below_pop),
+    .min_below_done_i(upper_2_min_below_done_in),
+    .min_below_key_i(upper_2_min_below_key_in),
+    .min_below_available_i(upper_2_min_below_available_in),
+    .min_below_index_i(upper_2_min_below_index_in),
+    .min_pop_i(min_pop_t2[0]),
+    .min_done_o(min_done_t2[0]),
+    .min_key_o(min_key_t2[0]),
+    .min_available_o(min_available_t2[0]),
+    .min_index_o(min_index_t2[0])
+  );
 
   wire max_fire = max_valid_o & max_ready_i;
   wire max_ready = max_settled_q | max_done_t2[0];

@@ -44,6 +44,9 @@ module orizuru_tree_max_r16_w16_i8_l4 (
   wire [15:0] key_l4 [0:0];
   wire        available_l4 [0:0];
   wire [11:0] index_l4 [0:0];
+  reg  [15:0] key_l4_q;
+  reg  [11:0] index_l4_q;
+  reg         available_l4_q;
 
   wire step_1 = init_i | update_i;
   always @(posedge clk_i or negedge rst_ni) begin
@@ -80,25 +83,19 @@ module orizuru_tree_max_r16_w16_i8_l4 (
     assign index_l3[i] = {choose_right_l3, choose_right_l3 ? index_l2[2*i + 1] : index_l2[2*i]};
   end
 
-  for (i = 0; i < 1; i = i + 1) begin : g_nodes_l4
-    reg [15:0] key_l4_q;
-    reg [11:0] index_l4_q;
-    reg        available_l4_q;
-    wire right_wins_l4 = key_l3[2*i] < key_l3[2*i + 1];
-    wire choose_right_l4 = available_l3[2*i + 1] & (right_wins_l4 | !available_l3[2*i]);
-    always @(posedge clk_i) if (step_1) begin
-      key_l4_q <= choose_right_l4 ? key_l3[2*i + 1] : key_l3[2*i];
-      index_l4_q <= {choose_right_l4, choose_right_l4 ? index_l3[2*i + 1] : index_l3[2*i]};
-    end
-    always @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) available_l4_q <= 1'b0;
-      else if (step_1) available_l4_q <= available_l3[2*i] | available_l3[2*i + 1];
-    end
-    assign key_l4[i] = key_l4_q;
-    assign available_l4[i] = available_l4_q;
-    assign index_l4[i] = index_l4_q;
+  wire right_wins_l4 = key_l3[0] < key_l3[1];
+  wire choose_right_l4 = available_l3[1] & (right_wins_l4 | !available_l3[0]);
+  always @(posedge clk_i) if (step_1) begin
+    key_l4_q <= choose_right_l4 ? key_l3[1] : key_l3[0];
+    index_l4_q <= {choose_right_l4, choose_right_l4 ? index_l3[1] : index_l3[0]};
   end
-
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) available_l4_q <= 1'b0;
+    else if (step_1) available_l4_q <= available_l3[0] | available_l3[1];
+  end
+  assign key_l4[0] = key_l4_q;
+  assign available_l4[0] = available_l4_q;
+  assign index_l4[0] = index_l4_q;
   assign key_o = key_l4[0];
   assign available_o = available_l4[0];
   assign index_o = index_l4[0];

@@ -42,7 +42,6 @@ module orizuru_unit_r16_p16_w16_l4 (
   output wire  [15:0] outlier_o         // Leaves popped from either tree since they were written
 );
   genvar i;
-  genvar j;
   wire  [15:0] key [0:15];
   wire         max_popped [0:15];
   wire         max_available [0:15];
@@ -61,38 +60,33 @@ module orizuru_unit_r16_p16_w16_l4 (
   wire   [7:0] min_tree_right_wins_in;
   wire         unused_min_tree_init_done;
 
-  for (i = 0; i < 1; i = i + 1) begin : g_groups
-    for (j = 0; j < 16; j = j + 1) begin : g_leaves
-      reg [15:0] key_q;
-      reg        max_available_q;
-      reg        min_available_q;
-      reg        outlier_q;
-      wire load = load_i[i];
-      always @(posedge clk_i) if (load) key_q <= key_i[16*j +: 16];
-      assign key[16*i + j] = key_q;
-      localparam max_popped_index = 16*i + j;
-      assign max_popped[16*i + j] = max_pop_i & (max_index_o == max_popped_index[3:0]);
-      always @(posedge clk_i or negedge rst_ni) begin
-        if (!rst_ni) max_available_q <= 1'b0;
-        else         max_available_q <= load ? present_i[j] : max_available_q & !clear_i
-            & !max_popped[16*i + j];
-      end
-      assign max_available[16*i + j] = max_available_q;
-      localparam min_popped_index = 16*i + j;
-      assign min_popped[16*i + j] = min_pop_i & (min_index_o == min_popped_index[3:0]);
-      always @(posedge clk_i or negedge rst_ni) begin
-        if (!rst_ni) min_available_q <= 1'b0;
-        else         min_available_q <= load ? present_i[j] : min_available_q & !clear_i
-            & !min_popped[16*i + j];
-      end
-      assign min_available[16*i + j] = min_available_q;
-      always @(posedge clk_i or negedge rst_ni) begin
-        if (!rst_ni) outlier_q <= 1'b0;
-        else         outlier_q <= (outlier_q | max_popped[16*i + j] | min_popped[16*i + j]) & !load
-            & !clear_i;
-      end
-      assign outlier_o[16*i + j] = outlier_q;
+  for (i = 0; i < 16; i = i + 1) begin : g_leaves
+    reg [15:0] key_q;
+    reg        max_available_q;
+    reg        min_available_q;
+    reg        outlier_q;
+    wire load = load_i[0];
+    always @(posedge clk_i) if (load) key_q <= key_i[16*i +: 16];
+    assign key[i] = key_q;
+    localparam max_popped_index = i;
+    assign max_popped[i] = max_pop_i & (max_index_o == max_popped_index[3:0]);
+    always @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) max_available_q <= 1'b0;
+      else         max_available_q <= load ? present_i[i] : max_available_q & !clear_i & !max_popped[i];
     end
+    assign max_available[i] = max_available_q;
+    localparam min_popped_index = i;
+    assign min_popped[i] = min_pop_i & (min_index_o == min_popped_index[3:0]);
+    always @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) min_available_q <= 1'b0;
+      else         min_available_q <= load ? present_i[i] : min_available_q & !clear_i & !min_popped[i];
+    end
+    assign min_available[i] = min_available_q;
+    always @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) outlier_q <= 1'b0;
+      else         outlier_q <= (outlier_q | max_popped[i] | min_popped[i]) & !load & !clear_i;
+    end
+    assign outlier_o[i] = outlier_q;
   end
 
   always @(posedge clk_i or negedge rst_ni) begin

@@ -50,7 +50,7 @@ module tender_pe_w4_a32_adder_double (
   reg signed  [4:0] weight_q;
 
   wire signed [31:0] base = !first_i ? acc_q : 32'sd0;
-  wire signed [8:0] product = $signed({{4{act_i[4]}}, act_i}) * $signed({{4{weight_i[4]}}, weight_i});
+  wire signed [8:0] product = act_i * weight_i;
 
   // A rescale is acc + acc: the product is zero then.
   wire signed [31:0] addend = $signed({{23{product[8]}}, product}) | (base & $signed({32{rescale_i}}));

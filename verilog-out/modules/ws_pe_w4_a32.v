@@ -32,7 +32,7 @@ module ws_pe_w4_a32 (
     else if (load_i) doubles_q <= doubles_i;
   end
   always @(posedge clk_i) act_q <= act_i;
-  wire signed [8:0] product = $signed({{4{act_i[4]}}, act_i}) * $signed({{4{weight_q[4]}}, weight_q});
+  wire signed [8:0] product = act_i * weight_q;
   wire signed [31:0] sum = partial_i + $signed({{23{product[8]}}, product});
   wire [32:0] partial_bits = {sum, 1'b0};
   always @(posedge clk_i) begin

@@ -256,11 +256,15 @@ impl Module {
     }
 
     /// Describes `count` equal copies at once. `body` runs one time, with the loop variable as an [`Index`];
-    /// the Verilog is a generate loop named `g_<name>`. Nothing is made for `count` 0.
+    /// the Verilog is a generate loop named `g_<name>`. Nothing is made for `count` 0, no loop for `count` 1.
     #[track_caller]
     pub fn for_each(&mut self, name: &str, count: u32, body: impl FnOnce(&mut Module, Index)) {
         let loc = Location::caller();
-        if count == 0 {
+        if count <= 1 {
+            // One turn is no loop: what the body describes stands here.
+            if count == 1 {
+                body(self, Index::from(0));
+            }
             return;
         }
         let opened = with(|e| {

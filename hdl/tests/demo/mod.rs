@@ -30,9 +30,11 @@ macro_rules! demo {
 }
 
 mod expressions;
+mod loops;
 mod structure;
 
 pub use expressions::*;
+pub use loops::*;
 pub use structure::*;
 
 /// All of them, elaborated.
@@ -45,11 +47,14 @@ pub fn all() -> Vec<Design> {
         design(&Choices {}),
         design(&Deep {}),
         design(&Formal {}),
+        design(&Groups { groups: 1 }),
+        design(&Groups { groups: 3 }),
         design(&Lanes {}),
         design(&Machine {}),
         design(&Masks {}),
         design(&Memories {}),
         design(&Outside {}),
+        design(&Products {}),
         design(&Registers {}),
         design(&Requant { acc_width: 24, scale_width: 16, shift: 12, out_width: 8 }),
         design(&Shared {}),

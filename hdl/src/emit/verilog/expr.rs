@@ -28,7 +28,7 @@ pub(super) enum Slot {
 /// Verilator takes literals of up to 65,536 bits.
 const WIDEST_LITERAL: u32 = 32_768;
 
-const PRIMARY: u8 = 100;
+pub(super) const PRIMARY: u8 = 100;
 pub(super) const UNARY: u8 = 90;
 const TERNARY: u8 = 10;
 
@@ -49,7 +49,7 @@ impl Printer<'_> {
         if strength < min { format!("({text})") } else { text }
     }
 
-    fn must_hoist(&self, id: NodeId, slot: Slot) -> bool {
+    pub(super) fn must_hoist(&self, id: NodeId, slot: Slot) -> bool {
         let shared = self.uses[id as usize] > 1 && !self.cheap(id);
         match &self.ir.node(id).op {
             Op::Net(net, _) => {
@@ -123,8 +123,14 @@ impl Printer<'_> {
             Op::Exact(Arithmetic::Sub, a, b) if self.is_zero(*a) => {
                 (format!("-{}", self.expr(*b, Slot::Operand, PRIMARY)), UNARY)
             }
-            Op::Exact(f, a, b) => self.arithmetic(*f, *a, *b, Slot::Operand),
-            Op::Wrapping(f, a, b) => self.arithmetic(*f, *a, *b, Slot::Inner),
+            Op::Exact(f, a, b) | Op::Wrapping(f, a, b) => {
+                let wraps = matches!(node.op, Op::Wrapping(..));
+                let product = (*f == Arithmetic::Mul && slot == Slot::Root).then(|| self.product(*a, *b)).flatten();
+                let sum = || self.sum_apart(*f, *a, *b, ty, slot);
+                product
+                    .or_else(sum)
+                    .unwrap_or_else(|| self.arithmetic(*f, *a, *b, if wraps { Slot::Inner } else { Slot::Operand }))
+            }
             Op::Logic(f, a, b) => {
                 let (sign, strength) = match f {
                     Logic::And => ("&", 40),
@@ -176,13 +182,17 @@ impl Printer<'_> {
                 let name = self.expr(*a, Slot::Name, 0);
                 (format!("{name}[{}]", self.expr(*index, Slot::Inner, 0)), PRIMARY)
             }
-            Op::Extend(a) => (self.extend(*a, ty, slot), PRIMARY),
+            Op::Extend(a) => {
+                let factors = self.extended_product(*a).filter(|_| slot == Slot::Root);
+                let product = factors.and_then(|(x, y)| self.product(x, y));
+                product.unwrap_or_else(|| (self.extend(*a, ty, slot), PRIMARY))
+            }
             Op::Cast(a) => {
-                let inner = self.expr(*a, if slot == Slot::Root { Slot::Root } else { Slot::Inner }, 0);
                 // An assignment to the same width does not care.
                 if slot == Slot::Root && self.context_free(*a) {
-                    (inner, 0)
+                    (self.expr(*a, Slot::Root, 0), 0)
                 } else {
+                    let inner = self.expr(*a, Slot::Inner, 0);
                     (format!("{}({inner})", if ty.signed { "$signed" } else { "$unsigned" }), PRIMARY)
                 }
             }
@@ -234,7 +244,7 @@ impl Printer<'_> {
     }
 
     /// `width` bits of an expression from bit `low`.
-    fn slice(&mut self, a: NodeId, low: u32, width: u32) -> String {
+    pub(super) fn slice(&mut self, a: NodeId, low: u32, width: u32) -> String {
         if let Op::Net(net, index) = &self.ir.node(a).op
             && !(self.in_always && self.is_unpacked(*net))
         {
@@ -303,16 +313,12 @@ impl Printer<'_> {
     }
 
     fn extend(&mut self, a: NodeId, ty: Type, slot: Slot) -> String {
-        let from = self.ir.node(a).ty;
-        let extra = ty.width - from.width;
         if !ty.signed {
+            let extra = ty.width - self.ir.node(a).ty.width;
             let zeros = literal(&BigInt::zero(), Type { width: extra, signed: false });
             return format!("{{{zeros}, {}}}", self.expr(a, Slot::Inner, 0));
         }
-        let sign = self.slice(a, from.width - 1, 1);
-        let sign = if extra == 1 { sign } else { format!("{{{extra}{{{sign}}}}}") };
-        let value = self.expr(a, Slot::Inner, 0);
-        let wide = format!("{{{sign}, {value}}}");
+        let wide = self.sign_extension(a, ty.width);
         if slot == Slot::Root { wide } else { format!("$signed({wide})") }
     }
 

@@ -52,6 +52,8 @@ pub(super) struct Printer<'a> {
     pub(super) temps: BTreeMap<String, Temp>,
     /// Drivers of scalar inputs of instances.
     pub(super) inputs: BTreeMap<NetId, NodeId>,
+    /// What the wires stand for that are declared with their drivers.
+    pub(super) drivers: BTreeMap<NetId, NodeId>,
     /// Outputs of instances whose only reader is an assignment: they drive its target directly.
     pub(super) direct: BTreeMap<NetId, Target>,
     pub(super) direct_targets: BTreeSet<Target>,
@@ -78,6 +80,7 @@ impl<'a> Printer<'a> {
             taken: ir.names.keys().cloned().collect(),
             temps: BTreeMap::new(),
             inputs: BTreeMap::new(),
+            drivers: BTreeMap::new(),
             direct: BTreeMap::new(),
             direct_targets: BTreeSet::new(),
             context: String::new(),
@@ -108,6 +111,9 @@ impl<'a> Printer<'a> {
                 let Item::Drive { target, value, .. } = item else { continue };
                 let scalar = target.index.is_none();
                 let kind = &self.ir.net(target.net).kind;
+                if *kind == (NetKind::Wire { inline: true }) {
+                    self.drivers.insert(target.net, *value);
+                }
                 if scalar && matches!(kind, NetKind::Instance { direction: Direction::Input, .. }) {
                     self.inputs.insert(target.net, *value);
                 } else if let Op::Net(source, None) = self.ir.node(*value).op {

@@ -10,6 +10,7 @@ mod items;
 mod loops;
 mod names;
 mod ports;
+mod products;
 mod state;
 mod usage;
 mod wrap;
