@@ -16,10 +16,10 @@ pub mod mul;
 use std::collections::VecDeque;
 
 use golden::common::float::{Flags, Rounded};
+use hdl::lang::Block;
 use rand::{Rng, RngExt};
-use serde_json::Value;
 use sim::stimulus::StimulusRng;
-use sim::{Run, Sim};
+use sim::{In, Out, Run, Sim};
 
 pub use operands::Operands;
 
@@ -52,11 +52,7 @@ impl Corners {
 
 /// One unit and its judge.
 pub struct Unit {
-    /// The block's name.
-    pub block: &'static str,
-    /// Its parameters.
-    pub parameters: Value,
-    /// Its latency.
+    /// Cycles from operands to results.
     pub stages: u32,
     /// Ports of the operands.
     pub inputs: Vec<&'static str>,
@@ -70,53 +66,96 @@ pub struct Unit {
     pub golden: Box<dyn Fn(&Inputs) -> Outputs>,
 }
 
-impl sim::Bench for Unit {
-    fn block(&self) -> &str {
-        self.block
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
+impl Unit {
+    /// The bench of block `p`.
+    fn bench<B: Block>(self, p: &B) -> anyhow::Result<Box<dyn sim::Bench>> {
+        crate::bench(p, move |sim, run| self.run(sim, run))
     }
 
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("operands");
-        let (valid_i, valid_o) = (sim.input("valid_i")?, sim.output("valid_o")?);
-        let inputs = self.inputs.iter().map(|name| sim.input(name)).collect::<sim::Result<Vec<_>>>()?;
-        let outputs = self.outputs.iter().map(|name| sim.output(name)).collect::<sim::Result<Vec<_>>>()?;
+        let mut cycles = Cycles::new(self, sim)?;
         let with_corners = run.vectors() >= self.corners.count;
         let mut corners = 0..if with_corners { self.corners.count } else { 0 };
-        if self.stages > 0 {
-            sim.reset(2)?;
-        }
-        // What the ranks inside hold; a unit comes out of reset empty.
-        let mut inside: VecDeque<Option<Outputs>> = (1..self.stages).map(|_| None).collect();
+        cycles.reset(sim, 2)?;
         let mut left = run.vectors();
-        while left > 0 || inside.iter().any(Option::is_some) {
+        while left > 0 || cycles.busy() {
             let valid = left > 0 && !rng.next_u32().is_multiple_of(8);
             left -= u64::from(valid);
             let operands = match valid.then(|| corners.next()).flatten() {
                 Some(corner) => (self.corners.at)(corner),
                 None => (self.random)(&mut rng),
             };
-            sim.poke_u64(valid_i, valid.into());
-            for (port, value) in inputs.iter().zip(operands) {
-                sim.poke_u64(*port, value);
+            cycles.next(sim, run, valid, operands)?;
+        }
+        // A reset at any time drops what is inside; what comes after it is computed as ever.
+        for _ in 0..if self.stages > 0 { RESETS } else { 0 } {
+            for _ in 0..rng.random_range(0..=2 * self.stages) {
+                cycles.next(sim, run, rng.random(), (self.random)(&mut rng))?;
             }
-            inside.push_back(valid.then(|| (self.golden)(&operands)));
-            // Without registers the result is there at once, and there is no clock.
-            if self.stages == 0 {
-                sim.settle()?
-            } else {
-                sim.tick()?
+            let length = rng.random_range(1..=2);
+            cycles.reset(sim, length)?;
+            for _ in 0..self.stages {
+                cycles.next(sim, run, one_in(&mut rng, 4), (self.random)(&mut rng))?;
             }
-            let expected = inside.pop_front().flatten();
-            run.expect_u64(sim, valid_o, expected.is_some().into())?;
-            if let Some(expected) = expected {
-                for (port, value) in outputs.iter().zip(expected) {
-                    run.expect_u64(sim, *port, value)?;
-                }
-            }
+        }
+        Ok(())
+    }
+}
+
+/// Resets during work in a run.
+const RESETS: u32 = 64;
+
+/// A unit cycle by cycle.
+struct Cycles<'a> {
+    unit: &'a Unit,
+    valid_i: In,
+    valid_o: Out,
+    inputs: Vec<In>,
+    outputs: Vec<Out>,
+    /// What the ranks inside hold.
+    inside: VecDeque<Option<Outputs>>,
+}
+
+impl<'a> Cycles<'a> {
+    fn new(unit: &'a Unit, sim: &Sim) -> sim::Result<Self> {
+        Ok(Self {
+            unit,
+            valid_i: sim.input("valid_i")?,
+            valid_o: sim.output("valid_o")?,
+            inputs: unit.inputs.iter().map(|name| sim.input(name)).collect::<sim::Result<_>>()?,
+            outputs: unit.outputs.iter().map(|name| sim.output(name)).collect::<sim::Result<_>>()?,
+            inside: VecDeque::new(),
+        })
+    }
+
+    fn busy(&self) -> bool {
+        self.inside.iter().any(Option::is_some)
+    }
+
+    /// A unit comes out of reset empty. Without registers it has none.
+    fn reset(&mut self, sim: &mut Sim, cycles: u64) -> sim::Result<()> {
+        self.inside = (1..self.unit.stages).map(|_| None).collect();
+        if self.unit.stages > 0 { sim.reset(cycles) } else { Ok(()) }
+    }
+
+    /// One cycle: operands that count or do not, and what must be at the outputs then.
+    fn next(&mut self, sim: &mut Sim, run: &mut Run, valid: bool, operands: Inputs) -> sim::Result<()> {
+        sim.poke_u64(self.valid_i, valid.into());
+        for (port, value) in self.inputs.iter().zip(operands) {
+            sim.poke_u64(*port, value);
+        }
+        self.inside.push_back(valid.then(|| (self.unit.golden)(&operands)));
+        // Without registers the result is there at once, and there is no clock.
+        if self.unit.stages == 0 {
+            sim.settle()?;
+        } else {
+            sim.tick()?;
+        }
+        let expected = self.inside.pop_front().flatten();
+        run.expect_u64(sim, self.valid_o, expected.is_some().into())?;
+        for (port, value) in self.outputs.iter().zip(expected.into_iter().flatten()) {
+            run.expect_u64(sim, *port, value)?;
         }
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! [`FloatAdd`] against soft floats.
 
 use hdl::blocks::common::FloatAdd;
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
 
 use super::{Corners, Operands, Unit, expected, outputs};
@@ -12,15 +11,12 @@ use crate::common::formats::float;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatAdd) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
     let float = float(p.format, p.subnormals);
     let operands = Operands::new(float.format);
     let corners = operands.corners();
     let subtract = if p.subtract { vec![0, 1] } else { vec![0] };
     let can_subtract = p.subtract;
-    Ok(Box::new(Unit {
-        block: FloatAdd::ABOUT.name,
-        parameters: serde_json::to_value(p)?,
+    Unit {
         stages: p.stages,
         inputs: if p.subtract { vec!["a_i", "b_i", "subtract_i"] } else { vec!["a_i", "b_i"] },
         outputs: outputs(p.flags),
@@ -32,5 +28,6 @@ pub fn bench(p: &FloatAdd) -> anyhow::Result<Box<dyn sim::Bench>> {
         golden: Box::new(move |&[a, b, subtract, _]| {
             expected(if subtract == 1 { float.sub(a, b) } else { float.add(a, b) })
         }),
-    }))
+    }
+    .bench(p)
 }

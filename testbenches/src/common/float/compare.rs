@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 
 use hdl::blocks::common::FloatCompare;
-use hdl::lang::{Block, Parameters};
 
 use super::{Corners, Operands, Unit};
 use crate::common::formats::float;
@@ -13,12 +12,9 @@ use crate::common::formats::float;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatCompare) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
     let float = float(p.format, p.subnormals);
     let operands = Operands::new(float.format);
-    Ok(Box::new(Unit {
-        block: FloatCompare::ABOUT.name,
-        parameters: serde_json::to_value(p)?,
+    Unit {
         stages: p.stages,
         inputs: vec!["a_i", "b_i"],
         outputs: vec!["less_o", "equal_o", "greater_o", "unordered_o", "total_less_o"],
@@ -33,5 +29,6 @@ pub fn bench(p: &FloatCompare) -> anyhow::Result<Box<dyn sim::Bench>> {
             let [less, equal] = [Ordering::Less, Ordering::Equal].map(|o| is(Some(o)));
             [less, equal, is(Some(Ordering::Greater)), is(None), float.total_less(a, b).into()]
         }),
-    }))
+    }
+    .bench(p)
 }

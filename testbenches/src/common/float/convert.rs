@@ -2,7 +2,6 @@
 
 use golden::common::float::{Float, FloatFormat};
 use hdl::blocks::common::FloatConvert;
-use hdl::lang::{Block, Parameters};
 use rand::{Rng, RngExt};
 
 use super::{Corners, Operands, Unit, expected, outputs};
@@ -29,13 +28,10 @@ fn corners(format: FloatFormat) -> Corners {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatConvert) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
     let float = float(p.from, p.subnormals);
     let to = float_format(p.to);
     let operands = Operands::new(float.format);
-    Ok(Box::new(Unit {
-        block: FloatConvert::ABOUT.name,
-        parameters: serde_json::to_value(p)?,
+    Unit {
         stages: p.stages,
         inputs: vec!["a_i"],
         outputs: outputs(p.flags),
@@ -52,5 +48,6 @@ pub fn bench(p: &FloatConvert) -> anyhow::Result<Box<dyn sim::Bench>> {
             [a, 0, 0, 0]
         }),
         golden: Box::new(move |&[a, ..]| expected(float.convert(a, to))),
-    }))
+    }
+    .bench(p)
 }

@@ -2,7 +2,6 @@
 
 use golden::common::float::Float;
 use hdl::blocks::common::{FloatFma, FloatFormat};
-use hdl::lang::{Block, Parameters};
 use sim::stimulus::real_rows;
 
 use super::{Corners, Operands, Unit, expected, outputs};
@@ -35,17 +34,14 @@ fn corners(operands: Operands) -> Corners {
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(unit(p)?))
+    unit(p).bench(p)
 }
 
-fn unit(p: &FloatFma) -> anyhow::Result<Unit> {
-    p.check()?;
+fn unit(p: &FloatFma) -> Unit {
     let float = float(p.format, p.subnormals);
     let operands = Operands::new(float.format);
     let fused = p.fused;
-    Ok(Unit {
-        block: FloatFma::ABOUT.name,
-        parameters: serde_json::to_value(p)?,
+    Unit {
         stages: p.stages,
         inputs: vec!["a_i", "b_i", "c_i"],
         outputs: outputs(p.flags),
@@ -57,7 +53,7 @@ fn unit(p: &FloatFma) -> anyhow::Result<Unit> {
         golden: Box::new(move |&[a, b, c, _]| {
             expected(if fused { float.fma(a, b, c) } else { float.mul_then_add(a, b, c) })
         }),
-    })
+    }
 }
 
 /// The bench of a multiply-add unit that begins with all numbers and the factors around those that make the smallest
@@ -66,7 +62,7 @@ fn unit(p: &FloatFma) -> anyhow::Result<Unit> {
 /// # Errors
 /// Parameters that the block refuses, a format of more than 16 bits.
 pub fn at_the_limit(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let unit = unit(p)?;
+    let unit = unit(p);
     let operands = Operands::new(float(p.format, p.subnormals).format);
     anyhow::ensure!(operands.format.width() <= 16, "{} has too many numbers", operands.format);
     let (products, sign) = (operands.products_at_the_limit(), operands.format.zero(true));
@@ -77,7 +73,7 @@ pub fn at_the_limit(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
             [a, b | ((number & 1) * sign), (number >> 1 & 1) * sign, 0]
         }),
     };
-    Ok(Box::new(Unit { corners, ..unit }))
+    Unit { corners, ..unit }.bench(p)
 }
 
 /// The bench of a multiply-add unit that accumulates `count` dot products of rows of two tensors of the real model, one
@@ -86,7 +82,7 @@ pub fn at_the_limit(p: &FloatFma) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// # Errors
 /// Parameters that the block refuses, a format other than fp16, a missing file.
 pub fn dot_products(p: &FloatFma, left: &str, right: &str, count: usize) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let bench = unit(p)?;
+    let bench = unit(p);
     anyhow::ensure!(p.format == FloatFormat::Fp16, "the tensors are fp16");
     let (left, right) = (real_rows(left)?, real_rows(right)?);
     let mut steps = Vec::new();
@@ -98,5 +94,5 @@ pub fn dot_products(p: &FloatFma, left: &str, right: &str, count: usize) -> anyh
         }
     }
     let corners = Corners { count: steps.len() as u64, at: Box::new(move |number| steps[number as usize]) };
-    Ok(Box::new(Unit { corners, ..bench }))
+    Unit { corners, ..bench }.bench(p)
 }

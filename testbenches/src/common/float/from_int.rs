@@ -2,7 +2,7 @@
 
 use golden::common::float::Float;
 use hdl::blocks::common::FloatFromInt;
-use hdl::lang::{Block, Parameters};
+use hdl::lang::Parameters;
 use rand::{Rng, RngExt};
 
 use super::{Corners, Unit};
@@ -22,13 +22,13 @@ pub fn bench(p: &FloatFromInt) -> anyhow::Result<Box<dyn sim::Bench>> {
     } else {
         sim::stimulus::corners(width).iter().filter_map(sim::Bits::to_u64).collect()
     };
-    let overflows = p.can_overflow();
+    // The port is there where the integer of the largest magnitude is too large.
+    let furthest = if signed { -(1i128 << (width - 1)) } else { i128::from(mask) };
+    let overflows = float.from_int(furthest).flags.overflow;
     let mut outputs = vec!["result_o"];
     outputs.extend(overflows.then_some("overflow_o"));
     outputs.extend(p.flags.then_some("inexact_o"));
-    Ok(Box::new(Unit {
-        block: FloatFromInt::ABOUT.name,
-        parameters: serde_json::to_value(p)?,
+    Unit {
         stages: p.stages,
         inputs: vec!["a_i"],
         outputs,
@@ -53,5 +53,6 @@ pub fn bench(p: &FloatFromInt) -> anyhow::Result<Box<dyn sim::Bench>> {
             let (overflow, inexact) = (result.flags.overflow.into(), result.flags.inexact.into());
             if overflows { [result.bits, overflow, inexact, 0, 0] } else { [result.bits, inexact, 0, 0, 0] }
         }),
-    }))
+    }
+    .bench(p)
 }

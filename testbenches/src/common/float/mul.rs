@@ -1,7 +1,6 @@
 //! [`FloatMul`] against soft floats.
 
 use hdl::blocks::common::FloatMul;
-use hdl::lang::{Block, Parameters};
 
 use super::{Corners, Operands, Unit, expected, outputs};
 use crate::common::formats::float;
@@ -11,7 +10,7 @@ use crate::common::formats::float;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &FloatMul) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(unit(p)?))
+    unit(p).bench(p)
 }
 
 /// The bench of a multiplier that begins with all numbers and the factors around those that make the smallest normal
@@ -20,7 +19,7 @@ pub fn bench(p: &FloatMul) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// # Errors
 /// Parameters that the block refuses, a format of more than 16 bits.
 pub fn at_the_limit(p: &FloatMul) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let unit = unit(p)?;
+    let unit = unit(p);
     let operands = Operands::new(float(p.format, p.subnormals).format);
     anyhow::ensure!(operands.format.width() <= 16, "{} has too many numbers", operands.format);
     let products = operands.products_at_the_limit();
@@ -31,17 +30,14 @@ pub fn at_the_limit(p: &FloatMul) -> anyhow::Result<Box<dyn sim::Bench>> {
             [a, b, 0, 0]
         }),
     };
-    Ok(Box::new(Unit { corners, ..unit }))
+    Unit { corners, ..unit }.bench(p)
 }
 
-fn unit(p: &FloatMul) -> anyhow::Result<Unit> {
-    p.check()?;
+fn unit(p: &FloatMul) -> Unit {
     let float = float(p.format, p.subnormals);
     let operands = Operands::new(float.format);
     let corners = operands.corners();
-    Ok(Unit {
-        block: FloatMul::ABOUT.name,
-        parameters: serde_json::to_value(p)?,
+    Unit {
         stages: p.stages,
         inputs: vec!["a_i", "b_i"],
         outputs: outputs(p.flags),
@@ -51,5 +47,5 @@ fn unit(p: &FloatMul) -> anyhow::Result<Unit> {
             [a, b, 0, 0]
         }),
         golden: Box::new(move |&[a, b, ..]| expected(float.mul(a, b))),
-    })
+    }
 }

@@ -4,37 +4,34 @@
 //! and the sum is normalised and rounded. Two bits beyond the significand and a sticky bit are enough: where more than
 //! one bit was shifted out, the operands were so far apart that the difference loses at most one leading bit.
 
-use serde::{Deserialize, Serialize};
-
 use super::format::{FloatFormat, Subnormals};
 use super::pipeline::Pipeline;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round, scale};
 use super::shift::{normalise, shift_right_into};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InOption, Module, OldParameter, Out, OutOption, ParamError, bit, cat, ensure_param,
-    mux, old_parameters, ports, uint,
+    About, Block, CatalogBlock, In, InOption, Module, Out, OutOption, Timing, bit, cat, mux, parameters, ports, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FloatAdd {
-    /// Format of operands and result.
-    pub format: FloatFormat,
-    /// Ranks of registers inside; 0 is combinational.
-    pub stages: u32,
-    /// What subnormal numbers do.
-    pub subnormals: Subnormals,
-    /// An input that chooses between sum and difference.
-    pub subtract: bool,
-    /// Outputs for IEEE 754's exceptions.
-    pub flags: bool,
+parameters! {
+    /// Elaboration parameters.
+    pub struct FloatAdd {
+        /// Format of operands and result.
+        format: FloatFormat = FloatFormat::Fp16, tag "";
+        /// Ranks of registers inside, the latency in cycles; 0 is combinational.
+        stages: u32 = 0, in 0..=FloatAdd::MOST_STAGES, tag "s";
+        /// Subnormal numbers, or zeros instead.
+        subnormals: Subnormals = Subnormals::Ieee, tag "";
+        /// An input that chooses a - b.
+        subtract: bool = false, tag "sub";
+        /// Outputs for IEEE 754's exceptions.
+        flags: bool = false, tag "flags";
+    }
 }
 
 ports! {
     /// Ports of [`FloatAdd`].
     pub struct FloatAddPorts(p: &FloatAdd) {
-        /// The operands are to be used.
+        /// The operands are to be used: one result for each such cycle.
         valid_i: In = bit(),
         /// First operand.
         a_i: In = p.format.ty(),
@@ -42,17 +39,17 @@ ports! {
         b_i: In = p.format.ty(),
         /// The result is a - b instead of a + b.
         subtract_i: InOption = bit().when(p.subtract),
-        /// The result is that of the operands `stages` cycles ago.
+        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
         valid_o: Out = bit(),
         /// a + b.
         result_o: Out = p.format.ty(),
-        /// IEEE 754's invalid operation, with `flags`.
+        /// IEEE 754's invalid operation, of this result alone; present with `flags`.
         invalid_o: OutOption = bit().when(p.flags),
-        /// The result is an infinity because it was too large, with `flags`.
+        /// The result is an infinity because it was too large; present with `flags`.
         overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and the exact one is below the smallest normal number in magnitude, with `flags`.
+        /// The result is inexact, and the exact one is below the smallest normal number in magnitude; present with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
-        /// The result is rounded (or flushed), with `flags`.
+        /// The result is rounded (or flushed); present with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
     }
 }
@@ -60,27 +57,16 @@ ports! {
 /// Levels of the parts between the places where registers may stand, about: swap, align, add, normalise, round.
 const DEPTHS: &[u32] = &[14, 20, 14, 24, 18];
 
-old_parameters!(FloatAdd);
-
 impl Block for FloatAdd {
     type Ports = FloatAddPorts;
     const ABOUT: About = About {
         name: "float_add",
         summary: "floating-point addition and subtraction",
         contract: "result_o = a_i + b_i (a_i - b_i where subtract_i is high) of `stages` cycles ago, rounded to nearest, ties to even;\n\
-            every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago.",
+            every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
+            a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, section 5.4.1",
     };
-
-    fn module_name(&self) -> String {
-        let subtract = if self.subtract { "_sub" } else { "" };
-        let flags = if self.flags { "_flags" } else { "" };
-        format!("float_add_{}_s{}{}{subtract}{flags}", self.format.name(), self.stages, self.subnormals.suffix())
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("stages", self.stages, 0..=Self::MOST_STAGES)
-    }
 
     fn build(&self, m: &mut Module, io: &FloatAddPorts) {
         let format = self.format;
@@ -158,8 +144,8 @@ impl Block for FloatAdd {
         connect_option(m, io.inexact_o, result.inexact);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("result".into(), self.stages.into())]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.stages).beat(1u32)
     }
 }
 
@@ -168,25 +154,7 @@ impl FloatAdd {
     pub(super) const MOST_STAGES: u32 = DEPTHS.len() as u32 - 1;
 }
 
-impl Default for FloatAdd {
-    fn default() -> Self {
-        Self { format: FloatFormat::Fp16, stages: 0, subnormals: Subnormals::Ieee, subtract: false, flags: false }
-    }
-}
-
 impl CatalogBlock for FloatAdd {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
-        OldParameter { name: "stages", allowed: "0 to 4", meaning: "ranks of registers inside, the latency in cycles" },
-        OldParameter {
-            name: "subnormals",
-            allowed: Subnormals::ALLOWED,
-            meaning: "subnormal numbers, or zeros instead",
-        },
-        OldParameter { name: "subtract", allowed: "true, false", meaning: "an input that chooses a - b" },
-        OldParameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |format, stages, subnormals, subtract| Self { format, stages, subnormals, subtract, flags: true };
         vec![

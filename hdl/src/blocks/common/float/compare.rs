@@ -2,38 +2,33 @@
 //!
 //! One comparison of the magnitudes serves IEEE 754's order of numbers and its totalOrder of bit patterns.
 
-use serde::{Deserialize, Serialize};
-
 use super::format::{FloatFormat, Subnormals};
 use super::pipeline::Pipeline;
 use super::round::Class;
-use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldParameter, Out, ParamError, bit, ensure_param, old_parameters, ports,
-    select,
-};
+use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Timing, bit, parameters, ports, select};
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FloatCompare {
-    /// Format of the operands.
-    pub format: FloatFormat,
-    /// Ranks of registers inside; 0 is combinational.
-    pub stages: u32,
-    /// What subnormal numbers do.
-    pub subnormals: Subnormals,
+parameters! {
+    /// Elaboration parameters.
+    pub struct FloatCompare {
+        /// Format of the operands.
+        format: FloatFormat = FloatFormat::Fp16, tag "";
+        /// Ranks of registers inside, the latency in cycles; 0 is combinational.
+        stages: u32 = 0, in 0..=DEPTHS.len() as u32 - 1, tag "s";
+        /// Subnormal numbers, or zeros instead.
+        subnormals: Subnormals = Subnormals::Ieee, tag "";
+    }
 }
 
 ports! {
     /// Ports of [`FloatCompare`].
     pub struct FloatComparePorts(p: &FloatCompare) {
-        /// The operands are to be used.
+        /// The operands are to be used: one result for each such cycle.
         valid_i: In = bit(),
         /// First operand.
         a_i: In = p.format.ty(),
         /// Second operand.
         b_i: In = p.format.ty(),
-        /// The result is that of the operands `stages` cycles ago.
+        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
         valid_o: Out = bit(),
         /// a < b.
         less_o: Out = bit(),
@@ -51,25 +46,16 @@ ports! {
 /// Levels of the parts between the places where registers may stand, about: magnitudes, signs.
 const DEPTHS: &[u32] = &[16, 6];
 
-old_parameters!(FloatCompare);
-
 impl Block for FloatCompare {
     type Ports = FloatComparePorts;
     const ABOUT: About = About {
         name: "float_compare",
         summary: "floating-point comparison: less, equal, greater, unordered, total order",
         contract: "Of a_i and b_i of `stages` cycles ago exactly one of less_o, equal_o, greater_o and unordered_o is high; unordered_o\n\
-            if one is a NaN. total_less_o: a_i comes first in totalOrder. valid_o is valid_i of `stages` cycles ago.",
+            if one is a NaN. total_less_o: a_i comes first in totalOrder. valid_o is valid_i of `stages` cycles ago;\n\
+            a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, sections 5.10 and 5.11",
     };
-
-    fn module_name(&self) -> String {
-        format!("float_compare_{}_s{}{}", self.format.name(), self.stages, self.subnormals.suffix())
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("stages", self.stages, 0..=DEPTHS.len() as u32 - 1)
-    }
 
     fn build(&self, m: &mut Module, io: &FloatComparePorts) {
         let w = self.format.width();
@@ -108,28 +94,12 @@ impl Block for FloatCompare {
         m.connect(io.valid_o, pipe.valid());
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("result".into(), self.stages.into())]
-    }
-}
-
-impl Default for FloatCompare {
-    fn default() -> Self {
-        Self { format: FloatFormat::Fp16, stages: 0, subnormals: Subnormals::Ieee }
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.stages).beat(1u32)
     }
 }
 
 impl CatalogBlock for FloatCompare {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of the operands" },
-        OldParameter { name: "stages", allowed: "0 or 1", meaning: "ranks of registers inside, the latency in cycles" },
-        OldParameter {
-            name: "subnormals",
-            allowed: Subnormals::ALLOWED,
-            meaning: "subnormal numbers, or zeros instead",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |format, stages, subnormals| Self { format, stages, subnormals };
         vec![

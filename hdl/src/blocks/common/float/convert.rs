@@ -5,51 +5,48 @@
 
 use std::cmp::Ordering;
 
-use serde::{Deserialize, Serialize};
-
 use super::format::{FloatFormat, Subnormals};
 use super::pipeline::Pipeline;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{normalise, shift_right};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldParameter, Out, OutOption, ParamError, Signal, bit, ensure_param,
-    old_parameters, ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Signal, Timing, bit, parameters, ports, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FloatConvert {
-    /// Format of the operand.
-    pub from: FloatFormat,
-    /// Format of the result.
-    pub to: FloatFormat,
-    /// Ranks of registers inside; 0 is combinational.
-    pub stages: u32,
-    /// What subnormal numbers do.
-    pub subnormals: Subnormals,
-    /// Outputs for IEEE 754's exceptions.
-    pub flags: bool,
+parameters! {
+    /// Elaboration parameters.
+    pub struct FloatConvert {
+        /// Format of the operand.
+        from: FloatFormat = FloatFormat::Fp32, tag "";
+        /// Format of the result.
+        to: FloatFormat = FloatFormat::Fp16, tag "";
+        /// Ranks of registers inside, the latency in cycles; 0 is combinational.
+        stages: u32 = 0, in 0..=DEPTHS.len() as u32 - 1, tag "s";
+        /// Subnormal numbers, or zeros instead.
+        subnormals: Subnormals = Subnormals::Ieee, tag "";
+        /// Outputs for IEEE 754's exceptions.
+        flags: bool = false, tag "flags";
+    }
 }
 
 ports! {
     /// Ports of [`FloatConvert`].
     pub struct FloatConvertPorts(p: &FloatConvert) {
-        /// The operands are to be used.
+        /// The operands are to be used: one result for each such cycle.
         valid_i: In = bit(),
         /// The operand.
         a_i: In = p.from.ty(),
-        /// The result is that of the operands `stages` cycles ago.
+        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
         valid_o: Out = bit(),
         /// The nearest value of format `to`.
         result_o: Out = p.to.ty(),
-        /// IEEE 754's invalid operation, with `flags`.
+        /// IEEE 754's invalid operation, of this result alone; present with `flags`.
         invalid_o: OutOption = bit().when(p.flags),
-        /// The result is an infinity because it was too large, with `flags`.
+        /// The result is an infinity because it was too large; present with `flags`.
         overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and the exact one is below the smallest normal number in magnitude, with `flags`.
+        /// The result is inexact, and the exact one is below the smallest normal number in magnitude; present with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
-        /// The result is rounded (or flushed), with `flags`.
+        /// The result is rounded (or flushed); present with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
     }
 }
@@ -64,27 +61,16 @@ struct Placed {
     lost: Option<Signal>,
 }
 
-old_parameters!(FloatConvert);
-
 impl Block for FloatConvert {
     type Ports = FloatConvertPorts;
     const ABOUT: About = About {
         name: "float_convert",
         summary: "conversion between floating-point formats",
         contract: "result_o = a_i of `stages` cycles ago in format `to`, rounded to nearest, ties to even; every NaN is the\n\
-            canonical quiet one. valid_o is valid_i of `stages` cycles ago.",
+            canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
+            a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, section 5.4.2",
     };
-
-    fn module_name(&self) -> String {
-        let flags = if self.flags { "_flags" } else { "" };
-        let (from, to) = (self.from.name(), self.to.name());
-        format!("float_convert_{from}_{to}_s{}{}{flags}", self.stages, self.subnormals.suffix())
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("stages", self.stages, 0..=DEPTHS.len() as u32 - 1)
-    }
 
     fn build(&self, m: &mut Module, io: &FloatConvertPorts) {
         let f = self.to.fraction_bits();
@@ -138,8 +124,8 @@ impl Block for FloatConvert {
         connect_option(m, io.inexact_o, result.inexact);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("result".into(), self.stages.into())]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.stages).beat(1u32)
     }
 }
 
@@ -196,25 +182,7 @@ impl FloatConvert {
     }
 }
 
-impl Default for FloatConvert {
-    fn default() -> Self {
-        Self { from: FloatFormat::Fp32, to: FloatFormat::Fp16, stages: 0, subnormals: Subnormals::Ieee, flags: false }
-    }
-}
-
 impl CatalogBlock for FloatConvert {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "from", allowed: FloatFormat::ALLOWED, meaning: "format of the operand" },
-        OldParameter { name: "to", allowed: FloatFormat::ALLOWED, meaning: "format of the result" },
-        OldParameter { name: "stages", allowed: "0 or 1", meaning: "ranks of registers inside, the latency in cycles" },
-        OldParameter {
-            name: "subnormals",
-            allowed: Subnormals::ALLOWED,
-            meaning: "subnormal numbers, or zeros instead",
-        },
-        OldParameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
-    ];
-
     fn configurations() -> Vec<Self> {
         use FloatFormat::{Bf16, E3m2, E5m2, Fp16, Fp32};
         let set = |from, to, stages, subnormals| Self { from, to, stages, subnormals, flags: true };

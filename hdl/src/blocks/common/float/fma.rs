@@ -11,8 +11,6 @@
 
 mod properties;
 
-use serde::{Deserialize, Serialize};
-
 use super::add::FloatAdd;
 use super::format::{FloatFormat, Subnormals};
 use super::mul::FloatMul;
@@ -20,30 +18,34 @@ use super::pipeline::{Pipeline, delay};
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{Normaliser, join, multiply, shift_right_into};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldParameter, Out, OutOption, ParamError, Proof, Signal, bit, bits_for,
-    cat, ensure_param, mux, old_parameters, ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, bits_for, cat, mux, parameters,
+    ports, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FloatFma {
-    /// Format of operands and result.
-    pub format: FloatFormat,
-    /// One rounding at the end; otherwise the product is rounded before the addition.
-    pub fused: bool,
-    /// Ranks of registers inside; 0 is combinational.
-    pub stages: u32,
-    /// What subnormal numbers do.
-    pub subnormals: Subnormals,
-    /// Outputs for IEEE 754's exceptions.
-    pub flags: bool,
+parameters! {
+    /// Elaboration parameters.
+    pub struct FloatFma {
+        /// Format of operands and result.
+        format: FloatFormat = FloatFormat::Fp16, tag "";
+        /// One rounding at the end; otherwise the product is rounded before the addition.
+        fused: bool = true, tag "fused";
+        /// Ranks of registers inside, the latency in cycles; 0 is combinational.
+        stages: u32 = 0, in 0..=FloatFma::MOST_TWICE, note "at most 5 if fused", tag "s";
+        /// Subnormal numbers, or zeros instead.
+        subnormals: Subnormals = Subnormals::Ieee, tag "";
+        /// Outputs for IEEE 754's exceptions.
+        flags: bool = false, tag "flags";
+    }
+    rules = |p, rules| {
+        let most = FloatFma::MOST_FUSED;
+        rules.demand(!p.fused || p.stages <= most, "stages", p.stages, format!("0 to {most} if fused"));
+    };
 }
 
 ports! {
     /// Ports of [`FloatFma`].
     pub struct FloatFmaPorts(p: &FloatFma) {
-        /// The operands are to be used.
+        /// The operands are to be used: one result for each such cycle.
         valid_i: In = bit(),
         /// First factor.
         a_i: In = p.format.ty(),
@@ -51,17 +53,17 @@ ports! {
         b_i: In = p.format.ty(),
         /// Addend.
         c_i: In = p.format.ty(),
-        /// The result is that of the operands `stages` cycles ago.
+        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
         valid_o: Out = bit(),
         /// a * b + c.
         result_o: Out = p.format.ty(),
-        /// IEEE 754's invalid operation, with `flags`.
+        /// IEEE 754's invalid operation, of this result alone; present with `flags`.
         invalid_o: OutOption = bit().when(p.flags),
-        /// The result is an infinity because it was too large, with `flags`.
+        /// The result is an infinity because it was too large; present with `flags`.
         overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and the exact one is below the smallest normal number in magnitude, with `flags`.
+        /// The result is inexact, and the exact one is below the smallest normal number in magnitude; present with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
-        /// The result is rounded (or flushed), with `flags`.
+        /// The result is rounded (or flushed); present with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
     }
 }
@@ -70,28 +72,16 @@ ports! {
 /// in small ones, round.
 const DEPTHS: &[u32] = &[26, 15, 18, 24, 20, 18];
 
-old_parameters!(FloatFma);
-
 impl Block for FloatFma {
     type Ports = FloatFmaPorts;
     const ABOUT: About = About {
         name: "float_fma",
         summary: "floating-point multiply-add, rounded once or twice",
         contract: "result_o = a_i * b_i + c_i of `stages` cycles ago, rounded to nearest, ties to even: once if fused, else the\n\
-            product and then the sum; every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago.",
+            product and then the sum; every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
+            a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, section 5.4.1",
     };
-
-    fn module_name(&self) -> String {
-        let kind = if self.fused { "" } else { "_twice" };
-        let flags = if self.flags { "_flags" } else { "" };
-        format!("float_fma_{}{kind}_s{}{}{flags}", self.format.name(), self.stages, self.subnormals.suffix())
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        let most = if self.fused { DEPTHS.len() as u32 - 1 } else { Self::MOST_TWICE };
-        ensure_param("stages", self.stages, 0..=most)
-    }
 
     fn build(&self, m: &mut Module, io: &FloatFmaPorts) {
         if self.fused {
@@ -104,8 +94,8 @@ impl Block for FloatFma {
         }
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("result".into(), self.stages.into())]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.stages).beat(1u32)
     }
 }
 
@@ -242,6 +232,8 @@ impl FloatFma {
         connect_option(m, io.inexact_o, result.inexact);
     }
 
+    /// Most ranks with one rounding.
+    const MOST_FUSED: u32 = DEPTHS.len() as u32 - 1;
     /// Most ranks with two roundings: all of the multiplier's, one between, all of the adder's.
     const MOST_TWICE: u32 = FloatMul::MOST_STAGES + 1 + FloatAdd::MOST_STAGES;
 
@@ -290,33 +282,7 @@ impl FloatFma {
     }
 }
 
-impl Default for FloatFma {
-    fn default() -> Self {
-        Self { format: FloatFormat::Fp16, fused: true, stages: 0, subnormals: Subnormals::Ieee, flags: false }
-    }
-}
-
 impl CatalogBlock for FloatFma {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
-        OldParameter {
-            name: "fused",
-            allowed: "true, false",
-            meaning: "one rounding, or one of the product and one of the sum",
-        },
-        OldParameter {
-            name: "stages",
-            allowed: "0 to 5 if fused, else 0 to 8",
-            meaning: "ranks of registers inside, the latency in cycles",
-        },
-        OldParameter {
-            name: "subnormals",
-            allowed: Subnormals::ALLOWED,
-            meaning: "subnormal numbers, or zeros instead",
-        },
-        OldParameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |format, fused, stages, subnormals| Self { format, fused, stages, subnormals, flags: true };
         vec![

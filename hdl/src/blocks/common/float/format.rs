@@ -30,9 +30,6 @@ choices! {
 }
 
 impl FloatFormat {
-    /// Legal values in words.
-    pub const ALLOWED: &'static str = "fp16, bf16, fp32, e5m2, e3m2";
-
     /// Name, as on the command line and in module names.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -82,19 +79,5 @@ impl FloatFormat {
     #[must_use]
     pub const fn ty(self) -> Type {
         uint(self.width())
-    }
-}
-
-impl Subnormals {
-    /// Legal values in words.
-    pub const ALLOWED: &'static str = "ieee, flush";
-
-    /// What it adds to a module name.
-    #[must_use]
-    pub fn suffix(self) -> &'static str {
-        match self {
-            Self::Ieee => "",
-            Self::Flush => "_flush",
-        }
     }
 }

@@ -3,47 +3,48 @@
 //! A negative integer is complemented, not negated: the missing unit is added while rounding, where it costs nothing.
 //! No integer is subnormal, so there is no parameter for these.
 
-use serde::{Deserialize, Serialize};
-
 use super::format::{FloatFormat, Subnormals};
 use super::pipeline::Pipeline;
 use super::round::{Unrounded, connect_option, round};
 use super::shift::normalise;
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldParameter, Out, OutOption, ParamError, Type, bit, bits_for, cat,
-    ensure_param, old_parameters, ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Timing, Type, bit, bits_for, cat, parameters, ports, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FloatFromInt {
-    /// Format of the result.
-    pub format: FloatFormat,
-    /// Width of the integer in bits.
-    pub width: u32,
-    /// The integer is two's complement; otherwise unsigned.
-    pub signed: bool,
-    /// Ranks of registers inside; 0 is combinational.
-    pub stages: u32,
-    /// Outputs for IEEE 754's exceptions.
-    pub flags: bool,
+parameters! {
+    /// Elaboration parameters.
+    pub struct FloatFromInt {
+        /// Format of the result.
+        format: FloatFormat = FloatFormat::Fp16, tag "";
+        /// Width of the integer in bits.
+        width: u32 = 32, in 1..=64, note "at least 2 if signed", tag "w";
+        /// The integer is two's complement; otherwise unsigned.
+        signed: bool = true, tag "signed";
+        /// Ranks of registers inside, the latency in cycles; 0 is combinational.
+        stages: u32 = 0, in 0..=DEPTHS.len() as u32 - 1, tag "s";
+        /// An output that says that the result is rounded.
+        flags: bool = false, tag "flags";
+    }
+    // The sign alone is no number.
+    rules = |p, rules| {
+        rules.demand(p.width > u32::from(p.signed), "width", p.width, "2 to 64 if signed");
+    };
 }
 
 ports! {
     /// Ports of [`FloatFromInt`].
     pub struct FloatFromIntPorts(p: &FloatFromInt) {
-        /// The operands are to be used.
+        /// The operands are to be used: one result for each such cycle.
         valid_i: In = bit(),
         /// The integer.
         a_i: In = Type { width: p.width, signed: p.signed },
-        /// The result is that of the operands `stages` cycles ago.
+        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
         valid_o: Out = bit(),
         /// The float nearest to it.
         result_o: Out = p.format.ty(),
         /// The integer was too large and the result is an infinity; present where that can happen.
         overflow_o: OutOption = bit().when(p.can_overflow()),
-        /// The result is rounded, with `flags`.
+        /// The result is rounded; present with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
     }
 }
@@ -63,28 +64,16 @@ impl FloatFromInt {
 /// Levels of the parts between the places where registers may stand, about: normalise, round.
 const DEPTHS: &[u32] = &[26, 18];
 
-old_parameters!(FloatFromInt);
-
 impl Block for FloatFromInt {
     type Ports = FloatFromIntPorts;
     const ABOUT: About = About {
         name: "float_from_int",
         summary: "integer to floating point",
         contract: "result_o = a_i of `stages` cycles ago, rounded to nearest, ties to even. An integer that is too large gives an\n\
-            infinity and raises overflow_o. valid_o is valid_i of `stages` cycles ago.",
+            infinity and raises overflow_o. valid_o is valid_i of `stages` cycles ago;\n\
+            a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, section 5.4.1",
     };
-
-    fn module_name(&self) -> String {
-        let kind = if self.signed { "int" } else { "uint" };
-        let flags = if self.flags { "_flags" } else { "" };
-        format!("float_from_int_{}_{kind}{}_s{}{flags}", self.format.name(), self.width, self.stages)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("width", self.width, 1 + u32::from(self.signed)..=64)?;
-        ensure_param("stages", self.stages, 0..=DEPTHS.len() as u32 - 1)
-    }
 
     fn build(&self, m: &mut Module, io: &FloatFromIntPorts) {
         let format = self.format;
@@ -141,30 +130,12 @@ impl Block for FloatFromInt {
         connect_option(m, io.inexact_o, result.inexact);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("result".into(), self.stages.into())]
-    }
-}
-
-impl Default for FloatFromInt {
-    fn default() -> Self {
-        Self { format: FloatFormat::Fp16, width: 32, signed: true, stages: 0, flags: false }
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.stages).beat(1u32)
     }
 }
 
 impl CatalogBlock for FloatFromInt {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of the result" },
-        OldParameter { name: "width", allowed: "1 to 64, 2 to 64 if signed", meaning: "width of the integer, bits" },
-        OldParameter { name: "signed", allowed: "true, false", meaning: "two's complement, or unsigned" },
-        OldParameter { name: "stages", allowed: "0 or 1", meaning: "ranks of registers inside, the latency in cycles" },
-        OldParameter {
-            name: "flags",
-            allowed: "true, false",
-            meaning: "an output that says that the result is rounded",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |format, width, signed, stages| Self { format, width, signed, stages, flags: true };
         vec![

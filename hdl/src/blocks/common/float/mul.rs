@@ -5,51 +5,48 @@
 //! the left up to its leading one, or as far as the smallest exponent allows, which may be to the right. (Two subnormal
 //! operands never matter together: their product lies below all numbers, or is shifted by its exponent alone.)
 
-use serde::{Deserialize, Serialize};
-
 use super::format::{FloatFormat, Subnormals};
 use super::pipeline::Pipeline;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{join, leading_one, multiply, shift_right};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, OldParameter, Out, OutOption, ParamError, Signal, bit, ensure_param, mux,
-    old_parameters, ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Signal, Timing, bit, mux, parameters, ports, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FloatMul {
-    /// Format of operands and result.
-    pub format: FloatFormat,
-    /// Ranks of registers inside; 0 is combinational.
-    pub stages: u32,
-    /// What subnormal numbers do.
-    pub subnormals: Subnormals,
-    /// Outputs for IEEE 754's exceptions.
-    pub flags: bool,
+parameters! {
+    /// Elaboration parameters.
+    pub struct FloatMul {
+        /// Format of operands and result.
+        format: FloatFormat = FloatFormat::Fp16, tag "";
+        /// Ranks of registers inside, the latency in cycles; 0 is combinational.
+        stages: u32 = 0, in 0..=FloatMul::MOST_STAGES, tag "s";
+        /// Subnormal numbers, or zeros instead.
+        subnormals: Subnormals = Subnormals::Ieee, tag "";
+        /// Outputs for IEEE 754's exceptions.
+        flags: bool = false, tag "flags";
+    }
 }
 
 ports! {
     /// Ports of [`FloatMul`].
     pub struct FloatMulPorts(p: &FloatMul) {
-        /// The operands are to be used.
+        /// The operands are to be used: one result for each such cycle.
         valid_i: In = bit(),
         /// First factor.
         a_i: In = p.format.ty(),
         /// Second factor.
         b_i: In = p.format.ty(),
-        /// The result is that of the operands `stages` cycles ago.
+        /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
         valid_o: Out = bit(),
         /// a * b.
         result_o: Out = p.format.ty(),
-        /// IEEE 754's invalid operation, with `flags`.
+        /// IEEE 754's invalid operation, of this result alone; present with `flags`.
         invalid_o: OutOption = bit().when(p.flags),
-        /// The result is an infinity because it was too large, with `flags`.
+        /// The result is an infinity because it was too large; present with `flags`.
         overflow_o: OutOption = bit().when(p.flags),
-        /// The result is inexact, and the exact one is below the smallest normal number in magnitude, with `flags`.
+        /// The result is inexact, and the exact one is below the smallest normal number in magnitude; present with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
-        /// The result is rounded (or flushed), with `flags`.
+        /// The result is rounded (or flushed); present with `flags`.
         inexact_o: OutOption = bit().when(p.flags),
     }
 }
@@ -57,26 +54,16 @@ ports! {
 /// Levels of the parts between the places where registers may stand, about: multiply, add, shift, round.
 const DEPTHS: &[u32] = &[26, 12, 14, 16];
 
-old_parameters!(FloatMul);
-
 impl Block for FloatMul {
     type Ports = FloatMulPorts;
     const ABOUT: About = About {
         name: "float_mul",
         summary: "floating-point multiplication",
         contract: "result_o = a_i * b_i of `stages` cycles ago, rounded to nearest, ties to even; every NaN is the canonical\n\
-            quiet one. valid_o is valid_i of `stages` cycles ago.",
+            quiet one. valid_o is valid_i of `stages` cycles ago;\n\
+            a reset may come at any time and drops the operations inside.",
         reference: "IEEE 754-2019, section 5.4.1",
     };
-
-    fn module_name(&self) -> String {
-        let flags = if self.flags { "_flags" } else { "" };
-        format!("float_mul_{}_s{}{}{flags}", self.format.name(), self.stages, self.subnormals.suffix())
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("stages", self.stages, 0..=Self::MOST_STAGES)
-    }
 
     fn build(&self, m: &mut Module, io: &FloatMulPorts) {
         let format = self.format;
@@ -122,8 +109,8 @@ impl Block for FloatMul {
         connect_option(m, io.inexact_o, result.inexact);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("result".into(), self.stages.into())]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.stages).beat(1u32)
     }
 }
 
@@ -221,24 +208,7 @@ fn carried_over(m: &mut Module, placed: Signal, lost: Signal) -> (Signal, Signal
     (significand, m.wire("sticky", lost | (two & placed.bit(0))))
 }
 
-impl Default for FloatMul {
-    fn default() -> Self {
-        Self { format: FloatFormat::Fp16, stages: 0, subnormals: Subnormals::Ieee, flags: false }
-    }
-}
-
 impl CatalogBlock for FloatMul {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "format", allowed: FloatFormat::ALLOWED, meaning: "format of operands and result" },
-        OldParameter { name: "stages", allowed: "0 to 3", meaning: "ranks of registers inside, the latency in cycles" },
-        OldParameter {
-            name: "subnormals",
-            allowed: Subnormals::ALLOWED,
-            meaning: "subnormal numbers, or zeros instead",
-        },
-        OldParameter { name: "flags", allowed: "true, false", meaning: "outputs for IEEE 754's exceptions" },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |format, stages, subnormals| Self { format, stages, subnormals, flags: true };
         vec![
