@@ -113,13 +113,15 @@ fn describe(entry: &dyn Entry, params: &Params) -> Result<Info> {
 
 /// Clock and reset first: a user has to connect them too.
 fn all_ports(manifest: &Manifest) -> Vec<ManifestPort> {
-    let control = manifest.clock.iter().chain(&manifest.reset).map(|name| ManifestPort {
+    let clock = manifest.clock.iter().map(|name| (name, "Clock: its rising edge"));
+    let reset = manifest.reset.iter().map(|name| (name, "Reset, active low, takes effect at once"));
+    let control = clock.chain(reset).map(|(name, meaning)| ManifestPort {
         name: name.clone(),
         direction: "input".into(),
         width: 1,
         signed: false,
         elements: None,
-        meaning: String::new(),
+        meaning: meaning.to_owned(),
         depends_on: vec![],
     });
     control.chain(manifest.ports.iter().cloned()).collect()

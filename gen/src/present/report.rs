@@ -6,7 +6,7 @@ use minijinja::{Environment, Value, context};
 use serde::Serialize;
 
 use crate::error::{Failure, Result};
-use crate::present::table::Table;
+use crate::present::table::{Table, wrapped};
 
 const TEMPLATES: [(&str, &str); 2] =
     [("info.txt", include_str!("../../templates/info.txt")), ("info.md", include_str!("../../templates/info.md"))];
@@ -26,6 +26,13 @@ pub fn table(table: &Table) -> String {
     let terminal = console::Term::stdout();
     let width = terminal.size_checked().map_or(usize::MAX, |(_, columns)| columns.into());
     table.text_within(width)
+}
+
+/// Prose in lines that fit the terminal and that a person likes to read; each line of `text` is a paragraph.
+fn prose(text: &str) -> String {
+    const MOST: usize = 100;
+    let width = console::Term::stdout().size_checked().map_or(MOST, |(_, columns)| MOST.min(columns.into()));
+    text.lines().flat_map(|line| wrapped(line, width)).collect::<Vec<_>>().join("\n")
 }
 
 /// Prints text. A reader that went away (`senbazuru list | head -1`) is no error.
@@ -54,6 +61,7 @@ pub fn fill(template: &str, data: &impl Serialize, tables: &[(&str, Table)]) -> 
     let mut syntax = SyntaxConfig::builder();
     environment
         .set_syntax(syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build().map_err(bug)?);
+    environment.add_filter("prose", |text: String| prose(&text));
     for (name, source) in TEMPLATES {
         environment.add_template(name, source).map_err(bug)?;
     }

@@ -102,7 +102,7 @@ impl Table {
 }
 
 /// A text in lines of at most so many letters, where its words allow that.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     if text.chars().count() <= width {
         return vec![text.to_owned()];
     }
