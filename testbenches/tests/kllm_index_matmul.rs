@@ -5,7 +5,7 @@ use golden::kllm::index_distribution_counter::Mode;
 use golden::kllm::index_matmul::{Accumulator, Arithmetic};
 use golden::kllm::index_matmul_column::{Column, Pair};
 use golden::kllm::outliers::OutlierRule;
-use golden::kllm::quantise::{Quantised, QuantisedWeights};
+use golden::kllm::quantize::{Quantized, QuantizedWeights};
 use hdl::blocks::common::FloatFormat;
 use hdl::blocks::kllm::{
     BinStyle, ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Search, WeightedSum,
@@ -70,10 +70,10 @@ fn run_with<B: Block>(block: &B, bench: anyhow::Result<Box<dyn Bench>>, number: 
     Ok(sim::run(&*bench?, &Design::from(&elaborate(block)?), &options(number))?)
 }
 
-/// The real model's activations and weights, quantised: pairs, codebook and expected values all come from the algorithm.
+/// The real model's activations and weights, quantized: pairs, codebook and expected values all come from the algorithm.
 struct Real {
-    tokens: Vec<Quantised>,
-    weights: QuantisedWeights,
+    tokens: Vec<Quantized>,
+    weights: QuantizedWeights,
     raw: Vec<Vec<u64>>,
     arithmetic: Arithmetic,
 }
@@ -105,8 +105,8 @@ impl Real {
         let columns: Vec<Vec<u64>> = (0..6).map(|n| weight.iter().map(|row| row[10 * n]).collect()).collect();
         let (a, w) = (codebook(a_bits, normalised(&raw)), codebook(4, normalised(&columns)));
         let rule = OutlierRule::TopK { per_side: 8 };
-        let tokens = raw.iter().map(|row| Quantised::new(row, &a, rule).unwrap_or_else(|e| panic!("{e}"))).collect();
-        let weights = QuantisedWeights::new(&columns, &w).unwrap_or_else(|e| panic!("{e}"));
+        let tokens = raw.iter().map(|row| Quantized::new(row, &a, rule).unwrap_or_else(|e| panic!("{e}"))).collect();
+        let weights = QuantizedWeights::new(&columns, &w).unwrap_or_else(|e| panic!("{e}"));
         let arithmetic = Arithmetic::new(&a, &w, accumulator).unwrap_or_else(|e| panic!("{e}"));
         Self { tokens, weights, raw, arithmetic }
     }
@@ -171,7 +171,7 @@ fn real_tensors() {
     run_with(&block, column::bench_of(&block, tasks), 1).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// The clustering unit gives the model's activations the indices that the quantisation gives them; and all 65,536 fp16
+/// The clustering unit gives the model's activations the indices that the quantization gives them; and all 65,536 fp16
 /// values those of the definition.
 #[test]
 fn clustering_of_real_activations_and_of_all_values() {

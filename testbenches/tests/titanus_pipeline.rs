@@ -1,4 +1,4 @@
-//! The whole way: pruning, quantisation and packing to bytes off chip, and back, on random and on real keys and values.
+//! The whole way: pruning, quantization and packing to bytes off chip, and back, on random and on real keys and values.
 
 use golden::titanus::cpq::{Config, Sequence};
 use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
@@ -22,7 +22,7 @@ fn odd_sizes() {
     }
 }
 
-/// 48 tokens of three layers, 32 of them prefill, pruned to a third and quantised to 3 and 2 bits; then random sequences.
+/// 48 tokens of three layers, 32 of them prefill, pruned to a third and quantized to 3 and 2 bits; then random sequences.
 #[test]
 fn real_keys_and_values() {
     let cases: Vec<RawCase> = LAYERS

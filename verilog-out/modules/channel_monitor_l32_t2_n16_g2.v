@@ -15,7 +15,7 @@ module channel_monitor_l32_t2_n16_g2 (
   input  wire         tile_valid_i,       // A tile of a token, or, with `load`, the extremes that give level
                                           // 0
   output wire         tile_ready_o,       // The beat is taken at the coming edge, when it is valid
-  input  wire   [3:0] tile_bits_i,        // Width of a quantised value, 2 to 8
+  input  wire   [3:0] tile_bits_i,        // Width of a quantized value, 2 to 8
   input  wire         tile_load_i,        // The tile gives level 0 from the extremes; without it it is a tile
                                           // of a token
   input  wire         tile_first_i,       // The token that begins with this tile finds all channels empty

@@ -1,4 +1,4 @@
-// dequantization_unit_l32_t2_n16: rebuilds int8 tiles from index, label and quantised values
+// dequantization_unit_l32_t2_n16: rebuilds int8 tiles from index, label and quantized values
 // Parameters: lanes = 32, tiles = 2, levels = 16, count_skips = false
 // Contract: x is 0 where index is 0, else saturate(floor((2 range (q - zero) + L) / (2 L))) with L = 2^bits -
 //     1 and range and zero of the channel's level; q is the next of values where label is 1, else 0. open
@@ -10,17 +10,17 @@
 module dequantization_unit_l32_t2_n16 (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire         tile_valid_i,    // Quantised tiles
-  output wire         tile_ready_o,    // Quantised tiles
-  input  wire         tile_first_i,    // Quantised tiles
-  input  wire   [3:0] tile_bits_i,     // Quantised tiles
-  input  wire         tile_initial_i,  // Quantised tiles
-  input  wire  [31:0] tile_index_i,    // Quantised tiles
-  input  wire  [31:0] tile_label_i,    // Quantised tiles
-  input  wire [255:0] tile_values_i,   // Quantised tiles
-  input  wire  [31:0] tile_open_i,     // Quantised tiles
-  input  wire [287:0] tile_range_i,    // Quantised tiles
-  input  wire [287:0] tile_zero_i,     // Quantised tiles
+  input  wire         tile_valid_i,    // Quantized tiles
+  output wire         tile_ready_o,    // Quantized tiles
+  input  wire         tile_first_i,    // Quantized tiles
+  input  wire   [3:0] tile_bits_i,     // Quantized tiles
+  input  wire         tile_initial_i,  // Quantized tiles
+  input  wire  [31:0] tile_index_i,    // Quantized tiles
+  input  wire  [31:0] tile_label_i,    // Quantized tiles
+  input  wire [255:0] tile_values_i,   // Quantized tiles
+  input  wire  [31:0] tile_open_i,     // Quantized tiles
+  input  wire [287:0] tile_range_i,    // Quantized tiles
+  input  wire [287:0] tile_zero_i,     // Quantized tiles
   output wire         result_valid_o,  // Values, and the level of each channel; no beat for tiles with
                                        // `initial`
   input  wire         result_ready_i,  // Values, and the level of each channel; no beat for tiles with

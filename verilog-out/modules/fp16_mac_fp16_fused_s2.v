@@ -38,7 +38,7 @@ module fp16_mac_fp16_fused_s2 (
   end
   wire [15:0] fma_c_in = !start_1_q ? sum_q : 16'd0;
 
-  float_fma_fp16_s0 u_fma (
+  float_fma_fp16_fused_s0_ieee u_fma (
     .valid_i(valid_1_q),
     .a_i(a_q),
     .b_i(b_q),

@@ -150,7 +150,7 @@ module index_matmul_column_a4_b4_n16_k4096_fp16_fused_s2 (
   wire [15:0] scale_a_in = scale_valid_q ? scale_q : next_scales[31:16];
   wire [15:0] scale_b_in = scale_valid_q ? sum_sum_value : next_scales[15:0];
 
-  float_mul_fp16_s0 u_scale (
+  float_mul_fp16_s0_ieee u_scale (
     .valid_i(scale_valid_in),
     .a_i(scale_a_in),
     .b_i(scale_b_in),

@@ -1,4 +1,4 @@
-// kv_compressor_l32_t2_n16_b32_y12_k64: from int8 keys and values to pruned, quantised, packed bytes
+// kv_compressor_l32_t2_n16_b32_y12_k64: from int8 keys and values to pruned, quantized, packed bytes
 // Parameters: lanes = 32, tiles = 2, levels = 16, buffer_tokens = 32, layers = 12, block_bytes = 64
 // Contract: pruning_unit, then for keys and for values quantization_unit and kv_packer. The two sides start
 //     together and share the input; each has a stream of blocks of its own.
@@ -11,8 +11,8 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
   input  wire   [3:0] config_layer_i,   // That layer
   input  wire   [7:0] threshold_k_i,    // Pruning threshold of keys
   input  wire   [7:0] threshold_v_i,    // Pruning threshold of values
-  input  wire   [3:0] bits_k_i,         // Width of quantised keys, 2 to 8
-  input  wire   [3:0] bits_v_i,         // Width of quantised values, 2 to 8
+  input  wire   [3:0] bits_k_i,         // Width of quantized keys, 2 to 8
+  input  wire   [3:0] bits_v_i,         // Width of quantized values, 2 to 8
   input  wire         start_valid_i,    // Starts a sequence: its layer, and how many of its tokens are
                                         // prefill
   output wire         start_ready_o,    // The beat is taken at the coming edge, when it is valid

@@ -1,4 +1,4 @@
-// kv_packer_l32_b64: packs quantised tiles into blocks of bytes without gaps
+// kv_packer_l32_b64: packs quantized tiles into blocks of bytes without gaps
 // Parameters: lanes = 32, block_bytes = 64
 // Contract: the blocks, byte 0 in the low bits, are the stream of docs/blocks/titanus-format.md. A tile takes
 //     1 cycle, one more when it opens levels, and one more when it opens more than half of its lanes (rounded
@@ -9,17 +9,17 @@
 module kv_packer_l32_b64 (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire         tile_valid_i,    // Quantised tiles; `last` ends the stream of bits
-  output wire         tile_ready_o,    // Quantised tiles; `last` ends the stream of bits
-  input  wire   [3:0] tile_bits_i,     // Quantised tiles; `last` ends the stream of bits
-  input  wire         tile_initial_i,  // Quantised tiles; `last` ends the stream of bits
-  input  wire  [31:0] tile_index_i,    // Quantised tiles; `last` ends the stream of bits
-  input  wire  [31:0] tile_label_i,    // Quantised tiles; `last` ends the stream of bits
-  input  wire [255:0] tile_values_i,   // Quantised tiles; `last` ends the stream of bits
-  input  wire  [31:0] tile_open_i,     // Quantised tiles; `last` ends the stream of bits
-  input  wire [287:0] tile_range_i,    // Quantised tiles; `last` ends the stream of bits
-  input  wire [287:0] tile_zero_i,     // Quantised tiles; `last` ends the stream of bits
-  input  wire         tile_last_i,     // Quantised tiles; `last` ends the stream of bits
+  input  wire         tile_valid_i,    // Quantized tiles; `last` ends the stream of bits
+  output wire         tile_ready_o,    // Quantized tiles; `last` ends the stream of bits
+  input  wire   [3:0] tile_bits_i,     // Quantized tiles; `last` ends the stream of bits
+  input  wire         tile_initial_i,  // Quantized tiles; `last` ends the stream of bits
+  input  wire  [31:0] tile_index_i,    // Quantized tiles; `last` ends the stream of bits
+  input  wire  [31:0] tile_label_i,    // Quantized tiles; `last` ends the stream of bits
+  input  wire [255:0] tile_values_i,   // Quantized tiles; `last` ends the stream of bits
+  input  wire  [31:0] tile_open_i,     // Quantized tiles; `last` ends the stream of bits
+  input  wire [287:0] tile_range_i,    // Quantized tiles; `last` ends the stream of bits
+  input  wire [287:0] tile_zero_i,     // Quantized tiles; `last` ends the stream of bits
+  input  wire         tile_last_i,     // Quantized tiles; `last` ends the stream of bits
   output wire         block_valid_o,   // Blocks; `last` marks the final one of a stream, filled up with zeros
   input  wire         block_ready_i,   // Blocks; `last` marks the final one of a stream, filled up with zeros
   output wire [511:0] block_data_o,    // Blocks; `last` marks the final one of a stream, filled up with zeros

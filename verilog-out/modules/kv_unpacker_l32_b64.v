@@ -1,4 +1,4 @@
-// kv_unpacker_l32_b64: cuts blocks of bytes into quantised tiles
+// kv_unpacker_l32_b64: cuts blocks of bytes into quantized tiles
 // Parameters: lanes = 32, block_bytes = 64
 // Contract: the tiles of the stream of docs/blocks/titanus-format.md, in order; values from lane 0 on and 0
 //     above, all else in its lane, range and zero 0 where open is 0. A tile takes 1 cycle, one more when it

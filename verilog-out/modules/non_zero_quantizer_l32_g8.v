@@ -1,4 +1,4 @@
-// non_zero_quantizer_l32_g8: exactly rounded b-bit quantiser, b from 2 to 8 at run time
+// non_zero_quantizer_l32_g8: exactly rounded b-bit quantizer, b from 2 to 8 at run time
 // Parameters: lanes = 32, tag_width = 8
 // Contract: with L = 2^bits - 1: q = clamp(floor((2 L (x - lo) + range) / (2 range)), 0, L) where index is 1
 //     and open is 0; where both are 1, x is lo or lo + range and q is 0 or L; q is 0 where index is 0. label
@@ -14,20 +14,20 @@ module non_zero_quantizer_l32_g8 (
   input  wire         tile_valid_i,    // Elements with their levels, and lanes that ask for the zero point of
                                        // a level that opens
   output wire         tile_ready_o,    // The beat is taken at the coming edge, when it is valid
-  input  wire   [3:0] tile_bits_i,     // Width of a quantised value, 2 to 8
+  input  wire   [3:0] tile_bits_i,     // Width of a quantized value, 2 to 8
   input  wire  [31:0] tile_index_i,    // Lanes that hold an element
   input  wire  [31:0] tile_open_i,     // Lanes that ask for the zero point of a level that opens
   input  wire [255:0] tile_x_i,        // Elements
   input  wire [255:0] tile_lo_i,       // Low ends of the levels
   input  wire [287:0] tile_range_i,    // Ranges of the levels
   input  wire   [7:0] tile_tag_i,      // Travels with the tile
-  output wire         result_valid_o,  // Quantised values and their labels, ranges and zero points of the
+  output wire         result_valid_o,  // Quantized values and their labels, ranges and zero points of the
                                        // levels that opened
   input  wire         result_ready_i,  // The beat is taken at the coming edge, when it is valid
   output wire   [3:0] result_bits_o,   // As it came
   output wire  [31:0] result_index_o,  // As it came
-  output wire  [31:0] result_label_o,  // The quantised value is not 0
-  output wire [255:0] result_q_o,      // Quantised values
+  output wire  [31:0] result_label_o,  // The quantized value is not 0
+  output wire [255:0] result_q_o,      // Quantized values
   output wire  [31:0] result_open_o,   // As it came
   output wire [287:0] result_range_o,  // Range of a level that opens, 0 elsewhere
   output wire [287:0] result_zero_o,   // Zero point of a level that opens, 0 elsewhere

@@ -1,9 +1,9 @@
-// quantization_unit_l32_t2_n16_b32_y12: per-channel quantisation in which every token is quantised once (HQE)
+// quantization_unit_l32_t2_n16_b32_y12: per-channel quantization in which every token is quantized once (HQE)
 // Parameters: lanes = 32, tiles = 2, levels = 16, buffer_tokens = 32, layers = 12
 // Contract: start takes the width b of the layer. The first min(prefill, buffer_tokens) tokens give each
 //     channel its level 0; then come one tile with initial = 1 for each tile of a token, whose open lanes
 //     carry the ranges and zero points of these levels (none if prefill is 0), and all tiles in order,
-//     quantised as in channel_monitor and non_zero_quantizer.
+//     quantized as in channel_monitor and non_zero_quantizer.
 //   values are the q that are not 0, in order from lane 0 on, 0 above; range and zero are 0 where open is 0.
 //   In decode: latency 3 cycles, one tile a cycle. A new start is taken after the tile with last has left.
 // Source: Titanus, sections 3.2 and 4.4, figure 7
@@ -11,7 +11,7 @@
 module quantization_unit_l32_t2_n16_b32_y12 (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire         bits_write_i,       // Writes the width of quantised values of a layer
+  input  wire         bits_write_i,       // Writes the width of quantized values of a layer
   input  wire   [3:0] bits_layer_i,       // That layer
   input  wire   [3:0] bits_i,             // Width, 2 to 8
   input  wire         start_valid_i,      // Starts a sequence: its layer, and how many of its tokens are
@@ -25,13 +25,13 @@ module quantization_unit_l32_t2_n16_b32_y12 (
   input  wire   [5:0] tile_count_i,       // Number of ones in `index`
   input  wire [255:0] tile_values_i,      // The elements with index 1, in order from lane 0 on, 0 above
   input  wire         tile_last_i,        // The tile is the last one of its sequence
-  output wire         result_valid_o,     // Quantised tiles, with the level of each channel
+  output wire         result_valid_o,     // Quantized tiles, with the level of each channel
   input  wire         result_ready_i,     // The beat is taken at the coming edge, when it is valid
-  output wire   [3:0] result_bits_o,      // Width of a quantised value in this sequence, 2 to 8
+  output wire   [3:0] result_bits_o,      // Width of a quantized value in this sequence, 2 to 8
   output wire         result_initial_o,   // The tile carries levels only: those after the prefill
   output wire  [31:0] result_index_o,     // Per lane: the element is not zero
-  output wire  [31:0] result_label_o,     // Per lane: the quantised value is not zero
-  output wire [255:0] result_values_o,    // Quantised values with label 1, in order from lane 0 on, 0 above
+  output wire  [31:0] result_label_o,     // Per lane: the quantized value is not zero
+  output wire [255:0] result_values_o,    // Quantized values with label 1, in order from lane 0 on, 0 above
   output wire  [31:0] result_open_o,      // Per lane: the channel opens a level
   output wire [287:0] result_range_o,     // Range of the opened level, 0 without one
   output wire [287:0] result_zero_o,      // Zero point of the opened level, 0 without one

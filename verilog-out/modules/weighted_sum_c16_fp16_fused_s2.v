@@ -33,7 +33,7 @@ module weighted_sum_c16_fp16_fused_s2 (
 
   wire enable = !done_q | sum_ready_i;
 
-  float_from_int_fp16_uint16_s0 u_count (
+  float_from_int_fp16_w16_s0 u_count (
     .valid_i(bins_valid_i),
     .a_i(bins_count_i),
     .valid_o(unused_count_valid),

@@ -34,7 +34,7 @@ pub fn decompressor_bench(p: &KvDecompressor) -> anyhow::Result<Box<dyn sim::Ben
 pub struct RawCase {
     /// Pruning thresholds of keys and values.
     pub thresholds: [u32; 2],
-    /// Widths of quantised keys and values.
+    /// Widths of quantized keys and values.
     pub bits: [u32; 2],
     /// Tokens announced as prefill.
     pub prefill: usize,

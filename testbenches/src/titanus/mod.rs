@@ -1,4 +1,4 @@
-//! Testbenches of Titanus: key-value caches pruned and quantised on the fly.
+//! Testbenches of Titanus: key-value caches pruned and quantized on the fly.
 
 pub mod channel_monitor;
 pub mod dequantization_unit;

@@ -95,7 +95,7 @@ impl UnitBench {
     }
 }
 
-/// A quantised tile with levels.
+/// A quantized tile with levels.
 fn hierarchical(bits: u32, tile: &Tile, last: bool, level: Bits, overflow: bool) -> HierarchicalTile<Values> {
     let mut fields = quantized(bits, tile, last).into_iter();
     let mut next = || fields.next().unwrap_or_else(|| Bits::zero(1));

@@ -6,7 +6,7 @@ use golden::titanus::format::Tile;
 use hdl::blocks::titanus::{PrunedTile, RANGE_BITS, ZERO_BITS};
 use sim::{Bits, Difference, Run, Sim, StreamDriver, StreamMonitor, Values};
 
-/// Fields of a quantised tile on its way to memory.
+/// Fields of a quantized tile on its way to memory.
 pub const QUANTIZED: [&str; 9] = ["bits", "initial", "index", "label", "values", "open", "range", "zero", "last"];
 
 /// Fields of a tile that comes back.

@@ -28,7 +28,7 @@ parameters! {
 bundle! {
     /// A tile on its way to the monitor.
     pub struct MonitorTile(p: ChannelMonitor) {
-        /// Width of a quantised value, 2 to 8.
+        /// Width of a quantized value, 2 to 8.
         bits: Field = bits_type(),
         /// The tile gives level 0 from the extremes; without it it is a tile of a token.
         load: Field = bit(),

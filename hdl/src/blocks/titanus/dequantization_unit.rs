@@ -1,4 +1,4 @@
-//! Dequantization unit: quantised tiles become int8 values again, each at its channel.
+//! Dequantization unit: quantized tiles become int8 values again, each at its channel.
 //!
 //! A value is range (q - zero) / L, rounded. L is odd, so that there are no ties and rounding is the same on both sides of
 //! zero: |range (q - zero)| + floor(L / 2) is divided by L = 2^b - 1 in eight compare-and-subtract steps.
@@ -44,7 +44,7 @@ impl DequantizationUnit {
 ports! {
     /// Ports of [`DequantizationUnit`].
     pub struct DequantizationUnitPorts(p: &DequantizationUnit) {
-        /// Quantised tiles.
+        /// Quantized tiles.
         tile: OldInStream = stored_tile(p.lanes),
         /// Values, and the level of each channel; no beat for tiles with `initial`.
         result: OldOutStream = stream()
@@ -57,7 +57,7 @@ ports! {
         index_skips_o: OutOption = uint(32).when(p.count_skips),
         /// Elements with index 1 and label 0.
         label_skips_o: OutOption = uint(32).when(p.count_skips),
-        /// Elements with label 1 whose quantised value is the zero point.
+        /// Elements with label 1 whose quantized value is the zero point.
         zero_point_skips_o: OutOption = uint(32).when(p.count_skips),
     }
 }
@@ -68,7 +68,7 @@ impl Block for DequantizationUnit {
     type Ports = DequantizationUnitPorts;
     const ABOUT: About = About {
         name: "dequantization_unit",
-        summary: "rebuilds int8 tiles from index, label and quantised values",
+        summary: "rebuilds int8 tiles from index, label and quantized values",
         contract: "x is 0 where index is 0, else saturate(floor((2 range (q - zero) + L) / (2 L))) with L = 2^bits - 1 and range and\n\
             zero of the channel's level; q is the next of values where label is 1, else 0. open with range and zero opens the\n\
             next level of a channel, for this tile already; first finds all channels without level. Tiles come in order, token\n\

@@ -24,7 +24,7 @@ pub struct KvCompressor {
     pub tiles: u32,
     /// Levels that a channel may have.
     pub levels: u32,
-    /// Tokens that the quantisation buffers hold.
+    /// Tokens that the quantization buffers hold.
     pub buffer_tokens: u32,
     /// Layers with thresholds and widths of their own.
     pub layers: u32,
@@ -62,9 +62,9 @@ ports! {
         threshold_k_i: In = uint(8),
         /// Pruning threshold of values.
         threshold_v_i: In = uint(8),
-        /// Width of quantised keys, 2 to 8.
+        /// Width of quantized keys, 2 to 8.
         bits_k_i: In = bits_type(),
-        /// Width of quantised values, 2 to 8.
+        /// Width of quantized values, 2 to 8.
         bits_v_i: In = bits_type(),
         /// Starts a sequence: its layer, and how many of its tokens are prefill.
         start: InStream<SequenceStart> = p.layers,
@@ -87,7 +87,7 @@ impl Block for KvCompressor {
     type Ports = KvCompressorPorts;
     const ABOUT: About = About {
         name: "kv_compressor",
-        summary: "from int8 keys and values to pruned, quantised, packed bytes",
+        summary: "from int8 keys and values to pruned, quantized, packed bytes",
         contract: "pruning_unit, then for keys and for values quantization_unit and kv_packer. The two sides start together and share\n\
             the input; each has a stream of blocks of its own.",
         reference: "Titanus, figure 4",

@@ -1,4 +1,4 @@
-//! KV packer: quantised tiles become a stream of bits in whole blocks for off-chip memory.
+//! KV packer: quantized tiles become a stream of bits in whole blocks for off-chip memory.
 //!
 //! A tile is cut into chunks of at most one block: the token's index, labels and values; when levels open, the mask of their
 //! lanes and the first half of the records; and the other records. The first stage builds one chunk a cycle, without gaps;
@@ -42,7 +42,7 @@ pub(super) fn check_format(lanes: u32, block_bytes: u32) -> Result<(), ParamErro
 ports! {
     /// Ports of [`KvPacker`].
     pub struct KvPackerPorts(p: &KvPacker) {
-        /// Quantised tiles; `last` ends the stream of bits.
+        /// Quantized tiles; `last` ends the stream of bits.
         tile: OldInStream = quantized_tile(p.lanes),
         /// Blocks; `last` marks the final one of a stream, filled up with zeros.
         block: OldOutStream = stream().field("data", uint(p.block_bits())).field("last", bit()),
@@ -55,7 +55,7 @@ impl Block for KvPacker {
     type Ports = KvPackerPorts;
     const ABOUT: About = About {
         name: "kv_packer",
-        summary: "packs quantised tiles into blocks of bytes without gaps",
+        summary: "packs quantized tiles into blocks of bytes without gaps",
         contract: "the blocks, byte 0 in the low bits, are the stream of docs/blocks/titanus-format.md. A tile takes 1 cycle, one more\n\
             when it opens levels, and one more when it opens more than half of its lanes (rounded up); the first tile of a\n\
             stream takes one more for the header. No other cycle is lost while blocks are taken.",

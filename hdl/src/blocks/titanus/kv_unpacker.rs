@@ -1,4 +1,4 @@
-//! KV unpacker: blocks from off-chip memory become quantised tiles again.
+//! KV unpacker: blocks from off-chip memory become quantized tiles again.
 //!
 //! Two blocks are held; a window of one chunk slides over them. The length of a chunk follows from the chunk itself (ones of
 //! the index, of the labels, of the mask of opened levels), so that one chunk a cycle is cut off. The first stage keeps
@@ -49,7 +49,7 @@ impl Block for KvUnpacker {
     type Ports = KvUnpackerPorts;
     const ABOUT: About = About {
         name: "kv_unpacker",
-        summary: "cuts blocks of bytes into quantised tiles",
+        summary: "cuts blocks of bytes into quantized tiles",
         contract: "the tiles of the stream of docs/blocks/titanus-format.md, in order; values from lane 0 on and 0 above, all else in\n\
             its lane, range and zero 0 where open is 0. A tile takes 1 cycle, one more when it opens levels, and one more when\n\
             it opens more than half of its lanes (rounded up); a stream takes one more for its header and at most one for its\n\

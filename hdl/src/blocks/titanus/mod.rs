@@ -1,4 +1,4 @@
-//! Blocks of Titanus: key-value caches pruned and quantised on the fly.
+//! Blocks of Titanus: key-value caches pruned and quantized on the fly.
 
 use crate::lang::{Module, OldStreamType, Signal, Type, bit, bits_for, index_width, sint, stream, uint};
 
@@ -38,7 +38,7 @@ pub const ZERO_BITS: u32 = 9;
 /// Width of what is stored of a level: range, then zero point.
 pub const RECORD_BITS: u32 = RANGE_BITS + ZERO_BITS;
 
-/// Type of a run-time width of quantised values, 2 to 8.
+/// Type of a run-time width of quantized values, 2 to 8.
 pub(crate) const fn bits_type() -> Type {
     uint(4)
 }
@@ -61,7 +61,7 @@ pub(crate) fn level_bits(levels: u32) -> u32 {
     index_width(u64::from(levels))
 }
 
-/// A quantised tile on its way to memory: values in order from lane 0 on, all else in its lane.
+/// A quantized tile on its way to memory: values in order from lane 0 on, all else in its lane.
 pub(crate) fn quantized_tile(lanes: u32) -> OldStreamType {
     stream()
         .field("bits", bits_type())
@@ -75,7 +75,7 @@ pub(crate) fn quantized_tile(lanes: u32) -> OldStreamType {
         .field("last", bit())
 }
 
-/// A quantised tile that comes back from memory.
+/// A quantized tile that comes back from memory.
 pub(crate) fn stored_tile(lanes: u32) -> OldStreamType {
     stream()
         .field("first", bit())

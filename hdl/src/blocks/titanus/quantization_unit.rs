@@ -1,7 +1,7 @@
-//! Quantization unit: hierarchical quantisation of pruned tiles, tokens of the prefill first.
+//! Quantization unit: hierarchical quantization of pruned tiles, tokens of the prefill first.
 //!
-//! Four states. Prefill: tiles go to the quantisation buffer and, back at their channels, to the max-min finder. Quant.: the
-//! extremes become level 0 of each channel (one tile a cycle), then the buffered tiles are quantised. Decode: tiles pass
+//! Four states. Prefill: tiles go to the quantization buffer and, back at their channels, to the max-min finder. Quant.: the
+//! extremes become level 0 of each channel (one tile a cycle), then the buffered tiles are quantized. Decode: tiles pass
 //! through channel monitor (1 cycle) and non-zero quantizer (2 cycles) as they come. Idle: a new sequence may start.
 
 use super::tile_state::TileCounter;
@@ -24,9 +24,9 @@ parameters! {
         tiles: u32 = 2, in 1..=4096, tag "t";
         /// Levels that a channel may have.
         levels: u32 = 16, in 1..=256, tag "n";
-        /// Tokens that the quantisation buffer holds.
+        /// Tokens that the quantization buffer holds.
         buffer_tokens: u32 = 32, in 1..=65_535, note "at most 65535 / tiles", tag "b";
-        /// Layers with a width of quantised values of their own.
+        /// Layers with a width of quantized values of their own.
         layers: u32 = 12, in 1..=1024, tag "y";
     }
     rules = |p, rules| {
@@ -46,17 +46,17 @@ bundle! {
 }
 
 bundle! {
-    /// A quantised tile with the levels of its channels; without them it is a [`QuantizedTile`](super::QuantizedTile).
+    /// A quantized tile with the levels of its channels; without them it is a [`QuantizedTile`](super::QuantizedTile).
     pub struct HierarchicalTile(p: QuantizationUnit) {
-        /// Width of a quantised value in this sequence, 2 to 8.
+        /// Width of a quantized value in this sequence, 2 to 8.
         bits: Field = bits_type(),
         /// The tile carries levels only: those after the prefill.
         initial: Field = bit(),
         /// Per lane: the element is not zero.
         index: FieldArray = bit().array(p.lanes),
-        /// Per lane: the quantised value is not zero.
+        /// Per lane: the quantized value is not zero.
         label: FieldArray = bit().array(p.lanes),
-        /// Quantised values with label 1, in order from lane 0 on, 0 above.
+        /// Quantized values with label 1, in order from lane 0 on, 0 above.
         values: FieldArray = uint(8).array(p.lanes),
         /// Per lane: the channel opens a level.
         open: FieldArray = bit().array(p.lanes),
@@ -90,7 +90,7 @@ impl QuantizationUnit {
 ports! {
     /// Ports of [`QuantizationUnit`].
     pub struct QuantizationUnitPorts(p: &QuantizationUnit) {
-        /// Writes the width of quantised values of a layer.
+        /// Writes the width of quantized values of a layer.
         bits_write_i: In = bit(),
         /// That layer.
         bits_layer_i: In = uint(index_width(u64::from(p.layers))),
@@ -100,7 +100,7 @@ ports! {
         start: InStream<SequenceStart> = p.layers,
         /// Pruned tiles; `last` ends the sequence.
         tile: InStream<PrunedTile> = p.lanes,
-        /// Quantised tiles, with the level of each channel.
+        /// Quantized tiles, with the level of each channel.
         result: OutStream<HierarchicalTile> = p.clone(),
         /// Since the start of the sequence, a value was out of tolerance when its channel had no level left.
         overflow_o: Out = bit(),
@@ -111,10 +111,10 @@ impl Block for QuantizationUnit {
     type Ports = QuantizationUnitPorts;
     const ABOUT: About = About {
         name: "quantization_unit",
-        summary: "per-channel quantisation in which every token is quantised once (HQE)",
+        summary: "per-channel quantization in which every token is quantized once (HQE)",
         contract: "start takes the width b of the layer. The first min(prefill, buffer_tokens) tokens give each channel its level 0;\n\
             then come one tile with initial = 1 for each tile of a token, whose open lanes carry the ranges and zero points of\n\
-            these levels (none if prefill is 0), and all tiles in order, quantised as in channel_monitor and non_zero_quantizer.\n\
+            these levels (none if prefill is 0), and all tiles in order, quantized as in channel_monitor and non_zero_quantizer.\n\
             values are the q that are not 0, in order from lane 0 on, 0 above; range and zero are 0 where open is 0.\n\
             In decode: latency 3 cycles, one tile a cycle. A new start is taken after the tile with last has left.",
         reference: "Titanus, sections 3.2 and 4.4, figure 7",

@@ -1,4 +1,4 @@
-//! Beats of the streams between the units: pruned, quantised and stored tiles, blocks of bytes.
+//! Beats of the streams between the units: pruned, quantized and stored tiles, blocks of bytes.
 
 use super::{RANGE_BITS, ZERO_BITS, bits_type, index_bits};
 use crate::lang::{Field, FieldArray, bit, bundle, sint, uint};
@@ -18,17 +18,17 @@ bundle! {
 }
 
 bundle! {
-    /// A quantised tile on its way to memory: values in order from lane 0 on, all else in its lane.
+    /// A quantized tile on its way to memory: values in order from lane 0 on, all else in its lane.
     pub struct QuantizedTile(lanes: u32) {
-        /// Width of a quantised value in this sequence, 2 to 8.
+        /// Width of a quantized value in this sequence, 2 to 8.
         bits: Field = bits_type(),
         /// The tile carries levels only: those after the prefill.
         initial: Field = bit(),
         /// Per lane: the element is not zero.
         index: FieldArray = bit().array(*lanes),
-        /// Per lane: the quantised value is not zero.
+        /// Per lane: the quantized value is not zero.
         label: FieldArray = bit().array(*lanes),
-        /// Quantised values with label 1, in order from lane 0 on, 0 above.
+        /// Quantized values with label 1, in order from lane 0 on, 0 above.
         values: FieldArray = uint(8).array(*lanes),
         /// Per lane: the channel opens a level.
         open: FieldArray = bit().array(*lanes),

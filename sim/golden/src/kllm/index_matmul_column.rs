@@ -73,7 +73,7 @@ mod tests {
     use super::super::codebook::Codebook;
     use super::super::index_matmul::{Accumulator, Arithmetic};
     use super::super::orizuru::Pop;
-    use super::super::quantise::{Quantised, QuantisedWeights};
+    use super::super::quantize::{Quantized, QuantizedWeights};
     use super::*;
     use crate::common::float::Subnormals;
 
@@ -123,10 +123,10 @@ mod tests {
     proptest! {
         #![proptest_config(seeds::proptest(256))]
 
-        /// With centroids and scales that are powers of two nothing rounds, and y is the product of the dequantised
+        /// With centroids and scales that are powers of two nothing rounds, and y is the product of the dequantized
         /// vectors.
         #[test]
-        fn equals_the_dequantised_product(pairs in prop::collection::vec((0..2_u64, 0..4_u64, any::<bool>()), 0..40)) {
+        fn equals_the_dequantized_product(pairs in prop::collection::vec((0..2_u64, 0..4_u64, any::<bool>()), 0..40)) {
             let (a, w) = ([-1.0_f32, 2.0], [-2.0_f32, -0.5, 0.5, 1.0]);
             let codebook = products(&a.map(bits), &w.map(bits));
             let column = Column {
@@ -156,13 +156,13 @@ mod tests {
             let (a, w) = (codebook(3, &a, 1.0 / 1000.0), codebook(2, &w, 1.0 / 3000.0));
             let [scale_a, scale_w] = [scales.0, scales.1].map(|s| bits(s as f32 / 1500.0));
             let outliers = (0..).zip(&pairs).filter(|(_, p)| p.2).map(|(index, _)| Pop { index, value: 0 }).collect();
-            let token = Quantised {
+            let token = Quantized {
                 codebook: a.clone(),
                 scale: scale_a,
                 indices: pairs.iter().map(|p| p.0).collect(),
                 outliers,
             };
-            let weights = QuantisedWeights {
+            let weights = QuantizedWeights {
                 codebook: w.clone(),
                 scales: vec![scale_w],
                 columns: vec![pairs.iter().map(|p| p.1).collect()],

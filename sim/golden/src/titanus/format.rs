@@ -3,7 +3,7 @@
 //! Bit k of the stream is bit k mod 8 of byte k / 8; a field has its lowest bit first. The stream is
 //!
 //! ```text
-//! header            16 bits: width of a quantised value (4), version 1 (4), lanes (8)
+//! header            16 bits: width of a quantized value (4), version 1 (4), lanes (8)
 //! tile, tile, ...   each: kind (2), then
 //!   kind 1, token             index (lanes), labels, values
 //!   kind 3, token, new levels index (lanes), labels, values, opens (lanes), records
@@ -29,9 +29,9 @@ pub struct Tile {
     pub initial: bool,
     /// Per lane: the pruned value is not 0.
     pub index: Vec<bool>,
-    /// Per lane: the quantised value is not 0.
+    /// Per lane: the quantized value is not 0.
     pub label: Vec<bool>,
-    /// Per lane: the quantised value.
+    /// Per lane: the quantized value.
     pub values: Vec<u8>,
     /// Per lane: the range and zero point of a level that opens here.
     pub records: Vec<Option<(i32, i32)>>,

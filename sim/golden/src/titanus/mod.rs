@@ -1,9 +1,9 @@
-//! Golden models of Titanus: key-value caches pruned and quantised on the fly.
+//! Golden models of Titanus: key-value caches pruned and quantized on the fly.
 //!
-//! - [`level`]: one quantisation level of one channel, the exact rational rules;
-//! - [`cpq`]: cascade pruning-quantisation of a whole sequence with hierarchical quantisation extension, and its decoding;
+//! - [`level`]: one quantization level of one channel, the exact rational rules;
+//! - [`cpq`]: cascade pruning-quantization of a whole sequence with hierarchical quantization extension, and its decoding;
 //! - [`format`]: the bytes that move off chip;
-//! - [`baseline`]: what HQE avoids, and what other groupings cost: re-quantisation per channel, group-wise quantisation;
+//! - [`baseline`]: what HQE avoids, and what other groupings cost: re-quantization per channel, group-wise quantization;
 //! - [`traffic`]: bits moved, element by element.
 
 pub mod baseline;

@@ -1,11 +1,11 @@
-//! Prints the tables of `docs/blocks/kllm-quantisation.md`: KLLM's quantisation on projections of a real decoder.
+//! Prints the tables of `docs/blocks/kllm-quantization.md`: KLLM's quantization on projections of a real decoder.
 //!
-//! `cargo run --release -p models --example kllm_quantisation`. Nothing is random but the seeded start of K-Means.
+//! `cargo run --release -p models --example kllm_quantization`. Nothing is random but the seeded start of K-Means.
 //! `--facts FILE` writes the errors of schemes and outlier shares, and the mean drifts, as JSON.
 
 use anyhow::Result;
-use models::kllm::quantisation::attention::{self, Scores};
-use models::kllm::quantisation::{
+use models::kllm::quantization::attention::{self, Scores};
+use models::kllm::quantization::{
     Config, Detection, Mean, Projection, Scheme, Sensitivity, arithmetic, drift, evaluate, mean,
 };
 use sim::facts::Facts;

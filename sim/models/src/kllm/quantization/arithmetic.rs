@@ -4,19 +4,19 @@ use anyhow::{Result, ensure};
 use golden::kllm::fp16;
 use golden::kllm::index_matmul::{Accumulator, Arithmetic, exact};
 
-use super::{ActivationBook, Detection, Projection, Sensitivity, quantised_weights};
+use super::{ActivationBook, Detection, Projection, Sensitivity, quantized_weights};
 
 /// Deviation of the fp16 results from the exact results on the same indices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
-    /// Outputs looked at. For each, counting equalled the product of the dequantised operands exactly, and the fp16 results
+    /// Outputs looked at. For each, counting equalled the product of the dequantized operands exactly, and the fp16 results
     /// were within their bounds.
     pub outputs: usize,
     /// Relative Frobenius norm of the deviation with each accumulator.
     pub deviations: Vec<(Accumulator, f64)>,
 }
 
-/// Quantises every `step`-th token of the second half of each projection and multiplies it with every `step`-th output
+/// Quantizes every `step`-th token of the second half of each projection and multiplies it with every `step`-th output
 /// channel.
 ///
 /// # Errors
@@ -29,10 +29,10 @@ pub fn rounding(projections: &[Projection], bits: u32, share: u32, step: usize) 
         let calibration = &projection.tokens[calibration];
         let sensitivity = Sensitivity::Both;
         let book = ActivationBook::train(projection, calibration, sensitivity, Detection::Online, bits, share)?;
-        let weights = quantised_weights(projection, calibration, sensitivity)?;
+        let weights = quantized_weights(projection, calibration, sensitivity)?;
         let paths = accumulators.map(|a| Arithmetic::new(&book.codebook, &weights.codebook, a));
         for token in projection.tokens[evaluation].iter().step_by(step) {
-            let token = book.quantise(token)?;
+            let token = book.quantize(token)?;
             for n in (0..weights.columns.len()).step_by(step) {
                 let units = exact::by_elements(&token, &weights, n)?;
                 let counted = exact::by_counts(&token, &weights, n)?;

@@ -1,7 +1,7 @@
-//! KLLM's quantisation on projections of a real decoder, beside the schemes that the paper compares with.
+//! KLLM's quantization on projections of a real decoder, beside the schemes that the paper compares with.
 //!
-//! Used by `examples/kllm_quantisation.rs`, which prints the tables of `docs/blocks/kllm-quantisation.md`, and by
-//! `tests/kllm_quantisation.rs`, which asserts what they show. Offline software: the error of a scheme is measured in f64.
+//! Used by `examples/kllm_quantization.rs`, which prints the tables of `docs/blocks/kllm-quantization.md`, and by
+//! `tests/kllm_quantization.rs`, which asserts what they show. Offline software: the error of a scheme is measured in f64.
 //!
 //! Everything that is calibrated (codebooks, thresholds, factors) comes from one half of the tokens and is judged on the
 //! other; both halves take each part once, so every token is judged, by what was learnt without it.
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use golden::kllm::codebook::Codebook;
 use golden::kllm::fp16;
 use golden::kllm::outliers::{OutlierRule, per_side};
-use golden::kllm::quantise::{Quantised, QuantisedWeights, Sample, samples, scale, train_codebook};
+use golden::kllm::quantize::{Quantized, QuantizedWeights, Sample, samples, scale, train_codebook};
 use sim::stimulus::real_rows;
 
 use super::baselines;
@@ -115,7 +115,7 @@ pub enum Detection {
     OfflineShifted(u32),
 }
 
-/// A quantisation scheme.
+/// A quantization scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// Integers, symmetric: a scale per token and per output channel, round to nearest. Outliers online.
@@ -275,25 +275,25 @@ fn approximate(
         Scheme::Grouped => baselines::grouped(&values(calibration), &tokens, &columns, bits),
         Scheme::RtnWeightsOnly => (tokens, rtn_weights()),
         Scheme::KMeansWeightsOnly(sensitivity) => {
-            (tokens, weight_values(&quantised_weights(projection, calibration, sensitivity)?)?)
+            (tokens, weight_values(&quantized_weights(projection, calibration, sensitivity)?)?)
         }
         Scheme::KMeans(sensitivity, detection) => {
             let book = ActivationBook::train(projection, calibration, sensitivity, detection, bits, share)?;
             let mut rounded = Rows::new();
             for (token, count) in raw.iter().zip(&mut outliers) {
-                let token = book.quantise(token)?;
+                let token = book.quantize(token)?;
                 *count = token.outliers.len();
-                rounded.push(reals(&token.dequantised()?));
+                rounded.push(reals(&token.dequantized()?));
             }
-            (rounded, weight_values(&quantised_weights(projection, calibration, sensitivity)?)?)
+            (rounded, weight_values(&quantized_weights(projection, calibration, sensitivity)?)?)
         }
     };
     Ok(Approximation { tokens, columns, outliers })
 }
 
 /// What the indices of weights stand for.
-fn weight_values(weights: &QuantisedWeights) -> Result<Rows> {
-    (0..weights.columns.len()).map(|n| Ok(reals(&weights.dequantised(n)?))).collect()
+fn weight_values(weights: &QuantizedWeights) -> Result<Rows> {
+    (0..weights.columns.len()).map(|n| Ok(reals(&weights.dequantized(n)?))).collect()
 }
 
 /// What calibration gives the activations of a projection.
@@ -351,17 +351,17 @@ impl ActivationBook {
         Ok(Self { codebook, rule, scale, bound })
     }
 
-    /// Quantises a token.
+    /// Quantizes a token.
     ///
     /// # Errors
     /// A value that is not finite.
-    pub fn quantise(&self, token: &[u64]) -> Result<Quantised> {
+    pub fn quantize(&self, token: &[u64]) -> Result<Quantized> {
         let mut outliers = self.rule.outliers(token)?;
         let mut mask = vec![false; token.len()];
         outliers.iter().for_each(|o| mask[o.index] = true);
         let scale = self.scale.unwrap_or_else(|| scale(token, &mask));
         outliers.truncate(self.bound.unwrap_or(outliers.len()));
-        Ok(Quantised::with_scale(token, &self.codebook, scale, outliers)?)
+        Ok(Quantized::with_scale(token, &self.codebook, scale, outliers)?)
     }
 }
 
@@ -369,11 +369,11 @@ impl ActivationBook {
 ///
 /// # Errors
 /// Parameters that the golden model refuses.
-pub fn quantised_weights(
+pub fn quantized_weights(
     projection: &Projection,
     calibration: &[Vec<u64>],
     sensitivity: Sensitivity,
-) -> Result<QuantisedWeights> {
+) -> Result<QuantizedWeights> {
     let width = calibration.first().context("no calibration tokens")?.len();
     let square = |k: usize| calibration.iter().map(|t| fp16::value(t[k]).powi(2)).sum::<f64>();
     let squares: Vec<f64> = (0..width).map(square).collect();
@@ -381,7 +381,7 @@ pub fn quantised_weights(
     let weight: Option<&dyn Fn(&Sample) -> f64> =
         if matches!(sensitivity, Sensitivity::Weights | Sensitivity::Both) { Some(&sample_weight) } else { None };
     let codebook = train_codebook(4, &samples(&projection.columns, OutlierRule::None, None)?, weight)?;
-    Ok(QuantisedWeights::new(&projection.columns, &codebook)?)
+    Ok(QuantizedWeights::new(&projection.columns, &codebook)?)
 }
 
 /// The rule that keeps a share of `width` values online.

@@ -1,13 +1,13 @@
 //! Attention scores times values: integer x K-Means (section III-B2), on the traces of the model.
 //!
-//! The values are quantised by the token, and the sum runs over the tokens; a scale by the token cannot be pulled out of
-//! it. It is multiplied into the scores before these are quantised.
+//! The values are quantized by the token, and the sum runs over the tokens; a scale by the token cannot be pulled out of
+//! it. It is multiplied into the scores before these are quantized.
 
 use anyhow::{Result, ensure};
 use golden::kllm::fp16;
 use golden::kllm::index_matmul::{Integers, exact};
 use golden::kllm::outliers::OutlierRule;
-use golden::kllm::quantise::{Quantised, QuantisedWeights, samples, train_codebook};
+use golden::kllm::quantize::{Quantized, QuantizedWeights, samples, train_codebook};
 use sim::stimulus::real_rows;
 
 use super::{dot, values};
@@ -40,7 +40,7 @@ pub fn errors(layer: u32, kinds: &[Scores]) -> Result<Vec<f64>> {
     let length = keys.len();
     let (exact_v, dims) = (values(&raw), raw[0].len());
     let v_book = train_codebook(4, &samples(&raw[..CALIBRATION], OutlierRule::None, None)?, None)?;
-    let v = raw.iter().map(|row| Quantised::new(row, &v_book, OutlierRule::None)).collect::<Result<Vec<_>, _>>()?;
+    let v = raw.iter().map(|row| Quantized::new(row, &v_book, OutlierRule::None)).collect::<Result<Vec<_>, _>>()?;
 
     let softmax = |head: usize, query: usize| -> Vec<f64> {
         let q = &queries[head * length + query];
@@ -71,12 +71,12 @@ pub fn errors(layer: u32, kinds: &[Scores]) -> Result<Vec<f64>> {
             let p = softmax(head, query);
             let scores = folded(&p);
             let columns = (0..dims).map(|n| v[..=query].iter().map(|row| row.indices[n]).collect()).collect();
-            let w = QuantisedWeights { codebook: v_book.clone(), scales: vec![fp16::ONE; dims], columns };
+            let w = QuantizedWeights { codebook: v_book.clone(), scales: vec![fp16::ONE; dims], columns };
             let integers = match kind {
                 Scores::Integer(bits) => Some(Integers::new(&scores, *bits)?),
                 _ => None,
             };
-            let indices = book.as_ref().map(|b| Quantised::new(&scores, b, OutlierRule::None)).transpose()?;
+            let indices = book.as_ref().map(|b| Quantized::new(&scores, b, OutlierRule::None)).transpose()?;
             for n in 0..dims {
                 let y = if let Some(integers) = &integers {
                     let units = integers.exact_by_counts(&w, n)?;

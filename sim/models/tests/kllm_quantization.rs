@@ -1,4 +1,4 @@
-//! KLLM's quantisation on a real decoder: the claims of `docs/blocks/kllm-quantisation.md`, asserted.
+//! KLLM's quantization on a real decoder: the claims of `docs/blocks/kllm-quantization.md`, asserted.
 //!
 //! The ordinary tests take part of the projections and output channels; the `large_` test takes what the page's tables
 //! are made of.
@@ -10,9 +10,9 @@ use golden::kllm::index_matmul::Accumulator;
 use golden::kllm::kmeans::{Training, train};
 use golden::kllm::norm;
 use golden::kllm::outliers::OutlierRule;
-use golden::kllm::quantise::{Quantised, samples};
-use models::kllm::quantisation::attention::{self, Scores};
-use models::kllm::quantisation::{
+use golden::kllm::quantize::{Quantized, samples};
+use models::kllm::quantization::attention::{self, Scores};
+use models::kllm::quantization::{
     ActivationBook, Config, Detection, Mean, Projection, Scheme, Sensitivity, arithmetic, drift, evaluate, mean,
 };
 use sim::stimulus::real_rows;
@@ -138,8 +138,8 @@ fn large_all_projections() {
     }
 }
 
-/// Counting indices is the MatMul of the dequantised operands: exactly so in rational arithmetic (`rounding` insists on
-/// it), and fp16 adds little beside the quantisation, which costs over 10 %.
+/// Counting indices is the MatMul of the dequantized operands: exactly so in rational arithmetic (`rounding` insists on
+/// it), and fp16 adds little beside the quantization, which costs over 10 %.
 #[test]
 fn real_projections_on_indices() {
     for bits in [4, 3] {
@@ -178,15 +178,15 @@ fn rms_norm_of_the_real_residual_stream() {
     let (uniform, online) = (Sensitivity::Uniform, Detection::Online);
     let book = ActivationBook::train(&projection, &projection.tokens[..32], uniform, online, 4, 100).unwrap();
     for token in &projection.tokens[32..] {
-        let quantised: Quantised = book.quantise(token).unwrap();
-        let normed = norm::rms_norm(&quantised, u64::from(1e-5f32.to_bits())).unwrap();
-        assert_eq!(normed.indices, quantised.indices);
+        let quantized: Quantized = book.quantize(token).unwrap();
+        let normed = norm::rms_norm(&quantized, u64::from(1e-5f32.to_bits())).unwrap();
+        assert_eq!(normed.indices, quantized.indices);
         let squares: f64 = token.iter().map(|&x| fp16::value(x).powi(2)).sum();
         let exact_rms = (squares / 576.0 + 1e-5).sqrt();
-        let rms = fp16::value(quantised.scale) / fp16::value(normed.scale);
+        let rms = fp16::value(quantized.scale) / fp16::value(normed.scale);
         assert!((rms / exact_rms - 1.0).abs() < 0.03, "{rms} for {exact_rms}");
-        let elements = quantised.dequantised().unwrap();
-        assert_eq!(norm::exact_sum(&quantised, 2).unwrap(), elements.iter().map(|x| x * x).sum::<i128>());
+        let elements = quantized.dequantized().unwrap();
+        assert_eq!(norm::exact_sum(&quantized, 2).unwrap(), elements.iter().map(|x| x * x).sum::<i128>());
     }
 }
 

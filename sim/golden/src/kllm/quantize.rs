@@ -12,7 +12,7 @@ use super::outliers::OutlierRule;
 
 /// A vector as indices of a codebook, with one scale, and outliers beside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quantised {
+pub struct Quantized {
     /// What the indices stand for, before the scale.
     pub codebook: Codebook,
     /// fp16 bits; 0 for a vector whose inliers are all 0.
@@ -23,8 +23,8 @@ pub struct Quantised {
     pub outliers: Vec<Pop>,
 }
 
-impl Quantised {
-    /// Quantises one token: the rule takes the outliers out, the largest magnitude left is the scale.
+impl Quantized {
+    /// Quantizes one token: the rule takes the outliers out, the largest magnitude left is the scale.
     ///
     /// # Errors
     /// No values; a value that is not finite; a codebook that does not ascend.
@@ -34,7 +34,7 @@ impl Quantised {
         Self::with_scale(values, codebook, scale, outliers)
     }
 
-    /// Quantises with a scale and outliers from elsewhere. Larger values than the scale go to an end of the codebook.
+    /// Quantizes with a scale and outliers from elsewhere. Larger values than the scale go to an end of the codebook.
     ///
     /// # Errors
     /// As [`Self::new`]; a negative or infinite scale.
@@ -57,7 +57,7 @@ impl Quantised {
     ///
     /// # Errors
     /// A scale or an outlier that is not finite.
-    pub fn dequantised(&self) -> Result<Vec<i128>, KllmError> {
+    pub fn dequantized(&self) -> Result<Vec<i128>, KllmError> {
         let scale = fp16::all_units(&[self.scale], "scale")?[0];
         let table = fp16::all_units(self.codebook.values(), "codebook")?;
         let mut elements: Vec<i128> = self.indices.iter().map(|&i| scale * table[usize::from(i)]).collect();
@@ -69,7 +69,7 @@ impl Quantised {
     }
 
     /// The elements in fp16: scale times codebook value, rounded; outliers as they are.
-    pub fn dequantised_fp16(&self) -> Vec<u64> {
+    pub fn dequantized_fp16(&self) -> Vec<u64> {
         let mut elements: Vec<u64> =
             self.indices.iter().map(|&i| fp16::mul(self.scale, self.codebook.value(i))).collect();
         for outlier in &self.outliers {
@@ -81,7 +81,7 @@ impl Quantised {
 
 /// A weight matrix: one codebook, one scale per output channel, no outliers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QuantisedWeights {
+pub struct QuantizedWeights {
     /// What the indices stand for, before the scales.
     pub codebook: Codebook,
     /// One per output channel, fp16 bits.
@@ -90,8 +90,8 @@ pub struct QuantisedWeights {
     pub columns: Vec<Vec<u16>>,
 }
 
-impl QuantisedWeights {
-    /// Quantises a matrix given by its output channels.
+impl QuantizedWeights {
+    /// Quantizes a matrix given by its output channels.
     ///
     /// # Errors
     /// Output channels of different lengths; a value that is not finite; a codebook that does not ascend.
@@ -100,7 +100,7 @@ impl QuantisedWeights {
         for column in columns {
             check_length("output channel", column.len(), columns[0].len())?;
             let scale = scale(column, &[]);
-            weights.columns.push(Quantised::with_scale(column, codebook, scale, Vec::new())?.indices);
+            weights.columns.push(Quantized::with_scale(column, codebook, scale, Vec::new())?.indices);
             weights.scales.push(scale);
         }
         Ok(weights)
@@ -110,14 +110,14 @@ impl QuantisedWeights {
     ///
     /// # Errors
     /// A scale that is not finite.
-    pub fn dequantised(&self, n: usize) -> Result<Vec<i128>, KllmError> {
+    pub fn dequantized(&self, n: usize) -> Result<Vec<i128>, KllmError> {
         let scale = fp16::all_units(&[self.scales[n]], "scale")?[0];
         let table = fp16::all_units(self.codebook.values(), "codebook")?;
         Ok(self.columns[n].iter().map(|&i| scale * table[usize::from(i)]).collect())
     }
 
     /// Element `k` of output channel `n` in fp16: scale times codebook value, rounded.
-    pub fn dequantised_fp16(&self, n: usize, k: usize) -> u64 {
+    pub fn dequantized_fp16(&self, n: usize, k: usize) -> u64 {
         fp16::mul(self.scales[n], self.codebook.value(self.columns[n][k]))
     }
 }
@@ -198,28 +198,28 @@ mod tests {
     fn a_token_is_split_scaled_and_indexed() {
         let codebook = Codebook::new(2, fp16s(&[-1.0, -0.25, 0.25, 1.0])).unwrap();
         let token = fp16s(&[100.0, 0.5, -2.0, 0.0, -50.0, 1.5]);
-        let q = Quantised::new(&token, &codebook, OutlierRule::TopK { per_side: 1 }).unwrap();
+        let q = Quantized::new(&token, &codebook, OutlierRule::TopK { per_side: 1 }).unwrap();
         assert_eq!(q.scale, fp16::from_f64(2.0));
         // 0 is in the middle of two values: lower index.
         assert_eq!(q.indices, [0, 2, 0, 1, 0, 3]);
         assert_eq!(q.outlier_mask(), [true, false, false, false, true, false]);
         let expected = [100.0, 0.5, -2.0, -0.5, -50.0, 2.0];
-        assert_eq!(q.dequantised_fp16(), fp16s(&expected));
-        assert_eq!(q.dequantised().unwrap(), expected.map(|v| (v * 2f64.powi(48)) as i128));
+        assert_eq!(q.dequantized_fp16(), fp16s(&expected));
+        assert_eq!(q.dequantized().unwrap(), expected.map(|v| (v * 2f64.powi(48)) as i128));
     }
 
     #[test]
     fn weights_have_a_scale_per_output_channel() {
         let codebook = Codebook::new(1, fp16s(&[-1.0, 1.0])).unwrap();
         let columns = [fp16s(&[0.5, -0.25, 0.125]), fp16s(&[-4.0, 4.0, 1.0]), fp16s(&[0.0, 0.0, -0.0])];
-        let w = QuantisedWeights::new(&columns, &codebook).unwrap();
+        let w = QuantizedWeights::new(&columns, &codebook).unwrap();
         assert_eq!(w.scales, fp16s(&[0.5, 4.0, 0.0]));
         assert_eq!(w.columns[..2], [vec![1, 0, 1], vec![0, 1, 1]]);
-        assert_eq!(w.dequantised(1).unwrap(), [-4, 4, 4].map(|v| v << 48));
-        assert_eq!(w.dequantised(2).unwrap(), [0, 0, 0], "a channel of zeros stays exactly that");
-        assert_eq!(w.dequantised_fp16(0, 1), fp16::from_f64(-0.5));
+        assert_eq!(w.dequantized(1).unwrap(), [-4, 4, 4].map(|v| v << 48));
+        assert_eq!(w.dequantized(2).unwrap(), [0, 0, 0], "a channel of zeros stays exactly that");
+        assert_eq!(w.dequantized_fp16(0, 1), fp16::from_f64(-0.5));
         let ragged = [fp16s(&[0.5, 1.0]), fp16s(&[0.5])];
-        assert!(QuantisedWeights::new(&ragged, &codebook).unwrap_err().to_string().contains("expected 2"));
+        assert!(QuantizedWeights::new(&ragged, &codebook).unwrap_err().to_string().contains("expected 2"));
     }
 
     #[test]
