@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::{
-    Compactor, Expander, FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFromInt, FloatMul, LeadingZeros, MacMesh,
-    Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister,
-    StreamWidthConverter,
+    BankedMemory, Compactor, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFromInt,
+    FloatMul, LeadingZeros, MacMesh, Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork,
+    StreamJoin, StreamRegister, StreamWidthConverter,
 };
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
@@ -38,7 +38,9 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<FloatFma>("common", common::float::fma::bench),
         entry::<FloatFromInt>("common", common::float::from_int::bench),
         entry::<FloatMul>("common", common::float::mul::bench),
-        entry::<Ram>("common", common::ram::bench),
+        entry::<Ram>("common", common::memory::ram::bench),
+        entry::<DoubleBuffer>("common", common::memory::double_buffer::bench),
+        entry::<BankedMemory>("common", common::memory::banked_memory::bench),
         entry::<SkewLines>("common", common::skew_lines::bench),
         entry::<Compactor>("common", common::compactor::bench),
         entry::<Expander>("common", common::compactor::expander_bench),

@@ -5,6 +5,6 @@ pub mod compactor;
 pub mod float;
 pub mod formats;
 pub mod mac_mesh;
-pub mod ram;
+pub mod memory;
 pub mod skew_lines;
 pub mod stream;

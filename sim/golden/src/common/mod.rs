@@ -4,5 +4,5 @@ pub mod arith;
 pub mod compactor;
 pub mod float;
 pub mod mac_mesh;
-pub mod ram;
+pub mod memory;
 pub mod stream;

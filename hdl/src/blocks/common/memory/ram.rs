@@ -48,7 +48,7 @@ ports! {
     /// Ports of [`Ram`].
     pub struct RamPorts(p: &Ram) {
         /// Bit per granule: write it.
-        write_i: In = uint(p.width / p.granule.max(1)),
+        write_i: In = uint(p.write_enables()),
         /// Address of the write.
         write_address_i: In = p.address(),
         /// Word to write.
@@ -75,6 +75,12 @@ impl Ram {
         uint(index_width(u64::from(self.depth)))
     }
 
+    /// Bits of `write_i`: one a granule.
+    #[must_use]
+    pub fn write_enables(&self) -> u32 {
+        self.width / self.granule.max(1)
+    }
+
     fn size(&self) -> String {
         let granule = if self.granule == self.width { String::new() } else { format!("_g{}", self.granule) };
         format!("{}x{}{granule}", self.depth, self.width)
@@ -84,7 +90,7 @@ impl Ram {
     fn black_box(&self) -> ExternalModule {
         use Direction::{Input, Output};
         let name = format!("ram_macro_{}", self.size());
-        let granules = self.width / self.granule;
+        let granules = self.write_enables();
         let range = |width: u32| if width == 1 { String::new() } else { format!("[{}:0] ", width - 1) };
         let (word, address, enables) = (range(self.width), range(self.address().width), range(granules));
         let mut text = format!(

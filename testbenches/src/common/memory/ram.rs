@@ -1,6 +1,6 @@
 //! [`Ram`] under random reads and writes, often of one address in one cycle.
 
-use golden::common::ram::Ram as Golden;
+use golden::common::memory::ram::Ram as Golden;
 use hdl::blocks::common::Ram;
 use rand::RngExt;
 use sim::{Bits, Run, Sim};
