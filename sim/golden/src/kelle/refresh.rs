@@ -57,6 +57,17 @@ impl Limits {
         self.wait() + self.unit - 1
     }
 
+    /// By how much a row that is left alone (no other is due, nobody wants the banks) may be older than its interval when it
+    /// is read for its refresh: a walk over the rows, from the cycle on in which its age is known to be enough.
+    #[must_use]
+    pub fn until_read(&self) -> u64 {
+        self.rows + if self.unit == 1 { 0 } else { self.unit }
+    }
+
+    /// Cycles from the report of a promotion to the read of a row that is left alone and older than its new interval by a
+    /// unit, at most. Below a patience of 8 nothing is promised.
+    pub const UNTIL_PROMOTED_IS_READ: u64 = 3;
+
     /// The shortest interval that is taken: a refresh of each row, a read and a write, fits into it.
     #[must_use]
     pub fn shortest_interval(&self) -> u64 {
