@@ -5,7 +5,8 @@ use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
 use models::titanus::key_values::{KeyValues, LAYERS, key_values, threshold_for};
 use sim::Design;
 use testbenches::options;
-use testbenches::titanus::kv_compressor::{CompressorBench, DecompressorBench, RawCase, bench, decompressor_bench};
+use testbenches::titanus::kv_compressor::{RawCase, bench, bench_of};
+use testbenches::titanus::kv_decompressor;
 
 /// The paper's parallelism: 16 lanes; a head of 64 channels.
 fn compressor() -> KvCompressor {
@@ -18,7 +19,7 @@ fn odd_sizes() {
         testbenches::run(&block, bench, &options(80)).unwrap_or_else(|e| panic!("{e}"));
     }
     for block in <KvDecompressor as hdl::lang::CatalogBlock>::configurations() {
-        testbenches::run(&block, decompressor_bench, &options(200)).unwrap_or_else(|e| panic!("{e}"));
+        testbenches::run(&block, kv_decompressor::bench, &options(200)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
@@ -35,20 +36,20 @@ fn real_keys_and_values() {
         .into();
     let p = compressor();
     let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
-    let there = CompressorBench::new(&p, cases.clone()).unwrap_or_else(|e| panic!("{e}"));
-    sim::run(&there, &design, &options(10)).unwrap_or_else(|e| panic!("{e}"));
+    let there = bench_of(&p, cases.clone()).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&*there, &design, &options(10)).unwrap_or_else(|e| panic!("{e}"));
 
     // The bytes were the golden ones: what comes back from them is what comes back from the hardware's.
     let KvCompressor { lanes, tiles, levels, block_bytes, .. } = p;
-    let back = KvDecompressor { lanes, tiles, levels, block_bytes };
+    let back = KvDecompressor { lanes, tiles, levels, block_bytes, checksum: false };
     let design = Design::from(&hdl::lang::elaborate(&back).unwrap_or_else(|e| panic!("{e}")));
     let sequences: Vec<Sequence> =
         cases.iter().flat_map(|case| [0, 1].map(|side| case.pruned(side).encode(levels, p.buffer_tokens))).collect();
     // The data does what it is here for: levels open in decode, and no channel runs out of them.
     assert!(sequences.iter().all(|s| !s.overflowed()));
     assert!(sequences.iter().any(|s| s.channels.iter().any(|c| c.levels.len() > 2)));
-    let bench = DecompressorBench::new(&back, sequences).unwrap_or_else(|e| panic!("{e}"));
-    sim::run(&bench, &design, &options(20)).unwrap_or_else(|e| panic!("{e}"));
+    let bench = kv_decompressor::bench_of(&back, sequences).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&*bench, &design, &options(20)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// The default size, 32 lanes, on all 384 tokens of each layer.
@@ -67,10 +68,10 @@ fn large_default_size_on_whole_text() {
     }
     assert!(sequences.iter().all(|s| s.config == Config { bits: s.config.bits, max_levels: 16 }));
     let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
-    let bench = CompressorBench::new(&p, cases).unwrap_or_else(|e| panic!("{e}"));
-    sim::run(&bench, &design, &options(15)).unwrap_or_else(|e| panic!("{e}"));
+    let bench = bench_of(&p, cases).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&*bench, &design, &options(15)).unwrap_or_else(|e| panic!("{e}"));
     let back = KvDecompressor::default();
     let design = Design::from(&hdl::lang::elaborate(&back).unwrap_or_else(|e| panic!("{e}")));
-    let bench = DecompressorBench::new(&back, sequences).unwrap_or_else(|e| panic!("{e}"));
-    sim::run(&bench, &design, &options(30)).unwrap_or_else(|e| panic!("{e}"));
+    let bench = kv_decompressor::bench_of(&back, sequences).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&*bench, &design, &options(30)).unwrap_or_else(|e| panic!("{e}"));
 }

@@ -98,27 +98,52 @@ fn quantization() {
 #[test]
 fn packing() {
     configurations::<KvPacker>(kv_packer::bench, 300, false);
-    let faults = [("what does not fit a block is lost", "goes & complete ? spill", "goes & complete ? 24'd0")];
-    must_be_found(&KvPacker { lanes: 2, block_bytes: 3 }, kv_packer::bench, 300, &faults);
+    let faults = [
+        ("what does not fit a block is lost", "goes & complete ? spill", "goes & complete ? 24'd0"),
+        ("the width of any tile counts", "if (state_q == StateHeader) bits_q <=", "bits_q <="),
+        ("a checksum runs on into the next stream", "next_last ? 32'd0 : next_crc", "next_crc"),
+        ("the tail counts a block that it does not have", "|used_q ? next_crc : crc_q", "next_crc"),
+        ("a tail is shown too early", "& !chunk_valid_q & !flush_q", "& !flush_q"),
+    ];
+    must_be_found(&KvPacker { lanes: 2, block_bytes: 3, checksum: true }, kv_packer::bench, 300, &faults);
 }
 
 #[test]
 fn unpacking() {
     configurations::<KvUnpacker>(kv_packer::unpacker_bench, 300, false);
     let faults = [
-        ("the end overwrites a waiting tile", "kept = cut & !stream_end", "kept = cut"),
         ("streams run into each other", "over_now = freed & present_last_q", "over_now = 1'b0"),
+        ("a width of nine passes", "window[3:0] > 4'd8", "window[3:0] > 4'd9"),
+        ("a width of one passes", "window[3:0] < 4'd2", "window[3:0] < 4'd1"),
+        ("padding is not looked at", "(|window | ", "("),
+        ("a stream that ends early passes", "| !present_last_q |", "|"),
+        ("a tile cut short passes", "!padding & (beyond_end", "1'b0 & (beyond_end"),
+        ("late levels pass", "& token_seen_q", "& 1'b0"),
+        ("a stream without token passes", "ends_badly = !has_token |", "ends_badly ="),
+        ("a wrong checksum passes", "wrong_checksum = ", "wrong_checksum = 1'b0 & "),
+        ("ranges that are not there count", "low_ranges_index[1:0] < first_records", "1'b1"),
+        ("a low range passes", "low_ranges[i] = ", "low_ranges[i] = 1'b0 & "),
     ];
-    must_be_found(&KvUnpacker { lanes: 2, block_bytes: 3 }, kv_packer::unpacker_bench, 500, &faults);
+    let block = KvUnpacker { lanes: 2, block_bytes: 3, checksum: true };
+    must_be_found(&block, kv_packer::unpacker_bench, 500, &faults);
 }
 
 #[test]
 fn dequantization() {
     configurations::<DequantizationUnit>(dequantization_unit::bench, 100, true);
     let faults = [
-        ("values are rounded down", "product_q + {11'd0, steps[7:1]}", "product_q + 19'd0"),
+        ("values are rounded down", "product_q + {11'd0, steps_q[7:1]}", "product_q + 19'd0"),
         ("a new level's top lacks its range", "with_sign + $signed({1'b0, range_q})", "with_sign + 11'sd0"),
+        ("half a token is kept", "tile = tile_first_i ? 1'b0 : tile_q", "tile = tile_q"),
+        ("half a token passes", "(tile_initial_i | !tile_last)", "tile_initial_i"),
+        ("levels without a token pass", "(tile_initial_i | !tile_last)", "(!tile_last)"),
+        ("a level too many passes", "too_many_levels[i] = ", "too_many_levels[i] = 1'b0 & "),
+        ("an element without level passes", "no_level[i] = ", "no_level[i] = 1'b0 & "),
+        ("an element within its level passes", "within_level[i] = ", "within_level[i] = 1'b0 & "),
+        ("a level beyond all values passes", "beyond[i] = ", "beyond[i] = 1'b0 & "),
+        ("errors are forgotten", "(failed & !tile_first_i)", "1'b0"),
+        ("errors are kept", "(failed & !tile_first_i)", "failed"),
     ];
-    let block = DequantizationUnit { lanes: 2, tiles: 1, levels: 2, count_skips: false };
+    let block = DequantizationUnit { lanes: 2, tiles: 2, levels: 2, count_skips: false };
     must_be_found(&block, dequantization_unit::bench, 200, &faults);
 }

@@ -2,6 +2,7 @@
 
 pub mod arith;
 pub mod compactor;
+pub mod crc32;
 pub mod float;
 pub mod formats;
 pub mod mac_mesh;

@@ -1,32 +1,34 @@
-//! [`KvCompressor`] and [`KvDecompressor`] against the golden bytes: tiles in, bytes off chip, tiles back.
+//! [`KvCompressor`] against the golden bytes.
 
-use golden::titanus::cpq::{Sequence, prune};
+use golden::titanus::cpq::prune;
 use golden::titanus::format::packed;
-use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
-use hdl::lang::{Block, Parameters};
+use hdl::blocks::titanus::KvCompressor;
+use hdl::blocks::titanus::pruning_unit::KvTile;
+use hdl::blocks::titanus::quantization_unit::SequenceStart;
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};
-use sim::{Bits, Run, Sim};
+use sim::{Bits, Run, Sim, Values};
 
-use super::dequantization_unit::results;
 use super::sequences::{Case, STALLS, random_tokens};
-use super::tiles::{blocks, bytes};
+use super::tiles::{blocks, bytes, flag};
+
+pub use super::kv_decompressor::bench as decompressor_bench;
 
 /// The bench of a compressor; a vector is a sequence of keys and values.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KvCompressor) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(CompressorBench::new(p, Vec::new())?))
+    bench_of(p, Vec::new())
 }
 
-/// The bench of a decompressor; a vector is a sequence.
+/// The bench with given sequences first, then random ones; tokens of `given` fill between tiles - 1 and tiles tiles.
 ///
 /// # Errors
 /// Parameters that the block refuses.
-pub fn decompressor_bench(p: &KvDecompressor) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(DecompressorBench::new(p, Vec::new())?))
+pub fn bench_of(p: &KvCompressor, given: Vec<RawCase>) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let bench = CompressorBench { p: p.clone(), given };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 /// Keys and values of a sequence as they come from the projections, not yet pruned.
@@ -61,32 +63,12 @@ impl RawCase {
 }
 
 /// Drives a compressor with given sequences first, then with random ones.
-pub struct CompressorBench {
+struct CompressorBench {
     p: KvCompressor,
-    parameters: Value,
     given: Vec<RawCase>,
 }
 
 impl CompressorBench {
-    /// The bench; tokens of `given` fill between tiles - 1 and tiles tiles.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses.
-    pub fn new(p: &KvCompressor, given: Vec<RawCase>) -> anyhow::Result<Self> {
-        p.check()?;
-        Ok(Self { parameters: serde_json::to_value(p)?, p: p.clone(), given })
-    }
-}
-
-impl sim::Bench for CompressorBench {
-    fn block(&self) -> &str {
-        KvCompressor::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("sequences");
         let p = &self.p;
@@ -98,13 +80,10 @@ impl sim::Bench for CompressorBench {
         sim.reset(2)?;
         let per_stall = (run.vectors() as usize).div_ceil(STALLS.len());
         for (i, (input, output)) in STALLS.into_iter().enumerate() {
-            let mut drivers = [
-                run.driver(sim, "tile", &["layer", "length", "k", "v", "last"], input)?,
-                run.driver(sim, "start", &["layer", "prefill"], Stall::Random { num: 1, den: 2 })?,
-            ];
-            let fields = ["data", "last"];
+            let mut tile_driver = run.driver_of::<KvTile<Values>>(sim, "tile", input)?;
+            let mut start = run.driver_of::<SequenceStart<Values>>(sim, "start", Stall::Random { num: 1, den: 2 })?;
             let other = STALLS[(i + 2) % STALLS.len()].1;
-            let mut monitors = [run.monitor(sim, "k", &fields, output)?, run.monitor(sim, "v", &fields, other)?];
+            let mut monitors = [run.monitor_of(sim, "k", output)?, run.monitor_of(sim, "v", other)?];
             for number in i * per_stall..(i + 1) * per_stall {
                 let case = self.given.get(number).cloned().unwrap_or_else(|| {
                     let cut = rng.random_range(0..lanes);
@@ -117,7 +96,8 @@ impl sim::Bench for CompressorBench {
                 sim.tick()?;
                 sim.poke_u64(config[0], 0);
                 let layer = Bits::truncated(layer_bits, layer);
-                drivers[1].push(vec![layer.clone(), Bits::truncated(16, case.prefill as u64)])?;
+                let prefill = Bits::truncated(16, case.prefill as u64);
+                start.push(SequenceStart { layer: layer.clone(), prefill })?;
                 let mut case = case;
                 let mut tiles = Vec::new();
                 for t in 0..case.tokens[0].len() {
@@ -140,69 +120,17 @@ impl sim::Bench for CompressorBench {
                 let count = tiles.len();
                 for (n, (length, [k, v])) in tiles.into_iter().enumerate() {
                     let length = Bits::truncated(u64::BITS - (lanes as u64).leading_zeros(), length as u64);
-                    drivers[0].push(vec![layer.clone(), length, k, v, Bits::truncated(1, (n + 1 == count).into())])?;
+                    tile_driver.push(KvTile { layer: layer.clone(), length, k, v, last: flag(n + 1 == count) })?;
                 }
                 let sequences = [0, 1].map(|side| case.pruned(side).encode(p.levels, p.buffer_tokens));
                 for (monitor, sequence) in monitors.iter_mut().zip(&sequences) {
-                    monitor.expect(blocks(&packed(sequence, lanes, p.block_bytes as usize), p.block_bytes as usize))?;
+                    monitor.expect(blocks(&packed(sequence, lanes, p.block_bytes as usize), (p.block_bytes, false)))?;
                 }
-                run.streams(sim, &mut drivers, &mut monitors)?;
+                run.streams(sim, &mut [tile_driver.as_mut(), start.as_mut()], &mut monitors)?;
                 for (port, sequence) in overflow.into_iter().zip(&sequences) {
                     run.expect_u64(sim, port, sequence.overflowed().into())?;
                 }
             }
-        }
-        Ok(())
-    }
-}
-
-/// Drives a decompressor with given sequences first, then with random ones.
-pub struct DecompressorBench {
-    p: KvDecompressor,
-    parameters: Value,
-    given: Vec<Sequence>,
-}
-
-impl DecompressorBench {
-    /// The bench; sequences of `given` have the decompressor's number of levels.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses.
-    pub fn new(p: &KvDecompressor, given: Vec<Sequence>) -> anyhow::Result<Self> {
-        p.check()?;
-        Ok(Self { parameters: serde_json::to_value(p)?, p: p.clone(), given })
-    }
-}
-
-impl sim::Bench for DecompressorBench {
-    fn block(&self) -> &str {
-        KvDecompressor::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
-    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
-        let mut rng = run.rng("sequences");
-        let p = &self.p;
-        let lanes = p.lanes as usize;
-        let error = sim.output("error_o")?;
-        sim.reset(2)?;
-        let mut given = self.given.iter();
-        for (input, output) in STALLS {
-            let mut driver = [run.driver(sim, "block", &["data", "last"], input)?];
-            let mut monitor = [run.monitor(sim, "result", &["x", "index", "level"], output)?];
-            for _ in 0..run.vectors().div_ceil(STALLS.len() as u64) {
-                let sequence = given.next().cloned().unwrap_or_else(|| {
-                    let cut = rng.random_range(0..lanes);
-                    Case::random(&mut rng, lanes * p.tiles as usize - cut, 14).encode(p.levels, u32::MAX)
-                });
-                driver[0].extend(blocks(&packed(&sequence, lanes, p.block_bytes as usize), p.block_bytes as usize))?;
-                monitor[0].expect(results(&sequence, lanes, p.levels))?;
-            }
-            run.streams(sim, &mut driver, &mut monitor)?;
-            run.expect_u64(sim, error, 0)?;
         }
         Ok(())
     }

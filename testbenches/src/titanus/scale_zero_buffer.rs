@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use hdl::blocks::titanus::ScaleZeroBuffer;
-use hdl::lang::{Block, Parameters};
 use rand::RngExt;
-use serde_json::Value;
 use sim::{Bits, Run, Sim};
 
 use super::tiles::mask;
@@ -15,24 +13,15 @@ use super::tiles::mask;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &ScaleZeroBuffer) -> anyhow::Result<Box<dyn sim::Bench>> {
-    p.check()?;
-    Ok(Box::new(Bench { parameters: serde_json::to_value(p)?, p: p.clone() }))
+    let bench = Bench { p: p.clone() };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
     p: ScaleZeroBuffer,
-    parameters: Value,
 }
 
-impl sim::Bench for Bench {
-    fn block(&self) -> &str {
-        ScaleZeroBuffer::ABOUT.name
-    }
-
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("words");
         let (lanes, limit) = (self.p.lanes as usize, u64::MAX >> (64 - self.p.width));

@@ -2,6 +2,7 @@
 
 pub mod arith;
 pub mod compactor;
+pub mod crc32;
 pub mod expander;
 pub mod float;
 pub mod mac_mesh;
@@ -13,6 +14,7 @@ pub mod stream;
 
 pub use arith::{LeadingZeros, LeadingZerosPorts, Popcount, PopcountPorts, PriorityEncoder, PriorityEncoderPorts};
 pub use compactor::{Compactor, CompactorPorts};
+pub use crc32::{Crc32, Crc32Ports};
 pub use expander::{Expander, ExpanderPorts};
 pub use float::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFormat, FloatFromInt, FloatMul, Subnormals};
 pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};

@@ -1,44 +1,40 @@
 //! KV compressor: pruning unit, quantization units and packers for keys and values, from tiles to bytes.
 
-use serde::{Deserialize, Serialize};
-
-use super::kv_packer::check_format;
+use super::format::demand_chunk_fits;
 use super::pruning_unit::KvTile;
 use super::quantization_unit::SequenceStart;
-use super::tiles::PrunedTile;
-use super::{
-    KvPacker, KvPackerPorts, PruningUnit, PruningUnitPorts, QuantizationUnit, QuantizationUnitPorts, bits_type,
-};
+use super::{ByteBlock, KvPacker, PrunedTile, PruningUnit, QuantizationUnit, bits_type};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InStream, Module, OldOutStream, OldParameter, OldStream, OldStreamType, Out,
-    ParamError, Signal, Stream, bit, ensure_param, index_width, old_parameters, ports, stream, uint,
+    About, Block, CatalogBlock, In, InStream, Module, Out, OutStream, Signal, Stream, Timing, bit, index_width,
+    parameters, ports, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KvCompressor {
-    /// Channels of a tile.
-    pub lanes: u32,
-    /// Tiles of a token.
-    pub tiles: u32,
-    /// Levels that a channel may have.
-    pub levels: u32,
-    /// Tokens that the quantization buffers hold.
-    pub buffer_tokens: u32,
-    /// Layers with thresholds and widths of their own.
-    pub layers: u32,
-    /// Bytes of a block.
-    pub block_bytes: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct KvCompressor {
+        /// Channels of a tile.
+        lanes: u32 = 32, in 2..=64, tag "l";
+        /// Tiles of a token.
+        tiles: u32 = 2, in 1..=4096, tag "t";
+        /// Levels that a channel may have.
+        levels: u32 = 16, in 1..=256, tag "n";
+        /// Tokens that the quantization buffers hold.
+        buffer_tokens: u32 = 32, in 1..=65_535, note "at most 65535 / tiles", tag "b";
+        /// Layers with thresholds and widths of their own.
+        layers: u32 = 12, in 1..=1024, tag "y";
+        /// Bytes of a block.
+        block_bytes: u32 = 64, in 3..=256,
+            note "8 block_bytes at least 2 + 10 lanes and lanes + 18 ceil(lanes / 2)", tag "k";
+    }
+    rules = |p, rules| {
+        demand_chunk_fits(p.lanes, p.block_bytes, rules);
+        rules.part("buffer_tokens", &p.quantization());
+    };
 }
 
 impl KvCompressor {
     fn layer_bits(&self) -> u32 {
         index_width(u64::from(self.layers))
-    }
-
-    fn block(&self) -> OldStreamType {
-        stream().field("data", uint(8 * self.block_bytes)).field("last", bit())
     }
 
     fn pruning(&self) -> PruningUnit {
@@ -71,17 +67,15 @@ ports! {
         /// Tiles of keys and values; `last` ends the sequence.
         tile: InStream<KvTile> = p.pruning(),
         /// Blocks of keys.
-        k: OldOutStream = p.block(),
+        k: OutStream<ByteBlock> = (p.block_bytes, false),
         /// Blocks of values.
-        v: OldOutStream = p.block(),
+        v: OutStream<ByteBlock> = (p.block_bytes, false),
         /// A key was out of tolerance when its channel had no level left, since the start.
         overflow_k_o: Out = bit(),
         /// The same of values.
         overflow_v_o: Out = bit(),
     }
 }
-
-old_parameters!(KvCompressor);
 
 impl Block for KvCompressor {
     type Ports = KvCompressorPorts;
@@ -93,21 +87,8 @@ impl Block for KvCompressor {
         reference: "Titanus, figure 4",
     };
 
-    fn module_name(&self) -> String {
-        format!(
-            "kv_compressor_l{}_t{}_n{}_b{}_y{}_k{}",
-            self.lanes, self.tiles, self.levels, self.buffer_tokens, self.layers, self.block_bytes
-        )
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("layers", self.layers, 1..=1024)?;
-        check_format(self.lanes, self.block_bytes)?;
-        self.quantization().old_check()
-    }
-
     fn build(&self, m: &mut Module, io: &KvCompressorPorts) {
-        let pruning: PruningUnitPorts = m.instance("u_pruning", self.pruning());
+        let pruning = m.instance("u_pruning", self.pruning());
         m.connect(pruning.threshold_write_i, io.config_write_i);
         m.connect(pruning.threshold_layer_i, io.config_layer_i);
         m.connect(pruning.threshold_k_i, io.threshold_k_i);
@@ -121,8 +102,11 @@ impl Block for KvCompressor {
         m.connect(both, starts[0] & starts[1]);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("pruning".into(), 2), ("quantization".into(), 3), ("packing".into(), 2)]
+    fn timing(&self) -> Timing {
+        let stages = [("pruning", 2), ("quantization", 3), ("packing", 2)];
+        stages.into_iter().fold(Timing::new(), |timing, (stage, cycles)| {
+            timing.phase(stage, cycles, "from a tile in to the same tile out, without pauses")
+        })
     }
 }
 
@@ -131,7 +115,7 @@ struct Side<'a> {
     name: &'a str,
     bits: Signal,
     from: &'a Stream<PrunedTile>,
-    to: &'a OldStream,
+    to: &'a Stream<ByteBlock>,
     overflow: Signal,
 }
 
@@ -139,7 +123,7 @@ impl KvCompressor {
     /// Returns whether the side can start.
     fn side(&self, m: &mut Module, io: &KvCompressorPorts, side: &Side<'_>, both: Signal) -> Signal {
         let name = side.name;
-        let unit: QuantizationUnitPorts = m.instance(&format!("u_{name}_quantization"), self.quantization());
+        let unit = m.instance(&format!("u_{name}_quantization"), self.quantization());
         m.connect(unit.bits_write_i, io.config_write_i);
         m.connect(unit.bits_layer_i, io.config_layer_i);
         m.connect(unit.bits_i, side.bits);
@@ -147,54 +131,33 @@ impl KvCompressor {
         m.connect(unit.start.layer, io.start.layer);
         m.connect(unit.start.prefill, io.start.prefill);
         m.connect_stream(&unit.tile, side.from);
-        let packer: KvPackerPorts =
-            m.instance(&format!("u_{name}_packer"), KvPacker { lanes: self.lanes, block_bytes: self.block_bytes });
-        let (to, from) = (&packer.tile, &unit.result);
+        let packer = m.instance(
+            &format!("u_{name}_packer"),
+            KvPacker { lanes: self.lanes, block_bytes: self.block_bytes, checksum: false },
+        );
+        let (from, to) = (&unit.result, &packer.tile);
         m.connect(to.valid, from.valid);
         m.connect(from.ready, to.ready);
-        for (field, value) in [("bits", from.bits), ("initial", from.initial), ("last", from.last)] {
-            m.connect(to.field(field), value);
+        for (from, to) in [(from.bits, to.bits), (from.initial, to.initial), (from.last, to.last)] {
+            m.connect(to, from);
         }
-        for (field, values) in [
-            ("index", from.index),
-            ("label", from.label),
-            ("values", from.values),
-            ("open", from.open),
-            ("range", from.range),
-            ("zero", from.zero),
+        for (field, from, to) in [
+            ("index", from.index, to.index),
+            ("label", from.label, to.label),
+            ("values", from.values, to.values),
+            ("open", from.open, to.open),
+            ("range", from.range, to.range),
+            ("zero", from.zero, to.zero),
         ] {
-            m.connect_each(&format!("{name}_{field}"), to.array(field), values);
+            m.connect_each(&format!("{name}_{field}"), to, from);
         }
-        m.connect_old_stream(side.to, &packer.block);
+        m.connect_stream(side.to, &packer.block);
         m.connect(side.overflow, unit.overflow_o);
         unit.start.ready
     }
 }
 
-impl Default for KvCompressor {
-    fn default() -> Self {
-        Self { lanes: 32, tiles: 2, levels: 16, buffer_tokens: 32, layers: 12, block_bytes: 64 }
-    }
-}
-
 impl CatalogBlock for KvCompressor {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "lanes", allowed: "2 to 64", meaning: "channels of a tile" },
-        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        OldParameter {
-            name: "buffer_tokens",
-            allowed: "1 to 65535 / tiles",
-            meaning: "tokens that a prefill buffer holds",
-        },
-        OldParameter { name: "layers", allowed: "1 to 1024", meaning: "layers with a configuration of their own" },
-        OldParameter {
-            name: "block_bytes",
-            allowed: "max(2 + 10 lanes, lanes + 18 ceil(lanes / 2)) / 8, rounded up, to 256",
-            meaning: "bytes of a block",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
         vec![Self { lanes: 5, tiles: 3, levels: 4, buffer_tokens: 6, layers: 3, block_bytes: 8 }]
     }

@@ -2,6 +2,7 @@
 
 pub mod arith;
 pub mod compactor;
+pub mod crc32;
 pub mod float;
 pub mod mac_mesh;
 pub mod memory;

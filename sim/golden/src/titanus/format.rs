@@ -1,4 +1,4 @@
-//! The bytes of one key or value sequence off chip: a stream of bits in whole blocks.
+//! The bytes of one key or value sequence off chip: a stream of bits in whole blocks. [`super::parse`] reads them back.
 //!
 //! Bit k of the stream is bit k mod 8 of byte k / 8; a field has its lowest bit first. The stream is
 //!
@@ -67,7 +67,8 @@ pub fn tiles(sequence: &Sequence, lanes: usize) -> Vec<Tile> {
 }
 
 impl Tile {
-    fn empty(lanes: usize) -> Self {
+    /// A token's tile of zeros.
+    pub fn empty(lanes: usize) -> Self {
         Self {
             initial: false,
             index: vec![false; lanes],
@@ -94,10 +95,23 @@ impl Writer {
 
 /// The blocks of a stream. No tiles, no blocks.
 pub fn pack(bits: u32, lanes: usize, tiles: &[Tile], block_bytes: usize) -> Vec<u8> {
-    if tiles.is_empty() {
-        return Vec::new();
-    }
+    let stream = written(bits, lanes, tiles);
+    let byte = |b: &[bool]| b.iter().enumerate().map(|(i, &bit)| u8::from(bit) << i).sum();
+    let mut bytes: Vec<u8> = stream.chunks(8).map(byte).collect();
+    bytes.resize(bytes.len().next_multiple_of(block_bytes), 0);
+    bytes
+}
+
+/// Bits of a stream without its padding.
+pub fn bit_length(bits: u32, lanes: usize, tiles: &[Tile]) -> usize {
+    written(bits, lanes, tiles).len()
+}
+
+fn written(bits: u32, lanes: usize, tiles: &[Tile]) -> Vec<bool> {
     let mut w = Writer::default();
+    if tiles.is_empty() {
+        return w.0;
+    }
     w.field(bits.into(), 4);
     w.field(VERSION, 4);
     w.field(lanes as u64, 8);
@@ -118,35 +132,7 @@ pub fn pack(bits: u32, lanes: usize, tiles: &[Tile], block_bytes: usize) -> Vec<
             }
         }
     }
-    let mut bytes: Vec<u8> =
-        w.0.chunks(8).map(|b| b.iter().enumerate().map(|(i, &bit)| u8::from(bit) << i).sum()).collect();
-    bytes.resize(bytes.len().next_multiple_of(block_bytes), 0);
-    bytes
-}
-
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl Reader<'_> {
-    fn left(&self) -> usize {
-        self.bytes.len() * 8 - self.at
-    }
-
-    fn field(&mut self, width: u32) -> Result<u64, String> {
-        if self.left() < width as usize {
-            return Err(format!("the stream ends within a field of {width} bits at bit {}", self.at));
-        }
-        let bit = |i: usize| u64::from(self.bytes[i / 8] >> (i % 8) & 1);
-        let value = (0..width as usize).map(|i| bit(self.at + i) << i).sum();
-        self.at += width as usize;
-        Ok(value)
-    }
-
-    fn bits(&mut self, count: usize) -> Result<Vec<bool>, String> {
-        (0..count).map(|_| Ok(self.field(1)? == 1)).collect()
-    }
+    w.0
 }
 
 /// The bytes of a sequence in hardware with so many lanes.
@@ -154,52 +140,12 @@ pub fn packed(sequence: &Sequence, lanes: usize, block_bytes: usize) -> Vec<u8> 
     pack(sequence.config.bits, lanes, &tiles(sequence, lanes), block_bytes)
 }
 
-/// A stream read back: width of a value, lanes, tiles.
-///
-/// # Errors
-/// A wrong version, or a stream that ends within a tile.
-pub fn unpack(bytes: &[u8]) -> Result<(u32, usize, Vec<Tile>), String> {
-    let mut r = Reader { bytes, at: 0 };
-    let bits = r.field(4)? as u32;
-    let version = r.field(4)?;
-    let lanes = r.field(8)? as usize;
-    if version != VERSION || !(2..=8).contains(&bits) {
-        return Err(format!("version {version} with values of {bits} bits; known: {VERSION}, 2 to 8"));
-    }
-    let mut tiles = Vec::new();
-    while r.left() >= 2 {
-        let kind = r.field(2)?;
-        if kind == 0 {
-            break;
-        }
-        let mut tile = Tile { initial: kind == 2, ..Tile::empty(lanes) };
-        if kind != 2 {
-            tile.index = r.bits(lanes)?;
-            for lane in (0..lanes).filter(|&i| tile.index[i]) {
-                tile.label[lane] = r.field(1)? == 1;
-            }
-            for lane in (0..lanes).filter(|&i| tile.label[i]) {
-                tile.values[lane] = r.field(bits)? as u8;
-            }
-        }
-        if kind != 1 {
-            for (lane, open) in r.bits(lanes)?.into_iter().enumerate() {
-                tile.records[lane] = open.then_some((0, 0));
-            }
-            for record in tile.records.iter_mut().flatten() {
-                let (range, zero) = (r.field(RECORD_BITS[0])?, r.field(RECORD_BITS[1])?);
-                *record = (range as i32, ((zero as i32) << 23) >> 23);
-            }
-        }
-        tiles.push(tile);
-    }
-    Ok((bits, lanes, tiles))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::cpq::Config;
+    use super::super::parse::{Parsed, parse};
     use super::*;
+    use crate::common::crc32::crc32;
     use proptest::prelude::*;
 
     #[test]
@@ -215,9 +161,6 @@ mod tests {
         expected.extend(bits.chunks(8).map(byte));
         expected.resize(8, 0);
         assert_eq!(bytes, expected);
-        assert_eq!(unpack(&bytes), Ok((3, 2, tiles(&sequence, 2))));
-        assert!(unpack(&[0x03, 2, 0, 0]).unwrap_err().contains("version 0"));
-        assert!(unpack(&bytes[..4]).unwrap_err().contains("ends within"));
         assert!(pack(3, 2, &[], 64).is_empty());
     }
 
@@ -233,7 +176,7 @@ mod tests {
             let tiles = tiles(&sequence, lanes);
             let bytes = pack(bits, lanes, &tiles, 64);
             prop_assert!(bytes.len().is_multiple_of(64));
-            prop_assert_eq!(unpack(&bytes), Ok((bits, lanes, tiles)));
+            prop_assert_eq!(parse(&bytes, lanes, 64, Some(crc32(&bytes))), Parsed { bits, tiles, damage: None });
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! - [`level`]: one quantization level of one channel, the exact rational rules;
 //! - [`cpq`]: cascade pruning-quantization of a whole sequence with hierarchical quantization extension, and its decoding;
-//! - [`format`]: the bytes that move off chip;
+//! - [`mod@format`]: the bytes that move off chip; [`parse`] and [`restore`]: what comes back of them, damaged or not;
 //! - [`baseline`]: what HQE avoids, and what other groupings cost: re-quantization per channel, group-wise quantization;
 //! - [`traffic`]: bits moved, element by element.
 
@@ -10,4 +10,6 @@ pub mod baseline;
 pub mod cpq;
 pub mod format;
 pub mod level;
+pub mod parse;
+pub mod restore;
 pub mod traffic;
