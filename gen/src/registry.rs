@@ -175,14 +175,7 @@ impl<B: CatalogBlock> Entry for Typed<B> {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        let default = B::default().values();
-        let old = B::OLD_PARAMETERS.iter().map(|p| Parameter {
-            name: p.name.into(),
-            allowed: p.allowed.into(),
-            meaning: p.meaning.into(),
-            default: default.get(p.name).cloned().unwrap_or(Value::Null),
-        });
-        B::default().list().into_iter().chain(old).collect()
+        B::default().list()
     }
 
     fn source(&self) -> &'static str {

@@ -508,32 +508,6 @@ macro_rules! choices {
     };
 }
 
-/// On its way out: parameters whose struct, ranges and documentation are stated by hand.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! old_parameters {
-    ($name:ident) => {
-        impl $crate::lang::Parameters for $name {
-            const SOURCE: &'static str = file!();
-
-            fn values(&self) -> $crate::lang::private::Value {
-                $crate::lang::private::values_of(self)
-            }
-
-            fn apply_rules(&self, rules: &mut $crate::lang::Rules) {
-                rules.take($crate::lang::Block::old_check(self));
-            }
-        }
-    };
-}
-
-impl Rules {
-    #[doc(hidden)]
-    pub fn take(&mut self, result: Result<(), ParamError>) {
-        self.errors.extend(result.err());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
