@@ -26,13 +26,13 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
   input  wire [255:0] tile_v_i,         // Values
   input  wire         tile_last_i,      // The tile is the last one of its sequence
   output wire         k_valid_o,        // Blocks of keys
-  input  wire         k_ready_i,        // Blocks of keys
-  output wire [511:0] k_data_o,         // Blocks of keys
-  output wire         k_last_o,         // Blocks of keys
+  input  wire         k_ready_i,        // The beat is taken at the coming edge, when it is valid
+  output wire [511:0] k_data_o,         // Bytes, byte 0 in the low bits
+  output wire         k_last_o,         // The block is the final one of its stream, or of what is read of it
   output wire         v_valid_o,        // Blocks of values
-  input  wire         v_ready_i,        // Blocks of values
-  output wire [511:0] v_data_o,         // Blocks of values
-  output wire         v_last_o,         // Blocks of values
+  input  wire         v_ready_i,        // The beat is taken at the coming edge, when it is valid
+  output wire [511:0] v_data_o,         // Bytes, byte 0 in the low bits
+  output wire         v_last_o,         // The block is the final one of its stream, or of what is read of it
   output wire         overflow_k_o,     // A key was out of tolerance when its channel had no level left,
                                         // since the start
   output wire         overflow_v_o      // The same of values
@@ -63,6 +63,9 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
   wire [127:0] unused_k_quantization_result_level;
   wire         unused_k_quantization_result_overflow;
   wire         k_packer_tile_ready;
+  wire         unused_k_packer_tail_valid;
+  wire   [8:0] unused_k_packer_tail_used;
+  wire [511:0] unused_k_packer_tail_data;
   wire         v_quantization_start_ready;
   wire         v_quantization_tile_ready;
   wire         v_quantization_result_valid;
@@ -78,6 +81,9 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
   wire [127:0] unused_v_quantization_result_level;
   wire         unused_v_quantization_result_overflow;
   wire         v_packer_tile_ready;
+  wire         unused_v_packer_tail_valid;
+  wire   [8:0] unused_v_packer_tail_used;
+  wire [511:0] unused_v_packer_tail_data;
 
   assign start_ready_o = both_start;
   wire k_quantization_start_valid_in = start_valid_i & both_start;
@@ -130,7 +136,10 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
     .block_valid_o(k_valid_o),
     .block_ready_i(k_ready_i),
     .block_data_o(k_data_o),
-    .block_last_o(k_last_o)
+    .block_last_o(k_last_o),
+    .tail_valid_o(unused_k_packer_tail_valid),
+    .tail_used_o(unused_k_packer_tail_used),
+    .tail_data_o(unused_k_packer_tail_data)
   );
   pruning_unit_l32_y12 u_pruning (
     .clk_i(clk_i),
@@ -210,7 +219,10 @@ module kv_compressor_l32_t2_n16_b32_y12_k64 (
     .block_valid_o(v_valid_o),
     .block_ready_i(v_ready_i),
     .block_data_o(v_data_o),
-    .block_last_o(v_last_o)
+    .block_last_o(v_last_o),
+    .tail_valid_o(unused_v_packer_tail_valid),
+    .tail_used_o(unused_v_packer_tail_used),
+    .tail_data_o(unused_v_packer_tail_data)
   );
 
   assign both_start = k_quantization_start_ready & v_quantization_start_ready;
