@@ -43,7 +43,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<BankedMemory>("common", common::memory::banked_memory::bench),
         entry::<SkewLines>("common", common::skew_lines::bench),
         entry::<Compactor>("common", common::compactor::bench),
-        entry::<Expander>("common", common::compactor::expander_bench),
+        entry::<Expander>("common", common::expander::bench),
         entry::<StreamRegister>("common", common::stream::stream_register::bench),
         entry::<StreamFifo>("common", common::stream::stream_fifo::bench),
         entry::<StreamFork>("common", common::stream::stream_fork::bench),

@@ -3,6 +3,7 @@
 pub mod arith;
 pub mod compactor;
 pub mod crc32;
+pub mod expander;
 pub mod float;
 pub mod formats;
 pub mod mac_mesh;

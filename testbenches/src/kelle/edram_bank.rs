@@ -3,7 +3,7 @@
 //! Several operations at once, rows that do not exist, write-backs of nothing and resets are among them; what was read
 //! must stay in between.
 
-use golden::kelle::retention::{Bank, Distribution};
+use golden::kelle::edram_bank::{Bank, Distribution};
 use hdl::blocks::kelle::EdramBank;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;

@@ -4,9 +4,7 @@
 //! safe (interval + slack is not above the weakest cell's time), not one bit may flip; with intervals that are not, exactly
 //! the bits that the golden cells lose. A reset may come in any cycle; what is not asked for is poked with noise.
 
-use golden::kelle::refresh::{Checker, Intervals, Operation, Violation};
-use golden::kelle::retention::{Bank, Distribution};
-use golden::kelle::score_file::ScoreFile;
+use golden::kelle::kv_bank_group::{Bank, Checker, Distribution, Intervals, Operation, ScoreFile, Violation};
 use hdl::blocks::kelle::{Byte, KvBankGroup};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;

@@ -7,7 +7,7 @@
 
 mod alone;
 
-use golden::kelle::refresh::{Checker, Intervals, Limits, Operation};
+use golden::kelle::refresh_controller::{Checker, Intervals, Limits, Operation};
 use hdl::blocks::kelle::RefreshController;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
@@ -181,12 +181,12 @@ impl Bench {
 
 /// A broken rule as a difference to report.
 #[must_use]
-pub fn violation(v: &golden::kelle::refresh::Violation) -> Difference {
+pub fn violation(v: &golden::kelle::refresh_controller::Violation) -> Difference {
     Difference::Protocol { port: "refresh_row_o".into(), problem: v.to_string() }
 }
 
 impl Scene {
-    fn set_valid(&mut self, row: usize, valid: bool) -> Result<(), golden::kelle::refresh::Violation> {
+    fn set_valid(&mut self, row: usize, valid: bool) -> Result<(), golden::kelle::refresh_controller::Violation> {
         self.valid[row] = valid;
         self.changed = true;
         self.checker.set_valid(row, valid)

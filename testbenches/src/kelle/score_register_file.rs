@@ -1,6 +1,6 @@
 //! [`ScoreRegisterFile`] under all its operations at once, with amounts that saturate often, and resets at any moment.
 
-use golden::kelle::score_file::ScoreFile;
+use golden::kelle::score_register_file::ScoreFile;
 use hdl::blocks::kelle::ScoreRegisterFile;
 use rand::RngExt;
 use sim::{Bits, Run, Sim};

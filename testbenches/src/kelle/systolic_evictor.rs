@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use golden::kelle::evictor::{Candidate, updated, victim};
+use golden::kelle::systolic_evictor::{Candidate, updated, victim};
 use hdl::blocks::kelle::SystolicEvictor;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use golden::tender::array::{Accumulators, Beat, narrow, wide};
 use golden::tender::cycles::ArrayCycles;
+use golden::tender::multi_scale_array::{Accumulators, Beat, narrow, wide};
 use hdl::blocks::tender::{MultiScaleArray, Rescale, TileStep};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Driver, Error, Out, Run, Sim, StreamMonitor, Values};

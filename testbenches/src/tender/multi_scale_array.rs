@@ -1,7 +1,7 @@
 //! [`MultiScaleArray`] under tiles of all kinds, back to back and with pauses, in changing modes; every sum is foretold
 //! to the cycle.
 
-use golden::tender::array::Beat;
+use golden::tender::multi_scale_array::Beat;
 use hdl::blocks::tender::{MultiScaleArray, Rescale};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;

@@ -2,7 +2,7 @@
 //! overflow by products and by rescales and come back, a left neighbour with random sums.
 
 use golden::tender::accumulator::Overflow as Policy;
-use golden::tender::pe::{Drain as GoldenDrain, Inputs, Pe, Work};
+use golden::tender::tender_pe::{Drain as GoldenDrain, Inputs, Pe, Work};
 use hdl::blocks::tender::{Drain, Overflow, Rescale, TenderPe};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use golden::tender::accumulator::Overflow;
 use golden::tender::cycles::StationaryCycles;
-use golden::tender::weight_stationary::{Row, result};
+use golden::tender::weight_stationary_array::{Row, result};
 use hdl::blocks::tender::{ActVector, WeightRow, WeightStationaryArray};
 use hdl::lang::index_width;
 use rand::RngExt;

@@ -3,7 +3,9 @@
 pub mod arith;
 pub mod compactor;
 pub mod crc32;
+pub mod expander;
 pub mod float;
 pub mod mac_mesh;
 pub mod memory;
+pub mod skew_lines;
 pub mod stream;

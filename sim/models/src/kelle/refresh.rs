@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 use golden::kelle::decode::{Hardware, Numbers, budget};
-use golden::kelle::refresh::Intervals;
+use golden::kelle::refresh_controller::Intervals;
 use golden::kelle::schedule::{Counter, Step};
 
 use super::decode::Trace;

@@ -1,6 +1,6 @@
 //! One row at a time, and nobody else who wants the banks: how soon a row is refreshed once it is due.
 
-use golden::kelle::refresh::{Intervals, Limits};
+use golden::kelle::refresh_controller::{Intervals, Limits};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, Difference, Run, Sim};
