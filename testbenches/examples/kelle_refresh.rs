@@ -5,7 +5,7 @@
 use anyhow::Result;
 use golden::kelle::refresh_controller::Intervals;
 use models::kelle::decode::{RECORDED, Trace};
-use models::kelle::refresh_controller::{PAPER, PERIOD, decoded, steps, uniform};
+use models::kelle::refresh::{PAPER, PERIOD, decoded, steps, uniform};
 use sim::facts::Facts;
 use testbenches::kelle::refresh_runs::{self, bursts, controller, quiet};
 

@@ -22,7 +22,7 @@ fn all_configurations() {
 fn faults_are_found() {
     let faults = [
         ("a lane is not cleared", "{3{present[i + 15]}}", "{3{1'b1}}"),
-        ("a gap is not counted", "gaps[13] + gaps[i + 14]", "gaps[13]"),
+        ("a gap is not counted", "gaps[13] + gaps[14]", "gaps[13]"),
         ("an element stays behind", "moves[i + 7] ? moved[i + 7] : moved[i + 5]", "moved[i + 5]"),
     ];
     must_be_found(&Compactor { lanes: 5, width: 3 }, bench, 64, &faults);

@@ -2,7 +2,7 @@
 
 use hdl::blocks::kelle::RefreshController;
 use hdl::lang::CatalogBlock;
-use models::kelle::refresh_controller::PAPER;
+use models::kelle::refresh::PAPER;
 use sim::{Design, RunOptions};
 use testbenches::kelle::faults::must_be_noticed;
 use testbenches::kelle::refresh_controller::{bench, limits};
