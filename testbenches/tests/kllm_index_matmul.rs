@@ -236,7 +236,7 @@ fn faults(most: usize) {
     let block = IndexMatmulColumn { counter, ..IndexMatmulColumn::default() };
     each(&block, column::bench, 80, COLUMN_FAULTS, most);
     each(&Fp16Mac { fused: false, stages: 3, ..Fp16Mac::default() }, fp16_mac::bench, 4000, MAC_FAULTS, most);
-    each(&WeightedSum { count_width: 9, ..WeightedSum::default() }, weighted_sum::bench, 400, SUM_FAULTS, most);
+    each(&WeightedSum { largest_count: 500, ..WeightedSum::default() }, weighted_sum::bench, 400, SUM_FAULTS, most);
     let block = ClusteringUnit { bits: 3, lanes: 2, search: Search::Binary, pipelined: false };
     each(&block, clustering_unit::bench, 6000, CLUSTERING_FAULTS, most);
     each(&ConcatUnit::default(), concat_unit::bench, 1000, CONCAT_FAULTS, most);

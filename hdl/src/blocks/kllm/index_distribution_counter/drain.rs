@@ -57,6 +57,7 @@ impl IndexDistributionCounter {
         m.connect(io.bins.valid, draining);
         m.connect(io.bins.bin, mux(source.integer, row.q.extend(width), cat(&[row.q, column.q])));
         m.connect(io.bins.count, count);
+        m.connect(io.bins.error, source.error);
         m.connect(io.bins.last, end_of_row & last_row);
     }
 
@@ -77,6 +78,7 @@ impl IndexDistributionCounter {
             kept.q
         };
         let (integer, half) = (keep("snapshot_integer_q", counting.integer), keep("snapshot_half_q", counting.half));
+        let error = keep("snapshot_error_q", counting.error);
         let log = counting.log.map(|log| {
             let entries = log.bins.count();
             let bins = m.regs("snapshot_log", log.bins.ty().element, entries);
@@ -87,7 +89,7 @@ impl IndexDistributionCounter {
             });
             Log { bins: bins.q, used: used.q }
         });
-        Counting { counts, log, integer, half }
+        Counting { counts, log, integer, half, error }
     }
 
     /// The planes of row `row`: AND and OR, which is smaller than a tree of multiplexers.
