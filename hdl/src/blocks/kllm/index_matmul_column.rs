@@ -16,7 +16,7 @@ use super::concat_unit::ConcatUnit;
 use super::fp16_mac::Fp16Mac;
 use super::index_distribution_counter::{BinStyle, IndexBeat, IndexDistributionCounter};
 use super::weighted_sum::{ColumnSum, WeightedSum};
-use crate::blocks::common::{FloatConvert, FloatFormat, FloatMul, Subnormals};
+use crate::blocks::common::{FloatConvert, FloatFormat, FloatMul, StreamFifo, Subnormals};
 use crate::lang::{
     About, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, OutStream, Signal, Stream, Timing, bit,
     bundle, cat, mux, parameters, ports, uint,
@@ -176,17 +176,15 @@ impl IndexMatmulColumn {
 
     /// Scales wait for the sum of their column: short columns overtake each other up to four deep.
     fn scale(&self, m: &mut Module, io: &IndexMatmulColumnPorts, last: Signal, full: Signal, sum: &Stream<ColumnSum>) {
-        let scales = m.memory("scales", 4, 32, 32);
-        let (write, read) = (m.reg_init("scales_write_q", uint(2), 0), m.reg_init("scales_read_q", uint(2), 0));
-        let waiting = m.reg_init("scales_waiting_q", uint(3), 0);
-        scales.write(last, write.q, cat(&[io.pairs.scale_a, io.pairs.scale_w]));
-        let next = scales.read_async("next_scales", read.q);
         let ready = m.reg_init("scale_valid_q", bit(), 0);
-        let fetch = m.wire("fetch", !ready.q & waiting.q.any());
-        write.next_when(last, write.q.wrapping_add(1));
-        read.next_when(fetch, read.q.wrapping_add(1));
-        waiting.next(waiting.q.wrapping_add(last).wrapping_sub(fetch));
-        m.connect(full, waiting.q.msb());
+        let scales = m.instance("u_scales", StreamFifo::registers(32, 4));
+        m.connect(scales.clear_i, 0);
+        m.connect(scales.input.valid, last);
+        m.connect(scales.input.data.data, cat(&[io.pairs.scale_a, io.pairs.scale_w]));
+        m.connect(full, !scales.input.ready);
+        m.connect(scales.output.ready, !ready.q);
+        let fetch = m.wire("fetch", scales.output.valid & !ready.q);
+        let next = scales.output.data.data;
 
         let y_valid = m.reg_init("y_valid_q", bit(), 0);
         let takes_sum = m.wire("takes_sum", sum.valid & ready.q & (!y_valid.q | io.y.ready));

@@ -9,7 +9,7 @@
 //!   multiplexers, more flip-flops.
 
 use super::winner::Winner;
-use crate::blocks::common::number_format::count_ones;
+use crate::blocks::common::arith::popcount;
 use crate::lang::{
     About, Array, Block, In, InArray, InArrayOption, Index, Module, Out, OutOption, Reg, Rules, Signal, Timing, bit,
     bits_for, cat, choices, mux, parameters, ports, power_of_two, reduce, uint,
@@ -309,7 +309,7 @@ impl OrizuruTree {
             }
         });
         if let Some(hits) = hits {
-            compared.push(m.wire(&name("compared_count"), count_ones(&hits.elements())));
+            compared.push(m.wire(&name("compared_count"), popcount::ones(&hits.elements())));
         } else if counted {
             let array = below.available;
             let both = match step.node.filter(|_| count > 1) {

@@ -7,7 +7,7 @@
 
 use super::orizuru_tree::{Comparators, NodeState, OrizuruTree, Side, TreeStyle};
 use super::winner::{OutWinner, Winner, WinnerType};
-use crate::blocks::common::number_format::count_ones;
+use crate::blocks::common::arith::popcount;
 use crate::lang::{
     About, Array, Block, CatalogBlock, In, InArray, Module, Out, OutArray, OutOption, Signal, Timing, bit, bits_for,
     cat, index_width, mux, parameters, ports, power_of_two, uint,
@@ -215,7 +215,7 @@ impl OrizuruUnit {
                 m.connect(right_smaller.at(i), right.lt(left));
             });
             let compared = both.map(|both| {
-                let count = m.wire("pairs_available", count_ones(&both.elements()));
+                let count = m.wire("pairs_available", popcount::ones(&both.elements()));
                 mux(start, count, count.ty().lit(0))
             });
             return LeafPairResults { right_greater, right_smaller, done: start, compared };

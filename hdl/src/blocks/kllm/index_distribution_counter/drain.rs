@@ -1,7 +1,7 @@
 //! The drain: a snapshot of the complete column, read in bin order.
 
 use super::{Control, Counting, IndexDistributionCounter, IndexDistributionCounterPorts, Log};
-use crate::blocks::common::number_format::count_ones;
+use crate::blocks::common::arith::popcount;
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, mux, or_all, reduce, uint};
 
 /// A row of bins and what goes with it.
@@ -124,7 +124,7 @@ impl IndexDistributionCounter {
                 m.for_each(&format!("{name}_logged"), log.bins.count(), |m, e| {
                     m.connect(same.at(e), log.bins.at(e).eq(index) & log.used.at(e));
                 });
-                let overflows = m.wire(&format!("{name}_overflows"), count_ones(&same.elements()));
+                let overflows = m.wire(&format!("{name}_overflows"), popcount::ones(&same.elements()));
                 let bits = overflows.width();
                 let overflows =
                     if bits > high_bits { overflows.truncate(high_bits) } else { overflows.extend(high_bits) };

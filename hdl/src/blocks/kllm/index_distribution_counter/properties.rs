@@ -8,7 +8,7 @@
 
 use super::drain::Row;
 use super::{Control, Counting, IndexDistributionCounter, IndexDistributionCounterPorts};
-use crate::blocks::common::number_format::count_ones;
+use crate::blocks::common::arith::popcount;
 use crate::lang::{Module, Signal, bit, bits_for, mux, reduce, uint};
 
 /// What is known of a column without looking into the counter.
@@ -126,7 +126,7 @@ impl IndexDistributionCounter {
         let (total_before, total) = sum("shadow_total", add(&all));
         // Present inputs: more than k stay more than k.
         let ty = uint(bits_for(u64::from(self.k) + u64::from(self.inputs)));
-        let present = count_ones(&io.indices.present.elements());
+        let present = popcount::ones(&io.indices.present.elements());
         let inputs = m.reg("shadow_inputs_q", ty);
         let many = m.wire("shadow_too_many", open.q & inputs.q.gt(self.k));
         let counted = mux(open.q, inputs.q, ty.lit(0)).wrapping_add(present);

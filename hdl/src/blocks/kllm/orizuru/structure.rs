@@ -2,7 +2,8 @@
 
 use super::tier::{Tier, TierSide};
 use super::{Orizuru, OrizuruPorts, Pop};
-use crate::blocks::common::number_format::{NanPolicy, count_ones, minimum};
+use crate::blocks::common::arith::popcount;
+use crate::blocks::common::number_format::{NanPolicy, minimum};
 use crate::blocks::kllm::orizuru_tree::Side;
 use crate::blocks::kllm::orizuru_unit::OrizuruUnitPorts;
 use crate::blocks::kllm::winner::Winner;
@@ -71,7 +72,7 @@ impl Orizuru {
         if self.nan == NanPolicy::TotalOrder {
             return uint(width).lit(self.n);
         }
-        let now = m.wire("present_count", count_ones(&load.present.elements()));
+        let now = m.wire("present_count", popcount::ones(&load.present.elements()));
         let count = m.reg("taking_part_q", uint(width));
         let sum = mux(load.first, uint(width).lit(0), count.q) + now;
         count.next_when(load.fire, sum.truncate(width));
