@@ -20,7 +20,7 @@ pub mod fma;
 pub mod format;
 pub mod from_int;
 pub mod mul;
-mod pipeline;
+mod ranks;
 mod round;
 mod shift;
 

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use super::arith::popcount::ones as count_ones;
 use super::float::FloatFormat;
 use crate::lang::{ParamError, ParameterValue, Signal, Type, bit, cat, choices, mux, sint, uint};
 
@@ -153,15 +154,6 @@ impl NumberFormat {
             Self::Int { .. } | Self::Uint { .. } => bit().lit(0),
         }
     }
-}
-
-/// Number of ones among `bits`, as wide as it needs to be.
-#[track_caller]
-#[must_use]
-pub fn count_ones(bits: &[Signal]) -> Signal {
-    let width = crate::lang::bits_for(bits.len() as u64);
-    let bits: Vec<Signal> = bits.iter().map(|b| b.extend(width)).collect();
-    crate::lang::reduce(&bits, |a, b| a.wrapping_add(b)).unwrap_or_else(|| uint(width).lit(0))
 }
 
 /// The smaller of two unsigned values of one width.

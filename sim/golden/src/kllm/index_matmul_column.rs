@@ -9,7 +9,7 @@
 use super::concat_unit::product_index;
 use super::fp16_mac::Fp16Mac;
 use super::index_distribution_counter::{Mode, Shape};
-use super::weighted_sum::weighted_sum;
+use super::weighted_sum::{is_infinite, weighted_sum};
 use crate::common::float::{Float, FloatFormat};
 use crate::format::FormatError;
 
@@ -56,12 +56,26 @@ impl IndexMatmulColumn {
     /// # Errors
     /// An index that is too wide.
     pub fn y(self, column: &Column, codebook: &[u64]) -> Result<u64, FormatError> {
-        let index = |p: &Pair| (p.present && !p.outlier).then(|| product_index(p.a, p.w, self.shape.b_bits));
-        let counts = self.shape.distribution(column.mode, column.half, column.pairs.iter().map(index))?;
+        let counts = self.counts(column)?;
         let sum = weighted_sum(self.mac, &counts, codebook);
         let float = Float { format: FloatFormat::Fp16, subnormals: self.mac.subnormals };
         let scale = float.mul(column.scale_a, column.scale_w).bits;
         Ok(float.mul(scale, self.mac.narrow(sum)).bits)
+    }
+
+    /// Whether hardware for `k` pairs a column says that its y is wrong: there are more pairs, or a count is infinite in
+    /// fp16. In the latter case y is the infinity or NaN that [`IndexMatmulColumn::y`] gives.
+    ///
+    /// # Errors
+    /// An index that is too wide.
+    pub fn is_wrong(self, column: &Column, k: u64) -> Result<bool, FormatError> {
+        let pairs = column.pairs.iter().filter(|p| p.present && !p.outlier).count() as u64;
+        Ok(pairs > k || self.counts(column)?.into_iter().any(is_infinite))
+    }
+
+    fn counts(self, column: &Column) -> Result<Vec<u64>, FormatError> {
+        let index = |p: &Pair| (p.present && !p.outlier).then(|| product_index(p.a, p.w, self.shape.b_bits));
+        self.shape.distribution(column.mode, column.half, column.pairs.iter().map(index))
     }
 }
 

@@ -1,11 +1,12 @@
-//! Ranks of registers inside of a unit.
+//! Ranks of registers inside of a unit, at some of the places where it can be cut. Nothing stops them; a pipeline that can
+//! be held up is [`Pipeline`](crate::blocks::common::Pipeline).
 
 use crate::lang::{Module, Signal, bit};
 
 /// Places registers at some of the places where a unit can be cut.
 ///
-/// `build` calls [`Pipeline::cut`] at each of these places, in order; what is registered there is decided beforehand.
-pub(super) struct Pipeline {
+/// `build` calls [`Ranks::cut`] at each of these places, in order; what is registered there is decided beforehand.
+pub(super) struct Ranks {
     /// For each place: whether registers stand there.
     places: Vec<bool>,
     place: usize,
@@ -13,11 +14,11 @@ pub(super) struct Pipeline {
     carried: Vec<(&'static str, Signal)>,
 }
 
-/// A signal that goes along with the pipeline; [`Pipeline::now`] is its value at the present place.
+/// A signal that goes along with the pipeline; [`Ranks::now`] is its value at the present place.
 #[derive(Clone, Copy)]
 pub(super) struct Carried(usize);
 
-impl Pipeline {
+impl Ranks {
     /// `depths` are those of the parts between the places, so there is one place less than parts.
     pub(super) fn new(valid: Signal, stages: u32, depths: &[u32]) -> Self {
         Self { places: choose(stages, depths), place: 0, rank: 0, carried: vec![("valid", valid)] }
@@ -29,7 +30,7 @@ impl Pipeline {
         Carried(self.carried.len() - 1)
     }
 
-    /// The value that was given to [`Pipeline::carry`], as late as what is computed here.
+    /// The value that was given to [`Ranks::carry`], as late as what is computed here.
     pub(super) fn now(&self, carried: Carried) -> Signal {
         self.carried[carried.0].1
     }
