@@ -299,7 +299,7 @@ const CLUSTERING_FAULTS: &[(&str, &str, &str)] = &[
     ("a NaN is above everything", "|values_value_i[16*i +: 10] ? 16'd0", "|values_value_i[16*i +: 10] ? 16'd65535"),
     ("a midpoint of -0 is below 0", "midpoint_i == 16'd32768", "1'b0"),
     ("a NaN of a midpoint is below everything", "|midpoint_i[9:0] ? 16'd65535", "|midpoint_i[9:0] ? 16'd0"),
-    ("a wrong candidate", "midpoint[{found_1, 1'b0}]", "midpoint[{found_1, 1'b1}]"),
+    ("a wrong candidate", "midpoint_2_bits = {found_1, 1'b0}", "midpoint_2_bits = {found_1, 1'b1}"),
     (
         "the last midpoint is written always",
         "(write_index_i == midpoint_index[2:0]))",
