@@ -1,4 +1,5 @@
-//! What documents show is what the tree holds: the cell in Rust and in Verilog, answers of the command. One spelling, no dead links.
+//! What documents show is what the tree holds: the cell in Rust and in Verilog, answers of the command. One spelling, and
+//! no link that leads nowhere.
 
 mod support;
 
