@@ -1,4 +1,5 @@
-//! What documents show is what the tree holds: the cell in Rust and in Verilog, answers of the command. One spelling.
+//! What documents show is what the tree holds: the cell in Rust and in Verilog, answers of the command. One spelling, and
+//! no link that leads nowhere.
 
 mod support;
 
@@ -61,28 +62,94 @@ const FOREIGN: [[&str; 2]; 11] = [
     ["maxim", "iz"],
 ];
 
-#[test]
-fn one_spelling() {
-    let mut folders = vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")];
-    let (mut wrong, mut files) = (String::new(), 0);
+/// All files with one of these extensions, but for those in folders of these names.
+fn files(extensions: &[&str], skipped: &[&str]) -> Vec<PathBuf> {
+    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")]);
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap().map(Result::unwrap) {
             let (path, name) = (entry.path(), entry.file_name());
             if entry.file_type().unwrap().is_dir() {
-                if !["target", ".git", "data"].iter().any(|skipped| name == *skipped) {
+                if !skipped.iter().any(|skipped| name == *skipped) {
                     folders.push(path);
                 }
-            } else if path.extension().is_some_and(|e| ["md", "rs", "v", "toml"].iter().any(|known| e == *known)) {
-                files += 1;
-                let text = std::fs::read_to_string(&path).unwrap().to_lowercase();
-                for word in FOREIGN.map(|halves| halves.concat()) {
-                    if let Some(line) = text.lines().position(|line| line.contains(&word)) {
-                        wrong += &format!("{}:{}: {word}\n", path.display(), line + 1);
-                    }
-                }
+            } else if path.extension().is_some_and(|e| extensions.iter().any(|known| e == *known)) {
+                files.push(path);
             }
         }
     }
-    assert!(files > 400, "{files}");
+    files
+}
+
+#[test]
+fn one_spelling() {
+    let (mut wrong, files) = (String::new(), files(&["md", "rs", "v", "toml"], &["target", ".git", "data"]));
+    for path in &files {
+        let text = std::fs::read_to_string(path).unwrap().to_lowercase();
+        for word in FOREIGN.map(|halves| halves.concat()) {
+            if let Some(line) = text.lines().position(|line| line.contains(&word)) {
+                wrong += &format!("{}:{}: {word}\n", path.display(), line + 1);
+            }
+        }
+    }
+    assert!(files.len() > 400, "{}", files.len());
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The lines outside of blocks of code.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    text.lines().filter(move |line| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        !fence && !fenced
+    })
+}
+
+/// What links lead to: the targets of `[text](target)` and `![text](target)`.
+fn targets(text: &str) -> Vec<&str> {
+    let links = prose(text).flat_map(|line| line.split("](").skip(1));
+    links.filter_map(|rest| Some(rest.split_once(')')?.0)).collect()
+}
+
+/// The names that GitHub gives to the headings of a page: `Where things are` is `where-things-are`.
+fn anchors(text: &str) -> Vec<String> {
+    let mut anchors: Vec<String> = Vec::new();
+    for line in prose(text) {
+        let title = line.trim_start_matches('#');
+        if title.len() == line.len() || !title.starts_with(' ') {
+            continue;
+        }
+        let kept = title.trim().to_lowercase().replace(' ', "-");
+        let anchor: String = kept.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
+        let same = anchors.iter().filter(|known| **known == anchor).count();
+        anchors.push(if same == 0 { anchor } else { format!("{anchor}-{same}") });
+    }
+    anchors
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let (mut wrong, mut checked) = (String::new(), 0);
+    for path in files(&["md"], &["target", ".git"]) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for link in targets(&text).into_iter().filter(|link| !link.contains("://")) {
+            let (file, anchor) = link.split_once('#').map_or((link, None), |(file, anchor)| (file, Some(anchor)));
+            let target = if file.is_empty() { path.clone() } else { path.with_file_name(file) };
+            let headings = || anchors(&std::fs::read_to_string(&target).unwrap_or_default());
+            if !target.exists() || anchor.is_some_and(|a| !headings().iter().any(|known| known == a)) {
+                wrong += &format!("{}: {link}\n", path.display());
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 80, "{checked}");
+    assert!(wrong.is_empty(), "links that lead nowhere:\n{wrong}");
+}
+
+#[test]
+fn links_and_headings_are_recognised() {
+    let page = "# One `two`, three\n[a](b.md#c) and ![d](e.svg)\n\n```sh\n# no heading\n[no](f.md)\n```\n\
+        ## One two three\n#none\n[g](#one-two-three-1)\n";
+    assert_eq!(targets(page), ["b.md#c", "e.svg", "#one-two-three-1"]);
+    assert_eq!(anchors(page), ["one-two-three", "one-two-three-1"]);
 }
