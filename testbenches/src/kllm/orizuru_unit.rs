@@ -2,7 +2,7 @@
 //! each load a time in which everything is done wrong, and a clear.
 
 use golden::format::Format;
-use golden::kllm::orizuru::{NanPolicy, Side, Timing, Tree};
+use golden::kllm::orizuru_unit::{NanPolicy, Side, Timing, Tree};
 use hdl::blocks::kllm::OrizuruUnit;
 use hdl::blocks::kllm::orizuru_tree::Comparators;
 use rand::RngExt;

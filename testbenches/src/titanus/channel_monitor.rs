@@ -1,6 +1,6 @@
 //! [`ChannelMonitor`] against the golden levels, token by token, with and without a prefill.
 
-use golden::titanus::level::Level;
+use golden::titanus::channel_monitor::Level;
 use hdl::blocks::titanus::channel_monitor::{MonitorTile, MonitoredTile};
 use hdl::blocks::titanus::{ChannelMonitor, RANGE_BITS};
 use rand::RngExt;

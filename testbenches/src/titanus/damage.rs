@@ -2,7 +2,8 @@
 
 use golden::common::crc32::crc32;
 use golden::titanus::cpq::{Config, Sequence};
-use golden::titanus::format::{Tile, pack, tiles};
+use golden::titanus::format::{Tile, tiles};
+use golden::titanus::kv_packer::pack;
 use hdl::blocks::titanus::ByteBlock;
 use rand::{Rng, RngExt};
 use sim::stimulus::StimulusRng;

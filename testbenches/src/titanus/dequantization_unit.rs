@@ -1,9 +1,9 @@
 //! [`DequantizationUnit`] against the golden sequence, values, levels and the work of its multipliers.
 
 use golden::titanus::cpq::Sequence;
+use golden::titanus::dequantization_unit::{restore, restore_open};
 use golden::titanus::format::{self, Tile};
-use golden::titanus::parse::{Parsed, parse};
-use golden::titanus::restore::{restore, restore_open};
+use golden::titanus::kv_unpacker::{Parsed, parse};
 use hdl::blocks::titanus::{DequantizationUnit, RebuiltTile, StoredTile};
 use rand::RngExt;
 use sim::stimulus::{Stall, StimulusRng};

@@ -1,7 +1,6 @@
 //! [`KvCompressor`] against the golden bytes.
 
-use golden::titanus::cpq::prune;
-use golden::titanus::format::packed;
+use golden::titanus::kv_compressor::{packed, prune};
 use hdl::blocks::titanus::KvCompressor;
 use hdl::blocks::titanus::pruning_unit::KvTile;
 use hdl::blocks::titanus::quantization_unit::SequenceStart;

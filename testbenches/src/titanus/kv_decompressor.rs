@@ -1,9 +1,6 @@
 //! [`KvDecompressor`] against the golden sequence, and against the golden parser for streams damaged in every way.
 
-use golden::titanus::cpq::Sequence;
-use golden::titanus::format::packed;
-use golden::titanus::parse::parse;
-use golden::titanus::restore::restore;
+use golden::titanus::kv_decompressor::{Sequence, packed, parse, restore};
 use hdl::blocks::titanus::KvDecompressor;
 use rand::RngExt;
 use sim::{Run, Sim};

@@ -2,6 +2,7 @@
 
 use golden::common::crc32::crc32;
 use golden::titanus::format::{self, Tile};
+use golden::titanus::kv_packer::{bit_length, pack};
 use hdl::blocks::titanus::{ByteBlock, KvPacker, QuantizedTile};
 use rand::RngExt;
 use sim::stimulus::{Stall, StimulusRng};
@@ -45,7 +46,7 @@ pub(super) fn random_stream(rng: &mut StimulusRng, lanes: u32, block_bytes: u32)
         case.tokens.iter_mut().flatten().for_each(|x| *x |= 1);
     }
     let tiles = format::tiles(&case.encode(8, 64), lanes);
-    let bytes = format::pack(case.bits, lanes, &tiles, block_bytes as usize);
+    let bytes = pack(case.bits, lanes, &tiles, block_bytes as usize);
     (case.bits, tiles, bytes)
 }
 
@@ -132,7 +133,7 @@ impl Bench {
                 if n + 1 == tiles.len() || rng.random_range(0..3u8) > 0 {
                     continue;
                 }
-                let complete = format::bit_length(bits, lanes, &tiles[..=n]) / (8 * size);
+                let complete = bit_length(bits, lanes, &tiles[..=n]) / (8 * size);
                 monitor[0].expect(whole[left..complete].iter().cloned())?;
                 left = complete;
                 let (begin, mut quiet) = (sim.cycle_count(), 0);
@@ -163,8 +164,8 @@ impl Bench {
             return Ok(());
         }
         let (lanes, size) = (self.p.lanes as usize, self.p.block_bytes as usize);
-        let so_far = format::pack(bits, lanes, tiles, size);
-        let length = format::bit_length(bits, lanes, tiles);
+        let so_far = pack(bits, lanes, tiles, size);
+        let length = bit_length(bits, lanes, tiles);
         run.expect_u64(sim, sim.output("tail_used_o")?, (length % (8 * size)) as u64)?;
         let mut open = so_far[length / (8 * size) * size..].to_vec();
         open.resize(size, 0);

@@ -1,7 +1,8 @@
 //! [`KvUnpacker`] against the golden parser: good streams, open ones, and streams damaged in every way.
 
-use golden::titanus::format::{self, Tile, bit_length};
-use golden::titanus::parse::parse;
+use golden::titanus::format::Tile;
+use golden::titanus::kv_packer::{bit_length, pack};
+use golden::titanus::kv_unpacker::parse;
 use hdl::blocks::titanus::KvUnpacker;
 use rand::RngExt;
 use sim::stimulus::Stall;
@@ -121,7 +122,7 @@ impl Bench {
             let mut driver = [run.driver_of(sim, "block", Stall::Never)?];
             let mut monitor = [run.monitor_of(sim, "tile", Stall::Never)?];
             let (bits, tiles) = self.sizes.good(&mut rng);
-            let bytes = format::pack(bits, lanes, &tiles, self.sizes.block_bytes as usize);
+            let bytes = pack(bits, lanes, &tiles, self.sizes.block_bytes as usize);
             driver[0].extend(blocks(&bytes, self.size()))?;
             monitor[0].expect(stored_tiles(&parse(&bytes, lanes, self.sizes.block_bytes as usize, None), lanes))?;
             run.streams(sim, &mut driver, &mut monitor)?;

@@ -1,5 +1,6 @@
 //! [`MaxMinFinder`] against running extremes, cycle by cycle: updates, mere readings, pauses, new sequences.
 
+use golden::titanus::max_min_finder::MaxMinFinder as Golden;
 use hdl::blocks::titanus::MaxMinFinder;
 use rand::RngExt;
 use sim::{Run, Sim};
@@ -29,7 +30,7 @@ impl Bench {
             [found[0], found[1], found[2], found[3], found[4]]
         };
         let (rmax_o, rmin_o) = (sim.output("rmax_o")?, sim.output("rmin_o")?);
-        let mut extremes = vec![vec![(-128i8, 127i8); lanes]; tiles];
+        let mut golden = Golden::new(tiles, lanes);
         let (mut tile, mut first) = (0, true);
         sim.reset(2)?;
         for _ in 0..run.vectors() {
@@ -39,7 +40,7 @@ impl Bench {
             let x: Vec<i8> = (0..lanes).map(|_| rng.random_range(-spread..spread) as i8).collect();
             let index: Vec<bool> = (0..lanes).map(|_| rng.random_range(0..3u8) == 0).collect();
             if tile == 0 && first {
-                extremes = vec![vec![(-128, 127); lanes]; tiles];
+                golden = Golden::new(tiles, lanes);
             }
             sim.poke_u64(step_i, step.into());
             sim.poke_u64(first_i, (first && tile == 0).into());
@@ -47,15 +48,15 @@ impl Bench {
             sim.poke(index_i, &mask(index.iter().copied()));
             sim.poke(x_i, &bytes(&x));
             sim.settle()?;
-            let now = &mut extremes[tile];
+            let now = golden.tile(tile);
             run.expect(sim, rmax_o, &bytes(&now.iter().map(|e| e.0).collect::<Vec<_>>()))?;
             run.expect(sim, rmin_o, &bytes(&now.iter().map(|e| e.1).collect::<Vec<_>>()))?;
             sim.tick()?;
             if !step {
                 continue;
             }
-            for ((e, &x), _) in now.iter_mut().zip(&x).zip(&index).filter(|(_, i)| **i && update) {
-                *e = (e.0.max(x), e.1.min(x));
+            if update {
+                golden.update(tile, &x, &index);
             }
             tile = (tile + 1) % tiles;
             if tile == 0 {

@@ -1,6 +1,6 @@
 //! [`NonZeroQuantizer`] against the exact rational rule: all that a lane can see, or random tiles with pauses.
 
-use golden::titanus::level::Level;
+use golden::titanus::non_zero_quantizer::Level;
 use hdl::blocks::titanus::non_zero_quantizer::{LabelledTile, LevelledTile};
 use hdl::blocks::titanus::{NonZeroQuantizer, RANGE_BITS, ZERO_BITS};
 use rand::RngExt;

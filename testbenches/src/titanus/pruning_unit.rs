@@ -1,6 +1,6 @@
 //! [`PruningUnit`] against the pruning rule: thresholds of all layers, lengths from 0 on, pauses of both sides apart.
 
-use golden::titanus::cpq::prune;
+use golden::titanus::pruning_unit::prune;
 use hdl::blocks::titanus::pruning_unit::KvTile;
 use hdl::blocks::titanus::{PrunedTile, PruningUnit};
 use rand::RngExt;

@@ -1,7 +1,7 @@
 //! [`QuantizationUnit`] against the golden sequence: prefill shorter and longer than the buffer, none, sequences that end
 //! within it, levels that run out.
 
-use golden::titanus::format::{self, Tile};
+use golden::titanus::quantization_unit::{self as golden_unit, Tile};
 use hdl::blocks::titanus::quantization_unit::{HierarchicalTile, SequenceStart};
 use hdl::blocks::titanus::{PrunedTile, QuantizationUnit};
 use rand::RngExt;
@@ -74,7 +74,7 @@ impl UnitBench {
                 for (n, tile) in case.tokens.iter().flat_map(|t| t.chunks(lanes)).enumerate() {
                     tile_driver.push(pruned(lanes, tile, n + 1 == tiles))?;
                 }
-                let expected = format::tiles(&sequence, lanes);
+                let expected = golden_unit::tiles(&sequence, lanes);
                 let count = expected.len();
                 for (n, (tile, (levels, overflow))) in expected.iter().zip(levels(&sequence, lanes)).enumerate() {
                     let level = Bits::pack(level_bits, levels);

@@ -1,7 +1,6 @@
-//! [`ScaleZeroBuffer`] against a map of words, with writes and reads that meet.
+//! [`ScaleZeroBuffer`] against the golden one, with writes and reads that meet.
 
-use std::collections::BTreeMap;
-
+use golden::titanus::scale_zero_buffer::ScaleZeroBuffer as Golden;
 use hdl::blocks::titanus::ScaleZeroBuffer;
 use rand::RngExt;
 use sim::{Bits, Run, Sim};
@@ -33,7 +32,7 @@ impl Bench {
         };
         let data_o = sim.output("data_o")?;
         let level_bits = sim.port_of_input(write_level).width / self.p.lanes;
-        let mut words = vec![BTreeMap::new(); lanes];
+        let mut words = Golden::default();
         // Every word once, so that all are known.
         let mut fill: Vec<(u32, u32)> =
             (0..self.p.tiles).flat_map(|t| (0..self.p.levels).map(move |n| (t, n))).collect();
@@ -58,10 +57,10 @@ impl Bench {
             sim.poke_u64(read_tile, from_tile.into());
             sim.poke(read_level, &Bits::pack(level_bits, from.iter().map(|&l| l.into())));
             for lane in (0..lanes).filter(|&i| enable[i]) {
-                words[lane].insert((tile, levels[lane]), data[lane]);
+                words.write((lane, tile, levels[lane]), data[lane]);
             }
             if reads {
-                expected = Some((0..lanes).map(|i| words[i][&(from_tile, from[i])]).collect());
+                expected = (0..lanes).map(|i| words.read((i, from_tile, from[i]))).collect();
             }
             sim.tick()?;
         }

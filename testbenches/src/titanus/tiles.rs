@@ -3,9 +3,9 @@
 use golden::common::compactor::compact;
 use golden::common::crc32::crc32;
 use golden::titanus::cpq::Sequence;
+use golden::titanus::dequantization_unit::Restored;
 use golden::titanus::format::Tile;
-use golden::titanus::parse::Parsed;
-use golden::titanus::restore::Restored;
+use golden::titanus::kv_unpacker::Parsed;
 use hdl::blocks::titanus::{ByteBlock, PrunedTile, QuantizedTile, RANGE_BITS, RebuiltTile, StoredTile, ZERO_BITS};
 use sim::{Bits, Difference, Run, Sim, StreamDriver, StreamMonitor, Values};
 

@@ -16,6 +16,7 @@ pub mod index_matmul_column;
 pub mod kmeans;
 pub mod norm;
 pub mod orizuru;
+pub mod orizuru_unit;
 pub mod outliers;
 pub mod quantize;
 pub mod weighted_sum;

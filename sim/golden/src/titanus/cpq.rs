@@ -14,11 +14,6 @@ pub struct Config {
     pub max_levels: usize,
 }
 
-/// Values below the threshold become 0. The magnitude of -128 is 128.
-pub fn prune(x: i8, threshold: u32) -> i8 {
-    if u32::from(x.unsigned_abs()) < threshold { 0 } else { x }
-}
-
 /// A channel and its levels so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Channel {
@@ -175,16 +170,6 @@ mod tests {
     use proptest::prelude::*;
 
     const TWO_BITS: Config = Config { bits: 2, max_levels: 3 };
-
-    #[test]
-    fn pruning_by_hand() {
-        let values = [-128i8, -5, -4, 0, 4, 5, 127];
-        assert_eq!(values.map(|x| prune(x, 5)), [-128, -5, 0, 0, 0, 5, 127]);
-        assert_eq!(values.map(|x| prune(x, 0)), values);
-        assert_eq!(prune(-128, 128), -128);
-        assert_eq!(prune(127, 128), 0);
-        assert_eq!(prune(-128, 129), 0);
-    }
 
     /// The course of figure 2: a prefill, tokens inside, a break point, tokens of the new level.
     #[test]

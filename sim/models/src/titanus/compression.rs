@@ -2,7 +2,7 @@
 
 use golden::titanus::baseline::{Grouping, quantize, requantized_tokens};
 use golden::titanus::cpq::{Config, Sequence, Work};
-use golden::titanus::format::packed;
+use golden::titanus::kv_packer::packed;
 use golden::titanus::traffic::{Traffic, break_point_bits, level_number_bits};
 
 use super::key_values::{LAYERS, key_values, prune, threshold_for};

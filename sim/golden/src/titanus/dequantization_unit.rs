@@ -1,7 +1,7 @@
 //! Tiles that came back from memory become values again; what the order of tiles and levels tells of damage.
 
+use super::kv_unpacker::{Damage, Parsed};
 use super::level::dequantize;
-use super::parse::{Damage, Parsed};
 
 /// A tile of values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,8 +110,9 @@ impl Restored {
 #[cfg(test)]
 mod tests {
     use super::super::cpq::{Config, Sequence};
-    use super::super::format::{packed, tiles};
-    use super::super::parse::parse;
+    use super::super::format::tiles;
+    use super::super::kv_packer::packed;
+    use super::super::kv_unpacker::parse;
     use super::*;
     use proptest::prelude::*;
 

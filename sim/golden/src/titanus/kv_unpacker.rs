@@ -224,7 +224,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::cpq::{Config, Sequence};
-    use super::super::format::packed;
+    use super::super::kv_packer::packed;
     use super::*;
 
     /// Two lanes, three bits, a prefill of one token, three tokens; two blocks of 8 bytes.
