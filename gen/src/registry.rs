@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::{
-    BankedMemory, Compactor, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFromInt,
-    FloatMul, LeadingZeros, MacMesh, Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork,
-    StreamJoin, StreamRegister, StreamWidthConverter,
+    BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatFma,
+    FloatFromInt, FloatMul, LeadingZeros, MacMesh, Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter,
+    StreamFifo, StreamFork, StreamJoin, StreamRegister, StreamWidthConverter,
 };
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
@@ -53,6 +53,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<Popcount>("common", common::arith::popcount::bench),
         entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),
+        entry::<Crc32>("common", common::crc32::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
         entry::<ConcatUnit>("kllm", kllm::concat_unit::bench),

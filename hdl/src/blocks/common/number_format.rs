@@ -9,7 +9,6 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use super::arith::popcount::ones as count_ones;
 use super::float::FloatFormat;
 use crate::lang::{ParamError, ParameterValue, Signal, Type, bit, cat, choices, mux, sint, uint};
 
