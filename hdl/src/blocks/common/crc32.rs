@@ -105,6 +105,6 @@ impl CatalogBlock for Crc32 {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        [1, 3, 5].map(|bytes| Proof { block: Self { bytes }, depth: 1, cover_depth: 1, induction: true }).into()
+        vec![Proof { block: Self { bytes: 1 }, depth: 1, cover_depth: 1, induction: true }]
     }
 }
