@@ -275,7 +275,7 @@ impl CatalogBlock for KvPacker {
             block: Self { lanes: 2, block_bytes: 3, checksum: false },
             depth: 4,
             cover_depth: 8,
-            induction: true,
+            induction: false,
         }]
     }
 }
