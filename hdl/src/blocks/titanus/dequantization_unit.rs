@@ -64,8 +64,8 @@ impl Block for DequantizationUnit {
         contract: "x is 0 where index is 0, else saturate(floor((2 range (q - zero) + L) / (2 L))) with L = 2^bits - 1 and range and\n\
             zero of the channel's level; q is the next of values where label is 1, else 0. open with range and zero opens the\n\
             next level of a channel, for this tile already. level counts from 0. Latency 2 cycles, one tile a cycle.\n\
-            Tiles come in order, token after token; first begins a stream with its first tile, and finds all channels without\n\
-            level, whatever came before. A stream begins with levels only (initial, one tile for each tile of a token) or with a\n\
+            Tiles come in order, token after token; first begins a stream with its first tile, and so does the tile\n\
+            behind last or reset; it finds all channels without level, whatever came before. A stream begins with levels only (initial, one tile for each tile of a token) or with a\n\
             token. Tiles with initial give no beat. error flags, from the first such tile to the last one of the stream: error\n\
             at the input, a width outside of 2 to 8, a level more than there are, an element of a channel without level, one\n\
             that opens a level and is neither 0 nor L, a level whose low end, range zero / L, is beyond -255 to 255, initial\n\

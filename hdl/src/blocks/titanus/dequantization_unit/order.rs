@@ -19,9 +19,14 @@ pub(super) struct Order {
 
 impl Order {
     pub(super) fn new(m: &mut Module, io: &DequantizationUnitPorts, tiles: u32, step: Signal) -> Self {
-        let (tile, begins) = (&io.tile, io.tile.first);
+        let tile = &io.tile;
         let ty = uint(index_width(u64::from(tiles)));
-        m.comment("A stream begins with the first tile of a token, wherever the one before ended.");
+        m.comment(
+            "A stream begins with first, wherever the one before broke off, and behind last and reset without it.",
+        );
+        let between = m.reg_init("between_q", bit(), 1);
+        between.next_when(step, tile.last);
+        let begins = m.wire("begins", tile.first | between.q);
         let counter = m.reg_init("tile_q", ty, 0);
         let number = m.wire("tile", mux(begins, ty.lit(0), counter.q));
         let closes = m.wire("tile_last", number.eq(tiles - 1));

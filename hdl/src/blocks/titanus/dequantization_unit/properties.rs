@@ -15,11 +15,14 @@ impl DequantizationUnit {
         let tile = &io.tile;
         let enters = m.wire("formal_enters", tile.fire());
         let leaves = m.wire("formal_leaves", io.result.fire());
+        let between = m.reg_init("formal_between_q", bit(), 1);
+        between.next_when(enters, tile.last);
+        let begins = m.wire("formal_begins", tile.first | between.q);
         let is_second = if self.tiles == 1 {
             bit().lit(0)
         } else {
             let second = m.reg_init("formal_second_q", bit(), 0);
-            let is_second = m.wire("formal_is_second", second.q & !tile.first);
+            let is_second = m.wire("formal_is_second", second.q & !begins);
             second.next_when(enters, !is_second);
             is_second
         };
@@ -28,19 +31,19 @@ impl DequantizationUnit {
         let counts: Vec<_> = (0..self.tiles).map(|t| m.reg_init(&format!("formal_count_{t}_q"), ty, 0)).collect();
         let here = |t: usize| if t == 1 { is_second } else { !is_second };
         let before = if self.tiles == 1 { counts[0].q } else { mux(is_second, counts[1].q, counts[0].q) };
-        let opened = mux(tile.first, ty.lit(0), before).wrapping_add(tile.open.at(0));
+        let opened = mux(begins, ty.lit(0), before).wrapping_add(tile.open.at(0));
         let opened = m.wire("formal_opened", opened);
         let too_many = m.wire("formal_too_many", opened.gt(self.levels));
         let counted = mux(too_many, ty.lit(self.levels), opened);
         for (t, count) in counts.iter().enumerate() {
-            let after = mux(here(t), counted, mux(tile.first, ty.lit(0), count.q));
+            let after = mux(here(t), counted, mux(begins, ty.lit(0), count.q));
             count.next_when(enters, after);
         }
         let half = if self.tiles == 1 { bit().lit(0) } else { tile.last & !is_second };
         let bad = too_many | half | tile.error | tile.bits.lt(2) | tile.bits.gt(8);
         let missing = tile.index.at(0) & opened.eq(0);
         let failed = m.reg_init("formal_failed_q", bit(), 0);
-        let fails = m.wire("formal_fails", bad | missing | (failed.q & !tile.first));
+        let fails = m.wire("formal_fails", bad | missing | (failed.q & !begins));
         failed.next_when(enters, fails);
         let level = mux(opened.any(), opened.wrapping_sub(1), ty.lit(0));
 
