@@ -93,6 +93,13 @@ pub(crate) fn is_verilog(file: &SourceFile) -> bool {
     !file.name.ends_with(".vlt")
 }
 
+/// The design with the contents of its black boxes: Yosys keeps only the ports of a module with this attribute.
+pub(crate) fn open_boxes(design: &Design) -> Design {
+    let mut open = design.clone();
+    open.files.iter_mut().for_each(|file| file.text = file.text.replace("(* blackbox *)", ""));
+    open
+}
+
 /// Yosys commands that read a design and find its top.
 pub(crate) fn read_script(design: &Design, options: &str) -> String {
     let defines: String = design.defines.iter().map(|d| format!(" -D{d}")).collect();

@@ -16,6 +16,7 @@ module top (
   output wire        less_o,
   output wire [3:0]  chain_o,
   output wire [3:0]  word_o,
+  output wire [3:0]  route_o,
   output wire        any_o
 );
   wire less = a_i < b_i;
@@ -39,10 +40,16 @@ module top (
   endgenerate
   assign chain_o = link[2];
 
+  wire [3:0] route [0:1];
+  assign route[0] = less ? a_i : b_i;
+  assign route[1] = (enable_i) ? route[0] : b_i;
+  assign route_o = route[1];
+
   reg [3:0] words [0:3];
   reg [3:0] word_q;
   always @(posedge clk_i) if (enable_i) words[a_i[1:0]] <= b_i;
-  always @(posedge clk_i) word_q <= words[b_i[1:0]];
+  wire [3:0] word = words[b_i[1:0]];
+  always @(posedge clk_i) word_q <= word;
   assign word_o = word_q;
 
   wire [3:0] masked = a_i & b_i;
@@ -109,7 +116,9 @@ fn nets_have_another_value() {
     is_the_edit(Fault::net("total", "right ^ 5'd4"), "= {1'b0, a_i} +", "= 5'd4 ^ {1'b0, a_i} +");
     is_the_edit(Fault::net("sum_q", "~right"), "sum_o = sum_q", "sum_o = ~sum_q");
     is_the_edit(Fault::net("word_q", "right & {4{less}}"), "word_o = word_q", "word_o = word_q & {4{less}}");
+    is_the_edit(Fault::net("word", "~right"), "word_q <= word", "word_q <= ~word");
     is_the_edit(Fault::net("link[0]", "4'd5"), "link[0] = a_i", "link[0] = 4'd5");
+    is_the_edit(Fault::net("route[0]", "b_i"), "less ? a_i : b_i", "b_i");
     is_the_edit(Fault::net("link[1]", "~right"), "= link[i] ^ b_i", "= link[i] ^ b_i ^ {4{i == 1}}");
     let second = "= i == 1 ? link[1] & a_i : link[i] ^ b_i";
     is_the_edit(Fault::net("stages[1].flipped", "link[1] & a_i"), "= link[i] ^ b_i", second);

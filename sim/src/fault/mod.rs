@@ -26,7 +26,7 @@ use std::fmt;
 
 use crate::broken::Judge;
 use crate::files::Scratch;
-use crate::lint::{folder_of, incomplete, is_verilog, output, read_script, yosys_in};
+use crate::lint::{folder_of, incomplete, is_verilog, open_boxes, output, read_script, yosys_in};
 use crate::{Bench, Design, Error, Kill, Model, Result, RunOptions, SourceFile};
 use netlist::{Module, Netlist};
 
@@ -109,7 +109,8 @@ pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
         let problem = format!("cannot make the fault \"{fault}\": {why}");
         Error::Design { top: design.top.clone(), problem }
     };
-    let (mut edited, (mut folder, mut netlist)) = (design.clone(), read(design)?);
+    let mut edited = open_boxes(design);
+    let (mut folder, mut netlist) = read(&edited)?;
     let name = netlist.module_with(&design.top, fault.module.as_deref(), &fault.net).map_err(refuse)?.to_owned();
     if let Kind::Net { expression, .. } = &fault.kind {
         let module = &netlist.modules[&name];
@@ -119,8 +120,9 @@ pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
         insert(&mut edited.files, &module.attributes.src, &text).ok_or_else(|| incomplete(design))?;
         (folder, netlist) = read(&edited)?;
     }
-    let commands = commands(&netlist, &netlist.modules[&name], fault).map_err(refuse)?;
-    let edit = format!("read_rtlil netlist.il\ncd {name}\n{commands}cd\nwrite_verilog -noattr faulty.v\n");
+    let is_alias = is_alias(&output(&folder, "netlist.il")?, &name, &fault.net);
+    let commands = commands(&netlist, &netlist.modules[&name], fault, is_alias).map_err(refuse)?;
+    let edit = format!("read_rtlil netlist.il\ncd {name}\n{commands}cd\n{TIDY}\nwrite_verilog -noattr faulty.v\n");
     yosys_in(folder.path(), &edit)?;
     let text = output(&folder, "faulty.v")?;
     if !text.trim_end().ends_with("endmodule") {
@@ -135,6 +137,9 @@ pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
 /// What `proc` does, without `proc_prune`, which leads readers past names.
 const PROC: &str =
     "proc_clean\nproc_rmdead\nproc_init\nproc_arst\nproc_rom\nproc_mux\nproc_dlatch\nproc_dff\nproc_memwr\nproc_clean";
+
+/// Without it a memory whose word is written as a whole would be written bit by bit, which takes minutes to compile.
+const TIDY: &str = "opt_expr\nopt_reduce\nopt_clean";
 
 /// A folder with `netlist.il`, and what is in it.
 fn read(design: &Design) -> Result<(Scratch, Netlist)> {
@@ -156,13 +161,21 @@ pub fn run(bench: &dyn Bench, right: &Design, faults: &[Fault], options: &RunOpt
     faults.iter().map(one).collect()
 }
 
-/// Commands for Yosys in the module.
-fn commands(netlist: &Netlist, module: &Module, fault: &Fault) -> Result<String, String> {
+/// Whether a netlist in Yosys' format connects the net to another one that the Verilog names.
+fn is_alias(rtlil: &str, module: &str, net: &str) -> bool {
+    let (begin, driver) = (format!("module \\{module}"), format!("  connect \\{net} \\"));
+    let lines = rtlil.lines().skip_while(|line| *line != begin).take_while(|line| *line != "end");
+    lines.into_iter().any(|line| line.starts_with(&driver))
+}
+
+/// Commands for Yosys in the module. `is_alias`: the net of the fault is another name of a named net.
+fn commands(netlist: &Netlist, module: &Module, fault: &Fault, is_alias: bool) -> Result<String, String> {
     let net = fault.net.as_str();
     Ok(match &fault.kind {
         Kind::Operator { from, to } => exchange(netlist, module, net, from, to)?,
         Kind::Net { into: Some(target), .. } => {
-            let commands = module.reconnect(netlist, net, target, WRONG, |_| true)?;
+            let cone = module.cone(netlist, target)?;
+            let commands = module.reconnect(net, WRONG, cone.into_iter().map(|(_, cell)| cell));
             if commands.is_empty() {
                 return Err(format!("what drives `{target}` does not read `{net}`"));
             }
@@ -176,12 +189,20 @@ fn commands(netlist: &Netlist, module: &Module, fault: &Fault) -> Result<String,
         ),
         Kind::Net { into: None, .. } => {
             // A register that holds its value holds the right one.
-            let holds = module.reconnect(netlist, net, net, "right", |cell| cell.starts_with("$procmux"))?;
+            let cone = module.cone(netlist, net)?;
+            let holds = |cell: &str| cell.starts_with("$procmux") && cone.iter().any(|(_, c)| *c == cell);
+            let all = || module.cells.keys().map(String::as_str);
+            let mut commands = module.next_values() + &module.reconnect(net, "right", all().filter(|c| holds(c)));
+            // `proc` leads readers past names. Where this net is the first name of its bits, who reads the bits reads the net.
+            if !is_alias {
+                commands += &module.reconnect(net, WRONG, all().filter(|c| !holds(c)));
+            }
             // What drove the net drives a wire that Yosys makes and does not name.
-            format!(
-                "{holds}select -set before w:*\nconnect -nomap -set {net} {WRONG}\nselect -set cut w:* @before %d\n\
-                 rename -enumerate -pattern {OLD}_% @cut\nconnect -nomap -nounset -set right {OLD}_0\n"
-            )
+            commands
+                + &format!(
+                    "select -set before w:*\nconnect -nomap -set {net} {WRONG}\nselect -set cut w:* @before %d\n\
+                     rename -enumerate -pattern {OLD}_% @cut\nconnect -nomap -nounset -set right {OLD}_0\n"
+                )
         }
     })
 }

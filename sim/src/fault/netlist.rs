@@ -136,15 +136,28 @@ impl Module {
         Ok(found.into_iter().map(|(cell, depth)| (depth, cell)).collect())
     }
 
-    /// Commands that make the inputs of chosen cells in the cone of `target` read the wire `instead` in place of `net`.
-    pub fn reconnect(
-        &self,
-        netlist: &Netlist,
-        net: &str,
-        target: &str,
-        instead: &str,
-        chosen: impl Fn(&str) -> bool,
-    ) -> Result<String, String> {
+    /// Commands that lead each register to the wire that Yosys makes for its next value, `$0\name[3:0]`. `proc_dff` leads it
+    /// past that wire, and so past the names that the Verilog reads.
+    pub fn next_values(&self) -> String {
+        let mut names: BTreeMap<&[Bit], Vec<&str>> = BTreeMap::new();
+        for name in self.names() {
+            names.entry(&self.netnames[name].bits).or_default().push(name);
+        }
+        let mut commands = String::new();
+        for (cell, it) in self.cells.iter().filter(|(_, cell)| cell.kind.contains("dff")) {
+            let (Some(d), Some(q)) = (it.connections.get("D"), it.connections.get("Q")) else { continue };
+            for name in names.get(q.as_slice()).into_iter().flatten() {
+                let next = format!("$0\\{name}[{}:0]", q.len() - 1);
+                if self.netnames.get(&next).is_some_and(|net| net.bits == *d) {
+                    commands += &format!("connect -nomap -port {} D {next}\n", escaped(cell));
+                }
+            }
+        }
+        commands
+    }
+
+    /// Commands that make the inputs of `cells` read the wire `instead` in place of `net`.
+    pub fn reconnect<'a>(&self, net: &str, instead: &str, cells: impl IntoIterator<Item = &'a str>) -> String {
         let bits = &self.netnames[net].bits;
         let mut names: BTreeMap<u64, String> = BTreeMap::new();
         for (name, other) in &self.netnames {
@@ -155,7 +168,7 @@ impl Module {
             }
         }
         let mut commands = String::new();
-        for (_, cell) in self.cone(netlist, target)?.into_iter().filter(|(_, cell)| chosen(cell)) {
+        for cell in cells {
             for (port, connected) in self.cells[cell].ports(true) {
                 if !connected.iter().any(|bit| matches!(bit, Bit::Net(_)) && bits.contains(bit)) {
                     continue;
@@ -169,7 +182,7 @@ impl Module {
                 commands += &format!("connect -nomap -port {} {port} {}\n", escaped(cell), signal.join(","));
             }
         }
-        Ok(commands)
+        commands
     }
 }
 

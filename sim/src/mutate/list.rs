@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::lint::{folder_of, incomplete, output, read_script, yosys_in};
+use crate::lint::{folder_of, incomplete, open_boxes, output, read_script, yosys_in};
 use crate::{Design, Result};
 
 /// Which mutations to take.
@@ -86,10 +86,11 @@ pub struct Mutations {
 /// # Errors
 /// Whatever Yosys says of the design.
 pub fn list(design: &Design, sample: Sample) -> Result<Mutations> {
+    let design = &open_boxes(design);
     let folder = folder_of(&design.files)?;
     // Yosys asks for a number. It is a C integer.
     let script = format!(
-        "{}\nproc\nopt_expr\nopt_clean\nwrite_rtlil netlist.il\nmutate -list 2000000000 -seed 1 -o list.txt\n",
+        "{}\nproc\nopt_expr\nopt_reduce\nopt_clean\nwrite_rtlil netlist.il\nmutate -list 2000000000 -seed 1 -o list.txt\n",
         read_script(design, "")
     );
     yosys_in(folder.path(), &script)?;

@@ -82,11 +82,13 @@ impl Report {
         self.tested.iter().filter(|t| matches!(t.outcome, Outcome::Survived { .. }))
     }
 
-    /// The share of killed mutants among those that are not proved equivalent; 1 when there are none.
+    /// The share of killed mutants among those that were noticed or survived: not the equivalent ones, not those without an
+    /// answer. 1 when there are none.
     pub fn share(&self) -> f64 {
-        match self.tested.len() - self.equivalent() {
+        let killed = self.killed();
+        match killed + self.survivors().count() {
             0 => 1.0,
-            all => self.killed() as f64 / all as f64,
+            all => killed as f64 / all as f64,
         }
     }
 }
