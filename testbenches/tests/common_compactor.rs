@@ -1,10 +1,9 @@
 //! Compactor and expander in all configurations; every mask of small ones.
 
-mod fault_support;
-
-use fault_support::must_be_found;
 use hdl::blocks::common::{Compactor, Expander};
+use sim::fault::Fault;
 use testbenches::common::compactor::{bench, expander_bench};
+use testbenches::faults::must_be_noticed;
 use testbenches::options;
 
 #[test]
@@ -20,11 +19,11 @@ fn all_configurations() {
 #[test]
 fn faults_are_found() {
     let faults = [
-        ("a lane is not cleared", "{3{present[i + 15]}}", "{3{1'b1}}"),
-        ("a gap is not counted", "gaps[13] + gaps[i + 14]", "gaps[13]"),
-        ("an element stays behind", "moves[i + 7] ? moved[i + 7] : moved[i + 5]", "moved[i + 5]"),
+        ("a lane is not cleared", Fault::net("compacted[1]", "moved[16]")),
+        ("a gap is not counted", Fault::net("gaps[19]", "gaps[13]")),
+        ("an element stays behind", Fault::net("moved[5]", "moved[0]")),
     ];
-    must_be_found(&Compactor { lanes: 5, width: 3 }, bench, 64, &faults);
-    let faults = [("a lane is not cleared", "{3{mask_i[i]}}", "{3{1'b1}}")];
-    must_be_found(&Expander { lanes: 5, width: 3 }, expander_bench, 64, &faults);
+    must_be_noticed(&Compactor { lanes: 5, width: 3 }, bench, 64, &faults);
+    let faults = [("a lane is not cleared", Fault::net("expanded[0]", "returned[0]"))];
+    must_be_noticed(&Expander { lanes: 5, width: 3 }, expander_bench, 64, &faults);
 }

@@ -3,8 +3,9 @@
 use hdl::blocks::common::RamImplementation;
 use hdl::blocks::kelle::{EdramBank, KvBankGroup, ScoreRegisterFile};
 use hdl::lang::CatalogBlock;
+use sim::fault::Fault;
 use sim::{Design, RunOptions};
-use testbenches::kelle::faults::must_be_noticed;
+use testbenches::faults::must_be_noticed_by;
 use testbenches::kelle::kv_bank_group::{CYCLES, Mode, attack};
 use testbenches::kelle::{edram_bank, kv_bank_group, score_register_file};
 use testbenches::options;
@@ -68,13 +69,15 @@ fn broken_groups_are_noticed() {
     let p = attacked();
     let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
     let bench = attack(&p, vec![Mode::Safe]).unwrap_or_else(|e| panic!("{e}"));
-    for (what, right, wrong) in [
-        ("a refresh writes the word before", "fetched_q ? word : buffer_q", "buffer_q"),
-        ("elements are exchanged", "{bytes[1], bytes[0]}", "{bytes[0], bytes[1]}"),
-        ("scores of new tokens stay", "is_set ? 4'd0 :", "1'b0 ? 4'd0 :"),
-    ] {
-        must_be_noticed(&*bench, &design, 6000, what, right, wrong);
-    }
+    let faults = [
+        ("a refresh writes the word before", Fault::net("refreshed", "buffer_q").module("edram_bank")),
+        ("elements are exchanged", Fault::net("g_bank[0].bank_data_in", "{right[7:0], right[15:8]}")),
+        (
+            "scores of new tokens stay",
+            Fault::net("g_rows[1].is_set", "1'b0").into("g_rows[1].score_q").module("score_register_file"),
+        ),
+    ];
+    must_be_noticed_by(&*bench, &design, 6000, &faults);
 }
 
 #[test]
@@ -82,12 +85,11 @@ fn broken_banks_are_noticed() {
     let p = EdramBank { rows: 9, width: 16, implementation: RamImplementation::Inferred, retention_model: true };
     let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
     let bench = edram_bank::bench(&p).unwrap_or_else(|e| panic!("{e}"));
-    for (what, right, wrong) in [
-        ("a row is young again by a read", "if (write) restored", "if (write | read) restored"),
-        ("bits die a cycle early", "< row_age", "<= row_age"),
-    ] {
-        must_be_noticed(&*bench, &design, 20_000, what, right, wrong);
-    }
+    let faults = [
+        ("a row is young again by a read", Fault::net("write", "right | read").into("restored")),
+        ("bits die a cycle early", Fault::operator("flips[3]", "<", "<=")),
+    ];
+    must_be_noticed_by(&*bench, &design, 20_000, &faults);
 }
 
 #[test]
@@ -95,10 +97,9 @@ fn broken_score_files_are_noticed() {
     let p = ScoreRegisterFile { rows: 7, score_width: 4, amount_width: 9 };
     let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
     let bench = score_register_file::bench(&p).unwrap_or_else(|e| panic!("{e}"));
-    for (what, right, wrong) in [
-        ("scores never age", "wire halve = ages & step_i", "wire halve = 1'b0 & ages & step_i"),
-        ("saturation is forgotten", "saturated_q <= ages & !step_i", "saturated_q <= ages & over & !step_i"),
-    ] {
-        must_be_noticed(&*bench, &design, 5000, what, right, wrong);
-    }
+    let faults = [
+        ("scores never age", Fault::net("halve", "1'b0")),
+        ("saturation is forgotten", Fault::net("ages", "right & over").into("saturated_q")),
+    ];
+    must_be_noticed_by(&*bench, &design, 5000, &faults);
 }

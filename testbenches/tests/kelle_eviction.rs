@@ -2,7 +2,8 @@
 
 use hdl::blocks::kelle::{EvictionController, SystolicEvictor};
 use sim::Design;
-use testbenches::kelle::faults::must_be_noticed;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed_by;
 use testbenches::kelle::{eviction_controller, systolic_evictor};
 use testbenches::options;
 
@@ -25,13 +26,12 @@ fn broken_evictors_are_noticed() {
     let p = SystolicEvictor { rows: 5, score_width: 3, amount_width: 4, passes: 3 };
     let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
     let bench = systolic_evictor::bench(&p).unwrap_or_else(|e| panic!("{e}"));
-    for (what, right, wrong) in [
-        ("a tie goes to the later row", "(new_score < least[i])", "(new_score <= least[i])"),
-        ("a tie goes to the later pass", "least[5] < kept_score_q", "least[5] <= kept_score_q"),
-        ("protected rows win", "wire wins = !protected_q &", "wire wins ="),
-    ] {
-        must_be_noticed(&*bench, &design, 2000, what, right, wrong);
-    }
+    let faults = [
+        ("a tie goes to the later row", Fault::operator("g_cells[2].wins", "<", "<=")),
+        ("a tie goes to the later pass", Fault::operator("replaces", "<", "<=")),
+        ("protected rows win", Fault::net("g_cells[2].protected_q", "1'b0").into("g_cells[2].wins")),
+    ];
+    must_be_noticed_by(&*bench, &design, 2000, &faults);
 }
 
 #[test]
@@ -39,14 +39,19 @@ fn broken_controllers_are_noticed() {
     let p = EvictionController { slots: 5 };
     let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
     let bench = eviction_controller::bench(&p).unwrap_or_else(|e| panic!("{e}"));
-    for (what, right, wrong) in [
-        ("the hole is not closed", "passes & beyond", "1'b0 & passes & beyond"),
-        ("a protected token is evicted", "!insert_found_i | victim_guarded", "!insert_found_i"),
-        ("a clear does not end a walk", "clear_i | (entry_ready_i & last)", "entry_ready_i & last"),
-        ("a clear does not recall a place", "clear_i | place_ready_i", "place_ready_i"),
-        ("new tokens are always let in", "assign insert_ready_o = takes", "assign insert_ready_o = 1'b1"),
-        ("walks are let in with a clear", "assign walk_ready_o = open", "assign walk_ready_o = idle"),
-    ] {
-        must_be_noticed(&*bench, &design, 5000, what, right, wrong);
-    }
+    let faults = [
+        ("the hole is not closed", Fault::net("beyond", "1'b0")),
+        ("a protected token is evicted", Fault::net("victim_guarded", "1'b0")),
+        (
+            "a clear does not end a walk",
+            Fault::net("state_d", "(state_q == StateWalk) & !(entry_ready_i & last) ? state_q : right"),
+        ),
+        (
+            "a clear does not recall a place",
+            Fault::net("state_d", "(state_q == StateReply) & !place_ready_i ? state_q : right"),
+        ),
+        ("new tokens are always let in", Fault::net("insert_ready_o", "1'b1")),
+        ("walks are let in with a clear", Fault::net("walk_ready_o", "idle")),
+    ];
+    must_be_noticed_by(&*bench, &design, 5000, &faults);
 }

@@ -11,8 +11,10 @@ use hdl::blocks::kllm::{
     BinStyle, ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Search, WeightedSum,
 };
 use hdl::lang::{Block, CatalogBlock, elaborate};
+use sim::fault::Fault;
 use sim::stimulus::real_rows;
-use sim::{Bench, Design, RunOptions, RunReport};
+use sim::{Bench, Design, RunReport};
+use testbenches::faults::must_be_noticed;
 use testbenches::kllm::clustering_unit;
 use testbenches::kllm::index_distribution_counter as counter;
 use testbenches::kllm::index_matmul_column::{self as column, Task};
@@ -228,89 +230,103 @@ fn faults(most: usize) {
     let block =
         IndexDistributionCounter { a_bits: 2, b_bits: 2, inputs: 4, k: 256, ..IndexDistributionCounter::default() };
     assert_eq!((block.bin_width(), block.log_entries()), (6, 8));
-    each(&block, counter::bench, 120, COUNTER_FAULTS, most);
+    must_be_noticed(&block, counter::bench, 120, first(&counter_faults(), most));
     let counter = IndexDistributionCounter { k: 64, ..block };
     let block = IndexMatmulColumn { counter, ..IndexMatmulColumn::default() };
-    each(&block, column::bench, 80, COLUMN_FAULTS, most);
-    each(&Fp16Mac { fused: false, stages: 3, ..Fp16Mac::default() }, fp16_mac::bench, 4000, MAC_FAULTS, most);
-    each(&WeightedSum { count_width: 9, ..WeightedSum::default() }, weighted_sum::bench, 400, SUM_FAULTS, most);
+    must_be_noticed(&block, column::bench, 80, first(&column_faults(), most));
+    must_be_noticed(
+        &Fp16Mac { fused: false, stages: 3, ..Fp16Mac::default() },
+        fp16_mac::bench,
+        4000,
+        first(&mac_faults(), most),
+    );
+    must_be_noticed(
+        &WeightedSum { count_width: 9, ..WeightedSum::default() },
+        weighted_sum::bench,
+        400,
+        first(&sum_faults(), most),
+    );
     let block = ClusteringUnit { bits: 3, lanes: 2, search: Search::Binary, pipelined: false };
-    each(&block, clustering_unit::bench, 6000, CLUSTERING_FAULTS, most);
-    each(&ConcatUnit::default(), concat_unit::bench, 1000, CONCAT_FAULTS, most);
+    must_be_noticed(&block, clustering_unit::bench, 6000, first(&clustering_faults(), most));
+    must_be_noticed(&ConcatUnit::default(), concat_unit::bench, 1000, first(&concat_faults(), most));
 }
 
-fn each<B: CatalogBlock>(block: &B, make: MakeBench<B>, number: u64, faults: &[(&str, &str, &str)], most: usize) {
-    let whole = Design::from(&elaborate(block).unwrap_or_else(|e| panic!("{e}")));
-    let bench = make(block).unwrap_or_else(|e| panic!("{e}"));
-    for (what, right, wrong) in faults.iter().take(most) {
-        let mut design = whole.clone();
-        let mut changed = 0;
-        for file in &mut design.files {
-            changed += file.text.matches(right).count();
-            file.text = file.text.replace(right, wrong);
-        }
-        assert!(changed > 0, "{what}: no `{right}` in the Verilog");
-        let waves = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
-        let options = RunOptions { waves: Some(waves.path().into()), vectors: number, ..RunOptions::default() };
-        let error = sim::run(&*bench, &design, &options).expect_err(what);
-        assert!(error.mismatch().is_some(), "{what}: {error}");
-    }
+fn first<'a>(faults: &'a [(&'a str, Fault)], most: usize) -> &'a [(&'a str, Fault)] {
+    &faults[..most.min(faults.len())]
 }
 
-const COUNTER_FAULTS: &[(&str, &str, &str)] = &[
-    ("the second overflow is forgotten", "if (serve) log_q <= log[i]", "if (serve) log_q <= log_q"),
-    ("an overflow is logged again and again", "(served_in_row & {4{served_here}}) |", "(served_in_row & 4'd0) |"),
-    ("an overflow is cleared and not logged", "log_used_0_q <= (serve", "log_used_0_q <= (1'b0"),
-    ("overflows of integers are dropped", "& {4{adds_overflows}}", "& {4{1'b0}}"),
-    ("bins keep what the column before left", "keep = {4{!clear}}", "keep = {4{1'b1}}"),
-    ("beats enter while a complete column waits", "!complete_q | swap", "1'b1"),
-    ("the snapshot is overwritten while it is drained", "!draining_q | finishing", "1'b1"),
-    ("half is ignored", "(row_q[1] == !snapshot_half_q)", "row_q[1]"),
-    ("an absent input counts", "indices_present_i[i] & fire", "fire"),
-    ("inputs count while they wait", "wire fire = indices_valid_i & indices_ready_o", "wire fire = indices_valid_i"),
-    ("a carry is lost", "(queue_0[3*j] & queue_0[3*j + 1]) |", ""),
-    ("bit 1 of an integer weighs as much as bit 0", "{drained_ones[1], 1'b0}", "{1'b0, drained_ones[1]}"),
-    (
-        "an overflow at the swap is lost",
-        "snapshot_log_used_q <= log_used[i]",
-        "snapshot_log_used_q <= (i != 0) & log_used[i]",
-    ),
-];
+fn counter_faults() -> Vec<(&'static str, Fault)> {
+    vec![
+        ("the second overflow is forgotten", Fault::net("serve", "1'b0").into("g_log[0].log_q")),
+        ("an overflow is logged again and again", Fault::net("g_settle[0].served_here", "1'b0")),
+        ("an overflow is cleared and not logged", Fault::net("serve", "1'b0").into("log_used_0_q")),
+        ("overflows of integers are dropped", Fault::net("adds_overflows", "1'b0")),
+        ("bins keep what the column before left", Fault::net("g_rows[0].keep", "4'd15")),
+        ("beats enter while a complete column waits", Fault::net("indices_ready_o", "1'b1")),
+        ("the snapshot is overwritten while it is drained", Fault::net("swap", "complete_q")),
+        ("half is ignored", Fault::net("bins_last_o", "end_of_row & row_q[1] & row_q[0]")),
+        ("an absent input counts", Fault::net("present[1]", "fire")),
+        ("inputs count while they wait", Fault::net("fire", "indices_valid_i")),
+        (
+            "a carry is lost",
+            Fault::net("g_rows[0].queue_1[0]", "g_rows[0].g_adders_0[0].half_0 & g_rows[0].queue_0[2]"),
+        ),
+        (
+            "bit 1 of an integer weighs as much as bit 0",
+            Fault::net("drained_sum", "{1'b0, drained_ones[0]} + {1'b0, drained_ones[1]}"),
+        ),
+        ("an overflow at the swap is lost", Fault::net("snapshot_log_used[0]", "1'b0")),
+    ]
+}
 
-const MAC_FAULTS: &[(&str, &str, &str)] = &[
-    ("the sum never starts again", "!start_2_q ? sum_q", "1'b1 ? sum_q"),
-    ("a held product is added again", "if (enable_i & valid_2_q) sum_q", "if (valid_2_q) sum_q"),
-    ("a gap is added", "if (enable_i & valid_2_q)", "if (enable_i)"),
-    ("valid too early", "valid_q <= valid_2_q", "valid_q <= valid_1_q"),
-];
+fn mac_faults() -> Vec<(&'static str, Fault)> {
+    vec![
+        ("the sum never starts again", Fault::net("start_2_q", "1'b0")),
+        ("a held product is added again", Fault::net("enable_i", "1'b1").into("sum_q")),
+        ("a gap is added", Fault::net("valid_2_q", "1'b1").into("sum_q")),
+        ("valid too early", Fault::net("valid_2_q", "valid_1_q").into("valid_q")),
+    ]
+}
 
-const SUM_FAULTS: &[(&str, &str, &str)] = &[
-    ("columns run together", ".start_i(first_q)", ".start_i(1'b0)"),
-    ("a sum is overwritten while it waits", "!done_q | sum_ready_i", "1'b1"),
-    ("the last bin is missing", "done_q <= ends_1_q", "done_q <= bins_valid_i & bins_last_i"),
-];
+fn sum_faults() -> Vec<(&'static str, Fault)> {
+    vec![
+        ("columns run together", Fault::net("first_q", "1'b0").into("u_mac")),
+        ("a sum is overwritten while it waits", Fault::net("enable", "1'b1")),
+        ("the last bin is missing", Fault::net("ends_1_q", "bins_valid_i & bins_last_i").into("done_q")),
+    ]
+}
 
-const CLUSTERING_FAULTS: &[(&str, &str, &str)] = &[
-    ("a tie goes to the higher centroid", "midpoint_2 < key", "midpoint_2 <= key"),
-    ("a NaN is above everything", "|values_value_i[16*i +: 10] ? 16'd0", "|values_value_i[16*i +: 10] ? 16'd65535"),
-    ("a midpoint of -0 is below 0", "midpoint_i == 16'd32768", "1'b0"),
-    ("a NaN of a midpoint is below everything", "|midpoint_i[9:0] ? 16'd65535", "|midpoint_i[9:0] ? 16'd0"),
-    ("a wrong candidate", "midpoint[{found_1, 1'b0}]", "midpoint[{found_1, 1'b1}]"),
-];
+fn clustering_faults() -> Vec<(&'static str, Fault)> {
+    let nan = "&values_value_i[14:10] & |values_value_i[9:0]";
+    vec![
+        ("a tie goes to the higher centroid", Fault::net("g_lanes[0].midpoint_2", "right - 16'd1")),
+        ("a NaN is above everything", Fault::net("g_lanes[0].key", &format!("{nan} ? 16'd65535 : right"))),
+        ("a midpoint of -0 is below 0", Fault::net("written_key", "midpoint_i == 16'd32768 ? 16'd32767 : right")),
+        (
+            "a NaN of a midpoint is below everything",
+            Fault::net("written_key", "&midpoint_i[14:10] & |midpoint_i[9:0] ? 16'd0 : right"),
+        ),
+        ("a wrong candidate", Fault::net("g_lanes[0].midpoint_2_bits", "{right[2:1], 1'b1}")),
+    ]
+}
 
-const CONCAT_FAULTS: &[(&str, &str, &str)] = &[
-    ("outliers count", "valid_i & !outlier_i", "valid_i"),
-    ("the weight in the high bits", "{a_i, w_i}", "{w_i, a_i}"),
-    ("nothing holds", "if (enable_i) index_q", "index_q"),
-];
+fn concat_faults() -> Vec<(&'static str, Fault)> {
+    vec![
+        ("outliers count", Fault::net("outlier_i", "1'b0")),
+        ("the weight in the high bits", Fault::net("index_q", "{right[3:0], right[7:4]}")),
+        ("nothing holds", Fault::net("enable_i", "1'b1").into("index_q")),
+    ]
+}
 
-const COLUMN_FAULTS: &[(&str, &str, &str)] = &[
-    ("outliers count", ".outlier_i(pairs_outlier_i[i])", ".outlier_i(1'b0)"),
-    ("the scales of another column", "scales[scales_read_q]", "scales[scales_write_q]"),
-    ("pairs are overwritten while the counter is busy", "(!pairs_valid_q | counter_indices_ready)", "1'b1"),
-    ("y is overwritten while it waits", "(!y_valid_q | y_ready_i)", "1'b1"),
-    ("the weights' scale is 1", "next_scales[15:0]", "16'h3c00"),
-    ("a neighbour's centroid", "codebook[counter_bins_bin]", "codebook[counter_bins_bin ^ 4'd1]"),
-    ("the mode of the next beat", ".indices_integer_i(pairs_integer_q)", ".indices_integer_i(pairs_integer_i)"),
-    ("scales are fetched over those in use", "fetch = !scale_valid_q & |scales_waiting_q", "fetch = |scales_waiting_q"),
-];
+fn column_faults() -> Vec<(&'static str, Fault)> {
+    vec![
+        ("outliers count", Fault::net("pairs_outlier_i", "4'd0")),
+        ("the scales of another column", Fault::net("next_scales", "scales[scales_write_q]")),
+        ("pairs are overwritten while the counter is busy", Fault::net("pairs_ready_o", "!scales_full")),
+        ("y does not wait", Fault::net("y_ready_i", "1'b1")),
+        ("the weights' scale is 1", Fault::net("next_scales", "{right[31:16], 16'h3c00}")),
+        ("a neighbour's centroid", Fault::net("centroid", "codebook[counter_bins_bin ^ 4'd1]")),
+        ("the mode of the next beat", Fault::net("pairs_integer_q", "pairs_integer_i").into("u_counter")),
+        ("scales are fetched over those in use", Fault::net("fetch", "|scales_waiting_q")),
+    ]
+}

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 pub mod library;
+pub mod mutation;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
