@@ -2,6 +2,7 @@
 
 mod support;
 
+use sim::fault::Fault;
 use std::fs;
 use std::path::Path;
 
@@ -191,10 +192,15 @@ fn sim_of_broken_verilog_is_a_mismatch() {
     let folder = in_folder(&[]);
     let run = |args: &[&str]| senbazuru(&[args, &MESH].concat()).current_dir(folder.path());
     run(&["gen", "mac_mesh", "-o", "edited"]).assert().code(0);
-    let pe = folder.path().join("edited/mac_pe_w4_a8.v");
-    let text = fs::read_to_string(&pe).unwrap();
-    assert!(text.contains("act_q <= act_i;"), "{text}");
-    fs::write(&pe, text.replace("act_q <= act_i;", "act_q <= weight_i;")).unwrap();
+    let file = |name: &str| folder.path().join("edited").join(name);
+    let sources = ["mac_pe_w4_a8.v", "mac_mesh_r2_c2_w4_a8.v"]
+        .map(|name| sim::SourceFile { name: name.into(), text: fs::read_to_string(file(name)).unwrap() });
+    let top = "mac_mesh_r2_c2_w4_a8";
+    let design = sim::Design { files: sources.to_vec(), ..sim::Design::from_verilog(top, "") };
+    let fault = Fault::net("act_q", "weight_q").module("mac_pe");
+    let broken = sim::fault::design(&design, &fault).unwrap();
+    fs::remove_file(file("mac_pe_w4_a8.v")).unwrap();
+    fs::write(file("mac_mesh_r2_c2_w4_a8.v"), &broken.files[0].text).unwrap();
     let sim = ["sim", "mac_mesh", "--verilog", "edited", "--vectors", "20", "--trace", "wrong.vcd"];
     run(&sim).assert().code(1).stdout_eq("").stderr_eq(str![[r#"
 error: hardware and golden model differ

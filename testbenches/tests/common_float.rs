@@ -4,9 +4,11 @@ use hdl::blocks::common::{
     FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFormat, FloatFromInt, FloatMul, Subnormals,
 };
 use hdl::lang::{CatalogBlock, Parameters};
-use sim::{Design, RunOptions};
+use sim::Design;
+use sim::fault::Fault;
 use testbenches::MakeBench;
 use testbenches::common::float::{add, compare, convert, fma, from_int, mul};
+use testbenches::faults::must_be_noticed;
 use testbenches::options;
 
 fn all<B: CatalogBlock>(bench: MakeBench<B>, vectors: u64) {
@@ -109,39 +111,19 @@ fn real_dot_products() {
     }
 }
 
-/// Every deliberate fault in the hardware must be seen.
-fn faults<B: CatalogBlock>(bench: MakeBench<B>, block: &B, vectors: u64, faults: &[(&str, &str, &str)]) {
-    let whole = Design::from(&hdl::lang::elaborate(block).unwrap());
-    for (what, right, wrong) in faults {
-        let mut design = whole.clone();
-        let mut changed = 0;
-        for file in &mut design.files {
-            changed += file.text.matches(right).count();
-            file.text = file.text.replace(right, wrong);
-        }
-        assert!(changed > 0, "{what}: no `{right}` in the Verilog");
-        let waves = tempfile::tempdir().unwrap();
-        // With waveforms from the start, so that nothing is built twice.
-        let (trace, waves) = (sim::Trace::Vcd, Some(waves.path().into()));
-        let options = RunOptions { vectors, trace, waves, ..RunOptions::default() };
-        let error = sim::run(&*bench(block).unwrap(), &design, &options).expect_err(what);
-        assert!(error.mismatch().is_some(), "{what}: {error}");
-    }
-}
-
 #[test]
 fn faults_in_add_are_found() {
     let block = FloatAdd { flags: true, ..FloatAdd::default() };
-    faults(
-        add::bench,
+    must_be_noticed(
         &block,
+        add::bench,
         40_000,
         &[
-            ("bits shifted out are forgotten", "{align_kept, align_lost}", "{align_kept, 1'b0}"),
-            ("a tie is rounded up", "& (significand[1] | sticky)", ""),
-            ("a difference of zero is negative", "sign & !vanished", "sign"),
-            ("infinity + infinity is undefined", "small_special & subtract", "small_special"),
-            ("the difference is one too small", "subtract};", "1'b0};"),
+            ("bits shifted out are forgotten", Fault::net("align_lost", "1'b0")),
+            ("a tie is rounded up", Fault::net("up", "significand[0]")),
+            ("a difference of zero is negative", Fault::net("vanished", "1'b0")),
+            ("infinity + infinity is undefined", Fault::net("undefined", "big_special & small_special")),
+            ("the difference is one too small", Fault::net("total", "right - {15'd0, subtract}")),
         ],
     );
 }
@@ -149,16 +131,19 @@ fn faults_in_add_are_found() {
 #[test]
 fn faults_in_mul_are_found() {
     let block = FloatMul { flags: true, ..FloatMul::default() };
-    faults(
-        mul::bench,
+    must_be_noticed(
         &block,
+        mul::bench,
         40_000,
         &[
-            ("0 * infinity is infinity", "| (b_special & a_zero)", ""),
-            ("subnormal results are one place off", "7'd26 - exponents", "7'd25 - exponents"),
-            ("bits shifted out are forgotten", "wire sticky = align_lost |", "wire sticky ="),
-            ("very large results are not infinity", "&exponent[4:0] | exponent[5]", "&exponent[4:0]"),
-            ("rounded up to a normal number, no underflow", "& !(|exponent[4:0]) &", "& !(|result_or) &"),
+            ("0 * infinity is infinity", Fault::net("undefined", "a_special & b_zero")),
+            ("subnormal results are one place off", Fault::net("limit", "right - 7'd1")),
+            ("bits shifted out are forgotten", Fault::net("align_lost", "1'b0")),
+            ("very large results are not infinity", Fault::net("infinite_or", "&exponent[4:0]")),
+            (
+                "rounded up to a normal number, no underflow",
+                Fault::net("underflow_o", "!special & !(|result_or) & !infinite_or & underflow_or"),
+            ),
         ],
     );
 }
@@ -166,18 +151,21 @@ fn faults_in_mul_are_found() {
 #[test]
 fn faults_in_fma_are_found() {
     let block = FloatFma { flags: true, stages: 2, ..FloatFma::default() };
-    faults(
-        fma::bench,
+    must_be_noticed(
         &block,
+        fma::bench,
         400_000,
         &[
-            ("the missing unit of a complement", "& all_below", "& 1'b0"),
-            ("a carry although bits were lost", "addend_1_q[1] | lost_1_q)", "addend_1_q[1])"),
-            ("the low bits are not negated", "^ (minus_1_q & lost_1_q)", ""),
-            ("a product of zero aligns", "| a_zero | b_zero", ""),
-            ("lost bits are forgotten while rounding", "any_below | lost", "any_below | 1'b0 & lost"),
-            ("rounded up to a normal number, no underflow", "& !(|rounded_bits) &", "& !(|result_or) &"),
-            ("valid is late", "assign valid_o = valid_2_q;", "assign valid_o = valid_1_q;"),
+            ("the missing unit of a complement", Fault::net("arrives", "1'b0")),
+            ("a carry although bits were lost", Fault::net("carry", "minus_1_q & !(|addend_1_q[1:0])")),
+            ("the low bits are not negated", Fault::net("total", "{right[36:1], addend_1_q[0]}")),
+            ("a product of zero aligns", Fault::net("far", "distance[6]")),
+            ("lost bits are forgotten while rounding", Fault::net("lost_2_q", "1'b0").into("sticky")),
+            (
+                "rounded up to a normal number, no underflow",
+                Fault::net("underflow_o", "!special_2_q & !(|result_or) & !infinite_or & underflow_choice"),
+            ),
+            ("valid is early", Fault::net("valid_o", "valid_1_q")),
         ],
     );
 }
@@ -185,32 +173,35 @@ fn faults_in_fma_are_found() {
 #[test]
 fn faults_in_the_others_are_found() {
     let from_int = FloatFromInt { flags: true, ..FloatFromInt::default() };
-    faults(
-        from_int::bench,
+    must_be_noticed(
         &from_int,
+        from_int::bench,
         40_000,
         &[
-            ("the missing unit of a negative integer", "& all_below", "& 1'b0"),
-            ("overflow is not said", "assign overflow_o = ", "assign overflow_o = 1'b0 & "),
+            ("the missing unit of a negative integer", Fault::net("arrives", "1'b0")),
+            ("overflow is not said", Fault::net("overflow_o", "1'b0")),
         ],
     );
-    faults(
-        compare::bench,
+    must_be_noticed(
         &FloatCompare { format: FloatFormat::E5m2, ..FloatCompare::default() },
+        compare::bench,
         70_000,
         &[
-            ("-0 < +0", "& !(unordered | zeros)", "& !unordered"),
-            ("negative numbers the wrong way round", "!(below | same) : below", "below : below"),
+            ("-0 < +0", Fault::net("less", "total_less & !unordered")),
+            ("negative numbers the wrong way round", Fault::net("total_less", "a_sign & b_sign ? below : right")),
         ],
     );
-    faults(
-        convert::bench,
+    must_be_noticed(
         &FloatConvert { flags: true, ..FloatConvert::default() },
+        convert::bench,
         40_000,
         &[
-            ("subnormal results are one place off", "9'd113", "9'd112"),
-            ("the quiet bit of a signalling NaN", "result_and[9] | nan", "result_and[9]"),
-            ("rounded up to a normal number, no underflow", "& !(|rounded_bits) &", "& !(|result_or) &"),
+            ("subnormal results are one place off", Fault::net("distance", "right + 9'd1")),
+            ("the quiet bit of a signalling NaN", Fault::net("result", "{right[15:10], result_and[9], right[8:0]}")),
+            (
+                "rounded up to a normal number, no underflow",
+                Fault::net("underflow_o", "!a_special & !(|result_or) & !infinite_or & underflow_or"),
+            ),
         ],
     );
 }

@@ -1,203 +1,40 @@
-//! Runs a block's testbench against its golden model and turns a failure into a complete report.
+//! What a bench gets for one run: random numbers, comparisons, streams.
 
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::cell::RefCell;
 
 use hdl::lang::Record;
 use serde_json::Value;
 
+use super::{Bench, RunOptions, repeat_command};
 use crate::stimulus::{Stall, StimulusRng, rng_for};
 use crate::stream::{StreamDriver, StreamMonitor, Wrong};
 use crate::typed::{Driver, Monitor, Values};
-use crate::{
-    Bits, BuildOptions, Coverage, Design, Difference, Error, Initial, Mismatch, Model, Out, Result, Sim, Trace,
-};
-
-/// A testbench: drives one instance and compares it with the golden model.
-///
-/// It must be a function of the seed alone, since a failing run is repeated to write its waveform.
-pub trait Bench {
-    /// Name of the block, as the command line knows it.
-    fn block(&self) -> &str;
-
-    /// The block's parameters, as a JSON object.
-    fn parameters(&self) -> Value {
-        Value::Null
-    }
-
-    /// The test. Failures come from the comparisons of `run`; return them with `?`.
-    fn run(&self, sim: &mut Sim, run: &mut Run) -> Result<()>;
-}
-
-/// How to run a [`Bench`].
-#[derive(Clone, Debug)]
-pub struct RunOptions {
-    /// Fixes stimuli, pauses and the state before reset.
-    pub seed: u64,
-    /// Number of test vectors that the bench should use.
-    pub vectors: u64,
-    /// Write a waveform of this run, failing or not.
-    pub trace: Trace,
-    /// Collect coverage.
-    pub coverage: bool,
-    /// Cycles without any transfer after which streams count as deadlocked.
-    pub patience: u64,
-    /// Cycles after which a run with streams ends as failed.
-    pub max_cycles: u64,
-    /// Folder for waveforms; `None` is `target/waves` of the workspace.
-    pub waves: Option<PathBuf>,
-    /// Command that repeats the run; composed from block, parameters, seed and vectors when `None`.
-    pub command: Option<String>,
-    /// How models are compiled; `trace` and `coverage` of this value are replaced by those above.
-    pub build: BuildOptions,
-}
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        Self {
-            seed: 1,
-            vectors: 1000,
-            trace: Trace::Off,
-            coverage: false,
-            patience: 10_000,
-            max_cycles: 100_000_000,
-            waves: None,
-            command: None,
-            build: BuildOptions::default(),
-        }
-    }
-}
-
-/// What a successful run did.
-#[derive(Clone, Debug)]
-pub struct RunReport {
-    /// Block under test.
-    pub block: String,
-    /// Seed of the run.
-    pub seed: u64,
-    /// Clock cycles.
-    pub cycles: u64,
-    /// Values compared with the golden model.
-    pub compared: u64,
-    /// Cycles in which a driver waited for the design.
-    pub input_stalls: u64,
-    /// Cycles in which the design waited for a monitor.
-    pub output_stalls: u64,
-    /// Wall time of the simulation, without building.
-    pub seconds: f64,
-    /// Waveform, when one was asked for.
-    pub waveform: Option<PathBuf>,
-    /// Coverage, when it was asked for.
-    pub coverage: Option<Coverage>,
-}
-
-impl RunReport {
-    /// Simulated cycles per second of wall time.
-    pub fn cycles_per_second(&self) -> f64 {
-        self.cycles as f64 / self.seconds.max(1e-9)
-    }
-}
-
-/// Cycles before a failure that its waveform shows.
-const TRACED_CYCLES: u64 = 5_000;
-
-/// Builds `design` and runs `bench` on it. A failing run is repeated with a traced model to leave a waveform.
-///
-/// # Errors
-/// [`Error::Mismatch`] when the hardware is wrong; any error of building. A bench that compares nothing is
-/// [`Error::Unsupported`]: it would pass whatever the hardware does.
-pub fn run(bench: &dyn Bench, design: &Design, options: &RunOptions) -> Result<RunReport> {
-    let build = BuildOptions { trace: options.trace, coverage: options.coverage, ..options.build.clone() };
-    let model = Model::build(design, &build)?;
-    let mut sim = model.instance_with(Initial::Random(options.seed))?;
-    let waveform = match options.trace {
-        Trace::Off => None,
-        trace => Some(wave_path(bench, options, trace)?),
-    };
-    if let Some(path) = &waveform {
-        sim.open_trace(path)?;
-    }
-    let mut context = Run::new(bench, options);
-    let start = Instant::now();
-    let result = execute(bench, &mut sim, &mut context);
-    let seconds = start.elapsed().as_secs_f64();
-    if let Err(error) = result {
-        drop(sim);
-        return Err(match error {
-            Error::Mismatch(mut mismatch) => {
-                match waveform {
-                    Some(path) => mismatch.waveform = Some(path),
-                    None => trace_failure(bench, design, options, &mut mismatch),
-                }
-                Error::Mismatch(mismatch)
-            }
-            other => other,
-        });
-    }
-    if context.compared == 0 {
-        let problem = format!("the bench of `{}` compared nothing", context.block);
-        return Err(Error::Unsupported(problem));
-    }
-    let coverage = if options.coverage { Some(sim.coverage()?) } else { None };
-    Ok(RunReport {
-        block: context.block,
-        seed: options.seed,
-        cycles: sim.cycle_count(),
-        compared: context.compared,
-        input_stalls: context.input_stalls,
-        output_stalls: context.output_stalls,
-        seconds,
-        waveform,
-        coverage,
-    })
-}
-
-fn execute(bench: &dyn Bench, sim: &mut Sim, context: &mut Run) -> Result<()> {
-    match bench.run(sim, context) {
-        Err(Error::Stopped { cycle, log }) => Err(context.fail(cycle, Difference::Stopped { log })),
-        other => other,
-    }
-}
-
-/// Repeats a failed run with waveforms. A problem here must not hide the failure itself, so it becomes a note.
-fn trace_failure(bench: &dyn Bench, design: &Design, options: &RunOptions, failure: &mut Mismatch) {
-    let repeat = || -> Result<(PathBuf, Result<()>)> {
-        let build = BuildOptions { trace: Trace::Vcd, coverage: false, ..options.build.clone() };
-        let mut sim = Model::build(design, &build)?.instance_with(Initial::Random(options.seed))?;
-        let path = wave_path(bench, options, Trace::Vcd)?;
-        sim.open_trace_at(&path, failure.cycle.saturating_sub(TRACED_CYCLES))?;
-        let result = execute(bench, &mut sim, &mut Run::new(bench, options));
-        Ok((path, result))
-    };
-    match repeat() {
-        Err(error) => failure.waveform_note = Some(error.to_string()),
-        Ok((path, result)) => {
-            failure.waveform = Some(path);
-            let same = |again: &Mismatch| again.cycle == failure.cycle && again.difference == failure.difference;
-            if !result.is_err_and(|e| e.mismatch().is_some_and(same)) {
-                failure.waveform_note =
-                    Some("the repeated run behaved differently: the bench is not deterministic".into());
-            }
-        }
-    }
-}
+use crate::{Bits, Difference, Error, Mismatch, Out, Result, Sim};
 
 /// The context of one run: random numbers, comparisons, streams.
 pub struct Run {
-    block: String,
+    pub(super) block: String,
     parameters: Value,
     command: String,
     seed: u64,
     vectors: u64,
     patience: u64,
     max_cycles: u64,
-    compared: u64,
-    input_stalls: u64,
-    output_stalls: u64,
+    pub(super) compared: u64,
+    pub(super) input_stalls: u64,
+    pub(super) output_stalls: u64,
+    streams: RefCell<Vec<WatchedStream>>,
+}
+
+/// The ports of an output stream that a bench watches: the fields mean something while valid is high.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WatchedStream {
+    pub valid: String,
+    pub fields: Vec<String>,
 }
 
 impl Run {
-    fn new(bench: &dyn Bench, options: &RunOptions) -> Self {
+    pub(super) fn new(bench: &dyn Bench, options: &RunOptions) -> Self {
         let parameters = bench.parameters();
         let command = options.command.clone();
         Self {
@@ -211,6 +48,25 @@ impl Run {
             compared: 0,
             input_stalls: 0,
             output_stalls: 0,
+            streams: RefCell::default(),
+        }
+    }
+
+    /// Values compared so far.
+    pub(crate) fn compared(&self) -> u64 {
+        self.compared
+    }
+
+    /// The streams that the bench gave a monitor.
+    pub(crate) fn watched_streams(&self) -> Vec<WatchedStream> {
+        self.streams.borrow().clone()
+    }
+
+    fn watch(&self, monitor: &StreamMonitor) {
+        let (valid, fields) = monitor.port_names();
+        let stream = WatchedStream { valid: valid.to_owned(), fields: fields.to_vec() };
+        if !self.streams.borrow().contains(&stream) {
+            self.streams.borrow_mut().push(stream);
         }
     }
 
@@ -236,7 +92,9 @@ impl Run {
 
     /// Monitor of the output stream `name`; see [`StreamMonitor::new`].
     pub fn monitor(&self, sim: &Sim, name: &str, fields: &[&str], stall: Stall) -> Result<StreamMonitor> {
-        StreamMonitor::new(sim, name, fields, stall, self.seed)
+        let monitor = StreamMonitor::new(sim, name, fields, stall, self.seed)?;
+        self.watch(&monitor);
+        Ok(monitor)
     }
 
     /// Driver of the input stream `name` whose beats are structs; see [`Driver`].
@@ -252,7 +110,9 @@ impl Run {
     /// # Errors
     /// [`Error::UnknownPort`] when a port is missing.
     pub fn monitor_of<B: Record<Values>>(&self, sim: &Sim, name: &str, stall: Stall) -> Result<Monitor<B>> {
-        Monitor::new(sim, name, stall, self.seed)
+        let mut monitor = Monitor::new(sim, name, stall, self.seed)?;
+        self.watch(monitor.as_mut());
+        Ok(monitor)
     }
 
     /// Compares an output of up to 64 bits with the golden model's unsigned value.
@@ -406,29 +266,4 @@ impl Run {
 fn show(value: &Bits, signed: bool) -> String {
     let number = if signed { value.to_bigint() } else { value.to_biguint().into() };
     if value.width() <= 64 { format!("{number} ({value})") } else { value.to_string() }
-}
-
-fn repeat_command(block: &str, parameters: &Value, options: &RunOptions) -> String {
-    let mut command = format!("senbazuru sim {block}");
-    for (name, value) in hdl::lang::flatten(parameters) {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        command.push_str(&format!(" --set {name}={text}"));
-    }
-    command + &format!(" --seed {} --vectors {} --trace", options.seed, options.vectors)
-}
-
-/// `<folder>/<block>-<hash of the parameters>-seed<n>.<ext>`: runs of a sweep do not overwrite each other.
-fn wave_path(bench: &dyn Bench, options: &RunOptions, trace: Trace) -> Result<PathBuf> {
-    let folder = options.waves.clone().unwrap_or_else(default_waves);
-    std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
-    let hash = blake3::hash(bench.parameters().to_string().as_bytes()).to_hex();
-    let block: String = bench.block().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
-    Ok(folder.join(format!("{block}-{}-seed{}.{}", &hash[..8], options.seed, trace.extension())))
-}
-
-/// `target/waves` beside the nearest `Cargo.lock` above, so that tests of all crates write to one place.
-fn default_waves() -> PathBuf {
-    let here = std::env::current_dir().unwrap_or_default();
-    let root = here.ancestors().find(|folder| folder.join("Cargo.lock").is_file()).unwrap_or(Path::new("."));
-    root.join("target/waves")
 }
