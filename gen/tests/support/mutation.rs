@@ -50,7 +50,7 @@ pub fn test(
             while vectors > 8 && work(vectors)? > WORK {
                 vectors /= 2;
             }
-            while vectors >= VECTORS && vectors < WORK && work(2 * vectors)? <= WORK {
+            while (VECTORS..WORK).contains(&vectors) && work(2 * vectors)? <= WORK {
                 vectors *= 2;
             }
             vectors
