@@ -14,7 +14,10 @@ pub mod stream;
 pub use arith::{LeadingZeros, LeadingZerosPorts, Popcount, PopcountPorts, PriorityEncoder, PriorityEncoderPorts};
 pub use compactor::{Compactor, CompactorPorts};
 pub use expander::{Expander, ExpanderPorts};
-pub use float::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFormat, FloatFromInt, FloatMul, Subnormals};
+pub use float::{
+    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatFma, FloatFormat, FloatFromInt, FloatMul, FloatReciprocal,
+    FloatRsqrt, FloatSqrt, FloatToInt, RoundingDirection, Subnormals,
+};
 pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
 pub use number_format::{NanPolicy, NumberFormat};
 pub use pipeline::{Pipeline, PipelineStage};
