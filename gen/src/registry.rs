@@ -3,9 +3,10 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::{
-    BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatFma,
-    FloatFromInt, FloatMul, LeadingZeros, MacMesh, Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter,
-    StreamFifo, StreamFork, StreamJoin, StreamRegister, StreamWidthConverter,
+    BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
+    FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros, MacMesh,
+    Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister,
+    StreamWidthConverter,
 };
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
@@ -35,9 +36,14 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<FloatAdd>("common", common::float::add::bench),
         entry::<FloatCompare>("common", common::float::compare::bench),
         entry::<FloatConvert>("common", common::float::convert::bench),
+        entry::<FloatDivide>("common", common::float::divide::bench),
         entry::<FloatFma>("common", common::float::fma::bench),
         entry::<FloatFromInt>("common", common::float::from_int::bench),
         entry::<FloatMul>("common", common::float::mul::bench),
+        entry::<FloatReciprocal>("common", common::float::reciprocal::bench),
+        entry::<FloatRsqrt>("common", common::float::rsqrt::bench),
+        entry::<FloatSqrt>("common", common::float::sqrt::bench),
+        entry::<FloatToInt>("common", common::float::to_int::bench),
         entry::<Ram>("common", common::memory::ram::bench),
         entry::<DoubleBuffer>("common", common::memory::double_buffer::bench),
         entry::<BankedMemory>("common", common::memory::banked_memory::bench),

@@ -1,13 +1,14 @@
 //! The floating-point units: all configurations, millions of operations, real weights, and broken ones.
 
 use hdl::blocks::common::{
-    FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFormat, FloatFromInt, FloatMul, Subnormals,
+    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatFma, FloatFormat, FloatFromInt, FloatMul, FloatReciprocal,
+    FloatRsqrt, FloatSqrt, FloatToInt, RoundingDirection, Subnormals,
 };
 use hdl::lang::{CatalogBlock, Parameters};
-use sim::Design;
 use sim::fault::Fault;
+use sim::{Design, RunOptions};
 use testbenches::MakeBench;
-use testbenches::common::float::{add, compare, convert, fma, from_int, mul};
+use testbenches::common::float::{add, compare, convert, divide, fma, from_int, mul, reciprocal, rsqrt, sqrt, to_int};
 use testbenches::faults::must_be_noticed;
 use testbenches::options;
 
@@ -86,6 +87,50 @@ fn convert_fp32_to_fp16() {
     many(convert::bench, &FloatConvert { flags: true, ..FloatConvert::default() }, 6_400_000);
 }
 
+#[test]
+fn sqrt_in_all_configurations() {
+    // More than all values of 16 bits.
+    all(sqrt::bench, 100_000);
+}
+
+#[test]
+fn reciprocal_in_all_configurations() {
+    all(reciprocal::bench, 100_000);
+}
+
+#[test]
+fn rsqrt_in_all_configurations() {
+    all(rsqrt::bench, 100_000);
+}
+
+#[test]
+fn to_int_in_all_configurations() {
+    all(to_int::bench, 100_000);
+}
+
+/// All 65,536 operands in each direction, to an integer that is too narrow for most and one that is not.
+#[test]
+fn to_int_in_all_directions() {
+    use RoundingDirection::{Down, NearestEven, TowardZero, Up};
+    for rounding in [NearestEven, TowardZero, Down, Up] {
+        for (width, signed) in [(8, true), (16, false)] {
+            many(to_int::bench, &FloatToInt { width, signed, rounding, flags: true, ..FloatToInt::default() }, 66_000);
+        }
+    }
+}
+
+#[test]
+fn divide_in_all_configurations() {
+    // More than all pairs of 8-bit floats.
+    all(divide::bench, 100_000);
+}
+
+/// All pairs of corner values and more than two million structured pairs.
+#[test]
+fn divide_millions() {
+    many(divide::bench, &FloatDivide { flags: true, ..FloatDivide::default() }, 2_200_000);
+}
+
 /// All products around the smallest normal number: the flags of those that are rounded up to it.
 #[test]
 fn fp16_around_the_smallest_normal_number() {
@@ -108,6 +153,25 @@ fn real_dot_products() {
         let design = Design::from(&hdl::lang::elaborate(&block).unwrap());
         let report = sim::run(&*bench, &design, &options(24 * 1536)).unwrap();
         assert!(report.compared >= 24 * 1536, "{report:?}");
+    }
+}
+
+fn faults<B: CatalogBlock>(bench: MakeBench<B>, block: &B, vectors: u64, faults: &[(&str, &str, &str)]) {
+    let whole = Design::from(&hdl::lang::elaborate(block).unwrap());
+    for (what, right, wrong) in faults {
+        let mut design = whole.clone();
+        let mut changed = 0;
+        for file in &mut design.files {
+            changed += file.text.matches(right).count();
+            file.text = file.text.replace(right, wrong);
+        }
+        assert!(changed > 0, "{what}: no `{right}` in the Verilog");
+        let waves = tempfile::tempdir().unwrap();
+        // With waveforms from the start, so that nothing is built twice.
+        let (trace, waves) = (sim::Trace::Vcd, Some(waves.path().into()));
+        let options = RunOptions { vectors, trace, waves, ..RunOptions::default() };
+        let error = sim::run(&*bench(block).unwrap(), &design, &options).expect_err(what);
+        assert!(error.mismatch().is_some(), "{what}: {error}");
     }
 }
 
@@ -171,6 +235,56 @@ fn faults_in_fma_are_found() {
 }
 
 #[test]
+fn faults_in_digits_are_found() {
+    let divide = FloatDivide { flags: true, ..FloatDivide::default() };
+    faults(
+        divide::bench,
+        &divide,
+        40_000,
+        &[
+            ("the remainder is forgotten while rounding", "align_lost | rest", "align_lost"),
+            ("bits shifted out are forgotten", "align_lost | rest", "rest"),
+            ("0 / 0 is infinity", "(a_zero & b_zero) |", ""),
+            ("infinity / 0 is a division by zero", "!(a_zero | a_special)", "!a_zero"),
+            ("subnormal results are one place off", "places = 7'd1 -", "places = 7'd2 -"),
+        ],
+    );
+    let reciprocal = FloatReciprocal { flags: true, ..FloatReciprocal::default() };
+    faults(
+        reciprocal::bench,
+        &reciprocal,
+        70_000,
+        &[
+            ("powers of two are inexact", "& !power_of_two", ""),
+            ("two places below normal numbers is one", "{2'd0, quotient_12[11:2]}", "{1'd0, quotient_12[11:1]}"),
+            ("infinity is a large number", "!infinite_operand", "1'b1"),
+        ],
+    );
+    let rsqrt = FloatRsqrt { flags: true, ..FloatRsqrt::default() };
+    faults(
+        rsqrt::bench,
+        &rsqrt,
+        70_000,
+        &[
+            ("the root of minus 0 is NaN", "!(nan_operand | zero)", "!nan_operand"),
+            ("powers of four are one unit low", "!(odd | |fraction)", "1'b0"),
+            ("the slope is forgotten", "fall = slope", "fall = 1'b0"),
+        ],
+    );
+    let sqrt = FloatSqrt { flags: true, ..FloatSqrt::default() };
+    faults(
+        sqrt::bench,
+        &sqrt,
+        70_000,
+        &[
+            ("the root of -0 is NaN", "!(nan_operand | zero)", "!nan_operand"),
+            ("a row subtracts one too little", "{root_5, 2'd1}", "{root_5, 2'd0}"),
+            ("exact roots are inexact", "| |remainder_12", "| 1'b1"),
+        ],
+    );
+}
+
+#[test]
 fn faults_in_the_others_are_found() {
     let from_int = FloatFromInt { flags: true, ..FloatFromInt::default() };
     must_be_noticed(
@@ -180,6 +294,16 @@ fn faults_in_the_others_are_found() {
         &[
             ("the missing unit of a negative integer", Fault::net("arrives", "1'b0")),
             ("overflow is not said", Fault::net("overflow_o", "1'b0")),
+        ],
+    );
+    faults(
+        to_int::bench,
+        &FloatToInt { width: 8, flags: true, ..FloatToInt::default() },
+        70_000,
+        &[
+            ("ties are rounded up", "(more | placed[1])", "1'b1"),
+            ("minus one half is rounded twice", "negative ^ up", "negative"),
+            ("a NaN is the greatest integer", "nan ? 8'd0", "1'b0 ? 8'd0"),
         ],
     );
     must_be_noticed(
@@ -208,7 +332,7 @@ fn faults_in_the_others_are_found() {
 
 /// Every number of stages of every unit, in a small format.
 #[test]
-#[ignore = "builds some thirty models"]
+#[ignore = "builds some fifty models"]
 fn large_every_number_of_stages() {
     let format = FloatFormat::E5m2;
     let vectors = 70_000;
@@ -230,12 +354,22 @@ fn large_every_number_of_stages() {
         run(compare.check().is_ok().then(|| many(compare::bench, &compare, vectors)));
         let convert = FloatConvert { stages, flags: true, ..FloatConvert::default() };
         run(convert.check().is_ok().then(|| many(convert::bench, &convert, vectors)));
+        let sqrt = FloatSqrt { format, stages, flags: true, ..FloatSqrt::default() };
+        run(sqrt.check().is_ok().then(|| many(sqrt::bench, &sqrt, vectors)));
+        let divide = FloatDivide { format, stages, flags: true, ..FloatDivide::default() };
+        run(divide.check().is_ok().then(|| many(divide::bench, &divide, vectors)));
+        let reciprocal = FloatReciprocal { format, stages, flags: true, ..FloatReciprocal::default() };
+        run(reciprocal.check().is_ok().then(|| many(reciprocal::bench, &reciprocal, vectors)));
+        let rsqrt = FloatRsqrt { format, stages, flags: true, ..FloatRsqrt::default() };
+        run(rsqrt.check().is_ok().then(|| many(rsqrt::bench, &rsqrt, vectors)));
+        let to_int = FloatToInt { stages, flags: true, ..FloatToInt::default() };
+        run(to_int.check().is_ok().then(|| many(to_int::bench, &to_int, vectors)));
         runs += legal;
         if legal == 0 {
             break;
         }
     }
-    assert_eq!(runs, 5 + 4 + 6 + 9 + 2 + 2 + 2);
+    assert_eq!(runs, (5 + 4 + 6 + 9 + 2 + 2 + 2) + (5 + 6 + 5 + 4 + 3));
 }
 
 /// Twenty million triples in each of the wider formats.

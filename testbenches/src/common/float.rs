@@ -9,13 +9,18 @@ mod operands;
 pub mod add;
 pub mod compare;
 pub mod convert;
+pub mod divide;
 pub mod fma;
 pub mod from_int;
 pub mod mul;
+pub mod reciprocal;
+pub mod rsqrt;
+pub mod sqrt;
+pub mod to_int;
 
 use std::collections::VecDeque;
 
-use golden::common::float::{Flags, Rounded};
+use golden::common::float::{Flags, FloatFormat, Rounded};
 use hdl::lang::Block;
 use rand::{Rng, RngExt};
 use sim::stimulus::StimulusRng;
@@ -26,7 +31,7 @@ pub use operands::Operands;
 /// Operands of an operation; a unit uses the first few.
 pub type Inputs = [u64; 4];
 /// What the outputs must be, in the order of the unit's ports.
-pub type Outputs = [u64; 5];
+pub type Outputs = [u64; 6];
 
 /// Numbered operands, made when they are needed: there may be millions.
 pub struct Corners {
@@ -172,11 +177,84 @@ fn outputs(flags: bool) -> Vec<&'static str> {
 
 /// Values at [`outputs`].
 fn expected(result: Rounded) -> Outputs {
-    let Flags { invalid, overflow, underflow, inexact } = result.flags;
-    [result.bits, invalid.into(), overflow.into(), underflow.into(), inexact.into()]
+    let Flags { invalid, overflow, underflow, inexact, .. } = result.flags;
+    [result.bits, invalid.into(), overflow.into(), underflow.into(), inexact.into(), 0]
 }
 
 /// Random one bit in `n`.
 fn one_in(rng: &mut StimulusRng, n: u32) -> bool {
     rng.random_range(0..n) == 0
+}
+
+/// An exception with a port of its own.
+#[derive(Clone, Copy, Debug)]
+enum Exception {
+    Invalid,
+    DivisionByZero,
+    Overflow,
+    Underflow,
+    Inexact,
+}
+
+impl Exception {
+    /// `all`, or none if the block has no flags.
+    fn some(flags: bool, all: &[Self]) -> Vec<Self> {
+        if flags { all.to_vec() } else { vec![] }
+    }
+
+    fn port(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid_o",
+            Self::DivisionByZero => "division_by_zero_o",
+            Self::Overflow => "overflow_o",
+            Self::Underflow => "underflow_o",
+            Self::Inexact => "inexact_o",
+        }
+    }
+
+    fn of(self, flags: Flags) -> bool {
+        match self {
+            Self::Invalid => flags.invalid,
+            Self::DivisionByZero => flags.division_by_zero,
+            Self::Overflow => flags.overflow,
+            Self::Underflow => flags.underflow,
+            Self::Inexact => flags.inexact,
+        }
+    }
+
+    /// Result and exceptions in the order of `ports`.
+    fn outputs(ports: &[Self], result: Rounded) -> Outputs {
+        let mut outputs = Outputs::default();
+        outputs[0] = result.bits;
+        for (output, exception) in outputs[1..].iter_mut().zip(ports) {
+            *output = exception.of(result.flags).into();
+        }
+        outputs
+    }
+
+    /// Ports of the result and of these exceptions.
+    fn ports(all: &[Self]) -> Vec<&'static str> {
+        std::iter::once("result_o").chain(all.iter().map(|exception| exception.port())).collect()
+    }
+}
+
+impl Unit {
+    /// A unit with one float as its operand: all of up to 16 bits come first.
+    fn unary(
+        stages: u32,
+        format: FloatFormat,
+        exceptions: &[Exception],
+        golden: impl Fn(u64) -> Rounded + 'static,
+    ) -> Self {
+        let operands = Operands::new(format);
+        let ports = exceptions.to_vec();
+        Self {
+            stages,
+            inputs: vec!["a_i"],
+            outputs: Exception::ports(exceptions),
+            corners: Corners::all([operands.all_or_corners(16)]),
+            random: Box::new(move |rng| [operands.any(rng), 0, 0, 0]),
+            golden: Box::new(move |&[a, ..]| Exception::outputs(&ports, golden(a))),
+        }
+    }
 }

@@ -1,7 +1,7 @@
-//! Floating-point units: add, multiply, multiply-add, compare, conversions.
+//! Floating-point units: add, multiply, multiply-add, divide, roots, compare, conversions.
 //!
-//! All of them round to nearest, ties to even, and give one canonical quiet NaN (sign 0, exponent all ones, only the
-//! top bit of the fraction set). All have the same interface: operands enter with `valid_i`, the result leaves with
+//! All of them, but conversions to integers, round to nearest, ties to even, and give one canonical quiet NaN (sign 0,
+//! exponent all ones, only the top bit of the fraction set). All have the same interface: operands enter with `valid_i`, the result leaves with
 //! `valid_o` exactly `stages` cycles later, one operation a cycle, without backpressure. With `stages` = 0 there is no
 //! clock, and `valid_o` is `valid_i`. Operands and result belong to `valid` of the same cycle; what they are in other
 //! cycles does not matter.
@@ -16,18 +16,30 @@
 pub mod add;
 pub mod compare;
 pub mod convert;
+mod digits;
+pub mod divide;
 pub mod fma;
 pub mod format;
 pub mod from_int;
+mod lines;
 pub mod mul;
 mod ranks;
+pub mod reciprocal;
 mod round;
+pub mod rsqrt;
 mod shift;
+pub mod sqrt;
+pub mod to_int;
 
 pub use add::{FloatAdd, FloatAddPorts};
 pub use compare::{FloatCompare, FloatComparePorts};
 pub use convert::{FloatConvert, FloatConvertPorts};
+pub use divide::{FloatDivide, FloatDividePorts};
 pub use fma::{FloatFma, FloatFmaPorts};
 pub use format::{FloatFormat, Subnormals};
 pub use from_int::{FloatFromInt, FloatFromIntPorts};
 pub use mul::{FloatMul, FloatMulPorts};
+pub use reciprocal::{FloatReciprocal, FloatReciprocalPorts};
+pub use rsqrt::{FloatRsqrt, FloatRsqrtPorts};
+pub use sqrt::{FloatSqrt, FloatSqrtPorts};
+pub use to_int::{FloatToInt, FloatToIntPorts, RoundingDirection};

@@ -16,7 +16,10 @@ pub use arith::{LeadingZeros, LeadingZerosPorts, Popcount, PopcountPorts, Priori
 pub use compactor::{Compactor, CompactorPorts};
 pub use crc32::{Crc32, Crc32Ports};
 pub use expander::{Expander, ExpanderPorts};
-pub use float::{FloatAdd, FloatCompare, FloatConvert, FloatFma, FloatFormat, FloatFromInt, FloatMul, Subnormals};
+pub use float::{
+    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatFma, FloatFormat, FloatFromInt, FloatMul, FloatReciprocal,
+    FloatRsqrt, FloatSqrt, FloatToInt, RoundingDirection, Subnormals,
+};
 pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
 pub use memory::{BankedMemory, BankedMemoryPorts, DoubleBuffer, DoubleBufferPorts, Ram, RamImplementation, RamPorts};
 pub use number_format::{NanPolicy, NumberFormat};

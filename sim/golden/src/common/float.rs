@@ -25,9 +25,12 @@ use flags::Operands;
 
 pub use crate::format::FloatFormat;
 pub use flags::Flags;
+pub use functions::{Direction, Integers};
 
+mod between;
 mod exact;
 mod flags;
+mod functions;
 
 /// `rustc_apfloat`'s description of [`FloatFormat::E3m2`].
 struct E3m2S;

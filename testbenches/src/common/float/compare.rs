@@ -27,7 +27,7 @@ pub fn bench(p: &FloatCompare) -> anyhow::Result<Box<dyn sim::Bench>> {
             let order = float.compare(a, b);
             let is = |wanted| u64::from(order == wanted);
             let [less, equal] = [Ordering::Less, Ordering::Equal].map(|o| is(Some(o)));
-            [less, equal, is(Some(Ordering::Greater)), is(None), float.total_less(a, b).into()]
+            [less, equal, is(Some(Ordering::Greater)), is(None), float.total_less(a, b).into(), 0]
         }),
     }
     .bench(p)

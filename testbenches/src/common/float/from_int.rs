@@ -51,7 +51,7 @@ pub fn bench(p: &FloatFromInt) -> anyhow::Result<Box<dyn sim::Bench>> {
             let value = i128::from(a) - if negative { 1i128 << width } else { 0 };
             let result = float.from_int(value);
             let (overflow, inexact) = (result.flags.overflow.into(), result.flags.inexact.into());
-            if overflows { [result.bits, overflow, inexact, 0, 0] } else { [result.bits, inexact, 0, 0, 0] }
+            if overflows { [result.bits, overflow, inexact, 0, 0, 0] } else { [result.bits, inexact, 0, 0, 0, 0] }
         }),
     }
     .bench(p)

@@ -93,7 +93,7 @@ impl Operands {
     }
 
     /// A value near `bits`: up to two units in the last place away, of either sign.
-    fn neighbour(self, bits: u64, rng: &mut StimulusRng) -> u64 {
+    pub(super) fn neighbour(self, bits: u64, rng: &mut StimulusRng) -> u64 {
         let sign = self.format.zero(rng.random());
         let magnitude = (bits & (self.format.zero(true) - 1)) as i64 + rng.random_range(-2..=2i64);
         sign | (magnitude.max(0) as u64 & (self.format.zero(true) - 1))

@@ -1,5 +1,5 @@
 //! Ranks of registers inside of a unit, at some of the places where it can be cut. Nothing stops them; a pipeline that can
-//! be held up is [`Pipeline`](crate::blocks::common::Pipeline).
+//! be held up is [`Ranks`](crate::blocks::common::Ranks).
 
 use crate::lang::{Module, Signal, bit};
 
@@ -78,21 +78,37 @@ pub(super) fn delay(m: &mut Module, name: &str, signal: Signal, count: u32) -> S
 
 /// The `stages` places that leave the shallowest deepest part; among equals the earliest.
 fn choose(stages: u32, depths: &[u32]) -> Vec<bool> {
-    let places = depths.len() - 1;
-    let deepest = |choice: u32| {
-        let (mut deepest, mut part) = (0, 0);
-        for (at, depth) in depths.iter().enumerate() {
-            part += depth;
-            if choice >> at & 1 == 1 || at == places {
-                deepest = deepest.max(part);
-                part = 0;
-            }
+    let all: u32 = depths.iter().sum();
+    let deepest = (0..all).find(|&most| possible(depths, stages, most)).unwrap_or(all);
+    let mut places = vec![false; depths.len() - 1];
+    // From the end: the last rank stands as early as it can, then the one before it.
+    let mut rest = depths;
+    for left in (0..stages).rev() {
+        let earliest = (1..rest.len()).find(|&at| {
+            let behind: u32 = rest[at..].iter().sum();
+            behind <= deepest && possible(&rest[..at], left, deepest)
+        });
+        let Some(at) = earliest else { break };
+        places[at - 1] = true;
+        rest = &rest[..at];
+    }
+    places
+}
+
+/// Whether `stages` ranks can leave no part deeper than `most`.
+fn possible(depths: &[u32], stages: u32, most: u32) -> bool {
+    let (mut ranks, mut part) = (0, 0);
+    for &depth in depths {
+        if part + depth > most {
+            (ranks, part) = (ranks + 1, 0);
         }
-        deepest
-    };
-    let best = (0..1u32 << places).filter(|choice| choice.count_ones() == stages).min_by_key(|&choice| deepest(choice));
-    let best = best.unwrap_or(0);
-    (0..places).map(|at| best >> at & 1 == 1).collect()
+        part += depth;
+        if part > most {
+            return false;
+        }
+    }
+    // More ranks than are needed do no harm, as long as there are places for them.
+    ranks <= stages && (stages as usize) < depths.len()
 }
 
 #[cfg(test)]
@@ -105,5 +121,40 @@ mod tests {
         assert_eq!(choose(1, &[10, 2, 2, 9]), [false, true, false]);
         assert_eq!(choose(1, &[1, 1, 9]), [false, true]);
         assert_eq!(choose(2, &[4, 4, 4]), [true, true]);
+    }
+
+    /// All choices, by trying.
+    fn best_of_all(stages: u32, depths: &[u32]) -> Vec<bool> {
+        let places = depths.len() - 1;
+        let deepest = |choice: u32| {
+            let (mut deepest, mut part) = (0, 0);
+            for (at, depth) in depths.iter().enumerate() {
+                part += depth;
+                deepest = deepest.max(part);
+                if choice >> at & 1 == 1 {
+                    part = 0;
+                }
+            }
+            deepest
+        };
+        let choices = (0..1u32 << places).filter(|choice| choice.count_ones() == stages);
+        let best = choices.min_by_key(|&choice| deepest(choice)).unwrap();
+        (0..places).map(|at| best >> at & 1 == 1).collect()
+    }
+
+    #[test]
+    fn no_choice_is_better() {
+        for depths in [
+            &[26, 12, 14, 16][..],
+            &[26, 15, 18, 24, 20, 18],
+            &[20, 16],
+            &[1, 1, 9, 1, 1],
+            &[9, 1, 1, 1, 1, 1, 9],
+            &[18, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 14],
+        ] {
+            for stages in 0..depths.len() as u32 {
+                assert_eq!(choose(stages, depths), best_of_all(stages, depths), "{stages} of {depths:?}");
+            }
+        }
     }
 }

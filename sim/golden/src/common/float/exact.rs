@@ -7,8 +7,8 @@ use super::FloatFormat;
 /// The number `units` * 2^-`scale`.
 #[derive(Clone, Debug)]
 pub(super) struct Exact {
-    units: BigInt,
-    scale: u32,
+    pub(super) units: BigInt,
+    pub(super) scale: u32,
 }
 
 impl Exact {
@@ -59,7 +59,7 @@ impl Exact {
 }
 
 /// The smallest subnormal number is 2 to the power of minus this.
-fn smallest(format: FloatFormat) -> u32 {
+pub(super) fn smallest(format: FloatFormat) -> u32 {
     let bias = (1 << (format.exponent_bits() - 1)) - 1;
     bias - 1 + format.fraction_bits()
 }

@@ -3,11 +3,13 @@
 use super::FloatFormat;
 use super::exact::Exact;
 
-/// IEEE 754 exceptions of an operation. There is no division, so no division by zero.
+/// IEEE 754 exceptions of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flags {
     /// No useful result is defined, or an operand is a signalling NaN.
     pub invalid: bool,
+    /// An exact infinity from finite operands.
+    pub division_by_zero: bool,
     /// The rounded result would be larger than the largest finite number: it is an infinity.
     pub overflow: bool,
     /// The result is inexact, and the exact one is closer to zero than the smallest normal number.
@@ -27,7 +29,7 @@ impl Flags {
         let exact = exact();
         let overflow = !format.is_finite(bits);
         let inexact = overflow || !exact.equals(&Exact::of(format, bits));
-        Self { invalid: false, overflow, underflow: inexact && exact.is_tiny(format), inexact }
+        Self { overflow, underflow: inexact && exact.is_tiny(format), inexact, ..Self::default() }
     }
 
     /// The exceptions of two steps of one operation.
@@ -35,6 +37,7 @@ impl Flags {
     pub fn or(self, other: Self) -> Self {
         Self {
             invalid: self.invalid | other.invalid,
+            division_by_zero: self.division_by_zero | other.division_by_zero,
             overflow: self.overflow | other.overflow,
             underflow: self.underflow | other.underflow,
             inexact: self.inexact | other.inexact,

@@ -1,6 +1,7 @@
 //! The wrappers, and `rustc_apfloat` itself, against exact integer arithmetic, other implementations and known results.
 
 mod flags;
+mod functions;
 
 use proptest::prelude::*;
 

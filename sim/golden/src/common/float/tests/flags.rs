@@ -4,7 +4,8 @@
 use super::*;
 
 /// No exception but those that are named.
-const NONE: Flags = Flags { invalid: false, overflow: false, underflow: false, inexact: false };
+const NONE: Flags =
+    Flags { invalid: false, division_by_zero: false, overflow: false, underflow: false, inexact: false };
 const INEXACT: Flags = Flags { inexact: true, ..NONE };
 const UNDERFLOW: Flags = Flags { underflow: true, ..INEXACT };
 const OVERFLOW: Flags = Flags { overflow: true, ..INEXACT };
@@ -28,7 +29,7 @@ impl Exact {
         let unit = (self.top() - f).max(smallest_normal - f);
         let overflow = bits & !format.zero(true) == format.infinity(false);
         let inexact = overflow || !self.fits(unit);
-        Flags { invalid: false, overflow, underflow: inexact && self.top() < smallest_normal, inexact }
+        Flags { overflow, underflow: inexact && self.top() < smallest_normal, inexact, ..NONE }
     }
 
     /// Whether the number is tiny by IEEE's other rule too: still below the smallest normal number after it has been

@@ -1,0 +1,115 @@
+//! Quotients and square roots digit by digit: a row subtracts, and keeps the difference if it is not negative.
+
+use super::ranks::Ranks;
+use super::shift::{Normalised, normalise};
+use super::{FloatFormat, Subnormals};
+use crate::lang::{Module, Signal, bit, cat, mux, uint};
+
+/// Levels of a row, about: a carry chain and a choice.
+pub(super) const ROW: u32 = 16;
+
+/// The parts between the places where registers may stand: what comes first, `rows`, what comes last.
+pub(super) fn depths(first: u32, rows: u32, last: &[u32]) -> Vec<u32> {
+    let rows = (0..rows).map(|_| ROW);
+    std::iter::once(first).chain(rows).chain(last.iter().copied()).collect()
+}
+
+/// A significand with its leading one at the top, and the places that it was shifted for that, if there may be any.
+pub(super) fn to_the_top(
+    m: &mut Module,
+    name: &'static str,
+    significand: Signal,
+    subnormals: Subnormals,
+) -> (Signal, Option<Signal>) {
+    match subnormals {
+        Subnormals::Flush => (significand, None),
+        Subnormals::Ieee => {
+            let Normalised { value, count, .. } =
+                normalise(m, name, significand, None, significand.width(), bit().lit(0));
+            (m.wire(&format!("{name}_value"), value), Some(count))
+        }
+    }
+}
+
+/// What a unit that works digit by digit remembers between its rows.
+pub(super) struct Rows {
+    /// Digits so far, the first at the top.
+    pub digits: Signal,
+    /// What is left.
+    pub remainder: Signal,
+    number: u32,
+}
+
+impl Rows {
+    /// After the first digit.
+    pub(super) fn new(digits: Signal, remainder: Signal) -> Self {
+        Self { digits, remainder, number: 1 }
+    }
+
+    fn names(&mut self) -> impl Fn(&str) -> String + use<> {
+        self.number += 1;
+        let number = self.number;
+        move |what| format!("{what}_{number}")
+    }
+
+    /// Another digit of a quotient; the remainder stays at most the divisor, in the divisor's width.
+    pub(super) fn divide(&mut self, m: &mut Module, divisor: Signal) {
+        let name = self.names();
+        let width = divisor.width();
+        // At most twice the divisor: the difference has the divisor's width and a sign.
+        let twice = m.wire(&name("doubled"), self.remainder.shl(1));
+        let difference = m.wire(&name("difference"), twice.wrapping_sub(divisor.extend(width + 1)));
+        let digit = m.wire(&name("digit"), !difference.msb());
+        let next = mux(digit, difference.slice(0..width), twice.slice(0..width));
+        self.remainder = m.wire(&name("remainder"), next);
+        self.digits = m.wire(&name("quotient"), cat(&[self.digits, digit]));
+    }
+
+    /// The last digit of a quotient, where nobody asks for the remainder.
+    pub(super) fn divide_last(&mut self, m: &mut Module, divisor: Signal) {
+        let name = self.names();
+        let twice = m.wire(&name("doubled"), self.remainder.shl(1));
+        let digit = m.wire(&name("digit"), twice.ge(divisor.extend(divisor.width() + 1)));
+        self.digits = m.wire(&name("quotient"), cat(&[self.digits, digit]));
+    }
+
+    /// Another digit of a root, with the next two bits of the radicand. Of k digits, the remainder has k + 1 bits.
+    pub(super) fn root(&mut self, m: &mut Module, next: Signal) {
+        let name = self.names();
+        let width = self.digits.width() + 3;
+        let partial = m.wire(&name("partial"), cat(&[self.remainder, next]));
+        let subtrahend = cat(&[self.digits, uint(2).lit(1)]).extend(width);
+        let difference = m.wire(&name("difference"), partial.wrapping_sub(subtrahend));
+        let digit = m.wire(&name("digit"), !difference.msb());
+        let kept = mux(digit, difference.slice(0..width - 1), partial.slice(0..width - 1));
+        self.remainder = m.wire(&name("remainder"), kept);
+        self.digits = m.wire(&name("root"), cat(&[self.digits, digit]));
+    }
+
+    /// The last digit of a root, where nobody asks for the remainder.
+    pub(super) fn root_last(&mut self, m: &mut Module, next: Signal) {
+        let name = self.names();
+        let partial = m.wire(&name("partial"), cat(&[self.remainder, next]));
+        let subtrahend = cat(&[self.digits, uint(2).lit(1)]).extend(partial.width());
+        let digit = m.wire(&name("digit"), partial.ge(subtrahend));
+        self.digits = m.wire(&name("root"), cat(&[self.digits, digit]));
+    }
+
+    /// The place behind a row.
+    pub(super) fn cut(&mut self, pipe: &mut Ranks, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
+        let mut data = vec![("digits", &mut self.digits), ("remainder", &mut self.remainder)];
+        data.extend(more.iter_mut().map(|(name, signal)| (*name, &mut **signal)));
+        pipe.cut(m, &mut data);
+    }
+}
+
+/// The exponent field less the places that a subnormal number was shifted, in `width` bits.
+pub(super) fn true_exponent(exponent: Signal, count: Option<Signal>, width: u32) -> Signal {
+    let exponent = exponent.extend(width);
+    count.map_or(exponent, |count| exponent.wrapping_sub(count.extend(width)))
+}
+
+/// Digits of a significand: the leading one, the fraction, and one to round by.
+pub(super) const fn digits(format: FloatFormat) -> u32 {
+    format.fraction_bits() + 2
+}

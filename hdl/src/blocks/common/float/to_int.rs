@@ -1,0 +1,219 @@
+//! Floating point to integer.
+//!
+//! The significand stands at the top of a word of all integer bits and one more, and is shifted right to where its
+//! exponent says. Negation and rounding are one addition: minus (x + up) is the complement of x, plus one less up.
+
+use super::format::{FloatFormat, Subnormals};
+use super::ranks::Ranks;
+use super::round::{Operand, connect_option};
+use super::shift::shift_right;
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Signal, Timing, Type, bit, cat, choices, parameters, ports,
+    select, uint,
+};
+
+choices! {
+    /// The direction in which a number is rounded to an integer or to a float.
+    pub enum RoundingDirection {
+        /// To the nearest; of two, to the even one.
+        NearestEven,
+        /// Towards zero.
+        TowardZero,
+        /// Towards minus infinity.
+        Down,
+        /// Towards plus infinity.
+        Up,
+    }
+}
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct FloatToInt {
+        /// Format of the operand.
+        format: FloatFormat = FloatFormat::Fp16, tag "";
+        /// Width of the integer in bits.
+        width: u32 = 16, in 1..=64, note "at least 2 if signed", tag "w";
+        /// The integer is two's complement; otherwise unsigned.
+        signed: bool = true, tag "signed";
+        /// Where fractions go.
+        rounding: RoundingDirection = RoundingDirection::NearestEven, tag "";
+        /// Ranks of registers inside, the latency in cycles; 0 is combinational.
+        stages: u32 = 0, in 0..=DEPTHS.len() as u32 - 1, tag "s";
+        /// Subnormal numbers, or zeros instead.
+        subnormals: Subnormals = Subnormals::Ieee;
+        /// Outputs for IEEE 754's exceptions.
+        flags: bool = false, tag "flags";
+    }
+    // The sign alone is no number.
+    rules = |p, rules| {
+        rules.demand(p.width > u32::from(p.signed), "width", p.width, "2 to 64 if signed");
+    };
+}
+
+ports! {
+    /// Ports of [`FloatToInt`].
+    pub struct FloatToIntPorts(p: &FloatToInt) {
+        /// The operand is to be used: one result for each such cycle.
+        valid_i: In = bit(),
+        /// The operand.
+        a_i: In = p.format.ty(),
+        /// The outputs are those of the operand `stages` cycles ago, and mean something; low after reset.
+        valid_o: Out = bit(),
+        /// The integer; the least or the greatest where there is none in the range.
+        result_o: Out = Type { width: p.width, signed: p.signed },
+        /// The operand is a NaN, or its integer is out of range; present with `flags`.
+        invalid_o: OutOption = bit().when(p.flags),
+        /// The operand was no integer, and the result is not invalid; present with `flags`.
+        inexact_o: OutOption = bit().when(p.flags),
+    }
+}
+
+/// Levels of the parts between the places where registers may stand, about: shift, round, saturate.
+const DEPTHS: &[u32] = &[22, 14, 8];
+
+impl Block for FloatToInt {
+    type Ports = FloatToIntPorts;
+    const ABOUT: About = About {
+        name: "float_to_int",
+        summary: "floating point to integer, saturating",
+        contract: "result_o = a_i of `stages` cycles ago, rounded to an integer as `rounding` says. An integer out of range, of an\n\
+            infinity too, is replaced by the nearest in the range, and a NaN by 0: both raise invalid_o and not\n\
+            inexact_o. A flushed subnormal number is an exact 0. valid_o is valid_i of `stages` cycles ago;\n\
+            a reset may come at any time and drops the operations inside.",
+        reference: "IEEE 754-2019, sections 5.4.1 and 5.8 (convertToIntegerExact)",
+    };
+
+    fn build(&self, m: &mut Module, io: &FloatToIntPorts) {
+        let (format, w) = (self.format, self.format.width());
+        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
+        let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
+        let negative = pipe.carry("negative", m.wire("negative", io.a_i.msb()));
+        let nan = pipe.carry("nan", m.wire("nan", a.nan));
+
+        m.comment("The magnitude: integer bits, one bit behind the point, and whether there is more.");
+        let window = self.window();
+        let (mut placed, mut more, beyond) = self.place(m, &a, window);
+        let mut beyond = m.wire("beyond", beyond);
+        pipe.cut(m, &mut [("placed", &mut placed), ("more", &mut more), ("beyond", &mut beyond)]);
+
+        m.comment("Rounded and negated at once, wide enough to be exact.");
+        let sign = pipe.now(negative);
+        let half = placed.bit(0);
+        let fraction = m.wire("fraction", half | more);
+        let up = match self.rounding {
+            RoundingDirection::NearestEven => half & (more | placed.bit(1)),
+            RoundingDirection::TowardZero => bit().lit(0),
+            RoundingDirection::Down => sign & fraction,
+            RoundingDirection::Up => !sign & fraction,
+        };
+        let up = m.wire("up", up);
+        let width = window + 2;
+        let magnitude = placed.slice(1..window + 1).extend(width);
+        let complement = magnitude ^ sign.repeat(width);
+        let mut integer = m.wire("whole", complement.wrapping_add((sign ^ up).extend(width)));
+        let mut fraction = fraction;
+        let mut data = vec![("whole", &mut integer), ("beyond", &mut beyond)];
+        if self.flags {
+            data.push(("fraction", &mut fraction));
+        }
+        pipe.cut(m, &mut data);
+
+        m.comment("Into the range.");
+        let (negative, nan) = (pipe.now(negative), pipe.now(nan));
+        let outside = m.wire("outside", beyond | self.outside(integer));
+        let limit = if self.signed {
+            cat(&[negative, (!negative).repeat(self.width - 1)])
+        } else {
+            (!negative).repeat(self.width)
+        };
+        let kept = if width >= self.width {
+            integer.slice(0..self.width)
+        } else {
+            cat(&[integer.msb().repeat(self.width - width), integer])
+        };
+        let zero = uint(self.width).lit(0);
+        let result = m.wire("result", select(&[(nan, zero), (outside, limit)], kept));
+        m.connect(io.result_o, if self.signed { result.as_sint() } else { result });
+        m.connect(io.valid_o, pipe.valid());
+        if self.flags {
+            let invalid = m.wire("invalid", nan | outside);
+            connect_option(m, io.invalid_o, invalid);
+            connect_option(m, io.inexact_o, fraction & !invalid);
+        } else {
+            m.unused(fraction);
+        }
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.stages).beat(1u32)
+    }
+}
+
+impl FloatToInt {
+    /// Integer bits of the magnitude that are looked at: all that the result or the format has.
+    fn window(&self) -> u32 {
+        self.width.min(self.format.bias() + 1)
+    }
+
+    /// Shifts the significand into `window` integer bits and one behind the point; whether there is more below; and whether
+    /// the number is so large, or no number, that this means nothing.
+    fn place(&self, m: &mut Module, a: &Operand, window: u32) -> (Signal, Signal, Signal) {
+        let (e, bias) = (self.format.exponent_bits(), self.format.bias());
+        // The leading one of the largest number that fits is in the top integer bit.
+        let top = bias + window - 1;
+        let width = e + 1;
+        let distance = m.wire("distance", uint(width).lit(top).wrapping_sub(a.exponent.extend(width)));
+        let beyond = if top < 2 * bias { distance.msb() | a.special } else { a.special };
+        let p = self.format.fraction_bits() + 1;
+        let padded = a.significand.shl((window + 1).saturating_sub(p));
+        let shifted = shift_right(m, "align", padded, distance.slice(0..e), padded.width());
+        let value = shifted.value;
+        let below = padded.width() - (window + 1);
+        if below == 0 {
+            return (value, shifted.lost, beyond);
+        }
+        let more = m.wire("more", shifted.lost | value.slice(0..below).any());
+        (m.wire("placed", value.slice(below..below + window + 1)), more, beyond)
+    }
+
+    /// Whether an exact integer is outside of the range.
+    fn outside(&self, integer: Signal) -> Signal {
+        let width = integer.width();
+        let kept = if self.signed { self.width - 1 } else { self.width };
+        if !self.signed {
+            // Negative, or with bits above.
+            return integer.slice(kept.min(width - 1)..width).any();
+        }
+        if kept >= width {
+            return bit().lit(0);
+        }
+        let above = integer.slice(kept..width);
+        above.any() & !above.all()
+    }
+}
+
+impl CatalogBlock for FloatToInt {
+    fn configurations() -> Vec<Self> {
+        use RoundingDirection::{Down, NearestEven, TowardZero, Up};
+        let set = |format, width, signed, rounding, stages| Self {
+            format,
+            width,
+            signed,
+            rounding,
+            stages,
+            subnormals: Subnormals::Ieee,
+            flags: true,
+        };
+        vec![
+            set(FloatFormat::E3m2, 2, true, Up, 1),
+            set(FloatFormat::Fp16, 1, false, NearestEven, 0),
+            set(FloatFormat::Fp16, 8, true, Down, 2),
+            Self { subnormals: Subnormals::Flush, ..set(FloatFormat::Fp16, 8, false, Up, 0) },
+            set(FloatFormat::Fp16, 32, true, TowardZero, 0),
+            set(FloatFormat::Bf16, 16, true, Up, 1),
+            set(FloatFormat::Bf16, 8, false, NearestEven, 0),
+            set(FloatFormat::Fp32, 64, true, Down, 0),
+            set(FloatFormat::Fp32, 8, true, NearestEven, 2),
+        ]
+    }
+}
