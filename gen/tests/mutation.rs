@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
 
-use senbazuru::registry::{self, Entry};
+use senbazuru::registry;
 use sim::mutate::{Report, Sample};
 use support::mutation;
 
@@ -59,7 +59,7 @@ fn table(name: &str, sample: Sample) {
             100.0 * killed as f64 / judged.max(1) as f64
         })
     };
-    support::on_all_cores(work, |entry: &Box<dyn Entry>| {
+    support::on_all_cores(work, |entry| {
         let block = entry.about().name;
         let (params, design) = mutation::smallest(&**entry)?;
         let (vectors, report) = mutation::test(&**entry, &params, &design, sample, None)?;
