@@ -176,7 +176,7 @@ impl CatalogBlock for KvUnpacker {
 
     fn proofs() -> Vec<Proof<Self>> {
         vec![Proof {
-            block: Self { lanes: 2, block_bytes: 3, checksum: true },
+            block: Self { lanes: 2, block_bytes: 3, checksum: false },
             depth: 4,
             cover_depth: 12,
             induction: true,
