@@ -82,7 +82,9 @@ fn modules_are_short_and_have_no_series() {
         });
         let shape = |line: &str| line.split(|c: char| c.is_ascii_digit()).filter(|s| !s.is_empty()).collect::<String>();
         let shapes: Vec<String> = logic.map(shape).collect();
-        let longest = shapes.chunk_by(|a, b| a == b && !a.trim().is_empty()).map(<[String]>::len).max();
+        // The entries of a table of constants are alike: `7'd12: table = 21'd345;`.
+        let entry = |shape: &str| shape.trim().starts_with("'d: ") && shape.ends_with("= 'd;");
+        let longest = shapes.chunk_by(|a, b| a == b && !a.trim().is_empty() && !entry(a)).map(<[String]>::len).max();
         if shapes.len() > 400 || longest > Some(8) {
             wrong += &format!("{}: {} lines, {longest:?} alike in a row\n", file.display(), shapes.len());
         }

@@ -1,5 +1,8 @@
 //! The whole way: pruning, quantization and packing to bytes off chip, and back, on random and on real keys and values.
 
+mod fault_support;
+
+use fault_support::must_be_found;
 use golden::titanus::cpq::{Config, Sequence};
 use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
 use models::titanus::key_values::{KeyValues, LAYERS, key_values, threshold_for};
@@ -21,6 +24,29 @@ fn odd_sizes() {
     for block in <KvDecompressor as hdl::lang::CatalogBlock>::configurations() {
         testbenches::run(&block, kv_decompressor::bench, &options(200)).unwrap_or_else(|e| panic!("{e}"));
     }
+}
+
+#[test]
+fn compressor_faults() {
+    let faults = [
+        ("a start does not wait for the keys", "k_quantization_start_ready & !k_open_q", "k_quantization_start_ready"),
+        (
+            "a start does not wait for the values",
+            "v_quantization_start_ready & !v_open_q",
+            "v_quantization_start_ready",
+        ),
+        (
+            "refused thresholds are written",
+            "config_write = config_write_i & config_accepted",
+            "config_write = config_write_i",
+        ),
+        ("a tail is shown too early", "k_packer_tail_valid & (k_inside_q == 3'd0)", "k_packer_tail_valid"),
+        ("a width of nine is taken", "(bits_v_i <= 4'd8)", "(bits_v_i <= 4'd9)"),
+    ];
+    let sizes = KvCompressor { lanes: 2, tiles: 1, levels: 2, buffer_tokens: 2, layers: 2, ..KvCompressor::default() };
+    must_be_found(&KvCompressor { block_bytes: 3, ..sizes.clone() }, bench, 80, &faults);
+    let faults = [("fewer blocks wait than are promised", "level_q < 5'd16", "level_q < 5'd2")];
+    must_be_found(&KvCompressor { block_bytes: 3, spare_blocks: 16, ..sizes }, bench, 80, &faults);
 }
 
 /// 48 tokens of three layers, 32 of them prefill, pruned to a third and quantized to 3 and 2 bits; then random sequences.

@@ -39,8 +39,11 @@ fn pruning() {
 #[test]
 fn extremes() {
     configurations::<MaxMinFinder>(max_min_finder::bench, 800, false);
-    let faults = [("pruned elements count", "update_i & index_i[i]", "update_i")];
-    must_be_found(&MaxMinFinder { lanes: 2, tiles: 1 }, max_min_finder::bench, 100, &faults);
+    let faults = [
+        ("pruned elements count", "update_i & index_i[i]", "update_i"),
+        ("a sequence begins within a token", "first_i ? 1'b0 : tile_q", "tile_q"),
+    ];
+    must_be_found(&MaxMinFinder { lanes: 2, tiles: 2 }, max_min_finder::bench, 200, &faults);
 }
 
 #[test]
@@ -49,8 +52,9 @@ fn monitor() {
     let faults = [
         ("half a step is not tolerated", "{6'd0, allowed} < scaled", "{6'd0, allowed} <= scaled"),
         ("a level grows at one end only", "? range + excess : upward", "? range : upward"),
+        ("a sequence begins within a token", "tile_first_i ? 1'b0 : tile_q", "tile_q"),
     ];
-    let block = ChannelMonitor { lanes: 2, tiles: 1, levels: 3, tag_width: 1 };
+    let block = ChannelMonitor { lanes: 2, tiles: 2, levels: 3, tag_width: 1 };
     must_be_found(&block, channel_monitor::bench, 200, &faults);
 }
 
@@ -89,9 +93,18 @@ fn quantization() {
     let faults = [
         ("old levels survive a start", "in_decode & first_decode_q", "1'b0"),
         ("the end comes early", "ended_q & !loading_q & !more_buffered", "ended_q & !loading_q"),
-        ("overflow is forgotten", "(overflow_q | (result", "(1'b0 | (result"),
+        ("overflow is forgotten", "overflow_o = overflow_q |", "overflow_o ="),
+        ("overflow comes late", "overflow_o = overflow_q | ", "overflow_o = overflow_q; // "),
+        ("a start is taken while busy", "in_idle & !busy_q", "in_idle"),
+        ("levels of a token cut short mix", "in_prefill & padding_q;", "1'b0;"),
+        ("a start finds half a token", "start ? 1'b0 : tile_next", "tile_next"),
+        ("the monitor begins within a token", "tile_first_i ? 1'b0 : tile_q", "tile_q"),
+        ("a width of nine is written", "bits_i <= 4'd8", "bits_i <= 4'd9"),
+        ("a width of one is written", "bits_i >= 4'd2", "bits_i >= 4'd1"),
+        ("a refused width is written", "bits_write_i & bits_accepted", "bits_write_i"),
+        ("a refusal is not told", "<= !bits_accepted", "<= 1'b0"),
     ];
-    let block = QuantizationUnit { lanes: 2, tiles: 1, levels: 2, buffer_tokens: 2, layers: 1 };
+    let block = QuantizationUnit { lanes: 2, tiles: 2, levels: 2, buffer_tokens: 2, layers: 1 };
     must_be_found(&block, quantization_unit::bench, 150, &faults);
 }
 

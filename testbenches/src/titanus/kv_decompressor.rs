@@ -3,12 +3,13 @@
 use golden::titanus::kv_decompressor::{Sequence, packed, parse, restore};
 use hdl::blocks::titanus::KvDecompressor;
 use rand::RngExt;
+use sim::stimulus::Stall;
 use sim::{Run, Sim};
 
 use super::damage::Sizes;
 use super::dequantization_unit::results;
 use super::sequences::{Case, STALLS};
-use super::tiles::{blocks, rebuilt};
+use super::tiles::{blocks, broken_off, rebuilt};
 
 /// Damaged streams for each vector.
 const DAMAGED: u64 = 7;
@@ -30,7 +31,8 @@ pub fn bench_of(p: &KvDecompressor, given: Vec<Sequence>) -> anyhow::Result<Box<
     crate::bench(p, move |sim, run| {
         sim.reset(2)?;
         bench.good(sim, run)?;
-        bench.damaged(sim, run)
+        bench.damaged(sim, run)?;
+        bench.reset(sim, run)
     })
 }
 
@@ -80,6 +82,31 @@ impl Bench {
                 monitor[0].expect(rebuilt(&beats, p.levels))?;
             }
             run.streams(sim, &mut driver, &mut monitor)?;
+        }
+        Ok(())
+    }
+
+    /// Resets at any time; the stream that begins afterwards is right.
+    fn reset(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let mut rng = run.rng("resets");
+        let p = &self.p;
+        let (lanes, size) = (p.lanes as usize, p.block_bytes as usize);
+        let sizes = Sizes { lanes: p.lanes, tiles: p.tiles, levels: p.levels, block_bytes: p.block_bytes };
+        for _ in 0..run.vectors().div_ceil(8) {
+            for stall in [Stall::Random { num: 1, den: 4 }, Stall::Never] {
+                let mut driver = [run.driver_of(sim, "block", stall)?];
+                let mut monitor = [run.monitor_of(sim, "result", stall)?];
+                let stream = sizes.damaged(&mut rng);
+                let parsed = parse(&stream.bytes, lanes, size, stream.checksum(p.checksum));
+                let (beats, _) = restore(&parsed, lanes, p.tiles as usize, p.levels as usize);
+                driver[0].extend(stream.blocks((p.block_bytes, p.checksum), &mut rng))?;
+                monitor[0].expect(rebuilt(&beats, p.levels))?;
+                if stall == Stall::Never {
+                    run.streams(sim, &mut driver, &mut monitor)?;
+                } else {
+                    broken_off(sim, run, &mut driver, &mut monitor, rng.random_range(0..40))?;
+                }
+            }
         }
         Ok(())
     }

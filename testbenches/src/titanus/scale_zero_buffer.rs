@@ -32,6 +32,7 @@ impl Bench {
         };
         let data_o = sim.output("data_o")?;
         let level_bits = sim.port_of_input(write_level).width / self.p.lanes;
+        let tile_bits = sim.port_of_input(write_tile).width;
         let mut words = Golden::default();
         // Every word once, so that all are known.
         let mut fill: Vec<(u32, u32)> =
@@ -56,7 +57,13 @@ impl Bench {
             sim.poke_u64(read, reads.into());
             sim.poke_u64(read_tile, from_tile.into());
             sim.poke(read_level, &Bits::pack(level_bits, from.iter().map(|&l| l.into())));
-            for lane in (0..lanes).filter(|&i| enable[i]) {
+            // Now and then a tile is written that is not there.
+            let absent =
+                first.is_none() && (2..1 << tile_bits).contains(&self.p.tiles) && rng.random_range(0..8u8) == 0;
+            if absent {
+                sim.poke_u64(write_tile, rng.random_range(u64::from(self.p.tiles)..1 << tile_bits));
+            }
+            for lane in (0..lanes).filter(|&i| enable[i] && !absent) {
                 words.write((lane, tile, levels[lane]), data[lane]);
             }
             if reads {

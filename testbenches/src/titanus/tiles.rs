@@ -149,6 +149,26 @@ pub fn blocks(bytes: &[u8], (block_bytes, checksum): (u32, bool)) -> Vec<ByteBlo
     bytes.chunks(size).enumerate().map(block).collect()
 }
 
+/// Runs streams for so many cycles, or until all of them are done, then resets: what is inside is lost.
+///
+/// # Errors
+/// A mismatch before the reset.
+pub fn broken_off(
+    sim: &mut Sim,
+    run: &mut Run,
+    drivers: &mut [impl AsMut<StreamDriver>],
+    monitors: &mut [impl AsMut<StreamMonitor>],
+    cycles: u64,
+) -> sim::Result<()> {
+    for _ in 0..cycles {
+        if monitors.iter_mut().all(|m| m.as_mut().is_done()) {
+            break;
+        }
+        run.cycle(sim, drivers, monitors)?;
+    }
+    sim.reset(1)
+}
+
 /// Runs streams without pauses to their end and demands that the first beat of `monitor` comes `latency` cycles after the
 /// first of `driver`, and the others one a cycle after it.
 ///

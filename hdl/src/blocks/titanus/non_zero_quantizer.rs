@@ -88,7 +88,9 @@ impl Block for NonZeroQuantizer {
         contract: "with L = 2^bits - 1: q = clamp(floor((2 L (x - lo) + range) / (2 range)), 0, L) where index is 1 and open is 0;\n\
             where both are 1, x is lo or lo + range and q is 0 or L; q is 0 where index is 0. label = (q != 0).\n\
             Where open is 1, zero = floor((-2 L lo + range) / (2 range)) and range is passed on; both are 0 elsewhere.\n\
-            bits is 2 to 8 and range L to 510. Latency 2 cycles, one tile a cycle.",
+            bits is 2 to 8 and range L to 510; with others, and where an opening lane's x is at no end, q and zero of that tile\n\
+            are undefined. Nothing is kept from tile to tile; reset at any time drops those inside. Latency 2 cycles, one tile\n\
+            a cycle.",
         reference: "Titanus, section 4.4 (NZQ)",
     };
 

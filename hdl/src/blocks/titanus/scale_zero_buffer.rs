@@ -52,7 +52,9 @@ impl Block for ScaleZeroBuffer {
         summary: "range and zero point of every level of every channel",
         contract: "a bank for each lane, addressed by tile and level. At an edge, lanes with write_i store write_data_i; with read_i,\n\
             data_o takes the words at read_tile_i and read_level_i, a word written at the same edge included, and keeps them\n\
-            until the next read. Words are undefined until written.",
+            until the next read. Words are undefined until written. There is no reset and nothing in flight: what is asked for\n\
+            in a cycle is done at its edge. A tile that is not there reads as undefined, and to write it changes no other word;\n\
+            a token of one tile does not look at the number.",
         reference: "Titanus, section 4.1 (SZ buffer)",
     };
 
