@@ -180,9 +180,12 @@ fn special_operands() {
 }
 
 /// Against the host's conversions: exact in binary64, which truncate or round as their names say.
+/// A rounding of the host.
+type Host = fn(f64) -> f64;
+
 #[test]
 fn integers_are_those_of_the_host() {
-    let directions: [(Direction, fn(f64) -> f64); 4] = [
+    let directions: [(Direction, Host); 4] = [
         (Direction::NearestEven, f64::round_ties_even),
         (Direction::TowardZero, f64::trunc),
         (Direction::Down, f64::floor),
