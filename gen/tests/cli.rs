@@ -72,7 +72,10 @@ fn info_of_a_mesh() {
     senbazuru(&["info", "mac_mesh", "--set", "rows=2", "--set", "columns=3"]).assert().code(0).stdout_eq(str![[r#"
 mac_mesh (common): output-stationary mesh of multiply-accumulate cells
 
-PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. Reset takes the clears on their way, not the operands; a sum means something from the first clear on whose operands entered after the reset.
+PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o
+shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the
+clear reaches it. Reset takes the clears on their way, not the operands; a sum means something from
+the first clear on whose operands entered after the reset.
 
 Source:         hdl/src/blocks/common/mac_mesh.rs
 Verilog module: mac_mesh_r2_c3_w8_a32
@@ -86,8 +89,8 @@ accumulator_width     32       32  4 to 128; at least 2 x operand_width  Width o
 
 port      direction  bits  elements  number    meaning                                                                                        inputs of the same cycle
 --------  ---------  ----  --------  --------  ---------------------------------------------------------------------------------------------  ------------------------
-clk_i     input         1  -         unsigned  -                                                                                              -
-rst_ni    input         1  -         unsigned  -                                                                                              -
+clk_i     input         1  -         unsigned  Clock: its rising edge                                                                         -
+rst_ni    input         1  -         unsigned  Reset, active low, takes effect at once                                                        -
 clear_i   input         2  2 x 1     unsigned  Per row: start a new sum with this cycle's product in the first column                         -
 act_i     input        16  2 x 8     signed    Per row: activation into the first column                                                      -
 weight_i  input        24  3 x 8     signed    Per column: weight into the first row                                                          -
@@ -129,8 +132,8 @@ PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after t
 
 | port | direction | bits | elements | number | meaning | inputs of the same cycle |
 | --- | --- | ---: | --- | --- | --- | --- |
-| clk_i | input | 1 | - | unsigned | - | - |
-| rst_ni | input | 1 | - | unsigned | - | - |
+| clk_i | input | 1 | - | unsigned | Clock: its rising edge | - |
+| rst_ni | input | 1 | - | unsigned | Reset, active low, takes effect at once | - |
 | clear_i | input | 16 | 16 x 1 | unsigned | Per row: start a new sum with this cycle's product in the first column | - |
 | act_i | input | 128 | 16 x 8 | signed | Per row: activation into the first column | - |
 | weight_i | input | 128 | 16 x 8 | signed | Per column: weight into the first row | - |

@@ -29,7 +29,7 @@ const BELOW: &[(&str, f64)] = &[
 ];
 
 /// Mutants of each block in an ordinary run.
-const SAMPLE: Sample = Sample { count: 24, seed: 1 };
+const SAMPLE: Sample = Sample { count: 10, seed: 1 };
 
 /// Tests all blocks, demands their floors, and leaves a table, `target/tmp/<name>`, with the share of all in its last line.
 fn table(name: &str, sample: Sample) {

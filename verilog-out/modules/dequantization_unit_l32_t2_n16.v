@@ -434,10 +434,10 @@ module dequantization_unit_l32_t2_n16 (
     else if (formal_enters) formal_error_queue_q <= {formal_error_queue_q[2:0], formal_fails};
   end
   wire formal_error = formal_error_queue_q[formal_oldest[1:0]] & !formal_oldest[2];
-  wire [4:0] formal_level_queue_choice = |formal_opened ? formal_opened - 5'd1 : 5'd0;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_level_queue_q <= 4'd0;
-    else if (formal_enters) formal_level_queue_q <= {formal_level_queue_q[2:0], formal_level_queue_choice[0]};
+    else if (formal_enters) formal_level_queue_q <= {formal_level_queue_q[2:0], |formal_opened
+        & !formal_opened[0]};
   end
   wire formal_level = formal_level_queue_q[formal_oldest[1:0]] & !formal_oldest[2];
   always @(posedge clk_i or negedge rst_ni) begin

@@ -197,23 +197,20 @@ module kv_unpacker_l32_b64 (
       default: steps = 8'd255;
     endcase
   end
-  wire [287:0] low_ranges_bits = window[319:32];
 
   for (i = 0; i < 16; i = i + 1) begin : g_low_ranges
     localparam low_ranges_index = i;
-    assign low_ranges[i] = (low_ranges_index[5:0] < first_records)
-        & (low_ranges_bits[18*i +: 9] < {1'b0, steps});
+    assign low_ranges[i] = (low_ranges_index[5:0] < first_records) & (window[18*i + 32 +: 9] < {1'b0, steps});
   end
 
   wire low = |{low_ranges[15], low_ranges[14], low_ranges[13], low_ranges[12], low_ranges[11], low_ranges[10],
       low_ranges[9], low_ranges[8], low_ranges[7], low_ranges[6], low_ranges[5], low_ranges[4], low_ranges[3],
       low_ranges[2], low_ranges[1], low_ranges[0]};
-  wire [287:0] more_low_ranges_bits = window[287:0];
 
   for (i = 0; i < 16; i = i + 1) begin : g_more_low_ranges
     localparam more_low_ranges_index = i;
     assign more_low_ranges[i] = (more_low_ranges_index[5:0] < records_left_q)
-        & (more_low_ranges_bits[18*i +: 9] < {1'b0, steps});
+        & (window[18*i +: 9] < {1'b0, steps});
   end
 
   wire more_low = |{more_low_ranges[15], more_low_ranges[14], more_low_ranges[13], more_low_ranges[12],

@@ -80,7 +80,7 @@ impl Block for FloatToInt {
             infinity too, is replaced by the nearest in the range, and a NaN by 0: both raise invalid_o and not\n\
             inexact_o. A flushed subnormal number is an exact 0. valid_o is valid_i of `stages` cycles ago;\n\
             a reset may come at any time and drops the operations inside.",
-        reference: "IEEE 754-2019, sections 5.4.1 and 5.8 (convertToIntegerExact)",
+        reference: "IEEE 754-2019, sections 5.4.1 and 5.8",
     };
 
     fn build(&self, m: &mut Module, io: &FloatToIntPorts) {

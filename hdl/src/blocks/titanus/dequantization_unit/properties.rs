@@ -45,7 +45,8 @@ impl DequantizationUnit {
         let failed = m.reg_init("formal_failed_q", bit(), 0);
         let fails = m.wire("formal_fails", bad | missing | (failed.q & !begins));
         failed.next_when(enters, fails);
-        let level = mux(opened.any(), opened.wrapping_sub(1), ty.lit(0));
+        // The lowest bit of opened - 1, and 0 without a level.
+        let level = opened.any() & !opened.bit(0);
 
         let waiting = m.reg_init("formal_waiting_q", uint(3), 0);
         waiting.next(waiting.q.wrapping_add(enters).wrapping_sub(leaves));
@@ -58,7 +59,7 @@ impl DequantizationUnit {
         };
         let last = expected(m, "last", tile.last);
         let fails = expected(m, "error", fails);
-        let low = expected(m, "level", level.bit(0));
+        let low = expected(m, "level", level);
         let index = expected(m, "index", tile.index.at(0));
         let result = &io.result;
         m.assert_always("beats_come_from_tiles", !result.valid | waiting.q.any());

@@ -81,8 +81,8 @@ impl KvUnpacker {
             m.wire("bad_header", is_header & (width.lt(2) | width.gt(8) | window.slice(4..16).ne(expected)));
         let late_levels = m.wire("late_levels", is_token & kind.eq(2) & token_seen.q);
         let steps = steps_of(m, "steps", bits.q);
-        let low = low_range(m, "low", window.slice(lanes..lanes + first * RECORD_BITS), shown, steps);
-        let more_low = low_range(m, "more_low", window.slice(0..(lanes - first) * RECORD_BITS), left.q, steps);
+        let low = low_range(m, "low", (window, lanes), first, shown, steps);
+        let more_low = low_range(m, "more_low", (window, 0), lanes - first, left.q, steps);
         let low_range = m.wire("low_range", (is_levels & low) | (is_more & more_low));
         // Whatever is not whole at the end: header, tile, or the tiles without their levels.
         let cut_short = m.wire("cut_short", view.last & !padding & (view.beyond | (view.reaches & !completes)));
@@ -104,12 +104,19 @@ impl KvUnpacker {
     }
 }
 
-/// Whether any of the first `count` of `records` has a range below the number of steps.
-fn low_range(m: &mut Module, name: &str, records: Signal, count: Signal, steps: Signal) -> Signal {
-    let most = records.width() / RECORD_BITS;
+/// Whether any of the first `count` of `most` records has a range below the number of steps; they stand in a vector, from a
+/// bit on.
+fn low_range(
+    m: &mut Module,
+    name: &str,
+    (bits, from): (Signal, u32),
+    most: u32,
+    count: Signal,
+    steps: Signal,
+) -> Signal {
     let low = m.nets(&format!("{name}_ranges"), bit(), most);
     m.for_each(&format!("{name}_ranges"), most, |m, i| {
-        let range = records.slice_at(i * i64::from(RECORD_BITS), RANGE_BITS);
+        let range = bits.slice_at(i * i64::from(RECORD_BITS) + i64::from(from), RANGE_BITS);
         m.connect(low.at(i), count.gt(i.value(count.width())) & range.lt(steps));
     });
     m.wire(name, low.packed().any())
