@@ -96,7 +96,8 @@ impl KvPacker {
             let there = m.wire(&format!("formal_there_{lane}"), token & tile.index.at(lane) & tile.label.at(lane));
             queue = self.put(m, &format!("value_{lane}"), queue, values.slice(0..8), width, there);
             if lane + 1 < self.lanes {
-                let rest = mux(there, values.shr_by(uint(4).lit(8)), values);
+                let left = 8 * (self.lanes - lane - 1);
+                let rest = mux(there, values.slice(8..8 + left), values.slice(0..left));
                 values = m.wire(&format!("formal_values_{lane}"), rest);
             }
         }
