@@ -153,6 +153,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(seeds::proptest(256))]
+
         /// What is not damaged comes back as the sequence decodes.
         #[test]
         fn as_the_sequence(

@@ -123,6 +123,8 @@ fn quotients_are_nearest() {
 }
 
 proptest! {
+    #![proptest_config(seeds::proptest(256))]
+
     #[test]
     fn the_host_agrees(a: u32, b: u32) {
         let [x, y] = [a, b].map(f32::from_bits);
