@@ -1,7 +1,6 @@
 //! How many small faults of the hardware each bench notices: mutants of every block's smallest configuration.
 //!
-//! `cargo run -p gen --example mutation -- BLOCK` does the same for one block. The sample of an ordinary run is a fixed
-//! function of the tree.
+//! `cargo run -p gen --example mutation -- BLOCK` does the same for one block. The sample is a fixed function of the tree.
 
 mod support;
 
@@ -28,7 +27,7 @@ const BELOW: &[(&str, f64)] = &[
     ("weight_stationary_array", 0.94),
 ];
 
-/// Mutants of each block in an ordinary run.
+/// Mutants of each block.
 const SAMPLE: Sample = Sample { count: 10, seed: 1 };
 
 /// Tests all blocks, demands their floors, and leaves a table, `target/tmp/<name>`, with the share of all in its last line.
@@ -85,12 +84,7 @@ fn check(block: &str, report: &Report, sample: Sample) -> Result<(), String> {
 }
 
 #[test]
-fn benches_notice_a_sample_of_mutants() {
+#[ignore = "minutes"]
+fn large_sample_of_mutants() {
     table("mutation.txt", SAMPLE);
-}
-
-#[test]
-#[ignore = "all mutants of all blocks"]
-fn large_all_mutants() {
-    table("mutation-all.txt", Sample::ALL);
 }
