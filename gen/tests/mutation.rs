@@ -31,7 +31,7 @@ const BELOW: &[(&str, f64)] = &[
 const SAMPLE: Sample = Sample { count: 10, seed: 1 };
 
 /// Tests all blocks, demands their floors, and leaves a table, `target/tmp/<name>`, with the share of all in its last line.
-fn table(name: &str, sample: Sample) {
+fn table(name: &str) {
     let rows = Mutex::new(BTreeMap::new());
     let work: Vec<_> = registry::all().into_iter().map(|entry| (entry.about().name.to_owned(), entry)).collect();
     let text = |rows: &BTreeMap<&str, (u64, Report)>| {
@@ -61,8 +61,8 @@ fn table(name: &str, sample: Sample) {
     support::on_all_cores(work, |entry| {
         let block = entry.about().name;
         let (params, design) = mutation::smallest(&**entry)?;
-        let (vectors, report) = mutation::test(&**entry, &params, &design, sample, None)?;
-        let verdict = check(block, &report, sample);
+        let (vectors, report) = mutation::test(&**entry, &params, &design, SAMPLE, None)?;
+        let verdict = check(block, &report);
         let mut rows = rows.lock().unwrap();
         rows.insert(block, (vectors, report));
         std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), text(&rows)).unwrap();
@@ -71,12 +71,11 @@ fn table(name: &str, sample: Sample) {
 }
 
 /// A sample may have one survivor more than the floor allows: it is small.
-fn check(block: &str, report: &Report, sample: Sample) -> Result<(), String> {
+fn check(block: &str, report: &Report) -> Result<(), String> {
     let floor = BELOW.iter().find(|(name, _)| *name == block).map_or(GOAL, |(_, share)| *share);
     let survived = report.survivors().count();
-    let allowed = (1.0 - floor) * (report.killed() + survived) as f64;
-    let allowed = if sample == Sample::ALL { allowed } else { allowed.ceil() };
-    let repeat = format!("cargo run -p gen --example mutation -- {block} {}", sample.count);
+    let allowed = ((1.0 - floor) * (report.killed() + survived) as f64).ceil();
+    let repeat = format!("cargo run -p gen --example mutation -- {block} {}", SAMPLE.count);
     match survived as f64 > allowed {
         true => Err(format!("below its floor of {:.0} %; `{repeat}` repeats it\n{report}", 100.0 * floor)),
         false => Ok(()),
@@ -86,5 +85,5 @@ fn check(block: &str, report: &Report, sample: Sample) -> Result<(), String> {
 #[test]
 #[ignore = "minutes"]
 fn large_sample_of_mutants() {
-    table("mutation.txt", SAMPLE);
+    table("mutation.txt");
 }

@@ -1,12 +1,15 @@
 //! The floating-point units: all configurations, millions of operations, real weights, and broken ones.
 
+mod fault_support;
+
+use fault_support::must_be_found;
 use hdl::blocks::common::{
     FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatFma, FloatFormat, FloatFromInt, FloatMul, FloatReciprocal,
     FloatRsqrt, FloatSqrt, FloatToInt, RoundingDirection, Subnormals,
 };
 use hdl::lang::{CatalogBlock, Parameters};
+use sim::Design;
 use sim::fault::Fault;
-use sim::{Design, RunOptions};
 use testbenches::MakeBench;
 use testbenches::common::float::{add, compare, convert, divide, fma, from_int, mul, reciprocal, rsqrt, sqrt, to_int};
 use testbenches::faults::must_be_noticed;
@@ -156,25 +159,6 @@ fn real_dot_products() {
     }
 }
 
-fn faults<B: CatalogBlock>(bench: MakeBench<B>, block: &B, vectors: u64, faults: &[(&str, &str, &str)]) {
-    let whole = Design::from(&hdl::lang::elaborate(block).unwrap());
-    for (what, right, wrong) in faults {
-        let mut design = whole.clone();
-        let mut changed = 0;
-        for file in &mut design.files {
-            changed += file.text.matches(right).count();
-            file.text = file.text.replace(right, wrong);
-        }
-        assert!(changed > 0, "{what}: no `{right}` in the Verilog");
-        let waves = tempfile::tempdir().unwrap();
-        // With waveforms from the start, so that nothing is built twice.
-        let (trace, waves) = (sim::Trace::Vcd, Some(waves.path().into()));
-        let options = RunOptions { vectors, trace, waves, ..RunOptions::default() };
-        let error = sim::run(&*bench(block).unwrap(), &design, &options).expect_err(what);
-        assert!(error.mismatch().is_some(), "{what}: {error}");
-    }
-}
-
 #[test]
 fn faults_in_add_are_found() {
     let block = FloatAdd { flags: true, ..FloatAdd::default() };
@@ -237,9 +221,9 @@ fn faults_in_fma_are_found() {
 #[test]
 fn faults_in_digits_are_found() {
     let divide = FloatDivide { flags: true, ..FloatDivide::default() };
-    faults(
-        divide::bench,
+    must_be_found(
         &divide,
+        divide::bench,
         40_000,
         &[
             ("the remainder is forgotten while rounding", "align_lost | rest", "align_lost"),
@@ -250,9 +234,9 @@ fn faults_in_digits_are_found() {
         ],
     );
     let reciprocal = FloatReciprocal { flags: true, ..FloatReciprocal::default() };
-    faults(
-        reciprocal::bench,
+    must_be_found(
         &reciprocal,
+        reciprocal::bench,
         70_000,
         &[
             ("powers of two are inexact", "& !power_of_two", ""),
@@ -261,9 +245,9 @@ fn faults_in_digits_are_found() {
         ],
     );
     let rsqrt = FloatRsqrt { flags: true, ..FloatRsqrt::default() };
-    faults(
-        rsqrt::bench,
+    must_be_found(
         &rsqrt,
+        rsqrt::bench,
         70_000,
         &[
             ("the root of minus 0 is NaN", "!(nan_operand | zero)", "!nan_operand"),
@@ -272,9 +256,9 @@ fn faults_in_digits_are_found() {
         ],
     );
     let sqrt = FloatSqrt { flags: true, ..FloatSqrt::default() };
-    faults(
-        sqrt::bench,
+    must_be_found(
         &sqrt,
+        sqrt::bench,
         70_000,
         &[
             ("the root of -0 is NaN", "!(nan_operand | zero)", "!nan_operand"),
@@ -296,9 +280,9 @@ fn faults_in_the_others_are_found() {
             ("overflow is not said", Fault::net("overflow_o", "1'b0")),
         ],
     );
-    faults(
-        to_int::bench,
+    must_be_found(
         &FloatToInt { width: 8, flags: true, ..FloatToInt::default() },
+        to_int::bench,
         70_000,
         &[
             ("ties are rounded up", "(more | placed[1])", "1'b1"),
