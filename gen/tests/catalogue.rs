@@ -53,7 +53,7 @@ fn files_of_every_block_are_where_the_pattern_says() {
         let path = Path::new(file).with_extension("");
         let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
         let [folders @ .., own] = &parts[..] else { panic!("{file}") };
-        if *own != name && !folders.last().is_some_and(|folder| format!("{folder}_{own}") == name) {
+        if *own != name && folders.last().is_none_or(|folder| format!("{folder}_{own}") != name) {
             wrong += &format!("{name} is in hdl/src/blocks/{file}\n");
         }
         for folder in ["sim/golden/src", "testbenches/src", "testbenches/tests"] {
