@@ -85,9 +85,9 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<ScaleZeroBuffer>("titanus", titanus::scale_zero_buffer::bench),
         entry::<DequantizationUnit>("titanus", titanus::dequantization_unit::bench),
         entry::<KvPacker>("titanus", titanus::kv_packer::bench),
-        entry::<KvUnpacker>("titanus", titanus::kv_packer::unpacker_bench),
+        entry::<KvUnpacker>("titanus", titanus::kv_unpacker::bench),
         entry::<KvCompressor>("titanus", titanus::kv_compressor::bench),
-        entry::<KvDecompressor>("titanus", titanus::kv_compressor::decompressor_bench),
+        entry::<KvDecompressor>("titanus", titanus::kv_decompressor::bench),
     ]
 }
 

@@ -3,6 +3,8 @@
 mod flags;
 mod functions;
 
+use std::cmp::Ordering;
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,0 +1,14 @@
+//! The parts that more than one paper uses, a file each.
+
+#[path = "../fault_support/mod.rs"]
+mod fault_support;
+
+mod arith;
+mod compactor;
+mod crc32;
+mod expander;
+mod float;
+mod mac_mesh;
+mod memory;
+mod skew_lines;
+mod stream;
