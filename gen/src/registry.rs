@@ -3,10 +3,10 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::{
-    BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
-    FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros, MacMesh,
-    Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister,
-    StreamWidthConverter,
+    AxiLiteRegisters, BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert,
+    FloatDivide, FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros,
+    MacMesh, Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin,
+    StreamRegister, StreamWidthConverter,
 };
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
@@ -60,6 +60,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),
         entry::<Crc32>("common", common::crc32::bench),
+        entry::<AxiLiteRegisters>("common", common::bus::axi_lite_registers::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
         entry::<ConcatUnit>("kllm", kllm::concat_unit::bench),

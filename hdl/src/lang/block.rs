@@ -118,6 +118,12 @@ impl Design {
         self.modules.last().expect("elaboration ends with the top module")
     }
 
+    /// The registers that a host of the design reaches: those of its top or of the module closest to it.
+    #[must_use]
+    pub fn register_map(&self) -> Option<&super::registers::RegisterMap> {
+        self.modules.iter().rev().find_map(|m| m.registers.as_ref())
+    }
+
     /// Name of the top module.
     #[must_use]
     pub fn top_name(&self) -> &str {
@@ -267,6 +273,7 @@ fn empty_module(name: String, header: Vec<String>, block: &str, parameters: serd
         ripples: vec![],
         external: None,
         timing: Timing::new(),
+        registers: None,
         block: block.into(),
         parameters,
         loc,

@@ -4,6 +4,7 @@
 mod fault_support;
 
 mod arith;
+mod bus;
 mod compactor;
 mod crc32;
 mod expander;

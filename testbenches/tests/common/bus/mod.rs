@@ -1,0 +1,3 @@
+//! Parts on AMBA buses.
+
+mod axi_lite_registers;
