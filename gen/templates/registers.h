@@ -3,21 +3,21 @@
 #ifndef {{ guard }}
 #define {{ guard }}
 
-{% for r in registers -%}
+{% for r in registers %}
 /* {{ r.meaning }} */
 #define {{ prefix }}_{{ r.name }} 0x{{ r.offset|hex(3) }}u
-{% if r.words == 2 -%}
+{% if r.words == 2 %}
 #define {{ prefix }}_{{ r.name }}_HIGH 0x{{ (r.offset + 4)|hex(3) }}u
-{% endif -%}
-{% for f in r.fields -%}
-{% if f.named -%}
-/* {{ f.meaning }} {{ f.use }} */
+{% endif %}
+{% for f in r.fields %}
+{% if f.named %}
+/* {{ f.meaning }}{{ f.use }} */
 #define {{ prefix }}_{{ r.name }}_{{ f.upper }}_SHIFT {{ f.low }}
 #define {{ prefix }}_{{ r.name }}_{{ f.upper }}_MASK 0x{{ f.mask|hex(8) }}u
-{% endif -%}
-{% if f.value is not none -%}
-#define {{ prefix }}_{{ r.name }}_{{ f.upper }}_{{ f.value_name }} 0x{{ f.value|hex(1) }}u{% if r.words == 2 %}ll{% endif %}
-{% endif -%}
+{% endif %}
+{% if f.value is not none %}
+#define {{ prefix }}_{{ r.name }}_{{ f.upper }}_{{ f.value_name }} 0x{{ f.value|hex(1) }}u{{ "ll" if r.words == 2 else "" }}
+{% endif %}
 {% endfor %}
-{% endfor -%}
+{% endfor %}
 #endif

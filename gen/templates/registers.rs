@@ -2,17 +2,17 @@
 //!
 //! Offsets are bytes from the base; a register of 64 bits is two words, the low one first.
 
-{% for r in registers -%}
+{% for r in registers %}
 /// {{ r.meaning }}
 pub const {{ r.name }}: u32 = 0x{{ r.offset|hex(3) }};
-{% for f in r.fields -%}
-{% if f.named -%}
-/// {{ f.meaning }} {{ f.use }}
+{% for f in r.fields %}
+{% if f.named %}
+/// {{ f.meaning }}{{ f.use }}
 pub const {{ r.name }}_{{ f.upper }}: u32 = 0x{{ f.mask|hex(8) }};
-{% endif -%}
-{% if f.value is not none -%}
+{% endif %}
+{% if f.value is not none %}
 /// {{ f.value_doc }}
 pub const {{ r.name }}_{{ f.upper }}_{{ f.value_name }}: u{{ 32 * r.words }} = 0x{{ f.value|hex(1) }};
-{% endif -%}
+{% endif %}
 {% endfor %}
-{% endfor -%}
+{% endfor %}

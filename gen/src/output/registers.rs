@@ -3,8 +3,9 @@
 
 use hdl::emit::Manifest;
 use hdl::lang::registers::{Access, Register, RegisterField};
-use minijinja::Environment;
+use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
+use minijinja::{Environment, Error, UndefinedBehavior};
 use serde::Serialize;
 
 use crate::error::{Failure, Result};
@@ -68,12 +69,12 @@ struct FieldData<'a> {
 /// What is said of an access: to a C programmer, in a table, in SystemRDL.
 fn words(access: Access) -> (&'static str, &'static str, &'static str) {
     match access {
-        Access::Constant(_) => ("Constant.", "RC", "sw = r; hw = na;"),
+        Access::Constant(_) => (" Constant.", "RC", "sw = r; hw = na;"),
         Access::ReadWrite(_) => ("", "RW", "sw = rw; hw = r;"),
-        Access::ReadOnly => ("Read only.", "RO", "sw = r; hw = w;"),
-        Access::Sticky => ("Write 1 to clear.", "W1C", "sw = rw; onwrite = woclr; hw = w; hwset;"),
-        Access::Pulse => ("Write 1; reads as 0.", "WP", "sw = w; hw = r; swmod;"),
-        Access::Command => ("Write 1; reads as 1 until it is done.", "WC", "sw = rw; hw = rw; swmod;"),
+        Access::ReadOnly => (" Read only.", "RO", "sw = r; hw = w;"),
+        Access::Sticky => (" Write 1 to clear.", "W1C", "sw = rw; onwrite = woclr; hw = w; hwset;"),
+        Access::Pulse => (" Write 1; reads as 0.", "WP", "sw = w; hw = r; swmod;"),
+        Access::Command => (" Write 1; reads as 1 until it is done.", "WC", "sw = rw; hw = rw; swmod;"),
     }
 }
 
@@ -147,13 +148,16 @@ pub(super) fn files(manifest: &Manifest) -> Result<Vec<(&'static str, String)>> 
         registers,
     };
     let mut environment = Environment::new();
-    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    let bug = |e: Error| Failure::Check(format!("templates of registers: {e:#}"));
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let mut syntax = SyntaxConfig::builder();
+    environment
+        .set_syntax(syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build().map_err(bug)?);
     environment.add_filter("hex", |value: u64, digits: usize| format!("{value:0digits$x}"));
     environment.add_filter("rdl", |text: &str| text.replace('\\', "\\\\").replace('"', "\\\""));
     let fill = |(extension, template): (&'static str, &str)| {
         let text = environment.render_str(template, Serde(&data));
-        let bug = |e: minijinja::Error| Failure::Check(format!("template registers.{extension}: {e:#}"));
-        Ok((extension, text.map_err(bug)? + "\n"))
+        Ok((extension, text.map_err(bug)?))
     };
     TEMPLATES.into_iter().map(fill).collect()
 }

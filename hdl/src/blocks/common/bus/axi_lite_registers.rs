@@ -395,10 +395,11 @@ fn properties(m: &mut Module, ctrl: &AxiLite) {
         m.assert_always("answers_follow_address_and_data", !ctrl.bvalid | (addresses.any() & words.any()));
         m.assert_always("at_most_two_writes", addresses.le(2) & words.le(2));
         m.assert_always("one_answer_for_each_read", reads.eq(ctrl.rvalid.extend(3)));
-        // An access that is complete is answered in the next cycle, unless the answer before it waits.
-        let complete = m.reg_init("formal_complete_q", bit(), 0);
-        complete.next(addresses.any() & words.any());
-        m.assert_always("answered_at_once", !complete.q | ctrl.bvalid | !(addresses.any() & words.any()));
+        // A write that is all there is answered in the next cycle, unless the answer before it waits.
+        let waiting = |owed: Signal| owed.gt(ctrl.bvalid.extend(3));
+        let due = m.reg_init("formal_due_q", bit(), 0);
+        due.next(waiting(addresses) & waiting(words) & (!ctrl.bvalid | ctrl.bready));
+        m.assert_always("answered_at_once", !due.q | ctrl.bvalid);
         m.assert_always("answers_are_okay_or_slverr", !ctrl.bvalid | !ctrl.bresp.bit(0));
         m.cover("data_before_address", words.gt(addresses));
         m.cover("address_before_data", addresses.gt(words));
