@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use hdl::blocks::common::{
     AxiLiteRegisters, BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert,
     FloatDivide, FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros,
-    MacMesh, Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin,
-    StreamRegister, StreamWidthConverter,
+    MacMesh, Popcount, PriorityEncoder, Ram, SinglePortRam, SkewLines, StreamArbiter, StreamFifo, StreamFork,
+    StreamJoin, StreamRegister, StreamWidthConverter,
 };
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
@@ -45,6 +45,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<FloatSqrt>("common", common::float::sqrt::bench),
         entry::<FloatToInt>("common", common::float::to_int::bench),
         entry::<Ram>("common", common::memory::ram::bench),
+        entry::<SinglePortRam>("common", common::memory::single_port_ram::bench),
         entry::<DoubleBuffer>("common", common::memory::double_buffer::bench),
         entry::<BankedMemory>("common", common::memory::banked_memory::bench),
         entry::<SkewLines>("common", common::skew_lines::bench),

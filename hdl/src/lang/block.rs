@@ -58,8 +58,8 @@ pub struct ExternalModule {
     pub name: String,
     /// Ports in order.
     pub ports: Vec<ExternalPort>,
-    /// Name of the clock input, connected to the parent's clock.
-    pub clock: Option<String>,
+    /// Names of the clock inputs, all connected to the parent's clock.
+    pub clocks: Vec<String>,
     /// Name of the active-low asynchronous reset input, connected to the parent's reset.
     pub reset: Option<String>,
     /// Verilog text of the module and what it needs; without it the module is a black box.
@@ -403,7 +403,7 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
         let same = module
             .external
             .as_ref()
-            .is_some_and(|x| (&x.source, &x.clock, &x.reset) == (&external.source, &external.clock, &external.reset));
+            .is_some_and(|x| (&x.source, &x.clocks, &x.reset) == (&external.source, &external.clocks, &external.reset));
         if same && same_ports {
             return Some(module);
         }
@@ -415,7 +415,7 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
     }
     with(|e| {
         let names = [&external.name].into_iter().chain(external.ports.iter().map(|p| &p.name));
-        for name in names.chain(&external.clock).chain(&external.reset) {
+        for name in names.chain(&external.clocks).chain(&external.reset) {
             if let Err(why) = names::check_external(name) {
                 e.error(loc, why);
             }
@@ -426,11 +426,11 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
         }
         let serial = new_serial();
         let mut ir = empty_module(external.name.clone(), vec![], "external", serde_json::Value::Null, loc);
-        ir.clocked = external.clock.is_some();
+        ir.clocked = !external.clocks.is_empty();
         ir.reset = external.reset.is_some();
         ir.external = Some(super::ir::External {
             source: external.source.clone(),
-            clock: external.clock.clone(),
+            clocks: external.clocks.clone(),
             reset: external.reset.clone(),
         });
         e.stack.push(Builder { ir, scope: 0, serial, register_arrays: vec![] });

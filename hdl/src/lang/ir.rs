@@ -317,7 +317,7 @@ pub(crate) struct ModuleIr {
 pub(crate) struct External {
     /// Verilog text with the module (and what it needs), when it is known.
     pub source: Option<String>,
-    pub clock: Option<String>,
+    pub clocks: Vec<String>,
     pub reset: Option<String>,
 }
 

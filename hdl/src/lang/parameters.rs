@@ -308,6 +308,16 @@ macro_rules! integer {
 }
 integer!(u32, u64, i32, i64);
 
+impl ParameterValue for String {
+    fn json(&self) -> Value {
+        self.clone().into()
+    }
+
+    fn choices(&self) -> String {
+        "text".into()
+    }
+}
+
 impl ParameterValue for bool {
     fn json(&self) -> Value {
         (*self).into()

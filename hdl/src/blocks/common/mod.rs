@@ -23,7 +23,10 @@ pub use float::{
     FloatRsqrt, FloatSqrt, FloatToInt, RoundingDirection, Subnormals,
 };
 pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
-pub use memory::{BankedMemory, BankedMemoryPorts, DoubleBuffer, DoubleBufferPorts, Ram, RamImplementation, RamPorts};
+pub use memory::{
+    BankedMemory, BankedMemoryPorts, DoubleBuffer, DoubleBufferPorts, Ram, RamImplementation, RamPorts, SinglePortRam,
+    SinglePortRamPorts, SramMacro,
+};
 pub use number_format::{NanPolicy, NumberFormat};
 pub use pipeline::{Pipeline, PipelineStage};
 pub use skew_lines::{SkewDirection, SkewLines, SkewLinesPorts};
