@@ -229,7 +229,9 @@ fn header<B: Block>(name: &str, values: &serde_json::Value) -> Vec<String> {
     let mut lines = vec![format!("{name}: {}", about.summary)];
     let fields = parameters::flatten(values);
     if !fields.is_empty() {
-        let list: Vec<_> = fields.iter().map(|(k, v)| format!("{k} = {}", plain(v))).collect();
+        // What is empty would leave a blank at the end of a line.
+        let shown = |v| Some(plain(v)).filter(|text| !text.is_empty()).unwrap_or_else(|| "none".into());
+        let list: Vec<_> = fields.iter().map(|(k, v)| format!("{k} = {}", shown(v))).collect();
         lines.push(format!("Parameters: {}", list.join(", ")));
     }
     lines.extend(
