@@ -1,6 +1,7 @@
 //! Parts that more than one paper uses.
 
 pub mod arith;
+pub mod bus;
 pub mod compactor;
 pub mod crc32;
 pub mod expander;

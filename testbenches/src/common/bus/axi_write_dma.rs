@@ -1,0 +1,1 @@
+//! [`AxiWriteDma`] before a memory.
