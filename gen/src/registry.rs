@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::{
-    BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
+    AxiReadDma, AxiWriteDma, BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
     FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros, MacMesh,
     Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister,
     StreamWidthConverter,
@@ -56,6 +56,8 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<StreamJoin>("common", common::stream::stream_join::bench),
         entry::<StreamArbiter>("common", common::stream::stream_arbiter::bench),
         entry::<StreamWidthConverter>("common", common::stream::stream_width_converter::bench),
+        entry::<AxiReadDma>("common", common::bus::axi_read_dma::bench),
+        entry::<AxiWriteDma>("common", common::bus::axi_write_dma::bench),
         entry::<Popcount>("common", common::arith::popcount::bench),
         entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),

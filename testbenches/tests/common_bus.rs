@@ -1,12 +1,17 @@
 //! AXI4: DMAs and arbiter before a memory with pauses, errors and silence.
 
-use hdl::blocks::common::AxiReadDma;
+use hdl::blocks::common::{AxiReadDma, AxiWriteDma};
 use testbenches::common::bus;
 use testbenches::{options, run_all};
 
 #[test]
 fn axi_read_dma() {
-    run_all::<AxiReadDma>(bus::axi_read_dma::bench, &options(300)).unwrap_or_else(|e| panic!("{e:#}"));
+    run_all::<AxiReadDma>(bus::axi_read_dma::bench, &options(200)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
+#[test]
+fn axi_write_dma() {
+    run_all::<AxiWriteDma>(bus::axi_write_dma::bench, &options(200)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
 /// Eight bursts of 16 beats hide a latency of 100 cycles.

@@ -280,6 +280,8 @@ pub struct WritePort {
     pub taken: Vec<Taken>,
     /// Beats that were taken.
     pub beats: u64,
+    /// Answers that were taken.
+    pub answers: u64,
     /// The manager takes answers whenever they come.
     pub always_ready: bool,
 }
@@ -310,6 +312,7 @@ impl WritePort {
             shown: false,
             taken: Vec::new(),
             beats: 0,
+            answers: 0,
             always_ready: true,
         })
     }
@@ -364,6 +367,7 @@ impl WritePort {
         }
         if self.shown && ready {
             self.owed.pop_front();
+            self.answers += 1;
             self.shown = false;
         }
         if let Some(fields) = self.aw.look(sim, run, self.ready[0])? {

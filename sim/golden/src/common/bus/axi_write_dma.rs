@@ -16,13 +16,18 @@ pub fn written(command: &Command, bus_bytes: u64, input: &[Vec<u8>]) -> Vec<(u64
     bytes
 }
 
-/// Cycles from the one in which a command is taken to the one that shows its completion, after a pause and with beats
-/// always at hand: of a bus of up to 64 bytes, one row of one burst. The first beat is taken 4 cycles later, the address is
-/// shown 2 behind the last beat, the data a cycle behind it, and an ideal memory answers `latency` cycles behind the last
-/// beat of it.
+/// Cycles from the one in which a command of bursts of so many `beats` is taken to the one that shows its completion, after
+/// a pause: the first beat is taken 4 later, then one in every cycle; the first beat of a burst is on the bus 3 behind its
+/// last one came, or behind the burst before; an ideal memory answers `latency` cycles behind the last one, and the
+/// completion follows. Of a bus of up to 64 bytes, with room for what is under way.
 #[must_use]
-pub fn cycles(beats: u64, latency: u64) -> u64 {
-    4 + (beats - 1) + 2 + 1 + (beats - 1) + latency + 1
+pub fn cycles(beats: &[u64], latency: u64) -> u64 {
+    let (mut came, mut free) = (4, 0);
+    for burst in beats {
+        came += burst;
+        free = free.max(came - 1 + 3) + burst;
+    }
+    free - 1 + latency + 1
 }
 
 #[cfg(test)]
