@@ -2,23 +2,7 @@
 
 use std::marker::PhantomData;
 
-use hdl::blocks::common::{
-    AxiLiteRegisters, BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert,
-    FloatDivide, FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros,
-    MacMesh, Popcount, PriorityEncoder, Ram, SinglePortRam, SkewLines, StreamArbiter, StreamFifo, StreamFork,
-    StreamJoin, StreamRegister, StreamWidthConverter,
-};
-use hdl::blocks::kelle::{
-    EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
-};
-use hdl::blocks::kllm::{
-    ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Orizuru, OrizuruUnit, WeightedSum,
-};
-use hdl::blocks::tender::{MultiScaleArray, TenderPe, WeightStationaryArray};
-use hdl::blocks::titanus::{
-    ChannelMonitor, DequantizationUnit, KvCompressor, KvDecompressor, KvPacker, KvUnpacker, MaxMinFinder,
-    NonZeroQuantizer, PruningUnit, QuantizationUnit, ScaleZeroBuffer,
-};
+use hdl::blocks::{common::*, kelle::*, kllm::*, tender::*, titanus::*};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
 use testbenches::{MakeBench, common, kelle, kllm, tender, titanus};
@@ -57,6 +41,8 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<StreamJoin>("common", common::stream::stream_join::bench),
         entry::<StreamArbiter>("common", common::stream::stream_arbiter::bench),
         entry::<StreamWidthConverter>("common", common::stream::stream_width_converter::bench),
+        entry::<AxiReadDma>("common", common::bus::axi_read_dma::bench),
+        entry::<AxiWriteDma>("common", common::bus::axi_write_dma::bench),
         entry::<Popcount>("common", common::arith::popcount::bench),
         entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),

@@ -1,0 +1,1 @@
+//! Arbiter of several managers.
