@@ -48,6 +48,8 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),
         entry::<Crc32>("common", common::crc32::bench),
         entry::<AxiLiteRegisters>("common", common::bus::axi_lite_registers::bench),
+        entry::<ShellRegisters>("common", common::shell::shell_registers::bench),
+        entry::<JobController>("common", common::shell::job_controller::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
         entry::<ConcatUnit>("kllm", kllm::concat_unit::bench),

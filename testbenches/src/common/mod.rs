@@ -9,5 +9,6 @@ pub mod float;
 pub mod formats;
 pub mod mac_mesh;
 pub mod memory;
+pub mod shell;
 pub mod skew_lines;
 pub mod stream;

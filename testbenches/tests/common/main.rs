@@ -11,5 +11,6 @@ mod expander;
 mod float;
 mod mac_mesh;
 mod memory;
+mod shell;
 mod skew_lines;
 mod stream;

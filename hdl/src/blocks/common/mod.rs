@@ -10,6 +10,7 @@ pub mod mac_mesh;
 pub mod memory;
 pub mod number_format;
 pub mod pipeline;
+pub mod shell;
 pub mod skew_lines;
 pub mod stream;
 
@@ -32,6 +33,7 @@ pub use memory::{
 };
 pub use number_format::{NanPolicy, NumberFormat};
 pub use pipeline::{Pipeline, PipelineStage};
+pub use shell::{JobController, JobControllerPorts, ShellRegisters, ShellRegistersPorts};
 pub use skew_lines::{SkewDirection, SkewLines, SkewLinesPorts};
 pub use stream::{
     StreamArbiter, StreamArbiterPorts, StreamFifo, StreamFifoPorts, StreamFork, StreamForkPorts, StreamJoin,

@@ -8,5 +8,6 @@ pub mod expander;
 pub mod float;
 pub mod mac_mesh;
 pub mod memory;
+pub mod shell;
 pub mod skew_lines;
 pub mod stream;

@@ -1,0 +1,4 @@
+//! What a complete accelerator is from outside.
+
+pub mod job_controller;
+pub mod shell_registers;
