@@ -105,26 +105,8 @@ impl fmt::Display for Fault {
 /// [`Error::Design`] when a name or an operator does not exist or is ambiguous, with those there are; whatever Yosys says,
 /// of the expression too.
 pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
-    let refuse = |why: String| {
-        let problem = format!("cannot make the fault \"{fault}\": {why}");
-        Error::Design { top: design.top.clone(), problem }
-    };
     let mut edited = open_boxes(design);
-    let (mut folder, mut netlist) = read(&edited)?;
-    let name = netlist.module_with(&design.top, fault.module.as_deref(), &fault.net).map_err(refuse)?.to_owned();
-    if let Kind::Net { expression, .. } = &fault.kind {
-        let module = &netlist.modules[&name];
-        let range = format!("[{}:0]", module.width(&fault.net) - 1);
-        // A name that does not exist is a mistake, not a new wire.
-        let text = format!("\n`default_nettype none\nwire {range} right;\nwire {range} {WRONG} = {expression};\n");
-        insert(&mut edited.files, &module.attributes.src, &text).ok_or_else(|| incomplete(design))?;
-        (folder, netlist) = read(&edited)?;
-    }
-    let is_alias = is_alias(&output(&folder, "netlist.il")?, &name, &fault.net);
-    let commands = commands(&netlist, &netlist.modules[&name], fault, is_alias).map_err(refuse)?;
-    let edit = format!("read_rtlil netlist.il\ncd {name}\n{commands}cd\n{TIDY}\nwrite_verilog -noattr faulty.v\n");
-    yosys_in(folder.path(), &edit)?;
-    let text = output(&folder, "faulty.v")?;
+    let text = broken(&mut edited, fault, "", "write_verilog -noattr faulty.v")?;
     if !text.trim_end().ends_with("endmodule") {
         return Err(incomplete(design));
     }
@@ -134,18 +116,57 @@ pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
     Ok(edited)
 }
 
-/// What `proc` does, without `proc_prune`, which leads readers past names.
-const PROC: &str =
-    "proc_clean\nproc_rmdead\nproc_init\nproc_arst\nproc_rom\nproc_mux\nproc_dlatch\nproc_dff\nproc_memwr\nproc_clean";
+/// `design` with one fault in it, as a netlist in Yosys' format, for proofs: with its formal sections, which see the fault like
+/// everything else, and with the places of properties in the files of `design`.
+///
+/// # Errors
+/// Those of [`design()`].
+pub fn netlist(design: &Design, fault: &Fault) -> Result<SourceFile> {
+    let text = broken(&mut open_boxes(design), fault, " -formal -DFORMAL", "write_rtlil faulty.il")?;
+    if !text.trim_end().ends_with("end") {
+        return Err(incomplete(design));
+    }
+    Ok(SourceFile { name: format!("{}_faulty.il", design.top), text })
+}
+
+/// What Yosys writes of the design, which it reads with `options`, when the fault is in it.
+fn broken(design: &mut Design, fault: &Fault, options: &str, write: &str) -> Result<String> {
+    let top = design.top.clone();
+    let refuse = |why: String| {
+        let problem = format!("cannot make the fault \"{fault}\": {why}");
+        Error::Design { top: top.clone(), problem }
+    };
+    let (mut folder, mut netlist) = read(design, options)?;
+    let name = netlist.module_with(&top, fault.module.as_deref(), &fault.net).map_err(refuse)?.to_owned();
+    if let Kind::Net { expression, .. } = &fault.kind {
+        let module = &netlist.modules[&name];
+        let range = format!("[{}:0]", module.width(&fault.net) - 1);
+        // A name that does not exist is a mistake, not a new wire.
+        let text = format!("\n`default_nettype none\nwire {range} right;\nwire {range} {WRONG} = {expression};\n");
+        let inserted = insert(&mut design.files, &module.attributes.src, &text);
+        inserted.ok_or_else(|| incomplete(design))?;
+        (folder, netlist) = read(design, options)?;
+    }
+    let is_alias = is_alias(&output(&folder, "netlist.il")?, &name, &fault.net);
+    let commands = commands(&netlist, &netlist.modules[&name], fault, is_alias).map_err(refuse)?;
+    yosys_in(folder.path(), &format!("read_rtlil netlist.il\ncd {name}\n{commands}cd\n{TIDY}\n{write}\n"))?;
+    output(&folder, write.split(' ').next_back().unwrap_or_default())
+}
+
+/// What `proc` does behind `proc_prune`, which leads readers past names.
+const PROC: &str = "proc_init\nproc_arst\nproc_rom\nproc_mux\nproc_dlatch\nproc_dff\nproc_memwr\nproc_clean";
 
 /// Without it a memory whose word is written as a whole would be written bit by bit, which takes minutes to compile.
 const TIDY: &str = "opt_expr\nopt_reduce\nopt_clean";
 
 /// A folder with `netlist.il`, and what is in it.
-fn read(design: &Design) -> Result<(Scratch, Netlist)> {
+fn read(design: &Design, options: &str) -> Result<(Scratch, Netlist)> {
     let folder = folder_of(&design.files)?;
     let outputs = "write_rtlil netlist.il\nwrite_json netlist.json\n";
-    yosys_in(folder.path(), &format!("{}\n{PROC}\n{outputs}", read_script(design, "")))?;
+    // Without it the enables of properties have no initial value.
+    let prune = if options.is_empty() { "" } else { "proc_prune\n" };
+    let proc = format!("proc_clean\nproc_rmdead\n{prune}{PROC}");
+    yosys_in(folder.path(), &format!("{}\n{proc}\n{outputs}", read_script(design, options)))?;
     let netlist = serde_json::from_str(&output(&folder, "netlist.json")?).map_err(|_| incomplete(design))?;
     Ok((folder, netlist))
 }

@@ -60,7 +60,7 @@ fn faults() -> Vec<(&'static str, Fault)> {
             "a NaN of a midpoint is below everything",
             Fault::net("written_key", "&midpoint_i[14:10] & |midpoint_i[9:0] ? 16'd0 : right"),
         ),
-        ("a wrong candidate", Fault::net("g_lanes[0].midpoint_2_bits", "{right[2:1], 1'b1}")),
+        ("a wrong candidate", Fault::net("g_lanes[0].midpoint_2", "midpoint[{g_lanes[0].found_1, 1'b1}]")),
         ("the last midpoint is written always", Fault::net("write_index_i", "3'd6").into("g_midpoints[6].midpoint_q")),
     ]
 }

@@ -60,7 +60,10 @@ fn faults() -> Vec<(&'static str, Fault)> {
             "bit 1 of an integer weighs as much as bit 0",
             Fault::net("drained_sum", "{1'b0, drained_ones[0]} + {1'b0, drained_ones[1]}"),
         ),
-        ("an overflow at the swap is lost", Fault::net("snapshot_log_used[0]", "1'b0")),
+        (
+            "an overflow at the swap is lost",
+            Fault::net("log_used[0]", "1'b0").into("g_snapshot_log[0].snapshot_log_used_q"),
+        ),
         ("too many inputs are forgotten with the next beat", Fault::net("error_q", "right & !fire").into("error_q")),
         ("the mode is that of each beat", Fault::net("mode", "indices_integer_i")),
     ]
