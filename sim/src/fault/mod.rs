@@ -147,8 +147,9 @@ fn broken(design: &mut Design, fault: &Fault, options: &str, write: &str) -> Res
         inserted.ok_or_else(|| incomplete(design))?;
         (folder, netlist) = read(design, options)?;
     }
-    let is_alias = is_alias(&output(&folder, "netlist.il")?, &name, &fault.net);
-    let commands = commands(&netlist, &netlist.modules[&name], fault, is_alias).map_err(refuse)?;
+    let rtlil = output(&folder, "netlist.il")?;
+    let alias = Alias::find(&rtlil, &name, &fault.net);
+    let commands = commands(&netlist, &netlist.modules[&name], fault, alias).map_err(refuse)?;
     yosys_in(folder.path(), &format!("read_rtlil netlist.il\ncd {name}\n{commands}cd\n{TIDY}\n{write}\n"))?;
     output(&folder, write.split(' ').next_back().unwrap_or_default())
 }
@@ -182,15 +183,26 @@ pub fn run(bench: &dyn Bench, right: &Design, faults: &[Fault], options: &RunOpt
     faults.iter().map(one).collect()
 }
 
-/// Whether a netlist in Yosys' format connects the net to another one that the Verilog names.
-fn is_alias(rtlil: &str, module: &str, net: &str) -> bool {
-    let (begin, driver) = (format!("module \\{module}"), format!("  connect \\{net} \\"));
-    let lines = rtlil.lines().skip_while(|line| *line != begin).take_while(|line| *line != "end");
-    lines.into_iter().any(|line| line.starts_with(&driver))
+/// Of which named net a net is another name, in a netlist in Yosys' format.
+struct Alias<'a> {
+    of: &'a str,
+    /// Somebody reads it under this name.
+    is_read: bool,
 }
 
-/// Commands for Yosys in the module. `is_alias`: the net of the fault is another name of a named net.
-fn commands(netlist: &Netlist, module: &Module, fault: &Fault, is_alias: bool) -> Result<String, String> {
+impl<'a> Alias<'a> {
+    fn find(rtlil: &'a str, module: &str, net: &str) -> Option<Self> {
+        let (begin, driver, name) = (format!("module \\{module}"), format!("connect \\{net} \\"), format!("\\{net}"));
+        let lines = rtlil.lines().skip_while(|line| *line != begin).take_while(|line| *line != "end");
+        let mut connections = lines.map(str::trim_start).filter(|line| line.starts_with("connect "));
+        let of = connections.clone().find_map(|line| line.strip_prefix(&driver))?;
+        let reads = |line: &str| !line.starts_with(&driver) && line.split(' ').any(|word| word == name);
+        Some(Self { of, is_read: connections.any(reads) })
+    }
+}
+
+/// Commands for Yosys in the module. `alias`: the net of the fault is another name of a named net.
+fn commands(netlist: &Netlist, module: &Module, fault: &Fault, alias: Option<Alias>) -> Result<String, String> {
     let net = fault.net.as_str();
     Ok(match &fault.kind {
         Kind::Operator { from, to } => exchange(netlist, module, net, from, to)?,
@@ -215,7 +227,12 @@ fn commands(netlist: &Netlist, module: &Module, fault: &Fault, is_alias: bool) -
             let all = || module.cells.keys().map(String::as_str);
             let mut commands = module.next_values() + &module.reconnect(net, "right", all().filter(|c| holds(c)));
             // `proc` leads readers past names. Where this net is the first name of its bits, who reads the bits reads the net.
-            if !is_alias {
+            if let Some(Alias { of, is_read: false }) = alias
+                && !module.is_port(net)
+            {
+                return Err(format!("Yosys leads what reads `{net}` past it, to `{of}`: break that, `into` what reads it"));
+            }
+            if alias.is_none() {
                 commands += &module.reconnect(net, WRONG, all().filter(|c| !holds(c)));
             }
             // What drove the net drives a wire that Yosys makes and does not name.
