@@ -57,6 +57,9 @@ enum Kind {
 impl Fault {
     /// The net has the value of `expression`, in Verilog, as if it stood at the end of the module. There `right` is what the
     /// net should be: `~right`, `right & 4'd7`, `right | enable_i`.
+    ///
+    /// Yosys reads bits past names: bits that are constant stay so for readers, and a register that takes a net which only
+    /// repeats another one takes that. Break what drives such a net, or what reads it.
     pub fn net(net: &str, expression: &str) -> Self {
         let kind = Kind::Net { expression: expression.to_owned(), into: None };
         Self { net: net.to_owned(), kind, module: None }
@@ -230,7 +233,9 @@ fn commands(netlist: &Netlist, module: &Module, fault: &Fault, alias: Option<Ali
             if let Some(Alias { of, is_read: false }) = alias
                 && !module.is_port(net)
             {
-                return Err(format!("Yosys leads what reads `{net}` past it, to `{of}`: break that, `into` what reads it"));
+                return Err(format!(
+                    "Yosys leads what reads `{net}` past it, to `{of}`: break that, `into` what reads it"
+                ));
             }
             if alias.is_none() {
                 commands += &module.reconnect(net, WRONG, all().filter(|c| !holds(c)));
