@@ -1,8 +1,5 @@
 //! The parts that more than one paper uses, a file each.
 
-#[path = "../fault_support/mod.rs"]
-mod fault_support;
-
 mod arith;
 mod bus;
 mod compactor;

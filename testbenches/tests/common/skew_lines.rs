@@ -1,8 +1,9 @@
 //! The skew lines in all their configurations, and broken ones.
 
 use hdl::blocks::common::SkewLines;
-use sim::{Design, RunOptions};
+use sim::fault::Fault;
 use testbenches::common::skew_lines::bench;
+use testbenches::faults::must_be_noticed;
 use testbenches::options;
 
 #[test]
@@ -14,17 +15,9 @@ fn configurations() {
 
 #[test]
 fn broken_lines_are_noticed() {
-    let p = SkewLines { lanes: 3, width: 4, ..SkewLines::default() };
-    let whole = Design::from(&hdl::lang::elaborate(&p).unwrap());
-    for (from, to) in [("= line[1]", "= line[0]"), (": line[i]", ": line[0]")] {
-        let mut broken = whole.clone();
-        for file in &mut broken.files {
-            file.text = file.text.replace(from, to);
-        }
-        assert_ne!(broken.files, whole.files, "nothing to replace: {from}");
-        let waves = tempfile::tempdir().unwrap();
-        let options = RunOptions { vectors: 50, waves: Some(waves.path().into()), ..RunOptions::default() };
-        let error = sim::run(&*bench(&p).unwrap(), &broken, &options).unwrap_err();
-        assert!(error.mismatch().is_some(), "{error}");
-    }
+    let faults = [
+        ("a lane leaves early", Fault::net("line[1]", "line[0]")),
+        ("a lane goes on as its neighbour", Fault::net("line[2]", "line[0]").into("g_stage[2].line_q")),
+    ];
+    must_be_noticed(&SkewLines { lanes: 3, width: 4, ..SkewLines::default() }, bench, 50, &faults);
 }

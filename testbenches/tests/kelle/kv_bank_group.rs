@@ -2,8 +2,9 @@
 
 use hdl::blocks::kelle::KvBankGroup;
 use hdl::lang::CatalogBlock;
+use sim::fault::Fault;
 use sim::{Design, RunOptions};
-use testbenches::kelle::faults::must_be_noticed;
+use testbenches::faults::must_be_noticed;
 use testbenches::kelle::kv_bank_group::{CYCLES, Mode, attack, bench};
 use testbenches::options;
 
@@ -49,14 +50,14 @@ fn large_attack_on_the_refresh() {
 /// The attack must lose bits when the refresh is broken.
 #[test]
 fn broken_groups_are_noticed() {
-    let p = attacked();
-    let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
-    let bench = attack(&p, vec![Mode::Safe]).unwrap_or_else(|e| panic!("{e}"));
-    for (what, right, wrong) in [
-        ("a refresh writes the word before", "fetched_q ? word : buffer_q", "buffer_q"),
-        ("elements are exchanged", "{bytes[1], bytes[0]}", "{bytes[0], bytes[1]}"),
-        ("scores of new tokens stay", "is_set ? 4'd0 :", "1'b0 ? 4'd0 :"),
-    ] {
-        must_be_noticed(&*bench, &design, 6000, what, right, wrong);
-    }
+    let safe = |p: &KvBankGroup| attack(p, vec![Mode::Safe]);
+    let faults = [
+        ("a refresh writes the word before", Fault::net("refreshed", "buffer_q").module("edram_bank")),
+        ("elements are exchanged", Fault::net("g_bank[0].bank_data_in", "{right[7:0], right[15:8]}")),
+        (
+            "scores of new tokens stay",
+            Fault::net("g_rows[1].is_set", "1'b0").into("g_rows[1].score_q").module("score_register_file"),
+        ),
+    ];
+    must_be_noticed(&attacked(), safe, 6000, &faults);
 }

@@ -3,8 +3,9 @@
 use hdl::blocks::kelle::RefreshController;
 use hdl::lang::CatalogBlock;
 use models::kelle::refresh::PAPER;
-use sim::{Design, RunOptions};
-use testbenches::kelle::faults::must_be_noticed;
+use sim::RunOptions;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::kelle::refresh_controller::{bench, limits};
 use testbenches::kelle::refresh_runs::{Counts, bursts, quiet};
 use testbenches::options;
@@ -47,30 +48,25 @@ fn no_more_than_needed_and_no_stalls() {
     assert_eq!(busy, idle);
 }
 
-type Fault = (&'static str, &'static str, &'static str);
-
-fn broken(faults: &[Fault]) {
+fn broken(faults: &[(&str, Fault)]) {
     let p = RefreshController { rows: 7, interval_width: 8, interval: 20, patience: 9, tick_log2: 0, counter_width: 8 };
-    let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
-    let bench = bench(&p).unwrap_or_else(|e| panic!("{e}"));
-    for (what, right, wrong) in faults {
-        must_be_noticed(&*bench, &design, 4000, what, right, wrong);
-    }
+    must_be_noticed(&p, bench, 4000, faults);
 }
 
 #[test]
 fn broken_controllers_are_noticed() {
+    let later = "(state_q == StateCheck) & valid & ({1'b0, limit} + 10'd2 <= age) & !fresh_q & !touched";
     broken(&[
-        ("accesses always go first", "credit_q < 4'd3", "1'b0"),
-        ("a refresh and an access meet", "!(serving & urgent)", "1'b1"),
-        ("a stale stamp makes a young row old", "!fresh_q & !touched", "!touched"),
-        ("refreshed rows are forgotten", "if (written) stamps", "if (access_write) stamps"),
-        ("the classes are exchanged", "high ? high_limit_q : low_limit_q", "high ? low_limit_q : high_limit_q"),
-        ("too early", "<= age", "<= age + 8'd2"),
-        ("a unit too late", "<= age", "< age"),
-        ("two units too late", "limit} <= age", "limit} + 9'd2 <= age"),
-        ("promotions wait for the walk", "wire take_hint = step &", "wire take_hint = 1'b0 & step &"),
-        ("waiting is free", "wire spend = (hinted_q | (serving & !go))", "wire spend = hinted_q"),
+        ("accesses always go first", Fault::net("urgent", "1'b0")),
+        ("a refresh and an access meet", Fault::net("ready", "1'b1")),
+        ("a stale stamp makes a young row old", Fault::net("fresh_q", "1'b0").into("due")),
+        ("refreshed rows are forgotten", Fault::net("written", "access_write").into("stamps")),
+        ("the classes are exchanged", Fault::net("limit", "high ? low_limit_q : high_limit_q")),
+        ("too early", Fault::net("age", "right + 9'd2")),
+        ("a unit too late", Fault::operator("due", "<=", "<")),
+        ("two units too late", Fault::net("due", later)),
+        ("promotions wait for the walk", Fault::net("take_hint", "1'b0")),
+        ("waiting is free", Fault::net("spend", "hinted_q & |credit_q")),
     ]);
 }
 
@@ -78,18 +74,14 @@ fn broken_controllers_are_noticed() {
 #[ignore = "one Verilator model for each fault"]
 fn large_more_broken_controllers_are_noticed() {
     broken(&[
-        (
-            "a write during a refresh is lost",
-            "assign refresh_write_o = refresh_write",
-            "assign refresh_write_o = (state_q == StateWrite) & (touched | go)",
-        ),
-        ("a write while looking is missed", "& !touched;", ";"),
-        ("writes do not count", "if (written) stamps", "if (refresh_write) stamps"),
-        ("the wrong row is stamped", "refresh_write ? row_q : access_row_i", "access_row_i"),
-        ("invalid rows are refreshed", "wire go = serving & valid", "wire go = serving"),
-        ("too short intervals are taken", "if (config_valid_i & feasible) low", "if (config_valid_i) low"),
-        ("the walk skips a row", "last ? 3'd0", "last ? 3'd1"),
-        ("stalls are not counted", "access_valid_i & !ready", "access_valid_i & !ready & access_write_i"),
+        ("a write during a refresh is lost", Fault::net("refresh_write_o", "(state_q == StateWrite) & (touched | go)")),
+        ("a write while looking is missed", Fault::net("touched", "1'b0").into("due")),
+        ("writes do not count", Fault::net("written", "refresh_write").into("stamps")),
+        ("the wrong row is stamped", Fault::net("written_row", "access_row_i")),
+        ("invalid rows are refreshed", Fault::net("valid", "1'b1").into("go")),
+        ("too short intervals are taken", Fault::net("feasible", "1'b1").into("low_limit_q")),
+        ("the walk skips a row", Fault::net("walk_next", "last ? 3'd1 : right")),
+        ("stalls are not counted", Fault::net("access_valid_i", "right & access_write_i").into("stalls_q")),
     ]);
 }
 

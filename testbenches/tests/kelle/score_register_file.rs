@@ -1,8 +1,8 @@
 //! The score register file in all its configurations, and broken ones.
 
 use hdl::blocks::kelle::ScoreRegisterFile;
-use sim::Design;
-use testbenches::kelle::faults::must_be_noticed;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::kelle::score_register_file::bench;
 use testbenches::options;
 
@@ -15,13 +15,9 @@ fn all_configurations() {
 
 #[test]
 fn broken_score_files_are_noticed() {
-    let p = ScoreRegisterFile { rows: 7, score_width: 4, amount_width: 9 };
-    let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
-    let bench = bench(&p).unwrap_or_else(|e| panic!("{e}"));
-    for (what, right, wrong) in [
-        ("scores never age", "wire halve = ages & step_i", "wire halve = 1'b0 & ages & step_i"),
-        ("saturation is forgotten", "saturated_q <= ages & !step_i", "saturated_q <= ages & over & !step_i"),
-    ] {
-        must_be_noticed(&*bench, &design, 5000, what, right, wrong);
-    }
+    let faults = [
+        ("scores never age", Fault::net("halve", "1'b0")),
+        ("saturation is forgotten", Fault::net("ages", "right & over").into("saturated_q")),
+    ];
+    must_be_noticed(&ScoreRegisterFile { rows: 7, score_width: 4, amount_width: 9 }, bench, 5000, &faults);
 }

@@ -1,8 +1,8 @@
 //! The systolic evictor in all its configurations, and broken ones.
 
 use hdl::blocks::kelle::SystolicEvictor;
-use sim::Design;
-use testbenches::kelle::faults::must_be_noticed;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::kelle::systolic_evictor::bench;
 use testbenches::options;
 
@@ -15,18 +15,14 @@ fn all_configurations() {
 
 #[test]
 fn broken_evictors_are_noticed() {
-    let p = SystolicEvictor { rows: 5, score_width: 3, amount_width: 4, passes: 3 };
-    let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
-    let bench = bench(&p).unwrap_or_else(|e| panic!("{e}"));
-    for (what, right, wrong) in [
-        ("a tie goes to the later row", "(new_score < least[i])", "(new_score <= least[i])"),
-        ("a tie goes to the later pass", "least[5] < kept_score_q", "least[5] <= kept_score_q"),
-        ("protected rows win", "wire wins = !protected_q &", "wire wins ="),
-        ("S changes between passes", "wire s_changes = load_i[i] |", "wire s_changes = 1'b1 | load_i[i] |"),
-        ("a clear leaves passes under way", "wave[i] & !clear_i", "wave[i]"),
-        ("a clear leaves the passes before", "last | clear_i", "last"),
-        ("a pass too many hangs", "passes_i <= number_q", "passes_i == number_q"),
-    ] {
-        must_be_noticed(&*bench, &design, 2000, what, right, wrong);
-    }
+    let faults = [
+        ("a tie goes to the later row", Fault::operator("g_cells[2].wins", "<", "<=")),
+        ("a tie goes to the later pass", Fault::operator("replaces", "<", "<=")),
+        ("protected rows win", Fault::net("g_cells[2].protected_q", "1'b0").into("g_cells[2].wins")),
+        ("S changes between passes", Fault::net("g_cells[2].s_changes", "1'b1")),
+        ("a clear leaves passes under way", Fault::net("clear_i", "1'b0").into("g_cells[2].wave_q")),
+        ("a clear leaves the passes before", Fault::net("ends", "last")),
+        ("a pass too many hangs", Fault::operator("last", "<=", "==")),
+    ];
+    must_be_noticed(&SystolicEvictor { rows: 5, score_width: 3, amount_width: 4, passes: 3 }, bench, 2000, &faults);
 }

@@ -2,10 +2,12 @@
 
 use golden::kllm::index_matmul::Accumulator;
 use hdl::blocks::kllm::{ClusteringUnit, Search};
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::kllm::clustering_unit::{Task, bench, bench_of};
 
 use crate::real::Real;
-use crate::{configurations, each, run_with};
+use crate::{configurations, run_with};
 
 #[test]
 fn all_configurations() {
@@ -35,30 +37,30 @@ fn real_activations_and_all_values() {
 
 #[test]
 fn faults_are_found() {
-    faults(1);
+    must_be_noticed(&small(), bench, 6000, &faults()[..1]);
 }
 
 #[test]
 #[ignore = "minutes: a model for each fault"]
 fn large_all_faults_are_found() {
-    faults(usize::MAX);
+    must_be_noticed(&small(), bench, 6000, &faults());
 }
 
-/// Runs the first `most` faults.
-fn faults(most: usize) {
-    let block = ClusteringUnit { bits: 3, lanes: 2, search: Search::Binary, pipelined: false };
-    each(&block, bench, 6000, FAULTS, most);
+fn small() -> ClusteringUnit {
+    ClusteringUnit { bits: 3, lanes: 2, search: Search::Binary, pipelined: false }
 }
 
-const FAULTS: &[(&str, &str, &str)] = &[
-    ("a tie goes to the higher centroid", "midpoint_2 < key", "midpoint_2 <= key"),
-    ("a NaN is above everything", "|values_value_i[16*i +: 10] ? 16'd0", "|values_value_i[16*i +: 10] ? 16'd65535"),
-    ("a midpoint of -0 is below 0", "midpoint_i == 16'd32768", "1'b0"),
-    ("a NaN of a midpoint is below everything", "|midpoint_i[9:0] ? 16'd65535", "|midpoint_i[9:0] ? 16'd0"),
-    ("a wrong candidate", "midpoint_2_bits = {found_1, 1'b0}", "midpoint_2_bits = {found_1, 1'b1}"),
-    (
-        "the last midpoint is written always",
-        "(write_index_i == midpoint_index[2:0]))",
-        "(write_index_i == midpoint_index[2:0]) | i == 6)",
-    ),
-];
+fn faults() -> Vec<(&'static str, Fault)> {
+    let nan = "&values_value_i[14:10] & |values_value_i[9:0]";
+    vec![
+        ("a tie goes to the higher centroid", Fault::net("g_lanes[0].midpoint_2", "right - 16'd1")),
+        ("a NaN is above everything", Fault::net("g_lanes[0].key", &format!("{nan} ? 16'd65535 : right"))),
+        ("a midpoint of -0 is below 0", Fault::net("written_key", "midpoint_i == 16'd32768 ? 16'd32767 : right")),
+        (
+            "a NaN of a midpoint is below everything",
+            Fault::net("written_key", "&midpoint_i[14:10] & |midpoint_i[9:0] ? 16'd0 : right"),
+        ),
+        ("a wrong candidate", Fault::net("g_lanes[0].midpoint_2", "midpoint[{g_lanes[0].found_1, 1'b1}]")),
+        ("the last midpoint is written always", Fault::net("write_index_i", "3'd6").into("g_midpoints[6].midpoint_q")),
+    ]
+}

@@ -1,10 +1,10 @@
 //! The index concatenation in all configurations, and broken ones.
 
 use hdl::blocks::kllm::ConcatUnit;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::kllm::concat_unit::bench;
 use testbenches::{options, run_all};
-
-use crate::each;
 
 #[test]
 fn all_configurations() {
@@ -13,22 +13,23 @@ fn all_configurations() {
 
 #[test]
 fn faults_are_found() {
-    faults(1);
+    must_be_noticed(&small(), bench, 1000, &faults()[..1]);
 }
 
 #[test]
 #[ignore = "minutes: a model for each fault"]
 fn large_all_faults_are_found() {
-    faults(usize::MAX);
+    must_be_noticed(&small(), bench, 1000, &faults());
 }
 
-/// Runs the first `most` faults.
-fn faults(most: usize) {
-    each(&ConcatUnit::default(), bench, 1000, FAULTS, most);
+fn small() -> ConcatUnit {
+    ConcatUnit::default()
 }
 
-const FAULTS: &[(&str, &str, &str)] = &[
-    ("outliers count", "valid_i & !outlier_i", "valid_i"),
-    ("the weight in the high bits", "{a_i, w_i}", "{w_i, a_i}"),
-    ("nothing holds", "if (enable_i) index_q", "index_q"),
-];
+fn faults() -> Vec<(&'static str, Fault)> {
+    vec![
+        ("outliers count", Fault::net("outlier_i", "1'b0")),
+        ("the weight in the high bits", Fault::net("index_q", "{right[3:0], right[7:4]}")),
+        ("nothing holds", Fault::net("enable_i", "1'b1").into("index_q")),
+    ]
+}

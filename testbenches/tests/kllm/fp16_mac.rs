@@ -1,10 +1,10 @@
 //! The MAC unit in all configurations, and broken ones.
 
 use hdl::blocks::kllm::Fp16Mac;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::kllm::fp16_mac::bench;
 use testbenches::{options, run_all};
-
-use crate::each;
 
 #[test]
 fn all_configurations() {
@@ -13,23 +13,24 @@ fn all_configurations() {
 
 #[test]
 fn faults_are_found() {
-    faults(1);
+    must_be_noticed(&small(), bench, 4000, &faults()[..1]);
 }
 
 #[test]
 #[ignore = "minutes: a model for each fault"]
 fn large_all_faults_are_found() {
-    faults(usize::MAX);
+    must_be_noticed(&small(), bench, 4000, &faults());
 }
 
-/// Runs the first `most` faults.
-fn faults(most: usize) {
-    each(&Fp16Mac { fused: false, stages: 3, ..Fp16Mac::default() }, bench, 4000, FAULTS, most);
+fn small() -> Fp16Mac {
+    Fp16Mac { fused: false, stages: 3, ..Fp16Mac::default() }
 }
 
-const FAULTS: &[(&str, &str, &str)] = &[
-    ("the sum never starts again", "!start_2_q ? sum_q", "1'b1 ? sum_q"),
-    ("a held product is added again", "if (enable_i & valid_2_q) sum_q", "if (valid_2_q) sum_q"),
-    ("a gap is added", "if (enable_i & valid_2_q)", "if (enable_i)"),
-    ("valid too early", "valid_q <= valid_2_q", "valid_q <= valid_1_q"),
-];
+fn faults() -> Vec<(&'static str, Fault)> {
+    vec![
+        ("the sum never starts again", Fault::net("start_2_q", "1'b0")),
+        ("a held product is added again", Fault::net("enable_i", "1'b1").into("sum_q")),
+        ("a gap is added", Fault::net("valid_2_q", "1'b1").into("sum_q")),
+        ("valid too early", Fault::net("valid_2_q", "valid_1_q").into("valid_q")),
+    ]
+}

@@ -3,11 +3,13 @@
 use golden::kllm::index_matmul::Accumulator;
 use hdl::blocks::common::FloatFormat;
 use hdl::blocks::kllm::{Fp16Mac, IndexDistributionCounter, IndexMatmulColumn};
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::kllm::index_matmul_column::{Task, bench, bench_of};
 use testbenches::{options, run};
 
 use crate::real::Real;
-use crate::{configurations, each, run_with};
+use crate::{configurations, run_with};
 
 #[test]
 fn all_configurations() {
@@ -68,36 +70,32 @@ fn large_other_sums() {
 
 #[test]
 fn faults_are_found() {
-    faults(1);
+    must_be_noticed(&small(), bench, 80, &faults()[..1]);
 }
 
 #[test]
 #[ignore = "minutes: a model for each fault"]
 fn large_all_faults_are_found() {
-    faults(usize::MAX);
+    must_be_noticed(&small(), bench, 80, &faults());
 }
 
-/// Runs the first `most` faults.
-fn faults(most: usize) {
+fn small() -> IndexMatmulColumn {
     let counter =
         IndexDistributionCounter { a_bits: 2, b_bits: 2, inputs: 4, k: 64, ..IndexDistributionCounter::default() };
-    let block = IndexMatmulColumn { counter, ..IndexMatmulColumn::default() };
-    each(&block, bench, 80, FAULTS, most);
+    IndexMatmulColumn { counter, ..IndexMatmulColumn::default() }
 }
 
-const FAULTS: &[(&str, &str, &str)] = &[
-    ("outliers count", ".outlier_i(pairs_outlier_i[i])", ".outlier_i(1'b0)"),
-    ("the scales of another column", "word[read_q]", "word[write_q]"),
-    ("pairs are overwritten while the counter is busy", "(!pairs_valid_q | counter_indices_ready)", "1'b1"),
-    ("y is overwritten while it waits", "(!y_valid_q | y_ready_i)", "1'b1"),
-    ("the weights' scale is 1", "scales_output_data[15:0]", "16'h3c00"),
-    ("a neighbour's centroid", "codebook[counter_bins_bin]", "codebook[counter_bins_bin ^ 4'd1]"),
-    ("the mode of the next beat", ".indices_integer_i(pairs_integer_q)", ".indices_integer_i(pairs_integer_i)"),
-    (
-        "scales are fetched over those in use",
-        "fetch = scales_output_valid & !scale_valid_q",
-        "fetch = scales_output_valid",
-    ),
-    ("scales leave while they are in use", ".output_ready_i(!scale_valid_q)", ".output_ready_i(1'b1)"),
-    ("a wrong sum is not told", "error_q <= sum_sum_error", "error_q <= 1'b0"),
-];
+fn faults() -> Vec<(&'static str, Fault)> {
+    vec![
+        ("outliers count", Fault::net("pairs_outlier_i", "4'd0")),
+        ("the scales of another column", Fault::net("output_data_o", "word[write_q]").module("stream_fifo")),
+        ("pairs are overwritten while the counter is busy", Fault::net("pairs_ready_o", "!scales_full")),
+        ("y does not wait", Fault::net("y_ready_i", "1'b1")),
+        ("the weights' scale is 1", Fault::net("scales_output_data", "{right[31:16], 16'h3c00}")),
+        ("a neighbour's centroid", Fault::net("centroid", "codebook[counter_bins_bin ^ 4'd1]")),
+        ("the mode of the next beat", Fault::net("pairs_integer_q", "pairs_integer_i").into("u_counter")),
+        ("scales are fetched over those in use", Fault::net("fetch", "scales_output_valid")),
+        ("scales leave while they are in use", Fault::net("scale_valid_q", "1'b0").into("u_scales")),
+        ("a wrong sum is not told", Fault::net("sum_sum_error", "1'b0")),
+    ]
+}

@@ -2,8 +2,10 @@
 
 use hdl::blocks::kllm::{Orizuru, TreeStyle};
 use hdl::lang::CatalogBlock;
+use sim::Design;
+use sim::fault::Fault;
 use sim::stimulus::real_rows;
-use sim::{Design, RunOptions};
+use testbenches::faults::must_be_noticed;
 use testbenches::kllm::orizuru::{bench, bench_of, timing};
 use testbenches::options;
 
@@ -49,29 +51,23 @@ fn stated_cycles_are_those_of_the_contract() {
 /// Every deliberate fault in the hardware must be seen.
 #[test]
 fn faults_are_found() {
-    let block = Orizuru { n: 17, k_max: 9, k_min: 9, ..Orizuru::default() };
-    let whole = Design::from(&hdl::lang::elaborate(&block).unwrap_or_else(|e| panic!("{e}")));
     let faults = [
-        ("a tie goes to the higher index", "key[2*i] < key[2*i + 1]", "key[2*i] <= key[2*i + 1]"),
-        ("a popped leaf stays available", "& !max_popped[i]", ""),
-        ("the outlier mask forgets the minima", "outlier_q | max_popped", "outlier_q | min_popped"),
-        ("negative values keep their order", "^ {15{load_data_i[16*i + 31]}}", ""),
-        ("the stream ends late", "max_left_q == 4'd1", "max_left_q == 4'd0"),
-        ("a clear keeps the place in the vector", "if (load_fire | clear_i) beat_q", "if (load_fire) beat_q"),
-        ("the upper tree starts early", "update_1_q <= update_i", "update_1_q <= init_i"),
+        ("a tie goes to the higher index", Fault::operator("right_greater[3]", "<", "<=").module("orizuru_unit")),
+        (
+            "a popped leaf stays available",
+            Fault::net("max_popped[3]", "1'b0").into("g_leaves[3].max_available_q").module("orizuru_unit"),
+        ),
+        (
+            "the outlier mask forgets a maximum",
+            Fault::net("max_popped[3]", "1'b0").into("g_leaves[3].outlier_q").module("orizuru_unit"),
+        ),
+        ("negative values keep their order", Fault::net("load_key[0]", "{right[15], load_data_i[14:0]}")),
+        ("the stream ends late", Fault::net("max_last_o", "max_left_q == 4'd0")),
+        ("a clear does not go back to the start of the vector", Fault::net("restart", "last_beat")),
+        (
+            "the upper tree starts early",
+            Fault::net("update_i", "init_i").into("update_1_q").module("orizuru_tree_max_r2"),
+        ),
     ];
-    for (what, right, wrong) in faults {
-        let mut design = whole.clone();
-        let mut changed = 0;
-        for file in &mut design.files {
-            changed += file.text.matches(right).count();
-            file.text = file.text.replace(right, wrong);
-        }
-        assert!(changed > 0, "{what}: no `{right}` in the Verilog");
-        let waves = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
-        let options = RunOptions { vectors: 40, waves: Some(waves.path().into()), ..RunOptions::default() };
-        let bench = bench(&block).unwrap_or_else(|e| panic!("{e}"));
-        let error = sim::run(&*bench, &design, &options).expect_err(what);
-        assert!(error.mismatch().is_some(), "{what}: {error}");
-    }
+    must_be_noticed(&Orizuru { n: 17, k_max: 9, k_min: 9, ..Orizuru::default() }, bench, 40, &faults);
 }

@@ -1,10 +1,10 @@
 //! The weighted sum in all configurations, and broken ones.
 
 use hdl::blocks::kllm::WeightedSum;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::kllm::weighted_sum::bench;
 use testbenches::{options, run_all};
-
-use crate::each;
 
 #[test]
 fn all_configurations() {
@@ -13,24 +13,28 @@ fn all_configurations() {
 
 #[test]
 fn faults_are_found() {
-    faults(1);
+    must_be_noticed(&small(), bench, 400, &faults()[..1]);
 }
 
 #[test]
 #[ignore = "minutes: a model for each fault"]
 fn large_all_faults_are_found() {
-    faults(usize::MAX);
+    must_be_noticed(&small(), bench, 400, &faults());
 }
 
-/// Runs the first `most` faults.
-fn faults(most: usize) {
-    each(&WeightedSum { largest_count: 70_000, ..WeightedSum::default() }, bench, 400, FAULTS, most);
+fn small() -> WeightedSum {
+    WeightedSum { largest_count: 70_000, ..WeightedSum::default() }
 }
 
-const FAULTS: &[(&str, &str, &str)] = &[
-    ("columns run together", ".start_i(first_q)", ".start_i(1'b0)"),
-    ("a sum is overwritten while it waits", "!done_q | sum_ready_i", "1'b1"),
-    ("the last bin is missing", "done_q <= ends_1_q", "done_q <= bins_valid_i & bins_last_i"),
-    ("an infinite count is not told", "| (bins_count_i >= 17'd65520)", ""),
-    ("a wrong bin is forgotten with the next one", "| (error_before_q & !first_q)", ""),
-];
+fn faults() -> Vec<(&'static str, Fault)> {
+    vec![
+        ("columns run together", Fault::net("first_q", "1'b0").into("u_mac")),
+        ("a sum is overwritten while it waits", Fault::net("enable", "1'b1")),
+        ("the last bin is missing", Fault::net("ends_1_q", "bins_valid_i & bins_last_i").into("done_q")),
+        ("an infinite count is not told", Fault::net("error", "bins_error_i | (error_before_q & !first_q)")),
+        (
+            "a wrong bin is forgotten with the next one",
+            Fault::net("error", "bins_error_i | (bins_count_i >= 17'd65520)"),
+        ),
+    ]
+}

@@ -12,7 +12,9 @@ use hdl::lang::CatalogBlock;
 use models::tender::projection::projection;
 use models::tender::requantization::Passes;
 use rand::RngExt;
-use sim::{Design, RunOptions};
+use sim::Design;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::options;
 use testbenches::tender::controller::{Controller, Fed, Tile, session};
 use testbenches::tender::multi_scale_array::bench;
@@ -151,36 +153,15 @@ fn overflow_is_never_silent() {
 fn broken_arrays_are_noticed() {
     let pe = TenderPe { accumulator_width: 12, drain: Drain::Single, ..TenderPe::default() };
     let p = MultiScaleArray { rows: 2, columns: 4, pe, int8: true };
-    let whole = Design::from(&hdl::lang::elaborate(&p).unwrap());
     let faults = [
-        ("a rescale does not move down", "rescale_q <= rescale[0]", "rescale_q <= 1'b0 & rescale[0]"),
-        ("a bubble is not empty", "step_fire & !step_rescale_i", "step_fire"),
-        ("low nibbles have a sign", "step_act_signed_i & !step_int8_i", "step_act_signed_i"),
-        ("the mode of another tile", "int8_line_q[4]", "int8_line_q[3]"),
-        ("a flag is lost", "column_flag | high_flag_q", "column_flag"),
-        ("the next tile comes too early", "step_ready_o = !busy", "step_ready_o = 1'b1"),
+        ("a rescale does not move down", Fault::net("rescale_q", "1'b0")),
+        ("a bubble is not empty", Fault::net("multiplies", "step_fire")),
+        ("low nibbles have a sign", Fault::net("act_now_low_signed", "step_act_signed_i")),
+        ("the mode of another tile", Fault::net("int8_line_q", "{right[3], right[3:0]}").into("int8_row[0]")),
+        ("a flag is lost", Fault::net("high_flag_q", "1'b0")),
+        ("the next tile comes too early", Fault::net("step_ready_o", "1'b1")),
     ];
-    let mut missed = String::new();
-    for (what, right, wrong) in faults {
-        let mut design = whole.clone();
-        let mut found = 0;
-        for file in &mut design.files {
-            found += file.text.matches(right).count();
-            file.text = file.text.replace(right, wrong);
-        }
-        if found == 0 {
-            missed += &format!("{what}: no `{right}` in the Verilog\n");
-            continue;
-        }
-        let waves = tempfile::tempdir().unwrap();
-        let options = RunOptions { vectors: 150, waves: Some(waves.path().into()), ..RunOptions::default() };
-        match sim::run(&*bench(&p).unwrap(), &design, &options) {
-            Err(error) if error.mismatch().is_some() => {}
-            Err(error) => missed += &format!("{what}: {error}\n"),
-            Ok(_) => missed += &format!("{what}: not noticed\n"),
-        }
-    }
-    assert!(missed.is_empty(), "{missed}");
+    must_be_noticed(&p, bench, 150, &faults);
 }
 
 /// Section VI-F: one pass for all groups costs next to nothing, a pass for each group does.

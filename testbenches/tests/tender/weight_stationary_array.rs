@@ -2,7 +2,8 @@
 
 use hdl::blocks::tender::{WeightStationaryArray, WsPe};
 use hdl::lang::CatalogBlock;
-use sim::{Design, RunOptions};
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::options;
 use testbenches::tender::weight_stationary_array::bench;
 
@@ -18,29 +19,14 @@ fn configurations() {
 fn broken_arrays_are_noticed() {
     let pe = WsPe { operand_width: 4, accumulator_width: 12 };
     let p = WeightStationaryArray { rows: 3, columns: 2, pe, depth: 4 };
-    let whole = Design::from(&hdl::lang::elaborate(&p).unwrap());
     let faults = [
-        ("the accumulator is not doubled", "base << shift_q", "base << 2'd0"),
-        ("a doubled partial sum leaves unseen", "doubles_q & (sum[11]", "1'b0 & (sum[11]"),
-        ("weights move too early", "load_ready_o = !passes", "load_ready_o = 1'b1"),
-        ("the same sum twice in a row", "& !again", ""),
-        ("a step beside a load", "!(load_valid_i & load_ready_o) & ", ""),
-        (
-            "a reset leaves vectors on their way",
-            "if (!rst_ni) tag_valid_q <= 1'b0;\n      else         tag_valid_q",
-            "tag_valid_q",
-        ),
-        ("the doublings are those of the fold before", "wire shift_up = load_", "wire shift_up = 1'b0 & load_"),
+        ("the accumulator is not doubled", Fault::net("shift_q", "2'd0").into("shifted").module("ws_accumulator")),
+        ("a doubled partial sum leaves unseen", Fault::net("doubles_q", "1'b0").into("overflow_q").module("ws_pe")),
+        ("weights move too early", Fault::net("load_ready_o", "1'b1")),
+        ("the same sum twice in a row", Fault::net("again", "1'b0")),
+        ("a step beside a load", Fault::net("step_ready_o", "!again")),
+        ("a reset leaves vectors on their way", Fault::net("rst_ni", "1'b1").into("g_tags_on[0].tag_valid_q")),
+        ("the doublings are those of the fold before", Fault::net("shift_up", "1'b0")),
     ];
-    for (what, right, wrong) in faults {
-        let mut design = whole.clone();
-        for file in &mut design.files {
-            file.text = file.text.replace(right, wrong);
-        }
-        assert_ne!(design.files, whole.files, "{what}: no `{right}` in {:#?}", whole.files);
-        let waves = tempfile::tempdir().unwrap();
-        let options = RunOptions { vectors: 400, waves: Some(waves.path().into()), ..RunOptions::default() };
-        let error = sim::run(&*bench(&p).unwrap(), &design, &options).expect_err(what);
-        assert!(error.mismatch().is_some(), "{what}: {error}");
-    }
+    must_be_noticed(&p, bench, 400, &faults);
 }

@@ -1,10 +1,11 @@
 //! The channel monitor in all configurations, and broken ones.
 
 use hdl::blocks::titanus::ChannelMonitor;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::titanus::channel_monitor::bench;
 
 use crate::configurations;
-use crate::fault_support::must_be_found;
 
 #[test]
 fn all_configurations() {
@@ -14,10 +15,15 @@ fn all_configurations() {
 #[test]
 fn faults_are_found() {
     let faults = [
-        ("half a step is not tolerated", "{6'd0, allowed} < scaled", "{6'd0, allowed} <= scaled"),
-        ("a level grows at one end only", "? range + excess : upward", "? range : upward"),
-        ("a sequence begins within a token", "tile_first_i ? 1'b0 : tile_q", "tile_q"),
+        ("half a step is not tolerated", Fault::operator("g_lanes[0].out_of_tolerance", "<", "<=")),
+        (
+            "a level grows at one end only",
+            Fault::net(
+                "g_lanes[0].range_after",
+                "g_lanes[0].open & !tile_load_i & !g_lanes[0].empty & g_lanes[0].below ? g_lanes[0].range : right",
+            ),
+        ),
+        ("a sequence begins within a token", Fault::net("tile", "tile_q")),
     ];
-    let block = ChannelMonitor { lanes: 2, tiles: 2, levels: 3, tag_width: 1 };
-    must_be_found(&block, bench, 200, &faults);
+    must_be_noticed(&ChannelMonitor { lanes: 2, tiles: 2, levels: 3, tag_width: 1 }, bench, 200, &faults);
 }

@@ -1,10 +1,11 @@
 //! The dequantization unit in all configurations, and broken ones.
 
 use hdl::blocks::titanus::DequantizationUnit;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::titanus::dequantization_unit::bench;
 
 use crate::configurations;
-use crate::fault_support::must_be_found;
 
 #[test]
 fn all_configurations() {
@@ -13,19 +14,25 @@ fn all_configurations() {
 
 #[test]
 fn faults_are_found() {
+    // As it is, but for the end behind levels.
+    let order = "tile_error_i | (tile_bits_i < 4'd2) | (tile_bits_i > 4'd8)
+        | (tile_initial_i & !begins & !(after_initial & fresh)) | (!tile_initial_i & after_initial & tile)
+        | (tile_last_i & !tile_last)";
     let faults = [
-        ("values are rounded down", "product_q + {11'd0, steps_q[7:1]}", "product_q + 19'd0"),
-        ("a new level's top lacks its range", "with_sign + $signed({1'b0, range_q})", "with_sign + 11'sd0"),
-        ("half a token is kept", "tile = begins ? 1'b0 : tile_q", "tile = tile_q"),
-        ("half a token passes", "(tile_initial_i | !tile_last)", "tile_initial_i"),
-        ("levels without a token pass", "(tile_initial_i | !tile_last)", "(!tile_last)"),
-        ("a level too many passes", "too_many_levels[i] = ", "too_many_levels[i] = 1'b0 & "),
-        ("an element without level passes", "no_level[i] = ", "no_level[i] = 1'b0 & "),
-        ("an element within its level passes", "within_level[i] = ", "within_level[i] = 1'b0 & "),
-        ("a level beyond all values passes", "beyond[i] = ", "beyond[i] = 1'b0 & "),
-        ("errors are forgotten", "(failed & !begins)", "1'b0"),
-        ("errors are kept", "(failed & !begins)", "failed"),
+        ("values are rounded down", Fault::net("g_lanes[0].rounded", "{1'b0, g_lanes[0].product_q}")),
+        (
+            "a new level's top lacks its range",
+            Fault::net("g_lanes[0].top", "{g_lanes[0].with_sign[9], g_lanes[0].with_sign}"),
+        ),
+        ("half a token is kept", Fault::net("tile", "tile_q")),
+        ("half a token passes", Fault::net("tile_last", "1'b1").into("wrong_order")),
+        ("levels without a token pass", Fault::net("wrong_order", order)),
+        ("a level too many passes", Fault::net("too_many_levels[0]", "1'b0")),
+        ("an element without level passes", Fault::net("no_level[0]", "1'b0")),
+        ("an element within its level passes", Fault::net("within_level[0]", "1'b0")),
+        ("a level beyond all values passes", Fault::net("beyond[0]", "1'b0")),
+        ("errors are forgotten", Fault::net("failed", "1'b0").into("failed_q")),
+        ("errors are kept", Fault::net("wrong_order", "right | failed").into("failed_q")),
     ];
-    let block = DequantizationUnit { lanes: 2, tiles: 2, levels: 2, count_skips: false };
-    must_be_found(&block, bench, 200, &faults);
+    must_be_noticed(&DequantizationUnit { lanes: 2, tiles: 2, levels: 2, count_skips: false }, bench, 200, &faults);
 }

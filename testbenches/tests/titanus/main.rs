@@ -1,8 +1,5 @@
 //! The units of Titanus, a file each, and the way through all of them.
 
-#[path = "../fault_support/mod.rs"]
-mod fault_support;
-
 mod channel_monitor;
 mod dequantization_unit;
 mod kv_compressor;

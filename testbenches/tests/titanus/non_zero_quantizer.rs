@@ -2,11 +2,12 @@
 
 use hdl::blocks::titanus::NonZeroQuantizer;
 use sim::Design;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::options;
 use testbenches::titanus::non_zero_quantizer::{bench, quantizer_bench};
 
 use crate::configurations;
-use crate::fault_support::must_be_found;
 
 #[test]
 fn all_configurations() {
@@ -26,9 +27,8 @@ fn all_inputs() {
 #[test]
 fn faults_are_found() {
     let faults = [
-        ("values are rounded down", "wire [8:0] bias = half - ", "wire [8:0] bias = 9'd0 - "),
-        ("zero points round the wrong way", "{8'd0, down & !tile_range_i[9*i]}", "9'd0"),
+        ("values are rounded down", Fault::net("g_lanes[0].half", "9'd0")),
+        ("zero points round the wrong way", Fault::net("g_lanes[0].bias", "g_lanes[0].half")),
     ];
-    let block = NonZeroQuantizer { lanes: 2, tag_width: 1 };
-    must_be_found(&block, bench, 2000, &faults);
+    must_be_noticed(&NonZeroQuantizer { lanes: 2, tag_width: 1 }, bench, 2000, &faults);
 }

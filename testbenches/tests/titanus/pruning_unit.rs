@@ -1,10 +1,11 @@
 //! The pruning unit in all configurations, and broken ones.
 
 use hdl::blocks::titanus::PruningUnit;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::titanus::pruning_unit::bench;
 
 use crate::configurations;
-use crate::fault_support::must_be_found;
 
 #[test]
 fn all_configurations() {
@@ -14,8 +15,8 @@ fn all_configurations() {
 #[test]
 fn faults_are_found() {
     let faults = [
-        ("the threshold itself is pruned", "threshold[7:0] <= k_magnitude", "threshold[7:0] < k_magnitude"),
-        ("values have the threshold of keys", "threshold[15:8] <= v_magnitude", "threshold[7:0] <= v_magnitude"),
+        ("the threshold itself is pruned", Fault::operator("g_k_prune[0].k_keep", "<=", "<")),
+        ("values have the threshold of keys", Fault::net("threshold", "{2{right[7:0]}}").into("g_v_prune[0].v_keep")),
     ];
-    must_be_found(&PruningUnit { lanes: 2, layers: 1 }, bench, 500, &faults);
+    must_be_noticed(&PruningUnit { lanes: 2, layers: 1 }, bench, 500, &faults);
 }

@@ -1,10 +1,11 @@
 //! The reciprocal: all configurations, many operands, and broken ones.
 
 use hdl::blocks::common::FloatReciprocal;
+use sim::fault::Fault;
 use testbenches::common::float::reciprocal::bench;
+use testbenches::faults::must_be_noticed;
 
 use super::all;
-use crate::fault_support::must_be_found;
 
 #[test]
 fn all_configurations() {
@@ -13,15 +14,10 @@ fn all_configurations() {
 
 #[test]
 fn faults_are_found() {
-    let reciprocal = FloatReciprocal { flags: true, ..FloatReciprocal::default() };
-    must_be_found(
-        &reciprocal,
-        bench,
-        70_000,
-        &[
-            ("powers of two are inexact", "& !power_of_two", ""),
-            ("two places below normal numbers is one", "{2'd0, quotient_12[11:2]}", "{1'd0, quotient_12[11:1]}"),
-            ("infinity is a large number", "!infinite_operand", "1'b1"),
-        ],
-    );
+    let faults = [
+        ("powers of two are inexact", Fault::net("power_of_two", "1'b0")),
+        ("two places below normal numbers is one", Fault::net("placed", "by_two ? {1'd0, quotient_12[11:1]} : right")),
+        ("infinity is a large number", Fault::net("number", "1'b1")),
+    ];
+    must_be_noticed(&FloatReciprocal { flags: true, ..FloatReciprocal::default() }, bench, 70_000, &faults);
 }

@@ -1,10 +1,11 @@
 //! The square root: all configurations, many operands, and broken ones.
 
 use hdl::blocks::common::FloatSqrt;
+use sim::fault::Fault;
 use testbenches::common::float::sqrt::bench;
+use testbenches::faults::must_be_noticed;
 
 use super::all;
-use crate::fault_support::must_be_found;
 
 #[test]
 fn all_configurations() {
@@ -14,15 +15,10 @@ fn all_configurations() {
 
 #[test]
 fn faults_are_found() {
-    let sqrt = FloatSqrt { flags: true, ..FloatSqrt::default() };
-    must_be_found(
-        &sqrt,
-        bench,
-        70_000,
-        &[
-            ("the root of -0 is NaN", "!(nan_operand | zero)", "!nan_operand"),
-            ("a row subtracts one too little", "{root_5, 2'd1}", "{root_5, 2'd0}"),
-            ("exact roots are inexact", "| |remainder_12", "| 1'b1"),
-        ],
-    );
+    let faults = [
+        ("the root of -0 is NaN", Fault::net("undefined", "a_i[15] & !nan_operand")),
+        ("a row subtracts one too little", Fault::net("difference_6", "right + 8'd1")),
+        ("exact roots are inexact", Fault::net("remainder_12", "13'd1").into("inexact_o")),
+    ];
+    must_be_noticed(&FloatSqrt { flags: true, ..FloatSqrt::default() }, bench, 70_000, &faults);
 }

@@ -1,10 +1,11 @@
 //! The conversion to integers: all configurations, many operands, and broken ones.
 
 use hdl::blocks::common::{FloatToInt, RoundingDirection};
+use sim::fault::Fault;
 use testbenches::common::float::to_int::bench;
+use testbenches::faults::must_be_noticed;
 
 use super::{all, many};
-use crate::fault_support::must_be_found;
 
 #[test]
 fn all_configurations() {
@@ -24,14 +25,10 @@ fn all_directions() {
 
 #[test]
 fn faults_are_found() {
-    must_be_found(
-        &FloatToInt { width: 8, flags: true, ..FloatToInt::default() },
-        bench,
-        70_000,
-        &[
-            ("ties are rounded up", "(more | placed[1])", "1'b1"),
-            ("minus one half is rounded twice", "negative ^ up", "negative"),
-            ("a NaN is the greatest integer", "nan ? 8'd0", "1'b0 ? 8'd0"),
-        ],
-    );
+    let faults = [
+        ("ties are rounded up", Fault::net("up", "placed[0]")),
+        ("minus one half is rounded twice", Fault::net("up", "1'b0").into("whole")),
+        ("a NaN is the greatest integer", Fault::net("nan", "1'b0").into("result")),
+    ];
+    must_be_noticed(&FloatToInt { width: 8, flags: true, ..FloatToInt::default() }, bench, 70_000, &faults);
 }
