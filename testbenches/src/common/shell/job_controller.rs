@@ -76,6 +76,7 @@ enum Owed {
 
 macro_rules! pins {
     ($($name:ident: $kind:ident),* $(,)?) => {
+        #[derive(Clone, Copy)]
         struct Pins { $($name: $kind),* }
         impl Pins {
             fn find(sim: &Sim) -> sim::Result<Self> {
@@ -130,6 +131,7 @@ enum Phase {
 }
 
 /// A job as it should go.
+#[derive(Clone)]
 struct Plan {
     actions: VecDeque<(Action, u8)>,
     end: End,
@@ -163,7 +165,7 @@ impl Player {
             Disturbance::Silence(_) => self.rng.random_range(4..20),
             _ => [0, self.rng.random_range(4..20)][usize::from(self.rng.random::<bool>())],
         };
-        let p = &self.pins;
+        let p = self.pins;
         sim.poke_u64(p.job_i, job);
         sim.poke_u64(p.window_base_i, limits.base);
         sim.poke_u64(p.window_limit_i, limits.limit);
@@ -182,7 +184,7 @@ impl Player {
     /// A cycle in which nothing is owed to the controller: it begins, or it is between jobs.
     fn quiet_cycle(&mut self, sim: &mut Sim, run: &mut Run, plan: &mut Plan, start: bool) -> sim::Result<()> {
         self.noise(sim, plan, false);
-        let p = &self.pins;
+        let p = self.pins;
         sim.poke_u64(p.start_i, start.into());
         sim.poke_u64(p.soft_reset_i, 0);
         sim.poke_u64(p.idle_i, 1);
@@ -205,7 +207,7 @@ impl Player {
             sim.poke_u64(self.pins.idle_i, u64::from(plan.owed.is_none()));
             let gives = self.answer(sim, plan);
             sim.settle()?;
-            let p = &self.pins;
+            let p = self.pins;
             let (abort, done) = (sim.peek_u64(p.abort_o) == 1, sim.peek_u64(p.done_o) == 1);
             if abort {
                 return Ok(Some(Phase::Drains));
@@ -233,7 +235,7 @@ impl Player {
 
     /// Random inputs where nothing is said, and whether the bus waits.
     fn noise(&mut self, sim: &mut Sim, plan: &mut Plan, waits: bool) {
-        let p = &self.pins;
+        let p = self.pins;
         let eager = plan.disturbance == Disturbance::Quick;
         let pins = [p.fetch_ready_i, p.write_ready_i, p.written_ready_i, p.operation_ready_i];
         for (ready, pin) in self.ready.iter_mut().zip(pins) {
@@ -264,7 +266,7 @@ impl Player {
         if silent || !now {
             return false;
         }
-        let p = &self.pins;
+        let p = self.pins;
         match &plan.owed {
             Some(Owed::Beats(beats, outcome)) => match beats.front() {
                 Some(beat) => {
@@ -292,7 +294,7 @@ impl Player {
 
     /// What moves at the coming edge.
     fn takes(&mut self, sim: &Sim, run: &mut Run, plan: &mut Plan, gives: bool) -> sim::Result<()> {
-        let p = &self.pins;
+        let p = self.pins;
         if gives {
             let over = match plan.owed.as_mut() {
                 Some(Owed::Beats(beats, _)) => {
@@ -337,7 +339,7 @@ impl Player {
 
     /// Command or data of a tag, each once.
     fn tag(&mut self, sim: &Sim, run: &mut Run, plan: &mut Plan, now: (bool, bool)) -> sim::Result<()> {
-        let p = &self.pins;
+        let p = self.pins;
         if plan.owed.is_none() {
             let action = match plan.actions.front() {
                 Some((action @ Action::Tag { .. }, _)) => action.clone(),
@@ -425,7 +427,7 @@ impl Player {
             let reset = phase == Phase::Drains && self.rng.random_range(0..16u8) == 0;
             let start = self.rng.random_range(0..3u8) == 0;
             self.noise(sim, plan, false);
-            let p = &self.pins;
+            let p = self.pins;
             sim.poke_u64(p.idle_i, (left == 0).into());
             sim.poke_u64(p.soft_reset_i, reset.into());
             sim.poke_u64(p.start_i, start.into());
@@ -455,7 +457,7 @@ impl Player {
 
     /// Code and place of the error.
     fn why(&mut self, sim: &Sim, run: &mut Run, plan: &Plan, silent: bool) -> sim::Result<()> {
-        let p = &self.pins;
+        let p = self.pins;
         if silent {
             return run.expect_u64(sim, p.error_code_o, model::code::TIMEOUT.into());
         }
@@ -466,7 +468,7 @@ impl Player {
 
     /// Some cycles between jobs; what is counted stays.
     fn rests(&mut self, sim: &mut Sim, run: &mut Run, plan: &Plan) -> sim::Result<()> {
-        let mut idle = Plan { actions: VecDeque::new(), world: plan.world.clone(), ..*plan };
+        let mut idle = plan.clone();
         for _ in 0..self.rng.random_range(0..4u8) {
             self.quiet_cycle(sim, run, &mut idle, false)?;
         }

@@ -244,7 +244,8 @@ impl Block for JobController {
 
         // A bus that owes something and does not move.
         let waited = m.reg_init("waited_q", uint(32), 0);
-        let counts = m.wire("counts", io.waiting_i & !io.answered_i & !state.is("Idle"));
+        // An abort has its own time.
+        let counts = m.wire("counts", io.waiting_i & !io.answered_i & !state.is("Idle") & !fails);
         waited.next(mux(counts, mux(waited.q.all(), waited.q, waited.q.wrapping_add(1)), 0));
         let late = m.wire("late", io.timeout_i.any() & waited.q.ge(io.timeout_i));
 
@@ -294,7 +295,7 @@ impl Block for JobController {
         state.goto("Drain", drained, "Flush");
         state.goto("Flush", io.idle_i & !io.soft_reset_i, "Idle");
 
-        here.step(m, io, Step { begins, fails, failed, completed, header });
+        here.step(m, io, Step { begins, fails, failed, late, completed, header });
         let aborts = m.wire("aborts", state.is("Drain") | state.is("Flush"));
         m.connect(io.abort_o, aborts);
         m.connect(io.busy_o, running | state.is("Drain"));
@@ -373,6 +374,7 @@ struct Step {
     begins: Signal,
     fails: Signal,
     failed: Signal,
+    late: Signal,
     completed: Signal,
     header: Header,
 }
@@ -390,14 +392,14 @@ impl Registers {
     }
 
     fn step(&self, m: &mut Module, io: &JobControllerPorts, now: Step) {
-        let Step { begins, fails, failed, completed, header } = now;
+        let Step { begins, fails, failed, late, completed, header } = now;
         self.current.next_when(begins | completed, mux(begins, io.job_i, header.next));
         let counted = mux(completed, self.done.q.wrapping_add(1), self.done.q);
         self.done.next(mux(begins, uint(32).lit(0), counted));
         self.tag.next_when(begins | completed, mux(begins, uint(32).lit(0), header.tag));
         self.code.next_when(fails | begins, failed);
         self.place.next_when(fails, self.current.q);
-        self.timed_out.next_when(fails | begins, failed.eq(job_error::TIMEOUT));
+        self.timed_out.next_when(fails | begins, late & fails);
         m.connect(io.descriptors_o, self.done.q);
         m.connect(io.tag_o, self.tag.q);
         m.connect(io.error_code_o, self.code.q);
