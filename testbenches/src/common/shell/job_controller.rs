@@ -428,6 +428,10 @@ impl Player {
             let start = self.rng.random_range(0..3u8) == 0;
             self.noise(sim, plan, false);
             let p = self.pins;
+            // Ends that were on their way.
+            for end in [p.fetch_end_valid_i, p.write_end_valid_i, p.operation_end_valid_i] {
+                sim.poke_u64(end, self.rng.random_range(0..2));
+            }
             sim.poke_u64(p.idle_i, (left == 0).into());
             sim.poke_u64(p.soft_reset_i, reset.into());
             sim.poke_u64(p.start_i, start.into());

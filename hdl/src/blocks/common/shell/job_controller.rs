@@ -18,8 +18,8 @@ use crate::blocks::common::bus::dma::dma_error;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutStream, Reg, Signal, Stream, Timing,
-    bit, bits_for, bundle, cat, multiple_of, mux, parameters, ports, select, uint,
+    About, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutStream, Proof, Reg, Signal, Stream,
+    Timing, bit, bits_for, bundle, cat, multiple_of, mux, parameters, ports, select, uint,
 };
 
 /// Why a job ended, `ERROR_CODE`.
@@ -249,9 +249,10 @@ impl Block for JobController {
         waited.next(mux(counts, mux(waited.q.all(), waited.q, waited.q.wrapping_add(1)), 0));
         let late = m.wire("late", io.timeout_i.any() & waited.q.ge(io.timeout_i));
 
-        let fetch_ends = m.wire("fetch_ends", io.fetch_end.fire());
+        // An end may still come in the first cycle of an abort: it means nothing then.
+        let fetch_ends = m.wire("fetch_ends", io.fetch_end.fire() & state.is("Receive"));
         let work_ends = m.wire("work_ends", io.operation_end.fire());
-        let tag_ends = m.wire("tag_ends", io.write_end.fire());
+        let tag_ends = m.wire("tag_ends", io.write_end.fire() & state.is("EndTag"));
         let running = m.wire("running", !(state.is("Idle") | state.is("Drain") | state.is("Flush")));
         m.connect(
             failed,
@@ -302,10 +303,51 @@ impl Block for JobController {
         m.connect(io.done_o, ends);
         m.connect(io.error_o, drained);
         m.connect(io.soft_reset_busy_o, state.is("Flush"));
+        self.properties(m, io, header);
     }
 
     fn timing(&self) -> Timing {
         Timing::new()
+    }
+}
+
+impl JobController {
+    /// What holds whatever memory and accelerator do, as long as they end only what was begun.
+    fn properties(&self, m: &mut Module, io: &JobControllerPorts, header: Header) {
+        m.formal(|m| {
+            let open = |m: &mut Module, name: &str, begins: Signal, ends: Signal| {
+                let open = m.reg_init(&format!("formal_{name}_q"), bit(), 0);
+                open.next((begins | (open.q & !ends)) & !io.abort_o & !io.soft_reset_i);
+                m.assume(&format!("{name}_ends_what_began"), !ends | open.q);
+                open.q
+            };
+            let fetching = open(m, "fetching", io.fetch.fire(), io.fetch_end.valid);
+            let working = open(m, "working", io.operation.fire(), io.operation_end.valid);
+            let writing = open(m, "writing", io.write.fire(), io.write_end.valid);
+            m.assume("operations_are_taken_while_nothing_is_open", !io.fetched.valid | fetching);
+            let asks = m.wire("formal_asks", io.write.valid | io.written.valid);
+            let busy = |a: Signal, b: Signal, c: Signal| (a & b) | (a & c) | (b & c);
+            m.assert_always(
+                "one_thing_at_a_time",
+                !busy(io.fetch.valid | fetching, io.operation.valid | working, asks | writing),
+            );
+            m.assert_always("aborts_ask_for_nothing", !(io.abort_o & (io.fetch.valid | io.operation.valid | asks)));
+            m.assert_always("done_is_after_everything", !io.done_o | !(fetching & !io.fetch_end.valid));
+            m.assert_always("ends_once", !(io.done_o & io.error_o));
+            m.assert_always("begins_when_idle", !io.began_o | !(io.busy_o | io.abort_o));
+            m.assert_always("starts_are_answered", io.start_i.eq(io.began_o ^ io.refused_o));
+            let right = header.magic.eq(ID as u32) & header.version.eq(VERSION as u32);
+            let known = header.opcode.any() & header.opcode.le(self.opcodes) & !header.reserved;
+            m.assert_always(
+                "only_good_headers_work",
+                !(io.operation.valid | working | asks | writing) | (right & known),
+            );
+            m.assert_always("errors_have_a_code", !io.error_o | io.error_code_o.any());
+            m.cover("chain_of_two", io.done_o & io.descriptors_o.eq(1));
+            m.cover("silent_memory", io.error_o & io.error_code_o.eq(job_error::TIMEOUT));
+            m.cover("reset_while_working", io.soft_reset_i & working);
+            m.cover("tag_written", io.write_end.fire());
+        });
     }
 }
 
@@ -472,5 +514,11 @@ impl CatalogBlock for JobController {
             ..Self::default()
         };
         vec![set(32, 32, 64, 1), set(1024, 64, 64, 255), set(512, 40, 320, 3)]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let axi = AxiSpec { address_width: 32, data_width: 512, id_width: 1 };
+        let block = Self { axi, descriptor_bytes: 64, opcodes: 2, ..Self::default() };
+        vec![Proof { block, depth: 14, cover_depth: 24, induction: true }]
     }
 }
