@@ -49,6 +49,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<Crc32>("common", common::crc32::bench),
         entry::<AxiLiteRegisters>("common", common::bus::axi_lite_registers::bench),
         entry::<ShellRegisters>("common", common::shell::shell_registers::bench),
+        entry::<EventCounters>("common", common::shell::event_counters::bench),
         entry::<JobController>("common", common::shell::job_controller::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),

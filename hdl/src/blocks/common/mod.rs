@@ -33,7 +33,9 @@ pub use memory::{
 };
 pub use number_format::{NanPolicy, NumberFormat};
 pub use pipeline::{Pipeline, PipelineStage};
-pub use shell::{JobController, JobControllerPorts, ShellRegisters, ShellRegistersPorts};
+pub use shell::{
+    EventCounters, EventCountersPorts, JobController, JobControllerPorts, ShellRegisters, ShellRegistersPorts,
+};
 pub use skew_lines::{SkewDirection, SkewLines, SkewLinesPorts};
 pub use stream::{
     StreamArbiter, StreamArbiterPorts, StreamFifo, StreamFifoPorts, StreamFork, StreamForkPorts, StreamJoin,
