@@ -14,7 +14,7 @@ pub mod skew_lines;
 pub mod stream;
 
 pub use arith::{LeadingZeros, LeadingZerosPorts, Popcount, PopcountPorts, PriorityEncoder, PriorityEncoderPorts};
-pub use bus::{AxiReadDma, AxiReadDmaPorts, AxiSpec, AxiWriteDma, AxiWriteDmaPorts, DmaSpec};
+pub use bus::{AxiArbiter, AxiArbiterPorts, AxiReadDma, AxiReadDmaPorts, AxiSpec, AxiWriteDma, AxiWriteDmaPorts, DmaSpec};
 pub use compactor::{Compactor, CompactorPorts};
 pub use crc32::{Crc32, Crc32Ports};
 pub use expander::{Expander, ExpanderPorts};
