@@ -59,7 +59,6 @@ rules! {
     ValidHeld = "A3.2.1", "once VALID is asserted it must remain asserted until the handshake occurs";
     PayloadHeld = "A3.2.1", "the information must remain stable until the handshake occurs";
     Dependency = "A3.3.1", "a response must wait for the transfers that it answers";
-    Owed = "A3.3.1", "a handshake must occur in the end";
     BurstType = "A3.4.1", "AxBURST 0b11 is reserved";
     BurstSize = "A3.4.1", "the size of a transfer must not exceed the width of the data bus";
     BurstLength = "A3.4.1", "a wrapping burst has 2, 4, 8 or 16 transfers, a FIXED burst at most 16";
