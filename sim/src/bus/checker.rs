@@ -87,6 +87,7 @@ pub struct ProtocolChecker {
     bus: u64,
     id_width: u32,
     promises: Promises,
+    lite: bool,
     cycle: u64,
     after_reset: bool,
     aw: Held<Address>,
@@ -117,6 +118,7 @@ impl ProtocolChecker {
             bus: u64::from(bus),
             id_width,
             promises,
+            lite: false,
             cycle: 0,
             after_reset: false,
             aw: Held::new(),
@@ -130,6 +132,15 @@ impl ProtocolChecker {
             reads: VecDeque::with_capacity(64),
             silent: 0,
         }
+    }
+
+    /// A checker of an AXI4-Lite subordinate of the design, with a data bus of `bus` bytes. AXI4-Lite is AXI4 with single
+    /// beats of full width and without IDs; give it the signals as such.
+    ///
+    /// # Panics
+    /// As [`ProtocolChecker::new`].
+    pub fn lite(interface: &str, bus: u32) -> Self {
+        Self { lite: true, ..Self::new(interface, bus, 0, Promises::none()) }
     }
 
     /// Reads that are open.
@@ -175,10 +186,11 @@ impl ProtocolChecker {
             self.check_reset(now)?;
             self.after_reset = false;
         }
-        self.address(now)?;
-        self.write_data(now)?;
+        // Answers first: one that comes in the cycle of its request has not waited for it.
         self.write_response(now)?;
-        self.read_data(now)
+        self.read_data(now)?;
+        self.address(now)?;
+        self.write_data(now)
     }
 
     fn check_reset(&self, now: &Signals) -> Result<(), Violation> {
@@ -258,7 +270,7 @@ impl ProtocolChecker {
         let (burst, beat) = (write.burst, write.beats);
         let place = || format!("beat {} of {} of the write to {:#x}", beat + 1, burst.beats, burst.start);
         let lanes = burst.lanes(burst.address(beat), self.bus);
-        if strb & !lanes != 0 {
+        if strb & !lanes != 0 && !self.lite {
             let values = format!("WSTRB {strb:#x} in {}; its lanes are {lanes:#x}", place());
             return Err(self.broken(Rule::StrobeLanes, Channel::W, values));
         }
@@ -287,7 +299,7 @@ impl ProtocolChecker {
         }
         if resp == Response::ExOkay && !write.exclusive {
             let values = format!("BRESP for the write to {:#x} with ID {id}", write.burst.start);
-            return Err(self.broken(Rule::ExclusiveResponse, Channel::B, values));
+            return Err(self.broken(self.ex_okay(), Channel::B, values));
         }
         if now.b.ready {
             self.writes.remove(index);
@@ -313,7 +325,7 @@ impl ProtocolChecker {
             return Err(self.broken(Rule::Last, Channel::R, values));
         }
         if resp == Response::ExOkay && !read.exclusive {
-            return Err(self.broken(Rule::ExclusiveResponse, Channel::R, format!("RRESP in {}", place())));
+            return Err(self.broken(self.ex_okay(), Channel::R, format!("RRESP in {}", place())));
         }
         if now.r.ready {
             if last {
@@ -323,6 +335,10 @@ impl ProtocolChecker {
             }
         }
         Ok(())
+    }
+
+    fn ex_okay(&self) -> Rule {
+        if self.lite { Rule::LiteResponse } else { Rule::ExclusiveResponse }
     }
 
     /// An offer that was not taken must still be there, unchanged.
@@ -407,7 +423,8 @@ impl ProtocolChecker {
     #[cold]
     fn broken(&self, rule: Rule, channel: Channel, values: String) -> Violation {
         let answers = matches!(channel, Channel::B | Channel::R) && rule != Rule::ResponseTaken;
-        let by = if answers { Side::Model } else { Side::Design };
+        // The design is the manager here, and the subordinate of AXI4-Lite.
+        let by = if answers == self.lite { Side::Design } else { Side::Model };
         Violation { rule, channel, interface: self.interface.clone(), cycle: self.cycle, values, by }
     }
 }

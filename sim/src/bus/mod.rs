@@ -9,6 +9,9 @@
 mod burst;
 mod checker;
 mod config;
+mod image;
+mod lite;
+mod lite_ports;
 mod memory;
 mod ports;
 mod read;
@@ -19,6 +22,7 @@ mod write;
 
 pub use checker::{Promises, ProtocolChecker};
 pub use config::{Access, AxiConfig, BusError, Latency, Order, Place, Rate, Silence, Stalls, WriteOrder};
+pub use lite::{Answer, AxiLiteHost, LiteConfig, Skew, Ticket};
 pub use memory::Memory;
 pub use rules::{Channel, Rule, Side, Violation};
 pub use signals::{
