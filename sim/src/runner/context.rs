@@ -6,6 +6,7 @@ use hdl::lang::Record;
 use serde_json::Value;
 
 use super::{Bench, RunOptions, repeat_command};
+use crate::bus::Partner;
 use crate::stimulus::{Stall, StimulusRng, rng_for};
 use crate::stream::{StreamDriver, StreamMonitor, Wrong};
 use crate::typed::{Driver, Monitor, Values};
@@ -173,6 +174,20 @@ impl Run {
         drivers: &mut [impl AsMut<StreamDriver>],
         monitors: &mut [impl AsMut<StreamMonitor>],
     ) -> Result<()> {
+        self.streams_with(sim, drivers, monitors, &mut [])
+    }
+
+    /// [`Run::streams`] beside partners of other kinds, such as [`crate::bus::AxiMemory`]: all of them must be idle as well.
+    ///
+    /// # Errors
+    /// As [`Run::streams`], and what the partners find.
+    pub fn streams_with(
+        &mut self,
+        sim: &mut Sim,
+        drivers: &mut [impl AsMut<StreamDriver>],
+        monitors: &mut [impl AsMut<StreamMonitor>],
+        partners: &mut [&mut dyn Partner],
+    ) -> Result<()> {
         let drivers = &mut drivers.iter_mut().map(AsMut::as_mut).collect::<Vec<_>>()[..];
         let monitors = &mut monitors.iter_mut().map(AsMut::as_mut).collect::<Vec<_>>()[..];
         const QUIET: u64 = 64;
@@ -182,12 +197,15 @@ impl Run {
         };
         let before = waits(drivers, monitors);
         while quiet < QUIET {
-            let done = drivers.iter().all(|d| d.is_done()) && monitors.iter().all(|m| m.is_done());
+            let done = drivers.iter().all(|d| d.is_done())
+                && monitors.iter().all(|m| m.is_done())
+                && partners.iter().all(|p| p.is_idle());
             quiet = if done { quiet + 1 } else { 0 };
-            let moved = self.cycle(sim, drivers, monitors)?;
+            let moved = self.cycle_with(sim, drivers, monitors, partners)?;
             idle = if moved || done { 0 } else { idle + 1 };
             if idle >= self.patience || sim.cycle_count() >= self.max_cycles {
-                let states = drivers.iter().map(|d| d.state()).chain(monitors.iter().map(|m| m.state()));
+                let streams = drivers.iter().map(|d| d.state()).chain(monitors.iter().map(|m| m.state()));
+                let states = streams.chain(partners.iter().map(|p| p.state()));
                 let deadlock = Difference::Deadlock { cycles: idle, streams: states.collect() };
                 return Err(self.fail(sim.cycle_count(), deadlock));
             }
@@ -205,8 +223,25 @@ impl Run {
         drivers: &mut [impl AsMut<StreamDriver>],
         monitors: &mut [impl AsMut<StreamMonitor>],
     ) -> Result<bool> {
+        self.cycle_with(sim, drivers, monitors, &mut [])
+    }
+
+    /// One clock cycle with streams and partners of other kinds. Returns whether anything passed.
+    ///
+    /// # Errors
+    /// A wrong beat, and what the partners find.
+    pub fn cycle_with(
+        &mut self,
+        sim: &mut Sim,
+        drivers: &mut [impl AsMut<StreamDriver>],
+        monitors: &mut [impl AsMut<StreamMonitor>],
+        partners: &mut [&mut dyn Partner],
+    ) -> Result<bool> {
         drivers.iter_mut().for_each(|d| d.as_mut().drive(sim));
         monitors.iter_mut().for_each(|m| m.as_mut().drive(sim));
+        for partner in partners.iter_mut() {
+            partner.drive(sim)?;
+        }
         sim.settle()?;
         let mut moved = false;
         for driver in drivers {
@@ -217,6 +252,9 @@ impl Run {
             let taken = monitor.sample(sim).map_err(|wrong| self.wrong(sim, wrong))?;
             self.compared += u64::from(taken && monitor.compares());
             moved |= taken;
+        }
+        for partner in partners {
+            moved |= partner.sample(sim)?;
         }
         sim.tick()?;
         Ok(moved)

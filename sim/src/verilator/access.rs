@@ -140,6 +140,56 @@ impl Sim {
         target[given..].fill(0);
     }
 
+    /// Sets an input of any width from 64-bit words, least significant first, without allocation. Words and bits above the
+    /// port are dropped, missing words are zero.
+    #[inline]
+    pub fn poke_u64s(&mut self, input: In, words: &[u64]) {
+        let index = input.0 as usize;
+        let slot = &self.slots[index];
+        if slot.width <= 64 {
+            let low = words.first().copied().unwrap_or_default() & mask(slot.width);
+            return self.write_u64(index, low);
+        }
+        self.settled = false;
+        let count = words_of(slot.width);
+        // SAFETY: wide members are arrays of `words_of(width)` 32-bit words.
+        let target = unsafe { std::slice::from_raw_parts_mut(slot.address.cast::<u32>(), count) };
+        for (i, half) in target.iter_mut().enumerate() {
+            *half = words.get(i / 2).map_or(0, |word| (word >> (32 * (i % 2))) as u32);
+        }
+        let used = slot.width % 32;
+        if used != 0 {
+            target[count - 1] &= (1 << used) - 1;
+        }
+    }
+
+    /// Reads a port of any width into 64-bit words, least significant first, without allocation. Words above the port
+    /// become zero; what does not fit is left out.
+    #[inline]
+    pub fn peek_u64s(&self, output: Out, words: &mut [u64]) {
+        let slot = &self.slots[output.0 as usize];
+        if slot.width <= 64 {
+            words.fill(0);
+            if let Some(low) = words.first_mut() {
+                *low = self.peek_u64(output);
+            }
+            return;
+        }
+        // SAFETY: wide members are arrays of `words_of(width)` 32-bit words.
+        let source = unsafe { std::slice::from_raw_parts(slot.address.cast::<u32>(), words_of(slot.width)) };
+        let half = |i: usize| source.get(i).map_or(0, |&half| u64::from(half));
+        for (i, word) in words.iter_mut().enumerate() {
+            *word = half(2 * i) | half(2 * i + 1) << 32;
+        }
+    }
+
+    /// Whether the active-low reset is low.
+    #[inline]
+    pub fn in_reset(&self) -> bool {
+        // SAFETY: the reset is a one-bit input, checked when the model was built; such members are bytes.
+        self.model.reset.is_some_and(|reset| unsafe { *self.slots[reset].address } == 0)
+    }
+
     /// Reads a port of up to 64 bits.
     ///
     /// # Panics

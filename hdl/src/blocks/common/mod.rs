@@ -16,8 +16,8 @@ pub mod stream;
 
 pub use arith::{LeadingZeros, LeadingZerosPorts, Popcount, PopcountPorts, PriorityEncoder, PriorityEncoderPorts};
 pub use bus::{
-    AxiLiteRegisters, AxiLiteRegistersPorts, AxiReadDma, AxiReadDmaPorts, AxiSpec, AxiWriteDma, AxiWriteDmaPorts,
-    DmaSpec,
+    AxiArbiter, AxiArbiterPorts, AxiLiteRegisters, AxiLiteRegistersPorts, AxiReadDma, AxiReadDmaPorts, AxiSpec,
+    AxiWriteDma, AxiWriteDmaPorts, DmaSpec,
 };
 pub use compactor::{Compactor, CompactorPorts};
 pub use crc32::{Crc32, Crc32Ports};

@@ -1,6 +1,7 @@
 //! Parts on AMBA buses: AXI4 ports, DMAs between memory and streams, and registers on AXI4-Lite.
 
 pub mod axi;
+pub mod axi_arbiter;
 pub mod axi_lite;
 pub mod axi_lite_registers;
 pub mod axi_read_dma;
@@ -13,6 +14,7 @@ mod rows;
 mod slots;
 
 pub use axi::AxiSpec;
+pub use axi_arbiter::{AxiArbiter, AxiArbiterPorts};
 pub use axi_lite::{AxiLite, AxiLiteSubordinate};
 pub use axi_lite_registers::{AxiLiteRegisters, AxiLiteRegistersPorts, serve};
 pub use axi_read_dma::{AxiReadDma, AxiReadDmaPorts, RowBeat};

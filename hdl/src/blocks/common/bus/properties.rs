@@ -2,6 +2,7 @@
 //! alone. Ours are assertions, the subordinate's are assumptions.
 
 use super::axi::{AxiAddress, AxiSpec, BOUNDARY, BURST_INCR};
+use super::axi_arbiter::{AxiArbiter, AxiArbiterPorts};
 use super::axi_read_dma::{AxiReadDma, AxiReadDmaPorts};
 use super::axi_write_dma::{AxiWriteDma, AxiWriteDmaPorts};
 use super::dma::{DmaCommand, DmaCompletion, DmaSpec};
@@ -236,4 +237,72 @@ pub(super) fn write_dma(m: &mut Module, p: &AxiWriteDma, io: &AxiWriteDmaPorts) 
     m.cover("aborted_with_answer", io.abort_i & !unsent.any() & addresses.any());
     let was_aborting = before(m, "was_aborting", aborting & !io.idle_o);
     m.cover("idle_after_abort", was_aborting & io.idle_o);
+}
+
+pub(super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterPorts) {
+    let (mem, mgr) = (&io.mem, &io.mgr);
+    let low = p.axi.id_width;
+    let (ar, aw, w, b, r) = (&mem.read.ar, &mem.write.aw, &mem.write.w, &mem.write.b, &mem.read.r);
+    stays(m, Duty::Ours, ar, None);
+    let new_address = stays(m, Duty::Ours, aw, None);
+    stays(m, Duty::Ours, w, None);
+    stays(m, Duty::Theirs, b, None);
+    stays(m, Duty::Theirs, r, None);
+    // Data in the order of the addresses, each burst as long as its address says (A5.2).
+    let most = p.outstanding + 1;
+    let (unsent, last) = lengths(m, "write", most, (new_address, aw.len), w.fire());
+    m.assert_always("beats_have_an_address", !w.valid | unsent.any());
+    m.assert_always("last_is_last", !w.valid | w.last.eq(last));
+    m.assert_always("addresses_ahead", unsent.le(most));
+    for k in 0..p.managers {
+        let (ar_k, aw_k, w_k) = (mgr.ar.at(k), mgr.aw.at(k), mgr.w.at(k));
+        let (b_k, r_k) = (mgr.b.at(k), mgr.r.at(k));
+        stays(m, Duty::Theirs, &ar_k, None);
+        let begins = stays(m, Duty::Theirs, &aw_k, None);
+        stays(m, Duty::Theirs, &w_k, None);
+        stays(m, Duty::Ours, &b_k, None);
+        stays(m, Duty::Ours, &r_k, None);
+        // Managers keep their own rules; bursts of up to two beats are enough to see the order.
+        let few = 3;
+        let (promised, last) = lengths(m, &format!("write_{k}"), few, (begins, aw_k.len), w_k.fire());
+        m.assume(&format!("beats_have_an_address_{k}"), !w_k.valid | promised.any());
+        m.assume(&format!("last_is_last_{k}"), !w_k.valid | w_k.last.eq(last));
+        m.assume(&format!("few_bursts_{k}"), promised.le(few) & (!begins | promised.lt(few)));
+        m.assume(&format!("short_bursts_{k}"), aw_k.len.le(1));
+        // What goes in comes out, under the manager's number; three places are between.
+        let moves = |m: &mut Module, what: &str, (comes, goes): (Signal, Signal), seen: Signal| {
+            let inside = count(m, &format!("{what}_{k}"), 3, (comes, goes), None);
+            m.assert_always(&format!("{what}_came_in_{k}"), !seen | inside.any());
+            m.assert_always(&format!("{what}_fits_{k}"), inside.le(3));
+        };
+        let of = |id: Signal| id.slice(low..id.width()).eq(k);
+        moves(m, "read_address", (ar_k.fire(), ar.fire() & of(ar.id)), ar.valid & of(ar.id));
+        moves(m, "write_address", (aw_k.fire(), aw.fire() & of(aw.id)), aw.valid & of(aw.id));
+        moves(m, "answer", (b.fire() & of(b.id), b_k.fire()), b_k.valid);
+        moves(m, "read_data", (r.fire() & of(r.id), r_k.fire()), r_k.valid);
+        // Fair: others have the port at most managers - 1 times after an address has been taken in.
+        let fair = |m: &mut Module, what: &str, came: Signal, out: &Stream<AxiAddress>, is_new: Signal| {
+            let mine = of(out.id);
+            let waits = count(m, &format!("{what}_waits_{k}"), 3, (came, is_new & mine), None);
+            let others = m.reg_init(&format!("formal_{what}_others_{k}_q"), uint(bits_for(p.managers.into()) + 1), 0);
+            let more = others.q.wrapping_add(is_new);
+            others.next(mux(is_new & mine | !waits.any(), others.q.ty().lit(0), more));
+            m.assert_always(&format!("{what}_fair_{k}"), others.q.lt(p.managers));
+        };
+        let new_read = channel_begins(m, &format!("ar_{k}"), ar);
+        fair(m, "reads", ar_k.fire(), ar, new_read);
+        fair(m, "writes", aw_k.fire(), aw, new_address);
+        m.cover(&format!("waits_{k}"), ar_k.valid & !ar_k.ready);
+        m.cover(&format!("data_waits_{k}"), w_k.valid & !w_k.ready);
+        m.cover(&format!("answered_{k}"), b_k.fire());
+        m.cover(&format!("read_{k}"), r_k.fire() & r_k.last);
+    }
+    m.cover("read_data_stalled", r.valid & !r.ready);
+    m.cover("answer_stalled", b.valid & !b.ready);
+}
+
+/// A beat is offered that was not offered before.
+fn channel_begins<B: Bundle>(m: &mut Module, name: &str, channel: &Stream<B>) -> Signal {
+    let waits = before(m, &format!("{name}_waited"), channel.valid & !channel.ready);
+    channel.valid & !waits
 }
