@@ -248,6 +248,9 @@ impl Player {
         for any in [p.fetch_end_error_i, p.write_end_error_i, p.fetched_row_last_i, p.fetched_last_i] {
             sim.poke_u64(any, self.rng.random_range(0..2));
         }
+        for any in [p.fetched_bytes_i, p.fetch_end_address_i, p.write_end_address_i] {
+            sim.poke_u64(any, self.rng.random_range(0..4));
+        }
         let silent = matches!(plan.disturbance, Disturbance::Silence(at) if plan.begun > at);
         // An answer in time, unless memory is silent.
         let due = plan.timeout > 0 && plan.quiet + 2 >= plan.timeout;
