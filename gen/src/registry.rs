@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::{
-    Compactor, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatFma, FloatFromInt, FloatMul,
+    Compactor, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatExp, FloatFma, FloatFromInt, FloatMul,
     FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros, MacMesh, Popcount, PriorityEncoder, Ram,
     SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister, StreamWidthConverter,
 };
@@ -36,6 +36,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<FloatCompare>("common", common::float::compare::bench),
         entry::<FloatConvert>("common", common::float::convert::bench),
         entry::<FloatDivide>("common", common::float::divide::bench),
+        entry::<FloatExp>("common", common::float::exp::bench),
         entry::<FloatFma>("common", common::float::fma::bench),
         entry::<FloatFromInt>("common", common::float::from_int::bench),
         entry::<FloatMul>("common", common::float::mul::bench),

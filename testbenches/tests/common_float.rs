@@ -1,13 +1,15 @@
 //! The floating-point units: all configurations, millions of operations, real weights, and broken ones.
 
 use hdl::blocks::common::{
-    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatFma, FloatFormat, FloatFromInt, FloatMul, FloatReciprocal,
-    FloatRsqrt, FloatSqrt, FloatToInt, RoundingDirection, Subnormals,
+    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatExp, FloatFma, FloatFormat, FloatFromInt, FloatMul,
+    FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, RoundingDirection, Subnormals,
 };
 use hdl::lang::{CatalogBlock, Parameters};
 use sim::{Design, RunOptions};
 use testbenches::MakeBench;
-use testbenches::common::float::{add, compare, convert, divide, fma, from_int, mul, reciprocal, rsqrt, sqrt, to_int};
+use testbenches::common::float::{
+    add, compare, convert, divide, exp, fma, from_int, mul, reciprocal, rsqrt, sqrt, to_int,
+};
 use testbenches::options;
 
 fn all<B: CatalogBlock>(bench: MakeBench<B>, vectors: u64) {
@@ -99,6 +101,11 @@ fn reciprocal_in_all_configurations() {
 #[test]
 fn rsqrt_in_all_configurations() {
     all(rsqrt::bench, 100_000);
+}
+
+#[test]
+fn exp_in_all_configurations() {
+    all(exp::bench, 100_000);
 }
 
 #[test]
@@ -278,6 +285,26 @@ fn faults_in_digits_are_found() {
 }
 
 #[test]
+fn faults_in_exp_are_found() {
+    faults(
+        exp::bench,
+        &FloatExp { flags: true, ..FloatExp::default() },
+        70_000,
+        &[
+            ("a unit of the last place of log2 e", "21'd1512775", "21'd1512774"),
+            (
+                "negative logarithms are one higher",
+                "magnitude ^ {21{negative}}",
+                "(magnitude ^ {21{negative}}) + negative",
+            ),
+            ("lines are steps", "above = rise * low", "above = 1'b0"),
+            ("minus infinity is a number", "(huge & negative) | nothing", "1'b0"),
+            ("subnormal results are one place off", "distance = 7'd1", "distance = 7'd2"),
+        ],
+    );
+}
+
+#[test]
 fn faults_in_the_others_are_found() {
     let from_int = FloatFromInt { flags: true, ..FloatFromInt::default() };
     faults(
@@ -352,6 +379,8 @@ fn large_every_number_of_stages() {
         run(reciprocal.check().is_ok().then(|| many(reciprocal::bench, &reciprocal, vectors)));
         let rsqrt = FloatRsqrt { format, stages, flags: true, ..FloatRsqrt::default() };
         run(rsqrt.check().is_ok().then(|| many(rsqrt::bench, &rsqrt, vectors)));
+        let exp = FloatExp { format, stages, flags: true, ..FloatExp::default() };
+        run(exp.check().is_ok().then(|| many(exp::bench, &exp, vectors)));
         let to_int = FloatToInt { stages, flags: true, ..FloatToInt::default() };
         run(to_int.check().is_ok().then(|| many(to_int::bench, &to_int, vectors)));
         runs += legal;
@@ -359,7 +388,7 @@ fn large_every_number_of_stages() {
             break;
         }
     }
-    assert_eq!(runs, (5 + 4 + 6 + 9 + 2 + 2 + 2) + (5 + 6 + 5 + 4 + 3));
+    assert_eq!(runs, (5 + 4 + 6 + 9 + 2 + 2 + 2) + (5 + 6 + 5 + 4 + 6 + 3));
 }
 
 /// Twenty million triples in each of the wider formats.

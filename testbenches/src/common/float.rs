@@ -10,6 +10,7 @@ pub mod add;
 pub mod compare;
 pub mod convert;
 pub mod divide;
+pub mod exp;
 pub mod fma;
 pub mod from_int;
 pub mod mul;

@@ -15,8 +15,8 @@ pub use arith::{LeadingZeros, LeadingZerosPorts, Popcount, PopcountPorts, Priori
 pub use compactor::{Compactor, CompactorPorts};
 pub use expander::{Expander, ExpanderPorts};
 pub use float::{
-    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatFma, FloatFormat, FloatFromInt, FloatMul, FloatReciprocal,
-    FloatRsqrt, FloatSqrt, FloatToInt, RoundingDirection, Subnormals,
+    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatExp, FloatFma, FloatFormat, FloatFromInt, FloatMul,
+    FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, RoundingDirection, Subnormals,
 };
 pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
 pub use number_format::{NanPolicy, NumberFormat};

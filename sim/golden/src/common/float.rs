@@ -24,13 +24,16 @@ use exact::Exact;
 use flags::Operands;
 
 pub use crate::format::FloatFormat;
+pub use exp::ExpTable;
 pub use flags::Flags;
 pub use functions::{Direction, Integers};
 
 mod between;
 mod exact;
+mod exp;
 mod flags;
 mod functions;
+mod real;
 
 /// `rustc_apfloat`'s description of [`FloatFormat::E3m2`].
 struct E3m2S;

@@ -31,7 +31,7 @@ pub struct Integers {
 }
 
 /// What an operand is, beside its sign.
-enum Class {
+pub(super) enum Class {
     Nan,
     Infinity,
     Zero,
@@ -43,7 +43,7 @@ const INVALID: Flags =
     Flags { invalid: true, division_by_zero: false, overflow: false, underflow: false, inexact: false };
 
 impl Float {
-    fn class(self, bits: u64) -> Class {
+    pub(super) fn class(self, bits: u64) -> Class {
         if self.format.is_nan(bits) {
             return Class::Nan;
         }
@@ -54,12 +54,12 @@ impl Float {
         if units == BigUint::ZERO { Class::Zero } else { Class::Number(units) }
     }
 
-    fn is_negative(self, bits: u64) -> bool {
+    pub(super) fn is_negative(self, bits: u64) -> bool {
         bits & self.format.zero(true) != 0
     }
 
     /// A NaN because of an operand: invalid if that is a signalling one.
-    fn nan_of(self, operands: &[u64]) -> Rounded {
+    pub(super) fn nan_of(self, operands: &[u64]) -> Rounded {
         let invalid = operands.iter().any(|&bits| self.format.is_signalling(bits));
         Rounded { bits: self.format.nan(), flags: Flags { invalid, ..Flags::default() } }
     }
@@ -75,7 +75,7 @@ impl Float {
         Rounded { bits: self.format.infinity(negative), flags }
     }
 
-    fn plain(bits: u64) -> Rounded {
+    pub(super) fn plain(bits: u64) -> Rounded {
         Rounded { bits, flags: Flags::default() }
     }
 

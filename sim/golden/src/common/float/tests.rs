@@ -1,5 +1,6 @@
 //! The wrappers, and `rustc_apfloat` itself, against exact integer arithmetic, other implementations and known results.
 
+mod exp;
 mod flags;
 mod functions;
 
