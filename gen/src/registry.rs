@@ -3,9 +3,10 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::{
-    Compactor, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatExp, FloatFma, FloatFromInt, FloatMul,
-    FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros, MacMesh, Popcount, PriorityEncoder, Ram,
-    SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister, StreamWidthConverter,
+    BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
+    FloatExp, FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros,
+    MacMesh, Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin,
+    StreamRegister, StreamWidthConverter,
 };
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
@@ -44,10 +45,12 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<FloatRsqrt>("common", common::float::rsqrt::bench),
         entry::<FloatSqrt>("common", common::float::sqrt::bench),
         entry::<FloatToInt>("common", common::float::to_int::bench),
-        entry::<Ram>("common", common::ram::bench),
+        entry::<Ram>("common", common::memory::ram::bench),
+        entry::<DoubleBuffer>("common", common::memory::double_buffer::bench),
+        entry::<BankedMemory>("common", common::memory::banked_memory::bench),
         entry::<SkewLines>("common", common::skew_lines::bench),
         entry::<Compactor>("common", common::compactor::bench),
-        entry::<Expander>("common", common::compactor::expander_bench),
+        entry::<Expander>("common", common::expander::bench),
         entry::<StreamRegister>("common", common::stream::stream_register::bench),
         entry::<StreamFifo>("common", common::stream::stream_fifo::bench),
         entry::<StreamFork>("common", common::stream::stream_fork::bench),
@@ -57,6 +60,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<Popcount>("common", common::arith::popcount::bench),
         entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),
+        entry::<Crc32>("common", common::crc32::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
         entry::<ConcatUnit>("kllm", kllm::concat_unit::bench),
@@ -179,14 +183,7 @@ impl<B: CatalogBlock> Entry for Typed<B> {
     }
 
     fn parameters(&self) -> Vec<Parameter> {
-        let default = B::default().values();
-        let old = B::OLD_PARAMETERS.iter().map(|p| Parameter {
-            name: p.name.into(),
-            allowed: p.allowed.into(),
-            meaning: p.meaning.into(),
-            default: default.get(p.name).cloned().unwrap_or(Value::Null),
-        });
-        B::default().list().into_iter().chain(old).collect()
+        B::default().list()
     }
 
     fn source(&self) -> &'static str {

@@ -59,6 +59,40 @@ fn parameters_are_documented_in_order() {
 }
 
 #[test]
+fn every_port_has_a_meaning() {
+    every(|entry, params| {
+        let manifest = entry.elaborate(params).map_err(|e| e.to_string())?.manifest();
+        let silent: Vec<_> = manifest.ports.iter().filter(|p| p.meaning.is_empty()).map(|p| p.name.clone()).collect();
+        if silent.is_empty() { Ok(()) } else { Err(format!("no meaning: {}", silent.join(", "))) }
+    });
+}
+
+/// What is regular is a loop: a module can be read.
+#[test]
+fn modules_are_short_and_have_no_series() {
+    let mut wrong = String::new();
+    for file in std::fs::read_dir(root().join("verilog-out/modules")).unwrap().map(|f| f.unwrap().path()) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        // The formal section is for tools.
+        let mut formal = false;
+        let logic = text.lines().filter(|line| {
+            let (begins, ends) = (*line == "`ifdef FORMAL", *line == "`endif");
+            formal = (formal || begins) && !ends;
+            !formal
+        });
+        let shape = |line: &str| line.split(|c: char| c.is_ascii_digit()).filter(|s| !s.is_empty()).collect::<String>();
+        let shapes: Vec<String> = logic.map(shape).collect();
+        // The entries of a table of constants are alike: `7'd12: table = 21'd345;`.
+        let entry = |shape: &str| shape.trim().starts_with("'d: ") && shape.ends_with("= 'd;");
+        let longest = shapes.chunk_by(|a, b| a == b && !a.trim().is_empty() && !entry(a)).map(<[String]>::len).max();
+        if shapes.len() > 400 || longest > Some(8) {
+            wrong += &format!("{}: {} lines, {longest:?} alike in a row\n", file.display(), shapes.len());
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
 fn elaboration_is_deterministic() {
     every(|entry, params| {
         let files = || {

@@ -2,6 +2,7 @@
 
 mod support;
 
+use sim::fault::Fault;
 use std::fs;
 use std::path::Path;
 
@@ -71,7 +72,10 @@ fn info_of_a_mesh() {
     senbazuru(&["info", "mac_mesh", "--set", "rows=2", "--set", "columns=3"]).assert().code(0).stdout_eq(str![[r#"
 mac_mesh (common): output-stationary mesh of multiply-accumulate cells
 
-PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. Reset takes the clears on their way; sums mean something from the first clear on.
+PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o
+shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the
+clear reaches it. Reset takes the clears on their way, not the operands; a sum means something from
+the first clear on whose operands entered after the reset.
 
 Source:         hdl/src/blocks/common/mac_mesh.rs
 Verilog module: mac_mesh_r2_c3_w8_a32
@@ -85,8 +89,8 @@ accumulator_width     32       32  4 to 128; at least 2 x operand_width  Width o
 
 port      direction  bits  elements  number    meaning                                                                                        inputs of the same cycle
 --------  ---------  ----  --------  --------  ---------------------------------------------------------------------------------------------  ------------------------
-clk_i     input         1  -         unsigned  -                                                                                              -
-rst_ni    input         1  -         unsigned  -                                                                                              -
+clk_i     input         1  -         unsigned  Clock: its rising edge                                                                         -
+rst_ni    input         1  -         unsigned  Reset, active low, takes effect at once                                                        -
 clear_i   input         2  2 x 1     unsigned  Per row: start a new sum with this cycle's product in the first column                         -
 act_i     input        16  2 x 8     signed    Per row: activation into the first column                                                      -
 weight_i  input        24  3 x 8     signed    Per column: weight into the first row                                                          -
@@ -113,7 +117,7 @@ fn info_as_markdown() {
 
 output-stationary mesh of multiply-accumulate cells (common; `hdl/src/blocks/common/mac_mesh.rs`)
 
-PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. Reset takes the clears on their way; sums mean something from the first clear on.
+PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. Reset takes the clears on their way, not the operands; a sum means something from the first clear on whose operands entered after the reset.
 
 ## Parameters
 
@@ -128,8 +132,8 @@ PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after t
 
 | port | direction | bits | elements | number | meaning | inputs of the same cycle |
 | --- | --- | ---: | --- | --- | --- | --- |
-| clk_i | input | 1 | - | unsigned | - | - |
-| rst_ni | input | 1 | - | unsigned | - | - |
+| clk_i | input | 1 | - | unsigned | Clock: its rising edge | - |
+| rst_ni | input | 1 | - | unsigned | Reset, active low, takes effect at once | - |
 | clear_i | input | 16 | 16 x 1 | unsigned | Per row: start a new sum with this cycle's product in the first column | - |
 | act_i | input | 128 | 16 x 8 | signed | Per row: activation into the first column | - |
 | weight_i | input | 128 | 16 x 8 | signed | Per column: weight into the first row | - |
@@ -191,10 +195,15 @@ fn sim_of_broken_verilog_is_a_mismatch() {
     let folder = in_folder(&[]);
     let run = |args: &[&str]| senbazuru(&[args, &MESH].concat()).current_dir(folder.path());
     run(&["gen", "mac_mesh", "-o", "edited"]).assert().code(0);
-    let pe = folder.path().join("edited/mac_pe_w4_a8.v");
-    let text = fs::read_to_string(&pe).unwrap();
-    assert!(text.contains("act_q <= act_i;"), "{text}");
-    fs::write(&pe, text.replace("act_q <= act_i;", "act_q <= weight_i;")).unwrap();
+    let file = |name: &str| folder.path().join("edited").join(name);
+    let sources = ["mac_pe_w4_a8.v", "mac_mesh_r2_c2_w4_a8.v"]
+        .map(|name| sim::SourceFile { name: name.into(), text: fs::read_to_string(file(name)).unwrap() });
+    let top = "mac_mesh_r2_c2_w4_a8";
+    let design = sim::Design { files: sources.to_vec(), ..sim::Design::from_verilog(top, "") };
+    let fault = Fault::net("act_q", "weight_q").module("mac_pe");
+    let broken = sim::fault::design(&design, &fault).unwrap();
+    fs::remove_file(file("mac_pe_w4_a8.v")).unwrap();
+    fs::write(file("mac_mesh_r2_c2_w4_a8.v"), &broken.files[0].text).unwrap();
     let sim = ["sim", "mac_mesh", "--verilog", "edited", "--vectors", "20", "--trace", "wrong.vcd"];
     run(&sim).assert().code(1).stdout_eq("").stderr_eq(str![[r#"
 error: hardware and golden model differ

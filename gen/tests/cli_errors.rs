@@ -274,8 +274,8 @@ fn names_that_are_no_text() {
 
 #[test]
 fn nothing_to_prove() {
-    senbazuru(&["prove", "mac_mesh"]).assert().code(2).stderr_eq(str![[r#"
-error: mac_mesh describes no properties: there is nothing to prove
+    senbazuru(&["prove", "skew_lines"]).assert().code(2).stderr_eq(str![[r#"
+error: skew_lines describes no properties: there is nothing to prove
 
 "#]]);
     senbazuru(&["prove", "weighted_sum"]).assert().code(2).stderr_eq(str![[r#"

@@ -325,3 +325,28 @@ fn documents_are_filled_with_results() {
         assert!(code == Some(2) && text.contains(part), "{template}: {text}");
     }
 }
+
+/// A page keeps its own words; only what stands between the marks comes from the template.
+#[test]
+fn parts_of_a_document_are_filled() {
+    let place = Place::new(MESH);
+    let (template, page) = (place.path("figures.jinja"), place.path("page.md"));
+    let run = |more: &[&str]| {
+        let args = ["render", "figures.jinja", "--results", ".", "--output", "page.md", "--parts"];
+        let run = senbazuru(&[&args[..], more].concat()).current_dir(place.folder.path()).assert();
+        let output = run.get_output();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    fs::write(&template, "<!-- sum -->\n{{ 1 + 1 }}\n<!-- /sum -->\n").unwrap();
+    assert_eq!(run(&[]).0, Some(2), "there is no page");
+    fs::write(&page, "A sum:\n\n<!-- sum -->\n3\n<!-- /sum -->\n").unwrap();
+    let (code, text) = run(&["--check"]);
+    assert!(code == Some(1) && text.contains("page.md:4 differs"), "{text}");
+    assert_eq!(run(&[]), (Some(0), String::new()));
+    assert_eq!(fs::read_to_string(&page).unwrap(), "A sum:\n\n<!-- sum -->\n2\n<!-- /sum -->\n");
+    assert_eq!(run(&["--check"]).0, Some(0));
+    fs::write(&page, "Nothing.\n").unwrap();
+    let (code, text) = run(&[]);
+    assert!(code == Some(2) && text.contains("figures.jinja into page.md: the page has no part `sum`"), "{text}");
+    assert_eq!(fs::read_to_string(&page).unwrap(), "Nothing.\n");
+}

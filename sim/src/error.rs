@@ -87,6 +87,12 @@ pub enum Error {
         /// What it printed, with Verilog file and line.
         log: String,
     },
+    /// The run wanted more cycles than it was given, see [`crate::Sim::limit_cycles`].
+    #[error("not finished after {limit} cycles")]
+    CycleLimit {
+        /// The limit.
+        limit: u64,
+    },
     /// The request does not suit the way the model was built.
     #[error("{0}")]
     Unsupported(String),
@@ -123,6 +129,7 @@ impl Error {
             | Self::UnknownPort { .. }
             | Self::Poke { .. }
             | Self::Stopped { .. }
+            | Self::CycleLimit { .. }
             | Self::Unsupported(_)
             | Self::Mismatch(_) => true,
             // Generated C++ compiles, whatever the design: where it does not, the compiler or the disk is to blame.

@@ -30,12 +30,15 @@
 //! ```
 
 mod bits;
+mod broken;
 mod error;
 pub mod facts;
+pub mod fault;
 pub mod files;
 mod from_hdl;
 pub mod lint;
 mod mismatch;
+pub mod mutate;
 pub mod process;
 mod runner;
 pub mod stimulus;
@@ -44,6 +47,7 @@ mod typed;
 mod verilator;
 
 pub use bits::{Bits, DoesNotFit};
+pub use broken::{Effort, Kill};
 pub use error::{Error, Result};
 pub use mismatch::{Difference, Mismatch};
 pub use runner::{Bench, Run, RunOptions, RunReport, run};

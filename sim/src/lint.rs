@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::files::{self, Scratch};
 use crate::process::{Output, Tool};
-use crate::{Error, Result, SourceFile};
+use crate::{Design, Error, Result, SourceFile};
 
 /// What a checker printed about a design.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +73,12 @@ pub fn iverilog_check(files: &[SourceFile], top: &str) -> Result<Report> {
 /// # Errors
 /// [`Error::Process`] when Yosys is missing or died, [`Error::Yosys`] with the end of the log when the script fails.
 pub fn yosys(script: &str, files: &[SourceFile]) -> Result<String> {
-    let folder = folder_of(files)?;
-    let output = Tool::new("yosys").args(["-Q", "-T", "-s", "/dev/stdin"]).stdin(script).dir(folder.path()).run()?;
+    yosys_in(folder_of(files)?.path(), script)
+}
+
+/// Like [`yosys`], in a folder of the caller's.
+pub(crate) fn yosys_in(folder: &Path, script: &str) -> Result<String> {
+    let output = Tool::new("yosys").args(["-Q", "-T", "-s", "/dev/stdin"]).stdin(script).dir(folder).run()?;
     if output.success() {
         return Ok(output.stdout);
     }
@@ -82,6 +86,40 @@ pub fn yosys(script: &str, files: &[SourceFile]) -> Result<String> {
     let lines: Vec<&str> = log.lines().collect();
     let tail = lines[lines.len().saturating_sub(30)..].join("\n");
     Err(Error::Yosys { code: output.code.unwrap_or_default(), log: tail })
+}
+
+/// Not one of Verilator's configuration files, which no other tool reads.
+pub(crate) fn is_verilog(file: &SourceFile) -> bool {
+    !file.name.ends_with(".vlt")
+}
+
+/// The design with the contents of its black boxes: Yosys keeps only the ports of a module with this attribute.
+pub(crate) fn open_boxes(design: &Design) -> Design {
+    let mut open = design.clone();
+    open.files.iter_mut().for_each(|file| file.text = file.text.replace("(* blackbox *)", ""));
+    open
+}
+
+/// Yosys commands that read a design and find its top.
+pub(crate) fn read_script(design: &Design, options: &str) -> String {
+    let defines: String = design.defines.iter().map(|d| format!(" -D{d}")).collect();
+    let sources = design.files.iter().filter(|f| is_verilog(f));
+    let mut script: String = sources.map(|f| format!("read_verilog{options}{defines} \"{}\"\n", f.name)).collect();
+    script += &format!("hierarchy -check -top {}", design.top);
+    script
+}
+
+/// A file that Yosys wrote in `folder`.
+pub(crate) fn output(folder: &Scratch, name: &str) -> Result<String> {
+    let path = folder.path().join(name);
+    let bytes = files::read_regular(&path).map_err(Error::io(&path))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Yosys does not notice when it cannot write.
+pub(crate) fn incomplete(design: &Design) -> Error {
+    let log = "Yosys left its output incomplete: is the disk full?".to_owned();
+    Error::Compile { top: design.top.clone(), log }
 }
 
 fn check(tool: Tool, files: &[SourceFile], starts: fn(&str) -> bool, noise: &[&str]) -> Result<Report> {
@@ -116,7 +154,7 @@ fn messages(output: &Output, starts: fn(&str) -> bool, noise: &[&str]) -> Vec<Me
     messages
 }
 
-fn folder_of(sources: &[SourceFile]) -> Result<Scratch> {
+pub(crate) fn folder_of(sources: &[SourceFile]) -> Result<Scratch> {
     let folder = files::scratch().map_err(Error::io(std::env::temp_dir()))?;
     for file in sources {
         if Path::new(&file.name).components().count() != 1 {

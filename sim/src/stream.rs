@@ -270,6 +270,11 @@ impl StreamMonitor {
         }
     }
 
+    /// The valid port, and those of the fields.
+    pub(crate) fn port_names(&self) -> (&str, &[String]) {
+        (&self.valid_port, &self.ports)
+    }
+
     /// No expected beat is missing.
     pub fn is_done(&self) -> bool {
         self.expected.as_ref().is_none_or(VecDeque::is_empty)

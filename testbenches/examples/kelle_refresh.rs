@@ -3,7 +3,7 @@
 //! `cargo run --release -p testbenches --example kelle_refresh`; `--facts FILE` writes the sums and ranges as JSON.
 
 use anyhow::Result;
-use golden::kelle::refresh::Intervals;
+use golden::kelle::refresh_controller::Intervals;
 use models::kelle::decode::{RECORDED, Trace};
 use models::kelle::refresh::{PAPER, PERIOD, decoded, steps, uniform};
 use sim::facts::Facts;

@@ -39,7 +39,9 @@ fn drive(model: &Model, cycles: u64) -> sim::Result<(f64, u32)> {
     let mut sim = model.instance()?;
     let data = sim.input("load_data_i")?;
     let (valid, value) = (sim.output("max_valid_o")?, sim.output("max_value_o")?);
-    for (port, level) in [("load_valid_i", 1), ("max_ready_i", 1), ("min_ready_i", 1), ("k_max_i", 8), ("k_min_i", 8)] {
+    for (port, level) in
+        [("clear_i", 0), ("load_valid_i", 1), ("max_ready_i", 1), ("min_ready_i", 1), ("k_max_i", 8), ("k_min_i", 8)]
+    {
         let port = sim.input(port)?;
         sim.poke_u64(port, level);
     }
@@ -103,7 +105,7 @@ int main(int, char** argv) {
     const unsigned long cycles = atol(argv[1]);
     VerilatedContext context;
     Vmodel m{&context};
-    m.load_valid_i = 1; m.max_ready_i = 1; m.min_ready_i = 1; m.k_max_i = 8; m.k_min_i = 8;
+    m.clear_i = 0; m.load_valid_i = 1; m.max_ready_i = 1; m.min_ready_i = 1; m.k_max_i = 8; m.k_min_i = 8;
     m.rst_ni = 1; m.clk_i = 0; m.eval();
     m.rst_ni = 0; m.eval(); m.clk_i = 1; m.eval();
     m.rst_ni = 1;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use sim::{Bench, Design, Run, RunOptions, RunReport, Sim};
 
 pub mod common;
+pub mod faults;
 pub mod kelle;
 pub mod kllm;
 pub mod tender;

@@ -1,8 +1,11 @@
 //! The MAC mesh against plain matrix products.
 
 use hdl::blocks::common::MacMesh;
-use sim::{RunOptions, SourceFile};
+use sim::RunOptions;
+use sim::fault;
+use sim::fault::Fault;
 use testbenches::common::mac_mesh::bench;
+use testbenches::faults::must_be_noticed;
 use testbenches::options;
 
 #[test]
@@ -12,25 +15,23 @@ fn all_configurations() {
     }
 }
 
-/// What the bench must notice: each edit makes one PE wrong in one way.
+/// What the bench must notice: each fault makes the PEs wrong in one way.
 #[test]
 fn broken_meshes_are_noticed() {
     let p = MacMesh { rows: 3, columns: 4, operand_width: 4, accumulator_width: 9 };
+    let faults = [
+        ("operands are exchanged on the way", Fault::net("act_q", "weight_q").module("mac_pe")),
+        ("PEs start again too often", Fault::net("clear_q", "right | (act_q == 4'd5)").module("mac_pe")),
+        ("the lowest bit of a weight is lost", Fault::net("weight_q", "{right[3:1], 1'b0}").module("mac_pe")),
+    ];
+    must_be_noticed(&p, bench, 50, &faults);
+
+    // One of them once more, for the report with its waveform.
     let design = sim::Design::from(&hdl::lang::elaborate(&p).unwrap());
-    let waves = std::env::temp_dir().join("senbazuru_broken_meshes");
-    let options = RunOptions { vectors: 50, waves: Some(waves.clone()), ..RunOptions::default() };
-    for (from, to) in [
-        ("act_q <= act_i;", "act_q <= weight_i;"),
-        ("clear_q <= clear_i;", "clear_q <= clear_i | (act_i == 4'd5);"),
-        ("weight_q <= weight_i;", "weight_q <= {weight_i[3:1], 1'b0};"),
-    ] {
-        let mut broken = design.clone();
-        let edit = |f: &SourceFile| SourceFile { name: f.name.clone(), text: f.text.replace(from, to) };
-        broken.files = design.files.iter().map(edit).collect();
-        assert_ne!(broken.files, design.files, "nothing to replace: {from}");
-        let error = sim::run(&*bench(&p).unwrap(), &broken, &options).unwrap_err();
-        let mismatch = error.mismatch().unwrap_or_else(|| panic!("{error}"));
-        assert!(mismatch.waveform.is_some() && mismatch.waveform_note.is_none(), "{mismatch}");
-    }
-    let _ = std::fs::remove_dir_all(waves);
+    let waves = tempfile::tempdir().unwrap();
+    let options = RunOptions { vectors: 50, waves: Some(waves.path().into()), ..RunOptions::default() };
+    let broken = fault::design(&design, &faults[1].1).unwrap();
+    let error = sim::run(&*bench(&p).unwrap(), &broken, &options).unwrap_err();
+    let mismatch = error.mismatch().unwrap_or_else(|| panic!("{error}"));
+    assert!(mismatch.waveform.is_some() && mismatch.waveform_note.is_none(), "{mismatch}");
 }

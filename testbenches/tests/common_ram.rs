@@ -2,7 +2,7 @@
 
 use hdl::blocks::common::{Ram, RamImplementation};
 use sim::Design;
-use testbenches::common::ram::bench;
+use testbenches::common::memory::ram::bench;
 use testbenches::kelle::faults::must_be_noticed;
 use testbenches::options;
 

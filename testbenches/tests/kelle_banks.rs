@@ -85,6 +85,9 @@ fn broken_banks_are_noticed() {
     for (what, right, wrong) in [
         ("a row is young again by a read", "if (write) restored", "if (write | read) restored"),
         ("bits die a cycle early", "< row_age", "<= row_age"),
+        ("the bank reads in each cycle", "wire read = refresh ?", "wire read = !refresh | refresh ?"),
+        ("a write beside a refresh read is made", "refresh ? back : write_i", "back | write_i"),
+        ("a write-back of nothing is made", "refresh_write_i & loaded_q &", "refresh_write_i &"),
     ] {
         must_be_noticed(&*bench, &design, 20_000, what, right, wrong);
     }

@@ -8,7 +8,7 @@ use testbenches::kelle::decode_hardware::{Text, bench};
 use testbenches::options;
 
 fn text(layer: u32, head: usize) -> Text {
-    let (queries, keys) = Trace::read(layer, head).unwrap_or_else(|e| panic!("{e}")).quantised();
+    let (queries, keys) = Trace::read(layer, head).unwrap_or_else(|e| panic!("{e}")).quantized();
     Text { queries, keys }
 }
 

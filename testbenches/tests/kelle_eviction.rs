@@ -29,6 +29,10 @@ fn broken_evictors_are_noticed() {
         ("a tie goes to the later row", "(new_score < least[i])", "(new_score <= least[i])"),
         ("a tie goes to the later pass", "least[5] < kept_score_q", "least[5] <= kept_score_q"),
         ("protected rows win", "wire wins = !protected_q &", "wire wins ="),
+        ("S changes between passes", "wire s_changes = load_i[i] |", "wire s_changes = 1'b1 | load_i[i] |"),
+        ("a clear leaves passes under way", "wave[i] & !clear_i", "wave[i]"),
+        ("a clear leaves the passes before", "last | clear_i", "last"),
+        ("a pass too many hangs", "passes_i <= number_q", "passes_i == number_q"),
     ] {
         must_be_noticed(&*bench, &design, 2000, what, right, wrong);
     }

@@ -67,6 +67,9 @@ fn broken_controllers_are_noticed() {
         ("refreshed rows are forgotten", "if (written) stamps", "if (access_write) stamps"),
         ("the classes are exchanged", "high ? high_limit_q : low_limit_q", "high ? low_limit_q : high_limit_q"),
         ("too early", "<= age", "<= age + 8'd2"),
+        ("a unit too late", "<= age", "< age"),
+        ("two units too late", "limit} <= age", "limit} + 9'd2 <= age"),
+        ("promotions wait for the walk", "wire take_hint = step &", "wire take_hint = 1'b0 & step &"),
         ("waiting is free", "wire spend = (hinted_q | (serving & !go))", "wire spend = hinted_q"),
     ]);
 }

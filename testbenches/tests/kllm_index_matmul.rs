@@ -5,7 +5,7 @@ use golden::kllm::index_distribution_counter::Mode;
 use golden::kllm::index_matmul::{Accumulator, Arithmetic};
 use golden::kllm::index_matmul_column::{Column, Pair};
 use golden::kllm::outliers::OutlierRule;
-use golden::kllm::quantise::{Quantised, QuantisedWeights};
+use golden::kllm::quantize::{Quantized, QuantizedWeights};
 use hdl::blocks::common::FloatFormat;
 use hdl::blocks::kllm::{
     BinStyle, ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Search, WeightedSum,
@@ -70,10 +70,10 @@ fn run_with<B: Block>(block: &B, bench: anyhow::Result<Box<dyn Bench>>, number: 
     Ok(sim::run(&*bench?, &Design::from(&elaborate(block)?), &options(number))?)
 }
 
-/// The real model's activations and weights, quantised: pairs, codebook and expected values all come from the algorithm.
+/// The real model's activations and weights, quantized: pairs, codebook and expected values all come from the algorithm.
 struct Real {
-    tokens: Vec<Quantised>,
-    weights: QuantisedWeights,
+    tokens: Vec<Quantized>,
+    weights: QuantizedWeights,
     raw: Vec<Vec<u64>>,
     arithmetic: Arithmetic,
 }
@@ -105,8 +105,8 @@ impl Real {
         let columns: Vec<Vec<u64>> = (0..6).map(|n| weight.iter().map(|row| row[10 * n]).collect()).collect();
         let (a, w) = (codebook(a_bits, normalised(&raw)), codebook(4, normalised(&columns)));
         let rule = OutlierRule::TopK { per_side: 8 };
-        let tokens = raw.iter().map(|row| Quantised::new(row, &a, rule).unwrap_or_else(|e| panic!("{e}"))).collect();
-        let weights = QuantisedWeights::new(&columns, &w).unwrap_or_else(|e| panic!("{e}"));
+        let tokens = raw.iter().map(|row| Quantized::new(row, &a, rule).unwrap_or_else(|e| panic!("{e}"))).collect();
+        let weights = QuantizedWeights::new(&columns, &w).unwrap_or_else(|e| panic!("{e}"));
         let arithmetic = Arithmetic::new(&a, &w, accumulator).unwrap_or_else(|e| panic!("{e}"));
         Self { tokens, weights, raw, arithmetic }
     }
@@ -171,7 +171,7 @@ fn real_tensors() {
     run_with(&block, column::bench_of(&block, tasks), 1).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// The clustering unit gives the model's activations the indices that the quantisation gives them; and all 65,536 fp16
+/// The clustering unit gives the model's activations the indices that the quantization gives them; and all 65,536 fp16
 /// values those of the definition.
 #[test]
 fn clustering_of_real_activations_and_of_all_values() {
@@ -233,7 +233,7 @@ fn faults(most: usize) {
     let block = IndexMatmulColumn { counter, ..IndexMatmulColumn::default() };
     each(&block, column::bench, 80, COLUMN_FAULTS, most);
     each(&Fp16Mac { fused: false, stages: 3, ..Fp16Mac::default() }, fp16_mac::bench, 4000, MAC_FAULTS, most);
-    each(&WeightedSum { count_width: 9, ..WeightedSum::default() }, weighted_sum::bench, 400, SUM_FAULTS, most);
+    each(&WeightedSum { largest_count: 70_000, ..WeightedSum::default() }, weighted_sum::bench, 400, SUM_FAULTS, most);
     let block = ClusteringUnit { bits: 3, lanes: 2, search: Search::Binary, pipelined: false };
     each(&block, clustering_unit::bench, 6000, CLUSTERING_FAULTS, most);
     each(&ConcatUnit::default(), concat_unit::bench, 1000, CONCAT_FAULTS, most);
@@ -275,6 +275,8 @@ const COUNTER_FAULTS: &[(&str, &str, &str)] = &[
         "snapshot_log_used_q <= log_used[i]",
         "snapshot_log_used_q <= (i != 0) & log_used[i]",
     ),
+    ("too many inputs are forgotten with the next beat", "(open_q & error_q) | (inputs", "(inputs"),
+    ("the mode is that of each beat", "mode = open_q ? integer_q : indices_integer_i", "mode = indices_integer_i"),
 ];
 
 const MAC_FAULTS: &[(&str, &str, &str)] = &[
@@ -288,6 +290,8 @@ const SUM_FAULTS: &[(&str, &str, &str)] = &[
     ("columns run together", ".start_i(first_q)", ".start_i(1'b0)"),
     ("a sum is overwritten while it waits", "!done_q | sum_ready_i", "1'b1"),
     ("the last bin is missing", "done_q <= ends_1_q", "done_q <= bins_valid_i & bins_last_i"),
+    ("an infinite count is not told", "| (bins_count_i >= 17'd65520)", ""),
+    ("a wrong bin is forgotten with the next one", "| (error_before_q & !first_q)", ""),
 ];
 
 const CLUSTERING_FAULTS: &[(&str, &str, &str)] = &[
@@ -295,7 +299,12 @@ const CLUSTERING_FAULTS: &[(&str, &str, &str)] = &[
     ("a NaN is above everything", "|values_value_i[16*i +: 10] ? 16'd0", "|values_value_i[16*i +: 10] ? 16'd65535"),
     ("a midpoint of -0 is below 0", "midpoint_i == 16'd32768", "1'b0"),
     ("a NaN of a midpoint is below everything", "|midpoint_i[9:0] ? 16'd65535", "|midpoint_i[9:0] ? 16'd0"),
-    ("a wrong candidate", "midpoint[{found_1, 1'b0}]", "midpoint[{found_1, 1'b1}]"),
+    ("a wrong candidate", "midpoint_2_bits = {found_1, 1'b0}", "midpoint_2_bits = {found_1, 1'b1}"),
+    (
+        "the last midpoint is written always",
+        "(write_index_i == midpoint_index[2:0]))",
+        "(write_index_i == midpoint_index[2:0]) | i == 6)",
+    ),
 ];
 
 const CONCAT_FAULTS: &[(&str, &str, &str)] = &[
@@ -306,11 +315,17 @@ const CONCAT_FAULTS: &[(&str, &str, &str)] = &[
 
 const COLUMN_FAULTS: &[(&str, &str, &str)] = &[
     ("outliers count", ".outlier_i(pairs_outlier_i[i])", ".outlier_i(1'b0)"),
-    ("the scales of another column", "scales[scales_read_q]", "scales[scales_write_q]"),
+    ("the scales of another column", "word[read_q]", "word[write_q]"),
     ("pairs are overwritten while the counter is busy", "(!pairs_valid_q | counter_indices_ready)", "1'b1"),
     ("y is overwritten while it waits", "(!y_valid_q | y_ready_i)", "1'b1"),
-    ("the weights' scale is 1", "next_scales[15:0]", "16'h3c00"),
+    ("the weights' scale is 1", "scales_output_data[15:0]", "16'h3c00"),
     ("a neighbour's centroid", "codebook[counter_bins_bin]", "codebook[counter_bins_bin ^ 4'd1]"),
     ("the mode of the next beat", ".indices_integer_i(pairs_integer_q)", ".indices_integer_i(pairs_integer_i)"),
-    ("scales are fetched over those in use", "fetch = !scale_valid_q & |scales_waiting_q", "fetch = |scales_waiting_q"),
+    (
+        "scales are fetched over those in use",
+        "fetch = scales_output_valid & !scale_valid_q",
+        "fetch = scales_output_valid",
+    ),
+    ("scales leave while they are in use", ".output_ready_i(!scale_valid_q)", ".output_ready_i(1'b1)"),
+    ("a wrong sum is not told", "error_q <= sum_sum_error", "error_q <= 1'b0"),
 ];

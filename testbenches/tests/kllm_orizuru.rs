@@ -66,6 +66,7 @@ fn faults_are_found() {
         ("the outlier mask forgets the minima", "outlier_q | max_popped", "outlier_q | min_popped"),
         ("negative values keep their order", "^ {15{load_data_i[16*i + 31]}}", ""),
         ("the stream ends late", "max_left_q == 4'd1", "max_left_q == 4'd0"),
+        ("a clear keeps the place in the vector", "if (load_fire | clear_i) beat_q", "if (load_fire) beat_q"),
         ("the upper tree starts early", "update_1_q <= update_i", "update_1_q <= init_i"),
     ];
     for (what, right, wrong) in faults {

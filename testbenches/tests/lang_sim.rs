@@ -349,17 +349,16 @@ fn one_group_does_what_several_do() {
                 assert!(stored[g].is_none_or(|word| word == read(4, 4)[g]));
                 let sums = [2 * g, 2 * g + 1].map(|place| read(5, 4)[place]);
                 assert_eq!(sums, [0, 1].map(|half| (now + half + g as u64) % 16));
-                for lane in 0..4 {
-                    let peak: Option<i8> = largest[g][lane];
+                for (lane, &peak) in largest[g].iter().enumerate() {
+                    let peak: Option<i8> = peak;
                     assert!(peak.is_none_or(|peak| peak == read(6, 8)[4 * g + lane] as i8));
                 }
             }
             for g in 0..count {
                 let hit = now == g as u64;
                 let place = (now % 4) as usize;
-                for lane in 0..4 {
-                    let value = lanes[4 * g + lane] as i8;
-                    largest[g][lane] = if hit { Some(value) } else { largest[g][lane] };
+                for (largest, &lane) in largest[g].iter_mut().zip(&lanes[4 * g..]).filter(|_| hit) {
+                    *largest = Some(lane as i8);
                 }
                 if hit {
                     store[g][place] = Some(held[g]);

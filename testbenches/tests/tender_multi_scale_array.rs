@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 
-use golden::tender::array::Beat;
 use golden::tender::calibration::{Calibration, Scheme, Sign, Weights};
 use golden::tender::granularity::{product, relative_error};
 use golden::tender::matmul::{dequantize, group_products, requantized_sum, tender_product};
+use golden::tender::multi_scale_array::Beat;
 use golden::tender::schedule::steps;
 use hdl::blocks::tender::{Drain, MultiScaleArray, Overflow, Rescale, TenderPe};
 use hdl::lang::CatalogBlock;

@@ -2,7 +2,8 @@
 
 use hdl::blocks::tender::{Drain, Rescale, TenderPe};
 use hdl::lang::CatalogBlock;
-use sim::{Design, RunOptions};
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::options;
 use testbenches::tender::tender_pe::bench;
 
@@ -16,25 +17,16 @@ fn configurations() {
 
 #[test]
 fn broken_elements_are_noticed() {
-    let adder = TenderPe::default();
-    let single = TenderPe { drain: Drain::Single, ..TenderPe::default() };
-    let factor = TenderPe { rescale: Rescale::Factor, ..TenderPe::default() };
     let faults = [
-        (&adder, "no rescale", "(base & $signed({32{rescale_i}}))", "32'sd0"),
-        (&adder, "overflow of the upper half only", "(base[31] ^ base[30])", "(!base[31] & base[30])"),
-        (&adder, "the flag forgets", "(overflow_q & !first_i) | leaves", "leaves"),
-        (&adder, "a waiting sum moves", "last_q | drain_i | !holds_q", "1'b1"),
-        (&single, "the row shifts into a new tile", "(draining_q | drain_i) & !first_i", "draining_q | drain_i"),
-        (&factor, "digits without a carry", "carry_q <= ", "carry_q <= 4'd0 & "),
+        ("no rescale", Fault::net("rescale_i", "1'b0").into("acc_q")),
+        ("overflow of the upper half only", Fault::net("leaves", "right & !base[31]")),
+        ("the flag forgets", Fault::net("overflow", "leaves")),
+        ("a waiting sum moves", Fault::net("moves", "1'b1")),
     ];
-    for (p, what, right, wrong) in faults {
-        let mut design = Design::from(&hdl::lang::elaborate(p).unwrap());
-        let file = &mut design.files[0];
-        assert!(file.text.contains(right), "{what}: no `{right}` in\n{}", file.text);
-        file.text = file.text.replace(right, wrong);
-        let waves = tempfile::tempdir().unwrap();
-        let options = RunOptions { vectors: 20_000, waves: Some(waves.path().into()), ..RunOptions::default() };
-        let error = sim::run(&*bench(p).unwrap(), &design, &options).expect_err(what);
-        assert!(error.mismatch().is_some(), "{what}: {error}");
-    }
+    must_be_noticed(&TenderPe::default(), bench, 20_000, &faults);
+    let single = TenderPe { drain: Drain::Single, ..TenderPe::default() };
+    let faults = [("the row shifts into a new tile", Fault::net("shift", "draining_q | drain_i"))];
+    must_be_noticed(&single, bench, 20_000, &faults);
+    let factor = TenderPe { rescale: Rescale::Factor, ..TenderPe::default() };
+    must_be_noticed(&factor, bench, 20_000, &[("digits without a carry", Fault::net("carry_q", "4'd0"))]);
 }

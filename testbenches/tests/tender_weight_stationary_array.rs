@@ -23,6 +23,14 @@ fn broken_arrays_are_noticed() {
         ("the accumulator is not doubled", "base << shift_q", "base << 2'd0"),
         ("a doubled partial sum leaves unseen", "doubles_q & (sum[11]", "1'b0 & (sum[11]"),
         ("weights move too early", "load_ready_o = !passes", "load_ready_o = 1'b1"),
+        ("the same sum twice in a row", "& !again", ""),
+        ("a step beside a load", "!(load_valid_i & load_ready_o) & ", ""),
+        (
+            "a reset leaves vectors on their way",
+            "if (!rst_ni) tag_valid_q <= 1'b0;\n      else         tag_valid_q",
+            "tag_valid_q",
+        ),
+        ("the doublings are those of the fold before", "wire shift_up = load_", "wire shift_up = 1'b0 & load_"),
     ];
     for (what, right, wrong) in faults {
         let mut design = whole.clone();

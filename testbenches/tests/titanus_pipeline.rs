@@ -1,11 +1,15 @@
-//! The whole way: pruning, quantisation and packing to bytes off chip, and back, on random and on real keys and values.
+//! The whole way: pruning, quantization and packing to bytes off chip, and back, on random and on real keys and values.
 
+mod fault_support;
+
+use fault_support::must_be_found;
 use golden::titanus::cpq::{Config, Sequence};
 use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
 use models::titanus::key_values::{KeyValues, LAYERS, key_values, threshold_for};
 use sim::Design;
 use testbenches::options;
-use testbenches::titanus::kv_compressor::{CompressorBench, DecompressorBench, RawCase, bench, decompressor_bench};
+use testbenches::titanus::kv_compressor::{RawCase, bench, bench_of};
+use testbenches::titanus::kv_decompressor;
 
 /// The paper's parallelism: 16 lanes; a head of 64 channels.
 fn compressor() -> KvCompressor {
@@ -18,11 +22,32 @@ fn odd_sizes() {
         testbenches::run(&block, bench, &options(80)).unwrap_or_else(|e| panic!("{e}"));
     }
     for block in <KvDecompressor as hdl::lang::CatalogBlock>::configurations() {
-        testbenches::run(&block, decompressor_bench, &options(200)).unwrap_or_else(|e| panic!("{e}"));
+        testbenches::run(&block, kv_decompressor::bench, &options(200)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 
-/// 48 tokens of three layers, 32 of them prefill, pruned to a third and quantised to 3 and 2 bits; then random sequences.
+#[test]
+fn compressor_faults() {
+    let faults = [
+        ("a start does not wait for the keys", "k_quantization_start_ready & !k_open_q", "k_quantization_start_ready"),
+        (
+            "a start does not wait for the values",
+            "v_quantization_start_ready & !v_open_q",
+            "v_quantization_start_ready",
+        ),
+        (
+            "refused thresholds are written",
+            "config_write = config_write_i & config_accepted",
+            "config_write = config_write_i",
+        ),
+        ("a tail is shown too early", "k_packer_tail_valid & (k_inside_q == 3'd0)", "k_packer_tail_valid"),
+        ("a width of nine is taken", "(bits_v_i <= 4'd8)", "(bits_v_i <= 4'd9)"),
+    ];
+    let sizes = KvCompressor { lanes: 2, tiles: 1, levels: 2, buffer_tokens: 2, layers: 2, ..KvCompressor::default() };
+    must_be_found(&KvCompressor { block_bytes: 3, ..sizes }, bench, 80, &faults);
+}
+
+/// 48 tokens of three layers, 32 of them prefill, pruned to a third and quantized to 3 and 2 bits; then random sequences.
 #[test]
 fn real_keys_and_values() {
     let cases: Vec<RawCase> = LAYERS
@@ -35,20 +60,20 @@ fn real_keys_and_values() {
         .into();
     let p = compressor();
     let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
-    let there = CompressorBench::new(&p, cases.clone()).unwrap_or_else(|e| panic!("{e}"));
-    sim::run(&there, &design, &options(10)).unwrap_or_else(|e| panic!("{e}"));
+    let there = bench_of(&p, cases.clone()).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&*there, &design, &options(10)).unwrap_or_else(|e| panic!("{e}"));
 
     // The bytes were the golden ones: what comes back from them is what comes back from the hardware's.
     let KvCompressor { lanes, tiles, levels, block_bytes, .. } = p;
-    let back = KvDecompressor { lanes, tiles, levels, block_bytes };
+    let back = KvDecompressor { lanes, tiles, levels, block_bytes, checksum: false };
     let design = Design::from(&hdl::lang::elaborate(&back).unwrap_or_else(|e| panic!("{e}")));
     let sequences: Vec<Sequence> =
         cases.iter().flat_map(|case| [0, 1].map(|side| case.pruned(side).encode(levels, p.buffer_tokens))).collect();
     // The data does what it is here for: levels open in decode, and no channel runs out of them.
     assert!(sequences.iter().all(|s| !s.overflowed()));
     assert!(sequences.iter().any(|s| s.channels.iter().any(|c| c.levels.len() > 2)));
-    let bench = DecompressorBench::new(&back, sequences).unwrap_or_else(|e| panic!("{e}"));
-    sim::run(&bench, &design, &options(20)).unwrap_or_else(|e| panic!("{e}"));
+    let bench = kv_decompressor::bench_of(&back, sequences).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&*bench, &design, &options(20)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// The default size, 32 lanes, on all 384 tokens of each layer.
@@ -67,10 +92,10 @@ fn large_default_size_on_whole_text() {
     }
     assert!(sequences.iter().all(|s| s.config == Config { bits: s.config.bits, max_levels: 16 }));
     let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
-    let bench = CompressorBench::new(&p, cases).unwrap_or_else(|e| panic!("{e}"));
-    sim::run(&bench, &design, &options(15)).unwrap_or_else(|e| panic!("{e}"));
+    let bench = bench_of(&p, cases).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&*bench, &design, &options(15)).unwrap_or_else(|e| panic!("{e}"));
     let back = KvDecompressor::default();
     let design = Design::from(&hdl::lang::elaborate(&back).unwrap_or_else(|e| panic!("{e}")));
-    let bench = DecompressorBench::new(&back, sequences).unwrap_or_else(|e| panic!("{e}"));
-    sim::run(&bench, &design, &options(30)).unwrap_or_else(|e| panic!("{e}"));
+    let bench = kv_decompressor::bench_of(&back, sequences).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&*bench, &design, &options(30)).unwrap_or_else(|e| panic!("{e}"));
 }

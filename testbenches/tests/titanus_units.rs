@@ -39,8 +39,11 @@ fn pruning() {
 #[test]
 fn extremes() {
     configurations::<MaxMinFinder>(max_min_finder::bench, 800, false);
-    let faults = [("pruned elements count", "update_i & index_i[i]", "update_i")];
-    must_be_found(&MaxMinFinder { lanes: 2, tiles: 1 }, max_min_finder::bench, 100, &faults);
+    let faults = [
+        ("pruned elements count", "update_i & index_i[i]", "update_i"),
+        ("a sequence begins within a token", "first_i ? 1'b0 : tile_q", "tile_q"),
+    ];
+    must_be_found(&MaxMinFinder { lanes: 2, tiles: 2 }, max_min_finder::bench, 200, &faults);
 }
 
 #[test]
@@ -49,8 +52,9 @@ fn monitor() {
     let faults = [
         ("half a step is not tolerated", "{6'd0, allowed} < scaled", "{6'd0, allowed} <= scaled"),
         ("a level grows at one end only", "? range + excess : upward", "? range : upward"),
+        ("a sequence begins within a token", "tile_first_i ? 1'b0 : tile_q", "tile_q"),
     ];
-    let block = ChannelMonitor { lanes: 2, tiles: 1, levels: 3, tag_width: 1 };
+    let block = ChannelMonitor { lanes: 2, tiles: 2, levels: 3, tag_width: 1 };
     must_be_found(&block, channel_monitor::bench, 200, &faults);
 }
 
@@ -89,36 +93,70 @@ fn quantization() {
     let faults = [
         ("old levels survive a start", "in_decode & first_decode_q", "1'b0"),
         ("the end comes early", "ended_q & !loading_q & !more_buffered", "ended_q & !loading_q"),
-        ("overflow is forgotten", "(overflow_q | (result", "(1'b0 | (result"),
+        ("overflow is forgotten", "overflow_o = overflow_q |", "overflow_o ="),
+        ("overflow comes late", "overflow_o = overflow_q | ", "overflow_o = overflow_q; // "),
+        ("a start is taken while busy", "in_idle & !busy_q", "in_idle"),
+        ("levels of a token cut short mix", "in_prefill & padding_q;", "1'b0;"),
+        ("a start finds half a token", "start ? 1'b0 : tile_next", "tile_next"),
+        ("the monitor begins within a token", "tile_first_i ? 1'b0 : tile_q", "tile_q"),
+        ("a width of nine is written", "bits_i <= 4'd8", "bits_i <= 4'd9"),
+        ("a width of one is written", "bits_i >= 4'd2", "bits_i >= 4'd1"),
+        ("a refused width is written", "bits_write_i & bits_accepted", "bits_write_i"),
+        ("a refusal is not told", "<= !bits_accepted", "<= 1'b0"),
     ];
-    let block = QuantizationUnit { lanes: 2, tiles: 1, levels: 2, buffer_tokens: 2, layers: 1 };
+    let block = QuantizationUnit { lanes: 2, tiles: 2, levels: 2, buffer_tokens: 2, layers: 1 };
     must_be_found(&block, quantization_unit::bench, 150, &faults);
 }
 
 #[test]
 fn packing() {
     configurations::<KvPacker>(kv_packer::bench, 300, false);
-    let faults = [("what does not fit a block is lost", "goes & complete ? spill", "goes & complete ? 24'd0")];
-    must_be_found(&KvPacker { lanes: 2, block_bytes: 3 }, kv_packer::bench, 300, &faults);
+    let faults = [
+        ("what does not fit a block is lost", "goes & complete ? spill", "goes & complete ? 24'd0"),
+        ("the width of any tile counts", "if (state_q == StateHeader) bits_q <=", "bits_q <="),
+        ("a checksum runs on into the next stream", "next_last ? 32'd0 : next_crc", "next_crc"),
+        ("the tail counts a block that it does not have", "|used_q ? next_crc : crc_q", "next_crc"),
+        ("a tail is shown too early", "& !chunk_valid_q & !flush_q", "& !flush_q"),
+    ];
+    must_be_found(&KvPacker { lanes: 2, block_bytes: 3, checksum: true }, kv_packer::bench, 300, &faults);
 }
 
 #[test]
 fn unpacking() {
     configurations::<KvUnpacker>(kv_packer::unpacker_bench, 300, false);
     let faults = [
-        ("the end overwrites a waiting tile", "kept = cut & !stream_end", "kept = cut"),
         ("streams run into each other", "over_now = freed & present_last_q", "over_now = 1'b0"),
+        ("a width of nine passes", "window[3:0] > 4'd8", "window[3:0] > 4'd9"),
+        ("a width of one passes", "window[3:0] < 4'd2", "window[3:0] < 4'd1"),
+        ("padding is not looked at", "(|window | ", "("),
+        ("a stream that ends early passes", "| !present_last_q |", "|"),
+        ("a tile cut short passes", "!padding & (beyond_end", "1'b0 & (beyond_end"),
+        ("late levels pass", "& token_seen_q", "& 1'b0"),
+        ("a stream without token passes", "ends_badly = !has_token |", "ends_badly ="),
+        ("a wrong checksum passes", "wrong_checksum = ", "wrong_checksum = 1'b0 & "),
+        ("ranges that are not there count", "(first_records > 2'd0) & ", ""),
+        ("a low range passes", "low_ranges[0] = ", "low_ranges[0] = 1'b0 & "),
     ];
-    must_be_found(&KvUnpacker { lanes: 2, block_bytes: 3 }, kv_packer::unpacker_bench, 500, &faults);
+    let block = KvUnpacker { lanes: 2, block_bytes: 3, checksum: true };
+    must_be_found(&block, kv_packer::unpacker_bench, 500, &faults);
 }
 
 #[test]
 fn dequantization() {
     configurations::<DequantizationUnit>(dequantization_unit::bench, 100, true);
     let faults = [
-        ("values are rounded down", "product_q + {11'd0, steps[7:1]}", "product_q + 19'd0"),
+        ("values are rounded down", "product_q + {11'd0, steps_q[7:1]}", "product_q + 19'd0"),
         ("a new level's top lacks its range", "with_sign + $signed({1'b0, range_q})", "with_sign + 11'sd0"),
+        ("half a token is kept", "tile = begins ? 1'b0 : tile_q", "tile = tile_q"),
+        ("half a token passes", "(tile_initial_i | !tile_last)", "tile_initial_i"),
+        ("levels without a token pass", "(tile_initial_i | !tile_last)", "(!tile_last)"),
+        ("a level too many passes", "too_many_levels[i] = ", "too_many_levels[i] = 1'b0 & "),
+        ("an element without level passes", "no_level[i] = ", "no_level[i] = 1'b0 & "),
+        ("an element within its level passes", "within_level[i] = ", "within_level[i] = 1'b0 & "),
+        ("a level beyond all values passes", "beyond[i] = ", "beyond[i] = 1'b0 & "),
+        ("errors are forgotten", "(failed & !begins)", "1'b0"),
+        ("errors are kept", "(failed & !begins)", "failed"),
     ];
-    let block = DequantizationUnit { lanes: 2, tiles: 1, levels: 2, count_skips: false };
+    let block = DequantizationUnit { lanes: 2, tiles: 2, levels: 2, count_skips: false };
     must_be_found(&block, dequantization_unit::bench, 200, &faults);
 }

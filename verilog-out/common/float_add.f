@@ -1,1 +1,1 @@
-../modules/float_add_fp16_s0.v
+../modules/float_add_fp16_s0_ieee.v

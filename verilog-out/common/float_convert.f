@@ -1,1 +1,1 @@
-../modules/float_convert_fp32_fp16_s0.v
+../modules/float_convert_fp32_fp16_s0_ieee.v

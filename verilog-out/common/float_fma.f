@@ -1,1 +1,1 @@
-../modules/float_fma_fp16_s0.v
+../modules/float_fma_fp16_fused_s0_ieee.v

@@ -1,1 +1,1 @@
-../modules/float_from_int_fp16_int32_s0.v
+../modules/float_from_int_fp16_w32_signed_s0.v

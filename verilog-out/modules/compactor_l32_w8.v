@@ -17,7 +17,7 @@ module compactor_l32_w8 (
   wire       present [0:191] /* verilator split_var */;
   wire       moves [0:159] /* verilator split_var */;
   wire [7:0] moved [0:191] /* verilator split_var */;
-  wire [7:0] compacted [0:31] /* verilator split_var */;
+  wire [7:0] compacted [0:31];
 
   // Lanes that the mask leaves out, counted up to each lane.
   for (i = 0; i < 32; i = i + 1) begin : g_gap
@@ -196,51 +196,23 @@ module compactor_l32_w8 (
   assign count_o = count;
 
 `ifdef FORMAL
-  wire [7:0] returned [0:191] /* verilator split_var */;
-  wire [7:0] expanded [0:31];
-  for (i = 0; i < 32; i = i + 1) begin : g_enter_back
-    assign returned[i + 160] = compacted[i];
-  end
-  for (i = 0; i < 16; i = i + 1) begin : g_back_4
-    assign returned[i + 144] = moves[i + 144] ? returned[i + 160] : returned[i + 176];
-  end
-  for (i = 0; i < 16; i = i + 1) begin : g_stay_back_4
-    assign returned[i + 128] = returned[i + 160];
-  end
-  for (i = 0; i < 24; i = i + 1) begin : g_back_3
-    assign returned[i + 104] = moves[i + 104] ? returned[i + 128] : returned[i + 136];
-  end
-  for (i = 0; i < 8; i = i + 1) begin : g_stay_back_3
-    assign returned[i + 96] = returned[i + 128];
-  end
-  for (i = 0; i < 28; i = i + 1) begin : g_back_2
-    assign returned[i + 68] = moves[i + 68] ? returned[i + 96] : returned[i + 100];
-  end
-  for (i = 0; i < 4; i = i + 1) begin : g_stay_back_2
-    assign returned[i + 64] = returned[i + 96];
-  end
-  for (i = 0; i < 30; i = i + 1) begin : g_back_1
-    assign returned[i + 34] = moves[i + 34] ? returned[i + 64] : returned[i + 66];
-  end
-  for (i = 0; i < 2; i = i + 1) begin : g_stay_back_1
-    assign returned[i + 32] = returned[i + 64];
-  end
-  for (i = 0; i < 31; i = i + 1) begin : g_back_0
-    assign returned[i + 1] = moves[i + 1] ? returned[i + 32] : returned[i + 33];
-  end
-  assign returned[0] = returned[32];
-  for (i = 0; i < 32; i = i + 1) begin : g_masked
-    assign expanded[i] = returned[i] & {8{mask_i[i]}};
+  wire [5:0] rank [0:32] /* verilator split_var */;
+  assign rank[0] = 6'd0;
+  for (i = 0; i < 32; i = i + 1) begin : g_rank
+    assign rank[i + 1] = mask_i[i] ? rank[i] + 6'd1 : rank[i];
   end
   for (i = 0; i < 32; i = i + 1) begin : g_kept
-    wire expands_to_input = expanded[i] == (data_i[8*i +: 8] & {8{mask_i[i]}});
-    always @* assert (expands_to_input);
+    wire [4:0] kept_in_order_choice = rank[i] > 6'd31 ? 5'd31 : rank[i][4:0];
+    wire kept_in_order = !mask_i[i] | (data_o[8*kept_in_order_choice +: 8] == data_i[8*i +: 8]);
+    always @* assert (kept_in_order);
   end
   for (i = 0; i < 32; i = i + 1) begin : g_above
     localparam nothing_above_count_index = i;
-    wire nothing_above_count = !(|compacted[i] & (count <= nothing_above_count_index[5:0]));
+    wire nothing_above_count = !(|data_o[8*i +: 8] & (rank[32] <= nothing_above_count_index[5:0]));
     always @* assert (nothing_above_count);
   end
-  always @* upper_half: cover ((count == 6'd16) & !mask_i[0]);
+  wire [5:0] counts_lanes_bits = rank[32];
+  always @* counts_lanes: assert (count_o == counts_lanes_bits);
+  always @* upper_half: cover ((count_o == 6'd16) & !mask_i[0]);
 `endif
 endmodule

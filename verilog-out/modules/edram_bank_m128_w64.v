@@ -1,8 +1,11 @@
 // edram_bank_m128_w64: eDRAM bank with a refresh port; in simulation its bits can decay
 // Parameters: rows = 128, width = 64, implementation = inferred, retention_model = false
-// Contract: at most one of read_i, write_i, refresh_read_i, refresh_write_i in a cycle. data_o is valid in
-//     the cycle after read_i.
-//   refresh_write_i writes what the last refresh_read_i, at least one cycle earlier, has read.
+// Contract: one operation a cycle. Of several, a refresh read goes first, then a write-back, and the others
+//     are ignored; but read_i and write_i together read the old word and write the new one. data_o shows what
+//     was read last.
+//   refresh_write_i writes what the last refresh_read_i has read, whatever happened since.
+//   A reset forgets the refresh buffer (write-backs are ignored until the next refresh read); rows are
+//     unknown after it.
 //   retention_model: a read returns each bit flipped whose time is less than its row's age, the cycles since
 //     the row's last write or write-back. Times are unknown until set.
 // Source: Kelle, sections 2.3, 3.2 and 5.1, figures 4 and 10
@@ -12,20 +15,31 @@ module edram_bank_m128_w64 (
   input  wire        rst_ni,
   input  wire        read_i,           // Read row `row_i`
   input  wire        write_i,          // Write row `row_i`
-  input  wire  [6:0] row_i,            // Row of the access
+  input  wire  [6:0] row_i,            // Row of the access. Beyond the last row a write is lost and a read
+                                       // unknown
   input  wire [63:0] data_i,           // What is written
-  output wire [63:0] data_o,           // What was read, in the cycle after `read_i`
-  input  wire        refresh_read_i,   // Read row `refresh_row_i` into the refresh buffer
-  input  wire        refresh_write_i,  // Write the refresh buffer to row `refresh_row_i`
-  input  wire  [6:0] refresh_row_i     // Row of the refresh
+  output wire [63:0] data_o,           // What was read last, by an access or a refresh: from the cycle after
+                                       // it to the next one
+  input  wire        refresh_read_i,   // Read row `refresh_row_i` into the refresh buffer. Goes before
+                                       // everything else
+  input  wire        refresh_write_i,  // Write the refresh buffer to row `refresh_row_i`. Ignored together
+                                       // with `refresh_read_i`, and before the first one since reset; goes
+                                       // before an access
+  input  wire  [6:0] refresh_row_i     // Row of the refresh, as `row_i`
 );
+  reg         loaded_q;
   wire [63:0] ram_data;
   reg         fetched_q;
   reg  [63:0] buffer_q;
 
   wire refresh = refresh_read_i | refresh_write_i;
-  wire read = read_i | refresh_read_i;
-  wire write = write_i | refresh_write_i;
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) loaded_q <= 1'b0;
+    else         loaded_q <= loaded_q | refresh_read_i;
+  end
+  wire back = refresh_write_i & loaded_q & !refresh_read_i;
+  wire read = refresh ? refresh_read_i : read_i;
+  wire write = refresh ? back : write_i;
   wire [6:0] row = refresh ? refresh_row_i : row_i;
 
   // The refresh buffer: the word as it comes, then kept.
@@ -55,39 +69,41 @@ module edram_bank_m128_w64 (
   always @* if (!formal_started) assume (!rst_ni);
   reg       chosen_q;
   reg [6:0] chosen_row_q;
-  reg       known_q;
-  reg       value_q;
-  reg       held_q;
-  reg       asked_q;
-  always @(posedge clk_i) if (rst_ni) one_operation_a_cycle: assume (!((read_i & write_i)
-      | (read_i & refresh_read_i) | (read_i & refresh_write_i) | (write_i & refresh_read_i)
-      | (write_i & refresh_write_i) | (refresh_read_i & refresh_write_i)));
+  reg [1:0] row_value_q;
+  reg [1:0] buffer_value_q;
+  reg [1:0] shown_value_q;
+  reg       filled_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) chosen_q <= 1'b0;
     else         chosen_q <= 1'b1;
   end
   always @(posedge clk_i) if (!chosen_q) chosen_row_q <= row_i;
   always @(posedge clk_i) if (rst_ni) chosen_row_exists: assume (chosen_q | ({1'b0, row_i} < 8'd128));
-  wire chosen_written = write_i & (row_i == chosen_row_q) & chosen_q;
+  wire refreshes = refresh_read_i | refresh_write_i;
+  wire access_here = chosen_q & (row_i == chosen_row_q);
+  wire refresh_here = chosen_q & (refresh_row_i == chosen_row_q);
+  wire [1:0] refresh_known = refresh_here ? row_value_q : 2'd0;
+  wire writes_back = refresh_write_i & !refresh_read_i & filled_q & refresh_here;
+  wire written = write_i & !refreshes & access_here;
   always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) known_q <= 1'b0;
-    else         known_q <= known_q | chosen_written;
+    if (!rst_ni) begin
+      row_value_q <= 2'd0;
+      filled_q <= 1'b0;
+      buffer_value_q <= 2'd0;
+      shown_value_q <= 2'd0;
+    end else begin
+      row_value_q <= writes_back ? buffer_value_q : written ? {1'b1, data_i[0]} : row_value_q;
+      filled_q <= filled_q | refresh_read_i;
+      buffer_value_q <= refresh_read_i ? refresh_known : buffer_value_q;
+      shown_value_q <= refresh_read_i ? refresh_known : read_i & !refreshes
+          ? (access_here ? row_value_q : 2'd0) : shown_value_q;
+    end
   end
-  always @(posedge clk_i) if (chosen_written) value_q <= data_i[0];
-  wire fetch_chosen = refresh_read_i & (refresh_row_i == chosen_row_q);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) held_q <= 1'b0;
-    else         held_q <= refresh_read_i ? fetch_chosen : held_q & !chosen_written;
-  end
-  wire back_chosen = refresh_write_i & (refresh_row_i == chosen_row_q);
-  always @(posedge clk_i) if (rst_ni) only_what_was_read_is_written_back: assume (!back_chosen | held_q);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) asked_q <= 1'b0;
-    else         asked_q <= read_i & (row_i == chosen_row_q) & known_q;
-  end
-  always @(posedge clk_i) if (rst_ni) reads_what_was_written: assert (!asked_q | (data_o[0] == value_q));
-  always @(posedge clk_i) if (rst_ni) buffer_is_the_row: assert (!(held_q & known_q)
-      | (refreshed[0] == value_q));
-  always @(posedge clk_i) if (rst_ni) read_after_a_refresh: cover (asked_q & held_q & value_q & back_chosen);
+  always @(posedge clk_i) if (rst_ni) shows_what_was_written: assert (!shown_value_q[1]
+      | (data_o[0] == shown_value_q[0]));
+  always @(posedge clk_i) if (rst_ni) read_after_a_refresh: cover (&shown_value_q & writes_back
+      & &buffer_value_q);
+  always @(posedge clk_i) if (rst_ni) write_against_a_refresh: cover (write_i & access_here & writes_back
+      & row_value_q[1] & !buffer_value_q[1]);
 `endif
 endmodule

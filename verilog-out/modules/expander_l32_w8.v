@@ -18,7 +18,7 @@ module expander_l32_w8 (
   wire       present [0:191] /* verilator split_var */;
   wire       moves [0:159] /* verilator split_var */;
   wire [7:0] returned [0:191] /* verilator split_var */;
-  wire [7:0] expanded [0:31] /* verilator split_var */;
+  wire [7:0] expanded [0:31];
 
   // Lanes that the mask leaves out, counted up to each lane.
   for (i = 0; i < 32; i = i + 1) begin : g_gap
@@ -197,60 +197,18 @@ module expander_l32_w8 (
   assign count_o = count;
 
 `ifdef FORMAL
-  wire [7:0] moved [0:191] /* verilator split_var */;
-  wire [7:0] compacted [0:31];
-  wire       nonzero [0:31];
-  for (i = 0; i < 32; i = i + 1) begin : g_enter
-    assign moved[i] = expanded[i];
+  wire [5:0] rank [0:32] /* verilator split_var */;
+  assign rank[0] = 6'd0;
+  for (i = 0; i < 32; i = i + 1) begin : g_rank
+    assign rank[i + 1] = mask_i[i] ? rank[i] + 6'd1 : rank[i];
   end
-  for (i = 0; i < 31; i = i + 1) begin : g_move_0
-    assign moved[i + 32] = moves[i + 1] ? moved[i + 1] : moved[i];
+  for (i = 0; i < 32; i = i + 1) begin : g_lanes
+    wire [4:0] placed_in_order_choice = rank[i] > 6'd31 ? 5'd31 : rank[i][4:0];
+    wire placed_in_order = data_o[8*i +: 8] == (data_i[8*placed_in_order_choice +: 8] & {8{mask_i[i]}});
+    always @* assert (placed_in_order);
   end
-  assign moved[63] = moved[31];
-  for (i = 0; i < 30; i = i + 1) begin : g_move_1
-    assign moved[i + 64] = moves[i + 34] ? moved[i + 34] : moved[i + 32];
-  end
-  for (i = 0; i < 2; i = i + 1) begin : g_stay_1
-    assign moved[i + 94] = moved[i + 62];
-  end
-  for (i = 0; i < 28; i = i + 1) begin : g_move_2
-    assign moved[i + 96] = moves[i + 68] ? moved[i + 68] : moved[i + 64];
-  end
-  for (i = 0; i < 4; i = i + 1) begin : g_stay_2
-    assign moved[i + 124] = moved[i + 92];
-  end
-  for (i = 0; i < 24; i = i + 1) begin : g_move_3
-    assign moved[i + 128] = moves[i + 104] ? moved[i + 104] : moved[i + 96];
-  end
-  for (i = 0; i < 8; i = i + 1) begin : g_stay_3
-    assign moved[i + 152] = moved[i + 120];
-  end
-  for (i = 0; i < 16; i = i + 1) begin : g_move_4
-    assign moved[i + 160] = moves[i + 144] ? moved[i + 144] : moved[i + 128];
-  end
-  for (i = 0; i < 16; i = i + 1) begin : g_stay_4
-    assign moved[i + 176] = moved[i + 144];
-  end
-  for (i = 0; i < 32; i = i + 1) begin : g_filled
-    assign compacted[i] = moved[i + 160] & {8{present[i + 160]}};
-  end
-  for (i = 0; i < 32; i = i + 1) begin : g_used
-    localparam compacts_to_input_index = i;
-    wire compacts_to_input = !(compacts_to_input_index[5:0] < count) | (compacted[i] == data_i[8*i +: 8]);
-    always @* assert (compacts_to_input);
-  end
-  for (i = 0; i < 32; i = i + 1) begin : g_nonzero
-    assign nonzero[i] = |data_i[8*i +: 8];
-  end
-  wire all_nonzero = &{nonzero[31], nonzero[30], nonzero[29], nonzero[28], nonzero[27], nonzero[26],
-      nonzero[25], nonzero[24], nonzero[23], nonzero[22], nonzero[21], nonzero[20], nonzero[19], nonzero[18],
-      nonzero[17], nonzero[16], nonzero[15], nonzero[14], nonzero[13], nonzero[12], nonzero[11], nonzero[10],
-      nonzero[9], nonzero[8], nonzero[7], nonzero[6], nonzero[5], nonzero[4], nonzero[3], nonzero[2],
-      nonzero[1], nonzero[0]};
-  for (i = 0; i < 32; i = i + 1) begin : g_filled_lanes
-    wire fills_mask = !(all_nonzero & (|expanded[i] ^ mask_i[i]));
-    always @* assert (fills_mask);
-  end
-  always @* highest_lane_only: cover ((count == 6'd1) & mask_i[31] & all_nonzero);
+  wire [5:0] counts_lanes_bits = rank[32];
+  always @* counts_lanes: assert (count_o == counts_lanes_bits);
+  always @* highest_lane_only: cover ((count_o == 6'd1) & mask_i[31] & |data_o[255:248]);
 `endif
 endmodule

@@ -6,6 +6,7 @@
 ../modules/non_zero_quantizer_l32_g131.v
 ../modules/quantization_unit_l32_t2_n16_b32_y12.v
 ../modules/compactor_l32_w1.v
+../modules/popcount_w32.v
 ../modules/compactor_l32_w18.v
 ../modules/kv_packer_l32_b64.v
 ../modules/kv_compressor_l32_t2_n16_b32_y12_k64.v

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::error::{Failure, Result};
 use crate::output::replace;
-use crate::present::render::render;
+use crate::present::render::{render, with_parts};
 use crate::present::report;
 
 #[derive(Debug, clap::Args)]
@@ -17,13 +17,21 @@ pub(super) struct Args {
     /// File to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Replace what stands in the file between `<!-- x -->` and `<!-- /x -->` by the template's part of that name
+    #[arg(long, requires = "output")]
+    parts: bool,
     /// Compare with the file instead of writing it
     #[arg(long, requires = "output")]
     check: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
-    let text = render(&args.template, &args.results)?;
+    let mut text = render(&args.template, &args.results)?;
+    if let (Some(path), true) = (&args.output, args.parts) {
+        let page = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;
+        let wrong = |why| Failure::Usage(format!("{} into {}: {why}", args.template.display(), path.display()));
+        text = with_parts(&page, &text).map_err(wrong)?;
+    }
     match &args.output {
         Some(path) if args.check => {
             let found = std::fs::read_to_string(path).map_err(|e| Failure::file("read", path, &e))?;

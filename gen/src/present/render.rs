@@ -62,6 +62,39 @@ pub fn render(path: &Path, results: &Path) -> Result<String> {
     page.render(minijinja::context! { facts => Value::from(Serde(&facts)) }).map_err(failed)
 }
 
+/// The page with each of its parts as `text` has it. A part stands between `<!-- name -->` and `<!-- /name -->`, each on a
+/// line of its own; all other text is the page's.
+///
+/// # Errors
+/// A part that only one of the two has, or that does not end; text that belongs to no part.
+pub fn with_parts(page: &str, text: &str) -> Result<String, String> {
+    let mut filled = page.to_owned();
+    let (mut names, mut rest) = (Vec::new(), text);
+    while let Some((outside, from_name)) = rest.split_once("<!-- ") {
+        no_text(outside)?;
+        let (name, from_part) = from_name.split_once(" -->\n").ok_or("a part begins with a line `<!-- name -->`")?;
+        let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->\n"));
+        let (part, behind) = from_part.split_once(&end).ok_or(format!("part `{name}` of the template has no end"))?;
+        let place = filled.split_once(&begin).and_then(|(before, old)| Some((before, old.split_once(&end)?.1)));
+        let (before, after) = place.ok_or(format!("the page has no part `{name}`"))?;
+        filled = [before, &begin, part, &end, after].concat();
+        names.push(name);
+        rest = behind;
+    }
+    no_text(rest)?;
+    let ends = page.lines().filter_map(|line| line.strip_prefix("<!-- /")?.strip_suffix(" -->"));
+    match ends.into_iter().find(|name| !names.contains(name)) {
+        Some(name) => Err(format!("the template has no part `{name}`")),
+        None if names.is_empty() => Err("neither has parts".into()),
+        None => Ok(filled),
+    }
+}
+
+fn no_text(outside: &str) -> Result<(), String> {
+    let line = outside.lines().find(|line| !line.trim().is_empty());
+    line.map_or(Ok(()), |line| Err(format!("a line of the template belongs to no part: {line}")))
+}
+
 /// The message with the chain of its causes, and the line.
 fn explain(error: &Error) -> String {
     let line = error.line().map(|l| format!("line {l}: ")).unwrap_or_default();
@@ -182,5 +215,23 @@ mod tests {
     fn groups_of_three() {
         let texts = [0.0, 999.4, 1000.0, -1_234_567.0].map(thousands);
         assert_eq!(texts, ["0", "999", "1,000", "-1,234,567"]);
+    }
+
+    #[test]
+    fn parts_of_a_page() {
+        let page = "Why.\n<!-- a -->\nold\n<!-- /a -->\nBetween.\n<!-- b -->\n<!-- /b -->\nEnd.\n";
+        let text = "\n<!-- b -->\n2\n<!-- /b -->\n<!-- a -->\n1\n<!-- /a -->\n";
+        let filled = "Why.\n<!-- a -->\n1\n<!-- /a -->\nBetween.\n<!-- b -->\n2\n<!-- /b -->\nEnd.\n";
+        assert_eq!(with_parts(page, text).unwrap(), filled);
+        assert_eq!(with_parts(filled, text).unwrap(), filled);
+        for (page, text, why) in [
+            (page, "<!-- b -->\n<!-- /b -->\n", "the template has no part `a`"),
+            ("Why.\n", text, "the page has no part `b`"),
+            (page, "<!-- a -->\n1\n", "part `a` of the template has no end"),
+            (page, "A word.\n<!-- a -->\n<!-- /a -->\n", "a line of the template belongs to no part: A word."),
+            ("Why.\n", "", "neither has parts"),
+        ] {
+            assert_eq!(with_parts(page, text).unwrap_err(), why);
+        }
     }
 }

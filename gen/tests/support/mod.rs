@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 pub mod library;
+pub mod mutation;
+pub mod refute;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -40,19 +40,6 @@ pub trait Block: Parameters {
     /// Describes the hardware.
     fn build(&self, m: &mut Module, io: &Self::Ports);
 
-    /// On its way out.
-    ///
-    /// # Errors
-    /// The first parameter that is refused.
-    fn old_check(&self) -> Result<(), super::error::ParamError> {
-        Ok(())
-    }
-
-    /// On its way out.
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        Vec::new()
-    }
-
     /// Cycle counts that a user plans with.
     fn timing(&self) -> Timing {
         Timing::new()
@@ -218,11 +205,7 @@ fn module_of<B: Block>(block: &B, loc: Loc) -> Option<Rc<ModuleIr>> {
     }
     let ports = B::Ports::declare(&mut PortBuilder { site: Site::Module, loc, doc: String::new() }, block);
     block.build(&mut Module { _private: () }, &ports);
-    let mut timing = block.timing();
-    for (name, cycles) in block.old_latency() {
-        timing = timing.phase(&name.replace([' ', ':', ',', '\''], "_"), cycles, &name);
-    }
-    with(|e| close(e, key, timing)).flatten()
+    with(|e| close(e, key, block.timing())).flatten()
 }
 
 fn close(e: &mut Elaboration, key: String, timing: Timing) -> Option<Rc<ModuleIr>> {

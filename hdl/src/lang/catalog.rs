@@ -6,9 +6,6 @@ use super::block::Block;
 
 /// A block that the CLI, the sweeps and the checks over all blocks know.
 pub trait CatalogBlock: Block + Default + Clone + DeserializeOwned {
-    /// On its way out: one entry per field of the parameter struct, in order.
-    const OLD_PARAMETERS: &'static [OldParameter] = &[];
-
     /// Parameter sets every check runs on: the smallest, odd ones, every mode. The default is always checked too.
     fn configurations() -> Vec<Self>;
 
@@ -16,17 +13,6 @@ pub trait CatalogBlock: Block + Default + Clone + DeserializeOwned {
     fn proofs() -> Vec<Proof<Self>> {
         Vec::new()
     }
-}
-
-/// On its way out.
-#[derive(Clone, Copy, Debug)]
-pub struct OldParameter {
-    /// Field name.
-    pub name: &'static str,
-    /// Legal values in words.
-    pub allowed: &'static str,
-    /// What it does, with its unit.
-    pub meaning: &'static str,
 }
 
 /// One run of the prover on the `FORMAL` section of a block.

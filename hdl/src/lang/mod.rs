@@ -16,7 +16,6 @@ pub(crate) mod ir;
 mod lower;
 mod module;
 mod names;
-mod old_stream;
 mod operand;
 mod parameters;
 mod ports;
@@ -29,27 +28,23 @@ mod types;
 pub(crate) use checks::{in_formal, item_nodes};
 pub(crate) use names::port_stem;
 
-pub use crate::{bundle, choices, old_parameters, parameters, ports};
+pub use crate::{bundle, choices, parameters, ports};
 pub use array::{Array, Place, Regs, ToCoordinate};
 pub use block::{About, Block, Design, ExternalInstance, ExternalModule, ExternalPort, elaborate};
 pub use bundle::{
     Bundle, Field, FieldArray, FieldArrayOption, FieldInfo, FieldKind, FieldOption, FieldType, FieldValue, InBundle,
     OutBundle, Record, Signals, View,
 };
-pub use catalog::{CatalogBlock, OldParameter, Proof};
+pub use catalog::{CatalogBlock, Proof};
 pub use error::{Diagnostic, ElabError, ParamError, ParamErrors, ensure_param, ensure_power_of_two};
 pub use index::Index;
 pub use ir::Direction;
 pub use module::{Module, Reg, cat, mux, or_all, reduce, select};
 pub use names::check as check_name;
-pub use old_stream::{OldStream, OldStreamType, stream};
 pub use parameters::{
     Allowed, Parameter, ParameterField, ParameterValue, Parameters, Rules, flatten, multiple_of, nest, power_of_two,
 };
-pub use ports::{
-    In, InArray, InArrayOption, InOption, OldInStream, OldOutStream, Out, OutArray, OutOption, PortBuilder, PortKind,
-    Ports,
-};
+pub use ports::{In, InArray, InArrayOption, InOption, Out, OutArray, OutOption, PortBuilder, PortKind, Ports};
 pub use signal::{Operand, Signal};
 pub use state::{Fsm, Memory};
 pub use stream::{InStream, OutStream, Stream};

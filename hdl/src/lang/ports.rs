@@ -7,7 +7,6 @@ use super::context::with;
 use super::error::Loc;
 use super::ir::{Direction, InstanceId, Layout, NetKind};
 use super::names;
-use super::old_stream::{OldStream, OldStreamType};
 use super::signal::{Signal, build};
 use super::types::{ArrayType, Type};
 
@@ -139,10 +138,6 @@ kinds! {
     OutOption(Option<Signal>) from Option<Type> = |b, name, ty| ty.map(|ty| b.scalar(name, Direction::Output, ty));
     /// Input array that some parameters leave out: `index_i: InArrayOption = (p.width > 0).then(|| uint(p.width).array(4))`.
     InArrayOption(Option<Array>) from Option<ArrayType> = |b, name, ty| ty.map(|ty| b.array(name, Direction::Input, ty));
-    /// Stream by field names, on its way out.
-    OldInStream(OldStream) from OldStreamType = |b, name, ty| OldStream::declare(b, name, ty, Direction::Input);
-    /// Stream by field names, on its way out.
-    OldOutStream(OldStream) from OldStreamType = |b, name, ty| OldStream::declare(b, name, ty, Direction::Output);
 }
 
 /// Declares the ports of a block: a struct of handles, used by the block itself and by whoever holds an instance.

@@ -1,4 +1,4 @@
-//! Loops of one turn and of several, products in sums.
+//! Loops of one turn and of several, products in sums, inputs of instances that are read again.
 
 use hdl::lang::*;
 
@@ -119,5 +119,25 @@ demo! {
         let (a, b) = (io.a_i.as_uint(), io.b_i.as_uint());
         m.connect(io.unsigned_wide_o, (a * b).extend(24));
         m.connect(io.unsigned_sum_o, io.sum_i.as_uint().wrapping_add(a * b));
+    }
+}
+
+demo! {
+    /// What goes into an instance is read again, before and after it.
+    ReadBack ReadBackPorts "read_back" "y_o is the largest x_i since it was 0; start_o and x_o are what the lane got." {
+        x_i: In = sint(8),
+        again_o: Out = bit(),
+        start_o: Out = bit(),
+        x_o: Out = sint(8),
+        y_o: Out = sint(8),
+    } |m, io| {
+        let lane = m.instance("u_lane", Lane {});
+        let both = m.wire("both", lane.first_i & lane.again_o);
+        m.connect(lane.first_i, !io.x_i.any());
+        m.connect(lane.x_i, io.x_i);
+        m.connect(io.again_o, both);
+        m.connect(io.start_o, lane.first_i);
+        m.connect(io.x_o, lane.x_i);
+        m.connect(io.y_o, lane.y_o);
     }
 }

@@ -55,6 +55,7 @@ pub fn all() -> Vec<Design> {
         design(&Memories {}),
         design(&Outside {}),
         design(&Products {}),
+        design(&ReadBack {}),
         design(&Registers {}),
         design(&Requant { acc_width: 24, scale_width: 16, shift: 12, out_width: 8 }),
         design(&Shared {}),

@@ -4,20 +4,6 @@ use hdl::lang::*;
 
 use crate::{Child, expect, report};
 
-refuses!(fields_of_a_stream { load: OldInStream = stream().field("tag", uint(3)), y_o: Out = uint(3) } |m, io| {
-    m.connect(io.load.ready, io.load.valid);
-    m.connect(io.y_o, io.load.field("tga") & io.load.field("tag"));
-    m.connect(io.y_o, io.load.array("tag").at(0));
-} r#"
-    error: stream `load` has no field `tga`; its fields are: tag (uint(3))
-      --> m.connect(io.y_o, io.load.field("tga") & io.load.field("tag"));, in module bad
-    error: stream `load` has no array field `tag`; its fields are: tag (uint(3))
-      --> m.connect(io.y_o, io.load.array("tag").at(0));, in module bad
-    error: output `y_o` has two drivers
-      --> m.connect(io.y_o, io.load.array("tag").at(0));, in module bad
-      note: the other driver at m.connect(io.y_o, io.load.field("tga") & io.load.field("tag"));
-"#);
-
 refuses!(states_and_conditions { a_i: In = uint(2), y_o: Out = bit() } |m, io| {
     let fsm = m.fsm("state", &["idle", "run"]);
     fsm.goto("idle", io.a_i, "run");

@@ -35,7 +35,7 @@ fn main() -> Result<()> {
     }
     println!("\nZeros and bytes, keys in 3 bits, values in 2, pruned to 33.8 % zeros\n");
     println!(
-        "| layer | threshold | zeros before / after quantisation / after dequantisation | int8 bytes | pruned | CPQ | of these records | 64-byte blocks | saved: pruning / CPQ / blocks |"
+        "| layer | threshold | zeros before / after quantization / after dequantization | int8 bytes | pruned | CPQ | of these records | 64-byte blocks | saved: pruning / CPQ / blocks |"
     );
     println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | --- |");
     let rows = traffic(0.338, [3, 2])?;
@@ -68,13 +68,13 @@ fn main() -> Result<()> {
         100.0 * mean(&|r| r.saved()[1]),
         100.0 * mean(&|r| r.saved()[2])
     );
-    for (i, what) in ["pruning", "quantisation", "dequantisation"].into_iter().enumerate() {
+    for (i, what) in ["pruning", "quantization", "dequantization"].into_iter().enumerate() {
         facts.add(&format!("zeros after {what}"), mean(&|r| r.zeros[i]));
     }
     for (i, what) in ["pruning", "CPQ", "blocks"].into_iter().enumerate() {
         facts.add(&format!("bytes saved {what}"), mean(&|r| r.saved()[i]));
     }
-    println!("\nThe dequantiser's elements, and ways to tell levels\n");
+    println!("\nThe dequantizer's elements, and ways to tell levels\n");
     println!("| layer | index 0 | label 0 | zero point | multiplied | level numbers, bytes | break points, bytes |");
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
     for r in &rows {
@@ -93,7 +93,7 @@ fn main() -> Result<()> {
         );
     }
     println!("\nThresholds, mean over the six tensors, keys in 3 bits, values in 2\n");
-    println!("| zeros asked for | thresholds | zeros before / after / after dequantisation | saved: pruning / CPQ |");
+    println!("| zeros asked for | thresholds | zeros before / after / after dequantization | saved: pruning / CPQ |");
     println!("| ---: | --- | --- | --- |");
     for share in [0.0, 0.1, 0.2, 0.338, 0.5, 0.7] {
         let rows = traffic(share, [3, 2])?;

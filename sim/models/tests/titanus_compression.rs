@@ -27,7 +27,7 @@ fn cpq_moves_less_than_half() {
     for r in &rows {
         let [pruning, cpq, blocks] = r.saved();
         assert!(pruning > 0.2 && cpq > 0.55 && blocks > 0.53 && cpq > blocks, "{r:?}");
-        // Quantisation adds zeros to those of pruning; dequantisation adds those at the zero point and loses those at label 0.
+        // Quantization adds zeros to those of pruning; dequantization adds those at the zero point and loses those at label 0.
         assert!(r.zeros[1] > r.zeros[0] && r.zeros[2] > r.zeros[0], "{r:?}");
         // Break points are far cheaper than level numbers that travel along, and records are a small part.
         assert!(100.0 * r.break_points < r.level_numbers && r.records < 0.03 * r.cpq, "{r:?}");
@@ -44,7 +44,7 @@ fn cpq_moves_less_than_half() {
 }
 
 #[test]
-fn hqe_is_as_exact_as_requantisation_and_smaller_than_groups() {
+fn hqe_is_as_exact_as_requantization_and_smaller_than_groups() {
     for bits in [2, 3, 4] {
         let rows = errors(bits, 0.338).unwrap_or_else(|e| panic!("{e}"));
         let [hqe, channel, groups, token, token_groups] = &rows[..] else { panic!("{rows:?}") };

@@ -41,6 +41,8 @@ pub struct Sim {
     /// The low phase of this cycle is evaluated and no input changed since.
     pub(super) settled: bool,
     pub(super) cycle: u64,
+    /// Cycle count at which the run ends as failed.
+    limit: u64,
     finished: bool,
     pub(super) fault: Option<Error>,
     /// A waveform that opens later, and the cycle before which it stays closed.
@@ -69,6 +71,7 @@ impl Sim {
             slots: Box::default(),
             settled: false,
             cycle: 0,
+            limit: u64::MAX,
             finished: false,
             fault: None,
             pending_trace: None,
@@ -101,6 +104,12 @@ impl Sim {
     /// Name of the top module.
     pub fn top(&self) -> &str {
         &self.model.top
+    }
+
+    /// Ends the run with [`Error::CycleLimit`] when it wants more than `limit` cycles: a bench that waits for hardware which
+    /// is broken on purpose may wait for ever.
+    pub fn limit_cycles(&mut self, limit: u64) {
+        self.limit = limit;
     }
 
     /// Holds the active-low reset for `cycles` rising edges, then releases it. The first release takes effect at the
@@ -148,6 +157,9 @@ impl Sim {
         if self.cycle >= self.trace_from {
             self.open_pending_trace()?;
         }
+        if self.cycle >= self.limit {
+            return Err(Error::CycleLimit { limit: self.limit });
+        }
         self.settle()?;
         self.settled = false;
         self.cycle += 1;
@@ -160,6 +172,11 @@ impl Sim {
     pub fn cycles(&mut self, count: u64) -> Result<()> {
         self.require_clock()?;
         self.begin()?;
+        let left = self.limit.saturating_sub(self.cycle);
+        if count > left {
+            self.free_run(left)?;
+            return Err(Error::CycleLimit { limit: self.limit });
+        }
         let before_trace = self.trace_from.saturating_sub(self.cycle);
         if before_trace > count {
             return self.free_run(count);

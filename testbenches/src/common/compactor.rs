@@ -1,7 +1,7 @@
-//! [`Compactor`] and [`Expander`] against lists: random masks of all densities, corners of masks and data.
+//! [`Compactor`] against lists: random masks of all densities, corners of masks and data.
 
-use golden::common::compactor as golden;
-use hdl::blocks::common::{Compactor, Expander};
+use golden::common::compactor::compact;
+use hdl::blocks::common::Compactor;
 use rand::RngExt;
 use sim::{Bits, Run, Sim};
 
@@ -11,19 +11,11 @@ use sim::{Bits, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &Compactor) -> anyhow::Result<Box<dyn sim::Bench>> {
     let (lanes, width) = (p.lanes, p.width);
-    crate::bench(p, move |sim, run| masks(sim, run, lanes as usize, width, golden::compact))
+    crate::bench(p, move |sim, run| masks(sim, run, lanes as usize, width, compact))
 }
 
-/// The bench of an expander, in the same way.
-///
-/// # Errors
-/// Parameters that the block refuses.
-pub fn expander_bench(p: &Expander) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (lanes, width) = (p.lanes, p.width);
-    crate::bench(p, move |sim, run| masks(sim, run, lanes as usize, width, golden::expand))
-}
-
-fn masks(
+/// Masks and elements in, what `move_lanes` makes of them out, and their number.
+pub(super) fn masks(
     sim: &mut Sim,
     run: &mut Run,
     lanes: usize,

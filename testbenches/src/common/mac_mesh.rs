@@ -4,9 +4,12 @@
 //! cycles late. The next product starts K + C - 1 cycles later: the earliest start at which row r still shows the whole
 //! of its sums, for the one cycle r before its first PE is cleared. So a PE that clears, passes on or shows anything one
 //! cycle too early or too late is seen. (With few columns it starts R cycles later, since one row is read a cycle.)
+//!
+//! In between, products are cut off: by the next one that starts early, or by a reset.
 
 use golden::common::mac_mesh::product;
 use hdl::blocks::common::MacMesh;
+use hdl::lang::index_width;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{Bits, Error, Run, Sim};
@@ -22,25 +25,66 @@ pub fn bench(p: &MacMesh) -> anyhow::Result<Box<dyn sim::Bench>> {
 
 fn products(p: &MacMesh, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let mut rng = run.rng("operands");
-    let ports = Ports::find(sim)?;
-    let rows = p.rows as usize;
+    let mut aborts = run.rng("aborts");
+    let mut mesh = Mesh { ports: Ports::find(sim)?, rows: run.rng("rows"), entering: Vec::new(), complete: None };
     sim.reset(2)?;
-    let mut previous: Option<Product> = None;
     // One product more than is compared: while it enters, the last one is read.
     for vector in 0..=run.vectors() {
-        let next = Product::new(p, vector, &mut rng)?;
-        for cycle in 0..next.period {
-            ports.drive(sim, p, cycle, &next, previous.as_ref());
-            if let Some(previous) = previous.as_ref().filter(|_| cycle < rows) {
-                sim.poke_u64(ports.row, cycle as u64);
-                sim.settle()?;
-                run.expect(sim, ports.acc, &sums_of_row(p, &previous.sums[cycle]))?;
+        let product = Product::new(p, vector, &mut rng)?;
+        let period = product.period;
+        mesh.enter(sim, run, p, product, period)?;
+        for kind in 0..2 {
+            if aborts.random_range(0..8u8) == 0 {
+                let product = Product::new(p, vector + 2, &mut rng)?;
+                let cycles = aborts.random_range(1..=product.period);
+                mesh.enter(sim, run, p, product, cycles)?;
+                mesh.complete = None;
+                if kind == 1 {
+                    mesh.entering.clear();
+                    sim.reset(aborts.random_range(1..=3))?;
+                }
             }
-            sim.tick()?;
         }
-        previous = Some(next);
     }
     Ok(())
+}
+
+/// What happens in the mesh.
+struct Mesh {
+    ports: Ports,
+    /// Numbers of rows past the end.
+    rows: StimulusRng,
+    /// Products that some lane may still see, with the cycles since each started; the latest last.
+    entering: Vec<(usize, Product)>,
+    /// Sums to read while the next product enters.
+    complete: Option<Vec<Vec<i128>>>,
+}
+
+impl Mesh {
+    /// The first `cycles` cycles of a product; meanwhile the sums of the one before are read, a row a cycle.
+    fn enter(&mut self, sim: &mut Sim, run: &mut Run, p: &MacMesh, product: Product, cycles: usize) -> sim::Result<()> {
+        let before = self.complete.replace(product.sums.clone());
+        self.entering.push((0, product));
+        let rows = p.rows as usize;
+        for cycle in 0..cycles {
+            self.ports.drive(sim, p, &self.entering);
+            if let Some(sums) = before.as_ref().filter(|_| cycle < rows) {
+                // Past the end the last row is read.
+                let places = 1u64 << index_width(p.rows.into());
+                let row = if cycle + 1 < rows { cycle as u64 } else { self.rows.random_range(cycle as u64..places) };
+                sim.poke_u64(self.ports.row, row);
+                sim.settle()?;
+                run.expect(sim, self.ports.acc, &sums_of_row(p, &sums[cycle]))?;
+            }
+            sim.tick()?;
+            self.entering.iter_mut().for_each(|(age, _)| *age += 1);
+        }
+        // What all lanes have left behind.
+        let lanes = p.rows.max(p.columns) as usize;
+        let done = self.entering.iter().rposition(|(age, _)| *age >= lanes).unwrap_or(0);
+        self.entering.drain(..done);
+        Ok(())
+    }
 }
 
 /// Longest sum. One of corner values wraps any accumulator narrower than 2 x operand_width + 4 bits.
@@ -96,12 +140,14 @@ sim::handles! {
 }
 
 impl Ports {
-    /// Pokes what enters `cycle` cycles after the start of `next`; lanes that it has not reached yet still end `previous`.
-    fn drive(&self, sim: &mut Sim, p: &MacMesh, cycle: usize, next: &Product, previous: Option<&Product>) {
-        let lane = |lane: usize, side: fn(&Product) -> &Vec<Vec<i64>>| match (cycle.checked_sub(lane), previous) {
-            (Some(step), _) => (step == 0, side(next)[lane][step] as u64),
-            (None, Some(previous)) => (false, side(previous)[lane][previous.period + cycle - lane] as u64),
-            (None, None) => (false, 0),
+    /// Pokes what enters in this cycle: each lane sees the latest product that has reached it.
+    fn drive(&self, sim: &mut Sim, p: &MacMesh, entering: &[(usize, Product)]) {
+        let lane = |lane: usize, side: fn(&Product) -> &Vec<Vec<i64>>| {
+            let reached = entering.iter().rev().find(|(age, _)| *age >= lane);
+            reached.map_or((false, 0), |(age, product)| {
+                let step = age - lane;
+                (step == 0, side(product)[lane].get(step).copied().unwrap_or(0) as u64)
+            })
         };
         let rows: Vec<_> = (0..p.rows as usize).map(|r| lane(r, |product| &product.left)).collect();
         let columns = (0..p.columns as usize).map(|c| lane(c, |product| &product.right).1);

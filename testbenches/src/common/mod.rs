@@ -2,9 +2,11 @@
 
 pub mod arith;
 pub mod compactor;
+pub mod crc32;
+pub mod expander;
 pub mod float;
 pub mod formats;
 pub mod mac_mesh;
-pub mod ram;
+pub mod memory;
 pub mod skew_lines;
 pub mod stream;

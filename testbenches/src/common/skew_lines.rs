@@ -1,5 +1,6 @@
 //! [`SkewLines`] under values that change in every cycle.
 
+use golden::common::skew_lines::{Direction, lanes as shown_lanes};
 use hdl::blocks::common::{SkewDirection, SkewLines};
 use sim::{Bits, Run, Sim};
 
@@ -16,23 +17,19 @@ fn values(p: &SkewLines, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let mut rng = run.rng("values");
     let (data_i, data_o) = (sim.input("data_i")?, sim.output("data_o")?);
     let (lanes, width) = (p.lanes, p.width);
-    let mut history: Vec<Bits> = Vec::new();
+    let direction = match p.direction {
+        SkewDirection::Skew => Direction::Skew,
+        SkewDirection::Deskew => Direction::Deskew,
+    };
+    let mut history: Vec<Vec<Bits>> = Vec::new();
     for _ in 0..run.vectors() + u64::from(lanes) {
-        let now = Bits::random(lanes * width, &mut rng);
-        sim.poke(data_i, &now);
+        let now: Vec<Bits> = (0..lanes).map(|_| Bits::random(width, &mut rng)).collect();
+        sim.poke(data_i, &vector_of(&now, width));
         history.push(now);
         sim.settle()?;
-        if history.len() >= lanes as usize {
-            let mut expected = Bits::zero(lanes * width);
-            for lane in 0..lanes {
-                let delay = match p.direction {
-                    SkewDirection::Skew => lane,
-                    SkewDirection::Deskew => lanes - 1 - lane,
-                };
-                let then = &history[history.len() - 1 - delay as usize];
-                expected.set_slice(lane * width, &then.slice(lane * width, width));
-            }
-            run.expect(sim, data_o, &expected)?;
+        // From when on all lanes are known.
+        if let Some(shown) = shown_lanes(direction, &history).into_iter().collect::<Option<Vec<Bits>>>() {
+            run.expect(sim, data_o, &vector_of(&shown, width))?;
         }
         // A single lane has no register, and so no clock.
         if lanes > 1 {
@@ -40,4 +37,10 @@ fn values(p: &SkewLines, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         }
     }
     Ok(())
+}
+
+fn vector_of(lanes: &[Bits], width: u32) -> Bits {
+    let mut vector = Bits::zero(lanes.len() as u32 * width);
+    lanes.iter().zip(0..).for_each(|(value, lane)| vector.set_slice(lane * width, value));
+    vector
 }

@@ -4,7 +4,7 @@
 //! queries and keys to the evictor with the array's skew, and to the score file, one a cycle.
 
 use golden::kelle::decode::{Hardware, Numbers, budget};
-use golden::kelle::eviction::Refusal;
+use golden::kelle::eviction_controller::Refusal;
 use hdl::blocks::kelle::{EvictionController, ScoreRegisterFile, SystolicEvictor};
 use sim::{Bits, BuildOptions, Design, Error, Model, Run, Sim};
 

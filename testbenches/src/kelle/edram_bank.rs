@@ -1,8 +1,12 @@
 //! [`EdramBank`] under random operations, with refreshes whose halves lie apart, and cells that forget.
+//!
+//! Several operations at once, rows that do not exist, write-backs of nothing and resets are among them; what was read
+//! must stay in between.
 
-use golden::kelle::retention::{Bank, Distribution};
+use golden::kelle::edram_bank::{Bank, Distribution};
 use hdl::blocks::kelle::EdramBank;
 use rand::RngExt;
+use sim::stimulus::StimulusRng;
 use sim::{Bits, Run, Sim};
 
 /// The bench of a bank; a vector is one cycle.
@@ -46,58 +50,146 @@ pub fn from_bools(word: &[bool]) -> Bits {
     Bits::pack(1, word.iter().map(|&b| b.into()))
 }
 
+/// What is asked of the bank in a cycle.
+#[derive(Clone, Copy, Default)]
+struct Strobes {
+    read: bool,
+    write: bool,
+    refresh_read: bool,
+    refresh_write: bool,
+}
+
+impl Strobes {
+    /// Mostly one operation, or none, so that rows grow old; now and then several at once.
+    fn random(rng: &mut StimulusRng) -> Self {
+        let none = Self::default();
+        match rng.random_range(0..24u8) {
+            0 | 1 => Self { write: true, ..none },
+            2..=5 => Self { read: true, ..none },
+            6 | 7 => Self { refresh_read: true, ..none },
+            8..=11 => Self { refresh_write: true, ..none },
+            12 => Self {
+                read: rng.random(),
+                write: rng.random(),
+                refresh_read: rng.random(),
+                refresh_write: rng.random(),
+            },
+            _ => none,
+        }
+    }
+}
+
+/// A word that was read; `None` where the contract does not tell it.
+type Word = Option<Vec<bool>>;
+
+/// The golden bank with what may be known of it.
+struct Memory {
+    bank: Bank,
+    known: Vec<bool>,
+    /// The refresh buffer, since it was filled.
+    buffer: Option<Word>,
+    /// What the bank shows.
+    shown: Word,
+}
+
+impl Memory {
+    fn read(&mut self, row: usize, now: u64) -> Word {
+        let known = self.known.get(row).is_some_and(|&k| k);
+        known.then(|| self.bank.read(row, now))
+    }
+
+    fn write(&mut self, row: usize, now: u64, word: &Word) {
+        if let Some(known) = self.known.get_mut(row) {
+            *known = word.is_some();
+            if let Some(word) = word {
+                self.bank.write(row, now, word);
+            }
+        }
+    }
+
+    fn cycle(&mut self, now: u64, is: Strobes, row: usize, refresh_row: usize, data: &Bits) {
+        if is.refresh_read {
+            self.shown = self.read(refresh_row, now);
+            self.buffer = Some(self.shown.clone());
+        } else if is.refresh_write {
+            if let Some(word) = self.buffer.clone() {
+                self.write(refresh_row, now, &word);
+            }
+        } else {
+            if is.read {
+                self.shown = self.read(row, now);
+            }
+            if is.write {
+                self.write(row, now, &Some(to_bools(data)));
+            }
+        }
+    }
+}
+
 fn operations(p: &EdramBank, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let mut rng = run.rng("operations");
-    let (rows, width) = (p.rows, p.width);
+    let (rows, width) = (p.rows as usize, p.width);
     // Without the model cells hold their bits longer than any run.
     let (first, last) = if p.retention_model { (20, 400) } else { (1 << 31, 1 << 32) };
     let curve = Distribution::new(&[(0, first), (u32::MAX, last)]).map_err(sim::Error::Unsupported)?;
-    let mut golden = Bank::sample(run.seed(), rows as usize, width as usize, &curve);
-    let (read_i, write_i) = (sim.input("read_i")?, sim.input("write_i")?);
-    let (row_i, data_i, data_o) = (sim.input("row_i")?, sim.input("data_i")?, sim.output("data_o")?);
-    let (refresh_read_i, refresh_write_i) = (sim.input("refresh_read_i")?, sim.input("refresh_write_i")?);
-    let refresh_row_i = sim.input("refresh_row_i")?;
+    let bank = Bank::sample(run.seed(), rows, width as usize, &curve);
+    let ports = Ports::find(sim)?;
     sim.reset(2)?;
+    ports.poke(sim, Strobes::default(), 0, 0, &Bits::zero(width));
     if p.retention_model {
-        load_times(sim, &golden, rows, width)?;
+        load_times(sim, &bank, p.rows, width)?;
     }
-    let mut buffer: Option<Vec<bool>> = None;
-    for vector in 0..run.vectors() + u64::from(rows) {
-        let now = sim.cycle_count();
-        // All rows are written first. Then bursts on few rows, and pauses in which they grow old.
-        let fill = vector < u64::from(rows);
-        let row = if fill { vector as usize } else { rng.random_range(0..rows as usize) };
-        let kind = if fill { 1 } else { rng.random_range(0..12u8) };
-        let data = Bits::random(width, &mut rng);
-        let mut expected = None;
-        match kind {
-            1 => golden.write(row, now, &to_bools(&data)),
-            2 | 3 => expected = Some(golden.read(row, now)),
-            4 => buffer = Some(golden.read(row, now)),
-            5 | 6 => {
-                if let Some(buffer) = &buffer {
-                    golden.write(row, now, buffer);
-                }
-            }
-            _ => {}
+    let mut memory = Memory { bank, known: vec![false; rows], buffer: None, shown: None };
+    let mut filled = 0;
+    for _ in 0..run.vectors() + rows as u64 {
+        if rng.random_range(0..(8 * p.rows).max(800)) == 0 {
+            ports.poke(sim, Strobes::default(), 0, 0, &Bits::zero(width));
+            sim.reset(1)?;
+            (memory.buffer, memory.shown) = (None, None);
+            memory.known.fill(false);
+            filled = 0;
         }
-        let is = |on: bool| u64::from(on);
-        sim.poke_u64(write_i, is(kind == 1));
-        sim.poke_u64(read_i, is(kind == 2 || kind == 3));
-        sim.poke_u64(refresh_read_i, is(kind == 4));
-        sim.poke_u64(refresh_write_i, is((kind == 5 || kind == 6) && buffer.is_some()));
-        // The other port's row must not matter.
-        let (other, is_refresh) = (rng.random_range(0..u64::from(rows)), (4..=6).contains(&kind));
-        sim.poke_u64(row_i, if is_refresh { other } else { row as u64 });
-        sim.poke_u64(refresh_row_i, if is_refresh { row as u64 } else { other });
-        sim.poke(data_i, &data);
+        // All rows are written first. Each port's row must not matter to the other.
+        let fill = filled < rows;
+        let mut place = || rng.random_range(0..rows.next_power_of_two());
+        let (row, refresh_row) = (if fill { filled } else { place() }, place());
+        filled += usize::from(fill);
+        let is = if fill { Strobes { write: true, ..Strobes::default() } } else { Strobes::random(&mut rng) };
+        let data = Bits::random(width, &mut rng);
+        ports.poke(sim, is, row, refresh_row, &data);
+        memory.cycle(sim.cycle_count(), is, row, refresh_row, &data);
         sim.tick()?;
-        if let Some(word) = expected {
-            run.expect(sim, data_o, &from_bools(&word))?;
+        if let Some(word) = &memory.shown {
+            run.expect(sim, ports.shown, &from_bools(word))?;
         }
     }
     if p.retention_model && run.vectors() >= 1000 {
-        run.expect_equal(sim, "data_o", "some bits were flipped", true, golden.flips() > 0)?;
+        run.expect_equal(sim, "data_o", "some bits were flipped", true, memory.bank.flips() > 0)?;
     }
     Ok(())
+}
+
+sim::handles! {
+    struct Ports {
+        read: In = "read_i",
+        write: In = "write_i",
+        row: In = "row_i",
+        data: In = "data_i",
+        shown: Out = "data_o",
+        refresh_read: In = "refresh_read_i",
+        refresh_write: In = "refresh_write_i",
+        refresh_row: In = "refresh_row_i",
+    }
+}
+
+impl Ports {
+    fn poke(&self, sim: &mut Sim, is: Strobes, row: usize, refresh_row: usize, data: &Bits) {
+        sim.poke_u64(self.read, is.read.into());
+        sim.poke_u64(self.write, is.write.into());
+        sim.poke_u64(self.refresh_read, is.refresh_read.into());
+        sim.poke_u64(self.refresh_write, is.refresh_write.into());
+        sim.poke_u64(self.row, row as u64);
+        sim.poke_u64(self.refresh_row, refresh_row as u64);
+        sim.poke(self.data, data);
+    }
 }

@@ -5,7 +5,7 @@
 
 mod storm;
 
-use golden::kelle::eviction::{Map, StoredAs};
+use golden::kelle::eviction_controller::{Map, StoredAs};
 use hdl::blocks::kelle::EvictionController;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;

@@ -1,9 +1,13 @@
 //! [`RefreshController`] under hostile traffic, held against the contract of 2DRP by the golden checker.
 //!
 //! The bench does not predict which row is refreshed when: any schedule that keeps the contract passes. Traffic, classes,
-//! validity and intervals change all the time, in the ways that would hurt most.
+//! validity and intervals change all the time, in the ways that would hurt most, and a reset may come in any cycle. What
+//! is not asked for is poked with noise. Then comes a part in which one row at a time is left alone, where the contract says
+//! how soon it is refreshed.
 
-use golden::kelle::refresh::{Checker, Intervals, Limits, Operation};
+mod alone;
+
+use golden::kelle::refresh_controller::{Checker, Intervals, Limits, Operation};
 use hdl::blocks::kelle::RefreshController;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
@@ -12,13 +16,16 @@ use sim::{Bits, Difference, Run, Sim};
 /// Cycles of a vector.
 const CYCLES: u64 = 16;
 
-/// The bench of a refresh controller; a vector is 16 cycles.
+/// The bench of a refresh controller; a vector is 16 cycles under traffic. A row is left alone for every eighth one.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &RefreshController) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone(), limits: limits(p) };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    crate::bench(p, move |sim, run| {
+        bench.run(sim, run)?;
+        alone::Alone::new(&bench, sim, run)?.run(sim, run)
+    })
 }
 
 /// What the contract says of a controller with these parameters.
@@ -64,27 +71,40 @@ struct Scene {
 }
 
 impl Bench {
-    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
-        let p = &self.p;
-        let ports = Ports::find(sim)?;
-        let mut rng = run.rng("traffic");
-        let rows = p.rows as usize;
+    /// Nothing is known after a reset, and both intervals are those of the parameter.
+    fn scene(&self) -> sim::Result<Scene> {
+        let (p, rows) = (&self.p, self.p.rows as usize);
         let reset = Intervals { high: p.interval.into(), low: p.interval.into() };
         let intervals = self.limits.accepted(reset).ok_or_else(|| {
             sim::Error::Unsupported(format!("an interval of {} cycles after reset is too short", p.interval))
         })?;
-        let mut scene = Scene {
+        Ok(Scene {
             valid: vec![false; rows],
             high: vec![false; rows],
             intervals,
             checker: Checker::new(rows, intervals, self.limits.unit, self.limits.wait()),
             changed: true,
-        };
+        })
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let p = &self.p;
+        let ports = Ports::find(sim)?;
+        let mut rng = run.rng("traffic");
+        let rows = p.rows as usize;
+        let mut scene = self.scene()?;
         let mask = if p.counter_width == 64 { u64::MAX } else { (1 << p.counter_width) - 1 };
         let (mut traffic, mut left, mut odd) = (Traffic::Writes, 4 * p.rows, false);
         let (mut refreshes, mut stalls, mut refused) = (0u64, 0u64, false);
         sim.reset(2)?;
         for cycle in 0..run.vectors() * CYCLES {
+            if rng.random_range(0..(100 * p.rows).max(2000)) == 0 {
+                scene.checker.finish().map_err(|v| run.fail(sim.cycle_count(), violation(&v)))?;
+                sim.reset(1)?;
+                scene = self.scene()?;
+                (traffic, left) = (Traffic::Writes, 4 * p.rows);
+                (refreshes, stalls, refused) = (0, 0, false);
+            }
             if left == 0 {
                 traffic = Traffic::ALL[rng.random_range(0..Traffic::ALL.len())];
                 left = rng.random_range(1..=8 * p.rows);
@@ -100,8 +120,12 @@ impl Bench {
                 Traffic::Alternate => odd,
                 Traffic::Deadline => scene.some_row_is_due(&mut rng),
             };
-            let write =
-                matches!(traffic, Traffic::Writes) && rng.random_range(0..3u8) == 0 || rng.random_range(0..64u8) == 0;
+            // Without an access these are noise.
+            let write = match traffic {
+                _ if !wanted => rng.random(),
+                Traffic::Writes => rng.random_range(0..3u8) == 0,
+                _ => rng.random_range(0..64u8) == 0,
+            };
             let row = rng.random_range(0..rows);
 
             if std::mem::take(&mut scene.changed) {
@@ -112,9 +136,9 @@ impl Bench {
             sim.poke_u64(ports.access_write, write.into());
             sim.poke_u64(ports.access_row, row as u64);
             sim.poke_u64(ports.promoted_valid, promoted.is_some().into());
-            sim.poke_u64(ports.promoted_row, promoted.unwrap_or(0) as u64);
+            sim.poke_u64(ports.promoted_row, promoted.unwrap_or(row) as u64);
             sim.poke_u64(ports.config_valid, config.is_some().into());
-            let Intervals { high, low } = config.unwrap_or(Intervals { high: 0, low: 0 });
+            let Intervals { high, low } = config.unwrap_or_else(|| self.intervals(&mut rng));
             sim.poke_u64(ports.config_high, high);
             sim.poke_u64(ports.config_low, low);
             sim.settle()?;
@@ -157,12 +181,12 @@ impl Bench {
 
 /// A broken rule as a difference to report.
 #[must_use]
-pub fn violation(v: &golden::kelle::refresh::Violation) -> Difference {
+pub fn violation(v: &golden::kelle::refresh_controller::Violation) -> Difference {
     Difference::Protocol { port: "refresh_row_o".into(), problem: v.to_string() }
 }
 
 impl Scene {
-    fn set_valid(&mut self, row: usize, valid: bool) -> Result<(), golden::kelle::refresh::Violation> {
+    fn set_valid(&mut self, row: usize, valid: bool) -> Result<(), golden::kelle::refresh_controller::Violation> {
         self.valid[row] = valid;
         self.changed = true;
         self.checker.set_valid(row, valid)
@@ -197,8 +221,13 @@ impl Bench {
             4..24 => {
                 let high = !scene.high[row];
                 scene.set_class(row, high);
-                // A report may be missing, and may be wrong.
-                return (rng.random_range(0..8u8) != 0).then_some(row);
+                // A report may be missing, and may be wrong: of any row, or of none.
+                let any = rng.random_range(0..rows.next_power_of_two());
+                return match rng.random_range(0..8u8) {
+                    0 => None,
+                    1 => Some(any),
+                    _ => Some(row),
+                };
             }
             24..28 => {
                 // A token leaves. Its row may become valid again without a write only while it is young.

@@ -1,6 +1,6 @@
 //! Long runs of the refresh controller with traffic that is known in advance: how many refreshes, how many stalls.
 
-use golden::kelle::refresh::Intervals;
+use golden::kelle::refresh_controller::Intervals;
 use golden::kelle::schedule::Step;
 use hdl::blocks::kelle::RefreshController;
 use sim::{Bits, BuildOptions, Design, In, Model, Out, Sim};

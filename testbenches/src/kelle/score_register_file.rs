@@ -1,6 +1,6 @@
-//! [`ScoreRegisterFile`] under all its operations at once, with amounts that saturate often.
+//! [`ScoreRegisterFile`] under all its operations at once, with amounts that saturate often, and resets at any moment.
 
-use golden::kelle::score_file::ScoreFile;
+use golden::kelle::score_register_file::ScoreFile;
 use hdl::blocks::kelle::ScoreRegisterFile;
 use rand::RngExt;
 use sim::{Bits, Run, Sim};
@@ -39,10 +39,18 @@ impl Bench {
         let half = 1i64 << (self.p.amount_width - 1);
         let mut threshold = top / 2;
         sim.reset(2)?;
-        for cycle in 0..run.vectors() {
+        let mut since = 0;
+        for _ in 0..run.vectors() {
+            if rng.random_range(0..(10 * rows).max(500)) == 0 {
+                sim.reset(1)?;
+                golden = self.golden.clone();
+                since = 0;
+                run.expect_u64(sim, promoted_valid, 0)?;
+            }
             let row = |rng: &mut sim::stimulus::StimulusRng| rng.random_range(0..places) as usize;
             let (set, clear, update) = (row(&mut rng), row(&mut rng), row(&mut rng));
-            let is_set = cycle < 2 * rows as u64 || rng.random_range(0..16u8) == 0;
+            let is_set = since < 2 * rows || rng.random_range(0..16u8) == 0;
+            since += 1;
             let is_clear = rng.random_range(0..64u8) == 0;
             let is_update = rng.random_range(0..8u8) != 0;
             let step = rng.random_range(0..24u8) == 0;

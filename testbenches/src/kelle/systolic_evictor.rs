@@ -1,6 +1,11 @@
 //! [`SystolicEvictor`] beside a pretended array: scores arrive with its skew, passes follow each other without a pause.
+//!
+//! Every input is random in every cycle: rows are loaded just before they work, long before, or not at all between two
+//! passes; passes come one a cycle or rarely; clears and resets come at any moment.
 
-use golden::kelle::evictor::{Candidate, updated, victim};
+use std::collections::VecDeque;
+
+use golden::kelle::systolic_evictor::{Candidate, updated, victim};
 use hdl::blocks::kelle::SystolicEvictor;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
@@ -11,154 +16,247 @@ use sim::{Bits, Run, Sim};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &SystolicEvictor) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let bench = Bench { p: p.clone() };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
+    let block = p.clone();
+    crate::bench(p, move |sim, run| Evictor::new(&block, sim, run)?.run(sim, run))
 }
 
-struct Bench {
+/// How often things happen, and to what values; drawn anew from time to time.
+struct Mood {
+    /// Odds of a pass and of a row's load, in sixteenths.
+    passes: u8,
+    loads: u8,
+    /// Few different scores: many ties.
+    few: bool,
+    /// Odds of protection, in eighths.
+    guarded: u8,
+}
+
+/// What the golden model knows.
+struct Evictor {
     p: SystolicEvictor,
+    ports: Ports,
+    rng: StimulusRng,
+    mood: Mood,
+    /// S of each row, and its protection; unknown until loaded.
+    rows: Vec<Option<(i64, bool)>>,
+    /// Passes under way, the oldest first: the row each works on, and what it saw.
+    passes: VecDeque<Vec<Candidate>>,
+    /// Passes of this victim that have ended, one after the other.
+    ended: Vec<Candidate>,
+    /// Passes for the present victim, less one.
+    wanted: u64,
+    /// Victims so far, and clears that forgot something.
+    victims: u64,
+    cleared: u64,
 }
 
-/// One pass: what is loaded, and what the array computes.
-#[derive(Clone)]
-struct Pass {
-    loaded: Vec<(i64, bool)>,
+/// The inputs of a cycle.
+struct Inputs {
+    pass: bool,
+    clear: bool,
+    loads: Vec<Option<(i64, bool)>>,
     amounts: Vec<i64>,
-    /// Passes for this victim less one.
-    passes: u64,
-    /// After its last row, this must be the victim.
-    victim: Option<Option<usize>>,
 }
 
-impl Bench {
-    /// The passes of one victim.
-    fn passes(&self, rng: &mut StimulusRng) -> Vec<Pass> {
-        let rows = self.p.rows as usize;
-        let passes = rng.random_range(1..=self.p.passes as usize);
-        let top = (1i64 << self.p.score_width) - 1;
-        let half = 1i64 << (self.p.amount_width - 1);
-        // Few different values make ties; all protected, almost all, or few.
-        let (few, guard) = (rng.random_range(0..3u8) == 0, rng.random_range(0..4u8));
-        let mut score = || if few { rng.random_range(0..=top.min(1)) } else { rng.random_range(0..=top) };
-        let scores: Vec<i64> = (0..passes * rows).map(|_| score()).collect();
-        let guarded: Vec<bool> = scores
-            .iter()
-            .map(|_| match guard {
-                0 => true,
-                1 => rng.random_range(0..8u8) != 0,
-                2 => rng.random(),
-                _ => false,
-            })
-            .collect();
-        let amounts: Vec<i64> = scores
-            .iter()
-            .map(|_| match rng.random_range(0..6u8) {
-                0 => half - 1,
-                1 => -half,
-                2 => rng.random_range(-half..half),
-                _ => rng.random_range(-1..=1.min(half - 1)),
-            })
-            .collect();
-        let candidate =
-            |i: usize| Candidate { score: updated(scores[i], amounts[i], self.p.score_width), protected: guarded[i] };
-        let all: Vec<_> = (0..scores.len()).map(candidate).collect();
-        let pass = |n: usize| {
-            let at = n * rows..(n + 1) * rows;
-            Pass {
-                loaded: at.clone().map(|i| (scores[i], guarded[i])).collect(),
-                amounts: amounts[at].to_vec(),
-                passes: passes as u64 - 1,
-                victim: (n + 1 == passes).then(|| victim(&all)),
-            }
-        };
-        (0..passes).map(pass).collect()
+impl Evictor {
+    fn new(p: &SystolicEvictor, sim: &Sim, run: &Run) -> sim::Result<Self> {
+        let rows = p.rows as usize;
+        Ok(Self {
+            ports: Ports::find(sim, p.passes > 1)?,
+            rng: run.rng("scores"),
+            mood: Mood { passes: 16, loads: 16, few: false, guarded: 2 },
+            rows: vec![None; rows],
+            passes: VecDeque::new(),
+            ended: Vec::new(),
+            wanted: 0,
+            victims: 0,
+            cleared: 0,
+            p: p.clone(),
+        })
     }
 
-    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
-        let mut rng = run.rng("scores");
-        let rows = self.p.rows as usize;
-        let (load_i, load_score_i) = (sim.input("load_i")?, sim.input("load_score_i")?);
-        let (load_protected_i, pass_i) = (sim.input("load_protected_i")?, sim.input("pass_i")?);
-        let amount_i = sim.input("amount_i")?;
-        let several = self.p.passes > 1;
-        let passes_i = several.then(|| sim.input("passes_i")).transpose()?;
-        let (score_o, valid_o) = (sim.output("score_o")?, sim.output("victim_valid_o")?);
-        let (found_o, row_o) = (sim.output("victim_found_o")?, sim.output("victim_row_o")?);
-        let pass_o = several.then(|| sim.output("victim_pass_o")).transpose()?;
-        // When each pass starts; a victim's passes may follow another's at once, but the number of passes belongs to
-        // what is in the chain.
-        let mut schedule: Vec<(usize, Pass)> = Vec::new();
-        let mut start = 1;
-        for _ in 0..run.vectors() {
-            let passes = self.passes(&mut rng);
-            let hurry = schedule.last().is_none_or(|l| l.1.passes == passes[0].passes) && rng.random_range(0..4u8) != 0;
-            start += if hurry { 0 } else { rows + rng.random_range(0..3usize) };
-            for pass in passes {
-                schedule.push((start, pass));
-                start += if rng.random_range(0..8u8) == 0 { 2 } else { 1 };
-            }
-        }
-        let cycles = start + rows + 2;
+    fn run(mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         sim.reset(2)?;
-        let mut first = 0;
-        for cycle in 0..cycles {
-            // Row r works for the pass that started r cycles ago; it is loaded in the cycle before that.
-            while first < schedule.len() && schedule[first].0 + rows < cycle {
-                first += 1;
+        let most = 64 * (run.vectors() + 4) * u64::from(self.p.passes) + 64 * u64::from(self.p.rows);
+        for cycle in 0..most {
+            if self.victims >= run.vectors() {
+                break;
             }
-            let active = &schedule[first..(first + rows + 3).min(schedule.len())];
-            let at = |start: usize| active.iter().find(|s| s.0 == start).map(|s| &s.1);
-            let mut works: Vec<Option<&Pass>> = Vec::with_capacity(rows);
-            let mut loads: Vec<Option<&Pass>> = Vec::with_capacity(rows);
-            for r in 0..rows {
-                works.push(cycle.checked_sub(r).and_then(at));
-                loads.push((cycle + 1).checked_sub(r).and_then(at));
+            if self.one_in(64 * self.p.rows * self.p.passes) {
+                // Nothing is loaded and no pass starts in its cycle: S stays.
+                sim.poke(self.ports.load, &Bits::zero(self.p.rows));
+                sim.poke_u64(self.ports.pass, 0);
+                sim.reset(1)?;
+                self.forget();
             }
-            let noise: u64 = rng.random();
-            let width = self.p.score_width;
-            sim.poke(load_i, &Bits::pack(1, loads.iter().map(|l| l.is_some().into())));
-            let score =
-                |(r, l): (usize, &Option<&Pass>)| l.map_or(noise & ((1 << width) - 1), |l| l.loaded[r].0 as u64);
-            sim.poke(load_score_i, &Bits::pack(width, loads.iter().enumerate().map(score)));
-            let guard = |(r, l): (usize, &Option<&Pass>)| l.map_or(noise & 1, |l| l.loaded[r].1.into());
-            sim.poke(load_protected_i, &Bits::pack(1, loads.iter().enumerate().map(guard)));
-            sim.poke_u64(pass_i, at(cycle).is_some().into());
-            let width = self.p.amount_width;
-            let amount = |(r, w): (usize, &Option<&Pass>)| w.map_or(noise as i64, |w| w.amounts[r]) as u64;
-            let mask = (1u64 << width) - 1;
-            sim.poke(amount_i, &Bits::pack(width, works.iter().enumerate().map(amount).map(|a| a & mask)));
-            // The pass whose victim is due now: it started `rows` cycles ago.
-            let ends = cycle.checked_sub(rows).and_then(at);
-            if let Some(passes_i) = passes_i {
-                let count = ends.or_else(|| active.first().map(|s| &s.1)).map_or(0, |p| p.passes);
-                sim.poke_u64(passes_i, count);
-            }
+            let inputs = self.inputs(cycle);
+            self.poke(sim, &inputs);
             sim.settle()?;
-            let due = ends.and_then(|p| p.victim);
-            run.expect_u64(sim, valid_o, due.is_some().into())?;
-            if let Some(victim) = due {
-                run.expect_u64(sim, found_o, victim.is_some().into())?;
-                if let Some(position) = victim {
-                    run.expect_u64(sim, row_o, (position % rows) as u64)?;
-                    if let Some(pass_o) = pass_o {
-                        run.expect_u64(sim, pass_o, (position / rows) as u64)?;
-                    }
-                }
-            }
-            // Importance as updated in the cycle before.
-            let scores = sim.peek(score_o);
-            for r in 0..rows {
-                let Some(pass) = cycle.checked_sub(r + 1).and_then(at) else { continue };
-                let expected = updated(pass.loaded[r].0, pass.amounts[r], self.p.score_width) as u64;
-                let got = scores.field(r as u32 * self.p.score_width, self.p.score_width);
-                // Loaded again at once, the new importance is not seen in S.
-                let reloaded = cycle.checked_sub(r).and_then(at).is_some();
-                if !reloaded {
-                    run.expect_equal(sim, "score_o", &format!("row {r}"), expected, got)?;
-                }
-            }
+            self.compare(sim, run)?;
             sim.tick()?;
+            self.follow(&inputs);
+        }
+        run.expect_equal(sim, "victim_valid_o", "victims", run.vectors(), self.victims)?;
+        if run.vectors() >= 500 {
+            run.expect_equal(sim, "clear_i", "some clears forgot something", true, self.cleared > 0)?;
         }
         Ok(())
+    }
+
+    fn one_in(&mut self, n: u32) -> bool {
+        self.rng.random_range(0..n) == 0
+    }
+
+    fn forget(&mut self) {
+        self.cleared += u64::from(!self.passes.is_empty() || !self.ended.is_empty());
+        self.passes.clear();
+        self.ended.clear();
+    }
+
+    fn inputs(&mut self, cycle: u64) -> Inputs {
+        if self.one_in(2 * self.p.rows + 2) {
+            let odds = [1, 8, 16, 16];
+            self.mood = Mood {
+                passes: odds[self.rng.random_range(0..4usize)],
+                loads: odds[self.rng.random_range(0..4usize)],
+                few: self.one_in(3),
+                guarded: [0, 4, 7, 8][self.rng.random_range(0..4usize)],
+            };
+        }
+        // The first cycle only loads.
+        let first = cycle == 0;
+        let top = (1i64 << self.p.score_width) - 1;
+        let half = 1i64 << (self.p.amount_width - 1);
+        let (rng, mood) = (&mut self.rng, &self.mood);
+        let score = |rng: &mut StimulusRng| rng.random_range(0..=if mood.few { top.min(1) } else { top });
+        let load = |rng: &mut StimulusRng| (score(rng), rng.random_range(0..8) < mood.guarded);
+        let loads =
+            (0..self.p.rows).map(|_| (first || rng.random_range(0..16) < mood.loads).then(|| load(rng))).collect();
+        let amount = |rng: &mut StimulusRng| match rng.random_range(0..6u8) {
+            0 => half - 1,
+            1 => -half,
+            2 => rng.random_range(-half..half),
+            _ => rng.random_range(-1..=1.min(half - 1)),
+        };
+        let amounts = (0..self.p.rows).map(|_| amount(rng)).collect();
+        let pass = !first && rng.random_range(0..16) < mood.passes;
+        Inputs { pass, clear: self.one_in(12 * self.p.rows * self.p.passes), loads, amounts }
+    }
+
+    fn poke(&mut self, sim: &mut Sim, inputs: &Inputs) {
+        let (ports, p) = (&self.ports, &self.p);
+        let noise = |rng: &mut StimulusRng, width: u32| rng.random::<u64>() & (u64::MAX >> (64 - width));
+        let rng = &mut self.rng;
+        let loads: Vec<_> = inputs
+            .loads
+            .iter()
+            .map(|l| l.map_or_else(|| (noise(rng, p.score_width), noise(rng, 1)), |l| (l.0 as u64, l.1.into())))
+            .collect();
+        sim.poke(ports.load, &Bits::pack(1, inputs.loads.iter().map(|l| l.is_some().into())));
+        sim.poke(ports.load_score, &Bits::pack(p.score_width, loads.iter().map(|l| l.0)));
+        sim.poke(ports.load_protected, &Bits::pack(1, loads.iter().map(|l| l.1)));
+        let mask = u64::MAX >> (64 - p.amount_width);
+        sim.poke(ports.amount, &Bits::pack(p.amount_width, inputs.amounts.iter().map(|&a| a as u64 & mask)));
+        sim.poke_u64(ports.pass, inputs.pass.into());
+        sim.poke_u64(ports.clear, inputs.clear.into());
+        // Passes of the victim count when one of them ends, and may be others in each cycle.
+        if let Some((passes, _)) = ports.several {
+            if self.rng.random_range(0..16u8) == 0 {
+                self.wanted = self.rng.random_range(0..u64::from(p.passes.next_power_of_two()));
+            }
+            sim.poke_u64(passes, self.wanted);
+        }
+    }
+
+    fn compare(&self, sim: &Sim, run: &mut Run) -> sim::Result<()> {
+        let (ports, rows) = (&self.ports, self.rows.len());
+        let end = self.end();
+        run.expect_u64(sim, ports.valid, end.is_some().into())?;
+        if let Some(all) = end {
+            let found = victim(&all);
+            run.expect_u64(sim, ports.found, found.is_some().into())?;
+            if let Some(position) = found {
+                run.expect_u64(sim, ports.row, (position % rows) as u64)?;
+                if let Some((_, pass)) = ports.several {
+                    run.expect_u64(sim, pass, (position / rows) as u64)?;
+                }
+            }
+        }
+        // S holds from one change to the next.
+        let scores = sim.peek(ports.score).unpack(self.p.score_width);
+        for (row, (s, got)) in self.rows.iter().zip(scores).enumerate() {
+            if let Some((score, _)) = s {
+                run.expect_equal(sim, "score_o", &format!("row {row}"), *score as u64, got)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All candidates of the victim that is due in this cycle.
+    fn end(&self) -> Option<Vec<Candidate>> {
+        let last = self.passes.front().filter(|p| p.len() == self.rows.len())?;
+        let ended = (self.ended.len() / self.rows.len()) as u64;
+        (ended >= self.wanted).then(|| [&self.ended[..], last].concat())
+    }
+
+    /// What the edge does.
+    fn follow(&mut self, inputs: &Inputs) {
+        if self.end().is_some() {
+            self.victims += 1;
+            self.ended.clear();
+            self.passes.pop_front();
+        } else if self.passes.front().is_some_and(|p| p.len() == self.rows.len()) {
+            self.ended.extend(self.passes.pop_front().into_iter().flatten());
+        }
+        if inputs.pass {
+            self.passes.push_back(Vec::new());
+        }
+        for pass in &mut self.passes {
+            let row = pass.len();
+            if let Some((score, protected)) = self.rows[row] {
+                let score = updated(score, inputs.amounts[row], self.p.score_width);
+                self.rows[row] = Some((score, protected));
+                pass.push(Candidate { score, protected });
+            }
+        }
+        for (row, load) in self.rows.iter_mut().zip(&inputs.loads) {
+            *row = load.or(*row);
+        }
+        if inputs.clear {
+            self.forget();
+        }
+    }
+}
+
+struct Ports {
+    load: sim::In,
+    load_score: sim::In,
+    load_protected: sim::In,
+    pass: sim::In,
+    clear: sim::In,
+    amount: sim::In,
+    score: sim::Out,
+    valid: sim::Out,
+    found: sim::Out,
+    row: sim::Out,
+    /// Passes wanted, pass of the victim.
+    several: Option<(sim::In, sim::Out)>,
+}
+
+impl Ports {
+    fn find(sim: &Sim, several: bool) -> sim::Result<Self> {
+        Ok(Self {
+            load: sim.input("load_i")?,
+            load_score: sim.input("load_score_i")?,
+            load_protected: sim.input("load_protected_i")?,
+            pass: sim.input("pass_i")?,
+            clear: sim.input("clear_i")?,
+            amount: sim.input("amount_i")?,
+            score: sim.output("score_o")?,
+            valid: sim.output("victim_valid_o")?,
+            found: sim.output("victim_found_o")?,
+            row: sim.output("victim_row_o")?,
+            several: if several { Some((sim.input("passes_i")?, sim.output("victim_pass_o")?)) } else { None },
+        })
     }
 }

@@ -1,14 +1,17 @@
-//! [`ClusteringUnit`] against the golden index: all 65,536 fp16 values, and values on and beside the midpoints.
+//! [`ClusteringUnit`] against the golden index: all 65,536 fp16 values, and values on and beside the midpoints; tables that
+//! are written in any order and while values flow, ports that hold noise while nothing is written, resets.
 
 use golden::format::Format;
 use golden::kllm::clustering_unit::{cycles, nearest};
 use hdl::blocks::kllm::ClusteringUnit;
 use hdl::blocks::kllm::clustering_unit::{ClusterIndices, ClusterValues};
 use rand::RngExt;
+use rand::seq::SliceRandom;
 use sim::stimulus::{Stall, StimulusRng};
-use sim::{Bits, Run, Sim, Values};
+use sim::{Bits, In, Run, Sim, Values};
 
 use super::floats::{finite, fp16};
+use super::interrupted::{cut_short, record};
 
 /// Values, and the midpoints that they are compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,49 +81,187 @@ impl ClusteringBench {
 
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("values");
-        let [write, index, midpoint] = ["write_i", "write_index_i", "midpoint_i"].map(|name| sim.input(name));
-        let (write, index, midpoint) = (write?, index?, midpoint?);
+        let mut table = Table::find(sim, self.bits)?;
         sim.reset(2)?;
-        let lanes = self.lanes;
-        let share = run.vectors() / 6 + 1;
-        let made = (0..6).map(|number| self.task(number, share, &mut rng));
+        // As many tables as there are vectors for.
+        let tables = (run.vectors() / VALUES_A_TABLE).max(6);
+        let share = run.vectors() / tables + 1;
+        let made = (0..tables).map(|number| self.task(number, share, &mut rng));
         let tasks: Vec<Task> = self.given.iter().cloned().chain(made).collect();
         for (number, task) in tasks.iter().enumerate() {
-            for (i, &value) in task.midpoints.iter().enumerate() {
-                sim.poke_u64(write, 1);
-                sim.poke_u64(index, i as u64);
-                sim.poke_u64(midpoint, value);
-                sim.tick()?;
+            table.write(sim, &task.midpoints, number % 3 == 1, &mut rng)?;
+            self.values(sim, run, number, task, &mut table, &mut rng)?;
+            if number % 4 == 3 {
+                self.interrupted(sim, run, task, &mut table, &mut rng)?;
             }
-            sim.poke_u64(write, 0);
-            let stalls =
-                if number % 2 == 0 { [Stall::Never; 2] } else { [Stall::ALL[3], Stall::Random { num: 1, den: 3 }] };
-            let mut values = [run.driver_of::<ClusterValues<Values>>(sim, "values", stalls[0])?];
-            let mut indices = [run.monitor_of::<ClusterIndices<Values>>(sim, "indices", stalls[1])?];
-            let mut all = task.values.clone();
-            all.resize(all.len().next_multiple_of(lanes), 0);
-            for beat in all.chunks(lanes) {
-                values[0].push(ClusterValues { value: Bits::pack(16, beat.iter().copied()) })?;
-                let expected = beat.iter().map(|&value| nearest(&task.midpoints, value));
-                indices[0].expect([ClusterIndices { index: Bits::pack(self.bits, expected) }])?;
+            if let Some(next) = tasks.get(number + 1).filter(|_| number % 4 == 1) {
+                self.rewritten(sim, run, [task, next], &mut table, &mut rng)?;
             }
-            let start = sim.cycle_count();
-            let beats = all.len().div_ceil(lanes) as u64;
-            while number % 2 == 0 && !indices[0].is_done() && sim.cycle_count() - start < 2 * beats + 100 {
-                run.cycle(sim, &mut values, &mut indices)?;
-            }
-            let stated = cycles(self.bits.into(), self.pipelined, beats);
-            if number % 2 == 0 && sim.cycle_count() - start != stated {
-                let difference = sim::Difference::Value {
-                    port: "indices_valid_o".into(),
-                    expected: format!("{beats} beats in {stated} cycles"),
-                    got: format!("{} cycles", sim.cycle_count() - start),
-                    place: String::new(),
-                };
-                return Err(run.fail(sim.cycle_count(), difference));
-            }
-            run.streams(sim, &mut values, &mut indices)?;
         }
+        Ok(())
+    }
+
+    /// The values of a task, every other time to the cycle.
+    fn values(
+        &self,
+        sim: &mut Sim,
+        run: &mut Run,
+        number: usize,
+        task: &Task,
+        table: &mut Table,
+        rng: &mut StimulusRng,
+    ) -> sim::Result<()> {
+        let stalls = if number.is_multiple_of(2) {
+            [Stall::Never; 2]
+        } else {
+            [Stall::ALL[3], Stall::Random { num: 1, den: 3 }]
+        };
+        let mut values = [run.driver_of::<ClusterValues<Values>>(sim, "values", stalls[0])?];
+        let mut indices = [run.monitor_of::<ClusterIndices<Values>>(sim, "indices", stalls[1])?];
+        for (beat, expected) in self.beats(&task.values, &task.midpoints) {
+            values[0].push(beat)?;
+            indices[0].expect([expected])?;
+        }
+        let start = sim.cycle_count();
+        let beats = task.values.len().div_ceil(self.lanes) as u64;
+        while !indices[0].is_done() && sim.cycle_count() - start < 20 * beats + 100 {
+            table.garble(sim, rng);
+            run.cycle(sim, &mut values, &mut indices)?;
+        }
+        let stated = cycles(self.bits.into(), self.pipelined, beats);
+        if number.is_multiple_of(2) {
+            let place = format!("cycles of {beats} beats");
+            run.expect_equal(sim, "indices_valid_o", &place, stated, sim.cycle_count() - start)?;
+        }
+        run.streams(sim, &mut values, &mut indices)
+    }
+
+    /// Values in beats, the last one filled up, and their indices.
+    fn beats<'a>(
+        &'a self,
+        values: &'a [u64],
+        midpoints: &'a [u64],
+    ) -> impl Iterator<Item = (ClusterValues<Values>, ClusterIndices<Values>)> {
+        values.chunks(self.lanes).map(|beat| {
+            let mut beat = beat.to_vec();
+            beat.resize(self.lanes, 0);
+            let indices = beat.iter().map(|&value| nearest(midpoints, value));
+            let index = Bits::pack(self.bits, indices);
+            (ClusterValues { value: Bits::pack(16, beat) }, ClusterIndices { index })
+        })
+    }
+
+    /// A reset while values are inside: they are dropped, the table stays.
+    fn interrupted(
+        &self,
+        sim: &mut Sim,
+        run: &mut Run,
+        task: &Task,
+        table: &mut Table,
+        rng: &mut StimulusRng,
+    ) -> sim::Result<()> {
+        let mut values = [run.driver_of::<ClusterValues<Values>>(sim, "values", Stall::Never)?];
+        let mut indices =
+            [run.monitor_of::<ClusterIndices<Values>>(sim, "indices", Stall::Random { num: 1, den: 2 })?];
+        for (beat, expected) in self.beats(&task.values, &task.midpoints) {
+            values[0].push(beat)?;
+            indices[0].expect([expected])?;
+        }
+        table.garble(sim, rng);
+        cut_short(sim, run, &mut values, &mut indices, rng.random_range(0..16))?;
+        self.values(sim, run, 1, task, table, rng)
+    }
+
+    /// The table is written while values flow. Those that enter after the last write are found with the new table.
+    fn rewritten(
+        &self,
+        sim: &mut Sim,
+        run: &mut Run,
+        tasks: [&Task; 2],
+        table: &mut Table,
+        rng: &mut StimulusRng,
+    ) -> sim::Result<()> {
+        let mut values = run.driver_of::<ClusterValues<Values>>(sim, "values", Stall::Random { num: 1, den: 4 })?;
+        let mut indices = run.monitor_of::<ClusterIndices<Values>>(sim, "indices", Stall::Random { num: 1, den: 4 })?;
+        let [before, after] = tasks;
+        let mut expected = Vec::new();
+        // Enough of them that some enter when all is written.
+        let enough = 8 * after.midpoints.len() * self.lanes + after.values.len();
+        let offered: Vec<u64> = before.values.iter().chain(&after.values).copied().cycle().take(enough).collect();
+        for (beat, index) in self.beats(&offered, &after.midpoints) {
+            values.push(beat)?;
+            expected.push(index);
+        }
+        for (place, &midpoint) in after.midpoints.iter().enumerate() {
+            table.put(sim, place, midpoint);
+            run.cycle(sim, &mut [&mut *values], &mut [&mut *indices])?;
+            table.garble(sim, rng);
+            run.cycle(sim, &mut [&mut *values], &mut [&mut *indices])?;
+        }
+        let first = values.sent() as usize;
+        record(sim, run, &mut values, &mut indices, expected.len())?;
+        for (place, (expected, got)) in expected.iter().zip(indices.received()).enumerate().skip(first) {
+            let place = format!("beat {place}; from beat {first} on the table is the new one");
+            run.expect_equal(sim, "indices_index_o", &place, &expected.index, &got.index)?;
+        }
+        Ok(())
+    }
+}
+
+/// Values for which a table of midpoints is written.
+const VALUES_A_TABLE: u64 = 100;
+
+/// The ports at which the table is written, and what is in it.
+struct Table {
+    write: In,
+    index: In,
+    midpoint: In,
+    bits: u32,
+    content: Vec<Option<u64>>,
+}
+
+impl Table {
+    fn find(sim: &Sim, bits: u32) -> sim::Result<Self> {
+        let input = |name: &str| sim.input(name);
+        let (write, index, midpoint) = (input("write_i")?, input("write_index_i")?, input("midpoint_i")?);
+        Ok(Self { write, index, midpoint, bits, content: vec![None; (1 << bits) - 1] })
+    }
+
+    /// What must not matter while nothing is written: any number, any midpoint.
+    fn garble(&self, sim: &mut Sim, rng: &mut StimulusRng) {
+        sim.poke_u64(self.write, 0);
+        sim.poke_u64(self.index, rng.random_range(0..1u64 << self.bits));
+        sim.poke_u64(self.midpoint, rng.random::<u64>() & 0xffff);
+    }
+
+    /// Offers a midpoint to the coming edge.
+    fn put(&mut self, sim: &mut Sim, place: usize, midpoint: u64) {
+        sim.poke_u64(self.write, 1);
+        sim.poke_u64(self.index, place as u64);
+        sim.poke_u64(self.midpoint, midpoint);
+        if let Some(content) = self.content.get_mut(place) {
+            *content = Some(midpoint);
+        }
+    }
+
+    /// Writes the table in any order, with gaps, some places twice, and the place that does not exist; with `changes` only
+    /// what is not there already.
+    fn write(&mut self, sim: &mut Sim, midpoints: &[u64], changes: bool, rng: &mut StimulusRng) -> sim::Result<()> {
+        let mut order: Vec<usize> = (0..midpoints.len()).collect();
+        order.shuffle(rng);
+        order.retain(|&place| !changes || self.content[place] != Some(midpoints[place]));
+        for place in order {
+            match rng.random_range(0..8u8) {
+                0 => self.garble(sim, rng),
+                1 => self.put(sim, place, midpoints[place] ^ (1 << rng.random_range(0..16u32))),
+                2 => self.put(sim, midpoints.len(), rng.random::<u64>() & 0xffff),
+                _ => self.put(sim, place, midpoints[place]),
+            }
+            sim.tick()?;
+            self.put(sim, place, midpoints[place]);
+            sim.tick()?;
+        }
+        self.garble(sim, rng);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! [`ConcatUnit`] cycle by cycle against its register in the golden model.
+//! [`ConcatUnit`] cycle by cycle against its register in the golden model, with resets at random moments.
 
 use golden::kllm::concat_unit::ConcatUnit as Golden;
 use hdl::blocks::kllm::ConcatUnit;
@@ -24,6 +24,11 @@ fn check(sim: &mut Sim, run: &mut Run, a_bits: u32, b_bits: u32) -> sim::Result<
     sim.reset(2)?;
     run.expect_u64(sim, present, 0)?;
     for _ in 0..run.vectors() {
+        if rng.random_range(0..64u8) == 0 {
+            sim.reset(1)?;
+            golden = Golden::new(b_bits);
+            run.expect_u64(sim, present, 0)?;
+        }
         let bit = |num: u32, rng: &mut StimulusRng| rng.random_range(0..num) != 0;
         let (e, v, o) = (bit(3, &mut rng), bit(4, &mut rng), !bit(4, &mut rng));
         let (av, wv) = (rng.random_range(0..1u64 << a_bits), rng.random_range(0..1u64 << b_bits));

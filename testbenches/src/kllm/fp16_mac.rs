@@ -1,4 +1,5 @@
-//! [`Fp16Mac`] cycle by cycle: sums of all lengths, gaps between products, cycles in which everything holds.
+//! [`Fp16Mac`] cycle by cycle: sums of all lengths, gaps between products, cycles in which everything holds,
+//! resets at random moments.
 
 use std::collections::VecDeque;
 
@@ -35,6 +36,13 @@ impl Bench {
         let mut inside: VecDeque<Option<u64>> = vec![None; self.stages as usize].into();
         let (mut sum, mut shown) = (None, (false, None));
         for _ in 0..run.vectors() {
+            if rng.random_range(0..200u8) == 0 {
+                // Drops what is inside; the register of the sum may have taken what was there.
+                sim.reset(1)?;
+                (sum, shown) = (None, (false, None));
+                inside.iter_mut().for_each(|entered| *entered = None);
+                run.expect_u64(sim, valid_o, 0)?;
+            }
             let (e, v) = (rng.random_range(0..8u8) != 0, rng.random_range(0..8u8) != 0);
             let s = sum.is_none() || rng.random_range(0..24u8) == 0;
             let (x, y) = (fp16(&mut rng), fp16(&mut rng));

@@ -1,4 +1,5 @@
-//! [`IndexDistributionCounter`] against the golden distribution: columns of every kind, back to back and with pauses.
+//! [`IndexDistributionCounter`] against the golden distribution: columns of every kind, back to back and with pauses,
+//! with too many inputs, and cut short by resets.
 
 use golden::kllm::index_distribution_counter::{Mode, Shape};
 use hdl::blocks::kllm::IndexDistributionCounter;
@@ -6,6 +7,8 @@ use hdl::blocks::kllm::index_distribution_counter::{BinCount, IndexBeat};
 use rand::RngExt;
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Difference, Error, Run, Sim, Values};
+
+use super::interrupted::{cut_short, record};
 
 /// One column: an index or nothing for each input, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +90,8 @@ impl CounterBench {
             IndexBeat {
                 index: Bits::pack(width, indices),
                 present: Bits::pack(1, (0..inputs).map(|i| u64::from(at(i).is_some()))),
-                integer: bit(column.mode == Mode::Integer),
+                // Counts with the first beat only.
+                integer: if number == 0 { bit(column.mode == Mode::Integer) } else { bit(rng.random()) },
                 // Counts with the last beat only.
                 half: if last { bit(column.half) } else { bit(rng.random()) },
                 last: bit(last),
@@ -103,6 +107,7 @@ impl CounterBench {
         let bin = |(bin, &count): (usize, &u64)| BinCount {
             bin: Bits::truncated(width, bin as u64),
             count: Bits::truncated(self.count_width, count),
+            error: Bits::truncated(1, u64::from(column.inputs.iter().flatten().count() > self.p.k as usize)),
             last: Bits::truncated(1, u64::from(bin == last)),
         };
         Ok(counts.iter().enumerate().map(bin).collect())
@@ -167,6 +172,57 @@ impl CounterBench {
             }
             run.streams(sim, &mut indices, &mut bins)?;
         }
+        for _ in 0..run.vectors().div_ceil(12) {
+            self.too_many(sim, run, &mut rng)?;
+            self.interrupted(sim, run, &mut rng)?;
+        }
         Ok(())
+    }
+
+    /// A column with more than k inputs between two others: it is flagged, and harms neither.
+    fn too_many(&self, sim: &mut Sim, run: &mut Run, rng: &mut StimulusRng) -> sim::Result<()> {
+        let mut indices = run.driver_of::<IndexBeat<Values>>(sim, "indices", Stall::Random { num: 1, den: 4 })?;
+        let mut bins = run.monitor_of::<BinCount<Values>>(sim, "bins", Stall::Random { num: 1, den: 3 })?;
+        let mut expected = Vec::new();
+        for number in 0..3 {
+            let mut column = self.column(rng.random_range(0..4), rng);
+            if number == 1 {
+                // One too many, or a multiple.
+                let more = if rng.random() { 1 } else { rng.random_range(1..=2 * self.p.k as usize + 40) };
+                let index = rng.random_range(0..1u64 << (self.p.a_bits + self.p.b_bits));
+                column.inputs.resize(self.p.k as usize + more, Some(index));
+                column.inputs.iter_mut().for_each(|input| *input = input.or(Some(index)));
+            }
+            indices.extend(self.beats(&column, rng))?;
+            // Each count as far as the port can show it.
+            expected.extend(self.bins(&column)?);
+        }
+        record(sim, run, &mut indices, &mut bins, expected.len())?;
+        for (place, (expected, got)) in expected.into_iter().zip(bins.received()).enumerate() {
+            let wrong = expected.error == Bits::truncated(1, 1);
+            let place = format!("bin {place} of three columns");
+            run.expect_equal(sim, "bins_error_o", &place, &expected.error, &got.error)?;
+            run.expect_equal(sim, "bins_bin_o", &place, &expected.bin, &got.bin)?;
+            run.expect_equal(sim, "bins_last_o", &place, &expected.last, &got.last)?;
+            if !wrong {
+                run.expect_equal(sim, "bins_count_o", &place, &expected.count, &got.count)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A reset at a random moment: what comes after it is counted as ever.
+    fn interrupted(&self, sim: &mut Sim, run: &mut Run, rng: &mut StimulusRng) -> sim::Result<()> {
+        let mut indices = [run.driver_of::<IndexBeat<Values>>(sim, "indices", Stall::Never)?];
+        let mut bins = [run.monitor_of::<BinCount<Values>>(sim, "bins", Stall::Random { num: 1, den: 4 })?];
+        let mut beats = 0;
+        for number in 0..3 {
+            let column = self.column(number, rng);
+            let (of_column, expected) = (self.beats(&column, rng), self.bins(&column)?);
+            beats += of_column.len() + expected.len();
+            indices[0].extend(of_column)?;
+            bins[0].expect(expected)?;
+        }
+        cut_short(sim, run, &mut indices, &mut bins, rng.random_range(0..beats as u64))
     }
 }

@@ -1,4 +1,5 @@
-//! [`IndexMatmulColumn`] against the golden column, bit by bit and cycle by cycle, with pauses on both sides.
+//! [`IndexMatmulColumn`] against the golden column, bit by bit and cycle by cycle, with pauses on both sides,
+//! columns that are too long, and resets at random moments.
 
 use golden::kllm::index_distribution_counter::{Mode, Shape};
 use golden::kllm::index_matmul_column::{Column, IndexMatmulColumn as Golden, Pair};
@@ -10,6 +11,7 @@ use sim::{Bits, Difference, Error, Run, Sim, Values};
 
 use super::floats::{finite, fp16, mac};
 use super::index_distribution_counter as counter;
+use super::interrupted::{cut_short, record};
 
 /// Columns that share a codebook.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +114,10 @@ impl ColumnBench {
                 w: Bits::pack(self.p.b_bits, pairs.iter().map(|p| p.w)),
                 present: Bits::pack(1, pairs.iter().map(|p| p.present.into())),
                 outlier: Bits::pack(1, pairs.iter().map(|p| p.outlier.into())),
-                integer: Bits::truncated(1, u64::from(column.mode == Mode::Integer)),
+                integer: Bits::truncated(
+                    1,
+                    if number == 0 { (column.mode == Mode::Integer).into() } else { rng.random::<u64>() & 1 },
+                ),
                 half: Bits::truncated(1, with_last(column.half.into(), rng) & 1),
                 last: Bits::truncated(1, last.into()),
                 scale_a: Bits::truncated(16, with_last(column.scale_a, rng) & 0xffff),
@@ -155,8 +160,7 @@ impl ColumnBench {
                 for beat in beats {
                     pairs[0].push(beat)?;
                 }
-                let expected = self.golden.y(column, &task.codebook).map_err(|e| Error::Unsupported(e.to_string()))?;
-                y[0].expect([ColumnOutput { value: Bits::truncated(16, expected) }])?;
+                y[0].expect([self.output(column, &task.codebook)?])?;
             }
             // A column of one bin after one of one beat waits for the scales.
             let scales_wait = sizes.iter().any(|&(beats, bins)| beats.max(bins) < 2);
@@ -177,6 +181,61 @@ impl ColumnBench {
                 }
             }
             run.streams(sim, &mut pairs, &mut y)?;
+            if self.given.is_empty() {
+                self.too_many(sim, run, &task.codebook, &mut rng)?;
+                self.interrupted(sim, run, &task.codebook, &mut rng)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn output(&self, column: &Column, codebook: &[u64]) -> sim::Result<ColumnOutput<Values>> {
+        let unsupported = |e: golden::format::FormatError| Error::Unsupported(e.to_string());
+        let y = self.golden.y(column, codebook).map_err(unsupported)?;
+        let wrong = self.golden.is_wrong(column, self.p.k.into()).map_err(unsupported)?;
+        Ok(ColumnOutput { value: Bits::truncated(16, y), error: Bits::truncated(1, wrong.into()) })
+    }
+
+    /// A column with more than k pairs between two others: it is flagged, and harms neither.
+    fn too_many(&self, sim: &mut Sim, run: &mut Run, codebook: &[u64], rng: &mut StimulusRng) -> sim::Result<()> {
+        let mut pairs = run.driver_of::<PairBeat<Values>>(sim, "pairs", Stall::Random { num: 1, den: 4 })?;
+        let mut y = run.monitor_of::<ColumnOutput<Values>>(sim, "y", Stall::Random { num: 1, den: 3 })?;
+        let mut expected = Vec::new();
+        for number in 0..3 {
+            let mut column = self.column(rng.random_range(0..3), rng);
+            if number == 1 {
+                let pair = Pair { a: 0, w: 1, present: true, outlier: false };
+                column.pairs.resize(self.p.k as usize + rng.random_range(1..=self.p.k as usize), pair);
+                column.pairs.iter_mut().for_each(|p| (p.present, p.outlier) = (true, false));
+            }
+            pairs.extend(self.beats(&column, rng))?;
+            expected.push(self.output(&column, codebook)?);
+        }
+        record(sim, run, &mut pairs, &mut y, expected.len())?;
+        for (number, (expected, got)) in expected.into_iter().zip(y.received()).enumerate() {
+            let place = format!("column {number} of three, of which 1 has too many pairs");
+            run.expect_equal(sim, "y_error_o", &place, &expected.error, &got.error)?;
+            if number != 1 {
+                run.expect_equal(sim, "y_value_o", &place, &expected.value, &got.value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A reset at a random moment: what comes after it is summed as ever, with the same codebook.
+    fn interrupted(&self, sim: &mut Sim, run: &mut Run, codebook: &[u64], rng: &mut StimulusRng) -> sim::Result<()> {
+        for _ in 0..4 {
+            let mut pairs = [run.driver_of::<PairBeat<Values>>(sim, "pairs", Stall::Never)?];
+            let mut y = [run.monitor_of::<ColumnOutput<Values>>(sim, "y", Stall::Random { num: 1, den: 4 })?];
+            let mut cycles = 0;
+            for number in 0..3 {
+                let column = self.column(number, rng);
+                let beats = self.beats(&column, rng);
+                cycles += beats.len() as u64 + self.golden.shape.bins(column.mode, column.half);
+                pairs[0].extend(beats)?;
+                y[0].expect([self.output(&column, codebook)?])?;
+            }
+            cut_short(sim, run, &mut pairs, &mut y, rng.random_range(0..cycles))?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ pub mod floats;
 pub mod fp16_mac;
 pub mod index_distribution_counter;
 pub mod index_matmul_column;
+mod interrupted;
 pub mod orizuru;
 pub mod orizuru_unit;
 pub mod vectors;

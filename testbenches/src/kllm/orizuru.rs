@@ -1,4 +1,5 @@
 //! [`Orizuru`] against sorting, beat by beat, with pauses on all streams; its comparisons against the golden tree's.
+//! Between the vectors some that are dropped at a random moment, by `clear_i` or by a reset.
 
 use golden::format::Format;
 use golden::kllm::orizuru::{Beat, Timing, Trace, comparison_bound};
@@ -79,6 +80,7 @@ impl OrizuruBench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("vectors");
         let ports = Ports::find(sim, &self.p)?;
+        sim.poke_u64(ports.clear, 0);
         // The first half at full speed, the second with pauses of every kind.
         sim.reset(2)?;
         for (half, stalls) in [[Stall::Never; 3], [Stall::Random { num: 1, den: 2 }, Stall::ALL[2], Stall::ALL[1]]]
@@ -91,6 +93,11 @@ impl OrizuruBench {
                 let (values, k) = self.next(number, &mut rng);
                 let vector = Vector { golden: golden(&self.p, &values, k)?, values, k };
                 self.one(sim, run, &ports, &vector, &mut load, &mut pops, &mut rng, half == 0)?;
+                if self.given.is_empty() {
+                    let (values, k) = self.next(rng.random_range(0..1 << 32), &mut rng);
+                    let vector = Vector { golden: golden(&self.p, &values, k)?, values, k };
+                    self.dropped(sim, run, &ports, &vector, stalls, &mut rng)?;
+                }
             }
         }
         Ok(())
@@ -117,23 +124,11 @@ impl OrizuruBench {
         rng: &mut StimulusRng,
         full_speed: bool,
     ) -> sim::Result<()> {
-        let width = self.format.width();
         let start = load[0].sent();
-        for beat in vector.values.chunks(self.p.lanes as usize) {
-            // Lanes past the end hold noise, which must not matter.
-            let lanes = (0..self.p.lanes as usize)
-                .map(|i| beat.get(i).copied().unwrap_or_else(|| rng.random::<u64>() & self.format.mask()));
-            load[0].push(VectorBeat { data: Bits::pack(width, lanes) })?;
+        load[0].extend(self.beats(vector, rng))?;
+        for (monitor, expected) in pops.iter_mut().zip(self.pops(vector)) {
+            monitor.expect(expected)?;
         }
-        // Bits of the largest index; one where there is a single value.
-        let index_width = (u64::BITS - u64::from(self.p.n - 1).leading_zeros()).max(1);
-        let pop = |b: &Beat| Pop {
-            index: Bits::truncated(index_width, b.pop.index as u64),
-            value: Bits::truncated(width, b.pop.value),
-            last: Bits::truncated(1, u64::from(b.last)),
-        };
-        pops[0].expect(vector.golden.max.iter().map(pop))?;
-        pops[1].expect(vector.golden.min.iter().map(pop))?;
         sim.poke_u64(ports.k_max, vector.k.0 as u64);
         sim.poke_u64(ports.k_min, vector.k.1 as u64);
         let (begin, mut first) = (sim.cycle_count(), None);
@@ -166,6 +161,72 @@ impl OrizuruBench {
         self.check_comparisons(sim, run, ports, vector)?;
         if let Some(first) = first.filter(|_| full_speed) {
             self.check_cycles(sim, run, vector, sim.cycle_count() - first)?;
+        }
+        Ok(())
+    }
+
+    /// The beats of a vector.
+    fn beats(&self, vector: &Vector, rng: &mut StimulusRng) -> Vec<VectorBeat<Values>> {
+        let lanes = self.p.lanes as usize;
+        let beat = |beat: &[u64]| {
+            // Lanes past the end hold noise, which must not matter.
+            let lane = |i| beat.get(i).copied().unwrap_or_else(|| rng.random::<u64>() & self.format.mask());
+            VectorBeat { data: Bits::pack(self.format.width(), (0..lanes).map(lane)) }
+        };
+        vector.values.chunks(lanes).map(beat).collect()
+    }
+
+    /// What both sides deliver of it.
+    fn pops(&self, vector: &Vector) -> [Vec<Pop<Values>>; 2] {
+        // Bits of the largest index; one where there is a single value.
+        let index_width = (u64::BITS - u64::from(self.p.n - 1).leading_zeros()).max(1);
+        let pop = |b: &Beat| Pop {
+            index: Bits::truncated(index_width, b.pop.index as u64),
+            value: Bits::truncated(self.format.width(), b.pop.value),
+            last: Bits::truncated(1, u64::from(b.last)),
+        };
+        [&vector.golden.max, &vector.golden.min].map(|side| side.iter().map(pop).collect())
+    }
+
+    /// A vector that is dropped at a random moment: while it is loaded, built or served, or when it is done.
+    fn dropped(
+        &self,
+        sim: &mut Sim,
+        run: &mut Run,
+        ports: &Ports,
+        vector: &Vector,
+        stalls: [Stall; 3],
+        rng: &mut StimulusRng,
+    ) -> sim::Result<()> {
+        let mut load = [run.driver_of::<VectorBeat<Values>>(sim, "load", stalls[0])?];
+        let mut pops = [run.monitor_of(sim, "max", stalls[1])?, run.monitor_of(sim, "min", stalls[2])?];
+        load[0].extend(self.beats(vector, rng))?;
+        for (monitor, expected) in pops.iter_mut().zip(self.pops(vector)) {
+            monitor.expect(expected)?;
+        }
+        sim.poke_u64(ports.k_max, vector.k.0 as u64);
+        sim.poke_u64(ports.k_min, vector.k.1 as u64);
+        let timing = timing(&self.p);
+        let served = timing.next_pop() * rng.random_range(0..4u64);
+        let cycles = rng.random_range(0..timing.load() + timing.first_pop() + served + 2);
+        for _ in 0..cycles {
+            run.cycle(sim, &mut load, &mut pops)?;
+            if load[0].sent() > 0 {
+                sim.poke_u64(ports.k_max, rng.random::<u64>() & ports.k_max_mask);
+                sim.poke_u64(ports.k_min, rng.random::<u64>() & ports.k_min_mask);
+            }
+        }
+        if rng.random_range(0..4u8) == 0 {
+            sim.reset(1)?;
+        } else {
+            sim.poke_u64(ports.clear, 1);
+            run.cycle(sim, &mut load, &mut pops)?;
+            sim.poke_u64(ports.clear, 0);
+        }
+        sim.settle()?;
+        run.expect_u64(sim, ports.load_ready, 1)?;
+        for status in [ports.done, ports.max_valid, ports.min_valid] {
+            run.expect_u64(sim, status, 0)?;
         }
         Ok(())
     }
@@ -211,6 +272,10 @@ struct Ports {
     k_min: In,
     k_max_mask: u64,
     k_min_mask: u64,
+    clear: In,
+    load_ready: Out,
+    max_valid: Out,
+    min_valid: Out,
     done: Out,
     outlier: Out,
     comparisons: Option<Out>,
@@ -224,6 +289,10 @@ impl Ports {
             k_min: sim.input("k_min_i")?,
             k_max_mask: mask(p.k_max),
             k_min_mask: mask(p.k_min),
+            clear: sim.input("clear_i")?,
+            load_ready: sim.output("load_ready_o")?,
+            max_valid: sim.output("max_valid_o")?,
+            min_valid: sim.output("min_valid_o")?,
             done: sim.output("done_o")?,
             outlier: sim.output("outlier_o")?,
             comparisons: if p.tree.count_comparisons { Some(sim.output("comparisons_o")?) } else { None },

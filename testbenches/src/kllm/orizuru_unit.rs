@@ -1,7 +1,8 @@
-//! [`OrizuruUnit`]: loads in any group order, pops from both trees at random times, exact latencies.
+//! [`OrizuruUnit`]: loads in any group order, pops from both trees at random times, exact latencies; before
+//! each load a time in which everything is done wrong, and a clear.
 
 use golden::format::Format;
-use golden::kllm::orizuru::{NanPolicy, Side, Timing, Tree};
+use golden::kllm::orizuru_unit::{NanPolicy, Side, Timing, Tree};
 use hdl::blocks::kllm::OrizuruUnit;
 use hdl::blocks::kllm::orizuru_tree::Comparators;
 use rand::RngExt;
@@ -60,17 +61,21 @@ impl Bench {
         let written: Vec<bool> = (0..n / lanes).map(|_| rng.random_range(0..5u8) > 0).collect();
         let present: Vec<bool> =
             (0..n).map(|i| written[i / lanes] && (number.is_multiple_of(2) || rng.random_range(0..3u8) > 0)).collect();
-        self.load(sim, ports, &keys, &present, &written, rng)?;
+        self.misuse(sim, ports, rng)?;
+        self.load(sim, run, ports, &Leaves { keys: &keys, present: &present, written: &written }, rng)?;
         let mut golden = Golden::new(&keys, &present, self.format)?;
         let mut compared = 0;
-        sim.poke_u64(ports.start, 1);
         let [start, pop_cycles] = self.cycles();
-        for _ in 0..start {
-            run.expect_u64(sim, ports.init_done, 0)?;
-            compared += self.step(sim, ports)?;
-            sim.poke_u64(ports.start, 0);
+        // A start while the trees decide begins anew.
+        let early = if rng.random_range(0..4u8) == 0 { rng.random_range(0..start) } else { 0 };
+        for cycle in 0..early + start {
+            sim.poke_u64(ports.start, u64::from(cycle == 0 || cycle == early));
+            self.expect_done(sim, run, ports, 0)?;
+            let now = self.step(sim, ports)?;
+            compared = if cycle > early { compared + now } else { 0 };
         }
-        run.expect_u64(sim, ports.init_done, 1)?;
+        sim.poke_u64(ports.start, 0);
+        self.expect_done(sim, run, ports, 1)?;
         // Cycles until a side may pop again.
         let mut busy = [0_u64; 2];
         for _ in 0..rng.random_range(0..4 * n + 8) {
@@ -124,17 +129,48 @@ impl Bench {
         Ok(())
     }
 
+    /// Writes, starts and pops at any time, of leaves that mean nothing.
+    fn misuse(&self, sim: &mut Sim, ports: &Ports, rng: &mut StimulusRng) -> sim::Result<()> {
+        for _ in 0..rng.random_range(0..3 * self.p.radix) {
+            self.garble(sim, ports, rng);
+            let groups = sim.port_of_input(ports.load).width;
+            sim.poke(ports.load, &if rng.random() { Bits::random(groups, rng) } else { Bits::zero(groups) });
+            sim.poke_u64(ports.start, u64::from(rng.random_range(0..6u8) == 0));
+            sim.poke_u64(ports.clear, u64::from(rng.random_range(0..12u8) == 0));
+            for port in &ports.sides {
+                sim.poke_u64(port.pop, u64::from(rng.random_range(0..3u8) == 0));
+            }
+            sim.tick()?;
+        }
+        ports.idle(sim);
+        Ok(())
+    }
+
+    /// Keys that are not written must not matter.
+    fn garble(&self, sim: &mut Sim, ports: &Ports, rng: &mut StimulusRng) {
+        for port in [ports.key, ports.present] {
+            let width = sim.port_of_input(port).width;
+            sim.poke(port, &Bits::random(width, rng));
+        }
+    }
+
+    /// `init_done_o` as given, and no pop is done.
+    fn expect_done(&self, sim: &Sim, run: &mut Run, ports: &Ports, init: u64) -> sim::Result<()> {
+        run.expect_u64(sim, ports.init_done, init)?;
+        ports.sides.iter().try_for_each(|side| run.expect_u64(sim, side.done, 0))
+    }
+
     fn load(
         &self,
         sim: &mut Sim,
+        run: &mut Run,
         ports: &Ports,
-        keys: &[u64],
-        present: &[bool],
-        written: &[bool],
+        leaves: &Leaves<'_>,
         rng: &mut StimulusRng,
     ) -> sim::Result<()> {
         let lanes = self.p.lanes as usize;
-        let mut order: Vec<usize> = (0..written.len()).filter(|&g| written[g]).collect();
+        let groups = leaves.written.len();
+        let mut order: Vec<usize> = (0..groups).filter(|&g| leaves.written[g]).collect();
         order.shuffle(rng);
         // Clearing and writing may fall together: what is written stays.
         sim.poke_u64(ports.clear, 1);
@@ -144,15 +180,19 @@ impl Bench {
         }
         for group in order {
             let range = group * lanes..(group + 1) * lanes;
-            sim.poke(ports.key, &Bits::pack(self.p.key_width, keys[range.clone()].iter().copied()));
-            sim.poke(ports.present, &Bits::pack(1, present[range].iter().map(|&b| u64::from(b))));
-            let mut enable = Bits::zero(written.len() as u32);
+            sim.poke(ports.key, &Bits::pack(self.p.key_width, leaves.keys[range.clone()].iter().copied()));
+            sim.poke(ports.present, &Bits::pack(1, leaves.present[range].iter().map(|&b| u64::from(b))));
+            let mut enable = Bits::zero(groups as u32);
             enable.set_bit(group as u32, true);
             sim.poke(ports.load, &enable);
             sim.tick()?;
             sim.poke_u64(ports.clear, 0);
+            sim.settle()?;
+            // Nothing of what was dropped is done later.
+            self.expect_done(sim, run, ports, 0)?;
         }
-        sim.poke(ports.load, &Bits::zero(written.len() as u32));
+        sim.poke(ports.load, &Bits::zero(groups as u32));
+        self.garble(sim, ports, rng);
         sim.settle()
     }
 
@@ -164,6 +204,13 @@ impl Bench {
         sim.settle()?;
         Ok(compared)
     }
+}
+
+/// Leaves to be written, and the groups that are.
+struct Leaves<'a> {
+    keys: &'a [u64],
+    present: &'a [bool],
+    written: &'a [bool],
 }
 
 /// What the unit must show: by searching all leaves; beside it the golden tree, which knows no absent leaves.

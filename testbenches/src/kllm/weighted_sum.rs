@@ -1,7 +1,8 @@
-//! [`WeightedSum`] against the golden sum, with pauses on both sides.
+//! [`WeightedSum`] against the golden sum, with pauses on both sides, counts that fp16 cannot hold, bins that are wrong from
+//! the start, and resets at random moments.
 
 use golden::kllm::fp16_mac::Fp16Mac as GoldenMac;
-use golden::kllm::weighted_sum::weighted_sum;
+use golden::kllm::weighted_sum::{is_infinite, weighted_sum};
 use hdl::blocks::kllm::WeightedSum;
 use hdl::blocks::kllm::weighted_sum::{ColumnSum, WeightedBin};
 use rand::RngExt;
@@ -9,25 +10,28 @@ use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Run, Sim, Values};
 
 use super::floats::{finite, fp16, mac};
+use super::interrupted::cut_short;
 
 /// The bench of a weighted sum; a vector is one column.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &WeightedSum) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let bench = Bench { golden: mac(&p.mac), count_width: p.count_width };
+    let bench = Bench { golden: mac(&p.mac), largest: p.largest_count.into() };
     crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 struct Bench {
     golden: GoldenMac,
-    count_width: u32,
+    /// Largest count.
+    largest: u64,
 }
 
-/// Counts and centroids of the bins of a column.
+/// The bins of a column.
 struct Column {
     counts: Vec<u64>,
     centroids: Vec<u64>,
+    wrong: Vec<bool>,
 }
 
 impl Bench {
@@ -40,37 +44,62 @@ impl Bench {
             for _ in 0..run.vectors().div_ceil(share) {
                 let column = self.column(&mut rng);
                 bins[0].extend(self.beats(&column))?;
-                let value = weighted_sum(self.golden, &column.counts, &column.centroids);
-                sums[0].expect([ColumnSum { value: Bits::truncated(self.golden.accumulate.width(), value) }])?;
+                sums[0].expect([self.sum(&column)])?;
             }
             run.streams(sim, &mut bins, &mut sums)?;
+        }
+        for _ in 0..run.vectors().div_ceil(16) {
+            let stalls = [Stall::Random { num: 1, den: 4 }, Stall::Random { num: 1, den: 2 }];
+            let mut bins = [run.driver_of::<WeightedBin<Values>>(sim, "bins", stalls[0])?];
+            let mut sums = [run.monitor_of::<ColumnSum<Values>>(sim, "sum", stalls[1])?];
+            for _ in 0..3 {
+                let column = self.column(&mut rng);
+                bins[0].extend(self.beats(&column))?;
+                sums[0].expect([self.sum(&column)])?;
+            }
+            cut_short(sim, run, &mut bins, &mut sums, rng.random_range(0..60))?;
         }
         Ok(())
     }
 
+    fn sum(&self, column: &Column) -> ColumnSum<Values> {
+        let value = weighted_sum(self.golden, &column.counts, &column.centroids);
+        let error = column.wrong.iter().zip(&column.counts).any(|(&wrong, &count)| wrong || is_infinite(count));
+        ColumnSum {
+            value: Bits::truncated(self.golden.accumulate.width(), value),
+            error: Bits::truncated(1, error.into()),
+        }
+    }
+
     fn column(&self, rng: &mut StimulusRng) -> Column {
-        let largest = (1u64 << self.count_width) - 1;
         // A column with a NaN or an infinity says little: most have none.
         let special = rng.random_range(0..4u8) == 0;
-        let mut column = Column { counts: vec![], centroids: vec![] };
+        let (large, flagged) = (rng.random_range(0..3u8) == 0, rng.random_range(0..6u8) == 0);
+        let mut column = Column { counts: vec![], centroids: vec![], wrong: vec![] };
         for _ in 0..rng.random_range(1..=24u32) {
             column.counts.push(match rng.random_range(0..4u8) {
                 0 => 0,
-                1 => rng.random_range(0..=largest),
-                _ => rng.random_range(0..=largest.min(40)),
+                1 if large => rng.random_range(0..=self.largest),
+                // About the largest numbers of fp16.
+                2 if large => (65_500 + rng.random_range(0..40)).min(self.largest),
+                3 => rng.random_range(0..=self.largest.min(65_519)),
+                _ => rng.random_range(0..=self.largest.min(40)),
             });
+            column.wrong.push(flagged && rng.random_range(0..8u8) == 0);
             column.centroids.push(if special { fp16(rng) } else { finite(rng) });
         }
         column
     }
 
     fn beats(&self, column: &Column) -> Vec<WeightedBin<Values>> {
-        let last = column.counts.len() - 1;
-        let beat = |(i, (&count, &centroid)): (usize, (&u64, &u64))| WeightedBin {
-            count: Bits::truncated(self.count_width, count),
-            centroid: Bits::truncated(16, centroid),
-            last: Bits::truncated(1, u64::from(i == last)),
+        let width = 64 - self.largest.leading_zeros();
+        let count = column.counts.len();
+        let beat = |i: usize| WeightedBin {
+            count: Bits::truncated(width, column.counts[i]),
+            centroid: Bits::truncated(16, column.centroids[i]),
+            error: Bits::truncated(1, column.wrong[i].into()),
+            last: Bits::truncated(1, u64::from(i + 1 == count)),
         };
-        column.counts.iter().zip(&column.centroids).enumerate().map(beat).collect()
+        (0..count).map(beat).collect()
     }
 }

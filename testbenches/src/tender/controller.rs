@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use golden::tender::array::{Accumulators, Beat, narrow, wide};
 use golden::tender::cycles::ArrayCycles;
+use golden::tender::multi_scale_array::{Accumulators, Beat, narrow, wide};
 use hdl::blocks::tender::{MultiScaleArray, Rescale, TileStep};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Driver, Error, Out, Run, Sim, StreamMonitor, Values};
@@ -66,7 +66,8 @@ struct Shown {
     row: u32,
     tile: usize,
     place: (usize, usize),
-    sum: (i128, bool),
+    /// `None`: it comes, but means nothing.
+    sum: Option<(i128, bool)>,
 }
 
 /// The controller; see the module's documentation.
@@ -146,16 +147,61 @@ impl<'a> Controller<'a> {
     ///
     /// # Errors
     /// A mismatch, or an array that never becomes ready.
-    pub fn tile(&mut self, tile: &Tile, mut pause: impl FnMut() -> bool) -> sim::Result<Fed> {
+    pub fn tile(&mut self, tile: &Tile, pause: impl FnMut() -> bool) -> sim::Result<Fed> {
+        let fed = self.feed(tile, (true, true), tile.beats.len(), pause)?;
+        self.foretell(tile, fed)?;
+        Ok(fed)
+    }
+
+    /// Begins a tile and breaks off after `steps` steps: nothing of it may be seen.
+    ///
+    /// # Errors
+    /// As [`Self::tile`].
+    pub fn abort(&mut self, tile: &Tile, steps: usize) -> sim::Result<()> {
+        self.feed(tile, (true, false), steps, || false).map(|_| ())
+    }
+
+    /// Steps that no tile begins: with `ends` their sums come at the right time, and mean nothing.
+    ///
+    /// # Errors
+    /// As [`Self::tile`].
+    pub fn stray(&mut self, tile: &Tile, ends: bool) -> sim::Result<()> {
+        let fed = self.feed(tile, (false, ends), tile.beats.len(), || false)?;
+        if ends {
+            self.foretell(tile, fed)?;
+            for sum in self.expected.values_mut().flatten().filter(|sum| sum.tile == fed.number) {
+                sum.sum = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// A reset of some cycles: sums on their way are lost.
+    ///
+    /// # Errors
+    /// What the simulator says.
+    pub fn reset(&mut self, cycles: u32) -> sim::Result<()> {
+        self.expected.clear();
+        self.sim.reset(cycles.into())
+    }
+
+    /// Feeds the first `count` steps; `ends` says whether the first one and the last one are marked.
+    fn feed(
+        &mut self,
+        tile: &Tile,
+        ends: (bool, bool),
+        count: usize,
+        mut pause: impl FnMut() -> bool,
+    ) -> sim::Result<Fed> {
         let number = self.sums.len();
         let (rows, columns) = self.extent(tile.int8);
         self.sums.push(vec![vec![0; columns]; rows]);
         let mut fed = Fed { number, first: 0, last: 0 };
-        for (i, beat) in tile.beats.iter().enumerate() {
+        for (i, beat) in tile.beats.iter().take(count).enumerate() {
             while pause() {
                 self.idle()?;
             }
-            let beat = self.beat(tile, beat, (i == 0, i + 1 == tile.beats.len()));
+            let beat = self.beat(tile, beat, (ends.0 && i == 0, ends.1 && i + 1 == count));
             self.steps.push(beat)?;
             let mut waited = 0;
             while !self.step()? {
@@ -169,7 +215,6 @@ impl<'a> Controller<'a> {
             }
         }
         fed.last = self.cycle - 1;
-        self.foretell(tile, number, fed.last)?;
         Ok(fed)
     }
 
@@ -232,13 +277,14 @@ impl<'a> Controller<'a> {
             let width = self.p.result_width();
             let mut results = self.sim.peek(self.result);
             let mut overflow = self.sim.peek(self.overflow);
-            for sum in &shown {
-                let got = results.slice(sum.row * width, width);
-                self.sums[sum.tile][sum.place.0][sum.place.1] = signed(&got);
-                let words: Vec<u32> = (0..4).map(|word| (sum.sum.0 >> (32 * word)) as u32).collect();
-                results.set_slice(sum.row * width, &Bits::from_words(width, &words));
-                overflow.set_bit(sum.row, sum.sum.1);
-                self.overflows += u64::from(sum.sum.1);
+            for shown in &shown {
+                let Some((sum, flag)) = shown.sum else { continue };
+                let got = results.slice(shown.row * width, width);
+                self.sums[shown.tile][shown.place.0][shown.place.1] = signed(&got);
+                let words: Vec<u32> = (0..4).map(|word| (sum >> (32 * word)) as u32).collect();
+                results.set_slice(shown.row * width, &Bits::from_words(width, &words));
+                overflow.set_bit(shown.row, flag);
+                self.overflows += u64::from(flag);
             }
             self.run.expect(self.sim, self.result, &results)?;
             self.run.expect(self.sim, self.overflow, &overflow)?;
@@ -248,8 +294,8 @@ impl<'a> Controller<'a> {
         Ok(taken)
     }
 
-    /// Notes when and where the sums of a tile appear whose last step was taken in cycle `last`.
-    fn foretell(&mut self, tile: &Tile, number: usize, last: u64) -> sim::Result<()> {
+    /// Notes when and where the sums of a tile appear.
+    fn foretell(&mut self, tile: &Tile, fed: Fed) -> sim::Result<()> {
         let (rows, columns) = self.extent(tile.int8);
         let accumulators = Accumulators { width: self.p.pe.accumulator_width, policy: policy(self.p.pe.overflow) };
         for r in 0..rows {
@@ -260,8 +306,8 @@ impl<'a> Controller<'a> {
                     narrow(&tile.beats, r, c, accumulators)
                 };
                 let sum = sum.map_err(Error::Unsupported)?;
-                let (row, cycle) = cycles(&self.p).sum(last, (r as u64, c as u64), tile.int8);
-                let shown = Shown { row: row as u32, tile: number, place: (r, c), sum };
+                let (row, cycle) = cycles(&self.p).sum(fed.last, (r as u64, c as u64), tile.int8);
+                let shown = Shown { row: row as u32, tile: fed.number, place: (r, c), sum: Some(sum) };
                 self.expected.entry(cycle).or_default().push(shown);
             }
         }

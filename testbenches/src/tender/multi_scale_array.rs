@@ -1,7 +1,7 @@
 //! [`MultiScaleArray`] under tiles of all kinds, back to back and with pauses, in changing modes; every sum is foretold
-//! to the cycle.
+//! to the cycle. In between, tiles are broken off by others and by resets, and steps come that no tile begins.
 
-use golden::tender::array::Beat;
+use golden::tender::multi_scale_array::Beat;
 use hdl::blocks::tender::{MultiScaleArray, Rescale};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
@@ -19,7 +19,9 @@ pub fn bench(p: &MultiScaleArray) -> anyhow::Result<Box<dyn sim::Bench>> {
 fn tiles(controller: &mut Controller<'_>) -> sim::Result<()> {
     let mut rng = controller.rng("tiles");
     let mut pauses = controller.rng("pauses");
+    let mut aborts = controller.rng("aborts");
     for number in 0..controller.vectors() {
+        disturb(controller, &mut aborts)?;
         let tile = random_tile(controller, number, &mut rng);
         // Half of the tiles follow each other as closely as the array allows.
         let slow = rng.random_range(0..4u8);
@@ -35,6 +37,24 @@ fn tiles(controller: &mut Controller<'_>) -> sim::Result<()> {
         return Err(sim::Error::Unsupported("no sum overflowed: the stimuli are too tame".into()));
     }
     Ok(())
+}
+
+/// What the tile that follows must not notice.
+fn disturb(controller: &mut Controller<'_>, rng: &mut StimulusRng) -> sim::Result<()> {
+    let kind = rng.random_range(0..24u8);
+    let number = rng.random_range(0..1000);
+    let tile = random_tile(controller, number, rng);
+    match kind {
+        0..=3 => controller.abort(&tile, rng.random_range(1..=tile.beats.len())),
+        4 | 5 => controller.stray(&tile, true),
+        6 => controller.stray(&tile, false),
+        7 => controller.reset(rng.random_range(1..=3)),
+        8 => {
+            controller.abort(&tile, rng.random_range(1..=tile.beats.len()))?;
+            controller.reset(1)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Tiles of one step, of many, of nothing but rescales; random operands, the largest ones, sums that leave their range.

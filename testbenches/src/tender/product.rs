@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use golden::tender::array::Beat;
+use golden::tender::multi_scale_array::Beat;
 use golden::tender::schedule::Step;
 use hdl::blocks::tender::MultiScaleArray;
 

@@ -1,8 +1,9 @@
 //! [`TenderPe`] in the place of any PE of a row: tiles with and without pauses, rescales alone and in a row, sums that
-//! overflow by products and by rescales and come back, a left neighbour with random sums.
+//! overflow by products and by rescales and come back, a left neighbour with random sums. Tiles begin, rows shift and
+//! resets come in any cycle, in the middle of a multiplication too.
 
 use golden::tender::accumulator::Overflow as Policy;
-use golden::tender::pe::{Drain as GoldenDrain, Inputs, Pe, Work};
+use golden::tender::tender_pe::{Drain as GoldenDrain, Inputs, Pe, Work};
 use hdl::blocks::tender::{Drain, Overflow, Rescale, TenderPe};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
@@ -57,12 +58,13 @@ enum Mood {
 impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("cycles");
+        let mut aborts = run.rng("aborts");
         let ports = Ports::find(sim, &self.p)?;
         let mut golden = self.golden.clone();
         sim.reset(2)?;
         let (mut mood, mut left) = (Mood::Random, 0u32);
         // Digits of a multiplication that are still to come.
-        let (mut digits, mut alpha) = (0, 0);
+        let (mut digits, mut alpha, mut spoiled) = (0, 0, false);
         let (mut overflows, mut started, mut shifts) = (0u64, false, false);
         for _ in 0..run.vectors() {
             if left == 0 {
@@ -75,16 +77,31 @@ impl Bench {
                 };
             }
             left -= 1;
-            let busy = digits > 0;
-            let first = !busy && (!started || rng.random_range(0..40u8) == 0);
+            if aborts.random_range(0..300u16) == 0 {
+                sim.reset(aborts.random_range(1..=2))?;
+                golden = self.golden.clone();
+                (digits, started, shifts, spoiled) = (0, false, false, false);
+            }
+            let first = !started || spoiled || rng.random_range(0..40u8) == 0;
             started = true;
-            let drain = !busy && rng.random_range(0..12u8) == 0;
+            if first {
+                digits = 0;
+            }
+            // The controller breaks a rule: a multiplication breaks off, or a rescale cycle has a product.
+            let breaks = !first && self.p.rescale != Rescale::None && aborts.random_range(0..60u8) == 0;
+            spoiled = breaks && (digits > 0 || self.p.rescale != Rescale::Factor);
+            if spoiled {
+                digits = 0;
+            }
+            let busy = digits > 0;
+            let drain = rng.random_range(0..12u8) == 0;
             shifts = (shifts | drain) && !first && self.p.drain == Drain::Single;
             // A multiplication by digits needs the accumulator for itself.
-            let may_rescale = self.p.rescale != Rescale::None && !(self.p.rescale == Rescale::Factor && shifts);
+            let may_rescale =
+                self.p.rescale != Rescale::None && !(self.p.rescale == Rescale::Factor && shifts && !busy);
             let wants =
                 matches!(mood, Mood::Rescales) || (matches!(mood, Mood::Random) && rng.random_range(0..10u8) == 0);
-            let rescales = busy || (wants && may_rescale);
+            let rescales = busy || (wants && may_rescale) || (spoiled && self.p.rescale != Rescale::Factor);
             let (mut act, mut weight) = self.operands(mood, &mut rng);
             let (mut amount, mut ends) = (0, false);
             let mut work = Work::Add(i128::from(act) * i128::from(weight));
@@ -99,10 +116,16 @@ impl Bench {
             } else if rescales {
                 amount = rng.random_range(1..=self.p.max_shift);
                 // The bubble: one side is zero.
-                *(if rng.random() { &mut act } else { &mut weight }) = 0;
+                if !spoiled {
+                    *(if rng.random() { &mut act } else { &mut weight }) = 0;
+                }
                 work = Work::Shift(amount);
             }
-            let last = digits == 0 && rng.random_range(0..15u8) == 0;
+            if shifts {
+                // The row takes the accumulator away from a multiplication.
+                digits = 0;
+            }
+            let last = digits == 0 && !spoiled && rng.random_range(0..15u8) == 0;
             let neighbour: i64 = rng.random_range(self.limits().0..=self.limits().1);
             let flag: bool = rng.random();
             sim.poke_u64(ports.first, first.into());
@@ -131,7 +154,8 @@ impl Bench {
                 run.expect_u64(sim, port, ends.into())?;
             }
             // Between the digits of a multiplication the accumulator holds parts of two values.
-            if let Some((sum, flag)) = shown.filter(|_| digits == 0 || self.p.drain == Drain::Double) {
+            let whole = digits == 0 && (!spoiled || shifts);
+            if let Some((sum, flag)) = shown.filter(|_| whole || self.p.drain == Drain::Double) {
                 run.expect_i64(sim, ports.result_o, sum as i64)?;
                 run.expect_u64(sim, ports.overflow_o, flag.into())?;
                 overflows += u64::from(flag);

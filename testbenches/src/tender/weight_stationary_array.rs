@@ -1,11 +1,11 @@
 //! [`WeightStationaryArray`] on products of random size: folds of random weights and group ends, vectors with pauses in
-//! between; every sum is foretold to the cycle.
+//! between; every sum is foretold to the cycle. In between, weights and vectors come in any order and number, with numbers
+//! of sums that follow each other or do not exist, and resets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use golden::tender::accumulator::Overflow;
 use golden::tender::cycles::StationaryCycles;
-use golden::tender::weight_stationary::{Row, result};
+use golden::tender::weight_stationary_array::{Shown, Stationary, Vector, Weights};
 use hdl::blocks::tender::{ActVector, WeightRow, WeightStationaryArray};
 use hdl::lang::index_width;
 use rand::RngExt;
@@ -17,167 +17,199 @@ use sim::{Bits, Driver, Error, Out, Run, Sim, StreamDriver, StreamMonitor, Value
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &WeightStationaryArray) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let bench = Bench { p: p.clone(), cycles: StationaryCycles { rows: p.rows.into(), columns: p.columns.into() } };
-    crate::bench(p, move |sim, run| bench.run(sim, run))
-}
-
-struct Bench {
-    p: WeightStationaryArray,
-    cycles: StationaryCycles,
-}
-
-/// One fold: weights by row and column, which rows double, activations by vector and row.
-struct Fold {
-    weights: Vec<Vec<i64>>,
-    doubles: Vec<bool>,
-    acts: Vec<Vec<i64>>,
-}
-
-impl Bench {
-    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
-        let mut rng = run.rng("products");
-        let mut feeder = Feeder::new(&self.p, sim, run)?;
+    let (rows, columns, depth) = (p.rows as usize, p.columns as usize, p.depth as usize);
+    let golden = Stationary::new(rows, columns, depth, p.pe.accumulator_width).map_err(anyhow::Error::msg)?;
+    let p = p.clone();
+    crate::bench(&p.clone(), move |sim, run| {
+        let mut feeder = Feeder::new(&p, &golden, sim, run)?;
         feeder.sim.reset(2)?;
-        let mut overflows = 0;
-        for number in 0..feeder.run.vectors() {
-            let signed = (rng.random(), rng.random());
-            let vectors = match number % 3 {
-                0 => self.p.depth as usize,
-                1 => 2,
-                _ => rng.random_range(2..=self.p.depth as usize),
-            };
-            let count = rng.random_range(1..=4);
-            let folds: Vec<Fold> = (0..count).map(|_| self.fold(vectors, signed, number, &mut rng)).collect();
-            let pauses = rng.random_range(0..3u8);
-            if pauses == 0 {
-                // So that no vector is on its way when the cycles are counted.
-                feeder.finish()?;
-            }
-            let start = feeder.cycle;
-            for (i, fold) in folds.iter().enumerate() {
-                // The row that is loaded first moves to the bottom.
-                for r in (0..fold.doubles.len()).rev() {
-                    feeder.load(&fold.weights[r], fold.doubles[r], signed.1, pauses)?;
-                }
-                for (m, act) in fold.acts.iter().enumerate() {
-                    let (first, last) = (i == 0, i + 1 == folds.len());
-                    let cycle = feeder.vector(act, signed.0, m, (first, last), pauses)?;
-                    if last {
-                        overflows += self.foretell(&mut feeder, &folds, m, cycle)?;
-                    }
-                }
-            }
-            if pauses == 0 {
-                let end = feeder.finish()?;
-                let cycles = self.cycles.product(count, vectors as u64);
-                if end + 1 - start != cycles {
-                    let (took, problem) = (end + 1 - start, "cycles from the first weight to the last sum");
-                    return Err(Error::Unsupported(format!("{problem}: {took}, not {cycles}")));
-                }
-            }
-        }
-        feeder.finish()?;
-        if feeder.run.vectors() >= 50 && self.p.pe.accumulator_width <= 18 && overflows == 0 {
-            return Err(Error::Unsupported("no sum overflowed: the stimuli are too tame".into()));
-        }
-        Ok(())
-    }
-
-    fn fold(&self, vectors: usize, signed: (bool, bool), number: u64, rng: &mut StimulusRng) -> Fold {
-        let width = self.p.pe.operand_width;
-        let mut operand = |signed: bool| {
-            let (low, high) =
-                if signed { (-1i64 << (width - 1), (1i64 << (width - 1)) - 1) } else { (0, (1 << width) - 1) };
-            if number.is_multiple_of(4) { high } else { rng.random_range(low..=high) }
-        };
-        let rows = self.p.rows as usize;
-        let weights = (0..rows).map(|_| (0..self.p.columns).map(|_| operand(signed.1)).collect()).collect();
-        let acts = (0..vectors).map(|_| (0..rows).map(|_| operand(signed.0)).collect()).collect();
-        let often = rng.random_range(0..4u8);
-        let doubles = (0..rows).map(|_| rng.random_range(0..4u8) < often).collect();
-        Fold { weights, doubles, acts }
-    }
-
-    /// The sums of vector `m`, shown after the step in `cycle`; returns how many of them left their range.
-    fn foretell(&self, feeder: &mut Feeder<'_>, folds: &[Fold], m: usize, cycle: u64) -> sim::Result<u64> {
-        let mut overflows = 0;
-        for c in 0..self.p.columns {
-            let row = |fold: &Fold, r: usize| Row {
-                product: i128::from(fold.acts[m][r]) * i128::from(fold.weights[r][c as usize]),
-                doubles: fold.doubles[r],
-            };
-            let folds: Vec<Vec<Row>> =
-                folds.iter().map(|fold| (0..fold.doubles.len()).map(|r| row(fold, r)).collect()).collect();
-            let width = self.p.pe.accumulator_width;
-            let sum = result(&folds, width, width, Overflow::Wrap).map_err(Error::Unsupported)?;
-            overflows += u64::from(sum.1);
-            let shown = self.cycles.sum(cycle, c.into());
-            feeder.expected.entry(shown).or_default().push((c, sum));
-        }
-        Ok(overflows)
-    }
+        products(&mut feeder)
+    })
 }
 
-/// A sum that a column must show: the column, the sum, and its flag.
-type Shown = (u32, (i128, bool));
+fn products(feeder: &mut Feeder<'_>) -> sim::Result<()> {
+    let (mut rng, mut disorder) = (feeder.run.rng("products"), feeder.run.rng("disorder"));
+    let p = feeder.p;
+    for number in 0..feeder.run.vectors() {
+        let mut operands = Operands { p, largest: number.is_multiple_of(4), signed: (rng.random(), rng.random()) };
+        let vectors = match number % 3 {
+            0 => p.depth as usize,
+            1 => 2,
+            _ => rng.random_range(1..=p.depth as usize),
+        };
+        let folds = rng.random_range(1..=4);
+        let pauses = rng.random_range(0..3u8);
+        if pauses == 0 {
+            // So that no vector is on its way when the cycles are counted, not even one whose sum does not leave.
+            feeder.finish()?;
+            (0..p.rows).try_for_each(|_| feeder.tick())?;
+        }
+        let start = feeder.cycle;
+        for fold in 0..folds {
+            let often = rng.random_range(0..4u8);
+            for _ in 0..p.rows {
+                let doubles = rng.random_range(0..4u8) < often;
+                feeder.pause(pauses)?;
+                feeder.load(operands.row(doubles, &mut rng), operands.signed.1)?;
+                feeder.settle()?;
+            }
+            for index in 0..vectors {
+                feeder.pause(pauses)?;
+                let vector = operands.vector((fold == 0, fold + 1 == folds), index, &mut rng);
+                feeder.vector(vector, operands.signed.0)?;
+                feeder.settle()?;
+            }
+        }
+        if pauses == 0 {
+            let end = feeder.finish()?;
+            let cycles = StationaryCycles { rows: p.rows.into(), columns: p.columns.into() };
+            let cycles = cycles.product(folds, vectors as u64);
+            feeder.run.expect_equal(feeder.sim, "result_valid_o", "cycles of a product", cycles, end + 1 - start)?;
+        }
+        if disorder.random_range(0..3u8) == 0 {
+            operands.largest = false;
+            out_of_order(feeder, &mut operands, &mut disorder)?;
+        }
+    }
+    feeder.finish()?;
+    if feeder.run.vectors() >= 50 && p.pe.accumulator_width <= 18 && feeder.overflows == 0 {
+        return Err(Error::Unsupported("no sum overflowed: the stimuli are too tame".into()));
+    }
+    Ok(())
+}
+
+/// Rows and vectors in any order, offered together and while the array must refuse them; resets.
+fn out_of_order(feeder: &mut Feeder<'_>, operands: &mut Operands<'_>, rng: &mut StimulusRng) -> sim::Result<()> {
+    let places = 1usize << index_width(feeder.p.depth.into());
+    let mut index = 0;
+    for _ in 0..rng.random_range(1..6 * feeder.p.rows) {
+        if rng.random_range(0..3u8) == 0 {
+            feeder.load(operands.row(rng.random(), rng), operands.signed.1)?;
+        }
+        if rng.random_range(0..3u8) > 0 {
+            if rng.random_range(0..3u8) > 0 {
+                index = rng.random_range(0..places);
+            }
+            let ends = (rng.random_range(0..4u8) == 0, rng.random());
+            feeder.vector(operands.vector(ends, index, rng), operands.signed.0)?;
+        }
+        if rng.random_range(0..3u8) > 0 {
+            feeder.settle()?;
+        }
+        match rng.random_range(0..40u8) {
+            0 => feeder.reset(rng.random_range(1..=3))?,
+            1..=4 => feeder.tick()?,
+            _ => {}
+        }
+    }
+    feeder.settle()
+}
+
+struct Operands<'a> {
+    p: &'a WeightStationaryArray,
+    /// All operands are the largest there is.
+    largest: bool,
+    /// Activations, weights.
+    signed: (bool, bool),
+}
+
+impl Operands<'_> {
+    fn one(&self, signed: bool, rng: &mut StimulusRng) -> i64 {
+        let width = self.p.pe.operand_width;
+        let (low, high) =
+            if signed { (-1i64 << (width - 1), (1i64 << (width - 1)) - 1) } else { (0, (1i64 << width) - 1) };
+        if self.largest { high } else { rng.random_range(low..=high) }
+    }
+
+    fn row(&self, doubles: bool, rng: &mut StimulusRng) -> Weights {
+        Weights { weights: (0..self.p.columns).map(|_| self.one(self.signed.1, rng)).collect(), doubles }
+    }
+
+    fn vector(&self, (first, last): (bool, bool), index: usize, rng: &mut StimulusRng) -> Vector {
+        Vector { first, last, index, acts: (0..self.p.rows).map(|_| self.one(self.signed.0, rng)).collect() }
+    }
+}
 
 /// Drives one cycle after the other, and compares.
 struct Feeder<'a> {
     p: &'a WeightStationaryArray,
     sim: &'a mut Sim,
     run: &'a mut Run,
+    reset: &'a Stationary,
+    golden: Stationary,
     pauses: StimulusRng,
     cycle: u64,
-    expected: BTreeMap<u64, Vec<Shown>>,
+    /// What columns show, by cycle.
+    expected: BTreeMap<u64, Vec<(u32, Shown)>>,
+    overflows: u64,
     load: Driver<WeightRow<Values>>,
     step: Driver<ActVector<Values>>,
+    /// Beats that are offered, as numbers.
+    rows: VecDeque<Weights>,
+    vectors: VecDeque<Vector>,
     result: [Out; 3],
 }
 
 impl<'a> Feeder<'a> {
-    fn new(p: &'a WeightStationaryArray, sim: &'a mut Sim, run: &'a mut Run) -> sim::Result<Self> {
+    fn new(
+        p: &'a WeightStationaryArray,
+        reset: &'a Stationary,
+        sim: &'a mut Sim,
+        run: &'a mut Run,
+    ) -> sim::Result<Self> {
         let load = run.driver_of(sim, "load", Stall::Never)?;
         let step = run.driver_of(sim, "step", Stall::Never)?;
         let [valid, sum, overflow] = ["result_valid_o", "result_o", "overflow_o"].map(|name| sim.output(name));
-        let result = [valid?, sum?, overflow?];
-        let pauses = run.rng("pauses");
-        Ok(Self { p, sim, run, pauses, cycle: 0, expected: BTreeMap::new(), load, step, result })
+        Ok(Self {
+            p,
+            pauses: run.rng("pauses"),
+            sim,
+            run,
+            reset,
+            golden: reset.clone(),
+            cycle: 0,
+            expected: BTreeMap::new(),
+            overflows: 0,
+            load,
+            step,
+            rows: VecDeque::new(),
+            vectors: VecDeque::new(),
+            result: [valid?, sum?, overflow?],
+        })
     }
 
-    /// Offers a row of weights until it is taken.
-    fn load(&mut self, weights: &[i64], doubles: bool, signed: bool, pauses: u8) -> sim::Result<()> {
-        self.pause(pauses)?;
-        self.load.push(WeightRow {
-            doubles: Bits::truncated(1, doubles.into()),
+    /// Offers a row of weights.
+    fn load(&mut self, row: Weights, signed: bool) -> sim::Result<()> {
+        let beat = WeightRow {
+            doubles: Bits::truncated(1, row.doubles.into()),
             weight_signed: Bits::truncated(1, signed.into()),
-            weight: Bits::pack(self.p.pe.operand_width, weights.iter().map(|&w| w as u64)),
-        })?;
-        self.settle()
+            weight: Bits::pack(self.p.pe.operand_width, row.weights.iter().map(|&w| w as u64)),
+        };
+        self.rows.push_back(row);
+        self.load.push(beat)
     }
 
-    /// Offers a vector until it is taken; returns the cycle.
-    fn vector(&mut self, acts: &[i64], signed: bool, m: usize, ends: (bool, bool), pauses: u8) -> sim::Result<u64> {
-        self.pause(pauses)?;
-        self.step.push(ActVector {
-            first: Bits::truncated(1, ends.0.into()),
-            last: Bits::truncated(1, ends.1.into()),
-            index: Bits::truncated(index_width(self.p.depth.into()), m as u64),
+    /// Offers a vector.
+    fn vector(&mut self, vector: Vector, signed: bool) -> sim::Result<()> {
+        let beat = ActVector {
+            first: Bits::truncated(1, vector.first.into()),
+            last: Bits::truncated(1, vector.last.into()),
+            index: Bits::truncated(index_width(self.p.depth.into()), vector.index as u64),
             act_signed: Bits::truncated(1, signed.into()),
-            act: Bits::pack(self.p.pe.operand_width, acts.iter().map(|&x| x as u64)),
-        })?;
-        self.settle()?;
-        Ok(self.cycle - 1)
+            act: Bits::pack(self.p.pe.operand_width, vector.acts.iter().map(|&x| x as u64)),
+        };
+        self.vectors.push_back(vector);
+        self.step.push(beat)
     }
 
     /// Goes on until all that is offered is taken.
     fn settle(&mut self) -> sim::Result<()> {
-        for _ in 0..2 * self.p.rows + 8 {
+        let mut left = (self.rows.len() + self.vectors.len()) as u32 * (2 * self.p.rows + 8);
+        while !(self.rows.is_empty() && self.vectors.is_empty()) {
+            left = left.checked_sub(1).ok_or_else(|| Error::Unsupported("the array does not become ready".into()))?;
             self.tick()?;
-            if self.load.is_done() && self.step.is_done() {
-                return Ok(());
-            }
         }
-        Err(Error::Unsupported("the array does not become ready".into()))
+        Ok(())
     }
 
     fn pause(&mut self, often: u8) -> sim::Result<()> {
@@ -196,26 +228,56 @@ impl<'a> Feeder<'a> {
         Ok(end)
     }
 
+    /// Sums on their way, sums that are kept and weights are lost; what is offered stays.
+    fn reset(&mut self, cycles: u32) -> sim::Result<()> {
+        self.golden = self.reset.clone();
+        self.expected.clear();
+        self.sim.reset(cycles.into())
+    }
+
     /// One cycle: what is offered is offered, what is shown is compared.
     fn tick(&mut self) -> sim::Result<()> {
+        self.compare()?;
+        let drivers: &mut [&mut StreamDriver] = &mut [self.load.as_mut(), self.step.as_mut()];
+        let before = [drivers[0].sent(), drivers[1].sent()];
+        self.run.cycle(self.sim, drivers, &mut [] as &mut [StreamMonitor])?;
+        let (loads, steps) = (self.load.sent() > before[0], self.step.sent() > before[1]);
+        self.run.expect_equal(self.sim, "step_ready_o", "in a cycle of a load", false, loads && steps)?;
+        if let Some(row) = loads.then(|| self.rows.pop_front()).flatten() {
+            self.golden.load(row);
+        }
+        if let Some(vector) = steps.then(|| self.vectors.pop_front()).flatten() {
+            let cycles = StationaryCycles { rows: self.p.rows.into(), columns: self.p.columns.into() };
+            for (c, shown) in (0..).zip(self.golden.step(&vector).into_iter().flatten()) {
+                self.expected.entry(cycles.sum(self.cycle, c)).or_default().push((c as u32, shown));
+            }
+        }
+        self.cycle += 1;
+        Ok(())
+    }
+
+    fn compare(&mut self) -> sim::Result<()> {
         let shown = self.expected.remove(&self.cycle).unwrap_or_default();
         let [valid_o, result_o, overflow_o] = self.result;
         let mut valid = Bits::zero(self.p.columns);
         shown.iter().for_each(|sum| valid.set_bit(sum.0, true));
         self.run.expect(self.sim, valid_o, &valid)?;
-        if !shown.is_empty() {
-            let (mut results, mut flags) = (self.sim.peek(result_o), self.sim.peek(overflow_o));
-            let width = self.p.pe.accumulator_width;
-            for (c, (sum, flag)) in shown {
-                results.set_slice(c * width, &Bits::truncated(width, sum as u64));
-                flags.set_bit(c, flag);
-            }
-            self.run.expect(self.sim, result_o, &results)?;
-            self.run.expect(self.sim, overflow_o, &flags)?;
+        if shown.is_empty() {
+            return Ok(());
         }
-        let drivers: &mut [&mut StreamDriver] = &mut [self.load.as_mut(), self.step.as_mut()];
-        self.run.cycle(self.sim, drivers, &mut [] as &mut [StreamMonitor])?;
-        self.cycle += 1;
-        Ok(())
+        // What means nothing may be anything.
+        let (mut results, mut flags) = (self.sim.peek(result_o), self.sim.peek(overflow_o));
+        let width = self.p.pe.accumulator_width;
+        for (c, Shown { sum, flag }) in shown {
+            if let Some(sum) = sum {
+                results.set_slice(c * width, &Bits::truncated(width, sum as u64));
+            }
+            if let Some(flag) = flag {
+                flags.set_bit(c, flag);
+                self.overflows += u64::from(flag);
+            }
+        }
+        self.run.expect(self.sim, result_o, &results)?;
+        self.run.expect(self.sim, overflow_o, &flags)
     }
 }

@@ -1,13 +1,14 @@
-//! [`ChannelMonitor`] against the golden levels, token by token, with and without a prefill.
+//! [`ChannelMonitor`] against the golden levels, token by token, with and without a prefill; sequences that break off, resets.
 
-use golden::titanus::level::Level;
+use golden::titanus::channel_monitor::Level;
 use hdl::blocks::titanus::channel_monitor::{MonitorTile, MonitoredTile};
 use hdl::blocks::titanus::{ChannelMonitor, RANGE_BITS};
 use rand::RngExt;
+use sim::stimulus::Stall;
 use sim::{Bits, Run, Sim, Values};
 
 use super::sequences::{Case, STALLS};
-use super::tiles::{at_full_speed, bytes, flag, levels, mask};
+use super::tiles::{at_full_speed, broken_off, bytes, flag, levels, mask};
 
 /// The bench of a channel monitor; a vector is a sequence.
 ///
@@ -73,7 +74,7 @@ impl Bench {
                 let input = MonitorTile {
                     bits: bits.clone(),
                     load: flag(token.is_none()),
-                    first: flag(round == 0 && token.is_some() && left == 0),
+                    first: flag(round == 0 && left == 0),
                     index: index.clone(),
                     x: pad(x.clone()),
                     rmax: bytes(&rmax),
@@ -114,7 +115,12 @@ impl Bench {
                 // The last tile of a token may be partly empty, but is there.
                 let cut = rng.random_range(0..self.p.lanes as usize);
                 let case = Case::random(&mut rng, width - cut, 12);
-                for (input, output) in self.beats(&case, || Bits::random(self.p.tag_width, &mut tags)) {
+                let mut beats = self.beats(&case, || Bits::random(self.p.tag_width, &mut tags));
+                if rng.random_range(0..3u8) == 0 {
+                    // The sequence breaks off: the next one begins at once.
+                    beats.truncate(rng.random_range(1..=beats.len()));
+                }
+                for (input, output) in beats {
                     driver[0].push(input)?;
                     monitor[0].expect([output])?;
                 }
@@ -123,6 +129,23 @@ impl Bench {
                 at_full_speed(sim, run, &mut driver, &mut monitor, 1)?;
             }
             run.streams(sim, &mut driver, &mut monitor)?;
+        }
+        // Resets at any time; the sequence that begins afterwards is right.
+        for _ in 0..run.vectors().div_ceil(4) {
+            for stall in [Stall::Random { num: 1, den: 4 }, Stall::Never] {
+                let mut driver = [run.driver_of::<MonitorTile<Values>>(sim, "tile", stall)?];
+                let mut monitor = [run.monitor_of::<MonitoredTile<Values>>(sim, "result", stall)?];
+                let case = Case::random(&mut rng, width, 12);
+                for (input, output) in self.beats(&case, || Bits::random(self.p.tag_width, &mut tags)) {
+                    driver[0].push(input)?;
+                    monitor[0].expect([output])?;
+                }
+                if stall == Stall::Never {
+                    run.streams(sim, &mut driver, &mut monitor)?;
+                } else {
+                    broken_off(sim, run, &mut driver, &mut monitor, rng.random_range(0..24))?;
+                }
+            }
         }
         Ok(())
     }

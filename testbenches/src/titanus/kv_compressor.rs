@@ -1,32 +1,38 @@
-//! [`KvCompressor`] and [`KvDecompressor`] against the golden bytes: tiles in, bytes off chip, tiles back.
+//! [`KvCompressor`] against the golden bytes: one side taken before the other, starts that wait, writes that are
+//! refused, open streams, resets.
 
-use golden::titanus::cpq::{Sequence, prune};
-use golden::titanus::format::packed;
-use hdl::blocks::titanus::{KvCompressor, KvDecompressor};
-use hdl::lang::{Block, Parameters};
+use golden::common::crc32::crc32;
+use golden::titanus::cpq::Sequence;
+use golden::titanus::format::tiles;
+use golden::titanus::kv_compressor::{packed, prune};
+use golden::titanus::kv_packer::{bit_length, pack};
+use hdl::blocks::titanus::pruning_unit::KvTile;
+use hdl::blocks::titanus::quantization_unit::SequenceStart;
+use hdl::blocks::titanus::{ByteBlock, KvCompressor};
 use rand::RngExt;
-use serde_json::Value;
 use sim::stimulus::{Stall, StimulusRng};
-use sim::{Bits, Run, Sim};
+use sim::{Bits, Difference, Driver, In, Monitor, Out, Run, Sim, Values};
 
-use super::dequantization_unit::results;
 use super::sequences::{Case, STALLS, random_tokens};
-use super::tiles::{blocks, bytes};
+use super::tiles::{blocks, bytes, flag};
+
+pub use super::kv_decompressor::bench as decompressor_bench;
 
 /// The bench of a compressor; a vector is a sequence of keys and values.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &KvCompressor) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(CompressorBench::new(p, Vec::new())?))
+    bench_of(p, Vec::new())
 }
 
-/// The bench of a decompressor; a vector is a sequence.
+/// The bench with given sequences first, then random ones; tokens of `given` fill between tiles - 1 and tiles tiles.
 ///
 /// # Errors
 /// Parameters that the block refuses.
-pub fn decompressor_bench(p: &KvDecompressor) -> anyhow::Result<Box<dyn sim::Bench>> {
-    Ok(Box::new(DecompressorBench::new(p, Vec::new())?))
+pub fn bench_of(p: &KvCompressor, given: Vec<RawCase>) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let bench = CompressorBench { p: p.clone(), given };
+    crate::bench(p, move |sim, run| bench.run(sim, run))
 }
 
 /// Keys and values of a sequence as they come from the projections, not yet pruned.
@@ -34,7 +40,7 @@ pub fn decompressor_bench(p: &KvDecompressor) -> anyhow::Result<Box<dyn sim::Ben
 pub struct RawCase {
     /// Pruning thresholds of keys and values.
     pub thresholds: [u32; 2],
-    /// Widths of quantised keys and values.
+    /// Widths of quantized keys and values.
     pub bits: [u32; 2],
     /// Tokens announced as prefill.
     pub prefill: usize,
@@ -60,149 +66,293 @@ impl RawCase {
     }
 }
 
+/// Cycles after which a side whose blocks nobody takes has surely filled up.
+const HELD_UP: u64 = 400;
+
 /// Drives a compressor with given sequences first, then with random ones.
-pub struct CompressorBench {
+struct CompressorBench {
     p: KvCompressor,
-    parameters: Value,
     given: Vec<RawCase>,
 }
 
-impl CompressorBench {
-    /// The bench; tokens of `given` fill between tiles - 1 and tiles tiles.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses.
-    pub fn new(p: &KvCompressor, given: Vec<RawCase>) -> anyhow::Result<Self> {
-        p.check()?;
-        Ok(Self { parameters: serde_json::to_value(p)?, p: p.clone(), given })
+/// A sequence, and what it becomes.
+struct Job {
+    layer: u64,
+    case: RawCase,
+    /// Tiles with their lengths.
+    tiles: Vec<(usize, [Bits; 2])>,
+    /// Keys and values.
+    sequences: [Sequence; 2],
+    bytes: [Vec<u8>; 2],
+}
+
+struct Ports {
+    config: [In; 6],
+    refused: Out,
+    layer_bits: u32,
+    /// Valid of the blocks and overflow of keys and of values.
+    sides: [(Out, Out); 2],
+}
+
+impl Ports {
+    fn new(sim: &Sim) -> sim::Result<Self> {
+        let names = ["config_write_i", "config_layer_i", "threshold_k_i", "threshold_v_i", "bits_k_i", "bits_v_i"];
+        let found: Vec<_> = names.iter().map(|n| sim.input(n)).collect::<sim::Result<_>>()?;
+        let config = [found[0], found[1], found[2], found[3], found[4], found[5]];
+        let sides = [
+            (sim.output("k_valid_o")?, sim.output("overflow_k_o")?),
+            (sim.output("v_valid_o")?, sim.output("overflow_v_o")?),
+        ];
+        let layer_bits = sim.port_of_input(config[1]).width;
+        Ok(Self { config, refused: sim.output("config_refused_o")?, layer_bits, sides })
+    }
+
+    fn configure(&self, sim: &mut Sim, write: bool, layer: u64, thresholds: [u32; 2], bits: [u32; 2]) {
+        let [th, b] = [thresholds, bits];
+        let values = [write.into(), layer, th[0].into(), th[1].into(), b[0].into(), b[1].into()];
+        self.config.iter().zip(values).for_each(|(&port, value)| sim.poke_u64(port, value));
     }
 }
 
-impl sim::Bench for CompressorBench {
-    fn block(&self) -> &str {
-        KvCompressor::ABOUT.name
-    }
+struct Streams {
+    tile: Driver<KvTile<Values>>,
+    start: Driver<SequenceStart<Values>>,
+    sides: [Monitor<ByteBlock<Values>>; 2],
+}
 
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
+impl CompressorBench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("sequences");
-        let p = &self.p;
-        let lanes = p.lanes as usize;
-        let names = ["config_write_i", "config_layer_i", "threshold_k_i", "threshold_v_i", "bits_k_i", "bits_v_i"];
-        let config: Vec<_> = names.iter().map(|n| sim.input(n)).collect::<sim::Result<_>>()?;
-        let layer_bits = sim.port_of_input(config[1]).width;
-        let overflow = [sim.output("overflow_k_o")?, sim.output("overflow_v_o")?];
+        let ports = Ports::new(sim)?;
+        ports.configure(sim, false, 0, [0; 2], [0; 2]);
         sim.reset(2)?;
+        run.expect_u64(sim, ports.refused, 0)?;
         let per_stall = (run.vectors() as usize).div_ceil(STALLS.len());
         for (i, (input, output)) in STALLS.into_iter().enumerate() {
-            let mut drivers = [
-                run.driver(sim, "tile", &["layer", "length", "k", "v", "last"], input)?,
-                run.driver(sim, "start", &["layer", "prefill"], Stall::Random { num: 1, den: 2 })?,
-            ];
-            let fields = ["data", "last"];
             let other = STALLS[(i + 2) % STALLS.len()].1;
-            let mut monitors = [run.monitor(sim, "k", &fields, output)?, run.monitor(sim, "v", &fields, other)?];
-            for number in i * per_stall..(i + 1) * per_stall {
-                let case = self.given.get(number).cloned().unwrap_or_else(|| {
-                    let cut = rng.random_range(0..lanes);
-                    RawCase::random(&mut rng, lanes * p.tiles as usize - cut, 2 * (p.buffer_tokens as usize).min(8) + 3)
-                });
-                let layer = rng.random_range(0..u64::from(p.layers));
-                let [th, bits] = [case.thresholds, case.bits];
-                let values = [1, layer, th[0].into(), th[1].into(), bits[0].into(), bits[1].into()];
-                config.iter().zip(values).for_each(|(&port, value)| sim.poke_u64(port, value));
-                sim.tick()?;
-                sim.poke_u64(config[0], 0);
-                let layer = Bits::truncated(layer_bits, layer);
-                drivers[1].push(vec![layer.clone(), Bits::truncated(16, case.prefill as u64)])?;
-                let mut case = case;
-                let mut tiles = Vec::new();
-                for t in 0..case.tokens[0].len() {
-                    let width = case.tokens[0][t].len();
-                    for left in (0..width).step_by(lanes) {
-                        let there = (width - left).min(lanes);
-                        // Now and then a tile is short or has no elements at all: the golden model then sees zeros.
-                        let short = number >= self.given.len() && rng.random_range(0..9u8) == 0;
-                        let length = if short { rng.random_range(0..=there) } else { there };
-                        let sides = [0, 1].map(|side| {
-                            let all = &mut case.tokens[side][t][left..left + there];
-                            let mut lane = all.to_vec();
-                            lane.resize_with(lanes, || rng.random());
-                            all[length..].fill(0);
-                            bytes(&lane)
-                        });
-                        tiles.push((length, sides));
-                    }
+            let mut number = i * per_stall;
+            while number < (i + 1) * per_stall {
+                let mut jobs: Vec<Job> = Vec::new();
+                for _ in 0..rng.random_range(1..=3usize) {
+                    let job = self.job(number, &mut rng, &jobs);
+                    jobs.push(job);
+                    number += 1;
                 }
-                let count = tiles.len();
-                for (n, (length, [k, v])) in tiles.into_iter().enumerate() {
-                    let length = Bits::truncated(u64::BITS - (lanes as u64).leading_zeros(), length as u64);
-                    drivers[0].push(vec![layer.clone(), length, k, v, Bits::truncated(1, (n + 1 == count).into())])?;
-                }
-                let sequences = [0, 1].map(|side| case.pruned(side).encode(p.levels, p.buffer_tokens));
-                for (monitor, sequence) in monitors.iter_mut().zip(&sequences) {
-                    monitor.expect(blocks(&packed(sequence, lanes, p.block_bytes as usize), p.block_bytes as usize))?;
-                }
-                run.streams(sim, &mut drivers, &mut monitors)?;
-                for (port, sequence) in overflow.into_iter().zip(&sequences) {
-                    run.expect_u64(sim, port, sequence.overflowed().into())?;
+                self.configure(sim, run, &ports, &jobs)?;
+                let mut streams = self.streams(sim, run, input, [output, other])?;
+                if jobs.len() == 1 {
+                    self.one_side_first(sim, run, &ports, &mut streams, &jobs[0], number % 2)?;
+                } else {
+                    self.together(sim, run, &ports, &mut streams, &jobs, None)?;
                 }
             }
         }
-        Ok(())
-    }
-}
-
-/// Drives a decompressor with given sequences first, then with random ones.
-pub struct DecompressorBench {
-    p: KvDecompressor,
-    parameters: Value,
-    given: Vec<Sequence>,
-}
-
-impl DecompressorBench {
-    /// The bench; sequences of `given` have the decompressor's number of levels.
-    ///
-    /// # Errors
-    /// Parameters that the block refuses.
-    pub fn new(p: &KvDecompressor, given: Vec<Sequence>) -> anyhow::Result<Self> {
-        p.check()?;
-        Ok(Self { parameters: serde_json::to_value(p)?, p: p.clone(), given })
-    }
-}
-
-impl sim::Bench for DecompressorBench {
-    fn block(&self) -> &str {
-        KvDecompressor::ABOUT.name
+        self.reset(sim, run, &ports)
     }
 
-    fn parameters(&self) -> Value {
-        self.parameters.clone()
-    }
-
-    fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
-        let mut rng = run.rng("sequences");
+    fn job(&self, number: usize, rng: &mut StimulusRng, others: &[Job]) -> Job {
         let p = &self.p;
         let lanes = p.lanes as usize;
-        let error = sim.output("error_o")?;
-        sim.reset(2)?;
-        let mut given = self.given.iter();
-        for (input, output) in STALLS {
-            let mut driver = [run.driver(sim, "block", &["data", "last"], input)?];
-            let mut monitor = [run.monitor(sim, "result", &["x", "index", "level"], output)?];
-            for _ in 0..run.vectors().div_ceil(STALLS.len() as u64) {
-                let sequence = given.next().cloned().unwrap_or_else(|| {
-                    let cut = rng.random_range(0..lanes);
-                    Case::random(&mut rng, lanes * p.tiles as usize - cut, 14).encode(p.levels, u32::MAX)
-                });
-                driver[0].extend(blocks(&packed(&sequence, lanes, p.block_bytes as usize), p.block_bytes as usize))?;
-                monitor[0].expect(results(&sequence, lanes, p.levels))?;
+        let mut case = self.given.get(number).cloned().unwrap_or_else(|| {
+            let cut = rng.random_range(0..lanes);
+            RawCase::random(rng, lanes * p.tiles as usize - cut, 2 * (p.buffer_tokens as usize).min(8) + 3)
+        });
+        let mut layer = rng.random_range(0..u64::from(p.layers));
+        if let Some(other) = others.iter().find(|o| o.layer == layer) {
+            if number < self.given.len() {
+                // Given sequences keep what they are; there are enough layers for them.
+                layer = (0..).find(|l| others.iter().all(|o| o.layer != *l)).unwrap_or(layer);
+            } else {
+                (case.thresholds, case.bits) = (other.case.thresholds, other.case.bits);
             }
-            run.streams(sim, &mut driver, &mut monitor)?;
-            run.expect_u64(sim, error, 0)?;
+        }
+        let mut tiles = Vec::new();
+        for t in 0..case.tokens[0].len() {
+            let width = case.tokens[0][t].len();
+            for left in (0..width).step_by(lanes) {
+                let there = (width - left).min(lanes);
+                // Now and then a tile is short or has no elements at all: the golden model then sees zeros.
+                let short = number >= self.given.len() && rng.random_range(0..9u8) == 0;
+                let length = if short { rng.random_range(0..=there) } else { there };
+                let sides = [0, 1].map(|side| {
+                    let all = &mut case.tokens[side][t][left..left + there];
+                    let mut lane = all.to_vec();
+                    lane.resize_with(lanes, || rng.random());
+                    all[length..].fill(0);
+                    bytes(&lane)
+                });
+                tiles.push((length, sides));
+            }
+        }
+        let sequences = [0, 1].map(|side| case.pruned(side).encode(p.levels, p.buffer_tokens));
+        let bytes = sequences.each_ref().map(|s| packed(s, lanes, p.block_bytes as usize));
+        Job { layer, case, tiles, sequences, bytes }
+    }
+
+    fn configure(&self, sim: &mut Sim, run: &mut Run, ports: &Ports, jobs: &[Job]) -> sim::Result<()> {
+        for job in jobs {
+            ports.configure(sim, true, job.layer, job.case.thresholds, job.case.bits);
+            sim.tick()?;
+            run.expect_u64(sim, ports.refused, 0)?;
+        }
+        ports.configure(sim, false, 0, [0; 2], [0; 2]);
+        Ok(())
+    }
+
+    fn streams(&self, sim: &Sim, run: &Run, input: Stall, output: [Stall; 2]) -> sim::Result<Streams> {
+        let tile = run.driver_of(sim, "tile", input)?;
+        let start = run.driver_of(sim, "start", Stall::Random { num: 1, den: 8 })?;
+        let sides = [run.monitor_of(sim, "k", output[0])?, run.monitor_of(sim, "v", output[1])?];
+        Ok(Streams { tile, start, sides })
+    }
+
+    fn push(&self, streams: &mut Streams, layer_bits: u32, job: &Job) -> sim::Result<()> {
+        let lanes = self.p.lanes as usize;
+        let layer = Bits::truncated(layer_bits, job.layer);
+        let prefill = Bits::truncated(16, job.case.prefill as u64);
+        streams.start.push(SequenceStart { layer: layer.clone(), prefill })?;
+        for (n, (length, [k, v])) in job.tiles.iter().enumerate() {
+            let length = Bits::truncated(u64::BITS - (lanes as u64).leading_zeros(), *length as u64);
+            let last = flag(n + 1 == job.tiles.len());
+            streams.tile.push(KvTile { layer: layer.clone(), length, k: k.clone(), v: v.clone(), last })?;
+        }
+        let size = (self.p.block_bytes, self.p.checksum);
+        for (monitor, bytes) in streams.sides.iter_mut().zip(&job.bytes) {
+            monitor.expect(blocks(bytes, size))?;
+        }
+        Ok(())
+    }
+
+    /// Nobody takes the blocks of one side until the other has all of its own, or waits for ever: those whose stream fits
+    /// the spare blocks must not wait, and none may lose anything.
+    fn one_side_first(
+        &self,
+        sim: &mut Sim,
+        run: &mut Run,
+        ports: &Ports,
+        streams: &mut Streams,
+        job: &Job,
+        first: usize,
+    ) -> sim::Result<()> {
+        self.push(streams, ports.layer_bits, job)?;
+        sim.poke_u64(sim.input(["v_ready_i", "k_ready_i"][first])?, 0);
+        let other_blocks = job.bytes[1 - first].len() / self.p.block_bytes as usize;
+        let (mut still, mut done) = (0, false);
+        while still < HELD_UP && !done {
+            let mut drivers = [streams.tile.as_mut(), streams.start.as_mut()];
+            let moved = run.cycle(sim, &mut drivers, &mut [streams.sides[first].as_mut()])?;
+            still = if moved { 0 } else { still + 1 };
+            done = streams.sides[first].is_done();
+        }
+        if other_blocks <= self.p.spare_blocks as usize {
+            run.expect_equal(sim, "block", "the side that is taken has its whole stream", true, done)?;
+        }
+        let Streams { tile, start, sides: [k, v] } = streams;
+        run.streams(sim, &mut [tile.as_mut(), start.as_mut()], &mut [k.as_mut(), v.as_mut()])?;
+        for (side, sequence) in job.sequences.iter().enumerate() {
+            run.expect_u64(sim, ports.sides[side].1, sequence.overflowed().into())?;
+        }
+        Ok(())
+    }
+
+    /// Sequences behind each other, for `limit` cycles or to the end: starts wait, what must be refused is written all the
+    /// time, overflow holds as long as it is promised, and open streams can be read.
+    fn together(
+        &self,
+        sim: &mut Sim,
+        run: &mut Run,
+        ports: &Ports,
+        streams: &mut Streams,
+        jobs: &[Job],
+        limit: Option<u64>,
+    ) -> sim::Result<()> {
+        let mut rng = run.rng(&format!("configurations {}", sim.cycle_count()));
+        for job in jobs {
+            self.push(streams, ports.layer_bits, job)?;
+        }
+        let begin = sim.cycle_count();
+        let mut refused = None;
+        let Streams { tile, start, sides: [k, v] } = streams;
+        let mut drivers = [tile.as_mut(), start.as_mut()];
+        let mut monitors = [k.as_mut(), v.as_mut()];
+        while !(drivers.iter().all(|d| d.is_done()) && monitors.iter().all(|m| m.is_done())) {
+            let cycles = sim.cycle_count() - begin;
+            if limit.is_some_and(|limit| cycles == limit) {
+                ports.configure(sim, false, 0, [0; 2], [0; 2]);
+                return Ok(());
+            }
+            if cycles > 100_000 {
+                return Err(run.fail(sim.cycle_count(), Difference::Deadlock { cycles, streams: vec!["tile".into()] }));
+            }
+            let mut bits = [(); 2].map(|()| rng.random_range(0..16u32));
+            let write = rng.random_range(0..3u8) == 0;
+            if write && bits.iter().all(|b| (2..=8).contains(b)) {
+                bits[rng.random_range(0..2usize)] = [0, 1, 9, 15][rng.random_range(0..4usize)];
+            }
+            let layer = rng.random_range(0..u64::from(self.p.layers));
+            ports.configure(sim, write, layer, [(); 2].map(|()| rng.random_range(0..=255)), bits);
+            refused = if write { Some(1) } else { refused };
+            run.cycle(sim, &mut drivers, &mut monitors)?;
+            if let Some(refused) = refused {
+                run.expect_u64(sim, ports.refused, refused)?;
+            }
+            let Some(now) = (drivers[1].sent() as usize).checked_sub(1) else { continue };
+            let taken =
+                (drivers[0].sent() as usize).saturating_sub(jobs[..now].iter().map(|j| j.tiles.len()).sum::<usize>());
+            for (side, &(valid, overflow)) in ports.sides.iter().enumerate() {
+                let blocks = |job: &Job| job.bytes[side].len() / self.p.block_bytes as usize;
+                let before: usize = jobs[..now].iter().map(blocks).sum();
+                let Some(left) = monitors[side].beats().len().checked_sub(before) else {
+                    return run.expect_equal(sim, "start", "starts that were taken while busy", 0, 1);
+                };
+                let shown = left + sim.peek_u64(valid) as usize;
+                if shown >= blocks(&jobs[now]) {
+                    run.expect_u64(sim, overflow, jobs[now].sequences[side].overflowed().into())?;
+                }
+                self.tail(sim, run, &jobs[now], side, taken)?;
+            }
+        }
+        ports.configure(sim, false, 0, [0; 2], [0; 2]);
+        run.streams(sim, &mut drivers, &mut monitors)
+    }
+
+    /// The tail, when there is one, ends the stream of the tiles that were taken.
+    fn tail(&self, sim: &Sim, run: &mut Run, job: &Job, side: usize, taken: usize) -> sim::Result<()> {
+        let port = |what: &str| sim.output(&format!("tail_{}_{what}_o", ["k", "v"][side]));
+        if sim.peek_u64(port("valid")?) == 0 {
+            return Ok(());
+        }
+        let (lanes, size) = (self.p.lanes as usize, self.p.block_bytes as usize);
+        let mut tiles = tiles(&job.sequences[side], lanes);
+        let initial = tiles.iter().filter(|t| t.initial).count();
+        tiles.truncate(initial + taken);
+        let bits = job.case.bits[side];
+        let (so_far, length) = (pack(bits, lanes, &tiles, size), bit_length(bits, lanes, &tiles));
+        run.expect_u64(sim, port("used")?, (length % (8 * size)) as u64)?;
+        let mut open = so_far[length / (8 * size) * size..].to_vec();
+        open.resize(size, 0);
+        run.expect(sim, port("data")?, &Bits::pack(8, open.iter().map(|&b| b.into())))?;
+        if self.p.checksum {
+            run.expect_u64(sim, port("crc")?, crc32(&so_far).into())?;
+        }
+        Ok(())
+    }
+
+    /// Resets at any time: thresholds and widths stay, and the sequences that begin afterwards are right.
+    fn reset(&self, sim: &mut Sim, run: &mut Run, ports: &Ports) -> sim::Result<()> {
+        let mut rng = run.rng("resets");
+        for _ in 0..run.vectors().div_ceil(8) {
+            let job = self.job(usize::MAX, &mut rng, &[]);
+            self.configure(sim, run, ports, std::slice::from_ref(&job))?;
+            let stall = Stall::Random { num: 1, den: 4 };
+            let mut streams = self.streams(sim, run, stall, [stall; 2])?;
+            self.together(sim, run, ports, &mut streams, &[job], Some(rng.random_range(0..90)))?;
+            let job = self.job(usize::MAX, &mut rng, &[]);
+            self.configure(sim, run, ports, std::slice::from_ref(&job))?;
+            sim.reset(1)?;
+            run.expect_u64(sim, ports.refused, 0)?;
+            let mut streams = self.streams(sim, run, Stall::Never, [Stall::Never; 2])?;
+            self.together(sim, run, ports, &mut streams, &[job], None)?;
         }
         Ok(())
     }

@@ -1,9 +1,12 @@
-//! Testbenches of Titanus: key-value caches pruned and quantised on the fly.
+//! Testbenches of Titanus: key-value caches pruned and quantized on the fly.
 
 pub mod channel_monitor;
+pub mod damage;
 pub mod dequantization_unit;
 pub mod kv_compressor;
+pub mod kv_decompressor;
 pub mod kv_packer;
+pub mod kv_unpacker;
 pub mod max_min_finder;
 pub mod non_zero_quantizer;
 pub mod pruning_unit;

@@ -1,14 +1,15 @@
-//! [`NonZeroQuantizer`] against the exact rational rule: all that a lane can see, or random tiles with pauses.
+//! [`NonZeroQuantizer`] against the exact rational rule: all that a lane can see, or random tiles with pauses and
+//! resets.
 
-use golden::titanus::level::Level;
+use golden::titanus::non_zero_quantizer::Level;
 use hdl::blocks::titanus::non_zero_quantizer::{LabelledTile, LevelledTile};
 use hdl::blocks::titanus::{NonZeroQuantizer, RANGE_BITS, ZERO_BITS};
 use rand::RngExt;
-use sim::stimulus::Stall;
+use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Run, Sim, Values};
 
 use super::sequences::STALLS;
-use super::tiles::{at_full_speed, mask};
+use super::tiles::{at_full_speed, broken_off, mask};
 
 /// The bench of a quantizer; a vector is a tile.
 ///
@@ -120,23 +121,7 @@ impl QuantizerBench {
             let mut driver = [run.driver_of::<LevelledTile<Values>>(sim, "tile", input)?];
             let mut monitor = [run.monitor_of::<LabelledTile<Values>>(sim, "result", output)?];
             for _ in 0..run.vectors().div_ceil(STALLS.len() as u64) {
-                let bits = rng.random_range(2..=8);
-                let tile: Vec<Lane> = (0..lanes)
-                    .map(|_| {
-                        let (a, b) = (rng.random_range(-128..=127), rng.random_range(-128..=127));
-                        let mut level = Level::spanning(a.min(b), a.max(b), bits);
-                        if rng.random_range(0..8u8) == 0 {
-                            level.range = rng.random_range(level.range..=510);
-                        }
-                        let open = rng.random_range(0..4u8) == 0;
-                        let top = level.hi() <= 127 && rng.random_range(0..2u8) == 0;
-                        let end = if top { level.hi() } else { level.lo };
-                        let x = if open { end } else { rng.random_range(-128..=127) };
-                        Lane { x, level, index: rng.random_range(0..4u8) > 0, open }
-                    })
-                    .collect();
-                let tag = Bits::random(self.p.tag_width, &mut rng);
-                let (input, output) = self.beats(&tile, bits, &tag);
+                let (input, output) = self.random(&mut rng);
                 driver[0].push(input)?;
                 monitor[0].expect([output])?;
             }
@@ -145,6 +130,44 @@ impl QuantizerBench {
             }
             run.streams(sim, &mut driver, &mut monitor)?;
         }
+        // Resets at any time drop what is inside and nothing else.
+        for _ in 0..run.vectors().div_ceil(20) {
+            for stall in [Stall::Random { num: 1, den: 4 }, Stall::Never] {
+                let mut driver = [run.driver_of::<LevelledTile<Values>>(sim, "tile", stall)?];
+                let mut monitor = [run.monitor_of::<LabelledTile<Values>>(sim, "result", stall)?];
+                for _ in 0..6 {
+                    let (input, output) = self.random(&mut rng);
+                    driver[0].push(input)?;
+                    monitor[0].expect([output])?;
+                }
+                if stall == Stall::Never {
+                    run.streams(sim, &mut driver, &mut monitor)?;
+                } else {
+                    broken_off(sim, run, &mut driver, &mut monitor, rng.random_range(0..10))?;
+                }
+            }
+        }
         Ok(())
+    }
+
+    /// A random tile, in and out.
+    fn random(&self, rng: &mut StimulusRng) -> (LevelledTile<Values>, LabelledTile<Values>) {
+        let bits = rng.random_range(2..=8);
+        let tile: Vec<Lane> = (0..self.p.lanes)
+            .map(|_| {
+                let (a, b) = (rng.random_range(-128..=127), rng.random_range(-128..=127));
+                let mut level = Level::spanning(a.min(b), a.max(b), bits);
+                if rng.random_range(0..8u8) == 0 {
+                    level.range = rng.random_range(level.range..=510);
+                }
+                let open = rng.random_range(0..4u8) == 0;
+                let top = level.hi() <= 127 && rng.random_range(0..2u8) == 0;
+                let end = if top { level.hi() } else { level.lo };
+                let x = if open { end } else { rng.random_range(-128..=127) };
+                Lane { x, level, index: rng.random_range(0..4u8) > 0, open }
+            })
+            .collect();
+        let tag = Bits::random(self.p.tag_width, rng);
+        self.beats(&tile, bits, &tag)
     }
 }

@@ -1,14 +1,15 @@
-//! [`PruningUnit`] against the pruning rule: thresholds of all layers, lengths from 0 on, pauses of both sides apart.
+//! [`PruningUnit`] against the pruning rule: thresholds of all layers, lengths from 0 on, pauses of both sides apart,
+//! resets.
 
-use golden::titanus::cpq::prune;
+use golden::titanus::pruning_unit::prune;
 use hdl::blocks::titanus::pruning_unit::KvTile;
 use hdl::blocks::titanus::{PrunedTile, PruningUnit};
 use rand::RngExt;
-use sim::stimulus::StimulusRng;
-use sim::{Bits, Run, Sim, Values};
+use sim::stimulus::{Stall, StimulusRng};
+use sim::{Bits, Driver, Monitor, Run, Sim, Values};
 
 use super::sequences::{STALLS, random_tokens};
-use super::tiles::{at_full_speed, bytes, flag, pruned};
+use super::tiles::{at_full_speed, broken_off, bytes, flag, pruned};
 
 /// The bench of a pruning unit; a vector is a tile of keys and one of values.
 ///
@@ -36,7 +37,6 @@ struct Bench {
 impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("tiles");
-        let lanes = self.p.lanes as usize;
         let layer_bits = sim.port_of_input(sim.input("threshold_layer_i")?).width;
         sim.reset(2)?;
         let corners = [5, 0, 1, 128, 129, 255];
@@ -60,28 +60,59 @@ impl Bench {
             let side = |name: &str, stall| run.monitor_of::<PrunedTile<Values>>(sim, name, stall);
             let mut monitors = [side("k", output)?, side("v", v_stall)?];
             let count = (run.vectors() as usize).div_ceil(STALLS.len());
-            let [k, v] = [(); 2].map(|()| random_tokens(&mut rng, lanes, count));
-            for (k, v) in k.iter().zip(&v) {
-                let layer = rng.random_range(0..self.p.layers as usize);
-                let [k, v] = [(k, 0), (v, 1)].map(|(x, side)| at_threshold(&mut rng, x, thresholds[layer][side]));
-                let length = if rng.random_range(0..3u8) == 0 { rng.random_range(0..=lanes) } else { lanes };
-                let last = rng.random_range(0..2u8) == 0;
-                drivers[0].push(KvTile {
-                    layer: Bits::truncated(layer_bits, layer as u64),
-                    length: Bits::truncated(u64::BITS - (lanes as u64).leading_zeros(), length as u64),
-                    k: bytes(&k),
-                    v: bytes(&v),
-                    last: flag(last),
-                })?;
-                for (side, x) in [&k, &v].into_iter().enumerate() {
-                    let kept: Vec<i8> = x[..length].iter().map(|&x| prune(x, thresholds[layer][side])).collect();
-                    monitors[side].expect([pruned(lanes, &kept, last)])?;
-                }
-            }
+            self.push(&mut rng, &thresholds, &mut drivers[0], &mut monitors, (layer_bits, count))?;
             if i == 0 {
                 at_full_speed(sim, run, &mut drivers, &mut monitors, 2)?;
             }
             run.streams(sim, &mut drivers, &mut monitors)?;
+        }
+        // Resets at any time drop the tiles inside and leave the thresholds.
+        for _ in 0..run.vectors().div_ceil(20) {
+            for stall in [Stall::Random { num: 1, den: 4 }, Stall::Never] {
+                let mut drivers = [run.driver_of::<KvTile<Values>>(sim, "tile", stall)?];
+                let side = |name: &str| run.monitor_of::<PrunedTile<Values>>(sim, name, stall);
+                let mut monitors = [side("k")?, side("v")?];
+                self.push(&mut rng, &thresholds, &mut drivers[0], &mut monitors, (layer_bits, 6))?;
+                if stall == Stall::Never {
+                    run.streams(sim, &mut drivers, &mut monitors)?;
+                } else {
+                    broken_off(sim, run, &mut drivers, &mut monitors, rng.random_range(0..10))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues random tiles.
+    fn push(
+        &self,
+        rng: &mut StimulusRng,
+        thresholds: &[[u32; 2]],
+        driver: &mut Driver<KvTile<Values>>,
+        monitors: &mut [Monitor<PrunedTile<Values>>; 2],
+        (layer_bits, count): (u32, usize),
+    ) -> sim::Result<()> {
+        let lanes = self.p.lanes as usize;
+        let length_bits = u64::BITS - (lanes as u64).leading_zeros();
+        let [k, v] = [(); 2].map(|()| random_tokens(rng, lanes, count));
+        for (k, v) in k.iter().zip(&v) {
+            let layer = rng.random_range(0..self.p.layers as usize);
+            let [k, v] = [(k, 0), (v, 1)].map(|(x, side)| at_threshold(rng, x, thresholds[layer][side]));
+            // More than there are lanes are all of them.
+            let length = if rng.random_range(0..3u8) == 0 { rng.random_range(0..1 << length_bits) } else { lanes };
+            let last = rng.random_range(0..2u8) == 0;
+            driver.push(KvTile {
+                layer: Bits::truncated(layer_bits, layer as u64),
+                length: Bits::truncated(length_bits, length as u64),
+                k: bytes(&k),
+                v: bytes(&v),
+                last: flag(last),
+            })?;
+            for (side, x) in [&k, &v].into_iter().enumerate() {
+                let inside = &x[..length.min(lanes)];
+                let kept: Vec<i8> = inside.iter().map(|&x| prune(x, thresholds[layer][side])).collect();
+                monitors[side].expect([pruned(lanes, &kept, last)])?;
+            }
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use sim::stimulus::{Stall, StimulusRng};
 /// A sequence as the hardware gets it: pruned tokens, and how many of them are called prefill.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Width of a quantised value.
+    /// Width of a quantized value.
     pub bits: u32,
     /// Tokens that the start announces as prefill.
     pub prefill: usize,

@@ -1,16 +1,16 @@
 //! Golden tiles as beats of the streams between the units, and the timing of a stream at full speed.
 
 use golden::common::compactor::compact;
+use golden::common::crc32::crc32;
 use golden::titanus::cpq::Sequence;
+use golden::titanus::dequantization_unit::Restored;
 use golden::titanus::format::Tile;
-use hdl::blocks::titanus::{PrunedTile, RANGE_BITS, ZERO_BITS};
+use golden::titanus::kv_unpacker::Parsed;
+use hdl::blocks::titanus::{ByteBlock, PrunedTile, QuantizedTile, RANGE_BITS, RebuiltTile, StoredTile, ZERO_BITS};
 use sim::{Bits, Difference, Run, Sim, StreamDriver, StreamMonitor, Values};
 
-/// Fields of a quantised tile on its way to memory.
+/// Fields of a quantized tile on its way to memory.
 pub const QUANTIZED: [&str; 9] = ["bits", "initial", "index", "label", "values", "open", "range", "zero", "last"];
-
-/// Fields of a tile that comes back.
-pub const STORED: [&str; 9] = ["first", "bits", "initial", "index", "label", "values", "open", "range", "zero"];
 
 /// One bit a lane.
 pub fn mask(lanes: impl IntoIterator<Item = bool>) -> Bits {
@@ -49,11 +49,29 @@ pub fn flag(value: bool) -> Bits {
     Bits::truncated(1, value.into())
 }
 
-/// A beat of [`STORED`].
-pub fn stored(bits: u32, tile: &Tile, first: bool) -> Vec<Bits> {
-    let mut beat = vec![Bits::truncated(1, first.into())];
-    beat.extend(common(bits, tile));
-    beat
+/// A quantized tile on its way to memory.
+pub fn quantized_tile(bits: u32, tile: &Tile, last: bool) -> QuantizedTile<Values> {
+    let StoredTile { bits, initial, index, label, values, open, range, zero, .. } = stored_tile(bits, tile);
+    QuantizedTile { bits, initial, index, label, values, open, range, zero, last: flag(last) }
+}
+
+/// A tile that comes back from memory, neither the first nor the last one.
+pub fn stored_tile(bits: u32, tile: &Tile) -> StoredTile<Values> {
+    let values: Vec<u64> = tile.values.iter().map(|&q| q.into()).collect();
+    let record = |pick: fn((i32, i32)) -> i32| tile.records.iter().map(move |r| r.map_or(0, pick) as u64);
+    StoredTile {
+        first: flag(false),
+        last: flag(false),
+        error: flag(false),
+        bits: Bits::truncated(4, bits.into()),
+        initial: flag(tile.initial),
+        index: mask(tile.index.iter().copied()),
+        label: mask(tile.label.iter().copied()),
+        values: Bits::pack(8, compact(&tile.label, &values)),
+        open: mask(tile.records.iter().map(Option::is_some)),
+        range: Bits::pack(RANGE_BITS, record(|r| r.0)),
+        zero: Bits::pack(ZERO_BITS, record(|r| r.1)),
+    }
 }
 
 /// Per tile of the stream (initial ones first): the level of each lane, 0 without one, and whether a level was missing.
@@ -90,13 +108,65 @@ pub fn pruned(lanes: usize, x: &[i8], last: bool) -> PrunedTile<Values> {
     }
 }
 
-/// The blocks of a stream of bytes, each with its `last`.
-pub fn blocks(bytes: &[u8], block_bytes: usize) -> Vec<Vec<Bits>> {
-    let count = bytes.len() / block_bytes;
-    let block = |(i, b): (usize, &[u8])| {
-        vec![Bits::pack(8, b.iter().map(|&b| b.into())), Bits::truncated(1, (i + 1 == count).into())]
+/// What an unpacker makes of a stream: its tiles, and a beat without one when it is damaged.
+pub fn stored_tiles(parsed: &Parsed, lanes: usize) -> Vec<StoredTile<Values>> {
+    let mut beats: Vec<_> = parsed.tiles.iter().map(|t| stored_tile(parsed.bits, t)).collect();
+    if parsed.damage.is_some() {
+        beats.push(StoredTile { error: flag(true), ..stored_tile(0, &Tile::empty(lanes)) });
+    }
+    if let Some(first) = beats.first_mut() {
+        first.first = flag(true);
+    }
+    if let Some(last) = beats.last_mut() {
+        last.last = flag(true);
+    }
+    beats
+}
+
+/// Values as they leave a dequantizer with so many levels.
+pub fn rebuilt(beats: &[Restored], levels: u32) -> Vec<RebuiltTile<Values>> {
+    let level_bits = u64::from(levels).next_power_of_two().ilog2().max(1);
+    let beat = |r: &Restored| RebuiltTile {
+        first: flag(r.first),
+        last: flag(r.last),
+        error: flag(r.error),
+        x: bytes(&r.x),
+        index: mask(r.index.iter().copied()),
+        level: Bits::pack(level_bits, r.level.iter().map(|&l| l as u64)),
     };
-    bytes.chunks(block_bytes).enumerate().map(block).collect()
+    beats.iter().map(beat).collect()
+}
+
+/// The blocks of a stream of bytes; with checksums, each has that of the bytes up to it.
+pub fn blocks(bytes: &[u8], (block_bytes, checksum): (u32, bool)) -> Vec<ByteBlock<Values>> {
+    let size = block_bytes as usize;
+    let count = bytes.len() / size;
+    let block = |(i, b): (usize, &[u8])| ByteBlock {
+        data: Bits::pack(8, b.iter().map(|&b| b.into())),
+        last: flag(i + 1 == count),
+        crc: checksum.then(|| Bits::truncated(32, crc32(&bytes[..(i + 1) * size]).into())),
+    };
+    bytes.chunks(size).enumerate().map(block).collect()
+}
+
+/// Runs streams for so many cycles, or until all of them are done, then resets: what is inside is lost.
+///
+/// # Errors
+/// A mismatch before the reset.
+pub fn broken_off(
+    sim: &mut Sim,
+    run: &mut Run,
+    drivers: &mut [impl AsMut<StreamDriver>],
+    monitors: &mut [impl AsMut<StreamMonitor>],
+    cycles: u64,
+) -> sim::Result<()> {
+    for _ in 0..cycles {
+        if monitors.iter_mut().all(|m| m.as_mut().is_done()) {
+            break;
+        }
+        run.cycle(sim, drivers, monitors)?;
+    }
+    sim.reset(1)
 }
 
 /// Runs streams without pauses to their end and demands that the first beat of `monitor` comes `latency` cycles after the

@@ -167,6 +167,18 @@ pub(super) fn expand(m: &mut Module, routes: &Routes, mask: Array, data: Array) 
     out
 }
 
+/// For a specification: how many lanes of the mask are below each lane, and how many there are, counted one by one.
+pub(super) fn ranks(m: &mut Module, mask: Array) -> (Array, Signal) {
+    let lanes = mask.count();
+    let ty = uint(bits_for(u64::from(lanes)));
+    let rank = m.nets("rank", ty, lanes + 1);
+    m.connect(rank.at(0), 0);
+    m.for_each("rank", lanes, |m, lane| {
+        m.connect(rank.at(lane + 1), mux(mask.at(lane), rank.at(lane).wrapping_add(1), rank.at(lane)));
+    });
+    (rank, rank.at(lanes))
+}
+
 impl Block for Compactor {
     type Ports = CompactorPorts;
     const ABOUT: About = About {
@@ -183,17 +195,17 @@ impl Block for Compactor {
         m.connect_each("out", io.data_o, out);
         m.connect(io.count_o, routes.count);
         m.formal(|m| {
-            // The way back gives the selected lanes again: nothing is lost, doubled or out of order.
-            let back = expand(m, &routes, io.mask_i, out);
+            let (rank, total) = ranks(m, io.mask_i);
             m.for_each("kept", self.lanes, |m, lane| {
-                let kept = io.data_i.at(lane) & io.mask_i.at(lane).repeat(self.width);
-                m.assert_always("expands_to_input", back.at(lane).eq(kept));
+                let there = io.data_o.at(rank.at(lane));
+                m.assert_always("kept_in_order", !io.mask_i.at(lane) | there.eq(io.data_i.at(lane)));
             });
             m.for_each("above", self.lanes, |m, lane| {
-                let above = routes.count.le(lane.value(routes.count.width()));
-                m.assert_always("nothing_above_count", !(out.at(lane).any() & above));
+                let above = total.le(lane.value(total.width()));
+                m.assert_always("nothing_above_count", !(io.data_o.at(lane).any() & above));
             });
-            m.cover("upper_half", routes.count.eq(self.lanes / 2) & !io.mask_i.at(0));
+            m.assert_always("counts_lanes", io.count_o.eq(total));
+            m.cover("upper_half", io.count_o.eq(self.lanes / 2) & !io.mask_i.at(0));
         });
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The moves are those of [`super::Compactor`], stage by stage backwards: the longest first, upwards.
 
-use super::compactor::{compact, expand, routes};
+use super::compactor::{expand, ranks, routes};
 use crate::lang::{
     About, Block, CatalogBlock, InArray, Module, Out, OutArray, Proof, Timing, bit, bits_for, parameters, ports, uint,
 };
@@ -47,21 +47,14 @@ impl Block for Expander {
         m.connect_each("out", io.data_o, out);
         m.connect(io.count_o, routes.count);
         m.formal(|m| {
-            // Both ways round: compacting what was expanded gives back what went in, as far as the mask reaches, ...
-            let again = compact(m, &routes, out);
-            m.for_each("used", self.lanes, |m, lane| {
-                let used = routes.count.gt(lane.value(routes.count.width()));
-                m.assert_always("compacts_to_input", !used | again.at(lane).eq(io.data_i.at(lane)));
+            let (rank, total) = ranks(m, io.mask_i);
+            m.for_each("lanes", self.lanes, |m, lane| {
+                let wanted = io.data_i.at(rank.at(lane)) & io.mask_i.at(lane).repeat(self.width);
+                m.assert_always("placed_in_order", io.data_o.at(lane).eq(wanted));
             });
-            // ... and every lane of the mask, and no other, holds something when all elements are not 0.
-            let nonzero = m.nets("nonzero", bit(), self.lanes);
-            m.for_each("nonzero", self.lanes, |m, lane| m.connect(nonzero.at(lane), io.data_i.at(lane).any()));
-            let all = m.wire("all_nonzero", nonzero.packed().all());
-            m.for_each("filled_lanes", self.lanes, |m, lane| {
-                let wrong = out.at(lane).any() ^ io.mask_i.at(lane);
-                m.assert_always("fills_mask", !(all & wrong));
-            });
-            m.cover("highest_lane_only", routes.count.eq(1) & io.mask_i.at(self.lanes - 1) & all);
+            m.assert_always("counts_lanes", io.count_o.eq(total));
+            let highest = self.lanes - 1;
+            m.cover("highest_lane_only", io.count_o.eq(1) & io.mask_i.at(highest) & io.data_o.at(highest).any());
         });
     }
 

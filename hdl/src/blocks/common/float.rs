@@ -24,7 +24,7 @@ pub mod format;
 pub mod from_int;
 mod lines;
 pub mod mul;
-mod pipeline;
+mod ranks;
 pub mod reciprocal;
 mod round;
 pub mod rsqrt;

@@ -4,8 +4,8 @@
 //! No skew registers and no drain: the testbench skews its inputs. One row of accumulators is read at a time.
 
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, Module, Out, OutArray, Rules, Timing, bit, index_width, mux, parameters,
-    ports, sint, uint,
+    About, Block, CatalogBlock, In, InArray, Module, Out, OutArray, Proof, Rules, Signal, Timing, bit, index_width,
+    mux, parameters, ports, sint, uint,
 };
 
 parameters! {
@@ -114,6 +114,43 @@ impl MacMesh {
     }
 }
 
+impl MacMesh {
+    /// What is proved of a small mesh (`ifdef FORMAL`): every sum that `acc_o` shows is that of the operands since the last
+    /// clear, each as late as its PE is far away, whenever clears and resets come.
+    fn properties(&self, m: &mut Module, io: &MacMeshPorts) {
+        if self.rows * self.columns > 6 || self.operand_width > 2 {
+            return;
+        }
+        let later = |m: &mut Module, name: &str, mut signal: Signal, cycles: u32| {
+            for cycle in 1..=cycles {
+                let name = format!("spec_{name}_{cycle}_q");
+                // Only clears are known after a reset.
+                let held = if signal.width() == 1 { m.reg_init(&name, bit(), 0) } else { m.reg(&name, signal.ty()) };
+                held.next(signal);
+                signal = held.q;
+            }
+            signal
+        };
+        m.formal(|m| {
+            for (r, c) in (0..self.rows).flat_map(|r| (0..self.columns).map(move |c| (r, c))) {
+                let clear = later(m, &format!("clear_{r}_{c}"), io.clear_i.at(r), c);
+                let act = later(m, &format!("act_{r}_{c}"), io.act_i.at(r), c);
+                let weight = later(m, &format!("weight_{r}_{c}"), io.weight_i.at(c), r);
+                // The weights that were on their way at a reset still come.
+                let filled = later(m, &format!("filled_{r}_{c}"), bit().lit(1), r);
+                let known = m.reg_init(&format!("spec_known_{r}_{c}_q"), bit(), 0);
+                let sum = m.reg(&format!("spec_sum_{r}_{c}_q"), sint(self.accumulator_width));
+                known.next(mux(clear, filled, known.q));
+                let before = mux(!clear, sum.q, 0);
+                sum.next(before.wrapping_add((act * weight).extend(self.accumulator_width)));
+                let read = known.q & io.row_i.eq(r);
+                m.assert_always(&format!("sum_{r}_{c}"), !read | io.acc_o.at(c).eq(sum.q));
+                m.cover(&format!("negative_{r}_{c}"), read & !clear & sum.q.lt(-3));
+            }
+        });
+    }
+}
+
 impl Block for MacMesh {
     type Ports = MacMeshPorts;
     const ABOUT: About = About {
@@ -121,7 +158,8 @@ impl Block for MacMesh {
         summary: "output-stationary mesh of multiply-accumulate cells",
         contract: "PE (r, c) sees clear_i[r] and act_i[r] c cycles and weight_i[c] r cycles after they entered; acc_o shows \
             row row_i at once. A row may be cleared at any time: each of its PEs drops its sum when the clear reaches it. \
-            Reset takes the clears on their way; sums mean something from the first clear on.",
+            Reset takes the clears on their way, not the operands; a sum means something from the first clear on whose operands \
+            entered after the reset.",
         reference: "",
     };
 
@@ -150,6 +188,7 @@ impl Block for MacMesh {
             });
         });
         m.for_each("read", columns, |m, c| m.connect(io.acc_o.at(c), acc.at((io.row_i, c))));
+        self.properties(m, io);
     }
 
     fn timing(&self) -> Timing {
@@ -163,5 +202,13 @@ impl CatalogBlock for MacMesh {
         let set =
             |rows, columns, operand_width, accumulator_width| Self { rows, columns, operand_width, accumulator_width };
         vec![set(1, 1, 2, 4), set(3, 5, 4, 11), set(7, 2, 8, 24), set(2, 2, 32, 65)]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let proof = |rows, columns| {
+            let block = Self { rows, columns, operand_width: 2, accumulator_width: 5 };
+            Proof { block, depth: 8, cover_depth: 10, induction: true }
+        };
+        vec![proof(1, 1), proof(2, 2), proof(3, 2)]
     }
 }

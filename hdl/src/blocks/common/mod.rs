@@ -2,26 +2,28 @@
 
 pub mod arith;
 pub mod compactor;
+pub mod crc32;
 pub mod expander;
 pub mod float;
 pub mod mac_mesh;
+pub mod memory;
 pub mod number_format;
 pub mod pipeline;
-pub mod ram;
 pub mod skew_lines;
 pub mod stream;
 
 pub use arith::{LeadingZeros, LeadingZerosPorts, Popcount, PopcountPorts, PriorityEncoder, PriorityEncoderPorts};
 pub use compactor::{Compactor, CompactorPorts};
+pub use crc32::{Crc32, Crc32Ports};
 pub use expander::{Expander, ExpanderPorts};
 pub use float::{
     FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatExp, FloatFma, FloatFormat, FloatFromInt, FloatMul,
     FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, RoundingDirection, Subnormals,
 };
 pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
+pub use memory::{BankedMemory, BankedMemoryPorts, DoubleBuffer, DoubleBufferPorts, Ram, RamImplementation, RamPorts};
 pub use number_format::{NanPolicy, NumberFormat};
 pub use pipeline::{Pipeline, PipelineStage};
-pub use ram::{Ram, RamImplementation, RamPorts};
 pub use skew_lines::{SkewDirection, SkewLines, SkewLinesPorts};
 pub use stream::{
     StreamArbiter, StreamArbiterPorts, StreamFifo, StreamFifoPorts, StreamFork, StreamForkPorts, StreamJoin,

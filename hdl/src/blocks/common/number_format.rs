@@ -155,15 +155,6 @@ impl NumberFormat {
     }
 }
 
-/// Number of ones among `bits`, as wide as it needs to be.
-#[track_caller]
-#[must_use]
-pub fn count_ones(bits: &[Signal]) -> Signal {
-    let width = crate::lang::bits_for(bits.len() as u64);
-    let bits: Vec<Signal> = bits.iter().map(|b| b.extend(width)).collect();
-    crate::lang::reduce(&bits, |a, b| a.wrapping_add(b)).unwrap_or_else(|| uint(width).lit(0))
-}
-
 /// The smaller of two unsigned values of one width.
 #[track_caller]
 #[must_use]

@@ -11,7 +11,7 @@
 
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InOption, Module, Out, Proof, Signal, Timing, Type, bit, index_width, mux,
+    About, Block, CatalogBlock, In, InOption, Module, Out, Proof, Signal, Timing, Type, bit, cat, index_width, mux,
     parameters, ports, uint,
 };
 
@@ -39,17 +39,18 @@ ports! {
         read_i: In = bit(),
         /// Write row `row_i`.
         write_i: In = bit(),
-        /// Row of the access.
+        /// Row of the access. Beyond the last row a write is lost and a read unknown.
         row_i: In = p.row(),
         /// What is written.
         data_i: In = uint(p.width),
-        /// What was read, in the cycle after `read_i`.
+        /// What was read last, by an access or a refresh: from the cycle after it to the next one.
         data_o: Out = uint(p.width),
-        /// Read row `refresh_row_i` into the refresh buffer.
+        /// Read row `refresh_row_i` into the refresh buffer. Goes before everything else.
         refresh_read_i: In = bit(),
-        /// Write the refresh buffer to row `refresh_row_i`.
+        /// Write the refresh buffer to row `refresh_row_i`. Ignored together with `refresh_read_i`, and before the first
+        /// one since reset; goes before an access.
         refresh_write_i: In = bit(),
-        /// Row of the refresh.
+        /// Row of the refresh, as `row_i`.
         refresh_row_i: In = p.row(),
         /// Retention model: set the time of a cell.
         cell_write_i: InOption = bit().when(p.retention_model),
@@ -67,6 +68,38 @@ impl EdramBank {
     #[must_use]
     pub fn row(&self) -> Type {
         uint(index_width(u64::from(self.rows)))
+    }
+
+    /// What any row holds is what was last written to it, by an access or from the buffer, and what reads show.
+    fn properties(&self, m: &mut Module, io: &EdramBankPorts) {
+        m.formal(|m| {
+            let chosen = m.reg_init("chosen_q", bit(), 0);
+            chosen.next(bit().lit(1));
+            let row = m.reg("chosen_row_q", self.row());
+            row.next_when(!chosen.q, io.row_i);
+            m.assume("chosen_row_exists", chosen.q | io.row_i.lt(self.rows));
+            // Known, and one of its bits; of the row, of the buffer, and of what was read last.
+            let value = m.reg_init("row_value_q", uint(2), 0);
+            let buffer = m.reg_init("buffer_value_q", uint(2), 0);
+            let shown = m.reg_init("shown_value_q", uint(2), 0);
+            let filled = m.reg_init("filled_q", bit(), 0);
+            let refresh = m.wire("refreshes", io.refresh_read_i | io.refresh_write_i);
+            let here = m.wire("access_here", chosen.q & io.row_i.eq(row.q));
+            let refresh_here = m.wire("refresh_here", chosen.q & io.refresh_row_i.eq(row.q));
+            let known_here = mux(here, value.q, uint(2).lit(0));
+            let refresh_known = m.wire("refresh_known", mux(refresh_here, value.q, uint(2).lit(0)));
+            let back = m.wire("writes_back", io.refresh_write_i & !io.refresh_read_i & filled.q & refresh_here);
+            let written = m.wire("written", io.write_i & !refresh & here);
+            let data = cat(&[bit().lit(1), io.data_i.bit(0)]);
+            value.next(mux(back, buffer.q, mux(written, data, value.q)));
+            filled.next(filled.q | io.refresh_read_i);
+            buffer.next(mux(io.refresh_read_i, refresh_known, buffer.q));
+            let read = mux(io.read_i & !refresh, known_here, shown.q);
+            shown.next(mux(io.refresh_read_i, refresh_known, read));
+            m.assert_always("shows_what_was_written", !shown.q.msb() | io.data_o.bit(0).eq(shown.q.bit(0)));
+            m.cover("read_after_a_refresh", shown.q.all() & back & buffer.q.all());
+            m.cover("write_against_a_refresh", io.write_i & here & back & value.q.msb() & !buffer.q.msb());
+        });
     }
 
     /// The bits that have decayed in the row that was read in the cycle before.
@@ -111,8 +144,10 @@ impl Block for EdramBank {
     const ABOUT: About = About {
         name: "edram_bank",
         summary: "eDRAM bank with a refresh port; in simulation its bits can decay",
-        contract: "at most one of read_i, write_i, refresh_read_i, refresh_write_i in a cycle. data_o is valid in the cycle after read_i.\n\
-            refresh_write_i writes what the last refresh_read_i, at least one cycle earlier, has read.\n\
+        contract: "one operation a cycle. Of several, a refresh read goes first, then a write-back, and the others are ignored; but\n\
+            read_i and write_i together read the old word and write the new one. data_o shows what was read last.\n\
+            refresh_write_i writes what the last refresh_read_i has read, whatever happened since.\n\
+            A reset forgets the refresh buffer (write-backs are ignored until the next refresh read); rows are unknown after it.\n\
             retention_model: a read returns each bit flipped whose time is less than its row's age, the cycles since the\n\
             row's last write or write-back. Times are unknown until set.",
         reference: "Kelle, sections 2.3, 3.2 and 5.1, figures 4 and 10",
@@ -120,9 +155,12 @@ impl Block for EdramBank {
 
     fn build(&self, m: &mut Module, io: &EdramBankPorts) {
         let refresh = m.wire("refresh", io.refresh_read_i | io.refresh_write_i);
+        let loaded = m.reg_init("loaded_q", bit(), 0);
+        loaded.next(loaded.q | io.refresh_read_i);
+        let back = m.wire("back", io.refresh_write_i & loaded.q & !io.refresh_read_i);
         let op = Operation {
-            read: m.wire("read", io.read_i | io.refresh_read_i),
-            write: m.wire("write", io.write_i | io.refresh_write_i),
+            read: m.wire("read", mux(refresh, io.refresh_read_i, io.read_i)),
+            write: m.wire("write", mux(refresh, back, io.write_i)),
             row: m.wire("row", mux(refresh, io.refresh_row_i, io.row_i)),
         };
         let ram = m.instance("u_ram", Ram::words(self.rows, self.width, self.implementation));
@@ -142,34 +180,9 @@ impl Block for EdramBank {
         m.connect(ram.write_address_i, op.row);
         m.connect(ram.data_i, mux(io.refresh_write_i, refreshed, io.data_i));
         m.connect(io.data_o, word);
-        m.formal(|m| {
-            // A refresh leaves the row as it was: of any row and bit.
-            let operations = [io.read_i, io.write_i, io.refresh_read_i, io.refresh_write_i];
-            let two = |i: usize, j: usize| operations[i] & operations[j];
-            let several = two(0, 1) | two(0, 2) | two(0, 3) | two(1, 2) | two(1, 3) | two(2, 3);
-            m.assume("one_operation_a_cycle", !several);
-            let chosen = m.reg_init("chosen_q", bit(), 0);
-            chosen.next(bit().lit(1));
-            let row = m.reg("chosen_row_q", self.row());
-            row.next_when(!chosen.q, io.row_i);
-            m.assume("chosen_row_exists", chosen.q | io.row_i.lt(self.rows));
-            let written = m.wire("chosen_written", io.write_i & io.row_i.eq(row.q) & chosen.q);
-            let known = m.reg_init("known_q", bit(), 0);
-            known.next(known.q | written);
-            let value = m.reg("value_q", bit());
-            value.next_when(written, io.data_i.bit(0));
-            // The buffer holds the row, since nothing wrote it after it was read.
-            let held = m.reg_init("held_q", bit(), 0);
-            let fetch = m.wire("fetch_chosen", io.refresh_read_i & io.refresh_row_i.eq(row.q));
-            held.next(mux(io.refresh_read_i, fetch, held.q & !written));
-            let back = m.wire("back_chosen", io.refresh_write_i & io.refresh_row_i.eq(row.q));
-            m.assume("only_what_was_read_is_written_back", !back | held.q);
-            let asked = m.reg_init("asked_q", bit(), 0);
-            asked.next(io.read_i & io.row_i.eq(row.q) & known.q);
-            m.assert_always("reads_what_was_written", !asked.q | io.data_o.bit(0).eq(value.q));
-            m.assert_always("buffer_is_the_row", !(held.q & known.q) | refreshed.bit(0).eq(value.q));
-            m.cover("read_after_a_refresh", asked.q & held.q & value.q & back);
-        });
+        if !self.retention_model {
+            self.properties(m, io);
+        }
     }
 
     fn timing(&self) -> Timing {

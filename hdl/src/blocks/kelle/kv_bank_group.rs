@@ -51,9 +51,9 @@ parameters! {
 ports! {
     /// Ports of [`KvBankGroup`].
     pub struct KvBankGroupPorts(p: &KvBankGroup) {
-        /// An access.
+        /// An access. May be taken back while it waits.
         access_valid_i: In = bit(),
-        /// The access is made; does not depend on `access_valid_i`.
+        /// The access is made; does not depend on `access_valid_i`. Low for at most 2 cycles in a row.
         access_ready_o: Out = bit(),
         /// Write a new token; otherwise read.
         access_write_i: In = bit(),
@@ -61,11 +61,11 @@ ports! {
         access_row_i: In = p.refresh.row(),
         /// Elements of the new token.
         access_data_i: InArray = uint(16).array(p.elements()),
-        /// A read was made in the cycle before: `data_o` holds the row.
+        /// A read was made in the cycle before: `data_o` holds the row in this cycle. Never held back.
         data_valid_o: Out = bit(),
-        /// This group's byte of each element, the other byte 0.
+        /// With `data_valid_o`: this group's byte of each element, the other byte 0. Unknown for a row without a token.
         data_o: OutArray = uint(16).array(p.elements()),
-        /// The token in row `evict_row_i` is gone.
+        /// The token in row `evict_row_i` is gone, unless a new one is written to the row in this cycle.
         evict_valid_i: In = bit(),
         /// Row of the token that goes.
         evict_row_i: In = p.refresh.row(),
@@ -81,27 +81,28 @@ ports! {
         threshold_i: In = uint(p.score_width),
         /// Row whose score is read.
         score_row_i: In = p.refresh.row(),
-        /// Its score, in the same cycle.
+        /// Its score, in the same cycle; of no meaning without a token.
         score_o: Out = uint(p.score_width),
-        /// Take new refresh intervals.
+        /// Take new refresh intervals, from the next cycle on. Both are taken or none.
         config_valid_i: In = bit(),
         /// Interval of rows with high scores, in cycles.
         config_high_i: In = uint(p.refresh.interval_width),
         /// Interval of rows with low scores, in cycles.
         config_low_i: In = uint(p.refresh.interval_width),
-        /// The last intervals offered were too short.
+        /// The last intervals offered were too short (below 2 x rows); the ones before hold. Valid from the cycle after an
+        /// offer to the next one; low after reset.
         config_refused_o: Out = bit(),
         /// The banks read row `refresh_row_o` for a refresh.
         refresh_read_o: Out = bit(),
         /// The banks write row `refresh_row_o` back.
         refresh_write_o: Out = bit(),
-        /// Row of the refresh.
+        /// Row of the refresh; of no meaning without one.
         refresh_row_o: Out = p.refresh.row(),
         /// Per row: it holds a token with a high score.
         high_o: OutArray = bit().array(p.refresh.rows),
-        /// Refreshes completed.
+        /// Refreshes completed since reset, see `refresh_controller`.
         refreshes_o: Out = uint(p.refresh.counter_width),
-        /// Cycles in which an access had to wait.
+        /// Cycles since reset in which an access had to wait, likewise.
         stalls_o: Out = uint(p.refresh.counter_width),
         /// Retention model: set the time of a cell, of the bank `cell_bank_i`.
         cell_write_i: InOption = bit().when(p.retention_model),
@@ -186,7 +187,9 @@ impl Block for KvBankGroup {
         summary: "eDRAM banks of one byte of the keys or values, with refresh and scores",
         contract: "a write (valid and ready) keeps this group's byte of each element in row access_row_i, makes it valid, score 0.\n\
             A read returns the bytes in their places one cycle later, for one cycle. Scores: see score_register_file, with\n\
-            write = set and evict = clear. Refresh: see refresh_controller; high rows have the interval config_high_i.",
+            write = set and evict = clear. Refresh: see refresh_controller; high rows have the interval config_high_i.\n\
+            Reset, at any time: all tokens are forgotten, a read or a refresh under way is given up (data_valid_o falls), and both\n\
+            intervals are refresh.interval again. An eviction during a refresh of its row ends the refresh.",
         reference: "Kelle, section 5.1 and figure 10",
     };
 

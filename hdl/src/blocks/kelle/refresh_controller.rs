@@ -58,6 +58,15 @@ parameters! {
         rules.demand((shortest..=longest).contains(&p.interval), "interval", p.interval, allowed);
         let most = p.interval_width - 2;
         rules.demand(p.tick_log2 <= most, "tick_log2", p.tick_log2, format!("0 to interval_width - 2 = {most}"));
+        let (slack, interval) = (p.slack(), u64::from(p.interval));
+        rules.doubt(
+            slack > interval,
+            format!("the slack of {slack} cycles is above the interval of {interval}: a row may be more than twice as old as asked"),
+        );
+        rules.doubt(
+            p.effective(interval) == 0,
+            format!("the interval of {interval} cycles is below a unit of the time stamps, 2^{}: it counts as 0", p.tick_log2),
+        );
     };
 }
 
@@ -66,37 +75,41 @@ ports! {
     pub struct RefreshControllerPorts(p: &RefreshController) {
         /// Somebody wants the banks in this cycle.
         access_valid_i: In = bit(),
-        /// The banks are his. Does not depend on `access_valid_i`.
+        /// The banks are his. Does not depend on `access_valid_i`; low for at most 2 cycles in a row.
         access_ready_o: Out = bit(),
         /// The access writes the whole row.
         access_write_i: In = bit(),
         /// Row of the access.
         access_row_i: In = p.row(),
-        /// Bit per row: it holds a token.
+        /// Bit per row: it holds a token. A row that becomes valid was written at most 2^interval_width - 1 cycles ago,
+        /// and since reset; otherwise its age is taken wrongly until it is next restored, and only its own.
         valid_i: In = uint(p.rows),
         /// Bit per row: its score is high.
         high_i: In = uint(p.rows),
-        /// A row was promoted from low to high: look at it first.
+        /// A row was promoted from low to high: look at it first. While one report waits, others are dropped. A report
+        /// that is missing, dropped or wrong, or of a row that does not exist, costs patience at most: the walk comes by.
         promoted_valid_i: In = bit(),
         /// The promoted row.
         promoted_row_i: In = p.row(),
-        /// Take new intervals.
+        /// Take new intervals, from the next cycle on. Both are taken or none.
         config_valid_i: In = bit(),
         /// Interval of rows with high scores, in cycles.
         config_high_i: In = uint(p.interval_width),
         /// Interval of rows with low scores, in cycles.
         config_low_i: In = uint(p.interval_width),
-        /// The last intervals offered were too short for any schedule; the ones before hold.
+        /// The last intervals offered were too short for any schedule (below 2 x rows); the ones before hold. Valid from
+        /// the cycle after an offer to the next one; low after reset.
         config_refused_o: Out = bit(),
         /// The banks read row `refresh_row_o` into the refresh buffer.
         refresh_read_o: Out = bit(),
         /// The banks write the refresh buffer back to row `refresh_row_o`.
         refresh_write_o: Out = bit(),
-        /// Row of the refresh.
+        /// Row of the refresh; of no meaning without one.
         refresh_row_o: Out = p.row(),
-        /// Refreshes completed, modulo 2^counter_width.
+        /// Write-backs made since reset, modulo 2^counter_width; each counts from the next cycle on. A refresh that was
+        /// given up, since its row was written or went, does not count. Only a reset clears it.
         refreshes_o: Out = uint(p.counter_width),
-        /// Cycles in which an access had to wait, modulo 2^counter_width.
+        /// Cycles since reset in which an access had to wait, modulo 2^counter_width; likewise.
         stalls_o: Out = uint(p.counter_width),
     }
 }
@@ -151,7 +164,11 @@ impl Block for RefreshController {
             never exceeds interval + slack, slack = 3 rows + 2 patience + u - 1.\n\
             An access (valid and ready) and a refresh never meet; ready is low for at most 2 cycles in a row.\n\
             A row is refreshed only if it is valid and was due since it was last restored.\n\
-            A row that becomes valid must have been written at most 2^interval_width - 1 cycles ago.",
+            A row that becomes valid must have been written at most 2^interval_width - 1 cycles ago.\n\
+            Alone (nothing else due, banks free), a row is read for its refresh at most rows cycles after the controller is sure\n\
+            that it is due: at age interval with u = 1, interval + u otherwise. It is written back in the next cycle. A row that\n\
+            is promoted at that age or later and reported, with 8 cycles of patience left, is read at most 3 cycles later.\n\
+            Reset, at any time: a refresh under way is given up, and rows count from their next write on.",
         reference: "Kelle, sections 4.2 and 5.1, figures 7 and 10",
     };
 
@@ -256,14 +273,6 @@ impl Block for RefreshController {
             stamp,
             fresh: fresh.q,
             now: now.q,
-            high_limit: high_limit.q,
-            low_limit: low_limit.q,
-            written,
-            written_row,
-            ready,
-            refresh_read,
-            refresh_write,
-            refused: refused.q,
             take_hint,
         };
         self.properties(m, io, &inner);

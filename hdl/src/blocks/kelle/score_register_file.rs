@@ -7,10 +7,15 @@
 //!
 //! In one cycle the update comes first, then clear, then set, then the end of the step.
 
+mod properties;
+
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutArray, Proof, Timing, Type, bit, index_width, mux, parameters,
     ports, select, sint, uint,
 };
+
+/// Most rows with which the formal section is there: it holds all of them.
+const LARGEST_MODEL: u32 = 8;
 
 parameters! {
     /// Elaboration parameters.
@@ -27,11 +32,11 @@ parameters! {
 ports! {
     /// Ports of [`ScoreRegisterFile`].
     pub struct ScoreRegisterFilePorts(p: &ScoreRegisterFile) {
-        /// A new token comes to row `set_row_i`: valid, score 0.
+        /// A new token comes to row `set_row_i`: valid, score 0 from the next cycle on, whatever else happens to the row.
         set_valid_i: In = bit(),
-        /// Row of the new token.
+        /// Row of the new token; nothing happens beyond the last row. The same of the other rows below.
         set_row_i: In = p.row(),
-        /// The token in row `clear_row_i` is gone.
+        /// The token in row `clear_row_i` is gone from the next cycle on; nothing happens to a row without one.
         clear_valid_i: In = bit(),
         /// Row of the token that goes.
         clear_row_i: In = p.row(),
@@ -41,23 +46,24 @@ ports! {
         update_row_i: In = p.row(),
         /// What is added.
         update_amount_i: In = sint(p.amount_width),
-        /// The step ends: scores age if one saturated.
+        /// The step ends: scores age if one saturated, in this cycle too.
         step_i: In = bit(),
-        /// Lowest high score.
+        /// Lowest high score; a new one holds at once, for all rows, and is no promotion.
         threshold_i: In = uint(p.score_width),
         /// Row to read.
         read_row_i: In = p.row(),
         /// Its score, in the same cycle; of no meaning when the row is not valid.
         read_score_o: Out = uint(p.score_width),
-        /// Per row: it holds a token.
+        /// Per row: it holds a token. Always valid.
         valid_o: OutArray = bit().array(p.rows),
-        /// Per row: it holds a token with a high score.
+        /// Per row: it holds a token with a high score. Always valid.
         high_o: OutArray = bit().array(p.rows),
-        /// A sum exceeded the top since the last step ended.
+        /// A sum exceeded the top since the last step ended, before this cycle. Cleared by `step_i`, and by reset.
         saturated_o: Out = bit(),
-        /// The update one cycle ago promoted row `promoted_row_o` from low to high.
+        /// The update in the cycle before made the sum of row `promoted_row_o`, which had a low score, a high one. Up for
+        /// one cycle; told even if the row was cleared or set, or its score halved, in that cycle.
         promoted_valid_o: Out = bit(),
-        /// The row.
+        /// The row, with `promoted_valid_o`.
         promoted_row_o: Out = p.row(),
     }
 }
@@ -77,7 +83,9 @@ impl Block for ScoreRegisterFile {
         summary: "saturating importance scores of the rows of a KV cache, with ageing and classes",
         contract: "an update makes a valid row's score clamp(score + amount, 0, 2^score_width - 1).\n\
             If a sum exceeded the top since the step before ended, step_i halves all scores, rounded down.\n\
-            In one cycle: update, clear, set (score 0), end of step. high_o = valid and score >= threshold_i.",
+            In one cycle: update, clear, set (score 0), end of step. high_o = valid and score >= threshold_i.\n\
+            Each operation takes effect at the edge, and none is left unfinished: there is nothing to break off. Operations on rows\n\
+            that do not exist, clears and updates of rows without a token change nothing. Reset forgets all tokens.",
         reference: "Kelle, section 5.1 and figure 10",
     };
 
@@ -128,18 +136,9 @@ impl Block for ScoreRegisterFile {
         m.connect(io.promoted_valid_o, promoted.q);
         m.connect(io.promoted_row_o, promoted_row.q);
 
-        m.formal(|m| {
-            // Ageing keeps the order of scores. The rows are any two.
-            let before = m.reg("before_q", bit());
-            before.next(score.q.at(0).le(score.q.at(1)) & !update & !io.set_valid_i);
-            let started = m.reg_init("started_q", bit(), 0);
-            started.next(bit().lit(1));
-            m.assert_always("ageing_keeps_order", !(started.q & before.q) | score.q.at(0).le(score.q.at(1)));
-            m.assert_always("high_rows_are_valid", !io.high_o.at(0) | valid.q.at(0));
-            m.cover("saturates", saturated.q);
-            m.cover("scores_age", halve & score.q.at(0).any());
-            m.cover("promotes", promoted.q);
-        });
+        if self.rows <= LARGEST_MODEL {
+            self.properties(m, io);
+        }
     }
 
     fn timing(&self) -> Timing {

@@ -11,10 +11,15 @@
 //! A tie goes to the earlier row, and to the earlier pass: rows are loaded in the order of age, the oldest token first
 //! (`eviction_controller` walks its tokens in that order). Protected rows never win.
 
+mod properties;
+
 use crate::lang::{
     About, Block, CatalogBlock, In, InArray, InOption, Module, Out, OutArray, OutOption, Proof, Signal, Timing, bit,
     bits_for, index_width, mux, parameters, ports, select, sint, uint,
 };
+
+/// Most tokens of a victim with which the formal section is there: it holds all of them.
+const LARGEST_MODEL: u32 = 8;
 
 parameters! {
     /// Elaboration parameters.
@@ -33,7 +38,7 @@ parameters! {
 ports! {
     /// Ports of [`SystolicEvictor`].
     pub struct SystolicEvictorPorts(p: &SystolicEvictor) {
-        /// Per row: load S.
+        /// Per row: load S, at any time; a pass that works on the row in the same cycle still has the S from before.
         load_i: InArray = bit().array(p.rows),
         /// Per row: the importance of its token.
         load_score_i: InArray = uint(p.score_width).array(p.rows),
@@ -41,19 +46,24 @@ ports! {
         load_protected_i: InArray = bit().array(p.rows),
         /// A pass starts: the attention score of row i is at `amount_i` i cycles later.
         pass_i: In = bit(),
-        /// Passes for this victim, less one. Stable from the first pass to the victim.
+        /// Forgets the passes under way, those before them for the same victim, and one that starts in this cycle: no
+        /// victim comes of them, and the next pass is the first of a victim. Rows that they have not reached keep S.
+        clear_i: In = bit(),
+        /// Passes of a victim, less one. Looked at when a pass has ended, `rows` cycles after its `pass_i`: if no fewer
+        /// have ended for this victim before it, it is the last one. It may be another for each pass.
         passes_i: InOption = uint(bits_for(u64::from(p.passes - 1))).when(p.passes > 1),
-        /// Per row: attention score, as it leaves the array.
+        /// Per row: attention score, as it leaves the array; looked at in the one cycle in which a pass is at the row.
         amount_i: InArray = sint(p.amount_width).array(p.rows),
-        /// Per row: S; the new importance in the cycle after the attention score.
+        /// Per row: S; the new importance in the cycle after the attention score. Holds until the next load or pass;
+        /// unknown until the first load. A reset leaves it.
         score_o: OutArray = uint(p.score_width).array(p.rows),
-        /// The victim is known, for this cycle.
+        /// The victim is known, for this cycle: `rows` cycles after the `pass_i` of its last pass.
         victim_valid_o: Out = bit(),
-        /// There is one: not everything is protected.
+        /// With `victim_valid_o`: there is one, not everything is protected.
         victim_found_o: Out = bit(),
-        /// Row of the victim.
+        /// Row of the victim, when one is found.
         victim_row_o: Out = uint(index_width(u64::from(p.rows))),
-        /// Pass in which it was found.
+        /// Pass in which it was found, the first being 0.
         victim_pass_o: OutOption = uint(bits_for(u64::from(p.passes - 1))).when(p.passes > 1),
     }
 }
@@ -73,7 +83,9 @@ impl Block for SystolicEvictor {
         contract: "a pass at cycle t: row i takes S = clamp(S + amount, 0, 2^score_width - 1) at the edge that ends cycle t + i.\n\
             The last pass of a victim at t: in cycle t + rows, victim_* tell the row and pass with the smallest S of all passes\n\
             that is not protected; a tie goes to the earlier pass, then the lower row. A load in the cycle in which a row works is\n\
-            for its next pass.",
+            for its next pass; without a load, the next pass adds to the S that the last one left.\n\
+            A pass ends a victim when passes_i or more passes of it have ended before. clear_i and reset forget all passes, at any\n\
+            time; S stays, of which the passes that were forgotten may have changed the first rows.",
         reference: "Kelle, section 5.3, figure 11 (c) and (d)",
     };
 
@@ -109,7 +121,7 @@ impl Block for SystolicEvictor {
             let found_q = m.reg("found_q", bit());
             let least_q = m.reg("least_q", score_ty);
             let whose_q = m.reg("whose_q", row_ty);
-            wave_q.next(wave.at(i));
+            wave_q.next(wave.at(i) & !io.clear_i);
             found_q.next(found.at(i) | !protected.q);
             least_q.next(mux(wins, score, least.at(i)));
             whose_q.next(mux(wins, i.value(row_ty.width), whose.at(i)));
@@ -135,9 +147,11 @@ impl Block for SystolicEvictor {
                     row: m.wire("best_row", mux(replaces, end.row, kept_row.q)),
                 };
                 let pass = m.wire("best_pass", mux(replaces, number.q, kept_pass.q));
-                let last = m.wire("last", number.q.eq(passes));
-                number.next_when(arrives, mux(last, passes.ty().lit(0), number.q.wrapping_add(1)));
-                kept_found.next_when(arrives, best.found & !last);
+                let last = m.wire("last", number.q.ge(passes));
+                let ends = m.wire("ends", last | io.clear_i);
+                let moves = m.wire("moves", arrives | io.clear_i);
+                number.next_when(moves, mux(ends, passes.ty().lit(0), number.q.wrapping_add(1)));
+                kept_found.next_when(moves, best.found & !ends);
                 kept_score.next_when(arrives, best.score);
                 kept_row.next_when(arrives, best.row);
                 kept_pass.next_when(arrives, pass);
@@ -153,21 +167,9 @@ impl Block for SystolicEvictor {
                 m.connect(io.victim_row_o, end.row);
             }
         }
-        m.formal(|m| {
-            // The chain never claims a victim where everything is protected, and the victim's row exists.
-            if u64::from(rows) < 1 << row_ty.width {
-                let found = m.wire("found_one", io.victim_valid_o & io.victim_found_o);
-                m.assert_always("victim_exists", !found | io.victim_row_o.lt(rows));
-            }
-            let age = m.reg_init("since_pass_q", uint(bits_for(u64::from(rows) + 1)), rows + 1);
-            age.next(mux(io.pass_i, age.q.ty().lit(1), mux(age.q.gt(rows), age.q, age.q.wrapping_add(1))));
-            if self.passes == 1 {
-                // Zero cycles beyond the skew.
-                m.assert_always("victim_in_time", !age.q.eq(rows) | io.victim_valid_o);
-            }
-            m.cover("victim", io.victim_valid_o & io.victim_found_o & io.victim_row_o.eq(rows - 1));
-            m.cover("no_victim", io.victim_valid_o & !io.victim_found_o);
-        });
+        if self.rows * self.passes.next_power_of_two() <= LARGEST_MODEL {
+            self.properties(m, io);
+        }
     }
 
     fn timing(&self) -> Timing {
@@ -186,7 +188,12 @@ impl CatalogBlock for SystolicEvictor {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let block = Self { rows: 3, score_width: 2, amount_width: 2, passes: 1 };
-        vec![Proof { block, depth: 8, cover_depth: 8, induction: true }]
+        let proof = |rows, passes| Proof {
+            block: Self { rows, score_width: 2, amount_width: 2, passes },
+            depth: 8,
+            cover_depth: 8,
+            induction: true,
+        };
+        vec![proof(3, 1), proof(2, 2)]
     }
 }

@@ -8,8 +8,9 @@
 //! is IEEE 754's "number of midpoints less than the value": index 0 for a NaN. A midpoint that is a NaN gets the largest
 //! key and is below nothing, like an infinite one: this fills the table for fewer centroids.
 
+mod properties;
+
 use crate::blocks::common::NumberFormat;
-use crate::blocks::common::number_format::count_ones;
 use crate::lang::{
     About, Array, Block, CatalogBlock, FieldArray, In, InStream, Module, OutStream, Proof, Signal, Timing, bit, bundle,
     cat, choices, mux, parameters, ports, uint,
@@ -91,36 +92,17 @@ fn midpoint_key(value: Signal) -> Signal {
     mux(FORMAT.is_nan(value), uint(16).lit(0xffff), key)
 }
 
-impl ClusteringUnit {
-    /// The search finds the number of midpoints below the value, wherever they lie.
-    fn properties(&self, m: &mut Module, io: &ClusteringUnitPorts, midpoints: Array, enable: Signal) {
-        m.formal(|m| {
-            let midpoints: Vec<Signal> = (0..(1_u32 << self.bits) - 1).map(|i| midpoints.at(i)).collect();
-            for (i, pair) in midpoints.windows(2).enumerate() {
-                m.assume(&format!("ascends_{i}"), pair[0].le(pair[1]));
-            }
-            let value = io.values.value.at(0);
-            let below: Vec<Signal> = midpoints.iter().map(|m| m.lt(value_key(value))).collect();
-            let number = m.reg("number_below_q", uint(self.bits));
-            number.next_when(enable, count_ones(&below));
-            let index = io.indices.index.at(0);
-            m.assert_always("index_is_the_number_below", !io.indices.valid | index.eq(number.q));
-            let nan = m.reg("nan_q", bit());
-            nan.next_when(enable, FORMAT.is_nan(value));
-            m.assert_always("nan_gets_index_0", !(io.indices.valid & nan.q) | index.eq(0));
-            m.cover("highest_index", io.indices.valid & index.all());
-        });
-    }
-}
-
 impl Block for ClusteringUnit {
     type Ports = ClusteringUnitPorts;
     const ABOUT: About = About {
         name: "clustering_unit",
         summary: "index of the nearest centroid, by binary search over midpoints",
         contract: "index = number of midpoints less than the value: a value on a midpoint belongs to the lower centroid;\n\
-            -0 = +0; a NaN gets index 0. Midpoints ascend; NaNs and infinities at the end stand for none.\n\
-            A beat a cycle; the first comes out 1 cycle later, n with pipelined.",
+            -0 = +0; a NaN gets index 0. Midpoints ascend; NaNs and infinities at the end stand for none. In a table\n\
+            that does not ascend, the index is that of some centroid. A value taken at the edge of a write or before\n\
+            it, and still inside, is found with the old midpoint or the new one. A beat a cycle; the first comes out 1\n\
+            cycle later, n with pipelined. Reset drops all values inside at any time and keeps the midpoints; they\n\
+            are unknown until written.",
         reference: "KLLM, sections III-A and IV-A",
     };
 

@@ -7,7 +7,8 @@
 //! then the rounded product), never into its loop. A pipelined addition would have to keep several partial sums, which
 //! changes the order of the additions and with it the result.
 
-use crate::blocks::common::{FloatAdd, FloatConvert, FloatFma, FloatFormat, FloatMul, Subnormals};
+use super::fp16_product::Fp16Product;
+use crate::blocks::common::{FloatAdd, FloatFma, FloatFormat, FloatMul, Subnormals};
 use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Signal, Timing, bit, mux, parameters, ports, uint};
 
 parameters! {
@@ -15,10 +16,10 @@ parameters! {
     pub struct Fp16Mac {
         /// Format of the sum.
         accumulate: FloatFormat = FloatFormat::Fp16, note "fp16 or fp32", tag "";
-        /// One rounding a step; otherwise the product is rounded before the addition.
+        /// One rounding a step; otherwise the product is rounded before the addition. The same in fp32, where it is exact.
         fused: bool = true, tag "fused";
         /// Ranks of registers from the operands to the sum, the sum's own among them.
-        stages: u32 = 2, in 1..=3, note "at most 2 with fused", tag "s";
+        stages: u32 = 2, in 1..=3, note "at most 2 with fused in fp16", tag "s";
         /// What subnormal numbers do.
         subnormals: Subnormals = Subnormals::Ieee;
     }
@@ -27,7 +28,7 @@ parameters! {
         let known = matches!(format, FloatFormat::Fp16 | FloatFormat::Fp32);
         rules.demand(known, "accumulate", format.name(), "fp16, fp32");
         // A third rank holds the rounded product, which a fused step does not have.
-        rules.demand(p.stages <= 2 || !p.fused, "stages", p.stages, "1 to 2 with fused, 1 to 3 without");
+        rules.demand(p.stages <= 2 || !p.fuses(), "stages", p.stages, "1 to 2 with fused in fp16, 1 to 3 without");
     };
 }
 
@@ -52,21 +53,24 @@ ports! {
 }
 
 impl Fp16Mac {
-    /// An fp16 value in the format of the sum; exact.
-    fn widen(&self, m: &mut Module, name: &str, valid: Signal, value: Signal) -> Signal {
-        if self.accumulate == FloatFormat::Fp16 {
-            return value;
+    /// Product and sum are rounded together; in fp32 the product is exact, and there is nothing to fuse.
+    fn fuses(&self) -> bool {
+        self.fused && self.accumulate == FloatFormat::Fp16
+    }
+
+    /// The product in the format of the sum: rounded in fp16, exact in fp32.
+    fn product(&self, m: &mut Module, valid: Signal, a: Signal, b: Signal) -> Signal {
+        if self.accumulate == FloatFormat::Fp32 {
+            let u = m.instance("u_product", Fp16Product { subnormals: self.subnormals });
+            m.connect(u.a_i, a);
+            m.connect(u.b_i, b);
+            return u.product_o;
         }
-        let convert = FloatConvert {
-            from: FloatFormat::Fp16,
-            to: self.accumulate,
-            stages: 0,
-            subnormals: self.subnormals,
-            flags: false,
-        };
-        let u = m.instance(name, convert);
+        let mul = FloatMul { format: self.accumulate, stages: 0, subnormals: self.subnormals, flags: false };
+        let u = m.instance("u_mul", mul);
         m.connect(u.valid_i, valid);
-        m.connect(u.a_i, value);
+        m.connect(u.a_i, a);
+        m.connect(u.b_i, b);
         u.result_o
     }
 }
@@ -99,9 +103,9 @@ impl Block for Fp16Mac {
         name: "fp16_mac",
         summary: "fp16 multiply-add with its own register",
         contract: "Each enabled cycle with valid_i: sum = (start_i ? +0 : sum) + a_i * b_i, in the order of entry, visible\n\
-            `stages` enabled cycles later. One rounding a step with fused, otherwise two; to nearest even.\n\
+            `stages` enabled cycles later. One rounding a step with fused or in fp32, otherwise two; to nearest even.\n\
             One product a cycle at any depth. Without enable_i everything holds. Reset drops what is inside at any time;\n\
-            the first product after it must have start_i.",
+            before the first product with start_i the sum is unknown.",
         reference: "KLLM, section IV-A",
     };
 
@@ -114,10 +118,9 @@ impl Block for Fp16Mac {
             step = step.register(m, 1, enable);
             (a, b) = (hold(m, "a_q", enable, a), hold(m, "b_q", enable, b));
         }
-        let (a, b) = (self.widen(m, "u_widen_a", step.valid, a), self.widen(m, "u_widen_b", step.valid, b));
         let sum = m.reg("sum_q", format.ty());
         let from = |step: &Step| mux(!step.start, sum.q, 0);
-        let next = if self.fused {
+        let next = if self.fuses() {
             let u = m.instance("u_fma", FloatFma { format, fused: true, stages: 0, subnormals, flags: false });
             m.connect(u.valid_i, step.valid);
             m.connect(u.a_i, a);
@@ -125,11 +128,7 @@ impl Block for Fp16Mac {
             m.connect(u.c_i, from(&step));
             u.result_o
         } else {
-            let u = m.instance("u_mul", FloatMul { format, stages: 0, subnormals, flags: false });
-            m.connect(u.valid_i, step.valid);
-            m.connect(u.a_i, a);
-            m.connect(u.b_i, b);
-            let mut product = u.result_o;
+            let mut product = self.product(m, step.valid, a, b);
             if self.stages == 3 {
                 step = step.register(m, 2, enable);
                 product = hold(m, "product_q", enable, product);
@@ -162,7 +161,8 @@ impl CatalogBlock for Fp16Mac {
             set(Fp16, false, 1, Flush),
             set(Fp16, false, 3, Ieee),
             set(Fp32, true, 2, Flush),
-            set(Fp32, false, 3, Ieee),
+            set(Fp32, true, 3, Ieee),
+            set(Fp32, false, 1, Ieee),
         ]
     }
 }

@@ -61,7 +61,7 @@ bundle! {
         index: FieldArray = uint(p.a_bits + p.b_bits).array(p.inputs),
         /// The input counts.
         present: FieldArray = bit().array(p.inputs),
-        /// The low nB bits are integers to be added (mode 2); the same in all beats of a column.
+        /// The low nB bits are integers to be added (mode 2); counts with the first beat of a column.
         integer: Field = bit(),
         /// Only the bins of the lower half of the activation indices are drained; counts with the last beat.
         half: Field = bit(),
@@ -77,6 +77,8 @@ bundle! {
         bin: Field = uint(p.a_bits + p.b_bits),
         /// How many present inputs have the index; of an integer column the sum of their integers.
         count: Field = uint(p.count_width()),
+        /// The column had more than k present inputs, and its counts are wrong; the same in all its bins.
+        error: Field = bit(),
         /// The column ends with this bin.
         last: Field = bit(),
     }
@@ -102,6 +104,8 @@ struct Counting {
     integer: Signal,
     /// Only the lower half is wanted.
     half: Signal,
+    /// More than k inputs were present.
+    error: Signal,
 }
 
 /// Numbers of the bins that overflowed, and which entries hold one.
@@ -115,6 +119,8 @@ struct Log {
 struct Control {
     /// A beat is taken.
     fire: Signal,
+    /// It is not the first of its column.
+    open: Signal,
     /// The column in the registers has had its last beat.
     complete: Signal,
     /// The registers' column goes to the snapshot; without ping-pong, its last bin leaves.
@@ -176,12 +182,13 @@ impl Block for IndexDistributionCounter {
     const ABOUT: About = About {
         name: "index_distribution_counter",
         summary: "distribution of the concatenated indices of a column",
-        contract: "For each column (beats up to one with last) bins delivers, in order, how many\n\
-            present inputs have each index. With integer there is a bin for each activation\n\
-            index: the sum of the integers in the low bits of the inputs that have it. With half\n\
-            only the bins of the lower half of the activation indices come. A column has at most\n\
-            k present inputs. First bin: two edges after the last beat (one without ping-pong).\n\
-            With ping-pong and without pauses, a column every max(beats, bins) cycles.",
+        contract: "For each column (beats up to one with last) bins delivers, in order, how many present inputs have each\n\
+            index. With integer there is a bin for each activation index: the sum of the integers in the low bits of\n\
+            the inputs that have it. With half only the bins of the lower half of the activation indices come.\n\
+            Counts are exact up to k present inputs; a column with more delivers wrong ones with error in each bin,\n\
+            and harms no other column. First bin: two edges after the last beat (one without ping-pong). With\n\
+            ping-pong and without pauses, a column every max(beats, bins) cycles. Reset drops all columns that are\n\
+            inside at any time; the next beat begins a column.",
         reference: "KLLM, section IV-B",
     };
 
@@ -197,7 +204,9 @@ impl Block for IndexDistributionCounter {
         started.next(if self.ping_pong { bit().lit(1) } else { !swap });
         m.connect(io.indices.ready, if self.ping_pong { !complete.q | swap } else { !complete.q });
         let clear = m.wire("clear", clear);
-        let control = Control { fire, complete: complete.q, swap, clear };
+        let open = m.reg_init("open_q", bit(), 0);
+        open.next_when(fire, !io.indices.last);
+        let control = Control { fire, open: open.q, complete: complete.q, swap, clear };
         let counting = self.counting(m, io, &control);
         self.drain(m, io, &control, &counting);
         self.properties(m, io, &control, &counting);

@@ -16,7 +16,7 @@ use super::concat_unit::ConcatUnit;
 use super::fp16_mac::Fp16Mac;
 use super::index_distribution_counter::{BinStyle, IndexBeat, IndexDistributionCounter};
 use super::weighted_sum::{ColumnSum, WeightedSum};
-use crate::blocks::common::{FloatConvert, FloatFormat, FloatMul, Subnormals};
+use crate::blocks::common::{FloatConvert, FloatFormat, FloatMul, StreamFifo, Subnormals};
 use crate::lang::{
     About, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, OutStream, Signal, Stream, Timing, bit,
     bundle, cat, mux, parameters, ports, uint,
@@ -30,6 +30,7 @@ parameters! {
         /// The multiply-add that sums the distribution.
         mac: Fp16Mac = Fp16Mac::default();
     }
+    rules = |p, rules| p.sum().doubt(rules);
 }
 
 bundle! {
@@ -43,7 +44,7 @@ bundle! {
         present: FieldArray = bit().array(p.inputs),
         /// The dense sum goes without the position.
         outlier: FieldArray = bit().array(p.inputs),
-        /// w holds integers; the same in all beats of a column.
+        /// w holds integers; counts with the first beat of a column.
         integer: Field = bit(),
         /// Activations have a bit less than they could; counts with the last beat.
         half: Field = bit(),
@@ -61,6 +62,8 @@ bundle! {
     pub struct ColumnOutput(none: ()) {
         /// y, fp16.
         value: Field = uint(16),
+        /// y is wrong: the column had more than k pairs, or a bin had a count of 65,520 or more, which is infinite in fp16.
+        error: Field = bit(),
     }
 }
 
@@ -82,7 +85,8 @@ ports! {
 
 impl IndexMatmulColumn {
     fn sum(&self) -> WeightedSum {
-        WeightedSum { count_width: self.counter.count_width(), mac: self.mac.clone() }
+        let largest = u64::from(self.counter.k) * ((1 << self.counter.b_bits) - 1);
+        WeightedSum { largest_count: u32::try_from(largest).unwrap_or(u32::MAX), mac: self.mac.clone() }
     }
 
     /// Cycles from taking the first beat to offering y, without pauses, for a column of `beats` beats and `bins` bins.
@@ -101,7 +105,10 @@ impl Block for IndexMatmulColumn {
         contract: "For each column (beats up to one with last): y = fp16(fp16(scale_a * scale_w) * fp16(sum)),\n\
             sum = the sum of fp16(count) * codebook in bin order from +0, where count is the number of pairs with\n\
             present and without outlier that have the bin's indices (with integer: the sum of their w).\n\
-            Without pauses: y after beats + bins + stages + 2 cycles, a column every max(beats, bins).",
+            Counts are exact in fp16 up to 2048 and rounded to nearest even above. error says that y is wrong: the\n\
+            column had more than k pairs, or a count of 65,520 or more. Such a column harms no other one.\n\
+            Without pauses: y after beats + bins + stages + 2 cycles, a column every max(beats, bins).\n\
+            Reset drops all columns that are inside at any time and keeps the codebook; the next beat begins a column.",
         reference: "KLLM, sections III-B and IV-A",
     };
 
@@ -118,6 +125,7 @@ impl Block for IndexMatmulColumn {
         m.connect(counter.bins.ready, sum.bins.ready);
         m.connect(sum.bins.count, counter.bins.count);
         m.connect(sum.bins.centroid, centroid);
+        m.connect(sum.bins.error, counter.bins.error);
         m.connect(sum.bins.last, counter.bins.last);
 
         self.scale(m, io, last, full, &sum.sum);
@@ -168,21 +176,20 @@ impl IndexMatmulColumn {
 
     /// Scales wait for the sum of their column: short columns overtake each other up to four deep.
     fn scale(&self, m: &mut Module, io: &IndexMatmulColumnPorts, last: Signal, full: Signal, sum: &Stream<ColumnSum>) {
-        let scales = m.memory("scales", 4, 32, 32);
-        let (write, read) = (m.reg_init("scales_write_q", uint(2), 0), m.reg_init("scales_read_q", uint(2), 0));
-        let waiting = m.reg_init("scales_waiting_q", uint(3), 0);
-        scales.write(last, write.q, cat(&[io.pairs.scale_a, io.pairs.scale_w]));
-        let next = scales.read_async("next_scales", read.q);
         let ready = m.reg_init("scale_valid_q", bit(), 0);
-        let fetch = m.wire("fetch", !ready.q & waiting.q.any());
-        write.next_when(last, write.q.wrapping_add(1));
-        read.next_when(fetch, read.q.wrapping_add(1));
-        waiting.next(waiting.q.wrapping_add(last).wrapping_sub(fetch));
-        m.connect(full, waiting.q.msb());
+        let scales = m.instance("u_scales", StreamFifo::registers(32, 4));
+        m.connect(scales.clear_i, 0);
+        m.connect(scales.input.valid, last);
+        m.connect(scales.input.data.data, cat(&[io.pairs.scale_a, io.pairs.scale_w]));
+        m.connect(full, !scales.input.ready);
+        m.connect(scales.output.ready, !ready.q);
+        let fetch = m.wire("fetch", scales.output.valid & !ready.q);
+        let next = scales.output.data.data;
 
         let y_valid = m.reg_init("y_valid_q", bit(), 0);
         let takes_sum = m.wire("takes_sum", sum.valid & ready.q & (!y_valid.q | io.y.ready));
         m.connect(sum.ready, ready.q & (!y_valid.q | io.y.ready));
+        let wrong = sum.error;
         let sum = if self.mac.accumulate == FloatFormat::Fp16 {
             sum.value
         } else {
@@ -206,11 +213,13 @@ impl IndexMatmulColumn {
         m.connect(mul.b_i, mux(ready.q, sum, next.slice(0..16)));
         scale.next_when(fetch, mul.result_o);
         ready.next(fetch | (ready.q & !takes_sum));
-        let y = m.reg("y_q", uint(16));
+        let (y, error) = (m.reg("y_q", uint(16)), m.reg("error_q", bit()));
         y.next_when(takes_sum, mul.result_o);
+        error.next_when(takes_sum, wrong);
         y_valid.next(takes_sum | (y_valid.q & !io.y.ready));
         m.connect(io.y.valid, y_valid.q);
         m.connect(io.y.value, y.q);
+        m.connect(io.y.error, error.q);
     }
 }
 
@@ -233,6 +242,8 @@ impl CatalogBlock for IndexMatmulColumn {
             Self { counter: set(1, 2, 3, 90, log, true), mac: mac(Fp16, false, 3, Flush) },
             Self { counter: set(3, 4, 16, 2048, log, true), mac: mac(Fp32, true, 2, Ieee) },
             Self { counter: set(2, 2, 5, 77, full, false), mac: mac(Fp16, false, 2, Ieee) },
+            // Two columns of the largest integers reach the infinities of fp16.
+            Self { counter: set(1, 6, 16, 1100, log, true), mac: mac(Fp32, true, 1, Ieee) },
         ]
     }
 }

@@ -3,6 +3,7 @@
 pub mod clustering_unit;
 pub mod concat_unit;
 pub mod fp16_mac;
+pub mod fp16_product;
 pub mod index_distribution_counter;
 pub mod index_matmul_column;
 pub mod orizuru;
@@ -15,6 +16,7 @@ mod winner;
 pub use clustering_unit::{ClusterIndices, ClusterValues, ClusteringUnit, ClusteringUnitPorts, Search};
 pub use concat_unit::{ConcatUnit, ConcatUnitPorts};
 pub use fp16_mac::{Fp16Mac, Fp16MacPorts};
+pub use fp16_product::{Fp16Product, Fp16ProductPorts};
 pub use index_distribution_counter::{
     BinCount, BinStyle, IndexBeat, IndexDistributionCounter, IndexDistributionCounterPorts,
 };

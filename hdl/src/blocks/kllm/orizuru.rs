@@ -133,21 +133,26 @@ impl Orizuru {
 ports! {
     /// Ports of [`Orizuru`].
     pub struct OrizuruPorts(p: &Orizuru) {
+        /// Drops the vector that is being loaded, built or served, at this edge: a beat taken with it too, while a pop taken
+        /// with it is delivered. The next beat taken is the first of a vector.
+        clear_i: In = bit(),
         /// Values are offered, `lanes` a beat, from the first of the vector to the last.
         load: InStream<VectorBeat> = p.clone(),
-        /// Maxima wanted; taken with the first beat.
+        /// Maxima wanted: sampled at the edge that takes the first beat of a vector, ignored at all others. More than there
+        /// are values means all.
         k_max_i: In = uint(bits_for(u64::from(p.k_max))),
-        /// Minima wanted; taken with the first beat.
+        /// Minima wanted: as `k_max_i`.
         k_min_i: In = uint(bits_for(u64::from(p.k_min))),
-        /// The next maximum is there, largest first.
+        /// The next maximum is there, largest first. Falls without being taken at `clear_i` only.
         max: OutStream<Pop> = p.clone(),
-        /// The next minimum is there, smallest first.
+        /// The next minimum is there, smallest first. Falls without being taken at `clear_i` only.
         min: OutStream<Pop> = p.clone(),
-        /// Everything asked for has been delivered; low from the first beat of the next vector.
+        /// Both sides have delivered everything asked for, and the trees are at rest: from then until the first beat of the
+        /// next vector, or `clear_i`. Low after reset.
         done_o: Out = bit(),
-        /// Values popped so far from either side; complete while `done_o` is high.
+        /// Per value: popped from either side. Complete while `done_o` is high; cleared by the first beat of a vector.
         outlier_o: OutArray = bit().array(p.n),
-        /// Comparisons since the first beat of this vector.
+        /// Comparisons that all units made for this vector: starts from 0 at its first beat, complete while `done_o` is high.
         comparisons_o: OutOption = uint(32).when(p.tree.count_comparisons),
     }
 }
@@ -157,10 +162,11 @@ impl Block for Orizuru {
     const ABOUT: About = About {
         name: "orizuru",
         summary: "the k largest and k smallest of N values, in order",
-        contract: "after N values have entered, max and min deliver the k_max_i largest and k_min_i smallest values, each with\n\
+        contract: "After n values have entered, max and min deliver the k_max_i largest and k_min_i smallest values, each with\n\
             its index, best first, the lower index first among equal values; last marks the final one.\n\
             When fewer values take part than were asked for, the stream ends early; with none it delivers nothing.\n\
-            done_o rises when both sides have delivered; outlier_o then holds one bit per value.",
+            done_o rises when both sides have delivered; outlier_o then holds one bit per value. A vector enters\n\
+            after the one before is done. clear_i or reset drops a vector at any time; the next one may enter at once.",
         reference: "KLLM, section IV-C and table I",
     };
 
@@ -169,14 +175,16 @@ impl Block for Orizuru {
         let loading = m.wire("loading", fsm.is("Load"));
         let serving = m.wire("serving", fsm.is("Serve"));
         m.connect(io.load.ready, loading);
-        let fire = m.wire("load_fire", io.load.valid & loading);
+        let fire = m.wire("load_fire", io.load.valid & loading & !io.clear_i);
         let beat = m.reg_init("beat_q", uint(index_width(u64::from(self.beats()))), 0);
         let last_beat = m.wire("last_beat", fire & beat.q.eq(self.beats() - 1));
         let first_beat = m.wire("first_beat", fire & beat.q.eq(0));
-        beat.next_when(fire, mux(last_beat, beat.q.ty().lit(0), beat.q.wrapping_add(1)));
+        let restart = m.wire("restart", last_beat | io.clear_i);
+        beat.next_when(fire | io.clear_i, mux(restart, beat.q.ty().lit(0), beat.q.wrapping_add(1)));
 
         let (keys, present) = self.keys(m, io, beat.q);
-        let load = Load { fire, first: first_beat, last: last_beat, beat: beat.q, keys, present };
+        let clear = m.wire("clear", first_beat | io.clear_i);
+        let load = Load { fire, clear, first: first_beat, last: last_beat, beat: beat.q, keys, present };
         let root = self.tree(m, io, &load);
 
         let taking_part = self.taking_part(m, &load);
@@ -186,11 +194,14 @@ impl Block for Orizuru {
             self.serve(m, side, &winner, port, &load, request)
         });
         let finished = m.wire("finished", idle[0] & idle[1]);
+        for state in ["Build", "Serve"] {
+            fsm.goto(state, io.clear_i, "Load");
+        }
         fsm.goto("Load", last_beat, "Build");
         fsm.goto("Build", root.init_done, "Serve");
         fsm.goto("Serve", finished, "Load");
         let done = m.reg_init("done_q", bit(), 0);
-        done.next((done.q | (serving & finished)) & !fire);
+        done.next((done.q | (serving & finished)) & !fire & !io.clear_i);
         m.connect(io.done_o, done.q);
         if let (Some(port), Some(now)) = (io.comparisons_o, root.compared) {
             let total = m.reg_init("comparisons_q", uint(32), 0);

@@ -9,7 +9,7 @@
 //!   multiplexers, more flip-flops.
 
 use super::winner::Winner;
-use crate::blocks::common::number_format::count_ones;
+use crate::blocks::common::arith::popcount;
 use crate::lang::{
     About, Array, Block, In, InArray, InArrayOption, Index, Module, Out, OutOption, Reg, Rules, Signal, Timing, bit,
     bits_for, cat, choices, mux, parameters, ports, power_of_two, reduce, uint,
@@ -123,19 +123,21 @@ ports! {
         index_i: InArrayOption = (p.index_width > 0).then(|| uint(p.index_width).array(p.radix)),
         /// Per leaf pair: the right leaf beats the left one.
         right_wins_i: InArrayOption = p.pairs_given.then(|| bit().array(p.radix / 2)),
+        /// Drops what is being decided at this edge: no done comes of it.
+        clear_i: In = bit(),
         /// Decide every node anew, from the leaves up.
         init_i: In = bit(),
-        /// Decide the nodes on the winner's path anew.
+        /// Decide the nodes on the winner's path anew; not while nodes are being decided.
         update_i: In = bit(),
-        /// The winner is right again after `init_i`, from this cycle on.
+        /// For a cycle: the winner is right after `init_i`, from this cycle on.
         init_done_o: Out = bit(),
-        /// The winner is right again after `update_i`, from this cycle on.
+        /// For a cycle: the winner is right again after `update_i`, from this cycle on.
         update_done_o: Out = bit(),
-        /// Key of the winner.
+        /// Key of the winner, from a done up to the next `init_i` or `update_i`.
         key_o: Out = uint(p.key_width),
-        /// Some leaf is available.
+        /// Some leaf is available, when the key is right.
         available_o: Out = bit(),
-        /// Index of the winner: its path from the root, then what its leaf brought along.
+        /// Index of the winner, when the key is right: its path from the root, then what its leaf brought along.
         index_o: Out = uint(p.index_width + p.levels()),
         /// Comparisons made in this cycle.
         compared_o: OutOption = uint(bits_for(u64::from(p.radix))).when(p.tree.count_comparisons),
@@ -182,8 +184,9 @@ impl Block for OrizuruTree {
     const ABOUT: About = About {
         name: "orizuru_tree",
         summary: "tournament tree: the largest or smallest available leaf",
-        contract: "after init_done_o (update_done_o), key_o and index_o are those of the best available leaf, the lowest on a tie;\n\
-            leaves may change between a done and the next init_i, or update_i when only the winner became unavailable.",
+        contract: "After init_done_o (update_done_o), key_o and index_o are those of the best available leaf, the lowest on a\n\
+            tie; leaves may change between a done and the next init_i, or update_i when only the winner became\n\
+            unavailable. clear_i or reset drops what is being decided at any time; the next init_i makes all right.",
         reference: "KLLM, section IV-C",
     };
 
@@ -306,7 +309,7 @@ impl OrizuruTree {
             }
         });
         if let Some(hits) = hits {
-            compared.push(m.wire(&name("compared_count"), count_ones(&hits.elements())));
+            compared.push(m.wire(&name("compared_count"), popcount::ones(&hits.elements())));
         } else if counted {
             let array = below.available;
             let both = match step.node.filter(|_| count > 1) {

@@ -7,7 +7,7 @@
 
 use super::orizuru_tree::{Comparators, NodeState, OrizuruTree, Side, TreeStyle};
 use super::winner::{OutWinner, Winner, WinnerType};
-use crate::blocks::common::number_format::count_ones;
+use crate::blocks::common::arith::popcount;
 use crate::lang::{
     About, Array, Block, CatalogBlock, In, InArray, Module, Out, OutArray, OutOption, Signal, Timing, bit, bits_for,
     cat, index_width, mux, parameters, ports, power_of_two, uint,
@@ -34,23 +34,26 @@ parameters! {
 ports! {
     /// Ports of [`OrizuruUnit`].
     pub struct OrizuruUnitPorts(p: &OrizuruUnit) {
-        /// Takes all leaves out of both trees (those being written excepted).
+        /// Takes all leaves out of both trees at this edge, those being written excepted, and drops what the trees are
+        /// deciding: no done comes of it. May come at any time.
         clear_i: In = bit(),
-        /// Per group of `lanes` leaves: write it.
+        /// Per group of `lanes` leaves: write it at this edge, all at once or in any order. Not between `start_i` and the
+        /// last pop.
         load_i: InArray = bit().array(p.radix / p.lanes),
-        /// Keys to write: one group, the same for all that are written.
+        /// Keys to write: of one group, the same for all that are written.
         key_i: InArray = uint(p.key_width).array(p.lanes),
-        /// The leaf takes part; padding and ignored values do not.
+        /// The leaf takes part in both trees; padding and ignored values do not.
         present_i: InArray = bit().array(p.lanes),
-        /// The leaves written up to this cycle are all: initialise both trees.
+        /// For a cycle, with the last write or later: initialise both trees with the leaves written so far. A start while
+        /// the trees are deciding begins anew.
         start_i: In = bit(),
-        /// Both trees are initialised, from this cycle on.
+        /// For a cycle: both trees are initialised, from this cycle on.
         init_done_o: Out = bit(),
         /// The largest available leaf.
         max: OutWinner = p.winner(),
         /// The smallest available leaf.
         min: OutWinner = p.winner(),
-        /// Leaves popped from either tree since they were written.
+        /// Per leaf: popped from either tree since it was written, or cleared.
         outlier_o: OutArray = bit().array(p.radix),
         /// Comparisons made in this cycle.
         compared_o: OutOption = uint(bits_for(4 * u64::from(p.radix))).when(p.tree.count_comparisons),
@@ -95,9 +98,11 @@ impl Block for OrizuruUnit {
     const ABOUT: About = About {
         name: "orizuru_unit",
         summary: "largest and smallest of a few leaves, popped one by one from two tournament trees",
-        contract: "write the leaves, pulse start_i, wait for init_done_o; then max_* and min_* show the best available leaf.\n\
+        contract: "Write the leaves, pulse start_i, wait for init_done_o; then max_* and min_* show the best available leaf.\n\
             A pop takes the shown leaf out of its tree; wait for its done before the next pop of that tree.\n\
-            Ties go to the lower index. Keys are unsigned.",
+            Ties go to the lower index. Keys are unsigned. A pop too early, or of an empty tree, or a write too late\n\
+            makes what is shown meaningless up to the next start. clear_i, start_i and reset are right at any time:\n\
+            they drop what the trees are deciding, and after clear_i, writes and start_i all is as after reset.",
         reference: "KLLM, section IV-C and figure 7",
     };
 
@@ -110,20 +115,22 @@ impl Block for OrizuruUnit {
             available: m.nets(&format!("{}_available", side.name()), bit(), self.radix),
         });
         self.leaves(m, io, key, &sides);
+        let drop = m.wire("drop", io.clear_i | io.start_i);
         let start = m.reg_init("start_q", bit(), 0);
         start.next(io.start_i);
-        let pairs = self.leaf_pairs(m, start.q, key, sides[0].available);
+        let pairs = self.leaf_pairs(m, start.q, drop, key, sides[0].available);
         let [max, min] =
             [(Side::Max, pairs.right_greater), (Side::Min, pairs.right_smaller)].map(|(side, right_wins)| {
                 let leaves = &sides[side as usize];
                 let pop = m.reg_init(&format!("{}_pop_q", leaves.name), bit(), 0);
-                pop.next(leaves.port.pop);
+                pop.next(leaves.port.pop & !drop);
                 let tree = m.instance(&format!("u_{}_tree", leaves.name), self.of_side(side));
                 m.connect_each(&format!("{}_keys", leaves.name), tree.key_i, key);
                 m.connect_each(&format!("{}_leaves", leaves.name), tree.available_i, leaves.available);
                 if let Some(given) = tree.right_wins_i {
                     m.connect_each(&format!("{}_pairs", leaves.name), given, right_wins);
                 }
+                m.connect(tree.clear_i, drop);
                 m.connect(tree.init_i, pairs.done);
                 m.connect(tree.update_i, pop.q);
                 tree.connect_winner(m, &leaves.port);
@@ -189,7 +196,7 @@ impl OrizuruUnit {
         });
     }
 
-    fn leaf_pairs(&self, m: &mut Module, start: Signal, key: Array, available: Array) -> LeafPairResults {
+    fn leaf_pairs(&self, m: &mut Module, start: Signal, drop: Signal, key: Array, available: Array) -> LeafPairResults {
         let pairs = self.radix / 2;
         let right_greater = m.nets("right_greater", bit(), pairs);
         let right_smaller = m.nets("right_smaller", bit(), pairs);
@@ -208,7 +215,7 @@ impl OrizuruUnit {
                 m.connect(right_smaller.at(i), right.lt(left));
             });
             let compared = both.map(|both| {
-                let count = m.wire("pairs_available", count_ones(&both.elements()));
+                let count = m.wire("pairs_available", popcount::ones(&both.elements()));
                 mux(start, count, count.ty().lit(0))
             });
             return LeafPairResults { right_greater, right_smaller, done: start, compared };
@@ -216,7 +223,7 @@ impl OrizuruUnit {
         let turn = m.reg_init("pair_q", uint(index_width(u64::from(pairs))), 0);
         let active = m.reg_init("pairs_active_q", bit(), 0);
         let end = m.wire("pairs_end", active.q & turn.q.eq(pairs - 1));
-        active.next(start | (active.q & !end));
+        active.next((start | (active.q & !end)) & !drop);
         turn.next(mux(active.q & !end, turn.q.wrapping_add(1), turn.q.ty().lit(0)));
         let mut pick = |name: &str, right: u32| {
             let leaf = if pairs == 1 { key.at(right) } else { key.at(cat(&[turn.q, bit().lit(right)])) };
@@ -234,7 +241,7 @@ impl OrizuruUnit {
             m.connect(right_smaller.at(i), s.q);
         });
         let done = m.reg_init("pairs_done_q", bit(), 0);
-        done.next(end);
+        done.next(end & !drop);
         let compared = both.map(|both| if pairs == 1 { both.at(0) } else { both.at(turn.q) } & active.q);
         LeafPairResults { right_greater, right_smaller, done: done.q, compared }
     }

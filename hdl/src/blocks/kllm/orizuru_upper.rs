@@ -24,6 +24,8 @@ parameters! {
 ports! {
     /// Ports of [`OrizuruUpper`]: for each side, the winners of the units below, and the winner among them.
     pub struct OrizuruUpperPorts(p: &OrizuruUpper) {
+        /// Drops what is being decided at this edge: no done comes of it.
+        clear_i: In = bit(),
         /// All units below are initialised.
         init_i: In = bit(),
         /// For a cycle: both trees are initialised, from this cycle on.
@@ -72,7 +74,7 @@ impl Block for OrizuruUpper {
     const ABOUT: About = About {
         name: "orizuru_upper",
         summary: "largest and smallest winner of the units below",
-        contract: "as orizuru_unit, with the winners of the units below in place of leaves; a pop goes down to the unit it comes\n\
+        contract: "As orizuru_unit, with the winners of the units below in place of leaves; a pop goes down to the unit it comes\n\
             from, whose done starts the maintenance here.",
         reference: "KLLM, section IV-C and table I (273 units of 16 inputs)",
     };
@@ -88,6 +90,7 @@ impl Block for OrizuruUpper {
             if let Some(index) = tree.index_i {
                 m.connect_each(&format!("{name}_indices"), index, below.index);
             }
+            m.connect(tree.clear_i, io.clear_i);
             m.connect(tree.init_i, io.init_i);
             m.connect(tree.update_i, below.done.packed().any());
             tree.connect_winner(m, &port);

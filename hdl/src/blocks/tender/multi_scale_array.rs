@@ -68,11 +68,11 @@ ports! {
     pub struct MultiScaleArrayPorts(p: &MultiScaleArray) {
         /// Steps of tiles.
         step: InStream<TileStep> = p.clone(),
-        /// Row r shows a sum.
+        /// Row r shows a sum in this cycle; never held back.
         result_valid_o: OutArray = bit().array(p.rows),
-        /// The sums.
+        /// The sums, when valid.
         result_o: OutArray = sint(p.result_width()).array(p.rows),
-        /// The sum went through an accumulator that overflowed.
+        /// When valid: the sum went through an accumulator that overflowed. It belongs to this sum alone.
         overflow_o: OutArray = bit().array(p.rows),
     }
 }
@@ -96,11 +96,16 @@ impl Block for MultiScaleArray {
             sum x 2^n, any other adds act[r] x weight[c].\n\
             act_signed and weight_signed tell how to read the operands.\n\
             int8: logical operand i is element 2i (low) and 2i + 1 (high); sum (i, j) comes out of row 2i + 1.\n\
-            Row r shows its sums in consecutive cycles, last column first; in int8 mode in every second cycle.\n\
-            The first one comes r + columns + 1 cycles after the step with `last`; 1 more with the parameter int8, \
-            2 more in int8 mode.\n\
+            Row r shows its sums in consecutive cycles, last column first; a tile in int8 mode in every second cycle. The first \
+            one comes r + columns + 1 cycles after the step with `last`; with the parameter int8, r + columns + 2 cycles \
+            after it, and r + columns + 3 if the tile is in int8 mode.\n\
             overflow_o: an accumulator of this sum left its range at some step; the sum may be wrong.\n\
-            step_ready_o is low while a step would disturb sums that have not left. Results must be taken when valid.",
+            step_ready_o is low while a step would disturb sums that have not left: double drain holds back a step with `last` \
+            for columns - 1 cycles after the last one, single drain any step for columns + 1 cycles. Results must be taken when \
+            valid.\n\
+            A tile may be broken off at any time by a step with `first`: nothing of it is shown. Steps that no `first` begins, and \
+            tiles whose steps differ in int8, have sums without meaning, at the right time, and disturb no other tile. Reset \
+            drops tiles and sums on their way.",
         reference: "Tender, sections IV-B and VI-E, figures 6(b) and 7",
     };
 
@@ -149,7 +154,7 @@ impl Block for MultiScaleArray {
         });
         let leaving = drain::Leaving { result, overflow, starts: drain.at(0) };
         self.results(m, io, &leaving, &entry);
-        self.properties(m, io, &mesh, &entry);
+        self.properties(m, io, &mesh, (&leaving, drain));
     }
 
     fn timing(&self) -> Timing {

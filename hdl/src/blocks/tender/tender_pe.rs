@@ -88,13 +88,13 @@ parameters! {
 ports! {
     /// Ports of [`TenderPe`].
     pub struct TenderPePorts(p: &TenderPe) {
-        /// First step of a tile: the accumulator starts from zero.
+        /// First step of a tile, at any time: the accumulator starts from zero.
         first_i: In = bit(),
         /// Places to shift by (one bit with `adder`), or that this is a cycle of a multiplication by alpha.
         rescale_i: InOption = uint(p.rescale_width()).when(p.rescale != Rescale::None),
         /// Last cycle of a multiplication by alpha.
         rescale_last_i: InOption = bit().when(p.rescale == Rescale::Factor),
-        /// Last step of a tile.
+        /// Last step of a tile: with double drain the sum behind it is kept for the drain.
         last_i: In = bit(),
         /// Activation from the left neighbour, or alpha.
         act_i: In = sint(p.operand_width + 1),
@@ -118,9 +118,9 @@ ports! {
         act_o: Out = sint(p.operand_width + 1),
         /// `weight_i`, one cycle later.
         weight_o: Out = sint(p.operand_width + 1),
-        /// The accumulator (`single`), or the register beside it (`double`).
+        /// The accumulator (`single`), or the register beside it (`double`); unknown until the first tile.
         result_o: Out = sint(p.accumulator_width),
-        /// Some sum of `result_o` did not fit.
+        /// Some step of the sum in `result_o` did not fit; moves with it.
         overflow_o: Out = bit(),
     }
 }
@@ -165,7 +165,11 @@ impl Block for TenderPe {
             An acc' outside of accumulator_width bits wraps or saturates, and sets the flag until the next first_i.\n\
             single: result_o = acc; from drain_i until the next first_i, acc' = result_i.\n\
             double: result_o = the sum from the cycle after it is complete until drain_i; from then on result_i, \
-            one cycle later.",
+            one cycle later. A second sum that completes before drain_i takes the place of the first one.\n\
+            first_i may come in any cycle: it drops the sum, its flag, and a multiplication by alpha that has not ended. A \
+            product in a rescale cycle, or a multiplication that breaks off otherwise, spoils the sum up to the next first_i \
+            and nothing else.\n\
+            Reset drops the controls on their way and sums that wait or move; the sum is unknown until the next first_i.",
         reference: "Tender, section IV-B and figure 6(c)",
     };
 
@@ -274,7 +278,9 @@ impl TenderPe {
         let factor = m.wire("factor", mux(rescale, digit, io.weight_i));
         let product = m.wire("product", (io.act_i * factor).truncate(2 * digit_width + 1));
         let carry = m.reg_init("carry_q", uint(digit_width), 0);
-        let part = m.wire("part", product.wrapping_add(carry.q.extend(2 * digit_width + 1).as_sint()));
+        // What an aborted multiplication left over must not reach the next one.
+        let carried = m.wire("carried", mux(!io.first_i, carry.q, 0));
+        let part = m.wire("part", product.wrapping_add(carried.extend(2 * digit_width + 1).as_sint()));
         carry.next(mux(rescale & !ends, part.slice(digit_width..2 * digit_width), 0));
         let turned = cat(&[part.slice(0..digit_width), base.slice(digit_width..width)]).as_sint();
         let sum = m.wire("sum", base.wrapping_add(product.extend(width)));

@@ -58,15 +58,15 @@ bundle! {
 ports! {
     /// Ports of [`WeightStationaryArray`].
     pub struct WeightStationaryArrayPorts(p: &WeightStationaryArray) {
-        /// One row of weights; the row that is loaded first ends at the bottom.
+        /// One row of weights: it enters at the top, and all rows move down.
         load: InStream<WeightRow> = p.clone(),
         /// One activation vector.
         step: InStream<ActVector> = p.clone(),
-        /// Column c shows a sum.
+        /// Column c shows a sum in this cycle; never held back.
         result_valid_o: OutArray = bit().array(p.columns),
-        /// The sums.
+        /// The sums, when valid.
         result_o: OutArray = sint(p.pe.accumulator_width).array(p.columns),
-        /// The sum or one of its partial sums left its range.
+        /// When valid: the sum or one of its partial sums left its range, or it has a number that does not exist.
         overflow_o: OutArray = bit().array(p.columns),
     }
 }
@@ -82,13 +82,17 @@ impl Block for WeightStationaryArray {
     const ABOUT: About = About {
         name: "weight_stationary_array",
         summary: "weight-stationary systolic array whose rows double partial sums at the end of channel groups",
-        contract: "A fold is `rows` loads and then any number of steps. partial(c) = 0; for each row r from the top: \
+        contract: "The array holds the last `rows` beats of load, the last one in the top row: the first beat of a fold goes to \
+            the bottom row. A beat of step: partial(c) = 0; for each row r from the top: \
             partial(c) += act[r] x weight[r][c], and is doubled where row r was loaded with `doubles`.\n\
             sum[index](c) = (first ? 0 : sum[index](c) x 2^(doubling rows)) + partial(c). With `last`, column c shows it \
             rows + c + 1 cycles after the step.\n\
-            overflow_o: some step was not exact in accumulator_width bits; sums wrap.\n\
-            load_ready_o is low until the last step has passed all rows; step_ready_o is low in a cycle of a load. \
-            Neighbouring steps must have different indices. Results must be taken when valid.",
+            overflow_o: some step of this sum was not exact in accumulator_width bits (sums wrap), or index is not below depth \
+            (the sum is not kept).\n\
+            load_ready_o is low until the last step has passed all rows; step_ready_o is low in a cycle of a load, and in the \
+            cycle after a step for the same index. Results must be taken when valid.\n\
+            A fold or a sum may be broken off at any time: by as many loads as there are rows, by `first`. Reset drops vectors on \
+            their way; all weights and sums are unknown until they are loaded and begun again.",
         reference: "Tender, sections IV-B and VI-D",
     };
 
@@ -96,7 +100,13 @@ impl Block for WeightStationaryArray {
         let (rows, columns) = (self.rows, self.columns);
         let step = m.wire("step_fire", io.step.fire());
         let load = m.wire("load_fire", io.load.fire());
-        m.connect(io.step.ready, !(io.load.valid & io.load.ready));
+        m.comment("An accumulator reads a sum a cycle before it writes it: the same one not twice in a row.");
+        let stepped = m.reg_init("stepped_q", bit(), 0);
+        let index = m.reg("index_q", io.step.index.ty());
+        stepped.next(step);
+        index.next(io.step.index);
+        let again = m.wire("again", stepped.q & index.q.eq(io.step.index));
+        m.connect(io.step.ready, !(io.load.valid & io.load.ready) & !again);
         if rows == 1 {
             m.connect(io.load.ready, 1);
         } else {

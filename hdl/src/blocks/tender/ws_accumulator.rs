@@ -49,7 +49,9 @@ impl Block for WsAccumulator {
         name: "ws_accumulator",
         summary: "sums over the folds of a reduction, doubled before each fold comes in",
         contract: "sum[index] = (first ? 0 : sum[index] x 2^shift) + partial, modulo 2^accumulator_width; the flag stays up \
-            once a step was not exact, or a partial sum was flagged. The same index must not come in two neighbouring cycles.",
+            once a step was not exact, or a partial sum was flagged, and is up for an index that is not below depth, whose sum is \
+            not kept. The same index must not come in two neighbouring cycles. Reset drops what is on its way; a sum is unknown \
+            until its first fold.",
         reference: "Tender, section IV-B",
     };
 
@@ -73,7 +75,11 @@ impl Block for WsAccumulator {
         let lost = shifted.shr_by(shift).ne(base);
         let sum = m.wire("sum", shifted.wrapping_add(io.partial_i));
         let leaves = !(shifted.msb() ^ io.partial_i.msb()) & (sum.msb() ^ shifted.msb());
-        let overflow = m.wire("overflow", io.overflow_i | lost | leaves | (!first & kept.msb()));
+        let mut inexact = io.overflow_i | lost | leaves | (!first & kept.msb());
+        if !self.depth.is_power_of_two() {
+            inexact = inexact | index.ge(self.depth);
+        }
+        let overflow = m.wire("overflow", inexact);
         ram.write(valid.q, index, cat(&[overflow, sum]));
         let result_valid = m.reg_init("result_valid_q", bit(), 0);
         result_valid.next(valid.q & last);

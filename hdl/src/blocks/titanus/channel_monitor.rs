@@ -28,11 +28,11 @@ parameters! {
 bundle! {
     /// A tile on its way to the monitor.
     pub struct MonitorTile(p: ChannelMonitor) {
-        /// Width of a quantised value, 2 to 8.
+        /// Width of a quantized value, 2 to 8.
         bits: Field = bits_type(),
         /// The tile gives level 0 from the extremes; without it it is a tile of a token.
         load: Field = bit(),
-        /// The token that begins with this tile finds all channels empty.
+        /// A sequence begins: this tile is the first one of a token that finds all channels empty.
         first: Field = bit(),
         /// Lanes that hold an element.
         index: FieldArray = bit().array(p.lanes),
@@ -98,11 +98,14 @@ impl Block for ChannelMonitor {
         name: "channel_monitor",
         summary: "tolerance test and level extension of each channel",
         contract: "tiles come in order, token after token. load: a channel with rmax >= rmin gets level 0 with lo = rmin and\n\
-            range = max(rmax - rmin, L), L = 2^bits - 1; open is 1 there and index is passed on as 0. first: the token that\n\
-            begins with this tile finds all channels empty. Otherwise a lane with index 1 opens a level when its channel has\n\
+            range = max(rmax - rmin, L), L = 2^bits - 1; open is 1 there and index is passed on as 0. first, with either\n\
+            kind of tile and at any time: the tile is the first of a token, wherever the one before ended, and this token\n\
+            finds all channels empty. A lane of a token a lane with index 1 opens a level when its channel has\n\
             none (lo = x, range = L) or when x < lo - range / 2L or x > lo + range + range / 2L (lo and lo + range extended to\n\
             x), unless all levels are used: then overflow is 1 and the level stays. lo, range and level are those after the\n\
-            tile, level counts from 0; all three are 0 for channels without level. Latency 1, one tile a cycle.",
+            tile, level counts from 0; all three are 0 for channels without level. Latency 1, one tile a cycle.\n\
+            The first tile after reset has first. Reset at any time drops the tile inside. Bits outside 2 to 8 give undefined\n\
+            levels, in this sequence only.",
         reference: "Titanus, sections 3.2 and 4.4 (CM, HierQuant)",
     };
 
@@ -116,7 +119,7 @@ impl Block for ChannelMonitor {
             register.next_when(step, from);
             m.connect(to, register.q);
         }
-        let counter = TileCounter::new(m, "tile", self.tiles);
+        let counter = TileCounter::beginning(m, "tile", self.tiles, io.tile.first);
         counter.step(step);
         let fresh = first_round(m, "fresh", counter, step, io.tile.first);
         let width = self.word_bits();

@@ -1,4 +1,4 @@
-//! Dequantization unit: quantised tiles become int8 values again, each at its channel.
+//! Dequantization unit: quantized tiles become int8 values again, each at its channel.
 //!
 //! A value is range (q - zero) / L, rounded. L is odd, so that there are no ties and rounding is the same on both sides of
 //! zero: |range (q - zero)| + floor(L / 2) is divided by L = 2^b - 1 in eight compare-and-subtract steps.
@@ -7,116 +7,101 @@
 //! value is a constant of the level, computed once, when the level arrives, and kept. What opens a level is at its low end
 //! (that constant) or at its top (that constant plus the range), so that the multiplier is free for the constant then.
 
-use serde::{Deserialize, Serialize};
+mod order;
+mod properties;
 
+use self::order::Order;
+use super::format::resized;
 use super::non_zero_quantizer::divide;
-use super::tile_state::{TileCounter, first_round};
 use super::{
-    RANGE_BITS, RECORD_BITS, ScaleZeroBuffer, ScaleZeroBufferPorts, ZERO_BITS, level_bits, steps_of, stored_tile,
+    RANGE_BITS, RECORD_BITS, RebuiltTile, ScaleZeroBuffer, ScaleZeroBufferPorts, StoredTile, level_bits, steps_of,
 };
-use crate::blocks::common::number_format::count_ones;
+use crate::blocks::common::arith::popcount::ones;
 use crate::blocks::common::{Expander, ExpanderPorts, Pipeline};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, Index, Module, OldInStream, OldOutStream, OldParameter, OutOption, ParamError,
-    Proof, Signal, Type, bit, bits_for, cat, ensure_param, mux, old_parameters, ports, select, sint, stream, uint,
+    About, Array, Block, CatalogBlock, InStream, Index, Module, OutOption, OutStream, Proof, Signal, Timing, Type, bit,
+    bits_for, cat, mux, parameters, ports, select, sint, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DequantizationUnit {
-    /// Channels of a tile.
-    pub lanes: u32,
-    /// Tiles of a token.
-    pub tiles: u32,
-    /// Levels that a channel may have.
-    pub levels: u32,
-    /// Adds counters of multiplications and of what was saved.
-    pub count_skips: bool,
-}
-
-impl DequantizationUnit {
-    fn count_bits(&self) -> u32 {
-        bits_for(u64::from(self.levels))
+parameters! {
+    /// Elaboration parameters.
+    pub struct DequantizationUnit {
+        /// Channels of a tile.
+        lanes: u32 = 32, in 2..=256, tag "l";
+        /// Tiles of a token.
+        tiles: u32 = 2, in 1..=4096, tag "t";
+        /// Levels that a channel may have.
+        levels: u32 = 16, in 1..=256, tag "n";
+        /// Adds counters of multiplications and of what was saved.
+        count_skips: bool = false, tag "c";
     }
 }
 
 ports! {
     /// Ports of [`DequantizationUnit`].
     pub struct DequantizationUnitPorts(p: &DequantizationUnit) {
-        /// Quantised tiles.
-        tile: OldInStream = stored_tile(p.lanes),
-        /// Values, and the level of each channel; no beat for tiles with `initial`.
-        result: OldOutStream = stream()
-            .array("x", sint(8).array(p.lanes))
-            .array("index", bit().array(p.lanes))
-            .array("level", uint(level_bits(p.levels)).array(p.lanes)),
-        /// Products computed since reset, those for constants of levels included.
+        /// Quantized tiles of streams, one stream behind the other.
+        tile: InStream<StoredTile> = p.lanes,
+        /// Values, and the level of each channel.
+        result: OutStream<RebuiltTile> = (p.lanes, p.levels),
+        /// Products computed since reset, those for constants of levels included; wraps around. Beats with error do not
+        /// count, here and in the others.
         multiplications_o: OutOption = uint(32).when(p.count_skips),
-        /// Elements with index 0.
+        /// Elements with index 0 since reset; wraps around.
         index_skips_o: OutOption = uint(32).when(p.count_skips),
-        /// Elements with index 1 and label 0.
+        /// Elements with index 1 and label 0 since reset; wraps around.
         label_skips_o: OutOption = uint(32).when(p.count_skips),
-        /// Elements with label 1 whose quantised value is the zero point.
+        /// Elements with label 1 whose quantized value is the zero point, since reset; wraps around.
         zero_point_skips_o: OutOption = uint(32).when(p.count_skips),
     }
 }
-
-old_parameters!(DequantizationUnit);
 
 impl Block for DequantizationUnit {
     type Ports = DequantizationUnitPorts;
     const ABOUT: About = About {
         name: "dequantization_unit",
-        summary: "rebuilds int8 tiles from index, label and quantised values",
+        summary: "rebuilds int8 tiles from index, label and quantized values",
         contract: "x is 0 where index is 0, else saturate(floor((2 range (q - zero) + L) / (2 L))) with L = 2^bits - 1 and range and\n\
             zero of the channel's level; q is the next of values where label is 1, else 0. open with range and zero opens the\n\
-            next level of a channel, for this tile already; first finds all channels without level. Tiles come in order, token\n\
-            after token. level counts from 0. Latency 2 cycles, one tile a cycle.",
+            next level of a channel, for this tile already. level counts from 0. Latency 2 cycles, one tile a cycle.\n\
+            Tiles come in order, token after token; first begins a stream with its first tile, and so does the tile\n\
+            behind last or reset; it finds all channels without level, whatever came before. A stream begins with levels only (initial, one tile for each tile of a token) or with a\n\
+            token. Tiles with initial give no beat. error flags, from the first such tile to the last one of the stream: error\n\
+            at the input, a width outside of 2 to 8, a level more than there are, an element of a channel without level, one\n\
+            that opens a level and is neither 0 nor L, a level whose low end, range zero / L, is beyond -255 to 255, initial\n\
+            elsewhere, too few or too many of them, last within a token or without a token. Reset drops what is inside.",
         reference: "Titanus, section 4.4 (DQU)",
     };
 
-    fn module_name(&self) -> String {
-        let count = if self.count_skips { "_c" } else { "" };
-        format!("dequantization_unit_l{}_t{}_n{}{count}", self.lanes, self.tiles, self.levels)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("lanes", self.lanes, 2..=256)?;
-        ensure_param("tiles", self.tiles, 1..=4096)?;
-        ensure_param("levels", self.levels, 1..=256)
-    }
-
     fn build(&self, m: &mut Module, io: &DequantizationUnitPorts) {
         let (lanes, level_bits) = (self.lanes, level_bits(self.levels));
-        let initial = io.tile.field("initial");
+        let initial = io.tile.initial;
         // Tiles with initial levels pass both stages for their constants, and end there.
-        let out_initial = m.reg("product_initial_q", bit());
+        let silent = m.wire("silent", initial & !io.tile.last);
+        let out_silent = m.reg("product_silent_q", bit());
         let last_ready = m.net("last_ready", bit());
         let control = Pipeline::new(m, &["product"], io.tile.valid, last_ready);
         m.connect(io.tile.ready, control.ready);
         let step = control.stages[0].load;
         let held_product = control.stages[0].valid;
-        out_initial.next_when(step, initial);
-        let out = Pipeline::new(m, &["result"], held_product & !out_initial.q, io.result.ready);
-        m.connect(last_ready, out_initial.q | out.ready);
+        out_silent.next_when(step, silent);
+        let out = Pipeline::new(m, &["result"], held_product & !out_silent.q, io.result.ready);
+        m.connect(last_ready, out_silent.q | out.ready);
         let finish = m.wire("finish", held_product & last_ready);
         m.connect(io.result.valid, out.stages[0].valid);
 
-        let counter = TileCounter::new(m, "tile", self.tiles);
-        counter.step(step);
-        let fresh = first_round(m, "fresh", counter, step, io.tile.field("first"));
+        let order = Order::new(m, io, self.tiles, step);
+        let fresh = order.fresh;
         // Numbers of levels: a register file, since the next tile's are needed to fetch its levels.
-        let count_type = uint(self.count_bits());
+        let count_type = uint(bits_for(u64::from(self.levels)));
         let counts_after = m.nets("counts_after", count_type, lanes);
-        let present = m.nets("count", count_type, lanes);
-        let file_bits = lanes * self.count_bits();
+        let file_bits = lanes * count_type.width;
         let next_counts = if self.tiles == 1 {
             counts_after.packed()
         } else {
             let file = m.memory("counts", self.tiles, file_bits, file_bits);
-            file.write(step, counter.tile, counts_after.packed());
-            file.read_async("next_counts", counter.next)
+            file.write(step, order.tile, counts_after.packed());
+            file.read_async("next_counts", order.next)
         };
         let current = m.reg("counts_q", uint(file_bits));
         current.next_when(step, next_counts);
@@ -125,45 +110,74 @@ impl Block for DequantizationUnit {
             "u_levels",
             ScaleZeroBuffer { lanes, tiles: self.tiles, levels: self.levels, width: RECORD_BITS },
         );
-        m.connect(records.write_tile_i, counter.tile);
+        m.connect(records.write_tile_i, order.tile);
         m.connect(records.read_i, step);
-        m.connect(records.read_tile_i, counter.next);
+        m.connect(records.read_tile_i, order.next);
         let constants: ScaleZeroBufferPorts =
             m.instance("u_constants", ScaleZeroBuffer { lanes, tiles: self.tiles, levels: self.levels, width: 8 });
-        let product_tile = m.reg("product_tile_q", counter.tile.ty());
-        product_tile.next_when(step, counter.tile);
+        let product_tile = m.reg("product_tile_q", order.tile.ty());
+        product_tile.next_when(step, order.tile);
         m.connect(constants.write_tile_i, product_tile.q);
         m.connect(constants.read_i, step);
-        m.connect(constants.read_tile_i, counter.tile);
+        m.connect(constants.read_tile_i, order.tile);
         let expander: ExpanderPorts = m.instance("u_expander", Expander { lanes, width: 8 });
-        m.connect_each("label", expander.mask_i, io.tile.array("label"));
-        m.connect_each("values", expander.data_i, io.tile.array("values"));
-        let product_bits = m.reg("product_bits_q", io.tile.field("bits").ty());
-        product_bits.next_when(step, io.tile.field("bits"));
-        let steps = steps_of(m, "steps", product_bits.q);
+        m.connect_each("label", expander.mask_i, io.tile.label);
+        m.connect_each("values", expander.data_i, io.tile.values);
+        let steps = steps_of(m, "tile_steps", io.tile.bits);
+        let product_steps = held(m, "steps_q", step, steps);
 
-        let counted = m.nets("work", uint(4), lanes);
-        let next = m.nets("next_count", count_type, lanes);
-        for lane in 0..lanes {
-            let low = lane * self.count_bits();
-            m.connect(present.at(lane), current.q.slice(low..low + self.count_bits()));
-            m.connect(next.at(lane), next_counts.slice(low..low + self.count_bits()));
-        }
-        let shared = Shared { step, finish, fresh, steps, out: out.stages[0].load, level_type: uint(level_bits) };
-        let nets = Nets { present, next, counts_after, counted };
+        let counted = self.count_skips.then(|| m.nets("work", uint(4), lanes));
+        let present = m.split("count", current.q, count_type.array(lanes));
+        let next = m.split("next_count", next_counts, count_type.array(lanes));
+        let wrong_levels = ["too_many_levels", "no_level", "within_level"].map(|name| m.nets(name, bit(), lanes));
+        let [too_many, no_level, within] = wrong_levels.map(|lanes| lanes.packed().any());
+        let wrong = m.wire("wrong_levels", too_many | no_level | within);
+        let beyond = m.nets("beyond", bit(), lanes);
+        let failed = order.failed(m, step, order.wrong | wrong, beyond.packed().any());
+        let shared = Shared {
+            step,
+            finish,
+            fresh,
+            steps,
+            product_steps,
+            failed,
+            out: out.stages[0].load,
+            level_type: uint(level_bits),
+        };
+        let nets = Nets { present, next, counts_after, counted, wrong_levels, beyond };
         m.for_each("lanes", lanes, |m, lane| self.lane(m, io, lane, shared, nets, &expander, [&records, &constants]));
-        self.count(m, io, counted, finish, out_initial.q);
+        let last = held(m, "product_last_q", step, io.tile.last);
+        for (name, value, port) in [
+            ("first", order.first, io.result.first),
+            ("last", last, io.result.last),
+            ("error", failed, io.result.error),
+        ] {
+            let value = held(m, &format!("result_{name}_q"), shared.out, value);
+            m.connect(port, value);
+        }
+        if let Some(counted) = counted {
+            self.count(m, io, counted, finish & !failed, out_silent.q);
+        }
         m.formal(|m| {
             let both = Pipeline { ready: control.ready, stages: vec![control.stages[0], out.stages[0]] };
             // Without initial tiles, which leave nothing.
             m.assume("tokens_only", !initial);
             both.assert_order(m, "tiles", io.tile.fire(), io.result.fire());
+            self.prove_levels(m, io);
         });
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("latency".into(), 2), ("cycles_per_tile".into(), 1)]
+    fn timing(&self) -> Timing {
+        Timing::new().latency(2u32).beat(1u32)
     }
+}
+
+/// A register that takes `value` where `load` is high.
+#[track_caller]
+fn held(m: &mut Module, name: &str, load: Signal, value: Signal) -> Signal {
+    let register = m.reg(name, value.ty());
+    register.next_when(load, value);
+    register.q
 }
 
 /// What all lanes use.
@@ -172,7 +186,11 @@ struct Shared {
     step: Signal,
     finish: Signal,
     fresh: Signal,
+    /// L at the input, and behind the first stage.
     steps: Signal,
+    product_steps: Signal,
+    /// The beat in the first stage is of no meaning.
+    failed: Signal,
     out: Signal,
     level_type: Type,
 }
@@ -183,14 +201,17 @@ struct Nets {
     present: Array,
     next: Array,
     counts_after: Array,
-    counted: Array,
+    counted: Option<Array>,
+    /// A level too many, an element without level, and one within the level that it opens.
+    wrong_levels: [Array; 3],
+    /// Behind the first stage: a level that opens is far beyond eight bits, so that its top is not known.
+    beyond: Array,
 }
 
 impl DequantizationUnit {
     /// The number of the last of `count` levels.
     fn level(&self, shared: Shared, count: Signal) -> Signal {
-        let (number, width) = (count.wrapping_sub(1), shared.level_type.width);
-        let number = if number.width() < width { number.extend(width) } else { number.truncate(width) };
+        let number = resized(count.wrapping_sub(1), shared.level_type.width);
         mux(count.any(), number, shared.level_type.lit(0))
     }
 
@@ -205,27 +226,32 @@ impl DequantizationUnit {
         expander: &ExpanderPorts,
         [records, constants]: [&ScaleZeroBufferPorts; 2],
     ) {
-        let input = |name: &str| io.tile.array(name).at(lane);
-        let (index, label, open) = (input("index"), input("label"), input("open"));
+        let tile = &io.tile;
+        let (index, label, open) = (tile.index.at(lane), tile.label.at(lane), tile.open.at(lane));
         let step = shared.step;
         // The level, and the one that the next tile of the token finds.
         let present = nets.present.at(lane);
         let before = m.wire("count_before", mux(shared.fresh, present.ty().lit(0), present));
-        let after = m.wire("count_after", before.wrapping_add(open));
+        let full = m.wire("full", before.eq(self.levels));
+        let after = m.wire("count_after", before.wrapping_add(open & !full));
+        let [too_many, no_level, within] = nets.wrong_levels.map(|lanes| lanes.at(lane));
+        m.connect(too_many, open & full);
+        m.connect(no_level, index & !after.any());
         m.connect(nets.counts_after.at(lane), after);
         let level = m.wire("level", self.level(shared, after));
         m.connect(records.write_i.at(lane), open & step);
         m.connect(records.write_level_i.at(lane), level);
-        m.connect(records.write_data_i.at(lane), cat(&[input("zero").as_uint(), input("range")]));
+        m.connect(records.write_data_i.at(lane), cat(&[tile.zero.at(lane).as_uint(), tile.range.at(lane)]));
         m.connect(records.read_level_i.at(lane), self.level(shared, nets.next.at(lane)));
         m.connect(constants.read_level_i.at(lane), level);
 
         // Stage 1: |q - zero| times range.
         let stored = records.data_o.at(lane);
-        let range = m.wire("range", mux(open, input("range"), stored.slice(0..RANGE_BITS)));
-        let zero = mux(open, input("zero"), stored.slice(RANGE_BITS..RANGE_BITS + ZERO_BITS).as_sint());
+        let range = m.wire("range", mux(open, tile.range.at(lane), stored.slice(0..RANGE_BITS)));
+        let zero = mux(open, tile.zero.at(lane), stored.slice(RANGE_BITS..RECORD_BITS).as_sint());
         let zero = m.wire("zero", zero);
         let q = m.wire("q", expander.data_o.at(lane));
+        m.connect(within, open & label & q.ne(shared.steps));
         // For the constant of a level q is 0, whatever stands at its top.
         let used = mux(open, q.ty().lit(0), q).extend(9).as_sint();
         let difference = m.wire("difference", used - zero);
@@ -236,11 +262,6 @@ impl DequantizationUnit {
             mux(negative, uint(9).lit(0).wrapping_sub(difference.as_uint()), difference.as_uint().truncate(9));
         let magnitude = m.wire("magnitude", magnitude & multiplies.repeat(9));
         let product = m.wire("product", magnitude * range);
-        let held = |m: &mut Module, name: &str, load: Signal, value: Signal| {
-            let register = m.reg(name, value.ty());
-            register.next_when(load, value);
-            register.q
-        };
         let product = held(m, "product_q", step, product);
         let negative = held(m, "negative_q", step, negative);
         let index = held(m, "index_q", step, index);
@@ -248,14 +269,14 @@ impl DequantizationUnit {
         let open = held(m, "open_q", step, open);
         let range = held(m, "range_q", step, range);
         let level = held(m, "level_q", step, level);
-        let multiplies = held(m, "multiplies_q", step, multiplies);
 
         // Stage 2: divided by L, rounded.
-        let steps = shared.steps;
+        let steps = shared.product_steps;
         let rounded = m.wire("rounded", product + steps.shr(1));
         let high = rounded.slice(8..19);
         let large = m.wire("too_large", high.ge(steps));
         let numerator: Vec<_> = (0..8).rev().map(|i| rounded.bit(i)).collect();
+        m.connect(nets.beyond.at(lane), open & large);
         let (rest, quotient) = divide(m, "quotient", high.truncate(8), &numerator, steps);
         m.unused(rest);
         let quotient = m.wire("quotient", cat(&quotient));
@@ -267,17 +288,20 @@ impl DequantizationUnit {
         m.connect(constants.write_data_i.at(lane), constant.as_uint());
         let top = m.wire("top", signed + range.extend(10).as_sint());
         let x = select(
-            &[(!index, sint(8).lit(0)), (open & label, top.saturate(8)), (open | label, constant)],
+            &[(!index | shared.failed, sint(8).lit(0)), (open & label, top.saturate(8)), (open | label, constant)],
             constants.data_o.at(lane).as_sint(),
         );
         let x = held(m, "x_q", shared.out, x);
-        m.connect(io.result.array("x").at(lane), x);
-        let index_out = held(m, "index_out_q", shared.out, index);
-        m.connect(io.result.array("index").at(lane), index_out);
-        let level = held(m, "level_out_q", shared.out, level);
-        m.connect(io.result.array("level").at(lane), level);
-        let zero_point = index & label & !open & !multiplies;
-        m.connect(nets.counted.at(lane), cat(&[zero_point, index & !label, !index, multiplies]));
+        m.connect(io.result.x.at(lane), x);
+        let index_out = held(m, "index_out_q", shared.out, index & !shared.failed);
+        m.connect(io.result.index.at(lane), index_out);
+        let level = held(m, "level_out_q", shared.out, level & (!shared.failed).repeat(level.width()));
+        m.connect(io.result.level.at(lane), level);
+        if let Some(counted) = nets.counted {
+            let multiplies = held(m, "multiplies_q", step, multiplies);
+            let zero_point = index & label & !open & !multiplies;
+            m.connect(counted.at(lane), cat(&[zero_point, index & !label, !index, multiplies]));
+        }
     }
 
     /// How often the multiplier was used, and why not.
@@ -287,43 +311,28 @@ impl DequantizationUnit {
         for (i, (port, name)) in ports.into_iter().zip(names).enumerate() {
             let Some(port) = port else { continue };
             let bits: Vec<_> = work.elements().iter().map(|w| w.bit(i as u32)).collect();
-            let now = m.wire(&format!("{name}_now"), count_ones(&bits));
+            let now = m.wire(&format!("{name}_now"), ones(&bits));
             let total = m.reg_init(&format!("{name}_q"), uint(32), 0);
             let counts = if i == 0 { finish } else { finish & !initial };
             total.next_when(counts, total.q.wrapping_add(now));
             m.connect(port, total.q);
         }
-        if !self.count_skips {
-            work.elements().into_iter().for_each(|w| m.unused(w));
-        }
-    }
-}
-
-impl Default for DequantizationUnit {
-    fn default() -> Self {
-        Self { lanes: 32, tiles: 2, levels: 16, count_skips: false }
     }
 }
 
 impl CatalogBlock for DequantizationUnit {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "lanes", allowed: "2 to 256", meaning: "channels of a tile" },
-        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        OldParameter {
-            name: "count_skips",
-            allowed: "true, false",
-            meaning: "adds counters of multiplications and skips",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |lanes, tiles, levels, count_skips| Self { lanes, tiles, levels, count_skips };
         vec![set(2, 1, 1, false), set(5, 3, 4, true)]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let block = Self { lanes: 2, tiles: 1, levels: 1, count_skips: false };
-        vec![Proof { block, depth: 3, cover_depth: 7, induction: true }]
+        let proof = |tiles, levels, depth, induction| Proof {
+            block: Self { lanes: 2, tiles, levels, count_skips: false },
+            depth,
+            cover_depth: 7,
+            induction,
+        };
+        vec![proof(1, 1, 3, true), proof(1, 2, 3, true), proof(2, 2, 8, false)]
     }
 }

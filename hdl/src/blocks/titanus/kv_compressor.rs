@@ -1,35 +1,51 @@
 //! KV compressor: pruning unit, quantization units and packers for keys and values, from tiles to bytes.
 
-use serde::{Deserialize, Serialize};
-
-use super::kv_packer::check_format;
+use super::format::demand_chunk_fits;
 use super::pruning_unit::KvTile;
 use super::quantization_unit::SequenceStart;
-use super::tiles::PrunedTile;
+use super::quantization_unit::layer_is_there;
 use super::{
-    KvPacker, KvPackerPorts, PruningUnit, PruningUnitPorts, QuantizationUnit, QuantizationUnitPorts, bits_type,
+    ByteBlock, KvPacker, KvPackerPorts, OpenTail, PrunedTile, PruningUnit, QuantizationUnit, QuantizationUnitPorts,
+    bits_type,
 };
+use crate::blocks::common::stream::FifoStorage;
+use crate::blocks::common::{StreamFifo, StreamFifoPorts};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InStream, Module, OldOutStream, OldParameter, OldStream, OldStreamType, Out,
-    ParamError, Signal, Stream, bit, ensure_param, index_width, old_parameters, ports, stream, uint,
+    About, Block, Bundle, CatalogBlock, In, InStream, Module, Out, OutBundle, OutStream, Signal, Stream, Timing, bit,
+    bits_for, index_width, parameters, ports, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KvCompressor {
-    /// Channels of a tile.
-    pub lanes: u32,
-    /// Tiles of a token.
-    pub tiles: u32,
-    /// Levels that a channel may have.
-    pub levels: u32,
-    /// Tokens that the quantisation buffers hold.
-    pub buffer_tokens: u32,
-    /// Layers with thresholds and widths of their own.
-    pub layers: u32,
-    /// Bytes of a block.
-    pub block_bytes: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct KvCompressor {
+        /// Channels of a tile.
+        lanes: u32 = 32, in 2..=64, tag "l";
+        /// Tiles of a token.
+        tiles: u32 = 2, in 1..=4096, tag "t";
+        /// Levels that a channel may have.
+        levels: u32 = 16, in 1..=256, tag "n";
+        /// Tokens that the quantization buffers hold.
+        buffer_tokens: u32 = 32, in 1..=65_535, note "at most 65535 / tiles", tag "b";
+        /// Layers with thresholds and widths of their own.
+        layers: u32 = 12, in 1..=1024, tag "y";
+        /// Bytes of a block.
+        block_bytes: u32 = 64, in 3..=256,
+            note "8 block_bytes at least 2 + 10 lanes and lanes + 18 ceil(lanes / 2)", tag "k";
+        /// Adds the CRC-32 of the stream to its blocks and to its open part.
+        checksum: bool = false, tag "crc";
+        /// Blocks of each side that wait behind its packer: one side's whole stream, where the other's is taken first.
+        spare_blocks: u32 = 0, in 0..=65_535;
+    }
+    rules = |p, rules| {
+        demand_chunk_fits(p.lanes, p.block_bytes, rules);
+        let one = p.longest_stream(1);
+        rules.doubt(
+            p.spare_blocks > 0 && u64::from(p.spare_blocks) < one,
+            format!("spare_blocks = {} does not hold the stream of a single token, up to {one} blocks: a consumer that takes \
+                     one side first may wait for ever", p.spare_blocks),
+        );
+        rules.part("buffer_tokens", &p.quantization());
+    };
 }
 
 impl KvCompressor {
@@ -37,8 +53,16 @@ impl KvCompressor {
         index_width(u64::from(self.layers))
     }
 
-    fn block(&self) -> OldStreamType {
-        stream().field("data", uint(8 * self.block_bytes)).field("last", bit())
+    /// Blocks of the longest stream of so many tokens of prefill.
+    fn longest_stream(&self, tokens: u64) -> u64 {
+        let lanes = u64::from(self.lanes);
+        let (levels, token) = (2 + 19 * lanes, 2 + 10 * lanes);
+        let bits = 16 + u64::from(self.tiles) * (levels + tokens * token);
+        bits.div_ceil(8 * u64::from(self.block_bytes))
+    }
+
+    fn packer(&self) -> KvPacker {
+        KvPacker { lanes: self.lanes, block_bytes: self.block_bytes, checksum: self.checksum }
     }
 
     fn pruning(&self) -> PruningUnit {
@@ -54,7 +78,7 @@ impl KvCompressor {
 ports! {
     /// Ports of [`KvCompressor`].
     pub struct KvCompressorPorts(p: &KvCompressor) {
-        /// Writes thresholds and widths of a layer.
+        /// Writes thresholds and widths of a layer. Thresholds hold for tiles, widths for starts that are taken afterwards.
         config_write_i: In = bit(),
         /// That layer.
         config_layer_i: In = uint(p.layer_bits()),
@@ -62,140 +86,197 @@ ports! {
         threshold_k_i: In = uint(8),
         /// Pruning threshold of values.
         threshold_v_i: In = uint(8),
-        /// Width of quantised keys, 2 to 8.
+        /// Width of quantized keys, 2 to 8.
         bits_k_i: In = bits_type(),
-        /// Width of quantised values, 2 to 8.
+        /// Width of quantized values, 2 to 8.
         bits_v_i: In = bits_type(),
-        /// Starts a sequence: its layer, and how many of its tokens are prefill.
+        /// The last write had a width outside 2 to 8 or a layer that is not there: nothing of it was written. Valid from the
+        /// cycle after a write to the next one; low after reset.
+        config_refused_o: Out = bit(),
+        /// Starts a sequence: its layer, and how many of its tokens are prefill. Taken when the final blocks of both sides of
+        /// the sequence before have left; one that is offered earlier waits.
         start: InStream<SequenceStart> = p.layers,
         /// Tiles of keys and values; `last` ends the sequence.
         tile: InStream<KvTile> = p.pruning(),
         /// Blocks of keys.
-        k: OldOutStream = p.block(),
+        k: OutStream<ByteBlock> = (p.block_bytes, p.checksum),
         /// Blocks of values.
-        v: OldOutStream = p.block(),
-        /// A key was out of tolerance when its channel had no level left, since the start.
-        overflow_k_o: Out = bit(),
+        v: OutStream<ByteBlock> = (p.block_bytes, p.checksum),
+        /// What of the open stream of keys is in no block yet. Valid only while all tiles that were taken are in this part and
+        /// in the blocks that left or are offered: not while tiles wait for the end of the prefill.
+        tail_k: OutBundle<OpenTail> = (p.block_bytes, p.checksum),
         /// The same of values.
+        tail_v: OutBundle<OpenTail> = (p.block_bytes, p.checksum),
+        /// A key was out of tolerance when its channel had no level left. It is the whole stream's when the final block of
+        /// keys is offered, and stays until the next start is taken, thus at least until that block has left.
+        overflow_k_o: Out = bit(),
+        /// The same of values, and of their final block.
         overflow_v_o: Out = bit(),
     }
 }
-
-old_parameters!(KvCompressor);
 
 impl Block for KvCompressor {
     type Ports = KvCompressorPorts;
     const ABOUT: About = About {
         name: "kv_compressor",
-        summary: "from int8 keys and values to pruned, quantised, packed bytes",
+        summary: "from int8 keys and values to pruned, quantized, packed bytes",
         contract: "pruning_unit, then for keys and for values quantization_unit and kv_packer. The two sides start together and share\n\
-            the input; each has a stream of blocks of its own.",
+            the input; each has a stream of blocks of its own. A side whose blocks are not taken holds up the input, and so the\n\
+            other side, once spare_blocks and the pipeline are full: nothing is lost, and all goes on when they are taken. A\n\
+            consumer that takes the whole stream of one side before the other needs spare_blocks for the longest stream. Of m\n\
+            tokens that is (16 + tiles ((2 + 19 lanes) + m (2 + 11 lanes) + 18 n lanes)) / (8 block_bytes), rounded up, n the\n\
+            most levels that a channel opens after the prefill. A sequence cannot be broken off but by reset, at any time: it\n\
+            drops all that is inside, and a stream without final block is all that is left; thresholds and widths stay.",
         reference: "Titanus, figure 4",
     };
 
-    fn module_name(&self) -> String {
-        format!(
-            "kv_compressor_l{}_t{}_n{}_b{}_y{}_k{}",
-            self.lanes, self.tiles, self.levels, self.buffer_tokens, self.layers, self.block_bytes
-        )
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("layers", self.layers, 1..=1024)?;
-        check_format(self.lanes, self.block_bytes)?;
-        self.quantization().old_check()
-    }
-
     fn build(&self, m: &mut Module, io: &KvCompressorPorts) {
-        let pruning: PruningUnitPorts = m.instance("u_pruning", self.pruning());
-        m.connect(pruning.threshold_write_i, io.config_write_i);
+        let pruning = m.instance("u_pruning", self.pruning());
+        let known = |bits: Signal| bits.ge(2) & bits.le(8);
+        let accepted = known(io.bits_k_i) & known(io.bits_v_i) & layer_is_there(io.config_layer_i, self.layers);
+        let accepted = m.wire("config_accepted", accepted);
+        let refused = m.reg_init("config_refused_q", bit(), 0);
+        refused.next_when(io.config_write_i, !accepted);
+        m.connect(io.config_refused_o, refused.q);
+        let write = m.wire("config_write", io.config_write_i & accepted);
+        m.connect(pruning.threshold_write_i, write);
         m.connect(pruning.threshold_layer_i, io.config_layer_i);
         m.connect(pruning.threshold_k_i, io.threshold_k_i);
         m.connect(pruning.threshold_v_i, io.threshold_v_i);
         m.connect_stream(&pruning.tile, &io.tile);
+        m.comment("A sequence begins when both streams of the one before have left.");
         let both = m.net("both_start", bit());
+        let started = m.wire("started", io.start.fire());
         m.connect(io.start.ready, both);
-        let k = Side { name: "k", bits: io.bits_k_i, from: &pruning.k, to: &io.k, overflow: io.overflow_k_o };
-        let v = Side { name: "v", bits: io.bits_v_i, from: &pruning.v, to: &io.v, overflow: io.overflow_v_o };
-        let starts = [k, v].map(|side| self.side(m, io, &side, both));
+        let shared = Shared { write, both, started };
+        let (bits, overflow) = (io.bits_k_i, io.overflow_k_o);
+        let k = Side { name: "k", bits, from: &pruning.k, to: &io.k, tail: &io.tail_k, overflow };
+        let (bits, overflow) = (io.bits_v_i, io.overflow_v_o);
+        let v = Side { name: "v", bits, from: &pruning.v, to: &io.v, tail: &io.tail_v, overflow };
+        let starts = [k, v].map(|side| self.side(m, io, &side, shared));
         m.connect(both, starts[0] & starts[1]);
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        vec![("pruning".into(), 2), ("quantization".into(), 3), ("packing".into(), 2)]
+    fn timing(&self) -> Timing {
+        let stages = [("pruning", 2), ("quantization", 3), ("packing", 2)];
+        stages.into_iter().fold(Timing::new(), |timing, (stage, cycles)| {
+            timing.phase(stage, cycles, "from a tile in to the same tile out, without pauses")
+        })
     }
 }
+
+/// Tiles in the stages of pruning and quantization, besides those of the buffer: two and three.
+const PIPELINE_TILES: u64 = 5;
 
 /// Keys or values.
 struct Side<'a> {
     name: &'a str,
     bits: Signal,
     from: &'a Stream<PrunedTile>,
-    to: &'a OldStream,
+    to: &'a Stream<ByteBlock>,
+    tail: &'a OpenTail,
     overflow: Signal,
+}
+
+/// What both sides use.
+#[derive(Clone, Copy)]
+struct Shared {
+    write: Signal,
+    both: Signal,
+    started: Signal,
 }
 
 impl KvCompressor {
     /// Returns whether the side can start.
-    fn side(&self, m: &mut Module, io: &KvCompressorPorts, side: &Side<'_>, both: Signal) -> Signal {
+    fn side(&self, m: &mut Module, io: &KvCompressorPorts, side: &Side<'_>, shared: Shared) -> Signal {
         let name = side.name;
-        let unit: QuantizationUnitPorts = m.instance(&format!("u_{name}_quantization"), self.quantization());
-        m.connect(unit.bits_write_i, io.config_write_i);
+        let unit = m.instance(&format!("u_{name}_quantization"), self.quantization());
+        m.connect(unit.bits_write_i, shared.write);
+        m.unused(unit.bits_refused_o);
         m.connect(unit.bits_layer_i, io.config_layer_i);
         m.connect(unit.bits_i, side.bits);
-        m.connect(unit.start.valid, io.start.valid & both);
+        m.connect(unit.start.valid, io.start.valid & shared.both);
         m.connect(unit.start.layer, io.start.layer);
         m.connect(unit.start.prefill, io.start.prefill);
         m.connect_stream(&unit.tile, side.from);
-        let packer: KvPackerPorts =
-            m.instance(&format!("u_{name}_packer"), KvPacker { lanes: self.lanes, block_bytes: self.block_bytes });
-        let (to, from) = (&packer.tile, &unit.result);
+        let packer: KvPackerPorts = m.instance(&format!("u_{name}_packer"), self.packer());
+        let (from, to) = (&unit.result, &packer.tile);
         m.connect(to.valid, from.valid);
         m.connect(from.ready, to.ready);
-        for (field, value) in [("bits", from.bits), ("initial", from.initial), ("last", from.last)] {
-            m.connect(to.field(field), value);
+        for (from, to) in [(from.bits, to.bits), (from.initial, to.initial), (from.last, to.last)] {
+            m.connect(to, from);
         }
-        for (field, values) in [
-            ("index", from.index),
-            ("label", from.label),
-            ("values", from.values),
-            ("open", from.open),
-            ("range", from.range),
-            ("zero", from.zero),
+        for (field, from, to) in [
+            ("index", from.index, to.index),
+            ("label", from.label, to.label),
+            ("values", from.values, to.values),
+            ("open", from.open, to.open),
+            ("range", from.range, to.range),
+            ("zero", from.zero, to.zero),
         ] {
-            m.connect_each(&format!("{name}_{field}"), to.array(field), values);
+            m.connect_each(&format!("{name}_{field}"), to, from);
         }
-        m.connect_old_stream(side.to, &packer.block);
+        if self.spare_blocks == 0 {
+            m.connect_stream(side.to, &packer.block);
+        } else {
+            self.spare(m, side, &packer);
+        }
         m.connect(side.overflow, unit.overflow_o);
-        unit.start.ready
+        let open = m.reg_init(&format!("{name}_open_q"), bit(), 0);
+        let finished = m.wire(&format!("{name}_finished"), side.to.fire() & side.to.last);
+        open.next(shared.started | (open.q & !finished));
+        self.tail(m, io, side, &unit, &packer);
+        unit.start.ready & !open.q
     }
-}
 
-impl Default for KvCompressor {
-    fn default() -> Self {
-        Self { lanes: 32, tiles: 2, levels: 16, buffer_tokens: 32, layers: 12, block_bytes: 64 }
+    /// Blocks that wait to be taken.
+    fn spare(&self, m: &mut Module, side: &Side<'_>, packer: &KvPackerPorts) {
+        let word = packer.block.data.pack();
+        let fifo = StreamFifo { width: word.width(), depth: self.spare_blocks, storage: self.storage(), slack: 0 };
+        let fifo: StreamFifoPorts = m.instance(&format!("u_{}_blocks", side.name), fifo);
+        m.connect(fifo.clear_i, 0);
+        m.unused(fifo.level_o);
+        m.unused(fifo.almost_full_o);
+        m.connect(fifo.input.valid, packer.block.valid);
+        m.connect(packer.block.ready, fifo.input.ready);
+        m.connect(fifo.input.data.data, word);
+        m.connect(side.to.valid, fifo.output.valid);
+        m.connect(fifo.output.ready, side.to.ready);
+        let size = (self.block_bytes, self.checksum);
+        let block = ByteBlock::unpack(m, &format!("{}_spare", side.name), &size, fifo.output.data.data);
+        side.to.data.drive(m, side.name, &block);
+    }
+
+    fn storage(&self) -> FifoStorage {
+        if self.spare_blocks <= 4 { FifoStorage::Registers } else { FifoStorage::Memory }
+    }
+
+    /// The packer's open part, while no tile is on its way there.
+    fn tail(
+        &self,
+        m: &mut Module,
+        io: &KvCompressorPorts,
+        side: &Side<'_>,
+        unit: &QuantizationUnitPorts,
+        packer: &KvPackerPorts,
+    ) {
+        let most = u64::from(self.buffer_tokens * self.tiles) + PIPELINE_TILES;
+        let inside = m.reg_init(&format!("{}_inside_q", side.name), uint(bits_for(most)), 0);
+        let token = unit.result.valid & !unit.result.initial;
+        let packed = m.wire(&format!("{}_packed", side.name), token & packer.tile.ready);
+        inside.next(inside.q.wrapping_add(io.tile.fire()).wrapping_sub(packed));
+        let tail = &packer.tail;
+        let valid = m.wire(&format!("{}_tail_valid", side.name), tail.valid & inside.q.eq(0));
+        side.tail.drive(m, side.name, &OpenTail { valid, used: tail.used, data: tail.data, crc: tail.crc });
     }
 }
 
 impl CatalogBlock for KvCompressor {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "lanes", allowed: "2 to 64", meaning: "channels of a tile" },
-        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        OldParameter {
-            name: "buffer_tokens",
-            allowed: "1 to 65535 / tiles",
-            meaning: "tokens that a prefill buffer holds",
-        },
-        OldParameter { name: "layers", allowed: "1 to 1024", meaning: "layers with a configuration of their own" },
-        OldParameter {
-            name: "block_bytes",
-            allowed: "max(2 + 10 lanes, lanes + 18 ceil(lanes / 2)) / 8, rounded up, to 256",
-            meaning: "bytes of a block",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
-        vec![Self { lanes: 5, tiles: 3, levels: 4, buffer_tokens: 6, layers: 3, block_bytes: 8 }]
+        let odd =
+            Self { lanes: 5, tiles: 3, levels: 4, buffer_tokens: 6, layers: 3, block_bytes: 8, ..Self::default() };
+        let small =
+            Self { lanes: 2, tiles: 1, levels: 2, buffer_tokens: 2, layers: 2, block_bytes: 3, ..Self::default() };
+        vec![odd, Self { checksum: true, spare_blocks: 16, ..small }]
     }
 }

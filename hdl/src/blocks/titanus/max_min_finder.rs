@@ -22,7 +22,8 @@ ports! {
     pub struct MaxMinFinderPorts(p: &MaxMinFinder) {
         /// Goes on to the next tile; tiles of a token come round and round.
         step_i: In = bit(),
-        /// The token that begins with this tile is the first: all before it is forgotten.
+        /// The present tile is the first one of the first token, wherever the token before ended: all before is forgotten.
+        /// Any number of cycles, until the tile was stepped over.
         first_i: In = bit(),
         /// This tile counts; without it the extremes are only read.
         update_i: In = bit(),
@@ -44,12 +45,14 @@ impl Block for MaxMinFinder {
         summary: "running maximum and minimum of each channel",
         contract: "rmax_o and rmin_o are the extremes of the present tile's channels over the tokens since first_i, the present tile\n\
             not included; -128 and 127 without any element. At an edge with step_i, the lanes with index_i are taken in if\n\
-            update_i is high, and the next tile of the token becomes the present one. One tile a cycle.",
+            update_i is high, and the next tile of the token becomes the present one. One tile a cycle. first_i may come in any\n\
+            cycle; without step_i it shows empty extremes and changes nothing. After reset, tile 0 of a token is the present\n\
+            one; its extremes are undefined until first_i.",
         reference: "Titanus, section 4.4 (MMF)",
     };
 
     fn build(&self, m: &mut Module, io: &MaxMinFinderPorts) {
-        let counter = TileCounter::new(m, "tile", self.tiles);
+        let counter = TileCounter::beginning(m, "tile", self.tiles, io.first_i);
         counter.step(io.step_i);
         let fresh = first_round(m, "fresh", counter, io.step_i, io.first_i);
         let updated = m.nets("updated", uint(16), self.lanes);

@@ -1,11 +1,11 @@
-//! Non-zero quantizer: the exactly rounded quantised value of every element, or the zero point of its channel's level.
+//! Non-zero quantizer: the exactly rounded quantized value of every element, or the zero point of its channel's level.
 //!
-//! A quantised value is the quotient of (2 L d + range) and 2 range, with L = 2^b - 1 and d the distance from the low end.
+//! A quantized value is the quotient of (2 L d + range) and 2 range, with L = 2^b - 1 and d the distance from the low end.
 //! Halved, that is floor((L d + floor(range / 2)) / range), and L d = (d << b) - d: no multiplier and no divider, but eight
 //! compare-and-subtract steps of nine bits, three of them in the first stage and five in the second.
 //!
 //! The zero point is the same quotient with d = -lo. When lo is positive it is -floor((L lo + floor((range - 1) / 2)) / range),
-//! so that the same steps serve both. An element that opens a level stands at one of its ends, where its quantised value is
+//! so that the same steps serve both. An element that opens a level stands at one of its ends, where its quantized value is
 //! known to be 0 or L; the steps are then free for the zero point, and one divider a lane is enough.
 
 use super::{RANGE_BITS, ZERO_BITS, bits_type, steps_of};
@@ -31,7 +31,7 @@ parameters! {
 bundle! {
     /// Elements with their levels.
     pub struct LevelledTile(p: NonZeroQuantizer) {
-        /// Width of a quantised value, 2 to 8.
+        /// Width of a quantized value, 2 to 8.
         bits: Field = bits_type(),
         /// Lanes that hold an element.
         index: FieldArray = bit().array(p.lanes),
@@ -49,15 +49,15 @@ bundle! {
 }
 
 bundle! {
-    /// Quantised values.
+    /// Quantized values.
     pub struct LabelledTile(p: NonZeroQuantizer) {
         /// As it came.
         bits: Field = bits_type(),
         /// As it came.
         index: FieldArray = bit().array(p.lanes),
-        /// The quantised value is not 0.
+        /// The quantized value is not 0.
         label: FieldArray = bit().array(p.lanes),
-        /// Quantised values.
+        /// Quantized values.
         q: FieldArray = uint(8).array(p.lanes),
         /// As it came.
         open: FieldArray = bit().array(p.lanes),
@@ -75,7 +75,7 @@ ports! {
     pub struct NonZeroQuantizerPorts(p: &NonZeroQuantizer) {
         /// Elements with their levels, and lanes that ask for the zero point of a level that opens.
         tile: InStream<LevelledTile> = p.clone(),
-        /// Quantised values and their labels, ranges and zero points of the levels that opened.
+        /// Quantized values and their labels, ranges and zero points of the levels that opened.
         result: OutStream<LabelledTile> = p.clone(),
     }
 }
@@ -84,11 +84,13 @@ impl Block for NonZeroQuantizer {
     type Ports = NonZeroQuantizerPorts;
     const ABOUT: About = About {
         name: "non_zero_quantizer",
-        summary: "exactly rounded b-bit quantiser, b from 2 to 8 at run time",
+        summary: "exactly rounded b-bit quantizer, b from 2 to 8 at run time",
         contract: "with L = 2^bits - 1: q = clamp(floor((2 L (x - lo) + range) / (2 range)), 0, L) where index is 1 and open is 0;\n\
             where both are 1, x is lo or lo + range and q is 0 or L; q is 0 where index is 0. label = (q != 0).\n\
             Where open is 1, zero = floor((-2 L lo + range) / (2 range)) and range is passed on; both are 0 elsewhere.\n\
-            bits is 2 to 8 and range L to 510. Latency 2 cycles, one tile a cycle.",
+            bits is 2 to 8 and range L to 510; with others, and where an opening lane's x is at no end, q and zero of that tile\n\
+            are undefined. Nothing is kept from tile to tile; reset at any time drops those inside. Latency 2 cycles, one tile\n\
+            a cycle.",
         reference: "Titanus, section 4.4 (NZQ)",
     };
 

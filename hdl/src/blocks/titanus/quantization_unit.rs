@@ -1,7 +1,7 @@
-//! Quantization unit: hierarchical quantisation of pruned tiles, tokens of the prefill first.
+//! Quantization unit: hierarchical quantization of pruned tiles, tokens of the prefill first.
 //!
-//! Four states. Prefill: tiles go to the quantisation buffer and, back at their channels, to the max-min finder. Quant.: the
-//! extremes become level 0 of each channel (one tile a cycle), then the buffered tiles are quantised. Decode: tiles pass
+//! Four states. Prefill: tiles go to the quantization buffer and, back at their channels, to the max-min finder. Quant.: the
+//! extremes become level 0 of each channel (one tile a cycle), then the buffered tiles are quantized. Decode: tiles pass
 //! through channel monitor (1 cycle) and non-zero quantizer (2 cycles) as they come. Idle: a new sequence may start.
 
 use super::tile_state::TileCounter;
@@ -24,9 +24,9 @@ parameters! {
         tiles: u32 = 2, in 1..=4096, tag "t";
         /// Levels that a channel may have.
         levels: u32 = 16, in 1..=256, tag "n";
-        /// Tokens that the quantisation buffer holds.
+        /// Tokens that the quantization buffer holds.
         buffer_tokens: u32 = 32, in 1..=65_535, note "at most 65535 / tiles", tag "b";
-        /// Layers with a width of quantised values of their own.
+        /// Layers with a width of quantized values of their own.
         layers: u32 = 12, in 1..=1024, tag "y";
     }
     rules = |p, rules| {
@@ -46,17 +46,17 @@ bundle! {
 }
 
 bundle! {
-    /// A quantised tile with the levels of its channels; without them it is a [`QuantizedTile`](super::QuantizedTile).
+    /// A quantized tile with the levels of its channels; without them it is a [`QuantizedTile`](super::QuantizedTile).
     pub struct HierarchicalTile(p: QuantizationUnit) {
-        /// Width of a quantised value in this sequence, 2 to 8.
+        /// Width of a quantized value in this sequence, 2 to 8.
         bits: Field = bits_type(),
         /// The tile carries levels only: those after the prefill.
         initial: Field = bit(),
         /// Per lane: the element is not zero.
         index: FieldArray = bit().array(p.lanes),
-        /// Per lane: the quantised value is not zero.
+        /// Per lane: the quantized value is not zero.
         label: FieldArray = bit().array(p.lanes),
-        /// Quantised values with label 1, in order from lane 0 on, 0 above.
+        /// Quantized values with label 1, in order from lane 0 on, 0 above.
         values: FieldArray = uint(8).array(p.lanes),
         /// Per lane: the channel opens a level.
         open: FieldArray = bit().array(p.lanes),
@@ -71,6 +71,11 @@ bundle! {
         /// Some channel of the tile was out of tolerance and had no level left.
         overflow: Field = bit(),
     }
+}
+
+/// Whether a layer's number is below `layers`.
+pub(super) fn layer_is_there(layer: Signal, layers: u32) -> Signal {
+    if layers == 1 << layer.width() { bit().lit(1) } else { layer.lt(layers) }
 }
 
 /// Width of the number of prefill tokens.
@@ -90,19 +95,24 @@ impl QuantizationUnit {
 ports! {
     /// Ports of [`QuantizationUnit`].
     pub struct QuantizationUnitPorts(p: &QuantizationUnit) {
-        /// Writes the width of quantised values of a layer.
+        /// Writes the width of quantized values of a layer.
         bits_write_i: In = bit(),
         /// That layer.
         bits_layer_i: In = uint(index_width(u64::from(p.layers))),
-        /// Width, 2 to 8.
+        /// Width, 2 to 8. A sequence has the one that was written before its start was taken.
         bits_i: In = bits_type(),
-        /// Starts a sequence: its layer, and how many of its tokens are prefill.
+        /// The last write was of a width outside 2 to 8 or of a layer that is not there: nothing was written. Valid from the
+        /// cycle after a write to the next one; low after reset.
+        bits_refused_o: Out = bit(),
+        /// Starts a sequence: its layer, and how many of its tokens are prefill. Taken when nothing of the sequence before is
+        /// inside; one that is offered earlier waits.
         start: InStream<SequenceStart> = p.layers,
         /// Pruned tiles; `last` ends the sequence.
         tile: InStream<PrunedTile> = p.lanes,
-        /// Quantised tiles, with the level of each channel.
+        /// Quantized tiles, with the level of each channel.
         result: OutStream<HierarchicalTile> = p.clone(),
-        /// Since the start of the sequence, a value was out of tolerance when its channel had no level left.
+        /// A value of the sequence was out of tolerance when its channel had no level left. High from the cycle in which its
+        /// tile is offered on, so that it is the whole sequence's from the offer of its last tile until the next start is taken.
         overflow_o: Out = bit(),
     }
 }
@@ -111,12 +121,16 @@ impl Block for QuantizationUnit {
     type Ports = QuantizationUnitPorts;
     const ABOUT: About = About {
         name: "quantization_unit",
-        summary: "per-channel quantisation in which every token is quantised once (HQE)",
+        summary: "per-channel quantization in which every token is quantized once (HQE)",
         contract: "start takes the width b of the layer. The first min(prefill, buffer_tokens) tokens give each channel its level 0;\n\
             then come one tile with initial = 1 for each tile of a token, whose open lanes carry the ranges and zero points of\n\
-            these levels (none if prefill is 0), and all tiles in order, quantised as in channel_monitor and non_zero_quantizer.\n\
+            these levels (none if prefill is 0), and all tiles in order, quantized as in channel_monitor and non_zero_quantizer.\n\
             values are the q that are not 0, in order from lane 0 on, 0 above; range and zero are 0 where open is 0.\n\
-            In decode: latency 3 cycles, one tile a cycle. A new start is taken after the tile with last has left.",
+            In decode: latency 3 cycles, one tile a cycle. A new start is taken after the tile with last has left.\n\
+            last within a token ends the sequence there: the tiles that came leave as those of a token that lacks nothing\n\
+            but elements, none is added, and the next sequence is right. Tiles are taken after a start only. A sequence cannot\n\
+            be broken off but by reset, at any time: it drops all tiles and waits for a start; the widths of layers stay. They\n\
+            are undefined until written, and so are the values of a sequence of such a layer; it has its tiles all the same.",
         reference: "Titanus, sections 3.2 and 4.4, figure 7",
     };
 
@@ -131,7 +145,12 @@ impl Block for QuantizationUnit {
         m.connect(io.start.ready, idle & !busy.q);
         let start = m.wire("start", io.start.fire());
         let table = m.memory("bits_table", self.layers.max(2), 4, 4);
-        table.write(io.bits_write_i, io.bits_layer_i, io.bits_i);
+        let known = m.wire("known_bits", io.bits_i.ge(2) & io.bits_i.le(8));
+        let accepted = m.wire("bits_accepted", known & layer_is_there(io.bits_layer_i, self.layers));
+        table.write(io.bits_write_i & accepted, io.bits_layer_i, io.bits_i);
+        let refused = m.reg_init("bits_refused_q", bit(), 0);
+        refused.next_when(io.bits_write_i, !accepted);
+        m.connect(io.bits_refused_o, refused.q);
         let chosen = table.read_async("layer_bits", io.start.layer);
         let bits = m.reg("bits_q", bits_type());
         bits.next_when(start, chosen);
@@ -142,16 +161,22 @@ impl Block for QuantizationUnit {
         let count_type = uint(bits_for(u64::from(self.buffer_tiles())));
         let written = m.reg_init("written_q", count_type, 0);
         let left = m.reg("tokens_left_q", uint(TOKEN_BITS));
-        let store = m.wire("store", prefill & io.tile.valid);
+        // What the last token lacks goes by without elements.
+        let padding = m.reg_init("padding_q", bit(), 0);
+        let store = m.wire("store", prefill & io.tile.valid & !padding.q);
+        let pad = m.wire("pad", prefill & padding.q);
         let last = io.tile.last;
         m.unused(io.tile.count);
         let token_done = m.wire("token_done", store & position.last);
         written.next(mux(start, count_type.lit(0), written.q.wrapping_add(store)));
         left.next(mux(start, io.start.prefill, left.q.wrapping_sub(token_done)));
         let filled = m.wire("filled", store & written.q.eq(self.buffer_tiles() - 1));
-        let prefill_done = m.wire("prefill_done", filled | (token_done & left.q.eq(1)) | (store & last));
+        let ends_here = m.wire("ends_prefill", store & last);
+        padding.next((ends_here & !position.last) | (pad & !position.last));
+        let complete = m.wire("complete", (token_done & (last | left.q.eq(1))) | (pad & position.last));
+        let prefill_done = m.wire("prefill_done", filled | complete);
         let ended = m.reg_init("ended_q", bit(), 0);
-        ended.next((ended.q | (store & last)) & !start);
+        ended.next((ended.q | ends_here) & !start);
 
         // Quant.: first the levels, then the buffered tiles.
         let monitor =
@@ -180,8 +205,8 @@ impl Block for QuantizationUnit {
 
         // Decode, and what all states share: elements back at their channels.
         let accept = m.wire("accept", decode & io.tile.valid & monitor.tile.ready);
-        m.connect(io.tile.ready, prefill | (decode & monitor.tile.ready));
-        position.step(store | accept);
+        m.connect(io.tile.ready, (prefill & !padding.q) | (decode & monitor.tile.ready));
+        position.step_or_clear(store | pad | accept, start);
         let expander = m.instance("u_expander", Expander { lanes, width: 8 });
         let index = m.nets("index", bit(), lanes);
         let x = m.nets("x", uint(8), lanes);
@@ -196,15 +221,17 @@ impl Block for QuantizationUnit {
         let finder = m.instance("u_finder", MaxMinFinder { lanes, tiles: self.tiles });
         let first_prefill = m.reg_init("first_prefill_q", bit(), 0);
         first_prefill.next(start | (first_prefill.q & !store));
-        m.connect(finder.step_i, store | load_step);
+        m.connect(finder.step_i, store | pad | load_step);
         m.connect(finder.first_i, prefill & first_prefill.q);
-        m.connect(finder.update_i, prefill);
+        m.connect(finder.update_i, store);
         let first_decode = m.reg_init("first_decode_q", bit(), 0);
         first_decode.next((start & no_prefill) | (first_decode.q & !accept));
         m.connect(monitor.tile.valid, load | replay | (decode & io.tile.valid));
         m.connect(monitor.tile.bits, bits.q);
         m.connect(monitor.tile.load, load);
-        m.connect(monitor.tile.first, decode & first_decode.q);
+        let first_load = m.reg_init("first_load_q", bit(), 0);
+        first_load.next(prefill_done | (first_load.q & !load_step));
+        m.connect(monitor.tile.first, (decode & first_decode.q) | first_load.q);
         let ends = m.wire("ends", mux(quant, ended.q & !loading.q & !more, last));
         m.connect(monitor.tile.tag, cat(&[load, ends]));
         m.for_each("channels", lanes, |m, lane| {
@@ -273,7 +300,7 @@ impl QuantizationUnit {
         m.connect(to.level.packed(), tag.slice(3..3 + lanes * level_bits));
         let overflow = m.reg_init("overflow_q", bit(), 0);
         overflow.next((overflow.q | (to.fire() & tag.bit(2))) & !start);
-        m.connect(io.overflow_o, overflow.q);
+        m.connect(io.overflow_o, overflow.q | (to.valid & tag.bit(2)));
     }
 
     /// Tiles leave complete and in order: as many as entered, with initial ones ahead of those of a prefill.
@@ -286,6 +313,14 @@ impl QuantizationUnit {
             let left = m.reg_init("formal_left_q", ty, 0);
             let token = m.wire("formal_token", io.result.fire() & !io.result.initial);
             left.next(mux(fresh, ty.lit(0), left.q.wrapping_add(token)));
+            let open = m.reg_init("formal_open_q", bit(), 0);
+            open.next(fresh | (open.q & !(io.result.fire() & io.result.last)));
+            m.assert_always("starts_wait_for_the_last_tile", !(open.q & io.start.ready));
+            m.assert_always("tiles_belong_to_a_sequence", open.q | !(io.tile.ready | io.result.valid));
+            let over = m.reg_init("formal_over_q", bit(), 0);
+            let over_now = m.wire("formal_over", over.q | (io.result.valid & io.result.overflow));
+            over.next(over_now & !fresh);
+            m.assert_always("overflow_until_the_next_start", io.overflow_o.eq(over_now));
             let waiting = m.wire("formal_waiting", entered.q.wrapping_sub(left.q));
             let token_offered = io.result.valid & !io.result.initial;
             m.assert_always("no_tile_from_nowhere", !token_offered | waiting.ne(0));

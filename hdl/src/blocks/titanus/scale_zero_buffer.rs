@@ -3,26 +3,24 @@
 //! All lanes are written and read in the same cycle, each at a level of its own. A word written while it is read is the one
 //! that is read: a level is in use from the token on that opens it.
 
-use serde::{Deserialize, Serialize};
-
-use super::{RANGE_BITS, ZERO_BITS, level_bits};
+use super::{RECORD_BITS, level_bits};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, Module, OldParameter, OutArray, ParamError, Signal, bit, cat,
-    ensure_param, index_width, mux, old_parameters, ports, uint,
+    About, Block, CatalogBlock, In, InArray, Module, OutArray, Signal, Timing, bit, cat, index_width, mux, parameters,
+    ports, uint,
 };
 
-/// Elaboration parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ScaleZeroBuffer {
-    /// Channels of a tile: banks.
-    pub lanes: u32,
-    /// Tiles of a token.
-    pub tiles: u32,
-    /// Levels that a channel may have.
-    pub levels: u32,
-    /// Width of a word: 18 for range and zero point.
-    pub width: u32,
+parameters! {
+    /// Elaboration parameters.
+    pub struct ScaleZeroBuffer {
+        /// Channels of a tile: banks.
+        lanes: u32 = 32, in 1..=256, tag "l";
+        /// Tiles of a token.
+        tiles: u32 = 2, in 1..=4096, tag "t";
+        /// Levels that a channel may have.
+        levels: u32 = 16, in 1..=256, tag "n";
+        /// Width of a word in bits: 18 for range and zero point.
+        width: u32 = RECORD_BITS, in 1..=64, tag "w";
+    }
 }
 
 ports! {
@@ -47,8 +45,6 @@ ports! {
     }
 }
 
-old_parameters!(ScaleZeroBuffer);
-
 impl Block for ScaleZeroBuffer {
     type Ports = ScaleZeroBufferPorts;
     const ABOUT: About = About {
@@ -56,20 +52,11 @@ impl Block for ScaleZeroBuffer {
         summary: "range and zero point of every level of every channel",
         contract: "a bank for each lane, addressed by tile and level. At an edge, lanes with write_i store write_data_i; with read_i,\n\
             data_o takes the words at read_tile_i and read_level_i, a word written at the same edge included, and keeps them\n\
-            until the next read. Words are undefined until written.",
+            until the next read. Words are undefined until written. There is no reset and nothing in flight: what is asked for\n\
+            in a cycle is done at its edge. A tile that is not there reads as undefined, and to write it changes no other word;\n\
+            a token of one tile does not look at the number.",
         reference: "Titanus, section 4.1 (SZ buffer)",
     };
-
-    fn module_name(&self) -> String {
-        format!("scale_zero_buffer_l{}_t{}_n{}_w{}", self.lanes, self.tiles, self.levels, self.width)
-    }
-
-    fn old_check(&self) -> Result<(), ParamError> {
-        ensure_param("lanes", self.lanes, 1..=256)?;
-        ensure_param("tiles", self.tiles, 1..=4096)?;
-        ensure_param("levels", self.levels, 1..=256)?;
-        ensure_param("width", self.width, 1..=64)
-    }
 
     fn build(&self, m: &mut Module, io: &ScaleZeroBufferPorts) {
         let address = |tile: Signal, level: Signal| if self.tiles == 1 { level } else { cat(&[tile, level]) };
@@ -93,30 +80,12 @@ impl Block for ScaleZeroBuffer {
         });
     }
 
-    fn old_latency(&self) -> Vec<(String, u64)> {
-        let bits = u64::from(self.lanes) * u64::from(self.tiles << level_bits(self.levels)) * u64::from(self.width);
-        vec![("read_latency".into(), 1), ("memory_bits".into(), bits)]
-    }
-}
-
-impl Default for ScaleZeroBuffer {
-    fn default() -> Self {
-        Self { lanes: 32, tiles: 2, levels: 16, width: RANGE_BITS + ZERO_BITS }
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u32).beat(1u32)
     }
 }
 
 impl CatalogBlock for ScaleZeroBuffer {
-    const OLD_PARAMETERS: &'static [OldParameter] = &[
-        OldParameter { name: "lanes", allowed: "1 to 256", meaning: "channels of a tile: banks" },
-        OldParameter { name: "tiles", allowed: "1 to 4096", meaning: "tiles of a token" },
-        OldParameter { name: "levels", allowed: "1 to 256", meaning: "levels that a channel may have" },
-        OldParameter {
-            name: "width",
-            allowed: "1 to 64",
-            meaning: "width of a word, bits; 18 for range and zero point",
-        },
-    ];
-
     fn configurations() -> Vec<Self> {
         let set = |lanes, tiles, levels, width| Self { lanes, tiles, levels, width };
         vec![set(1, 1, 1, 1), set(5, 3, 5, 18)]

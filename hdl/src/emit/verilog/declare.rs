@@ -44,9 +44,7 @@ impl Printer<'_> {
             let keyword = match &net.kind {
                 NetKind::Input | NetKind::Output => continue,
                 NetKind::Wire { inline: true } if !by_instance => continue,
-                NetKind::Instance { direction: Direction::Input, .. }
-                    if net.array.is_none() || self.inputs.contains_key(&(id as NetId)) =>
-                {
+                NetKind::Instance { direction: Direction::Input, .. } if self.inputs.contains_key(&(id as NetId)) => {
                     continue;
                 }
                 NetKind::Instance { .. } if direct => continue,

@@ -114,8 +114,11 @@ impl<'a> Printer<'a> {
                 if *kind == (NetKind::Wire { inline: true }) {
                     self.drivers.insert(target.net, *value);
                 }
-                if scalar && matches!(kind, NetKind::Instance { direction: Direction::Input, .. }) {
-                    self.inputs.insert(target.net, *value);
+                if matches!(kind, NetKind::Instance { direction: Direction::Input, .. }) {
+                    // What somebody reads again is a net of its own.
+                    if scalar && self.reads[target.net as usize] == 0 {
+                        self.inputs.insert(target.net, *value);
+                    }
                 } else if let Op::Net(source, None) = self.ir.node(*value).op {
                     let net = self.ir.net(source);
                     let output = matches!(net.kind, NetKind::Instance { direction: Direction::Output, .. });
@@ -225,9 +228,8 @@ impl<'a> Printer<'a> {
 
     fn drive(&mut self, target: Target, value: NodeId) {
         let net = self.ir.net(target.net);
-        let scalar_input =
-            matches!(net.kind, NetKind::Instance { direction: Direction::Input, .. }) && target.index.is_none();
-        if scalar_input || self.direct_targets.contains(&target) {
+        let at_port = target.index.is_none() && self.inputs.contains_key(&target.net);
+        if at_port || self.direct_targets.contains(&target) {
             return;
         }
         self.context.clone_from(&net.name);

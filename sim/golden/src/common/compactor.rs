@@ -1,4 +1,4 @@
-//! Stable compaction by a mask, and its inverse.
+//! Stable compaction by a mask.
 
 /// The selected elements in order, then zeros up to the same length.
 pub fn compact(mask: &[bool], data: &[u64]) -> Vec<u64> {
@@ -7,33 +7,14 @@ pub fn compact(mask: &[bool], data: &[u64]) -> Vec<u64> {
     kept
 }
 
-/// The elements of `data` in the places of the mask, in order; zeros elsewhere.
-pub fn expand(mask: &[bool], data: &[u64]) -> Vec<u64> {
-    let mut next = data.iter().copied();
-    mask.iter().map(|&m| if m { next.next().unwrap_or(0) } else { 0 }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn by_hand() {
         let mask = [false, true, true, false, true];
         assert_eq!(compact(&mask, &[9, 1, 2, 9, 3]), [1, 2, 3, 0, 0]);
-        assert_eq!(expand(&mask, &[1, 2, 3, 7, 7]), [0, 1, 2, 0, 3]);
         assert_eq!(compact(&[], &[]), [0u64; 0]);
-    }
-
-    proptest! {
-        #![proptest_config(seeds::proptest(256))]
-
-        #[test]
-        fn the_way_back(lanes in prop::collection::vec((any::<bool>(), any::<u64>()), 0..40)) {
-            let (mask, data): (Vec<bool>, Vec<u64>) = lanes.iter().copied().unzip();
-            let masked: Vec<u64> = lanes.iter().map(|&(m, d)| if m { d } else { 0 }).collect();
-            prop_assert_eq!(expand(&mask, &compact(&mask, &data)), masked);
-        }
     }
 }

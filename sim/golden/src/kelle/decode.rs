@@ -1,9 +1,9 @@
 //! AERP in the hardware's numbers: decoding with the golden models of score file, evictor and map together.
 
 use super::aerp::Budget;
-use super::eviction::{Map, Refusal, StoredAs};
-use super::evictor::{Candidate, victim};
-use super::score_file::ScoreFile;
+use super::eviction_controller::{Map, Refusal, StoredAs};
+use super::score_register_file::ScoreFile;
+use super::systolic_evictor::{Candidate, victim};
 
 /// The hardware's numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,10 +2,11 @@
 
 pub mod aerp;
 pub mod decode;
-pub mod eviction;
-pub mod evictor;
+pub mod edram_bank;
+pub mod eviction_controller;
+pub mod kv_bank_group;
 pub mod lifetime;
-pub mod refresh;
-pub mod retention;
+pub mod refresh_controller;
 pub mod schedule;
-pub mod score_file;
+pub mod score_register_file;
+pub mod systolic_evictor;

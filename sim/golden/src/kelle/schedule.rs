@@ -4,7 +4,7 @@
 //! is busy. Among rows that are due, the one that has been due longest goes first; one that a promotion made overdue has
 //! been due since its age passed the new interval.
 
-use super::refresh::{Intervals, Operation};
+use super::refresh_controller::{Intervals, Operation};
 
 /// A step of decoding, as the rows of a cache see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,7 +131,7 @@ impl Counter {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::refresh::Checker;
+    use super::super::refresh_controller::Checker;
     use super::*;
 
     proptest! {

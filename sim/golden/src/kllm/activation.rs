@@ -3,7 +3,7 @@
 //!
 //! A token has a scale, and f(scale * value) is not scale * f(value) for most functions. The paper computes the replaced
 //! codebook offline, which is right without a scale only (and for functions like ReLU that commute with a positive
-//! factor). [`Quantised::map`] therefore applies the function to the 2^bits scaled values of the token: as many
+//! factor). [`Quantized::map`] therefore applies the function to the 2^bits scaled values of the token: as many
 //! evaluations as there are centroids, not as there are elements.
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use super::codebook::concat;
 use super::error::{KllmError, check_length};
 use super::fp16;
 use super::orizuru::Pop;
-use super::quantise::Quantised;
+use super::quantize::Quantized;
 
 /// An activation function, fp16 to fp16, correctly rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ fn erfc(z: f64) -> f64 {
     gauss / tail
 }
 
-impl Quantised {
+impl Quantized {
     /// f applied to every element by replacing the codebook: value i becomes f(fp16(scale * value i)), the scale 1, the
     /// indices stay. Outliers get f each.
     ///
@@ -99,7 +99,7 @@ impl Quantised {
         let scale = fp16::mul(self.scale, other.scale);
         fp16::all_units(&[scale], "scale of the product")?;
         let (mask, other_mask) = (self.outlier_mask(), other.outlier_mask());
-        let (x, y) = (self.dequantised_fp16(), other.dequantised_fp16());
+        let (x, y) = (self.dequantized_fp16(), other.dequantized_fp16());
         let (mut indices, mut outliers) = (Vec::new(), Vec::new());
         for i in 0..self.indices.len() {
             if mask[i] || other_mask[i] {
@@ -188,10 +188,10 @@ mod tests {
         }
     }
 
-    fn token() -> impl Strategy<Value = Quantised> {
+    fn token() -> impl Strategy<Value = Quantized> {
         let book = Codebook::new(3, fp16s(&[-1.0, -0.7, -0.3, -0.1, 0.05, 0.3, 0.6, 1.0])).unwrap();
         (prop::collection::vec(-20.0f64..20.0, 1..30), 0usize..3).prop_map(move |(values, per_side)| {
-            Quantised::new(&fp16s(&values), &book, OutlierRule::TopK { per_side }).unwrap()
+            Quantized::new(&fp16s(&values), &book, OutlierRule::TopK { per_side }).unwrap()
         })
     }
 
@@ -202,28 +202,28 @@ mod tests {
         fn replacing_the_codebook_is_applying_the_function(token in token()) {
             for function in ALL {
                 let mapped = token.map(|x| function.apply(x)).unwrap();
-                let expected: Vec<u64> = token.dequantised_fp16().iter().map(|&x| function.apply(x)).collect();
-                prop_assert_eq!(mapped.dequantised_fp16(), expected);
+                let expected: Vec<u64> = token.dequantized_fp16().iter().map(|&x| function.apply(x)).collect();
+                prop_assert_eq!(mapped.dequantized_fp16(), expected);
                 prop_assert_eq!(&mapped.indices, &token.indices);
             }
             // ReLU commutes with the scale: the offline codebook does.
             let offline = token.map_offline(|x| Function::Relu.apply(x)).unwrap();
             let online = token.map(|x| Function::Relu.apply(x)).unwrap();
-            let values = |q: &Quantised| q.dequantised_fp16().iter().map(|&x| fp16::value(x)).collect::<Vec<_>>();
+            let values = |q: &Quantized| q.dequantized_fp16().iter().map(|&x| fp16::value(x)).collect::<Vec<_>>();
             prop_assert_eq!(values(&offline), values(&online));
         }
 
         #[test]
         fn products_are_looked_up(a in token(), b in token()) {
             let n = a.indices.len().min(b.indices.len());
-            let cut = |q: &Quantised| Quantised {
+            let cut = |q: &Quantized| Quantized {
                 indices: q.indices[..n].to_vec(),
                 outliers: q.outliers.iter().copied().filter(|o| o.index < n).collect(),
                 ..q.clone()
             };
             let (a, b) = (cut(&a), cut(&b));
             let product = a.times(&b).unwrap();
-            let (x, y, z) = (a.dequantised_fp16(), b.dequantised_fp16(), product.dequantised_fp16());
+            let (x, y, z) = (a.dequantized_fp16(), b.dequantized_fp16(), product.dequantized_fp16());
             let outlier = product.outlier_mask();
             for i in 0..n {
                 prop_assert_eq!(outlier[i], a.outlier_mask()[i] || b.outlier_mask()[i]);
@@ -244,10 +244,10 @@ mod tests {
     #[test]
     fn a_scale_must_not_be_ignored() {
         let book = Codebook::new(1, fp16s(&[-1.0, 1.0])).unwrap();
-        let token = Quantised::new(&fp16s(&[4.0, -4.0]), &book, OutlierRule::None).unwrap();
+        let token = Quantized::new(&fp16s(&[4.0, -4.0]), &book, OutlierRule::None).unwrap();
         let silu = |x| Function::Silu.apply(x);
         let (online, offline) = (token.map(silu).unwrap(), token.map_offline(silu).unwrap());
-        let value = |q: &Quantised| fp16::value(q.dequantised_fp16()[0]);
+        let value = |q: &Quantized| fp16::value(q.dequantized_fp16()[0]);
         // SiLU(4) = 3.93, but 4 * SiLU(1) = 2.92.
         assert!((value(&online) - 3.93).abs() < 0.01 && (value(&offline) - 2.92).abs() < 0.01);
     }

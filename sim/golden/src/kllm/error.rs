@@ -1,4 +1,4 @@
-//! What the quantisation refuses.
+//! What the quantization refuses.
 
 use std::error::Error;
 use std::fmt;

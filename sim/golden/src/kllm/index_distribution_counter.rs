@@ -18,7 +18,7 @@ pub struct Shape {
 /// What is multiplied with the activations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// K-Means-quantised weights: count.
+    /// K-Means-quantized weights: count.
     #[default]
     KMeans,
     /// Unsigned integers: add them up.

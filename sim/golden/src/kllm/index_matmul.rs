@@ -1,7 +1,7 @@
 //! MatMul on indices: count the concatenated indices, then one weighted sum over the products (section III-B).
 //!
 //! Twice. [`exact`] works in rational arithmetic (integers times a power of two), where counting must give *exactly* the
-//! MatMul of the dequantised operands. [`fp16`](Arithmetic) rounds where the accelerator rounds, in this order, for output
+//! MatMul of the dequantized operands. [`fp16`](Arithmetic) rounds where the accelerator rounds, in this order, for output
 //! channel n:
 //!
 //! 1. products: fp16(value a * value w), offline ([`Codebook::product`]);
@@ -20,14 +20,14 @@ use serde::{Deserialize, Serialize};
 use super::codebook::{Codebook, concat};
 use super::error::{KllmError, check_length};
 use super::fp16::{self, FP16, FP32};
-use super::quantise::{Quantised, QuantisedWeights};
+use super::quantize::{Quantized, QuantizedWeights};
 use crate::common::float::FloatFormat;
 
 /// How often each concatenated index occurs: 2^(a bits + w bits) counts; outliers of `a` are not counted.
 ///
 /// # Errors
 /// Lengths that differ.
-pub fn counts(a: &Quantised, w: &[u16], w_bits: u32) -> Result<Vec<u64>, KllmError> {
+pub fn counts(a: &Quantized, w: &[u16], w_bits: u32) -> Result<Vec<u64>, KllmError> {
     check_length("output channel", w.len(), a.indices.len())?;
     let mut counts = vec![0; 1 << (a.codebook.bits() + w_bits)];
     for ((&a, &w), outlier) in a.indices.iter().zip(w).zip(a.outlier_mask()) {
@@ -59,7 +59,7 @@ pub mod exact {
     ///
     /// # Errors
     /// Lengths that differ, operands that are not finite, a sum beyond 128 bits.
-    pub fn by_counts(a: &Quantised, w: &QuantisedWeights, n: usize) -> Result<i128, KllmError> {
+    pub fn by_counts(a: &Quantized, w: &QuantizedWeights, n: usize) -> Result<i128, KllmError> {
         let counts = counts(a, &w.columns[n], w.codebook.bits())?;
         let a_values = fp16::all_units(a.codebook.values(), "codebook")?;
         let w_values = fp16::all_units(w.codebook.values(), "codebook")?;
@@ -77,12 +77,12 @@ pub mod exact {
         sum([dense.checked_mul(a_scale).and_then(|d| d.checked_mul(w_scale)), Some(sparse)].into_iter())
     }
 
-    /// The same by multiplying the dequantised operands element by element, in units of 2^-96.
+    /// The same by multiplying the dequantized operands element by element, in units of 2^-96.
     ///
     /// # Errors
     /// As [`by_counts`].
-    pub fn by_elements(a: &Quantised, w: &QuantisedWeights, n: usize) -> Result<i128, KllmError> {
-        let (a, w) = (a.dequantised()?, w.dequantised(n)?);
+    pub fn by_elements(a: &Quantized, w: &QuantizedWeights, n: usize) -> Result<i128, KllmError> {
+        let (a, w) = (a.dequantized()?, w.dequantized(n)?);
         check_length("output channel", w.len(), a.len())?;
         sum(a.iter().zip(&w).map(|(a, w)| a.checked_mul(*w)))
     }
@@ -182,13 +182,13 @@ impl Arithmetic {
     ///
     /// # Errors
     /// Lengths that differ; codebooks of other widths than those of the products.
-    pub fn output(&self, a: &Quantised, w: &QuantisedWeights, n: usize) -> Result<Output, KllmError> {
+    pub fn output(&self, a: &Quantized, w: &QuantizedWeights, n: usize) -> Result<Output, KllmError> {
         let counts = counts(a, &w.columns[n], w.codebook.bits())?;
         let dense_sum = weighted_sum(&counts, &self.products, self.accumulator)?;
         let dense = fp16::mul(fp16::mul(a.scale, w.scales[n]), dense_sum);
         let mut sum = Sum::new(self.accumulator);
         for outlier in &a.outliers {
-            sum.add(outlier.value, w.dequantised_fp16(n, outlier.index));
+            sum.add(outlier.value, w.dequantized_fp16(n, outlier.index));
         }
         let sparse = sum.end();
         Ok(Output { dense_sum, dense, sparse, y: fp16::add(dense, sparse) })
@@ -198,7 +198,7 @@ impl Arithmetic {
     ///
     /// # Errors
     /// As [`Self::output`].
-    pub fn matmul(&self, a: &Quantised, w: &QuantisedWeights) -> Result<Vec<u64>, KllmError> {
+    pub fn matmul(&self, a: &Quantized, w: &QuantizedWeights) -> Result<Vec<u64>, KllmError> {
         (0..w.columns.len()).map(|n| Ok(self.output(a, w, n)?.y)).collect()
     }
 }
@@ -208,7 +208,7 @@ impl Arithmetic {
 pub struct Integers {
     /// fp16 bits.
     pub scale: u64,
-    /// The quantised values.
+    /// The quantized values.
     pub values: Vec<u32>,
 }
 
@@ -245,12 +245,12 @@ impl Integers {
         Ok(Self { scale, values: units.into_iter().map(round).collect() })
     }
 
-    /// Output channel `n` of these times K-Means-quantised columns, fp16: the same order of roundings as for two K-Means
+    /// Output channel `n` of these times K-Means-quantized columns, fp16: the same order of roundings as for two K-Means
     /// operands, with the column's own codebook and no outliers.
     ///
     /// # Errors
     /// Lengths that differ.
-    pub fn output(&self, w: &QuantisedWeights, n: usize, accumulator: Accumulator) -> Result<u64, KllmError> {
+    pub fn output(&self, w: &QuantizedWeights, n: usize, accumulator: Accumulator) -> Result<u64, KllmError> {
         let counts = integer_counts(&self.values, &w.columns[n], w.codebook.bits())?;
         let sum = weighted_sum(&counts, &w.codebook, accumulator)?;
         Ok(fp16::mul(fp16::mul(self.scale, w.scales[n]), sum))
@@ -260,7 +260,7 @@ impl Integers {
     ///
     /// # Errors
     /// Lengths that differ, operands that are not finite, a sum beyond 128 bits.
-    pub fn exact_by_counts(&self, w: &QuantisedWeights, n: usize) -> Result<i128, KllmError> {
+    pub fn exact_by_counts(&self, w: &QuantizedWeights, n: usize) -> Result<i128, KllmError> {
         let counts = integer_counts(&self.values, &w.columns[n], w.codebook.bits())?;
         let values = fp16::all_units(w.codebook.values(), "codebook")?;
         let scales = fp16::all_units(&[self.scale, w.scales[n]], "scale")?;
@@ -273,8 +273,8 @@ impl Integers {
     ///
     /// # Errors
     /// As [`Self::exact_by_counts`].
-    pub fn exact_by_elements(&self, w: &QuantisedWeights, n: usize) -> Result<i128, KllmError> {
-        let column = w.dequantised(n)?;
+    pub fn exact_by_elements(&self, w: &QuantizedWeights, n: usize) -> Result<i128, KllmError> {
+        let column = w.dequantized(n)?;
         check_length("K-Means operand", column.len(), self.values.len())?;
         let scale = fp16::all_units(&[self.scale], "scale")?[0];
         exact::sum(self.values.iter().zip(column).map(|(&v, w)| (i128::from(v) * scale).checked_mul(w)))

@@ -9,7 +9,7 @@
 use super::concat_unit::product_index;
 use super::fp16_mac::Fp16Mac;
 use super::index_distribution_counter::{Mode, Shape};
-use super::weighted_sum::weighted_sum;
+use super::weighted_sum::{is_infinite, weighted_sum};
 use crate::common::float::{Float, FloatFormat};
 use crate::format::FormatError;
 
@@ -56,12 +56,26 @@ impl IndexMatmulColumn {
     /// # Errors
     /// An index that is too wide.
     pub fn y(self, column: &Column, codebook: &[u64]) -> Result<u64, FormatError> {
-        let index = |p: &Pair| (p.present && !p.outlier).then(|| product_index(p.a, p.w, self.shape.b_bits));
-        let counts = self.shape.distribution(column.mode, column.half, column.pairs.iter().map(index))?;
+        let counts = self.counts(column)?;
         let sum = weighted_sum(self.mac, &counts, codebook);
         let float = Float { format: FloatFormat::Fp16, subnormals: self.mac.subnormals };
         let scale = float.mul(column.scale_a, column.scale_w).bits;
         Ok(float.mul(scale, self.mac.narrow(sum)).bits)
+    }
+
+    /// Whether hardware for `k` pairs a column says that its y is wrong: there are more pairs, or a count is infinite in
+    /// fp16. In the latter case y is the infinity or NaN that [`IndexMatmulColumn::y`] gives.
+    ///
+    /// # Errors
+    /// An index that is too wide.
+    pub fn is_wrong(self, column: &Column, k: u64) -> Result<bool, FormatError> {
+        let pairs = column.pairs.iter().filter(|p| p.present && !p.outlier).count() as u64;
+        Ok(pairs > k || self.counts(column)?.into_iter().any(is_infinite))
+    }
+
+    fn counts(self, column: &Column) -> Result<Vec<u64>, FormatError> {
+        let index = |p: &Pair| (p.present && !p.outlier).then(|| product_index(p.a, p.w, self.shape.b_bits));
+        self.shape.distribution(column.mode, column.half, column.pairs.iter().map(index))
     }
 }
 
@@ -73,7 +87,7 @@ mod tests {
     use super::super::codebook::Codebook;
     use super::super::index_matmul::{Accumulator, Arithmetic};
     use super::super::orizuru::Pop;
-    use super::super::quantise::{Quantised, QuantisedWeights};
+    use super::super::quantize::{Quantized, QuantizedWeights};
     use super::*;
     use crate::common::float::Subnormals;
 
@@ -123,10 +137,10 @@ mod tests {
     proptest! {
         #![proptest_config(seeds::proptest(256))]
 
-        /// With centroids and scales that are powers of two nothing rounds, and y is the product of the dequantised
+        /// With centroids and scales that are powers of two nothing rounds, and y is the product of the dequantized
         /// vectors.
         #[test]
-        fn equals_the_dequantised_product(pairs in prop::collection::vec((0..2_u64, 0..4_u64, any::<bool>()), 0..40)) {
+        fn equals_the_dequantized_product(pairs in prop::collection::vec((0..2_u64, 0..4_u64, any::<bool>()), 0..40)) {
             let (a, w) = ([-1.0_f32, 2.0], [-2.0_f32, -0.5, 0.5, 1.0]);
             let codebook = products(&a.map(bits), &w.map(bits));
             let column = Column {
@@ -156,13 +170,13 @@ mod tests {
             let (a, w) = (codebook(3, &a, 1.0 / 1000.0), codebook(2, &w, 1.0 / 3000.0));
             let [scale_a, scale_w] = [scales.0, scales.1].map(|s| bits(s as f32 / 1500.0));
             let outliers = (0..).zip(&pairs).filter(|(_, p)| p.2).map(|(index, _)| Pop { index, value: 0 }).collect();
-            let token = Quantised {
+            let token = Quantized {
                 codebook: a.clone(),
                 scale: scale_a,
                 indices: pairs.iter().map(|p| p.0).collect(),
                 outliers,
             };
-            let weights = QuantisedWeights {
+            let weights = QuantizedWeights {
                 codebook: w.clone(),
                 scales: vec![scale_w],
                 columns: vec![pairs.iter().map(|p| p.1).collect()],

@@ -1,7 +1,7 @@
-//! Golden models of KLLM: LLM inference with K-Means-quantised weights and activations.
+//! Golden models of KLLM: LLM inference with K-Means-quantized weights and activations.
 //!
 //! The algorithm of the paper's section III, in software: [`kmeans`] trains [`codebook`]s, [`outliers`] splits a token,
-//! [`quantise`] turns tensors into indices, and the rest computes on indices.
+//! [`quantize`] turns tensors into indices, and the rest computes on indices.
 
 pub mod activation;
 pub mod clustering_unit;
@@ -16,6 +16,7 @@ pub mod index_matmul_column;
 pub mod kmeans;
 pub mod norm;
 pub mod orizuru;
+pub mod orizuru_unit;
 pub mod outliers;
-pub mod quantise;
+pub mod quantize;
 pub mod weighted_sum;

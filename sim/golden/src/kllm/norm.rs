@@ -18,11 +18,11 @@ use super::error::KllmError;
 use super::fp16::{self, FP16, FP32};
 use super::index_matmul::exact;
 use super::orizuru::Pop;
-use super::quantise::Quantised;
+use super::quantize::Quantized;
 use crate::common::float::FloatFormat;
 
 /// How often each index occurs among the inliers.
-pub fn counts(token: &Quantised) -> Vec<u64> {
+pub fn counts(token: &Quantized) -> Vec<u64> {
     let mut counts = vec![0; token.codebook.values().len()];
     for (&index, outlier) in token.indices.iter().zip(token.outlier_mask()) {
         if !outlier {
@@ -37,7 +37,7 @@ pub fn counts(token: &Quantised) -> Vec<u64> {
 ///
 /// # Errors
 /// Another power; a value that is not finite; a sum beyond 128 bits.
-pub fn exact_sum(token: &Quantised, power: u32) -> Result<i128, KllmError> {
+pub fn exact_sum(token: &Quantized, power: u32) -> Result<i128, KllmError> {
     if !(1..=2).contains(&power) {
         let (value, allowed) = (power.to_string(), "1 or 2".into());
         return Err(KllmError::Parameter { name: "power", value, allowed });
@@ -56,7 +56,7 @@ pub fn exact_sum(token: &Quantised, power: u32) -> Result<i128, KllmError> {
 ///
 /// # Errors
 /// An empty token; a sum that overflows fp32 or a root of zero (a token of zeros with epsilon 0).
-pub fn rms_norm(token: &Quantised, epsilon: u64) -> Result<Quantised, KllmError> {
+pub fn rms_norm(token: &Quantized, epsilon: u64) -> Result<Quantized, KllmError> {
     let mut inliers = 0;
     for (count, &v) in counts(token).into_iter().zip(token.codebook.values()) {
         inliers = FP32.fma(from_count(count), square(v), inliers).bits;
@@ -65,7 +65,7 @@ pub fn rms_norm(token: &Quantised, epsilon: u64) -> Result<Quantised, KllmError>
     let total = FP32.fma(square(token.scale), inliers, outliers).bits;
     let root = root_of_mean(total, token.indices.len(), epsilon)?;
     let outliers = token.outliers.iter().map(|o| Pop { value: quotient(wide(o.value), root), ..*o }).collect();
-    Ok(Quantised { scale: quotient(wide(token.scale), root), outliers, ..token.clone() })
+    Ok(Quantized { scale: quotient(wide(token.scale), root), outliers, ..token.clone() })
 }
 
 /// (x - mean) / sqrt(variance + epsilon): the same indices, another codebook, scale 1.
@@ -77,7 +77,7 @@ pub fn rms_norm(token: &Quantised, epsilon: u64) -> Result<Quantised, KllmError>
 ///
 /// # Errors
 /// As [`rms_norm`].
-pub fn layer_norm(token: &Quantised, epsilon: u64) -> Result<Quantised, KllmError> {
+pub fn layer_norm(token: &Quantized, epsilon: u64) -> Result<Quantized, KllmError> {
     let counts = counts(token);
     let mut inliers = 0;
     for (&count, &v) in counts.iter().zip(token.codebook.values()) {
@@ -105,7 +105,7 @@ pub fn layer_norm(token: &Quantised, epsilon: u64) -> Result<Quantised, KllmErro
     let codebook = Codebook::new(token.codebook.bits(), entries.collect())?;
     let outliers = token.outliers.iter().zip(&centred_outliers);
     let outliers = outliers.map(|(o, &c)| Pop { index: o.index, value: quotient(c, root) }).collect();
-    Ok(Quantised { codebook, scale: fp16::ONE, indices: token.indices.clone(), outliers })
+    Ok(Quantized { codebook, scale: fp16::ONE, indices: token.indices.clone(), outliers })
 }
 
 /// fp16 as fp32, exactly.
@@ -162,19 +162,19 @@ mod tests {
         u64::from(EPSILON.to_bits())
     }
 
-    fn quantised(values: &[f64], per_side: usize) -> Quantised {
+    fn quantized(values: &[f64], per_side: usize) -> Quantized {
         let book = Codebook::new(2, fp16s(&[-1.0, -0.25, 0.25, 1.0])).unwrap();
-        Quantised::new(&fp16s(values), &book, OutlierRule::TopK { per_side }).unwrap()
+        Quantized::new(&fp16s(values), &book, OutlierRule::TopK { per_side }).unwrap()
     }
 
-    fn elements(token: &Quantised) -> Vec<f64> {
-        token.dequantised().unwrap().iter().map(|&x| x as f64 / 2f64.powi(48)).collect()
+    fn elements(token: &Quantized) -> Vec<f64> {
+        token.dequantized().unwrap().iter().map(|&x| x as f64 / 2f64.powi(48)).collect()
     }
 
     #[test]
     fn by_hand() {
         // Elements -4, 4, 1, -1 with scale 4: mean square 8.5, mean 0.
-        let token = quantised(&[-4.0, 4.0, 1.0, -1.0], 0);
+        let token = quantized(&[-4.0, 4.0, 1.0, -1.0], 0);
         assert_eq!(counts(&token), [1, 1, 1, 1]);
         assert_eq!(exact_sum(&token, 2).unwrap(), 34 << 96);
         assert_eq!(exact_sum(&token, 1).unwrap(), 0);
@@ -182,24 +182,24 @@ mod tests {
         assert_eq!(normed.scale, fp16::from_f64(4.0 / 8.5f64.sqrt()));
         assert_eq!((&normed.indices, &normed.codebook), (&token.indices, &token.codebook));
         // Mean 3, deviations -2, 2: the smallest token that LayerNorm does not leave as it is.
-        let token = quantised(&[1.0, 4.0, 4.0, 1.0], 0);
+        let token = quantized(&[1.0, 4.0, 4.0, 1.0], 0);
         let expected = fp16s(&[-1.0, 1.0, 1.0, -1.0]);
-        assert_eq!(layer_norm(&token, 0).unwrap().dequantised_fp16(), expected);
+        assert_eq!(layer_norm(&token, 0).unwrap().dequantized_fp16(), expected);
         // With an outlier: elements 10, 1, 4, 1 (the smallest is an outlier too).
-        let token = quantised(&[10.0, 1.0, 4.0, 1.0], 1);
+        let token = quantized(&[10.0, 1.0, 4.0, 1.0], 1);
         assert_eq!(exact_sum(&token, 2).unwrap(), 118 << 96);
         assert_eq!(rms_norm(&token, 0).unwrap().outliers[0].value, fp16::from_f64(10.0 / 29.5f64.sqrt()));
         assert!(exact_sum(&token, 3).unwrap_err().to_string().contains("power is 3, allowed: 1 or 2"));
-        assert!(rms_norm(&quantised(&[0.0], 0), 0).unwrap_err().to_string().contains("root of the mean"));
+        assert!(rms_norm(&quantized(&[0.0], 0), 0).unwrap_err().to_string().contains("root of the mean"));
     }
 
     #[test]
     fn an_unused_entry_far_outside_becomes_the_largest_number() {
         // All elements are the first entry, so the root is that of epsilon: 3000 / 0.003 is beyond fp16.
-        let token = quantised(&[-3000.0, -3000.0, -3000.0], 0);
+        let token = quantized(&[-3000.0, -3000.0, -3000.0], 0);
         let normed = layer_norm(&token, epsilon()).unwrap();
         assert_eq!(normed.codebook.values(), &[0, 0x7bff, 0x7bff, 0x7bff]);
-        let mirrored = layer_norm(&quantised(&[3000.0, 3000.0], 0), epsilon()).unwrap();
+        let mirrored = layer_norm(&quantized(&[3000.0, 3000.0], 0), epsilon()).unwrap();
         assert_eq!(mirrored.codebook.values(), &[0xfbff, 0xfbff, 0xfbff, 0]);
     }
 
@@ -211,8 +211,8 @@ mod tests {
             values in prop::collection::vec(prop_oneof![-4.0f64..4.0, -4e3..4e3], 2..60),
             per_side in 0usize..3,
         ) {
-            let token = quantised(&values, per_side);
-            let exact = token.dequantised().unwrap();
+            let token = quantized(&values, per_side);
+            let exact = token.dequantized().unwrap();
             prop_assert_eq!(exact_sum(&token, 1).unwrap(), exact.iter().sum::<i128>());
             prop_assert_eq!(exact_sum(&token, 2).unwrap(), exact.iter().map(|x| x * x).sum::<i128>());
 

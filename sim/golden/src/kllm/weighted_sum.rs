@@ -11,6 +11,11 @@ pub fn count_to_fp16(mac: Fp16Mac, count: u64) -> u64 {
     Float { format: FloatFormat::Fp16, subnormals: mac.subnormals }.from_int(count.into()).bits
 }
 
+/// Whether a count is too large for fp16: the sum that contains it is an infinity or a NaN, whatever the accumulator.
+pub fn is_infinite(count: u64) -> bool {
+    count_to_fp16(Fp16Mac::PAPER, count) == FloatFormat::Fp16.infinity(false)
+}
+
 /// The sum, in the format of the accumulator. `counts` and `centroids` (fp16) are in bin order.
 pub fn weighted_sum(mac: Fp16Mac, counts: &[u64], centroids: &[u64]) -> u64 {
     let terms = counts.iter().zip(centroids);
@@ -47,6 +52,10 @@ mod tests {
         assert_eq!(count_to_fp16(Fp16Mac::PAPER, 4095), bits(4096.0));
         assert_eq!(count_to_fp16(WIDE, 61_440), bits(61_440.0));
         assert_eq!(count_to_fp16(Fp16Mac::PAPER, 65_520), u64::from(f16::INFINITY.to_bits()));
+        assert_eq!(
+            [0, 61_440, 65_519, 65_520, 70_000, 1 << 32].map(is_infinite),
+            [false, false, false, true, true, true]
+        );
     }
 
     #[test]

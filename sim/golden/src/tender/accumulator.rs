@@ -51,6 +51,11 @@ impl Accumulator {
         self.take(self.value * factor);
     }
 
+    /// Notes that what was added was not exact.
+    pub fn flag(&mut self) {
+        self.overflowed = true;
+    }
+
     /// The sum, and whether some step did not fit.
     #[must_use]
     pub fn get(&self) -> (i128, bool) {

@@ -1,6 +1,6 @@
 //! When the arrays take steps and show sums: the formulas of docs/blocks/tender.md.
 
-use super::pe::Drain;
+use super::tender_pe::Drain;
 
 /// An output-stationary array, as far as time is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

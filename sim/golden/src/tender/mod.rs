@@ -2,14 +2,14 @@
 //! groups (Lee et al., ISCA '24, sections III and IV).
 
 pub mod accumulator;
-pub mod array;
 pub mod calibration;
 pub mod cycles;
 pub mod granularity;
 pub mod matmul;
-pub mod pe;
+pub mod multi_scale_array;
 pub mod schedule;
-pub mod weight_stationary;
+pub mod tender_pe;
+pub mod weight_stationary_array;
 
 #[cfg(test)]
 mod tests;

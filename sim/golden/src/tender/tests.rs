@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 
 use super::accumulator::Overflow;
-use super::array::{Accumulators, Beat, narrow, wide};
 use super::calibration::{Calibration, Scheme, Sign, Weights, calibrate};
 use super::granularity::{Granularity, product, relative_error, round_trip};
 use super::matmul::{dequantize, explicit_sum, group_products, requantized_sum, tender_product};
+use super::multi_scale_array::{Accumulators, Beat, narrow, wide};
 use super::schedule::{Step, steps};
 
 fn scheme(bits: u32, groups: usize) -> Scheme {

@@ -1,6 +1,6 @@
-//! What CPQ with HQE is compared with: quantisation whose parameters come from all values they are used for.
+//! What CPQ with HQE is compared with: quantization whose parameters come from all values they are used for.
 //!
-//! - Per channel: one level a channel. In decode it must be computed anew with every token and all earlier tokens quantised
+//! - Per channel: one level a channel. In decode it must be computed anew with every token and all earlier tokens quantized
 //!   again, which is what HQE avoids.
 //! - Group-wise per channel: a level for every `group` tokens of a channel.
 //! - Per token: a level for every `group` channels of a token.
@@ -20,14 +20,14 @@ pub enum Grouping {
     TokenGroup(usize),
 }
 
-/// A quantised sequence.
+/// A quantized sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quantized {
     /// Values as they come back.
     pub decoded: Vec<Vec<i8>>,
     /// Pairs of range and zero point.
     pub records: u64,
-    /// Elements that are not 0 before quantisation.
+    /// Elements that are not 0 before quantization.
     pub elements: u64,
     /// Elements that are not 0 after it.
     pub labels: u64,
@@ -35,7 +35,7 @@ pub struct Quantized {
     pub bits: u32,
 }
 
-/// Quantises and dequantises pruned tokens.
+/// Quantizes and dequantizes pruned tokens.
 pub fn quantize(tokens: &[Vec<i8>], bits: u32, grouping: Grouping) -> Quantized {
     let width = tokens.first().map_or(0, Vec::len);
     let mut out = Quantized { decoded: vec![vec![0; width]; tokens.len()], records: 0, elements: 0, labels: 0, bits };
@@ -64,8 +64,8 @@ pub fn quantize(tokens: &[Vec<i8>], bits: u32, grouping: Grouping) -> Quantized 
     out
 }
 
-/// Elements that are quantised while `tokens` tokens come in, the first `prefill` at once, when all earlier ones are
-/// quantised again with each later token.
+/// Elements that are quantized while `tokens` tokens come in, the first `prefill` at once, when all earlier ones are
+/// quantized again with each later token.
 pub fn requantized_tokens(tokens: u64, prefill: u64) -> u64 {
     prefill + (prefill + 1..=tokens).sum::<u64>()
 }

@@ -1,22 +1,17 @@
-//! Cascade pruning-quantisation (CPQ) of a sequence of tokens, with hierarchical quantisation extension (HQE).
+//! Cascade pruning-quantization (CPQ) of a sequence of tokens, with hierarchical quantization extension (HQE).
 //!
 //! Titanus, section 3. Tokens of the prefill give each channel its level 0; afterwards a value outside of the tolerance
-//! range of its channel's level opens a new level, for itself and all that follow. Each token is quantised once.
+//! range of its channel's level opens a new level, for itself and all that follow. Each token is quantized once.
 
 use super::level::{Level, dequantize};
 
 /// What is fixed for a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Width of a quantised value, 2 to 8.
+    /// Width of a quantized value, 2 to 8.
     pub bits: u32,
     /// Levels that a channel may have; at least 1.
     pub max_levels: usize,
-}
-
-/// Values below the threshold become 0. The magnitude of -128 is 128.
-pub fn prune(x: i8, threshold: u32) -> i8 {
-    if u32::from(x.unsigned_abs()) < threshold { 0 } else { x }
 }
 
 /// A channel and its levels so far.
@@ -31,9 +26,9 @@ pub struct Channel {
 pub struct Element {
     /// The pruned value is not 0.
     pub index: bool,
-    /// The quantised value is not 0; false where `index` is.
+    /// The quantized value is not 0; false where `index` is.
     pub label: bool,
-    /// The quantised value; 0 where `index` is false.
+    /// The quantized value; 0 where `index` is false.
     pub q: u8,
     /// The channel's level after this token, from 0; `None` while it has none.
     pub level: Option<usize>,
@@ -91,7 +86,7 @@ impl Channel {
 }
 
 impl Sequence {
-    /// Encodes pruned tokens, all of one width: `prefill` of them give level 0 of each channel before the first is quantised.
+    /// Encodes pruned tokens, all of one width: `prefill` of them give level 0 of each channel before the first is quantized.
     pub fn encode(config: Config, tokens: &[Vec<i8>], prefill: usize) -> Self {
         let width = tokens.first().map_or(0, Vec::len);
         let prefill = prefill.min(tokens.len());
@@ -137,7 +132,7 @@ impl Sequence {
         self.tokens.iter().flatten().any(|e| e.overflow)
     }
 
-    /// How the dequantiser gets its values.
+    /// How the dequantizer gets its values.
     pub fn dequantizer_work(&self) -> Work {
         let mut work = Work::default();
         for token in &self.tokens {
@@ -156,14 +151,14 @@ impl Sequence {
     }
 }
 
-/// Elements by what the dequantiser does for them.
+/// Elements by what the dequantizer does for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Pruned: 0.
     pub index_skips: u64,
-    /// Quantised to 0: the level's constant.
+    /// Quantized to 0: the level's constant.
     pub label_skips: u64,
-    /// Quantised to the zero point: 0.
+    /// Quantized to the zero point: 0.
     pub zero_point_skips: u64,
     /// The rest.
     pub multiplications: u64,
@@ -175,16 +170,6 @@ mod tests {
     use proptest::prelude::*;
 
     const TWO_BITS: Config = Config { bits: 2, max_levels: 3 };
-
-    #[test]
-    fn pruning_by_hand() {
-        let values = [-128i8, -5, -4, 0, 4, 5, 127];
-        assert_eq!(values.map(|x| prune(x, 5)), [-128, -5, 0, 0, 0, 5, 127]);
-        assert_eq!(values.map(|x| prune(x, 0)), values);
-        assert_eq!(prune(-128, 128), -128);
-        assert_eq!(prune(127, 128), 0);
-        assert_eq!(prune(-128, 129), 0);
-    }
 
     /// The course of figure 2: a prefill, tokens inside, a break point, tokens of the new level.
     #[test]

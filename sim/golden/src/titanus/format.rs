@@ -1,9 +1,9 @@
-//! The bytes of one key or value sequence off chip: a stream of bits in whole blocks.
+//! The bytes of one key or value sequence off chip: a stream of bits in whole blocks. [`super::kv_unpacker`] reads them back.
 //!
 //! Bit k of the stream is bit k mod 8 of byte k / 8; a field has its lowest bit first. The stream is
 //!
 //! ```text
-//! header            16 bits: width of a quantised value (4), version 1 (4), lanes (8)
+//! header            16 bits: width of a quantized value (4), version 1 (4), lanes (8)
 //! tile, tile, ...   each: kind (2), then
 //!   kind 1, token             index (lanes), labels, values
 //!   kind 3, token, new levels index (lanes), labels, values, opens (lanes), records
@@ -29,9 +29,9 @@ pub struct Tile {
     pub initial: bool,
     /// Per lane: the pruned value is not 0.
     pub index: Vec<bool>,
-    /// Per lane: the quantised value is not 0.
+    /// Per lane: the quantized value is not 0.
     pub label: Vec<bool>,
-    /// Per lane: the quantised value.
+    /// Per lane: the quantized value.
     pub values: Vec<u8>,
     /// Per lane: the range and zero point of a level that opens here.
     pub records: Vec<Option<(i32, i32)>>,
@@ -67,173 +67,14 @@ pub fn tiles(sequence: &Sequence, lanes: usize) -> Vec<Tile> {
 }
 
 impl Tile {
-    fn empty(lanes: usize) -> Self {
+    /// A token's tile of zeros.
+    pub fn empty(lanes: usize) -> Self {
         Self {
             initial: false,
             index: vec![false; lanes],
             label: vec![false; lanes],
             values: vec![0; lanes],
             records: vec![None; lanes],
-        }
-    }
-}
-
-/// Bits in order.
-#[derive(Default)]
-struct Writer(Vec<bool>);
-
-impl Writer {
-    fn field(&mut self, value: u64, width: u32) {
-        self.0.extend((0..width).map(|i| value >> i & 1 == 1));
-    }
-
-    fn bits(&mut self, bits: impl IntoIterator<Item = bool>) {
-        self.0.extend(bits);
-    }
-}
-
-/// The blocks of a stream. No tiles, no blocks.
-pub fn pack(bits: u32, lanes: usize, tiles: &[Tile], block_bytes: usize) -> Vec<u8> {
-    if tiles.is_empty() {
-        return Vec::new();
-    }
-    let mut w = Writer::default();
-    w.field(bits.into(), 4);
-    w.field(VERSION, 4);
-    w.field(lanes as u64, 8);
-    for tile in tiles {
-        let opens = tile.records.iter().any(Option::is_some);
-        let kind = if tile.initial { 2 } else { 1 + 2 * u64::from(opens) };
-        w.field(kind, 2);
-        if !tile.initial {
-            w.bits(tile.index.iter().copied());
-            w.bits((0..lanes).filter(|&i| tile.index[i]).map(|i| tile.label[i]));
-            (0..lanes).filter(|&i| tile.label[i]).for_each(|i| w.field(tile.values[i].into(), bits));
-        }
-        if tile.initial || opens {
-            w.bits(tile.records.iter().map(Option::is_some));
-            for &(range, zero) in tile.records.iter().flatten() {
-                w.field(range as u64, RECORD_BITS[0]);
-                w.field(zero as u64, RECORD_BITS[1]);
-            }
-        }
-    }
-    let mut bytes: Vec<u8> =
-        w.0.chunks(8).map(|b| b.iter().enumerate().map(|(i, &bit)| u8::from(bit) << i).sum()).collect();
-    bytes.resize(bytes.len().next_multiple_of(block_bytes), 0);
-    bytes
-}
-
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl Reader<'_> {
-    fn left(&self) -> usize {
-        self.bytes.len() * 8 - self.at
-    }
-
-    fn field(&mut self, width: u32) -> Result<u64, String> {
-        if self.left() < width as usize {
-            return Err(format!("the stream ends within a field of {width} bits at bit {}", self.at));
-        }
-        let bit = |i: usize| u64::from(self.bytes[i / 8] >> (i % 8) & 1);
-        let value = (0..width as usize).map(|i| bit(self.at + i) << i).sum();
-        self.at += width as usize;
-        Ok(value)
-    }
-
-    fn bits(&mut self, count: usize) -> Result<Vec<bool>, String> {
-        (0..count).map(|_| Ok(self.field(1)? == 1)).collect()
-    }
-}
-
-/// The bytes of a sequence in hardware with so many lanes.
-pub fn packed(sequence: &Sequence, lanes: usize, block_bytes: usize) -> Vec<u8> {
-    pack(sequence.config.bits, lanes, &tiles(sequence, lanes), block_bytes)
-}
-
-/// A stream read back: width of a value, lanes, tiles.
-///
-/// # Errors
-/// A wrong version, or a stream that ends within a tile.
-pub fn unpack(bytes: &[u8]) -> Result<(u32, usize, Vec<Tile>), String> {
-    let mut r = Reader { bytes, at: 0 };
-    let bits = r.field(4)? as u32;
-    let version = r.field(4)?;
-    let lanes = r.field(8)? as usize;
-    if version != VERSION || !(2..=8).contains(&bits) {
-        return Err(format!("version {version} with values of {bits} bits; known: {VERSION}, 2 to 8"));
-    }
-    let mut tiles = Vec::new();
-    while r.left() >= 2 {
-        let kind = r.field(2)?;
-        if kind == 0 {
-            break;
-        }
-        let mut tile = Tile { initial: kind == 2, ..Tile::empty(lanes) };
-        if kind != 2 {
-            tile.index = r.bits(lanes)?;
-            for lane in (0..lanes).filter(|&i| tile.index[i]) {
-                tile.label[lane] = r.field(1)? == 1;
-            }
-            for lane in (0..lanes).filter(|&i| tile.label[i]) {
-                tile.values[lane] = r.field(bits)? as u8;
-            }
-        }
-        if kind != 1 {
-            for (lane, open) in r.bits(lanes)?.into_iter().enumerate() {
-                tile.records[lane] = open.then_some((0, 0));
-            }
-            for record in tile.records.iter_mut().flatten() {
-                let (range, zero) = (r.field(RECORD_BITS[0])?, r.field(RECORD_BITS[1])?);
-                *record = (range as i32, ((zero as i32) << 23) >> 23);
-            }
-        }
-        tiles.push(tile);
-    }
-    Ok((bits, lanes, tiles))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::cpq::Config;
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn by_hand() {
-        // Two lanes, three bits, one token without prefill: 5 opens level 0 of lane 0 (range 7, zero point -5), q 0.
-        let config = Config { bits: 3, max_levels: 2 };
-        let sequence = Sequence::encode(config, &[vec![5, 0]], 0);
-        let bytes = pack(3, 2, &tiles(&sequence, 2), 8);
-        // 0x13, 0x02; kind 3 (11), index 10, label 0, opens 10, range 7 (111000000), zero -5 (110111111).
-        let bits = [1, 1, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 1, 1];
-        let byte = |b: &[u8]| b.iter().enumerate().map(|(i, &b)| b << i).sum::<u8>();
-        let mut expected = vec![0x13, 0x02];
-        expected.extend(bits.chunks(8).map(byte));
-        expected.resize(8, 0);
-        assert_eq!(bytes, expected);
-        assert_eq!(unpack(&bytes), Ok((3, 2, tiles(&sequence, 2))));
-        assert!(unpack(&[0x03, 2, 0, 0]).unwrap_err().contains("version 0"));
-        assert!(unpack(&bytes[..4]).unwrap_err().contains("ends within"));
-        assert!(pack(3, 2, &[], 64).is_empty());
-    }
-
-    proptest! {
-        #![proptest_config(seeds::proptest(256))]
-
-        #[test]
-        fn round_trip(
-            tokens in (1usize..9).prop_flat_map(|w| prop::collection::vec(prop::collection::vec(any::<i8>(), w), 1..12)),
-            bits in 2u32..=8, prefill in 0usize..8, lanes in 1usize..7,
-        ) {
-            let sequence = Sequence::encode(Config { bits, max_levels: 4 }, &tokens, prefill);
-            let tiles = tiles(&sequence, lanes);
-            let bytes = pack(bits, lanes, &tiles, 64);
-            prop_assert!(bytes.len().is_multiple_of(64));
-            prop_assert_eq!(unpack(&bytes), Ok((bits, lanes, tiles)));
         }
     }
 }

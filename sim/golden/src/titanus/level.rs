@@ -1,4 +1,4 @@
-//! One quantisation level of one channel, in exact rational arithmetic.
+//! One quantization level of one channel, in exact rational arithmetic.
 //!
 //! Titanus, sections 3.1 and 3.2. With L = 2^b - 1 steps over `range` from `lo` on, one step is range / L. Everything is an
 //! integer or a ratio of integers; nothing is rounded but results, half up.
@@ -10,7 +10,7 @@ pub struct Level {
     pub lo: i32,
     /// Highest value less the lowest, at least 2^bits - 1.
     pub range: i32,
-    /// Width of a quantised value, 2 to 8.
+    /// Width of a quantized value, 2 to 8.
     pub bits: u32,
 }
 
@@ -37,13 +37,13 @@ impl Level {
         self.lo + self.range
     }
 
-    /// The quantised value of `x`: (x - lo) L / range rounded half up, clamped to 0..=L.
+    /// The quantized value of `x`: (x - lo) L / range rounded half up, clamped to 0..=L.
     pub fn quantize(self, x: i32) -> u8 {
         let exact = round_half_up(i64::from(self.steps()) * i64::from(x - self.lo), self.range.into());
         exact.clamp(0, self.steps().into()) as u8
     }
 
-    /// The quantised value that 0 would have without clamping; nine bits signed.
+    /// The quantized value that 0 would have without clamping; nine bits signed.
     pub fn zero_point(self) -> i32 {
         round_half_up(-i64::from(self.steps()) * i64::from(self.lo), self.range.into()) as i32
     }
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(Level::spanning(127, 127, 8).extended(-128).range, 510);
     }
 
-    /// The quantiser against its definition by inequalities, for everything that a channel can present: all x, rmin, rmax and
+    /// The quantizer against its definition by inequalities, for everything that a channel can present: all x, rmin, rmax and
     /// bits. Only x - lo and range count, which is what lets the hardware be tested over differences.
     #[test]
     fn exact_rule_for_all_inputs() {

@@ -1,13 +1,24 @@
-//! Golden models of Titanus: key-value caches pruned and quantised on the fly.
+//! Golden models of Titanus: key-value caches pruned and quantized on the fly.
 //!
-//! - [`level`]: one quantisation level of one channel, the exact rational rules;
-//! - [`cpq`]: cascade pruning-quantisation of a whole sequence with hierarchical quantisation extension, and its decoding;
-//! - [`format`]: the bytes that move off chip;
-//! - [`baseline`]: what HQE avoids, and what other groupings cost: re-quantisation per channel, group-wise quantisation;
+//! - [`level`]: one quantization level of one channel, the exact rational rules;
+//! - [`cpq`]: cascade pruning-quantization of a whole sequence with hierarchical quantization extension, and its decoding;
+//! - [`mod@format`]: the bytes that move off chip; [`kv_unpacker`] and [`dequantization_unit`]: what comes back of them, damaged or not;
+//! - [`baseline`]: what HQE avoids, and what other groupings cost: re-quantization per channel, group-wise quantization;
 //! - [`traffic`]: bits moved, element by element.
 
 pub mod baseline;
+pub mod channel_monitor;
 pub mod cpq;
+pub mod dequantization_unit;
 pub mod format;
+pub mod kv_compressor;
+pub mod kv_decompressor;
+pub mod kv_packer;
+pub mod kv_unpacker;
 pub mod level;
+pub mod max_min_finder;
+pub mod non_zero_quantizer;
+pub mod pruning_unit;
+pub mod quantization_unit;
+pub mod scale_zero_buffer;
 pub mod traffic;

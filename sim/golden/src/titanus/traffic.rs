@@ -38,7 +38,7 @@ impl Traffic {
         }
     }
 
-    /// CPQ: index, label, quantised values, and a record for each level.
+    /// CPQ: index, label, quantized values, and a record for each level.
     pub fn cpq(sequence: &Sequence) -> Self {
         let elements = || sequence.tokens.iter().flatten();
         let labels = elements().filter(|e| e.label).count() as u64;

@@ -86,12 +86,12 @@ impl Trace {
 
     /// Queries and keys as the array multiplies them: 8 bits, one scale for all tokens of the tensor.
     #[must_use]
-    pub fn quantised(&self) -> (Vec<Vec<i64>>, Vec<Vec<i64>>) {
-        let quantise = |rows: &[Vec<f64>]| -> Vec<Vec<i64>> {
+    pub fn quantized(&self) -> (Vec<Vec<i64>>, Vec<Vec<i64>>) {
+        let quantize = |rows: &[Vec<f64>]| -> Vec<Vec<i64>> {
             let largest = rows.iter().flatten().fold(0.0_f64, |a, x| a.max(x.abs()));
             rows.iter().map(|r| r.iter().map(|x| (x / largest * 127.0).round() as i64).collect()).collect()
         };
-        (quantise(&self.q), quantise(&self.k))
+        (quantize(&self.q), quantize(&self.k))
     }
 }
 
@@ -144,7 +144,7 @@ pub fn run(trace: &Trace, full: &[(Vec<f64>, Vec<f64>)], tokens: usize, policy: 
         Policy::Softmax => Cache::Softmax(Head::new(budget)),
         Policy::Products => Cache::Products(Head::new(budget)),
         Policy::Hardware(numbers) => {
-            let (q, k) = trace.quantised();
+            let (q, k) = trace.quantized();
             Cache::Hardware(Box::new(Hardware::new(q, k, budget, numbers)?))
         }
     };

@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 use golden::kelle::decode::{Hardware, Numbers, budget};
-use golden::kelle::refresh::Intervals;
+use golden::kelle::refresh_controller::Intervals;
 use golden::kelle::schedule::{Counter, Step};
 
 use super::decode::Trace;
@@ -35,7 +35,7 @@ pub struct Decoded {
 /// A budget that does not work, a trace of fewer steps.
 pub fn steps(trace: &Trace, tokens: usize, threshold: i64, steps: usize) -> anyhow::Result<Vec<Step>> {
     ensure!(steps <= trace.tokens(), "the trace has {} steps, not {steps}", trace.tokens());
-    let (q, k) = trace.quantised();
+    let (q, k) = trace.quantized();
     let mut hardware = Hardware::new(q, k, budget(tokens), Numbers::FOUR_BITS).map_err(anyhow::Error::msg)?;
     let mut list = Vec::new();
     for query in 0..trace.tokens() {

@@ -1,6 +1,6 @@
-//! Integer quantisation as the schemes do it that KLLM is compared with: their ideas, without their tuning.
+//! Integer quantization as the schemes do it that KLLM is compared with: their ideas, without their tuning.
 
-use super::quantisation::Rows;
+use super::quantization::Rows;
 
 /// Width of a group of [`grouped`]: the largest not above the 128 of the paper that divides both widths of the model.
 pub const GROUP: usize = 96;
@@ -29,14 +29,14 @@ pub fn zero_point(values: &[f64], bits: u32) -> Vec<f64> {
     values.iter().map(|v| ((v / step).round_ties_even() + zero).clamp(0.0, last) - zero).map(|q| q * step).collect()
 }
 
-/// Quantises what is not in `kept`, which stays as it is.
+/// Quantizes what is not in `kept`, which stays as it is.
 #[must_use]
-pub fn beside_outliers(values: &[f64], kept: &[usize], quantise: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
+pub fn beside_outliers(values: &[f64], kept: &[usize], quantize: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
     let mut inliers = values.to_vec();
     for &i in kept {
         inliers[i] = 0.0;
     }
-    let mut result = quantise(&inliers);
+    let mut result = quantize(&inliers);
     for &i in kept {
         result[i] = values[i];
     }
@@ -85,12 +85,12 @@ pub fn grouped(calibration: &Rows, tokens: &Rows, columns: &Rows, bits: u32) -> 
     let mut order: Vec<usize> = (0..width).collect();
     order.sort_by(|&a, &b| energy(a).total_cmp(&energy(b)).then(a.cmp(&b)));
     let ordinary = width - width / 32;
-    let quantise = |row: &Vec<f64>, bits: u32| -> Vec<f64> {
+    let quantize = |row: &Vec<f64>, bits: u32| -> Vec<f64> {
         let ordered: Vec<f64> = order.iter().map(|&k| row[k]).collect();
         let groups = ordered[..ordinary].chunks(GROUP).flat_map(|group| symmetric(group, bits));
         groups.chain(symmetric(&ordered[ordinary..], 8)).collect()
     };
-    (tokens.iter().map(|t| quantise(t, bits)).collect(), columns.iter().map(|c| quantise(c, 4)).collect())
+    (tokens.iter().map(|t| quantize(t, bits)).collect(), columns.iter().map(|c| quantize(c, 4)).collect())
 }
 
 /// The nearest multiple of `step`, ties to even.

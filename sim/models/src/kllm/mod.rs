@@ -1,4 +1,4 @@
-//! KLLM: the error of its quantisation, beside the schemes that the paper compares with.
+//! KLLM: the error of its quantization, beside the schemes that the paper compares with.
 
 pub mod baselines;
-pub mod quantisation;
+pub mod quantization;

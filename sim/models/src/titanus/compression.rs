@@ -2,7 +2,7 @@
 
 use golden::titanus::baseline::{Grouping, quantize, requantized_tokens};
 use golden::titanus::cpq::{Config, Sequence, Work};
-use golden::titanus::format::packed;
+use golden::titanus::kv_packer::packed;
 use golden::titanus::traffic::{Traffic, break_point_bits, level_number_bits};
 
 use super::key_values::{LAYERS, key_values, prune, threshold_for};
@@ -27,7 +27,7 @@ pub fn tensors() -> sim::Result<Vec<LayerTokens>> {
     Ok(all)
 }
 
-/// Levels and quantised tokens at one context length.
+/// Levels and quantized tokens at one context length.
 #[derive(Clone, Copy, Debug)]
 pub struct LevelRow {
     /// Tokens.
@@ -42,7 +42,7 @@ pub struct LevelRow {
     pub any_channel: f64,
     /// Share of decoded elements that opened a level.
     pub opened: f64,
-    /// Quantisation operations of per-channel re-quantisation, divided by those of HQE.
+    /// Quantization operations of per-channel re-quantization, divided by those of HQE.
     pub saved: f64,
 }
 
@@ -85,11 +85,11 @@ pub struct TrafficRow {
     pub layer: u32,
     /// "K" or "V".
     pub side: &'static str,
-    /// Width of a quantised value.
+    /// Width of a quantized value.
     pub bits: u32,
     /// Pruning threshold.
     pub threshold: u32,
-    /// Share of zeros after pruning, after quantisation (label 0 or index 0), after dequantisation.
+    /// Share of zeros after pruning, after quantization (label 0 or index 0), after dequantization.
     pub zeros: [f64; 3],
     /// Bytes of int8.
     pub plain: f64,
@@ -105,7 +105,7 @@ pub struct TrafficRow {
     pub level_numbers: f64,
     /// Bytes of break points, if they were sent instead.
     pub break_points: f64,
-    /// What the dequantiser does.
+    /// What the dequantizer does.
     pub work: Work,
 }
 
@@ -117,7 +117,7 @@ impl TrafficRow {
     }
 }
 
-/// One row for each tensor: pruned to `share` zeros, quantised to `bits` (keys, values), half of the text as prefill.
+/// One row for each tensor: pruned to `share` zeros, quantized to `bits` (keys, values), half of the text as prefill.
 ///
 /// # Errors
 /// Missing data.
@@ -168,7 +168,7 @@ pub struct ErrorRow {
     pub records: f64,
 }
 
-/// HQE beside quantisation that knows all tokens: per channel, group-wise per channel, per token.
+/// HQE beside quantization that knows all tokens: per channel, group-wise per channel, per token.
 ///
 /// # Errors
 /// Missing data.

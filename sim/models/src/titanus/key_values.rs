@@ -42,7 +42,7 @@ pub fn threshold_for(tokens: &[Vec<i8>], share: f64) -> u32 {
     (0..=129)
         .find(|&th| {
             let all = tokens.iter().flatten();
-            let zeros = all.clone().filter(|&&x| golden::titanus::cpq::prune(x, th) == 0).count();
+            let zeros = all.clone().filter(|&&x| golden::titanus::pruning_unit::prune(x, th) == 0).count();
             zeros as f64 >= share * all.count() as f64
         })
         .unwrap_or(129)
@@ -50,5 +50,5 @@ pub fn threshold_for(tokens: &[Vec<i8>], share: f64) -> u32 {
 
 /// All elements pruned.
 pub fn prune(tokens: &[Vec<i8>], threshold: u32) -> Vec<Vec<i8>> {
-    tokens.iter().map(|t| t.iter().map(|&x| golden::titanus::cpq::prune(x, threshold)).collect()).collect()
+    tokens.iter().map(|t| t.iter().map(|&x| golden::titanus::pruning_unit::prune(x, threshold)).collect()).collect()
 }

@@ -1,4 +1,4 @@
-//! Titanus: what pruning and quantisation on the fly do to keys and values.
+//! Titanus: what pruning and quantization on the fly do to keys and values.
 
 pub mod compression;
 pub mod key_values;

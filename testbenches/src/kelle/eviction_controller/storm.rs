@@ -1,6 +1,6 @@
 //! Everything at once: what is offered at the wrong time must wait, and a clear or a reset may come in any cycle.
 
-use golden::kelle::eviction::{Map, StoredAs};
+use golden::kelle::eviction_controller::{Map, StoredAs};
 use hdl::blocks::kelle::EvictionController;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;

@@ -5,7 +5,7 @@
 //! one bit was shifted out, the operands were so far apart that the difference loses at most one leading bit.
 
 use super::format::{FloatFormat, Subnormals};
-use super::pipeline::Pipeline;
+use super::ranks::Ranks;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round, scale};
 use super::shift::{normalise, shift_right_into};
 use crate::lang::{
@@ -71,7 +71,7 @@ impl Block for FloatAdd {
     fn build(&self, m: &mut Module, io: &FloatAddPorts) {
         let format = self.format;
         let (f, w) = (format.fraction_bits(), format.width());
-        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
 
         m.comment("The larger magnitude is `big`.");
         let b_sign = io.subtract_i.map_or(io.b_i.msb(), |subtract| io.b_i.msb() ^ subtract);

@@ -3,7 +3,7 @@
 //! One comparison of the magnitudes serves IEEE 754's order of numbers and its totalOrder of bit patterns.
 
 use super::format::{FloatFormat, Subnormals};
-use super::pipeline::Pipeline;
+use super::ranks::Ranks;
 use super::round::Class;
 use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Timing, bit, parameters, ports, select};
 
@@ -59,7 +59,7 @@ impl Block for FloatCompare {
 
     fn build(&self, m: &mut Module, io: &FloatComparePorts) {
         let w = self.format.width();
-        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let (a_bits, b_bits) = (io.a_i.slice(0..w - 1), io.b_i.slice(0..w - 1));
         let a = Class::new(m, "a", a_bits, self.format, self.subnormals);
         let b = Class::new(m, "b", b_bits, self.format, self.subnormals);

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use super::format::{FloatFormat, Subnormals};
-use super::pipeline::Pipeline;
+use super::ranks::Ranks;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{normalise, shift_right};
 use crate::lang::{
@@ -74,7 +74,7 @@ impl Block for FloatConvert {
 
     fn build(&self, m: &mut Module, io: &FloatConvertPorts) {
         let f = self.to.fraction_bits();
-        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let sign = pipe.carry("sign", m.wire("sign", io.a_i.msb()));
         let a = Operand::new(m, "a", io.a_i.slice(0..self.from.width() - 1), self.from, self.subnormals);
         let nan = pipe.carry("nan", m.wire("nan", a.nan));

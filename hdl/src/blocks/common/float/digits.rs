@@ -1,6 +1,6 @@
 //! Quotients and square roots digit by digit: a row subtracts, and keeps the difference if it is not negative.
 
-use super::pipeline::Pipeline;
+use super::ranks::Ranks;
 use super::shift::{Normalised, normalise};
 use super::{FloatFormat, Subnormals};
 use crate::lang::{Module, Signal, bit, cat, mux, uint};
@@ -96,7 +96,7 @@ impl Rows {
     }
 
     /// The place behind a row.
-    pub(super) fn cut(&mut self, pipe: &mut Pipeline, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
+    pub(super) fn cut(&mut self, pipe: &mut Ranks, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
         let mut data = vec![("digits", &mut self.digits), ("remainder", &mut self.remainder)];
         data.extend(more.iter_mut().map(|(name, signal)| (*name, &mut **signal)));
         pipe.cut(m, &mut data);

@@ -6,7 +6,7 @@
 
 use super::digits::{Rows, depths, digits, to_the_top, true_exponent};
 use super::format::{FloatFormat, Subnormals};
-use super::pipeline::Pipeline;
+use super::ranks::Ranks;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::shift_right;
 use crate::lang::{
@@ -73,7 +73,7 @@ impl Block for FloatDivide {
     fn build(&self, m: &mut Module, io: &FloatDividePorts) {
         let format = self.format;
         let (e, f, w) = (format.exponent_bits(), format.fraction_bits(), format.width());
-        let mut pipe = Pipeline::new(io.valid_i, self.stages, &depths(28, f + 1, &[18, 14]));
+        let mut pipe = Ranks::new(io.valid_i, self.stages, &depths(28, f + 1, &[18, 14]));
         let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
         let b = Operand::new(m, "b", io.b_i.slice(0..w - 1), format, self.subnormals);
 

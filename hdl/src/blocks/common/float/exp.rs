@@ -10,7 +10,7 @@
 use num_bigint::BigUint;
 
 use super::format::{FloatFormat, Subnormals};
-use super::pipeline::Pipeline;
+use super::ranks::Ranks;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, bits_for, cat, mux, parameters,
@@ -77,7 +77,7 @@ impl Block for FloatExp {
         let format = self.format;
         let (e, f, w) = (format.exponent_bits(), format.fraction_bits(), format.width());
         let Places { fraction, index, height } = places(f);
-        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
 
         m.comment("Zeros, infinities, NaNs, and what is far too large.");

@@ -14,7 +14,7 @@ mod properties;
 use super::add::FloatAdd;
 use super::format::{FloatFormat, Subnormals};
 use super::mul::FloatMul;
-use super::pipeline::{Pipeline, delay};
+use super::ranks::{Ranks, delay};
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{Normaliser, join, multiply, shift_right_into};
 use crate::lang::{
@@ -105,7 +105,7 @@ impl FloatFma {
         let (e, f) = (format.exponent_bits(), format.fraction_bits());
         let p = f + 1;
         let window = 3 * p + 4;
-        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let w = format.width();
         let mut operand = |name, bits: Signal| Operand::new(m, name, bits.slice(0..w - 1), format, self.subnormals);
         let (a, b, c) = (operand("a", io.a_i), operand("b", io.b_i), operand("c", io.c_i));

@@ -4,7 +4,7 @@
 //! No integer is subnormal, so there is no parameter for these.
 
 use super::format::{FloatFormat, Subnormals};
-use super::pipeline::Pipeline;
+use super::ranks::Ranks;
 use super::round::{Unrounded, connect_option, round};
 use super::shift::normalise;
 use crate::lang::{
@@ -78,7 +78,7 @@ impl Block for FloatFromInt {
     fn build(&self, m: &mut Module, io: &FloatFromIntPorts) {
         let format = self.format;
         let (e, f) = (format.exponent_bits(), format.fraction_bits());
-        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let negative = if self.signed { m.wire("negative", io.a_i.msb()) } else { bit().lit(0) };
         let sign = self.signed.then(|| pipe.carry("sign", negative));
 

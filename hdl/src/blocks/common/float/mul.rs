@@ -6,7 +6,7 @@
 //! operands never matter together: their product lies below all numbers, or is shifted by its exponent alone.)
 
 use super::format::{FloatFormat, Subnormals};
-use super::pipeline::Pipeline;
+use super::ranks::Ranks;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use super::shift::{join, leading_one, multiply, shift_right};
 use crate::lang::{
@@ -68,7 +68,7 @@ impl Block for FloatMul {
     fn build(&self, m: &mut Module, io: &FloatMulPorts) {
         let format = self.format;
         let f = format.fraction_bits();
-        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let w = format.width();
         let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
         let b = Operand::new(m, "b", io.b_i.slice(0..w - 1), format, self.subnormals);
@@ -125,7 +125,7 @@ struct Rounding {
 
 impl FloatMul {
     /// With subnormal numbers: one shift, to the left or to the right.
-    fn gradual(&self, m: &mut Module, pipe: &mut Pipeline, a: &Operand, b: &Operand) -> Rounding {
+    fn gradual(&self, m: &mut Module, pipe: &mut Ranks, a: &Operand, b: &Operand) -> Rounding {
         let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
         m.comment("1.x in the product is at `leading` places below the top; its exponent field is `spare` + 1.");
         let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
@@ -164,7 +164,7 @@ impl FloatMul {
     }
 
     /// Without subnormal numbers: nothing to shift but by the one place of 2.x.
-    fn abrupt(&self, m: &mut Module, pipe: &mut Pipeline, a: (&Operand, Signal), b: (&Operand, Signal)) -> Rounding {
+    fn abrupt(&self, m: &mut Module, pipe: &mut Ranks, a: (&Operand, Signal), b: (&Operand, Signal)) -> Rounding {
         let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
         let ((a, a_zero), (b, b_zero)) = (a, b);
         let zero = pipe.carry("zero", m.wire("zero", a_zero | b_zero));

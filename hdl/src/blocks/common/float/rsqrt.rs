@@ -7,7 +7,7 @@
 use super::digits::{to_the_top, true_exponent};
 use super::format::{FloatFormat, Subnormals};
 use super::lines::{Lines, SLOPE_PLACES, fit};
-use super::pipeline::Pipeline;
+use super::ranks::Ranks;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, parameters, ports, uint,
@@ -69,7 +69,7 @@ impl Block for FloatRsqrt {
     fn build(&self, m: &mut Module, io: &FloatRsqrtPorts) {
         let format = self.format;
         let (e, f, w) = (format.exponent_bits(), format.fraction_bits(), format.width());
-        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
 
         m.comment("Negative numbers, zeros, infinities and NaNs.");

@@ -1,6 +1,6 @@
 //! Shifters that remember what they lose, and normalisation.
 
-use super::pipeline::Pipeline;
+use super::ranks::Ranks;
 use crate::lang::{Module, Signal, bit, bits_for, cat, mux, or_all, reduce, select, uint};
 
 /// What a shifter leaves.
@@ -150,7 +150,7 @@ impl Normaliser {
     }
 
     /// All that goes on to the steps that are left, in registers if they stand here; but not `fill`.
-    pub(super) fn cut(&mut self, pipe: &mut Pipeline, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
+    pub(super) fn cut(&mut self, pipe: &mut Ranks, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
         let (mut count, mut any) = (cat(&self.count), or_all(bit(), &self.any));
         let mut all = reduce(&self.all, |a, b| a & b).unwrap_or_else(|| bit().lit(1));
         let mut limit = self.limit.map(|limit| limit.slice(0..self.left));

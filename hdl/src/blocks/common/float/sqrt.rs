@@ -6,7 +6,7 @@
 
 use super::digits::{Rows, depths, digits, to_the_top, true_exponent};
 use super::format::{FloatFormat, Subnormals};
-use super::pipeline::Pipeline;
+use super::ranks::Ranks;
 use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, mux, parameters, ports,
@@ -64,7 +64,7 @@ impl Block for FloatSqrt {
     fn build(&self, m: &mut Module, io: &FloatSqrtPorts) {
         let format = self.format;
         let (e, f, w) = (format.exponent_bits(), format.fraction_bits(), format.width());
-        let mut pipe = Pipeline::new(io.valid_i, self.stages, &depths(18, f + 1, &[14]));
+        let mut pipe = Ranks::new(io.valid_i, self.stages, &depths(18, f + 1, &[14]));
         let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
 
         m.comment("Negative numbers, infinities and NaNs.");

@@ -4,7 +4,7 @@
 //! exponent says. Negation and rounding are one addition: minus (x + up) is the complement of x, plus one less up.
 
 use super::format::{FloatFormat, Subnormals};
-use super::pipeline::Pipeline;
+use super::ranks::Ranks;
 use super::round::{Operand, connect_option};
 use super::shift::shift_right;
 use crate::lang::{
@@ -80,12 +80,12 @@ impl Block for FloatToInt {
             infinity too, is replaced by the nearest in the range, and a NaN by 0: both raise invalid_o and not\n\
             inexact_o. A flushed subnormal number is an exact 0. valid_o is valid_i of `stages` cycles ago;\n\
             a reset may come at any time and drops the operations inside.",
-        reference: "IEEE 754-2019, sections 5.4.1 and 5.8 (convertToIntegerExact)",
+        reference: "IEEE 754-2019, sections 5.4.1 and 5.8",
     };
 
     fn build(&self, m: &mut Module, io: &FloatToIntPorts) {
         let (format, w) = (self.format, self.format.width());
-        let mut pipe = Pipeline::new(io.valid_i, self.stages, DEPTHS);
+        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
         let negative = pipe.carry("negative", m.wire("negative", io.a_i.msb()));
         let nan = pipe.carry("nan", m.wire("nan", a.nan));

@@ -1,8 +1,9 @@
 //! What is proved of the refresh controller (`ifdef FORMAL`), of one row that the prover chooses.
 //!
-//! `safe` is the contract. The others spell out why it holds, so that an induction finds it: `on_time` says that the
-//! cycles left until an overdue row is restored, counted from where the walk is and what may still be waited, and those
-//! for which it has been overdue, are never more than the contract allows.
+//! `safe` is the contract. Intervals, ages and counts are taken from the ports alone. The properties that look inside spell
+//! out why it holds, so that an induction finds it: `on_time` says that the cycles left until an overdue row is restored,
+//! counted from where the walk is and what may still be waited, and those for which it has been overdue, are never more
+//! than the contract allows.
 
 use super::{RefreshController, RefreshControllerPorts};
 use crate::lang::{Module, Signal, bit, bits_for, mux, select, uint};
@@ -18,21 +19,22 @@ pub(super) struct Inner {
     pub stamp: Signal,
     pub fresh: Signal,
     pub now: Signal,
-    pub high_limit: Signal,
-    pub low_limit: Signal,
-    pub written: Signal,
-    pub written_row: Signal,
-    pub ready: Signal,
-    pub refresh_read: Signal,
-    pub refresh_write: Signal,
-    pub refused: Signal,
     pub take_hint: Signal,
+}
+
+/// The row that is watched.
+struct Watched {
+    row: Signal,
+    /// The time stamps tell that it is due.
+    due: Signal,
 }
 
 impl RefreshController {
     pub(super) fn properties(&self, m: &mut Module, io: &RefreshControllerPorts, inner: &Inner) {
         m.formal(|m| {
             let (tick, slack, wait) = (self.tick_log2, self.slack(), self.wait());
+            // Age above the interval from which the time stamps tell that the row is due.
+            let sure = if tick == 0 { 0 } else { 1u32 << tick };
             // Any row, chosen in the first cycle after reset by an input that does not matter then.
             let chosen = m.reg_init("chosen_q", bit(), 0);
             chosen.next(bit().lit(1));
@@ -41,7 +43,10 @@ impl RefreshController {
             m.assume("watched_row_exists", chosen.q | io.promoted_row_i.lt(self.rows));
             let valid = m.wire("watch_valid", io.valid_i.bit_at(watch.q));
             let high = m.wire("watch_high", io.high_i.bit_at(watch.q));
-            let restored = m.wire("watch_restored", inner.written & inner.written_row.eq(watch.q));
+            let access = m.wire("access", io.access_valid_i & io.access_ready_o);
+            let written = m.wire("watch_written", access & io.access_write_i & io.access_row_i.eq(watch.q));
+            let written_back = m.wire("watch_written_back", io.refresh_write_o & io.refresh_row_o.eq(watch.q));
+            let restored = m.wire("watch_restored", written | written_back);
 
             // Age, from 1 in the cycle after the write. It stops where a row is too old to become valid without a write.
             let longest = (1u64 << self.interval_width) - 1;
@@ -50,7 +55,9 @@ impl RefreshController {
             age.next(mux(restored, age_ty.lit(1), mux(age.q.eq(age_ty.range().1), age.q, age.q.wrapping_add(1))));
             let known = m.reg_init("watch_known_q", bit(), 0);
             known.next(chosen.q & (restored | (known.q & (valid | age.q.lt(longest)))));
-            let limit = m.wire("watch_limit", mux(high, inner.high_limit, inner.low_limit).shl(tick));
+            let (high_interval, low_interval) = self.intervals(m, io);
+            let units = m.wire("watch_units", mux(high, high_interval, low_interval));
+            let limit = m.wire("watch_limit", units.shl(tick));
             let counts = m.wire("watch_counts", valid & known.q);
             let overdue = m.wire("watch_overdue", counts & age.q.gt(limit + ((1u32 << tick) - 1)));
             let run_ty = uint(bits_for(wait + 1));
@@ -94,10 +101,7 @@ impl RefreshController {
             let own_left = mux(inner.reading, wide.lit(2), wide.lit(1));
             let left = mux(served, own_left, walk_left.wrapping_add(renewed)).wrapping_add(w(inner.credit));
             let left = m.wire("watch_left", left);
-            let seen = m.wire(
-                "watch_seen",
-                since.slice(tick..since.width()).ge(mux(high, inner.high_limit, inner.low_limit) + u32::from(tick > 0)),
-            );
+            let seen = m.wire("watch_seen", since.slice(tick..since.width()).ge(units + u32::from(tick > 0)));
             m.assert_always("on_time", !overdue | (w(run) + left).le(wait + 1));
             m.assert_always("overdue_is_seen", !overdue | seen);
             m.assert_always("walk_in_range", inner.walk.lt(rows) & inner.credit.le(self.patience));
@@ -109,30 +113,43 @@ impl RefreshController {
             was_due.next((was_due.q | is_due) & !restored);
             let due_once = m.wire("watch_due_once", was_due.q | is_due);
             m.assert_always("served_was_due", !(served & known.q) | due_once);
-            m.assert_always("refreshed_was_due", !(inner.refresh_write & here & known.q) | due_once);
-            m.assert_always("refreshed_is_valid", !((inner.refresh_read | inner.refresh_write) & here) | valid);
+            let refresh = m.wire("refresh", io.refresh_read_o | io.refresh_write_o);
+            let refresh_here = m.wire("watch_refresh", refresh & io.refresh_row_o.eq(watch.q));
+            m.assert_always("refreshed_was_due", !(refresh_here & known.q) | due_once);
+            m.assert_always("refreshed_is_valid", !refresh_here | valid);
+
+            let due = m.wire("watch_sure", counts & age.q.ge(limit + sure));
+            self.alone(m, io, &Watched { row: watch.q, due });
 
             // What is written back was read, and nothing wrote the row since.
             let current = m.reg_init("watch_current_q", bit(), 0);
-            let overwritten = m.wire("watch_overwritten", restored & !inner.refresh_write);
-            current.next(mux(inner.refresh_read, here, current.q & !overwritten));
-            m.assert_always("write_back_is_current", !(inner.writing & here & chosen.q) | current.q);
+            let fetched = io.refresh_row_o.eq(watch.q);
+            current.next(mux(io.refresh_read_o, fetched, current.q & !written));
+            m.assert_always("write_back_is_current", !(written_back & chosen.q) | current.q);
+            m.assert_always("writing_is_current", !(inner.writing & here & chosen.q) | current.q);
 
             // The banks.
-            let access = m.wire("access", io.access_valid_i & inner.ready);
-            let refresh = m.wire("refresh", inner.refresh_read | inner.refresh_write);
-            m.assert_always("no_collision", !(access & refresh) & !(inner.refresh_read & inner.refresh_write));
+            m.assert_always("no_collision", !(access & refresh) & !(io.refresh_read_o & io.refresh_write_o));
             let waited = m.reg_init("waited_q", uint(2), 0);
-            waited.next(mux(inner.ready, uint(2).lit(0), waited.q.wrapping_add(1)));
+            waited.next(mux(io.access_ready_o, uint(2).lit(0), waited.q.wrapping_add(1)));
             m.assert_always("short_stalls", waited.q.ne(3));
-            m.assert_always("ready_while_checking", inner.ready | inner.reading | inner.writing);
+            m.assert_always("ready_while_checking", io.access_ready_o | inner.reading | inner.writing);
             m.assert_always("stall_ends", !(inner.writing & waited.q.eq(2)));
 
+            // The counters.
+            let counter = io.refreshes_o.ty();
+            let refreshes = m.reg_init("model_refreshes_q", counter, 0);
+            let stalls = m.reg_init("model_stalls_q", counter, 0);
+            refreshes.next_when(io.refresh_write_o, refreshes.q.wrapping_add(1));
+            stalls.next_when(io.access_valid_i & !io.access_ready_o, stalls.q.wrapping_add(1));
+            let same = io.refreshes_o.eq(refreshes.q) & io.stalls_o.eq(stalls.q);
+            m.assert_always("counters_count", same);
+
             let here = m.wire("watch_chosen_here", here & chosen.q);
-            m.cover("refreshed_in_an_idle_cycle", inner.refresh_write & here & !io.access_valid_i);
-            m.cover("refreshed_by_force", inner.refresh_write & here & io.access_valid_i);
-            m.cover("overdue_row_is_restored", overdue & inner.refresh_write & here);
-            m.cover("refused", inner.refused);
+            m.cover("refreshed_in_an_idle_cycle", io.refresh_write_o & here & !io.access_valid_i);
+            m.cover("refreshed_by_force", io.refresh_write_o & here & io.access_valid_i);
+            m.cover("overdue_row_is_restored", overdue & io.refresh_write_o & here);
+            m.cover("refused", io.config_refused_o);
             if self.patience >= 4 {
                 m.cover("written_during_a_refresh", inner.writing & here & restored & access);
                 m.cover("hint_is_taken", inner.take_hint);
@@ -140,5 +157,42 @@ impl RefreshController {
                 m.unused(inner.take_hint);
             }
         });
+    }
+
+    /// A row that is alone, in banks that nobody wants, is read for its refresh in time.
+    fn alone(&self, m: &mut Module, io: &RefreshControllerPorts, watched: &Watched) {
+        // A report may wait for long.
+        let reported = m.reg_init("alone_reported_q", bit(), 0);
+        reported.next(reported.q | io.promoted_valid_i);
+        let only = m.nets("alone_only", bit(), self.rows);
+        m.for_each("alone", self.rows, |m, i| {
+            let here = watched.row.eq(i.value(watched.row.width()));
+            m.connect(only.at(i), here | !io.valid_i.bit_at(i.value(watched.row.width())));
+        });
+        let only = m.wire("alone_valid", only.packed().all());
+        let alone = m.wire("alone", only & watched.due & !io.access_valid_i & !reported.q & !io.promoted_valid_i);
+        let begun = io.refresh_read_o | io.refresh_write_o;
+        let run_ty = uint(bits_for(u64::from(self.rows) + 1));
+        let run = m.reg_init("alone_run_q", run_ty, 0);
+        let late = m.wire("alone_late", run.q.ge(self.rows) & alone & !begun);
+        run.next(mux(alone & !begun & !late, run.q.wrapping_add(1), run_ty.lit(0)));
+        m.assert_always("alone_is_soon", !late);
+        m.cover("alone_as_late_as_allowed", run.q.ge(self.rows) & alone & io.refresh_read_o);
+    }
+
+    /// The intervals that the configurations so far ask for, as the contract has it, in whole units of the time stamps.
+    fn intervals(&self, m: &mut Module, io: &RefreshControllerPorts) -> (Signal, Signal) {
+        let tick = self.tick_log2;
+        let ty = uint(self.interval_width - tick);
+        let high = m.reg_init("model_high_q", ty, self.interval >> tick);
+        let low = m.reg_init("model_low_q", ty, self.interval >> tick);
+        let refused = m.reg_init("model_refused_q", bit(), 0);
+        let least = 2 * self.rows;
+        let taken = m.wire("model_taken", !(io.config_high_i.lt(least) | io.config_low_i.lt(least)));
+        high.next_when(io.config_valid_i & taken, io.config_high_i.shr(tick));
+        low.next_when(io.config_valid_i & taken, io.config_low_i.shr(tick));
+        refused.next_when(io.config_valid_i, !taken);
+        m.assert_always("refusal_is_told", io.config_refused_o.eq(refused.q));
+        (high.q, low.q)
     }
 }

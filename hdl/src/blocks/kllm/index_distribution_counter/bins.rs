@@ -4,7 +4,8 @@
 //! expression, and adds in all bins of the row at once.
 
 use super::{Control, Counting, IndexDistributionCounter, IndexDistributionCounterPorts, Log};
-use crate::lang::{Array, Index, Module, Signal, bit, cat, index_width, mux, reduce, select, uint};
+use crate::blocks::common::arith::popcount;
+use crate::lang::{Array, Index, Module, Signal, bit, bits_for, cat, index_width, mux, reduce, select, uint};
 
 /// The inputs of a beat, decoded.
 struct Decoded {
@@ -19,17 +20,17 @@ struct Decoded {
 impl IndexDistributionCounter {
     pub(super) fn counting(&self, m: &mut Module, io: &IndexDistributionCounterPorts, control: &Control) -> Counting {
         let (rows, columns, width) = (self.rows(), self.columns(), self.bin_width());
-        let decoded = self.decode(m, io, control);
-        let mut hold = |name: &str, field: Signal| {
-            let held = m.reg(name, bit());
-            held.next_when(control.fire, field);
-            held.q
-        };
-        let (integer, half) = (hold("integer_q", io.indices.integer), hold("half_q", io.indices.half));
+        let integer = m.reg("integer_q", bit());
+        let mode = m.wire("mode", mux(control.open, integer.q, io.indices.integer));
+        integer.next_when(control.fire, mode);
+        let decoded = self.decode(m, io, control, mode);
+        let half = m.reg("half_q", bit());
+        half.next_when(control.fire, io.indices.half);
+        let error = self.too_many(m, io, control);
         // The column in the registers does not change while it is drained from there.
         let frozen = if self.ping_pong { bit().lit(0) } else { control.complete };
         let counts = m.grid("counts", uint(columns), rows, width);
-        let overflow = (self.log_entries() > 0).then(|| self.overflows(m, control, frozen, counts, integer));
+        let overflow = (self.log_entries() > 0).then(|| self.overflows(m, control, frozen, counts, integer.q));
         m.comment("Counts of the column that comes in: plane j of a row has bit j of its bins.");
         m.for_each("rows", rows, |m, r| {
             let ones = m.nets("ones", uint(columns), self.inputs);
@@ -57,10 +58,29 @@ impl IndexDistributionCounter {
                 m.connect(counts.at((r, j)), count.q);
             });
         });
-        Counting { counts, log: overflow.map(|o| o.log), integer, half }
+        Counting { counts, log: overflow.map(|o| o.log), integer: integer.q, half: half.q, error }
     }
 
-    fn decode(&self, m: &mut Module, io: &IndexDistributionCounterPorts, control: &Control) -> Decoded {
+    /// More than k inputs of the column were present.
+    fn too_many(&self, m: &mut Module, io: &IndexDistributionCounterPorts, control: &Control) -> Signal {
+        // Up to the beat that exceeds k the sum does not wrap; afterwards it does not matter.
+        let ty = uint(bits_for(u64::from(self.k) + u64::from(self.inputs)));
+        let (inputs, error) = (m.reg("inputs_q", ty), m.reg("error_q", bit()));
+        let now = m.wire("present_now", popcount::ones(&io.indices.present.elements()));
+        let before = mux(control.open, inputs.q, ty.lit(0));
+        let sum = m.wire("inputs", before.wrapping_add(now));
+        inputs.next_when(control.fire, sum);
+        error.next_when(control.fire, (control.open & error.q) | sum.gt(self.k));
+        error.q
+    }
+
+    fn decode(
+        &self,
+        m: &mut Module,
+        io: &IndexDistributionCounterPorts,
+        control: &Control,
+        integer: Signal,
+    ) -> Decoded {
         let (inputs, columns) = (self.inputs, self.columns());
         let (row, present) = (m.nets("row_part", uint(self.a_bits), inputs), m.nets("present", bit(), inputs));
         let column = m.nets("column_hit", uint(columns), inputs);
@@ -69,7 +89,7 @@ impl IndexDistributionCounter {
             m.connect(row.at(i), index.slice(self.b_bits..self.a_bits + self.b_bits));
             m.connect(present.at(i), io.indices.present.at(i) & control.fire);
             let part = m.wire("weight_part", index.truncate(self.b_bits));
-            m.connect(column.at(i), mux(io.indices.integer, part.extend(columns), one_hot(part, columns)));
+            m.connect(column.at(i), mux(integer, part.extend(columns), one_hot(part, columns)));
         });
         Decoded { row, present, column }
     }

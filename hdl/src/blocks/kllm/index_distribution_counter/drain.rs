@@ -1,7 +1,7 @@
 //! The drain: a snapshot of the complete column, read in bin order.
 
 use super::{Control, Counting, IndexDistributionCounter, IndexDistributionCounterPorts, Log};
-use crate::blocks::common::number_format::count_ones;
+use crate::blocks::common::arith::popcount;
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, mux, or_all, reduce, uint};
 
 /// A row of bins and what goes with it.
@@ -57,6 +57,7 @@ impl IndexDistributionCounter {
         m.connect(io.bins.valid, draining);
         m.connect(io.bins.bin, mux(source.integer, row.q.extend(width), cat(&[row.q, column.q])));
         m.connect(io.bins.count, count);
+        m.connect(io.bins.error, source.error);
         m.connect(io.bins.last, end_of_row & last_row);
     }
 
@@ -77,6 +78,7 @@ impl IndexDistributionCounter {
             kept.q
         };
         let (integer, half) = (keep("snapshot_integer_q", counting.integer), keep("snapshot_half_q", counting.half));
+        let error = keep("snapshot_error_q", counting.error);
         let log = counting.log.map(|log| {
             let entries = log.bins.count();
             let bins = m.regs("snapshot_log", log.bins.ty().element, entries);
@@ -87,7 +89,7 @@ impl IndexDistributionCounter {
             });
             Log { bins: bins.q, used: used.q }
         });
-        Counting { counts, log, integer, half }
+        Counting { counts, log, integer, half, error }
     }
 
     /// The planes of row `row`: AND and OR, which is smaller than a tree of multiplexers.
@@ -122,7 +124,7 @@ impl IndexDistributionCounter {
                 m.for_each(&format!("{name}_logged"), log.bins.count(), |m, e| {
                     m.connect(same.at(e), log.bins.at(e).eq(index) & log.used.at(e));
                 });
-                let overflows = m.wire(&format!("{name}_overflows"), count_ones(&same.elements()));
+                let overflows = m.wire(&format!("{name}_overflows"), popcount::ones(&same.elements()));
                 let bits = overflows.width();
                 let overflows =
                     if bits > high_bits { overflows.truncate(high_bits) } else { overflows.extend(high_bits) };

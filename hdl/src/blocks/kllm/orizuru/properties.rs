@@ -5,6 +5,7 @@
 
 use super::structure::Load;
 use super::{Orizuru, OrizuruPorts, Pop};
+use crate::blocks::common::NanPolicy;
 use crate::blocks::kllm::orizuru_tree::Side;
 use crate::lang::{Module, Signal, Stream, bit, bits_for, mux, uint};
 
@@ -20,6 +21,7 @@ struct Offer<'a> {
 impl Orizuru {
     pub(super) fn properties(&self, m: &mut Module, io: &OrizuruPorts, load: &Load) {
         m.formal(|m| {
+            let load = &self.beats_as_seen(m, io, load);
             let offers = [(Side::Max, &io.max), (Side::Min, &io.min)].map(|(side, port)| {
                 let name = side.name();
                 Offer {
@@ -31,11 +33,52 @@ impl Orizuru {
                 }
             });
             self.shadow(m, load, &offers);
-            for offer in &offers {
+            for (offer, wanted) in offers.iter().zip([io.k_max_i, io.k_min_i]) {
                 self.sequence(m, load, offer);
+                self.number(m, io, load, offer, wanted);
             }
+            let cleared = m.reg_init("cleared_q", bit(), 0);
+            cleared.next(io.clear_i);
+            let free = m.wire("free", io.load.ready & !io.max.valid & !io.min.valid & !io.done_o);
+            m.assert_always("clear_makes_room", !cleared.q | free);
+            let waits = m.wire("waits", io.max.valid | io.min.valid);
+            m.assert_always("no_pops_while_loading", !(io.load.ready & waits));
+            let waited = m.reg_init("waited_q", bit(), 0);
+            waited.next(waits);
+            m.cover("cleared_while_serving", cleared.q & waited.q);
             m.cover("both_sides_delivered", io.done_o & io.outlier_o.at(0));
         });
+    }
+
+    /// Which beat of a vector comes, counted apart from the hardware.
+    fn beats_as_seen(&self, m: &mut Module, io: &OrizuruPorts, load: &Load) -> Load {
+        let fire = m.wire("seen_fire", io.load.fire() & !io.clear_i);
+        let beat = m.reg_init("seen_beat_q", load.beat.ty(), 0);
+        let first = m.wire("seen_first", fire & beat.q.eq(0));
+        let last = m.wire("seen_last", fire & beat.q.eq(self.beats() - 1));
+        let next = mux(last | io.clear_i, beat.q.ty().lit(0), beat.q.wrapping_add(1));
+        beat.next_when(fire | io.clear_i, next);
+        let clear = m.wire("seen_clear", first | io.clear_i);
+        Load { fire, clear, first, last, beat: beat.q, keys: load.keys, present: load.present }
+    }
+
+    /// As many pops as were asked for with the first beat, as far as there are values; `last` marks the final one.
+    fn number(&self, m: &mut Module, io: &OrizuruPorts, load: &Load, offer: &Offer<'_>, wanted: Signal) {
+        if self.nan != NanPolicy::TotalOrder {
+            return;
+        }
+        let name = |what: &str| format!("{}_{what}", offer.side.name());
+        let ty = uint(bits_for(u64::from(self.n).max((1 << wanted.width()) - 1)));
+        let all = mux(wanted.gt(self.n), ty.lit(self.n), wanted.extend(ty.width));
+        let due = m.reg(&name("due_q"), ty);
+        due.next_when(load.first, all);
+        let pops = m.reg_init(&name("pops_q"), ty, 0);
+        let more = mux(offer.port.fire(), pops.q.wrapping_add(1), pops.q);
+        pops.next(mux(load.clear, ty.lit(0), more));
+        m.assert_always(&name("no_pop_too_many"), !offer.valid | pops.q.lt(due.q));
+        let last = pops.q.wrapping_add(1).eq(due.q);
+        m.assert_always(&name("last_marks_the_final_one"), !offer.valid | offer.port.last.eq(last));
+        m.assert_always(&name("done_after_all_pops"), !io.done_o | pops.q.eq(due.q));
     }
 
     /// Per value: a copy, what has left, and that an offer is consistent with it.
@@ -49,12 +92,12 @@ impl Orizuru {
                 let key = m.reg("shadow_key_q", uint(self.format.width()));
                 key.next_when(here, load.keys.at(lane));
                 let present = m.reg_init("shadow_present_q", bit(), 0);
-                present.next(mux(here, load.present.at(lane), present.q & !load.first));
+                present.next(mux(here, load.present.at(lane), present.q & !load.clear));
                 for offer in offers {
                     let name = |what: &str| format!("{}_{what}", offer.side.name());
                     let popped = m.reg_init(&name("shadow_popped_q"), bit(), 0);
                     let named = m.wire(&name("shadow_named"), offer.index.eq(place));
-                    popped.next((popped.q | (offer.port.fire() & named)) & !here & !load.first);
+                    popped.next((popped.q | (offer.port.fire() & named)) & !here & !load.clear);
                     let available = m.wire(&name("shadow_available"), present.q & !popped.q);
                     let rival = m.wire(&name("shadow_rival"), offer.valid & available);
                     let right = available & key.q.eq(offer.key);
@@ -77,18 +120,18 @@ impl Orizuru {
         let previous = m.reg(&name("previous_key_q"), offer.key.ty());
         previous.next_when(fire, offer.key);
         let started = m.reg_init(&name("started_q"), bit(), 0);
-        started.next((started.q | fire) & !load.first);
+        started.next((started.q | fire) & !load.clear);
         let in_order = match offer.side {
             Side::Max => offer.key.le(previous.q),
             Side::Min => offer.key.ge(previous.q),
         };
         m.assert_always(&name("pops_are_sorted"), !(offer.valid & started.q) | in_order);
         let ended = m.reg_init(&name("ended_q"), bit(), 0);
-        ended.next((ended.q | (fire & offer.port.last)) & !load.first);
+        ended.next((ended.q | (fire & offer.port.last)) & !load.clear);
         m.assert_always(&name("nothing_after_last"), !(offer.valid & ended.q));
         // Valid and data stay until taken.
         let waiting = m.reg_init(&name("waiting_q"), bit(), 0);
-        waiting.next(offer.valid & !fire);
+        waiting.next(offer.valid & !fire & !load.clear);
         let held = m.reg(&name("held_index_q"), offer.index.ty());
         held.next(offer.index);
         m.assert_always(&name("offer_stays"), !waiting.q | (offer.valid & offer.index.eq(held.q)));

@@ -2,7 +2,8 @@
 
 use super::tier::{Tier, TierSide};
 use super::{Orizuru, OrizuruPorts, Pop};
-use crate::blocks::common::number_format::{NanPolicy, count_ones, minimum};
+use crate::blocks::common::arith::popcount;
+use crate::blocks::common::number_format::{NanPolicy, minimum};
 use crate::blocks::kllm::orizuru_tree::Side;
 use crate::blocks::kllm::orizuru_unit::OrizuruUnitPorts;
 use crate::blocks::kllm::winner::Winner;
@@ -12,6 +13,8 @@ use crate::lang::{Array, Module, Signal, Stream, Type, bit, bits_for, mux, reduc
 #[derive(Clone, Copy)]
 pub(super) struct Load {
     pub(super) fire: Signal,
+    /// The leaves and all that is being decided are of no use any more: with the first beat, or without any.
+    pub(super) clear: Signal,
     pub(super) first: Signal,
     pub(super) last: Signal,
     pub(super) beat: Signal,
@@ -69,7 +72,7 @@ impl Orizuru {
         if self.nan == NanPolicy::TotalOrder {
             return uint(width).lit(self.n);
         }
-        let now = m.wire("present_count", count_ones(&load.present.elements()));
+        let now = m.wire("present_count", popcount::ones(&load.present.elements()));
         let count = m.reg("taking_part_q", uint(width));
         let sum = mux(load.first, uint(width).lit(0), count.q) + now;
         count.next_when(load.fire, sum.truncate(width));
@@ -82,7 +85,14 @@ impl Orizuru {
         let mut compared = Vec::new();
         let mut below = self.leaf_tier(m, io, load, tiers.get(1).map_or(1, |t| t.0 * t.1), &mut compared);
         for tier in 1..tiers.len() {
-            below = self.upper_tier(m, tier, &below, tiers.get(tier + 1).map_or(1, |t| t.0 * t.1), &mut compared);
+            below = self.upper_tier(
+                m,
+                tier,
+                load.clear,
+                &below,
+                tiers.get(tier + 1).map_or(1, |t| t.0 * t.1),
+                &mut compared,
+            );
         }
         let side = |s: &TierSide| Winner {
             pop: s.pop.at(0),
@@ -127,7 +137,7 @@ impl Orizuru {
             let selected = unit_beat.map_or_else(|| bit().lit(1), |beat| beat.eq(u.value(beat.width())));
             let selected = m.wire("selected", selected);
             let leaf: OrizuruUnitPorts = m.instance("u_unit", unit.clone());
-            m.connect(leaf.clear_i, load.first);
+            m.connect(leaf.clear_i, load.clear);
             m.for_each("load_groups", groups, |m, g| {
                 let here = if groups == 1 { bit().lit(1) } else { beat.slice(0..group_width).eq(g.value(group_width)) };
                 m.connect(leaf.load_i.at(g), load.fire & selected & here);
@@ -146,7 +156,15 @@ impl Orizuru {
         tier
     }
 
-    fn upper_tier(&self, m: &mut Module, tier: usize, below: &Tier, places: u32, compared: &mut Vec<Signal>) -> Tier {
+    fn upper_tier(
+        &self,
+        m: &mut Module,
+        tier: usize,
+        clear: Signal,
+        below: &Tier,
+        places: u32,
+        compared: &mut Vec<Signal>,
+    ) -> Tier {
         let (radix, units) = self.tiers()[tier];
         let block = self.upper(tier);
         let this = self.tier(m, tier, units, places);
@@ -156,6 +174,7 @@ impl Orizuru {
             .then(|| m.nets(&format!("compared_t{tier}"), uint(bits_for(4 * u64::from(radix))), units));
         m.for_each(&format!("upper_units_{tier}"), units, |m, u| {
             let upper = m.instance(&format!("u_upper_{tier}"), block.clone());
+            m.connect(upper.clear_i, clear);
             m.connect(upper.init_i, below.initialised.at(u * radix + (radix - 1)));
             for (side, port) in below.sides.iter().zip([upper.max_below, upper.min_below]) {
                 m.for_each(&format!("below_{}_{tier}", side.name), radix, |m, i| {

@@ -55,8 +55,8 @@ impl Control {
             self.steps.push((m.wire(&format!("step_{group}"), init | update), init));
             let (i, u) =
                 (m.reg_init(&format!("init_{group}_q"), bit(), 0), m.reg_init(&format!("update_{group}_q"), bit(), 0));
-            i.next(init);
-            u.next(update);
+            i.next(init & !io.clear_i);
+            u.next(update & !io.clear_i);
             (init, update) = (i.q, u.q);
         }
         (self.init_done, self.update_done) = (init, update);
@@ -82,7 +82,7 @@ impl Control {
             let last = if whole { bit().lit(1) } else { !init | turn.eq(nodes - 1) };
             let end = m.wire(&format!("end_{level}"), enable & last);
             let begin = if level == 1 { bit().lit(0) } else { finished };
-            active.next(begin | (enable & !end));
+            active.next((begin | (enable & !end)) & !io.clear_i);
             self.steps.push((enable, init));
             ends.push(end);
             finished = end;
@@ -91,8 +91,8 @@ impl Control {
         node.next(mux(any_end, uint(width).lit(0), turn.wrapping_add(1)));
         self.turn = Some(turn);
         let (i, u) = (m.reg_init("init_done_q", bit(), 0), m.reg_init("update_done_q", bit(), 0));
-        i.next(finished & init);
-        u.next(finished & !init);
+        i.next(finished & init & !io.clear_i);
+        u.next(finished & !init & !io.clear_i);
         (self.init_done, self.update_done) = (i.q, u.q);
     }
 

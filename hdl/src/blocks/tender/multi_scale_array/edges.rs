@@ -16,12 +16,10 @@ pub(super) struct Mesh {
 
 /// What enters in this cycle, before it is skewed.
 pub(super) struct Entry {
-    /// The step has an effect on the sums: a multiplication, no bubble.
-    pub(super) multiplies: Signal,
     pub(super) first: Signal,
     pub(super) last: Signal,
     pub(super) rescale: Option<Signal>,
-    /// Per row and column, extended by the bit of its sign; act is 0 unless the step multiplies.
+    /// Per row and column, extended by the bit of its sign; act is 0 unless the step is a multiplication.
     pub(super) act: Array,
     pub(super) weight: Array,
     /// The step belongs to a tile of bytes.
@@ -116,7 +114,7 @@ impl MultiScaleArray {
         let weight = extended(m, "weight_now", step.weight, step.weight_signed, None);
         let first = m.wire("first_now", fire & step.first);
         let last = m.wire("last_now", fire & step.last);
-        Entry { multiplies, first, last, rescale, act, weight, int8 }
+        Entry { first, last, rescale, act, weight, int8 }
     }
 
     /// Sums of the tile before are in the way of the next end of a tile (`double`), or of any step (`single`).

@@ -1,10 +1,12 @@
 //! What is proved of the array (`ifdef FORMAL`): PE (r, c) sees exactly the steps that entered, in their order, r + c
 //! cycles later: each rescale between the same two products as in the stream, and zeros in between. What a PE makes of
-//! them is proved in `tender_pe`.
+//! them is proved in `tender_pe`. A row starts to move, and shows sums, exactly as long after a last step as the contract
+//! says, whatever else enters and whenever a reset comes; a sum of bytes is made of the right four.
 
-use super::edges::{Entry, Mesh};
+use super::drain::Leaving;
+use super::edges::Mesh;
 use super::{MultiScaleArray, MultiScaleArrayPorts};
-use crate::lang::{Module, Signal, bit, cat};
+use crate::lang::{Array, Index, Module, Signal, bit, cat, or_all, uint};
 
 /// What entered in one cycle.
 struct Moment {
@@ -19,13 +21,19 @@ struct Moment {
 }
 
 impl MultiScaleArray {
-    pub(super) fn properties(&self, m: &mut Module, io: &MultiScaleArrayPorts, mesh: &Mesh, entry: &Entry) {
+    pub(super) fn properties(
+        &self,
+        m: &mut Module,
+        io: &MultiScaleArrayPorts,
+        mesh: &Mesh,
+        (leaving, drain): (&Leaving, Array),
+    ) {
         // Not together with the properties of the PE: what those assume is asserted here.
         if self.rows * self.columns > 9 || self.pe.operand_width > 4 || self.pe.has_properties() {
             return;
         }
         m.formal(|m| {
-            let history = self.history(m, entry);
+            let history = self.history(m, io);
             for r in 0..self.rows {
                 for c in 0..self.columns {
                     let then = &history[(r + c) as usize];
@@ -58,18 +66,108 @@ impl MultiScaleArray {
                 m.cover("far_corner_rescales", grid.at(corner).any());
             }
             m.cover("all_rows_show_sums", io.result_valid_o.at(self.rows - 1));
+            self.sums_leave(m, io, leaving, drain);
         });
     }
 
-    fn history(&self, m: &mut Module, entry: &Entry) -> Vec<Moment> {
-        let mut controls = vec![entry.multiplies, entry.first, entry.last];
-        controls.extend(entry.rescale);
-        let lanes = |array: crate::lang::Array| array.elements().into_iter().map(Some).collect();
+    /// When rows move and show sums; bit d of a history is what happened d + 1 cycles ago.
+    fn sums_leave(&self, m: &mut Module, io: &MultiScaleArrayPorts, leaving: &Leaving, drain: Array) {
+        let (rows, columns) = (self.rows, self.columns);
+        let ends = m.wire("spec_ends", io.step.fire() & io.step.last);
+        let history = |m: &mut Module, name: &str, now: Signal, length: u32| {
+            let past = m.reg_init(&format!("spec_{name}_q"), uint(length), 0);
+            past.next(cat(&[past.q.slice(0..length - 1), now]));
+            past.q
+        };
+        let longest = rows + 2 * columns - 1;
+        let narrow_ends = io.step.int8.map_or(ends, |int8| ends & !int8);
+        let narrow = history(m, "narrow", narrow_ends, longest + u32::from(self.int8));
+        let Some(int8) = io.step.int8 else {
+            m.for_each("shown", rows, |m, r| {
+                m.assert_always("row_moves", drain.at(r).eq(narrow.slice_at(r + columns, 1)));
+                let shown = m.wire("spec_shown", narrow.slice_at(r + columns, columns).any());
+                m.assert_always("row_shows", io.result_valid_o.at(r).eq(shown));
+                let (sum, flag) = (leaving.result.at((r, columns)), leaving.overflow.at((r, columns)));
+                let same = io.result_o.at(r).eq(sum) & io.overflow_o.at(r).eq(flag);
+                m.assert_always("row_shows_its_sum", !shown | same);
+            });
+            return;
+        };
+        let bytes = history(m, "bytes", ends & int8, longest + 2);
+        let every_second = (0..columns / 2).fold(0u64, |mask, j| mask | 1 << (2 * j));
+        let (width, nibble) = (self.result_width(), self.pe.operand_width);
+        m.for_each("shown", rows / 2, |m, i| {
+            let (low, high) = (i * 2, i * 2 + 1);
+            let shown = |m: &mut Module, name: &str, row: Index| {
+                let ended = narrow.slice_at(row + columns, 1) | bytes.slice_at(row + columns, 1);
+                let moves = m.wire(&format!("spec_{name}_moves"), ended);
+                m.assert_always(&format!("{name}_moves"), drain.at(row).eq(moves));
+                m.wire(&format!("spec_{name}_shown"), narrow.slice_at(row + columns + 1, columns).any())
+            };
+            let (low_shown, high_shown) = (shown(m, "low", low), shown(m, "high", high));
+            let pairs = bytes.slice_at(high + columns + 2, columns) & uint(columns).lit(every_second);
+            let bytes_shown = m.wire("spec_bytes_shown", pairs.any());
+            m.assert_always("low_shows", io.result_valid_o.at(low).eq(low_shown));
+            m.assert_always("high_shows", io.result_valid_o.at(high).eq(high_shown | bytes_shown));
+            // What left the mesh some cycles ago: the flag, and above the first cycle as many bits as are looked at.
+            let past = |m: &mut Module, name: &str, row: Index, kept: &[u32]| {
+                let now = cat(&[leaving.overflow.at((row, columns)), leaving.result.at((row, columns))]);
+                let mut past = vec![now];
+                for (before, &bits) in kept.iter().enumerate() {
+                    let value = cat(&[past[before].msb(), past[before].slice(0..bits)]);
+                    let held = m.reg(&format!("spec_{name}_{}_q", before + 1), value.ty());
+                    held.next(value);
+                    past.push(held.q);
+                }
+                past
+            };
+            // Few enough bits for the solver, and enough to tell the four parts of a sum of bytes and their places.
+            let (few, full) = (2 * nibble + 1, self.pe.accumulator_width);
+            let (lows, highs) = (past(m, "low", low, &[full, few, nibble + 1]), past(m, "high", high, &[full, 1]));
+            let out = |row: Index| (io.result_o.at(row), io.overflow_o.at(row));
+            for (name, is_shown, row, past) in [("low", low_shown, low, lows[1]), ("high", high_shown, high, highs[1])]
+            {
+                let (value, flag) = out(row);
+                let sum = past.slice(0..full).as_sint().extend(width);
+                let same = value.eq(sum) & flag.eq(past.msb());
+                m.assert_always(&format!("{name}_shows_its_sum"), !is_shown | same);
+            }
+            // High nibbles leave first, and the low row a cycle before the high one.
+            let parts = [highs[2], highs[1], lows[3], lows[2]];
+            let upper = cat(&[parts[0].bit(0), uint(2 * nibble).lit(0)]);
+            let middle = parts[1].slice(0..nibble + 1).wrapping_add(parts[2].slice(0..nibble + 1));
+            let middle = cat(&[middle, uint(nibble).lit(0)]);
+            let whole = upper.wrapping_add(middle).wrapping_add(parts[3].slice(0..few));
+            let (value, flag) = out(high);
+            let flags = parts.map(Signal::msb);
+            let same = value.slice(0..few).eq(whole) & flag.eq(or_all(bit(), &flags));
+            m.assert_always("high_shows_bytes", !bytes_shown | same);
+            m.cover("bytes_leave", bytes_shown & value.lt(-5));
+        });
+    }
+
+    /// What entered, by the ports alone.
+    fn history(&self, m: &mut Module, io: &MultiScaleArrayPorts) -> Vec<Moment> {
+        let step = &io.step;
+        let fire = step.fire();
+        let rescale = step.rescale.map(|amount| amount & fire.repeat(amount.width()));
+        let multiplies = m.wire("spec_multiplies", rescale.map_or(fire, |amount| fire & !amount.any()));
+        let mut controls = vec![multiplies, fire & step.first, fire & step.last];
+        controls.extend(rescale);
+        // The lower nibble of a byte has no sign.
+        let lanes = |array: Array, signed: Signal| {
+            let value = |(i, element): (usize, Signal)| {
+                let signed = step.int8.filter(|_| i % 2 == 0).map_or(signed, |int8| signed & !int8);
+                cat(&[signed & element.msb(), element])
+            };
+            array.elements().into_iter().enumerate().map(value).collect::<Vec<_>>()
+        };
+        let acts = lanes(step.act, step.act_signed);
         let now = Moment {
             known: bit().lit(1),
             controls: cat(&controls),
-            act: lanes(entry.act),
-            weight: lanes(entry.weight),
+            act: acts.into_iter().map(|act| Some(act & multiplies.repeat(act.width()))).collect(),
+            weight: lanes(step.weight, step.weight_signed).into_iter().map(Some).collect(),
         };
         let mut history = vec![now];
         for cycle in 1..self.rows + self.columns - 1 {

@@ -78,14 +78,20 @@ impl TenderPe {
         let digits = self.rescale_cycles();
         let width = self.accumulator_width + self.operand_width + 1;
         let count = m.reg_init("spec_digit_q", uint(bits_for(u64::from(digits))), 0);
-        let begins = count.q.eq(0);
-        // The controller keeps the sequence together, and alpha constant.
+        // A tile may begin in the middle of a multiplication: with the first digit of another one, or with a product.
+        let digit = m.wire("spec_digit", mux(!io.first_i, count.q, 0));
+        let begins = m.wire("spec_begins", digit.eq(0));
+        // The controller keeps a multiplication together, and alpha constant.
         m.assume("digits_in_a_row", begins | rescale);
-        m.assume("last_digit", ends.eq(rescale & count.q.eq(digits - 1)));
-        m.assume("digits_undisturbed", begins | !(io.first_i | io.drain_i));
+        m.assume("last_digit", ends.eq(rescale & digit.eq(digits - 1)));
         m.assume("not_while_shifting", !rescale | !shifts | io.first_i);
         m.assume("alpha_is_unsigned", !rescale | !io.act_i.msb());
-        count.next(mux(rescale & !ends, count.q.wrapping_add(1), 0));
+        // With single drain a row that starts to shift ends a multiplication, too.
+        let shifted_away = match self.drain {
+            Drain::Single => io.drain_i & !io.first_i,
+            Drain::Double => bit().lit(0),
+        };
+        count.next(mux(rescale & !ends & !shifted_away, digit.wrapping_add(1), 0));
         let alpha = m.reg("spec_alpha_q", io.act_i.ty());
         alpha.next_when(rescale, io.act_i);
         m.assume("alpha_is_constant", begins | io.act_i.eq(alpha.q));
@@ -105,6 +111,10 @@ impl TenderPe {
         let ended = m.reg_init("spec_ended_q", bit(), 0);
         ended.next(ends);
         m.cover("a_factor_overflows", ended.q & !shifts & !flag.q & now.1);
+        let [aborted, made_up] = ["aborted", "made_up"].map(|name| m.reg_init(&format!("spec_{name}_q"), bit(), 0));
+        aborted.next((aborted.q & !ends) | (io.first_i & count.q.ne(0)));
+        made_up.next(aborted.q & ends);
+        m.cover("a_factor_after_an_abort", made_up.q & !shifts & now.0.ne(0));
         m.cover("a_factor_fits", ended.q & !shifts & !now.1 & now.0.lt(-4));
     }
 

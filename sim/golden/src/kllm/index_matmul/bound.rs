@@ -4,7 +4,7 @@ use super::{Accumulator, Arithmetic, Sum, counts};
 use crate::kllm::codebook::concat;
 use crate::kllm::error::KllmError;
 use crate::kllm::fp16::{self, FP16};
-use crate::kllm::quantise::{Quantised, QuantisedWeights};
+use crate::kllm::quantize::{Quantized, QuantizedWeights};
 
 /// A running sum and how far it can be from the exact one.
 struct Bounded {
@@ -45,7 +45,7 @@ impl Arithmetic {
     ///
     /// # Errors
     /// As [`Arithmetic::output`].
-    pub fn rounding_bound(&self, a: &Quantised, w: &QuantisedWeights, n: usize) -> Result<f64, KllmError> {
+    pub fn rounding_bound(&self, a: &Quantized, w: &QuantizedWeights, n: usize) -> Result<f64, KllmError> {
         let output = self.output(a, w, n)?;
         let scale = fp16::mul(a.scale, w.scales[n]);
         let w_bits = w.codebook.bits();
@@ -64,7 +64,7 @@ impl Arithmetic {
         for outlier in &a.outliers {
             let weight = fp16::value(w.scales[n]) * fp16::value(w.codebook.value(w.columns[n][outlier.index]));
             let exact = fp16::value(outlier.value) * weight;
-            sparse.add(outlier.value, w.dequantised_fp16(n, outlier.index), exact);
+            sparse.add(outlier.value, w.dequantized_fp16(n, outlier.index), exact);
         }
         let (_, sparse) = sparse.end();
 

@@ -15,8 +15,8 @@ fn codebook(values: &[f64]) -> Codebook {
 }
 
 /// The size of Figure 3(a), K = 8, N = 4, one bit for A and two for B; the scan lost the figure's numbers.
-fn figure_3() -> (Quantised, QuantisedWeights) {
-    let a = Quantised {
+fn figure_3() -> (Quantized, QuantizedWeights) {
+    let a = Quantized {
         codebook: codebook(&[-0.5, 1.0]),
         scale: fp16::ONE,
         indices: vec![0, 1, 1, 0, 1, 0, 0, 1],
@@ -28,7 +28,7 @@ fn figure_3() -> (Quantised, QuantisedWeights) {
         vec![0, 0, 1, 1, 1, 1, 0, 0],
         vec![2, 1, 1, 2, 1, 2, 2, 1],
     ];
-    let w = QuantisedWeights { codebook: codebook(&[-1.0, -0.25, 0.25, 2.0]), scales: vec![fp16::ONE; 4], columns };
+    let w = QuantizedWeights { codebook: codebook(&[-1.0, -0.25, 0.25, 2.0]), scales: vec![fp16::ONE; 4], columns };
     (a, w)
 }
 
@@ -56,7 +56,7 @@ fn figure_3a_by_hand() {
 #[test]
 fn figure_3b_by_hand() {
     let integers = Integers { scale: fp16::from_f64(0.25), values: vec![3, 0, 2, 1] };
-    let w = QuantisedWeights {
+    let w = QuantizedWeights {
         codebook: codebook(&[-1.0, -0.25, 0.25, 2.0]),
         scales: vec![fp16::from_f64(4.0)],
         columns: vec![vec![1, 3, 1, 0]],
@@ -99,7 +99,7 @@ fn the_bound_is_that_of_the_roundings_made() {
         // y = 4 and intermediate sums up to 8: half a unit in the last place is 2^-9 and 2^-8.
         assert!(bound > 2f64.powi(-9) && bound < 20.0 * 2f64.powi(-8), "{accumulator:?}: {bound}");
     }
-    let large = QuantisedWeights { scales: vec![0x7bff; 4], ..w };
+    let large = QuantizedWeights { scales: vec![0x7bff; 4], ..w };
     let arithmetic = Arithmetic::new(&a.codebook, &large.codebook, Accumulator::Fp16).unwrap();
     assert_eq!(arithmetic.rounding_bound(&a, &large, 1).unwrap(), f64::INFINITY, "65504 * 4 overflows");
 }
@@ -112,7 +112,7 @@ fn operands_that_do_not_fit_are_refused() {
     let narrow = Arithmetic::new(&a.codebook, &a.codebook, Accumulator::Fp16).unwrap();
     assert!(narrow.output(&a, &w, 0).unwrap_err().to_string().contains("counts has 8 elements, expected 4"));
     let huge = Integers { scale: 0x7bff, values: vec![u32::MAX; 2] };
-    let w = QuantisedWeights { codebook: codebook(&[60000.0; 2]), scales: vec![0x7bff], columns: vec![vec![0, 0]] };
+    let w = QuantizedWeights { codebook: codebook(&[60000.0; 2]), scales: vec![0x7bff], columns: vec![vec![0, 0]] };
     assert!(huge.exact_by_counts(&w, 0).unwrap_err().to_string().contains("does not fit 128 bits"));
     assert!(Integers::new(&[0xbc00], 4).unwrap_err().to_string().contains("integer operand is -1"));
     assert!(Integers::new(&[0], 17).unwrap_err().to_string().contains("integer bits is 17"));
@@ -130,7 +130,7 @@ fn integers_round_to_nearest_even_steps() {
 }
 
 /// A token and a matrix with random codebooks, scales, indices and outliers.
-fn operands(k: usize) -> impl Strategy<Value = (Quantised, QuantisedWeights)> {
+fn operands(k: usize) -> impl Strategy<Value = (Quantized, QuantizedWeights)> {
     let unit = || (-1.0f64..1.0).prop_map(fp16::from_f64);
     let book = move |bits: u32| {
         prop::collection::vec(unit(), 1 << bits).prop_map(move |values| Codebook::new(bits, values).unwrap())
@@ -147,7 +147,7 @@ fn operands(k: usize) -> impl Strategy<Value = (Quantised, QuantisedWeights)> {
                 }
                 list
             });
-        book(bits).prop_map(move |codebook| Quantised {
+        book(bits).prop_map(move |codebook| Quantized {
             codebook,
             scale,
             indices: indices.clone(),
@@ -157,7 +157,7 @@ fn operands(k: usize) -> impl Strategy<Value = (Quantised, QuantisedWeights)> {
     let weights = (book(4), prop::collection::vec((scale(), prop::collection::vec(0u16..16, k)), 3));
     let weights = weights.prop_map(|(codebook, columns)| {
         let (scales, columns) = columns.into_iter().unzip();
-        QuantisedWeights { codebook, scales, columns }
+        QuantizedWeights { codebook, scales, columns }
     });
     (token, weights)
 }
@@ -166,7 +166,7 @@ proptest! {
     #![proptest_config(seeds::proptest(256))]
 
     #[test]
-    fn counting_is_the_matmul_of_the_dequantised_operands((a, w) in (1usize..90).prop_flat_map(operands)) {
+    fn counting_is_the_matmul_of_the_dequantized_operands((a, w) in (1usize..90).prop_flat_map(operands)) {
         for n in 0..w.columns.len() {
             let exact = exact::by_elements(&a, &w, n).unwrap();
             prop_assert_eq!(exact::by_counts(&a, &w, n).unwrap(), exact);
@@ -190,7 +190,7 @@ proptest! {
         prop_assert!(integers.values.iter().all(|&v| v < 1 << bits));
         let column = (0..scores.len()).map(|i| (seed.rotate_left(i as u32) % 8) as u16).collect();
         let values: Vec<f64> = (0..8).map(|i| f64::from(i) * 0.13 - 0.5).collect();
-        let w = QuantisedWeights { codebook: codebook(&values), scales: vec![fp16::from_f64(1.7)], columns: vec![column] };
+        let w = QuantizedWeights { codebook: codebook(&values), scales: vec![fp16::from_f64(1.7)], columns: vec![column] };
         let exact = integers.exact_by_elements(&w, 0).unwrap();
         prop_assert_eq!(integers.exact_by_counts(&w, 0).unwrap(), exact);
         // Every step rounds by at most 2^-11 of what it adds up: 8 bins, each with a count and a sum; two scales.
@@ -201,18 +201,18 @@ proptest! {
         prop_assert!(error <= 12.0 * 2f64.powi(-11) * magnitude + 1e-6, "off by {}", error);
     }
 
-    /// From fp16 values to fp16 values: quantise, count, compare with the multiplication of what the indices stand for.
+    /// From fp16 values to fp16 values: quantize, count, compare with the multiplication of what the indices stand for.
     #[test]
-    fn quantised_values_too(
+    fn quantized_values_too(
         token in prop::collection::vec(-8.0f64..8.0, 20),
         columns in prop::collection::vec(prop::collection::vec(-1.0f64..1.0, 20), 2),
         per_side in 0usize..4,
     ) {
         let a_book = codebook(&[-1.0, -0.6, -0.3, -0.1, 0.1, 0.3, 0.6, 1.0]);
         let w_book = codebook(&[-0.9, -0.2, 0.2, 0.9]);
-        let a = Quantised::new(&fp16s(&token), &a_book, OutlierRule::TopK { per_side }).unwrap();
+        let a = Quantized::new(&fp16s(&token), &a_book, OutlierRule::TopK { per_side }).unwrap();
         let columns: Vec<Vec<u64>> = columns.iter().map(|c| fp16s(c)).collect();
-        let w = QuantisedWeights::new(&columns, &w_book).unwrap();
+        let w = QuantizedWeights::new(&columns, &w_book).unwrap();
         prop_assert_eq!(a.outliers.len(), 2 * per_side);
         for n in 0..2 {
             prop_assert_eq!(exact::by_counts(&a, &w, n), exact::by_elements(&a, &w, n));

@@ -1,0 +1,72 @@
+//! Proofs of designs that are broken on purpose: a property that has not been seen to fail proves nothing.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use senbazuru::flows::lint::Sources;
+use senbazuru::flows::prove::{Options, Verdict, prove};
+use senbazuru::registry;
+
+use super::on_all_cores;
+
+/// A fault of a block, and the property that refutes it.
+#[derive(Debug)]
+pub struct Fault {
+    pub block: &'static str,
+    /// Which of the registered proofs, the first being 0.
+    pub proof: usize,
+    pub what: &'static str,
+    /// Text of the Verilog, outside of the formal sections, and what stands there instead.
+    pub edit: (&'static str, &'static str),
+    /// The property, without the number of a round in a loop.
+    pub by: &'static str,
+    /// Cycles from reset to the counterexample.
+    pub step: u32,
+}
+
+/// Proves each faulty design, and demands that the property fails at its step and that `docs/proofs.md` says so.
+pub fn refute(faults: Vec<Fault>) {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/proofs.md")).unwrap();
+    let work = faults.into_iter().map(|f| (format!("{} {}: {}", f.block, f.proof, f.what), f)).collect();
+    on_all_cores(work, |fault: &Fault| {
+        let refuted = refuted(fault)?;
+        let expected = (fault.by.to_owned(), fault.step);
+        if !refuted.contains(&expected) {
+            return Err(format!("expected {expected:?}, refuted: {refuted:?}"));
+        }
+        let row = format!("| `{}` | {} | `{}` | {} |", fault.block, fault.what, fault.by, fault.step);
+        if page.contains(&row) { Ok(()) } else { Err(format!("docs/proofs.md has no line\n{row}")) }
+    });
+}
+
+/// The properties that fail, and after how many cycles.
+fn refuted(fault: &Fault) -> Result<Vec<(String, u32)>, String> {
+    let entry = registry::find(fault.block).map_err(|e| e.to_string())?;
+    let proof = entry.proofs().into_iter().nth(fault.proof).ok_or("there is no such proof")?;
+    let mut sources = Sources::from(&entry.elaborate(&proof.params).map_err(|e| e.to_string())?);
+    let (right, wrong) = fault.edit;
+    let mut changed = 0;
+    for file in &mut sources.files {
+        let (logic, formal) = file.text.split_once("`ifdef FORMAL").unwrap_or((&file.text, "`endif"));
+        changed += logic.matches(right).count();
+        file.text = format!("{}`ifdef FORMAL{formal}", logic.replace(right, wrong));
+    }
+    if changed == 0 {
+        return Err(format!("no `{right}` in the Verilog"));
+    }
+    let options = Options {
+        depth: proof.depth.max(fault.step),
+        cover_depth: 1,
+        induction: false,
+        solver: "z3".into(),
+        limit: Duration::from_secs(300),
+        traces: Path::new(env!("CARGO_TARGET_TMPDIR")).join("refuted"),
+    };
+    let properties = prove(&sources, &options).map_err(|e| e.to_string())?;
+    let name = |name: &str| name.split('[').next().unwrap_or(name).to_owned();
+    let failed = properties.iter().filter(|p| p.verdict == Verdict::Refuted);
+    let mut failed: Vec<_> = failed.map(|p| (name(&p.name), p.step.unwrap_or(0))).collect();
+    failed.sort_by_key(|f| f.1);
+    Ok(failed)
+}

@@ -1,0 +1,160 @@
+//! Ranks of registers inside of a unit, at some of the places where it can be cut. Nothing stops them; a pipeline that can
+//! be held up is [`Ranks`](crate::blocks::common::Ranks).
+
+use crate::lang::{Module, Signal, bit};
+
+/// Places registers at some of the places where a unit can be cut.
+///
+/// `build` calls [`Ranks::cut`] at each of these places, in order; what is registered there is decided beforehand.
+pub(super) struct Ranks {
+    /// For each place: whether registers stand there.
+    places: Vec<bool>,
+    place: usize,
+    rank: u32,
+    carried: Vec<(&'static str, Signal)>,
+}
+
+/// A signal that goes along with the pipeline; [`Ranks::now`] is its value at the present place.
+#[derive(Clone, Copy)]
+pub(super) struct Carried(usize);
+
+impl Ranks {
+    /// `depths` are those of the parts between the places, so there is one place less than parts.
+    pub(super) fn new(valid: Signal, stages: u32, depths: &[u32]) -> Self {
+        Self { places: choose(stages, depths), place: 0, rank: 0, carried: vec![("valid", valid)] }
+    }
+
+    /// From here on, `signal` crosses every place.
+    pub(super) fn carry(&mut self, name: &'static str, signal: Signal) -> Carried {
+        self.carried.push((name, signal));
+        Carried(self.carried.len() - 1)
+    }
+
+    /// The value that was given to [`Ranks::carry`], as late as what is computed here.
+    pub(super) fn now(&self, carried: Carried) -> Signal {
+        self.carried[carried.0].1
+    }
+
+    /// `valid` beside the result.
+    pub(super) fn valid(&self) -> Signal {
+        debug_assert_eq!(self.place, self.places.len(), "a place was forgotten");
+        self.carried[0].1
+    }
+
+    /// Whether there will be registers at the next place.
+    pub(super) fn registers_follow(&self) -> bool {
+        self.places[self.place]
+    }
+
+    /// The next place: registers for all that crosses it, or none.
+    pub(super) fn cut(&mut self, m: &mut Module, data: &mut [(&str, &mut Signal)]) {
+        let registered = self.places[self.place];
+        self.place += 1;
+        if !registered {
+            return;
+        }
+        self.rank += 1;
+        m.comment(&format!("Rank {} of registers.", self.rank));
+        let carried = self.carried.iter_mut().map(|(name, signal)| (*name, signal));
+        let data = data.iter_mut().map(|(name, signal)| (*name, &mut **signal));
+        for (name, signal) in carried.chain(data) {
+            let name = format!("{name}_{}_q", self.rank);
+            // Only `valid` needs a reset.
+            let held = if name.starts_with("valid_") { m.reg_init(&name, bit(), 0) } else { m.reg(&name, signal.ty()) };
+            held.next(*signal);
+            *signal = held.q;
+        }
+    }
+}
+
+/// `signal`, `count` cycles later.
+pub(super) fn delay(m: &mut Module, name: &str, signal: Signal, count: u32) -> Signal {
+    (1..=count).fold(signal, |signal, rank| {
+        let held = m.reg(&format!("{name}_{rank}_q"), signal.ty());
+        held.next(signal);
+        held.q
+    })
+}
+
+/// The `stages` places that leave the shallowest deepest part; among equals the earliest.
+fn choose(stages: u32, depths: &[u32]) -> Vec<bool> {
+    let all: u32 = depths.iter().sum();
+    let deepest = (0..all).find(|&most| possible(depths, stages, most)).unwrap_or(all);
+    let mut places = vec![false; depths.len() - 1];
+    // From the end: the last rank stands as early as it can, then the one before it.
+    let mut rest = depths;
+    for left in (0..stages).rev() {
+        let earliest = (1..rest.len()).find(|&at| {
+            let behind: u32 = rest[at..].iter().sum();
+            behind <= deepest && possible(&rest[..at], left, deepest)
+        });
+        let Some(at) = earliest else { break };
+        places[at - 1] = true;
+        rest = &rest[..at];
+    }
+    places
+}
+
+/// Whether `stages` ranks can leave no part deeper than `most`.
+fn possible(depths: &[u32], stages: u32, most: u32) -> bool {
+    let (mut ranks, mut part) = (0, 0);
+    for &depth in depths {
+        if part + depth > most {
+            (ranks, part) = (ranks + 1, 0);
+        }
+        part += depth;
+        if part > most {
+            return false;
+        }
+    }
+    // More ranks than are needed do no harm, as long as there are places for them.
+    ranks <= stages && (stages as usize) < depths.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::choose;
+
+    #[test]
+    fn parts_are_balanced() {
+        assert_eq!(choose(0, &[3, 3]), [false]);
+        assert_eq!(choose(1, &[10, 2, 2, 9]), [false, true, false]);
+        assert_eq!(choose(1, &[1, 1, 9]), [false, true]);
+        assert_eq!(choose(2, &[4, 4, 4]), [true, true]);
+    }
+
+    /// All choices, by trying.
+    fn best_of_all(stages: u32, depths: &[u32]) -> Vec<bool> {
+        let places = depths.len() - 1;
+        let deepest = |choice: u32| {
+            let (mut deepest, mut part) = (0, 0);
+            for (at, depth) in depths.iter().enumerate() {
+                part += depth;
+                deepest = deepest.max(part);
+                if choice >> at & 1 == 1 {
+                    part = 0;
+                }
+            }
+            deepest
+        };
+        let choices = (0..1u32 << places).filter(|choice| choice.count_ones() == stages);
+        let best = choices.min_by_key(|&choice| deepest(choice)).unwrap();
+        (0..places).map(|at| best >> at & 1 == 1).collect()
+    }
+
+    #[test]
+    fn no_choice_is_better() {
+        for depths in [
+            &[26, 12, 14, 16][..],
+            &[26, 15, 18, 24, 20, 18],
+            &[20, 16],
+            &[1, 1, 9, 1, 1],
+            &[9, 1, 1, 1, 1, 1, 9],
+            &[18, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 14],
+        ] {
+            for stages in 0..depths.len() as u32 {
+                assert_eq!(choose(stages, depths), best_of_all(stages, depths), "{stages} of {depths:?}");
+            }
+        }
+    }
+}

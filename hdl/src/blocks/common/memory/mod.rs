@@ -1,0 +1,11 @@
+//! Memories, and what is made of several.
+
+pub mod banked_memory;
+pub mod double_buffer;
+mod memory_bank;
+pub mod ram;
+
+pub use banked_memory::{BankedMemory, BankedMemoryPorts};
+pub use double_buffer::{DoubleBuffer, DoubleBufferPorts};
+pub use memory_bank::MemoryBank;
+pub use ram::{Ram, RamImplementation, RamPorts};

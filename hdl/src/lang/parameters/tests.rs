@@ -1,0 +1,83 @@
+use super::*;
+
+choices! {
+    /// A choice.
+    enum Style {
+        /// One.
+        Single,
+        /// Two.
+        DoubleBuffered,
+    }
+}
+
+parameters! {
+    /// An inner struct.
+    struct Inner {
+        /// Rows
+        /// of it.
+        rows: u32 = 4, in power_of_two(2..=64), tag "m";
+        /// Not in the name.
+        slack: u32 = 0, in 0..=100;
+    }
+    rules = |p, rules| rules.demand(p.slack < 10 * p.rows, "slack", p.slack, format!("below {}", 10 * p.rows));
+}
+
+parameters! {
+    /// An outer one.
+    struct Outer {
+        /// Width in bits.
+        width: u32 = 8, in 1..=64, tag "w";
+        /// Whether.
+        signed: bool = false, tag "signed";
+        /// How.
+        style: Style = Style::Single, tag "";
+        /// The inner one.
+        inner: Inner = Inner::default();
+    }
+}
+
+#[test]
+fn what_a_user_sees() {
+    let list = Outer::default().list();
+    let names: Vec<_> = list.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(names, ["width", "signed", "style", "inner.rows", "inner.slack"]);
+    assert_eq!(list[2].allowed, "single, double_buffered");
+    assert_eq!(list[3].allowed, "a power of two from 2 to 64");
+    assert_eq!((list[3].meaning.as_str(), &list[3].default), ("Rows of it", &Value::from(4)));
+}
+
+#[test]
+fn all_violations_at_once() {
+    let mut p = Outer { width: 65, ..Outer::default() };
+    p.inner.rows = 6;
+    p.inner.slack = 101;
+    let errors = p.check().unwrap_err();
+    let named: Vec<_> = errors.0.iter().map(|e| e.parameter.as_str()).collect();
+    assert_eq!(named, ["width", "inner.rows", "inner.slack"]);
+    p.inner.rows = 4;
+    p.inner.slack = 40;
+    p.width = 1;
+    assert_eq!(p.check().unwrap_err().to_string(), "parameter `inner.slack` is 40, allowed: below 40");
+}
+
+#[test]
+fn dotted_names_and_back() {
+    let values = Outer::default().values();
+    let flat = flatten(&values);
+    assert_eq!(flat[3], ("inner.rows".to_string(), Value::from(4)));
+    assert_eq!(nest(flat.iter().map(|(n, v)| (n, v))), values);
+}
+
+#[test]
+fn names_of_modules() {
+    let name = |p: &Outer| module_name("outer", p);
+    let mut p = Outer::default();
+    assert_eq!(name(&p), "outer_w8_single_m4");
+    p.signed = true;
+    assert_eq!(name(&p), "outer_w8_signed_single_m4");
+    p.inner.slack = 1;
+    let told = name(&p);
+    assert!(told.starts_with("outer_w8_signed_single_m4_x"), "{told}");
+    p.inner.slack = 2;
+    assert_ne!(name(&p), told);
+}

@@ -1,0 +1,5 @@
+//! Keys and values on their way out: [`prune`], [`Sequence::encode`], [`packed`].
+
+pub use super::cpq::{Config, Sequence};
+pub use super::kv_packer::packed;
+pub use super::pruning_unit::prune;

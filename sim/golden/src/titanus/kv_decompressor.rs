@@ -1,0 +1,6 @@
+//! Keys and values on their way back: [`parse`], [`restore`].
+
+pub use super::cpq::Sequence;
+pub use super::dequantization_unit::restore;
+pub use super::kv_packer::packed;
+pub use super::kv_unpacker::parse;

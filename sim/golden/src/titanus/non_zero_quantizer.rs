@@ -1,0 +1,3 @@
+//! The exactly rounded quantizer: [`Level::quantize`].
+
+pub use super::level::Level;

@@ -1,0 +1,266 @@
+//! Faults on purpose, by name: a bench that has not been seen to fail proves nothing.
+//!
+//! A test says which net or which operator to break, and how in Verilog; how the block is printed does not matter. Yosys
+//! reads the design, moves what drives or reads the net, and writes Verilog for the simulator.
+//!
+//! ```no_run
+//! # fn example(bench: &dyn sim::Bench, design: &sim::Design) -> sim::Result<()> {
+//! use sim::fault::{self, Fault};
+//!
+//! let faults = [
+//!     Fault::net("step_ready_o", "1'b1"),
+//!     Fault::net("column_flag", "~right"),
+//!     Fault::net("act_i", "weight_i").into("act_q").module("mac_pe"),
+//!     Fault::operator("tie", "<", "<="),
+//! ];
+//! for (fault, kill) in faults.iter().zip(fault::run(bench, design, &faults, &sim::RunOptions::default())?) {
+//!     assert!(kill.is_some(), "not noticed: {fault}");
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod netlist;
+
+use std::fmt;
+
+use crate::broken::Judge;
+use crate::files::Scratch;
+use crate::lint::{folder_of, incomplete, is_verilog, open_boxes, output, read_script, yosys_in};
+use crate::{Bench, Design, Error, Kill, Model, Result, RunOptions, SourceFile};
+use netlist::{Module, Netlist};
+
+/// A fault of a design, in all instances of the module that it is in.
+///
+/// Nets are named as in the Verilog: `name`, `array[3]`, `g_lane[2].name`. The net is one of the top, or else of the only
+/// module that has it, unless [`Fault::module`] says where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    net: String,
+    kind: Kind,
+    module: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    /// The net has the value of an expression: for all, or on the way to one target.
+    Net {
+        expression: String,
+        into: Option<String>,
+    },
+    Operator {
+        from: String,
+        to: String,
+    },
+}
+
+impl Fault {
+    /// The net has the value of `expression`, in Verilog, as if it stood at the end of the module. There `right` is what the
+    /// net should be: `~right`, `right & 4'd7`, `right | enable_i`.
+    pub fn net(net: &str, expression: &str) -> Self {
+        let kind = Kind::Net { expression: expression.to_owned(), into: None };
+        Self { net: net.to_owned(), kind, module: None }
+    }
+
+    /// The operator nearest to the net, in what drives it, is another one: `Fault::operator("tie", "<", "<=")`. Those of two
+    /// operands only.
+    pub fn operator(net: &str, from: &str, to: &str) -> Self {
+        let kind = Kind::Operator { from: from.to_owned(), to: to.to_owned() };
+        Self { net: net.to_owned(), kind, module: None }
+    }
+
+    /// Of a fault of a net: only in what drives `target`, which is a net, a register (its conditions count), a memory (what
+    /// is written, and when) or an instance (its inputs). Logic on the way up to other registers and instances counts.
+    #[must_use]
+    pub fn into(mut self, target: &str) -> Self {
+        if let Kind::Net { into, .. } = &mut self.kind {
+            *into = Some(target.to_owned());
+        }
+        self
+    }
+
+    /// The module. The part of its name that tells its parameters may be left out.
+    #[must_use]
+    pub fn module(mut self, module: &str) -> Self {
+        self.module = Some(module.to_owned());
+        self
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let net = &self.net;
+        match &self.kind {
+            Kind::Net { expression, into: None } => write!(f, "`{net}` is `{expression}`")?,
+            Kind::Net { expression, into: Some(to) } => write!(f, "`{net}` is `{expression}` in what drives `{to}`")?,
+            Kind::Operator { from, to } => write!(f, "`{to}` for `{from}` in what drives `{net}`")?,
+        }
+        self.module.as_ref().map_or(Ok(()), |module| write!(f, ", in `{module}`"))
+    }
+}
+
+/// `design` with one fault in it. Its formal sections and comments are gone.
+///
+/// # Errors
+/// [`Error::Design`] when a name or an operator does not exist or is ambiguous, with those there are; whatever Yosys says,
+/// of the expression too.
+pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
+    let refuse = |why: String| {
+        let problem = format!("cannot make the fault \"{fault}\": {why}");
+        Error::Design { top: design.top.clone(), problem }
+    };
+    let mut edited = open_boxes(design);
+    let (mut folder, mut netlist) = read(&edited)?;
+    let name = netlist.module_with(&design.top, fault.module.as_deref(), &fault.net).map_err(refuse)?.to_owned();
+    if let Kind::Net { expression, .. } = &fault.kind {
+        let module = &netlist.modules[&name];
+        let range = format!("[{}:0]", module.width(&fault.net) - 1);
+        // A name that does not exist is a mistake, not a new wire.
+        let text = format!("\n`default_nettype none\nwire {range} right;\nwire {range} {WRONG} = {expression};\n");
+        insert(&mut edited.files, &module.attributes.src, &text).ok_or_else(|| incomplete(design))?;
+        (folder, netlist) = read(&edited)?;
+    }
+    let is_alias = is_alias(&output(&folder, "netlist.il")?, &name, &fault.net);
+    let commands = commands(&netlist, &netlist.modules[&name], fault, is_alias).map_err(refuse)?;
+    let edit = format!("read_rtlil netlist.il\ncd {name}\n{commands}cd\n{TIDY}\nwrite_verilog -noattr faulty.v\n");
+    yosys_in(folder.path(), &edit)?;
+    let text = output(&folder, "faulty.v")?;
+    if !text.trim_end().ends_with("endmodule") {
+        return Err(incomplete(design));
+    }
+    edited.defines.clear();
+    edited.files.retain(|file| !is_verilog(file));
+    edited.files.push(SourceFile { name: format!("{}_faulty.v", design.top), text });
+    Ok(edited)
+}
+
+/// What `proc` does, without `proc_prune`, which leads readers past names.
+const PROC: &str =
+    "proc_clean\nproc_rmdead\nproc_init\nproc_arst\nproc_rom\nproc_mux\nproc_dlatch\nproc_dff\nproc_memwr\nproc_clean";
+
+/// Without it a memory whose word is written as a whole would be written bit by bit, which takes minutes to compile.
+const TIDY: &str = "opt_expr\nopt_reduce\nopt_clean";
+
+/// A folder with `netlist.il`, and what is in it.
+fn read(design: &Design) -> Result<(Scratch, Netlist)> {
+    let folder = folder_of(&design.files)?;
+    let outputs = "write_rtlil netlist.il\nwrite_json netlist.json\n";
+    yosys_in(folder.path(), &format!("{}\n{PROC}\n{outputs}", read_script(design, "")))?;
+    let netlist = serde_json::from_str(&output(&folder, "netlist.json")?).map_err(|_| incomplete(design))?;
+    Ok((folder, netlist))
+}
+
+/// Runs `bench` on `design`, where it must pass, and on the design with each of the faults until it notices: how, in the
+/// order of the faults; `None` when it does not.
+///
+/// # Errors
+/// Those of [`design`] and of [`crate::Model::build`]; the bench fails on the design as it is, or compares nothing.
+pub fn run(bench: &dyn Bench, right: &Design, faults: &[Fault], options: &RunOptions) -> Result<Vec<Option<Kill>>> {
+    let judge = Judge::new(bench, &Model::build(right, &options.build)?, options)?;
+    let one = |fault: &Fault| judge.run(&Model::build(&design(right, fault)?, &options.build)?, |_| Ok(()));
+    faults.iter().map(one).collect()
+}
+
+/// Whether a netlist in Yosys' format connects the net to another one that the Verilog names.
+fn is_alias(rtlil: &str, module: &str, net: &str) -> bool {
+    let (begin, driver) = (format!("module \\{module}"), format!("  connect \\{net} \\"));
+    let lines = rtlil.lines().skip_while(|line| *line != begin).take_while(|line| *line != "end");
+    lines.into_iter().any(|line| line.starts_with(&driver))
+}
+
+/// Commands for Yosys in the module. `is_alias`: the net of the fault is another name of a named net.
+fn commands(netlist: &Netlist, module: &Module, fault: &Fault, is_alias: bool) -> Result<String, String> {
+    let net = fault.net.as_str();
+    Ok(match &fault.kind {
+        Kind::Operator { from, to } => exchange(netlist, module, net, from, to)?,
+        Kind::Net { into: Some(target), .. } => {
+            let cone = module.cone(netlist, target)?;
+            let commands = module.reconnect(net, WRONG, cone.into_iter().map(|(_, cell)| cell));
+            if commands.is_empty() {
+                return Err(format!("what drives `{target}` does not read `{net}`"));
+            }
+            commands + &format!("connect -nomap -set right {net}\n")
+        }
+        // The readers keep the renamed net, and the port gets a new one.
+        Kind::Net { into: None, .. } if module.is_input(net) => format!(
+            "rename {net} {OLD}\nadd -input {net} {}\ndelete -input w:{OLD}\n\
+             connect -nomap -set right {net}\nconnect -nomap -set {OLD} {WRONG}\n",
+            module.width(net)
+        ),
+        Kind::Net { into: None, .. } => {
+            // A register that holds its value holds the right one.
+            let cone = module.cone(netlist, net)?;
+            let holds = |cell: &str| cell.starts_with("$procmux") && cone.iter().any(|(_, c)| *c == cell);
+            let all = || module.cells.keys().map(String::as_str);
+            let mut commands = module.next_values() + &module.reconnect(net, "right", all().filter(|c| holds(c)));
+            // `proc` leads readers past names. Where this net is the first name of its bits, who reads the bits reads the net.
+            if !is_alias {
+                commands += &module.reconnect(net, WRONG, all().filter(|c| !holds(c)));
+            }
+            // What drove the net drives a wire that Yosys makes and does not name.
+            commands
+                + &format!(
+                    "select -set before w:*\nconnect -nomap -set {net} {WRONG}\nselect -set cut w:* @before %d\n\
+                     rename -enumerate -pattern {OLD}_% @cut\nconnect -nomap -nounset -set right {OLD}_0\n"
+                )
+        }
+    })
+}
+
+const WRONG: &str = "senbazuru_wrong";
+const OLD: &str = "senbazuru_old";
+
+/// Operators with two operands and their cells; all have the same parameters.
+const OPERATORS: [(&str, &str); 16] = [
+    ("+", "$add"),
+    ("-", "$sub"),
+    ("*", "$mul"),
+    ("&", "$and"),
+    ("|", "$or"),
+    ("^", "$xor"),
+    ("&&", "$logic_and"),
+    ("||", "$logic_or"),
+    ("==", "$eq"),
+    ("!=", "$ne"),
+    ("<", "$lt"),
+    ("<=", "$le"),
+    (">", "$gt"),
+    (">=", "$ge"),
+    ("<<", "$shl"),
+    (">>", "$shr"),
+];
+
+fn exchange(netlist: &Netlist, module: &Module, net: &str, from: &str, to: &str) -> Result<String, String> {
+    let kind = |operator: &str| {
+        let found = OPERATORS.iter().find(|(name, _)| *name == operator);
+        found.map(|(_, kind)| *kind).ok_or_else(|| {
+            let all: Vec<&str> = OPERATORS.iter().map(|(name, _)| *name).collect();
+            format!("no operator `{operator}`; there are {}", all.join(" "))
+        })
+    };
+    let (from_kind, to_kind) = (kind(from)?, kind(to)?);
+    let cone = module.cone(netlist, net)?;
+    let fitting: Vec<_> = cone.iter().filter(|(_, cell)| module.cells[*cell].kind == from_kind).collect();
+    let nearest = fitting.iter().map(|(depth, _)| depth).min();
+    let cells: Vec<&str> = fitting.iter().filter(|(depth, _)| Some(depth) == nearest).map(|(_, cell)| *cell).collect();
+    match cells[..] {
+        [cell] => Ok(format!("chtype -set {to_kind} c:{cell}\n")),
+        [] => {
+            let there = OPERATORS.iter().filter(|(_, kind)| cone.iter().any(|(_, c)| module.cells[*c].kind == *kind));
+            let there: Vec<&str> = there.map(|(name, _)| *name).collect();
+            Err(format!("no `{from}` there; the operators are {}", there.join(" ")))
+        }
+        _ => Err(format!("{} operators `{from}` are equally near to `{net}`: name a net between", cells.len())),
+    }
+}
+
+/// Puts `text` before the end of the module that Yosys found at `file.v:2.1-33.10`.
+fn insert(files: &mut [SourceFile], place: &str, text: &str) -> Option<()> {
+    let (name, range) = place.rsplit_once(':')?;
+    let last: usize = range.split_once('-')?.1.split_once('.')?.0.parse().ok()?;
+    let file = files.iter_mut().find(|file| file.name == name)?;
+    let end: usize = file.text.split_inclusive('\n').take(last).map(str::len).sum();
+    let at = file.text[..end].rfind("endmodule")?;
+    file.text.insert_str(at, text);
+    Some(())
+}

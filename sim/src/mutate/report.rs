@@ -1,0 +1,124 @@
+//! What became of the mutants.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::Mutation;
+use crate::Kill;
+
+/// What became of a mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The bench noticed.
+    Killed(Kill),
+    /// The bench did not notice, and nobody could: proved to do the same.
+    Equivalent,
+    /// The bench did not notice.
+    Survived {
+        /// The cycle, counted from the first in reset, in which outputs differ in a shortest run that shows it, when one was
+        /// found; else it could not be decided.
+        differs_in: Option<u32>,
+    },
+    /// The bench did not notice, and whether it could is not known: a tool died or took too long.
+    NoAnswer(String),
+}
+
+/// A mutant and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tested {
+    /// The mutation.
+    pub mutation: Mutation,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// The result of a bench on a sample of mutants.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Block under test.
+    pub block: String,
+    /// Its parameters, as a JSON object.
+    pub parameters: Value,
+    /// Mutations that the design has.
+    pub available: usize,
+    /// Those that were tested.
+    pub tested: Vec<Tested>,
+    /// Cycles of the bench on the design as it is.
+    pub cycles: u64,
+    /// Seconds that the runs took.
+    pub run_seconds: f64,
+    /// Seconds that the proofs took.
+    pub proof_seconds: f64,
+}
+
+impl Report {
+    fn count(&self, of: impl Fn(&Outcome) -> bool) -> usize {
+        self.tested.iter().filter(|t| of(&t.outcome)).count()
+    }
+
+    /// Mutants that the bench noticed.
+    pub fn killed(&self) -> usize {
+        self.count(|o| matches!(o, Outcome::Killed(_)))
+    }
+
+    /// Mutants that were noticed because a run did not end.
+    pub fn hung(&self) -> usize {
+        self.count(|o| matches!(o, Outcome::Killed(Kill::Hang)))
+    }
+
+    /// Mutants that nobody can notice.
+    pub fn equivalent(&self) -> usize {
+        self.count(|o| *o == Outcome::Equivalent)
+    }
+
+    /// Mutants without an answer.
+    pub fn unanswered(&self) -> usize {
+        self.count(|o| matches!(o, Outcome::NoAnswer(_)))
+    }
+
+    /// Mutants that the bench should have noticed, as far as is known.
+    pub fn survivors(&self) -> impl Iterator<Item = &Tested> {
+        self.tested.iter().filter(|t| matches!(t.outcome, Outcome::Survived { .. }))
+    }
+
+    /// The share of killed mutants among those that were noticed or survived: not the equivalent ones, not those without an
+    /// answer. 1 when there are none.
+    pub fn share(&self) -> f64 {
+        let killed = self.killed();
+        match killed + self.survivors().count() {
+            0 => 1.0,
+            all => killed as f64 / all as f64,
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    /// One line, then each mutant that was not noticed, with all that is needed to make it again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {}: {} of {} mutants, {} killed ({} by a hang), {} equivalent, {} survived, {} without answer: {:.1} %",
+            self.block,
+            self.parameters,
+            self.tested.len(),
+            self.available,
+            self.killed(),
+            self.hung(),
+            self.equivalent(),
+            self.survivors().count(),
+            self.unanswered(),
+            100.0 * self.share()
+        )?;
+        for Tested { mutation, outcome } in &self.tested {
+            match outcome {
+                Outcome::Survived { differs_in: Some(cycle) } => write!(f, "\n  differs in cycle {cycle}: {mutation}")?,
+                Outcome::Survived { differs_in: None } => write!(f, "\n  undecided: {mutation}")?,
+                Outcome::NoAnswer(why) => write!(f, "\n  no answer ({why}): {mutation}")?,
+                Outcome::Killed(Kill::Panic(why)) => write!(f, "\n  the bench panicked ({why}): {mutation}")?,
+                Outcome::Killed(_) | Outcome::Equivalent => {}
+            }
+        }
+        Ok(())
+    }
+}

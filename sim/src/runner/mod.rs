@@ -1,0 +1,214 @@
+//! Runs a block's testbench against its golden model and turns a failure into a complete report.
+
+mod context;
+
+pub use context::Run;
+pub(crate) use context::WatchedStream;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::{BuildOptions, Coverage, Design, Difference, Error, Initial, Mismatch, Model, Result, Sim, Trace};
+
+/// A testbench: drives one instance and compares it with the golden model.
+///
+/// It must be a function of the seed alone, since a failing run is repeated to write its waveform.
+pub trait Bench {
+    /// Name of the block, as the command line knows it.
+    fn block(&self) -> &str;
+
+    /// The block's parameters, as a JSON object.
+    fn parameters(&self) -> Value {
+        Value::Null
+    }
+
+    /// The test. Failures come from the comparisons of `run`; return them with `?`.
+    fn run(&self, sim: &mut Sim, run: &mut Run) -> Result<()>;
+}
+
+/// How to run a [`Bench`].
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Fixes stimuli, pauses and the state before reset.
+    pub seed: u64,
+    /// Number of test vectors that the bench should use.
+    pub vectors: u64,
+    /// Write a waveform of this run, failing or not.
+    pub trace: Trace,
+    /// Collect coverage.
+    pub coverage: bool,
+    /// Cycles without any transfer after which streams count as deadlocked.
+    pub patience: u64,
+    /// Cycles after which a run with streams ends as failed.
+    pub max_cycles: u64,
+    /// Folder for waveforms; `None` is `target/waves` of the workspace.
+    pub waves: Option<PathBuf>,
+    /// Command that repeats the run; composed from block, parameters, seed and vectors when `None`.
+    pub command: Option<String>,
+    /// How models are compiled; `trace` and `coverage` of this value are replaced by those above.
+    pub build: BuildOptions,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            vectors: 1000,
+            trace: Trace::Off,
+            coverage: false,
+            patience: 10_000,
+            max_cycles: 100_000_000,
+            waves: None,
+            command: None,
+            build: BuildOptions::default(),
+        }
+    }
+}
+
+/// What a successful run did.
+#[derive(Clone, Debug)]
+pub struct RunReport {
+    /// Block under test.
+    pub block: String,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Clock cycles.
+    pub cycles: u64,
+    /// Values compared with the golden model.
+    pub compared: u64,
+    /// Cycles in which a driver waited for the design.
+    pub input_stalls: u64,
+    /// Cycles in which the design waited for a monitor.
+    pub output_stalls: u64,
+    /// Wall time of the simulation, without building.
+    pub seconds: f64,
+    /// Waveform, when one was asked for.
+    pub waveform: Option<PathBuf>,
+    /// Coverage, when it was asked for.
+    pub coverage: Option<Coverage>,
+}
+
+impl RunReport {
+    /// Simulated cycles per second of wall time.
+    pub fn cycles_per_second(&self) -> f64 {
+        self.cycles as f64 / self.seconds.max(1e-9)
+    }
+}
+
+/// Cycles before a failure that its waveform shows.
+const TRACED_CYCLES: u64 = 5_000;
+
+/// Builds `design` and runs `bench` on it. A failing run is repeated with a traced model to leave a waveform.
+///
+/// # Errors
+/// [`Error::Mismatch`] when the hardware is wrong; any error of building. A bench that compares nothing is
+/// [`Error::Unsupported`]: it would pass whatever the hardware does.
+pub fn run(bench: &dyn Bench, design: &Design, options: &RunOptions) -> Result<RunReport> {
+    let build = BuildOptions { trace: options.trace, coverage: options.coverage, ..options.build.clone() };
+    let model = Model::build(design, &build)?;
+    let mut sim = model.instance_with(Initial::Random(options.seed))?;
+    let waveform = match options.trace {
+        Trace::Off => None,
+        trace => Some(wave_path(bench, options, trace)?),
+    };
+    if let Some(path) = &waveform {
+        sim.open_trace(path)?;
+    }
+    let mut context = Run::new(bench, options);
+    let start = Instant::now();
+    let result = execute(bench, &mut sim, &mut context);
+    let seconds = start.elapsed().as_secs_f64();
+    if let Err(error) = result {
+        drop(sim);
+        return Err(match error {
+            Error::Mismatch(mut mismatch) => {
+                match waveform {
+                    Some(path) => mismatch.waveform = Some(path),
+                    None => trace_failure(bench, design, options, &mut mismatch),
+                }
+                Error::Mismatch(mismatch)
+            }
+            other => other,
+        });
+    }
+    if context.compared == 0 {
+        let problem = format!("the bench of `{}` compared nothing", context.block);
+        return Err(Error::Unsupported(problem));
+    }
+    let coverage = if options.coverage { Some(sim.coverage()?) } else { None };
+    Ok(RunReport {
+        block: context.block,
+        seed: options.seed,
+        cycles: sim.cycle_count(),
+        compared: context.compared,
+        input_stalls: context.input_stalls,
+        output_stalls: context.output_stalls,
+        seconds,
+        waveform,
+        coverage,
+    })
+}
+
+/// Runs `bench` on an instance that the caller made: no report, no waveform, but the context with what was compared.
+pub(crate) fn run_on(bench: &dyn Bench, sim: &mut Sim, options: &RunOptions) -> (Result<()>, Run) {
+    let mut context = Run::new(bench, options);
+    let result = execute(bench, sim, &mut context);
+    (result, context)
+}
+
+fn execute(bench: &dyn Bench, sim: &mut Sim, context: &mut Run) -> Result<()> {
+    match bench.run(sim, context) {
+        Err(Error::Stopped { cycle, log }) => Err(context.fail(cycle, Difference::Stopped { log })),
+        other => other,
+    }
+}
+
+/// Repeats a failed run with waveforms. A problem here must not hide the failure itself, so it becomes a note.
+fn trace_failure(bench: &dyn Bench, design: &Design, options: &RunOptions, failure: &mut Mismatch) {
+    let repeat = || -> Result<(PathBuf, Result<()>)> {
+        let build = BuildOptions { trace: Trace::Vcd, coverage: false, ..options.build.clone() };
+        let mut sim = Model::build(design, &build)?.instance_with(Initial::Random(options.seed))?;
+        let path = wave_path(bench, options, Trace::Vcd)?;
+        sim.open_trace_at(&path, failure.cycle.saturating_sub(TRACED_CYCLES))?;
+        let result = execute(bench, &mut sim, &mut Run::new(bench, options));
+        Ok((path, result))
+    };
+    match repeat() {
+        Err(error) => failure.waveform_note = Some(error.to_string()),
+        Ok((path, result)) => {
+            failure.waveform = Some(path);
+            let same = |again: &Mismatch| again.cycle == failure.cycle && again.difference == failure.difference;
+            if !result.is_err_and(|e| e.mismatch().is_some_and(same)) {
+                failure.waveform_note =
+                    Some("the repeated run behaved differently: the bench is not deterministic".into());
+            }
+        }
+    }
+}
+
+fn repeat_command(block: &str, parameters: &Value, options: &RunOptions) -> String {
+    let mut command = format!("senbazuru sim {block}");
+    for (name, value) in hdl::lang::flatten(parameters) {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        command.push_str(&format!(" --set {name}={text}"));
+    }
+    command + &format!(" --seed {} --vectors {} --trace", options.seed, options.vectors)
+}
+
+/// `<folder>/<block>-<hash of the parameters>-seed<n>.<ext>`: runs of a sweep do not overwrite each other.
+fn wave_path(bench: &dyn Bench, options: &RunOptions, trace: Trace) -> Result<PathBuf> {
+    let folder = options.waves.clone().unwrap_or_else(default_waves);
+    std::fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+    let hash = blake3::hash(bench.parameters().to_string().as_bytes()).to_hex();
+    let block: String = bench.block().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+    Ok(folder.join(format!("{block}-{}-seed{}.{}", &hash[..8], options.seed, trace.extension())))
+}
+
+/// `target/waves` beside the nearest `Cargo.lock` above, so that tests of all crates write to one place.
+fn default_waves() -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    let root = here.ancestors().find(|folder| folder.join("Cargo.lock").is_file()).unwrap_or(Path::new("."));
+    root.join("target/waves")
+}

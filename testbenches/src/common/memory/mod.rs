@@ -1,0 +1,5 @@
+//! Benches of memories.
+
+pub mod banked_memory;
+pub mod double_buffer;
+pub mod ram;

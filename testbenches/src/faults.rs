@@ -1,0 +1,37 @@
+//! Hardware that is broken on purpose: a bench that has not been seen to fail proves nothing.
+
+use hdl::lang::CatalogBlock;
+use sim::fault::{self, Fault};
+use sim::{Bench, Design, Kill, RunOptions};
+
+use crate::MakeBench;
+
+/// Breaks `block` by name, one fault at a time, (what, fault), and demands that its bench notices each. The seed is fixed:
+/// most faults are noticed by most random numbers only.
+///
+/// # Panics
+/// When a name does not exist, or faults are not noticed.
+pub fn must_be_noticed<B: CatalogBlock>(block: &B, make: MakeBench<B>, vectors: u64, faults: &[(&str, Fault)]) {
+    let design = Design::from(&hdl::lang::elaborate(block).unwrap_or_else(|e| panic!("{e}")));
+    let bench = make(block).unwrap_or_else(|e| panic!("{e}"));
+    must_be_noticed_by(&*bench, &design, vectors, faults);
+}
+
+/// The same for a bench and a design.
+///
+/// # Panics
+/// When a name does not exist, or faults are not noticed.
+pub fn must_be_noticed_by(bench: &dyn Bench, design: &Design, vectors: u64, faults: &[(&str, Fault)]) {
+    let options = RunOptions { vectors, ..RunOptions::default() };
+    let (whats, faults): (Vec<&str>, Vec<Fault>) = faults.iter().cloned().unzip();
+    let kills = fault::run(bench, design, &faults, &options).unwrap_or_else(|e| panic!("{e}"));
+    let mut missed = String::new();
+    for ((what, fault), kill) in whats.iter().zip(&faults).zip(kills) {
+        match kill {
+            Some(Kill::Mismatch { .. } | Kill::Hang | Kill::Stopped) => {}
+            Some(other) => missed += &format!("{what} ({fault}): {other}\n"),
+            None => missed += &format!("{what} ({fault}): not noticed\n"),
+        }
+    }
+    assert!(missed.is_empty(), "{missed}");
+}

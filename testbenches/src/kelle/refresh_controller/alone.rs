@@ -1,0 +1,167 @@
+//! One row at a time, and nobody else who wants the banks: how soon a row is refreshed once it is due.
+
+use golden::kelle::refresh_controller::{Intervals, Limits};
+use rand::RngExt;
+use sim::stimulus::StimulusRng;
+use sim::{Bits, Difference, Run, Sim};
+
+use super::{Bench, Ports};
+
+pub(super) struct Alone {
+    rows: usize,
+    limits: Limits,
+    longest: u64,
+    ports: Ports,
+    rng: StimulusRng,
+}
+
+impl Alone {
+    pub(super) fn new(bench: &Bench, sim: &Sim, run: &Run) -> sim::Result<Self> {
+        Ok(Self {
+            rows: bench.p.rows as usize,
+            limits: bench.limits,
+            longest: (1u64 << bench.p.interval_width) - 1,
+            ports: Ports::find(sim)?,
+            rng: run.rng("alone"),
+        })
+    }
+
+    pub(super) fn run(mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        sim.reset(1)?;
+        self.idle(sim);
+        for vector in 0..run.vectors().div_ceil(8) {
+            // Enough patience for a promotion, and two intervals so far apart that it matters.
+            if vector % 2 == 1 && self.limits.patience >= 8 {
+                self.promoted(sim, run)?;
+            } else {
+                self.due(sim, run)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody wants the banks, and nothing is reported: what goes with it is noise.
+    fn idle(&mut self, sim: &mut Sim) {
+        let ports = &self.ports;
+        for port in [ports.access_valid, ports.promoted_valid, ports.config_valid] {
+            sim.poke_u64(port, 0);
+        }
+        sim.poke_u64(ports.access_write, self.rng.random::<bool>().into());
+        sim.poke_u64(ports.access_row, self.rng.random_range(0..self.rows as u64));
+        sim.poke_u64(ports.promoted_row, self.rng.random_range(0..self.rows as u64));
+        sim.poke_u64(ports.config_high, self.rng.random_range(0..=self.longest));
+        sim.poke_u64(ports.config_low, self.rng.random_range(0..=self.longest));
+    }
+
+    fn bits(&self, row: usize) -> Bits {
+        Bits::pack(1, (0..self.rows).map(|r| (r == row).into()))
+    }
+
+    /// Only `row` is valid, of this class; it is written in the last cycle.
+    fn begin(&mut self, sim: &mut Sim, row: usize, high: bool, intervals: Intervals) -> sim::Result<()> {
+        // What was under way ends first, and the patience is renewed.
+        sim.poke(self.ports.valid, &Bits::pack(1, (0..self.rows).map(|_| 0)));
+        for _ in 0..3 * self.rows + self.rng.random_range(0..2 * self.rows) {
+            self.idle(sim);
+            sim.tick()?;
+        }
+        sim.poke_u64(self.ports.config_valid, 1);
+        sim.poke_u64(self.ports.config_high, intervals.high);
+        sim.poke_u64(self.ports.config_low, intervals.low);
+        sim.tick()?;
+        self.idle(sim);
+        // The class of the others is noise.
+        let others = self.rng.random();
+        let class = |r: usize| if r == row { high } else { others };
+        sim.poke(self.ports.high, &Bits::pack(1, (0..self.rows).map(|r| class(r).into())));
+        sim.poke(self.ports.valid, &self.bits(row));
+        sim.poke_u64(self.ports.access_valid, 1);
+        sim.poke_u64(self.ports.access_write, 1);
+        sim.poke_u64(self.ports.access_row, row as u64);
+        loop {
+            sim.settle()?;
+            let taken = sim.peek_u64(self.ports.access_ready) != 0;
+            sim.tick()?;
+            if taken {
+                self.idle(sim);
+                return Ok(());
+            }
+        }
+    }
+
+    /// The cycles until `row` is read for its refresh, this one being `from`; at most `most`, not before `least`.
+    fn refreshed(&mut self, sim: &mut Sim, run: &Run, row: usize, from: u64, most: u64) -> sim::Result<u64> {
+        for cycle in from..=most {
+            self.idle(sim);
+            sim.settle()?;
+            let (read, write) = (sim.peek_u64(self.ports.refresh_read), sim.peek_u64(self.ports.refresh_write));
+            let at = sim.peek_u64(self.ports.refresh_row);
+            let wrong = |problem: String| {
+                run.fail(sim.cycle_count(), Difference::Protocol { port: "refresh_row_o".into(), problem })
+            };
+            if write != 0 || read != 0 && at != row as u64 {
+                return Err(wrong(format!("row {at} is refreshed, only {row} is valid and none was read")));
+            }
+            sim.tick()?;
+            if read != 0 {
+                return Ok(cycle);
+            }
+        }
+        let problem = format!("row {row}, left alone, is not refreshed {most} cycles after its write or promotion");
+        Err(run.fail(sim.cycle_count(), Difference::Protocol { port: "refresh_read_o".into(), problem }))
+    }
+
+    /// The write-back follows at once.
+    fn written_back(&mut self, sim: &mut Sim, run: &mut Run, row: usize) -> sim::Result<()> {
+        self.idle(sim);
+        sim.settle()?;
+        run.expect_u64(sim, self.ports.refresh_write, 1)?;
+        run.expect_u64(sim, self.ports.refresh_row, row as u64)?;
+        sim.tick()
+    }
+
+    /// A row of constant class becomes due.
+    fn due(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let shortest = self.limits.shortest_interval();
+        let most = (2 * shortest + 2 * self.limits.unit).min(self.longest);
+        let asked =
+            Intervals { high: self.rng.random_range(shortest..=most), low: self.rng.random_range(shortest..=most) };
+        let row = self.rng.random_range(0..self.rows);
+        let high: bool = self.rng.random();
+        self.begin(sim, row, high, asked)?;
+        let kept = self.limits.accepted(asked).unwrap_or(asked);
+        let interval = if high { kept.high } else { kept.low };
+        // In the cycle after the write the row is 1 cycle old.
+        let age = self.refreshed(sim, run, row, 1, interval + self.limits.until_read())?;
+        run.expect_equal(sim, "refresh_read_o", &format!("row {row}, age {age}: due"), true, age >= interval)?;
+        self.written_back(sim, run, row)
+    }
+
+    /// A row with a long interval is promoted when it is older than the short one.
+    fn promoted(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let asked = Intervals { high: self.limits.shortest_interval(), low: self.longest };
+        let kept = self.limits.accepted(asked).unwrap_or(asked);
+        let least = kept.high + self.limits.unit;
+        let row = self.rng.random_range(0..self.rows);
+        if least + 2 >= kept.low {
+            return Ok(());
+        }
+        self.begin(sim, row, false, asked)?;
+        let age = self.rng.random_range(least..kept.low.min(least + 3 * self.rows as u64));
+        for _ in 1..age {
+            self.idle(sim);
+            sim.settle()?;
+            run.expect_u64(sim, self.ports.refresh_read, 0)?;
+            sim.tick()?;
+        }
+        self.idle(sim);
+        sim.poke(self.ports.high, &self.bits(row));
+        sim.poke_u64(self.ports.promoted_valid, 1);
+        sim.poke_u64(self.ports.promoted_row, row as u64);
+        sim.settle()?;
+        run.expect_u64(sim, self.ports.refresh_read, 0)?;
+        sim.tick()?;
+        self.refreshed(sim, run, row, 1, Limits::UNTIL_PROMOTED_IS_READ)?;
+        self.written_back(sim, run, row)
+    }
+}

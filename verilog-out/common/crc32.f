@@ -1,0 +1,1 @@
+../modules/crc32_b8.v

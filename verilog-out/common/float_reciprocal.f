@@ -1,0 +1,1 @@
+../modules/float_reciprocal_fp16_s0_ieee.v
