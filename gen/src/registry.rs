@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use hdl::blocks::common::{
     BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
-    FloatExp, FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros,
-    MacMesh, Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin,
-    StreamRegister, StreamWidthConverter,
+    FloatExp, FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSigmoid, FloatSqrt, FloatTable,
+    FloatToInt, LeadingZeros, MacMesh, Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo,
+    StreamFork, StreamJoin, StreamRegister, StreamWidthConverter,
 };
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
@@ -43,7 +43,9 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<FloatMul>("common", common::float::mul::bench),
         entry::<FloatReciprocal>("common", common::float::reciprocal::bench),
         entry::<FloatRsqrt>("common", common::float::rsqrt::bench),
+        entry::<FloatSigmoid>("common", common::float::sigmoid::bench),
         entry::<FloatSqrt>("common", common::float::sqrt::bench),
+        entry::<FloatTable>("common", common::float::table::bench),
         entry::<FloatToInt>("common", common::float::to_int::bench),
         entry::<Ram>("common", common::memory::ram::bench),
         entry::<DoubleBuffer>("common", common::memory::double_buffer::bench),

@@ -4,15 +4,16 @@ mod fault_support;
 
 use fault_support::must_be_found;
 use hdl::blocks::common::{
-    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatExp, FloatFma, FloatFormat, FloatFromInt, FloatMul,
-    FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, RoundingDirection, Subnormals,
+    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatExp, FloatFma, FloatFormat, FloatFromInt, FloatFunction,
+    FloatMul, FloatReciprocal, FloatRsqrt, FloatSigmoid, FloatSqrt, FloatTable, FloatToInt, RoundingDirection,
+    Subnormals,
 };
 use hdl::lang::{CatalogBlock, Parameters};
 use sim::Design;
 use sim::fault::Fault;
 use testbenches::MakeBench;
 use testbenches::common::float::{
-    add, compare, convert, divide, exp, fma, from_int, mul, reciprocal, rsqrt, sqrt, to_int,
+    add, compare, convert, divide, exp, fma, from_int, mul, reciprocal, rsqrt, sigmoid, sqrt, table, to_int,
 };
 use testbenches::faults::must_be_noticed;
 use testbenches::options;
@@ -48,6 +49,34 @@ fn mul_in_all_configurations() {
 #[test]
 fn mul_millions() {
     many(mul::bench, &FloatMul { flags: true, ..FloatMul::default() }, 2_200_000);
+}
+
+/// All pairs of the 8-bit format, corner pairs and random ones in fp16, in each direction.
+#[test]
+fn mul_in_all_directions() {
+    for &rounding in RoundingDirection::ALL {
+        for subnormals in [Subnormals::Ieee, Subnormals::Flush] {
+            let block = FloatMul { rounding, subnormals, flags: true, ..FloatMul::default() };
+            many(mul::bench, &block, 200_000);
+            many(mul::bench, &FloatMul { format: FloatFormat::E5m2, ..block }, 100_000);
+        }
+    }
+}
+
+#[test]
+fn faults_in_directed_mul_are_found() {
+    let up = FloatMul { rounding: RoundingDirection::Up, flags: true, ..FloatMul::default() };
+    must_be_noticed(
+        &up,
+        mul::bench,
+        40_000,
+        &[
+            ("negative products are rounded away from zero", Fault::net("up", "significand[0] | sticky")),
+            ("a guard bit alone is nothing", Fault::net("up", "right & sticky")),
+            ("what is too large is an infinity", Fault::net("largest", "1'b0")),
+            ("the largest number does not overflow", Fault::net("overflow", "right & !largest")),
+        ],
+    );
 }
 
 #[test]
@@ -114,6 +143,63 @@ fn exp_in_all_configurations() {
 }
 
 #[test]
+fn sigmoid_in_all_configurations() {
+    all(sigmoid::bench, 100_000);
+}
+
+#[test]
+fn table_in_all_configurations() {
+    all(table::bench, 100_000);
+}
+
+/// All operands of each function, with and without subnormal numbers.
+#[test]
+fn table_of_all_functions() {
+    for &function in FloatFunction::ALL {
+        for format in [FloatFormat::Fp16, FloatFormat::Bf16, FloatFormat::E5m2, FloatFormat::E3m2] {
+            many(table::bench, &FloatTable { function, format, flags: true, ..FloatTable::default() }, 70_000);
+        }
+    }
+}
+
+#[test]
+fn faults_in_tables_are_found() {
+    must_be_noticed(
+        &FloatSigmoid { flags: true, ..FloatSigmoid::default() },
+        sigmoid::bench,
+        70_000,
+        &[
+            ("parabolas are lines", Fault::net("bend_units", "12'd0")),
+            ("a unit of the last place of a height", Fault::net("height", "right - 16'd1")),
+            ("positive operands are negative", Fault::net("factor", "value")),
+            ("minus infinity is a number", Fault::net("huge", "1'b0")),
+            ("subnormal results are one place off", Fault::net("distance_below", "right + 7'd1")),
+        ],
+    );
+    must_be_noticed(
+        &FloatTable { flags: true, ..FloatTable::default() },
+        table::bench,
+        70_000,
+        &[
+            ("halves of negative operands are rounded away", Fault::net("up", "significand[0]")),
+            ("bits below are forgotten", Fault::net("more_below", "1'b0")),
+            ("the scale is one too large", Fault::net("scale", "right + 5'd1")),
+            ("small products stay", Fault::net("low_half", "1'b0")),
+        ],
+    );
+}
+
+/// Wider formats are refused, and the error says what would be right.
+#[test]
+fn tables_of_wide_formats_are_refused() {
+    let sigmoid = FloatSigmoid { format: FloatFormat::Fp32, ..FloatSigmoid::default() };
+    let table = FloatTable { format: FloatFormat::Fp32, ..FloatTable::default() };
+    for error in [sigmoid.check().unwrap_err().to_string(), table.check().unwrap_err().to_string()] {
+        assert!(error.contains("fp32") && error.contains("a format of at most 16 bits"), "{error}");
+    }
+}
+
+#[test]
 fn to_int_in_all_configurations() {
     all(to_int::bench, 100_000);
 }
@@ -121,8 +207,7 @@ fn to_int_in_all_configurations() {
 /// All 65,536 operands in each direction, to an integer that is too narrow for most and one that is not.
 #[test]
 fn to_int_in_all_directions() {
-    use RoundingDirection::{Down, NearestEven, TowardZero, Up};
-    for rounding in [NearestEven, TowardZero, Down, Up] {
+    for &rounding in RoundingDirection::ALL {
         for (width, signed) in [(8, true), (16, false)] {
             many(to_int::bench, &FloatToInt { width, signed, rounding, flags: true, ..FloatToInt::default() }, 66_000);
         }
@@ -371,6 +456,10 @@ fn large_every_number_of_stages() {
         run(rsqrt.check().is_ok().then(|| many(rsqrt::bench, &rsqrt, vectors)));
         let exp = FloatExp { format, stages, flags: true, ..FloatExp::default() };
         run(exp.check().is_ok().then(|| many(exp::bench, &exp, vectors)));
+        let sigmoid = FloatSigmoid { format, stages, flags: true, ..FloatSigmoid::default() };
+        run(sigmoid.check().is_ok().then(|| many(sigmoid::bench, &sigmoid, vectors)));
+        let table = FloatTable { format, stages, flags: true, ..FloatTable::default() };
+        run(table.check().is_ok().then(|| many(table::bench, &table, vectors)));
         let to_int = FloatToInt { stages, flags: true, ..FloatToInt::default() };
         run(to_int.check().is_ok().then(|| many(to_int::bench, &to_int, vectors)));
         runs += legal;
@@ -378,7 +467,7 @@ fn large_every_number_of_stages() {
             break;
         }
     }
-    assert_eq!(runs, (5 + 4 + 6 + 9 + 2 + 2 + 2) + (5 + 6 + 5 + 4 + 6 + 3));
+    assert_eq!(runs, (5 + 4 + 6 + 9 + 2 + 2 + 2) + (5 + 6 + 5 + 4 + 6 + 8 + 9 + 3));
 }
 
 /// Twenty million triples in each of the wider formats.

@@ -16,7 +16,9 @@ pub mod from_int;
 pub mod mul;
 pub mod reciprocal;
 pub mod rsqrt;
+pub mod sigmoid;
 pub mod sqrt;
+pub mod table;
 pub mod to_int;
 
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! Floating point on raw bits: values of `rustc_apfloat`, which rounds exactly once; exceptions by exact arithmetic.
 //!
-//! Every result is rounded to nearest, ties to even. Every NaN that comes out is the canonical quiet one: sign 0,
+//! Every result is rounded to nearest, ties to even, unless a [`Direction`] says otherwise. Every NaN that comes out is the canonical quiet one: sign 0,
 //! exponent all ones, only the top bit of the fraction set (0x7e00 in fp16). Values travel in the low bits of a `u64`,
 //! as in [`Format`](crate::format::Format); bits above the width are ignored.
 //!
@@ -27,6 +27,7 @@ pub use crate::format::FloatFormat;
 pub use exp::ExpTable;
 pub use flags::Flags;
 pub use functions::{Direction, Integers};
+pub use table::{Function, FunctionTable};
 
 mod between;
 mod exact;
@@ -34,6 +35,7 @@ mod exp;
 mod flags;
 mod functions;
 mod real;
+mod table;
 
 /// `rustc_apfloat`'s description of [`FloatFormat::E3m2`].
 struct E3m2S;
@@ -98,6 +100,8 @@ macro_rules! with_semantics {
         }
     };
 }
+
+mod directed;
 
 impl Float {
     /// IEEE arithmetic with subnormals.

@@ -11,7 +11,7 @@ use num_bigint::BigUint;
 
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
-use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
+use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, bits_for, cat, mux, parameters,
     ports, uint,
@@ -156,7 +156,7 @@ impl Block for FloatExp {
             inexact: inexact.map_or(bit().lit(0), |inexact| pipe.now(inexact)),
             special: pipe.now(special),
             nan: pipe.now(nan),
-            bounded: false,
+            too_large: TooLarge::Infinity,
         };
         let result = round(m, &unrounded, format, self.subnormals);
         m.connect(io.result_o, result.bits);

@@ -8,7 +8,7 @@ use crate::common::float::exact::{Exact as Number, smallest};
 use crate::common::float::real::{PLACES, exp};
 
 /// Error in units of the last place of the exact result, times 2^20; of subnormal results in units of theirs.
-fn error(format: FloatFormat, exact: &BigInt, bits: u64) -> u64 {
+pub(super) fn error(format: FloatFormat, exact: &BigInt, bits: u64) -> u64 {
     let f = format.fraction_bits();
     let result = Number::of(format, bits);
     let result = result.units << (PLACES - result.scale);

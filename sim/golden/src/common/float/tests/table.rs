@@ -1,0 +1,128 @@
+//! Functions by table: how far the algorithm is from exact arithmetic, for all operands.
+
+use num_bigint::BigInt;
+
+use super::exp::error;
+use super::*;
+use crate::common::float::exact::Exact as Number;
+use crate::common::float::real::{Normal, PLACES, gelu_argument, logistic, tanh};
+use crate::common::float::{Function, FunctionTable};
+
+/// The exact result, with [`PLACES`] places.
+fn exact(function: Function, normal: &Normal, x: &Number) -> BigInt {
+    let whole = &x.units << (PLACES - x.scale);
+    // From here on nothing changes in these places; the series below end somewhere.
+    let limit = |most: u32| {
+        let most = BigInt::from(most) << PLACES;
+        whole.clone().clamp(-&most, most)
+    };
+    let gate = match function {
+        Function::Sigmoid => return logistic(&limit(500)),
+        Function::Tanh => return tanh(&limit(400)),
+        Function::Silu => logistic(&limit(500)),
+        Function::GeluErf => normal.below(&limit(16)),
+        Function::GeluTanh => logistic(&gelu_argument(normal, &limit(16))),
+    };
+    (whole * gate) >> PLACES
+}
+
+/// Errors in ulp are below `most` / 1000; so many results are not the nearest. Flags are exact.
+fn check(function: Function, format: FloatFormat, most: u64, not_nearest: u32) {
+    let float = Float::ieee(format);
+    let table = FunctionTable::new(function, format);
+    let (normal, minus) = (Normal::new(), format.zero(true));
+    let rises = matches!(function, Function::Sigmoid | Function::Tanh);
+    let numbers = (1..format.infinity(false)).rev().map(|bits| bits | minus).chain(1..format.infinity(false));
+    let (mut before, mut worst, mut wrong) = (i64::MIN, 0, 0);
+    for a in numbers {
+        let result = table.apply(float, a);
+        let exact = exact(function, &normal, &Number::of(format, a));
+        let units = exact.magnitude().clone();
+        let negative = function != Function::Sigmoid && a & minus != 0;
+        let nearest = float.nearest(negative, &between::Between { units, scale: PLACES, more: true });
+        assert_eq!(result.flags, nearest.flags, "{function:?} {format} {a:#x}");
+        assert_eq!(result.bits & minus, nearest.bits & minus, "{function:?} {format} {a:#x}");
+        wrong += u32::from(result.bits != nearest.bits);
+        worst = worst.max(error(format, &exact, result.bits));
+        let magnitude = (result.bits & !minus) as i64;
+        let order = if result.bits & minus == 0 { magnitude } else { -magnitude };
+        assert!(!rises || order >= before, "{function:?} {format} {a:#x}: not monotonic");
+        before = order;
+    }
+    let thousandths = (worst * 1000) >> 20;
+    assert!(
+        (thousandths, wrong) == (most, not_nearest),
+        "{function:?} {format}: {thousandths}/1000 ulp, {wrong} wrong"
+    );
+}
+
+#[test]
+fn sigmoid_is_near_and_rises() {
+    for (format, most, not_nearest) in [(Fp16, 0, 0), (Bf16, 0, 0), (E5m2, 0, 0), (E3m2, 0, 0)] {
+        check(Function::Sigmoid, format, most, not_nearest);
+    }
+}
+
+#[test]
+fn tanh_is_near_and_rises() {
+    for (format, most, not_nearest) in [(Fp16, 0, 0), (Bf16, 0, 0), (E5m2, 0, 0), (E3m2, 0, 0)] {
+        check(Function::Tanh, format, most, not_nearest);
+    }
+}
+
+#[test]
+fn silu_is_near() {
+    for (format, most, not_nearest) in [(Fp16, 0, 0), (Bf16, 0, 0), (E5m2, 0, 0), (E3m2, 0, 0)] {
+        check(Function::Silu, format, most, not_nearest);
+    }
+}
+
+#[test]
+fn gelu_is_near() {
+    for (format, most, not_nearest) in [(Fp16, 0, 0), (Bf16, 0, 0), (E5m2, 0, 0), (E3m2, 0, 0)] {
+        check(Function::GeluErf, format, most, not_nearest);
+    }
+}
+
+#[test]
+fn gelu_by_tanh_is_near() {
+    for (format, most, not_nearest) in [(Fp16, 0, 0), (Bf16, 0, 0), (E5m2, 0, 0), (E3m2, 0, 0)] {
+        check(Function::GeluTanh, format, most, not_nearest);
+    }
+}
+
+#[test]
+fn special_operands() {
+    let none = Flags::default();
+    let inexact = Flags { inexact: true, ..none };
+    let underflow = Flags { underflow: true, ..inexact };
+    for (function, a, bits, flags) in [
+        (Function::Sigmoid, 0x0000, 0x3800, none),
+        (Function::Sigmoid, 0x8000, 0x3800, none),
+        (Function::Sigmoid, 0x7c00, 0x3c00, none),
+        (Function::Sigmoid, 0xfc00, 0x0000, none),
+        (Function::Sigmoid, 0x0001, 0x3800, inexact),
+        (Function::Sigmoid, 0x7bff, 0x3c00, inexact),
+        (Function::Sigmoid, 0xfbff, 0x0000, underflow),
+        (Function::Sigmoid, 0x3c00, 0x39d9, inexact),
+        (Function::Tanh, 0x8000, 0x8000, none),
+        (Function::Tanh, 0x0001, 0x0001, underflow),
+        (Function::Tanh, 0xfc00, 0xbc00, none),
+        (Function::Tanh, 0x7bff, 0x3c00, inexact),
+        (Function::Silu, 0x7c00, 0x7c00, none),
+        (Function::Silu, 0xfc00, 0x8000, none),
+        (Function::Silu, 0x7bff, 0x7bff, inexact),
+        (Function::GeluErf, 0xfc00, 0x8000, none),
+        (Function::GeluErf, 0xfbff, 0x8000, underflow),
+        // Half of an odd subnormal number: a little more of a positive one, a little less of a negative one.
+        (Function::GeluErf, 0x0001, 0x0001, underflow),
+        (Function::GeluErf, 0x8001, 0x8000, underflow),
+        (Function::GeluTanh, 0x7c01, 0x7e00, Flags { invalid: true, ..none }),
+        (Function::GeluTanh, 0xfe00, 0x7e00, none),
+    ] {
+        let result = FunctionTable::new(function, Fp16).apply(Float::ieee(Fp16), a);
+        assert_eq!(result, Rounded { bits, flags }, "{function:?} {a:#x}");
+    }
+    let subnormal = FunctionTable::new(Function::Silu, Fp16).apply(Float::flush(Fp16), 0x8001);
+    assert_eq!(subnormal, Rounded { bits: 0x8000, flags: none });
+}
