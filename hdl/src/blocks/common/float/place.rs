@@ -1,9 +1,8 @@
-//! Products and factors of known size, brought to where they are rounded.
+//! Products and factors of known size, brought to where they are rounded. What is below the place behind the last one does
+//! not matter: they are never exact.
 
 use super::format::FloatFormat;
 use super::ranks::Ranks;
-use super::round::Remainder;
-use super::shift::shift_right;
 use crate::lang::{Module, Signal, bits_for, mux, uint};
 
 /// A result before rounding.
@@ -11,7 +10,8 @@ pub(super) struct Placed {
     /// Exponent field and one bit more; 0 below the smallest normal number.
     pub exponent: Signal,
     pub fraction: Signal,
-    pub rest: Remainder,
+    /// The place below.
+    pub half: Signal,
 }
 
 /// A number from 1/4 to 2, less if it is subnormal, whose bit of weight 1 is on top of `word` and would have the
@@ -24,7 +24,7 @@ pub(super) fn place(m: &mut Module, pipe: &mut Ranks, word: Signal, exponent: Si
     let word = m.wire("upper", mux(low, word.slice(0..width - 1).shl(1), word));
     let kept = f + 3;
     let mut top = m.wire("top_places", word.slice(width - kept..width));
-    let mut more = m.wire("more_below", word.slice(0..width - kept).any());
+    m.unused(word);
     let spare = exponent.wrapping_add(mux(low, uint(wide).lit((1u64 << wide) - 3), uint(wide).lit((1u64 << wide) - 2)));
     let spare = m.wire("spare", spare);
     let below = m.wire("below_normal", spare.msb());
@@ -34,12 +34,11 @@ pub(super) fn place(m: &mut Module, pipe: &mut Ranks, word: Signal, exponent: Si
     let far = m.wire("far", distance.slice(steps..wide).any());
     let amount = (distance.slice(0..steps) | far.repeat(steps)) & below.repeat(steps);
     let mut amount = m.wire("amount", amount);
-    pipe.cut(m, &mut [("top", &mut top), ("more", &mut more), ("amount", &mut amount), ("exponent", &mut base)]);
+    pipe.cut(m, &mut [("top", &mut top), ("amount", &mut amount), ("exponent", &mut base)]);
 
     m.comment("Into place: 2.x, 1.x or less at the top, and a guard bit.");
-    let shifted = shift_right(m, "align", top, amount, kept);
-    let (mut placed, mut lost) = (shifted.value, m.wire("lost", shifted.lost | more));
-    pipe.cut(m, &mut [("placed", &mut placed), ("lost", &mut lost), ("exponent", &mut base)]);
+    let mut placed = m.wire("placed", top.shr_by(amount));
+    pipe.cut(m, &mut [("placed", &mut placed), ("exponent", &mut base)]);
 
     let two = placed.msb();
     let significand = m.wire("significand", mux(two, placed.slice(1..kept), placed.slice(0..kept - 1)));
@@ -47,10 +46,6 @@ pub(super) fn place(m: &mut Module, pipe: &mut Ranks, word: Signal, exponent: Si
     Placed {
         exponent: m.wire("exponent", raised & significand.msb().repeat(e + 1)),
         fraction: significand.slice(1..f + 1),
-        rest: Remainder {
-            half: significand.bit(0),
-            more: m.wire("sticky", lost | (two & placed.bit(0))),
-            odd: significand.bit(1),
-        },
+        half: significand.bit(0),
     }
 }

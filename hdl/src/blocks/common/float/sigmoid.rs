@@ -80,6 +80,7 @@ impl Block for FloatSigmoid {
         let part = factor(m, &mut pipe, &a, Factor::Logistic, format);
         m.comment("Of a positive operand, the rest to 1.");
         let mut result = part.flipped(m, pipe.now(positive));
+        pipe.end(positive);
         pipe.cut(m, &mut [("value", &mut result.value), ("scale", &mut result.scale)]);
         let width = e.max(result.scale.width()) + 2;
         let exponent = uint(width).lit(format.bias()).wrapping_sub(result.scale.extend(width));
@@ -87,13 +88,11 @@ impl Block for FloatSigmoid {
         let placed = place(m, &mut pipe, result.value, exponent, format);
 
         m.comment("Rounded.");
-        m.unused(placed.rest.more);
-        m.unused(placed.rest.odd);
         let unrounded = Unrounded {
             sign: bit().lit(0),
             exponent: placed.exponent,
             fraction: placed.fraction,
-            up: placed.rest.half,
+            up: m.wire("up", placed.half),
             inexact: raised.map_or(bit().lit(0), |(_, inexact)| pipe.now(inexact)),
             special: pipe.now(nan),
             nan: pipe.now(nan),

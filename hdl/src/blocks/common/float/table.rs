@@ -114,6 +114,7 @@ impl Block for FloatTable {
         let part = factor(m, &mut pipe, &a, self.factor(), format);
         m.comment("The rest to 1.");
         let mut result = part.flipped(m, pipe.now(flip));
+        pipe.end(flip);
         pipe.cut(m, &mut [("value", &mut result.value), ("scale", &mut result.scale)]);
 
         m.comment("Times the operand.");
@@ -124,17 +125,17 @@ impl Block for FloatTable {
         let width = e.max(result.scale.width()) + 2;
         let exponent = pipe.now(scale).extend(width).wrapping_sub(result.scale.extend(width));
         let mut exponent = m.wire("top_exponent", exponent);
+        pipe.end(operand);
+        pipe.end(scale);
         pipe.cut(m, &mut [("word", &mut word), ("exponent", &mut exponent)]);
         let placed = place(m, &mut pipe, word, exponent, format);
 
-        m.comment("Rounded. Of two nearest ones a negative result is the smaller in magnitude, as half its operand is too much.");
-        m.unused(placed.rest.odd);
-        let sign = pipe.now(negative);
+        m.comment("Rounded.");
         let unrounded = Unrounded {
-            sign,
+            sign: pipe.now(negative),
             exponent: placed.exponent,
             fraction: placed.fraction,
-            up: m.wire("up", placed.rest.half & (placed.rest.more | !sign)),
+            up: m.wire("up", placed.half),
             inexact: raised.map_or(bit().lit(0), |(_, inexact)| pipe.now(inexact)),
             special: pipe.now(special),
             nan: pipe.now(nan),

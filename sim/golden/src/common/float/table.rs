@@ -2,10 +2,10 @@
 //!
 //! With f bits of fraction, the magnitude of the operand is taken as a multiple of 2^-(f + 3), rounded down. A factor q
 //! of at most 1 is a parabola over each of the segments of equal length: scaled so that it begins above 1/2, with height,
-//! slope and curvature in units of 2^-5 or 2^-6 of the format's. The height is that at the segment's begin and the curvature
+//! slope and curvature with 6 places more than the format. The height is that at the segment's begin, less than 1, and the curvature
 //! the second difference of begin, middle and end, both to nearest; the slope makes the parabola end at the next height.
 //! For positive operands 1 - q takes the place of q (for the tangent: from 1 on). The result is q, or the operand times
-//! q, rounded once.
+//! q, rounded once, upwards from the middle.
 
 use num_bigint::{BigInt, BigUint};
 
@@ -77,7 +77,7 @@ impl FunctionTable {
                 FloatFormat::Fp16 | FloatFormat::Fp32 => (3, 3),
             },
         };
-        let places = format.fraction_bits() + if function == Function::Sigmoid { 5 } else { 6 };
+        let places = format.fraction_bits() + 6;
         let mut table = Self { function, format, range, length, places, segments: vec![] };
         table.segments = table.compute();
         table
@@ -112,7 +112,9 @@ impl FunctionTable {
                 let doubled: BigInt = value >> (PLACES - places - scale - 1);
                 i64::try_from((doubled + 1) >> 1).unwrap_or(i64::MAX)
             };
-            let (height, end_height) = (rounded(&begin, self.places), rounded(&end, self.places));
+            // Less than 1.
+            let height = rounded(&begin, self.places).min((1 << self.places) - 1);
+            let end_height = rounded(&end, self.places);
             // In units that are four times as large.
             let second: BigInt = (&begin - &middle * 2 + &end) * 2;
             let curvature = rounded(&second, self.places - 2);
@@ -173,19 +175,10 @@ impl FunctionTable {
             }
             _ => (!negative, false),
         };
-        let (factor, scale) = if rest { ((1 << self.places) - (factor >> scale), 0) } else { (factor, scale) };
+        let (factor, scale) = if rest { ((1 << self.places) - (factor >> scale.min(63)), 0) } else { (factor, scale) };
         let factor = BigUint::from(factor.unsigned_abs());
         let product = if bare { factor << smallest(format) } else { factor * units };
         let value = Between { units: product, scale: smallest(format) + self.places + scale, more: true };
-        if self.function == Function::Sigmoid {
-            return float.nearest(false, &value);
-        }
-        let result = float.nearest(negative, &value);
-        if !negative || value.units == BigUint::ZERO {
-            return result;
-        }
-        // Half way between two numbers the exact one is nearer to zero; flags are those of the value as it is.
-        let lower = Between { units: (value.units << 1) - 1u8, scale: value.scale + 1, more: true };
-        Rounded { bits: float.nearest(true, &lower).bits, ..result }
+        float.nearest(negative && self.function != Function::Sigmoid, &value)
     }
 }
