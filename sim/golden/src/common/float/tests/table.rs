@@ -40,7 +40,7 @@ fn exact(function: Function, normal: &Normal, x: &Number) -> BigInt {
     (magnitude * gate) >> PLACES
 }
 
-/// Errors in ulp are below `most` / 1000; so many results are not the nearest. Flags are exact.
+/// The largest error is `most` / 1000 ulp, or less than 1 / 1000 more; so many results are not the nearest. Flags are exact.
 fn check(function: Function, format: FloatFormat, most: u64, not_nearest: u32) {
     let float = Float::ieee(format);
     let table = FunctionTable::new(function, format);
@@ -64,9 +64,7 @@ fn check(function: Function, format: FloatFormat, most: u64, not_nearest: u32) {
         before = order;
     }
     let thousandths = (worst * 1000) >> 20;
-    if (thousandths, wrong) != (most, not_nearest) {
-        eprintln!("DATA {function:?} {format}: {thousandths}, {wrong}")
-    }
+    assert_eq!((thousandths, wrong), (most, not_nearest), "{function:?} {format}");
 }
 
 #[test]
@@ -85,21 +83,21 @@ fn tanh_is_near_and_rises() {
 
 #[test]
 fn silu_is_near() {
-    for (format, most, not_nearest) in [(Fp16, 568, 651), (Bf16, 735, 264), (E5m2, 505, 2), (E3m2, 486, 0)] {
+    for (format, most, not_nearest) in [(Fp16, 568, 651), (Bf16, 735, 136), (E5m2, 505, 2), (E3m2, 486, 0)] {
         check(Function::Silu, format, most, not_nearest);
     }
 }
 
 #[test]
 fn gelu_is_near() {
-    for (format, most, not_nearest) in [(Fp16, 648, 1167), (Bf16, 658, 223), (E5m2, 499, 0), (E3m2, 475, 0)] {
+    for (format, most, not_nearest) in [(Fp16, 648, 1167), (Bf16, 658, 95), (E5m2, 499, 0), (E3m2, 475, 0)] {
         check(Function::GeluErf, format, most, not_nearest);
     }
 }
 
 #[test]
 fn gelu_by_tanh_is_near() {
-    for (format, most, not_nearest) in [(Fp16, 782, 1170), (Bf16, 658, 222), (E5m2, 499, 0), (E3m2, 475, 0)] {
+    for (format, most, not_nearest) in [(Fp16, 782, 1170), (Bf16, 658, 94), (E5m2, 499, 0), (E3m2, 475, 0)] {
         check(Function::GeluTanh, format, most, not_nearest);
     }
 }
