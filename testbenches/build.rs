@@ -16,14 +16,14 @@ fn main() -> io::Result<()> {
     documented_block(&root.join("../docs/adding-a-block.md"))
 }
 
-/// The files of the documented block, for a test that builds and runs them (`tests/adding_a_block.rs`). A file is a fence
+/// The files of the documented block, for a test that builds and runs them (`tests/lang/adding_a_block.rs`). A file is a fence
 /// behind a line that ends with its name. What a file calls the crates that it would stand in becomes the test's modules.
 fn documented_block(page: &Path) -> io::Result<()> {
     const NAMES: [(&str, &str); 5] = [
         ("use crate::lang", "use hdl::lang"),
-        ("hdl::blocks::common::SatAccumulator", "crate::hardware::SatAccumulator"),
-        ("golden::common::sat_accumulator::", "crate::model::"),
-        ("testbenches::common::sat_accumulator::bench", "crate::testbench::bench"),
+        ("hdl::blocks::common::SatAccumulator", "super::hardware::SatAccumulator"),
+        ("golden::common::sat_accumulator::", "super::model::"),
+        ("testbenches::common::sat_accumulator::bench", "super::testbench::bench"),
         (" crate::bench(", " testbenches::bench("),
     ];
     println!("cargo::rerun-if-changed={}", page.display());

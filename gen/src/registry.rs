@@ -2,23 +2,7 @@
 
 use std::marker::PhantomData;
 
-use hdl::blocks::common::{
-    BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
-    FloatExp, FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSigmoid, FloatSqrt, FloatTable,
-    FloatToInt, LeadingZeros, MacMesh, Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo,
-    StreamFork, StreamJoin, StreamRegister, StreamWidthConverter,
-};
-use hdl::blocks::kelle::{
-    EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
-};
-use hdl::blocks::kllm::{
-    ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Orizuru, OrizuruUnit, WeightedSum,
-};
-use hdl::blocks::tender::{MultiScaleArray, TenderPe, WeightStationaryArray};
-use hdl::blocks::titanus::{
-    ChannelMonitor, DequantizationUnit, KvCompressor, KvDecompressor, KvPacker, KvUnpacker, MaxMinFinder,
-    NonZeroQuantizer, PruningUnit, QuantizationUnit, ScaleZeroBuffer,
-};
+use hdl::blocks::{common::*, kelle::*, kllm::*, tender::*, titanus::*};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
 use testbenches::{MakeBench, common, kelle, kllm, tender, titanus};
@@ -88,9 +72,9 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<ScaleZeroBuffer>("titanus", titanus::scale_zero_buffer::bench),
         entry::<DequantizationUnit>("titanus", titanus::dequantization_unit::bench),
         entry::<KvPacker>("titanus", titanus::kv_packer::bench),
-        entry::<KvUnpacker>("titanus", titanus::kv_packer::unpacker_bench),
+        entry::<KvUnpacker>("titanus", titanus::kv_unpacker::bench),
         entry::<KvCompressor>("titanus", titanus::kv_compressor::bench),
-        entry::<KvDecompressor>("titanus", titanus::kv_compressor::decompressor_bench),
+        entry::<KvDecompressor>("titanus", titanus::kv_decompressor::bench),
     ]
 }
 

@@ -42,6 +42,38 @@ fn blocks_say_what_they_are() {
     }
 }
 
+/// The pattern of docs/adding-a-block.md: a file of the same name for hardware, golden model, bench and test, the last as a
+/// module of its family's tests. A folder may stand for the beginning of a name: `float/add.rs` is `float_add`.
+#[test]
+fn files_of_every_block_are_where_the_pattern_says() {
+    let mut wrong = String::new();
+    for entry in registry::all() {
+        let name = entry.about().name;
+        let file = entry.source().strip_prefix("hdl/src/blocks/").unwrap();
+        let path = Path::new(file).with_extension("");
+        let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+        let [folders @ .., own] = &parts[..] else { panic!("{file}") };
+        if *own != name && folders.last().is_none_or(|folder| format!("{folder}_{own}") != name) {
+            wrong += &format!("{name} is in hdl/src/blocks/{file}\n");
+        }
+        for folder in ["sim/golden/src", "testbenches/src", "testbenches/tests"] {
+            if !root().join(folder).join(file).is_file() {
+                wrong += &format!("{name}: no file {folder}/{file}\n");
+            }
+        }
+        // A file of tests that no `mod` names would not be run.
+        for (depth, module) in parts.iter().enumerate().skip(1) {
+            let main = if depth == 1 { "main.rs" } else { "mod.rs" };
+            let parent = root().join("testbenches/tests").join(parts[..depth].join("/")).join(main);
+            let text = std::fs::read_to_string(&parent).unwrap_or_default();
+            if !text.lines().any(|line| line == format!("mod {module};")) {
+                wrong += &format!("{name}: no `mod {module};` in {}\n", parent.display());
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
 #[test]
 fn parameters_are_documented_in_order() {
     for entry in registry::all() {

@@ -2,57 +2,65 @@
 
 mod support;
 
-use support::refute::{Fault, refute};
+use sim::fault::Fault;
+use support::refute::{Refutation, refute};
 
 #[test]
 fn faults_of_tender_are_refuted() {
-    let fault = |block, proof, what, edit, by, step| Fault { block, proof, what, edit, by, step };
+    let fault = |block, proof, what, fault, by, step| Refutation { block, proof, what, fault, by, step };
     let (pe, array, mesh) = ("tender_pe", "multi_scale_array", "mac_mesh");
     refute(vec![
-        fault("compactor", 1, "a lane is not cleared", ("{2{present[i + 15]}}", "{2{1'b1}}"), "nothing_above_count", 0),
         fault(
             "compactor",
             1,
-            "an element stays behind",
-            ("moves[i + 7] ? moved[i + 7] : moved[i + 5]", "moved[i + 5]"),
-            "kept_in_order",
+            "a lane is not cleared",
+            Fault::net("compacted[1]", "moved[16]"),
+            "nothing_above_count",
             0,
         ),
-        fault("compactor", 1, "a lane too many is counted", ("3'd5 - gaps[19]", "3'd6 - gaps[19]"), "counts_lanes", 0),
-        fault("expander", 1, "a lane is not cleared", ("{2{mask_i[i]}}", "{2{1'b1}}"), "placed_in_order", 0),
-        fault(mesh, 1, "activations stop at the first PE", ("act_q <= act_i;", "act_q <= act_q;"), "sum_0_1", 4),
-        fault(mesh, 1, "a clear drops the product as well", ("clear_i ? acc_wide :", "clear_i ? 5'd0 :"), "sum_0_0", 3),
+        fault("compactor", 1, "an element stays behind", Fault::net("moved[10]", "moved[5]"), "kept_in_order", 0),
+        fault("compactor", 1, "a lane too many is counted", Fault::net("count", "3'd6 - gaps[19]"), "counts_lanes", 0),
+        fault("expander", 1, "a lane is not cleared", Fault::net("expanded[0]", "returned[0]"), "placed_in_order", 0),
+        fault(
+            mesh,
+            1,
+            "activations stop at the first PE",
+            Fault::net("act_i", "act_q").into("act_q").module("mac_pe"),
+            "sum_0_1",
+            4,
+        ),
+        fault(
+            mesh,
+            1,
+            "a clear drops the product as well",
+            Fault::net("acc_wide", "clear_i ? 5'd0 : right").into("acc_q").module("mac_pe"),
+            "sum_0_0",
+            3,
+        ),
         fault(
             mesh,
             1,
             "a clear is passed on too late",
-            ("clear_q <= clear_i;", "clear_q <= clear_i & !clear_q;"),
+            Fault::net("clear_i", "right & !clear_q").into("clear_q").module("mac_pe"),
             "sum_0_1",
             5,
         ),
+        fault(pe, 0, "a tile begins from the sum before", Fault::net("base", "acc_q"), "sum_is_exact_or_flagged", 3),
+        fault(pe, 0, "a flag outlives its tile", Fault::net("overflow", "overflow_q | leaves"), "flag_tells", 3),
+        fault(pe, 0, "a sum does not wait", Fault::net("holds_q", "1'b0").into("holds_q"), "sum_waits", 6),
         fault(
-            pe,
+            array,
             0,
-            "a tile begins from the sum before",
-            ("!first_i ? acc_q : 10'sd0", "acc_q"),
-            "sum_is_exact_or_flagged",
-            3,
-        ),
-        fault(pe, 0, "a flag outlives its tile", ("(overflow_q & !first_i) |", "overflow_q |"), "flag_tells", 3),
-        fault(
-            pe,
-            0,
-            "a sum does not wait",
-            ("holds_q <= last_q | (holds_q & !drain_i)", "holds_q <= last_q"),
-            "sum_waits",
+            "the mode of another tile",
+            Fault::net("int8_row[0]", "drain[0] ? int8_line_q[1] : int8_q"),
+            "low_shows",
             6,
         ),
-        fault(array, 0, "the mode of another tile", ("int8_line_q[2]", "int8_line_q[1]"), "low_shows", 6),
         fault(
             array,
             0,
             "nibbles are exchanged",
-            ("high_column_q <= column;", "high_column_q <= {column[11:0], column[13:12]};"),
+            Fault::net("column", "{right[11:0], right[13:12]}").into("high_column_q"),
             "high_shows_bytes",
             8,
         ),
@@ -60,33 +68,12 @@ fn faults_of_tender_are_refuted() {
             array,
             0,
             "a flag of a nibble is lost",
-            ("column_flag | high_flag_q", "column_flag"),
+            Fault::net("high_flag_q", "1'b0").into("high_out_overflow_q"),
             "high_shows_bytes",
             8,
         ),
-        fault(
-            array,
-            0,
-            "low nibbles have a sign",
-            ("step_act_signed_i & !step_int8_i", "step_act_signed_i"),
-            "act_0_0",
-            2,
-        ),
-        fault(
-            array,
-            1,
-            "a rescale does not move down",
-            ("rescale_q <= rescale[3*i]", "rescale_q <= 1'b0 & rescale[3*i]"),
-            "controls_1_0",
-            3,
-        ),
-        fault(
-            array,
-            1,
-            "a bubble is not empty",
-            ("step_fire & !step_rescale_i", "step_fire"),
-            "bubble_is_empty_0_0",
-            2,
-        ),
+        fault(array, 0, "low nibbles have a sign", Fault::net("act_now_low_signed", "step_act_signed_i"), "act_0_0", 2),
+        fault(array, 1, "a rescale does not move down", Fault::net("g_below[0].rescale_q", "1'b0"), "controls_1_0", 3),
+        fault(array, 1, "a bubble is not empty", Fault::net("multiplies", "step_fire"), "bubble_is_empty_0_0", 2),
     ]);
 }

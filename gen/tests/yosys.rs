@@ -16,7 +16,7 @@ use support::library::tiny_library;
 
 fn sources(text: &str) -> Sources {
     let files = vec![SourceFile { name: "top.v".into(), text: text.into() }];
-    Sources { top: "top".into(), files, widest_port: 0 }
+    Sources { top: "top".into(), files, widest_port: 0, netlist: None }
 }
 
 fn module(name: &str, instances: u64) -> ManifestModule {

@@ -179,6 +179,74 @@ fn what_does_not_exist_is_explained() {
     refused(Fault::operator("less", "=<", "<"), &["no operator `=<`", "<= >"]);
 }
 
+/// Of two arrays that are driven in one loop, Yosys reads the elements of the first past their names: a fault would change
+/// nothing.
+#[test]
+fn a_name_that_nothing_reads_is_refused() {
+    let text = "
+module copies (input wire clk_i, input wire [1:0] a_i, output wire [1:0] both_o);
+  genvar i;
+  wire copy [0:1];
+  wire both [0:1];
+  for (i = 0; i < 2; i = i + 1) begin : lanes
+    reg a_q;
+    always @(posedge clk_i) a_q <= a_i[i];
+    assign copy[i] = a_q;
+    assign both[i] = copy[i] & a_i[i];
+    assign both_o[i] = both[i];
+  end
+endmodule
+";
+    let design = Design::from_verilog("copies", text);
+    let error = fault::design(&design, &Fault::net("copy[1]", "1'b0")).unwrap_err().to_string();
+    assert!(error.contains("past it, to `lanes[1].a_q`: break that"), "{error}");
+    fault::design(&design, &Fault::net("copy[1]", "1'b0").into("both[1]")).unwrap();
+}
+
+/// The netlist for proofs has the properties, and they see faults.
+#[test]
+fn properties_see_the_fault() {
+    let text = "
+module counter (input wire clk_i, input wire rst_ni, output wire [1:0] count_o);
+  reg [1:0] count_q;
+  wire [1:0] next = count_q + 2'd1;
+  always @(posedge clk_i or negedge rst_ni) if (!rst_ni) count_q <= 2'd0; else count_q <= next;
+  assign count_o = count_q;
+`ifdef FORMAL
+  reg [1:0] before_q;
+  reg       valid_q = 1'b0;
+  always @(posedge clk_i) begin
+    before_q <= count_o;
+    valid_q <= rst_ni;
+    if (valid_q & rst_ni) counts: assert (count_o == before_q + 2'd1);
+  end
+`endif
+endmodule
+";
+    let design = Design::from_verilog("counter", text);
+    let holds = |fault: Option<Fault>| {
+        let read = match fault {
+            Some(_) => "read_rtlil counter_faulty.il".to_owned(),
+            None => format!("read_verilog -formal -DFORMAL {}", design.files[0].name),
+        };
+        let netlist = fault.map(|fault| fault::netlist(&design, &fault).unwrap());
+        let script = format!(
+            "{read}\nprep -flatten -top counter\nselect -assert-count 1 c:counts\nselect -clear\nasync2sync\n\
+             dffunmap\nsat -verify -prove-asserts -seq 1 -tempinduct -maxsteps 8\n"
+        );
+        match yosys(&script, &[design.files.clone(), netlist.into_iter().collect()].concat()) {
+            Ok(_) => true,
+            Err(Error::Yosys { log, .. }) if log.contains("Called with -verify") => false,
+            Err(other) => panic!("{other}"),
+        }
+    };
+    // A fault that is none, and faults.
+    assert!(holds(None) && holds(Some(Fault::net("next", "count_o + 2'd1"))));
+    for fault in [Fault::operator("next", "+", "-"), Fault::net("next", "count_q"), Fault::net("count_q", "~right")] {
+        assert!(!holds(Some(fault)));
+    }
+}
+
 struct Adder;
 
 impl Bench for Adder {

@@ -26,6 +26,8 @@ pub struct Sources {
     pub files: Vec<SourceFile>,
     /// Bits of the widest port of the top.
     pub widest_port: u32,
+    /// A netlist of these files in Yosys' format, which is proved instead of them: tests break a design in that way.
+    pub netlist: Option<SourceFile>,
 }
 
 /// Widest port with which `FORMAL` sections are linted. They are proved at small parameters, and Yosys 0.23 takes hours
@@ -36,7 +38,7 @@ impl From<&Design> for Sources {
     fn from(design: &Design) -> Self {
         let files = design.verilog().into_iter().map(|f| SourceFile { name: f.name, text: f.text }).collect();
         let widest_port = design.manifest().ports.iter().map(|p| p.width).max().unwrap_or(0);
-        Self { top: design.top_name().to_owned(), files, widest_port }
+        Self { top: design.top_name().to_owned(), files, widest_port, netlist: None }
     }
 }
 
@@ -45,6 +47,15 @@ impl Sources {
     #[must_use]
     pub fn has_formal(&self) -> bool {
         self.files.iter().any(|f| f.text.contains("`ifdef FORMAL"))
+    }
+
+    /// Yosys commands that read the design with its properties, and the files that they read.
+    pub(crate) fn with_properties(&self) -> (String, &[SourceFile]) {
+        let verilog = || self.files.iter().map(|f| format!("read_verilog -formal -DFORMAL {}\n", f.name)).collect();
+        match &self.netlist {
+            Some(netlist) => (format!("read_rtlil {}\n", netlist.name), std::slice::from_ref(netlist)),
+            None => (verilog(), &self.files),
+        }
     }
 }
 

@@ -29,15 +29,14 @@ pub enum Answer {
 /// A missing tool, or a design that Yosys or ABC rejects.
 pub fn prove_all(sources: &Sources, limit: Duration) -> Result<Answer> {
     let work = Workspace::new()?;
-    let mut script: String =
-        sources.files.iter().map(|f| format!("read_verilog -formal -DFORMAL {}\n", f.name)).collect();
+    let (mut script, files) = sources.with_properties();
     script += &format!("prep -flatten -top {}\nmemory_map\n", sources.top);
     // ABC takes every output for a property: only the assertions may stay.
     script += "chformal -cover -remove\ndelete -port o:*\n";
     script += "async2sync\ndffunmap\nsetundef -anyseq\nopt -full -noff\ntechmap\nopt -fast -noff\n";
     script += "dfflegalize -cell $_DFF_P_ 01\nabc -fast -g AND\nclean\naigmap\n";
     script += "write_aiger -zinit model.aig\n";
-    yosys::run_in(&work, &script, &sources.files, &sources.top)?;
+    yosys::run_in(&work, &script, files, &sources.top)?;
     let commands = format!("read_aiger model.aig; fold; orpos; scorr; dc2; pdr -T {}", limit.as_secs());
     let tool = work.tool("yosys-abc").args(["-c", &commands]).timeout(limit + Duration::from_secs(60));
     let log = match tool.run() {

@@ -112,12 +112,11 @@ pub fn prove(sources: &Sources, options: &Options) -> Result<Vec<Property>> {
     }
     check_solver(&options.solver)?;
     let work = Workspace::new()?;
-    let mut script: String =
-        sources.files.iter().map(|f| format!("read_verilog -formal -DFORMAL {}\n", f.name)).collect();
+    let (mut script, files) = sources.with_properties();
     script += &format!("prep -flatten -top {}\nmemory_map\nasync2sync\ndffunmap\nopt_clean\n", sources.top);
     // A violated assertion would end the search for covers.
     script += "write_smt2 -wires model.smt2\nchformal -assert -remove\nopt_clean\nwrite_smt2 covers.smt2\n";
-    yosys::run_in(&work, &script, &sources.files, &sources.top)?;
+    yosys::run_in(&work, &script, files, &sources.top)?;
     let text = work.read("model.smt2")?;
     let mut properties = properties_of(&text, sources);
     if properties.is_empty() {

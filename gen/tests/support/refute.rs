@@ -7,18 +7,19 @@ use std::time::Duration;
 use senbazuru::flows::lint::Sources;
 use senbazuru::flows::prove::{Options, Verdict, prove};
 use senbazuru::registry;
+use sim::Design;
+use sim::fault::{self, Fault};
 
 use super::on_all_cores;
 
 /// A fault of a block, and the property that refutes it.
 #[derive(Debug)]
-pub struct Fault {
+pub struct Refutation {
     pub block: &'static str,
     /// Which of the registered proofs, the first being 0.
     pub proof: usize,
     pub what: &'static str,
-    /// Text of the Verilog, outside of the formal sections, and what stands there instead.
-    pub edit: (&'static str, &'static str),
+    pub fault: Fault,
     /// The property, without the number of a round in a loop.
     pub by: &'static str,
     /// Cycles from reset to the counterexample.
@@ -26,10 +27,10 @@ pub struct Fault {
 }
 
 /// Proves each faulty design, and demands that the property fails at its step and that `docs/proofs.md` says so.
-pub fn refute(faults: Vec<Fault>) {
+pub fn refute(faults: Vec<Refutation>) {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/proofs.md")).unwrap();
     let work = faults.into_iter().map(|f| (format!("{} {}: {}", f.block, f.proof, f.what), f)).collect();
-    on_all_cores(work, |fault: &Fault| {
+    on_all_cores(work, |fault: &Refutation| {
         let refuted = refuted(fault)?;
         let expected = (fault.by.to_owned(), fault.step);
         if !refuted.contains(&expected) {
@@ -41,22 +42,14 @@ pub fn refute(faults: Vec<Fault>) {
 }
 
 /// The properties that fail, and after how many cycles.
-fn refuted(fault: &Fault) -> Result<Vec<(String, u32)>, String> {
-    let entry = registry::find(fault.block).map_err(|e| e.to_string())?;
-    let proof = entry.proofs().into_iter().nth(fault.proof).ok_or("there is no such proof")?;
-    let mut sources = Sources::from(&entry.elaborate(&proof.params).map_err(|e| e.to_string())?);
-    let (right, wrong) = fault.edit;
-    let mut changed = 0;
-    for file in &mut sources.files {
-        let (logic, formal) = file.text.split_once("`ifdef FORMAL").unwrap_or((&file.text, "`endif"));
-        changed += logic.matches(right).count();
-        file.text = format!("{}`ifdef FORMAL{formal}", logic.replace(right, wrong));
-    }
-    if changed == 0 {
-        return Err(format!("no `{right}` in the Verilog"));
-    }
+fn refuted(broken: &Refutation) -> Result<Vec<(String, u32)>, String> {
+    let entry = registry::find(broken.block).map_err(|e| e.to_string())?;
+    let proof = entry.proofs().into_iter().nth(broken.proof).ok_or("there is no such proof")?;
+    let hardware = entry.elaborate(&proof.params).map_err(|e| e.to_string())?;
+    let netlist = fault::netlist(&Design::from(&hardware), &broken.fault).map_err(|e| e.to_string())?;
+    let sources = Sources { netlist: Some(netlist), ..Sources::from(&hardware) };
     let options = Options {
-        depth: proof.depth.max(fault.step),
+        depth: proof.depth.max(broken.step),
         cover_depth: 1,
         induction: false,
         solver: "z3".into(),

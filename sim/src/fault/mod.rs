@@ -57,6 +57,9 @@ enum Kind {
 impl Fault {
     /// The net has the value of `expression`, in Verilog, as if it stood at the end of the module. There `right` is what the
     /// net should be: `~right`, `right & 4'd7`, `right | enable_i`.
+    ///
+    /// Yosys reads bits past names: bits that are constant stay so for readers, and a register that takes a net which only
+    /// repeats another one takes that. Break what drives such a net, or what reads it.
     pub fn net(net: &str, expression: &str) -> Self {
         let kind = Kind::Net { expression: expression.to_owned(), into: None };
         Self { net: net.to_owned(), kind, module: None }
@@ -105,26 +108,8 @@ impl fmt::Display for Fault {
 /// [`Error::Design`] when a name or an operator does not exist or is ambiguous, with those there are; whatever Yosys says,
 /// of the expression too.
 pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
-    let refuse = |why: String| {
-        let problem = format!("cannot make the fault \"{fault}\": {why}");
-        Error::Design { top: design.top.clone(), problem }
-    };
     let mut edited = open_boxes(design);
-    let (mut folder, mut netlist) = read(&edited)?;
-    let name = netlist.module_with(&design.top, fault.module.as_deref(), &fault.net).map_err(refuse)?.to_owned();
-    if let Kind::Net { expression, .. } = &fault.kind {
-        let module = &netlist.modules[&name];
-        let range = format!("[{}:0]", module.width(&fault.net) - 1);
-        // A name that does not exist is a mistake, not a new wire.
-        let text = format!("\n`default_nettype none\nwire {range} right;\nwire {range} {WRONG} = {expression};\n");
-        insert(&mut edited.files, &module.attributes.src, &text).ok_or_else(|| incomplete(design))?;
-        (folder, netlist) = read(&edited)?;
-    }
-    let is_alias = is_alias(&output(&folder, "netlist.il")?, &name, &fault.net);
-    let commands = commands(&netlist, &netlist.modules[&name], fault, is_alias).map_err(refuse)?;
-    let edit = format!("read_rtlil netlist.il\ncd {name}\n{commands}cd\n{TIDY}\nwrite_verilog -noattr faulty.v\n");
-    yosys_in(folder.path(), &edit)?;
-    let text = output(&folder, "faulty.v")?;
+    let text = broken(&mut edited, fault, "", "write_verilog -noattr faulty.v")?;
     if !text.trim_end().ends_with("endmodule") {
         return Err(incomplete(design));
     }
@@ -134,18 +119,58 @@ pub fn design(design: &Design, fault: &Fault) -> Result<Design> {
     Ok(edited)
 }
 
-/// What `proc` does, without `proc_prune`, which leads readers past names.
-const PROC: &str =
-    "proc_clean\nproc_rmdead\nproc_init\nproc_arst\nproc_rom\nproc_mux\nproc_dlatch\nproc_dff\nproc_memwr\nproc_clean";
+/// `design` with one fault in it, as a netlist in Yosys' format, for proofs: with its formal sections, which see the fault like
+/// everything else, and with the places of properties in the files of `design`.
+///
+/// # Errors
+/// Those of [`design()`].
+pub fn netlist(design: &Design, fault: &Fault) -> Result<SourceFile> {
+    let text = broken(&mut open_boxes(design), fault, " -formal -DFORMAL", "write_rtlil faulty.il")?;
+    if !text.trim_end().ends_with("end") {
+        return Err(incomplete(design));
+    }
+    Ok(SourceFile { name: format!("{}_faulty.il", design.top), text })
+}
+
+/// What Yosys writes of the design, which it reads with `options`, when the fault is in it.
+fn broken(design: &mut Design, fault: &Fault, options: &str, write: &str) -> Result<String> {
+    let top = design.top.clone();
+    let refuse = |why: String| {
+        let problem = format!("cannot make the fault \"{fault}\": {why}");
+        Error::Design { top: top.clone(), problem }
+    };
+    let (mut folder, mut netlist) = read(design, options)?;
+    let name = netlist.module_with(&top, fault.module.as_deref(), &fault.net).map_err(refuse)?.to_owned();
+    if let Kind::Net { expression, .. } = &fault.kind {
+        let module = &netlist.modules[&name];
+        let range = format!("[{}:0]", module.width(&fault.net) - 1);
+        // A name that does not exist is a mistake, not a new wire.
+        let text = format!("\n`default_nettype none\nwire {range} right;\nwire {range} {WRONG} = {expression};\n");
+        let inserted = insert(&mut design.files, &module.attributes.src, &text);
+        inserted.ok_or_else(|| incomplete(design))?;
+        (folder, netlist) = read(design, options)?;
+    }
+    let rtlil = output(&folder, "netlist.il")?;
+    let alias = Alias::find(&rtlil, &name, &fault.net);
+    let commands = commands(&netlist, &netlist.modules[&name], fault, alias).map_err(refuse)?;
+    yosys_in(folder.path(), &format!("read_rtlil netlist.il\ncd {name}\n{commands}cd\n{TIDY}\n{write}\n"))?;
+    output(&folder, write.split(' ').next_back().unwrap_or_default())
+}
+
+/// What `proc` does behind `proc_prune`, which leads readers past names.
+const PROC: &str = "proc_init\nproc_arst\nproc_rom\nproc_mux\nproc_dlatch\nproc_dff\nproc_memwr\nproc_clean";
 
 /// Without it a memory whose word is written as a whole would be written bit by bit, which takes minutes to compile.
 const TIDY: &str = "opt_expr\nopt_reduce\nopt_clean";
 
 /// A folder with `netlist.il`, and what is in it.
-fn read(design: &Design) -> Result<(Scratch, Netlist)> {
+fn read(design: &Design, options: &str) -> Result<(Scratch, Netlist)> {
     let folder = folder_of(&design.files)?;
     let outputs = "write_rtlil netlist.il\nwrite_json netlist.json\n";
-    yosys_in(folder.path(), &format!("{}\n{PROC}\n{outputs}", read_script(design, "")))?;
+    // Without it the enables of properties have no initial value.
+    let prune = if options.is_empty() { "" } else { "proc_prune\n" };
+    let proc = format!("proc_clean\nproc_rmdead\n{prune}{PROC}");
+    yosys_in(folder.path(), &format!("{}\n{proc}\n{outputs}", read_script(design, options)))?;
     let netlist = serde_json::from_str(&output(&folder, "netlist.json")?).map_err(|_| incomplete(design))?;
     Ok((folder, netlist))
 }
@@ -161,15 +186,26 @@ pub fn run(bench: &dyn Bench, right: &Design, faults: &[Fault], options: &RunOpt
     faults.iter().map(one).collect()
 }
 
-/// Whether a netlist in Yosys' format connects the net to another one that the Verilog names.
-fn is_alias(rtlil: &str, module: &str, net: &str) -> bool {
-    let (begin, driver) = (format!("module \\{module}"), format!("  connect \\{net} \\"));
-    let lines = rtlil.lines().skip_while(|line| *line != begin).take_while(|line| *line != "end");
-    lines.into_iter().any(|line| line.starts_with(&driver))
+/// Of which named net a net is another name, in a netlist in Yosys' format.
+struct Alias<'a> {
+    of: &'a str,
+    /// Somebody reads it under this name.
+    is_read: bool,
 }
 
-/// Commands for Yosys in the module. `is_alias`: the net of the fault is another name of a named net.
-fn commands(netlist: &Netlist, module: &Module, fault: &Fault, is_alias: bool) -> Result<String, String> {
+impl<'a> Alias<'a> {
+    fn find(rtlil: &'a str, module: &str, net: &str) -> Option<Self> {
+        let (begin, driver, name) = (format!("module \\{module}"), format!("connect \\{net} \\"), format!("\\{net}"));
+        let lines = rtlil.lines().skip_while(|line| *line != begin).take_while(|line| *line != "end");
+        let mut connections = lines.map(str::trim_start).filter(|line| line.starts_with("connect "));
+        let of = connections.clone().find_map(|line| line.strip_prefix(&driver))?;
+        let reads = |line: &str| !line.starts_with(&driver) && line.split(' ').any(|word| word == name);
+        Some(Self { of, is_read: connections.any(reads) })
+    }
+}
+
+/// Commands for Yosys in the module. `alias`: the net of the fault is another name of a named net.
+fn commands(netlist: &Netlist, module: &Module, fault: &Fault, alias: Option<Alias>) -> Result<String, String> {
     let net = fault.net.as_str();
     Ok(match &fault.kind {
         Kind::Operator { from, to } => exchange(netlist, module, net, from, to)?,
@@ -194,7 +230,14 @@ fn commands(netlist: &Netlist, module: &Module, fault: &Fault, is_alias: bool) -
             let all = || module.cells.keys().map(String::as_str);
             let mut commands = module.next_values() + &module.reconnect(net, "right", all().filter(|c| holds(c)));
             // `proc` leads readers past names. Where this net is the first name of its bits, who reads the bits reads the net.
-            if !is_alias {
+            if let Some(Alias { of, is_read: false }) = alias
+                && !module.is_port(net)
+            {
+                return Err(format!(
+                    "Yosys leads what reads `{net}` past it, to `{of}`: break that, `into` what reads it"
+                ));
+            }
+            if alias.is_none() {
                 commands += &module.reconnect(net, WRONG, all().filter(|c| !holds(c)));
             }
             // What drove the net drives a wire that Yosys makes and does not name.

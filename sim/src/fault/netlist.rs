@@ -94,6 +94,10 @@ impl Module {
         self.ports.get(net).is_some_and(|port| port.direction == "input")
     }
 
+    pub fn is_port(&self, net: &str) -> bool {
+        self.ports.contains_key(net)
+    }
+
     pub fn width(&self, net: &str) -> usize {
         self.netnames.get(net).map_or(1, |net| net.bits.len().max(1))
     }

@@ -3,7 +3,6 @@
 pub mod decode_hardware;
 pub mod edram_bank;
 pub mod eviction_controller;
-pub mod faults;
 pub mod kv_bank_group;
 pub mod refresh_controller;
 pub mod refresh_runs;

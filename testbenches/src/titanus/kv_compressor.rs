@@ -16,8 +16,6 @@ use sim::{Bits, Difference, Driver, In, Monitor, Out, Run, Sim, Values};
 use super::sequences::{Case, STALLS, random_tokens};
 use super::tiles::{blocks, bytes, flag};
 
-pub use super::kv_decompressor::bench as decompressor_bench;
-
 /// The bench of a compressor; a vector is a sequence of keys and values.
 ///
 /// # Errors

@@ -11,8 +11,6 @@ use sim::{Bits, Difference, Run, Sim, StreamDriver, StreamMonitor, Values};
 use super::sequences::{Case, STALLS};
 use super::tiles::{blocks, quantized_tile};
 
-pub use super::kv_unpacker::bench as unpacker_bench;
-
 /// The bench of a packer; a vector is a stream.
 ///
 /// # Errors

@@ -2,10 +2,10 @@
 
 use num_bigint::BigUint;
 use rustc_apfloat::Round;
-use rustc_apfloat::ieee::{BFloatS, Float8E5M2S, HalfS, SingleS};
 
 use super::exact::smallest;
-use super::{Direction, E3m2S, Float, FloatFormat, Rounded};
+use super::semantics::with_semantics;
+use super::{Direction, Float, Rounded};
 use rustc_apfloat::Float as _;
 
 impl Float {

@@ -8,8 +8,8 @@
 use num_bigint::{BigInt, BigUint};
 
 use super::between::Between;
+use super::class::Class;
 use super::exact::smallest;
-use super::functions::Class;
 use super::real::{PLACES, exp, ln_2};
 use super::{Float, Rounded};
 use crate::format::FloatFormat;

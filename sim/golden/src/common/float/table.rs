@@ -10,8 +10,8 @@
 use num_bigint::{BigInt, BigUint};
 
 use super::between::Between;
+use super::class::Class;
 use super::exact::smallest;
-use super::functions::Class;
 use super::real::{Normal, PLACES, gelu_argument, logistic, tanh};
 use super::{Float, Rounded};
 use crate::format::FloatFormat;

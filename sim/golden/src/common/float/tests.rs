@@ -6,6 +6,8 @@ mod flags;
 mod functions;
 mod table;
 
+use std::cmp::Ordering;
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,9 +1,12 @@
 //! Division, roots and conversion to integers: the distance to the exact value, a library, the host, and known cases.
 
+use std::cmp::Ordering;
+
 use num_bigint::BigUint;
 
 use super::*;
 use crate::common::float::exact::smallest;
+use crate::common::float::semantics::with_semantics;
 use crate::common::float::{Direction, Integers};
 
 const NONE: Flags =

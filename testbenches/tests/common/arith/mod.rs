@@ -1,0 +1,5 @@
+//! Small arithmetic.
+
+mod leading_zeros;
+mod popcount;
+mod priority_encoder;

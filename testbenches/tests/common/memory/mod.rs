@@ -1,0 +1,5 @@
+//! Memories, and what is made of several.
+
+mod banked_memory;
+mod double_buffer;
+mod ram;

@@ -1,0 +1,63 @@
+//! The bank group: configurations, attacks on the refresh, broken ones.
+
+use hdl::blocks::kelle::KvBankGroup;
+use hdl::lang::CatalogBlock;
+use sim::fault::Fault;
+use sim::{Design, RunOptions};
+use testbenches::faults::must_be_noticed;
+use testbenches::kelle::kv_bank_group::{CYCLES, Mode, attack, bench};
+use testbenches::options;
+
+#[test]
+fn all_configurations() {
+    for report in testbenches::run_all(bench, &options(1500)).unwrap() {
+        assert!(report.compared >= 50_000, "{report:?}");
+    }
+}
+
+/// The group under attack: always busy, bursts aimed at the deadline, mass promotion, the shortest legal interval.
+fn attacked() -> KvBankGroup {
+    let mut all = KvBankGroup::configurations().into_iter();
+    all.find(|p| p.retention_model).unwrap_or_else(|| panic!("a configuration has the retention model"))
+}
+
+/// Millions of cycles: no bit flips while intervals are safe; otherwise exactly those of the golden cells.
+#[test]
+fn attack_on_the_refresh() {
+    let p = attacked();
+    let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
+    for (mode, cycles) in [(Mode::Safe, 1_200_000), (Mode::Tightest, 1_200_000), (Mode::Unsafe, 400_000)] {
+        let bench = attack(&p, vec![mode]).unwrap_or_else(|e| panic!("{e}"));
+        let report = sim::run(&*bench, &design, &options(cycles / CYCLES)).unwrap_or_else(|e| panic!("{e}"));
+        assert!(report.cycles >= cycles, "{report:?}");
+    }
+}
+
+#[test]
+#[ignore = "a hundred million cycles"]
+fn large_attack_on_the_refresh() {
+    let p = attacked();
+    let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
+    for seed in 2..6 {
+        for mode in [Mode::Safe, Mode::Tightest, Mode::Unsafe] {
+            let bench = attack(&p, vec![mode]).unwrap_or_else(|e| panic!("{e}"));
+            let options = RunOptions { seed: seeds::seed(seed), ..options(500_000) };
+            sim::run(&*bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
+        }
+    }
+}
+
+/// The attack must lose bits when the refresh is broken.
+#[test]
+fn broken_groups_are_noticed() {
+    let safe = |p: &KvBankGroup| attack(p, vec![Mode::Safe]);
+    let faults = [
+        ("a refresh writes the word before", Fault::net("refreshed", "buffer_q").module("edram_bank")),
+        ("elements are exchanged", Fault::net("g_bank[0].bank_data_in", "{right[7:0], right[15:8]}")),
+        (
+            "scores of new tokens stay",
+            Fault::net("g_rows[1].is_set", "1'b0").into("g_rows[1].score_q").module("score_register_file"),
+        ),
+    ];
+    must_be_noticed(&attacked(), safe, 6000, &faults);
+}

@@ -1,0 +1,94 @@
+//! The refresh controller in all its configurations, and broken ones.
+
+use hdl::blocks::kelle::RefreshController;
+use hdl::lang::CatalogBlock;
+use models::kelle::refresh::PAPER;
+use sim::RunOptions;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
+use testbenches::kelle::refresh_controller::{bench, limits};
+use testbenches::kelle::refresh_runs::{Counts, bursts, quiet};
+use testbenches::options;
+
+#[test]
+fn all_configurations() {
+    for report in testbenches::run_all(bench, &options(20_000)).unwrap() {
+        assert!(report.compared >= 3 * 16 * 20_000, "{report:?}");
+    }
+}
+
+#[test]
+#[ignore = "a hundred million cycles"]
+fn large_many_cycles() {
+    for seed in 2..8 {
+        testbenches::run_all(bench, &RunOptions { seed: seeds::seed(seed), ..options(300_000) }).unwrap();
+    }
+}
+
+/// What the block says of itself is what the contract says, which the bench demands.
+#[test]
+fn stated_limits_are_those_of_the_contract() {
+    for block in std::iter::once(RefreshController::default()).chain(RefreshController::configurations()) {
+        let limits = limits(&block);
+        let stated = (block.wait(), block.slack(), block.shortest_interval());
+        assert_eq!(stated, (limits.wait(), limits.slack(), limits.shortest_interval()), "{block:?}");
+    }
+}
+
+/// The paper's intervals at 1 GHz: without traffic exactly one refresh per valid row and interval; with bursts that read
+/// every row and leave the banks alone as long, the same, and no access ever waits.
+#[test]
+fn no_more_than_needed_and_no_stalls() {
+    let (_, intervals) = PAPER[0];
+    let cycles = 2_200_000;
+    let expected = 64 * (cycles / intervals.high + cycles / intervals.low);
+    let idle = quiet(128, intervals, cycles).unwrap_or_else(|e| panic!("{e}"));
+    let busy = bursts(128, intervals, cycles).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(idle, Counts { refreshes: expected, stalls: 0 });
+    assert_eq!(busy, idle);
+}
+
+fn broken(faults: &[(&str, Fault)]) {
+    let p = RefreshController { rows: 7, interval_width: 8, interval: 20, patience: 9, tick_log2: 0, counter_width: 8 };
+    must_be_noticed(&p, bench, 4000, faults);
+}
+
+#[test]
+fn broken_controllers_are_noticed() {
+    let later = "(state_q == StateCheck) & valid & ({1'b0, limit} + 10'd2 <= age) & !fresh_q & !touched";
+    broken(&[
+        ("accesses always go first", Fault::net("urgent", "1'b0")),
+        ("a refresh and an access meet", Fault::net("ready", "1'b1")),
+        ("a stale stamp makes a young row old", Fault::net("fresh_q", "1'b0").into("due")),
+        ("refreshed rows are forgotten", Fault::net("written", "access_write").into("stamps")),
+        ("the classes are exchanged", Fault::net("limit", "high ? low_limit_q : high_limit_q")),
+        ("too early", Fault::net("age", "right + 9'd2")),
+        ("a unit too late", Fault::operator("due", "<=", "<")),
+        ("two units too late", Fault::net("due", later)),
+        ("promotions wait for the walk", Fault::net("take_hint", "1'b0")),
+        ("waiting is free", Fault::net("spend", "hinted_q & |credit_q")),
+    ]);
+}
+
+#[test]
+#[ignore = "one Verilator model for each fault"]
+fn large_more_broken_controllers_are_noticed() {
+    broken(&[
+        ("a write during a refresh is lost", Fault::net("refresh_write_o", "(state_q == StateWrite) & (touched | go)")),
+        ("a write while looking is missed", Fault::net("touched", "1'b0").into("due")),
+        ("writes do not count", Fault::net("written", "refresh_write").into("stamps")),
+        ("the wrong row is stamped", Fault::net("written_row", "access_row_i")),
+        ("invalid rows are refreshed", Fault::net("valid", "1'b1").into("go")),
+        ("too short intervals are taken", Fault::net("feasible", "1'b1").into("low_limit_q")),
+        ("the walk skips a row", Fault::net("walk_next", "last ? 3'd1 : right")),
+        ("stalls are not counted", Fault::net("access_valid_i", "right & access_write_i").into("stalls_q")),
+    ]);
+}
+
+/// Rows that no schedule can refresh in time are refused before anything is built.
+#[test]
+fn impossible_schedules_are_refused() {
+    let p = RefreshController { rows: 100, interval_width: 10, interval: 199, ..RefreshController::default() };
+    let error = hdl::lang::elaborate(&p).unwrap_err().to_string();
+    assert!(error.contains("`interval` is 199, allowed: 200 to 1023"), "{error}");
+}

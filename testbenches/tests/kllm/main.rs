@@ -1,0 +1,26 @@
+//! The blocks of KLLM, a file each.
+
+mod clustering_unit;
+mod concat_unit;
+mod fp16_mac;
+mod index_distribution_counter;
+mod index_matmul_column;
+mod orizuru;
+mod orizuru_unit;
+mod real;
+mod weighted_sum;
+
+use hdl::lang::{Block, CatalogBlock, elaborate};
+use sim::{Bench, Design, RunReport};
+use testbenches::{MakeBench, options, run};
+
+fn configurations<B: CatalogBlock>(make: MakeBench<B>, number: u64) {
+    for block in B::configurations() {
+        run(&block, make, &options(number)).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+/// Runs a bench that was made with data of its own.
+fn run_with<B: Block>(block: &B, bench: anyhow::Result<Box<dyn Bench>>, number: u64) -> anyhow::Result<RunReport> {
+    Ok(sim::run(&*bench?, &Design::from(&elaborate(block)?), &options(number))?)
+}

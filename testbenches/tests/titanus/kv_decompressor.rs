@@ -1,0 +1,13 @@
+//! The decompressor at odd sizes.
+
+use hdl::blocks::titanus::KvDecompressor;
+use hdl::lang::CatalogBlock;
+use testbenches::options;
+use testbenches::titanus::kv_decompressor::bench;
+
+#[test]
+fn odd_sizes() {
+    for block in KvDecompressor::configurations() {
+        testbenches::run(&block, bench, &options(200)).unwrap_or_else(|e| panic!("{e}"));
+    }
+}

@@ -1,0 +1,26 @@
+//! The units of Titanus, a file each, and the way through all of them.
+
+mod channel_monitor;
+mod dequantization_unit;
+mod kv_compressor;
+mod kv_decompressor;
+mod kv_packer;
+mod kv_unpacker;
+mod max_min_finder;
+mod non_zero_quantizer;
+mod pipeline;
+mod pruning_unit;
+mod quantization_unit;
+mod scale_zero_buffer;
+
+use hdl::lang::CatalogBlock;
+use testbenches::{MakeBench, options, run};
+
+/// All registered configurations, and the default where it has something to show: 32 lanes at the stated latency.
+fn configurations<B: CatalogBlock>(make: MakeBench<B>, vectors: u64, default: bool) {
+    let options = options(vectors);
+    for block in default.then(B::default).into_iter().chain(B::configurations()) {
+        let report = run(&block, make, &options).unwrap_or_else(|e| panic!("{e}"));
+        assert!(report.compared >= vectors, "{report:?}");
+    }
+}
