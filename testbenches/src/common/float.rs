@@ -10,12 +10,15 @@ pub mod add;
 pub mod compare;
 pub mod convert;
 pub mod divide;
+pub mod exp;
 pub mod fma;
 pub mod from_int;
 pub mod mul;
 pub mod reciprocal;
 pub mod rsqrt;
+pub mod sigmoid;
 pub mod sqrt;
+pub mod table;
 pub mod to_int;
 
 use std::collections::VecDeque;

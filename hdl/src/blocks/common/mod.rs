@@ -23,8 +23,9 @@ pub use compactor::{Compactor, CompactorPorts};
 pub use crc32::{Crc32, Crc32Ports};
 pub use expander::{Expander, ExpanderPorts};
 pub use float::{
-    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatFma, FloatFormat, FloatFromInt, FloatMul, FloatReciprocal,
-    FloatRsqrt, FloatSqrt, FloatToInt, RoundingDirection, Subnormals,
+    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatExp, FloatFma, FloatFormat, FloatFromInt, FloatFunction,
+    FloatMul, FloatReciprocal, FloatRsqrt, FloatSigmoid, FloatSqrt, FloatTable, FloatToInt, RoundingDirection,
+    Subnormals,
 };
 pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
 pub use memory::{
