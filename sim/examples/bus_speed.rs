@@ -2,20 +2,20 @@
 //! are constant and unchecked.
 //!
 //! Time is that of the processor, since other load on the machine would disturb the shorter runs more.
-//! `cargo run --release -p sim --example bus_speed -- [JOBS]` (default 100, of 2,000 bursts each).
+//! `cargo run --release -p sim --example bus_speed -- [JOBS]` (default 20, of 2,000 bursts each).
 
 use std::error::Error;
 
 use sim::bus::{AxiConfig, AxiMemory, cycle};
 use sim::{BuildOptions, Design, In, Model, Out, Sim};
 
-const ROUNDS: u32 = 9;
+const ROUNDS: u32 = 5;
 const BURSTS: u64 = 2000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let jobs: u64 = std::env::args().nth(1).map_or(Ok(100), |a| a.parse())?;
+    let jobs: u64 = std::env::args().nth(1).map_or(Ok(20), |a| a.parse())?;
     let copier = include_str!("../tests/designs/copier.v");
-    for lanes in [0, 16, 64] {
+    for lanes in [0, 64, 512] {
         let text = if lanes == 0 { copier.to_owned() } else { with_lanes(copier, lanes) };
         let model = Model::build(&Design::from_verilog("copier", &text), &BuildOptions::default())?;
         // Short alternating runs, the best of each: other load on the machine disturbs both alike.

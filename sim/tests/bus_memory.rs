@@ -420,3 +420,48 @@ fn half_managers_and_wrong_ports() {
     assert!(error("none").contains("there is neither `none_arvalid_o` nor"), "{}", error("none"));
     assert!(error("bad").contains("`bad`: rdata has 24 bits"), "{}", error("bad"));
 }
+
+/// A copy as a bench: what a broken rule becomes in the report of a run.
+struct CopyBench;
+
+impl sim::Bench for CopyBench {
+    fn block(&self) -> &str {
+        "copier"
+    }
+
+    fn run(&self, sim: &mut Sim, run: &mut sim::Run) -> Result<()> {
+        let mut memory = AxiMemory::new();
+        memory.serve(sim, "mem", &AxiConfig::rough(Stall::Never), run.seed())?;
+        sim.reset(2)?;
+        for (port, value) in [("src_i", SRC), ("dst_i", DST), ("bursts_i", 2), ("start_i", 1)] {
+            let port = sim.input(port)?;
+            sim.poke_u64(port, value);
+        }
+        let mut none: [sim::StreamDriver; 0] = [];
+        let mut nothing: [sim::StreamMonitor; 0] = [];
+        run.cycle_with(sim, &mut none, &mut nothing, &mut [&mut memory])?;
+        let start = sim.input("start_i")?;
+        sim.poke_u64(start, 0);
+        while !memory.is_idle() || memory.stats("mem").write_beats < 32 {
+            run.cycle_with(sim, &mut none, &mut nothing, &mut [&mut memory])?;
+        }
+        run.streams_with(sim, &mut none, &mut nothing, &mut [&mut memory])?;
+        let done = sim.output("done_o")?;
+        run.expect_u64(sim, done, 1)
+    }
+}
+
+#[test]
+fn a_broken_rule_is_a_mismatch_with_a_waveform() {
+    let waves = tempfile::tempdir().unwrap();
+    let options = sim::RunOptions { waves: Some(waves.path().to_owned()), ..sim::RunOptions::default() };
+    let mut design = Design::from_verilog("copier", COPIER);
+    sim::run(&CopyBench, &design, &options).unwrap();
+    design.defines = vec!["LAST_EARLY".into()];
+    let error = sim::run(&CopyBench, &design, &options).unwrap_err();
+    let mismatch = error.mismatch().unwrap();
+    let sim::Difference::Protocol { port, problem } = &mismatch.difference else { panic!("{mismatch}") };
+    assert_eq!(port, "mem, channel W");
+    assert!(problem.contains("A3.4.1, Last, broken") && problem.contains("WLAST is 1 in beat 15 of 16"), "{problem}");
+    assert!(mismatch.waveform.is_some() && mismatch.waveform_note.is_none(), "{mismatch}");
+}

@@ -25,6 +25,7 @@ impl Burst {
     }
 
     /// Address of beat `n`: that of its lowest byte which counts.
+    #[inline]
     pub fn address(&self, n: u32) -> u64 {
         let bytes = self.bytes();
         let offset = u64::from(n) * bytes;
@@ -41,10 +42,15 @@ impl Burst {
     }
 
     /// Byte lanes that carry data of the beat at `address`, on a bus of `bus` bytes.
+    #[inline]
     pub fn lanes(&self, address: u64, bus: u64) -> u128 {
-        let low = address % bus;
-        let high = (address & !(self.bytes() - 1)) % bus + self.bytes();
-        ones(high) & !ones(low)
+        // `bus` is a power of two; a remainder would cost more than all else here.
+        let within = bus - 1;
+        if address & within == 0 && self.bytes() == bus {
+            return ones(bus);
+        }
+        let high = (address & !(self.bytes() - 1) & within) + self.bytes();
+        ones(high) & !ones(address & within)
     }
 
     /// Whether the burst leaves its 4 KiB block.
@@ -56,6 +62,7 @@ impl Burst {
 }
 
 /// Ones in the low `count` bits, up to 128.
+#[inline]
 pub(super) fn ones(count: u64) -> u128 {
     if count >= 128 { u128::MAX } else { (1 << count) - 1 }
 }

@@ -154,8 +154,8 @@ impl Memory {
             data[0] = (u64::from_le_bytes(word) ^ !bytes_of(lanes as u8)) & ones(8 * bus) as u64;
             return;
         }
-        for (word, bytes) in data.iter_mut().zip(bytes.chunks_exact(8)) {
-            *word = word_of(bytes);
+        for (word, bytes) in data.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
         }
         if lanes != ones(bus) {
             for (i, word) in data[..bus as usize / 8].iter_mut().enumerate() {
@@ -177,16 +177,16 @@ impl Memory {
             }
             return;
         }
-        for (i, (word, bytes)) in data.iter().zip(bytes.chunks_exact_mut(8)).enumerate() {
+        let words = data.iter().zip(bytes.as_chunks_mut().0);
+        if strb == ones(bus) {
+            words.for_each(|(word, bytes)| *bytes = word.to_le_bytes());
+            return;
+        }
+        for (i, (word, bytes)) in words.enumerate() {
             let keep = bytes_of((strb >> (8 * i)) as u8);
-            let merged = word_of(bytes) & !keep | word & keep;
-            bytes.copy_from_slice(&merged.to_le_bytes());
+            *bytes = (u64::from_le_bytes(*bytes) & !keep | word & keep).to_le_bytes();
         }
     }
-}
-
-fn word_of(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 /// 0xff for each bit that is set.

@@ -154,8 +154,12 @@ impl Sim {
         let count = words_of(slot.width);
         // SAFETY: wide members are arrays of `words_of(width)` 32-bit words.
         let target = unsafe { std::slice::from_raw_parts_mut(slot.address.cast::<u32>(), count) };
-        for (i, half) in target.iter_mut().enumerate() {
-            *half = words.get(i / 2).map_or(0, |word| (word >> (32 * (i % 2))) as u32);
+        let mut words = words.iter();
+        for halves in target.chunks_mut(2) {
+            let word = words.next().copied().unwrap_or_default();
+            for (i, half) in halves.iter_mut().enumerate() {
+                *half = (word >> (32 * i)) as u32;
+            }
         }
         let used = slot.width % 32;
         if used != 0 {
@@ -177,9 +181,9 @@ impl Sim {
         }
         // SAFETY: wide members are arrays of `words_of(width)` 32-bit words.
         let source = unsafe { std::slice::from_raw_parts(slot.address.cast::<u32>(), words_of(slot.width)) };
-        let half = |i: usize| source.get(i).map_or(0, |&half| u64::from(half));
-        for (i, word) in words.iter_mut().enumerate() {
-            *word = half(2 * i) | half(2 * i + 1) << 32;
+        let mut halves = source.chunks(2);
+        for word in words {
+            *word = halves.next().map_or(0, |pair| pair.iter().rev().fold(0, |high, &low| high << 32 | u64::from(low)));
         }
     }
 
