@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use hdl::blocks::common::{
-    AxiReadDma, AxiWriteDma, BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
+    AxiArbiter, AxiReadDma, AxiWriteDma, BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
     FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros, MacMesh,
     Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister,
     StreamWidthConverter,
@@ -58,6 +58,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<StreamWidthConverter>("common", common::stream::stream_width_converter::bench),
         entry::<AxiReadDma>("common", common::bus::axi_read_dma::bench),
         entry::<AxiWriteDma>("common", common::bus::axi_write_dma::bench),
+        entry::<AxiArbiter>("common", common::bus::axi_arbiter::bench),
         entry::<Popcount>("common", common::arith::popcount::bench),
         entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),

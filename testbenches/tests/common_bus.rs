@@ -1,6 +1,6 @@
 //! AXI4: DMAs and arbiter before a memory with pauses, errors and silence.
 
-use hdl::blocks::common::{AxiReadDma, AxiWriteDma};
+use hdl::blocks::common::{AxiArbiter, AxiReadDma, AxiWriteDma};
 use testbenches::common::bus;
 use testbenches::{options, run_all};
 
@@ -12,6 +12,11 @@ fn axi_read_dma() {
 #[test]
 fn axi_write_dma() {
     run_all::<AxiWriteDma>(bus::axi_write_dma::bench, &options(200)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
+#[test]
+fn axi_arbiter() {
+    run_all::<AxiArbiter>(bus::axi_arbiter::bench, &options(400)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
 /// Eight bursts of 16 beats hide a latency of 100 cycles.
