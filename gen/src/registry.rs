@@ -46,6 +46,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<StreamWidthConverter>("common", common::stream::stream_width_converter::bench),
         entry::<AxiReadDma>("common", common::bus::axi_read_dma::bench),
         entry::<AxiWriteDma>("common", common::bus::axi_write_dma::bench),
+        entry::<AxiArbiter>("common", common::bus::axi_arbiter::bench),
         entry::<Popcount>("common", common::arith::popcount::bench),
         entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),

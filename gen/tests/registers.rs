@@ -116,7 +116,10 @@ fn the_rust_constants_compile_without_a_warning() {
             assert!(text.contains(&format!("pub const {}: u32 = {:#05x};", r.name, r.offset)), "{top}: {}", r.name);
         }
         let options = ["--edition", "2021", "--crate-type", "lib", "--crate-name", "registers", "-D", "warnings"];
-        run(Tool::new("rustc").args(options).args(["-D", "missing-docs", "--emit", "metadata", &file]).dir(folder.path()));
+        run(Tool::new("rustc")
+            .args(options)
+            .args(["-D", "missing-docs", "--emit", "metadata", &file])
+            .dir(folder.path()));
     }
 }
 

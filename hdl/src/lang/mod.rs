@@ -46,7 +46,7 @@ pub use parameters::{
     Allowed, Parameter, ParameterField, ParameterValue, Parameters, Rules, flatten, multiple_of, nest, power_of_two,
 };
 pub use ports::{In, InArray, InArrayOption, InOption, Out, OutArray, OutOption, PortBuilder, PortKind, Ports};
-pub use registers::{RegisterMap, RegisterPorts, Registers};
+pub use registers::{RegisterMap, RegisterPorts};
 pub use signal::{Operand, Signal};
 pub use state::{Fsm, Memory};
 pub use stream::{InStream, OutStream, Stream};

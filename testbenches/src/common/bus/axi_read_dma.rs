@@ -6,6 +6,7 @@ use golden::common::bus::axi_read_dma::{Beat, cycles, output};
 use golden::common::bus::{Burst, Command, End};
 use hdl::blocks::common::AxiReadDma;
 use rand::RngExt;
+use sim::bus::{Access, AxiConfig, AxiMemory, BusError, Partner, Place, Promises, Response};
 use sim::stimulus::{Stall, StallPattern, StimulusRng};
 use sim::{In, Out, Run, Sim};
 
@@ -22,16 +23,17 @@ pub fn bench(p: &AxiReadDma) -> anyhow::Result<Box<dyn sim::Bench>> {
 }
 
 /// A DMA, its memory, and who takes its beats.
-#[derive(Debug)]
-pub struct Bench {
+struct Bench {
     /// Its shape.
-    pub shape: Shape,
+    shape: Shape,
     /// Commands.
-    pub commands: Commands,
+    commands: Commands,
     /// The memory's port.
-    pub port: ReadPort,
+    port: ReadPort,
     /// What the memory holds.
-    pub contents: Contents,
+    contents: Contents,
+    /// The memory of `sim` in place of ours, with a checker of its own.
+    other: Option<AxiMemory>,
     abort: In,
     idle: Out,
     pulses: [Out; 2],
@@ -46,16 +48,11 @@ pub struct Bench {
     /// What the pulses must be.
     pulse: [bool; 2],
     in_hand: usize,
-    /// Beats of the output.
-    pub beats: u64,
 }
 
 impl Bench {
     /// The ports of `sim`.
-    ///
-    /// # Errors
-    /// A port that is missing.
-    pub fn new(p: &AxiReadDma, sim: &mut Sim, run: &Run, manners: Manners) -> sim::Result<Self> {
+    fn new(p: &AxiReadDma, sim: &mut Sim, run: &Run, manners: Manners) -> sim::Result<Self> {
         let shape = Shape::of(&p.axi, &p.dma);
         let field = |name: &str| sim.output(&format!("output_{name}_o"));
         let mut bench = Self {
@@ -63,6 +60,7 @@ impl Bench {
             commands: Commands::new(sim, run, Stall::Never)?,
             port: ReadPort::new(sim, run, "mem", shape.bytes, manners)?,
             contents: Contents::default(),
+            other: None,
             abort: sim.input("abort_i")?,
             idle: sim.output("idle_o")?,
             pulses: [sim.output("read_beat_o")?, sim.output("waits_o")?],
@@ -75,7 +73,6 @@ impl Bench {
             optional: 0,
             pulse: [false; 2],
             in_hand: 0,
-            beats: 0,
         };
         sim.poke_u64(sim.input("cache_i")?, 0b0011);
         sim.poke_u64(sim.input("prot_i")?, 0b010);
@@ -101,14 +98,14 @@ impl Bench {
     }
 
     /// Everybody's pauses.
-    pub fn set_stall(&mut self, run: &Run, manners: Manners, output: Stall, commands: Stall) {
+    fn set_stall(&mut self, run: &Run, manners: Manners, output: Stall, commands: Stall) {
         self.port.set_manners(run, manners);
         self.commands.set_stall(run, commands);
         self.pause = output.pattern(run.seed(), "output");
     }
 
     /// Adds a command, and what comes of it.
-    pub fn push(&mut self, command: Command) {
+    fn push(&mut self, command: Command) {
         let Shape { bytes, address_width, most } = self.shape;
         self.commands.queue.push_back(command);
         if let Some(refusal) = command.refusal(address_width) {
@@ -133,29 +130,36 @@ impl Bench {
         }
     }
 
+    /// Beats that came from the bus.
+    fn bus_beats(&self) -> u64 {
+        self.other.as_ref().map_or(self.port.beats, |memory| memory.stats("mem").read_beats)
+    }
+
     /// Whether all that was expected has come.
-    pub fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.commands.queue.is_empty() && self.commands.expected.is_empty() && self.expected.is_empty()
     }
 
     /// One cycle.
-    ///
-    /// # Errors
-    /// The first difference.
-    pub fn cycle(&mut self, sim: &mut Sim, run: &mut Run, abort: bool) -> sim::Result<()> {
+    fn cycle(&mut self, sim: &mut Sim, run: &mut Run, abort: bool) -> sim::Result<()> {
         self.commands.drive(sim);
-        self.port.drive(sim, run, &self.contents);
+        match &mut self.other {
+            Some(memory) => memory.drive(sim)?,
+            None => self.port.drive(sim, &self.contents),
+        }
         let ready = !self.pause.next_pause();
         sim.poke_u64(self.ready, ready.into());
         sim.poke_u64(self.abort, abort.into());
         sim.settle()?;
         run.expect_u64(sim, self.pulses[0], self.pulse[0].into())?;
         run.expect_u64(sim, self.pulses[1], self.pulse[1].into())?;
-        let before = self.port.beats;
-        self.port.look(sim, run)?;
+        let before = self.bus_beats();
+        match &mut self.other {
+            Some(memory) => drop(memory.sample(sim)?),
+            None => self.port.look(sim, run)?,
+        }
         let valid = sim.peek_u64(self.valid) == 1;
         if valid && ready && !abort {
-            self.beats += 1;
             let got = Beat {
                 bytes: bytes_of(&sim.peek(self.fields[0]))
                     .into_iter()
@@ -169,17 +173,14 @@ impl Bench {
             run.expect_equal(sim, "output_data_o", "beat", show(expected.as_ref()), show(Some(&got)))?;
         }
         rule(run, sim, "output_valid_o", !(valid && abort), "a beat is shown in an abort")?;
-        self.pulse = [self.port.beats > before, ready && !valid && self.in_hand > 0 && !abort];
+        self.pulse = [self.bus_beats() > before, ready && !valid && self.in_hand > 0 && !abort];
         let (taken, ended) = self.commands.look(sim, run)?;
         self.in_hand = self.in_hand + usize::from(taken.is_some()) - usize::from(ended);
         sim.tick()
     }
 
     /// Runs until all that is expected has come, then until it is idle.
-    ///
-    /// # Errors
-    /// The first difference, or a limit of cycles.
-    pub fn run(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+    fn run(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let begin = sim.cycle_count();
         while !self.is_done() || sim.peek_u64(self.idle) == 0 {
             self.cycle(sim, run, false)?;
@@ -188,7 +189,9 @@ impl Bench {
         }
         run.expect_equal(sim, "mem_rvalid_i", "beats owed while idle", 0, self.port.owes())?;
         let taken: Vec<Taken> = std::mem::take(&mut self.port.taken);
-        if self.optional == 0 {
+        if let Some(memory) = &self.other {
+            run.expect_equal(sim, "mem_rvalid_i", "idle", true, memory.is_idle())?;
+        } else if self.optional == 0 {
             let expected: Vec<Taken> = self.bursts.drain(..).collect();
             run.expect_equal(sim, "mem_araddr_o", "bursts", format!("{expected:x?}"), format!("{taken:x?}"))?;
         }
@@ -198,10 +201,7 @@ impl Bench {
     }
 
     /// An abort of `cycles` cycles, up to the stated end of it.
-    ///
-    /// # Errors
-    /// The first difference, or a limit of cycles.
-    pub fn abort(&mut self, sim: &mut Sim, run: &mut Run, cycles: u64) -> sim::Result<()> {
+    fn abort(&mut self, sim: &mut Sim, run: &mut Run, cycles: u64) -> sim::Result<()> {
         self.forget();
         for _ in 0..cycles {
             self.cycle(sim, run, true)?;
@@ -234,6 +234,9 @@ fn work(p: &AxiReadDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         ideal(&mut bench, sim, run, most)?;
     }
     every_beat_position(&mut bench, sim, run)?;
+    for stall in Stall::ALL {
+        independent(p, &mut bench, sim, run, (&mut rng, stall))?;
+    }
     let mut left = run.vectors();
     let mut round = 0;
     while left > 0 {
@@ -308,6 +311,62 @@ fn every_beat_position(bench: &mut Bench, sim: &mut Sim, run: &mut Run) -> sim::
             bench.run(sim, run)?;
         }
     }
+    bench.contents.bad.clear();
+    Ok(())
+}
+
+/// The memory of `sim`, which checks all rules in both directions: what is read, with an error now and then, an abort and a
+/// reset in the middle.
+fn independent(
+    p: &AxiReadDma,
+    bench: &mut Bench,
+    sim: &mut Sim,
+    run: &mut Run,
+    (rng, stall): (&mut StimulusRng, Stall),
+) -> sim::Result<()> {
+    let bytes = bench.shape.bytes;
+    let commands: Vec<Command> = (0..12).map(|_| bench.shape.good(rng, 10)).collect();
+    bench.contents.bad.clear();
+    for command in commands.iter().step_by(5) {
+        spoil(bench, command, rng);
+        bench.contents.bad.retain(|_, answer| *answer >= 2);
+    }
+    let response = |&answer: &u64| if answer == 2 { Response::SlvErr } else { Response::DecErr };
+    let error = |(&at, answer): (&u64, &u64)| BusError {
+        access: Access::Read,
+        place: Place::Addresses(at..at + 1),
+        response: response(answer),
+    };
+    let promises = Promises {
+        reads: Some(p.dma.outstanding),
+        // Owed beats are taken at once.
+        response: Some(0),
+        ..Promises::default()
+    };
+    let config =
+        AxiConfig { errors: bench.contents.bad.iter().map(error).collect(), promises, ..AxiConfig::rough(stall) };
+    let mut memory = AxiMemory::new();
+    memory.serve(sim, "mem", &config, rng.random())?;
+    for at in commands.iter().flat_map(|c| c.bus_beats(bytes)) {
+        let beat: Vec<u8> = (0..bytes).map(|k| bench.contents.byte(at + k)).collect();
+        memory.memory_mut().store(at, &beat);
+    }
+    bench.other = Some(memory);
+    bench.set_stall(run, Manners::ideal(1), stall, stall);
+    for part in commands.chunks(4) {
+        part.iter().for_each(|&c| bench.push(c));
+        bench.run(sim, run)?;
+        part.iter().for_each(|&c| bench.push(c));
+        for _ in 0..rng.random_range(0..60) {
+            bench.cycle(sim, run, false)?;
+        }
+        if rng.random_range(0..2u8) == 0 {
+            bench.reset(sim)?;
+        } else {
+            bench.abort(sim, run, 1)?;
+        }
+    }
+    bench.other = None;
     bench.contents.bad.clear();
     Ok(())
 }

@@ -6,6 +6,7 @@ use golden::common::bus::axi_write_dma::{cycles, written};
 use golden::common::bus::{Burst, Command, End};
 use hdl::blocks::common::AxiWriteDma;
 use rand::RngExt;
+use sim::bus::{AxiConfig, AxiMemory, Partner, Promises};
 use sim::stimulus::{Stall, StallPattern, StimulusRng};
 use sim::{Bits, In, Out, Run, Sim};
 
@@ -22,12 +23,13 @@ pub fn bench(p: &AxiWriteDma) -> anyhow::Result<Box<dyn sim::Bench>> {
 }
 
 /// A DMA, its memory, and who offers its beats.
-#[derive(Debug)]
 struct Bench {
     shape: Shape,
     commands: Commands,
     port: WritePort,
     contents: Contents,
+    /// The memory of `sim` in place of ours, with a checker of its own.
+    other: Option<AxiMemory>,
     abort: In,
     idle: Out,
     pulses: [Out; 2],
@@ -35,6 +37,7 @@ struct Bench {
     ready: Out,
     data: In,
     pause: StallPattern,
+    noise: StimulusRng,
     input: VecDeque<Bits>,
     offered: bool,
     /// Per byte, the values that commands give it, in order.
@@ -55,6 +58,7 @@ impl Bench {
             commands: Commands::new(sim, run, Stall::Never)?,
             port: WritePort::new(sim, run, "mem", shape.bytes, Manners::ideal(1))?,
             contents: Contents::default(),
+            other: None,
             abort: sim.input("abort_i")?,
             idle: sim.output("idle_o")?,
             pulses: [sim.output("write_beat_o")?, sim.output("waits_o")?],
@@ -62,6 +66,7 @@ impl Bench {
             ready: sim.output("input_ready_o")?,
             data: sim.input("input_data_i")?,
             pause: Stall::Never.pattern(run.seed(), "input"),
+            noise: run.rng("noise"),
             input: VecDeque::new(),
             offered: false,
             expected: BTreeMap::new(),
@@ -128,23 +133,34 @@ impl Bench {
         self.answers.push_back(self.promised);
     }
 
+    /// Beats that left to the bus.
+    fn bus_beats(&self) -> u64 {
+        self.other.as_ref().map_or(self.port.beats, |memory| memory.stats("mem").write_beats)
+    }
+
     fn is_done(&self) -> bool {
         self.commands.queue.is_empty() && self.commands.expected.is_empty()
     }
 
     fn cycle(&mut self, sim: &mut Sim, run: &mut Run, abort: bool) -> sim::Result<()> {
         self.commands.drive(sim);
-        self.port.drive(sim);
+        match &mut self.other {
+            Some(memory) => memory.drive(sim)?,
+            None => self.port.drive(sim),
+        }
         self.offered |= !self.input.is_empty() && !self.pause.next_pause();
         sim.poke_u64(self.valid, self.offered.into());
-        let noise = Bits::random(8 * self.shape.bytes as u32, &mut run.rng(&format!("noise {}", sim.cycle_count())));
+        let noise = Bits::random(8 * self.shape.bytes as u32, &mut self.noise);
         sim.poke(self.data, self.input.front().filter(|_| self.offered).unwrap_or(&noise));
         sim.poke_u64(self.abort, abort.into());
         sim.settle()?;
         run.expect_u64(sim, self.pulses[0], self.pulse[0].into())?;
         run.expect_u64(sim, self.pulses[1], self.pulse[1].into())?;
-        let before = self.port.beats;
-        self.port.look(sim, run, &mut self.contents)?;
+        let before = self.bus_beats();
+        match &mut self.other {
+            Some(memory) => drop(memory.sample(sim)?),
+            None => self.port.look(sim, run, &mut self.contents)?,
+        }
         let ready = sim.peek_u64(self.ready) == 1;
         rule(run, sim, "input_ready_o", !(ready && abort), "a beat is taken in an abort")?;
         let waits = self.offered && !ready && self.in_hand > 0 && !abort;
@@ -152,9 +168,9 @@ impl Bench {
             self.input.pop_front();
             self.offered = false;
         }
-        self.pulse = [self.port.beats > before, waits];
+        self.pulse = [self.bus_beats() > before, waits];
         let (taken, ended) = self.commands.look(sim, run)?;
-        if ended {
+        if ended && self.other.is_none() {
             let due = self.answers.pop_front().unwrap_or(0);
             rule(run, sim, "completion_valid_o", self.port.answers >= due, "an end before the last answer")?;
         }
@@ -170,6 +186,11 @@ impl Bench {
         }
         run.expect_equal(sim, "mem_bvalid_i", "answers owed while idle", 0, self.port.owes())?;
         run.expect_equal(sim, "input_ready_o", "beats that no command took", 0, self.input.len())?;
+        if let Some(memory) = &self.other {
+            run.expect_equal(sim, "mem_bvalid_i", "idle", true, memory.is_idle())?;
+            self.bursts.clear();
+            return Ok(());
+        }
         let (taken, expected) = (std::mem::take(&mut self.port.taken), std::mem::take(&mut self.bursts));
         run.expect_equal(sim, "mem_awaddr_o", "bursts", format!("{expected:x?}"), format!("{taken:x?}"))?;
         let expected = std::mem::take(&mut self.expected);
@@ -218,6 +239,9 @@ fn work(p: &AxiWriteDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         ideal(&mut bench, sim, run, &mut rng)?;
     }
     every_beat_position(&mut bench, sim, run, &mut rng)?;
+    for stall in Stall::ALL {
+        independent(p, &mut bench, sim, run, (&mut rng, stall))?;
+    }
     let mut left = run.vectors();
     let mut round = 0;
     while left > 0 {
@@ -294,6 +318,53 @@ fn every_beat_position(bench: &mut Bench, sim: &mut Sim, run: &mut Run, rng: &mu
         }
     }
     bench.contents.bad.clear();
+    Ok(())
+}
+
+/// The memory of `sim`, which checks all rules in both directions: what is written, and nothing beside it, also by an abort
+/// or a reset in the middle.
+fn independent(
+    p: &AxiWriteDma,
+    bench: &mut Bench,
+    sim: &mut Sim,
+    run: &mut Run,
+    (rng, stall): (&mut StimulusRng, Stall),
+) -> sim::Result<()> {
+    // Data is here when its address is shown: W is silent for no longer than the memory keeps it waiting.
+    let promises =
+        Promises { writes: Some(p.dma.outstanding), response: Some(0), write_data: Some(1), ..Promises::default() };
+    let config = AxiConfig { promises, ..AxiConfig::rough(stall) };
+    for _ in 0..3 {
+        let mut memory = AxiMemory::new();
+        memory.serve(sim, "mem", &config, rng.random())?;
+        bench.other = Some(memory);
+        bench.set_stall(run, Manners::ideal(1), stall, stall);
+        let commands: Vec<Command> = (0..4).map(|_| bench.shape.good(rng, 10)).collect();
+        commands.iter().for_each(|&c| bench.push(c, rng));
+        bench.run(sim, run)?;
+        let rows = |c: &Command| c.row_addresses().map(|a| (a, c.row_bytes)).collect::<Vec<_>>();
+        let rows: Vec<(u64, u64)> = commands.iter().flat_map(rows).collect();
+        let expected = std::mem::take(&mut bench.expected);
+        let memory = bench.other.as_ref().map(AxiMemory::memory);
+        let Some(memory) = memory else { return Ok(()) };
+        let differs = expected.iter().find(|(a, v)| v.last().copied() != memory.bytes(**a, 1).first().copied());
+        run.expect_equal(sim, "mem_wdata_o", "byte that differs", "None".into(), format!("{differs:x?}"))?;
+        let outside = memory.written_outside(&rows);
+        run.expect_equal(sim, "mem_wstrb_o", "bytes elsewhere", "None".into(), format!("{outside:x?}"))?;
+        commands.iter().for_each(|&c| bench.push(c, rng));
+        for _ in 0..rng.random_range(0..60) {
+            bench.cycle(sim, run, false)?;
+        }
+        if rng.random_range(0..2u8) == 0 {
+            bench.reset(sim)?;
+            bench.interrupted(sim, run)?;
+        } else {
+            bench.abort(sim, run, 1)?;
+        }
+        let outside = bench.other.as_ref().and_then(|m| m.memory().written_outside(&rows));
+        run.expect_equal(sim, "mem_wstrb_o", "bytes elsewhere", "None".into(), format!("{outside:x?}"))?;
+        bench.other = None;
+    }
     Ok(())
 }
 

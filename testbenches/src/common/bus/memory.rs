@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sim::stimulus::{Stall, StallPattern};
+use sim::stimulus::{Stall, StallPattern, StimulusRng};
 use sim::{Bits, Difference, In, Out, Run, Sim};
 
 /// How the memory behaves.
@@ -127,6 +127,7 @@ pub struct ReadPort {
     manners: Manners,
     ar_pause: StallPattern,
     r_pause: StallPattern,
+    noise: StimulusRng,
     ready: bool,
     owed: VecDeque<(u64, Taken, u64)>,
     shown: bool,
@@ -157,6 +158,7 @@ impl ReadPort {
             manners,
             ar_pause: manners.stall.pattern(run.seed(), "ar"),
             r_pause: manners.stall.pattern(run.seed(), "r"),
+            noise: run.rng("noise"),
             ready: false,
             owed: VecDeque::new(),
             shown: false,
@@ -189,7 +191,7 @@ impl ReadPort {
     }
 
     /// Inputs of this cycle.
-    pub fn drive(&mut self, sim: &mut Sim, run: &mut Run, contents: &Contents) {
+    pub fn drive(&mut self, sim: &mut Sim, contents: &Contents) {
         self.ready = !self.ar_pause.next_pause();
         sim.poke_u64(self.arready, self.ready.into());
         let pause = self.r_pause.next_pause();
@@ -208,9 +210,7 @@ impl ReadPort {
             }
             None => {
                 // Noise.
-                let width = 8 * self.bytes as u32;
-                let mut rng = run.rng(&format!("noise {}", sim.cycle_count()));
-                sim.poke(data, &Bits::random(width, &mut rng));
+                sim.poke(data, &Bits::random(8 * self.bytes as u32, &mut self.noise));
                 sim.poke_u64(resp, sim.cycle_count() % 4);
                 sim.poke_u64(last, sim.cycle_count() / 4 % 2);
             }

@@ -1,5 +1,6 @@
 //! Benches of what has an AXI4 port.
 
+pub mod axi_arbiter;
 pub mod axi_lite_registers;
 pub mod axi_read_dma;
 pub mod axi_write_dma;

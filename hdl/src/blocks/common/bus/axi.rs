@@ -24,7 +24,7 @@ parameters! {
     /// An AXI4 interface.
     pub struct AxiSpec {
         /// Bits of an address.
-        address_width: u32 = 64, in 32..=64, tag "a";
+        address_width: u32 = 64, in 13..=64, note "32 to 64 on a bus; less for proofs", tag "a";
         /// Bits of a beat of data.
         data_width: u32 = 128, in power_of_two(32..=1024), tag "d";
         /// Bits of an ID.

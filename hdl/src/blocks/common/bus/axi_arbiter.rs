@@ -3,8 +3,8 @@
 use super::axi::{Axi, AxiAddress, AxiManager, AxiSeveral, AxiSpec, AxiSubordinates, AxiWriteData, slice};
 use super::records::{counter, pointer, ring, wrapping_next};
 use crate::lang::{
-    About, Block, Bundle, CatalogBlock, Field, FieldValue, Module, Proof, Record, Signal, Signals, Stream, Timing,
-    Type, bit, bundle, cat, index_width, mux, or_all, parameters, ports, uint,
+    About, Block, Bundle, CatalogBlock, Field, FieldValue, Module, Proof, Signal, Signals, Stream, Timing, Type, bit,
+    bundle, cat, index_width, mux, or_all, parameters, ports, uint,
 };
 
 parameters! {
@@ -226,7 +226,7 @@ impl CatalogBlock for AxiArbiter {
 
     fn proofs() -> Vec<Proof<Self>> {
         let proof = |managers, outstanding| Proof {
-            block: Self { axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 }, managers, outstanding },
+            block: Self { axi: AxiSpec { address_width: 13, data_width: 32, id_width: 1 }, managers, outstanding },
             depth: 8,
             cover_depth: 14,
             induction: true,

@@ -145,9 +145,9 @@ impl Block for AxiReadDma {
             Record { address: burst.address, len: burst.len, first: burst.first, last: burst.last, slot: walked.q };
         let [now] = ring(m, "record", (&spec, dma.outstanding), (issue, tail, &record), [("now", head)]);
         m.unused(now.last);
-        let beat = m.reg_init("beat_q", uint(8), 0);
+        let beat = m.reg_init("beat_q", uint(dma.len_width()), 0);
         m.connect(last_beat, comes & beat.q.eq(now.len));
-        beat.next_when(comes, mux(last_beat, uint(8).lit(0), beat.q.wrapping_add(1)));
+        beat.next_when(comes, mux(last_beat, beat.q.ty().lit(0), beat.q.wrapping_add(1)));
         // From the first error of a command to the end of its bursts.
         let failed = m.reg_init("failed_q", bit(), 0);
         let has_failed = m.wire("has_failed", failed.q & !(now.first & beat.q.eq(0)));
@@ -183,7 +183,7 @@ impl Block for AxiReadDma {
         pulse(m, "read_beat_q", io.read_beat_o, comes);
         pulse(m, "waits_q", io.waits_o, io.output.ready & !io.output.valid & in_hand & !clear);
         if dma.outstanding <= 8 {
-            m.formal(|m| super::properties::read_dma(m, self, io));
+            m.formal(|m| super::properties::read_dma(m, self, io, owed.q));
         }
     }
 
@@ -216,7 +216,7 @@ pub(super) fn drive_address(
     let (len, cache, prot) = (hold("len", len), hold("cache", cache), hold("prot", prot));
     m.connect(channel.id, 0);
     m.connect(channel.addr, beat.shl(axi.size()));
-    m.connect(channel.len, len);
+    m.connect(channel.len, len.extend(8));
     m.connect(channel.size, axi.size());
     m.connect(channel.burst, BURST_INCR);
     m.connect(channel.cache, cache);
@@ -244,8 +244,8 @@ impl CatalogBlock for AxiReadDma {
     fn proofs() -> Vec<Proof<Self>> {
         let proof = |burst_beats, outstanding, buffer_beats| Proof {
             block: Self {
-                axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
-                dma: DmaSpec { burst_beats, outstanding, commands: 2, row_width: 4, rows_width: 2, stride_width: 8 },
+                axi: AxiSpec { address_width: 13, data_width: 32, id_width: 1 },
+                dma: DmaSpec { burst_beats, outstanding, commands: 2, row_width: 4, rows_width: 2, stride_width: 7 },
                 buffer_beats,
                 storage: RamImplementation::Inferred,
             },

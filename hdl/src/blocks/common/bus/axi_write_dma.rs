@@ -147,7 +147,7 @@ impl Block for AxiWriteDma {
         }
         let unsent = counter(m, "unsent_q", dma.outstanding, issue, ends_burst);
         let w_valid = m.reg_init("w_valid_q", bit(), 0);
-        let beat = m.reg_init("beat_q", uint(8), 0);
+        let beat = m.reg_init("beat_q", uint(dma.len_width()), 0);
         let out = &buffer.output;
         let free = m.wire("free", !w_valid.q | w.ready);
         // After an abort there is nothing in the buffer, and nothing is needed.
@@ -155,7 +155,7 @@ impl Block for AxiWriteDma {
         m.connect(out.ready, unsent.any() & free);
         let last = m.wire("last_beat", beat.q.eq(sent.len));
         m.connect(ends_burst, send & last);
-        beat.next_when(send, mux(last, uint(8).lit(0), beat.q.wrapping_add(1)));
+        beat.next_when(send, mux(last, beat.q.ty().lit(0), beat.q.wrapping_add(1)));
         w_valid.next(send | (w_valid.q & !w.ready));
         let hold = |m: &mut Module, name: &str, value: Signal| {
             let held = m.reg(name, value.ty());
@@ -232,8 +232,8 @@ impl CatalogBlock for AxiWriteDma {
     fn proofs() -> Vec<Proof<Self>> {
         let proof = |burst_beats, outstanding, buffer_beats| Proof {
             block: Self {
-                axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
-                dma: DmaSpec { burst_beats, outstanding, commands: 2, row_width: 4, rows_width: 2, stride_width: 8 },
+                axi: AxiSpec { address_width: 13, data_width: 32, id_width: 1 },
+                dma: DmaSpec { burst_beats, outstanding, commands: 2, row_width: 4, rows_width: 2, stride_width: 7 },
                 buffer_beats,
                 storage: RamImplementation::Inferred,
             },

@@ -159,8 +159,7 @@ impl AxiBursts {
         let goes = m.wire("goes", io.burst.fire());
         m.connect(io.burst.valid, active.q & !io.clear_i);
         m.connect(io.burst.address, at.q.shl(size));
-        let len = beats.wrapping_sub(1);
-        m.connect(io.burst.len, if width > 8 { len.truncate(8) } else { len.extend(8) });
+        m.connect(io.burst.len, beats.wrapping_sub(1).truncate(dma.len_width()));
         m.connect(io.burst.first, first.q);
         m.connect(io.burst.last, ends);
         m.connect(free, !active.q | (goes & ends));

@@ -111,7 +111,7 @@ bundle! {
         /// Its address.
         address: Field = uint(p.0.address_width),
         /// Its beats, less one.
-        len: Field = uint(8),
+        len: Field = uint(p.1.len_width()),
         /// It is the first one of its command.
         first: Field = bit(),
         /// It is the last one of its command.
@@ -125,7 +125,7 @@ bundle! {
         /// Its address.
         address: Field = uint(p.0.address_width),
         /// Its beats, less one.
-        len: Field = uint(8),
+        len: Field = uint(p.1.len_width()),
         /// It is the first one of its command.
         first: Field = bit(),
         /// It is the last one of its command.
@@ -140,5 +140,11 @@ impl DmaSpec {
     #[must_use]
     pub fn beats_width(&self) -> u32 {
         bits_for(self.burst_beats.into())
+    }
+
+    /// Bits of the number of beats of a burst, less one.
+    #[must_use]
+    pub fn len_width(&self) -> u32 {
+        index_width(self.burst_beats.into())
     }
 }

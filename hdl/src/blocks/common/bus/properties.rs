@@ -101,8 +101,9 @@ pub(super) fn lengths(
     (push, len): (Signal, Signal),
     beat: Signal,
 ) -> (Signal, Signal) {
+    let len_ty = len.ty();
     let ty = uint(index_width(most.into()));
-    let words = m.regs(&format!("formal_{name}_len"), uint(8), most);
+    let words = m.regs(&format!("formal_{name}_len"), len_ty, most);
     let pointer = |m: &mut Module, what: &str, step: Signal| {
         let at = m.reg_init(&format!("formal_{name}_{what}_q"), ty, 0);
         at.next_when(step, wrapping_next(at.q, most - 1));
@@ -116,10 +117,10 @@ pub(super) fn lengths(
         words.next_when(m, i, here, len);
     });
     let number = count(m, &format!("{name}_number"), most, (push, done), None);
-    let at = m.reg_init(&format!("formal_{name}_beat_q"), uint(8), 0);
+    let at = m.reg_init(&format!("formal_{name}_beat_q"), len_ty, 0);
     let last = m.wire(&format!("formal_{name}_last"), at.q.eq(words.q.at(head)));
     m.connect(done, beat & last);
-    at.next_when(beat, mux(last, uint(8).lit(0), at.q.wrapping_add(1)));
+    at.next_when(beat, mux(last, len_ty.lit(0), at.q.wrapping_add(1)));
     (number, last)
 }
 
@@ -155,7 +156,7 @@ fn aborting(m: &mut Module, abort: Signal, idle: Signal) -> Signal {
     held.q
 }
 
-pub(super) fn read_dma(m: &mut Module, p: &AxiReadDma, io: &AxiReadDmaPorts) {
+pub(super) fn read_dma(m: &mut Module, p: &AxiReadDma, io: &AxiReadDmaPorts, owed: Signal) {
     let (ar, r) = (&io.mem.ar, &io.mem.r);
     let most = p.dma.outstanding;
     let new_address = stays(m, Duty::Ours, ar, None);
@@ -165,12 +166,16 @@ pub(super) fn read_dma(m: &mut Module, p: &AxiReadDma, io: &AxiReadDmaPorts) {
     stays(m, Duty::Ours, &io.completion, Some(io.abort_i));
     legal_address(m, &p.axi, p.dma.burst_beats, ar);
     // Data comes for addresses that were taken, with last where it belongs (A3.3.1, A3.4.1).
-    let (number, last) = lengths(m, "read", most, (ar.fire(), ar.len), r.fire());
-    m.assume("data_was_asked_for", !r.valid | number.any());
+    let len = ar.len.truncate(p.dma.len_width());
+    let (number, last) = lengths(m, "read", most, (ar.fire(), len), r.fire());
+    let beats = |now: Signal| mux(now, len + 1, 0);
+    let due = count(m, "due", p.buffer_beats, (beats(ar.fire()), r.fire()), None);
+    m.assume("data_was_asked_for", !r.valid | (number.any() & due.any()));
     m.assume("last_is_last", !r.valid | r.last.eq(last));
     m.assert_always("outstanding_bursts", number.le(most));
-    // There is room for all that was asked for.
-    m.assert_always("takes_what_it_asked_for", !number.any() | r.ready);
+    // There is room for all that was asked for, and for what is being asked for.
+    m.assert_always("owes_what_it_asked_for", (due + beats(ar.valid)).eq(owed));
+    m.assert_always("takes_what_it_asked_for", !due.any() | r.ready);
     let (any, in_hand) = commands(m, (&p.axi, &p.dma), &io.command, &io.completion, io.abort_i);
     m.assert_always("refused_commands_stay_off_the_bus", any | !ar.valid);
     m.assert_always("idle_owes_nothing", !io.idle_o | !(ar.valid | number.any() | in_hand.any()));
@@ -205,7 +210,7 @@ pub(super) fn write_dma(m: &mut Module, p: &AxiWriteDma, io: &AxiWriteDmaPorts) 
     stays(m, Duty::Ours, &io.completion, Some(io.abort_i));
     legal_address(m, &p.axi, p.dma.burst_beats, aw);
     // Beats are those of the addresses shown before, and all of them are here (A3.4.1).
-    let (unsent, last) = lengths(m, "write", most, (new_address, aw.len), w.fire());
+    let (unsent, last) = lengths(m, "write", most, (new_address, aw.len.truncate(p.dma.len_width())), w.fire());
     m.assert_always("beats_have_an_address", !w.valid | unsent.any());
     m.assert_always("last_is_last", !w.valid | w.last.eq(last));
     m.assert_always("data_is_here", !unsent.any() | w.valid);
@@ -250,7 +255,7 @@ pub(super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterPorts) {
     stays(m, Duty::Theirs, r, None);
     // Data in the order of the addresses, each burst as long as its address says (A5.2).
     let most = p.outstanding + 1;
-    let (unsent, last) = lengths(m, "write", most, (new_address, aw.len), w.fire());
+    let (unsent, last) = lengths(m, "write", most, (new_address, aw.len.bit(0)), w.fire());
     m.assert_always("beats_have_an_address", !w.valid | unsent.any());
     m.assert_always("last_is_last", !w.valid | w.last.eq(last));
     m.assert_always("addresses_ahead", unsent.le(most));
@@ -264,7 +269,7 @@ pub(super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterPorts) {
         stays(m, Duty::Ours, &r_k, None);
         // Managers keep their own rules; bursts of up to two beats are enough to see the order.
         let few = 3;
-        let (promised, last) = lengths(m, &format!("write_{k}"), few, (begins, aw_k.len), w_k.fire());
+        let (promised, last) = lengths(m, &format!("write_{k}"), few, (begins, aw_k.len.bit(0)), w_k.fire());
         m.assume(&format!("beats_have_an_address_{k}"), !w_k.valid | promised.any());
         m.assume(&format!("last_is_last_{k}"), !w_k.valid | w_k.last.eq(last));
         m.assume(&format!("few_bursts_{k}"), promised.le(few) & (!begins | promised.lt(few)));
