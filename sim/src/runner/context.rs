@@ -26,7 +26,7 @@ pub struct Run {
     streams: RefCell<Vec<WatchedStream>>,
 }
 
-/// The ports of an output stream that a bench watches: the fields mean something while valid is high.
+/// Outputs that mean something while valid is high: those of a stream, and what a bench says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WatchedStream {
     pub valid: String,
@@ -64,7 +64,17 @@ impl Run {
 
     fn watch(&self, monitor: &StreamMonitor) {
         let (valid, fields) = monitor.port_names();
-        let stream = WatchedStream { valid: valid.to_owned(), fields: fields.to_vec() };
+        self.watch_ports(valid.to_owned(), fields.to_vec());
+    }
+
+    /// Says that these outputs mean something only while the output `valid` is high, by the contract: a fault that can be
+    /// seen at other times only is none. Where `valid` has several bits, each stands for an equal share of each output.
+    pub fn only_while(&self, valid: &str, outputs: &[&str]) {
+        self.watch_ports(valid.to_owned(), outputs.iter().map(ToString::to_string).collect());
+    }
+
+    fn watch_ports(&self, valid: String, fields: Vec<String>) {
+        let stream = WatchedStream { valid, fields };
         if !self.streams.borrow().contains(&stream) {
             self.streams.borrow_mut().push(stream);
         }
@@ -83,6 +93,16 @@ impl Run {
     /// A random generator for one use within this run.
     pub fn rng(&self, label: &str) -> StimulusRng {
         rng_for(self.seed, label)
+    }
+
+    /// Holds the reset for `cycles` rising edges, while the other inputs are noise: what a reset forgets is then wrong. They get
+    /// their values back, and the outputs follow at the next `settle` or `tick`.
+    ///
+    /// # Errors
+    /// Those of [`Sim::reset`].
+    pub fn reset(&self, sim: &mut Sim, cycles: u64) -> Result<()> {
+        let mut rng = self.rng(&format!("reset in cycle {}", sim.cycle_count()));
+        sim.reset_among(cycles, |width| Bits::random(width, &mut rng))
     }
 
     /// Driver of the input stream `name`; see [`StreamDriver::new`].

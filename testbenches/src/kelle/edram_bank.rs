@@ -134,7 +134,7 @@ fn operations(p: &EdramBank, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let curve = Distribution::new(&[(0, first), (u32::MAX, last)]).map_err(sim::Error::Unsupported)?;
     let bank = Bank::sample(run.seed(), rows, width as usize, &curve);
     let ports = Ports::find(sim)?;
-    sim.reset(2)?;
+    run.reset(sim, 2)?;
     ports.poke(sim, Strobes::default(), 0, 0, &Bits::zero(width));
     if p.retention_model {
         load_times(sim, &bank, p.rows, width)?;
@@ -144,7 +144,7 @@ fn operations(p: &EdramBank, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     for _ in 0..run.vectors() + rows as u64 {
         if rng.random_range(0..(8 * p.rows).max(800)) == 0 {
             ports.poke(sim, Strobes::default(), 0, 0, &Bits::zero(width));
-            sim.reset(1)?;
+            run.reset(sim, 1)?;
             (memory.buffer, memory.shown) = (None, None);
             memory.known.fill(false);
             filled = 0;

@@ -86,7 +86,7 @@ impl Attack {
         let cells = |bank: u32| Bank::sample(run.seed() ^ u64::from(bank) << 32, rows, width, &curve);
         let banks: Vec<Bank> = (0..p.banks).map(cells).collect();
         let intervals = Self::reset_intervals(p)?;
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         let ports = Ports::find(sim)?;
         ports.quiet(sim);
         if p.retention_model {
@@ -123,7 +123,7 @@ impl Attack {
     /// All tokens are forgotten; the cells stay as they are.
     fn reset(&mut self, sim: &mut Sim, run: &Run) -> sim::Result<()> {
         self.checker.finish().map_err(|v| run.fail(sim.cycle_count(), violation(&v)))?;
-        sim.reset(1)?;
+        run.reset(sim, 1)?;
         let (rows, limits) = (self.high.len(), limits(&self.p.refresh));
         self.scores = ScoreFile::new(rows, self.p.score_width).map_err(sim::Error::Unsupported)?;
         self.high.fill(false);

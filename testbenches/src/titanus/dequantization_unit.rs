@@ -23,7 +23,7 @@ const DAMAGED: u64 = 7;
 pub fn bench(p: &DequantizationUnit) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone() };
     crate::bench(p, move |sim, run| {
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         bench.good(sim, run)?;
         bench.damaged(sim, run)?;
         bench.reset(sim, run)
