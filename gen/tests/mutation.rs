@@ -21,7 +21,7 @@ const BELOW: &[(&str, f64, &str)] = &[];
 
 /// Tests `count` mutants of all blocks, demands their shares, and leaves a table, `target/tmp/<name>`, with the share of all
 /// in its last line. `spare` mutants of a block may live beyond its share.
-fn table(name: &str, count: usize, spare: usize) {
+fn table(name: &str, count: usize, spare: usize, proof: Limits) {
     let sample = Sample { count, seed: 1 };
     let rows = Mutex::new(BTreeMap::new());
     let mut work: Vec<_> = registry::all().into_iter().map(|entry| (entry.about().name.to_owned(), entry)).collect();
@@ -31,7 +31,7 @@ fn table(name: &str, count: usize, spare: usize) {
     support::on_all_cores(work, |entry| {
         let block = entry.about().name;
         let (params, design) = mutation::smallest(&**entry)?;
-        let (vectors, report) = mutation::test(&**entry, &params, &design, sample, None, Some(Limits::default()))?;
+        let (vectors, report) = mutation::test(&**entry, &params, &design, sample, None, Some(proof))?;
         let verdict = check(block, &report, sample.count, spare);
         let mut rows = rows.lock().unwrap();
         rows.insert(block, (vectors, report));
@@ -89,12 +89,12 @@ fn check(block: &str, report: &Report, count: usize, spare: usize) -> Result<(),
 /// Few of each block: one that lives says little about the block, and all of them together must reach the goal.
 #[test]
 fn sample_of_mutants() {
-    table("mutation.txt", 12, 1);
+    table("mutation.txt", 10, 1, Limits::QUICK);
 }
 
 /// All mutants of the blocks that have no more, and as many of the others.
 #[test]
 #[ignore = "minutes"]
 fn large_sample_of_mutants() {
-    table("mutation-large.txt", 500, 0);
+    table("mutation-large.txt", 300, 0, Limits::default());
 }

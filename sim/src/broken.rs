@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::runner::{WatchedStream, run_on};
+use crate::runner::{Contract, run_on};
 use crate::{Bench, Difference, Error, Initial, Model, Result, RunOptions, Sim};
 
 /// What a run of a bench on the right design takes.
@@ -43,8 +43,8 @@ pub(crate) struct Judge<'a> {
     bench: &'a dyn Bench,
     options: RunOptions,
     pub effort: Effort,
-    /// The streams that the bench watches.
-    pub streams: Vec<WatchedStream>,
+    /// What the bench says of the block's ports.
+    pub contract: Contract,
 }
 
 impl<'a> Judge<'a> {
@@ -57,7 +57,7 @@ impl<'a> Judge<'a> {
         if effort.compared == 0 {
             return Err(Error::Unsupported(format!("the bench of `{}` compared nothing", bench.block())));
         }
-        Ok(Self { bench, options: options.clone(), effort, streams: run.watched_streams() })
+        Ok(Self { bench, options: options.clone(), effort, contract: run.contract() })
     }
 
     /// Runs the bench on `broken` until it notices.

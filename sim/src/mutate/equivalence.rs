@@ -5,7 +5,8 @@
 //! looks for a run in which they differ, and for a proof that there is none.
 //!
 //! "The same" is what the contract of a block can mean: outputs are equal, except that the fields of a stream are compared
-//! only while its valid is high; inputs obey the assumptions of the formal section; registers and memories without a reset
+//! only while its valid is high; inputs obey the assumptions of the formal section and what
+//! the bench says of them; registers and memories without a reset
 //! start with the same values (zero) in both.
 
 use std::fmt::Write as _;
@@ -20,7 +21,7 @@ use super::run::{SELECT, commands, select_width};
 use super::{Mutants, Mutation};
 use crate::lint::{folder_of, read_script, yosys_in};
 use crate::process::{ProcessError, Tool};
-use crate::runner::WatchedStream;
+use crate::runner::Contract;
 use crate::{Cache, Dir, Error, Port, Result, files};
 
 /// How hard to try to decide about a mutant. All but the time is the same on all machines.
@@ -28,10 +29,15 @@ use crate::{Cache, Dir, Error, Port, Result, files};
 pub struct Limits {
     /// Length of the runs in which a difference is looked for.
     pub cycles: u32,
-    /// Conflicts that the solver may meet in one question.
+    /// Conflicts that the solver may meet in one question; 0 asks only what is answered in a second or two.
     pub conflicts: u32,
     /// Time for each of the attempts, for what the other limits do not see.
     pub time: Duration,
+}
+
+impl Limits {
+    /// Little effort: what is hard to decide stays open.
+    pub const QUICK: Self = Self { cycles: 20, conflicts: 0, time: Duration::from_secs(60) };
 }
 
 impl Default for Limits {
@@ -43,17 +49,17 @@ impl Default for Limits {
 /// Decides about the mutants with these indices, in this order. What was decided before is in the cache.
 pub(super) fn decide(
     mutants: &Mutants,
-    streams: &[WatchedStream],
+    contract: &Contract,
     indices: &[usize],
     limits: &Limits,
 ) -> Result<Vec<Outcome>> {
-    let keys = keys(mutants, streams, indices, limits)?;
+    let keys = keys(mutants, contract, indices, limits)?;
     let mut outcomes: Vec<Option<Outcome>> = keys.iter().map(|key| known(&mutants.cache, key)).collect();
     let open: Vec<usize> = (0..indices.len()).filter(|&i| outcomes[i].is_none()).collect();
     if !open.is_empty() {
         let folder = folder_of(&mutants.design.files)?;
         let mutations: Vec<&Mutation> = open.iter().map(|&i| &mutants.list[indices[i]]).collect();
-        let (both, select) = side_by_side(mutants, streams, &mutations, folder.path())?;
+        let (both, select) = side_by_side(mutants, contract, &mutations, folder.path())?;
         for (number, &i) in open.iter().enumerate() {
             let bits = select.iter().map(|&(bit, input)| (input, (number + 1) >> bit & 1 == 1)).collect();
             let outcome = decide_one(&both.with_constants(&bits), folder.path(), limits)?;
@@ -65,13 +71,13 @@ pub(super) fn decide(
 }
 
 /// What is equivalent does not depend on the sample: the design, the mutation, and what is asked of both.
-fn keys(mutants: &Mutants, streams: &[WatchedStream], indices: &[usize], limits: &Limits) -> Result<Vec<String>> {
+fn keys(mutants: &Mutants, contract: &Contract, indices: &[usize], limits: &Limits) -> Result<Vec<String>> {
     let version = Tool::new("yosys").arg("-V").run()?.log();
     let mut common = blake3::Hasher::new();
     let mut add = |text: &str| {
         common.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
     };
-    for text in [&version, &format!("{QUESTIONS:?} {limits:?}"), &script(mutants, ""), &miter(mutants, streams, 1)] {
+    for text in [&version, &format!("{QUESTIONS:?} {limits:?}"), &script(mutants, ""), &miter(mutants, contract, 1)] {
         add(text);
     }
     mutants.design.files.iter().for_each(|file| add(&file.text));
@@ -120,7 +126,7 @@ fn store(cache: &Cache, key: &str, outcome: &Outcome) -> Result<()> {
 const QUESTIONS: [&str; 2] = [
     "read_aiger open.aig; fold; orpos; strash; scleanup; lcorr; &get; &scorr; &put; dc2; write_aiger reduced.aig; \
      bmc3 -F 20 -C 2000; iprove -C 5000",
-    "read_aiger reduced.aig; scorr -C 50; bmc3 -F {F} -C {C}; dc2; pdr -C {C} -D 1000; iprove -C {C}",
+    "read_aiger reduced.aig; scorr -C 50; bmc3 -F {F} -C {C}; dc2; pdr -F 10 -C 2000 -D 500; iprove -C {C}",
 ];
 
 fn decide_one(graph: &Aig, folder: &Path, limits: &Limits) -> Result<Outcome> {
@@ -131,7 +137,7 @@ fn decide_one(graph: &Aig, folder: &Path, limits: &Limits) -> Result<Outcome> {
     std::fs::write(&path, graph.write()).map_err(Error::io(&path))?;
     let Limits { cycles, conflicts, time } = limits;
     let mut log = String::new();
-    for question in QUESTIONS {
+    for question in &QUESTIONS[..if *conflicts == 0 { 1 } else { QUESTIONS.len() }] {
         let commands = question.replace("{F}", &cycles.to_string()).replace("{C}", &conflicts.to_string());
         let tool = Tool::new("yosys-abc").args(["-c", &commands]).dir(folder).timeout(*time);
         log = match tool.run() {
@@ -144,7 +150,8 @@ fn decide_one(graph: &Aig, folder: &Path, limits: &Limits) -> Result<Outcome> {
             return Ok(answer);
         }
     }
-    Ok(match log.contains("UNDECIDED") {
+    let open = ["UNDECIDED", "No output asserted in"].iter().any(|sign| log.contains(sign));
+    Ok(match open {
         true => Outcome::Survived { differs_in: None },
         false => Outcome::NoAnswer(format!("yosys-abc: {}", log.lines().last().unwrap_or_default())),
     })
@@ -167,11 +174,11 @@ fn answer(line: &str) -> Option<Outcome> {
 /// Both in one graph, and the inputs of it that choose the mutant, each with its bit in the number.
 fn side_by_side(
     mutants: &Mutants,
-    streams: &[WatchedStream],
+    contract: &Contract,
     mutations: &[&Mutation],
     folder: &Path,
 ) -> Result<(Aig, Vec<(u32, u32)>)> {
-    let miter = miter(mutants, streams, select_width(mutations.len()));
+    let miter = miter(mutants, contract, select_width(mutations.len()));
     for (name, text) in [("netlist.il", &mutants.netlist), ("senbazuru_miter.v", &miter)] {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(Error::io(&path))?;
@@ -230,7 +237,7 @@ write_aiger -zinit -map both.map both.aig
 }
 
 /// Verilog that places both and compares them.
-fn miter(mutants: &Mutants, streams: &[WatchedStream], select_width: u32) -> String {
+fn miter(mutants: &Mutants, contract: &Contract, select_width: u32) -> String {
     let design = &mutants.design;
     let ports = || mutants.model.ports().iter().filter(|p| p.name != SELECT);
     let range = |port: &Port| format!("[{}:0]", port.width - 1);
@@ -245,7 +252,7 @@ fn miter(mutants: &Mutants, streams: &[WatchedStream], select_width: u32) -> Str
             continue;
         }
         let _ = writeln!(nets, "  wire {0} right_{name}, mutated_{name};", range(port));
-        let stream = streams.iter().find(|s| s.fields.contains(name));
+        let stream = contract.streams.iter().find(|s| s.fields.contains(name));
         let lanes = stream.and_then(|s| ports().find(|p| p.name == s.valid)).map_or(1, |valid| valid.width);
         let width = port.width / lanes;
         for lane in 0..lanes {
@@ -268,9 +275,10 @@ fn miter(mutants: &Mutants, streams: &[WatchedStream], select_width: u32) -> Str
         let _ = writeln!(reset, "  wire senbazuru_reset = {name} & started;");
         same = vec![format!("(!senbazuru_reset | ({}))", same.join(" & "))];
     }
+    let given: String = contract.given.iter().map(|rule| format!("  always @* assume ({rule});\n")).collect();
     format!(
         "module senbazuru_miter (\n  {header}\n);\n{reset}{nets}  senbazuru_right u_right ({right}{});\n  \
-         senbazuru_mutated u_mutated (.{SELECT}({SELECT}), {right}{});\n  always @* assert ({});\nendmodule\n",
+         senbazuru_mutated u_mutated (.{SELECT}({SELECT}), {right}{});\n{given}  always @* assert ({});\nendmodule\n",
         outputs("right"),
         outputs("mutated"),
         same.join(" & ")

@@ -126,7 +126,7 @@ pub fn run(bench: &dyn Bench, mutants: &Mutants, options: &Options) -> Result<Re
             cycles = judge.effort.cycles;
             if let (Some(limits), false) = (&options.proof, left.is_empty()) {
                 let start = Instant::now();
-                let outcomes = equivalence::decide(mutants, &judge.streams, &left, limits)?;
+                let outcomes = equivalence::decide(mutants, &judge.contract, &left, limits)?;
                 left.iter().zip(outcomes).for_each(|(index, outcome)| tested[*index].outcome = outcome);
                 left.retain(|index| tested[*index].outcome != Outcome::Equivalent);
                 seconds[1] = start.elapsed().as_secs_f64();

@@ -23,7 +23,15 @@ pub struct Run {
     pub(super) compared: u64,
     pub(super) input_stalls: u64,
     pub(super) output_stalls: u64,
-    streams: RefCell<Vec<WatchedStream>>,
+    contract: RefCell<Contract>,
+}
+
+/// What a bench says of the ports of its block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Contract {
+    pub streams: Vec<WatchedStream>,
+    /// Conditions on the inputs, in Verilog.
+    pub given: Vec<String>,
 }
 
 /// Outputs that mean something while valid is high: those of a stream, and what a bench says.
@@ -48,7 +56,7 @@ impl Run {
             compared: 0,
             input_stalls: 0,
             output_stalls: 0,
-            streams: RefCell::default(),
+            contract: RefCell::default(),
         }
     }
 
@@ -57,9 +65,9 @@ impl Run {
         self.compared
     }
 
-    /// The streams that the bench gave a monitor.
-    pub(crate) fn watched_streams(&self) -> Vec<WatchedStream> {
-        self.streams.borrow().clone()
+    /// What the bench said of the block's ports.
+    pub(crate) fn contract(&self) -> Contract {
+        self.contract.borrow().clone()
     }
 
     fn watch(&self, monitor: &StreamMonitor) {
@@ -75,8 +83,18 @@ impl Run {
 
     fn watch_ports(&self, valid: String, fields: Vec<String>) {
         let stream = WatchedStream { valid, fields };
-        if !self.streams.borrow().contains(&stream) {
-            self.streams.borrow_mut().push(stream);
+        let mut contract = self.contract.borrow_mut();
+        if !contract.streams.contains(&stream) {
+            contract.streams.push(stream);
+        }
+    }
+
+    /// Says that the inputs obey this rule, a condition in Verilog, by the contract: a fault that can be seen only when they
+    /// do not is none. The bench itself must obey it.
+    pub fn given(&self, rule: &str) {
+        let mut contract = self.contract.borrow_mut();
+        if !contract.given.iter().any(|known| known == rule) {
+            contract.given.push(rule.to_owned());
         }
     }
 

@@ -22,7 +22,7 @@ pub fn bench(p: &StreamFork) -> anyhow::Result<Box<dyn sim::Bench>> {
         let mut speed = vec![8; outputs];
         sim.poke_u64(clear_i, 0);
         // What an output took during a reset it did not take.
-        for _ in 0..8 {
+        for _ in 0..32 {
             run.reset(sim, 1)?;
             sim.poke_u64(valid_i, 1);
             sim.settle()?;
