@@ -89,7 +89,7 @@ fn check(block: &str, report: &Report, count: usize, spare: usize) -> Result<(),
 /// Few of each block: one that lives says little about the block, and all of them together must reach the goal.
 #[test]
 fn sample_of_mutants() {
-    table("mutation.txt", 10, 1, Limits::QUICK);
+    table("mutation.txt", 8, 1, Limits::QUICK);
 }
 
 /// All mutants of the blocks that have no more, and as many of the others.

@@ -94,7 +94,7 @@ pub fn build(mutations: Mutations, options: &BuildOptions) -> Result<Mutants> {
     if !mutated.ports.is_empty() {
         mutated.ports.push(Port { name: SELECT.into(), dir: Dir::Input, width, signed: false });
     }
-    let model = Model::build(&mutated, options)?;
+    let model = Model::build(&mutated, &BuildOptions { plain: true, ..options.clone() })?;
     Ok(Mutants { model, design, netlist, cache: options.cache.clone(), list, available })
 }
 

@@ -4,7 +4,7 @@
 use golden::format::Format;
 use golden::kllm::orizuru_unit::{NanPolicy, Side, Timing, Tree};
 use hdl::blocks::kllm::OrizuruUnit;
-use hdl::blocks::kllm::orizuru_tree::Comparators;
+use hdl::blocks::kllm::orizuru_tree::{Comparators, NodeState};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use sim::stimulus::StimulusRng;
@@ -163,7 +163,10 @@ impl Bench {
                 run.expect_u64(sim, port.available, u64::from(state.is_some()))?;
                 if let Some((index, key)) = *state {
                     run.expect_u64(sim, port.index, index as u64)?;
-                    run.expect_u64(sim, port.key, key)?;
+                    // A pointer leads to what is written.
+                    if self.p.tree.node_state == NodeState::Value {
+                        run.expect_u64(sim, port.key, key)?;
+                    }
                 }
             }
         }
