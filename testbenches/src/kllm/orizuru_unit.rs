@@ -159,14 +159,13 @@ impl Bench {
             }
             let mask = Bits::pack(1, golden.outliers.iter().map(|&b| u64::from(b)));
             run.expect(sim, ports.outlier, &mask)?;
-            for (state, port) in shown.iter().zip(&ports.sides) {
+            // Pointers lead to what is written.
+            let keeps = self.p.tree.node_state == NodeState::Value;
+            for (state, port) in shown.iter().zip(&ports.sides).filter(|_| keeps) {
                 run.expect_u64(sim, port.available, u64::from(state.is_some()))?;
                 if let Some((index, key)) = *state {
                     run.expect_u64(sim, port.index, index as u64)?;
-                    // A pointer leads to what is written.
-                    if self.p.tree.node_state == NodeState::Value {
-                        run.expect_u64(sim, port.key, key)?;
-                    }
+                    run.expect_u64(sim, port.key, key)?;
                 }
             }
         }
