@@ -144,7 +144,7 @@ fn operations(p: &EdramBank, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     for _ in 0..run.vectors() + rows as u64 {
         if rng.random_range(0..(8 * p.rows).max(800)) == 0 {
             ports.poke(sim, Strobes::default(), 0, 0, &Bits::zero(width));
-            run.reset(sim, 1)?;
+            sim.reset(1)?;
             (memory.buffer, memory.shown) = (None, None);
             memory.known.fill(false);
             filled = 0;

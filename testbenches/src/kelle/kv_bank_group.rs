@@ -123,7 +123,7 @@ impl Attack {
     /// All tokens are forgotten; the cells stay as they are.
     fn reset(&mut self, sim: &mut Sim, run: &Run) -> sim::Result<()> {
         self.checker.finish().map_err(|v| run.fail(sim.cycle_count(), violation(&v)))?;
-        run.reset(sim, 1)?;
+        sim.reset(1)?;
         let (rows, limits) = (self.high.len(), limits(&self.p.refresh));
         self.scores = ScoreFile::new(rows, self.p.score_width).map_err(sim::Error::Unsupported)?;
         self.high.fill(false);
