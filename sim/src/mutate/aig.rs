@@ -220,14 +220,14 @@ fn write_number(bytes: &mut Vec<u8>, mut number: u32) {
 mod tests {
     use super::*;
 
-    /// Input 1 chooses between `a` and `!a` for what must equal a latch; a second latch is not needed.
+    /// Two inputs that must differ, and two latches that no property needs.
     fn example() -> Aig {
         Aig {
             inputs: 2,
             latches: vec![4, 6],
             bad: vec![15],
             constraints: vec![1],
-            gates: vec![(4, 2), (5, 3), (11, 13)],
+            gates: vec![(4, 2), (5, 3), (13, 11)],
         }
     }
 
@@ -245,14 +245,14 @@ mod tests {
 
     #[test]
     fn constants_leave_what_depends_on_them() {
-        // With the first input at 1 the three gates are the second input, and what is bad is its inverse.
+        // The gates are the exclusive or of the inputs, and its inverse is bad. With the first input at 1 that is the second.
         let one = example().with_constants(&BTreeMap::from([(0, true)]));
-        assert_eq!(one, Aig { inputs: 1, latches: vec![], bad: vec![3], constraints: vec![1], gates: vec![] });
-        // With the second input at 0 the second gate remains, which is the inverse of the first input.
+        assert_eq!(one, Aig { inputs: 1, latches: vec![], bad: vec![2], constraints: vec![1], gates: vec![] });
+        // With the second one at 0 it is the inverse of the first.
         let zero = example().with_constants(&BTreeMap::from([(1, false)]));
-        assert_eq!((zero.gates(), &zero.bad), (0, &vec![2]));
+        assert_eq!((zero.gates(), &zero.bad), (0, &vec![3]));
         assert!(!zero.is_proved());
-        let both = example().with_constants(&BTreeMap::from([(0, false), (1, false)]));
+        let both = example().with_constants(&BTreeMap::from([(0, true), (1, false)]));
         assert!(both.is_proved(), "{both:?}");
     }
 }
