@@ -24,10 +24,18 @@ pub struct Run {
     pub(super) compared: u64,
     pub(super) input_stalls: u64,
     pub(super) output_stalls: u64,
-    streams: RefCell<Vec<WatchedStream>>,
+    contract: RefCell<Contract>,
 }
 
-/// The ports of an output stream that a bench watches: the fields mean something while valid is high.
+/// What a bench says of the ports of its block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Contract {
+    pub streams: Vec<WatchedStream>,
+    /// Conditions on the inputs, in Verilog.
+    pub given: Vec<String>,
+}
+
+/// Outputs that mean something while valid is high: those of a stream, and what a bench says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WatchedStream {
     pub valid: String,
@@ -49,7 +57,7 @@ impl Run {
             compared: 0,
             input_stalls: 0,
             output_stalls: 0,
-            streams: RefCell::default(),
+            contract: RefCell::default(),
         }
     }
 
@@ -58,16 +66,36 @@ impl Run {
         self.compared
     }
 
-    /// The streams that the bench gave a monitor.
-    pub(crate) fn watched_streams(&self) -> Vec<WatchedStream> {
-        self.streams.borrow().clone()
+    /// What the bench said of the block's ports.
+    pub(crate) fn contract(&self) -> Contract {
+        self.contract.borrow().clone()
     }
 
     fn watch(&self, monitor: &StreamMonitor) {
         let (valid, fields) = monitor.port_names();
-        let stream = WatchedStream { valid: valid.to_owned(), fields: fields.to_vec() };
-        if !self.streams.borrow().contains(&stream) {
-            self.streams.borrow_mut().push(stream);
+        self.watch_ports(valid.to_owned(), fields.to_vec());
+    }
+
+    /// Says that these outputs mean something only while the output `valid` is high, by the contract: a fault that can be
+    /// seen at other times only is none. Where `valid` has several bits, each stands for an equal share of each output.
+    pub fn only_while(&self, valid: &str, outputs: &[&str]) {
+        self.watch_ports(valid.to_owned(), outputs.iter().map(ToString::to_string).collect());
+    }
+
+    fn watch_ports(&self, valid: String, fields: Vec<String>) {
+        let stream = WatchedStream { valid, fields };
+        let mut contract = self.contract.borrow_mut();
+        if !contract.streams.contains(&stream) {
+            contract.streams.push(stream);
+        }
+    }
+
+    /// Says that the inputs obey this rule, a condition in Verilog, by the contract: a fault that can be seen only when they
+    /// do not is none. The bench itself must obey it.
+    pub fn given(&self, rule: &str) {
+        let mut contract = self.contract.borrow_mut();
+        if !contract.given.iter().any(|known| known == rule) {
+            contract.given.push(rule.to_owned());
         }
     }
 
@@ -84,6 +112,16 @@ impl Run {
     /// A random generator for one use within this run.
     pub fn rng(&self, label: &str) -> StimulusRng {
         rng_for(self.seed, label)
+    }
+
+    /// Holds the reset for `cycles` rising edges, while the other inputs are noise: what a reset forgets is then wrong. They get
+    /// their values back, and the outputs follow at the next `settle` or `tick`.
+    ///
+    /// # Errors
+    /// Those of [`Sim::reset`].
+    pub fn reset(&self, sim: &mut Sim, cycles: u64) -> Result<()> {
+        let mut rng = self.rng(&format!("reset in cycle {}", sim.cycle_count()));
+        sim.reset_among(cycles, |width| Bits::random(width, &mut rng))
     }
 
     /// Driver of the input stream `name`; see [`StreamDriver::new`].

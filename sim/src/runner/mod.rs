@@ -2,8 +2,8 @@
 
 mod context;
 
+pub(crate) use context::Contract;
 pub use context::Run;
-pub(crate) use context::WatchedStream;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;

@@ -6,6 +6,7 @@ use std::ffi::c_void;
 
 use super::{Dir, Port, Sim};
 use crate::bits::{Bits, mask, words_of};
+use crate::mutate::SELECT;
 use crate::{Error, Result};
 
 /// Handle of an input: found once by name, then used without a search. Valid for all instances of the same design.
@@ -232,6 +233,27 @@ impl Sim {
         // SAFETY: wide members are arrays of 32-bit words.
         let words = unsafe { std::slice::from_raw_parts(slot.address.cast::<u32>(), words_of(slot.width)) };
         Bits::from_words(slot.width, words)
+    }
+
+    /// Like [`Sim::reset`], while `noise`, which is given a width, sets all other inputs of the design before each edge: a
+    /// register that the reset forgets does not happen to be right. The inputs get their values back.
+    pub(crate) fn reset_among(&mut self, cycles: u64, mut noise: impl FnMut(u32) -> Bits) -> Result<()> {
+        let fixed = [self.model.clock, self.model.reset];
+        let is_noisy = |(index, port): (usize, &Port)| {
+            let noisy = port.dir == Dir::Input && port.name != SELECT && !fixed.contains(&Some(index));
+            noisy.then_some(index as u32)
+        };
+        let inputs: Vec<u32> = self.model.ports.iter().enumerate().filter_map(is_noisy).collect();
+        let before: Vec<Bits> = inputs.iter().map(|&index| self.peek(Out(index))).collect();
+        for _ in 0..cycles {
+            for &index in &inputs {
+                let value = noise(self.slots[index as usize].width);
+                self.poke(In(index), &value);
+            }
+            self.reset(1)?;
+        }
+        inputs.iter().zip(&before).for_each(|(&index, value)| self.poke(In(index), value));
+        Ok(())
     }
 
     pub(super) fn find_slots(&self) -> Box<[Slot]> {
