@@ -77,6 +77,13 @@ impl Module {
         });
     }
 
+    /// Reports a mistake that the block finds itself: elaboration fails with it.
+    #[track_caller]
+    pub fn error(&mut self, message: &str) {
+        let loc = Location::caller();
+        with(|e| e.error(loc, message));
+    }
+
     /// A comment line in the Verilog, ahead of what follows.
     pub fn comment(&mut self, text: &str) {
         with(|e| e.item(Item::Comment(text.into())));

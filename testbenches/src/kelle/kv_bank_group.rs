@@ -86,7 +86,7 @@ impl Attack {
         let cells = |bank: u32| Bank::sample(run.seed() ^ u64::from(bank) << 32, rows, width, &curve);
         let banks: Vec<Bank> = (0..p.banks).map(cells).collect();
         let intervals = Self::reset_intervals(p)?;
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         let ports = Ports::find(sim)?;
         ports.quiet(sim);
         if p.retention_model {

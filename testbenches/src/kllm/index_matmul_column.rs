@@ -137,7 +137,7 @@ impl ColumnBench {
         let [write, bin, value] =
             ["codebook_write_i", "codebook_bin_i", "codebook_value_i"].map(|name| sim.input(name));
         let (write, bin, value) = (write?, bin?, value?);
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         let random = Stall::Random { num: 1, den: 2 };
         let stalls =
             [[Stall::Never; 2], [random, Stall::ALL[2]], [Stall::Never, random], [Stall::ALL[1], Stall::Never]];
