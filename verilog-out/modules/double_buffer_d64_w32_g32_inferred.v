@@ -1,5 +1,11 @@
 // double_buffer_d64_w32_g32_inferred: two banks of memory, one filled while the other is used
-// Parameters: ram.depth = 64, ram.width = 32, ram.granule = 32, ram.implementation = inferred
+// Parameters:
+//   ram.depth          = 64
+//   ram.width          = 32
+//   ram.granule        = 32
+//   ram.implementation = inferred
+//   ram.sram.name      = 
+//   ram.sram.port_map  = 
 // Contract: Banks are filled and used in turn, and each is used once for each time it was filled. A bank that
 //     fill_last_i hands over shows at use_valid_o in the next cycle, if the one before it is given back by
 //     then; one that use_last_i gives back at fill_ready_o likewise. So a filler and a user that take n
