@@ -241,8 +241,9 @@ mod tests {
                         "{format:?} {of:?}: {line:?} of {grid:?}"
                     );
                     for low in 0..1i64 << low_bits {
-                        let steepness = line.slope - ((line.curvature << COARSE) * (low >> (low_bits - bent)) >> bent);
-                        let fall = steepness * low >> low_bits;
+                        let steepness =
+                            line.slope - (((line.curvature << COARSE) * (low >> (low_bits - bent))) >> bent);
+                        let fall = (steepness * low) >> low_bits;
                         let good = steepness >= 0 && (0..=line.height).contains(&fall);
                         assert!(good, "{format:?} {of:?}: {line:?} of {grid:?} at {low}");
                     }
