@@ -517,7 +517,7 @@ module axi_arbiter_a64_d128_i1_n2_o8 (
     if (!rst_ni) head_q <= 3'd0;
     else if (ends) head_q <= head_q == 3'd7 ? 3'd0 : head_q + 3'd1;
   end
-  wire turn_word = {aw_turn};
+  wire turn_word = aw_turn;
 
   for (i = 0; i < 8; i = i + 1) begin : g_turns
     reg turn_q;

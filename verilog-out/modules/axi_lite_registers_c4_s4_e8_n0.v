@@ -83,27 +83,8 @@ module axi_lite_registers_c4_s4_e8_n0 (
   wire [3:0] write_word = write_address_q[5:2] | {4{|write_address_q[11:6]}};
   wire [31:0] write_mask = {{8{write_strobe_q[3]}}, {8{write_strobe_q[2]}}, {8{write_strobe_q[1]}},
       {8{write_strobe_q[0]}}};
-  reg write_allowed;
-  always @* begin
-    case (write_word)
-      4'd0: write_allowed = 1'b1;
-      4'd1: write_allowed = 1'b1;
-      4'd2: write_allowed = 1'b1;
-      4'd3: write_allowed = 1'b1;
-      4'd4: write_allowed = 1'b1;
-      4'd5: write_allowed = 1'b1;
-      4'd6: write_allowed = 1'b0;
-      4'd7: write_allowed = 1'b0;
-      4'd8: write_allowed = 1'b0;
-      4'd9: write_allowed = 1'b0;
-      4'd10: write_allowed = 1'b0;
-      4'd11: write_allowed = 1'b0;
-      4'd12: write_allowed = 1'b0;
-      4'd13: write_allowed = 1'b0;
-      4'd14: write_allowed = 1'b0;
-      default: write_allowed = 1'b0;
-    endcase
-  end
+  wire [15:0] write_allowed_words = 16'd63;
+  wire write_allowed = write_allowed_words[write_word];
   always @(posedge clk_i) if (write) write_response_q <= write_allowed ? 2'd0 : 2'd2;
   assign ctrl_bvalid_o = write_answered_q;
   assign ctrl_bresp_o = write_response_q;
@@ -120,35 +101,35 @@ module axi_lite_registers_c4_s4_e8_n0 (
   wire [7:0] enables_and = write_mask[7:0] & {8{write_enables}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) enables_q <= 8'd0;
-    else         enables_q <= {(write_data_q[7:0] & enables_and) | (enables_q & ~enables_and)};
+    else         enables_q <= (write_data_q[7:0] & enables_and) | (enables_q & ~enables_and);
   end
   assign enables_o = enables_q;
   wire write_control_0 = write & (write_word == 4'd2);
   wire [31:0] control_0_and = write_mask & {32{write_control_0}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) control_0_q <= 32'd0;
-    else         control_0_q <= {(write_data_q & control_0_and) | (control_0_q & ~control_0_and)};
+    else         control_0_q <= (write_data_q & control_0_and) | (control_0_q & ~control_0_and);
   end
   assign control_0_o = control_0_q;
   wire write_control_1 = write & (write_word == 4'd3);
   wire [31:0] control_1_and = write_mask & {32{write_control_1}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) control_1_q <= 32'd0;
-    else         control_1_q <= {(write_data_q & control_1_and) | (control_1_q & ~control_1_and)};
+    else         control_1_q <= (write_data_q & control_1_and) | (control_1_q & ~control_1_and);
   end
   assign control_1_o = control_1_q;
   wire write_control_2 = write & (write_word == 4'd4);
   wire [31:0] control_2_and = write_mask & {32{write_control_2}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) control_2_q <= 32'd0;
-    else         control_2_q <= {(write_data_q & control_2_and) | (control_2_q & ~control_2_and)};
+    else         control_2_q <= (write_data_q & control_2_and) | (control_2_q & ~control_2_and);
   end
   assign control_2_o = control_2_q;
   wire write_control_3 = write & (write_word == 4'd5);
   wire [31:0] control_3_and = write_mask & {32{write_control_3}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) control_3_q <= 32'd0;
-    else         control_3_q <= {(write_data_q & control_3_and) | (control_3_q & ~control_3_and)};
+    else         control_3_q <= (write_data_q & control_3_and) | (control_3_q & ~control_3_and);
   end
   assign control_3_o = control_3_q;
   assign ctrl_arready_o = !read_answered_q;
@@ -161,44 +142,20 @@ module axi_lite_registers_c4_s4_e8_n0 (
     case (read_word)
       4'd0: read_value = {24'd0, events_q};
       4'd1: read_value = {24'd0, enables_q};
-      4'd2: read_value = {control_0_q};
-      4'd3: read_value = {control_1_q};
-      4'd4: read_value = {control_2_q};
-      4'd5: read_value = {control_3_q};
-      4'd6: read_value = {status_0_i};
-      4'd7: read_value = {status_1_i};
-      4'd8: read_value = {status_2_i};
-      4'd9: read_value = {status_3_i};
-      4'd10: read_value = 32'd0;
-      4'd11: read_value = 32'd0;
-      4'd12: read_value = 32'd0;
-      4'd13: read_value = 32'd0;
-      4'd14: read_value = 32'd0;
+      4'd2: read_value = control_0_q;
+      4'd3: read_value = control_1_q;
+      4'd4: read_value = control_2_q;
+      4'd5: read_value = control_3_q;
+      4'd6: read_value = status_0_i;
+      4'd7: read_value = status_1_i;
+      4'd8: read_value = status_2_i;
+      4'd9: read_value = status_3_i;
       default: read_value = 32'd0;
     endcase
   end
   always @(posedge clk_i) if (read) read_data_q <= read_value;
-  reg read_allowed;
-  always @* begin
-    case (read_word)
-      4'd0: read_allowed = 1'b1;
-      4'd1: read_allowed = 1'b1;
-      4'd2: read_allowed = 1'b1;
-      4'd3: read_allowed = 1'b1;
-      4'd4: read_allowed = 1'b1;
-      4'd5: read_allowed = 1'b1;
-      4'd6: read_allowed = 1'b1;
-      4'd7: read_allowed = 1'b1;
-      4'd8: read_allowed = 1'b1;
-      4'd9: read_allowed = 1'b1;
-      4'd10: read_allowed = 1'b0;
-      4'd11: read_allowed = 1'b0;
-      4'd12: read_allowed = 1'b0;
-      4'd13: read_allowed = 1'b0;
-      4'd14: read_allowed = 1'b0;
-      default: read_allowed = 1'b0;
-    endcase
-  end
+  wire [15:0] read_allowed_words = 16'd1023;
+  wire read_allowed = read_allowed_words[read_word];
   always @(posedge clk_i) if (read) read_response_q <= read_allowed ? 2'd0 : 2'd2;
   assign ctrl_rvalid_o = read_answered_q;
   assign ctrl_rdata_o = read_data_q;

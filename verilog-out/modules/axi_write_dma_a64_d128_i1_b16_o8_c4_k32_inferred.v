@@ -446,9 +446,9 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
     if (!rst_ni) formal_input_waits_q <= 1'b0;
     else         formal_input_waits_q <= input_valid_i & !input_ready_o & !abort_i;
   end
-  always @(posedge clk_i) formal_input_was_q <= {input_data_i};
+  always @(posedge clk_i) formal_input_was_q <= input_data_i;
   always @(posedge clk_i) if (rst_ni) input_stays: assume (!formal_input_waits_q
-      | (input_valid_i & ({input_data_i} == formal_input_was_q)) | abort_i);
+      | (input_valid_i & (input_data_i == formal_input_was_q)) | abort_i);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_input_running_q <= 1'b0;
     else         formal_input_running_q <= 1'b1;

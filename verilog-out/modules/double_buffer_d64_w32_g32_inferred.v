@@ -68,7 +68,7 @@ module double_buffer_d64_w32_g32_inferred (
   for (i = 0; i < 2; i = i + 1) begin : g_bank
     localparam fills_here_index = i;
     wire fills_here = fills & (fill_bank_q == fills_here_index[0]);
-    wire ram_write_in = write_i & {1{fills_here}};
+    wire ram_write_in = write_i & fills_here;
     localparam ram_read_index = i;
     wire ram_read_in = read & (use_bank_q == ram_read_index[0]);
     ram_d64_w32_g32_inferred u_ram (

@@ -54,7 +54,7 @@ module memory_bank_r4_w1_d256_w32_g32_inferred (
 
   assign write_request[0] = {write_row_i[7:0], write_strobe_i[0], write_data_i[31:0]};
   assign write_taken_o[0] = write_wants_i[0];
-  wire ram_write_in = write_request[0][32] & {1{write_wants_i[0]}};
+  wire ram_write_in = write_request[0][32] & write_wants_i[0];
 
   ram_d256_w32_g32_inferred u_ram (
     .clk_i(clk_i),

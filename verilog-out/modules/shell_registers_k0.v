@@ -118,137 +118,64 @@ module shell_registers_k0 (
   wire [5:0] write_word = write_address_q[7:2] | {6{|write_address_q[11:8]}};
   wire [31:0] write_mask = {{8{write_strobe_q[3]}}, {8{write_strobe_q[2]}}, {8{write_strobe_q[1]}},
       {8{write_strobe_q[0]}}};
-  reg write_allowed;
-  always @* begin
-    case (write_word)
-      6'd0: write_allowed = 1'b0;
-      6'd1: write_allowed = 1'b0;
-      6'd2: write_allowed = 1'b1;
-      6'd3: write_allowed = 1'b1;
-      6'd4: write_allowed = 1'b1;
-      6'd5: write_allowed = 1'b1;
-      6'd6: write_allowed = 1'b1;
-      6'd7: write_allowed = 1'b0;
-      6'd8: write_allowed = 1'b0;
-      6'd9: write_allowed = 1'b0;
-      6'd10: write_allowed = 1'b1;
-      6'd11: write_allowed = 1'b1;
-      6'd12: write_allowed = 1'b1;
-      6'd13: write_allowed = 1'b1;
-      6'd14: write_allowed = 1'b1;
-      6'd15: write_allowed = 1'b1;
-      6'd16: write_allowed = 1'b0;
-      6'd17: write_allowed = 1'b0;
-      6'd18: write_allowed = 1'b1;
-      6'd19: write_allowed = 1'b0;
-      6'd20: write_allowed = 1'b0;
-      6'd21: write_allowed = 1'b0;
-      6'd22: write_allowed = 1'b0;
-      6'd23: write_allowed = 1'b0;
-      6'd24: write_allowed = 1'b0;
-      6'd25: write_allowed = 1'b0;
-      6'd26: write_allowed = 1'b0;
-      6'd27: write_allowed = 1'b0;
-      6'd28: write_allowed = 1'b0;
-      6'd29: write_allowed = 1'b0;
-      6'd30: write_allowed = 1'b0;
-      6'd31: write_allowed = 1'b0;
-      6'd32: write_allowed = 1'b0;
-      6'd33: write_allowed = 1'b0;
-      6'd34: write_allowed = 1'b0;
-      6'd35: write_allowed = 1'b0;
-      6'd36: write_allowed = 1'b0;
-      6'd37: write_allowed = 1'b0;
-      6'd38: write_allowed = 1'b0;
-      6'd39: write_allowed = 1'b0;
-      6'd40: write_allowed = 1'b0;
-      6'd41: write_allowed = 1'b0;
-      6'd42: write_allowed = 1'b0;
-      6'd43: write_allowed = 1'b0;
-      6'd44: write_allowed = 1'b0;
-      6'd45: write_allowed = 1'b0;
-      6'd46: write_allowed = 1'b0;
-      6'd47: write_allowed = 1'b0;
-      6'd48: write_allowed = 1'b0;
-      6'd49: write_allowed = 1'b0;
-      6'd50: write_allowed = 1'b0;
-      6'd51: write_allowed = 1'b0;
-      6'd52: write_allowed = 1'b0;
-      6'd53: write_allowed = 1'b0;
-      6'd54: write_allowed = 1'b0;
-      6'd55: write_allowed = 1'b0;
-      6'd56: write_allowed = 1'b0;
-      6'd57: write_allowed = 1'b0;
-      6'd58: write_allowed = 1'b0;
-      6'd59: write_allowed = 1'b0;
-      6'd60: write_allowed = 1'b0;
-      6'd61: write_allowed = 1'b0;
-      6'd62: write_allowed = 1'b0;
-      default: write_allowed = 1'b0;
-    endcase
-  end
+  wire [63:0] write_allowed_words = 64'h4fc7c;
+  wire write_allowed = write_allowed_words[write_word];
   always @(posedge clk_i) if (write) write_response_q <= write_allowed ? 2'd0 : 2'd2;
   assign ctrl_bvalid_o = write_answered_q;
   assign ctrl_bresp_o = write_response_q;
   wire read = ctrl_arvalid_i & ctrl_arready_o;
   wire [5:0] read_word = ctrl_araddr_i[7:2] | {6{|ctrl_araddr_i[11:8]}};
-  wire write_start = write & (write_word == 6'd2);
-  assign start_o = write_data_q[0] & write_mask[0] & {1{write_start}};
-  wire write_soft_reset = write & (write_word == 6'd2);
-  assign soft_reset_o = write_data_q[1] & write_mask[1] & {1{write_soft_reset}};
-  wire write_done = write & (write_word == 6'd3);
+  wire write_control = write & (write_word == 6'd2);
+  assign start_o = write_data_q[0] & write_mask[0] & write_control;
+  assign soft_reset_o = write_data_q[1] & write_mask[1] & write_control;
+  wire write_status = write & (write_word == 6'd3);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) done_q <= 1'b0;
-    else         done_q <= (done_q & !(write_data_q[1] & write_mask[1] & {1{write_done}})) | done_set_i;
+    else         done_q <= (done_q & !(write_data_q[1] & write_mask[1] & write_status)) | done_set_i;
   end
   assign done_o = done_q;
-  wire write_error = write & (write_word == 6'd3);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) error_q <= 1'b0;
-    else         error_q <= (error_q & !(write_data_q[2] & write_mask[2] & {1{write_error}})) | error_set_i;
+    else         error_q <= (error_q & !(write_data_q[2] & write_mask[2] & write_status)) | error_set_i;
   end
   assign error_o = error_q;
-  wire write_refused = write & (write_word == 6'd3);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) refused_q <= 1'b0;
-    else         refused_q <= (refused_q & !(write_data_q[3] & write_mask[3] & {1{write_refused}}))
-        | refused_set_i;
+    else         refused_q <= (refused_q & !(write_data_q[3] & write_mask[3] & write_status)) | refused_set_i;
   end
   assign refused_o = refused_q;
-  wire write_irq_done = write & (write_word == 6'd4);
-  wire irq_done_and = write_mask[1] & {1{write_irq_done}};
+  wire write_irq_enable = write & (write_word == 6'd4);
+  wire irq_done_and = write_mask[1] & write_irq_enable;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) irq_done_q <= 1'b0;
-    else         irq_done_q <= {(write_data_q[1] & irq_done_and) | (irq_done_q & !irq_done_and)};
+    else         irq_done_q <= (write_data_q[1] & irq_done_and) | (irq_done_q & !irq_done_and);
   end
   assign irq_done_o = irq_done_q;
-  wire write_irq_error = write & (write_word == 6'd4);
-  wire irq_error_and = write_mask[2] & {1{write_irq_error}};
+  wire irq_error_and = write_mask[2] & write_irq_enable;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) irq_error_q <= 1'b0;
-    else         irq_error_q <= {(write_data_q[2] & irq_error_and) | (irq_error_q & !irq_error_and)};
+    else         irq_error_q <= (write_data_q[2] & irq_error_and) | (irq_error_q & !irq_error_and);
   end
   assign irq_error_o = irq_error_q;
-  wire write_irq_refused = write & (write_word == 6'd4);
-  wire irq_refused_and = write_mask[3] & {1{write_irq_refused}};
+  wire irq_refused_and = write_mask[3] & write_irq_enable;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) irq_refused_q <= 1'b0;
-    else         irq_refused_q <= {(write_data_q[3] & irq_refused_and) | (irq_refused_q & !irq_refused_and)};
+    else         irq_refused_q <= (write_data_q[3] & irq_refused_and) | (irq_refused_q & !irq_refused_and);
   end
   assign irq_refused_o = irq_refused_q;
   wire write_timeout = write & (write_word == 6'd5);
   wire [31:0] timeout_and = write_mask & {32{write_timeout}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) timeout_q <= 32'd0;
-    else         timeout_q <= {(write_data_q & timeout_and) | (timeout_q & ~timeout_and)};
+    else         timeout_q <= (write_data_q & timeout_and) | (timeout_q & ~timeout_and);
   end
   assign timeout_o = timeout_q;
   wire write_max_descriptors = write & (write_word == 6'd6);
   wire [31:0] max_descriptors_and = write_mask & {32{write_max_descriptors}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) max_descriptors_q <= 32'd65536;
-    else         max_descriptors_q <= {(write_data_q & max_descriptors_and)
-        | (max_descriptors_q & ~max_descriptors_and)};
+    else         max_descriptors_q <= (write_data_q & max_descriptors_and)
+        | (max_descriptors_q & ~max_descriptors_and);
   end
   assign max_descriptors_o = max_descriptors_q;
   wire write_job_low = write & (write_word == 6'd10);
@@ -283,26 +210,23 @@ module shell_registers_k0 (
         | (window_limit_q[31:0] & ~window_limit_and_2)};
   end
   assign window_limit_o = window_limit_q;
-  wire write_read_cache = write & (write_word == 6'd18);
-  wire [3:0] read_cache_and = write_mask[3:0] & {4{write_read_cache}};
+  wire write_bus = write & (write_word == 6'd18);
+  wire [3:0] read_cache_and = write_mask[3:0] & {4{write_bus}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) read_cache_q <= 4'd3;
-    else         read_cache_q <= {(write_data_q[3:0] & read_cache_and) | (read_cache_q & ~read_cache_and)};
+    else         read_cache_q <= (write_data_q[3:0] & read_cache_and) | (read_cache_q & ~read_cache_and);
   end
   assign read_cache_o = read_cache_q;
-  wire write_write_cache = write & (write_word == 6'd18);
-  wire [3:0] write_cache_and = write_mask[7:4] & {4{write_write_cache}};
+  wire [3:0] write_cache_and = write_mask[7:4] & {4{write_bus}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) write_cache_q <= 4'd3;
-    else         write_cache_q <= {(write_data_q[7:4] & write_cache_and)
-        | (write_cache_q & ~write_cache_and)};
+    else         write_cache_q <= (write_data_q[7:4] & write_cache_and) | (write_cache_q & ~write_cache_and);
   end
   assign write_cache_o = write_cache_q;
-  wire write_prot = write & (write_word == 6'd18);
-  wire [2:0] prot_and = write_mask[10:8] & {3{write_prot}};
+  wire [2:0] prot_and = write_mask[10:8] & {3{write_bus}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) prot_q <= 3'd0;
-    else         prot_q <= {(write_data_q[10:8] & prot_and) | (prot_q & ~prot_and)};
+    else         prot_q <= (write_data_q[10:8] & prot_and) | (prot_q & ~prot_and);
   end
   assign prot_o = prot_q;
   assign ctrl_arready_o = !read_answered_q;
@@ -318,64 +242,32 @@ module shell_registers_k0 (
       6'd2: read_value = {30'd0, soft_reset_busy_i, 1'b0};
       6'd3: read_value = {28'd0, refused_q, error_q, done_q, busy_i};
       6'd4: read_value = {28'd0, irq_refused_q, irq_error_q, irq_done_q, 1'b0};
-      6'd5: read_value = {timeout_q};
-      6'd6: read_value = {max_descriptors_q};
+      6'd5: read_value = timeout_q;
+      6'd6: read_value = max_descriptors_q;
       6'd7: read_value = {24'd0, error_code_i};
-      6'd8: read_value = {error_where_i[31:0]};
-      6'd9: read_value = {error_where_i[63:32]};
-      6'd10: read_value = {job_q[31:0]};
-      6'd11: read_value = {job_q[63:32]};
-      6'd12: read_value = {window_base_q[31:0]};
-      6'd13: read_value = {window_base_q[63:32]};
-      6'd14: read_value = {window_limit_q[31:0]};
-      6'd15: read_value = {window_limit_q[63:32]};
-      6'd16: read_value = {tag_i};
-      6'd17: read_value = {descriptors_i};
+      6'd8: read_value = error_where_i[31:0];
+      6'd9: read_value = error_where_i[63:32];
+      6'd10: read_value = job_q[31:0];
+      6'd11: read_value = job_q[63:32];
+      6'd12: read_value = window_base_q[31:0];
+      6'd13: read_value = window_base_q[63:32];
+      6'd14: read_value = window_limit_q[31:0];
+      6'd15: read_value = window_limit_q[63:32];
+      6'd16: read_value = tag_i;
+      6'd17: read_value = descriptors_i;
       6'd18: read_value = {21'd0, prot_q, write_cache_q, read_cache_q};
-      6'd19: read_value = 32'd0;
-      6'd20: read_value = 32'd0;
-      6'd21: read_value = 32'd0;
-      6'd22: read_value = 32'd0;
-      6'd23: read_value = 32'd0;
-      6'd24: read_value = 32'd0;
-      6'd25: read_value = 32'd0;
-      6'd26: read_value = 32'd0;
-      6'd27: read_value = 32'd0;
-      6'd28: read_value = 32'd0;
-      6'd29: read_value = 32'd0;
-      6'd30: read_value = 32'd0;
-      6'd31: read_value = 32'd0;
-      6'd32: read_value = {cycles_i[31:0]};
-      6'd33: read_value = {cycles_i[63:32]};
-      6'd34: read_value = {compute_cycles_i[31:0]};
-      6'd35: read_value = {compute_cycles_i[63:32]};
-      6'd36: read_value = {read_beats_i[31:0]};
-      6'd37: read_value = {read_beats_i[63:32]};
-      6'd38: read_value = {write_beats_i[31:0]};
-      6'd39: read_value = {write_beats_i[63:32]};
-      6'd40: read_value = {read_waits_i[31:0]};
-      6'd41: read_value = {read_waits_i[63:32]};
-      6'd42: read_value = {write_waits_i[31:0]};
-      6'd43: read_value = {write_waits_i[63:32]};
-      6'd44: read_value = 32'd0;
-      6'd45: read_value = 32'd0;
-      6'd46: read_value = 32'd0;
-      6'd47: read_value = 32'd0;
-      6'd48: read_value = 32'd0;
-      6'd49: read_value = 32'd0;
-      6'd50: read_value = 32'd0;
-      6'd51: read_value = 32'd0;
-      6'd52: read_value = 32'd0;
-      6'd53: read_value = 32'd0;
-      6'd54: read_value = 32'd0;
-      6'd55: read_value = 32'd0;
-      6'd56: read_value = 32'd0;
-      6'd57: read_value = 32'd0;
-      6'd58: read_value = 32'd0;
-      6'd59: read_value = 32'd0;
-      6'd60: read_value = 32'd0;
-      6'd61: read_value = 32'd0;
-      6'd62: read_value = 32'd0;
+      6'd32: read_value = cycles_i[31:0];
+      6'd33: read_value = cycles_i[63:32];
+      6'd34: read_value = compute_cycles_i[31:0];
+      6'd35: read_value = compute_cycles_i[63:32];
+      6'd36: read_value = read_beats_i[31:0];
+      6'd37: read_value = read_beats_i[63:32];
+      6'd38: read_value = write_beats_i[31:0];
+      6'd39: read_value = write_beats_i[63:32];
+      6'd40: read_value = read_waits_i[31:0];
+      6'd41: read_value = read_waits_i[63:32];
+      6'd42: read_value = write_waits_i[31:0];
+      6'd43: read_value = write_waits_i[63:32];
       default: read_value = 32'd0;
     endcase
   end
@@ -384,141 +276,18 @@ module shell_registers_k0 (
   reg [31:0] read_high;
   always @* begin
     case (read_word)
-      6'd0: read_high = 32'd0;
-      6'd1: read_high = 32'd0;
-      6'd2: read_high = 32'd0;
-      6'd3: read_high = 32'd0;
-      6'd4: read_high = 32'd0;
-      6'd5: read_high = 32'd0;
-      6'd6: read_high = 32'd0;
-      6'd7: read_high = 32'd0;
       6'd8: read_high = error_where_i[63:32];
-      6'd9: read_high = 32'd0;
-      6'd10: read_high = 32'd0;
-      6'd11: read_high = 32'd0;
-      6'd12: read_high = 32'd0;
-      6'd13: read_high = 32'd0;
-      6'd14: read_high = 32'd0;
-      6'd15: read_high = 32'd0;
-      6'd16: read_high = 32'd0;
-      6'd17: read_high = 32'd0;
-      6'd18: read_high = 32'd0;
-      6'd19: read_high = 32'd0;
-      6'd20: read_high = 32'd0;
-      6'd21: read_high = 32'd0;
-      6'd22: read_high = 32'd0;
-      6'd23: read_high = 32'd0;
-      6'd24: read_high = 32'd0;
-      6'd25: read_high = 32'd0;
-      6'd26: read_high = 32'd0;
-      6'd27: read_high = 32'd0;
-      6'd28: read_high = 32'd0;
-      6'd29: read_high = 32'd0;
-      6'd30: read_high = 32'd0;
-      6'd31: read_high = 32'd0;
       6'd32: read_high = cycles_i[63:32];
-      6'd33: read_high = 32'd0;
       6'd34: read_high = compute_cycles_i[63:32];
-      6'd35: read_high = 32'd0;
       6'd36: read_high = read_beats_i[63:32];
-      6'd37: read_high = 32'd0;
       6'd38: read_high = write_beats_i[63:32];
-      6'd39: read_high = 32'd0;
       6'd40: read_high = read_waits_i[63:32];
-      6'd41: read_high = 32'd0;
       6'd42: read_high = write_waits_i[63:32];
-      6'd43: read_high = 32'd0;
-      6'd44: read_high = 32'd0;
-      6'd45: read_high = 32'd0;
-      6'd46: read_high = 32'd0;
-      6'd47: read_high = 32'd0;
-      6'd48: read_high = 32'd0;
-      6'd49: read_high = 32'd0;
-      6'd50: read_high = 32'd0;
-      6'd51: read_high = 32'd0;
-      6'd52: read_high = 32'd0;
-      6'd53: read_high = 32'd0;
-      6'd54: read_high = 32'd0;
-      6'd55: read_high = 32'd0;
-      6'd56: read_high = 32'd0;
-      6'd57: read_high = 32'd0;
-      6'd58: read_high = 32'd0;
-      6'd59: read_high = 32'd0;
-      6'd60: read_high = 32'd0;
-      6'd61: read_high = 32'd0;
-      6'd62: read_high = 32'd0;
       default: read_high = 32'd0;
     endcase
   end
-  reg reads_low;
-  always @* begin
-    case (read_word)
-      6'd0: reads_low = 1'b0;
-      6'd1: reads_low = 1'b0;
-      6'd2: reads_low = 1'b0;
-      6'd3: reads_low = 1'b0;
-      6'd4: reads_low = 1'b0;
-      6'd5: reads_low = 1'b0;
-      6'd6: reads_low = 1'b0;
-      6'd7: reads_low = 1'b0;
-      6'd8: reads_low = 1'b1;
-      6'd9: reads_low = 1'b0;
-      6'd10: reads_low = 1'b0;
-      6'd11: reads_low = 1'b0;
-      6'd12: reads_low = 1'b0;
-      6'd13: reads_low = 1'b0;
-      6'd14: reads_low = 1'b0;
-      6'd15: reads_low = 1'b0;
-      6'd16: reads_low = 1'b0;
-      6'd17: reads_low = 1'b0;
-      6'd18: reads_low = 1'b0;
-      6'd19: reads_low = 1'b0;
-      6'd20: reads_low = 1'b0;
-      6'd21: reads_low = 1'b0;
-      6'd22: reads_low = 1'b0;
-      6'd23: reads_low = 1'b0;
-      6'd24: reads_low = 1'b0;
-      6'd25: reads_low = 1'b0;
-      6'd26: reads_low = 1'b0;
-      6'd27: reads_low = 1'b0;
-      6'd28: reads_low = 1'b0;
-      6'd29: reads_low = 1'b0;
-      6'd30: reads_low = 1'b0;
-      6'd31: reads_low = 1'b0;
-      6'd32: reads_low = 1'b1;
-      6'd33: reads_low = 1'b0;
-      6'd34: reads_low = 1'b1;
-      6'd35: reads_low = 1'b0;
-      6'd36: reads_low = 1'b1;
-      6'd37: reads_low = 1'b0;
-      6'd38: reads_low = 1'b1;
-      6'd39: reads_low = 1'b0;
-      6'd40: reads_low = 1'b1;
-      6'd41: reads_low = 1'b0;
-      6'd42: reads_low = 1'b1;
-      6'd43: reads_low = 1'b0;
-      6'd44: reads_low = 1'b0;
-      6'd45: reads_low = 1'b0;
-      6'd46: reads_low = 1'b0;
-      6'd47: reads_low = 1'b0;
-      6'd48: reads_low = 1'b0;
-      6'd49: reads_low = 1'b0;
-      6'd50: reads_low = 1'b0;
-      6'd51: reads_low = 1'b0;
-      6'd52: reads_low = 1'b0;
-      6'd53: reads_low = 1'b0;
-      6'd54: reads_low = 1'b0;
-      6'd55: reads_low = 1'b0;
-      6'd56: reads_low = 1'b0;
-      6'd57: reads_low = 1'b0;
-      6'd58: reads_low = 1'b0;
-      6'd59: reads_low = 1'b0;
-      6'd60: reads_low = 1'b0;
-      6'd61: reads_low = 1'b0;
-      6'd62: reads_low = 1'b0;
-      default: reads_low = 1'b0;
-    endcase
-  end
+  wire [63:0] reads_low_words = 64'h55500000100;
+  wire reads_low = reads_low_words[read_word];
   always @(posedge clk_i) if (read & reads_low) kept_high_q <= read_high;
   wire read_kept = |kept_word_q & (read_word == kept_word_q);
   always @(posedge clk_i or negedge rst_ni) begin
@@ -527,75 +296,8 @@ module shell_registers_k0 (
   end
   wire [31:0] read_whole = read_kept ? kept_high_q : read_value;
   always @(posedge clk_i) if (read) read_data_q <= read_whole;
-  reg read_allowed;
-  always @* begin
-    case (read_word)
-      6'd0: read_allowed = 1'b1;
-      6'd1: read_allowed = 1'b1;
-      6'd2: read_allowed = 1'b1;
-      6'd3: read_allowed = 1'b1;
-      6'd4: read_allowed = 1'b1;
-      6'd5: read_allowed = 1'b1;
-      6'd6: read_allowed = 1'b1;
-      6'd7: read_allowed = 1'b1;
-      6'd8: read_allowed = 1'b1;
-      6'd9: read_allowed = 1'b1;
-      6'd10: read_allowed = 1'b1;
-      6'd11: read_allowed = 1'b1;
-      6'd12: read_allowed = 1'b1;
-      6'd13: read_allowed = 1'b1;
-      6'd14: read_allowed = 1'b1;
-      6'd15: read_allowed = 1'b1;
-      6'd16: read_allowed = 1'b1;
-      6'd17: read_allowed = 1'b1;
-      6'd18: read_allowed = 1'b1;
-      6'd19: read_allowed = 1'b0;
-      6'd20: read_allowed = 1'b0;
-      6'd21: read_allowed = 1'b0;
-      6'd22: read_allowed = 1'b0;
-      6'd23: read_allowed = 1'b0;
-      6'd24: read_allowed = 1'b0;
-      6'd25: read_allowed = 1'b0;
-      6'd26: read_allowed = 1'b0;
-      6'd27: read_allowed = 1'b0;
-      6'd28: read_allowed = 1'b0;
-      6'd29: read_allowed = 1'b0;
-      6'd30: read_allowed = 1'b0;
-      6'd31: read_allowed = 1'b0;
-      6'd32: read_allowed = 1'b1;
-      6'd33: read_allowed = 1'b1;
-      6'd34: read_allowed = 1'b1;
-      6'd35: read_allowed = 1'b1;
-      6'd36: read_allowed = 1'b1;
-      6'd37: read_allowed = 1'b1;
-      6'd38: read_allowed = 1'b1;
-      6'd39: read_allowed = 1'b1;
-      6'd40: read_allowed = 1'b1;
-      6'd41: read_allowed = 1'b1;
-      6'd42: read_allowed = 1'b1;
-      6'd43: read_allowed = 1'b1;
-      6'd44: read_allowed = 1'b0;
-      6'd45: read_allowed = 1'b0;
-      6'd46: read_allowed = 1'b0;
-      6'd47: read_allowed = 1'b0;
-      6'd48: read_allowed = 1'b0;
-      6'd49: read_allowed = 1'b0;
-      6'd50: read_allowed = 1'b0;
-      6'd51: read_allowed = 1'b0;
-      6'd52: read_allowed = 1'b0;
-      6'd53: read_allowed = 1'b0;
-      6'd54: read_allowed = 1'b0;
-      6'd55: read_allowed = 1'b0;
-      6'd56: read_allowed = 1'b0;
-      6'd57: read_allowed = 1'b0;
-      6'd58: read_allowed = 1'b0;
-      6'd59: read_allowed = 1'b0;
-      6'd60: read_allowed = 1'b0;
-      6'd61: read_allowed = 1'b0;
-      6'd62: read_allowed = 1'b0;
-      default: read_allowed = 1'b0;
-    endcase
-  end
+  wire [63:0] read_allowed_words = 64'hfff0007ffff;
+  wire read_allowed = read_allowed_words[read_word];
   always @(posedge clk_i) if (read) read_response_q <= read_allowed ? 2'd0 : 2'd2;
   assign ctrl_rvalid_o = read_answered_q;
   assign ctrl_rdata_o = read_data_q;
