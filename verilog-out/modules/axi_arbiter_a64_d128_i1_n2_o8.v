@@ -89,40 +89,10 @@ module axi_arbiter_a64_d128_i1_n2_o8 (
   output wire         mem_rready_o    // The beat is taken at the coming edge, when it is valid
 );
   genvar i;
-  reg          ar_0_full_q;
-  reg          ar_0_spare_full_q;
-  wire         ar_0_ready;
-  reg          ar_0_spare_id_q;
-  reg   [63:0] ar_0_spare_addr_q;
-  reg    [7:0] ar_0_spare_len_q;
-  reg    [2:0] ar_0_spare_size_q;
-  reg    [1:0] ar_0_spare_burst_q;
-  reg    [3:0] ar_0_spare_cache_q;
-  reg    [2:0] ar_0_spare_prot_q;
-  reg          ar_0_id_q;
-  reg   [63:0] ar_0_addr_q;
-  reg    [7:0] ar_0_len_q;
-  reg    [2:0] ar_0_size_q;
-  reg    [1:0] ar_0_burst_q;
-  reg    [3:0] ar_0_cache_q;
-  reg    [2:0] ar_0_prot_q;
-  reg          ar_1_full_q;
-  reg          ar_1_spare_full_q;
-  wire         ar_1_ready;
-  reg          ar_1_spare_id_q;
-  reg   [63:0] ar_1_spare_addr_q;
-  reg    [7:0] ar_1_spare_len_q;
-  reg    [2:0] ar_1_spare_size_q;
-  reg    [1:0] ar_1_spare_burst_q;
-  reg    [3:0] ar_1_spare_cache_q;
-  reg    [2:0] ar_1_spare_prot_q;
-  reg          ar_1_id_q;
-  reg   [63:0] ar_1_addr_q;
-  reg    [7:0] ar_1_len_q;
-  reg    [2:0] ar_1_size_q;
-  reg    [1:0] ar_1_burst_q;
-  reg    [3:0] ar_1_cache_q;
-  reg    [2:0] ar_1_prot_q;
+  wire         ar_0_output_valid;
+  wire  [84:0] ar_0_output_data;
+  wire         ar_1_output_valid;
+  wire  [84:0] ar_1_output_data;
   reg          ar_start_q;
   reg          ar_valid_q;
   reg          ar_out_id_q;
@@ -133,40 +103,10 @@ module axi_arbiter_a64_d128_i1_n2_o8 (
   reg    [3:0] ar_out_cache_q;
   reg    [2:0] ar_out_prot_q;
   reg          ar_number_q;
-  reg          aw_0_full_q;
-  reg          aw_0_spare_full_q;
-  wire         aw_0_ready;
-  reg          aw_0_spare_id_q;
-  reg   [63:0] aw_0_spare_addr_q;
-  reg    [7:0] aw_0_spare_len_q;
-  reg    [2:0] aw_0_spare_size_q;
-  reg    [1:0] aw_0_spare_burst_q;
-  reg    [3:0] aw_0_spare_cache_q;
-  reg    [2:0] aw_0_spare_prot_q;
-  reg          aw_0_id_q;
-  reg   [63:0] aw_0_addr_q;
-  reg    [7:0] aw_0_len_q;
-  reg    [2:0] aw_0_size_q;
-  reg    [1:0] aw_0_burst_q;
-  reg    [3:0] aw_0_cache_q;
-  reg    [2:0] aw_0_prot_q;
-  reg          aw_1_full_q;
-  reg          aw_1_spare_full_q;
-  wire         aw_1_ready;
-  reg          aw_1_spare_id_q;
-  reg   [63:0] aw_1_spare_addr_q;
-  reg    [7:0] aw_1_spare_len_q;
-  reg    [2:0] aw_1_spare_size_q;
-  reg    [1:0] aw_1_spare_burst_q;
-  reg    [3:0] aw_1_spare_cache_q;
-  reg    [2:0] aw_1_spare_prot_q;
-  reg          aw_1_id_q;
-  reg   [63:0] aw_1_addr_q;
-  reg    [7:0] aw_1_len_q;
-  reg    [2:0] aw_1_size_q;
-  reg    [1:0] aw_1_burst_q;
-  reg    [3:0] aw_1_cache_q;
-  reg    [2:0] aw_1_prot_q;
+  wire         aw_0_output_valid;
+  wire  [84:0] aw_0_output_data;
+  wire         aw_1_output_valid;
+  wire  [84:0] aw_1_output_data;
   wire         ends;
   wire         room;
   reg          aw_start_q;
@@ -183,110 +123,23 @@ module axi_arbiter_a64_d128_i1_n2_o8 (
   reg    [2:0] tail_q;
   reg    [2:0] head_q;
   wire         turn [0:7];
-  reg          w_0_full_q;
-  reg          w_0_spare_full_q;
-  wire         w_0_ready;
-  reg  [127:0] w_0_spare_data_q;
-  reg   [15:0] w_0_spare_strb_q;
-  reg          w_0_spare_last_q;
-  reg  [127:0] w_0_data_q;
-  reg   [15:0] w_0_strb_q;
-  reg          w_0_last_q;
-  reg          w_1_full_q;
-  reg          w_1_spare_full_q;
-  wire         w_1_ready;
-  reg  [127:0] w_1_spare_data_q;
-  reg   [15:0] w_1_spare_strb_q;
-  reg          w_1_spare_last_q;
-  reg  [127:0] w_1_data_q;
-  reg   [15:0] w_1_strb_q;
-  reg          w_1_last_q;
+  wire         w_0_output_valid;
+  wire [144:0] w_0_output_data;
+  wire         w_1_output_valid;
+  wire [144:0] w_1_output_data;
   reg          w_valid_q;
   reg  [127:0] w_out_data_q;
   reg   [15:0] w_out_strb_q;
   reg          w_out_last_q;
-  reg          b_full_q;
-  reg          b_spare_full_q;
-  wire         b_ready;
-  reg    [1:0] b_spare_id_q;
-  reg    [1:0] b_spare_resp_q;
-  reg    [1:0] b_id_q;
-  reg    [1:0] b_resp_q;
-  reg          r_full_q;
-  reg          r_spare_full_q;
-  wire         r_ready;
-  reg    [1:0] r_spare_id_q;
-  reg  [127:0] r_spare_data_q;
-  reg    [1:0] r_spare_resp_q;
-  reg          r_spare_last_q;
-  reg    [1:0] r_id_q;
-  reg  [127:0] r_data_q;
-  reg    [1:0] r_resp_q;
-  reg          r_last_q;
+  wire         b_output_valid;
+  wire   [3:0] b_output_data;
+  wire         r_output_valid;
+  wire [132:0] r_output_data;
 
-  assign mgr_arready_o[0] = !ar_0_spare_full_q;
-  wire ar_0_load = mgr_arvalid_i[0] & mgr_arready_o[0];
-  wire ar_0_moves = !ar_0_full_q | ar_0_ready;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      ar_0_full_q <= 1'b0;
-      ar_0_spare_full_q <= 1'b0;
-    end else begin
-      ar_0_full_q <= !ar_0_moves | ar_0_load | ar_0_spare_full_q;
-      ar_0_spare_full_q <= !ar_0_moves & (ar_0_load | ar_0_spare_full_q);
-    end
-  end
-  always @(posedge clk_i) if (ar_0_load) begin
-    ar_0_spare_id_q <= mgr_arid_i[0];
-    ar_0_spare_addr_q <= mgr_araddr_i[63:0];
-    ar_0_spare_len_q <= mgr_arlen_i[7:0];
-    ar_0_spare_size_q <= mgr_arsize_i[2:0];
-    ar_0_spare_burst_q <= mgr_arburst_i[1:0];
-    ar_0_spare_cache_q <= mgr_arcache_i[3:0];
-    ar_0_spare_prot_q <= mgr_arprot_i[2:0];
-  end
-  always @(posedge clk_i) if (ar_0_moves) begin
-    ar_0_id_q <= ar_0_spare_full_q ? ar_0_spare_id_q : mgr_arid_i[0];
-    ar_0_addr_q <= ar_0_spare_full_q ? ar_0_spare_addr_q : mgr_araddr_i[63:0];
-    ar_0_len_q <= ar_0_spare_full_q ? ar_0_spare_len_q : mgr_arlen_i[7:0];
-    ar_0_size_q <= ar_0_spare_full_q ? ar_0_spare_size_q : mgr_arsize_i[2:0];
-    ar_0_burst_q <= ar_0_spare_full_q ? ar_0_spare_burst_q : mgr_arburst_i[1:0];
-    ar_0_cache_q <= ar_0_spare_full_q ? ar_0_spare_cache_q : mgr_arcache_i[3:0];
-    ar_0_prot_q <= ar_0_spare_full_q ? ar_0_spare_prot_q : mgr_arprot_i[2:0];
-  end
-  assign mgr_arready_o[1] = !ar_1_spare_full_q;
-  wire ar_1_load = mgr_arvalid_i[1] & mgr_arready_o[1];
-  wire ar_1_moves = !ar_1_full_q | ar_1_ready;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      ar_1_full_q <= 1'b0;
-      ar_1_spare_full_q <= 1'b0;
-    end else begin
-      ar_1_full_q <= !ar_1_moves | ar_1_load | ar_1_spare_full_q;
-      ar_1_spare_full_q <= !ar_1_moves & (ar_1_load | ar_1_spare_full_q);
-    end
-  end
-  always @(posedge clk_i) if (ar_1_load) begin
-    ar_1_spare_id_q <= mgr_arid_i[1];
-    ar_1_spare_addr_q <= mgr_araddr_i[127:64];
-    ar_1_spare_len_q <= mgr_arlen_i[15:8];
-    ar_1_spare_size_q <= mgr_arsize_i[5:3];
-    ar_1_spare_burst_q <= mgr_arburst_i[3:2];
-    ar_1_spare_cache_q <= mgr_arcache_i[7:4];
-    ar_1_spare_prot_q <= mgr_arprot_i[5:3];
-  end
-  always @(posedge clk_i) if (ar_1_moves) begin
-    ar_1_id_q <= ar_1_spare_full_q ? ar_1_spare_id_q : mgr_arid_i[1];
-    ar_1_addr_q <= ar_1_spare_full_q ? ar_1_spare_addr_q : mgr_araddr_i[127:64];
-    ar_1_len_q <= ar_1_spare_full_q ? ar_1_spare_len_q : mgr_arlen_i[15:8];
-    ar_1_size_q <= ar_1_spare_full_q ? ar_1_spare_size_q : mgr_arsize_i[5:3];
-    ar_1_burst_q <= ar_1_spare_full_q ? ar_1_spare_burst_q : mgr_arburst_i[3:2];
-    ar_1_cache_q <= ar_1_spare_full_q ? ar_1_spare_cache_q : mgr_arcache_i[7:4];
-    ar_1_prot_q <= ar_1_spare_full_q ? ar_1_spare_prot_q : mgr_arprot_i[5:3];
-  end
-  wire ar_behind = (ar_0_full_q & (ar_start_q <= 1'b0)) | ar_1_full_q;
-  wire ar_turn = ar_behind ? (ar_0_full_q & (ar_start_q <= 1'b0) ? 1'b0 : 1'b1) : ar_0_full_q ? 1'b0 : 1'b1;
-  wire ar_load = (ar_0_full_q | ar_1_full_q) & (!ar_valid_q | mem_arready_i);
+  wire ar_behind = (ar_0_output_valid & (ar_start_q <= 1'b0)) | ar_1_output_valid;
+  wire ar_turn = ar_behind ? (ar_0_output_valid & (ar_start_q <= 1'b0) ? 1'b0 : 1'b1) : ar_0_output_valid
+      ? 1'b0 : 1'b1;
+  wire ar_load = (ar_0_output_valid | ar_1_output_valid) & (!ar_valid_q | mem_arready_i);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) ar_valid_q <= 1'b0;
     else         ar_valid_q <= ar_load | (ar_valid_q & !mem_arready_i);
@@ -295,55 +148,83 @@ module axi_arbiter_a64_d128_i1_n2_o8 (
     if (!rst_ni) ar_start_q <= 1'b0;
     else if (ar_load) ar_start_q <= ar_turn == 1'b1 ? 1'b0 : ar_turn + 1'b1;
   end
-  assign ar_0_ready = ar_load & (ar_turn == 1'b0);
-  assign ar_1_ready = ar_load & (ar_turn == 1'b1);
+  wire [84:0] ar_0_input_data_in = {mgr_arprot_i[2:0], mgr_arcache_i[3:0], mgr_arburst_i[1:0],
+      mgr_arsize_i[2:0], mgr_arlen_i[7:0], mgr_araddr_i[63:0], mgr_arid_i[0]};
+  wire ar_0_output_ready_in = ar_load & (ar_turn == 1'b0);
+
+  axi_slice_w85 u_ar_0 (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .input_valid_i(mgr_arvalid_i[0]),
+    .input_ready_o(mgr_arready_o[0]),
+    .input_data_i(ar_0_input_data_in),
+    .output_valid_o(ar_0_output_valid),
+    .output_ready_i(ar_0_output_ready_in),
+    .output_data_o(ar_0_output_data)
+  );
+
+  wire [84:0] ar_1_input_data_in = {mgr_arprot_i[5:3], mgr_arcache_i[7:4], mgr_arburst_i[3:2],
+      mgr_arsize_i[5:3], mgr_arlen_i[15:8], mgr_araddr_i[127:64], mgr_arid_i[1]};
+  wire ar_1_output_ready_in = ar_load & (ar_turn == 1'b1);
+
+  axi_slice_w85 u_ar_1 (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .input_valid_i(mgr_arvalid_i[1]),
+    .input_ready_o(mgr_arready_o[1]),
+    .input_data_i(ar_1_input_data_in),
+    .output_valid_o(ar_1_output_valid),
+    .output_ready_i(ar_1_output_ready_in),
+    .output_data_o(ar_1_output_data)
+  );
+
   reg ar_id;
   always @* begin
     case (ar_turn)
-      1'b0: ar_id = ar_0_id_q;
-      default: ar_id = ar_1_id_q;
+      1'b0: ar_id = ar_0_output_data[0];
+      default: ar_id = ar_1_output_data[0];
     endcase
   end
   reg [63:0] ar_addr;
   always @* begin
     case (ar_turn)
-      1'b0: ar_addr = ar_0_addr_q;
-      default: ar_addr = ar_1_addr_q;
+      1'b0: ar_addr = ar_0_output_data[64:1];
+      default: ar_addr = ar_1_output_data[64:1];
     endcase
   end
   reg [7:0] ar_len;
   always @* begin
     case (ar_turn)
-      1'b0: ar_len = ar_0_len_q;
-      default: ar_len = ar_1_len_q;
+      1'b0: ar_len = ar_0_output_data[72:65];
+      default: ar_len = ar_1_output_data[72:65];
     endcase
   end
   reg [2:0] ar_size;
   always @* begin
     case (ar_turn)
-      1'b0: ar_size = ar_0_size_q;
-      default: ar_size = ar_1_size_q;
+      1'b0: ar_size = ar_0_output_data[75:73];
+      default: ar_size = ar_1_output_data[75:73];
     endcase
   end
   reg [1:0] ar_burst;
   always @* begin
     case (ar_turn)
-      1'b0: ar_burst = ar_0_burst_q;
-      default: ar_burst = ar_1_burst_q;
+      1'b0: ar_burst = ar_0_output_data[77:76];
+      default: ar_burst = ar_1_output_data[77:76];
     endcase
   end
   reg [3:0] ar_cache;
   always @* begin
     case (ar_turn)
-      1'b0: ar_cache = ar_0_cache_q;
-      default: ar_cache = ar_1_cache_q;
+      1'b0: ar_cache = ar_0_output_data[81:78];
+      default: ar_cache = ar_1_output_data[81:78];
     endcase
   end
   reg [2:0] ar_prot;
   always @* begin
     case (ar_turn)
-      1'b0: ar_prot = ar_0_prot_q;
-      default: ar_prot = ar_1_prot_q;
+      1'b0: ar_prot = ar_0_output_data[84:82];
+      default: ar_prot = ar_1_output_data[84:82];
     endcase
   end
   always @(posedge clk_i) if (ar_load) begin
@@ -364,69 +245,10 @@ module axi_arbiter_a64_d128_i1_n2_o8 (
   assign mem_arburst_o = ar_out_burst_q;
   assign mem_arcache_o = ar_out_cache_q;
   assign mem_arprot_o = ar_out_prot_q;
-  assign mgr_awready_o[0] = !aw_0_spare_full_q;
-  wire aw_0_load = mgr_awvalid_i[0] & mgr_awready_o[0];
-  wire aw_0_moves = !aw_0_full_q | aw_0_ready;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      aw_0_full_q <= 1'b0;
-      aw_0_spare_full_q <= 1'b0;
-    end else begin
-      aw_0_full_q <= !aw_0_moves | aw_0_load | aw_0_spare_full_q;
-      aw_0_spare_full_q <= !aw_0_moves & (aw_0_load | aw_0_spare_full_q);
-    end
-  end
-  always @(posedge clk_i) if (aw_0_load) begin
-    aw_0_spare_id_q <= mgr_awid_i[0];
-    aw_0_spare_addr_q <= mgr_awaddr_i[63:0];
-    aw_0_spare_len_q <= mgr_awlen_i[7:0];
-    aw_0_spare_size_q <= mgr_awsize_i[2:0];
-    aw_0_spare_burst_q <= mgr_awburst_i[1:0];
-    aw_0_spare_cache_q <= mgr_awcache_i[3:0];
-    aw_0_spare_prot_q <= mgr_awprot_i[2:0];
-  end
-  always @(posedge clk_i) if (aw_0_moves) begin
-    aw_0_id_q <= aw_0_spare_full_q ? aw_0_spare_id_q : mgr_awid_i[0];
-    aw_0_addr_q <= aw_0_spare_full_q ? aw_0_spare_addr_q : mgr_awaddr_i[63:0];
-    aw_0_len_q <= aw_0_spare_full_q ? aw_0_spare_len_q : mgr_awlen_i[7:0];
-    aw_0_size_q <= aw_0_spare_full_q ? aw_0_spare_size_q : mgr_awsize_i[2:0];
-    aw_0_burst_q <= aw_0_spare_full_q ? aw_0_spare_burst_q : mgr_awburst_i[1:0];
-    aw_0_cache_q <= aw_0_spare_full_q ? aw_0_spare_cache_q : mgr_awcache_i[3:0];
-    aw_0_prot_q <= aw_0_spare_full_q ? aw_0_spare_prot_q : mgr_awprot_i[2:0];
-  end
-  assign mgr_awready_o[1] = !aw_1_spare_full_q;
-  wire aw_1_load = mgr_awvalid_i[1] & mgr_awready_o[1];
-  wire aw_1_moves = !aw_1_full_q | aw_1_ready;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      aw_1_full_q <= 1'b0;
-      aw_1_spare_full_q <= 1'b0;
-    end else begin
-      aw_1_full_q <= !aw_1_moves | aw_1_load | aw_1_spare_full_q;
-      aw_1_spare_full_q <= !aw_1_moves & (aw_1_load | aw_1_spare_full_q);
-    end
-  end
-  always @(posedge clk_i) if (aw_1_load) begin
-    aw_1_spare_id_q <= mgr_awid_i[1];
-    aw_1_spare_addr_q <= mgr_awaddr_i[127:64];
-    aw_1_spare_len_q <= mgr_awlen_i[15:8];
-    aw_1_spare_size_q <= mgr_awsize_i[5:3];
-    aw_1_spare_burst_q <= mgr_awburst_i[3:2];
-    aw_1_spare_cache_q <= mgr_awcache_i[7:4];
-    aw_1_spare_prot_q <= mgr_awprot_i[5:3];
-  end
-  always @(posedge clk_i) if (aw_1_moves) begin
-    aw_1_id_q <= aw_1_spare_full_q ? aw_1_spare_id_q : mgr_awid_i[1];
-    aw_1_addr_q <= aw_1_spare_full_q ? aw_1_spare_addr_q : mgr_awaddr_i[127:64];
-    aw_1_len_q <= aw_1_spare_full_q ? aw_1_spare_len_q : mgr_awlen_i[15:8];
-    aw_1_size_q <= aw_1_spare_full_q ? aw_1_spare_size_q : mgr_awsize_i[5:3];
-    aw_1_burst_q <= aw_1_spare_full_q ? aw_1_spare_burst_q : mgr_awburst_i[3:2];
-    aw_1_cache_q <= aw_1_spare_full_q ? aw_1_spare_cache_q : mgr_awcache_i[7:4];
-    aw_1_prot_q <= aw_1_spare_full_q ? aw_1_spare_prot_q : mgr_awprot_i[5:3];
-  end
-  wire aw_behind = (aw_0_full_q & (aw_start_q <= 1'b0)) | aw_1_full_q;
-  wire aw_turn = aw_behind ? (aw_0_full_q & (aw_start_q <= 1'b0) ? 1'b0 : 1'b1) : aw_0_full_q ? 1'b0 : 1'b1;
-  wire aw_load = (aw_0_full_q | aw_1_full_q) & room & (!aw_valid_q | mem_awready_i);
+  wire aw_behind = (aw_0_output_valid & (aw_start_q <= 1'b0)) | aw_1_output_valid;
+  wire aw_turn = aw_behind ? (aw_0_output_valid & (aw_start_q <= 1'b0) ? 1'b0 : 1'b1) : aw_0_output_valid
+      ? 1'b0 : 1'b1;
+  wire aw_load = (aw_0_output_valid | aw_1_output_valid) & room & (!aw_valid_q | mem_awready_i);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) aw_valid_q <= 1'b0;
     else         aw_valid_q <= aw_load | (aw_valid_q & !mem_awready_i);
@@ -435,55 +257,83 @@ module axi_arbiter_a64_d128_i1_n2_o8 (
     if (!rst_ni) aw_start_q <= 1'b0;
     else if (aw_load) aw_start_q <= aw_turn == 1'b1 ? 1'b0 : aw_turn + 1'b1;
   end
-  assign aw_0_ready = aw_load & (aw_turn == 1'b0);
-  assign aw_1_ready = aw_load & (aw_turn == 1'b1);
+  wire [84:0] aw_0_input_data_in = {mgr_awprot_i[2:0], mgr_awcache_i[3:0], mgr_awburst_i[1:0],
+      mgr_awsize_i[2:0], mgr_awlen_i[7:0], mgr_awaddr_i[63:0], mgr_awid_i[0]};
+  wire aw_0_output_ready_in = aw_load & (aw_turn == 1'b0);
+
+  axi_slice_w85 u_aw_0 (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .input_valid_i(mgr_awvalid_i[0]),
+    .input_ready_o(mgr_awready_o[0]),
+    .input_data_i(aw_0_input_data_in),
+    .output_valid_o(aw_0_output_valid),
+    .output_ready_i(aw_0_output_ready_in),
+    .output_data_o(aw_0_output_data)
+  );
+
+  wire [84:0] aw_1_input_data_in = {mgr_awprot_i[5:3], mgr_awcache_i[7:4], mgr_awburst_i[3:2],
+      mgr_awsize_i[5:3], mgr_awlen_i[15:8], mgr_awaddr_i[127:64], mgr_awid_i[1]};
+  wire aw_1_output_ready_in = aw_load & (aw_turn == 1'b1);
+
+  axi_slice_w85 u_aw_1 (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .input_valid_i(mgr_awvalid_i[1]),
+    .input_ready_o(mgr_awready_o[1]),
+    .input_data_i(aw_1_input_data_in),
+    .output_valid_o(aw_1_output_valid),
+    .output_ready_i(aw_1_output_ready_in),
+    .output_data_o(aw_1_output_data)
+  );
+
   reg aw_id;
   always @* begin
     case (aw_turn)
-      1'b0: aw_id = aw_0_id_q;
-      default: aw_id = aw_1_id_q;
+      1'b0: aw_id = aw_0_output_data[0];
+      default: aw_id = aw_1_output_data[0];
     endcase
   end
   reg [63:0] aw_addr;
   always @* begin
     case (aw_turn)
-      1'b0: aw_addr = aw_0_addr_q;
-      default: aw_addr = aw_1_addr_q;
+      1'b0: aw_addr = aw_0_output_data[64:1];
+      default: aw_addr = aw_1_output_data[64:1];
     endcase
   end
   reg [7:0] aw_len;
   always @* begin
     case (aw_turn)
-      1'b0: aw_len = aw_0_len_q;
-      default: aw_len = aw_1_len_q;
+      1'b0: aw_len = aw_0_output_data[72:65];
+      default: aw_len = aw_1_output_data[72:65];
     endcase
   end
   reg [2:0] aw_size;
   always @* begin
     case (aw_turn)
-      1'b0: aw_size = aw_0_size_q;
-      default: aw_size = aw_1_size_q;
+      1'b0: aw_size = aw_0_output_data[75:73];
+      default: aw_size = aw_1_output_data[75:73];
     endcase
   end
   reg [1:0] aw_burst;
   always @* begin
     case (aw_turn)
-      1'b0: aw_burst = aw_0_burst_q;
-      default: aw_burst = aw_1_burst_q;
+      1'b0: aw_burst = aw_0_output_data[77:76];
+      default: aw_burst = aw_1_output_data[77:76];
     endcase
   end
   reg [3:0] aw_cache;
   always @* begin
     case (aw_turn)
-      1'b0: aw_cache = aw_0_cache_q;
-      default: aw_cache = aw_1_cache_q;
+      1'b0: aw_cache = aw_0_output_data[81:78];
+      default: aw_cache = aw_1_output_data[81:78];
     endcase
   end
   reg [2:0] aw_prot;
   always @* begin
     case (aw_turn)
-      1'b0: aw_prot = aw_0_prot_q;
-      default: aw_prot = aw_1_prot_q;
+      1'b0: aw_prot = aw_0_output_data[84:82];
+      default: aw_prot = aw_1_output_data[84:82];
     endcase
   end
   always @(posedge clk_i) if (aw_load) begin
@@ -528,55 +378,11 @@ module axi_arbiter_a64_d128_i1_n2_o8 (
   end
 
   wire now_word = turn[head_q];
-  assign mgr_wready_o[0] = !w_0_spare_full_q;
-  wire w_0_load = mgr_wvalid_i[0] & mgr_wready_o[0];
-  wire w_0_moves = !w_0_full_q | w_0_ready;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      w_0_full_q <= 1'b0;
-      w_0_spare_full_q <= 1'b0;
-    end else begin
-      w_0_full_q <= !w_0_moves | w_0_load | w_0_spare_full_q;
-      w_0_spare_full_q <= !w_0_moves & (w_0_load | w_0_spare_full_q);
-    end
-  end
-  always @(posedge clk_i) if (w_0_load) begin
-    w_0_spare_data_q <= mgr_wdata_i[127:0];
-    w_0_spare_strb_q <= mgr_wstrb_i[15:0];
-    w_0_spare_last_q <= mgr_wlast_i[0];
-  end
-  always @(posedge clk_i) if (w_0_moves) begin
-    w_0_data_q <= w_0_spare_full_q ? w_0_spare_data_q : mgr_wdata_i[127:0];
-    w_0_strb_q <= w_0_spare_full_q ? w_0_spare_strb_q : mgr_wstrb_i[15:0];
-    w_0_last_q <= w_0_spare_full_q ? w_0_spare_last_q : mgr_wlast_i[0];
-  end
-  assign mgr_wready_o[1] = !w_1_spare_full_q;
-  wire w_1_load = mgr_wvalid_i[1] & mgr_wready_o[1];
-  wire w_1_moves = !w_1_full_q | w_1_ready;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      w_1_full_q <= 1'b0;
-      w_1_spare_full_q <= 1'b0;
-    end else begin
-      w_1_full_q <= !w_1_moves | w_1_load | w_1_spare_full_q;
-      w_1_spare_full_q <= !w_1_moves & (w_1_load | w_1_spare_full_q);
-    end
-  end
-  always @(posedge clk_i) if (w_1_load) begin
-    w_1_spare_data_q <= mgr_wdata_i[255:128];
-    w_1_spare_strb_q <= mgr_wstrb_i[31:16];
-    w_1_spare_last_q <= mgr_wlast_i[1];
-  end
-  always @(posedge clk_i) if (w_1_moves) begin
-    w_1_data_q <= w_1_spare_full_q ? w_1_spare_data_q : mgr_wdata_i[255:128];
-    w_1_strb_q <= w_1_spare_full_q ? w_1_spare_strb_q : mgr_wstrb_i[31:16];
-    w_1_last_q <= w_1_spare_full_q ? w_1_spare_last_q : mgr_wlast_i[1];
-  end
   reg w_offers;
   always @* begin
     case (now_word)
-      1'b0: w_offers = w_0_full_q;
-      default: w_offers = w_1_full_q;
+      1'b0: w_offers = w_0_output_valid;
+      default: w_offers = w_1_output_valid;
     endcase
   end
   wire w_load = |waiting_q & w_offers & (!w_valid_q | mem_wready_i);
@@ -584,27 +390,53 @@ module axi_arbiter_a64_d128_i1_n2_o8 (
     if (!rst_ni) w_valid_q <= 1'b0;
     else         w_valid_q <= w_load | (w_valid_q & !mem_wready_i);
   end
-  assign w_0_ready = w_load & (now_word == 1'b0);
-  assign w_1_ready = w_load & (now_word == 1'b1);
+  wire [144:0] w_0_input_data_in = {mgr_wlast_i[0], mgr_wstrb_i[15:0], mgr_wdata_i[127:0]};
+  wire w_0_output_ready_in = w_load & (now_word == 1'b0);
+
+  axi_slice_w145 u_w_0 (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .input_valid_i(mgr_wvalid_i[0]),
+    .input_ready_o(mgr_wready_o[0]),
+    .input_data_i(w_0_input_data_in),
+    .output_valid_o(w_0_output_valid),
+    .output_ready_i(w_0_output_ready_in),
+    .output_data_o(w_0_output_data)
+  );
+
+  wire [144:0] w_1_input_data_in = {mgr_wlast_i[1], mgr_wstrb_i[31:16], mgr_wdata_i[255:128]};
+  wire w_1_output_ready_in = w_load & (now_word == 1'b1);
+
+  axi_slice_w145 u_w_1 (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .input_valid_i(mgr_wvalid_i[1]),
+    .input_ready_o(mgr_wready_o[1]),
+    .input_data_i(w_1_input_data_in),
+    .output_valid_o(w_1_output_valid),
+    .output_ready_i(w_1_output_ready_in),
+    .output_data_o(w_1_output_data)
+  );
+
   reg [127:0] w_data;
   always @* begin
     case (now_word)
-      1'b0: w_data = w_0_data_q;
-      default: w_data = w_1_data_q;
+      1'b0: w_data = w_0_output_data[127:0];
+      default: w_data = w_1_output_data[127:0];
     endcase
   end
   reg [15:0] w_strb;
   always @* begin
     case (now_word)
-      1'b0: w_strb = w_0_strb_q;
-      default: w_strb = w_1_strb_q;
+      1'b0: w_strb = w_0_output_data[143:128];
+      default: w_strb = w_1_output_data[143:128];
     endcase
   end
   reg w_last;
   always @* begin
     case (now_word)
-      1'b0: w_last = w_0_last_q;
-      default: w_last = w_1_last_q;
+      1'b0: w_last = w_0_output_data[144];
+      default: w_last = w_1_output_data[144];
     endcase
   end
   assign ends = w_load & w_last;
@@ -617,70 +449,51 @@ module axi_arbiter_a64_d128_i1_n2_o8 (
   assign mem_wdata_o = w_out_data_q;
   assign mem_wstrb_o = w_out_strb_q;
   assign mem_wlast_o = w_out_last_q;
-  assign mem_bready_o = !b_spare_full_q;
-  wire b_load = mem_bvalid_i & mem_bready_o;
-  wire b_moves = !b_full_q | b_ready;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      b_full_q <= 1'b0;
-      b_spare_full_q <= 1'b0;
-    end else begin
-      b_full_q <= !b_moves | b_load | b_spare_full_q;
-      b_spare_full_q <= !b_moves & (b_load | b_spare_full_q);
-    end
-  end
-  always @(posedge clk_i) if (b_load) begin
-    b_spare_id_q <= mem_bid_i;
-    b_spare_resp_q <= mem_bresp_i;
-  end
-  always @(posedge clk_i) if (b_moves) begin
-    b_id_q <= b_spare_full_q ? b_spare_id_q : mem_bid_i;
-    b_resp_q <= b_spare_full_q ? b_spare_resp_q : mem_bresp_i;
-  end
-  wire b_to_0 = b_id_q[1] == 1'b0;
-  assign mgr_bvalid_o[0] = b_full_q & b_to_0;
-  assign mgr_bid_o[0] = b_id_q[0];
-  assign mgr_bresp_o[1:0] = b_resp_q;
-  wire b_to_1 = b_id_q[1] == 1'b1;
-  assign mgr_bvalid_o[1] = b_full_q & b_to_1;
-  assign mgr_bid_o[1] = b_id_q[0];
-  assign mgr_bresp_o[3:2] = b_resp_q;
-  assign b_ready = (b_to_0 & mgr_bready_i[0]) | (b_to_1 & mgr_bready_i[1]);
-  assign mem_rready_o = !r_spare_full_q;
-  wire r_load = mem_rvalid_i & mem_rready_o;
-  wire r_moves = !r_full_q | r_ready;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      r_full_q <= 1'b0;
-      r_spare_full_q <= 1'b0;
-    end else begin
-      r_full_q <= !r_moves | r_load | r_spare_full_q;
-      r_spare_full_q <= !r_moves & (r_load | r_spare_full_q);
-    end
-  end
-  always @(posedge clk_i) if (r_load) begin
-    r_spare_id_q <= mem_rid_i;
-    r_spare_data_q <= mem_rdata_i;
-    r_spare_resp_q <= mem_rresp_i;
-    r_spare_last_q <= mem_rlast_i;
-  end
-  always @(posedge clk_i) if (r_moves) begin
-    r_id_q <= r_spare_full_q ? r_spare_id_q : mem_rid_i;
-    r_data_q <= r_spare_full_q ? r_spare_data_q : mem_rdata_i;
-    r_resp_q <= r_spare_full_q ? r_spare_resp_q : mem_rresp_i;
-    r_last_q <= r_spare_full_q ? r_spare_last_q : mem_rlast_i;
-  end
-  wire r_to_0 = r_id_q[1] == 1'b0;
-  assign mgr_rvalid_o[0] = r_full_q & r_to_0;
-  assign mgr_rid_o[0] = r_id_q[0];
-  assign mgr_rdata_o[127:0] = r_data_q;
-  assign mgr_rresp_o[1:0] = r_resp_q;
-  assign mgr_rlast_o[0] = r_last_q;
-  wire r_to_1 = r_id_q[1] == 1'b1;
-  assign mgr_rvalid_o[1] = r_full_q & r_to_1;
-  assign mgr_rid_o[1] = r_id_q[0];
-  assign mgr_rdata_o[255:128] = r_data_q;
-  assign mgr_rresp_o[3:2] = r_resp_q;
-  assign mgr_rlast_o[1] = r_last_q;
-  assign r_ready = (r_to_0 & mgr_rready_i[0]) | (r_to_1 & mgr_rready_i[1]);
+  wire b_to_0 = b_output_data[1] == 1'b0;
+  assign mgr_bvalid_o[0] = b_output_valid & b_to_0;
+  assign mgr_bid_o[0] = b_output_data[0];
+  assign mgr_bresp_o[1:0] = b_output_data[3:2];
+  wire b_to_1 = b_output_data[1] == 1'b1;
+  assign mgr_bvalid_o[1] = b_output_valid & b_to_1;
+  assign mgr_bid_o[1] = b_output_data[0];
+  assign mgr_bresp_o[3:2] = b_output_data[3:2];
+  wire [3:0] b_input_data_in = {mem_bresp_i, mem_bid_i};
+  wire b_output_ready_in = (b_to_0 & mgr_bready_i[0]) | (b_to_1 & mgr_bready_i[1]);
+
+  axi_slice_w4 u_b (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .input_valid_i(mem_bvalid_i),
+    .input_ready_o(mem_bready_o),
+    .input_data_i(b_input_data_in),
+    .output_valid_o(b_output_valid),
+    .output_ready_i(b_output_ready_in),
+    .output_data_o(b_output_data)
+  );
+
+  wire r_to_0 = r_output_data[1] == 1'b0;
+  assign mgr_rvalid_o[0] = r_output_valid & r_to_0;
+  assign mgr_rid_o[0] = r_output_data[0];
+  assign mgr_rdata_o[127:0] = r_output_data[129:2];
+  assign mgr_rresp_o[1:0] = r_output_data[131:130];
+  assign mgr_rlast_o[0] = r_output_data[132];
+  wire r_to_1 = r_output_data[1] == 1'b1;
+  assign mgr_rvalid_o[1] = r_output_valid & r_to_1;
+  assign mgr_rid_o[1] = r_output_data[0];
+  assign mgr_rdata_o[255:128] = r_output_data[129:2];
+  assign mgr_rresp_o[3:2] = r_output_data[131:130];
+  assign mgr_rlast_o[1] = r_output_data[132];
+  wire [132:0] r_input_data_in = {mem_rlast_i, mem_rresp_i, mem_rdata_i, mem_rid_i};
+  wire r_output_ready_in = (r_to_0 & mgr_rready_i[0]) | (r_to_1 & mgr_rready_i[1]);
+
+  axi_slice_w133 u_r (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .input_valid_i(mem_rvalid_i),
+    .input_ready_o(mem_rready_o),
+    .input_data_i(r_input_data_in),
+    .output_valid_o(r_output_valid),
+    .output_ready_i(r_output_ready_in),
+    .output_data_o(r_output_data)
+  );
 endmodule

@@ -4,8 +4,8 @@
 //! What no block here uses is left out, as the specification allows: locks (no exclusives), QoS, regions, user signals.
 
 use crate::lang::{
-    Array, Bundle, Direction, Field, FieldType, FieldValue, Module, PortBuilder, PortKind, Signal, Stream, bundle,
-    parameters, power_of_two, uint,
+    Array, Bundle, Direction, Field, FieldType, FieldValue, PortBuilder, PortKind, Signal, Stream, bundle, parameters,
+    power_of_two, uint,
 };
 
 /// Bytes that a burst never crosses.
@@ -280,25 +280,6 @@ impl PortKind for AxiSubordinates {
             r: Channels::declare(b, name, "r", (count, &spec), true),
         }
     }
-}
-
-/// A register of two places, both ways cut: valid, ready and what a beat carries come from registers, a beat moves in
-/// every cycle. [`StreamRegister`](crate::blocks::common::StreamRegister) does the same; what its formal section assumes
-/// of data would be assumed of the bus in the proofs here.
-#[track_caller]
-pub(super) fn slice<B: Bundle>(m: &mut Module, name: &str, from: &Stream<B>) -> Stream<B> {
-    let full = m.reg_init(&format!("{name}_full_q"), crate::lang::bit(), 0);
-    let spare_full = m.reg_init(&format!("{name}_spare_full_q"), crate::lang::bit(), 0);
-    m.connect(from.ready, !spare_full.q);
-    let load = m.wire(&format!("{name}_load"), from.fire());
-    let ready = m.net(&format!("{name}_ready"), crate::lang::bit());
-    let moves = m.wire(&format!("{name}_moves"), !full.q | ready);
-    full.next(!moves | load | spare_full.q);
-    spare_full.next(!moves & (load | spare_full.q));
-    let spare = from.data.hold(m, &format!("{name}_spare"), load);
-    let next = either(spare_full.q, &spare, &from.data);
-    let held = next.hold(m, name, moves);
-    Stream::new(name, full.q, ready, held)
 }
 
 /// The fields of one of two bundles.

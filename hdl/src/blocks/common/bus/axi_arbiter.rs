@@ -1,6 +1,7 @@
 //! Arbiter: several managers share one AXI4 port, burst by burst.
 
-use super::axi::{Axi, AxiAddress, AxiManager, AxiSeveral, AxiSpec, AxiSubordinates, AxiWriteData, slice};
+use super::axi::{Axi, AxiAddress, AxiManager, AxiSeveral, AxiSpec, AxiSubordinates, AxiWriteData};
+use super::axi_slice::slice;
 use super::records::{counter, pointer, ring, wrapping_next};
 use crate::lang::{
     About, Block, Bundle, CatalogBlock, Field, FieldValue, Module, Proof, Signal, Signals, Stream, Timing, Type, bit,
@@ -70,7 +71,7 @@ impl Block for AxiArbiter {
         let ty = self.number();
         let (mgr, mem) = (&io.mgr, &io.mem);
         let each = |m: &mut Module, part: &str, at: &dyn Fn(u32) -> Stream<AxiAddress>| -> Vec<Stream<AxiAddress>> {
-            (0..self.managers).map(|k| slice(m, &format!("{part}_{k}"), &at(k))).collect()
+            (0..self.managers).map(|k| slice(m, &format!("{part}_{k}"), &self.axi, &at(k))).collect()
         };
         let reads = each(m, "ar", &|k| mgr.ar.at(k));
         let (_, ar_load) = self.addresses(m, "ar", &reads, &mem.read.ar, bit().lit(1));
@@ -159,7 +160,7 @@ impl AxiArbiter {
     /// The beats of the manager `turn`, where one has a turn; `ends` is driven with the end of it.
     fn data(&self, m: &mut Module, (mgr, mem): (&AxiSeveral, &Axi), (turn, open): (Signal, Signal), ends: Signal) {
         let from: Vec<Stream<AxiWriteData>> =
-            (0..self.managers).map(|k| slice(m, &format!("w_{k}"), &mgr.w.at(k))).collect();
+            (0..self.managers).map(|k| slice(m, &format!("w_{k}"), &self.axi, &mgr.w.at(k))).collect();
         let to = &mem.write.w;
         let valid = m.reg_init("w_valid_q", bit(), 0);
         let offers: Vec<Signal> = from.iter().map(|s| s.valid).collect();
@@ -178,7 +179,7 @@ impl AxiArbiter {
 
     fn responses(&self, m: &mut Module, mgr: &AxiSeveral, mem: &Axi) {
         let (low, all) = (self.axi.id_width, self.port().id_width);
-        let answers = slice(m, "b", &mem.write.b);
+        let answers = slice(m, "b", &self.port(), &mem.write.b);
         let to = answers.id.slice(low..all);
         let takes: Vec<Signal> = (0..self.managers)
             .map(|k| {
@@ -191,7 +192,7 @@ impl AxiArbiter {
             })
             .collect();
         m.connect(answers.ready, or_all(bit(), &takes) | self.nobody(to));
-        let data = slice(m, "r", &mem.read.r);
+        let data = slice(m, "r", &self.port(), &mem.read.r);
         let to = data.id.slice(low..all);
         let takes: Vec<Signal> = (0..self.managers)
             .map(|k| {

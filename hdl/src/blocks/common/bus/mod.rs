@@ -5,6 +5,7 @@ pub mod axi_arbiter;
 pub mod axi_lite;
 pub mod axi_lite_registers;
 pub mod axi_read_dma;
+mod axi_slice;
 pub mod axi_write_dma;
 mod bursts;
 pub mod dma;
