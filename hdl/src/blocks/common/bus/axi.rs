@@ -4,8 +4,8 @@
 //! What no block here uses is left out, as the specification allows: locks (no exclusives), QoS, regions, user signals.
 
 use crate::lang::{
-    Array, Bundle, Direction, Field, FieldType, FieldValue, PortBuilder, PortKind, Signal, Stream, bundle, parameters,
-    power_of_two, uint,
+    Array, Bundle, Direction, Field, FieldType, FieldValue, Module, PortBuilder, PortKind, Signal, Stream, bundle,
+    parameters, power_of_two, uint,
 };
 
 /// Bytes that a burst never crosses.
@@ -227,6 +227,17 @@ impl<B: Bundle> Channels<B> {
         Self { valid, ready, fields, name: format!("{name}_{part}"), bundle: std::marker::PhantomData }
     }
 
+    /// Connects channels that are sent to channels that take them, interface by interface.
+    #[track_caller]
+    pub fn connect(&self, m: &mut Module, from: &Self) {
+        let name = &self.name;
+        m.connect_each(&format!("{name}_valid"), self.valid, from.valid);
+        m.connect_each(&format!("{name}_ready"), from.ready, self.ready);
+        for (i, (to, from)) in self.fields.iter().zip(&from.fields).enumerate() {
+            m.connect_each(&format!("{name}_{}", B::FIELDS[i].name), *to, *from);
+        }
+    }
+
     /// The channel of interface `k`.
     #[track_caller]
     #[must_use]
@@ -245,6 +256,19 @@ fn lower_first(text: &str) -> String {
     match letters.next() {
         Some(first) if !capitals => first.to_lowercase().chain(letters).collect(),
         _ => text.to_owned(),
+    }
+}
+
+/// An address channel of several managers, seen from below: `from: AxiAddresses = (p.managers, p.axi.clone())`.
+#[derive(Debug)]
+pub struct AxiAddresses;
+
+impl PortKind for AxiAddresses {
+    type Handle = Channels<AxiAddress>;
+    type Spec = (u32, AxiSpec);
+
+    fn declare(b: &mut PortBuilder, name: &str, (count, spec): (u32, AxiSpec)) -> Channels<AxiAddress> {
+        Channels::declare(b, name, "", (count, &spec), false)
     }
 }
 
