@@ -7,6 +7,7 @@ pub mod axi_lite_registers;
 pub mod axi_read_dma;
 mod axi_slice;
 mod axi_turns;
+pub mod axi_watch;
 pub mod axi_write_dma;
 mod bursts;
 pub mod dma;
