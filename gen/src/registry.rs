@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use hdl::blocks::common::{
     BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
     FloatExp, FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros,
-    MacMesh, Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin,
-    StreamRegister, StreamWidthConverter,
+    MacMesh, Popcount, PriorityEncoder, Ram, RmsNorm, RowFrame, SkewLines, StreamArbiter, StreamFifo, StreamFork,
+    StreamJoin, StreamRegister, StreamWidthConverter,
 };
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
@@ -60,6 +60,8 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<Popcount>("common", common::arith::popcount::bench),
         entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),
+        entry::<RowFrame>("common", common::row::row_frame::bench),
+        entry::<RmsNorm>("common", common::row::rms_norm::bench),
         entry::<Crc32>("common", common::crc32::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),

@@ -8,5 +8,6 @@ pub mod float;
 pub mod formats;
 pub mod mac_mesh;
 pub mod memory;
+pub mod row;
 pub mod skew_lines;
 pub mod stream;

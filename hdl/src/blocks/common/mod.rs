@@ -9,6 +9,7 @@ pub mod mac_mesh;
 pub mod memory;
 pub mod number_format;
 pub mod pipeline;
+pub mod row;
 pub mod skew_lines;
 pub mod stream;
 
@@ -24,6 +25,7 @@ pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
 pub use memory::{BankedMemory, BankedMemoryPorts, DoubleBuffer, DoubleBufferPorts, Ram, RamImplementation, RamPorts};
 pub use number_format::{NanPolicy, NumberFormat};
 pub use pipeline::{Pipeline, PipelineStage};
+pub use row::{RmsNorm, RmsNormPorts, RowFrame, RowFramePorts};
 pub use skew_lines::{SkewDirection, SkewLines, SkewLinesPorts};
 pub use stream::{
     StreamArbiter, StreamArbiterPorts, StreamFifo, StreamFifoPorts, StreamFork, StreamForkPorts, StreamJoin,

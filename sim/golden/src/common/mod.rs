@@ -7,5 +7,6 @@ pub mod expander;
 pub mod float;
 pub mod mac_mesh;
 pub mod memory;
+pub mod row;
 pub mod skew_lines;
 pub mod stream;

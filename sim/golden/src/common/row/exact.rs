@@ -1,0 +1,48 @@
+//! How far results are from the exact ones: these in rationals with so many places that what is beyond them does not matter.
+
+use num_bigint::BigInt;
+
+use super::units;
+
+/// Places behind the point.
+pub const PLACES: u32 = 200;
+
+/// The largest distances of some results.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Distance {
+    /// In units in the last place of the exact result's binade; of subnormal numbers 2^-24.
+    pub ulp: f64,
+    /// As it is.
+    pub absolute: f64,
+    /// Results looked at.
+    pub count: u64,
+}
+
+impl Distance {
+    /// The larger ones.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            ulp: self.ulp.max(other.ulp),
+            absolute: self.absolute.max(other.absolute),
+            count: self.count + other.count,
+        }
+    }
+}
+
+/// The distance of the finite number `got` from `exact`, in units of 2^-[`PLACES`].
+pub fn distance(got: u16, exact: &BigInt) -> Distance {
+    let (negative, magnitude) = units(got);
+    let value = BigInt::from(magnitude) << (PLACES - 24);
+    let off = (if negative { -value } else { value }) - exact;
+    // The last place of a number with the size of `exact`.
+    let top = exact.magnitude().bits() as i64 - i64::from(PLACES);
+    let last = (top - 11).max(-24);
+    // A quotient of small numbers: enough places for a report.
+    let parts = |places: i64| {
+        let shift = i64::from(PLACES) + places - 40;
+        let scaled = off.magnitude() >> shift.max(0);
+        u64::try_from(scaled).map_or(f64::INFINITY, |parts| parts as f64) / (1u64 << 40) as f64
+    };
+    Distance { ulp: parts(last), absolute: parts(0), count: 1 }
+}
