@@ -1,6 +1,6 @@
 //! Units that work on rows: all registered configurations, and broken ones.
 
-use hdl::blocks::common::{RmsNorm, RowFrame};
+use hdl::blocks::common::{RmsNorm, RowFrame, Softmax};
 use testbenches::common::row;
 use testbenches::{options, run_all};
 
@@ -16,4 +16,5 @@ macro_rules! all_configurations {
 all_configurations! {
     row_frame RowFrame row::row_frame::bench;
     rms_norm RmsNorm row::rms_norm::bench;
+    softmax Softmax row::softmax::bench;
 }

@@ -33,7 +33,7 @@ mod exact;
 mod exp;
 mod flags;
 mod functions;
-mod real;
+pub(super) mod real;
 
 /// `rustc_apfloat`'s description of [`FloatFormat::E3m2`].
 struct E3m2S;

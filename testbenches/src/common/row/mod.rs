@@ -3,6 +3,7 @@
 
 pub mod rms_norm;
 pub mod row_frame;
+pub mod softmax;
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
 //! [`RowFrame`] with an analysis and lanes that are made here: the answer is the exclusive or of a row's data and of what
-//! came beside it, and a lane adds the answer to its element.
+//! came beside it, and a lane adds the answer to its element. A prepared element is one more.
 
 use std::collections::VecDeque;
 
@@ -15,9 +15,10 @@ use sim::{Bits, Run, Sim};
 /// Parameters that the block refuses, and those whose beats are not made of 16-bit elements and an answer as wide.
 pub fn bench(p: &RowFrame) -> anyhow::Result<Box<dyn sim::Bench>> {
     anyhow::ensure!(
-        p.width == 16 * p.lanes && p.output_width == p.width && p.result_width == 16,
-        "the bench is for elements and answers of 16 bits, not width = {}, output_width = {}, result_width = {}",
+        p.width == 16 * p.lanes && p.output_width == p.width && p.kept_width == p.width && p.result_width == 16,
+        "the bench is for elements and answers of 16 bits, not width = {}, kept_width = {}, output_width = {}, result_width = {}",
         p.width,
+        p.kept_width,
         p.output_width,
         p.result_width
     );
@@ -32,6 +33,7 @@ struct Frame<'a> {
     /// What the pipelines around the frame hold.
     analysis: VecDeque<u64>,
     lanes: VecDeque<Bits>,
+    preparation: VecDeque<Bits>,
     /// The answer so far.
     answer: u64,
     /// Elements of the row so far.
@@ -54,6 +56,7 @@ impl<'a> Frame<'a> {
             p,
             analysis: VecDeque::new(),
             lanes: VecDeque::new(),
+            preparation: VecDeque::new(),
             answer: 0,
             count: 0,
             open: vec![],
@@ -125,6 +128,10 @@ impl<'a> Frame<'a> {
         self.pipelines(sim, run)?;
         let result = if self.analysis.len() > p.analysis as usize { self.analysis.pop_front() } else { None };
         sim.poke_u64(sim.input("result_i")?, result.unwrap_or(0));
+        if p.preparation > 0 {
+            let kept = if self.preparation.len() > p.preparation as usize { self.preparation.pop_front() } else { None };
+            sim.poke(sim.input("kept_i")?, &kept.unwrap_or_else(|| Bits::random(p.kept_width, rng)));
+        }
         let lane = if self.lanes.len() > p.scaling as usize { self.lanes.pop_front() } else { None };
         sim.poke(sim.input("lane_i")?, &lane.unwrap_or_else(|| Bits::random(p.output_width, rng)));
         sim.settle()?;
@@ -178,6 +185,9 @@ impl<'a> Frame<'a> {
         } else {
             self.analysis.push_back(0x5555);
         }
+        // What is kept is one more.
+        let beat = sim.peek(sim.output("beat_data_o")?).unpack(16);
+        self.preparation.push_back(Bits::pack(16, beat.into_iter().map(|x| (x + 1) & 0xffff)));
         let result = get(sim, "lane_result_o")?;
         let data = sim.peek(sim.output("lane_data_o")?).unpack(16);
         self.lanes.push_back(Bits::pack(16, data.into_iter().map(|x| x.wrapping_add(result) & 0xffff)));
@@ -208,11 +218,12 @@ impl<'a> Frame<'a> {
         let used = row.as_ref().map_or(lanes, |row| row.used) as u64;
         self.inside.push_back((values, used, row.is_some()));
         if let Some(row) = row {
+            let prepared = u16::from(self.p.preparation > 0);
             let answer = answer(&row, row.len(lanes));
             let count = row.beats.len();
             self.expected.extend(row.beats.iter().enumerate().map(|(k, (values, _))| {
                 let last = k + 1 == count;
-                let values = values.iter().map(|x| x.wrapping_add(answer)).collect();
+                let values = values.iter().map(|x| x.wrapping_add(answer).wrapping_add(prepared)).collect();
                 (values, if last { row.used } else { lanes } as u64, last, row.error)
             }));
             self.open.clear();

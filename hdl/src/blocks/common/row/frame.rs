@@ -10,7 +10,7 @@ use super::pipe::{later, later_valid};
 use crate::blocks::common::StreamFifo;
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
-    About, Block, CatalogBlock, Field, In, InOption, InStream, Module, Out, OutOption, OutStream, Proof, Signal,
+    About, Block, CatalogBlock, Field, In, InOption, InStream, Module, Out, OutOption, OutStream, Proof, Reg, Signal,
     Timing, bit, bits_for, bundle, cat, index_width, mux, parameters, ports, uint,
 };
 
@@ -31,6 +31,10 @@ parameters! {
         result_width: u32 = 16, in 1..=256;
         /// Bits of a beat that leaves.
         output_width: u32 = 64, in 1..=65536;
+        /// Cycles from a beat at the analysis to what is kept of it; 0 keeps it as it is.
+        preparation: u32 = 0, in 0..=255, tag "p";
+        /// Bits that are kept of a prepared beat.
+        kept_width: u32 = 64, in 1..=65536;
         /// Cycles from the last beat of a row at the analysis to the answer.
         analysis: u32 = 3, in 1..=255, tag "a";
         /// Cycles from a beat at the lanes to the changed beat.
@@ -94,12 +98,14 @@ ports! {
         beat_row_o: OutOption = uint(p.row_width.max(1)).when(p.row_width > 0),
         /// Its data.
         beat_data_o: Out = uint(p.width),
+        /// What is kept of the beat of `preparation` cycles ago; present with `preparation`.
+        kept_i: InOption = uint(p.kept_width).when(p.preparation > 0),
         /// The answer to the row that ended `analysis` cycles ago.
         result_i: In = uint(p.result_width),
         /// There is a beat for the lanes.
         lane_valid_o: Out = bit(),
-        /// Its data.
-        lane_data_o: Out = uint(p.width),
+        /// What was kept of it.
+        lane_data_o: Out = uint(p.kept()),
         /// The answer to its row.
         lane_result_o: Out = uint(p.result_width),
         /// What the lanes made of the beat of `scaling` cycles ago.
@@ -128,6 +134,11 @@ impl RowFrame {
         2 * elements.div_ceil(self.lanes) + self.latency() - 1
     }
 
+    /// Bits of a beat that waits.
+    fn kept(&self) -> u32 {
+        if self.preparation > 0 { self.kept_width } else { self.width }
+    }
+
     fn fifo(&self, width: u32, depth: u32) -> StreamFifo {
         StreamFifo { width, depth: depth.max(2), storage: self.storage, slack: 0 }
     }
@@ -148,8 +159,17 @@ struct Gate {
     error: Signal,
     count: Signal,
     row: Option<Signal>,
+    /// A beat is let in.
+    store: Signal,
     /// The input does not belong to a row: its beginning was cut.
     dropping: Signal,
+}
+
+/// Counts up with `comes` and down with `goes`.
+fn count(places: Reg, comes: Signal, goes: Signal, clear: Signal) {
+    let width = places.q.width();
+    let moved = places.q.wrapping_add(comes.extend(width)).wrapping_sub(goes.extend(width));
+    places.next(mux(clear, uint(width).lit(0), moved));
 }
 
 impl Block for RowFrame {
@@ -159,7 +179,7 @@ impl Block for RowFrame {
         summary: "keeps rows while they are analysed, and hands out their beats with the answer",
         contract: "Rows enter in beats of `lanes` elements; all are used but in the beat with input_last_i, where the first\n\
             input_used_i are. beat_* shows each beat one cycle after it came; result_i answers a row `analysis` cycles after\n\
-            its last beat was there. Then lane_* shows the row's beats with that answer, and lane_i is what becomes of one\n\
+            its last beat was there, and with `preparation` kept_i is what is kept of a beat that much later. Then lane_* shows the row's beats with that answer, and lane_i is what becomes of one\n\
             `scaling` cycles later; these leave in order.\n\
             Broken rules are repaired and told by output_error_o in all beats of the row: input_used_i of 0 or more than\n\
             `lanes` counts as `lanes`, and of a row with more than max_beats beats the rest is taken and dropped.\n\
@@ -168,18 +188,23 @@ impl Block for RowFrame {
     };
 
     fn build(&self, m: &mut Module, io: &RowFramePorts) {
-        let places = self.buffer + 1;
-        let used = bits_for(self.lanes.into());
-        let kept = m.instance("u_kept", self.fifo(self.width + used + 1, places));
-        let room = m.wire("room", kept.level_o.lt(places - 1));
-        m.unused(kept.almost_full_o);
+        let (used, clear) = (bits_for(self.lanes.into()), io.clear_i);
+        let start = m.net("start", bit());
+        let waiting = m.reg_init("waiting_q", uint(bits_for(self.buffer.into())), 0);
+        let room = m.wire("room", waiting.q.lt(self.buffer));
         let gate = self.gate(m, io, room);
+        count(waiting, gate.store, start, clear);
 
         m.comment("A beat waits here for the answer to its row.");
-        m.connect(kept.clear_i, io.clear_i);
-        m.connect(kept.input.valid, gate.valid);
-        m.connect(kept.input.data.data, cat(&[gate.last, gate.used, gate.data]));
+        let kept = m.instance("u_kept", self.fifo(self.kept() + used + 1, self.buffer));
+        let stored = later_valid(m, "stored", gate.valid, self.preparation, clear);
+        let beside = later(m, "stored_beside", cat(&[gate.last, gate.used]), self.preparation);
+        let data = io.kept_i.unwrap_or(gate.data);
+        m.connect(kept.clear_i, clear);
+        m.connect(kept.input.valid, stored);
+        m.connect(kept.input.data.data, cat(&[beside, data]));
         m.unused(kept.input.ready);
+        m.unused(kept.almost_full_o);
 
         m.connect(io.beat_valid_o, gate.valid);
         m.connect(io.beat_first_o, gate.first);
@@ -192,9 +217,9 @@ impl Block for RowFrame {
         }
 
         m.comment("The answers. There are never more than beats that wait.");
-        let ends = later_valid(m, "ends", gate.valid & gate.last, self.analysis, io.clear_i);
+        let ends = later_valid(m, "ends", gate.valid & gate.last, self.analysis, clear);
         let error = later(m, "error", gate.error, self.analysis);
-        let answers = m.instance("u_answers", self.fifo(self.result_width + 1, places));
+        let answers = m.instance("u_answers", self.fifo(self.result_width + 1, self.buffer));
         m.connect(answers.clear_i, io.clear_i);
         m.connect(answers.input.valid, ends);
         m.connect(answers.input.data.data, cat(&[error, io.result_i]));
@@ -205,9 +230,10 @@ impl Block for RowFrame {
         m.comment("A beat starts when its place at the output is free.");
         let depth = self.places();
         let taken = m.reg_init("taken_q", uint(bits_for(depth.into())), 0);
-        let start = m.wire("start", kept.output.valid & answers.output.valid & taken.q.lt(depth));
-        let beat = kept.output.data.data;
-        let (data, beat_used) = (beat.slice(0..self.width), beat.slice(self.width..self.width + used));
+        m.connect(start, kept.output.valid & answers.output.valid & taken.q.lt(depth));
+        count(taken, start, io.output.fire(), clear);
+        let (beat, width) = (kept.output.data.data, self.kept());
+        let (data, beat_used) = (beat.slice(0..width), beat.slice(width..width + used));
         let ends_row = m.wire("ends_row", beat.msb());
         m.connect(kept.output.ready, start);
         m.connect(answers.output.ready, start & ends_row);
@@ -237,14 +263,10 @@ impl Block for RowFrame {
         m.connect(io.output.last, word.bit(ow + used));
         m.connect(io.output.error, word.bit(ow + used + 1));
 
-        let width = taken.q.width();
-        let left = m.wire("left", io.output.fire());
-        let moved = taken.q.wrapping_add(start.extend(width)).wrapping_sub(left.extend(width));
-        taken.next(mux(io.clear_i, uint(width).lit(0), moved));
         let inside = properties::Inside {
-            fifos: [kept.input.ready, answers.input.ready, output.input.ready],
+            pushes: [(stored, kept.input.ready), (ends, answers.input.ready), (leaves, output.input.ready)],
             levels: [kept.level_o, answers.level_o, output.level_o],
-            taken: taken.q,
+            counts: [waiting.q, taken.q],
             gate: &gate,
         };
         self.properties(m, io, &inside);
@@ -297,6 +319,7 @@ impl RowFrame {
             error: later(m, "beat_error", wrong | cut, 1),
             count: later(m, "beat_count", count, 1),
             row,
+            store,
             dropping: dropping.q,
         }
     }
@@ -304,23 +327,25 @@ impl RowFrame {
 
 impl CatalogBlock for RowFrame {
     fn configurations() -> Vec<Self> {
-        let set = |lanes, max_beats, buffer, row_width, analysis, scaling, storage| Self {
+        let set = |lanes, max_beats, buffer, row_width, (preparation, analysis, scaling), storage| Self {
             width: 16 * lanes,
             lanes,
             max_beats,
             buffer,
             row_width,
             result_width: 16,
+            preparation,
+            kept_width: 16 * lanes,
             output_width: 16 * lanes,
             analysis,
             scaling,
             storage,
         };
         vec![
-            set(1, 1, 1, 3, 1, 1, FifoStorage::Registers),
-            set(3, 5, 5, 0, 7, 1, FifoStorage::Registers),
-            set(2, 7, 15, 40, 2, 9, FifoStorage::Memory),
-            set(16, 2, 40, 0, 20, 6, FifoStorage::Memory),
+            set(1, 1, 1, 3, (0, 1, 1), FifoStorage::Registers),
+            set(3, 5, 5, 0, (5, 7, 1), FifoStorage::Registers),
+            set(2, 7, 15, 40, (4, 2, 9), FifoStorage::Memory),
+            set(16, 2, 40, 0, (0, 20, 6), FifoStorage::Memory),
         ]
     }
 
@@ -333,6 +358,8 @@ impl CatalogBlock for RowFrame {
                 buffer,
                 row_width: 1,
                 result_width: 2,
+                preparation: 0,
+                kept_width: 3,
                 output_width: 5,
                 analysis: 1,
                 scaling: 1,

@@ -12,11 +12,17 @@ mod half;
 pub mod inverse_root;
 mod lanes;
 mod pipe;
+mod power;
+mod reciprocal;
 pub mod rms_norm;
+pub mod softmax;
 
 pub use frame::{FrameBeat, FrameResult, RowFrame, RowFramePorts};
 pub use half::{Half, ToRound, round_latency, round_to_half};
 pub use inverse_root::{InverseRoot, InverseRootPorts};
 pub use lanes::{ScaleLane, ScaleLanePorts, SquareLane, SquareLanePorts};
 pub use pipe::{later, later_valid, normalise, normalise_latency, product, product_latency, tree, tree_latency};
+pub use power::{PowerLane, PowerLanePorts};
+pub use reciprocal::{RowReciprocal, RowReciprocalPorts};
 pub use rms_norm::{NormBeat, NormResult, RmsNorm, RmsNormPorts};
+pub use softmax::{ShareLane, ShareLanePorts, Softmax, SoftmaxPorts, SoftmaxResult};

@@ -111,6 +111,8 @@ impl RmsNorm {
             max_beats: self.max_beats,
             buffer: self.buffer,
             row_width: EPSILON,
+            preparation: 0,
+            kept_width: 1,
             result_width: DIGITS + EXPONENT + 1,
             output_width: self.lanes.saturating_mul(16).saturating_add(1),
             analysis: self.sum_latency() + 1 + self.root().latency(),

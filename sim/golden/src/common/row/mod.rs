@@ -4,6 +4,7 @@
 
 mod exact;
 pub mod rms_norm;
+pub mod softmax;
 
 use num_bigint::BigUint;
 

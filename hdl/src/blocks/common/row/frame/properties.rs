@@ -5,12 +5,12 @@ use crate::lang::{Module, Signal, bit, bits_for, cat, mux, uint};
 
 /// What the properties see beside the ports.
 pub(super) struct Inside<'a> {
-    /// The FIFOs have room.
-    pub fifos: [Signal; 3],
-    /// Beats in the FIFOs: waiting, answers, output.
+    /// A beat goes into a FIFO, and the FIFO has room: waiting, answers, output.
+    pub pushes: [(Signal, Signal); 3],
+    /// Beats in the FIFOs.
     pub levels: [Signal; 3],
-    /// Places of the output that are taken.
-    pub taken: Signal,
+    /// Beats that were let in and have not started; places of the output that are taken.
+    pub counts: [Signal; 2],
     /// The beat that came last.
     pub gate: &'a Gate,
 }
@@ -21,15 +21,13 @@ impl RowFrame {
     pub(super) fn properties(&self, m: &mut Module, io: &RowFramePorts, inside: &Inside) {
         let (w, rw) = (self.width, self.result_width);
         m.formal(|m| {
-            let [kept, answers, output] = inside.fifos;
-            m.assert_always("beats_fit", !io.beat_valid_o | kept | io.clear_i);
-            m.assert_always("output_fits", inside.levels[2].le(self.places()));
-            m.assert_always(
-                "reserved",
-                inside.taken.ge(inside.levels[2].extend(inside.taken.width().max(inside.levels[2].width()))),
-            );
-            m.unused(answers);
-            m.unused(output);
+            for (name, (push, room)) in ["beats_fit", "answers_fit", "results_fit"].into_iter().zip(inside.pushes) {
+                m.assert_always(name, !push | room | io.clear_i);
+            }
+            let [kept, _, output] = inside.levels;
+            let [waiting, taken] = inside.counts;
+            m.assert_always("waiting_are_counted", (waiting + 0).ge(kept));
+            m.assert_always("taken_are_counted", (taken + 0).ge(output));
             let waits = m.reg_init("formal_waits_q", bit(), 0);
             waits.next(io.output.valid & !io.output.ready & !io.clear_i);
             m.assert_always("offer_stays", !waits.q | io.output.valid);
