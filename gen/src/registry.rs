@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use hdl::blocks::common::{
     BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
     FloatExp, FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros,
-    MacMesh, Popcount, PriorityEncoder, Ram, RmsNorm, RowFrame, SkewLines, Softmax, StreamArbiter, StreamFifo, StreamFork,
-    StreamJoin, StreamRegister, StreamWidthConverter,
+    MacMesh, Popcount, PriorityEncoder, Ram, RmsNorm, RowFrame, SkewLines, Softmax, StreamArbiter, StreamFifo,
+    StreamFork, StreamJoin, StreamRegister, StreamWidthConverter,
 };
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,

@@ -129,7 +129,8 @@ impl<'a> Frame<'a> {
         let result = if self.analysis.len() > p.analysis as usize { self.analysis.pop_front() } else { None };
         sim.poke_u64(sim.input("result_i")?, result.unwrap_or(0));
         if p.preparation > 0 {
-            let kept = if self.preparation.len() > p.preparation as usize { self.preparation.pop_front() } else { None };
+            let kept =
+                if self.preparation.len() > p.preparation as usize { self.preparation.pop_front() } else { None };
             sim.poke(sim.input("kept_i")?, &kept.unwrap_or_else(|| Bits::random(p.kept_width, rng)));
         }
         let lane = if self.lanes.len() > p.scaling as usize { self.lanes.pop_front() } else { None };

@@ -43,8 +43,7 @@ fn scores(rng: &mut StimulusRng, count: usize) -> Vec<u16> {
     // Below 1, 8, 32, and anything.
     let most = [0x3c00, 0x4800, 0x5000, 0x7c00][rng.random_range(0..4usize)];
     let kind = rng.random_range(0..10u8);
-    let mut all: Vec<u16> =
-        (0..count).map(|_| rng.random_range(0..most) | rng.random_range(0..2u16) << 15).collect();
+    let mut all: Vec<u16> = (0..count).map(|_| rng.random_range(0..most) | rng.random_range(0..2u16) << 15).collect();
     let key = |x: &u16| if x >> 15 == 1 { -i32::from(x & 0x7fff) } else { i32::from(*x) };
     let at = rng.random_range(0..count);
     match kind {

@@ -140,7 +140,7 @@ impl RowFrame {
     }
 
     fn fifo(&self, width: u32, depth: u32) -> StreamFifo {
-        StreamFifo { width, depth: depth.max(2), storage: self.storage, slack: 0 }
+        StreamFifo { width, depth: depth.max(2), storage: self.storage, slack: 0, proved: false }
     }
 
     /// Places of the output: one for each cycle from a start to the end of its reservation.

@@ -58,14 +58,16 @@ pub fn round_to_half(m: &mut Module, name: &str, value: ToRound) -> Signal {
     let width = value.magnitude.width();
     let first = normalise_latency(width);
     let (top, count) = normalise(m, &name("normal"), value.magnitude);
-    let exponent = later(m, &name("exponent"), value.exponent, first);
 
     // The exponent field, were there no limits: of 1.x at the top, and the places to the right that a smaller one needs.
     let wide = value.exponent.width().max(8) + 2;
     let offset = i64::from(width - 1 + 15);
-    let field = exponent.extend(wide).wrapping_add(sint(wide).lit(offset)).as_uint();
-    let field = m.wire(&name("field"), field.wrapping_sub(count.extend(wide)).as_sint());
-    let low = m.wire(&name("low"), field.le(0));
+    let biased = value.exponent.extend(wide).wrapping_add(sint(wide).lit(offset)).as_uint();
+    let biased = later(m, &name("biased"), biased, first - 1);
+    let (places, biased) =
+        (later(m, &name("less_one"), biased.wrapping_sub(1), 1), later(m, &name("exponent"), biased, 1));
+    let field = m.wire(&name("field"), biased.wrapping_sub(count.extend(wide)).as_sint());
+    let low = m.wire(&name("low"), field.msb() | !field.any());
     let window = 13;
     let kept = if width >= window {
         let rest = if width > window { top.slice(0..width - window).any() } else { bit().lit(0) };
@@ -73,11 +75,12 @@ pub fn round_to_half(m: &mut Module, name: &str, value: ToRound) -> Signal {
     } else {
         m.wire(&name("kept"), top.shl(window + 1 - width))
     };
-    let places = m.wire(&name("places"), sint(wide).lit(1).wrapping_sub(field).as_uint());
+    let places = m.wire(&name("places"), count.extend(wide).wrapping_sub(places));
     // Beyond 15 nothing is left but the sticky bit.
     let far = places.slice(4..wide).any();
     let amount = (places.slice(0..4) | far.repeat(4)) & low.repeat(4);
-    let large = m.wire(&name("large"), field.ge(31));
+    let large = field.slice(5..wide - 1).any() | field.slice(0..5).all();
+    let large = m.wire(&name("large"), !field.msb() & large);
     let (amount, kept) = (later(m, &name("amount"), amount, 1), later(m, &name("kept_placed"), kept, 1));
     let large = later(m, &name("large_placed"), large, 1);
     let field = later(m, &name("field_placed"), field.as_uint().slice(0..5) & (!low).repeat(5), 1);

@@ -5,7 +5,7 @@
 //! V' = 2 V - R if that is not negative, R = 2 r b + b / 2^(k + 1). R is not multiplied but follows its digits: it
 //! grows by 3 b / 2^(k + 2) or falls by b / 2^(k + 2).
 
-use super::pipe::{later, normalise, normalise_latency};
+use super::pipe::{add, later, normalise, normalise_latency};
 use crate::lang::{About, Block, In, Module, Out, Timing, bit, mux, parameters, ports, sint, uint};
 
 /// Digits of the root.
@@ -83,12 +83,14 @@ impl Block for InverseRoot {
         let odd = m.wire("odd", exponent.bit(0));
         let below = m.wire("below", a.lt(b) & !odd);
         let shifted = mux(below, a.shl(2), mux(odd, a.shl(1).extend(DIVISOR + 2), a.extend(DIVISOR + 2)));
+        let a = later(m, "shifted", shifted, 1);
+        let (exponent, below) = (later(m, "exponent_first", exponent, 1), later(m, "below_first", below, 1));
         let half = exponent.slice(1..wide).as_sint().extend(wide).as_uint();
         let half = half.wrapping_sub(below);
         // The first digit is at 2^0, the last one at 2^-(DIGITS - 1).
         let offset = i64::from(self.places) - i64::from(DIGITS - 1);
         let half = half.wrapping_add(uint(wide).lit(offset.rem_euclid(1 << wide)));
-        let (a, mut b) = (later(m, "shifted", shifted, 1), later(m, "b", b, 1));
+        let mut b = later(m, "b", b, 1);
         let exponent = later(m, "half", half, 1);
 
         m.comment("The first digit is 1.");
@@ -106,14 +108,15 @@ impl Block for InverseRoot {
             // Units are halved in every row. All is below 10 b's leading ones.
             let width = DIVISOR + 3 + row;
             let twice = v.shl(2).extend(width + 2);
-            let difference = m.wire(&format!("difference_{row}"), twice.wrapping_sub(r.extend(width + 2)));
+            let difference = add(m, &format!("less_{row}"), twice, r.extend(width + 2), true).truncate(width + 2);
+            let difference = m.wire(&format!("difference_{row}"), difference);
             let digit = m.wire(&format!("digit_{row}"), !difference.msb());
             let last = row + 1 == DIGITS;
             if !last {
                 let kept = mux(digit, difference.slice(0..width), twice.slice(0..width));
                 let next = r.shl(1).extend(width + 1);
-                let up = next.wrapping_add(three.extend(width + 1));
-                let down = next.wrapping_sub(b.extend(width + 1));
+                let up = add(m, &format!("up_{row}"), next, three, false).truncate(width + 1);
+                let down = add(m, &format!("down_{row}"), next, b, true).truncate(width + 1);
                 r = later(m, &format!("trial_{row}"), mux(digit, up, down), 1);
                 v = later(m, &format!("rest_{row}"), kept, 1);
                 if row + 2 < DIGITS {
@@ -124,7 +127,7 @@ impl Block for InverseRoot {
             digits = later(m, &format!("digits_{row}"), crate::lang::cat(&[digits, digit]), 1);
         }
         m.connect(io.digits_o, digits);
-        let exponent = later(m, "exponent_late", exponent, DIGITS);
+        let exponent = later(m, "exponent_late", exponent, DIGITS - 1);
         m.connect(io.exponent_o, exponent.as_sint());
         let zero = later(m, "zero_late", zero, DIGITS + 1);
         m.connect(io.zero_o, zero);

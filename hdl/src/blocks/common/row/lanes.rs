@@ -133,27 +133,25 @@ impl Block for ScaleLane {
         let exponent = io.exponent_i.extend(wide).as_uint().wrapping_add(x.scale.extend(wide));
         let mut exponent = m.wire("exponent", exponent.wrapping_sub(25));
         let (mut sign, mut nan, mut infinite) = (x.sign, io.nan_i, bit().lit(0));
-        let mut passed = step;
+        // Ranks that the exponent has behind it, and all that there are.
+        let (mut behind, mut passed) = (0, step);
         if let Some(gain) = io.gain_i {
             let gain = Half::new(m, "gain", gain);
             let zero = m.wire("x_zero", !x.significand.any());
             sign = m.wire("sign", sign ^ gain.sign);
             nan = m.wire("nan", nan | gain.nan | (gain.special & zero));
             infinite = gain.special;
-            exponent = m.wire("both_exponents", exponent.wrapping_add(gain.scale.extend(wide)).wrapping_sub(25));
+            let scale = later(m, "gain_scale", gain.scale.extend(wide).wrapping_sub(25), 1);
+            let both = later(m, "x_exponent", exponent, 1).wrapping_add(scale);
+            exponent = m.wire("both_exponents", both);
+            behind = 1;
             let factor = later(m, "gain_late", gain.significand, step);
             magnitude = product(m, "gained", magnitude, factor);
             passed += step;
         }
-        // One word for all that waits for the product.
-        let wait = later(m, "beside", cat(&[sign, nan, infinite, exponent]), passed);
-        let value = ToRound {
-            sign: wait.bit(wide + 2),
-            nan: wait.bit(wide + 1),
-            infinite: wait.bit(wide),
-            exponent: wait.slice(0..wide).as_sint(),
-            magnitude,
-        };
+        let exponent = later(m, "exponent_late", exponent, passed - behind).as_sint();
+        let wait = later(m, "beside", cat(&[sign, nan, infinite]), passed);
+        let value = ToRound { sign: wait.bit(2), nan: wait.bit(1), infinite: wait.bit(0), exponent, magnitude };
         let result = round_to_half(m, "round", value);
         m.connect(io.y_o, result);
     }

@@ -21,7 +21,7 @@ pub use frame::{FrameBeat, FrameResult, RowFrame, RowFramePorts};
 pub use half::{Half, ToRound, round_latency, round_to_half};
 pub use inverse_root::{InverseRoot, InverseRootPorts};
 pub use lanes::{ScaleLane, ScaleLanePorts, SquareLane, SquareLanePorts};
-pub use pipe::{later, later_valid, normalise, normalise_latency, product, product_latency, tree, tree_latency};
+pub use pipe::{add, later, later_valid, normalise, normalise_latency, product, product_latency, tree, tree_latency};
 pub use power::{PowerLane, PowerLanePorts};
 pub use reciprocal::{RowReciprocal, RowReciprocalPorts};
 pub use rms_norm::{NormBeat, NormResult, RmsNorm, RmsNormPorts};

@@ -23,6 +23,54 @@ pub fn later_valid(m: &mut Module, name: &str, signal: Signal, count: u32, clear
     })
 }
 
+/// Sums narrower than this are left to synthesis: its adders have few gates, and twice the levels of [`add`].
+const NARROW: u32 = 20;
+
+/// a + b, or a - b modulo 2^width, in about 3 + 2 log2(width) levels: carries by a prefix tree. One bit wider than the wider
+/// one; the wires are called after `name`.
+#[track_caller]
+pub fn add(m: &mut Module, name: &str, a: Signal, b: Signal, subtract: bool) -> Signal {
+    let width = a.width().max(b.width()) + 1;
+    let (a, b) = (a.extend(width), b.extend(width));
+    if width < NARROW {
+        return if subtract { a.wrapping_sub(b) } else { a.wrapping_add(b) };
+    }
+    let b = if subtract { !b } else { b };
+    let half = m.wire(&format!("{name}_half"), a ^ b);
+    // Carries into all bits but the lowest.
+    let top = width - 1;
+    let (a, b) = (a.slice(0..top), b.slice(0..top));
+    let mut passes = m.wire(&format!("{name}_passes"), a | b);
+    let both = a & b;
+    let both = if subtract { cat(&[both.slice(1..top), passes.bit(0)]) } else { both };
+    let mut carries = m.wire(&format!("{name}_makes"), both);
+    let mut step = 1;
+    while step < top {
+        // The upper half of each block sees the carry out of its lower half.
+        let (mut next_carries, mut next_passes) = (vec![], vec![]);
+        for low in (0..top).step_by(2 * step as usize) {
+            let middle = (low + step).min(top);
+            next_carries.push(carries.slice(low..middle));
+            next_passes.push(passes.slice(low..middle));
+            let high = (low + 2 * step).min(top);
+            if high > middle {
+                let (count, below) = (high - middle, middle - 1);
+                let seen = passes.slice(middle..high);
+                next_carries.push(carries.slice(middle..high) | (seen & carries.bit(below).repeat(count)));
+                next_passes.push(seen & passes.bit(below).repeat(count));
+            }
+        }
+        next_carries.reverse();
+        next_passes.reverse();
+        carries = m.wire(&format!("{name}_carries_{step}"), cat(&next_carries));
+        m.unused(passes);
+        passes = m.wire(&format!("{name}_passes_{step}"), cat(&next_passes));
+        step *= 2;
+    }
+    m.unused(passes);
+    half ^ cat(&[carries, bit().lit(u8::from(subtract))])
+}
+
 /// All `leaves` combined pair by pair, a rank of registers for each level: neighbours first, an odd last one moves up as it
 /// is. `widen` is the type of a combination of two of the given type.
 #[track_caller]
@@ -31,7 +79,7 @@ pub fn tree(
     name: &str,
     leaves: Array,
     widen: impl Fn(Type) -> Type,
-    combine: impl Fn(Signal, Signal) -> Signal,
+    combine: impl Fn(&mut Module, Signal, Signal) -> Signal,
 ) -> Signal {
     let (mut level, mut values) = (0, leaves);
     while values.count() > 1 {
@@ -39,7 +87,10 @@ pub fn tree(
         let (count, name) = (values.count(), format!("{name}_{level}"));
         let ty = widen(values.ty().element);
         let sums = m.regs(&name, ty, count.div_ceil(2));
-        m.for_each(&name, count / 2, |m, i| sums.next(m, i, combine(values.at(i * 2), values.at(i * 2 + 1))));
+        m.for_each(&name, count / 2, |m, i| {
+            let both = combine(m, values.at(i * 2), values.at(i * 2 + 1));
+            sums.next(m, i, both);
+        });
         if count % 2 == 1 {
             sums.next(m, count / 2, values.at(count - 1).extend(ty.width));
         }
@@ -60,7 +111,8 @@ pub fn tree_latency(leaves: u32) -> u32 {
 pub fn product(m: &mut Module, name: &str, a: Signal, b: Signal) -> Signal {
     let (width, digits) = (a.width() + b.width(), b.width().div_ceil(2));
     let (one, three) = (later(m, &format!("{name}_one"), a, 1), m.reg(&format!("{name}_three_q"), uint(a.width() + 2)));
-    three.next((a.shl(1) + a).truncate(a.width() + 2));
+    let thrice = add(m, &format!("{name}_thrice"), a.shl(1), a, false);
+    three.next(thrice);
     let b = later(m, &format!("{name}_digits"), b, 1).extend(2 * digits);
     let multiple = |k: u32| {
         let (low, high) = (b.bit(2 * k), b.bit(2 * k + 1));
@@ -73,24 +125,32 @@ pub fn product(m: &mut Module, name: &str, a: Signal, b: Signal) -> Signal {
     let mut sums: Vec<Signal> = (0..digits.div_ceil(2))
         .map(|pair| {
             let low = multiple(2 * pair);
-            let sum = if 2 * pair + 1 < digits { low + multiple(2 * pair + 1).shl(2) } else { low };
-            later(m, &format!("{name}_pair_{pair}"), sum, 1)
+            let own = format!("{name}_pair_{pair}");
+            let sum = if 2 * pair + 1 < digits { add_at(m, &own, low, multiple(2 * pair + 1), 2) } else { low };
+            later(m, &own, sum, 1)
         })
         .collect();
     while sums.len() > 1 {
         sums = (sums.chunks(2).enumerate())
             .map(|(k, pair)| {
+                let own = format!("{name}_sum_{step}_{k}");
                 let sum = match pair {
-                    [low, high] => *low + high.shl(2 * step),
+                    [low, high] => add_at(m, &own, *low, *high, 2 * step),
                     _ => pair[0],
                 };
-                later(m, &format!("{name}_sum_{step}_{k}"), sum, 1)
+                later(m, &own, sum, 1)
             })
             .collect();
         step *= 2;
     }
     let whole = sums[0];
     if whole.width() > width { whole.truncate(width) } else { whole.extend(width) }
+}
+
+/// low + high * 2^places.
+fn add_at(m: &mut Module, name: &str, low: Signal, high: Signal, places: u32) -> Signal {
+    let sum = add(m, name, low.slice(places..low.width()), high, false);
+    cat(&[sum, low.slice(0..places)])
 }
 
 /// Cycles of [`product`] with a narrower factor of `b_width` bits.

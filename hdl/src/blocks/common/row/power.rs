@@ -31,7 +31,7 @@ ports! {
         x_i: In = uint(16),
         /// Whole part of x log2 e, [`PowerLane::whole_latency`] cycles later; the least where there is nothing.
         whole_o: Out = sint(WHOLE),
-        /// The element does not count or is minus infinity; with whole_o.
+        /// The element does not count, or is an infinity or a NaN; with whole_o.
         nothing_o: Out = bit(),
         /// The element counts and is plus infinity or NaN; with whole_o.
         undefined_o: Out = bit(),
@@ -74,7 +74,7 @@ impl Block for PowerLane {
         let places = later(m, "places", uint(5).lit(30).wrapping_sub(x.scale), latency);
         let magnitude = m.wire("magnitude", scaled.slice(5..scaled.width()).shr_by(places));
         m.unused(scaled);
-        let nothing = m.wire("nothing", !io.counts_i | (x.special & x.sign & !x.nan));
+        let nothing = m.wire("nothing", !io.counts_i | x.special);
         let undefined = m.wire("undefined", io.counts_i & x.special & !(x.sign & !x.nan));
         let beside = later(m, "beside", cat(&[nothing, undefined, x.sign]), latency);
         let (nothing, undefined, sign) = (beside.bit(2), beside.bit(1), beside.bit(0));

@@ -7,7 +7,7 @@
 use super::frame::RowFrame;
 use super::inverse_root::{DIGITS, EXPONENT, InverseRoot};
 use super::lanes::{SQUARE, ScaleLane, SquareLane};
-use super::pipe::{later, later_valid, product, product_latency, tree, tree_latency};
+use super::pipe::{add, later, later_valid, product, product_latency, tree, tree_latency};
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, In, InStream, Module, OutStream, Signal,
@@ -181,7 +181,8 @@ impl Block for RmsNorm {
         let wait = self.sum_latency() - product_latency(self.count_width());
         let added = later(m, "added_late", added, wait);
         let whole = m.reg("whole_q", uint(width));
-        whole.next(total.wrapping_add(added.extend(width)));
+        let both = add(m, "both", total, added, false).truncate(width);
+        whole.next(both);
         let bad = later(m, "bad_late", bad.q, 1 + self.root().latency());
         let count = later(m, "count_late", count, self.sum_latency() + 1);
         let root = m.instance("u_root", self.root());
@@ -245,8 +246,8 @@ pub(super) fn squares(m: &mut Module, x: Array, used: Signal) -> Squares {
         m.connect(square.at(i), u.square_o);
         m.connect(special.at(i), u.special_o);
     });
-    let sum = tree(m, "sum", square, |ty| uint(ty.width + 1), |a, b| a + b);
-    let special = tree(m, "special_tree", special, |ty| ty, |a, b| a | b);
+    let sum = tree(m, "sum", square, |ty| uint(ty.width + 1), |m, a, b| add(m, "pair", a, b, false));
+    let special = tree(m, "special_tree", special, |ty| ty, |_, a, b| a | b);
     Squares { sum, special }
 }
 
@@ -261,7 +262,8 @@ pub(super) fn accumulate(
 ) -> Signal {
     let total = m.reg(&format!("{name}_q"), uint(width));
     let before = mux(first, uint(width).lit(0), total.q);
-    total.next_when(valid, before.wrapping_add(addend.extend(width)));
+    let sum = add(m, name, before, addend, false).truncate(width);
+    total.next_when(valid, sum);
     total.q
 }
 

@@ -6,7 +6,7 @@
 
 use super::frame::RowFrame;
 use super::half::{ToRound, round_latency, round_to_half};
-use super::pipe::{later, later_valid, product, product_latency, tree, tree_latency};
+use super::pipe::{add, later, later_valid, product, product_latency, tree, tree_latency};
 use super::power::{FRACTION, PowerLane, WHOLE};
 use super::reciprocal::{RECIPROCAL, RowReciprocal};
 use super::rms_norm::NormBeat;
@@ -303,8 +303,8 @@ impl Softmax {
 
         m.comment("The largest whole part so far.");
         let (at_whole, at_most, at_kept) = self.passed();
-        let here = tree(m, "most", whole, |ty| ty, |a, b| mux(a.gt(b), a, b));
-        let odd = tree(m, "odd", undefined, |ty| ty, |a, b| a | b);
+        let here = tree(m, "most", whole, |ty| ty, |_, a, b| mux(a.gt(b), a, b));
+        let odd = tree(m, "odd", undefined, |ty| ty, |_, a, b| a | b);
         let (valid, first) = beat.later(m, "most", at_most - 1);
         let most = m.reg("most_q", sint(WHOLE));
         most.next_when(valid, mux(first | here.gt(most.q), here, most.q));
@@ -320,7 +320,8 @@ impl Softmax {
         let waits = at_most - at_whole;
         let below = m.regs("below", uint(BELOW), lanes);
         m.for_each("below", lanes, |m, i| {
-            let (whole, nothing) = (later(m, "whole_late", whole.at(i), waits), later(m, "nothing_late", nothing.at(i), waits));
+            let (whole, nothing) =
+                (later(m, "whole_late", whole.at(i), waits), later(m, "nothing_late", nothing.at(i), waits));
             let places = places_below(m, "places", most.q, whole);
             below.next(m, i, places | nothing.repeat(BELOW));
         });
@@ -338,14 +339,16 @@ impl Softmax {
         let most_kept = later(m, "most_late", most.q.as_uint(), 1 + spare);
 
         m.comment("Their sum.");
-        let sum = tree(m, "sum", weight.q, |ty| uint(ty.width + 1), |a, b| a + b);
+        let sum = tree(m, "sum", weight.q, |ty| uint(ty.width + 1), |m, a, b| add(m, "pair", a, b, false));
         let to_sum = 1 + tree_latency(lanes);
         let (valid, first) = beat.later(m, "sum", at_kept + to_sum);
         let grown = later(m, "grown_late", grown.q, spare + to_sum);
         let total = m.reg("total_q", uint(width));
         let shifted = m.wire("shifted", total.q.shr_by(grown));
         let sum = if sum.width() > width { sum.truncate(width) } else { sum.extend(width) };
-        total.next_when(valid, mux(first, uint(width).lit(0), shifted).wrapping_add(sum));
+        let kept_sum = mux(first, uint(width).lit(0), shifted);
+        let whole_sum = add(m, "whole", kept_sum, sum, false).truncate(width);
+        total.next_when(valid, whole_sum);
 
         m.comment("Its reciprocal.");
         let inverse = self.reciprocal();

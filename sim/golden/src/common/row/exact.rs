@@ -3,6 +3,7 @@
 use num_bigint::BigInt;
 
 use super::units;
+use crate::common::float::real;
 
 /// Places behind the point.
 pub const PLACES: u32 = 200;
@@ -45,4 +46,28 @@ pub fn distance(got: u16, exact: &BigInt) -> Distance {
         u64::try_from(scaled).map_or(f64::INFINITY, |parts| parts as f64) / (1u64 << 40) as f64
     };
     Distance { ulp: parts(last), absolute: parts(0), count: 1 }
+}
+
+/// An fp16 number in units of 2^-24.
+fn signed(bits: u16) -> BigInt {
+    let (negative, magnitude) = units(bits);
+    if negative { -BigInt::from(magnitude) } else { magnitude.into() }
+}
+
+/// The root mean square norm of finite numbers, with `epsilon` in units of 2^-48; within some units of 2^-[`PLACES`].
+pub fn exact_rms_norm(x: &[u16], gains: &[u16], epsilon: u64) -> Vec<BigInt> {
+    let n = BigInt::from(x.len());
+    let sum: BigInt = x.iter().map(|&x| signed(x).pow(2)).sum();
+    // The square root in units of 2^-300, of n / sum in units of 2^-48.
+    let quotient: BigInt = (&n << 648) / (sum + &n * epsilon);
+    let root = quotient.sqrt();
+    x.iter().zip(gains).map(|(&x, &gain)| (signed(x) * signed(gain) * &root) >> (48 + 300 - PLACES)).collect()
+}
+
+/// The softmax of finite numbers; within some units of 2^-[`PLACES`].
+pub fn exact_softmax(x: &[u16]) -> Vec<BigInt> {
+    let most = x.iter().map(|&x| signed(x)).max().unwrap_or_default();
+    let powers: Vec<BigInt> = x.iter().map(|&x| real::exp(&((signed(x) - &most) << (real::PLACES - 24)))).collect();
+    let sum: BigInt = powers.iter().sum();
+    powers.into_iter().map(|power| (power << PLACES) / &sum).collect()
 }

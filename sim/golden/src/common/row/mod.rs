@@ -8,7 +8,7 @@ pub mod softmax;
 
 use num_bigint::BigUint;
 
-pub use exact::{Distance, distance};
+pub use exact::{Distance, distance, exact_rms_norm, exact_softmax};
 
 /// Part of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
