@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use hdl::blocks::common::{
     BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
-    FloatExp, FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros,
-    MacMesh, Popcount, PriorityEncoder, Ram, RmsNorm, RowFrame, SkewLines, Softmax, StreamArbiter, StreamFifo,
-    StreamFork, StreamJoin, StreamRegister, StreamWidthConverter,
+    FloatExp, FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LayerNorm,
+    LeadingZeros, MacMesh, Popcount, PriorityEncoder, Ram, RmsNorm, RowFrame, SkewLines, Softmax, StreamArbiter,
+    StreamFifo, StreamFork, StreamJoin, StreamRegister, StreamWidthConverter,
 };
 use hdl::blocks::kelle::{
     EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
@@ -62,6 +62,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),
         entry::<RowFrame>("common", common::row::row_frame::bench),
         entry::<RmsNorm>("common", common::row::rms_norm::bench),
+        entry::<LayerNorm>("common", common::row::layer_norm::bench),
         entry::<Softmax>("common", common::row::softmax::bench),
         entry::<Crc32>("common", common::crc32::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),

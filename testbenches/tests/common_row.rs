@@ -1,9 +1,11 @@
 //! Units that work on rows: all registered configurations, broken ones, and real rows against exact arithmetic.
 
-use golden::common::row::{Distance, distance, exact_rms_norm, exact_softmax, nearest, rms_norm, softmax, units};
+use golden::common::row::{
+    Distance, distance, exact_layer_norm, exact_rms_norm, exact_softmax, layer_norm, nearest, rms_norm, softmax, units,
+};
 use half::f16;
 use hdl::blocks::common::stream::FifoStorage;
-use hdl::blocks::common::{RmsNorm, RowFrame, Softmax};
+use hdl::blocks::common::{LayerNorm, RmsNorm, RowFrame, Softmax};
 use num_bigint::BigInt;
 use sim::fault::Fault;
 use sim::stimulus::{Tensor, data_folder, real_rows};
@@ -23,6 +25,7 @@ macro_rules! all_configurations {
 all_configurations! {
     row_frame RowFrame row::row_frame::bench;
     rms_norm_rows RmsNorm row::rms_norm::bench;
+    layer_norm_rows LayerNorm row::layer_norm::bench;
     softmax_rows Softmax row::softmax::bench;
 }
 
@@ -64,6 +67,17 @@ fn broken_rms_norms_are_noticed() {
         ("a NaN is normalised", Fault::net("special", "1'b0").module("square_lane")),
     ];
     must_be_noticed(&block, row::rms_norm::bench, 150, &faults);
+}
+
+#[test]
+fn broken_layer_norms_are_noticed() {
+    let block = LayerNorm { lanes: 2, max_beats: 3, buffer: 4, affine: true, storage: FifoStorage::Registers };
+    let faults = [
+        ("unused lanes count", Fault::net("counts", "!x_special")),
+        ("a difference has the sign of its element", Fault::net("negative", "1'b0").module("centre_lane")),
+        ("a sum is not divided", Fault::net("below", "1'b0").module("inverse_root")),
+    ];
+    must_be_noticed(&block, row::layer_norm::bench, 150, &faults);
 }
 
 #[test]
@@ -112,6 +126,30 @@ fn rms_norm_of_real_rows() {
         all = all.or(here);
     }
     assert!(all.count == 4 * 64 * 576 && all.ulp > 0.4 && all.ulp <= 0.52, "{all:?}");
+}
+
+/// The same rows; no layer norm of this model has gains or biases of its own, so the gains are those of its other norm, and
+/// the biases a row.
+#[test]
+fn layer_norm_of_real_rows() {
+    let (gain, bias) = (gains("l14_attn_norm"), rows("l02_ffn_in")[0].clone());
+    let mut all = Distance::default();
+    for name in ["l14_attn_residual", "l14_attn_out", "l28_attn_in"] {
+        let (mut plain, mut here) = (Distance::default(), Distance::default());
+        let (one, none) = (vec![0x3c00; 576], vec![0; 576]);
+        for x in rows(name) {
+            let defined = |row: Option<Vec<u16>>| row.unwrap_or_else(|| panic!("{name} is undefined"));
+            let got = defined(layer_norm::layer_norm(&x, None, EPSILON));
+            plain = plain.or(largest(&got, &exact_layer_norm(&x, &one, &none, EPSILON)));
+            let got = defined(layer_norm::layer_norm(&x, Some((&gain, &bias)), EPSILON));
+            here = here.or(largest(&got, &exact_layer_norm(&x, &gain, &bias, EPSILON)));
+        }
+        println!("layer_norm of {name}: {:.4} ulp, {:.2e}, {} elements", plain.ulp, plain.absolute, plain.count);
+        println!("with gain and bias: {:.4} ulp, {:.2e}", here.ulp, here.absolute);
+        assert!(here.absolute <= 2.0 * plain.absolute, "{here:?}");
+        all = all.or(plain);
+    }
+    assert!(all.count == 3 * 64 * 576 && all.ulp > 0.4 && all.ulp <= 0.52, "{all:?}");
 }
 
 /// Scores of the attention of a real model: q k / 8 of a token and those before it.

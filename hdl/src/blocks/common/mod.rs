@@ -25,7 +25,7 @@ pub use mac_mesh::{MacMesh, MacMeshPorts, MacPe, MacPePorts};
 pub use memory::{BankedMemory, BankedMemoryPorts, DoubleBuffer, DoubleBufferPorts, Ram, RamImplementation, RamPorts};
 pub use number_format::{NanPolicy, NumberFormat};
 pub use pipeline::{Pipeline, PipelineStage};
-pub use row::{RmsNorm, RmsNormPorts, RowFrame, RowFramePorts, Softmax, SoftmaxPorts};
+pub use row::{LayerNorm, LayerNormPorts, RmsNorm, RmsNormPorts, RowFrame, RowFramePorts, Softmax, SoftmaxPorts};
 pub use skew_lines::{SkewDirection, SkewLines, SkewLinesPorts};
 pub use stream::{
     StreamArbiter, StreamArbiterPorts, StreamFifo, StreamFifoPorts, StreamFork, StreamForkPorts, StreamJoin,

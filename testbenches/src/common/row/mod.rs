@@ -1,6 +1,7 @@
 //! How units that work on rows are driven: rows of all lengths, legal and not, with pauses on both sides and clears at any
 //! moment; single rows and rows in a line without pauses, to the cycle.
 
+pub mod layer_norm;
 pub mod rms_norm;
 pub mod row_frame;
 pub mod softmax;

@@ -72,14 +72,14 @@ pub fn add(m: &mut Module, name: &str, a: Signal, b: Signal, subtract: bool) -> 
 }
 
 /// All `leaves` combined pair by pair, a rank of registers for each level: neighbours first, an odd last one moves up as it
-/// is. `widen` is the type of a combination of two of the given type.
+/// is. `widen` is the type of a combination of two of the given type; the wires of `combine` are called after the name it gets.
 #[track_caller]
 pub fn tree(
     m: &mut Module,
     name: &str,
     leaves: Array,
     widen: impl Fn(Type) -> Type,
-    combine: impl Fn(&mut Module, Signal, Signal) -> Signal,
+    combine: impl Fn(&mut Module, &str, Signal, Signal) -> Signal,
 ) -> Signal {
     let (mut level, mut values) = (0, leaves);
     while values.count() > 1 {
@@ -88,7 +88,7 @@ pub fn tree(
         let ty = widen(values.ty().element);
         let sums = m.regs(&name, ty, count.div_ceil(2));
         m.for_each(&name, count / 2, |m, i| {
-            let both = combine(m, values.at(i * 2), values.at(i * 2 + 1));
+            let both = combine(m, &name, values.at(i * 2), values.at(i * 2 + 1));
             sums.next(m, i, both);
         });
         if count % 2 == 1 {

@@ -246,8 +246,8 @@ pub(super) fn squares(m: &mut Module, x: Array, used: Signal) -> Squares {
         m.connect(square.at(i), u.square_o);
         m.connect(special.at(i), u.special_o);
     });
-    let sum = tree(m, "sum", square, |ty| uint(ty.width + 1), |m, a, b| add(m, "pair", a, b, false));
-    let special = tree(m, "special_tree", special, |ty| ty, |_, a, b| a | b);
+    let sum = tree(m, "sum", square, |ty| uint(ty.width + 1), |m, name, a, b| add(m, name, a, b, false));
+    let special = tree(m, "special_tree", special, |ty| ty, |_, _, a, b| a | b);
     Squares { sum, special }
 }
 

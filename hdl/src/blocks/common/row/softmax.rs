@@ -303,8 +303,8 @@ impl Softmax {
 
         m.comment("The largest whole part so far.");
         let (at_whole, at_most, at_kept) = self.passed();
-        let here = tree(m, "most", whole, |ty| ty, |_, a, b| mux(a.gt(b), a, b));
-        let odd = tree(m, "odd", undefined, |ty| ty, |_, a, b| a | b);
+        let here = tree(m, "most", whole, |ty| ty, |_, _, a, b| mux(a.gt(b), a, b));
+        let odd = tree(m, "odd", undefined, |ty| ty, |_, _, a, b| a | b);
         let (valid, first) = beat.later(m, "most", at_most - 1);
         let most = m.reg("most_q", sint(WHOLE));
         most.next_when(valid, mux(first | here.gt(most.q), here, most.q));
@@ -339,7 +339,7 @@ impl Softmax {
         let most_kept = later(m, "most_late", most.q.as_uint(), 1 + spare);
 
         m.comment("Their sum.");
-        let sum = tree(m, "sum", weight.q, |ty| uint(ty.width + 1), |m, a, b| add(m, "pair", a, b, false));
+        let sum = tree(m, "sum", weight.q, |ty| uint(ty.width + 1), |m, name, a, b| add(m, name, a, b, false));
         let to_sum = 1 + tree_latency(lanes);
         let (valid, first) = beat.later(m, "sum", at_kept + to_sum);
         let grown = later(m, "grown_late", grown.q, spare + to_sum);

@@ -71,3 +71,17 @@ pub fn exact_softmax(x: &[u16]) -> Vec<BigInt> {
     let sum: BigInt = powers.iter().sum();
     powers.into_iter().map(|power| (power << PLACES) / &sum).collect()
 }
+
+/// The layer norm of finite numbers, with `epsilon` in units of 2^-48; within some units of 2^-[`PLACES`].
+pub fn exact_layer_norm(x: &[u16], gains: &[u16], biases: &[u16], epsilon: u64) -> Vec<BigInt> {
+    let n = BigInt::from(x.len());
+    let sum: BigInt = x.iter().map(|&x| signed(x)).sum();
+    let squares: BigInt = x.iter().map(|&x| signed(x).pow(2)).sum();
+    let whole: BigInt = (BigInt::from(1) << 800) / (&n * squares - sum.pow(2) + &n * &n * epsilon);
+    let root = whole.sqrt();
+    let one = |((&x, &gain), &bias): ((&u16, &u16), &u16)| {
+        let product: BigInt = (&n * signed(x) - &sum) * signed(gain) * &root;
+        (product >> (400 + 24 - PLACES)) + (signed(bias) << (PLACES - 24))
+    };
+    x.iter().zip(gains).zip(biases).map(one).collect()
+}

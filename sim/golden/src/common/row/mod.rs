@@ -3,12 +3,13 @@
 //! Rows travel in beats; [`gate`] says which rows a sequence of beats makes, and what happens to those that break a rule.
 
 mod exact;
+pub mod layer_norm;
 pub mod rms_norm;
 pub mod softmax;
 
 use num_bigint::BigUint;
 
-pub use exact::{Distance, distance, exact_rms_norm, exact_softmax};
+pub use exact::{Distance, distance, exact_layer_norm, exact_rms_norm, exact_softmax};
 
 /// Part of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
