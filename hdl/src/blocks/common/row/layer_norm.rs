@@ -134,7 +134,7 @@ impl Block for LayerNorm {
             Broken rules are repaired and told by output_error_o in all beats of the row: input_used_i of 0 or more than `lanes` counts as\n\
             `lanes`, and of a row with more than max_beats beats the rest is taken and dropped.\n\
             clear_i drops all rows inside, also one that has not ended: the next beat begins a row.",
-        reference: "Ba, Kiros and Hinton, Layer Normalization, 2016",
+        reference: "Ba, Kiros and Hinton, arXiv:1607.06450",
     };
 
     fn build(&self, m: &mut Module, io: &LayerNormPorts) {

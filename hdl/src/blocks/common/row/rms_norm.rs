@@ -25,7 +25,7 @@ parameters! {
         /// Beats of the longest row.
         max_beats: u32 = 48, in 1..=65536, tag "b";
         /// Beats that are kept; twice max_beats let a row enter while another one leaves.
-        buffer: u32 = 96, in 1..=131_072, note "at least max_beats", tag "k";
+        buffer: u32 = 128, in 1..=131_072, note "at least max_beats", tag "k";
         /// A gain for each element.
         gain: bool = true, tag "gain";
         /// Where beats are kept.
@@ -143,7 +143,7 @@ impl Block for RmsNorm {
             Broken rules are repaired and told by output_error_o in all beats of the row: input_used_i of 0 or more than `lanes` counts as\n\
             `lanes`, and of a row with more than max_beats beats the rest is taken and dropped.\n\
             clear_i drops all rows inside, also one that has not ended: the next beat begins a row.",
-        reference: "Zhang and Sennrich, Root Mean Square Layer Normalization, 2019",
+        reference: "Zhang and Sennrich, arXiv:1910.07467",
     };
 
     fn build(&self, m: &mut Module, io: &RmsNormPorts) {

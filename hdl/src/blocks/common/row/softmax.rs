@@ -203,7 +203,7 @@ impl Block for Softmax {
             Broken rules are repaired and told by output_error_o in all beats of the row: input_used_i of 0 or more than `lanes` counts as\n\
             `lanes`, and of a row with more than max_beats beats the rest is taken and dropped.\n\
             clear_i drops all rows inside, also one that has not ended: the next beat begins a row.",
-        reference: "Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Stevens et al., Softermax, DAC 2021",
+        reference: "Milakov and Gimelshein, arXiv:1805.02867 (online maximum); Stevens et al., Softermax, DAC 2021 (powers of two)",
     };
 
     fn build(&self, m: &mut Module, io: &SoftmaxPorts) {

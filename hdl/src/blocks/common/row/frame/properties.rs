@@ -38,19 +38,23 @@ impl RowFrame {
             if w != 3 || rw != 2 || self.output_width != w + rw || self.row_width != 1 {
                 return;
             }
-            self.numbered(m, io, inside);
+            self.numbered(m, io);
         });
     }
 
-    fn numbered(&self, m: &mut Module, io: &RowFramePorts, inside: &Inside) {
+    fn numbered(&self, m: &mut Module, io: &RowFramePorts) {
         let used = bits_for(self.lanes.into());
         let clear = io.clear_i;
         let step = |count: Signal, moves: Signal| count.wrapping_add(moves.extend(count.width()));
         // Beats: as data they carry a number of two bits, and whether the beat ends a row.
         let beats = m.reg_init("formal_beats_q", uint(2), 0);
         let place = m.reg_init("formal_place_q", uint(bits_for(self.max_beats.into())), 0);
-        let store = m.wire("formal_store", io.input.fire() & !inside.gate.dropping);
+        // From the ports alone: what belongs to a row, and where it ends.
+        let fire = m.wire("formal_fire", io.input.fire());
+        let dropping = m.reg_init("formal_dropping_q", bit(), 0);
+        let store = m.wire("formal_store", fire & !dropping.q);
         let last = m.wire("formal_last", io.input.last | place.q.eq(self.max_beats - 1));
+        dropping.next(mux(fire, (dropping.q | last) & !io.input.last, dropping.q) & !clear);
         let none = place.q.ty().lit(0);
         place.next(mux(clear | (store & last), none, step(place.q, store)));
         let came = m.wire("formal_came", step(beats.q, store));
