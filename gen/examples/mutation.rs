@@ -25,7 +25,7 @@ fn main() -> Result<(), String> {
         _ => number(1, "count")?.map_or(100, |count| count as usize),
     };
     let sample = Sample { count, seed: number(2, "seed")?.unwrap_or(1) };
-    let (params, design) = mutation::smallest(&*entry)?;
+    let (params, design) = mutation::configuration(&*entry)?;
     let (vectors, report) = mutation::test(
         &*entry,
         &params,

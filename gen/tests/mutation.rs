@@ -46,7 +46,7 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits) {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     support::on_all_cores(work, |entry| {
         let block = entry.about().name;
-        let (params, design) = mutation::smallest(&**entry)?;
+        let (params, design) = mutation::configuration(&**entry)?;
         let (vectors, report) = mutation::test(&**entry, &params, &design, sample, None, Some(proof))?;
         let verdict = check(block, &report, sample.count, spare);
         let mut rows = rows.lock().unwrap();
