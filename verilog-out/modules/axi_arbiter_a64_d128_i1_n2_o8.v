@@ -89,40 +89,15 @@ module axi_arbiter_a64_d128_i1_n2_o8 (
   output wire         mem_rready_o    // The beat is taken at the coming edge, when it is valid
 );
   genvar i;
-  wire         ar_0_output_valid;
-  wire  [84:0] ar_0_output_data;
-  wire         ar_1_output_valid;
-  wire  [84:0] ar_1_output_data;
-  reg          ar_start_q;
-  reg          ar_valid_q;
-  reg          ar_out_id_q;
-  reg   [63:0] ar_out_addr_q;
-  reg    [7:0] ar_out_len_q;
-  reg    [2:0] ar_out_size_q;
-  reg    [1:0] ar_out_burst_q;
-  reg    [3:0] ar_out_cache_q;
-  reg    [2:0] ar_out_prot_q;
-  reg          ar_number_q;
-  wire         aw_0_output_valid;
-  wire  [84:0] aw_0_output_data;
-  wire         aw_1_output_valid;
-  wire  [84:0] aw_1_output_data;
+  wire         unused_reads_turn;
+  wire         unused_reads_load;
+  wire         writes_load;
   wire         ends;
-  wire         room;
-  reg          aw_start_q;
-  reg          aw_valid_q;
-  reg          aw_out_id_q;
-  reg   [63:0] aw_out_addr_q;
-  reg    [7:0] aw_out_len_q;
-  reg    [2:0] aw_out_size_q;
-  reg    [1:0] aw_out_burst_q;
-  reg    [3:0] aw_out_cache_q;
-  reg    [2:0] aw_out_prot_q;
-  reg          aw_number_q;
   reg    [3:0] waiting_q;
   reg    [2:0] tail_q;
   reg    [2:0] head_q;
   wire         turn [0:7];
+  wire         turn_word;
   wire         w_0_output_valid;
   wire [144:0] w_0_output_data;
   wire         w_1_output_valid;
@@ -136,243 +111,77 @@ module axi_arbiter_a64_d128_i1_n2_o8 (
   wire         r_output_valid;
   wire [132:0] r_output_data;
 
-  wire ar_behind = (ar_0_output_valid & (ar_start_q <= 1'b0)) | ar_1_output_valid;
-  wire ar_turn = ar_behind ? (ar_0_output_valid & (ar_start_q <= 1'b0) ? 1'b0 : 1'b1) : ar_0_output_valid
-      ? 1'b0 : 1'b1;
-  wire ar_load = (ar_0_output_valid | ar_1_output_valid) & (!ar_valid_q | mem_arready_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) ar_valid_q <= 1'b0;
-    else         ar_valid_q <= ar_load | (ar_valid_q & !mem_arready_i);
-  end
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) ar_start_q <= 1'b0;
-    else if (ar_load) ar_start_q <= ar_turn == 1'b1 ? 1'b0 : ar_turn + 1'b1;
-  end
-  wire [84:0] ar_0_input_data_in = {mgr_arprot_i[2:0], mgr_arcache_i[3:0], mgr_arburst_i[1:0],
-      mgr_arsize_i[2:0], mgr_arlen_i[7:0], mgr_araddr_i[63:0], mgr_arid_i[0]};
-  wire ar_0_output_ready_in = ar_load & (ar_turn == 1'b0);
-
-  axi_slice_w85 u_ar_0 (
+  axi_turns_a64_d128_i1_n2 u_reads (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
-    .input_valid_i(mgr_arvalid_i[0]),
-    .input_ready_o(mgr_arready_o[0]),
-    .input_data_i(ar_0_input_data_in),
-    .output_valid_o(ar_0_output_valid),
-    .output_ready_i(ar_0_output_ready_in),
-    .output_data_o(ar_0_output_data)
+    .from_id_i(mgr_arid_i),
+    .from_addr_i(mgr_araddr_i),
+    .from_len_i(mgr_arlen_i),
+    .from_size_i(mgr_arsize_i),
+    .from_burst_i(mgr_arburst_i),
+    .from_cache_i(mgr_arcache_i),
+    .from_prot_i(mgr_arprot_i),
+    .from_valid_i(mgr_arvalid_i),
+    .from_ready_o(mgr_arready_o),
+    .to_valid_o(mem_arvalid_o),
+    .to_ready_i(mem_arready_i),
+    .to_id_o(mem_arid_o),
+    .to_addr_o(mem_araddr_o),
+    .to_len_o(mem_arlen_o),
+    .to_size_o(mem_arsize_o),
+    .to_burst_o(mem_arburst_o),
+    .to_cache_o(mem_arcache_o),
+    .to_prot_o(mem_arprot_o),
+    .room_i(1'b1),
+    .turn_o(unused_reads_turn),
+    .load_o(unused_reads_load)
   );
 
-  wire [84:0] ar_1_input_data_in = {mgr_arprot_i[5:3], mgr_arcache_i[7:4], mgr_arburst_i[3:2],
-      mgr_arsize_i[5:3], mgr_arlen_i[15:8], mgr_araddr_i[127:64], mgr_arid_i[1]};
-  wire ar_1_output_ready_in = ar_load & (ar_turn == 1'b1);
-
-  axi_slice_w85 u_ar_1 (
-    .clk_i(clk_i),
-    .rst_ni(rst_ni),
-    .input_valid_i(mgr_arvalid_i[1]),
-    .input_ready_o(mgr_arready_o[1]),
-    .input_data_i(ar_1_input_data_in),
-    .output_valid_o(ar_1_output_valid),
-    .output_ready_i(ar_1_output_ready_in),
-    .output_data_o(ar_1_output_data)
-  );
-
-  reg ar_id;
-  always @* begin
-    case (ar_turn)
-      1'b0: ar_id = ar_0_output_data[0];
-      default: ar_id = ar_1_output_data[0];
-    endcase
-  end
-  reg [63:0] ar_addr;
-  always @* begin
-    case (ar_turn)
-      1'b0: ar_addr = ar_0_output_data[64:1];
-      default: ar_addr = ar_1_output_data[64:1];
-    endcase
-  end
-  reg [7:0] ar_len;
-  always @* begin
-    case (ar_turn)
-      1'b0: ar_len = ar_0_output_data[72:65];
-      default: ar_len = ar_1_output_data[72:65];
-    endcase
-  end
-  reg [2:0] ar_size;
-  always @* begin
-    case (ar_turn)
-      1'b0: ar_size = ar_0_output_data[75:73];
-      default: ar_size = ar_1_output_data[75:73];
-    endcase
-  end
-  reg [1:0] ar_burst;
-  always @* begin
-    case (ar_turn)
-      1'b0: ar_burst = ar_0_output_data[77:76];
-      default: ar_burst = ar_1_output_data[77:76];
-    endcase
-  end
-  reg [3:0] ar_cache;
-  always @* begin
-    case (ar_turn)
-      1'b0: ar_cache = ar_0_output_data[81:78];
-      default: ar_cache = ar_1_output_data[81:78];
-    endcase
-  end
-  reg [2:0] ar_prot;
-  always @* begin
-    case (ar_turn)
-      1'b0: ar_prot = ar_0_output_data[84:82];
-      default: ar_prot = ar_1_output_data[84:82];
-    endcase
-  end
-  always @(posedge clk_i) if (ar_load) begin
-    ar_out_id_q <= ar_id;
-    ar_out_addr_q <= ar_addr;
-    ar_out_len_q <= ar_len;
-    ar_out_size_q <= ar_size;
-    ar_out_burst_q <= ar_burst;
-    ar_out_cache_q <= ar_cache;
-    ar_out_prot_q <= ar_prot;
-    ar_number_q <= ar_turn;
-  end
-  assign mem_arvalid_o = ar_valid_q;
-  assign mem_arid_o = {ar_number_q, ar_out_id_q};
-  assign mem_araddr_o = ar_out_addr_q;
-  assign mem_arlen_o = ar_out_len_q;
-  assign mem_arsize_o = ar_out_size_q;
-  assign mem_arburst_o = ar_out_burst_q;
-  assign mem_arcache_o = ar_out_cache_q;
-  assign mem_arprot_o = ar_out_prot_q;
-  wire aw_behind = (aw_0_output_valid & (aw_start_q <= 1'b0)) | aw_1_output_valid;
-  wire aw_turn = aw_behind ? (aw_0_output_valid & (aw_start_q <= 1'b0) ? 1'b0 : 1'b1) : aw_0_output_valid
-      ? 1'b0 : 1'b1;
-  wire aw_load = (aw_0_output_valid | aw_1_output_valid) & room & (!aw_valid_q | mem_awready_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) aw_valid_q <= 1'b0;
-    else         aw_valid_q <= aw_load | (aw_valid_q & !mem_awready_i);
-  end
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) aw_start_q <= 1'b0;
-    else if (aw_load) aw_start_q <= aw_turn == 1'b1 ? 1'b0 : aw_turn + 1'b1;
-  end
-  wire [84:0] aw_0_input_data_in = {mgr_awprot_i[2:0], mgr_awcache_i[3:0], mgr_awburst_i[1:0],
-      mgr_awsize_i[2:0], mgr_awlen_i[7:0], mgr_awaddr_i[63:0], mgr_awid_i[0]};
-  wire aw_0_output_ready_in = aw_load & (aw_turn == 1'b0);
-
-  axi_slice_w85 u_aw_0 (
-    .clk_i(clk_i),
-    .rst_ni(rst_ni),
-    .input_valid_i(mgr_awvalid_i[0]),
-    .input_ready_o(mgr_awready_o[0]),
-    .input_data_i(aw_0_input_data_in),
-    .output_valid_o(aw_0_output_valid),
-    .output_ready_i(aw_0_output_ready_in),
-    .output_data_o(aw_0_output_data)
-  );
-
-  wire [84:0] aw_1_input_data_in = {mgr_awprot_i[5:3], mgr_awcache_i[7:4], mgr_awburst_i[3:2],
-      mgr_awsize_i[5:3], mgr_awlen_i[15:8], mgr_awaddr_i[127:64], mgr_awid_i[1]};
-  wire aw_1_output_ready_in = aw_load & (aw_turn == 1'b1);
-
-  axi_slice_w85 u_aw_1 (
-    .clk_i(clk_i),
-    .rst_ni(rst_ni),
-    .input_valid_i(mgr_awvalid_i[1]),
-    .input_ready_o(mgr_awready_o[1]),
-    .input_data_i(aw_1_input_data_in),
-    .output_valid_o(aw_1_output_valid),
-    .output_ready_i(aw_1_output_ready_in),
-    .output_data_o(aw_1_output_data)
-  );
-
-  reg aw_id;
-  always @* begin
-    case (aw_turn)
-      1'b0: aw_id = aw_0_output_data[0];
-      default: aw_id = aw_1_output_data[0];
-    endcase
-  end
-  reg [63:0] aw_addr;
-  always @* begin
-    case (aw_turn)
-      1'b0: aw_addr = aw_0_output_data[64:1];
-      default: aw_addr = aw_1_output_data[64:1];
-    endcase
-  end
-  reg [7:0] aw_len;
-  always @* begin
-    case (aw_turn)
-      1'b0: aw_len = aw_0_output_data[72:65];
-      default: aw_len = aw_1_output_data[72:65];
-    endcase
-  end
-  reg [2:0] aw_size;
-  always @* begin
-    case (aw_turn)
-      1'b0: aw_size = aw_0_output_data[75:73];
-      default: aw_size = aw_1_output_data[75:73];
-    endcase
-  end
-  reg [1:0] aw_burst;
-  always @* begin
-    case (aw_turn)
-      1'b0: aw_burst = aw_0_output_data[77:76];
-      default: aw_burst = aw_1_output_data[77:76];
-    endcase
-  end
-  reg [3:0] aw_cache;
-  always @* begin
-    case (aw_turn)
-      1'b0: aw_cache = aw_0_output_data[81:78];
-      default: aw_cache = aw_1_output_data[81:78];
-    endcase
-  end
-  reg [2:0] aw_prot;
-  always @* begin
-    case (aw_turn)
-      1'b0: aw_prot = aw_0_output_data[84:82];
-      default: aw_prot = aw_1_output_data[84:82];
-    endcase
-  end
-  always @(posedge clk_i) if (aw_load) begin
-    aw_out_id_q <= aw_id;
-    aw_out_addr_q <= aw_addr;
-    aw_out_len_q <= aw_len;
-    aw_out_size_q <= aw_size;
-    aw_out_burst_q <= aw_burst;
-    aw_out_cache_q <= aw_cache;
-    aw_out_prot_q <= aw_prot;
-    aw_number_q <= aw_turn;
-  end
-  assign mem_awvalid_o = aw_valid_q;
-  assign mem_awid_o = {aw_number_q, aw_out_id_q};
-  assign mem_awaddr_o = aw_out_addr_q;
-  assign mem_awlen_o = aw_out_len_q;
-  assign mem_awsize_o = aw_out_size_q;
-  assign mem_awburst_o = aw_out_burst_q;
-  assign mem_awcache_o = aw_out_cache_q;
-  assign mem_awprot_o = aw_out_prot_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) waiting_q <= 4'd0;
-    else         waiting_q <= waiting_q + {3'd0, aw_load} - {3'd0, ends};
+    else         waiting_q <= waiting_q + {3'd0, writes_load} - {3'd0, ends};
   end
-  assign room = waiting_q < 4'd8;
+  wire writes_room_in = waiting_q < 4'd8;
+
+  axi_turns_a64_d128_i1_n2 u_writes (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .from_id_i(mgr_awid_i),
+    .from_addr_i(mgr_awaddr_i),
+    .from_len_i(mgr_awlen_i),
+    .from_size_i(mgr_awsize_i),
+    .from_burst_i(mgr_awburst_i),
+    .from_cache_i(mgr_awcache_i),
+    .from_prot_i(mgr_awprot_i),
+    .from_valid_i(mgr_awvalid_i),
+    .from_ready_o(mgr_awready_o),
+    .to_valid_o(mem_awvalid_o),
+    .to_ready_i(mem_awready_i),
+    .to_id_o(mem_awid_o),
+    .to_addr_o(mem_awaddr_o),
+    .to_len_o(mem_awlen_o),
+    .to_size_o(mem_awsize_o),
+    .to_burst_o(mem_awburst_o),
+    .to_cache_o(mem_awcache_o),
+    .to_prot_o(mem_awprot_o),
+    .room_i(writes_room_in),
+    .turn_o(turn_word),
+    .load_o(writes_load)
+  );
+
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) tail_q <= 3'd0;
-    else if (aw_load) tail_q <= tail_q == 3'd7 ? 3'd0 : tail_q + 3'd1;
+    else if (writes_load) tail_q <= tail_q == 3'd7 ? 3'd0 : tail_q + 3'd1;
   end
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) head_q <= 3'd0;
     else if (ends) head_q <= head_q == 3'd7 ? 3'd0 : head_q + 3'd1;
   end
-  wire turn_word = aw_turn;
 
   for (i = 0; i < 8; i = i + 1) begin : g_turns
     reg turn_q;
     localparam here_index = i;
-    wire here = aw_load & (tail_q == here_index[2:0]);
+    wire here = writes_load & (tail_q == here_index[2:0]);
     assign turn[i] = turn_q;
     always @(posedge clk_i) if (here) turn_q <= turn_word;
   end

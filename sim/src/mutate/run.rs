@@ -80,7 +80,9 @@ pub fn build(mutations: Mutations, options: &BuildOptions) -> Result<Mutants> {
         return Err(Error::Unsupported(format!("design `{}` has nothing that can be mutated", design.top)));
     }
     let width = select_width(list.len());
-    let script = format!("read_rtlil netlist.il\n{}write_verilog -noattr mutated.v\n", commands(list.iter()));
+    // Verilator gets it wrong when a bit of a net is driven by logic that reads another bit of the net.
+    let script =
+        format!("read_rtlil netlist.il\n{}splitnets -driver\nwrite_verilog -noattr mutated.v\n", commands(list.iter()));
     let folder = folder_of(&[SourceFile { name: "netlist.il".into(), text: netlist.clone() }])?;
     yosys_in(folder.path(), &script)?;
     let text = output(&folder, "mutated.v")?;

@@ -185,8 +185,8 @@ impl ColumnBench {
                 }
                 y[0].expect([self.output(column, &task.codebook)?])?;
             }
-            // A column of one bin after one of one beat waits for the scales.
-            let scales_wait = sizes.iter().any(|&(beats, bins)| beats.max(bins) < 2);
+            // A column of one bin waits for the scales, which are fetched when the sum before it is taken.
+            let scales_wait = sizes.iter().any(|&(_, bins)| bins < 2);
             if number % 4 == 0 && !scales_wait {
                 let (start, stated) = (sim.cycle_count(), self.cycles(&sizes));
                 while !y[0].is_done() && sim.cycle_count() - start < 2 * stated + 100 {
