@@ -1,0 +1,32 @@
+//! Units that work on whole rows of fp16 numbers, some lanes a cycle, and what they are made of.
+//!
+//! A row enters in beats of `lanes` elements; something is found out about all of it (a maximum, a sum), and then its
+//! elements leave, each changed by that. Nothing inside can be stopped: arithmetic is plain pipelines without enables, and
+//! [`RowFrame`] lets a beat start only when there is a place for it at the end.
+//!
+//! Sums are exact: fp16 numbers, their squares and powers of two below 1 are integers in a common unit, so there is no order
+//! to state and nothing to lose. Each result is rounded once.
+
+mod centre;
+pub mod frame;
+mod half;
+pub mod inverse_root;
+mod lanes;
+pub mod layer_norm;
+mod pipe;
+mod power;
+mod reciprocal;
+pub mod rms_norm;
+pub mod softmax;
+
+pub use centre::{CentreLane, CentreLanePorts};
+pub use frame::{FrameBeat, FrameResult, RowFrame, RowFramePorts};
+pub use half::{Half, ToRound, round_latency, round_to_half};
+pub use inverse_root::{InverseRoot, InverseRootPorts};
+pub use lanes::{ScaleLane, ScaleLanePorts, SquareLane, SquareLanePorts};
+pub use layer_norm::{LayerBeat, LayerNorm, LayerNormPorts};
+pub use pipe::{add, later, later_valid, normalise, normalise_latency, product, product_latency, tree, tree_latency};
+pub use power::{PowerLane, PowerLanePorts};
+pub use reciprocal::{RowReciprocal, RowReciprocalPorts};
+pub use rms_norm::{NormBeat, NormResult, RmsNorm, RmsNormPorts};
+pub use softmax::{ShareLane, ShareLanePorts, Softmax, SoftmaxPorts, SoftmaxResult};
