@@ -35,7 +35,10 @@ pub use memory::{
 };
 pub use number_format::{NanPolicy, NumberFormat};
 pub use pipeline::{Pipeline, PipelineStage};
-pub use row::{LayerNorm, LayerNormPorts, RmsNorm, RmsNormPorts, RowFrame, RowFramePorts, Softmax, SoftmaxPorts};
+pub use row::{
+    LayerNorm, LayerNormPorts, RmsNorm, RmsNormPorts, RowFrame, RowFramePorts, Softmax, SoftmaxPorts, VectorUnit,
+    VectorUnitPorts,
+};
 pub use shell::{
     EventCounters, EventCountersPorts, JobController, JobControllerPorts, ShellRegisters, ShellRegistersPorts,
 };

@@ -4,8 +4,8 @@
 //! What no block here uses is left out, as the specification allows: locks (no exclusives), QoS, regions, user signals.
 
 use crate::lang::{
-    Bundle, Direction, Field, FieldType, FieldValue, PortBuilder, PortKind, Signal, Stream, StreamArray, bundle,
-    parameters, power_of_two, uint,
+    Bundle, Direction, Field, FieldType, FieldValue, Index, Module, PortBuilder, PortKind, Signal, Stream, StreamArray,
+    bundle, parameters, power_of_two, uint,
 };
 
 /// Bytes that a burst never crosses.
@@ -131,6 +131,34 @@ pub struct Axi {
     pub read: AxiRead,
 }
 
+impl AxiRead {
+    /// Connects this to the manager `from`.
+    #[track_caller]
+    pub fn connect(&self, m: &mut Module, from: &Self) {
+        m.connect_stream(&self.ar, &from.ar);
+        m.connect_stream(&from.r, &self.r);
+    }
+}
+
+impl AxiWrite {
+    /// Connects this to the manager `from`.
+    #[track_caller]
+    pub fn connect(&self, m: &mut Module, from: &Self) {
+        m.connect_stream(&self.aw, &from.aw);
+        m.connect_stream(&self.w, &from.w);
+        m.connect_stream(&from.b, &self.b);
+    }
+}
+
+impl Axi {
+    /// Connects this to the manager `from`.
+    #[track_caller]
+    pub fn connect(&self, m: &mut Module, from: &Self) {
+        self.read.connect(m, &from.read);
+        self.write.connect(m, &from.write);
+    }
+}
+
 /// Directions of the ports of one channel, seen from the side that sends its beats.
 fn directions(sends: bool) -> [(Direction, &'static str); 2] {
     let (input, output) = ((Direction::Input, "i"), (Direction::Output, "o"));
@@ -238,6 +266,24 @@ pub struct AxiSeveral {
     pub ar: StreamArray<AxiAddress>,
     /// Read data.
     pub r: StreamArray<AxiReadData>,
+}
+
+impl AxiSeveral {
+    /// The reads of interface `k`.
+    #[track_caller]
+    #[must_use]
+    pub fn read(&self, k: impl Into<Index>) -> AxiRead {
+        let k = k.into();
+        AxiRead { ar: self.ar.at(k), r: self.r.at(k) }
+    }
+
+    /// The writes of interface `k`.
+    #[track_caller]
+    #[must_use]
+    pub fn write(&self, k: impl Into<Index>) -> AxiWrite {
+        let k = k.into();
+        AxiWrite { aw: self.aw.at(k), w: self.w.at(k), b: self.b.at(k) }
+    }
 }
 
 /// The ports of several subordinates side by side: `dma: AxiSubordinates = (p.managers, p.axi.clone())`.

@@ -1,17 +1,14 @@
 //! Watch on a port of the bus: is anything under way, and does it move.
 
-use super::axi::AxiSpec;
 use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, bits_for, mux, parameters, ports, uint};
 
 parameters! {
     /// Elaboration parameters.
     pub struct AxiWatch {
-        /// The bus.
-        axi: AxiSpec = AxiSpec::default();
         /// Most beats that are owed at once.
-        beats: u32 = 256, in 1..=1_048_576;
+        beats: u32 = 256, in 1..=1_048_576, tag "n";
         /// Most write responses that are owed at once.
-        responses: u32 = 32, in 1..=65536;
+        responses: u32 = 32, in 1..=65536, tag "m";
     }
 }
 

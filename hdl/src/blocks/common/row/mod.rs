@@ -18,6 +18,8 @@ mod power;
 mod reciprocal;
 pub mod rms_norm;
 pub mod softmax;
+pub mod vector_lane;
+pub mod vector_unit;
 
 pub use centre::{CentreLane, CentreLanePorts};
 pub use frame::{FrameBeat, FrameResult, RowFrame, RowFramePorts};
@@ -30,3 +32,5 @@ pub use power::{PowerLane, PowerLanePorts};
 pub use reciprocal::{RowReciprocal, RowReciprocalPorts};
 pub use rms_norm::{NormBeat, NormResult, RmsNorm, RmsNormPorts};
 pub use softmax::{ShareLane, ShareLanePorts, Softmax, SoftmaxPorts, SoftmaxResult};
+pub use vector_lane::{RequantizeLane, RequantizeLanePorts, VectorLane, VectorLanePorts};
+pub use vector_unit::{OperandBeat, VectorBeat, VectorResult, VectorSteps, VectorUnit, VectorUnitPorts};
