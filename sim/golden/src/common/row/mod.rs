@@ -6,6 +6,7 @@ mod exact;
 pub mod layer_norm;
 pub mod rms_norm;
 pub mod softmax;
+pub mod vector_unit;
 
 use num_bigint::BigUint;
 
