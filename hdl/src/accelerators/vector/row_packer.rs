@@ -40,6 +40,7 @@ impl Block for RowPacker {
     fn build(&self, m: &mut Module, io: &RowPackerPorts) {
         let (lanes, width) = (self.lanes, 16 * self.lanes);
         m.unused(io.input.overflow);
+        m.unused(io.input.error);
         let values = m.nets("value", uint(16), lanes);
         m.for_each("used", lanes, |m, i| {
             let used = io.input.used.gt(i.value(io.input.used.width()));

@@ -5,6 +5,7 @@ pub mod layer_norm;
 pub mod rms_norm;
 pub mod row_frame;
 pub mod softmax;
+pub mod vector_unit;
 
 use std::collections::VecDeque;
 

@@ -4,6 +4,7 @@ mod layer_norm;
 mod rms_norm;
 mod row_frame;
 mod softmax;
+mod vector_unit;
 
 use golden::common::row::{Distance, distance};
 use half::f16;

@@ -57,7 +57,7 @@ bundle! {
     pub struct VectorBeat(lanes: u32) {
         /// fp16 numbers.
         values: FieldArray = uint(16).array(*lanes),
-        /// Elements in use; all but in a last beat.
+        /// Of the last beat: elements in use, the first ones.
         used: Field = uint(bits_for((*lanes).into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
@@ -81,6 +81,8 @@ bundle! {
         used: Field = uint(bits_for((*lanes).into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
+        /// In the last beat: the row broke a rule.
+        error: Field = bit(),
         /// Some element of the beat is saturated, infinite or a NaN, or became an integer from a NaN.
         overflow: Field = bit(),
     }
@@ -135,8 +137,9 @@ impl Block for VectorUnit {
             by the element's factor, each rounded to fp16; norm is rms_norm of the row, with gains where gain is set, else 1; format makes\n\
             integers of it: times quantizer, rounded to fp16, rounded to an integer, saturated. All roundings are to nearest, ties to even.\n\
             Steps that are not set are left out. gain means something with norm alone; format 3 is format 0.\n\
-            The length of a row is that of input: last and used of it count. A row of more than max_beats beats that is normalised loses\n\
-            the rest. Results are as those of float_mul, float_add, float_table, rms_norm and float_to_int.\n\
+            The length of a row is that of input: last and used of it count. Broken rules are repaired and told by output_error_o in the last beat:\n\
+            input_used_i of 0 or more than `lanes` counts as `lanes`, and a row of more than max_beats beats that is normalised loses the rest.\n\
+            Results are as those of float_mul, float_add, float_table, rms_norm and float_to_int.\n\
             clear_i drops all that is inside, and may come at any time.",
         reference: "Elfwing et al., arXiv:1702.03118 (SiLU); Zhang and Sennrich, arXiv:1910.07467 (RMSNorm)",
     };
@@ -195,12 +198,11 @@ impl Block for VectorUnit {
         }
         m.connect(norm.input.used, stepped_used);
         m.connect(norm.input.last, stepped_last);
-        m.unused(norm.output.error);
         m.unused(norm.output.undefined);
         m.connect(io.gain.ready, stepped_valid & gained & norm.input.ready);
 
         m.comment("The last step.");
-        let second = Section::new(m, "end", (self.requantize.latency(), width + 1), io.clear_i);
+        let second = Section::new(m, "end", (self.requantize.latency(), width + 2), io.clear_i);
         let comes = m.wire("comes", mux(steps.norm, norm.output.valid, stepped_valid));
         let ends = m.wire("ends", comes & second.room);
         m.connect(norm.output.ready, second.room & steps.norm);
@@ -211,8 +213,12 @@ impl Block for VectorUnit {
         m.for_each("choose", self.lanes, |m, i| {
             m.connect(x.at(i), mux(steps.norm, norm.output.values.at(i), values.at(i)));
         });
-        let used = m.wire("used", mux(steps.norm, norm.output.used, stepped_used));
+        let whole = uint(self.used_width()).lit(self.lanes);
+        let broken = m.wire("broken", stepped_last & (!stepped_used.any() | stepped_used.gt(self.lanes)));
+        let counts = mux(stepped_last & !broken, stepped_used, whole);
+        let used = m.wire("used", mux(steps.norm, norm.output.used, counts));
         let last = m.wire("last", mux(steps.norm, norm.output.last, stepped_last));
+        let error = m.wire("error", last & mux(steps.norm, norm.output.error, broken));
         let (int8, int4) = (m.wire("int8", steps.format.eq(1)), m.wire("int4", steps.format.eq(2)));
         let z = m.nets("z", uint(16), self.lanes);
         let overflow = m.nets("overflow", bit(), self.lanes);
@@ -226,9 +232,9 @@ impl Block for VectorUnit {
             m.connect(z.at(i), lane.y_o);
             m.connect(overflow.at(i), lane.overflow_o & late_used.gt(i.value(self.used_width())));
         });
-        let late_last = later(m, "end_last", last, self.requantize.latency());
+        let ending = later(m, "end_last", cat(&[error, last]), self.requantize.latency());
         let some = m.wire("some_overflow", overflow.packed().any());
-        second.catch(m, "end", ends, cat(&[late_last, late_used, some, z.packed()]), io.clear_i);
+        second.catch(m, "end", ends, cat(&[ending, late_used, some, z.packed()]), io.clear_i);
         let fifo = second.fifo;
         m.connect(io.output.valid, fifo.output.valid);
         m.connect(fifo.output.ready, io.output.ready);
@@ -238,7 +244,9 @@ impl Block for VectorUnit {
         m.connect_each("output_values", io.output.values, result);
         m.connect(io.output.overflow, word.bit(bits));
         m.connect(io.output.used, word.slice(bits + 1..bits + 1 + self.used_width()));
-        m.connect(io.output.last, word.msb());
+        let after = bits + 1 + self.used_width();
+        m.connect(io.output.last, word.bit(after));
+        m.connect(io.output.error, word.bit(after + 1));
     }
 }
 
