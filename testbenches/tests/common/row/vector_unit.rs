@@ -17,8 +17,8 @@ fn faults_are_found() {
     let faults = [
         ("a beat begins without its addend", Fault::net("begins", "input_valid_i & begin_room")),
         ("rows are normalised without their gains", Fault::net("gain_here", "1'b1")),
-        ("a clear leaves places taken", Fault::net("begin_room", "begin_inside_q < 13")),
-        ("elements that are not in use overflow", Fault::net("late_used", "2'd2")),
+        ("places are given twice", Fault::net("begin_room", "!clear_i")),
+        ("elements that are not in use overflow", Fault::net("used_now", "2'd2")),
         ("a nibble is not saturated", Fault::net("fits", "1'b1").module("requantize_lane")),
         ("a step that is left out is late", Fault::net("sum", "add_result").module("vector_lane")),
     ];

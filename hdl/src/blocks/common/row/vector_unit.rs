@@ -223,6 +223,7 @@ impl Block for VectorUnit {
         let z = m.nets("z", uint(16), self.lanes);
         let overflow = m.nets("overflow", bit(), self.lanes);
         let late_used = later(m, "end_used", used, self.requantize.latency());
+        let late_used = m.wire("used_now", late_used);
         m.for_each("end_lane", self.lanes, |m, i| {
             let lane = m.instance("u_requantize", self.requantize.clone());
             m.connect(lane.int8_i, int8);
@@ -316,7 +317,7 @@ impl CatalogBlock for VectorUnit {
                 lane: lane(Tanh, 1, 0, 3),
                 requantize: RequantizeLane { mul_stages: 3, int_stages: 2 },
             },
-            Self { lanes: 16, max_beats: 16, buffer: 32, lane: lane(GeluTanh, 3, 3, 8), ..Self::default() },
+            Self { lanes: 4, max_beats: 16, buffer: 32, lane: lane(GeluTanh, 3, 3, 8), ..Self::default() },
         ]
     }
 }
