@@ -2,10 +2,11 @@
 
 use std::marker::PhantomData;
 
+use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::{common::*, kelle::*, kllm::*, tender::*, titanus::*};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
-use testbenches::{MakeBench, common, kelle, kllm, tender, titanus};
+use testbenches::{MakeBench, common, kelle, kllm, systems, tender, titanus};
 
 use crate::error::{Failure, Result};
 
@@ -88,6 +89,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<KvUnpacker>("titanus", titanus::kv_unpacker::bench),
         entry::<KvCompressor>("titanus", titanus::kv_compressor::bench),
         entry::<KvDecompressor>("titanus", titanus::kv_decompressor::bench),
+        entry::<VectorTop>("systems", systems::vector_top::bench),
     ]
 }
 

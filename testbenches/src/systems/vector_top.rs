@@ -130,8 +130,11 @@ impl Player {
         if self.rng.random_range(0..6u8) == 0 {
             let area = program.any_block(&mut self.rng);
             let decode = self.rng.random();
-            let (ours, theirs) =
-                if decode { (GoldenError::Decode, Response::DecErr) } else { (GoldenError::Subordinate, Response::SlvErr) };
+            let (ours, theirs) = if decode {
+                (GoldenError::Decode, Response::DecErr)
+            } else {
+                (GoldenError::Subordinate, Response::SlvErr)
+            };
             memory.fail(area.clone(), ours);
             let place = Place::Addresses(*area.start()..*area.end() + 1);
             bus.behaviour("mem").errors = vec![BusError { access: Access::Both, place, response: theirs }];
@@ -167,7 +170,7 @@ impl Player {
         match self.rng.random_range(0..4u8) {
             0 => AxiConfig::ideal(self.rng.random_range(1..30)),
             1 => AxiConfig::rough(Stall::Never),
-            _ => AxiConfig::rough(Stall::Random { stall_percent: self.rng.random_range(5..60) }),
+            _ => AxiConfig::rough(Stall::Random { num: self.rng.random_range(1..12), den: 20 }),
         }
     }
 
@@ -273,8 +276,10 @@ impl Player {
     ) -> sim::Result<()> {
         let allowed: Vec<(u64, u64)> =
             report.written().into_iter().map(|r| (*r.start(), r.end() - r.start() + 1)).collect();
-        let outside = bus.memory().written_outside(&allowed);
-        run.expect_equal(sim, "mem", "bytes written elsewhere", None, outside)?;
+        if let Some(outside) = bus.memory().written_outside(&allowed) {
+            let what = format!(": bytes {:#x} to {:#x} are written", outside.start(), outside.end());
+            run.expect_equal(sim, "mem", &what, false, true)?;
+        }
         if disturbance != Disturbance::None || !program.plain || report.executed.iter().any(|e| !e.defined) {
             return Ok(());
         }

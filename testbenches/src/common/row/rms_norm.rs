@@ -44,7 +44,7 @@ pub fn bench(p: &RmsNorm) -> anyhow::Result<Box<dyn sim::Bench>> {
 }
 
 /// Zero, small, 10^-5, as large as can be.
-pub(super) fn epsilon(rng: &mut StimulusRng) -> u64 {
+pub(crate) fn epsilon(rng: &mut StimulusRng) -> u64 {
     match rng.random_range(0..6u8) {
         0 => 0,
         1 => rng.random_range(1..16),
@@ -55,7 +55,7 @@ pub(super) fn epsilon(rng: &mut StimulusRng) -> u64 {
 }
 
 /// Finite numbers, with exponents from a few or from all.
-pub(super) fn numbers(rng: &mut StimulusRng, count: usize) -> Vec<u16> {
+pub(crate) fn numbers(rng: &mut StimulusRng, count: usize) -> Vec<u16> {
     let low = rng.random_range(0..31u16);
     let span = [0, 1, 4, 30][rng.random_range(0..4usize)].min(30 - low);
     let kind = rng.random_range(0..10u8);

@@ -100,7 +100,8 @@ impl Program {
             image.extend(numbers(rng, 64).into_iter().flat_map(u16::to_le_bytes));
         }
         let count = rng.random_range(1..=3);
-        let limits = Limits { base, limit: base + (ARENA - 1), max_descriptors: [count, 7][rng.random_range(0..2usize)] };
+        let limits =
+            Limits { base, limit: base + (ARENA - 1), max_descriptors: [count, 7][rng.random_range(0..2usize)] };
         let mut places = Places { next: base, end: base + ARENA };
         let at: Vec<u64> = (0..count).map(|_| places.take(rng, 128)).collect();
         let mut program = Self { limits, job: at[0], image, plain: true };
@@ -127,7 +128,8 @@ impl Program {
         let bytes = &mut self.image[offset..offset + 128];
         match rng.random_range(0..6u8) {
             // Bits.
-            0 | 1 => (0..rng.random_range(1..4u8)).for_each(|_| bytes[rng.random_range(0..128usize)] ^= 1 << rng.random_range(0..8u8)),
+            0 | 1 => (0..rng.random_range(1..4u8))
+                .for_each(|_| bytes[rng.random_range(0..128usize)] ^= 1 << rng.random_range(0..8u8)),
             // A field's byte.
             2 => bytes[rng.random_range(32..128usize)] = rng.random(),
             // Anything behind a good header.
