@@ -136,7 +136,7 @@ impl Player {
                 (GoldenError::Subordinate, Response::SlvErr)
             };
             memory.fail(area.clone(), ours);
-            let place = Place::Addresses(*area.start()..*area.end() + 1);
+            let place = Place::Addresses(*area.start()..area.end().saturating_add(1));
             bus.behaviour("mem").errors = vec![BusError { access: Access::Both, place, response: theirs }];
             program.plain = false;
         }
@@ -287,10 +287,9 @@ impl Player {
             let mut got = vec![0; bytes as usize];
             bus.memory().load(first, &mut got);
             let expected = memory.bytes(first, bytes as usize);
-            if let Some(at) = got.iter().zip(&expected).position(|(a, b)| a != b) {
-                let what = format!(" at {:#x}", first + at as u64);
-                run.expect_equal(sim, "mem", &what, expected[at], got[at])?;
-            }
+            let at = got.iter().zip(&expected).position(|(a, b)| a != b).unwrap_or(0);
+            let what = format!("the byte at {:#x} of {bytes} from {first:#x} on", first + at as u64);
+            run.expect_equal(sim, "mem", &what, expected[at], got[at])?;
         }
         Ok(())
     }

@@ -102,7 +102,7 @@ impl Program {
         let count = rng.random_range(1..=3);
         let limits =
             Limits { base, limit: base + (ARENA - 1), max_descriptors: [count, 7][rng.random_range(0..2usize)] };
-        let mut places = Places { next: base, end: base + ARENA };
+        let mut places = Places { base, next: 0 };
         let at: Vec<u64> = (0..count).map(|_| places.take(rng, 128)).collect();
         let mut program = Self { limits, job: at[0], image, plain: true };
         for (k, &address) in at.iter().enumerate() {
@@ -151,23 +151,23 @@ impl Program {
     }
 }
 
-/// Memory that is handed out once.
+/// Memory that is handed out once; `next` counts from `base` on.
 struct Places {
+    base: u64,
     next: u64,
-    end: u64,
 }
 
 impl Places {
     fn take(&mut self, rng: &mut StimulusRng, bytes: u64) -> u64 {
         let gap = 64 * rng.random_range(0..3);
-        let at = self.next + if self.next + gap + bytes <= self.end { gap } else { 0 };
-        assert!(at + bytes <= self.end, "the arena holds what a job needs");
+        let at = self.next + if self.next + gap + bytes <= ARENA { gap } else { 0 };
+        assert!(at + bytes <= ARENA, "the arena holds what a job needs");
         self.next = (at + bytes).next_multiple_of(64);
-        at
+        self.base + at
     }
 
     fn left(&self) -> u64 {
-        self.end - self.next
+        ARENA - self.next
     }
 }
 
