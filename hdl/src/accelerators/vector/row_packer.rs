@@ -66,7 +66,7 @@ impl Block for RowPacker {
         let begun = place.q.any();
         let before = kept.q & begun.repeat(kept.q.width());
         let word = m.wire("word", part | before.extend(width));
-        let full = select(&[(int8, place.q.eq(1)), (int4, place.q.eq(3))], bit().lit(1));
+        let full = m.wire("full", select(&[(int8, place.q.eq(1)), (int4, place.q.eq(3))], bit().lit(1)));
         let ends = m.wire("ends", full | io.input.last);
         let takes = m.wire("takes", io.input.fire());
         let leaves = m.wire("leaves", takes & ends);

@@ -139,8 +139,8 @@ impl Block for VectorController {
         self.steps(m, io, &fields);
         let code = |number: u32| uint(8).lit(number);
 
-        let no_rows = !fields.rows.any() | fields.rows.slice(16..32).any();
-        let no_columns = !fields.columns.any() | fields.columns.gt(self.max_columns);
+        let no_rows = m.wire("no_rows", !fields.rows.any() | fields.rows.slice(16..32).any());
+        let no_columns = m.wire("no_columns", !fields.columns.any() | fields.columns.gt(self.max_columns));
         let wrong = m.wire(
             "wrong_field",
             select(
