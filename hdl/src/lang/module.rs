@@ -271,11 +271,14 @@ pub fn cat(parts: &[Signal]) -> Signal {
             e.error(loc, "a concatenation needs at least one part");
             return e.poison(uint(width));
         }
-        let mut nodes = Vec::new();
+        let mut signals = Vec::new();
         for &part in parts {
-            nodes.push(part.signal(e, Want::Exactly(part.ty), loc).node);
+            signals.push(part.signal(e, Want::Exactly(part.ty), loc));
         }
-        e.push(Op::Cat(nodes), uint(width))
+        match signals[..] {
+            [whole] => e.cast(whole, false),
+            _ => e.push(Op::Cat(signals.iter().map(|s| s.node).collect()), uint(width)),
+        }
     })
 }
 

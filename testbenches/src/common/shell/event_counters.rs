@@ -23,7 +23,7 @@ pub fn bench(p: &EventCounters) -> anyhow::Result<Box<dyn sim::Bench>> {
             sim.poke(event_i, &Bits::pack(1, events.iter().map(|&e| e.into())));
             sim.tick()?;
             golden.iter_mut().zip(&events).for_each(|(counter, &event)| counter.cycle(clear, event));
-            let expected = Bits::pack(width, golden.iter().map(|c| c.shown().into()));
+            let expected = Bits::pack(width, golden.iter().map(EventCounter::shown));
             run.expect(sim, count_o, &expected)?;
         }
         Ok(())

@@ -227,6 +227,17 @@ impl<B: Bundle> Channels<B> {
         Self { valid, ready, fields, name: format!("{name}_{part}"), bundle: std::marker::PhantomData }
     }
 
+    /// Connects channels that are sent to channels that take them, interface by interface.
+    #[track_caller]
+    pub fn connect(&self, m: &mut Module, from: &Self) {
+        let name = &self.name;
+        m.connect_each(&format!("{name}_valid"), self.valid, from.valid);
+        m.connect_each(&format!("{name}_ready"), from.ready, self.ready);
+        for (i, (to, from)) in self.fields.iter().zip(&from.fields).enumerate() {
+            m.connect_each(&format!("{name}_{}", B::FIELDS[i].name), *to, *from);
+        }
+    }
+
     /// The channel of interface `k`.
     #[track_caller]
     #[must_use]
@@ -245,6 +256,19 @@ fn lower_first(text: &str) -> String {
     match letters.next() {
         Some(first) if !capitals => first.to_lowercase().chain(letters).collect(),
         _ => text.to_owned(),
+    }
+}
+
+/// An address channel of several managers, seen from below: `from: AxiAddresses = (p.managers, p.axi.clone())`.
+#[derive(Debug)]
+pub struct AxiAddresses;
+
+impl PortKind for AxiAddresses {
+    type Handle = Channels<AxiAddress>;
+    type Spec = (u32, AxiSpec);
+
+    fn declare(b: &mut PortBuilder, name: &str, (count, spec): (u32, AxiSpec)) -> Channels<AxiAddress> {
+        Channels::declare(b, name, "", (count, &spec), false)
     }
 }
 
@@ -280,25 +304,6 @@ impl PortKind for AxiSubordinates {
             r: Channels::declare(b, name, "r", (count, &spec), true),
         }
     }
-}
-
-/// A register of two places, both ways cut: valid, ready and what a beat carries come from registers, a beat moves in
-/// every cycle. [`StreamRegister`](crate::blocks::common::StreamRegister) does the same; what its formal section assumes
-/// of data would be assumed of the bus in the proofs here.
-#[track_caller]
-pub(super) fn slice<B: Bundle>(m: &mut Module, name: &str, from: &Stream<B>) -> Stream<B> {
-    let full = m.reg_init(&format!("{name}_full_q"), crate::lang::bit(), 0);
-    let spare_full = m.reg_init(&format!("{name}_spare_full_q"), crate::lang::bit(), 0);
-    m.connect(from.ready, !spare_full.q);
-    let load = m.wire(&format!("{name}_load"), from.fire());
-    let ready = m.net(&format!("{name}_ready"), crate::lang::bit());
-    let moves = m.wire(&format!("{name}_moves"), !full.q | ready);
-    full.next(!moves | load | spare_full.q);
-    spare_full.next(!moves & (load | spare_full.q));
-    let spare = from.data.hold(m, &format!("{name}_spare"), load);
-    let next = either(spare_full.q, &spare, &from.data);
-    let held = next.hold(m, name, moves);
-    Stream::new(name, full.q, ready, held)
 }
 
 /// The fields of one of two bundles.

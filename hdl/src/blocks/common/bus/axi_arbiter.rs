@@ -1,10 +1,12 @@
 //! Arbiter: several managers share one AXI4 port, burst by burst.
 
-use super::axi::{Axi, AxiAddress, AxiManager, AxiSeveral, AxiSpec, AxiSubordinates, AxiWriteData, slice};
-use super::records::{counter, pointer, ring, wrapping_next};
+use super::axi::{Axi, AxiManager, AxiSeveral, AxiSpec, AxiSubordinates, AxiWriteData};
+use super::axi_slice::slice;
+use super::axi_turns::{AxiTurns, chosen};
+use super::records::{counter, pointer, ring};
 use crate::lang::{
-    About, Block, Bundle, CatalogBlock, Field, FieldValue, Module, Proof, Signal, Signals, Stream, Timing, Type, bit,
-    bundle, cat, index_width, mux, or_all, parameters, ports, uint,
+    About, Block, Bundle, CatalogBlock, Field, Module, Signal, Stream, Timing, Type, bit, bundle, index_width, or_all,
+    parameters, ports, uint,
 };
 
 parameters! {
@@ -69,19 +71,19 @@ impl Block for AxiArbiter {
     fn build(&self, m: &mut Module, io: &AxiArbiterPorts) {
         let ty = self.number();
         let (mgr, mem) = (&io.mgr, &io.mem);
-        let each = |m: &mut Module, part: &str, at: &dyn Fn(u32) -> Stream<AxiAddress>| -> Vec<Stream<AxiAddress>> {
-            (0..self.managers).map(|k| slice(m, &format!("{part}_{k}"), &at(k))).collect()
-        };
-        let reads = each(m, "ar", &|k| mgr.ar.at(k));
-        let (_, ar_load) = self.addresses(m, "ar", &reads, &mem.read.ar, bit().lit(1));
-        m.unused(ar_load);
+        let turns = AxiTurns { axi: self.axi.clone(), managers: self.managers };
+        let reads = m.instance("u_reads", turns.clone());
+        reads.from.connect(m, &mgr.ar);
+        m.connect_stream(&mem.read.ar, &reads.to);
+        m.connect(reads.room_i, 1);
 
-        let writes = each(m, "aw", &|k| mgr.aw.at(k));
+        let writes = m.instance("u_writes", turns);
+        writes.from.connect(m, &mgr.aw);
+        m.connect_stream(&mem.write.aw, &writes.to);
         let ends = m.net("ends", bit());
-        let room = m.net("room", bit());
-        let (turn, load) = self.addresses(m, "aw", &writes, &mem.write.aw, room);
+        let (turn, load) = (writes.turn_o, writes.load_o);
         let waiting = counter(m, "waiting_q", self.outstanding, load, ends);
-        m.connect(room, waiting.lt(self.outstanding));
+        m.connect(writes.room_i, waiting.lt(self.outstanding));
         let tail = pointer(m, "tail_q", self.outstanding, load);
         let head = pointer(m, "head_q", self.outstanding, ends);
         let entry = Turn { manager: turn };
@@ -99,67 +101,10 @@ impl Block for AxiArbiter {
 }
 
 impl AxiArbiter {
-    /// The addresses of all managers in turn, where `room`; returns whose turn it is, and that it is used.
-    fn addresses(
-        &self,
-        m: &mut Module,
-        part: &str,
-        from: &[Stream<AxiAddress>],
-        to: &Stream<AxiAddress>,
-        room: Signal,
-    ) -> (Signal, Signal) {
-        let ty = self.number();
-        let first = |start: Option<Signal>| {
-            let mut found = ty.lit(self.managers - 1);
-            for k in (0..self.managers - 1).rev() {
-                let offers = from[k as usize].valid;
-                let offers = start.map_or(offers, |s: Signal| offers & s.le(k));
-                found = mux(offers, ty.lit(k), found);
-            }
-            found
-        };
-        let start = m.reg_init(&format!("{part}_start_q"), ty, 0);
-        let behind: Vec<Signal> = (0..self.managers).map(|k| from[k as usize].valid & start.q.le(k)).collect();
-        let behind = m.wire(&format!("{part}_behind"), or_all(bit(), &behind));
-        let turn = m.wire(&format!("{part}_turn"), mux(behind, first(Some(start.q)), first(None)));
-        let offers: Vec<Signal> = from.iter().map(|s| s.valid).collect();
-        let valid = m.reg_init(&format!("{part}_valid_q"), bit(), 0);
-        let load = or_all(bit(), &offers) & room & (!valid.q | to.ready);
-        let load = m.wire(&format!("{part}_load"), load);
-        valid.next(load | (valid.q & !to.ready));
-        start.next_when(load, wrapping_next(turn, self.managers - 1));
-        for (k, stream) in from.iter().enumerate() {
-            m.connect(stream.ready, load & turn.eq(k as u32));
-        }
-        let chosen = self.chosen(m, part, turn, from);
-        let held = chosen.hold(m, &format!("{part}_out"), load);
-        let number = m.reg(&format!("{part}_number_q"), ty);
-        number.next_when(load, turn);
-        let held = AxiAddress { id: cat(&[number.q, held.id]), ..held };
-        m.connect(to.valid, valid.q);
-        to.drive(m, part, &held);
-        (turn, load)
-    }
-
-    /// What the manager `turn` offers.
-    fn chosen<B: Bundle>(&self, m: &mut Module, part: &str, turn: Signal, from: &[Stream<B>]) -> B {
-        let all: Vec<Vec<FieldValue<Signals>>> = from.iter().map(|s| s.data.clone().into_values()).collect();
-        let values = B::FIELDS.iter().enumerate().map(|(at, field)| {
-            let mut choices = all.iter().filter_map(|values| match &values[at] {
-                FieldValue::One(signal) => Some(*signal),
-                _ => None,
-            });
-            let values: Vec<Signal> = choices.by_ref().collect();
-            FieldValue::One(m.lookup(&format!("{part}_{}", field.name), turn, &values))
-        });
-        let values = values.collect();
-        B::from_values(values)
-    }
-
     /// The beats of the manager `turn`, where one has a turn; `ends` is driven with the end of it.
     fn data(&self, m: &mut Module, (mgr, mem): (&AxiSeveral, &Axi), (turn, open): (Signal, Signal), ends: Signal) {
         let from: Vec<Stream<AxiWriteData>> =
-            (0..self.managers).map(|k| slice(m, &format!("w_{k}"), &mgr.w.at(k))).collect();
+            (0..self.managers).map(|k| slice(m, &format!("w_{k}"), &self.axi, &mgr.w.at(k))).collect();
         let to = &mem.write.w;
         let valid = m.reg_init("w_valid_q", bit(), 0);
         let offers: Vec<Signal> = from.iter().map(|s| s.valid).collect();
@@ -169,7 +114,7 @@ impl AxiArbiter {
         for (k, stream) in from.iter().enumerate() {
             m.connect(stream.ready, load & turn.eq(k as u32));
         }
-        let chosen = self.chosen(m, "w", turn, &from);
+        let chosen = chosen(m, "w", turn, &from);
         m.connect(ends, load & chosen.last);
         let held = chosen.hold(m, "w_out", load);
         m.connect(to.valid, valid.q);
@@ -178,7 +123,7 @@ impl AxiArbiter {
 
     fn responses(&self, m: &mut Module, mgr: &AxiSeveral, mem: &Axi) {
         let (low, all) = (self.axi.id_width, self.port().id_width);
-        let answers = slice(m, "b", &mem.write.b);
+        let answers = slice(m, "b", &self.port(), &mem.write.b);
         let to = answers.id.slice(low..all);
         let takes: Vec<Signal> = (0..self.managers)
             .map(|k| {
@@ -191,7 +136,7 @@ impl AxiArbiter {
             })
             .collect();
         m.connect(answers.ready, or_all(bit(), &takes) | self.nobody(to));
-        let data = slice(m, "r", &mem.read.r);
+        let data = slice(m, "r", &self.port(), &mem.read.r);
         let to = data.id.slice(low..all);
         let takes: Vec<Signal> = (0..self.managers)
             .map(|k| {
@@ -222,15 +167,5 @@ impl CatalogBlock for AxiArbiter {
             outstanding,
         };
         vec![set(32, 32, 1, 2, 1), set(64, 40, 3, 3, 4), set(256, 64, 2, 5, 8)]
-    }
-
-    fn proofs() -> Vec<Proof<Self>> {
-        let proof = |managers, outstanding| Proof {
-            block: Self { axi: AxiSpec { address_width: 13, data_width: 32, id_width: 1 }, managers, outstanding },
-            depth: 8,
-            cover_depth: 14,
-            induction: true,
-        };
-        vec![proof(2, 2)]
     }
 }

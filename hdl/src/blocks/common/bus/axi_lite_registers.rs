@@ -1,5 +1,7 @@
 //! Registers behind AXI4-Lite: the hardware of any register map, and a block with plain words for users without one.
 
+use num_bigint::BigUint;
+
 use super::axi_lite::{AxiLite, AxiLiteSubordinate, response};
 use crate::lang::registers::{Access, FieldPorts, Register, RegisterField, RegisterFields, Served};
 use crate::lang::{
@@ -145,9 +147,10 @@ pub fn serve(m: &mut Module, ctrl: &AxiLite, served: &[&Served]) {
     for served in served {
         let mut ports = served.ports.iter();
         for register in &served.map.registers {
+            let hits = hits(m, register, write);
             for field in &register.fields {
                 let ports = ports.next().copied().unwrap_or_default();
-                let value = field_hardware(m, register, field, ports, write);
+                let value = field_hardware(m, &hits, field, ports, write);
                 let word = (register.offset / 4) as usize;
                 if field.width > 32 && field.access == Access::ReadOnly {
                     high_words.push((word as u32, value.slice(32..field.width).extend(32)));
@@ -247,8 +250,9 @@ fn write_side(m: &mut Module, ctrl: &AxiLite, index_width: u32, map: &RegisterMa
 
 /// Whether the word is one of those that may be accessed.
 fn allowed(m: &mut Module, name: &str, word: Signal, words: &[bool]) -> Signal {
-    let values: Vec<Signal> = words.iter().map(|&w| bit().lit(u32::from(w))).collect();
-    m.lookup(name, word, &values)
+    let set = words.iter().rev().fold(BigUint::ZERO, |set, &w| (set << 1u8) | BigUint::from(u8::from(w)));
+    let set = m.wire(&format!("{name}_words"), uint(words.len() as u32).lit(set));
+    m.wire(name, set.bit_at(word))
 }
 
 /// Takes the address of a read when no answer waits.
@@ -301,14 +305,21 @@ fn read_side(
     m.connect(ctrl.rresp, response.q);
 }
 
+/// Whether the words of a register are written; none of one that cannot be.
+fn hits(m: &mut Module, register: &Register, write: Write) -> Vec<Signal> {
+    if !register.fields.iter().any(|f| f.access.is_writable()) {
+        return Vec::new();
+    }
+    let name = register.name.to_lowercase();
+    let hit = |part: u32| {
+        let tail = if register.words() == 2 { ["_low", "_high"][part as usize] } else { "" };
+        m.wire(&format!("write_{name}{tail}"), write.now & write.word.eq(register.offset / 4 + part))
+    };
+    (0..register.words()).map(hit).collect()
+}
+
 /// The hardware of a field; what a read of it shows.
-fn field_hardware(
-    m: &mut Module,
-    register: &Register,
-    field: &RegisterField,
-    ports: FieldPorts,
-    write: Write,
-) -> Signal {
+fn field_hardware(m: &mut Module, hits: &[Signal], field: &RegisterField, ports: FieldPorts, write: Write) -> Signal {
     let ty = if field.width == 1 { bit() } else { uint(field.width) };
     let name = &field.name;
     let connect_out = |m: &mut Module, value: Signal| {
@@ -316,10 +327,7 @@ fn field_hardware(
             m.connect(out, value);
         }
     };
-    let hit = |m: &mut Module, part: u32| {
-        let tail = if field.low + field.width > 32 { ["_low", "_high"][part as usize] } else { "" };
-        m.wire(&format!("write_{name}{tail}"), write.now & write.word.eq(register.offset / 4 + part))
-    };
+    let hit = |part: u32| hits[part as usize];
     match field.access {
         Access::Constant(value) => ty.lit(value),
         Access::ReadOnly => ports.back.unwrap_or_else(|| ty.lit(0)),
@@ -329,7 +337,7 @@ fn field_hardware(
             for part in 0..(field.low + field.width).div_ceil(32) {
                 let low = field.low.max(32 * part);
                 let high = (field.low + field.width).min(32 * (part + 1));
-                let hit = hit(m, part);
+                let hit = hit(part);
                 let (mask, data) = write.bits(hit, low - 32 * part, high - low);
                 let old = held.q.slice(low - field.low..high - field.low);
                 parts.push((data & mask) | (old & !mask));
@@ -341,7 +349,7 @@ fn field_hardware(
         }
         Access::Sticky => {
             let held = m.reg_init(&format!("{name}_q"), ty, 0);
-            let hit = hit(m, 0);
+            let hit = hit(0);
             let (mask, data) = write.bits(hit, field.low, field.width);
             let set = ports.back.unwrap_or_else(|| ty.lit(0));
             // What happens in the cycle of the clearing is not lost.
@@ -350,7 +358,7 @@ fn field_hardware(
             held.q
         }
         Access::Pulse | Access::Command => {
-            let hit = hit(m, 0);
+            let hit = hit(0);
             let (mask, data) = write.bits(hit, field.low, field.width);
             connect_out(m, data & mask);
             ports.back.unwrap_or_else(|| ty.lit(0))

@@ -8,8 +8,8 @@ use super::rows::RowWalk;
 use super::slots::AxiSlots;
 use crate::blocks::common::RamImplementation;
 use crate::lang::{
-    About, Block, CatalogBlock, Field, In, InStream, Module, Out, OutStream, Proof, Signal, Timing, bit, bits_for,
-    bundle, cat, mux, parameters, ports, uint,
+    About, Block, CatalogBlock, Field, In, InStream, Module, Out, OutStream, Signal, Timing, bit, bits_for, bundle,
+    cat, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -239,20 +239,5 @@ impl CatalogBlock for AxiReadDma {
             set(512, 64, 16, 8, 128, Inferred),
             set(1024, 64, 32, 4, 64, Inferred),
         ]
-    }
-
-    fn proofs() -> Vec<Proof<Self>> {
-        let proof = |burst_beats, outstanding, buffer_beats| Proof {
-            block: Self {
-                axi: AxiSpec { address_width: 13, data_width: 32, id_width: 1 },
-                dma: DmaSpec { burst_beats, outstanding, commands: 2, row_width: 4, rows_width: 2, stride_width: 7 },
-                buffer_beats,
-                storage: RamImplementation::Inferred,
-            },
-            depth: 10,
-            cover_depth: 18,
-            induction: true,
-        };
-        vec![proof(2, 2, 4)]
     }
 }

@@ -10,7 +10,7 @@ use super::slots::AxiSlots;
 use crate::blocks::common::RamImplementation;
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, CatalogBlock, In, InStream, Module, Out, OutStream, Proof, Signal, Timing, bit, bits_for, cat, mux,
+    About, Block, CatalogBlock, In, InStream, Module, Out, OutStream, Signal, Timing, bit, bits_for, cat, mux,
     parameters, ports, uint,
 };
 
@@ -227,20 +227,5 @@ impl CatalogBlock for AxiWriteDma {
             set(512, 64, 16, 8, 32, Inferred),
             set(1024, 64, 32, 4, 64, Inferred),
         ]
-    }
-
-    fn proofs() -> Vec<Proof<Self>> {
-        let proof = |burst_beats, outstanding, buffer_beats| Proof {
-            block: Self {
-                axi: AxiSpec { address_width: 13, data_width: 32, id_width: 1 },
-                dma: DmaSpec { burst_beats, outstanding, commands: 2, row_width: 4, rows_width: 2, stride_width: 7 },
-                buffer_beats,
-                storage: RamImplementation::Inferred,
-            },
-            depth: 10,
-            cover_depth: 18,
-            induction: true,
-        };
-        vec![proof(2, 2, 2)]
     }
 }

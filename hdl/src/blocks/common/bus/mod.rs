@@ -5,6 +5,8 @@ pub mod axi_arbiter;
 pub mod axi_lite;
 pub mod axi_lite_registers;
 pub mod axi_read_dma;
+mod axi_slice;
+mod axi_turns;
 pub mod axi_write_dma;
 mod bursts;
 pub mod dma;

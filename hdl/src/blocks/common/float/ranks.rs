@@ -1,5 +1,5 @@
 //! Ranks of registers inside of a unit, at some of the places where it can be cut. Nothing stops them; a pipeline that can
-//! be held up is [`Ranks`](crate::blocks::common::Ranks).
+//! be held up is [`Pipeline`](crate::blocks::common::Pipeline).
 
 use crate::lang::{Module, Signal, bit};
 

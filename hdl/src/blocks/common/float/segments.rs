@@ -30,7 +30,7 @@ pub(super) enum Factor {
 }
 
 /// How finely.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
     /// Magnitudes are below 2 to the power of this; from there on the factor is 0.
     pub range: u32,
@@ -90,7 +90,7 @@ impl Factor {
 }
 
 /// A line of the table.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Parabola {
     scale: u32,
     height: i64,
@@ -227,15 +227,26 @@ impl Value {
 mod tests {
     use super::*;
 
-    /// Falling heights, slopes that fit, curvatures that never turn a slope round: what the hardware leaves out.
+    /// What the hardware leaves out: values never fall below 0, and slopes never turn round.
     #[test]
     fn parabolas_fall() {
         for format in [FloatFormat::Fp16, FloatFormat::Bf16, FloatFormat::E5m2, FloatFormat::E3m2] {
             for of in [Factor::Logistic, Factor::LogisticTimes, Factor::Normal, Factor::NormalByTanh, Factor::Tanh] {
                 let grid = of.grid(format);
+                let low_bits = grid.places - grid.segment;
+                let bent = low_bits.min(BENT);
                 for line in table(of, format) {
-                    assert!(line.height < 1 << grid.height && line.slope >= 0 && line.slope <= line.height);
-                    assert!(line.slope >= line.curvature << COARSE, "{format:?} {of:?}");
+                    assert!(
+                        line.height < 1 << grid.height && line.slope >= 0,
+                        "{format:?} {of:?}: {line:?} of {grid:?}"
+                    );
+                    for low in 0..1i64 << low_bits {
+                        let steepness =
+                            line.slope - (((line.curvature << COARSE) * (low >> (low_bits - bent))) >> bent);
+                        let fall = (steepness * low) >> low_bits;
+                        let good = steepness >= 0 && (0..=line.height).contains(&fall);
+                        assert!(good, "{format:?} {of:?}: {line:?} of {grid:?} at {low}");
+                    }
                 }
             }
         }
