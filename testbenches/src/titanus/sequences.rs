@@ -81,17 +81,28 @@ pub fn random_tokens(rng: &mut StimulusRng, width: usize, count: usize) -> Vec<V
             (centre, spread, drift, [0, 1, 4, 7, 8][rng.random_range(0..5usize)])
         })
         .collect();
+    // Some channels alternate between two ends, with so much room beside them as is tolerated.
+    let ends: Vec<Option<[i32; 2]>> = (0..width)
+        .map(|_| {
+            let ends = [rng.random_range(-128..-64), rng.random_range(64..=127)];
+            (rng.random_range(0..6u8) == 0).then_some(ends)
+        })
+        .collect();
     (0..count)
         .map(|t| {
             let (all_zero, corners) = (rng.random_range(0..9u8) == 0, rng.random_range(0..12u8) == 0);
             channels
                 .iter()
-                .map(|&(centre, spread, drift, zeros)| {
+                .zip(&ends)
+                .map(|(&(centre, spread, drift, zeros), ends)| {
                     if all_zero || rng.random_range(0..8) < zeros {
                         return 0;
                     }
                     if corners {
                         return [-128i8, 127, 1, -1][rng.random_range(0..4usize)];
+                    }
+                    if let Some(ends) = ends {
+                        return ends[rng.random_range(0..2usize)] as i8;
                     }
                     let step = rng.random_range(-spread..=spread) + drift * t as i32 * (1 - 2 * (centre & 1));
                     (centre + step).clamp(-128, 127) as i8
