@@ -29,6 +29,7 @@ const CHANGED: &[(&str, &[(&str, u32)])] = &[
         ],
     ),
     // With one level nothing is ever extended, and no level opens at its top.
+    ("axi_arbiter", &[("axi.address_width", 17)]),
     ("channel_monitor", &[("levels", 2)]),
     ("dequantization_unit", &[("levels", 2)]),
     // With two tiles a word is never read while it is written.

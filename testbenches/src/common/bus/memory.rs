@@ -57,7 +57,7 @@ pub fn rule(run: &Run, sim: &Sim, port: &str, holds: bool, problem: &str) -> sim
 
 /// Outputs of a channel that stay while the beat waits.
 #[derive(Debug)]
-struct Watched {
+pub(super) struct Watched {
     name: String,
     valid: Out,
     fields: Vec<Out>,
@@ -65,7 +65,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(sim: &Sim, prefix: &str, channel: &str, fields: &[&str]) -> sim::Result<Self> {
+    pub(super) fn new(sim: &Sim, prefix: &str, channel: &str, fields: &[&str]) -> sim::Result<Self> {
         let port = |field: &str| sim.output(&format!("{prefix}_{channel}{field}_o"));
         let name = format!("{prefix}_{channel}");
         let fields = fields.iter().map(|f| port(f)).collect::<sim::Result<_>>()?;
@@ -73,7 +73,7 @@ impl Watched {
     }
 
     /// The beat that is taken.
-    fn look(&mut self, sim: &Sim, run: &Run, ready: bool) -> sim::Result<Option<Vec<Bits>>> {
+    pub(super) fn look(&mut self, sim: &Sim, run: &Run, ready: bool) -> sim::Result<Option<Vec<Bits>>> {
         let valid = sim.peek_u64(self.valid) == 1;
         let now: Vec<Bits> = self.fields.iter().map(|&f| sim.peek(f)).collect();
         if let Some(before) = &self.waits {
@@ -101,7 +101,8 @@ pub struct Taken {
     pub beats: u64,
 }
 
-const ADDRESS: [&str; 7] = ["id", "addr", "len", "size", "burst", "cache", "prot"];
+/// Fields of an address.
+pub(super) const ADDRESS: [&str; 7] = ["id", "addr", "len", "size", "burst", "cache", "prot"];
 
 /// AxCACHE and AxPROT of a manager's bursts.
 pub type Attributes = (u64, u64);

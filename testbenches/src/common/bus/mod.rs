@@ -178,16 +178,25 @@ impl Shape {
         let [row_bytes, rows, stride] = self.largest;
         let top = top_of(self.address_width);
         let span = good.row_bytes - 1 + (good.rows - 1) * good.stride;
-        let wrong = match rng.random_range(0..9u8) {
-            0 => Command { address: good.address | rng.random_range(1..64), ..good },
-            1 => Command { row_bytes: 0, ..good },
-            2 => Command { rows: 0, ..good },
-            3 => Command { stride: good.stride | 1 << rng.random_range(0..6u32), ..good },
-            4 => Command { address: top & !63, row_bytes: rng.random_range(65..=200).min(row_bytes), ..good },
+        let wrong = match rng.random_range(0..12u8) {
+            0..=2 => Command { address: good.address | rng.random_range(1..64), ..good },
+            3 => Command { row_bytes: 0, ..good },
+            4 => Command { rows: 0, ..good },
+            5 => Command { stride: good.stride | 1 << rng.random_range(0..6u32), ..good },
+            6 => Command { address: top & !63, row_bytes: rng.random_range(65..=200).min(row_bytes), ..good },
             // The first row is inside.
-            5 => Command { address: top & !63, rows, stride: 64, row_bytes: 1 },
+            7 => Command { address: top & !63, rows, stride: 64, row_bytes: 1 },
             // Too far by less than 64 bytes.
-            6 | 7 => Command { address: ((top - span) / 64).saturating_add(1).saturating_mul(64) & top, ..good },
+            8 => Command { address: ((top - span) / 64).saturating_add(1).saturating_mul(64) & top, ..good },
+            // Too far by a power of two.
+            9 | 10 => {
+                let (rows, stride) = (rng.random_range(1..=rows.min(64)), rng.random::<u64>() & stride & !63);
+                let beyond = 1 << rng.random_range(0..self.address_width.min(32));
+                let row_bytes = if beyond < 64 { (64 + beyond).min(row_bytes) } else { 64.min(row_bytes) };
+                let back = (row_bytes + (rows - 1).saturating_mul(stride)).checked_sub(beyond + 1);
+                let address = back.and_then(|back| top.checked_sub(back)).unwrap_or(top);
+                Command { address: address & !63, row_bytes, rows, stride }
+            }
             // Anything, most of it far outside.
             _ => Command {
                 address: rng.random::<u64>() & top & !63,
