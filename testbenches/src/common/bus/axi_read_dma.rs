@@ -241,6 +241,10 @@ fn work(p: &AxiReadDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         ideal(&mut bench, sim, run, most)?;
     }
     every_beat_position(&mut bench, sim, run)?;
+    for command in bench.shape.just_outside() {
+        bench.push(command);
+    }
+    bench.run(sim, run)?;
     for stall in Stall::ALL {
         independent(p, &mut bench, sim, run, (&mut rng, stall))?;
     }

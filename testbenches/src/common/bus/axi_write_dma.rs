@@ -246,6 +246,10 @@ fn work(p: &AxiWriteDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         ideal(&mut bench, sim, run, &mut rng)?;
     }
     every_beat_position(&mut bench, sim, run, &mut rng)?;
+    for command in bench.shape.just_outside() {
+        bench.push(command, &mut rng);
+    }
+    bench.run(sim, run)?;
     for stall in Stall::ALL {
         independent(p, &mut bench, sim, run, (&mut rng, stall))?;
     }
