@@ -20,17 +20,11 @@ const GOAL: f64 = 0.99;
 const BELOW: &[(&str, f64, &str)] = &[
     (
         "index_matmul_column",
-        0.50,
-        "sums of floats behind counters: the search for a difference stops before the first sum",
+        0.95,
+        "values of sums behind counters: neither many of them nor proofs that reach the first one",
     ),
-    ("kv_decompressor", 0.70, "as the dequantizer and the unpacker in it; what needs a whole stream is not decided"),
-    (
-        "quantization_unit",
-        0.70,
-        "with one level and a buffer of one token much of it means nothing, which is not proved",
-    ),
-    ("dequantization_unit", 0.94, "values at the ends of the range, records that no compressor writes"),
-    ("kv_unpacker", 0.97, "widths of values: what needs a whole stream is not decided"),
+    ("dequantization_unit", 0.98, "the operand of a multiplier that rests: no proof that nobody looks at the product"),
+    ("kv_decompressor", 0.98, "as the dequantizer in it"),
 ];
 
 /// Tests `count` mutants of all blocks, demands their shares, and leaves a table, `target/tmp/<name>`, with the share of all

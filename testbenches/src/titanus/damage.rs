@@ -159,7 +159,10 @@ impl Sizes {
             3 => tiles[at].initial ^= true,
             4 => {
                 let lane = rng.random_range(0..self.lanes as usize);
-                tiles[at].records[lane] = Some((rng.random_range(0..512), rng.random_range(-256..256)));
+                // A range is at least the steps of its width.
+                let least = (1 << bits) - 1;
+                let range = if rng.random() { rng.random_range(0..512) } else { least - rng.random_range(0..2) };
+                tiles[at].records[lane] = Some((range, rng.random_range(-256..256)));
             }
             5 => {
                 let lane = rng.random_range(0..self.lanes as usize);

@@ -30,12 +30,16 @@ impl Case {
         let prefill = match rng.random_range(0..4u8) {
             0 => 0,
             1 => count,
-            2 => 60_000,
+            // More than come, by any bit of the number.
+            2 => (1 << rng.random_range(6..16u32)) + rng.random_range(1..=3),
             _ => rng.random_range(0..=count),
         };
-        // Few bits tolerate much.
-        let most = if rng.random() { 8 } else { 4 };
-        let bits = rng.random_range(2..=most);
+        // Few bits tolerate much; with many of them a level may be wider than all values.
+        let bits = match rng.random_range(0..5u8) {
+            0 => 8,
+            1 | 2 => rng.random_range(2..=4),
+            _ => rng.random_range(2..=8),
+        };
         let mut tokens = random_tokens(rng, width, count);
         if rng.random_range(0..2u8) == 0 {
             edges(rng, &mut tokens, prefill.min(count), bits);
