@@ -118,6 +118,11 @@ impl Aig {
         found
     }
 
+    /// For each property whether it is known to hold.
+    pub fn known(&self) -> impl Iterator<Item = bool> + '_ {
+        self.bad.iter().map(|literal| *literal == 0)
+    }
+
     /// Without what is known never to be bad.
     pub fn with_open_properties(mut self) -> Self {
         self.bad.retain(|literal| *literal != 0);

@@ -65,11 +65,10 @@ pub(super) fn decide(
         let folder = folder_of(&mutants.design.files)?;
         let mutations: Vec<&Mutation> = open.iter().map(|&i| &mutants.list[indices[i]]).collect();
         let Miter { both, select, pairs } = side_by_side(mutants, contract, &mutations, folder.path())?;
-        let shared = both.in_one_state(&pairs);
         for (number, &i) in open.iter().enumerate() {
-            let bits = select.iter().map(|&(bit, input)| (input, (number + 1) >> bit & 1 == 1)).collect();
-            let shared = shared.with_constants(&bits).with_open_properties();
-            let outcome = match stay_equal(&shared, folder.path(), limits)? {
+            let bits: BTreeMap<u32, bool> =
+                select.iter().map(|&(bit, input)| (input, (number + 1) >> bit & 1 == 1)).collect();
+            let outcome = match stay_equal(&both, &pairs, &bits, folder.path(), limits)? {
                 true => Outcome::Equivalent,
                 false => decide_one(&both.with_constants(&bits), folder.path(), limits)?,
             };
@@ -89,7 +88,7 @@ fn keys(mutants: &Mutants, contract: &Contract, indices: &[usize], limits: &Limi
     };
     for text in [
         &version,
-        &format!("{IN_ONE_STATE} {QUESTIONS:?} {limits:?}"),
+        &format!("{ROUNDS} {IN_ONE_STATE} {QUESTIONS:?} {limits:?}"),
         &script(mutants, ""),
         &miter(mutants, contract, 1),
     ] {
@@ -148,8 +147,37 @@ const QUESTIONS: [&str; 2] = [
 const IN_ONE_STATE: &str = "read_aiger shared.aig; fold; orpos; strash; scleanup; dc2; write_aiger shared.aig; \
      pdr -F 20 -C 5000 -D 2000; iprove -C 5000";
 
-/// Both are proved to stay in one state. Otherwise nothing is known.
-fn stay_equal(shared: &Aig, folder: &Path, limits: &Limits) -> Result<bool> {
+/// Times that registers are told apart.
+const ROUNDS: usize = 3;
+
+/// Both are proved to stay in one state, or in states that differ only where nobody looks: registers that may get other values
+/// are told apart in the next round. Otherwise nothing is known.
+fn stay_equal(
+    both: &Aig,
+    pairs: &[(u32, u32)],
+    bits: &BTreeMap<u32, bool>,
+    folder: &Path,
+    limits: &Limits,
+) -> Result<bool> {
+    let mut pairs = pairs.to_vec();
+    for _ in 0..ROUNDS {
+        let shared = both.in_one_state(&pairs).with_constants(bits);
+        // Properties of the graph come before those of the pairs.
+        let known: Vec<bool> = shared.known().collect();
+        let own = known.len() - pairs.len();
+        let kept: Pairs = pairs.iter().zip(&known[own..]).filter(|(_, known)| **known).map(|(pair, _)| *pair).collect();
+        if is_proved(&shared.with_open_properties(), folder, limits)? {
+            return Ok(true);
+        }
+        if kept.len() == pairs.len() {
+            break;
+        }
+        pairs = kept;
+    }
+    Ok(false)
+}
+
+fn is_proved(shared: &Aig, folder: &Path, limits: &Limits) -> Result<bool> {
     if shared.is_proved() {
         return Ok(true);
     }
