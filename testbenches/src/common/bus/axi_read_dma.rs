@@ -10,7 +10,7 @@ use sim::bus::{Access, AxiConfig, AxiMemory, BusError, Partner, Place, Promises,
 use sim::stimulus::{Stall, StallPattern, StimulusRng};
 use sim::{In, Out, Run, Sim};
 
-use super::memory::{Contents, Manners, ReadPort, Taken, bytes_of, rule};
+use super::memory::{Attributes, Contents, Manners, ReadPort, Taken, bytes_of, rule};
 use super::{Commands, Shape};
 
 /// The bench of a read DMA; a vector is a command.
@@ -74,10 +74,17 @@ impl Bench {
             pulse: [false; 2],
             in_hand: 0,
         };
-        sim.poke_u64(sim.input("cache_i")?, 0b0011);
-        sim.poke_u64(sim.input("prot_i")?, 0b010);
+        bench.set_attributes(sim, (0b0011, 0b010))?;
         bench.reset(sim)?;
         Ok(bench)
+    }
+
+    /// Other attributes; nothing is under way.
+    fn set_attributes(&mut self, sim: &mut Sim, (cache, prot): Attributes) -> sim::Result<()> {
+        sim.poke_u64(sim.input("cache_i")?, cache);
+        sim.poke_u64(sim.input("prot_i")?, prot);
+        self.port.attributes = (cache, prot);
+        Ok(())
     }
 
     fn reset(&mut self, sim: &mut Sim) -> sim::Result<()> {
@@ -106,7 +113,7 @@ impl Bench {
 
     /// Adds a command, and what comes of it.
     fn push(&mut self, command: Command) {
-        let Shape { bytes, address_width, most } = self.shape;
+        let Shape { bytes, address_width, most, .. } = self.shape;
         self.commands.queue.push_back(command);
         if let Some(refusal) = command.refusal(address_width) {
             self.commands.expected.push_back(End { error: refusal.code(), address: command.address });
@@ -234,6 +241,10 @@ fn work(p: &AxiReadDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         ideal(&mut bench, sim, run, most)?;
     }
     every_beat_position(&mut bench, sim, run)?;
+    for command in bench.shape.just_outside() {
+        bench.push(command);
+    }
+    bench.run(sim, run)?;
     for stall in Stall::ALL {
         independent(p, &mut bench, sim, run, (&mut rng, stall))?;
     }
@@ -244,6 +255,7 @@ fn work(p: &AxiReadDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let manners = Manners { latency: rng.random_range(1..40), stall: stall(&mut rng), silent: false };
         let (output, commands) = (stall(&mut rng), stall(&mut rng));
         bench.set_stall(run, manners, output, commands);
+        bench.set_attributes(sim, (rng.random_range(0..16), rng.random_range(0..8)))?;
         bench.contents.bad.clear();
         let number = rng.random_range(1..=8).min(left);
         left -= number;
