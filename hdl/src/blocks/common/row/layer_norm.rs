@@ -8,7 +8,9 @@ use super::frame::RowFrame;
 use super::half::Half;
 use super::inverse_root::{DIGITS, EXPONENT, InverseRoot};
 use super::lanes::{SQUARE, SquareLane};
-use super::pipe::{add, later, later_valid, product, product_latency, tree, tree_latency};
+use super::adder::add;
+use super::pipe::{later, later_valid, tree, tree_latency};
+use super::product::{product, product_latency};
 use super::rms_norm::{EPSILON, NormResult, Squares, accumulate, squares};
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
@@ -89,7 +91,8 @@ impl LayerNorm {
 
     /// Cycles from the sums to their products.
     fn product_latency(&self) -> u32 {
-        1 + product_latency(self.lane().sum_width() - 1).max(product_latency(self.count_width()))
+        let (sum, count) = (self.lane().sum_width() - 1, self.count_width());
+        1 + product_latency(sum, sum).max(product_latency(SQUARE + count, count))
     }
 
     /// The frame of the rows.
@@ -249,16 +252,16 @@ impl LayerNorm {
         let magnitude = add(m, "magnitude", flipped, negative, false).truncate(sum_width - 1);
         let magnitude = later(m, "sum_magnitude", magnitude, 1);
         let square = product(m, "mean_square", magnitude, magnitude);
-        let wait = all - 1 - product_latency(sum_width - 1);
+        let wait = all - 1 - product_latency(sum_width - 1, sum_width - 1);
         let square = later(m, "mean_square_late", square, wait);
         let total = product(m, "total", sums.squares, count_late);
-        let total = later(m, "total_late", total, all - product_latency(n));
+        let total = later(m, "total_late", total, all - product_latency(SQUARE + n, n));
         let spread = add(m, "spread", total, square.truncate(square.width().min(width)), true).truncate(total.width());
         let spread = later(m, "spread", spread, 1);
         let once = product(m, "once", epsilon, count);
-        let count_once = later(m, "count_once", count, product_latency(n));
+        let count_once = later(m, "count_once", count, product_latency(EPSILON, n));
         let twice = product(m, "twice", once, count_once);
-        let twice = later(m, "twice_late", twice, self.sum_latency() + all + 1 - 2 * product_latency(n));
+        let twice = later(m, "twice_late", twice, self.sum_latency() + all + 1 - product_latency(EPSILON, n) - product_latency(EPSILON + n, n));
         let whole = add(m, "whole", spread, twice, false);
         let whole = if whole.width() < width { whole.extend(width) } else { whole.truncate(width) };
         let whole = later(m, "whole", whole, 1);

@@ -7,7 +7,9 @@
 use super::frame::RowFrame;
 use super::inverse_root::{DIGITS, EXPONENT, InverseRoot};
 use super::lanes::{SQUARE, ScaleLane, SquareLane};
-use super::pipe::{add, later, later_valid, product, product_latency, tree, tree_latency};
+use super::adder::add;
+use super::pipe::{later, later_valid, tree, tree_latency};
+use super::product::{product, product_latency};
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, In, InStream, Module, OutStream, Signal,
@@ -178,7 +180,7 @@ impl Block for RmsNorm {
         m.comment("And n times epsilon.");
         let count = frame.beat_count_o;
         let added = product(m, "added", epsilon, count);
-        let wait = self.sum_latency() - product_latency(self.count_width());
+        let wait = self.sum_latency() - product_latency(EPSILON, self.count_width());
         let added = later(m, "added_late", added, wait);
         let whole = m.reg("whole_q", uint(width));
         let both = add(m, "both", total, added, false).truncate(width);

@@ -6,7 +6,9 @@
 
 use super::frame::RowFrame;
 use super::half::{ToRound, round_latency, round_to_half};
-use super::pipe::{add, later, later_valid, product, product_latency, tree, tree_latency};
+use super::adder::add;
+use super::pipe::{later, later_valid, tree, tree_latency};
+use super::product::{product, product_latency};
 use super::power::{FRACTION, PowerLane, WHOLE};
 use super::reciprocal::{RECIPROCAL, RowReciprocal};
 use super::rms_norm::NormBeat;
@@ -96,7 +98,7 @@ impl ShareLane {
     /// Cycles from the weight to the share.
     #[must_use]
     pub fn latency() -> u32 {
-        product_latency(FRACTION + 1) + round_latency(FRACTION + 1 + RECIPROCAL)
+        product_latency(RECIPROCAL, FRACTION + 1) + round_latency(FRACTION + 1 + RECIPROCAL)
     }
 }
 
@@ -115,7 +117,7 @@ impl Block for ShareLane {
         let wide = EXPONENT + 1;
         let exponent = io.exponent_i.extend(wide).as_uint().wrapping_sub(io.below_i.extend(wide));
         let exponent = m.wire("exponent", exponent);
-        let beside = later(m, "beside", cat(&[io.nan_i, exponent]), product_latency(FRACTION + 1));
+        let beside = later(m, "beside", cat(&[io.nan_i, exponent]), product_latency(RECIPROCAL, FRACTION + 1));
         let value = ToRound {
             sign: bit().lit(0),
             magnitude,
