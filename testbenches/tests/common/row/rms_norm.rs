@@ -21,7 +21,7 @@ fn faults_are_found() {
     let faults = [
         ("unused lanes count", Fault::net("counts", "!x_special").module("square_lane")),
         ("odd exponents are even", Fault::net("odd", "1'b0").module("inverse_root")),
-        ("a digit of the root is lost", Fault::net("digits[0]", "1'b0").module("inverse_root")),
+        ("digits of the root are lost", Fault::net("digit", "1'b0").module("root_digit")),
         ("subnormal results are not placed", Fault::net("low", "1'b0").module("round_half")),
         ("a NaN is normalised", Fault::net("special", "1'b0").module("square_lane")),
     ];

@@ -5,6 +5,7 @@
 
 use super::half::{Half, ToRound, round_latency, round_to_half};
 use super::inverse_root::{DIGITS, EXPONENT};
+use super::lanes::SquareLane;
 use super::adder::add;
 use super::pipe::later;
 use super::normaliser::{normalise, normalise_latency};
@@ -36,6 +37,51 @@ pub(super) fn fixed(m: &mut Module, name: &str, significand: Signal, scale: Sign
         placed = m.wire(&format!("{name}_by_{step}"), mux(places.bit(k), moved, placed.extend(wide)));
     }
     placed.extend(width)
+}
+
+parameters! {
+    /// No parameters.
+    pub struct FixedLane {
+    }
+}
+
+ports! {
+    /// Ports of [`FixedLane`].
+    pub struct FixedLanePorts(p: &FixedLane) {
+        /// The element takes part; otherwise it counts as zero.
+        used_i: In = bit(),
+        /// fp16.
+        x_i: In = uint(16),
+        /// The same in units of 2^-24, two's complement, `latency` cycles later; 0 of what is no number.
+        value_o: Out = uint(FIXED + 1),
+    }
+}
+
+impl Block for FixedLane {
+    type Ports = FixedLanePorts;
+    const ABOUT: About = About {
+        name: "fixed_lane",
+        summary: "an fp16 number as an integer",
+        contract: "value_o = used_i * x_i * 2^24 of `latency` cycles ago, two's complement; 0 for infinities and NaNs.",
+        reference: "",
+    };
+
+    fn build(&self, m: &mut Module, io: &FixedLanePorts) {
+        let x = Half::new(m, "x", io.x_i);
+        m.unused(x.nan);
+        let counts = m.wire("counts", io.used_i & !x.special);
+        let magnitude = fixed(m, "value", x.significand & counts.repeat(SIGNIFICAND), x.scale, FIXED);
+        let (magnitude, sign) = (later(m, "placed", magnitude, 1), later(m, "sign", x.sign, 1));
+        let flipped = cat(&[bit().lit(0), magnitude]) ^ sign.repeat(FIXED + 1);
+        let value = add(m, "value", flipped, sign, false).truncate(FIXED + 1);
+        // As late as the square.
+        let value = later(m, "value", value, SquareLane::latency() - 1);
+        m.connect(io.value_o, value);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(SquareLane::latency()).beat(1u32)
+    }
 }
 
 parameters! {

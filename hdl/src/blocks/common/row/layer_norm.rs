@@ -3,9 +3,8 @@
 //! The sums s of x and q of x^2 are exact integers, and so is n q - s^2, which is n^2 times the variance: nothing cancels that
 //! was rounded before. (x - mean) / sqrt(variance + epsilon) is (n x - s) / sqrt(n q - s^2 + n^2 epsilon).
 
-use super::centre::{CentreLane, FIXED, fixed};
+use super::centre::{CentreLane, FIXED, FixedLane};
 use super::frame::RowFrame;
-use super::half::Half;
 use super::inverse_root::{DIGITS, EXPONENT, InverseRoot};
 use super::lanes::{SQUARE, SquareLane};
 use super::adder::add;
@@ -169,8 +168,7 @@ impl Block for LayerNorm {
         m.connect(io.output.valid, frame.output.valid);
         m.connect(frame.output.ready, io.output.ready);
         let (word, lanes) = (m.wire("word", frame.output.data.data), self.lanes);
-        let values = m.split("output_values", word.slice(0..16 * lanes), uint(16).array(lanes));
-        m.connect_each("output", io.output.values, values);
+        m.connect(io.output.values.packed(), word.slice(0..16 * lanes));
         m.connect(io.output.used, frame.output.used);
         m.connect(io.output.last, frame.output.last);
         m.connect(io.output.error, frame.output.error);
@@ -228,15 +226,10 @@ impl LayerNorm {
         let lanes = self.lanes;
         let values = m.nets("value", uint(FIXED + 1), lanes);
         m.for_each("values", lanes, |m, i| {
-            let x = Half::new(m, "x", x.at(i));
-            m.unused(x.nan);
-            let counts = m.wire("counts", used.gt(i.value(used.width())) & !x.special);
-            let magnitude = fixed(m, "value", x.significand & counts.repeat(11), x.scale, FIXED);
-            let (magnitude, sign) = (later(m, "placed", magnitude, 1), later(m, "sign", x.sign, 1));
-            let flipped = cat(&[bit().lit(0), magnitude]) ^ sign.repeat(FIXED + 1);
-            let value = add(m, "value", flipped, sign, false).truncate(FIXED + 1);
-            let value = later(m, "value", value, SquareLane::latency() - 1);
-            m.connect(values.at(i), value);
+            let u = m.instance("u_value", FixedLane {});
+            m.connect(u.used_i, used.gt(i.value(used.width())));
+            m.connect(u.x_i, x.at(i));
+            m.connect(values.at(i), u.value_o);
         });
         values
     }

@@ -23,7 +23,7 @@ pub mod rms_norm;
 pub mod softmax;
 
 pub use adder::{RowAdder, RowAdderPorts, add};
-pub use centre::{CentreLane, CentreLanePorts};
+pub use centre::{CentreLane, CentreLanePorts, FixedLane, FixedLanePorts};
 pub use frame::{FrameBeat, FrameResult, RowFrame, RowFramePorts};
 pub use half::{Half, RoundHalf, RoundHalfPorts, ToRound, round_latency, round_to_half};
 pub use inverse_root::{InverseRoot, InverseRootPorts, RootDigit, RootDigitPorts};

@@ -216,8 +216,7 @@ impl Block for RmsNorm {
         m.connect(io.output.valid, frame.output.valid);
         m.connect(frame.output.ready, io.output.ready);
         let word = m.wire("word", frame.output.data.data);
-        let values = m.split("output_values", word.slice(0..16 * lanes), uint(16).array(lanes));
-        m.connect_each("output", io.output.values, values);
+        m.connect(io.output.values.packed(), word.slice(0..16 * lanes));
         m.connect(io.output.used, frame.output.used);
         m.connect(io.output.last, frame.output.last);
         m.connect(io.output.error, frame.output.error);
@@ -249,7 +248,7 @@ pub(super) fn squares(m: &mut Module, x: Array, used: Signal) -> Squares {
         m.connect(special.at(i), u.special_o);
     });
     let sum = tree(m, "sum", square, |ty| uint(ty.width + 1), |m, name, a, b| add(m, name, a, b, false));
-    let special = tree(m, "special_tree", special, |ty| ty, |_, _, a, b| a | b);
+    let special = later(m, "any_special", special.packed().any(), tree_latency(lanes));
     Squares { sum, special }
 }
 

@@ -239,8 +239,7 @@ impl Block for Softmax {
         m.connect(io.output.valid, frame.output.valid);
         m.connect(frame.output.ready, io.output.ready);
         let (word, lanes) = (m.wire("word", frame.output.data.data), self.lanes);
-        let values = m.split("output_values", word.slice(0..16 * lanes), uint(16).array(lanes));
-        m.connect_each("output", io.output.values, values);
+        m.connect(io.output.values.packed(), word.slice(0..16 * lanes));
         m.connect(io.output.used, frame.output.used);
         m.connect(io.output.last, frame.output.last);
         m.connect(io.output.error, frame.output.error);
@@ -306,7 +305,7 @@ impl Softmax {
         m.comment("The largest whole part so far.");
         let (at_whole, at_most, at_kept) = self.passed();
         let here = tree(m, "most", whole, |ty| ty, |_, _, a, b| mux(a.gt(b), a, b));
-        let odd = tree(m, "odd", undefined, |ty| ty, |_, _, a, b| a | b);
+        let odd = later(m, "odd", undefined.packed().any(), tree_latency(lanes));
         let (valid, first) = beat.later(m, "most", at_most - 1);
         let most = m.reg("most_q", sint(WHOLE));
         most.next_when(valid, mux(first | here.gt(most.q), here, most.q));
