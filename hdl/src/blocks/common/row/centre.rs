@@ -3,12 +3,12 @@
 //! Nothing is divided by n: with s the sum of x, n x - s is an integer, and what the mean would be divided by is part of the
 //! row's factor.
 
+use super::adder::add;
 use super::half::{Half, ToRound, round_latency, round_to_half};
 use super::inverse_root::{DIGITS, EXPONENT};
 use super::lanes::SquareLane;
-use super::adder::add;
-use super::pipe::later;
 use super::normaliser::{normalise, normalise_latency};
+use super::pipe::later;
 use super::product::{product, product_latency};
 use crate::blocks::common::FloatAdd;
 use crate::blocks::common::float::{FloatFormat, Subnormals};
@@ -136,7 +136,10 @@ impl CentreLane {
     pub fn latency(&self) -> u32 {
         let scaled = self.centred().1 + product_latency(CENTRED, DIGITS);
         if self.affine {
-            scaled + product_latency(CENTRED + DIGITS, SIGNIFICAND) + round_latency(CENTRED + DIGITS + SIGNIFICAND) + BIAS
+            scaled
+                + product_latency(CENTRED + DIGITS, SIGNIFICAND)
+                + round_latency(CENTRED + DIGITS + SIGNIFICAND)
+                + BIAS
         } else {
             scaled + round_latency(CENTRED + DIGITS)
         }

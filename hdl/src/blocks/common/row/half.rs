@@ -119,8 +119,7 @@ impl Block for RoundHalf {
         let offset = i64::from(width - 1 + 15);
         let biased = io.exponent_i.extend(wide).wrapping_add(sint(wide).lit(offset)).as_uint();
         let biased = later(m, "biased", biased, first - 1);
-        let (places, biased) =
-            (later(m, "less_one", biased.wrapping_sub(1), 1), later(m, "exponent", biased, 1));
+        let (places, biased) = (later(m, "less_one", biased.wrapping_sub(1), 1), later(m, "exponent", biased, 1));
         let field = m.wire("field", biased.wrapping_sub(count.extend(wide)).as_sint());
         let low = m.wire("low", field.msb() | !field.any());
         let window = 13;

@@ -3,14 +3,14 @@
 //! The sums s of x and q of x^2 are exact integers, and so is n q - s^2, which is n^2 times the variance: nothing cancels that
 //! was rounded before. (x - mean) / sqrt(variance + epsilon) is (n x - s) / sqrt(n q - s^2 + n^2 epsilon).
 
+use super::adder::add;
 use super::centre::{CentreLane, FIXED, FixedLane};
-use super::frame::RowFrame;
 use super::inverse_root::{DIGITS, EXPONENT, InverseRoot};
 use super::lanes::{SQUARE, SquareLane};
-use super::adder::add;
 use super::pipe::{later, later_valid, tree, tree_latency};
 use super::product::{product, product_latency};
 use super::rms_norm::{EPSILON, NormResult, Squares, accumulate, squares};
+use super::row_frame::RowFrame;
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, In, InStream, Module, OutStream, Signal,
@@ -254,7 +254,12 @@ impl LayerNorm {
         let once = product(m, "once", epsilon, count);
         let count_once = later(m, "count_once", count, product_latency(EPSILON, n));
         let twice = product(m, "twice", once, count_once);
-        let twice = later(m, "twice_late", twice, self.sum_latency() + all + 1 - product_latency(EPSILON, n) - product_latency(EPSILON + n, n));
+        let twice = later(
+            m,
+            "twice_late",
+            twice,
+            self.sum_latency() + all + 1 - product_latency(EPSILON, n) - product_latency(EPSILON + n, n),
+        );
         let whole = add(m, "whole", spread, twice, false);
         let whole = if whole.width() < width { whole.extend(width) } else { whole.truncate(width) };
         let whole = later(m, "whole", whole, 1);

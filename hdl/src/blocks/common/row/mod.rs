@@ -9,7 +9,6 @@
 
 mod adder;
 mod centre;
-pub mod frame;
 mod half;
 pub mod inverse_root;
 mod lanes;
@@ -20,19 +19,20 @@ mod power;
 mod product;
 mod reciprocal;
 pub mod rms_norm;
+pub mod row_frame;
 pub mod softmax;
 
 pub use adder::{RowAdder, RowAdderPorts, add};
 pub use centre::{CentreLane, CentreLanePorts, FixedLane, FixedLanePorts};
-pub use frame::{FrameBeat, FrameResult, RowFrame, RowFramePorts};
 pub use half::{Half, RoundHalf, RoundHalfPorts, ToRound, round_latency, round_to_half};
 pub use inverse_root::{InverseRoot, InverseRootPorts, RootDigit, RootDigitPorts};
 pub use lanes::{ScaleLane, ScaleLanePorts, SquareLane, SquareLanePorts};
 pub use layer_norm::{LayerBeat, LayerNorm, LayerNormPorts};
 pub use normaliser::{RowNormaliser, RowNormaliserPorts, normalise, normalise_latency};
 pub use pipe::{later, later_valid, tree, tree_latency};
-pub use product::{RowProduct, RowProductPorts, product, product_latency};
 pub use power::{PowerLane, PowerLanePorts};
+pub use product::{RowProduct, RowProductPorts, product, product_latency};
 pub use reciprocal::{RowReciprocal, RowReciprocalPorts};
 pub use rms_norm::{NormBeat, NormResult, RmsNorm, RmsNormPorts};
+pub use row_frame::{FrameBeat, FrameResult, RowFrame, RowFramePorts};
 pub use softmax::{ShareLane, ShareLanePorts, Softmax, SoftmaxPorts, SoftmaxResult};

@@ -4,9 +4,7 @@ use super::half::Half;
 use super::pipe::later;
 use super::product::{product, product_latency};
 use crate::blocks::common::float::exp::{log2_e, powers_of_two};
-use crate::lang::{
-    About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, sint, uint,
-};
+use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, sint, uint};
 
 /// Bits of the whole part of a logarithm.
 pub const WHOLE: u32 = 18;
@@ -114,9 +112,7 @@ impl PowerLane {
         let height = FRACTION + 1;
         let powers = powers_of_two(INDEX, height);
         let rises: Vec<u64> = powers.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        let word = |(power, rise): (&u64, &u64)| {
-            uint(height + RISE).lit((power & ((1 << height) - 1)) << RISE | rise)
-        };
+        let word = |(power, rise): (&u64, &u64)| uint(height + RISE).lit((power & ((1 << height) - 1)) << RISE | rise);
         let words: Vec<Signal> = powers.iter().zip(&rises).map(word).collect();
         let line = m.lookup("line", fraction.slice(FRACTION - INDEX..FRACTION), &words);
         let line = later(m, "line_word", line, 1);

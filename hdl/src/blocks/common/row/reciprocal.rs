@@ -1,7 +1,7 @@
 //! Reciprocal of an integer, from straight lines.
 
-use super::pipe::later;
 use super::normaliser::{normalise, normalise_latency};
+use super::pipe::later;
 use super::product::{product, product_latency};
 use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, index_width, parameters, ports, uint};
 

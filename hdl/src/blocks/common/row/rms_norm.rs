@@ -4,12 +4,12 @@
 //! the row's factor is sqrt(n / (sum + n epsilon)), 18 digits of it; an element is multiplied by it and by its gain, and
 //! the product is rounded once.
 
-use super::frame::RowFrame;
+use super::adder::add;
 use super::inverse_root::{DIGITS, EXPONENT, InverseRoot};
 use super::lanes::{SQUARE, ScaleLane, SquareLane};
-use super::adder::add;
 use super::pipe::{later, later_valid, tree, tree_latency};
 use super::product::{product, product_latency};
+use super::row_frame::RowFrame;
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, In, InStream, Module, OutStream, Signal,

@@ -4,14 +4,14 @@
 //! to: where it grows, the sum is shifted, and no second look at the row is needed. A beat is kept as mantissas, places
 //! below the maximum of its time, and that maximum.
 
-use super::frame::RowFrame;
-use super::half::{ToRound, round_latency, round_to_half};
 use super::adder::add;
+use super::half::{ToRound, round_latency, round_to_half};
 use super::pipe::{later, later_valid, tree, tree_latency};
-use super::product::{product, product_latency};
 use super::power::{FRACTION, PowerLane, WHOLE};
+use super::product::{product, product_latency};
 use super::reciprocal::{RECIPROCAL, RowReciprocal};
 use super::rms_norm::NormBeat;
+use super::row_frame::RowFrame;
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutStream, Signal, Timing, bit,
