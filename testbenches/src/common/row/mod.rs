@@ -50,13 +50,22 @@ pub struct RowUnit {
     /// Flags of a row beside `error`.
     pub flags: Vec<&'static str>,
     /// A row with so many elements.
-    pub stimulus: Box<dyn Fn(&mut StimulusRng, usize) -> Elements>,
+    pub stimulus: Stimulus,
     /// What becomes of it.
-    pub golden: Box<dyn Fn(&Elements) -> Normalised>,
+    pub golden: Golden,
 }
 
 /// Part of a row on its way in: a word a port, and what is beside it.
-type Part = Beat<(Vec<Vec<u16>>, Vec<u64>)>;
+type Part = Beat<Words>;
+
+/// For each port its words, and what is beside the first beat.
+type Words = (Vec<Vec<u16>>, Vec<u64>);
+
+/// Makes a row with so many elements.
+pub type Stimulus = Box<dyn Fn(&mut StimulusRng, usize) -> Elements>;
+
+/// What becomes of a row.
+pub type Golden = Box<dyn Fn(&Elements) -> Normalised>;
 
 /// Part of a row on its way out.
 #[derive(Debug)]
@@ -156,7 +165,7 @@ impl RowUnit {
     }
 
     /// What leaves of a row.
-    fn expected(&self, row: &Row<(Vec<Vec<u16>>, Vec<u64>)>) -> Vec<Expected> {
+    fn expected(&self, row: &Row<Words>) -> Vec<Expected> {
         let elements = row.len(self.lanes);
         let port = |port: usize| {
             let all = row.beats.iter().flat_map(|(ports, _)| ports[port].iter().copied());

@@ -19,7 +19,7 @@ fn all_configurations() {
 fn faults_are_found() {
     let block = LayerNorm { lanes: 2, max_beats: 3, buffer: 4, affine: true, storage: FifoStorage::Registers };
     let faults = [
-        ("unused lanes count", Fault::net("counts", "!x_special")),
+        ("unused lanes count", Fault::net("counts", "!x_special").module("fixed_lane")),
         ("a difference has the sign of its element", Fault::net("negative", "1'b0").module("centre_lane")),
         ("a sum is not divided", Fault::net("below", "1'b0").module("inverse_root")),
     ];

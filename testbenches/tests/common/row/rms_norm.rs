@@ -21,8 +21,8 @@ fn faults_are_found() {
     let faults = [
         ("unused lanes count", Fault::net("counts", "!x_special").module("square_lane")),
         ("odd exponents are even", Fault::net("odd", "1'b0").module("inverse_root")),
-        ("a digit of the root is lost", Fault::net("digit_12", "1'b0").module("inverse_root")),
-        ("subnormal results are not placed", Fault::net("round_low", "1'b0").module("scale_lane")),
+        ("digits of the root are lost", Fault::net("digit", "1'b0").module("root_digit")),
+        ("subnormal results are not placed", Fault::net("low", "1'b0").module("round_half")),
         ("a NaN is normalised", Fault::net("special", "1'b0").module("square_lane")),
     ];
     must_be_noticed(&block, bench, 150, &faults);

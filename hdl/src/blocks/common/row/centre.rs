@@ -3,9 +3,13 @@
 //! Nothing is divided by n: with s the sum of x, n x - s is an integer, and what the mean would be divided by is part of the
 //! row's factor.
 
+use super::adder::add;
 use super::half::{Half, ToRound, round_latency, round_to_half};
 use super::inverse_root::{DIGITS, EXPONENT};
-use super::pipe::{add, later, normalise, normalise_latency, product, product_latency};
+use super::lanes::SquareLane;
+use super::normaliser::{normalise, normalise_latency};
+use super::pipe::later;
+use super::product::{product, product_latency};
 use crate::blocks::common::FloatAdd;
 use crate::blocks::common::float::{FloatFormat, Subnormals};
 use crate::lang::{
@@ -33,6 +37,51 @@ pub(super) fn fixed(m: &mut Module, name: &str, significand: Signal, scale: Sign
         placed = m.wire(&format!("{name}_by_{step}"), mux(places.bit(k), moved, placed.extend(wide)));
     }
     placed.extend(width)
+}
+
+parameters! {
+    /// No parameters.
+    pub struct FixedLane {
+    }
+}
+
+ports! {
+    /// Ports of [`FixedLane`].
+    pub struct FixedLanePorts(p: &FixedLane) {
+        /// The element takes part; otherwise it counts as zero.
+        used_i: In = bit(),
+        /// fp16.
+        x_i: In = uint(16),
+        /// The same in units of 2^-24, two's complement, `latency` cycles later; 0 of what is no number.
+        value_o: Out = uint(FIXED + 1),
+    }
+}
+
+impl Block for FixedLane {
+    type Ports = FixedLanePorts;
+    const ABOUT: About = About {
+        name: "fixed_lane",
+        summary: "an fp16 number as an integer",
+        contract: "value_o = used_i * x_i * 2^24 of `latency` cycles ago, two's complement; 0 for infinities and NaNs.",
+        reference: "",
+    };
+
+    fn build(&self, m: &mut Module, io: &FixedLanePorts) {
+        let x = Half::new(m, "x", io.x_i);
+        m.unused(x.nan);
+        let counts = m.wire("counts", io.used_i & !x.special);
+        let magnitude = fixed(m, "value", x.significand & counts.repeat(SIGNIFICAND), x.scale, FIXED);
+        let (magnitude, sign) = (later(m, "placed", magnitude, 1), later(m, "sign", x.sign, 1));
+        let flipped = cat(&[bit().lit(0), magnitude]) ^ sign.repeat(FIXED + 1);
+        let value = add(m, "value", flipped, sign, false).truncate(FIXED + 1);
+        // As late as the square.
+        let value = later(m, "value", value, SquareLane::latency() - 1);
+        m.connect(io.value_o, value);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(SquareLane::latency()).beat(1u32)
+    }
 }
 
 parameters! {
@@ -78,16 +127,19 @@ impl CentreLane {
     /// Cycles from the element to n x - s, and to that without leading zeros.
     fn centred(&self) -> (u32, u32) {
         // Times n, in its place, less the sum, its magnitude.
-        let difference = product_latency(SIGNIFICAND.min(self.count_width)) + 3;
+        let difference = product_latency(SIGNIFICAND.max(self.count_width), SIGNIFICAND.min(self.count_width)) + 3;
         (difference, difference + normalise_latency(self.sum_width()))
     }
 
     /// Cycles from the element to the result.
     #[must_use]
     pub fn latency(&self) -> u32 {
-        let scaled = self.centred().1 + product_latency(DIGITS);
+        let scaled = self.centred().1 + product_latency(CENTRED, DIGITS);
         if self.affine {
-            scaled + product_latency(SIGNIFICAND) + round_latency(CENTRED + DIGITS + SIGNIFICAND) + BIAS
+            scaled
+                + product_latency(CENTRED + DIGITS, SIGNIFICAND)
+                + round_latency(CENTRED + DIGITS + SIGNIFICAND)
+                + BIAS
         } else {
             scaled + round_latency(CENTRED + DIGITS)
         }
@@ -109,7 +161,7 @@ impl Block for CentreLane {
         let x = Half::new(m, "x", io.x_i);
         m.unused(x.special);
         m.unused(x.nan);
-        let times = product_latency(SIGNIFICAND.min(n));
+        let times = product_latency(SIGNIFICAND.max(n), SIGNIFICAND.min(n));
         let (wide, narrow) = if n < SIGNIFICAND { (x.significand, io.count_i) } else { (io.count_i, x.significand) };
         let multiple = product(m, "multiple", wide, narrow);
         let scale = later(m, "scale", x.scale, times);
@@ -151,7 +203,7 @@ impl CentreLane {
     /// The first bits of n x - s, how many zeros were before them, and its sign, to the result.
     fn scale(&self, m: &mut Module, io: &CentreLanePorts, (top, count, negative): (Signal, Signal, Signal)) {
         let passed = self.centred().1;
-        let step = product_latency(DIGITS);
+        let step = product_latency(CENTRED, DIGITS);
         let wide = EXPONENT + 3;
         let factor = later(m, "factor", io.factor_i, passed);
         let mut magnitude = product(m, "scaled", top, factor);
@@ -179,7 +231,7 @@ impl CentreLane {
         magnitude = product(m, "gained", magnitude, significand);
         let scale = later(m, "gain_scale", gain.scale.extend(wide).wrapping_sub(25), 2);
         exponent = later(m, "both_exponents", exponent.wrapping_add(scale), 1);
-        let all = step + product_latency(SIGNIFICAND);
+        let all = step + product_latency(CENTRED + DIGITS, SIGNIFICAND);
         let beside = later(m, "beside", cat(&[sign, nan, gain.special]), all);
         let exponent = later(m, "exponent_last", exponent, all - 3).as_sint();
         let value = ToRound { sign: beside.bit(2), nan: beside.bit(1), infinite: beside.bit(0), exponent, magnitude };

@@ -1,7 +1,8 @@
 //! fp16 numbers taken apart, and integers rounded to them.
 
-use super::pipe::{later, normalise, normalise_latency};
-use crate::lang::{Module, Signal, bit, cat, mux, sint, uint};
+use super::normaliser::{normalise, normalise_latency};
+use super::pipe::later;
+use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, sint, uint};
 
 /// An fp16 number taken apart: (-1)^sign * significand * 2^(scale - 25).
 #[derive(Clone, Copy, Debug)]
@@ -54,66 +55,115 @@ pub struct ToRound {
 /// is 0x7e00. [`round_latency`] cycles later.
 #[track_caller]
 pub fn round_to_half(m: &mut Module, name: &str, value: ToRound) -> Signal {
-    let name = |what: &str| format!("{name}_{what}");
-    let width = value.magnitude.width();
-    let first = normalise_latency(width);
-    let (top, count) = normalise(m, &name("normal"), value.magnitude);
-
-    // The exponent field, were there no limits: of 1.x at the top, and the places to the right that a smaller one needs.
-    let wide = value.exponent.width().max(8) + 2;
-    let offset = i64::from(width - 1 + 15);
-    let biased = value.exponent.extend(wide).wrapping_add(sint(wide).lit(offset)).as_uint();
-    let biased = later(m, &name("biased"), biased, first - 1);
-    let (places, biased) =
-        (later(m, &name("less_one"), biased.wrapping_sub(1), 1), later(m, &name("exponent"), biased, 1));
-    let field = m.wire(&name("field"), biased.wrapping_sub(count.extend(wide)).as_sint());
-    let low = m.wire(&name("low"), field.msb() | !field.any());
-    let window = 13;
-    let kept = if width >= window {
-        let rest = if width > window { top.slice(0..width - window).any() } else { bit().lit(0) };
-        m.wire(&name("kept"), cat(&[top.slice(width - window..width), rest]))
-    } else {
-        m.wire(&name("kept"), top.shl(window + 1 - width))
-    };
-    let places = m.wire(&name("places"), count.extend(wide).wrapping_sub(places));
-    // Beyond 15 nothing is left but the sticky bit.
-    let far = places.slice(4..wide).any();
-    let amount = (places.slice(0..4) | far.repeat(4)) & low.repeat(4);
-    let large = field.slice(5..wide - 1).any() | field.slice(0..5).all();
-    let large = m.wire(&name("large"), !field.msb() & large);
-    let (amount, kept) = (later(m, &name("amount"), amount, 1), later(m, &name("kept_placed"), kept, 1));
-    let large = later(m, &name("large_placed"), large, 1);
-    let field = later(m, &name("field_placed"), field.as_uint().slice(0..5) & (!low).repeat(5), 1);
-
-    // Into place: leading bit, 10 of fraction, guard bit, and two places that are only looked at.
-    let (mut placed, mut lost) = (kept, bit().lit(0));
-    for k in 0..4 {
-        let (step, take) = (1 << k, amount.bit(k));
-        lost = lost | (take & placed.slice(0..step).any());
-        let moved = cat(&[uint(step).lit(0), placed.slice(step..14)]);
-        placed = m.wire(&name(&format!("right_{step}")), mux(take, moved, placed));
-    }
-    let sticky = later(m, &name("sticky"), lost | placed.slice(0..2).any(), 1);
-    let (placed, field) = (later(m, &name("placed"), placed.slice(2..14), 1), later(m, &name("field_last"), field, 1));
-    let large = later(m, &name("large_last"), large, 1);
-
-    let all = first + 2;
-    let sign = later(m, &name("sign"), value.sign, all);
-    let nan = later(m, &name("nan"), value.nan, all);
-    let infinite = later(m, &name("infinite"), value.infinite, all);
-    // Zero has no leading bit, and no exponent; a number below the normal ones has neither.
-    let field = field & placed.msb().repeat(5);
-    let up = placed.bit(0) & (placed.bit(1) | sticky);
-    let rounded = m.wire(&name("rounded"), cat(&[field, placed.slice(1..11)]).wrapping_add(up));
-    let over = m.wire(&name("over"), infinite | (large & placed.msb()) | rounded.slice(10..15).all());
-    let number = rounded.slice(0..10) & (!over).repeat(10);
-    let bits = cat(&[sign & !nan, rounded.slice(10..15) | (over | nan).repeat(5), number]);
-    let result = mux(nan, uint(16).lit(0x7e00), bits);
-    later(m, &name("result"), result, 1)
+    let (width, exponent_width) = (value.magnitude.width(), value.exponent.width());
+    let u = m.instance(&format!("u_{name}"), RoundHalf { width, exponent_width });
+    m.connect(u.sign_i, value.sign);
+    m.connect(u.magnitude_i, value.magnitude);
+    m.connect(u.exponent_i, value.exponent);
+    m.connect(u.infinite_i, value.infinite);
+    m.connect(u.nan_i, value.nan);
+    u.y_o
 }
 
 /// Cycles of [`round_to_half`] for a magnitude of `width` bits.
 #[must_use]
 pub fn round_latency(width: u32) -> u32 {
     normalise_latency(width) + 3
+}
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct RoundHalf {
+        /// Bits of the magnitude.
+        width: u32 = 29, in 14..=128, tag "w";
+        /// Bits of the exponent.
+        exponent_width: u32 = 11, in 8..=32, tag "e";
+    }
+}
+
+ports! {
+    /// Ports of [`RoundHalf`].
+    pub struct RoundHalfPorts(p: &RoundHalf) {
+        /// Negative.
+        sign_i: In = bit(),
+        /// Integer.
+        magnitude_i: In = uint(p.width),
+        /// The number is magnitude_i * 2^exponent_i.
+        exponent_i: In = sint(p.exponent_width),
+        /// It is an infinity, whatever the magnitude.
+        infinite_i: In = bit(),
+        /// It is a NaN, whatever the rest.
+        nan_i: In = bit(),
+        /// fp16.
+        y_o: Out = uint(16),
+    }
+}
+
+impl Block for RoundHalf {
+    type Ports = RoundHalfPorts;
+    const ABOUT: About = About {
+        name: "round_half",
+        summary: "rounds an integer times a power of two to fp16",
+        contract: "y_o = (-1)^sign_i * magnitude_i * 2^exponent_i of `latency` cycles ago to nearest, ties to even, with subnormal numbers;\n\
+            infinity where that is too large; every NaN is 0x7e00.",
+        reference: "",
+    };
+
+    fn build(&self, m: &mut Module, io: &RoundHalfPorts) {
+        let width = self.width;
+        let first = normalise_latency(width);
+        let (top, count) = normalise(m, "normal", io.magnitude_i);
+
+        // The exponent field, were there no limits: of 1.x at the top, and the places to the right that a smaller one needs.
+        let wide = self.exponent_width + 2;
+        let offset = i64::from(width - 1 + 15);
+        let biased = io.exponent_i.extend(wide).wrapping_add(sint(wide).lit(offset)).as_uint();
+        let biased = later(m, "biased", biased, first - 1);
+        let (places, biased) = (later(m, "less_one", biased.wrapping_sub(1), 1), later(m, "exponent", biased, 1));
+        let field = m.wire("field", biased.wrapping_sub(count.extend(wide)).as_sint());
+        let low = m.wire("low", field.msb() | !field.any());
+        let window = 13;
+        let rest = top.slice(0..width - window).any();
+        let kept = m.wire("kept", cat(&[top.slice(width - window..width), rest]));
+        let places = m.wire("places", count.extend(wide).wrapping_sub(places));
+        // Beyond 15 nothing is left but the sticky bit.
+        let far = places.slice(4..wide).any();
+        let amount = (places.slice(0..4) | far.repeat(4)) & low.repeat(4);
+        let large = field.slice(5..wide - 1).any() | field.slice(0..5).all();
+        let large = m.wire("too_large", !field.msb() & large);
+        let (amount, kept) = (later(m, "amount", amount, 1), later(m, "kept_placed", kept, 1));
+        let large = later(m, "large_placed", large, 1);
+        let field = later(m, "field_placed", field.as_uint().slice(0..5) & (!low).repeat(5), 1);
+
+        // Into place: leading bit, 10 of fraction, guard bit, and two places that are only looked at.
+        let (mut placed, mut lost) = (kept, bit().lit(0));
+        for k in 0..4 {
+            let (step, take) = (1 << k, amount.bit(k));
+            lost = lost | (take & placed.slice(0..step).any());
+            let moved = cat(&[uint(step).lit(0), placed.slice(step..14)]);
+            placed = m.wire(&format!("right_{step}"), mux(take, moved, placed));
+        }
+        let sticky = later(m, "sticky", lost | placed.slice(0..2).any(), 1);
+        let (placed, field) = (later(m, "placed", placed.slice(2..14), 1), later(m, "field_last", field, 1));
+        let large = later(m, "large_last", large, 1);
+
+        let all = first + 2;
+        let sign = later(m, "sign", io.sign_i, all);
+        let nan = later(m, "nan", io.nan_i, all);
+        let infinite = later(m, "infinite", io.infinite_i, all);
+        // Zero has no leading bit, and no exponent; a number below the normal ones has neither.
+        let field = field & placed.msb().repeat(5);
+        let up = placed.bit(0) & (placed.bit(1) | sticky);
+        let rounded = m.wire("rounded", cat(&[field, placed.slice(1..11)]).wrapping_add(up));
+        let over = m.wire("over", infinite | (large & placed.msb()) | rounded.slice(10..15).all());
+        let number = rounded.slice(0..10) & (!over).repeat(10);
+        let bits = cat(&[sign & !nan, rounded.slice(10..15) | (over | nan).repeat(5), number]);
+        let result = mux(nan, uint(16).lit(0x7e00), bits);
+        let result = later(m, "result", result, 1);
+        m.connect(io.y_o, result);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(round_latency(self.width)).beat(1u32)
+    }
 }

@@ -5,8 +5,10 @@
 //! V' = 2 V - R if that is not negative, R = 2 r b + b / 2^(k + 1). R is not multiplied but follows its digits: it
 //! grows by 3 b / 2^(k + 2) or falls by b / 2^(k + 2).
 
-use super::pipe::{add, later, normalise, normalise_latency};
-use crate::lang::{About, Block, In, Module, Out, Timing, bit, mux, parameters, ports, sint, uint};
+use super::adder::add;
+use super::normaliser::{normalise, normalise_latency};
+use super::pipe::later;
+use crate::lang::{About, Block, In, Module, Out, Timing, bit, cat, mux, parameters, ports, sint, uint};
 
 /// Digits of the root.
 pub const DIGITS: u32 = 18;
@@ -14,6 +16,62 @@ pub const DIGITS: u32 = 18;
 pub const EXPONENT: u32 = 9;
 /// Bits of the divisor that count.
 const DIVISOR: u32 = 20;
+
+/// Bits of the rest and of what is tried: units are halved with every digit, and all is below 10 b's leading ones.
+const STATE: u32 = DIVISOR + 2 + DIGITS;
+
+parameters! {
+    /// No parameters.
+    pub struct RootDigit {
+    }
+}
+
+ports! {
+    /// Ports of [`RootDigit`].
+    pub struct RootDigitPorts(p: &RootDigit) {
+        /// The rest V so far.
+        rest_i: In = uint(STATE),
+        /// What is tried, R.
+        trial_i: In = uint(STATE),
+        /// b.
+        divisor_i: In = uint(DIVISOR),
+        /// 3 b.
+        thrice_i: In = uint(DIVISOR + 2),
+        /// The next digit.
+        digit_o: Out = bit(),
+        /// The next rest, in half units.
+        rest_o: Out = uint(STATE),
+        /// The next R, in half units.
+        trial_o: Out = uint(STATE),
+    }
+}
+
+impl Block for RootDigit {
+    type Ports = RootDigitPorts;
+    const ABOUT: About = About {
+        name: "root_digit",
+        summary: "a digit of the square root of a quotient",
+        contract: "digit_o = 4 V >= R; rest_o = 4 V - digit_o * R; trial_o = 2 R + 3 b after a 1, 2 R - b after a 0.",
+        reference: "",
+    };
+
+    fn build(&self, m: &mut Module, io: &RootDigitPorts) {
+        let twice = m.wire("twice", io.rest_i.shl(2));
+        let difference = add(m, "less", twice, io.trial_i.extend(STATE + 2), true);
+        let difference = m.wire("difference", difference);
+        let digit = m.wire("digit", !difference.msb());
+        let next = io.trial_i.slice(0..STATE - 1).shl(1);
+        let up = add(m, "up", next, io.thrice_i, false);
+        let down = add(m, "down", next, io.divisor_i, true);
+        m.connect(io.digit_o, digit);
+        m.connect(io.rest_o, mux(digit, difference, twice.extend(STATE + 3)).truncate(STATE));
+        m.connect(io.trial_o, mux(digit, up, down).truncate(STATE));
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
 
 parameters! {
     /// Elaboration parameters.
@@ -90,42 +148,44 @@ impl Block for InverseRoot {
         // The first digit is at 2^0, the last one at 2^-(DIGITS - 1).
         let offset = i64::from(self.places) - i64::from(DIGITS - 1);
         let half = half.wrapping_add(uint(wide).lit(offset.rem_euclid(1 << wide)));
-        let mut b = later(m, "b", b, 1);
+        let b = later(m, "b_shifted", b, 1);
         let exponent = later(m, "half", half, 1);
 
-        m.comment("The first digit is 1.");
+        m.comment("The first digit is 1; then R is 5/2 b, in half units.");
         let rest = a.wrapping_sub(b.extend(DIVISOR + 2));
-        // R is 5/2 b, in half units.
         let five = (b.shl(2) + b).truncate(DIVISOR + 3);
-        let mut three = later(m, "three", (b.shl(1) + b).truncate(DIVISOR + 2), 1);
-        let mut v = later(m, "rest", rest, 1);
-        let mut r = later(m, "trial", five, 1);
-        b = later(m, "b_first", b, 1);
-        let mut digits = bit().lit(1);
+        let three = (b.shl(1) + b).truncate(DIVISOR + 2);
+        let rows = DIGITS - 1;
+        let state = uint(STATE);
+        let (v, r) = (m.regs("rest", state, rows), m.regs("trial", state, rows));
+        let divisor = m.regs("divisor", uint(DIVISOR), rows);
+        let thrice = m.regs("thrice", uint(DIVISOR + 2), rows);
+        let digits = m.regs("digits", uint(DIGITS), DIGITS);
+        v.next(m, 0, rest.extend(STATE));
+        r.next(m, 0, five.extend(STATE));
+        divisor.next(m, 0, b);
+        thrice.next(m, 0, three);
+        digits.next(m, 0, uint(DIGITS).lit(1));
 
-        for row in 1..DIGITS {
-            m.comment(&format!("Digit {}.", row + 1));
-            // Units are halved in every row. All is below 10 b's leading ones.
-            let width = DIVISOR + 3 + row;
-            let twice = v.shl(2).extend(width + 2);
-            let difference = add(m, &format!("less_{row}"), twice, r.extend(width + 2), true).truncate(width + 2);
-            let difference = m.wire(&format!("difference_{row}"), difference);
-            let digit = m.wire(&format!("digit_{row}"), !difference.msb());
-            let last = row + 1 == DIGITS;
-            if !last {
-                let kept = mux(digit, difference.slice(0..width), twice.slice(0..width));
-                let next = r.shl(1).extend(width + 1);
-                let up = add(m, &format!("up_{row}"), next, three, false).truncate(width + 1);
-                let down = add(m, &format!("down_{row}"), next, b, true).truncate(width + 1);
-                r = later(m, &format!("trial_{row}"), mux(digit, up, down), 1);
-                v = later(m, &format!("rest_{row}"), kept, 1);
-                if row + 2 < DIGITS {
-                    b = later(m, &format!("b_{row}"), b, 1);
-                    three = later(m, &format!("three_{row}"), three, 1);
-                }
-            }
-            digits = later(m, &format!("digits_{row}"), crate::lang::cat(&[digits, digit]), 1);
-        }
+        m.comment("A digit a rank.");
+        let (v_next, r_next) = (m.nets("next_rest", state, rows), m.nets("next_trial", state, rows));
+        m.for_each("digits", rows, |m, i| {
+            let u = m.instance("u_digit", RootDigit {});
+            m.connect(u.rest_i, v.q.at(i));
+            m.connect(u.trial_i, r.q.at(i));
+            m.connect(u.divisor_i, divisor.q.at(i));
+            m.connect(u.thrice_i, thrice.q.at(i));
+            m.connect(v_next.at(i), u.rest_o);
+            m.connect(r_next.at(i), u.trial_o);
+            digits.next(m, i + 1, cat(&[digits.q.at(i).slice(0..DIGITS - 1), u.digit_o]));
+        });
+        m.for_each("ranks", rows - 1, |m, i| {
+            v.next(m, i + 1, v_next.at(i));
+            r.next(m, i + 1, r_next.at(i));
+            divisor.next(m, i + 1, divisor.q.at(i));
+            thrice.next(m, i + 1, thrice.q.at(i));
+        });
+        let digits = digits.q.at(DIGITS - 1);
         m.connect(io.digits_o, digits);
         let exponent = later(m, "exponent_late", exponent, DIGITS - 1);
         m.connect(io.exponent_o, exponent.as_sint());

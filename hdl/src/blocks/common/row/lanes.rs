@@ -2,11 +2,14 @@
 
 use super::half::{Half, ToRound, round_latency, round_to_half};
 use super::inverse_root::{DIGITS, EXPONENT};
-use super::pipe::{later, product, product_latency};
+use super::pipe::later;
+use super::product::{product, product_latency};
 use crate::lang::{About, Block, In, InOption, Module, Out, Timing, bit, cat, mux, parameters, ports, sint, uint};
 
 /// Bits of a significand.
 const SIGNIFICAND: u32 = 11;
+/// Bits of a significand times a factor.
+const SCALED: u32 = DIGITS + SIGNIFICAND;
 /// Bits of the square of an fp16 number in units of 2^-48.
 pub(super) const SQUARE: u32 = 80;
 
@@ -23,9 +26,9 @@ ports! {
         used_i: In = bit(),
         /// fp16.
         x_i: In = uint(16),
-        /// Its square in units of 2^-48, 5 cycles later; 0 of what is no number.
+        /// Its square in units of 2^-48, `latency` cycles later; 0 of what is no number.
         square_o: Out = uint(SQUARE),
-        /// It is an infinity or a NaN, 5 cycles later.
+        /// It is an infinity or a NaN, `latency` cycles later.
         special_o: Out = bit(),
     }
 }
@@ -34,7 +37,7 @@ impl SquareLane {
     /// Cycles from the element to its square.
     #[must_use]
     pub fn latency() -> u32 {
-        product_latency(SIGNIFICAND) + 1
+        product_latency(SIGNIFICAND, SIGNIFICAND) + 1
     }
 }
 
@@ -43,7 +46,7 @@ impl Block for SquareLane {
     const ABOUT: About = About {
         name: "square_lane",
         summary: "exact square of an fp16 number as an integer",
-        contract: "square_o = used_i * x_i^2 * 2^48 of 5 cycles ago, exactly; special_o tells infinities and NaNs that are used.",
+        contract: "square_o = used_i * x_i^2 * 2^48 of `latency` cycles ago, exactly; special_o tells infinities and NaNs that are used.",
         reference: "",
     };
 
@@ -54,7 +57,7 @@ impl Block for SquareLane {
         let special = m.wire("special", x.special & io.used_i);
         let counts = m.wire("counts", io.used_i & !x.special);
         let significand = m.wire("significand", x.significand & counts.repeat(SIGNIFICAND));
-        let latency = product_latency(SIGNIFICAND);
+        let latency = product_latency(SIGNIFICAND, SIGNIFICAND);
         let square = product(m, "square", significand, significand);
         // The square of 2^(scale - 25): twice as many places, from 2^-48 on.
         let places = m.wire("places", x.scale.wrapping_sub(1));
@@ -108,8 +111,12 @@ impl ScaleLane {
     /// Cycles from the element to the result.
     #[must_use]
     pub fn latency(&self) -> u32 {
-        let factors = if self.gain { 2 } else { 1 };
-        factors * product_latency(SIGNIFICAND) + round_latency(DIGITS + factors * SIGNIFICAND)
+        let first = product_latency(DIGITS, SIGNIFICAND);
+        if self.gain {
+            first + product_latency(SCALED, SIGNIFICAND) + round_latency(SCALED + SIGNIFICAND)
+        } else {
+            first + round_latency(SCALED)
+        }
     }
 }
 
@@ -124,7 +131,7 @@ impl Block for ScaleLane {
     };
 
     fn build(&self, m: &mut Module, io: &ScaleLanePorts) {
-        let step = product_latency(SIGNIFICAND);
+        let step = product_latency(DIGITS, SIGNIFICAND);
         let x = Half::new(m, "x", io.x_i);
         m.unused(x.special);
         m.unused(x.nan);
@@ -147,7 +154,7 @@ impl Block for ScaleLane {
             behind = 1;
             let factor = later(m, "gain_late", gain.significand, step);
             magnitude = product(m, "gained", magnitude, factor);
-            passed += step;
+            passed += product_latency(SCALED, SIGNIFICAND);
         }
         let exponent = later(m, "exponent_late", exponent, passed - behind).as_sint();
         let wait = later(m, "beside", cat(&[sign, nan, infinite]), passed);

@@ -3,13 +3,14 @@
 //! The sums s of x and q of x^2 are exact integers, and so is n q - s^2, which is n^2 times the variance: nothing cancels that
 //! was rounded before. (x - mean) / sqrt(variance + epsilon) is (n x - s) / sqrt(n q - s^2 + n^2 epsilon).
 
-use super::centre::{CentreLane, FIXED, fixed};
-use super::frame::RowFrame;
-use super::half::Half;
+use super::adder::add;
+use super::centre::{CentreLane, FIXED, FixedLane};
 use super::inverse_root::{DIGITS, EXPONENT, InverseRoot};
 use super::lanes::{SQUARE, SquareLane};
-use super::pipe::{add, later, later_valid, product, product_latency, tree, tree_latency};
+use super::pipe::{later, later_valid, tree, tree_latency};
+use super::product::{product, product_latency};
 use super::rms_norm::{EPSILON, NormResult, Squares, accumulate, squares};
+use super::row_frame::RowFrame;
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, In, InStream, Module, OutStream, Signal,
@@ -89,7 +90,8 @@ impl LayerNorm {
 
     /// Cycles from the sums to their products.
     fn product_latency(&self) -> u32 {
-        1 + product_latency(self.lane().sum_width() - 1).max(product_latency(self.count_width()))
+        let (sum, count) = (self.lane().sum_width() - 1, self.count_width());
+        1 + product_latency(sum, sum).max(product_latency(SQUARE + count, count))
     }
 
     /// The frame of the rows.
@@ -166,8 +168,7 @@ impl Block for LayerNorm {
         m.connect(io.output.valid, frame.output.valid);
         m.connect(frame.output.ready, io.output.ready);
         let (word, lanes) = (m.wire("word", frame.output.data.data), self.lanes);
-        let values = m.split("output_values", word.slice(0..16 * lanes), uint(16).array(lanes));
-        m.connect_each("output", io.output.values, values);
+        m.connect(io.output.values.packed(), word.slice(0..16 * lanes));
         m.connect(io.output.used, frame.output.used);
         m.connect(io.output.last, frame.output.last);
         m.connect(io.output.error, frame.output.error);
@@ -225,15 +226,10 @@ impl LayerNorm {
         let lanes = self.lanes;
         let values = m.nets("value", uint(FIXED + 1), lanes);
         m.for_each("values", lanes, |m, i| {
-            let x = Half::new(m, "x", x.at(i));
-            m.unused(x.nan);
-            let counts = m.wire("counts", used.gt(i.value(used.width())) & !x.special);
-            let magnitude = fixed(m, "value", x.significand & counts.repeat(11), x.scale, FIXED);
-            let (magnitude, sign) = (later(m, "placed", magnitude, 1), later(m, "sign", x.sign, 1));
-            let flipped = cat(&[bit().lit(0), magnitude]) ^ sign.repeat(FIXED + 1);
-            let value = add(m, "value", flipped, sign, false).truncate(FIXED + 1);
-            let value = later(m, "value", value, SquareLane::latency() - 1);
-            m.connect(values.at(i), value);
+            let u = m.instance("u_value", FixedLane {});
+            m.connect(u.used_i, used.gt(i.value(used.width())));
+            m.connect(u.x_i, x.at(i));
+            m.connect(values.at(i), u.value_o);
         });
         values
     }
@@ -249,16 +245,21 @@ impl LayerNorm {
         let magnitude = add(m, "magnitude", flipped, negative, false).truncate(sum_width - 1);
         let magnitude = later(m, "sum_magnitude", magnitude, 1);
         let square = product(m, "mean_square", magnitude, magnitude);
-        let wait = all - 1 - product_latency(sum_width - 1);
+        let wait = all - 1 - product_latency(sum_width - 1, sum_width - 1);
         let square = later(m, "mean_square_late", square, wait);
         let total = product(m, "total", sums.squares, count_late);
-        let total = later(m, "total_late", total, all - product_latency(n));
+        let total = later(m, "total_late", total, all - product_latency(SQUARE + n, n));
         let spread = add(m, "spread", total, square.truncate(square.width().min(width)), true).truncate(total.width());
         let spread = later(m, "spread", spread, 1);
         let once = product(m, "once", epsilon, count);
-        let count_once = later(m, "count_once", count, product_latency(n));
+        let count_once = later(m, "count_once", count, product_latency(EPSILON, n));
         let twice = product(m, "twice", once, count_once);
-        let twice = later(m, "twice_late", twice, self.sum_latency() + all + 1 - 2 * product_latency(n));
+        let twice = later(
+            m,
+            "twice_late",
+            twice,
+            self.sum_latency() + all + 1 - product_latency(EPSILON, n) - product_latency(EPSILON + n, n),
+        );
         let whole = add(m, "whole", spread, twice, false);
         let whole = if whole.width() < width { whole.extend(width) } else { whole.truncate(width) };
         let whole = later(m, "whole", whole, 1);

@@ -7,30 +7,36 @@
 //! Sums are exact: fp16 numbers, their squares and powers of two below 1 are integers in a common unit, so there is no order
 //! to state and nothing to lose. Each result is rounded once.
 
+mod adder;
 mod centre;
-pub mod frame;
 mod half;
 pub mod inverse_root;
 mod lanes;
 pub mod layer_norm;
+mod normaliser;
 mod pipe;
 mod power;
+mod product;
 mod reciprocal;
 pub mod rms_norm;
+pub mod row_frame;
 pub mod softmax;
 pub mod vector_lane;
 pub mod vector_unit;
 
-pub use centre::{CentreLane, CentreLanePorts};
-pub use frame::{FrameBeat, FrameResult, RowFrame, RowFramePorts};
-pub use half::{Half, ToRound, round_latency, round_to_half};
-pub use inverse_root::{InverseRoot, InverseRootPorts};
+pub use adder::{RowAdder, RowAdderPorts, add};
+pub use centre::{CentreLane, CentreLanePorts, FixedLane, FixedLanePorts};
+pub use half::{Half, RoundHalf, RoundHalfPorts, ToRound, round_latency, round_to_half};
+pub use inverse_root::{InverseRoot, InverseRootPorts, RootDigit, RootDigitPorts};
 pub use lanes::{ScaleLane, ScaleLanePorts, SquareLane, SquareLanePorts};
 pub use layer_norm::{LayerBeat, LayerNorm, LayerNormPorts};
-pub use pipe::{add, later, later_valid, normalise, normalise_latency, product, product_latency, tree, tree_latency};
+pub use normaliser::{RowNormaliser, RowNormaliserPorts, normalise, normalise_latency};
+pub use pipe::{later, later_valid, tree, tree_latency};
 pub use power::{PowerLane, PowerLanePorts};
+pub use product::{RowProduct, RowProductPorts, product, product_latency};
 pub use reciprocal::{RowReciprocal, RowReciprocalPorts};
 pub use rms_norm::{NormBeat, NormResult, RmsNorm, RmsNormPorts};
+pub use row_frame::{FrameBeat, FrameResult, RowFrame, RowFramePorts};
 pub use softmax::{ShareLane, ShareLanePorts, Softmax, SoftmaxPorts, SoftmaxResult};
 pub use vector_lane::{RequantizeLane, RequantizeLanePorts, VectorLane, VectorLanePorts};
 pub use vector_unit::{OperandBeat, VectorBeat, VectorResult, VectorSteps, VectorUnit, VectorUnitPorts};

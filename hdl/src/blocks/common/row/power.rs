@@ -1,11 +1,10 @@
 //! Powers of e of fp16 numbers, as powers of two: whole part and mantissa.
 
 use super::half::Half;
-use super::pipe::{later, product, product_latency};
+use super::pipe::later;
+use super::product::{product, product_latency};
 use crate::blocks::common::float::exp::{log2_e, powers_of_two};
-use crate::lang::{
-    About, Block, In, Module, Out, Signal, Timing, bit, bits_for, cat, mux, parameters, ports, sint, uint,
-};
+use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, sint, uint};
 
 /// Bits of the whole part of a logarithm.
 pub const WHOLE: u32 = 18;
@@ -15,6 +14,8 @@ pub const FRACTION: u32 = 16;
 const CONSTANT: u32 = 26;
 /// Bits of the fraction that find a line.
 const INDEX: u32 = 6;
+/// Bits of the rise of a line.
+const RISE: u32 = 12;
 
 parameters! {
     /// No parameters.
@@ -44,13 +45,13 @@ impl PowerLane {
     /// Cycles from the element to the whole part.
     #[must_use]
     pub fn whole_latency() -> u32 {
-        product_latency(11) + 1
+        product_latency(CONSTANT + 1, 11) + 1
     }
 
     /// Cycles from the element to the mantissa.
     #[must_use]
     pub fn latency() -> u32 {
-        Self::whole_latency() + 1 + product_latency(FRACTION - INDEX) + 1
+        Self::whole_latency() + 1 + product_latency(RISE, FRACTION - INDEX) + 1
     }
 }
 
@@ -66,7 +67,7 @@ impl Block for PowerLane {
 
     fn build(&self, m: &mut Module, io: &PowerLanePorts) {
         let x = Half::new(m, "x", io.x_i);
-        let latency = product_latency(11);
+        let latency = product_latency(CONSTANT + 1, 11);
         let width = CONSTANT + 1;
         let constant = uint(width).lit(log2_e(CONSTANT));
         let scaled = product(m, "scaled", constant, x.significand);
@@ -93,7 +94,7 @@ impl Block for PowerLane {
         let (base, rise, low) = self.line(m, fraction);
         let above = product(m, "above", rise, low);
         let above = above.slice(FRACTION - INDEX..above.width());
-        let base = later(m, "base_late", base, product_latency(FRACTION - INDEX));
+        let base = later(m, "base_late", base, product_latency(RISE, FRACTION - INDEX));
         let power = m.wire("power", base.wrapping_add(above.extend(base.width())));
         let mantissa = later(m, "mantissa", power.slice(1..FRACTION + 1), 1);
         m.unused(power);
@@ -111,14 +112,11 @@ impl PowerLane {
         let height = FRACTION + 1;
         let powers = powers_of_two(INDEX, height);
         let rises: Vec<u64> = powers.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        let rise_width = bits_for(rises.iter().copied().max().unwrap_or(0));
-        let word = |(power, rise): (&u64, &u64)| {
-            uint(height + rise_width).lit((power & ((1 << height) - 1)) << rise_width | rise)
-        };
+        let word = |(power, rise): (&u64, &u64)| uint(height + RISE).lit((power & ((1 << height) - 1)) << RISE | rise);
         let words: Vec<Signal> = powers.iter().zip(&rises).map(word).collect();
         let line = m.lookup("line", fraction.slice(FRACTION - INDEX..FRACTION), &words);
         let line = later(m, "line_word", line, 1);
         let low = later(m, "low", fraction.slice(0..FRACTION - INDEX), 1);
-        (line.slice(rise_width..rise_width + height), line.slice(0..rise_width), low)
+        (line.slice(RISE..RISE + height), line.slice(0..RISE), low)
     }
 }

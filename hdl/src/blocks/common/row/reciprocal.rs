@@ -1,13 +1,17 @@
 //! Reciprocal of an integer, from straight lines.
 
-use super::pipe::{later, normalise, normalise_latency, product, product_latency};
-use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, bits_for, index_width, parameters, ports, uint};
+use super::normaliser::{normalise, normalise_latency};
+use super::pipe::later;
+use super::product::{product, product_latency};
+use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, index_width, parameters, ports, uint};
 
 /// Bits of a reciprocal: 1 and 18 places.
 pub const RECIPROCAL: u32 = 19;
 /// Bits behind the leading one that find a line, and that are a place on it.
 const INDEX: u32 = 8;
 const LOW: u32 = 10;
+/// Bits of the fall of a line.
+const FALL: u32 = 12;
 /// Places of the lines.
 const HEIGHT: u32 = 20;
 
@@ -37,7 +41,7 @@ impl RowReciprocal {
     /// Cycles from the integer to its reciprocal.
     #[must_use]
     pub fn latency(&self) -> u32 {
-        normalise_latency(self.width) + 1 + product_latency(LOW) + 1
+        normalise_latency(self.width) + 1 + product_latency(FALL, LOW) + 1
     }
 }
 
@@ -57,15 +61,14 @@ impl Block for RowReciprocal {
         let fraction = top.slice(w - 1 - INDEX - LOW..w - 1);
         let quotient = |line: u64| (1u64 << (HEIGHT + INDEX)) / ((1 << INDEX) + line);
         let falls: Vec<u64> = (0..1 << INDEX).map(|line| quotient(line) - quotient(line + 1)).collect();
-        let fall_width = bits_for(falls.iter().copied().max().unwrap_or(0));
-        let word = |(line, fall): (u64, &u64)| uint(HEIGHT + 1 + fall_width).lit(quotient(line) << fall_width | fall);
+        let word = |(line, fall): (u64, &u64)| uint(HEIGHT + 1 + FALL).lit(quotient(line) << FALL | fall);
         let words: Vec<Signal> = (0..).zip(&falls).map(word).collect();
         let line = m.lookup("line", fraction.slice(LOW..LOW + INDEX), &words);
         let line = later(m, "line_word", line, 1);
         let low = later(m, "low", fraction.slice(0..LOW), 1);
-        let (base, fall) = (line.slice(fall_width..fall_width + HEIGHT + 1), line.slice(0..fall_width));
+        let (base, fall) = (line.slice(FALL..FALL + HEIGHT + 1), line.slice(0..FALL));
         let below = product(m, "below", fall, low);
-        let base = later(m, "base", base, product_latency(LOW));
+        let base = later(m, "base", base, product_latency(FALL, LOW));
         let value = m.wire("value", base.wrapping_sub(below.slice(LOW..below.width()).extend(HEIGHT + 1)));
         m.unused(below);
         let digits = later(m, "digits", value.slice(HEIGHT - 18..HEIGHT + 1), 1);

@@ -4,10 +4,12 @@
 //! the row's factor is sqrt(n / (sum + n epsilon)), 18 digits of it; an element is multiplied by it and by its gain, and
 //! the product is rounded once.
 
-use super::frame::RowFrame;
+use super::adder::add;
 use super::inverse_root::{DIGITS, EXPONENT, InverseRoot};
 use super::lanes::{SQUARE, ScaleLane, SquareLane};
-use super::pipe::{add, later, later_valid, product, product_latency, tree, tree_latency};
+use super::pipe::{later, later_valid, tree, tree_latency};
+use super::product::{product, product_latency};
+use super::row_frame::RowFrame;
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, In, InStream, Module, OutStream, Signal,
@@ -178,7 +180,7 @@ impl Block for RmsNorm {
         m.comment("And n times epsilon.");
         let count = frame.beat_count_o;
         let added = product(m, "added", epsilon, count);
-        let wait = self.sum_latency() - product_latency(self.count_width());
+        let wait = self.sum_latency() - product_latency(EPSILON, self.count_width());
         let added = later(m, "added_late", added, wait);
         let whole = m.reg("whole_q", uint(width));
         let both = add(m, "both", total, added, false).truncate(width);
@@ -214,8 +216,7 @@ impl Block for RmsNorm {
         m.connect(io.output.valid, frame.output.valid);
         m.connect(frame.output.ready, io.output.ready);
         let word = m.wire("word", frame.output.data.data);
-        let values = m.split("output_values", word.slice(0..16 * lanes), uint(16).array(lanes));
-        m.connect_each("output", io.output.values, values);
+        m.connect(io.output.values.packed(), word.slice(0..16 * lanes));
         m.connect(io.output.used, frame.output.used);
         m.connect(io.output.last, frame.output.last);
         m.connect(io.output.error, frame.output.error);
@@ -247,7 +248,7 @@ pub(super) fn squares(m: &mut Module, x: Array, used: Signal) -> Squares {
         m.connect(special.at(i), u.special_o);
     });
     let sum = tree(m, "sum", square, |ty| uint(ty.width + 1), |m, name, a, b| add(m, name, a, b, false));
-    let special = tree(m, "special_tree", special, |ty| ty, |_, _, a, b| a | b);
+    let special = later(m, "any_special", special.packed().any(), tree_latency(lanes));
     Squares { sum, special }
 }
 

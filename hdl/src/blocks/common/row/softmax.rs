@@ -4,12 +4,14 @@
 //! to: where it grows, the sum is shifted, and no second look at the row is needed. A beat is kept as mantissas, places
 //! below the maximum of its time, and that maximum.
 
-use super::frame::RowFrame;
+use super::adder::add;
 use super::half::{ToRound, round_latency, round_to_half};
-use super::pipe::{add, later, later_valid, product, product_latency, tree, tree_latency};
+use super::pipe::{later, later_valid, tree, tree_latency};
 use super::power::{FRACTION, PowerLane, WHOLE};
+use super::product::{product, product_latency};
 use super::reciprocal::{RECIPROCAL, RowReciprocal};
 use super::rms_norm::NormBeat;
+use super::row_frame::RowFrame;
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutStream, Signal, Timing, bit,
@@ -96,7 +98,7 @@ impl ShareLane {
     /// Cycles from the weight to the share.
     #[must_use]
     pub fn latency() -> u32 {
-        product_latency(FRACTION + 1) + round_latency(FRACTION + 1 + RECIPROCAL)
+        product_latency(RECIPROCAL, FRACTION + 1) + round_latency(FRACTION + 1 + RECIPROCAL)
     }
 }
 
@@ -115,7 +117,7 @@ impl Block for ShareLane {
         let wide = EXPONENT + 1;
         let exponent = io.exponent_i.extend(wide).as_uint().wrapping_sub(io.below_i.extend(wide));
         let exponent = m.wire("exponent", exponent);
-        let beside = later(m, "beside", cat(&[io.nan_i, exponent]), product_latency(FRACTION + 1));
+        let beside = later(m, "beside", cat(&[io.nan_i, exponent]), product_latency(RECIPROCAL, FRACTION + 1));
         let value = ToRound {
             sign: bit().lit(0),
             magnitude,
@@ -237,8 +239,7 @@ impl Block for Softmax {
         m.connect(io.output.valid, frame.output.valid);
         m.connect(frame.output.ready, io.output.ready);
         let (word, lanes) = (m.wire("word", frame.output.data.data), self.lanes);
-        let values = m.split("output_values", word.slice(0..16 * lanes), uint(16).array(lanes));
-        m.connect_each("output", io.output.values, values);
+        m.connect(io.output.values.packed(), word.slice(0..16 * lanes));
         m.connect(io.output.used, frame.output.used);
         m.connect(io.output.last, frame.output.last);
         m.connect(io.output.error, frame.output.error);
@@ -304,7 +305,7 @@ impl Softmax {
         m.comment("The largest whole part so far.");
         let (at_whole, at_most, at_kept) = self.passed();
         let here = tree(m, "most", whole, |ty| ty, |_, _, a, b| mux(a.gt(b), a, b));
-        let odd = tree(m, "odd", undefined, |ty| ty, |_, _, a, b| a | b);
+        let odd = later(m, "odd", undefined.packed().any(), tree_latency(lanes));
         let (valid, first) = beat.later(m, "most", at_most - 1);
         let most = m.reg("most_q", sint(WHOLE));
         most.next_when(valid, mux(first | here.gt(most.q), here, most.q));

@@ -1,65 +1,16 @@
 //! Units that work on rows of fp16 numbers: integers and rationals of any size, rounded once.
-//!
-//! Rows travel in beats; [`gate`] says which rows a sequence of beats makes, and what happens to those that break a rule.
 
 mod exact;
 pub mod layer_norm;
 pub mod rms_norm;
+pub mod row_frame;
 pub mod softmax;
 pub mod vector_unit;
 
 use num_bigint::BigUint;
 
 pub use exact::{Distance, distance, exact_layer_norm, exact_rms_norm, exact_softmax};
-
-/// Part of a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beat<T> {
-    /// The elements and what belongs to them.
-    pub data: T,
-    /// Elements in use if it is the last beat.
-    pub used: u64,
-    /// It ends its row.
-    pub last: bool,
-}
-
-/// A row as it is worked on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row<T> {
-    /// Its beats.
-    pub beats: Vec<T>,
-    /// Elements in use of the last one.
-    pub used: usize,
-    /// It broke a rule.
-    pub error: bool,
-}
-
-impl<T> Row<T> {
-    /// Elements of the row.
-    pub fn len(&self, lanes: usize) -> usize {
-        (self.beats.len() - 1) * lanes + self.used
-    }
-}
-
-/// The rows that `beats` make. `used` of a last beat that is 0 or more than `lanes` counts as `lanes`; of rows with more
-/// than `max_beats` beats the rest is dropped. What comes after the last beat with `last` is no row yet, unless it has
-/// `max_beats` beats and one more that is cut off.
-pub fn gate<T: Clone>(beats: &[Beat<T>], lanes: usize, max_beats: usize) -> Vec<Row<T>> {
-    let mut rows = vec![];
-    for row in beats.split_inclusive(|beat| beat.last) {
-        let whole = row.last().is_some_and(|beat| beat.last);
-        let cut = row.len() > max_beats || (row.len() == max_beats && !whole);
-        if !whole && !cut {
-            continue;
-        }
-        let used = row[row.len() - 1].used;
-        let wrong = !cut && !(1..=lanes as u64).contains(&used);
-        let kept = row[..row.len().min(max_beats)].iter().map(|beat| beat.data.clone()).collect();
-        let used = if cut || wrong { lanes } else { used as usize };
-        rows.push(Row { beats: kept, used, error: cut || wrong });
-    }
-    rows
-}
+pub use row_frame::{Beat, Row, gate};
 
 /// The canonical NaN.
 pub const NAN: u16 = 0x7e00;
@@ -125,23 +76,5 @@ mod tests {
             let rounded = nearest(false, &magnitude.into(), field.max(1) - 150);
             assert_eq!(u64::from(rounded), float.convert(bits, FloatFormat::Fp16).bits, "{bits:#x}");
         }
-    }
-
-    #[test]
-    fn gates() {
-        let beat = |used, last| Beat { data: (), used, last };
-        let beats = [
-            beat(9, false),
-            beat(1, true),
-            beat(0, true),
-            beat(1, false),
-            beat(1, false),
-            beat(1, true),
-            beat(2, true),
-        ];
-        let rows: Vec<_> = gate(&beats, 4, 2).iter().map(|row| (row.beats.len(), row.used, row.error)).collect();
-        assert_eq!(rows, [(2, 1, false), (1, 4, true), (2, 4, true), (1, 2, false)]);
-        assert_eq!(gate(&beats[3..5], 4, 2).len(), 1);
-        assert_eq!(gate(&beats[3..4], 4, 2).len(), 0);
     }
 }
