@@ -210,7 +210,7 @@ fn every<T: std::fmt::Debug>(
     let seen = seen.into_inner();
     println!("{seen:?}");
     assert_eq!(seen.keys().copied().collect::<Vec<_>>(), codes, "{seen:?}");
-    assert!(seen[&0] > 300, "too few that are right: {seen:?}");
+    assert!(seen[&0] > 200, "too few that are right: {seen:?}");
 }
 
 #[test]

@@ -1,0 +1,3 @@
+//! Complete accelerators and the programs that drive them.
+
+mod c_program;
