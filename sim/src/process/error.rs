@@ -175,6 +175,7 @@ pub fn package_of(tool: &str) -> &str {
         "iverilog" | "vvp" => "iverilog",
         "sta" => "opensta",
         "ar" | "ld" => "binutils",
+        "cc" => "gcc",
         "srun" | "sbatch" | "squeue" | "scontrol" => "slurm-client",
         _ => name,
     }

@@ -1,3 +1,5 @@
-//! Benches of complete accelerators: programs in memory, a host on the registers, a bus that does whatever AXI allows.
+//! Benches and programs of complete accelerators: a host on the registers, jobs in memory, a bus that does whatever AXI allows.
 
+pub mod c_program;
+pub mod software;
 pub mod vector_top;

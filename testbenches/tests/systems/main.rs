@@ -1,3 +1,4 @@
-//! Complete accelerators against their golden models.
+//! Complete accelerators against their golden models, and the programs that drive them.
 
+mod c_program;
 mod vector_top;

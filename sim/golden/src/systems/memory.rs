@@ -1,7 +1,7 @@
 //! Memory as a job sees it.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 /// What a bus answers instead of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,18 @@ impl<M: Memory> Memory for &mut M {
 
 const PAGE: u64 = 4096;
 
+/// The parts of an area that lie in a page each: the address, and which bytes of the area.
+fn parts(address: u64, count: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let at = address.wrapping_add(done as u64);
+        let part = (count - done).min((PAGE - at % PAGE) as usize);
+        let from = done;
+        done += part;
+        (part > 0).then_some((at, from..done))
+    })
+}
+
 /// Bytes at 64-bit addresses, zero until written; some areas may answer with errors.
 #[derive(Clone, Debug, Default)]
 pub struct SparseMemory {
@@ -77,15 +89,22 @@ impl SparseMemory {
     /// `count` bytes from `address` on, past all errors.
     #[must_use]
     pub fn bytes(&self, address: u64, count: usize) -> Vec<u8> {
-        let byte = |at: u64| self.pages.get(&(at / PAGE)).map_or(0, |page| page[(at % PAGE) as usize]);
-        (0..count as u64).map(|k| byte(address.wrapping_add(k))).collect()
+        let mut bytes = vec![0; count];
+        for (at, part) in parts(address, count) {
+            if let Some(page) = self.pages.get(&(at / PAGE)) {
+                let from = (at % PAGE) as usize;
+                bytes[part.clone()].copy_from_slice(&page[from..from + part.len()]);
+            }
+        }
+        bytes
     }
 
     /// Stores bytes from `address` on, past all errors.
     pub fn store(&mut self, address: u64, bytes: &[u8]) {
-        for (k, &byte) in (0u64..).zip(bytes) {
-            let at = address.wrapping_add(k);
-            self.pages.entry(at / PAGE).or_insert_with(|| vec![0; PAGE as usize])[(at % PAGE) as usize] = byte;
+        for (at, part) in parts(address, bytes.len()) {
+            let page = self.pages.entry(at / PAGE).or_insert_with(|| vec![0; PAGE as usize]);
+            let from = (at % PAGE) as usize;
+            page[from..from + part.len()].copy_from_slice(&bytes[part]);
         }
     }
 
