@@ -30,6 +30,26 @@ pub trait Bus {
     fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), Self::Error>;
 }
 
+impl<B: Bus> Bus for &mut B {
+    type Error = B::Error;
+
+    fn read32(&mut self, offset: u32) -> Result<u32, B::Error> {
+        (**self).read32(offset)
+    }
+
+    fn write32(&mut self, offset: u32, value: u32) -> Result<(), B::Error> {
+        (**self).write32(offset, value)
+    }
+
+    fn read_memory(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), B::Error> {
+        (**self).read_memory(address, bytes)
+    }
+
+    fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), B::Error> {
+        (**self).write_memory(address, bytes)
+    }
+}
+
 /// Bytes that belong at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {

@@ -2,6 +2,7 @@
 //! stall, answer with errors or not at all; starts while busy, soft resets at any moment.
 
 mod program;
+mod timing;
 
 use golden::common::float::Function;
 use golden::systems::memory::{BusError as GoldenError, SparseMemory};
@@ -14,6 +15,7 @@ use sim::stimulus::{Stall, StimulusRng};
 use sim::{Out, Run, Sim};
 
 pub use program::{Descriptor, Program};
+pub use timing::Job;
 
 /// Registers that the bench uses, by the table of the shell.
 pub mod register {

@@ -45,7 +45,9 @@ impl VectorEngine {
         self.lanes() * self.max_beats
     }
 
-    fn unit(&self) -> VectorUnit {
+    /// The lanes.
+    #[must_use]
+    pub fn unit(&self) -> VectorUnit {
         VectorUnit {
             lanes: self.lanes(),
             max_beats: self.max_beats,

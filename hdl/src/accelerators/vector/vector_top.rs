@@ -47,7 +47,9 @@ impl VectorTop {
         }
     }
 
-    fn engine(&self) -> VectorEngine {
+    /// What works between the streams of the shell.
+    #[must_use]
+    pub fn engine(&self) -> VectorEngine {
         VectorEngine {
             axi: self.axi.clone(),
             dma: self.dma.clone(),

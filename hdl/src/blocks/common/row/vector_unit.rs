@@ -111,7 +111,9 @@ ports! {
 }
 
 impl VectorUnit {
-    fn norm(&self) -> RmsNorm {
+    /// The norm of rows.
+    #[must_use]
+    pub fn norm(&self) -> RmsNorm {
         RmsNorm { lanes: self.lanes, max_beats: self.max_beats, buffer: self.buffer, ..RmsNorm::default() }
     }
 
