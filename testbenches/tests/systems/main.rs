@@ -1,4 +1,5 @@
 //! Complete accelerators against their golden models, and the programs that drive them.
 
 mod c_program;
+mod vector_errors;
 mod vector_top;

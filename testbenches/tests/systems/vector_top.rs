@@ -71,7 +71,7 @@ fn faults_are_found() {
 }
 
 /// Runs `work` on a design before a memory that behaves as `config` says.
-fn on_hardware(block: &VectorTop, config: &AxiConfig, work: impl Fn(&mut Hardware<'_>)) {
+pub fn on_hardware(block: &VectorTop, config: &AxiConfig, work: impl Fn(&mut Hardware<'_>)) {
     let bench = testbenches::bench(block, |sim, run| {
         work(&mut Hardware::new(sim, config, run.seed())?);
         let irq = sim.output("irq_o")?;
