@@ -127,7 +127,7 @@ impl Player {
     fn play(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         sim.poke_u64(self.clear_i, 0);
         sim.reset(2)?;
-        self.to_the_cycle(sim, run)?;
+        self.single_rows(sim, run)?;
         let mut left = run.vectors();
         while left > 0 {
             self.choose(sim);
@@ -162,7 +162,7 @@ impl Player {
     }
 
     /// One row of each kind without pauses.
-    fn to_the_cycle(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+    fn single_rows(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let most = self.block.lanes * self.block.max_beats;
         for norm in [false, true] {
             for elements in [1, self.block.lanes + 1, most] {
