@@ -290,6 +290,54 @@ proptest! {
     }
 }
 
+/// Every bit of a descriptor that uses everything, alone: all borders between what must be 0 and what need not.
+#[test]
+fn every_bit() {
+    let operand = |address| Operand { address, stride: 64 };
+    let job =
+        VectorJob::new(3, 5, operand(0x2000), operand(0x3000)).scale(f16::ONE).add_rows(operand(0x4000)).activate();
+    let job = job.multiply_rows(operand(0x5000)).norm_with_gains(Epsilon::new(1e-5).unwrap(), 0x6000);
+    let good = job.quantize(Integer::Int8, f16::ONE).build(&CAPS, &WINDOW).unwrap();
+    let mut codes = BTreeMap::new();
+    for bit in 0..8 * Descriptor::BYTES {
+        // A chain of one.
+        if (8 * 8..8 * 16).contains(&bit) {
+            continue;
+        }
+        let mut bytes = *good.bytes();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let descriptor = Descriptor::from_bytes(bytes);
+        let verdict = descriptor.check_header(&WINDOW, 1).and_then(|()| check(&descriptor, &CAPS, &WINDOW));
+        assert_eq!(code(&verdict), golden(0x1000, &bytes), "bit {bit}: {verdict:?}");
+        *codes.entry(code(&verdict)).or_insert(0) += 1;
+    }
+    assert_eq!(codes.keys().copied().collect::<Vec<_>>(), [0, 2, 3, 4, 5, 6, 8, 9, 10, 15]);
+    // Flags, the reserved word, the end, epsilon, steps but for seven and the format; the gain's norm.
+    assert_eq!(codes[&5], 14 + 32 + 128 + 24 + (32 - 9) + 1);
+}
+
+/// The first and the last byte of the window, for each operand.
+#[test]
+fn every_edge() {
+    for (rows, columns, stride) in [(1, 1, 0), (1, 32, 64), (3, 32, 64), (2, 31, 128)] {
+        for row in (0xfc0..0x1040u64).step_by(64).chain((0xfe00..0x1_0040).step_by(64)) {
+            let edge = Operand { address: row, stride };
+            let inside = Operand { address: 0x2000, stride: 64 };
+            let job = |x, out| VectorJob::new(rows, columns, x, out).scale(f16::ONE);
+            for (x, out, quantized) in [(edge, inside, false), (inside, edge, false), (inside, edge, true)] {
+                let job = if quantized { job(x, out).quantize(Integer::Int4, f16::ONE) } else { job(x, out) };
+                let window = host::Window { limit: 0xff3f, ..WINDOW };
+                let built = job.build(&CAPS, &window);
+                let wide = job.build(&CAPS, &host::Window { base: 0, limit: u64::MAX, ..WINDOW }).unwrap();
+                let mut memory = SparseMemory::new();
+                memory.store(0x1000, wide.bytes());
+                let limits = Limits { base: window.base, limit: window.limit, max_descriptors: 1 };
+                assert_eq!(code(&built), u32::from(TOP.run(limits, 0x1000, &mut memory).end.code), "{job:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn refusals_name_field_value_and_what_is_right() {
     let (x, out) = (Operand { address: 0x2000, stride: 64 }, Operand { address: 0x3000, stride: 64 });
