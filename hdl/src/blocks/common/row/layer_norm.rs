@@ -14,7 +14,7 @@ use super::row_frame::RowFrame;
 use crate::blocks::common::stream::FifoStorage;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, In, InStream, Module, OutStream, Signal,
-    Timing, bit, bits_for, bundle, cat, parameters, ports, uint,
+    Timing, bit, bits_for, bundle, cat, parameters, ports, sint, uint,
 };
 
 parameters! {
@@ -202,11 +202,10 @@ impl LayerNorm {
             m,
             "values_sum",
             values,
-            |ty| uint(ty.width + 1),
+            |ty| sint(ty.width + 1),
             |m, name, a, b| {
                 let wide = a.width() + 1;
-                let (a, b) = (a.as_sint().extend(wide).as_uint(), b.as_sint().extend(wide).as_uint());
-                add(m, name, a, b, false).truncate(wide)
+                add(m, name, a.extend(wide).as_uint(), b.extend(wide).as_uint(), false).truncate(wide).as_sint()
             },
         );
         let passed = SquareLane::latency() + tree_latency(lanes);
@@ -215,7 +214,7 @@ impl LayerNorm {
         let Squares { sum: square, special } = squared;
         let squares = accumulate(m, "squares", valid, first, square, SQUARE + self.count_width());
         let wide = width.max(sum.width());
-        let sum = accumulate(m, "sum", valid, first, sum.as_sint().extend(wide).as_uint(), wide).truncate(width);
+        let sum = accumulate(m, "sum", valid, first, sum.extend(wide).as_uint(), wide).truncate(width);
         let bad = m.reg("bad_q", bit());
         bad.next_when(valid, special | (bad.q & !first));
         Sums { sum, squares, bad: bad.q }
@@ -224,12 +223,12 @@ impl LayerNorm {
     /// The elements in use in units of 2^-24, two's complement, as late as their squares.
     fn values(&self, m: &mut Module, x: Array, used: Signal) -> Array {
         let lanes = self.lanes;
-        let values = m.nets("value", uint(FIXED + 1), lanes);
+        let values = m.nets("value", sint(FIXED + 1), lanes);
         m.for_each("values", lanes, |m, i| {
             let u = m.instance("u_value", FixedLane {});
             m.connect(u.used_i, used.gt(i.value(used.width())));
             m.connect(u.x_i, x.at(i));
-            m.connect(values.at(i), u.value_o);
+            m.connect(values.at(i), u.value_o.as_sint());
         });
         values
     }
