@@ -57,13 +57,13 @@ module layer_norm_l16_b48_k128_affine_memory (
   wire          [87:0] sum_4_sum;
   reg           [83:0] sum_4_0_q;
   reg            [3:0] any_special_4_q;
-  wire          [40:0] value [0:15];
-  wire          [41:0] values_sum_1 [0:7];
-  wire          [42:0] values_sum_2 [0:3];
-  wire          [43:0] values_sum_3 [0:1];
-  wire          [44:0] values_sum_4 [0:0];
+  wire signed   [40:0] value [0:15];
+  wire signed   [41:0] values_sum_1 [0:7];
+  wire signed   [42:0] values_sum_2 [0:3];
+  wire signed   [43:0] values_sum_3 [0:1];
+  wire signed   [44:0] values_sum_4 [0:0];
   wire          [47:0] values_sum_4_sum;
-  reg           [44:0] values_sum_4_0_q;
+  reg  signed   [44:0] values_sum_4_0_q;
   reg            [7:0] sum_valid_8_q;
   reg            [7:0] sum_first_8_q;
   reg           [89:0] squares_q;
@@ -166,20 +166,18 @@ module layer_norm_l16_b48_k128_affine_memory (
   end
 
   for (i = 0; i < 16; i = i + 1) begin : g_values
+    wire [40:0] value_value;
     localparam value_used_index = i;
     wire value_used_in = value_used_index[4:0] < frame_beat_used;
-    fixed_lane u_value (.clk_i(clk_i), .used_i(value_used_in), .x_i(x[i]), .value_o(value[i]));
+    fixed_lane u_value (.clk_i(clk_i), .used_i(value_used_in), .x_i(x[i]), .value_o(value_value));
+    assign value[i] = value_value;
   end
 
   for (i = 0; i < 8; i = i + 1) begin : g_values_sum_1
-    wire [47:0] values_sum_1_sum;
-    reg  [41:0] values_sum_1_q;
-    wire signed [40:0] values_sum_1_a_bits = value[2*i];
-    wire [47:0] values_sum_1_a_in = {5'd0,
-        {1'b0, $unsigned($signed({values_sum_1_a_bits[40], values_sum_1_a_bits}))}};
-    wire signed [40:0] values_sum_1_b_bits = value[2*i + 1];
-    wire [47:0] values_sum_1_b_in = {5'd0,
-        {1'b0, $unsigned($signed({values_sum_1_b_bits[40], values_sum_1_b_bits}))}};
+    wire        [47:0] values_sum_1_sum;
+    reg  signed [41:0] values_sum_1_q;
+    wire [47:0] values_sum_1_a_in = {5'd0, {1'b0, $unsigned($signed({value[2*i][40], value[2*i]}))}};
+    wire [47:0] values_sum_1_b_in = {5'd0, {1'b0, $unsigned($signed({value[2*i + 1][40], value[2*i + 1]}))}};
     row_adder_w48 u_values_sum_1 (.a_i(values_sum_1_a_in), .b_i(values_sum_1_b_in), .sum_o(values_sum_1_sum));
     assign values_sum_1[i] = values_sum_1_q;
     always @(posedge clk_i) values_sum_1_q <= values_sum_1_sum[41:0];
@@ -187,14 +185,12 @@ module layer_norm_l16_b48_k128_affine_memory (
   end
 
   for (i = 0; i < 4; i = i + 1) begin : g_values_sum_2
-    wire [47:0] values_sum_2_sum;
-    reg  [42:0] values_sum_2_q;
-    wire signed [41:0] values_sum_2_a_bits = values_sum_1[2*i];
+    wire        [47:0] values_sum_2_sum;
+    reg  signed [42:0] values_sum_2_q;
     wire [47:0] values_sum_2_a_in = {4'd0,
-        {1'b0, $unsigned($signed({values_sum_2_a_bits[41], values_sum_2_a_bits}))}};
-    wire signed [41:0] values_sum_2_b_bits = values_sum_1[2*i + 1];
+        {1'b0, $unsigned($signed({values_sum_1[2*i][41], values_sum_1[2*i]}))}};
     wire [47:0] values_sum_2_b_in = {4'd0,
-        {1'b0, $unsigned($signed({values_sum_2_b_bits[41], values_sum_2_b_bits}))}};
+        {1'b0, $unsigned($signed({values_sum_1[2*i + 1][41], values_sum_1[2*i + 1]}))}};
     row_adder_w48 u_values_sum_2 (.a_i(values_sum_2_a_in), .b_i(values_sum_2_b_in), .sum_o(values_sum_2_sum));
     assign values_sum_2[i] = values_sum_2_q;
     always @(posedge clk_i) values_sum_2_q <= values_sum_2_sum[42:0];
@@ -202,26 +198,20 @@ module layer_norm_l16_b48_k128_affine_memory (
   end
 
   for (i = 0; i < 2; i = i + 1) begin : g_values_sum_3
-    wire [47:0] values_sum_3_sum;
-    reg  [43:0] values_sum_3_q;
-    wire signed [42:0] values_sum_3_a_bits = values_sum_2[2*i];
+    wire        [47:0] values_sum_3_sum;
+    reg  signed [43:0] values_sum_3_q;
     wire [47:0] values_sum_3_a_in = {3'd0,
-        {1'b0, $unsigned($signed({values_sum_3_a_bits[42], values_sum_3_a_bits}))}};
-    wire signed [42:0] values_sum_3_b_bits = values_sum_2[2*i + 1];
+        {1'b0, $unsigned($signed({values_sum_2[2*i][42], values_sum_2[2*i]}))}};
     wire [47:0] values_sum_3_b_in = {3'd0,
-        {1'b0, $unsigned($signed({values_sum_3_b_bits[42], values_sum_3_b_bits}))}};
+        {1'b0, $unsigned($signed({values_sum_2[2*i + 1][42], values_sum_2[2*i + 1]}))}};
     row_adder_w48 u_values_sum_3 (.a_i(values_sum_3_a_in), .b_i(values_sum_3_b_in), .sum_o(values_sum_3_sum));
     assign values_sum_3[i] = values_sum_3_q;
     always @(posedge clk_i) values_sum_3_q <= values_sum_3_sum[43:0];
     wire [3:0] unused_values_sum_3_sum = values_sum_3_sum[47:44];
   end
 
-  wire signed [43:0] values_sum_4_a_bits = values_sum_3[0];
-  wire [47:0] values_sum_4_a_in = {2'd0,
-      {1'b0, $unsigned($signed({values_sum_4_a_bits[43], values_sum_4_a_bits}))}};
-  wire signed [43:0] values_sum_4_b_bits = values_sum_3[1];
-  wire [47:0] values_sum_4_b_in = {2'd0,
-      {1'b0, $unsigned($signed({values_sum_4_b_bits[43], values_sum_4_b_bits}))}};
+  wire [47:0] values_sum_4_a_in = {2'd0, {1'b0, $unsigned($signed({values_sum_3[0][43], values_sum_3[0]}))}};
+  wire [47:0] values_sum_4_b_in = {2'd0, {1'b0, $unsigned($signed({values_sum_3[1][43], values_sum_3[1]}))}};
 
   row_adder_w48 u_values_sum_4 (.a_i(values_sum_4_a_in), .b_i(values_sum_4_b_in), .sum_o(values_sum_4_sum));
 
@@ -239,8 +229,7 @@ module layer_norm_l16_b48_k128_affine_memory (
 
   always @(posedge clk_i) if (sum_valid_8_q[7]) squares_q <= squares_sum[89:0];
   wire [55:0] sum_a_in = {4'd0, {1'b0, sum_first_8_q[7] ? 51'd0 : sum_q}};
-  wire signed [44:0] sum_b_bits = values_sum_4[0];
-  wire [55:0] sum_b_in = {4'd0, {1'b0, $unsigned($signed({{6{sum_b_bits[44]}}, sum_b_bits}))}};
+  wire [55:0] sum_b_in = {4'd0, {1'b0, $unsigned($signed({{6{values_sum_4[0][44]}}, values_sum_4[0]}))}};
 
   row_adder_w56 u_sum (.a_i(sum_a_in), .b_i(sum_b_in), .sum_o(sum_sum));
 

@@ -65,7 +65,8 @@ impl<B: Bundle> StreamArray<B> {
     pub fn at(&self, k: impl Into<Index>) -> Stream<B> {
         let k = k.into();
         let values = self.fields.iter().map(|field| FieldValue::One(field.at(k))).collect();
-        Stream::new(&self.name, self.valid.at(k), self.ready.at(k), B::from_values(values))
+        let name = k.constant().map_or_else(|| self.name.clone(), |k| format!("{}_{k}", self.name));
+        Stream::new(&name, self.valid.at(k), self.ready.at(k), B::from_values(values))
     }
 }
 
