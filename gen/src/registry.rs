@@ -52,6 +52,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),
         entry::<RowFrame>("common", common::row::row_frame::bench),
+        entry::<RotaryEmbedding>("common", common::row::rotary_embedding::bench),
         entry::<VectorUnit>("common", common::row::vector_unit::bench),
         entry::<RmsNorm>("common", common::row::rms_norm::bench),
         entry::<LayerNorm>("common", common::row::layer_norm::bench),

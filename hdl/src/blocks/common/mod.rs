@@ -36,8 +36,8 @@ pub use memory::{
 pub use number_format::{NanPolicy, NumberFormat};
 pub use pipeline::{Pipeline, PipelineStage};
 pub use row::{
-    LayerNorm, LayerNormPorts, RmsNorm, RmsNormPorts, RowFrame, RowFramePorts, Softmax, SoftmaxPorts, VectorUnit,
-    VectorUnitPorts,
+    LayerNorm, LayerNormPorts, RmsNorm, RmsNormPorts, RotaryEmbedding, RotaryEmbeddingPorts, RowFrame, RowFramePorts,
+    Softmax, SoftmaxPorts, VectorUnit, VectorUnitPorts,
 };
 pub use shell::{
     EventCounters, EventCountersPorts, JobController, JobControllerPorts, ShellRegisters, ShellRegistersPorts,

@@ -2,6 +2,7 @@
 
 mod layer_norm;
 mod rms_norm;
+mod rotary_embedding;
 mod row_frame;
 mod softmax;
 mod vector_unit;

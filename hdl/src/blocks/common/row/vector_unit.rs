@@ -1,11 +1,11 @@
 //! Vector unit: lanes that take the rows of a matrix through a list of steps.
 
-use super::pipe::{later, later_valid};
+use super::pipe::later;
 use super::rms_norm::RmsNorm;
+use super::section::Section;
 use super::vector_lane::{RequantizeLane, VectorLane};
-use crate::blocks::common::{StreamFifo, StreamFifoPorts};
 use crate::lang::{
-    About, Block, CatalogBlock, Field, FieldArray, In, InBundle, InStream, Module, Out, OutStream, Signal, Timing, bit,
+    About, Block, CatalogBlock, Field, FieldArray, In, InBundle, InStream, Module, Out, OutStream, Timing, bit,
     bits_for, bundle, cat, mux, parameters, ports, uint,
 };
 
@@ -255,45 +255,6 @@ impl Block for VectorUnit {
 
 /// 1 in fp16.
 const ONE: u32 = 0x3c00;
-
-/// A pipeline that nothing stops, and behind it a place for everything that is inside.
-struct Section {
-    /// A beat may begin.
-    room: Signal,
-    /// To be driven: one does.
-    enters: Signal,
-    /// To be driven: one has left the FIFO.
-    leaves: Signal,
-    fifo: StreamFifoPorts,
-    latency: u32,
-}
-
-impl Section {
-    fn new(m: &mut Module, name: &str, (latency, width): (u32, u32), clear: Signal) -> Self {
-        // One more for the cycle in which a beat is seen to have left.
-        let depth = latency + 2;
-        let block = StreamFifo { proved: false, ..StreamFifo::registers(width, depth) };
-        let fifo = m.instance(&format!("u_{name}_fifo"), block);
-        m.connect(fifo.clear_i, clear);
-        m.unused(fifo.input.ready);
-        m.unused(fifo.level_o);
-        m.unused(fifo.almost_full_o);
-        let (enters, leaves) = (m.net(&format!("{name}_enters"), bit()), m.net(&format!("{name}_leaves"), bit()));
-        let ty = uint(bits_for(depth.into()));
-        let inside = m.reg_init(&format!("{name}_inside_q"), ty, 0);
-        let moved = inside.q.wrapping_add(enters.extend(ty.width)).wrapping_sub(leaves.extend(ty.width));
-        inside.next(mux(clear, ty.lit(0), moved));
-        let room = m.wire(&format!("{name}_room"), inside.q.lt(depth) & !clear);
-        Self { room, enters, leaves, fifo, latency }
-    }
-
-    /// `data` is what comes out of the pipeline, `latency` cycles after `begins`.
-    fn catch(&self, m: &mut Module, name: &str, begins: Signal, data: Signal, clear: Signal) {
-        let valid = later_valid(m, &format!("{name}_valid"), begins, self.latency, clear);
-        m.connect(self.fifo.input.valid, valid);
-        m.connect(self.fifo.input.data.data, data);
-    }
-}
 
 impl CatalogBlock for VectorUnit {
     fn configurations() -> Vec<Self> {

@@ -3,6 +3,7 @@
 mod exact;
 pub mod layer_norm;
 pub mod rms_norm;
+pub mod rotary_embedding;
 pub mod row_frame;
 pub mod softmax;
 pub mod vector_unit;
