@@ -3,6 +3,7 @@
 //! Activations move right, weights move down, one step a cycle; each PE accumulates the product of what it sees.
 //! No skew registers and no drain: the testbench skews its inputs. One row of accumulators is read at a time.
 
+use crate::blocks::common::arith::row_product::{RowFactor, row_product};
 use crate::lang::{
     About, Block, CatalogBlock, In, InArray, Module, Out, OutArray, Proof, Rules, Signal, Timing, bit, index_width,
     mux, parameters, ports, sint, uint,
@@ -61,11 +62,12 @@ impl Block for MacPe {
         let act = m.reg("act_q", sint(self.operand_width));
         let weight = m.reg("weight_q", sint(self.operand_width));
         let acc = m.reg("acc_q", sint(self.accumulator_width));
-        let product = m.wire("product", io.act_i * io.weight_i).extend(self.accumulator_width);
+        let product = row_product(m, &RowFactor::signed(io.act_i), io.weight_i, 2 * self.operand_width, true);
+        let base = m.wire("base", mux(!io.clear_i, acc.q, 0));
         clear.next(io.clear_i);
         act.next(io.act_i);
         weight.next(io.weight_i);
-        acc.next(mux(io.clear_i, product, acc.q.wrapping_add(product)));
+        acc.next(base.wrapping_add(product.extend(self.accumulator_width)));
         m.connect(io.clear_o, clear.q);
         m.connect(io.act_o, act.q);
         m.connect(io.weight_o, weight.q);

@@ -16,6 +16,7 @@
 //! one cycle after the last step, and waits there for the rest of its row; the PE goes on with the next tile. With
 //! `drain = single` the accumulators shift.
 
+use crate::blocks::common::arith::row_product::{RowFactor, row_product};
 use crate::lang::{
     About, Block, In, InOption, Module, Out, OutOption, Signal, Timing, Type, bit, bits_for, choices, mux, parameters,
     ports, sint, uint,
@@ -23,7 +24,6 @@ use crate::lang::{
 use step::{Arriving, Step};
 
 mod catalog;
-mod product;
 mod properties;
 mod step;
 
@@ -274,6 +274,13 @@ impl TenderPe {
             m.connect(output, passed.q);
         }
         Passed { first: first.q, last: last.q, rescale }
+    }
+
+    /// act x weight, exact; `act` must be an extended operand.
+    fn product(&self, m: &mut Module, act: Signal, weight: Signal) -> Signal {
+        m.comment("The two highest bits of an operand are one digit: -1, 0 or 1.");
+        let width = 2 * self.operand_width + 1;
+        row_product(m, &RowFactor::extended(act), weight, width, self.multiplier == Multiplier::Tree)
     }
 
     /// The product that reaches the accumulator in this cycle, 0 while the row shifts; and the register that keeps it.

@@ -6,7 +6,8 @@ use crate::lang::{Module, Signal, bit, bits_for, cat, mux, sint, uint};
 /// The step that reaches the sum in this cycle, by the ports alone.
 struct Arrives {
     first: Signal,
-    last: Signal,
+    /// Only looked at with double drain.
+    last: Option<Signal>,
     rescale: Option<Signal>,
     product: Signal,
     /// Was after the reset.
@@ -39,15 +40,15 @@ impl TenderPe {
             }
             // An accumulator that shifts its neighbour's sum out does not accumulate.
             let shifts = m.reg_init("spec_shifts_q", bit(), 0);
-            if self.drain == Drain::Single {
+            if let Some(last) = step.last {
+                shifts.next(bit().lit(0));
+                self.waiting_sum(m, io, last, (acc, overflow));
+            } else {
                 shifts.next((shifts.q | io.drain_i) & !step.first);
                 let neighbour = m.reg("spec_neighbour_q", io.result_i.ty());
                 neighbour.next(io.result_i);
                 m.assert_always("shifts_its_neighbour", !shifts.q | acc.eq(neighbour.q));
                 m.cover("shifts", shifts.q & acc.eq(-1));
-            } else {
-                shifts.next(bit().lit(0));
-                self.waiting_sum(m, io, step.last, (acc, overflow));
             }
             let start = m.wire("spec_start", mux(!step.first, acc, 0));
             match self.rescale {
@@ -64,7 +65,7 @@ impl TenderPe {
         }
         let now = Arrives {
             first: io.first_i,
-            last: io.last_i,
+            last: (self.drain == Drain::Double).then_some(io.last_i),
             rescale: io.rescale_i,
             product: io.act_i * io.weight_i,
             known: bit().lit(1),
@@ -77,7 +78,7 @@ impl TenderPe {
         };
         let step = Arrives {
             first: later("first", now.first),
-            last: later("last", now.last),
+            last: now.last.map(|last| later("last", last)),
             rescale: now.rescale.map(|rescale| later("rescale", rescale)),
             product: later("product", now.product),
             known: later("known", now.known),
