@@ -33,7 +33,7 @@ fn faults_of_tender_are_refuted() {
             mesh,
             1,
             "a clear drops the product as well",
-            Fault::net("acc_wide", "clear_i ? 5'd0 : right").into("acc_q").module("mac_pe"),
+            Fault::net("product", "clear_i ? 4'd0 : right").into("acc_q").module("mac_pe"),
             "sum_0_0",
             3,
         ),
