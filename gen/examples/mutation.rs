@@ -6,11 +6,14 @@
 mod mutation;
 
 use senbazuru::registry;
-use sim::mutate::Sample;
+use sim::mutate::{Limits, Sample};
 
 fn main() -> Result<(), String> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let usage = "usage: mutation BLOCK [COUNT|all [SEED [VECTORS]]]";
+    let (options, words): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|w| w.starts_with('-'));
+    let usage = "usage: mutation [--no-proofs] BLOCK [COUNT|all [SEED [VECTORS]]]";
+    if let Some(unknown) = options.iter().find(|o| *o != "--no-proofs") {
+        return Err(format!("unknown option `{unknown}`; {usage}"));
+    }
     let number = |at: usize, what: &str| -> Result<Option<u64>, String> {
         let Some(word) = words.get(at) else { return Ok(None) };
         word.parse().map(Some).map_err(|_| format!("`{word}` is no {what}; {usage}"))
@@ -22,8 +25,15 @@ fn main() -> Result<(), String> {
         _ => number(1, "count")?.map_or(100, |count| count as usize),
     };
     let sample = Sample { count, seed: number(2, "seed")?.unwrap_or(1) };
-    let (params, design) = mutation::smallest(&*entry)?;
-    let (vectors, report) = mutation::test(&*entry, &params, &design, sample, number(3, "number of vectors")?)?;
+    let (params, design) = mutation::configuration(&*entry)?;
+    let (vectors, report) = mutation::test(
+        &*entry,
+        &params,
+        &design,
+        sample,
+        number(3, "number of vectors")?,
+        options.is_empty().then(Limits::default),
+    )?;
     println!(
         "{report}\n{vectors} vectors, {} cycles a run; runs {:.1} s, proofs {:.1} s",
         report.cycles, report.run_seconds, report.proof_seconds

@@ -2,23 +2,7 @@
 
 use std::marker::PhantomData;
 
-use hdl::blocks::common::{
-    BankedMemory, Compactor, Crc32, DoubleBuffer, Expander, FloatAdd, FloatCompare, FloatConvert, FloatDivide,
-    FloatFma, FloatFromInt, FloatMul, FloatReciprocal, FloatRsqrt, FloatSqrt, FloatToInt, LeadingZeros, MacMesh,
-    Popcount, PriorityEncoder, Ram, SkewLines, StreamArbiter, StreamFifo, StreamFork, StreamJoin, StreamRegister,
-    StreamWidthConverter,
-};
-use hdl::blocks::kelle::{
-    EdramBank, EvictionController, KvBankGroup, RefreshController, ScoreRegisterFile, SystolicEvictor,
-};
-use hdl::blocks::kllm::{
-    ClusteringUnit, ConcatUnit, Fp16Mac, IndexDistributionCounter, IndexMatmulColumn, Orizuru, OrizuruUnit, WeightedSum,
-};
-use hdl::blocks::tender::{MultiScaleArray, TenderPe, WeightStationaryArray};
-use hdl::blocks::titanus::{
-    ChannelMonitor, DequantizationUnit, KvCompressor, KvDecompressor, KvPacker, KvUnpacker, MaxMinFinder,
-    NonZeroQuantizer, PruningUnit, QuantizationUnit, ScaleZeroBuffer,
-};
+use hdl::blocks::{common::*, kelle::*, kllm::*, tender::*, titanus::*};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
 use testbenches::{MakeBench, common, kelle, kllm, tender, titanus};
@@ -37,14 +21,18 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<FloatCompare>("common", common::float::compare::bench),
         entry::<FloatConvert>("common", common::float::convert::bench),
         entry::<FloatDivide>("common", common::float::divide::bench),
+        entry::<FloatExp>("common", common::float::exp::bench),
         entry::<FloatFma>("common", common::float::fma::bench),
         entry::<FloatFromInt>("common", common::float::from_int::bench),
         entry::<FloatMul>("common", common::float::mul::bench),
         entry::<FloatReciprocal>("common", common::float::reciprocal::bench),
         entry::<FloatRsqrt>("common", common::float::rsqrt::bench),
+        entry::<FloatSigmoid>("common", common::float::sigmoid::bench),
         entry::<FloatSqrt>("common", common::float::sqrt::bench),
+        entry::<FloatTable>("common", common::float::table::bench),
         entry::<FloatToInt>("common", common::float::to_int::bench),
         entry::<Ram>("common", common::memory::ram::bench),
+        entry::<SinglePortRam>("common", common::memory::single_port_ram::bench),
         entry::<DoubleBuffer>("common", common::memory::double_buffer::bench),
         entry::<BankedMemory>("common", common::memory::banked_memory::bench),
         entry::<SkewLines>("common", common::skew_lines::bench),
@@ -56,10 +44,17 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<StreamJoin>("common", common::stream::stream_join::bench),
         entry::<StreamArbiter>("common", common::stream::stream_arbiter::bench),
         entry::<StreamWidthConverter>("common", common::stream::stream_width_converter::bench),
+        entry::<AxiReadDma>("common", common::bus::axi_read_dma::bench),
+        entry::<AxiWriteDma>("common", common::bus::axi_write_dma::bench),
+        entry::<AxiArbiter>("common", common::bus::axi_arbiter::bench),
         entry::<Popcount>("common", common::arith::popcount::bench),
         entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),
         entry::<Crc32>("common", common::crc32::bench),
+        entry::<AxiLiteRegisters>("common", common::bus::axi_lite_registers::bench),
+        entry::<ShellRegisters>("common", common::shell::shell_registers::bench),
+        entry::<EventCounters>("common", common::shell::event_counters::bench),
+        entry::<JobController>("common", common::shell::job_controller::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
         entry::<ConcatUnit>("kllm", kllm::concat_unit::bench),

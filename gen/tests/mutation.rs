@@ -1,6 +1,6 @@
 //! How many small faults of the hardware each bench notices: mutants of every block's smallest configuration.
 //!
-//! `cargo run -p gen --example mutation -- BLOCK` does the same for one block. The sample is a fixed function of the tree.
+//! `cargo run -p gen --example mutation -- BLOCK` does the same for one block. What is tested is a fixed function of the tree.
 
 mod support;
 
@@ -10,80 +10,117 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use senbazuru::registry;
-use sim::mutate::{Report, Sample};
+use sim::mutate::{Limits, Report, Sample};
 use support::mutation;
 
 /// The share of mutants that a bench must notice, among those that are not proved to do the same.
 const GOAL: f64 = 0.99;
 
-/// Benches that are not there yet, with what they must reach. What gets better leaves the list.
-const BELOW: &[(&str, f64)] = &[
-    ("clustering_unit", 0.76),
-    ("refresh_controller", 0.79),
-    ("multi_scale_array", 0.88),
-    ("float_fma", 0.92),
-    ("weighted_sum", 0.93),
-    ("systolic_evictor", 0.94),
-    ("weight_stationary_array", 0.94),
+/// Blocks that are not there yet, with what they must reach and why. What gets better leaves the list.
+const BELOW: &[(&str, f64, &str)] = &[
+    (
+        "index_matmul_column",
+        0.50,
+        "sums of floats behind counters: the search for a difference stops before the first sum",
+    ),
+    ("kv_decompressor", 0.70, "as the dequantizer and the unpacker in it; what needs a whole stream is not decided"),
+    (
+        "quantization_unit",
+        0.70,
+        "with one level and a buffer of one token much of it means nothing, which is not proved",
+    ),
+    ("kv_bank_group", 0.80, "not looked into"),
+    ("dequantization_unit", 0.94, "values at the ends of the range, records that no compressor writes"),
+    ("channel_monitor", 0.97, "excess of more than half the range"),
+    ("axi_arbiter", 0.85, "no proof is tried"),
+    ("axi_read_dma", 0.85, "no proof is tried"),
+    ("axi_write_dma", 0.85, "no proof is tried"),
+    ("kv_unpacker", 0.97, "widths of values: what needs a whole stream is not decided"),
 ];
 
-/// Mutants of each block.
-const SAMPLE: Sample = Sample { count: 10, seed: 1 };
+/// Blocks of which ABC decides nothing in minutes: what lives there counts as unnoticed.
+const UNDECIDED: [&str; 3] = ["axi_arbiter", "axi_read_dma", "axi_write_dma"];
 
-/// Tests all blocks, demands their floors, and leaves a table, `target/tmp/<name>`, with the share of all in its last line.
-fn table(name: &str) {
+/// Tests `count` mutants of all blocks, demands their shares, and leaves a table, `target/tmp/<name>`, with the share of all
+/// in its last line. `spare` mutants of a block may live beyond its share.
+fn table(name: &str, count: usize, spare: usize, proof: Limits) {
+    let sample = Sample { count, seed: 1 };
     let rows = Mutex::new(BTreeMap::new());
-    let work: Vec<_> = registry::all().into_iter().map(|entry| (entry.about().name.to_owned(), entry)).collect();
-    let text = |rows: &BTreeMap<&str, (u64, Report)>| {
-        let mut text =
-            String::from("block mutants of killed equivalent survived unanswered share vectors run_s proof_s\n");
-        let (mut killed, mut judged) = (0, 0);
-        for (block, (vectors, r)) in rows {
-            let survived = r.survivors().count();
-            (killed, judged) = (killed + r.killed(), judged + r.killed() + survived);
-            let _ = writeln!(
-                text,
-                "{block} {} {} {} {} {survived} {} {:.1} {vectors} {:.1} {:.1}",
-                r.tested.len(),
-                r.available,
-                r.killed(),
-                r.equivalent(),
-                r.unanswered(),
-                100.0 * r.share(),
-                r.run_seconds,
-                r.proof_seconds
-            );
-        }
-        text + &format!("{killed} of {judged} mutants that are not equivalent are noticed: {:.1} %\n", {
-            100.0 * killed as f64 / judged.max(1) as f64
-        })
-    };
+    let mut work: Vec<_> = registry::all().into_iter().map(|entry| (entry.about().name.to_owned(), entry)).collect();
+    // Work is taken from the end: what takes longest begins.
+    work.sort_by_key(|(block, _)| LONGEST.iter().position(|name| name == block).map(|at| LONGEST.len() - at));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     support::on_all_cores(work, |entry| {
         let block = entry.about().name;
-        let (params, design) = mutation::smallest(&**entry)?;
-        let (vectors, report) = mutation::test(&**entry, &params, &design, SAMPLE, None)?;
-        let verdict = check(block, &report);
+        let (params, design) = mutation::configuration(&**entry)?;
+        let proof = (!UNDECIDED.contains(&block)).then_some(proof);
+        let (vectors, report) = mutation::test(&**entry, &params, &design, sample, None, proof)?;
+        let verdict = check(block, &report, sample.count, spare);
         let mut rows = rows.lock().unwrap();
         rows.insert(block, (vectors, report));
-        std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), text(&rows)).unwrap();
+        std::fs::write(&path, text(&rows)).unwrap();
         verdict
     });
+    let rows = rows.into_inner().unwrap();
+    let there: Rows =
+        rows.clone().into_iter().filter(|(block, _)| BELOW.iter().all(|(below, ..)| below != block)).collect();
+    let (killed, judged) = total(&there);
+    assert!(killed as f64 >= GOAL * judged as f64, "{}", text(&rows));
 }
 
-/// A sample may have one survivor more than the floor allows: it is small.
-fn check(block: &str, report: &Report) -> Result<(), String> {
-    let floor = BELOW.iter().find(|(name, _)| *name == block).map_or(GOAL, |(_, share)| *share);
-    let survived = report.survivors().count();
-    let allowed = ((1.0 - floor) * (report.killed() + survived) as f64).ceil();
-    let repeat = format!("cargo run -p gen --example mutation -- {block} {}", SAMPLE.count);
-    match survived as f64 > allowed {
-        true => Err(format!("below its floor of {:.0} %; `{repeat}` repeats it\n{report}", 100.0 * floor)),
+/// Blocks of which the mutants take longest.
+const LONGEST: [&str; 4] = ["kv_bank_group", "index_matmul_column", "kv_compressor", "kv_decompressor"];
+
+type Rows = BTreeMap<&'static str, (u64, Report)>;
+
+fn total(rows: &Rows) -> (usize, usize) {
+    rows.values().fold((0, 0), |(killed, judged), (_, r)| (killed + r.killed(), judged + r.judged()))
+}
+
+fn text(rows: &Rows) -> String {
+    let mut text = String::from("block mutants of killed equivalent survived unanswered share vectors run_s proof_s\n");
+    for (block, (vectors, r)) in rows {
+        let _ = writeln!(
+            text,
+            "{block} {} {} {} {} {} {} {:.1} {vectors} {:.1} {:.1}",
+            r.tested.len(),
+            r.available,
+            r.killed(),
+            r.equivalent(),
+            r.survivors().count(),
+            r.unanswered(),
+            100.0 * r.share(),
+            r.run_seconds,
+            r.proof_seconds
+        );
+    }
+    let (killed, judged) = total(rows);
+    let share = 100.0 * killed as f64 / judged.max(1) as f64;
+    text + &format!("{killed} of {judged} mutants that are not proved equivalent are noticed: {share:.1} %\n")
+}
+
+fn check(block: &str, report: &Report, count: usize, spare: usize) -> Result<(), String> {
+    let floor = BELOW.iter().find(|(name, ..)| *name == block).map_or(GOAL, |(_, share, _)| *share);
+    let missed = report.judged() - report.killed();
+    let allowed = ((1.0 - floor) * report.judged() as f64) as usize + spare;
+    match missed > allowed {
+        true => Err(format!(
+            "below its floor of {:.0} %; `cargo run -p gen --example mutation -- {block} {count}` repeats it\n{report}",
+            100.0 * floor
+        )),
         false => Ok(()),
     }
 }
 
+/// Few of each block: one that lives says little about the block, and all of them together must reach the goal.
+#[test]
+fn sample_of_mutants() {
+    table("mutation.txt", 8, 1, Limits::QUICK);
+}
+
+/// All mutants of the blocks that have no more, and as many of the others.
 #[test]
 #[ignore = "minutes"]
 fn large_sample_of_mutants() {
-    table("mutation.txt");
+    table("mutation-large.txt", 300, 0, Limits::default());
 }

@@ -33,6 +33,7 @@ fn manifest(modules: Vec<ManifestModule>) -> Manifest {
         clock: None,
         reset: None,
         timing: hdl::lang::Timing::new(),
+        registers: None,
         ports: vec![],
         modules,
     }

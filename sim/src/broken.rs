@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::runner::{WatchedStream, run_on};
+use crate::runner::{Contract, run_on};
 use crate::{Bench, Difference, Error, Initial, Model, Result, RunOptions, Sim};
 
 /// What a run of a bench on the right design takes.
@@ -41,15 +41,15 @@ const SLOWER: u64 = 3;
 /// A bench that has passed on the right design.
 pub(crate) struct Judge<'a> {
     bench: &'a dyn Bench,
-    options: &'a RunOptions,
+    options: RunOptions,
     pub effort: Effort,
-    /// The streams that the bench watches.
-    pub streams: Vec<WatchedStream>,
+    /// What the bench says of the block's ports.
+    pub contract: Contract,
 }
 
 impl<'a> Judge<'a> {
     /// Runs `bench` on `right`, where it must pass.
-    pub fn new(bench: &'a dyn Bench, right: &Model, options: &'a RunOptions) -> Result<Self> {
+    pub fn new(bench: &'a dyn Bench, right: &Model, options: &RunOptions) -> Result<Self> {
         let mut sim = right.instance_with(Initial::Random(options.seed))?;
         let (result, run) = run_on(bench, &mut sim, options);
         result?;
@@ -57,7 +57,7 @@ impl<'a> Judge<'a> {
         if effort.compared == 0 {
             return Err(Error::Unsupported(format!("the bench of `{}` compared nothing", bench.block())));
         }
-        Ok(Self { bench, options, effort, streams: run.watched_streams() })
+        Ok(Self { bench, options: options.clone(), effort, contract: run.contract() })
     }
 
     /// Runs the bench on `broken` until it notices.
@@ -68,7 +68,7 @@ impl<'a> Judge<'a> {
         let mut sim = broken.instance_with(Initial::Random(self.options.seed))?;
         prepare(&mut sim)?;
         sim.limit_cycles(SLOWER * self.effort.cycles + self.options.patience + 1000);
-        match catch_unwind(AssertUnwindSafe(|| run_on(self.bench, &mut sim, self.options).0)) {
+        match catch_unwind(AssertUnwindSafe(|| run_on(self.bench, &mut sim, &self.options).0)) {
             Ok(Ok(())) => Ok(None),
             Ok(Err(error)) if !error.is_verdict() => Err(error),
             Ok(Err(error)) => Ok(Some(kill(error))),

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::bus::Violation;
 use crate::mismatch::Mismatch;
 use crate::process::{ProcessError, ToolMissing};
 
@@ -99,6 +100,19 @@ pub enum Error {
     /// Hardware and golden model differ.
     #[error(transparent)]
     Mismatch(Box<Mismatch>),
+    /// A rule of a bus was broken, see [`crate::bus`].
+    #[error(transparent)]
+    Bus(Box<Violation>),
+    /// A register access was not answered, see [`crate::bus::AxiLiteHost`].
+    #[error("cycle {cycle}: {problem}")]
+    BusTimeout {
+        /// Cycle count when the host gave up.
+        cycle: u64,
+        /// Prefix of the interface's ports.
+        interface: String,
+        /// The channel that hung, and the access.
+        problem: String,
+    },
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {
@@ -131,7 +145,9 @@ impl Error {
             | Self::Stopped { .. }
             | Self::CycleLimit { .. }
             | Self::Unsupported(_)
-            | Self::Mismatch(_) => true,
+            | Self::Mismatch(_)
+            | Self::Bus(_)
+            | Self::BusTimeout { .. } => true,
             // Generated C++ compiles, whatever the design: where it does not, the compiler or the disk is to blame.
             Self::Process(_) | Self::Compile { .. } | Self::Load { .. } | Self::Io { .. } | Self::Data { .. } => false,
         }
@@ -162,6 +178,12 @@ impl Error {
 impl From<Mismatch> for Error {
     fn from(mismatch: Mismatch) -> Self {
         Self::Mismatch(Box::new(mismatch))
+    }
+}
+
+impl From<Violation> for Error {
+    fn from(violation: Violation) -> Self {
+        Self::Bus(Box::new(violation))
     }
 }
 

@@ -31,6 +31,7 @@
 
 mod bits;
 mod broken;
+pub mod bus;
 mod error;
 pub mod facts;
 pub mod fault;

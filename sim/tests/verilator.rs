@@ -390,3 +390,30 @@ fn cache_keeps_builds_apart_and_finds_them_again() {
     }
     assert_eq!(std::fs::read_dir(root.path().join("models")).unwrap().count(), 4);
 }
+
+#[test]
+fn words_of_64_bits_go_in_and_out_of_ports_of_any_width() {
+    for width in [1_u32, 8, 33, 64, 65, 96, 100, 128, 200] {
+        let top = width - 1;
+        let text =
+            format!("module wide(input wire [{top}:0] a_i, output wire [{top}:0] a_o);\n assign a_o = a_i;\nendmodule");
+        let mut sim = build("wide", &text).instance().unwrap();
+        let (input, output) = (sim.input("a_i").unwrap(), sim.output("a_o").unwrap());
+        let ones = Bits::ones(width);
+        sim.poke_u64s(input, &[u64::MAX; 5]);
+        sim.settle().unwrap();
+        assert_eq!(sim.peek(output), ones, "bits above the port are dropped");
+        let mut words = [7; 5];
+        sim.peek_u64s(output, &mut words);
+        for (i, word) in words.into_iter().enumerate() {
+            let left = width.saturating_sub(64 * i as u32);
+            assert_eq!(word, if left >= 64 { u64::MAX } else { (1 << left) - 1 }, "{width} bits, word {i}");
+        }
+        sim.poke_u64s(input, &[0]);
+        sim.settle().unwrap();
+        assert_eq!(sim.peek(output), Bits::zero(width), "missing words are zero");
+        let mut low = [7];
+        sim.peek_u64s(output, &mut low);
+        assert_eq!(low, [0]);
+    }
+}

@@ -9,6 +9,8 @@
 //   ram.width          = 32
 //   ram.granule        = 32
 //   ram.implementation = inferred
+//   ram.sram.name      = 
+//   ram.sram.port_map  = 
 // Contract: word a is word a / banks of bank a mod banks. In each cycle each bank makes one read and one
 //     write of those that want it; readers of different banks do not meet, and a reader does not meet a
 //     writer. A read of the word that is written at the same edge gives the old one.

@@ -186,7 +186,7 @@ module compactor_l32_w1 (
   end
 
   for (i = 0; i < 32; i = i + 1) begin : g_filled
-    assign compacted[i] = moved[i + 160] & {1{present[i + 160]}};
+    assign compacted[i] = moved[i + 160] & present[i + 160];
   end
 
   for (i = 0; i < 32; i = i + 1) begin : g_out

@@ -1,5 +1,11 @@
 // double_buffer_d64_w32_g32_inferred: two banks of memory, one filled while the other is used
-// Parameters: ram.depth = 64, ram.width = 32, ram.granule = 32, ram.implementation = inferred
+// Parameters:
+//   ram.depth          = 64
+//   ram.width          = 32
+//   ram.granule        = 32
+//   ram.implementation = inferred
+//   ram.sram.name      = 
+//   ram.sram.port_map  = 
 // Contract: Banks are filled and used in turn, and each is used once for each time it was filled. A bank that
 //     fill_last_i hands over shows at use_valid_o in the next cycle, if the one before it is given back by
 //     then; one that use_last_i gives back at fill_ready_o likewise. So a filler and a user that take n
@@ -62,7 +68,7 @@ module double_buffer_d64_w32_g32_inferred (
   for (i = 0; i < 2; i = i + 1) begin : g_bank
     localparam fills_here_index = i;
     wire fills_here = fills & (fill_bank_q == fills_here_index[0]);
-    wire ram_write_in = write_i & {1{fills_here}};
+    wire ram_write_in = write_i & fills_here;
     localparam ram_read_index = i;
     wire ram_read_in = read & (use_bank_q == ram_read_index[0]);
     ram_d64_w32_g32_inferred u_ram (

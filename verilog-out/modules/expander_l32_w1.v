@@ -187,7 +187,7 @@ module expander_l32_w1 (
   assign returned[0] = returned[32];
 
   for (i = 0; i < 32; i = i + 1) begin : g_masked
-    assign expanded[i] = returned[i] & {1{mask_i[i]}};
+    assign expanded[i] = returned[i] & mask_i[i];
   end
 
   for (i = 0; i < 32; i = i + 1) begin : g_out
@@ -204,7 +204,7 @@ module expander_l32_w1 (
   end
   for (i = 0; i < 32; i = i + 1) begin : g_lanes
     wire [4:0] placed_in_order_choice = rank[i] > 6'd31 ? 5'd31 : rank[i][4:0];
-    wire placed_in_order = data_o[i] == (data_i[placed_in_order_choice] & {1{mask_i[i]}});
+    wire placed_in_order = data_o[i] == (data_i[placed_in_order_choice] & mask_i[i]);
     always @* assert (placed_in_order);
   end
   wire [5:0] counts_lanes_bits = rank[32];

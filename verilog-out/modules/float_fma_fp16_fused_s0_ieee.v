@@ -97,7 +97,7 @@ module float_fma_fp16_fused_s0_ieee (
   wire [14:0] normal_2 = normal_take_2 ? {normal_4[16:4], {2{negative}}} : normal_4[18:4];
   wire normal_zero_1 = !normal_2[14];
   wire normal_take_1 = normal_zero_1 & (normal_free_2 | limit[0]);
-  wire [12:0] normal_1 = normal_take_1 ? {normal_2[13:2], {1{negative}}} : normal_2[14:2];
+  wire [12:0] normal_1 = normal_take_1 ? {normal_2[13:2], negative} : normal_2[14:2];
   wire any_below = |normal_16[9:0] | |normal_8[7:0] | |normal_4[3:0] | |normal_2[1:0] | normal_1[0];
   wire all_below = &normal_16[9:0] & &normal_8[7:0] & &normal_4[3:0] & &normal_2[1:0] & normal_1[0];
   wire [5:0] exponent = top_exponent

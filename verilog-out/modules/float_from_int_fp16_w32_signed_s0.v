@@ -35,7 +35,7 @@ module float_from_int_fp16_w32_signed_s0 (
   wire [14:0] normal_2 = normal_take_2 ? {normal_4[16:4], {2{negative}}} : normal_4[18:4];
   wire normal_zero_1 = !normal_2[14];
   wire normal_take_1 = normal_zero_1;
-  wire [12:0] normal_1 = normal_take_1 ? {normal_2[13:2], {1{negative}}} : normal_2[14:2];
+  wire [12:0] normal_1 = normal_take_1 ? {normal_2[13:2], negative} : normal_2[14:2];
   wire any_below = |normal_16[4:0] | |normal_8[7:0] | |normal_4[3:0] | |normal_2[1:0] | normal_1[0];
   wire all_below = &normal_16[4:0] & &normal_8[7:0] & &normal_4[3:0] & &normal_2[1:0] & normal_1[0];
   wire [5:0] exponent = 6'd46

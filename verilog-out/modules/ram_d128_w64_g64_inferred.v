@@ -1,5 +1,11 @@
-// ram_d128_w64_g64_inferred: memory with one write and one read port, inferred or a black box
-// Parameters: depth = 128, width = 64, granule = 64, implementation = inferred
+// ram_d128_w64_g64_inferred: memory with one write and one read port: inferred, a black box, or an SRAM macro
+// Parameters:
+//   depth          = 128
+//   width          = 64
+//   granule        = 64
+//   implementation = inferred
+//   sram.name      = 
+//   sram.port_map  = 
 // Contract: data_o after an edge with read_i = the word at read_address_i before it; otherwise data_o stays.
 //   Each granule of the word at write_address_i whose bit of write_i is high becomes that of data_i at the
 //     edge.

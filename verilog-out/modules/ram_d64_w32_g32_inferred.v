@@ -1,5 +1,5 @@
-// ram_d64_w32_g32_inferred: memory with one write and one read port, inferred or a black box
-// Parameters: depth = 64, width = 32, granule = 32, implementation = inferred
+// ram_d64_w32_g32_inferred: memory with one write and one read port: inferred, a black box, or an SRAM macro
+// Parameters: depth = 64, width = 32, granule = 32, implementation = inferred, sram.name = , sram.port_map = 
 // Contract: data_o after an edge with read_i = the word at read_address_i before it; otherwise data_o stays.
 //   Each granule of the word at write_address_i whose bit of write_i is high becomes that of data_i at the
 //     edge.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use sim::files;
 
-use super::Earlier;
+use super::{Earlier, registers};
 use crate::error::{Failure, Result};
 
 /// Where the files go, relative to one folder.
@@ -67,16 +67,20 @@ impl Bundle {
         Self { layout, designs: Vec::new(), files: BTreeMap::new() }
     }
 
-    /// Adds a design: a file for each module, a file list (children first), a manifest.
+    /// Adds a design: a file for each module, a file list (children first), a manifest, and what describes its registers
+    /// where it has any.
     ///
     /// # Errors
     /// Another design has a module of the same name with another text; a manifest that JSON cannot hold.
     pub fn add(&mut self, family: &str, block: &str, design: &hdl::lang::Design) -> Result<()> {
         let top = design.top_name();
-        let manifest = serde_json::to_string_pretty(&design.manifest())
-            .map_err(|e| Failure::Check(format!("manifest of {top}: {e}")))?;
+        let manifest = design.manifest();
+        let text =
+            serde_json::to_string_pretty(&manifest).map_err(|e| Failure::Check(format!("manifest of {top}: {e}")))?;
+        let mut described = vec![("json", text + "\n")];
+        described.extend(registers::files(&manifest)?);
         let modules = design.verilog().into_iter().map(|f| (f.name, f.text)).collect();
-        self.add_text(family, block, top, modules, manifest + "\n")
+        self.add_text(family, block, top, modules, described)
     }
 
     fn add_text(
@@ -85,7 +89,7 @@ impl Bundle {
         block: &str,
         top: &str,
         modules: Vec<(String, String)>,
-        manifest: String,
+        described: Vec<(&str, String)>,
     ) -> Result<()> {
         let stem = match self.layout {
             Layout::Flat => PathBuf::from(top),
@@ -93,8 +97,8 @@ impl Bundle {
         };
         let list = modules.iter().map(|(file, _)| self.layout.listed(file) + "\n").collect();
         let modules = modules.into_iter().map(|(file, text)| (self.layout.module(&file), text));
-        let described = [(stem.with_extension("f"), list), (stem.with_extension("json"), manifest)];
-        let files: Vec<_> = modules.chain(described).collect();
+        let described = described.into_iter().map(|(extension, text)| (stem.with_extension(extension), text));
+        let files: Vec<_> = modules.chain([(stem.with_extension("f"), list)]).chain(described).collect();
         for (path, text) in &files {
             if self.files.get(path).is_some_and(|other| other != text) {
                 let first = self.designs.iter().find(|d| d.files.contains(path)).map_or("", |d| &d.block);
@@ -217,7 +221,7 @@ mod tests {
 
     fn add(bundle: &mut Bundle, block: &str, modules: &[(&str, &str)]) -> Result<()> {
         let modules = modules.iter().map(|(name, text)| (format!("{name}.v"), (*text).to_owned())).collect();
-        bundle.add_text("family", block, &format!("{block}_8"), modules, "{}\n".into())
+        bundle.add_text("family", block, &format!("{block}_8"), modules, vec![("json", "{}\n".into())])
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod bundle;
 mod earlier;
+mod registers;
 
 pub use bundle::{Bundle, Design, Layout};
 pub use earlier::{Earlier, remove_stale};

@@ -93,7 +93,7 @@ impl Import {
         Ok(ExternalModule {
             name: self.name.clone(),
             ports: data,
-            clock,
+            clocks: clock.into_iter().collect(),
             reset,
             source: Some(source),
             registered_outputs: self.registered_outputs,

@@ -34,7 +34,7 @@ fn ports_clock_and_reset_are_recognised() {
     let module = module.block(Two::<Bit, Signed<7>>::default()).unwrap();
     let ports: Vec<_> = module.ports.iter().map(|p| (p.name.as_str(), p.ty)).collect();
     assert_eq!(ports, [("a", uint(4)), ("third", sint(7)), ("y", uint(4))]);
-    assert_eq!((module.clock.as_deref(), module.reset.as_deref()), (Some("clock"), Some("second")));
+    assert_eq!((&module.clocks[..], module.reset.as_deref()), (&["clock".to_owned()][..], Some("second")));
     assert!(module.registered_outputs);
     assert!(!import("two", Two::<Bit, Bit>::default()).unwrap().registered_outputs);
     let source = module.source.unwrap();

@@ -252,7 +252,7 @@ fn round_trip() {
         const ABOUT: About = About { name: "back", summary: "a pair", contract: "", reference: "" };
         fn build(&self, m: &mut Module, io: &BackPorts) {
             let pair = Import::new("rh_pair").reset("rst_ni").registered_outputs().block(Pair::new()).unwrap();
-            assert_eq!((pair.clock.as_deref(), pair.reset.as_deref()), (Some("clk_i"), Some("rst_ni")));
+            assert_eq!((&pair.clocks[..], pair.reset.as_deref()), (&["clk_i".to_owned()][..], Some("rst_ni")));
             let u = m.external("u_pair", &pair);
             let pe = m.instance("u_pe", MacPe { operand_width: 8, accumulator_width: 24 });
             m.connect(u.port("clear_i"), io.clear_i);

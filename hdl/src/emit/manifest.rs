@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::lang::ir::{Direction, ModuleIr};
-use crate::lang::{Design, Timing};
+use crate::lang::{Design, RegisterMap, Timing};
 
 /// Description of a design.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +26,9 @@ pub struct Manifest {
     pub timing: Timing,
     /// Ports of the top other than clock and reset.
     pub ports: Vec<ManifestPort>,
+    /// Registers that a host reaches, where the design has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registers: Option<RegisterMap>,
     /// All modules, children before parents.
     pub modules: Vec<ManifestModule>,
 }
@@ -79,6 +82,7 @@ pub(super) fn of(design: &Design) -> Manifest {
         reset: top.reset.then(|| "rst_ni".into()),
         timing: top.timing.clone(),
         ports: (0..top.ports.len()).map(|p| port(top, p)).collect(),
+        registers: design.register_map().cloned(),
         modules: modules(design),
     }
 }

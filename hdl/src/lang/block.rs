@@ -58,8 +58,8 @@ pub struct ExternalModule {
     pub name: String,
     /// Ports in order.
     pub ports: Vec<ExternalPort>,
-    /// Name of the clock input, connected to the parent's clock.
-    pub clock: Option<String>,
+    /// Names of the clock inputs, all connected to the parent's clock.
+    pub clocks: Vec<String>,
     /// Name of the active-low asynchronous reset input, connected to the parent's reset.
     pub reset: Option<String>,
     /// Verilog text of the module and what it needs; without it the module is a black box.
@@ -116,6 +116,12 @@ impl fmt::Debug for Design {
 impl Design {
     pub(crate) fn top(&self) -> &ModuleIr {
         self.modules.last().expect("elaboration ends with the top module")
+    }
+
+    /// The registers that a host of the design reaches: those of its top or of the module closest to it.
+    #[must_use]
+    pub fn register_map(&self) -> Option<&super::registers::RegisterMap> {
+        self.modules.iter().rev().find_map(|m| m.registers.as_ref())
     }
 
     /// Name of the top module.
@@ -223,7 +229,9 @@ fn header<B: Block>(name: &str, values: &serde_json::Value) -> Vec<String> {
     let mut lines = vec![format!("{name}: {}", about.summary)];
     let fields = parameters::flatten(values);
     if !fields.is_empty() {
-        let list: Vec<_> = fields.iter().map(|(k, v)| format!("{k} = {}", plain(v))).collect();
+        // What is empty would leave a blank at the end of a line.
+        let shown = |v| Some(plain(v)).filter(|text| !text.is_empty()).unwrap_or_else(|| "none".into());
+        let list: Vec<_> = fields.iter().map(|(k, v)| format!("{k} = {}", shown(v))).collect();
         lines.push(format!("Parameters: {}", list.join(", ")));
     }
     lines.extend(
@@ -267,6 +275,7 @@ fn empty_module(name: String, header: Vec<String>, block: &str, parameters: serd
         ripples: vec![],
         external: None,
         timing: Timing::new(),
+        registers: None,
         block: block.into(),
         parameters,
         loc,
@@ -396,7 +405,7 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
         let same = module
             .external
             .as_ref()
-            .is_some_and(|x| (&x.source, &x.clock, &x.reset) == (&external.source, &external.clock, &external.reset));
+            .is_some_and(|x| (&x.source, &x.clocks, &x.reset) == (&external.source, &external.clocks, &external.reset));
         if same && same_ports {
             return Some(module);
         }
@@ -408,7 +417,7 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
     }
     with(|e| {
         let names = [&external.name].into_iter().chain(external.ports.iter().map(|p| &p.name));
-        for name in names.chain(&external.clock).chain(&external.reset) {
+        for name in names.chain(&external.clocks).chain(&external.reset) {
             if let Err(why) = names::check_external(name) {
                 e.error(loc, why);
             }
@@ -419,11 +428,11 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
         }
         let serial = new_serial();
         let mut ir = empty_module(external.name.clone(), vec![], "external", serde_json::Value::Null, loc);
-        ir.clocked = external.clock.is_some();
+        ir.clocked = !external.clocks.is_empty();
         ir.reset = external.reset.is_some();
         ir.external = Some(super::ir::External {
             source: external.source.clone(),
-            clock: external.clock.clone(),
+            clocks: external.clocks.clone(),
             reset: external.reset.clone(),
         });
         e.stack.push(Builder { ir, scope: 0, serial, register_arrays: vec![] });

@@ -305,6 +305,8 @@ pub(crate) struct ModuleIr {
     pub ripples: Vec<bool>,
     pub external: Option<External>,
     pub timing: super::timing::Timing,
+    /// Registers that a host reaches through the module's bus.
+    pub registers: Option<super::registers::RegisterMap>,
     pub block: String,
     pub parameters: serde_json::Value,
     pub loc: Loc,
@@ -315,7 +317,7 @@ pub(crate) struct ModuleIr {
 pub(crate) struct External {
     /// Verilog text with the module (and what it needs), when it is known.
     pub source: Option<String>,
-    pub clock: Option<String>,
+    pub clocks: Vec<String>,
     pub reset: Option<String>,
 }
 

@@ -19,6 +19,7 @@ mod names;
 mod operand;
 mod parameters;
 mod ports;
+pub mod registers;
 mod signal;
 mod state;
 mod stream;
@@ -28,7 +29,7 @@ mod types;
 pub(crate) use checks::{in_formal, item_nodes};
 pub(crate) use names::port_stem;
 
-pub use crate::{bundle, choices, parameters, ports};
+pub use crate::{bundle, choices, parameters, ports, registers};
 pub use array::{Array, Place, Regs, ToCoordinate};
 pub use block::{About, Block, Design, ExternalInstance, ExternalModule, ExternalPort, elaborate};
 pub use bundle::{
@@ -45,6 +46,7 @@ pub use parameters::{
     Allowed, Parameter, ParameterField, ParameterValue, Parameters, Rules, flatten, multiple_of, nest, power_of_two,
 };
 pub use ports::{In, InArray, InArrayOption, InOption, Out, OutArray, OutOption, PortBuilder, PortKind, Ports};
+pub use registers::{RegisterMap, RegisterPorts};
 pub use signal::{Operand, Signal};
 pub use state::{Fsm, Memory};
 pub use stream::{InStream, OutStream, Stream};

@@ -77,6 +77,13 @@ impl Module {
         });
     }
 
+    /// Reports a mistake that the block finds itself: elaboration fails with it.
+    #[track_caller]
+    pub fn error(&mut self, message: &str) {
+        let loc = Location::caller();
+        with(|e| e.error(loc, message));
+    }
+
     /// A comment line in the Verilog, ahead of what follows.
     pub fn comment(&mut self, text: &str) {
         with(|e| e.item(Item::Comment(text.into())));
@@ -264,11 +271,14 @@ pub fn cat(parts: &[Signal]) -> Signal {
             e.error(loc, "a concatenation needs at least one part");
             return e.poison(uint(width));
         }
-        let mut nodes = Vec::new();
+        let mut signals = Vec::new();
         for &part in parts {
-            nodes.push(part.signal(e, Want::Exactly(part.ty), loc).node);
+            signals.push(part.signal(e, Want::Exactly(part.ty), loc));
         }
-        e.push(Op::Cat(nodes), uint(width))
+        match signals[..] {
+            [whole] => e.cast(whole, false),
+            _ => e.push(Op::Cat(signals.iter().map(|s| s.node).collect()), uint(width)),
+        }
     })
 }
 

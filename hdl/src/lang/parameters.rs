@@ -3,6 +3,8 @@
 //! A field has a type, a default, a documentation comment, legal values and a tag. From these follow the struct with its
 //! serde form, its `Default`, the check of ranges, what `info` shows, dotted names for `--set`, and the module's name.
 
+mod macros;
+
 use std::fmt;
 
 use serde_json::Value;
@@ -308,6 +310,16 @@ macro_rules! integer {
 }
 integer!(u32, u64, i32, i64);
 
+impl ParameterValue for String {
+    fn json(&self) -> Value {
+        self.clone().into()
+    }
+
+    fn choices(&self) -> String {
+        "text".into()
+    }
+}
+
 impl ParameterValue for bool {
     fn json(&self) -> Value {
         (*self).into()
@@ -370,142 +382,6 @@ pub fn values_of<T: serde::Serialize>(parameters: &T) -> Value {
 pub fn names_of<T: serde::Serialize>(variants: &[T]) -> String {
     let name = |v: &T| values_of(v).as_str().map(str::to_string);
     variants.iter().filter_map(name).collect::<Vec<_>>().join(", ")
-}
-
-/// Declares the parameters of a block.
-///
-/// ```
-/// use hdl::lang::*;
-/// choices! {
-///     /// What a sum does that does not fit.
-///     pub enum Overflow {
-///         /// Keeps the low bits.
-///         Wrap,
-///         /// Keeps the nearest value.
-///         Saturate,
-///     }
-/// }
-/// parameters! {
-///     /// Elaboration parameters.
-///     pub struct Adder {
-///         /// Width of an operand in bits.
-///         width: u32 = 8, in 1..=64, tag "w";
-///         /// What a sum does that does not fit.
-///         overflow: Overflow = Overflow::Wrap;
-///         /// Bits that are kept, from the top.
-///         kept: u32 = 8, in 1..=64, note "at most width", tag "k";
-///     }
-///     rules = |p, rules| rules.demand(p.kept <= p.width, "kept", p.kept, format!("1 to width = {}", p.width));
-/// }
-/// assert_eq!(Adder::default().check(), Ok(()));
-/// let bad = Adder { width: 4, ..Adder::default() };
-/// assert_eq!(bad.check().unwrap_err().to_string(), "parameter `kept` is 8, allowed: 1 to width = 4");
-/// ```
-///
-/// A field's type is an integer, `bool`, an enumeration made by [`choices!`](crate::choices), or another struct made
-/// here: nested parameters are set as `outer.inner` and checked and named with the rest. `in` takes a range,
-/// [`power_of_two`] or [`multiple_of`]; `note` says in words what `rules` demand; `tag` puts the value into the names of
-/// modules. Ports, contract and hardware follow in [`Block`](super::Block).
-#[macro_export]
-macro_rules! parameters {
-    ($(#[$meta:meta])* $vis:vis struct $name:ident {
-        $($(#[doc = $doc:literal])+ $field:ident : $ty:ty = $default:expr
-            $(, in $allowed:expr)? $(, note $note:literal)? $(, tag $tag:literal)? ;)*
-    }
-    $(rules = $rules:expr;)?) => {
-        $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, Eq, $crate::lang::private::Serialize, $crate::lang::private::Deserialize)]
-        #[serde(crate = "hdl::lang::private::serde", deny_unknown_fields)]
-        $vis struct $name {
-            $($(#[doc = $doc])+ pub $field: $ty,)*
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                Self { $($field: $default,)* }
-            }
-        }
-
-        impl $crate::lang::Parameters for $name {
-            const SOURCE: &'static str = file!();
-
-            fn values(&self) -> $crate::lang::private::Value {
-                $crate::lang::private::values_of(self)
-            }
-
-            fn defaults() -> $crate::lang::private::Value {
-                $crate::lang::private::values_of(&Self::default())
-            }
-
-            fn visit(&self, visitor: &mut dyn FnMut(&$crate::lang::ParameterField, &dyn $crate::lang::ParameterValue)) {
-                let _ = &visitor;
-                $({
-                    #[allow(unused_mut, unused_assignments, reason = "most fields state not all of these")]
-                    let mut field = $crate::lang::ParameterField {
-                        name: stringify!($field),
-                        doc: concat!($($doc, "\n"),+),
-                        allowed: None,
-                        note: None,
-                        tag: None,
-                    };
-                    $(field.allowed = Some($crate::lang::Allowed::from($allowed));)?
-                    $(field.note = Some($note);)?
-                    $(field.tag = Some($tag);)?
-                    visitor(&field, &self.$field);
-                })*
-            }
-
-            $(fn apply_rules(&self, rules: &mut $crate::lang::Rules) {
-                let apply: fn(&Self, &mut $crate::lang::Rules) = $rules;
-                apply(self, rules);
-            })?
-        }
-    };
-}
-
-/// Declares an enumeration that can be the type of a parameter; its values are written in snake case.
-///
-/// ```
-/// use hdl::lang::*;
-/// choices! {
-///     /// How a sum leaves.
-///     pub enum Drain {
-///         /// At once.
-///         Single,
-///         /// Behind a second register.
-///         Double,
-///     }
-/// }
-/// assert_eq!(Drain::Single.choices(), "single, double");
-/// ```
-#[macro_export]
-macro_rules! choices {
-    ($(#[$meta:meta])* $vis:vis enum $name:ident {
-        $($(#[$variant_meta:meta])* $variant:ident),* $(,)?
-    }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord,
-            $crate::lang::private::Serialize, $crate::lang::private::Deserialize)]
-        #[serde(crate = "hdl::lang::private::serde", rename_all = "snake_case")]
-        $vis enum $name {
-            $($(#[$variant_meta])* $variant,)*
-        }
-
-        impl $name {
-            /// All choices, in order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-        }
-
-        impl $crate::lang::ParameterValue for $name {
-            fn json(&self) -> $crate::lang::private::Value {
-                $crate::lang::private::values_of(self)
-            }
-
-            fn choices(&self) -> String {
-                $crate::lang::private::names_of(Self::ALL)
-            }
-        }
-    };
 }
 
 #[cfg(test)]

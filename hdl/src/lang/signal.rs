@@ -289,7 +289,10 @@ impl Signal {
             if count == 0 {
                 e.error(loc, "repeat needs a count of at least 1");
             }
-            e.push(Op::Repeat(a.node, count.max(1)), ty)
+            if count <= 1 {
+                return e.cast(a, false);
+            }
+            e.push(Op::Repeat(a.node, count), ty)
         })
     }
 

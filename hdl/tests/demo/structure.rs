@@ -146,7 +146,7 @@ pub fn outside_macro() -> ExternalModule {
             port("Q", Direction::Output, uint(4)),
             port("QN", Direction::Output, uint(4)),
         ],
-        clock: Some("CK".into()),
+        clocks: vec!["CK".into()],
         reset: None,
         source: Some(
             "module VENDOR_DFF (input wire CK, input wire [3:0] D, output reg [3:0] Q, output wire [3:0] QN);

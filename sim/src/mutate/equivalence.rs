@@ -5,31 +5,39 @@
 //! looks for a run in which they differ, and for a proof that there is none.
 //!
 //! "The same" is what the contract of a block can mean: outputs are equal, except that the fields of a stream are compared
-//! only while its valid is high; inputs obey the assumptions of the formal section; registers and memories without a reset
+//! only while its valid is high; inputs obey the assumptions of the formal section and what
+//! the bench says of them; registers and memories without a reset
 //! start with the same values (zero) in both.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use super::Mutants;
+use serde_json::Value;
+
+use super::aig::Aig;
 use super::report::Outcome;
-use super::run::SELECT;
+use super::run::{SELECT, commands, select_width};
+use super::{Mutants, Mutation};
 use crate::lint::{folder_of, read_script, yosys_in};
 use crate::process::{ProcessError, Tool};
-use crate::runner::WatchedStream;
-use crate::{Dir, Error, Port, Result};
+use crate::runner::Contract;
+use crate::{Cache, Dir, Error, Port, Result, files};
 
-/// How hard to try to decide about a mutant.
+/// How hard to try to decide about a mutant. All but the time is the same on all machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Length of the runs in which a difference is looked for.
     pub cycles: u32,
-    /// Conflicts that the solver may meet in one question.
+    /// Conflicts that the solver may meet in one question; 0 asks only what is answered in a second or two.
     pub conflicts: u32,
-    /// Time for each of two attempts. It is there for what the other limits do not see; what they do see is the same on
-    /// all machines.
+    /// Time for each of the attempts, for what the other limits do not see.
     pub time: Duration,
+}
+
+impl Limits {
+    /// Little effort: what is hard to decide stays open.
+    pub const QUICK: Self = Self { cycles: 20, conflicts: 0, time: Duration::from_secs(60) };
 }
 
 impl Default for Limits {
@@ -38,32 +46,100 @@ impl Default for Limits {
     }
 }
 
-/// Decides about the mutants with these indices, in this order.
+/// Decides about the mutants with these indices, in this order. What was decided before is in the cache.
 pub(super) fn decide(
     mutants: &Mutants,
-    streams: &[WatchedStream],
+    contract: &Contract,
     indices: &[usize],
     limits: &Limits,
 ) -> Result<Vec<Outcome>> {
-    let folder = folder_of(&mutants.design.files)?;
-    side_by_side(mutants, streams, indices, folder.path())?;
-    indices.iter().map(|index| decide_one(*index, folder.path(), limits)).collect()
+    let keys = keys(mutants, contract, indices, limits)?;
+    let mut outcomes: Vec<Option<Outcome>> = keys.iter().map(|key| known(&mutants.cache, key)).collect();
+    let open: Vec<usize> = (0..indices.len()).filter(|&i| outcomes[i].is_none()).collect();
+    if !open.is_empty() {
+        let folder = folder_of(&mutants.design.files)?;
+        let mutations: Vec<&Mutation> = open.iter().map(|&i| &mutants.list[indices[i]]).collect();
+        let (both, select) = side_by_side(mutants, contract, &mutations, folder.path())?;
+        for (number, &i) in open.iter().enumerate() {
+            let bits = select.iter().map(|&(bit, input)| (input, (number + 1) >> bit & 1 == 1)).collect();
+            let outcome = decide_one(&both.with_constants(&bits), folder.path(), limits)?;
+            store(&mutants.cache, &keys[i], &outcome)?;
+            outcomes[i] = Some(outcome);
+        }
+    }
+    Ok(outcomes.into_iter().flatten().collect())
 }
 
-fn decide_one(index: usize, folder: &Path, limits: &Limits) -> Result<Outcome> {
+/// What is equivalent does not depend on the sample: the design, the mutation, and what is asked of both.
+fn keys(mutants: &Mutants, contract: &Contract, indices: &[usize], limits: &Limits) -> Result<Vec<String>> {
+    let version = Tool::new("yosys").arg("-V").run()?.log();
+    let mut common = blake3::Hasher::new();
+    let mut add = |text: &str| {
+        common.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
+    };
+    for text in [&version, &format!("{QUESTIONS:?} {limits:?}"), &script(mutants, ""), &miter(mutants, contract, 1)] {
+        add(text);
+    }
+    mutants.design.files.iter().for_each(|file| add(&file.text));
+    let key = |index: &usize| {
+        let mut own = common.clone();
+        own.update(mutants.list[*index].options.as_bytes());
+        own.finalize().to_hex()[..32].to_owned()
+    };
+    Ok(indices.iter().map(key).collect())
+}
+
+const ANSWER: &str = "answer.json";
+
+/// A proof or a difference that was found before.
+fn known(cache: &Cache, key: &str) -> Option<Outcome> {
+    let folder = cache.find("equivalence", key)?;
+    let text = std::fs::read_to_string(folder.join(ANSWER)).ok()?;
+    match serde_json::from_str(&text).ok()? {
+        Value::Bool(true) => Some(Outcome::Equivalent),
+        Value::Bool(false) => Some(Outcome::Survived { differs_in: None }),
+        Value::Number(cycle) => Some(Outcome::Survived { differs_in: Some(cycle.as_u64()?.try_into().ok()?) }),
+        _ => None,
+    }
+}
+
+/// Keeps what a solver said. That none died is no verdict.
+fn store(cache: &Cache, key: &str, outcome: &Outcome) -> Result<()> {
+    let value = match outcome {
+        Outcome::Equivalent => Value::Bool(true),
+        Outcome::Survived { differs_in: None } => Value::Bool(false),
+        Outcome::Survived { differs_in: Some(cycle) } => (*cycle).into(),
+        Outcome::NoAnswer(_) | Outcome::Killed(_) => return Ok(()),
+    };
+    cache.entry("equivalence", key, |folder| {
+        let path = folder.join(ANSWER);
+        std::fs::write(&path, value.to_string()).map_err(Error::io(&path))
+    })?;
+    Ok(())
+}
+
+/// What ABC is asked, from what is quick to what is not; `{F}` and `{C}` stand for the limits.
+///
+/// Most registers of the two designs are equal, which `lcorr` finds at once, and most signals, which `&scorr` finds soon;
+/// then a short search finds what is easy to find. `scorr` looks for all equal signals, and `pdr` for an invariant. `iprove`
+/// takes what has no state left: it comes last, because it ends the commands when there is some.
+const QUESTIONS: [&str; 2] = [
+    "read_aiger open.aig; fold; orpos; strash; scleanup; lcorr; &get; &scorr; &put; dc2; write_aiger reduced.aig; \
+     bmc3 -F 20 -C 2000; iprove -C 5000",
+    "read_aiger reduced.aig; scorr -C 50; bmc3 -F {F} -C {C}; dc2; pdr -F 10 -C 2000 -D 500; iprove -C {C}",
+];
+
+fn decide_one(graph: &Aig, folder: &Path, limits: &Limits) -> Result<Outcome> {
+    if graph.is_proved() {
+        return Ok(Outcome::Equivalent);
+    }
+    let path = folder.join("open.aig");
+    std::fs::write(&path, graph.write()).map_err(Error::io(&path))?;
     let Limits { cycles, conflicts, time } = limits;
-    // Most registers of the two designs are equal, which `lcorr` finds at once; then a short search finds what is easy to
-    // find. `scorr` looks for all equal signals, and `pdr` for an invariant. `iprove` takes what has no state left. The
-    // commands pass by what is decided, and complain of what is not for them, without harm.
-    let first = format!(
-        "read_aiger {index}.aig; fold; orpos; lcorr; write_aiger reduced.aig; bmc3 -F 20 -C 500; iprove -C 5000"
-    );
-    let second = format!(
-        "read_aiger reduced.aig; scorr; bmc3 -F {cycles} -C {conflicts}; dc2; pdr -C {conflicts}; iprove -C {conflicts}"
-    );
     let mut log = String::new();
-    for commands in [&first, &second] {
-        let tool = Tool::new("yosys-abc").args(["-c", commands]).dir(folder).timeout(*time);
+    for question in &QUESTIONS[..if *conflicts == 0 { 1 } else { QUESTIONS.len() }] {
+        let commands = question.replace("{F}", &cycles.to_string()).replace("{C}", &conflicts.to_string());
+        let tool = Tool::new("yosys-abc").args(["-c", &commands]).dir(folder).timeout(*time);
         log = match tool.run() {
             Ok(output) => output.log(),
             Err(ProcessError::Timeout { .. }) => return Ok(Outcome::NoAnswer(format!("none in {} s", time.as_secs()))),
@@ -74,7 +150,8 @@ fn decide_one(index: usize, folder: &Path, limits: &Limits) -> Result<Outcome> {
             return Ok(answer);
         }
     }
-    Ok(match log.contains("UNDECIDED") {
+    let open = ["UNDECIDED", "No output asserted in"].iter().any(|sign| log.contains(sign));
+    Ok(match open {
         true => Outcome::Survived { differs_in: None },
         false => Outcome::NoAnswer(format!("yosys-abc: {}", log.lines().last().unwrap_or_default())),
     })
@@ -94,23 +171,46 @@ fn answer(line: &str) -> Option<Outcome> {
     }
 }
 
-/// Writes an and-inverter graph of the design and the mutant for each of the indices: `<index>.aig`.
-fn side_by_side(mutants: &Mutants, streams: &[WatchedStream], indices: &[usize], folder: &Path) -> Result<()> {
-    let design = &mutants.design;
-    for (name, text) in [("mutated.il", &mutants.netlist), ("senbazuru_miter.v", &miter(mutants, streams))] {
+/// Both in one graph, and the inputs of it that choose the mutant, each with its bit in the number.
+fn side_by_side(
+    mutants: &Mutants,
+    contract: &Contract,
+    mutations: &[&Mutation],
+    folder: &Path,
+) -> Result<(Aig, Vec<(u32, u32)>)> {
+    let miter = miter(mutants, contract, select_width(mutations.len()));
+    for (name, text) in [("netlist.il", &mutants.netlist), ("senbazuru_miter.v", &miter)] {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(Error::io(&path))?;
     }
-    let top = &design.top;
-    let mut script = format!(
+    yosys_in(folder, &script(mutants, &commands(mutations.iter().copied())))?;
+    let read = |name: &str| {
+        let path = folder.join(name);
+        files::read_regular(&path).map_err(Error::io(path))
+    };
+    let both = Aig::read(&read("both.aig")?)?;
+    // `input 12 0 senbazuru_select_i`: number of the input, bit, name.
+    let map = String::from_utf8_lossy(&read("both.map")?).into_owned();
+    let select = map.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ["input", input, bit, SELECT] = words[..] else { return None };
+        Some((bit.parse().ok()?, input.parse().ok()?))
+    });
+    Ok((both, select.collect()))
+}
+
+/// The Yosys commands for that; `mutations` are those that apply the mutations.
+fn script(mutants: &Mutants, mutations: &str) -> String {
+    let top = &mutants.design.top;
+    format!(
         "{}
 prep -flatten -top {top}
 chformal -assert -remove
 chformal -cover -remove
 rename {top} senbazuru_right
 design -stash right
-read_rtlil mutated.il
-prep -flatten -top {top}
+read_rtlil netlist.il
+{mutations}prep -flatten -top {top}
 rename {top} senbazuru_mutated
 design -stash mutated
 design -copy-from right -as senbazuru_right senbazuru_right
@@ -128,27 +228,20 @@ opt -fast -noff
 setundef -zero
 dfflegalize -cell $_DFF_P_ 0
 clean
-delete -input w:{SELECT}
-design -save both
+aigmap
+clean
+write_aiger -zinit -map both.map both.aig
 ",
-        read_script(design, " -formal -DFORMAL")
-    );
-    let width = mutants.select_width();
-    for index in indices {
-        let constant = format!("connect -set {SELECT} {width}'d{}", index + 1);
-        let _ =
-            writeln!(script, "design -load both\n{constant}\nopt_expr\nclean\naigmap\nwrite_aiger -zinit {index}.aig");
-    }
-    yosys_in(folder, &script)?;
-    Ok(())
+        read_script(&mutants.design, " -formal -DFORMAL")
+    )
 }
 
 /// Verilog that places both and compares them.
-fn miter(mutants: &Mutants, streams: &[WatchedStream]) -> String {
+fn miter(mutants: &Mutants, contract: &Contract, select_width: u32) -> String {
     let design = &mutants.design;
     let ports = || mutants.model.ports().iter().filter(|p| p.name != SELECT);
     let range = |port: &Port| format!("[{}:0]", port.width - 1);
-    let mut header = format!("input wire [{}:0] {SELECT}", mutants.select_width() - 1);
+    let mut header = format!("input wire [{}:0] {SELECT}", select_width - 1);
     let (mut nets, mut right, mut same) = (String::new(), String::new(), Vec::new());
     for port in ports() {
         let name = &port.name;
@@ -159,9 +252,17 @@ fn miter(mutants: &Mutants, streams: &[WatchedStream]) -> String {
             continue;
         }
         let _ = writeln!(nets, "  wire {0} right_{name}, mutated_{name};", range(port));
-        let equal = format!("(right_{name} == mutated_{name})");
-        let stream = streams.iter().find(|s| s.fields.contains(name));
-        same.push(stream.map_or(equal.clone(), |s| format!("(!right_{} | {equal})", s.valid)));
+        let stream = contract.streams.iter().find(|s| s.fields.contains(name));
+        let lanes = stream.and_then(|s| ports().find(|p| p.name == s.valid)).map_or(1, |valid| valid.width);
+        let width = port.width / lanes;
+        for lane in 0..lanes {
+            let part = match lanes {
+                1 => String::new(),
+                _ => format!("[{}:{}]", (lane + 1) * width - 1, lane * width),
+            };
+            let equal = format!("(right_{name}{part} == mutated_{name}{part})");
+            same.push(stream.map_or(equal.clone(), |s| format!("(!right_{}[{lane}] | {equal})", s.valid)));
+        }
     }
     let outputs = |which: &str| -> String {
         let names = ports().filter(|p| p.dir == Dir::Output).map(|p| format!(".{0}({which}_{0})", p.name));
@@ -174,9 +275,10 @@ fn miter(mutants: &Mutants, streams: &[WatchedStream]) -> String {
         let _ = writeln!(reset, "  wire senbazuru_reset = {name} & started;");
         same = vec![format!("(!senbazuru_reset | ({}))", same.join(" & "))];
     }
+    let given: String = contract.given.iter().map(|rule| format!("  always @* assume ({rule});\n")).collect();
     format!(
         "module senbazuru_miter (\n  {header}\n);\n{reset}{nets}  senbazuru_right u_right ({right}{});\n  \
-         senbazuru_mutated u_mutated (.{SELECT}({SELECT}), {right}{});\n  always @* assert ({});\nendmodule\n",
+         senbazuru_mutated u_mutated (.{SELECT}({SELECT}), {right}{});\n{given}  always @* assert ({});\nendmodule\n",
         outputs("right"),
         outputs("mutated"),
         same.join(" & ")

@@ -88,9 +88,10 @@ pub struct Mutations {
 pub fn list(design: &Design, sample: Sample) -> Result<Mutations> {
     let design = &open_boxes(design);
     let folder = folder_of(&design.files)?;
-    // Yosys asks for a number. It is a C integer.
+    // Yosys asks for a number. It is a C integer. A table stays logic: as a memory, it has contents that Yosys breaks and then
+    // cannot write.
     let script = format!(
-        "{}\nproc\nopt_expr\nopt_reduce\nopt_clean\nwrite_rtlil netlist.il\nmutate -list 2000000000 -seed 1 -o list.txt\n",
+        "{}\nproc -norom\nopt_expr\nopt_reduce\nopt_clean\nwrite_rtlil netlist.il\nmutate -list 2000000000 -seed 1 -o list.txt\n",
         read_script(design, "")
     );
     yosys_in(folder.path(), &script)?;

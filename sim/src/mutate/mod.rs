@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod aig;
 mod equivalence;
 mod list;
 mod report;
@@ -25,4 +26,5 @@ mod run;
 pub use equivalence::Limits;
 pub use list::{Mutation, Mutations, Sample, list};
 pub use report::{Outcome, Report, Tested};
+pub(crate) use run::SELECT;
 pub use run::{Mutants, Options, build, run};

@@ -82,13 +82,17 @@ impl Report {
         self.tested.iter().filter(|t| matches!(t.outcome, Outcome::Survived { .. }))
     }
 
-    /// The share of killed mutants among those that were noticed or survived: not the equivalent ones, not those without an
-    /// answer. 1 when there are none.
+    /// Mutants that count: all that are not proved equivalent.
+    pub fn judged(&self) -> usize {
+        self.tested.len() - self.equivalent()
+    }
+
+    /// The share of killed mutants among those that are not proved equivalent; what has no answer is not killed. 1 when
+    /// there are none.
     pub fn share(&self) -> f64 {
-        let killed = self.killed();
-        match killed + self.survivors().count() {
+        match self.judged() {
             0 => 1.0,
-            all => killed as f64 / all as f64,
+            all => self.killed() as f64 / all as f64,
         }
     }
 }

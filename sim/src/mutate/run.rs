@@ -7,29 +7,43 @@ use super::list::{Mutation, Mutations};
 use super::report::{Outcome, Report, Tested};
 use crate::broken::Judge;
 use crate::lint::{folder_of, incomplete, is_verilog, output, yosys_in};
-use crate::{Bench, BuildOptions, Design, Dir, Effort, Error, Model, Port, Result, RunOptions, SourceFile};
+use crate::{
+    Bench, BuildOptions, Cache, Design, Dir, Effort, Error, Kill, Model, Port, Result, RunOptions, SourceFile,
+};
 
 /// The input of a model with mutants that chooses one of them by its number, from 1; at 0 it is the design as it is.
-pub(super) const SELECT: &str = "senbazuru_select_i";
+pub(crate) const SELECT: &str = "senbazuru_select_i";
+
+/// Runs of a mutant that is not noticed, each with another seed. A register that is not reset starts with the right value
+/// in half of them.
+const STARTS: u64 = 4;
 
 /// A compiled model of a design with a sample of its mutations.
 #[derive(Clone, Debug)]
 pub struct Mutants {
     pub(super) design: Design,
     pub(super) model: Model,
-    /// The netlist that the model is made of, in Yosys' format.
+    /// The design as Yosys understands it, in its own format: what the mutations are applied to.
     pub(super) netlist: String,
+    /// Where verdicts of proofs are kept, as the models.
+    pub(super) cache: Cache,
     pub(super) list: Vec<Mutation>,
     available: usize,
 }
 
 /// How to run a bench on mutants.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Seed, vectors and patience. Waveforms and coverage are not made.
     pub run: RunOptions,
-    /// How hard to try to prove that a mutant which was not noticed cannot be.
-    pub proof: Limits,
+    /// How hard to try to prove that a mutant which was not noticed cannot be; `None` does not try.
+    pub proof: Option<Limits>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { run: RunOptions::default(), proof: Some(Limits::default()) }
+    }
 }
 
 impl Mutants {
@@ -40,15 +54,20 @@ impl Mutants {
     pub fn effort(&self, bench: &dyn Bench, options: &RunOptions) -> Result<Effort> {
         Ok(Judge::new(bench, &self.model, options)?.effort)
     }
-
-    /// Bits of the input that chooses a mutant.
-    pub(super) fn select_width(&self) -> u32 {
-        select_width(self.list.len())
-    }
 }
 
-fn select_width(count: usize) -> u32 {
+/// Bits of the input that chooses one of so many mutants, or none.
+pub(super) fn select_width(count: usize) -> u32 {
     usize::BITS - count.leading_zeros()
+}
+
+/// Yosys commands that apply mutations to a design, each behind its number, from 1.
+pub(super) fn commands<'a>(mutations: impl ExactSizeIterator<Item = &'a Mutation>) -> String {
+    let width = select_width(mutations.len());
+    let one = |(index, mutation): (usize, &Mutation)| {
+        format!("mutate -ctrl {SELECT} {width} {} {}\n", index + 1, mutation.options)
+    };
+    mutations.enumerate().map(one).collect()
 }
 
 /// Applies all chosen mutations to one netlist, each behind a value of an added input, and compiles it.
@@ -61,15 +80,13 @@ pub fn build(mutations: Mutations, options: &BuildOptions) -> Result<Mutants> {
         return Err(Error::Unsupported(format!("design `{}` has nothing that can be mutated", design.top)));
     }
     let width = select_width(list.len());
-    let mut script = String::from("read_rtlil netlist.il\n");
-    for (index, mutation) in list.iter().enumerate() {
-        script += &format!("mutate -ctrl {SELECT} {width} {} {}\n", index + 1, mutation.options);
-    }
-    script += "write_rtlil mutated.il\nwrite_verilog -noattr mutated.v\n";
-    let folder = folder_of(&[SourceFile { name: "netlist.il".into(), text: netlist }])?;
+    // Verilator gets it wrong when a bit of a net is driven by logic that reads another bit of the net.
+    let script =
+        format!("read_rtlil netlist.il\n{}splitnets -driver\nwrite_verilog -noattr mutated.v\n", commands(list.iter()));
+    let folder = folder_of(&[SourceFile { name: "netlist.il".into(), text: netlist.clone() }])?;
     yosys_in(folder.path(), &script)?;
-    let (netlist, text) = (output(&folder, "mutated.il")?, output(&folder, "mutated.v")?);
-    if !text.trim_end().ends_with("endmodule") || !netlist.trim_end().ends_with("end") {
+    let text = output(&folder, "mutated.v")?;
+    if !text.trim_end().ends_with("endmodule") {
         return Err(incomplete(&design));
     }
     let mut mutated = design.clone();
@@ -79,36 +96,47 @@ pub fn build(mutations: Mutations, options: &BuildOptions) -> Result<Mutants> {
     if !mutated.ports.is_empty() {
         mutated.ports.push(Port { name: SELECT.into(), dir: Dir::Input, width, signed: false });
     }
-    Ok(Mutants { model: Model::build(&mutated, options)?, design, netlist, list, available })
+    let model = Model::build(&mutated, &BuildOptions { plain: true, ..options.clone() })?;
+    Ok(Mutants { model, design, netlist, cache: options.cache.clone(), list, available })
 }
 
-/// Runs `bench` on the design as it is and on each mutant, each until the bench notices.
+/// Runs `bench` on the design as it is and on each mutant, each until the bench notices. What it does not notice and what is
+/// not proved to do the same is run again with other seeds.
 ///
 /// # Errors
 /// The bench fails on the design as it is, or compares nothing.
 pub fn run(bench: &dyn Bench, mutants: &Mutants, options: &Options) -> Result<Report> {
-    let start = Instant::now();
-    let judge = Judge::new(bench, &mutants.model, &options.run)?;
-    let mut tested = Vec::new();
-    let mut open = Vec::new();
-    for (index, mutation) in mutants.list.iter().enumerate() {
-        let kill = judge.run(&mutants.model, |sim| {
-            let select = sim.input(SELECT)?;
-            sim.poke_u64(select, index as u64 + 1);
-            Ok(())
-        })?;
-        if kill.is_none() {
-            open.push(index);
+    let mut seconds = [0.0; 2];
+    let undecided =
+        |mutation: &Mutation| Tested { mutation: mutation.clone(), outcome: Outcome::Survived { differs_in: None } };
+    let mut tested: Vec<Tested> = mutants.list.iter().map(undecided).collect();
+    let mut open: Vec<usize> = (0..tested.len()).collect();
+    let mut cycles = 0;
+    for more in 0..STARTS {
+        let start = Instant::now();
+        let run = RunOptions { seed: options.run.seed + more, ..options.run.clone() };
+        let judge = Judge::new(bench, &mutants.model, &run)?;
+        let mut left = Vec::new();
+        for index in open {
+            match one(&judge, mutants, index)? {
+                Some(kill) => tested[index].outcome = Outcome::Killed(kill),
+                None => left.push(index),
+            }
         }
-        let outcome = kill.map_or(Outcome::Survived { differs_in: None }, Outcome::Killed);
-        tested.push(Tested { mutation: mutation.clone(), outcome });
-    }
-    let run_seconds = start.elapsed().as_secs_f64();
-    let start = Instant::now();
-    if !open.is_empty() {
-        let outcomes = equivalence::decide(mutants, &judge.streams, &open, &options.proof)?;
-        for (index, outcome) in open.into_iter().zip(outcomes) {
-            tested[index].outcome = outcome;
+        seconds[0] += start.elapsed().as_secs_f64();
+        if more == 0 {
+            cycles = judge.effort.cycles;
+            if let (Some(limits), false) = (&options.proof, left.is_empty()) {
+                let start = Instant::now();
+                let outcomes = equivalence::decide(mutants, &judge.contract, &left, limits)?;
+                left.iter().zip(outcomes).for_each(|(index, outcome)| tested[*index].outcome = outcome);
+                left.retain(|index| tested[*index].outcome != Outcome::Equivalent);
+                seconds[1] = start.elapsed().as_secs_f64();
+            }
+        }
+        open = left;
+        if open.is_empty() {
+            break;
         }
     }
     Ok(Report {
@@ -116,8 +144,17 @@ pub fn run(bench: &dyn Bench, mutants: &Mutants, options: &Options) -> Result<Re
         parameters: bench.parameters(),
         available: mutants.available,
         tested,
-        cycles: judge.effort.cycles,
-        run_seconds,
-        proof_seconds: start.elapsed().as_secs_f64(),
+        cycles,
+        run_seconds: seconds[0],
+        proof_seconds: seconds[1],
+    })
+}
+
+/// Runs the bench on one mutant.
+fn one(judge: &Judge, mutants: &Mutants, index: usize) -> Result<Option<Kill>> {
+    judge.run(&mutants.model, |sim| {
+        let select = sim.input(SELECT)?;
+        sim.poke_u64(select, index as u64 + 1);
+        Ok(())
     })
 }

@@ -6,6 +6,7 @@ use hdl::lang::Record;
 use serde_json::Value;
 
 use super::{Bench, RunOptions, repeat_command};
+use crate::bus::Partner;
 use crate::stimulus::{Stall, StimulusRng, rng_for};
 use crate::stream::{StreamDriver, StreamMonitor, Wrong};
 use crate::typed::{Driver, Monitor, Values};
@@ -23,10 +24,18 @@ pub struct Run {
     pub(super) compared: u64,
     pub(super) input_stalls: u64,
     pub(super) output_stalls: u64,
-    streams: RefCell<Vec<WatchedStream>>,
+    contract: RefCell<Contract>,
 }
 
-/// The ports of an output stream that a bench watches: the fields mean something while valid is high.
+/// What a bench says of the ports of its block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Contract {
+    pub streams: Vec<WatchedStream>,
+    /// Conditions on the inputs, in Verilog.
+    pub given: Vec<String>,
+}
+
+/// Outputs that mean something while valid is high: those of a stream, and what a bench says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WatchedStream {
     pub valid: String,
@@ -48,7 +57,7 @@ impl Run {
             compared: 0,
             input_stalls: 0,
             output_stalls: 0,
-            streams: RefCell::default(),
+            contract: RefCell::default(),
         }
     }
 
@@ -57,16 +66,36 @@ impl Run {
         self.compared
     }
 
-    /// The streams that the bench gave a monitor.
-    pub(crate) fn watched_streams(&self) -> Vec<WatchedStream> {
-        self.streams.borrow().clone()
+    /// What the bench said of the block's ports.
+    pub(crate) fn contract(&self) -> Contract {
+        self.contract.borrow().clone()
     }
 
     fn watch(&self, monitor: &StreamMonitor) {
         let (valid, fields) = monitor.port_names();
-        let stream = WatchedStream { valid: valid.to_owned(), fields: fields.to_vec() };
-        if !self.streams.borrow().contains(&stream) {
-            self.streams.borrow_mut().push(stream);
+        self.watch_ports(valid.to_owned(), fields.to_vec());
+    }
+
+    /// Says that these outputs mean something only while the output `valid` is high, by the contract: a fault that can be
+    /// seen at other times only is none. Where `valid` has several bits, each stands for an equal share of each output.
+    pub fn only_while(&self, valid: &str, outputs: &[&str]) {
+        self.watch_ports(valid.to_owned(), outputs.iter().map(ToString::to_string).collect());
+    }
+
+    fn watch_ports(&self, valid: String, fields: Vec<String>) {
+        let stream = WatchedStream { valid, fields };
+        let mut contract = self.contract.borrow_mut();
+        if !contract.streams.contains(&stream) {
+            contract.streams.push(stream);
+        }
+    }
+
+    /// Says that the inputs obey this rule, a condition in Verilog, by the contract: a fault that can be seen only when they
+    /// do not is none. The bench itself must obey it.
+    pub fn given(&self, rule: &str) {
+        let mut contract = self.contract.borrow_mut();
+        if !contract.given.iter().any(|known| known == rule) {
+            contract.given.push(rule.to_owned());
         }
     }
 
@@ -83,6 +112,16 @@ impl Run {
     /// A random generator for one use within this run.
     pub fn rng(&self, label: &str) -> StimulusRng {
         rng_for(self.seed, label)
+    }
+
+    /// Holds the reset for `cycles` rising edges, while the other inputs are noise: what a reset forgets is then wrong. They get
+    /// their values back, and the outputs follow at the next `settle` or `tick`.
+    ///
+    /// # Errors
+    /// Those of [`Sim::reset`].
+    pub fn reset(&self, sim: &mut Sim, cycles: u64) -> Result<()> {
+        let mut rng = self.rng(&format!("reset in cycle {}", sim.cycle_count()));
+        sim.reset_among(cycles, |width| Bits::random(width, &mut rng))
     }
 
     /// Driver of the input stream `name`; see [`StreamDriver::new`].
@@ -173,6 +212,20 @@ impl Run {
         drivers: &mut [impl AsMut<StreamDriver>],
         monitors: &mut [impl AsMut<StreamMonitor>],
     ) -> Result<()> {
+        self.streams_with(sim, drivers, monitors, &mut [])
+    }
+
+    /// [`Run::streams`] beside partners of other kinds, such as [`crate::bus::AxiMemory`]: all of them must be idle as well.
+    ///
+    /// # Errors
+    /// As [`Run::streams`], and what the partners find.
+    pub fn streams_with(
+        &mut self,
+        sim: &mut Sim,
+        drivers: &mut [impl AsMut<StreamDriver>],
+        monitors: &mut [impl AsMut<StreamMonitor>],
+        partners: &mut [&mut dyn Partner],
+    ) -> Result<()> {
         let drivers = &mut drivers.iter_mut().map(AsMut::as_mut).collect::<Vec<_>>()[..];
         let monitors = &mut monitors.iter_mut().map(AsMut::as_mut).collect::<Vec<_>>()[..];
         const QUIET: u64 = 64;
@@ -182,12 +235,15 @@ impl Run {
         };
         let before = waits(drivers, monitors);
         while quiet < QUIET {
-            let done = drivers.iter().all(|d| d.is_done()) && monitors.iter().all(|m| m.is_done());
+            let done = drivers.iter().all(|d| d.is_done())
+                && monitors.iter().all(|m| m.is_done())
+                && partners.iter().all(|p| p.is_idle());
             quiet = if done { quiet + 1 } else { 0 };
-            let moved = self.cycle(sim, drivers, monitors)?;
+            let moved = self.cycle_with(sim, drivers, monitors, partners)?;
             idle = if moved || done { 0 } else { idle + 1 };
             if idle >= self.patience || sim.cycle_count() >= self.max_cycles {
-                let states = drivers.iter().map(|d| d.state()).chain(monitors.iter().map(|m| m.state()));
+                let streams = drivers.iter().map(|d| d.state()).chain(monitors.iter().map(|m| m.state()));
+                let states = streams.chain(partners.iter().map(|p| p.state()));
                 let deadlock = Difference::Deadlock { cycles: idle, streams: states.collect() };
                 return Err(self.fail(sim.cycle_count(), deadlock));
             }
@@ -205,8 +261,25 @@ impl Run {
         drivers: &mut [impl AsMut<StreamDriver>],
         monitors: &mut [impl AsMut<StreamMonitor>],
     ) -> Result<bool> {
+        self.cycle_with(sim, drivers, monitors, &mut [])
+    }
+
+    /// One clock cycle with streams and partners of other kinds. Returns whether anything passed.
+    ///
+    /// # Errors
+    /// A wrong beat, and what the partners find.
+    pub fn cycle_with(
+        &mut self,
+        sim: &mut Sim,
+        drivers: &mut [impl AsMut<StreamDriver>],
+        monitors: &mut [impl AsMut<StreamMonitor>],
+        partners: &mut [&mut dyn Partner],
+    ) -> Result<bool> {
         drivers.iter_mut().for_each(|d| d.as_mut().drive(sim));
         monitors.iter_mut().for_each(|m| m.as_mut().drive(sim));
+        for partner in partners.iter_mut() {
+            partner.drive(sim)?;
+        }
         sim.settle()?;
         let mut moved = false;
         for driver in drivers {
@@ -217,6 +290,9 @@ impl Run {
             let taken = monitor.sample(sim).map_err(|wrong| self.wrong(sim, wrong))?;
             self.compared += u64::from(taken && monitor.compares());
             moved |= taken;
+        }
+        for partner in partners {
+            moved |= partner.sample(sim)?;
         }
         sim.tick()?;
         Ok(moved)

@@ -2,8 +2,8 @@
 
 mod context;
 
+pub(crate) use context::Contract;
 pub use context::Run;
-pub(crate) use context::WatchedStream;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -161,6 +161,13 @@ pub(crate) fn run_on(bench: &dyn Bench, sim: &mut Sim, options: &RunOptions) -> 
 fn execute(bench: &dyn Bench, sim: &mut Sim, context: &mut Run) -> Result<()> {
     match bench.run(sim, context) {
         Err(Error::Stopped { cycle, log }) => Err(context.fail(cycle, Difference::Stopped { log })),
+        Err(Error::Bus(violation)) => {
+            let port = format!("{}, channel {}", violation.interface, violation.channel);
+            Err(context.fail(violation.cycle, Difference::Protocol { port, problem: violation.problem() }))
+        }
+        Err(Error::BusTimeout { cycle, interface, problem }) => {
+            Err(context.fail(cycle, Difference::Protocol { port: interface, problem }))
+        }
         other => other,
     }
 }

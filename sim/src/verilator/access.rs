@@ -6,6 +6,7 @@ use std::ffi::c_void;
 
 use super::{Dir, Port, Sim};
 use crate::bits::{Bits, mask, words_of};
+use crate::mutate::SELECT;
 use crate::{Error, Result};
 
 /// Handle of an input: found once by name, then used without a search. Valid for all instances of the same design.
@@ -140,6 +141,60 @@ impl Sim {
         target[given..].fill(0);
     }
 
+    /// Sets an input of any width from 64-bit words, least significant first, without allocation. Words and bits above the
+    /// port are dropped, missing words are zero.
+    #[inline]
+    pub fn poke_u64s(&mut self, input: In, words: &[u64]) {
+        let index = input.0 as usize;
+        let slot = &self.slots[index];
+        if slot.width <= 64 {
+            let low = words.first().copied().unwrap_or_default() & mask(slot.width);
+            return self.write_u64(index, low);
+        }
+        self.settled = false;
+        let count = words_of(slot.width);
+        // SAFETY: wide members are arrays of `words_of(width)` 32-bit words.
+        let target = unsafe { std::slice::from_raw_parts_mut(slot.address.cast::<u32>(), count) };
+        let mut words = words.iter();
+        for halves in target.chunks_mut(2) {
+            let word = words.next().copied().unwrap_or_default();
+            for (i, half) in halves.iter_mut().enumerate() {
+                *half = (word >> (32 * i)) as u32;
+            }
+        }
+        let used = slot.width % 32;
+        if used != 0 {
+            target[count - 1] &= (1 << used) - 1;
+        }
+    }
+
+    /// Reads a port of any width into 64-bit words, least significant first, without allocation. Words above the port
+    /// become zero; what does not fit is left out.
+    #[inline]
+    pub fn peek_u64s(&self, output: Out, words: &mut [u64]) {
+        let slot = &self.slots[output.0 as usize];
+        if slot.width <= 64 {
+            words.fill(0);
+            if let Some(low) = words.first_mut() {
+                *low = self.peek_u64(output);
+            }
+            return;
+        }
+        // SAFETY: wide members are arrays of `words_of(width)` 32-bit words.
+        let source = unsafe { std::slice::from_raw_parts(slot.address.cast::<u32>(), words_of(slot.width)) };
+        let mut halves = source.chunks(2);
+        for word in words {
+            *word = halves.next().map_or(0, |pair| pair.iter().rev().fold(0, |high, &low| high << 32 | u64::from(low)));
+        }
+    }
+
+    /// Whether the active-low reset is low.
+    #[inline]
+    pub fn in_reset(&self) -> bool {
+        // SAFETY: the reset is a one-bit input, checked when the model was built; such members are bytes.
+        self.model.reset.is_some_and(|reset| unsafe { *self.slots[reset].address } == 0)
+    }
+
     /// Reads a port of up to 64 bits.
     ///
     /// # Panics
@@ -178,6 +233,27 @@ impl Sim {
         // SAFETY: wide members are arrays of 32-bit words.
         let words = unsafe { std::slice::from_raw_parts(slot.address.cast::<u32>(), words_of(slot.width)) };
         Bits::from_words(slot.width, words)
+    }
+
+    /// Like [`Sim::reset`], while `noise`, which is given a width, sets all other inputs of the design before each edge: a
+    /// register that the reset forgets does not happen to be right. The inputs get their values back.
+    pub(crate) fn reset_among(&mut self, cycles: u64, mut noise: impl FnMut(u32) -> Bits) -> Result<()> {
+        let fixed = [self.model.clock, self.model.reset];
+        let is_noisy = |(index, port): (usize, &Port)| {
+            let noisy = port.dir == Dir::Input && port.name != SELECT && !fixed.contains(&Some(index));
+            noisy.then_some(index as u32)
+        };
+        let inputs: Vec<u32> = self.model.ports.iter().enumerate().filter_map(is_noisy).collect();
+        let before: Vec<Bits> = inputs.iter().map(|&index| self.peek(Out(index))).collect();
+        for _ in 0..cycles {
+            for &index in &inputs {
+                let value = noise(self.slots[index as usize].width);
+                self.poke(In(index), &value);
+            }
+            self.reset(1)?;
+        }
+        inputs.iter().zip(&before).for_each(|(&index, value)| self.poke(In(index), value));
+        Ok(())
     }
 
     pub(super) fn find_slots(&self) -> Box<[Slot]> {

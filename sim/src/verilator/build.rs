@@ -86,6 +86,9 @@ fn verilator_call(design: &Design, options: &BuildOptions) -> Tool {
     if options.coverage {
         call = call.args(["--coverage-line", "--coverage-toggle", "--coverage-max-width", "4096"]);
     }
+    if options.plain {
+        call = call.arg("-fno-dfg");
+    }
     call.args(design.defines.iter().map(|d| format!("-D{d}"))).args(design.files.iter().map(|f| f.name.as_str()))
 }
 

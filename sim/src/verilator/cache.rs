@@ -40,6 +40,12 @@ impl Cache {
         }
     }
 
+    /// The finished folder for `key` in the section `kind`, if it is there and whole.
+    pub(crate) fn find(&self, kind: &str, key: &str) -> Option<PathBuf> {
+        let path = absolute(&self.root()).ok()?.join(kind).join(key);
+        is_whole(&path).then_some(path)
+    }
+
     /// The finished folder for `key` in the section `kind`; `build` fills a temporary folder when there is none yet, or
     /// when the one that is there is damaged.
     pub(crate) fn entry(&self, kind: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {

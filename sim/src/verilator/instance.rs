@@ -44,6 +44,7 @@ pub struct Sim {
     /// Cycle count at which the run ends as failed.
     limit: u64,
     finished: bool,
+    resets: u64,
     pub(super) fault: Option<Error>,
     /// A waveform that opens later, and the cycle before which it stays closed.
     pending_trace: Option<PathBuf>,
@@ -73,6 +74,7 @@ impl Sim {
             cycle: 0,
             limit: u64::MAX,
             finished: false,
+            resets: 0,
             fault: None,
             pending_trace: None,
             trace_from: u64::MAX,
@@ -130,7 +132,13 @@ impl Sim {
             self.tick()?;
         }
         self.write_u64(reset, 1);
+        self.resets += 1;
         Ok(())
+    }
+
+    /// How often [`Sim::reset`] was called: a partner that keeps state between cycles starts anew when it changes.
+    pub fn resets(&self) -> u64 {
+        self.resets
     }
 
     /// Makes the outputs follow the inputs and the state, clock low.

@@ -102,6 +102,9 @@ pub struct BuildOptions {
     pub coverage: bool,
     /// C++ optimisation.
     pub opt: Opt,
+    /// Without Verilator's optimisation of the dataflow graph, for netlists that Yosys wrote: Verilator 5.006 makes one of
+    /// `fp16_mac` that computes other sums.
+    pub plain: bool,
     /// Where compiled models are kept.
     pub cache: Cache,
 }

@@ -10,12 +10,15 @@ pub mod add;
 pub mod compare;
 pub mod convert;
 pub mod divide;
+pub mod exp;
 pub mod fma;
 pub mod from_int;
 pub mod mul;
 pub mod reciprocal;
 pub mod rsqrt;
+pub mod sigmoid;
 pub mod sqrt;
+pub mod table;
 pub mod to_int;
 
 use std::collections::VecDeque;
@@ -82,7 +85,7 @@ impl Unit {
         let mut cycles = Cycles::new(self, sim)?;
         let with_corners = run.vectors() >= self.corners.count;
         let mut corners = 0..if with_corners { self.corners.count } else { 0 };
-        cycles.reset(sim, 2)?;
+        cycles.reset(sim, run, 2)?;
         let mut left = run.vectors();
         while left > 0 || cycles.busy() {
             let valid = left > 0 && !rng.next_u32().is_multiple_of(8);
@@ -99,7 +102,7 @@ impl Unit {
                 cycles.next(sim, run, rng.random(), (self.random)(&mut rng))?;
             }
             let length = rng.random_range(1..=2);
-            cycles.reset(sim, length)?;
+            cycles.reset(sim, run, length)?;
             for _ in 0..self.stages {
                 cycles.next(sim, run, one_in(&mut rng, 4), (self.random)(&mut rng))?;
             }
@@ -139,9 +142,14 @@ impl<'a> Cycles<'a> {
     }
 
     /// A unit comes out of reset empty. Without registers it has none.
-    fn reset(&mut self, sim: &mut Sim, cycles: u64) -> sim::Result<()> {
+    fn reset(&mut self, sim: &mut Sim, run: &mut Run, cycles: u64) -> sim::Result<()> {
         self.inside = (1..self.unit.stages).map(|_| None).collect();
-        if self.unit.stages > 0 { sim.reset(cycles) } else { Ok(()) }
+        if self.unit.stages == 0 {
+            return Ok(());
+        }
+        run.reset(sim, cycles)?;
+        sim.settle()?;
+        run.expect_u64(sim, self.valid_o, 0)
     }
 
     /// One cycle: operands that count or do not, and what must be at the outputs then.

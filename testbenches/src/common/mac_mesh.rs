@@ -27,7 +27,7 @@ fn products(p: &MacMesh, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let mut rng = run.rng("operands");
     let mut aborts = run.rng("aborts");
     let mut mesh = Mesh { ports: Ports::find(sim)?, rows: run.rng("rows"), entering: Vec::new(), complete: None };
-    sim.reset(2)?;
+    run.reset(sim, 2)?;
     // One product more than is compared: while it enters, the last one is read.
     for vector in 0..=run.vectors() {
         let product = Product::new(p, vector, &mut rng)?;
@@ -41,7 +41,7 @@ fn products(p: &MacMesh, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
                 mesh.complete = None;
                 if kind == 1 {
                     mesh.entering.clear();
-                    sim.reset(aborts.random_range(1..=3))?;
+                    run.reset(sim, aborts.random_range(1..=3))?;
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Benches of the parts that more than one paper uses.
 
 pub mod arith;
+pub mod bus;
 pub mod compactor;
 pub mod crc32;
 pub mod expander;
@@ -8,5 +9,6 @@ pub mod float;
 pub mod formats;
 pub mod mac_mesh;
 pub mod memory;
+pub mod shell;
 pub mod skew_lines;
 pub mod stream;

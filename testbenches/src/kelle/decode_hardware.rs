@@ -59,7 +59,7 @@ impl Bench {
         let mut evictor = Model::build(&self.evictor, &BuildOptions::default())?.instance()?;
         let driver = Driver::find(sim)?;
         for sim in [&mut *sim, &mut file, &mut evictor] {
-            sim.reset(2)?;
+            run.reset(sim, 2)?;
         }
         driver.clear(sim, budget.sink, budget.window)?;
         for query in 0..self.text.queries.len() {

@@ -134,7 +134,7 @@ fn operations(p: &EdramBank, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let curve = Distribution::new(&[(0, first), (u32::MAX, last)]).map_err(sim::Error::Unsupported)?;
     let bank = Bank::sample(run.seed(), rows, width as usize, &curve);
     let ports = Ports::find(sim)?;
-    sim.reset(2)?;
+    run.reset(sim, 2)?;
     ports.poke(sim, Strobes::default(), 0, 0, &Bits::zero(width));
     if p.retention_model {
         load_times(sim, &bank, p.rows, width)?;

@@ -35,7 +35,7 @@ impl Bench {
         let count_o = sim.output("count_o")?;
         let mut golden = Map::new(slots, 0, 0);
         let mut hole = false;
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         for vector in 0..run.vectors() {
             if vector == 0 || rng.random_range(0..(6 * slots as u32)) == 0 {
                 let (sink, window) = (rng.random_range(0..=slots), rng.random_range(0..=slots));

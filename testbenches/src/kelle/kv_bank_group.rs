@@ -86,7 +86,7 @@ impl Attack {
         let cells = |bank: u32| Bank::sample(run.seed() ^ u64::from(bank) << 32, rows, width, &curve);
         let banks: Vec<Bank> = (0..p.banks).map(cells).collect();
         let intervals = Self::reset_intervals(p)?;
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         let ports = Ports::find(sim)?;
         ports.quiet(sim);
         if p.retention_model {
@@ -264,8 +264,10 @@ impl Attack {
                 run.expect(sim, self.ports.data, &expected)?;
             }
             run.expect_u64(sim, self.ports.refused, refused.into())?;
-            run.expect_u64(sim, self.ports.refreshes, refreshes)?;
-            run.expect_u64(sim, self.ports.stalls, stalls)?;
+            // Narrow counters start again at zero.
+            let counted = u64::MAX >> (64 - self.p.refresh.counter_width);
+            run.expect_u64(sim, self.ports.refreshes, refreshes & counted)?;
+            run.expect_u64(sim, self.ports.stalls, stalls & counted)?;
             if step || new_threshold {
                 run.expect(sim, self.ports.high, &from_bools(&self.high))?;
             }

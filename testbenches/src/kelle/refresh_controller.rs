@@ -96,11 +96,11 @@ impl Bench {
         let mask = if p.counter_width == 64 { u64::MAX } else { (1 << p.counter_width) - 1 };
         let (mut traffic, mut left, mut odd) = (Traffic::Writes, 4 * p.rows, false);
         let (mut refreshes, mut stalls, mut refused) = (0u64, 0u64, false);
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         for cycle in 0..run.vectors() * CYCLES {
             if rng.random_range(0..(100 * p.rows).max(2000)) == 0 {
                 scene.checker.finish().map_err(|v| run.fail(sim.cycle_count(), violation(&v)))?;
-                sim.reset(1)?;
+                run.reset(sim, 1)?;
                 scene = self.scene()?;
                 (traffic, left) = (Traffic::Writes, 4 * p.rows);
                 (refreshes, stalls, refused) = (0, 0, false);

@@ -38,11 +38,11 @@ impl Bench {
         let top = (1i64 << self.p.score_width) - 1;
         let half = 1i64 << (self.p.amount_width - 1);
         let mut threshold = top / 2;
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         let mut since = 0;
         for _ in 0..run.vectors() {
             if rng.random_range(0..(10 * rows).max(500)) == 0 {
-                sim.reset(1)?;
+                run.reset(sim, 1)?;
                 golden = self.golden.clone();
                 since = 0;
                 run.expect_u64(sim, promoted_valid, 0)?;

@@ -76,7 +76,12 @@ impl Evictor {
     }
 
     fn run(mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
-        sim.reset(2)?;
+        // Passes during a reset are none.
+        for _ in 0..8 {
+            run.reset(sim, 1)?;
+            sim.settle()?;
+            run.expect_u64(sim, self.ports.valid, 0)?;
+        }
         let most = 64 * (run.vectors() + 4) * u64::from(self.p.passes) + 64 * u64::from(self.p.rows);
         for cycle in 0..most {
             if self.victims >= run.vectors() {

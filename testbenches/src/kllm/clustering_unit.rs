@@ -56,10 +56,13 @@ impl ClusteringBench {
         let mut midpoints: Vec<u64> = (0..count)
             .map(|_| match number % 4 {
                 0 => finite(rng),
-                1 => [0x0000, 0x8000, 0x0001, 0x8001, 0x3c00][rng.random_range(0..5usize)],
+                1 => [0x0000, 0x8000, 0x0001, 0x8001, 0x3c00, 0xfc00][rng.random_range(0..6usize)],
                 2 => fp16(rng),
-                // Short codebooks: the rest stands for no midpoint.
-                _ if rng.random_range(0..4u8) == 0 => 0x7c01 | rng.random::<u64>() & 0x83ff,
+                // Short codebooks: the rest stands for no midpoint. One bit of the fraction makes a NaN.
+                _ if rng.random_range(0..4u8) == 0 => {
+                    let fraction = rng.random::<u64>() & if rng.random() { 0x3ff } else { 0 };
+                    rng.random_range(0..2u64) << 15 | 0x7c00 | 1 << rng.random_range(0..10u32) | fraction
+                }
                 _ => rng.random::<u64>() & 0xffff,
             })
             .collect();
@@ -82,7 +85,7 @@ impl ClusteringBench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("values");
         let mut table = Table::find(sim, self.bits)?;
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         // As many tables as there are vectors for.
         let tables = (run.vectors() / VALUES_A_TABLE).max(6);
         let share = run.vectors() / tables + 1;

@@ -21,11 +21,11 @@ fn check(sim: &mut Sim, run: &mut Run, a_bits: u32, b_bits: u32) -> sim::Result<
     let [enable, valid, outlier, a, w] = ["enable_i", "valid_i", "outlier_i", "a_i", "w_i"].map(|name| sim.input(name));
     let (enable, valid, outlier, a, w) = (enable?, valid?, outlier?, a?, w?);
     let (index, present) = (sim.output("index_o")?, sim.output("present_o")?);
-    sim.reset(2)?;
+    run.reset(sim, 2)?;
     run.expect_u64(sim, present, 0)?;
     for _ in 0..run.vectors() {
         if rng.random_range(0..64u8) == 0 {
-            sim.reset(1)?;
+            run.reset(sim, 1)?;
             golden = Golden::new(b_bits);
             run.expect_u64(sim, present, 0)?;
         }

@@ -69,8 +69,13 @@ impl CounterBench {
             let index = index(i, rng);
             (rng.random_range(0..16u8) >= absent).then_some(index)
         };
+        let mut inputs: Vec<Option<u64>> = (0..length).map(input).collect();
+        // Absent inputs do not count: there may be more inputs than k.
+        for _ in 0..if number % 8 == 5 { rng.random_range(1..=2 * self.p.inputs) } else { 0 } {
+            inputs.insert(rng.random_range(0..=inputs.len()), None);
+        }
         Column {
-            inputs: (0..length).map(input).collect(),
+            inputs,
             mode: if rng.random_range(0..3u8) == 0 { Mode::Integer } else { Mode::KMeans },
             half: rng.random_range(0..5u8) == 0,
         }
@@ -134,7 +139,7 @@ pub fn cycles(p: &IndexDistributionCounter, columns: &[(u64, u64)]) -> u64 {
 impl CounterBench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("columns");
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         let [never, random, bursts, slow] =
             [Stall::Never, Stall::Random { num: 1, den: 2 }, Stall::ALL[2], Stall::ALL[1]];
         let phases = [(never, never), (random, bursts), (slow, never), (never, slow)];

@@ -51,6 +51,23 @@ struct ColumnBench {
     given: Vec<Task>,
 }
 
+/// Columns for which a codebook is written.
+const COLUMNS_A_CODEBOOK: u64 = 12;
+
+/// A finite value of either sign whose exponent and fraction are close to those of `base`: sums in which much cancels, or in
+/// which one product is just beyond the other.
+fn alike(base: u64, rng: &mut StimulusRng) -> u64 {
+    let reach = [0, 1, 3, 13][rng.random_range(0..4usize)];
+    let exponent = (base >> 10 & 0x1f) as i64 + rng.random_range(-reach..=reach);
+    let fraction = match rng.random_range(0..4u8) {
+        0 => base,
+        1 => base ^ (1 << rng.random_range(0..10u32)),
+        2 => base + rng.random_range(0..5u64),
+        _ => rng.random(),
+    };
+    rng.random_range(0..2u64) << 15 | (exponent.clamp(0, 30) as u64) << 10 | fraction & 0x3ff
+}
+
 impl ColumnBench {
     fn column(&self, number: u64, rng: &mut StimulusRng) -> Column {
         let k = self.p.k as usize;
@@ -84,14 +101,20 @@ impl ColumnBench {
             return self.given.clone();
         }
         let bins = 1usize << (self.p.a_bits + self.p.b_bits);
-        let share = columns.div_ceil(4);
+        let tables = (columns / COLUMNS_A_CODEBOOK).max(4);
+        let share = columns.div_ceil(tables);
         let task = |number: u64| {
-            // One codebook in four has infinities and NaNs, which reach every sum.
-            let value = |rng: &mut StimulusRng| if number % 4 == 2 { fp16(rng) } else { finite(rng) };
+            let base = finite(rng);
+            let value = |rng: &mut StimulusRng| match number % 4 {
+                // Infinities and NaNs reach every sum.
+                2 => fp16(rng),
+                1 | 3 => alike(base, rng),
+                _ => finite(rng),
+            };
             let codebook = (0..bins).map(|_| value(rng)).collect();
             Task { codebook, columns: (0..share).map(|i| self.column(number + i, rng)).collect() }
         };
-        (0..4).map(task).collect()
+        (0..tables).map(task).collect()
     }
 
     fn beats(&self, column: &Column, rng: &mut StimulusRng) -> Vec<PairBeat<Values>> {
@@ -137,7 +160,7 @@ impl ColumnBench {
         let [write, bin, value] =
             ["codebook_write_i", "codebook_bin_i", "codebook_value_i"].map(|name| sim.input(name));
         let (write, bin, value) = (write?, bin?, value?);
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         let random = Stall::Random { num: 1, den: 2 };
         let stalls =
             [[Stall::Never; 2], [random, Stall::ALL[2]], [Stall::Never, random], [Stall::ALL[1], Stall::Never]];
@@ -162,8 +185,8 @@ impl ColumnBench {
                 }
                 y[0].expect([self.output(column, &task.codebook)?])?;
             }
-            // A column of one bin after one of one beat waits for the scales.
-            let scales_wait = sizes.iter().any(|&(beats, bins)| beats.max(bins) < 2);
+            // A column of one bin waits for the scales, which are fetched when the sum before it is taken.
+            let scales_wait = sizes.iter().any(|&(_, bins)| bins < 2);
             if number % 4 == 0 && !scales_wait {
                 let (start, stated) = (sim.cycle_count(), self.cycles(&sizes));
                 while !y[0].is_done() && sim.cycle_count() - start < 2 * stated + 100 {
@@ -181,7 +204,7 @@ impl ColumnBench {
                 }
             }
             run.streams(sim, &mut pairs, &mut y)?;
-            if self.given.is_empty() {
+            if self.given.is_empty() && number < 4 {
                 self.too_many(sim, run, &task.codebook, &mut rng)?;
                 self.interrupted(sim, run, &task.codebook, &mut rng)?;
             }

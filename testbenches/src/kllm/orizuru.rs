@@ -82,7 +82,7 @@ impl OrizuruBench {
         let ports = Ports::find(sim, &self.p)?;
         sim.poke_u64(ports.clear, 0);
         // The first half at full speed, the second with pauses of every kind.
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         for (half, stalls) in [[Stall::Never; 3], [Stall::Random { num: 1, den: 2 }, Stall::ALL[2], Stall::ALL[1]]]
             .into_iter()
             .enumerate()
@@ -217,7 +217,7 @@ impl OrizuruBench {
             }
         }
         if rng.random_range(0..4u8) == 0 {
-            sim.reset(1)?;
+            run.reset(sim, 1)?;
         } else {
             sim.poke_u64(ports.clear, 1);
             run.cycle(sim, &mut load, &mut pops)?;

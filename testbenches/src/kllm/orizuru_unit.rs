@@ -4,7 +4,7 @@
 use golden::format::Format;
 use golden::kllm::orizuru_unit::{NanPolicy, Side, Timing, Tree};
 use hdl::blocks::kllm::OrizuruUnit;
-use hdl::blocks::kllm::orizuru_tree::Comparators;
+use hdl::blocks::kllm::orizuru_tree::{Comparators, NodeState};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use sim::stimulus::StimulusRng;
@@ -33,7 +33,9 @@ impl Bench {
         let mut rng = run.rng("vectors");
         let ports = Ports::find(sim, self.p.tree.count_comparisons)?;
         ports.idle(sim);
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
+        sim.settle()?;
+        self.expect_done(sim, run, &ports, 0)?;
         for number in 0..run.vectors() {
             self.one(sim, run, &ports, number, &mut rng)?;
         }
@@ -62,6 +64,11 @@ impl Bench {
         let present: Vec<bool> =
             (0..n).map(|i| written[i / lanes] && (number.is_multiple_of(2) || rng.random_range(0..3u8) > 0)).collect();
         self.misuse(sim, ports, rng)?;
+        if rng.random_range(0..8u8) == 0 {
+            run.reset(sim, 1)?;
+            sim.settle()?;
+            self.expect_done(sim, run, ports, 0)?;
+        }
         self.load(sim, run, ports, &Leaves { keys: &keys, present: &present, written: &written }, rng)?;
         let mut golden = Golden::new(&keys, &present, self.format)?;
         let mut compared = 0;
@@ -114,6 +121,7 @@ impl Bench {
             compared += self.step(sim, ports)?;
             busy = busy.map(|b| b.saturating_sub(1));
         }
+        self.written_again(sim, run, ports, &mut golden, rng)?;
         if ports.compared.is_some() {
             let expected = golden.comparisons();
             let got = sim::Difference::Value {
@@ -127,6 +135,42 @@ impl Bench {
             }
         }
         Ok(())
+    }
+
+    /// Writes after the last pop: they take the marks of what is written away, and what is shown stays.
+    fn written_again(
+        &self,
+        sim: &mut Sim,
+        run: &mut Run,
+        ports: &Ports,
+        golden: &mut Golden,
+        rng: &mut StimulusRng,
+    ) -> sim::Result<()> {
+        let lanes = self.p.lanes as usize;
+        let shown = [golden.best(0), golden.best(1)];
+        for _ in 0..rng.random_range(0..3u8) {
+            self.garble(sim, ports, rng);
+            let groups = Bits::random(sim.port_of_input(ports.load).width, rng);
+            sim.poke(ports.load, &groups);
+            sim.tick()?;
+            sim.settle()?;
+            for (leaf, outlier) in golden.outliers.iter_mut().enumerate() {
+                *outlier &= !groups.bit((leaf / lanes) as u32);
+            }
+            let mask = Bits::pack(1, golden.outliers.iter().map(|&b| u64::from(b)));
+            run.expect(sim, ports.outlier, &mask)?;
+            // Pointers lead to what is written.
+            let keeps = self.p.tree.node_state == NodeState::Value;
+            for (state, port) in shown.iter().zip(&ports.sides).filter(|_| keeps) {
+                run.expect_u64(sim, port.available, u64::from(state.is_some()))?;
+                if let Some((index, key)) = *state {
+                    run.expect_u64(sim, port.index, index as u64)?;
+                    run.expect_u64(sim, port.key, key)?;
+                }
+            }
+        }
+        ports.idle(sim);
+        sim.settle()
     }
 
     /// Writes, starts and pops at any time, of leaves that mean nothing.
@@ -154,9 +198,10 @@ impl Bench {
         }
     }
 
-    /// `init_done_o` as given, and no pop is done.
+    /// `init_done_o` as given, no pop is done, and since the clear none was made.
     fn expect_done(&self, sim: &Sim, run: &mut Run, ports: &Ports, init: u64) -> sim::Result<()> {
         run.expect_u64(sim, ports.init_done, init)?;
+        run.expect(sim, ports.outlier, &Bits::zero(self.p.radix))?;
         ports.sides.iter().try_for_each(|side| run.expect_u64(sim, side.done, 0))
     }
 
@@ -172,11 +217,15 @@ impl Bench {
         let groups = leaves.written.len();
         let mut order: Vec<usize> = (0..groups).filter(|&g| leaves.written[g]).collect();
         order.shuffle(rng);
-        // Clearing and writing may fall together: what is written stays.
+        // Clearing and writing may fall together: what is written stays. A pop with a clear is none.
         sim.poke_u64(ports.clear, 1);
         if order.is_empty() || rng.random() {
+            ports.sides.iter().for_each(|side| sim.poke_u64(side.pop, u64::from(rng.random::<bool>())));
             sim.tick()?;
             sim.poke_u64(ports.clear, 0);
+            ports.idle(sim);
+            sim.settle()?;
+            self.expect_done(sim, run, ports, 0)?;
         }
         for group in order {
             let range = group * lanes..(group + 1) * lanes;

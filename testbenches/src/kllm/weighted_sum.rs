@@ -1,6 +1,7 @@
 //! [`WeightedSum`] against the golden sum, with pauses on both sides, counts that fp16 cannot hold, bins that are wrong from
 //! the start, and resets at random moments.
 
+use golden::common::float::FloatFormat;
 use golden::kllm::fp16_mac::Fp16Mac as GoldenMac;
 use golden::kllm::weighted_sum::{is_infinite, weighted_sum};
 use hdl::blocks::kllm::WeightedSum;
@@ -9,8 +10,10 @@ use rand::RngExt;
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Run, Sim, Values};
 
-use super::floats::{finite, fp16, mac};
+use super::floats::{addend, finite, fp16, mac};
+
 use super::interrupted::cut_short;
+use crate::common::float::Operands;
 
 /// The bench of a weighted sum; a vector is one column.
 ///
@@ -37,7 +40,7 @@ struct Column {
 impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("columns");
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         for (share, stalls) in [(2, [Stall::Never; 2]), (4, [Stall::Random { num: 1, den: 2 }, Stall::ALL[2]])] {
             let mut bins = [run.driver_of::<WeightedBin<Values>>(sim, "bins", stalls[0])?];
             let mut sums = [run.monitor_of::<ColumnSum<Values>>(sim, "sum", stalls[1])?];
@@ -75,10 +78,14 @@ impl Bench {
         // A column with a NaN or an infinity says little: most have none.
         let special = rng.random_range(0..4u8) == 0;
         let (large, flagged) = (rng.random_range(0..3u8) == 0, rng.random_range(0..6u8) == 0);
+        // Sums that cancel again and again.
+        let cancels = rng.random_range(0..4u8) == 0;
         let mut column = Column { counts: vec![], centroids: vec![], wrong: vec![] };
         for _ in 0..rng.random_range(1..=24u32) {
+            let sum = if cancels { weighted_sum(self.golden, &column.counts, &column.centroids) } else { 0 };
             column.counts.push(match rng.random_range(0..4u8) {
                 0 => 0,
+                _ if cancels => 1,
                 1 if large => rng.random_range(0..=self.largest),
                 // About the largest numbers of fp16.
                 2 if large => (65_500 + rng.random_range(0..40)).min(self.largest),
@@ -86,7 +93,12 @@ impl Bench {
                 _ => rng.random_range(0..=self.largest.min(40)),
             });
             column.wrong.push(flagged && rng.random_range(0..8u8) == 0);
-            column.centroids.push(if special { fp16(rng) } else { finite(rng) });
+            column.centroids.push(match (special, cancels) {
+                (true, _) if rng.random() => Operands::new(FloatFormat::Fp16).any(rng),
+                (_, true) => addend(self.golden, sum, rng),
+                (true, false) => fp16(rng),
+                (false, false) => finite(rng),
+            });
         }
         column
     }

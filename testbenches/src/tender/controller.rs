@@ -46,7 +46,7 @@ pub fn session<'a>(
 ) -> anyhow::Result<Box<dyn sim::Bench + 'a>> {
     let block = p.clone();
     crate::bench(p, move |sim, run| {
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         let mut controller = Controller::new(block.clone(), sim, run)?;
         work(&mut controller)?;
         controller.finish()?;
@@ -182,7 +182,7 @@ impl<'a> Controller<'a> {
     /// What the simulator says.
     pub fn reset(&mut self, cycles: u32) -> sim::Result<()> {
         self.expected.clear();
-        self.sim.reset(cycles.into())
+        self.run.reset(self.sim, cycles.into())
     }
 
     /// Feeds the first `count` steps; `ends` says whether the first one and the last one are marked.

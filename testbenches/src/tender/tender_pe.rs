@@ -62,7 +62,7 @@ impl Bench {
         let mut aborts = run.rng("aborts");
         let ports = Ports::find(sim, &self.p)?;
         let mut golden = self.golden.clone();
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         let (mut mood, mut left) = (Mood::Random, 0u32);
         // Digits of a multiplication that are still to come.
         let (mut digits, mut alpha, mut spoiled) = (0, 0, false);
@@ -81,7 +81,7 @@ impl Bench {
             }
             left -= 1;
             if aborts.random_range(0..300u16) == 0 {
-                sim.reset(aborts.random_range(1..=2))?;
+                run.reset(sim, aborts.random_range(1..=2))?;
                 golden = self.golden.clone();
                 (digits, started, shifts, spoiled, spoils) = (0, false, false, false, false);
             }

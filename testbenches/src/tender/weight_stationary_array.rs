@@ -22,7 +22,7 @@ pub fn bench(p: &WeightStationaryArray) -> anyhow::Result<Box<dyn sim::Bench>> {
     let p = p.clone();
     crate::bench(&p.clone(), move |sim, run| {
         let mut feeder = Feeder::new(&p, &golden, sim, run)?;
-        feeder.sim.reset(2)?;
+        feeder.run.reset(feeder.sim, 2)?;
         products(&mut feeder)
     })
 }
@@ -232,7 +232,7 @@ impl<'a> Feeder<'a> {
     fn reset(&mut self, cycles: u32) -> sim::Result<()> {
         self.golden = self.reset.clone();
         self.expected.clear();
-        self.sim.reset(cycles.into())
+        self.run.reset(self.sim, cycles.into())
     }
 
     /// One cycle: what is offered is offered, what is shown is compared.

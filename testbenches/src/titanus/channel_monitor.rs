@@ -4,7 +4,7 @@ use golden::titanus::channel_monitor::Level;
 use hdl::blocks::titanus::channel_monitor::{MonitorTile, MonitoredTile};
 use hdl::blocks::titanus::{ChannelMonitor, RANGE_BITS};
 use rand::RngExt;
-use sim::stimulus::Stall;
+use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Run, Sim, Values};
 
 use super::sequences::{Case, STALLS};
@@ -25,7 +25,12 @@ struct Bench {
 
 impl Bench {
     /// Input and output beats of a sequence. Extremes are those of the prefill tokens.
-    fn beats(&self, case: &Case, mut tag: impl FnMut() -> Bits) -> Vec<(MonitorTile<Values>, MonitoredTile<Values>)> {
+    fn beats(
+        &self,
+        case: &Case,
+        noise: &mut StimulusRng,
+        mut tag: impl FnMut() -> Bits,
+    ) -> Vec<(MonitorTile<Values>, MonitoredTile<Values>)> {
         let lanes = self.p.lanes as usize;
         let sequence = case.encode(self.p.levels, u32::MAX);
         let level_bits = u64::from(self.p.levels).next_power_of_two().ilog2().max(1);
@@ -35,9 +40,17 @@ impl Bench {
         let mut beats = Vec::new();
         let channel_level = |c: usize, level: Option<usize>| level.map(|l| sequence.channels[c].levels[l]);
         let prefill = &case.tokens[..case.prefill.min(case.tokens.len())];
-        let extreme = |c: usize, pick: fn(&[i8]) -> i8, none: i8| {
-            let seen: Vec<i8> = prefill.iter().map(|t| t[c]).filter(|&x| x != 0).collect();
-            if seen.is_empty() { none } else { pick(&seen) }
+        // The largest and the smallest element; where there is none, anything that is the wrong way round.
+        let mut extremes = |c: usize| -> (i8, i8) {
+            let seen = || prefill.iter().map(|t| t[c]).filter(|&x| x != 0);
+            let none = match noise.random() {
+                true => (-128, 127),
+                false => {
+                    let low = noise.random_range(-128..127i8);
+                    (low, noise.random_range(low + 1..=127))
+                }
+            };
+            seen().max().zip(seen().min()).unwrap_or(none)
         };
         let rounds = usize::from(sequence.prefilled) + case.tokens.len();
         for round in 0..rounds {
@@ -62,13 +75,7 @@ impl Bench {
                 };
                 let index = pad_mask(channels.clone().map(|c| element(c).is_none_or(|e| e.index)).collect());
                 let tag = tag();
-                let (mut rmax, mut rmin): (Vec<i8>, Vec<i8>) = channels
-                    .clone()
-                    .map(|c| {
-                        let of = |pick, none| extreme(c, pick, none);
-                        (of(|s| *s.iter().max().unwrap_or(&0), -128), of(|s| *s.iter().min().unwrap_or(&0), 127))
-                    })
-                    .unzip();
+                let (mut rmax, mut rmin): (Vec<i8>, Vec<i8>) = channels.clone().map(&mut extremes).unzip();
                 rmax.resize(lanes, -128);
                 rmin.resize(lanes, 127);
                 let input = MonitorTile {
@@ -105,9 +112,9 @@ impl Bench {
 impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("sequences");
-        let mut tags = run.rng("tags");
+        let (mut tags, mut noise) = (run.rng("tags"), run.rng("extremes"));
         let width = (self.p.lanes * self.p.tiles) as usize;
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         for (i, (input, output)) in STALLS.into_iter().enumerate() {
             let mut driver = [run.driver_of::<MonitorTile<Values>>(sim, "tile", input)?];
             let mut monitor = [run.monitor_of::<MonitoredTile<Values>>(sim, "result", output)?];
@@ -115,7 +122,7 @@ impl Bench {
                 // The last tile of a token may be partly empty, but is there.
                 let cut = rng.random_range(0..self.p.lanes as usize);
                 let case = Case::random(&mut rng, width - cut, 12);
-                let mut beats = self.beats(&case, || Bits::random(self.p.tag_width, &mut tags));
+                let mut beats = self.beats(&case, &mut noise, || Bits::random(self.p.tag_width, &mut tags));
                 if rng.random_range(0..3u8) == 0 {
                     // The sequence breaks off: the next one begins at once.
                     beats.truncate(rng.random_range(1..=beats.len()));
@@ -136,7 +143,7 @@ impl Bench {
                 let mut driver = [run.driver_of::<MonitorTile<Values>>(sim, "tile", stall)?];
                 let mut monitor = [run.monitor_of::<MonitoredTile<Values>>(sim, "result", stall)?];
                 let case = Case::random(&mut rng, width, 12);
-                for (input, output) in self.beats(&case, || Bits::random(self.p.tag_width, &mut tags)) {
+                for (input, output) in self.beats(&case, &mut noise, || Bits::random(self.p.tag_width, &mut tags)) {
                     driver[0].push(input)?;
                     monitor[0].expect([output])?;
                 }

@@ -123,7 +123,7 @@ impl CompressorBench {
         let mut rng = run.rng("sequences");
         let ports = Ports::new(sim)?;
         ports.configure(sim, false, 0, [0; 2], [0; 2]);
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         run.expect_u64(sim, ports.refused, 0)?;
         let per_stall = (run.vectors() as usize).div_ceil(STALLS.len());
         for (i, (input, output)) in STALLS.into_iter().enumerate() {

@@ -29,7 +29,7 @@ pub fn bench(p: &KvDecompressor) -> anyhow::Result<Box<dyn sim::Bench>> {
 pub fn bench_of(p: &KvDecompressor, given: Vec<Sequence>) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone(), given };
     crate::bench(p, move |sim, run| {
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         bench.good(sim, run)?;
         bench.damaged(sim, run)?;
         bench.reset(sim, run)

@@ -18,7 +18,7 @@ use super::tiles::{blocks, quantized_tile};
 pub fn bench(p: &KvPacker) -> anyhow::Result<Box<dyn sim::Bench>> {
     let bench = Bench { p: p.clone() };
     crate::bench(p, move |sim, run| {
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         bench.good(sim, run)?;
         bench.open(sim, run)?;
         bench.ill_formed(sim, run)?;

@@ -34,7 +34,7 @@ impl Bench {
         let mut golden = Golden::new(tiles, lanes);
         // Until the first tile of a sequence was stepped over, extremes are not known.
         let (mut tile, mut known) = (0, false);
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         for _ in 0..run.vectors() {
             let step = rng.random_range(0..4u8) > 0;
             let update = rng.random_range(0..4u8) > 0;

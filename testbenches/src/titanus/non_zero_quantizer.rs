@@ -99,7 +99,7 @@ impl QuantizerBench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("tiles");
         let lanes = self.p.lanes as usize;
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         if self.exhaustive {
             let mut driver = [run.driver_of::<LevelledTile<Values>>(sim, "tile", Stall::Never)?];
             let mut monitor = [run.monitor_of::<LabelledTile<Values>>(sim, "result", Stall::Never)?];

@@ -30,6 +30,9 @@ fn at_threshold(rng: &mut StimulusRng, tile: &[i8], threshold: u32) -> Vec<i8> {
     tile.iter().map(|&x| edge(x, rng)).collect()
 }
 
+/// Tiles between two changes of the thresholds.
+const TILES: usize = 50;
+
 struct Bench {
     p: PruningUnit,
 }
@@ -38,33 +41,23 @@ impl Bench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("tiles");
         let layer_bits = sim.port_of_input(sim.input("threshold_layer_i")?).width;
-        sim.reset(2)?;
-        let corners = [5, 0, 1, 128, 129, 255];
-        let thresholds: Vec<[u32; 2]> = (0..self.p.layers as usize)
-            .map(|y| [corners[y % 6], if y % 3 == 0 { 4 } else { rng.random_range(0..=40) }])
-            .collect();
-        let write = sim.input("threshold_write_i")?;
-        let ports = ["threshold_layer_i", "threshold_k_i", "threshold_v_i"];
-        let [layer_i, k_i, v_i] = [sim.input(ports[0])?, sim.input(ports[1])?, sim.input(ports[2])?];
-        sim.poke_u64(write, 1);
-        for (y, th) in thresholds.iter().enumerate() {
-            sim.poke_u64(layer_i, y as u64);
-            sim.poke_u64(k_i, th[0].into());
-            sim.poke_u64(v_i, th[1].into());
-            sim.tick()?;
-        }
-        sim.poke_u64(write, 0);
+        run.reset(sim, 2)?;
+        let mut thresholds = self.write_thresholds(sim, 0, &mut rng)?;
         for (i, (input, output)) in STALLS.into_iter().enumerate() {
-            let mut drivers = [run.driver_of::<KvTile<Values>>(sim, "tile", input)?];
             let v_stall = if i == 0 { output } else { STALLS[STALLS.len() - i].1 };
-            let side = |name: &str, stall| run.monitor_of::<PrunedTile<Values>>(sim, name, stall);
-            let mut monitors = [side("k", output)?, side("v", v_stall)?];
             let count = (run.vectors() as usize).div_ceil(STALLS.len());
-            self.push(&mut rng, &thresholds, &mut drivers[0], &mut monitors, (layer_bits, count))?;
-            if i == 0 {
-                at_full_speed(sim, run, &mut drivers, &mut monitors, 2)?;
+            for from in (0..count).step_by(TILES) {
+                let mut drivers = [run.driver_of::<KvTile<Values>>(sim, "tile", input)?];
+                let side = |name: &str, stall| run.monitor_of::<PrunedTile<Values>>(sim, name, stall);
+                let mut monitors = [side("k", output)?, side("v", v_stall)?];
+                let tiles = TILES.min(count - from);
+                self.push(&mut rng, &thresholds, &mut drivers[0], &mut monitors, (layer_bits, tiles))?;
+                if i == 0 {
+                    at_full_speed(sim, run, &mut drivers, &mut monitors, 2)?;
+                }
+                run.streams(sim, &mut drivers, &mut monitors)?;
+                thresholds = self.write_thresholds(sim, from + i, &mut rng)?;
             }
-            run.streams(sim, &mut drivers, &mut monitors)?;
         }
         // Resets at any time drop the tiles inside and leave the thresholds.
         for _ in 0..run.vectors().div_ceil(20) {
@@ -81,6 +74,31 @@ impl Bench {
             }
         }
         Ok(())
+    }
+
+    /// Writes other thresholds for all layers; then the ports hold noise.
+    fn write_thresholds(&self, sim: &mut Sim, number: usize, rng: &mut StimulusRng) -> sim::Result<Vec<[u32; 2]>> {
+        let write = sim.input("threshold_write_i")?;
+        let ports = ["threshold_layer_i", "threshold_k_i", "threshold_v_i"];
+        let [layer_i, k_i, v_i] = [sim.input(ports[0])?, sim.input(ports[1])?, sim.input(ports[2])?];
+        let mut one = |at: usize| match (number + at) % 4 {
+            0 => [5, 0, 1, 2, 128, 129, 255][rng.random_range(0..7usize)],
+            1 => rng.random_range(0..=255),
+            _ => rng.random_range(0..=40),
+        };
+        let thresholds: Vec<[u32; 2]> = (0..self.p.layers as usize).map(|y| [one(y), one(y + 1)]).collect();
+        sim.poke_u64(write, 1);
+        for (y, th) in thresholds.iter().enumerate() {
+            sim.poke_u64(layer_i, y as u64);
+            sim.poke_u64(k_i, th[0].into());
+            sim.poke_u64(v_i, th[1].into());
+            sim.tick()?;
+        }
+        sim.poke_u64(write, 0);
+        sim.poke_u64(layer_i, rng.random_range(0..u64::from(self.p.layers)));
+        sim.poke_u64(k_i, rng.random_range(0..256));
+        sim.poke_u64(v_i, rng.random_range(0..256));
+        Ok(thresholds)
     }
 
     /// Queues random tiles.

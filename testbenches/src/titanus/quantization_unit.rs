@@ -165,7 +165,7 @@ impl UnitBench {
         let mut rng = run.rng("sequences");
         let mut widths = Widths::new(sim, run, self.p.layers)?;
         widths.poke(sim, false, 0, 0);
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         run.expect_u64(sim, widths.refused, 0)?;
         let per_stall = (run.vectors() as usize).div_ceil(STALLS.len());
         for (i, (input, output)) in STALLS.into_iter().enumerate() {

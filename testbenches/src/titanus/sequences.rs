@@ -33,7 +33,9 @@ impl Case {
             2 => 60_000,
             _ => rng.random_range(0..=count),
         };
-        let bits = rng.random_range(2..=8);
+        // Few bits tolerate much.
+        let most = if rng.random() { 8 } else { 4 };
+        let bits = rng.random_range(2..=most);
         let mut tokens = random_tokens(rng, width, count);
         if rng.random_range(0..2u8) == 0 {
             edges(rng, &mut tokens, prefill.min(count), bits);
@@ -47,7 +49,7 @@ fn edges(rng: &mut StimulusRng, tokens: &mut [Vec<i8>], prefill: usize, bits: u3
     for c in 0..tokens.first().map_or(0, Vec::len) {
         let mut level: Option<Level> = None;
         for (t, token) in tokens.iter_mut().enumerate() {
-            if let Some(level) = level.filter(|_| t >= prefill && rng.random_range(0..3u8) == 0) {
+            if let Some(level) = level.filter(|_| t >= prefill && rng.random()) {
                 let tolerated = level.range / (2 * level.steps()) + rng.random_range(0..=1);
                 let low = rng.random_range(0..2u8) == 0;
                 let x = if low { level.lo - tolerated } else { level.hi() + tolerated };

@@ -19,7 +19,8 @@ fn broken_banks_are_noticed() {
     let faults = [
         ("a row is young again by a read", Fault::net("write", "right | read").into("restored")),
         ("bits die a cycle early", Fault::operator("flips[3]", "<", "<=")),
-        ("the bank reads in each cycle", Fault::net("read", "right | !refresh")),
+        ("the read enable is stuck at 1", Fault::net("read", "1'b1")),
+        ("the bank reads in each cycle without a refresh", Fault::net("read", "right | !refresh")),
         ("a write beside a refresh read is made", Fault::net("write", "back | write_i")),
         ("a write-back of nothing is made", Fault::net("back", "refresh_write_i & !refresh_read_i")),
     ];

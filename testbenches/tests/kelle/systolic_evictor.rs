@@ -20,6 +20,7 @@ fn broken_evictors_are_noticed() {
         ("a tie goes to the later pass", Fault::operator("replaces", "<", "<=")),
         ("protected rows win", Fault::net("g_cells[2].protected_q", "1'b0").into("g_cells[2].wins")),
         ("S changes between passes", Fault::net("g_cells[2].s_changes", "1'b1")),
+        ("the least score is not held between passes", Fault::net("wave[5]", "1'b1").into("kept_score_q")),
         ("a clear leaves passes under way", Fault::net("clear_i", "1'b0").into("g_cells[2].wave_q")),
         ("a clear leaves the passes before", Fault::net("ends", "last")),
         ("a pass too many hangs", Fault::operator("last", "<=", "==")),

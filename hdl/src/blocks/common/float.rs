@@ -1,6 +1,7 @@
 //! Floating-point units: add, multiply, multiply-add, divide, roots, compare, conversions.
 //!
-//! All of them, but conversions to integers, round to nearest, ties to even, and give one canonical quiet NaN (sign 0,
+//! All of them round to nearest, ties to even (multiplication and conversions to integers in other directions by parameter),
+//! and give one canonical quiet NaN (sign 0,
 //! exponent all ones, only the top bit of the fraction set). All have the same interface: operands enter with `valid_i`, the result leaves with
 //! `valid_o` exactly `stages` cycles later, one operation a cycle, without backpressure. With `stages` = 0 there is no
 //! clock, and `valid_o` is `valid_i`. Operands and result belong to `valid` of the same cycle; what they are in other
@@ -18,28 +19,37 @@ pub mod compare;
 pub mod convert;
 mod digits;
 pub mod divide;
+pub mod exp;
 pub mod fma;
 pub mod format;
 pub mod from_int;
 mod lines;
 pub mod mul;
+mod place;
 mod ranks;
+mod reals;
 pub mod reciprocal;
 mod round;
 pub mod rsqrt;
+mod segments;
 mod shift;
+pub mod sigmoid;
 pub mod sqrt;
+pub mod table;
 pub mod to_int;
 
 pub use add::{FloatAdd, FloatAddPorts};
 pub use compare::{FloatCompare, FloatComparePorts};
 pub use convert::{FloatConvert, FloatConvertPorts};
 pub use divide::{FloatDivide, FloatDividePorts};
+pub use exp::{FloatExp, FloatExpPorts};
 pub use fma::{FloatFma, FloatFmaPorts};
-pub use format::{FloatFormat, Subnormals};
+pub use format::{FloatFormat, RoundingDirection, Subnormals};
 pub use from_int::{FloatFromInt, FloatFromIntPorts};
 pub use mul::{FloatMul, FloatMulPorts};
 pub use reciprocal::{FloatReciprocal, FloatReciprocalPorts};
 pub use rsqrt::{FloatRsqrt, FloatRsqrtPorts};
+pub use sigmoid::{FloatSigmoid, FloatSigmoidPorts};
 pub use sqrt::{FloatSqrt, FloatSqrtPorts};
-pub use to_int::{FloatToInt, FloatToIntPorts, RoundingDirection};
+pub use table::{FloatFunction, FloatTable, FloatTablePorts};
+pub use to_int::{FloatToInt, FloatToIntPorts};

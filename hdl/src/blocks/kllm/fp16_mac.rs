@@ -66,7 +66,13 @@ impl Fp16Mac {
             m.connect(u.b_i, b);
             return u.product_o;
         }
-        let mul = FloatMul { format: self.accumulate, stages: 0, subnormals: self.subnormals, flags: false };
+        let mul = FloatMul {
+            format: self.accumulate,
+            stages: 0,
+            subnormals: self.subnormals,
+            flags: false,
+            ..FloatMul::default()
+        };
         let u = m.instance("u_mul", mul);
         m.connect(u.valid_i, valid);
         m.connect(u.a_i, a);

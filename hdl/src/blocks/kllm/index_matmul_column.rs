@@ -206,7 +206,13 @@ impl IndexMatmulColumn {
             u.result_o
         };
         let scale = m.reg("scale_q", uint(16));
-        let mul = FloatMul { format: FloatFormat::Fp16, stages: 0, subnormals: self.mac.subnormals, flags: false };
+        let mul = FloatMul {
+            format: FloatFormat::Fp16,
+            stages: 0,
+            subnormals: self.mac.subnormals,
+            flags: false,
+            ..FloatMul::default()
+        };
         let mul = m.instance("u_scale", mul);
         m.connect(mul.valid_i, fetch | takes_sum);
         m.connect(mul.a_i, mux(ready.q, scale.q, next.slice(16..32)));

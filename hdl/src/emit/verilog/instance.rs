@@ -9,12 +9,12 @@ use crate::lang::ir::{Instance, NetId, NodeId, Op};
 impl Printer<'_> {
     pub(super) fn instance(&mut self, instance: &Instance) {
         let child = &instance.module;
-        let (clock, reset) = match &child.external {
-            Some(x) => (x.clock.clone(), x.reset.clone()),
-            None => (child.clocked.then(|| "clk_i".into()), child.reset.then(|| "rst_ni".into())),
+        let (clocks, reset) = match &child.external {
+            Some(x) => (x.clocks.clone(), x.reset.clone()),
+            None => (child.clocked.then(|| "clk_i".into()).into_iter().collect(), child.reset.then(|| "rst_ni".into())),
         };
         let mut connections: Vec<(String, String)> = Vec::new();
-        connections.extend(clock.map(|c| (c, "clk_i".into())));
+        connections.extend(clocks.into_iter().map(|c| (c, "clk_i".into())));
         connections.extend(reset.map(|r| (r, "rst_ni".into())));
         for (port, &net) in instance.nets.iter().enumerate() {
             let name = child.net(child.ports[port]).name.clone();

@@ -11,11 +11,16 @@ impl Printer<'_> {
         let selector = self.expr(index, Slot::Inner, 0);
         let name = self.names[net as usize].clone();
         let ty = self.ir.node(index).ty;
+        let texts: Vec<String> = values.iter().map(|&v| self.expr(v, Slot::Root, 0)).collect();
+        let last = texts.len() - 1;
+        let same = texts.iter().all(|text| *text == texts[last]);
         let mut arms = Vec::new();
-        for (i, &v) in values.iter().enumerate() {
-            let text = self.expr(v, Slot::Root, 0);
-            let label = if i + 1 == values.len() { "default".into() } else { literal(&i.into(), ty) };
-            arms.push(format!("    {label}: {name} = {text};"));
+        for (i, text) in texts.iter().enumerate() {
+            let label = if i == last { "default".into() } else { literal(&i.into(), ty) };
+            // What the default says needs no line of its own; Icarus takes no case with a default alone.
+            if i == last || *text != texts[last] || (i == 0 && same) {
+                arms.push(format!("    {label}: {name} = {text};"));
+            }
         }
         self.in_always = false;
         self.section(Section::Logic);

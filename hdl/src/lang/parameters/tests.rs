@@ -1,4 +1,5 @@
 use super::*;
+use crate::{choices, parameters};
 
 choices! {
     /// A choice.

@@ -1,6 +1,6 @@
 //! Floating point on raw bits: values of `rustc_apfloat`, which rounds exactly once; exceptions by exact arithmetic.
 //!
-//! Every result is rounded to nearest, ties to even. Every NaN that comes out is the canonical quiet one: sign 0,
+//! Every result is rounded to nearest, ties to even, unless a [`Direction`] says otherwise. Every NaN that comes out is the canonical quiet one: sign 0,
 //! exponent all ones, only the top bit of the fraction set (0x7e00 in fp16). Values travel in the low bits of a `u64`,
 //! as in [`Format`](crate::format::Format); bits above the width are ignored.
 //!
@@ -22,7 +22,9 @@ use exact::Exact;
 use flags::Operands;
 
 pub use crate::format::FloatFormat;
+pub use exp::ExpTable;
 pub use flags::Flags;
+pub use table::{Function, FunctionTable};
 pub use to_int::{Direction, Integers};
 
 mod add;
@@ -30,16 +32,21 @@ mod between;
 mod class;
 mod compare;
 mod convert;
+mod directed;
 mod divide;
 mod exact;
+mod exp;
 mod flags;
 mod fma;
 mod from_int;
 mod mul;
+mod real;
 mod reciprocal;
 mod rsqrt;
 mod semantics;
+mod sigmoid;
 mod sqrt;
+mod table;
 mod to_int;
 
 /// Whether subnormal numbers take part.

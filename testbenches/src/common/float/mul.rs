@@ -2,6 +2,7 @@
 
 use hdl::blocks::common::FloatMul;
 
+use super::to_int::direction;
 use super::{Corners, Operands, Unit, expected, outputs};
 use crate::common::formats::float;
 
@@ -35,8 +36,10 @@ pub fn at_the_limit(p: &FloatMul) -> anyhow::Result<Box<dyn sim::Bench>> {
 
 fn unit(p: &FloatMul) -> Unit {
     let float = float(p.format, p.subnormals);
+    let direction = direction(p.rounding);
     let operands = Operands::new(float.format);
-    let corners = operands.corners();
+    // All pairs of a format of at most 8 bits.
+    let corners = operands.all_or_corners(8);
     Unit {
         stages: p.stages,
         inputs: vec!["a_i", "b_i"],
@@ -46,6 +49,6 @@ fn unit(p: &FloatMul) -> Unit {
             let [a, b] = operands.factors(rng);
             [a, b, 0, 0]
         }),
-        golden: Box::new(move |&[a, b, ..]| expected(float.mul(a, b))),
+        golden: Box::new(move |&[a, b, ..]| expected(float.mul_directed(direction, a, b))),
     }
 }

@@ -11,6 +11,7 @@ use crate::common::formats::float;
 pub(super) fn direction(rounding: RoundingDirection) -> Direction {
     match rounding {
         RoundingDirection::NearestEven => Direction::NearestEven,
+        RoundingDirection::NearestAway => Direction::NearestAway,
         RoundingDirection::TowardZero => Direction::TowardZero,
         RoundingDirection::Down => Direction::Down,
         RoundingDirection::Up => Direction::Up,

@@ -29,9 +29,10 @@ fn requests(p: &BankedMemory, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let (data_valid_o, data_o) = (sim.output("data_valid_o")?, sim.output("data_o")?);
     let address_width = p.address().width;
     let words = banks << p.ram.address().width;
+    run.only_while("data_valid_o", &["data_o"]);
     sim.poke_u64(read_valid_i, 0);
     sim.poke_u64(write_valid_i, 0);
-    sim.reset(2)?;
+    run.reset(sim, 2)?;
     let mut reads: Vec<Option<usize>> = vec![None; readers];
     let mut writes: Vec<Option<Write<Bits>>> = vec![None; writers];
     let mut density = 8;

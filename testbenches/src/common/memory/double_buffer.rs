@@ -28,7 +28,7 @@ fn turns(p: &DoubleBuffer, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let (fill_ready_o, use_valid_o) = (sim.output("fill_ready_o")?, sim.output("use_valid_o")?);
     let (refused_o, data_o) = (sim.output("refused_o")?, sim.output("data_o")?);
     sim.poke_u64(clear_i, 0);
-    sim.reset(2)?;
+    run.reset(sim, 2)?;
     // How often of 16 a bank is handed over and given back: each side is the slower one in turn.
     let (mut fill_pace, mut use_pace) = (4, 4);
     for cycle in 0..run.vectors().max(8 * depth) {

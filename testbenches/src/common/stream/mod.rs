@@ -33,7 +33,7 @@ pub fn queue(
     let mut offer: Option<Bits> = None;
     let (mut offers, mut takes, mut clears) = (1, 1, 0);
     sim.poke_u64(clear_i, 0);
-    sim.reset(2)?;
+    run.reset(sim, 2)?;
     for cycle in 0..run.vectors() {
         if cycle % 64 == 0 {
             // Of 8 cycles: never, some, all.

@@ -24,8 +24,9 @@ pub fn bench(p: &StreamArbiter) -> anyhow::Result<Box<dyn sim::Bench>> {
         let last_o = sim.output("output_last_o")?;
         let mut offers: Vec<Option<(Bits, bool)>> = vec![None; inputs];
         let mut density = 8;
+        run.only_while("output_valid_o", &["output_data_o", "output_index_o", "output_last_o"]);
         sim.poke_u64(clear_i, 0);
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         for cycle in 0..run.vectors() {
             if cycle % 64 == 63 {
                 density = rng.random_range(1..=8);

@@ -26,7 +26,7 @@ fn almost_full(sim: &mut sim::Sim, run: &mut sim::Run, p: &StreamFifo, model: &m
     let (clear_i, data_i) = (sim.input("clear_i")?, sim.input("input_data_i")?);
     let almost_full_o = sim.output("almost_full_o")?;
     sim.poke_u64(clear_i, 0);
-    sim.reset(1)?;
+    run.reset(sim, 1)?;
     for cycle in 0..2 * u64::from(p.depth) + 4 {
         let fill = cycle < u64::from(p.depth) + 2;
         let data = Bits::zero(p.width);

@@ -21,7 +21,13 @@ pub fn bench(p: &StreamFork) -> anyhow::Result<Box<dyn sim::Bench>> {
         let mut offer: Option<Bits> = None;
         let mut speed = vec![8; outputs];
         sim.poke_u64(clear_i, 0);
-        sim.reset(2)?;
+        // What an output took during a reset it did not take.
+        for _ in 0..32 {
+            run.reset(sim, 1)?;
+            sim.poke_u64(valid_i, 1);
+            sim.settle()?;
+            run.expect(sim, valid_o, &Bits::ones(outputs as u32))?;
+        }
         for cycle in 0..run.vectors() {
             if cycle % 64 == 63 {
                 speed.iter_mut().for_each(|s| *s = rng.random_range(1..=8));

@@ -41,7 +41,7 @@ fn work(p: &StreamWidthConverter, sim: &mut Sim, run: &mut Run) -> sim::Result<(
     let (from, to) = ((p.input_width / p.granule) as usize, (p.output_width / p.granule) as usize);
     let clear_i = sim.input("clear_i")?;
     sim.poke_u64(clear_i, 0);
-    sim.reset(2)?;
+    run.reset(sim, 2)?;
     let packets = run.vectors().div_ceil(Stall::ALL.len() as u64);
     for (k, stall) in Stall::ALL.into_iter().enumerate() {
         let mut driver = run.driver_of::<Part<Values>>(sim, "input", stall)?;

@@ -70,10 +70,10 @@ impl Storm {
     }
 
     pub(super) fn run(mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
-        sim.reset(1)?;
+        run.reset(sim, 1)?;
         for _ in 0..4 * run.vectors() {
             if self.one_in(60 * self.slots) {
-                sim.reset(1)?;
+                run.reset(sim, 1)?;
                 self.forget();
             }
             let clear = self.one_in(12 * self.slots);

@@ -27,7 +27,7 @@ impl Alone {
     }
 
     pub(super) fn run(mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
-        sim.reset(1)?;
+        run.reset(sim, 1)?;
         self.idle(sim);
         for vector in 0..run.vectors().div_ceil(8) {
             // Enough patience for a promotion, and two intervals so far apart that it matters.

@@ -4,17 +4,20 @@ mod add;
 mod compare;
 mod convert;
 mod divide;
+mod exp;
 mod fma;
 mod from_int;
 mod mul;
 mod reciprocal;
 mod rsqrt;
+mod sigmoid;
 mod sqrt;
+mod table;
 mod to_int;
 
 use hdl::blocks::common::{
-    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatFma, FloatFormat, FloatFromInt, FloatMul, FloatReciprocal,
-    FloatRsqrt, FloatSqrt, FloatToInt,
+    FloatAdd, FloatCompare, FloatConvert, FloatDivide, FloatExp, FloatFma, FloatFormat, FloatFromInt, FloatMul,
+    FloatReciprocal, FloatRsqrt, FloatSigmoid, FloatSqrt, FloatTable, FloatToInt,
 };
 use hdl::lang::{CatalogBlock, Parameters};
 use testbenches::MakeBench;
@@ -67,6 +70,12 @@ fn large_every_number_of_stages() {
         run(reciprocal.check().is_ok().then(|| many(float::reciprocal::bench, &reciprocal, vectors)));
         let rsqrt = FloatRsqrt { format, stages, flags: true, ..FloatRsqrt::default() };
         run(rsqrt.check().is_ok().then(|| many(float::rsqrt::bench, &rsqrt, vectors)));
+        let exp = FloatExp { format, stages, flags: true, ..FloatExp::default() };
+        run(exp.check().is_ok().then(|| many(float::exp::bench, &exp, vectors)));
+        let sigmoid = FloatSigmoid { format, stages, flags: true, ..FloatSigmoid::default() };
+        run(sigmoid.check().is_ok().then(|| many(float::sigmoid::bench, &sigmoid, vectors)));
+        let table = FloatTable { format, stages, flags: true, ..FloatTable::default() };
+        run(table.check().is_ok().then(|| many(float::table::bench, &table, vectors)));
         let to_int = FloatToInt { stages, flags: true, ..FloatToInt::default() };
         run(to_int.check().is_ok().then(|| many(float::to_int::bench, &to_int, vectors)));
         runs += legal;
@@ -74,5 +83,5 @@ fn large_every_number_of_stages() {
             break;
         }
     }
-    assert_eq!(runs, (5 + 4 + 6 + 9 + 2 + 2 + 2) + (5 + 6 + 5 + 4 + 3));
+    assert_eq!(runs, (5 + 4 + 6 + 9 + 2 + 2 + 2) + (5 + 6 + 5 + 4 + 6 + 8 + 9 + 3));
 }

@@ -1,6 +1,6 @@
 //! The multiplier: all configurations, many operands, and broken ones.
 
-use hdl::blocks::common::{FloatMul, Subnormals};
+use hdl::blocks::common::{FloatFormat, FloatMul, RoundingDirection, Subnormals};
 use sim::fault::Fault;
 use testbenches::common::float::mul::{at_the_limit, bench};
 use testbenches::faults::must_be_noticed;
@@ -41,6 +41,34 @@ fn faults_are_found() {
                 "rounded up to a normal number, no underflow",
                 Fault::net("underflow_o", "!special & !(|result_or) & !infinite_or & underflow_or"),
             ),
+        ],
+    );
+}
+
+/// All pairs of the 8-bit format, corner pairs and random ones in fp16, in each direction.
+#[test]
+fn all_directions() {
+    for &rounding in RoundingDirection::ALL {
+        for subnormals in [Subnormals::Ieee, Subnormals::Flush] {
+            let block = FloatMul { rounding, subnormals, flags: true, ..FloatMul::default() };
+            many(bench, &block, 200_000);
+            many(bench, &FloatMul { format: FloatFormat::E5m2, ..block }, 100_000);
+        }
+    }
+}
+
+#[test]
+fn faults_in_directions_are_found() {
+    let up = FloatMul { rounding: RoundingDirection::Up, flags: true, ..FloatMul::default() };
+    must_be_noticed(
+        &up,
+        bench,
+        40_000,
+        &[
+            ("negative products are rounded away from zero", Fault::net("up", "significand[0] | sticky")),
+            ("a guard bit alone is nothing", Fault::net("up", "right & sticky")),
+            ("what is too large is an infinity", Fault::net("largest", "1'b0")),
+            ("the largest number does not overflow", Fault::net("overflow", "right & !largest")),
         ],
     );
 }

@@ -15,8 +15,7 @@ fn all_configurations() {
 /// All 65,536 operands in each direction, to an integer that is too narrow for most and one that is not.
 #[test]
 fn all_directions() {
-    use RoundingDirection::{Down, NearestEven, TowardZero, Up};
-    for rounding in [NearestEven, TowardZero, Down, Up] {
+    for &rounding in RoundingDirection::ALL {
         for (width, signed) in [(8, true), (16, false)] {
             many(bench, &FloatToInt { width, signed, rounding, flags: true, ..FloatToInt::default() }, 66_000);
         }

@@ -3,3 +3,4 @@
 mod banked_memory;
 mod double_buffer;
 mod ram;
+mod single_port_ram;

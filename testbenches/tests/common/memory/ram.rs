@@ -19,10 +19,5 @@ fn broken_rams_are_noticed() {
         ("a read without enable", Fault::net("read_i", "1'b1")),
         ("the wrong byte enable", Fault::net("write_i", "{right[2], right[2], right[0]}")),
     ];
-    must_be_noticed(
-        &Ram { depth: 5, width: 24, granule: 8, implementation: RamImplementation::BlackBox },
-        bench,
-        1000,
-        &faults,
-    );
+    must_be_noticed(&Ram::parts(5, 24, 8, RamImplementation::BlackBox), bench, 1000, &faults);
 }

@@ -6,7 +6,7 @@
 
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
-use super::round::{Operand, Unrounded, connect_option, is_signalling, round, scale};
+use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round, scale};
 use super::shift::{normalise, shift_right_into};
 use crate::lang::{
     About, Block, CatalogBlock, In, InOption, Module, Out, OutOption, Timing, bit, cat, mux, parameters, ports, uint,
@@ -131,7 +131,7 @@ impl Block for FloatAdd {
             inexact: guard | sticky,
             special: pipe.now(special),
             nan: pipe.now(nan),
-            bounded: false,
+            too_large: TooLarge::Infinity,
         };
         let result = round(m, &unrounded, format, self.subnormals);
         m.connect(io.result_o, result.bits);

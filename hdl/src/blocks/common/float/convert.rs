@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
-use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
+use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
 use super::shift::{normalise, shift_right};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Signal, Timing, bit, parameters, ports, uint,
@@ -111,7 +111,7 @@ impl Block for FloatConvert {
             inexact,
             special: pipe.now(special),
             nan: pipe.now(nan),
-            bounded: false,
+            too_large: TooLarge::Infinity,
         };
         let result = round(m, &unrounded, self.to, self.subnormals);
         m.connect(io.result_o, result.bits);

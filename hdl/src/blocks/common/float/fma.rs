@@ -15,7 +15,7 @@ use super::add::FloatAdd;
 use super::format::{FloatFormat, Subnormals};
 use super::mul::FloatMul;
 use super::ranks::{Ranks, delay};
-use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
+use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
 use super::shift::{Normaliser, join, multiply, shift_right_into};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, bits_for, cat, mux, parameters,
@@ -219,7 +219,7 @@ impl FloatFma {
             inexact,
             special: pipe.now(special),
             nan: pipe.now(nan),
-            bounded: false,
+            too_large: TooLarge::Infinity,
         };
         let result = round(m, &unrounded, format, self.subnormals);
         m.connect(io.result_o, result.bits);
@@ -240,7 +240,7 @@ impl FloatFma {
     fn twice(&self, m: &mut Module, io: &FloatFmaPorts) {
         let (in_mul, between, in_add) = self.split();
         let (format, subnormals, flags) = (self.format, self.subnormals, self.flags);
-        let mul = m.instance("u_mul", FloatMul { format, stages: in_mul, subnormals, flags });
+        let mul = m.instance("u_mul", FloatMul { format, stages: in_mul, subnormals, flags, ..FloatMul::default() });
         m.connect(mul.valid_i, io.valid_i);
         m.connect(mul.a_i, io.a_i);
         m.connect(mul.b_i, io.b_i);

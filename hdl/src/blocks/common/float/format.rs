@@ -1,4 +1,4 @@
-//! Formats of floating-point numbers, and what subnormal numbers do.
+//! Formats of floating-point numbers, what subnormal numbers do, and directions of rounding.
 
 use crate::lang::{Type, choices, uint};
 
@@ -26,6 +26,22 @@ choices! {
         /// A subnormal operand counts as the zero of its sign; a result that is subnormal after IEEE's rounding becomes the
         /// zero of its sign.
         Flush,
+    }
+}
+
+choices! {
+    /// The direction in which a number is rounded to an integer or to a float: the five of IEEE 754-2019, section 4.3.
+    pub enum RoundingDirection {
+        /// To the nearest; of two, to the even one.
+        NearestEven,
+        /// To the nearest; of two, to the one further from zero.
+        NearestAway,
+        /// Towards zero.
+        TowardZero,
+        /// Towards minus infinity.
+        Down,
+        /// Towards plus infinity.
+        Up,
     }
 }
 

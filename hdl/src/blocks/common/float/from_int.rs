@@ -5,7 +5,7 @@
 
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
-use super::round::{Unrounded, connect_option, round};
+use super::round::{TooLarge, Unrounded, connect_option, round};
 use super::shift::normalise;
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Timing, Type, bit, bits_for, cat, parameters, ports, uint,
@@ -121,7 +121,7 @@ impl Block for FloatFromInt {
             inexact,
             special: bit().lit(0),
             nan: bit().lit(0),
-            bounded: !self.can_overflow(),
+            too_large: if self.can_overflow() { TooLarge::Infinity } else { TooLarge::Never },
         };
         let result = round(m, &unrounded, format, Subnormals::Ieee);
         m.connect(io.result_o, result.bits);

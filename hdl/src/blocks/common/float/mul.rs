@@ -5,12 +5,12 @@
 //! the left up to its leading one, or as far as the smallest exponent allows, which may be to the right. (Two subnormal
 //! operands never matter together: their product lies below all numbers, or is shifted by its exponent alone.)
 
-use super::format::{FloatFormat, Subnormals};
-use super::ranks::Ranks;
-use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
+use super::format::{FloatFormat, RoundingDirection, Subnormals};
+use super::ranks::{Carried, Ranks};
+use super::round::{Operand, Remainder, TooLarge, Unrounded, connect_option, is_signalling, round};
 use super::shift::{join, leading_one, multiply, shift_right};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Signal, Timing, bit, mux, parameters, ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Signal, Timing, bit, cat, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -22,6 +22,8 @@ parameters! {
         stages: u32 = 0, in 0..=FloatMul::MOST_STAGES, tag "s";
         /// Subnormal numbers, or zeros instead.
         subnormals: Subnormals = Subnormals::Ieee, tag "";
+        /// Where a product goes that is no number of the format.
+        rounding: RoundingDirection = RoundingDirection::NearestEven;
         /// Outputs for IEEE 754's exceptions.
         flags: bool = false, tag "flags";
     }
@@ -42,7 +44,7 @@ ports! {
         result_o: Out = p.format.ty(),
         /// IEEE 754's invalid operation, of this result alone; present with `flags`.
         invalid_o: OutOption = bit().when(p.flags),
-        /// The result is an infinity because it was too large; present with `flags`.
+        /// The result was too large: it is an infinity, or the largest number; present with `flags`.
         overflow_o: OutOption = bit().when(p.flags),
         /// The result is inexact, and the exact one is below the smallest normal number in magnitude; present with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
@@ -59,15 +61,15 @@ impl Block for FloatMul {
     const ABOUT: About = About {
         name: "float_mul",
         summary: "floating-point multiplication",
-        contract: "result_o = a_i * b_i of `stages` cycles ago, rounded to nearest, ties to even; every NaN is the canonical\n\
-            quiet one. valid_o is valid_i of `stages` cycles ago;\n\
+        contract: "result_o = a_i * b_i of `stages` cycles ago, rounded as `rounding` says: to nearest, ties to even, unless\n\
+            something else is asked for. What is too large is an infinity, or the largest number where the direction is\n\
+            towards zero. Every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
             a reset may come at any time and drops the operations inside.",
-        reference: "IEEE 754-2019, section 5.4.1",
+        reference: "IEEE 754-2019, sections 4.3 and 5.4.1",
     };
 
     fn build(&self, m: &mut Module, io: &FloatMulPorts) {
         let format = self.format;
-        let f = format.fraction_bits();
         let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let w = format.width();
         let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
@@ -85,18 +87,18 @@ impl Block for FloatMul {
         });
 
         let rounding = match self.subnormals {
-            Subnormals::Ieee => self.gradual(m, &mut pipe, &a, &b),
-            Subnormals::Flush => self.abrupt(m, &mut pipe, (&a, a_zero), (&b, b_zero)),
+            Subnormals::Ieee => self.gradual(m, &mut pipe, sign, [&a, &b]),
+            Subnormals::Flush => self.abrupt(m, &mut pipe, sign, [(&a, a_zero), (&b, b_zero)]),
         };
         let unrounded = Unrounded {
             sign: pipe.now(sign),
             exponent: m.wire("exponent", rounding.exponent),
-            fraction: rounding.significand.slice(1..f + 1),
+            fraction: rounding.fraction,
             up: m.wire("up", rounding.up),
             inexact: rounding.inexact,
             special: pipe.now(special),
             nan: pipe.now(nan),
-            bounded: false,
+            too_large: TooLarge::rounded(self.rounding, pipe.now(sign)),
         };
         let result = round(m, &unrounded, format, self.subnormals);
         m.connect(io.result_o, result.bits);
@@ -116,8 +118,7 @@ impl Block for FloatMul {
 
 /// A finite product before it is rounded.
 struct Rounding {
-    /// Leading bit, fraction, guard bit.
-    significand: Signal,
+    fraction: Signal,
     exponent: Signal,
     up: Signal,
     inexact: Signal,
@@ -125,7 +126,7 @@ struct Rounding {
 
 impl FloatMul {
     /// With subnormal numbers: one shift, to the left or to the right.
-    fn gradual(&self, m: &mut Module, pipe: &mut Ranks, a: &Operand, b: &Operand) -> Rounding {
+    fn gradual(&self, m: &mut Module, pipe: &mut Ranks, sign: Carried, [a, b]: [&Operand; 2]) -> Rounding {
         let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
         m.comment("1.x in the product is at `leading` places below the top; its exponent field is `spare` + 1.");
         let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
@@ -155,18 +156,19 @@ impl FloatMul {
         let (significand, sticky) = carried_over(m, placed, lost);
         let raised = mux(placed.msb(), exponent.wrapping_add(2), exponent.wrapping_add(1));
         let guard = significand.bit(0);
+        let rest = Remainder { half: guard, more: sticky, odd: significand.bit(1) };
         Rounding {
             exponent: raised & significand.msb().repeat(e + 1),
-            up: guard & (significand.bit(1) | sticky),
+            up: rest.rounds_up(self.rounding, pipe.now(sign)),
             inexact: guard | sticky,
-            significand,
+            fraction: significand.slice(1..f + 1),
         }
     }
 
     /// Without subnormal numbers: nothing to shift but by the one place of 2.x.
-    fn abrupt(&self, m: &mut Module, pipe: &mut Ranks, a: (&Operand, Signal), b: (&Operand, Signal)) -> Rounding {
+    fn abrupt(&self, m: &mut Module, pipe: &mut Ranks, sign: Carried, factors: [(&Operand, Signal); 2]) -> Rounding {
         let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
-        let ((a, a_zero), (b, b_zero)) = (a, b);
+        let [(a, a_zero), (b, b_zero)] = factors;
         let zero = pipe.carry("zero", m.wire("zero", a_zero | b_zero));
         let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
         let width = e + 2;
@@ -189,11 +191,22 @@ impl FloatMul {
         let just_below = m.wire("just_below", !(raised.any() | zero));
         let tiny = m.wire("tiny", just_below | raised.msb() | zero);
         let guard = significand.bit(0);
+        let (below, negative) = (m.wire("below", guard | sticky), pipe.now(sign));
+        let rest = Remainder { half: guard, more: sticky, odd: significand.bit(1) };
+        // The place that a subnormal number lacks is half a unit there; with it, ones are all that can be rounded up.
+        let last = Remainder { half: significand.bit(1), more: below, odd: significand.bit(2) };
+        let ones = significand.slice(2..f + 1).all();
+        let up = mux(
+            tiny,
+            just_below & ones & last.rounds_up(self.rounding, negative),
+            rest.rounds_up(self.rounding, negative),
+        );
+        let up = m.wire("up_at_all", up);
         Rounding {
             exponent: raised.slice(0..e + 1) & !tiny.repeat(e + 1),
-            up: mux(tiny, just_below, guard & (significand.bit(1) | sticky)),
-            inexact: mux(tiny, !zero, guard | sticky),
-            significand,
+            fraction: cat(&[significand.slice(2..f + 1), significand.bit(1) | (tiny & up)]),
+            up,
+            inexact: mux(tiny, !zero, below),
         }
     }
 
@@ -210,13 +223,19 @@ fn carried_over(m: &mut Module, placed: Signal, lost: Signal) -> (Signal, Signal
 
 impl CatalogBlock for FloatMul {
     fn configurations() -> Vec<Self> {
-        let set = |format, stages, subnormals| Self { format, stages, subnormals, flags: true };
+        use RoundingDirection::{Down, NearestAway, TowardZero, Up};
+        let set = |format, stages, subnormals| Self { format, stages, subnormals, flags: true, ..Self::default() };
+        let directed = |rounding, format, stages, subnormals| Self { rounding, ..set(format, stages, subnormals) };
         vec![
             set(FloatFormat::E3m2, 0, Subnormals::Ieee),
             set(FloatFormat::E5m2, 2, Subnormals::Flush),
             set(FloatFormat::Fp16, 1, Subnormals::Flush),
             set(FloatFormat::Bf16, 1, Subnormals::Ieee),
             set(FloatFormat::Fp32, 3, Subnormals::Ieee),
+            directed(TowardZero, FloatFormat::Fp16, 0, Subnormals::Ieee),
+            directed(Down, FloatFormat::Fp16, 2, Subnormals::Flush),
+            directed(Up, FloatFormat::E5m2, 0, Subnormals::Ieee),
+            directed(NearestAway, FloatFormat::E3m2, 1, Subnormals::Flush),
         ]
     }
 }

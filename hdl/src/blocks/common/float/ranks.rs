@@ -1,5 +1,5 @@
 //! Ranks of registers inside of a unit, at some of the places where it can be cut. Nothing stops them; a pipeline that can
-//! be held up is [`Ranks`](crate::blocks::common::Ranks).
+//! be held up is [`Pipeline`](crate::blocks::common::Pipeline).
 
 use crate::lang::{Module, Signal, bit};
 
@@ -12,6 +12,8 @@ pub(super) struct Ranks {
     place: usize,
     rank: u32,
     carried: Vec<(&'static str, Signal)>,
+    /// For each of these: whether it is not needed any more.
+    ended: Vec<bool>,
 }
 
 /// A signal that goes along with the pipeline; [`Ranks::now`] is its value at the present place.
@@ -21,18 +23,24 @@ pub(super) struct Carried(usize);
 impl Ranks {
     /// `depths` are those of the parts between the places, so there is one place less than parts.
     pub(super) fn new(valid: Signal, stages: u32, depths: &[u32]) -> Self {
-        Self { places: choose(stages, depths), place: 0, rank: 0, carried: vec![("valid", valid)] }
+        Self { places: choose(stages, depths), place: 0, rank: 0, carried: vec![("valid", valid)], ended: vec![false] }
     }
 
     /// From here on, `signal` crosses every place.
     pub(super) fn carry(&mut self, name: &'static str, signal: Signal) -> Carried {
         self.carried.push((name, signal));
+        self.ended.push(false);
         Carried(self.carried.len() - 1)
     }
 
     /// The value that was given to [`Ranks::carry`], as late as what is computed here.
     pub(super) fn now(&self, carried: Carried) -> Signal {
         self.carried[carried.0].1
+    }
+
+    /// From here on, nobody asks for this value.
+    pub(super) fn end(&mut self, carried: Carried) {
+        self.ended[carried.0] = true;
     }
 
     /// `valid` beside the result.
@@ -55,7 +63,8 @@ impl Ranks {
         }
         self.rank += 1;
         m.comment(&format!("Rank {} of registers.", self.rank));
-        let carried = self.carried.iter_mut().map(|(name, signal)| (*name, signal));
+        let crossing = self.carried.iter_mut().zip(&self.ended).filter(|(_, ended)| !**ended);
+        let carried = crossing.map(|((name, signal), _)| (*name, signal));
         let data = data.iter_mut().map(|(name, signal)| (*name, &mut **signal));
         for (name, signal) in carried.chain(data) {
             let name = format!("{name}_{}_q", self.rank);

@@ -8,7 +8,7 @@
 use super::digits::{Rows, depths, digits, to_the_top, true_exponent};
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
-use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
+use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, mux, parameters, ports,
     select, uint,
@@ -131,7 +131,7 @@ impl Block for FloatReciprocal {
             inexact: number & power.map_or(bit().lit(1), |power| !pipe.now(power)),
             special: pipe.now(special),
             nan: pipe.now(nan),
-            bounded: false,
+            too_large: TooLarge::Infinity,
         };
         let result = round(m, &unrounded, format, self.subnormals);
         m.connect(io.result_o, result.bits);

@@ -1,6 +1,6 @@
 //! What begins and ends every unit: taking operands apart, rounding, special results.
 
-use super::format::{FloatFormat, Subnormals};
+use super::format::{FloatFormat, RoundingDirection, Subnormals};
 use crate::lang::{Module, Signal, bit, cat};
 
 /// What kind of value an operand is.
@@ -102,8 +102,54 @@ pub(super) struct Unrounded {
     pub special: Signal,
     /// The result is a NaN.
     pub nan: Signal,
-    /// No result is too large.
-    pub bounded: bool,
+    /// What becomes of a result that is too large.
+    pub too_large: TooLarge,
+}
+
+/// What becomes of a finite result that is too large for the format.
+#[derive(Clone, Copy)]
+pub(super) enum TooLarge {
+    /// There is none.
+    Never,
+    /// An infinity.
+    Infinity,
+    /// The largest number of its sign where this is high, else an infinity.
+    Largest(Signal),
+}
+
+impl TooLarge {
+    /// What a direction of rounding demands of a result with this sign.
+    pub(super) fn rounded(direction: RoundingDirection, sign: Signal) -> Self {
+        match direction {
+            RoundingDirection::NearestEven | RoundingDirection::NearestAway => Self::Infinity,
+            RoundingDirection::TowardZero => Self::Largest(bit().lit(1)),
+            RoundingDirection::Down => Self::Largest(!sign),
+            RoundingDirection::Up => Self::Largest(sign),
+        }
+    }
+}
+
+/// What stands below the last place that is kept.
+pub(super) struct Remainder {
+    /// The place below.
+    pub half: Signal,
+    /// There is more behind that.
+    pub more: Signal,
+    /// The last place that is kept.
+    pub odd: Signal,
+}
+
+impl Remainder {
+    /// Whether the magnitude of a number with this sign becomes one unit larger.
+    pub(super) fn rounds_up(&self, direction: RoundingDirection, sign: Signal) -> Signal {
+        match direction {
+            RoundingDirection::NearestEven => self.half & (self.more | self.odd),
+            RoundingDirection::NearestAway => self.half,
+            RoundingDirection::TowardZero => bit().lit(0),
+            RoundingDirection::Down => sign & (self.half | self.more),
+            RoundingDirection::Up => !sign & (self.half | self.more),
+        }
+    }
 }
 
 /// A result and its flags.
@@ -121,7 +167,10 @@ pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnorma
     let field = r.exponent.slice(0..e);
     let above = if r.exponent.width() > e { Some(r.exponent.slice(e..r.exponent.width()).any()) } else { None };
     let too_large = above.map_or(field.all(), |above| field.all() | above);
-    let too_large = if r.bounded { bit().lit(0) } else { too_large };
+    let too_large = match r.too_large {
+        TooLarge::Never => bit().lit(0),
+        TooLarge::Infinity | TooLarge::Largest(_) => too_large,
+    };
     let rounded = m.wire("rounded", cat(&[field, r.fraction]).wrapping_add(r.up));
     // No exponent after rounding, from what is known before.
     let small = !(field.any() | (r.fraction.all() & r.up));
@@ -130,11 +179,20 @@ pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnorma
         Subnormals::Ieee => infinite,
         Subnormals::Flush => infinite | small,
     };
-    let fraction = rounded.slice(0..f) & !clear.repeat(f);
-    let exponent = rounded.slice(f..e + f) | infinite.repeat(e);
+    let mut fraction = rounded.slice(0..f) & !clear.repeat(f);
+    let mut exponent = rounded.slice(f..e + f) | infinite.repeat(e);
+    let mut overflow = exponent.all();
+    if let TooLarge::Largest(applies) = r.too_large {
+        // What becomes infinite by being rounded up stays: then the direction is away from zero.
+        let largest = m.wire("largest", too_large & !r.special & applies);
+        overflow = overflow | too_large;
+        fraction = fraction | largest.repeat(f);
+        exponent = cat(&[exponent.slice(1..e), exponent.bit(0) & !largest]);
+    }
     let top = fraction.bit(f - 1) | r.nan;
     let bits = cat(&[r.sign & !r.nan, exponent, top, fraction.slice(0..f - 1)]);
-    let overflow = !r.special & exponent.all();
+    let overflow = !r.special & overflow;
+    let overflow = if let TooLarge::Largest(_) = r.too_large { m.wire("overflow", overflow) } else { overflow };
     let lost = match subnormals {
         Subnormals::Ieee => r.inexact,
         Subnormals::Flush => r.inexact | (small & rounded.slice(0..f).any()),
@@ -145,6 +203,6 @@ pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnorma
         // Tininess is detected before rounding: what is rounded up to the smallest normal number underflows too.
         underflow: !r.special & !field.any() & !too_large & lost,
         // An integer that is a power of two may become infinity only by its missing unit: exact until then.
-        inexact: !r.special & (lost | exponent.all()),
+        inexact: (!r.special & lost) | overflow,
     }
 }

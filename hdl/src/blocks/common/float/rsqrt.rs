@@ -8,7 +8,7 @@ use super::digits::{to_the_top, true_exponent};
 use super::format::{FloatFormat, Subnormals};
 use super::lines::{Lines, SLOPE_PLACES, fit};
 use super::ranks::Ranks;
-use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
+use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, parameters, ports, uint,
 };
@@ -143,7 +143,7 @@ impl Block for FloatRsqrt {
             inexact: number & !power,
             special: pipe.now(special),
             nan: pipe.now(nan),
-            bounded: true,
+            too_large: TooLarge::Never,
         };
         let result = round(m, &unrounded, format, Subnormals::Ieee);
         m.connect(io.result_o, result.bits);

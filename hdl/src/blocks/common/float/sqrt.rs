@@ -7,7 +7,7 @@
 use super::digits::{Rows, depths, digits, to_the_top, true_exponent};
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
-use super::round::{Operand, Unrounded, connect_option, is_signalling, round};
+use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, mux, parameters, ports,
     uint,
@@ -123,7 +123,7 @@ impl Block for FloatSqrt {
             inexact: inexact & number,
             special: pipe.now(special),
             nan: pipe.now(nan),
-            bounded: true,
+            too_large: TooLarge::Never,
         };
         let result = round(m, &unrounded, format, Subnormals::Ieee);
         m.connect(io.result_o, result.bits);

@@ -3,28 +3,14 @@
 //! The significand stands at the top of a word of all integer bits and one more, and is shifted right to where its
 //! exponent says. Negation and rounding are one addition: minus (x + up) is the complement of x, plus one less up.
 
-use super::format::{FloatFormat, Subnormals};
+use super::format::{FloatFormat, RoundingDirection, Subnormals};
 use super::ranks::Ranks;
-use super::round::{Operand, connect_option};
+use super::round::{Operand, Remainder, connect_option};
 use super::shift::shift_right;
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Signal, Timing, Type, bit, cat, choices, parameters, ports,
-    select, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Signal, Timing, Type, bit, cat, parameters, ports, select,
+    uint,
 };
-
-choices! {
-    /// The direction in which a number is rounded to an integer or to a float.
-    pub enum RoundingDirection {
-        /// To the nearest; of two, to the even one.
-        NearestEven,
-        /// Towards zero.
-        TowardZero,
-        /// Towards minus infinity.
-        Down,
-        /// Towards plus infinity.
-        Up,
-    }
-}
 
 parameters! {
     /// Elaboration parameters.
@@ -100,12 +86,8 @@ impl Block for FloatToInt {
         let sign = pipe.now(negative);
         let half = placed.bit(0);
         let fraction = m.wire("fraction", half | more);
-        let up = match self.rounding {
-            RoundingDirection::NearestEven => half & (more | placed.bit(1)),
-            RoundingDirection::TowardZero => bit().lit(0),
-            RoundingDirection::Down => sign & fraction,
-            RoundingDirection::Up => !sign & fraction,
-        };
+        let rest = Remainder { half, more, odd: placed.bit(1) };
+        let up = rest.rounds_up(self.rounding, sign);
         let up = m.wire("up", up);
         let width = window + 2;
         let magnitude = placed.slice(1..window + 1).extend(width);
@@ -194,7 +176,7 @@ impl FloatToInt {
 
 impl CatalogBlock for FloatToInt {
     fn configurations() -> Vec<Self> {
-        use RoundingDirection::{Down, NearestEven, TowardZero, Up};
+        use RoundingDirection::{Down, NearestAway, NearestEven, TowardZero, Up};
         let set = |format, width, signed, rounding, stages| Self {
             format,
             width,
@@ -210,7 +192,7 @@ impl CatalogBlock for FloatToInt {
             set(FloatFormat::Fp16, 8, true, Down, 2),
             Self { subnormals: Subnormals::Flush, ..set(FloatFormat::Fp16, 8, false, Up, 0) },
             set(FloatFormat::Fp16, 32, true, TowardZero, 0),
-            set(FloatFormat::Bf16, 16, true, Up, 1),
+            set(FloatFormat::Bf16, 16, true, NearestAway, 1),
             set(FloatFormat::Bf16, 8, false, NearestEven, 0),
             set(FloatFormat::Fp32, 64, true, Down, 0),
             set(FloatFormat::Fp32, 8, true, NearestEven, 2),

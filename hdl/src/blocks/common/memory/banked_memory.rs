@@ -184,7 +184,7 @@ impl CatalogBlock for BankedMemory {
         use Arbitration::{FixedPriority, RoundRobin};
         use RamImplementation::{BlackBox, Inferred};
         let set = |banks, readers, writers, arbitration, (depth, width, granule, implementation)| {
-            let ram = Ram { depth, width, granule, implementation };
+            let ram = Ram::parts(depth, width, granule, implementation);
             Self { banks, readers, writers, arbitration, ram }
         };
         vec![
@@ -195,7 +195,7 @@ impl CatalogBlock for BankedMemory {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let ram = Ram { depth: 2, width: 1, granule: 1, implementation: RamImplementation::Inferred };
+        let ram = Ram::words(2, 1, RamImplementation::Inferred);
         let block = Self { banks: 2, readers: 2, writers: 1, arbitration: Arbitration::RoundRobin, ram };
         vec![Proof { block, depth: 8, cover_depth: 8, induction: true }]
     }

@@ -145,12 +145,13 @@ impl DoubleBuffer {
 impl CatalogBlock for DoubleBuffer {
     fn configurations() -> Vec<Self> {
         use RamImplementation::{BlackBox, Inferred};
-        let set = |depth, width, granule, implementation| Self { ram: Ram { depth, width, granule, implementation } };
+        let set =
+            |depth, width, granule, implementation| Self { ram: Ram::parts(depth, width, granule, implementation) };
         vec![set(2, 1, 1, Inferred), set(5, 24, 8, Inferred), set(300, 16, 16, BlackBox)]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let ram = Ram { depth: 2, width: 1, granule: 1, implementation: RamImplementation::Inferred };
+        let ram = Ram::words(2, 1, RamImplementation::Inferred);
         vec![Proof { block: Self { ram }, depth: 10, cover_depth: 10, induction: true }]
     }
 }

@@ -10,10 +10,16 @@
 //! With `implementation = black_box` the module holds one instance of `ram_macro_<depth>x<width>` (with `_g<granule>` for
 //! partial writes). Its Verilog is a simulation model marked `(* blackbox *)`: Verilator and Icarus run it, Yosys sees
 //! ports only. For tape-out, leave its file out and compile a module of that name around the macro.
+//!
+//! With `implementation = macro` it holds an SRAM macro with OpenRAM's ports (1R1W, or as `sram.port_map` says) and what
+//! it takes to keep this contract around it: see `sram_macro.rs`. Its registers are reset: a write of the cycle before a
+//! reset may be lost. The macro must leave granules that a write does not
+//! name readable in the same cycle.
 
+use super::sram_macro::{Shape, SramMacro, TwoPorts, two_ports};
 use crate::lang::{
     About, Block, CatalogBlock, Direction, ExternalModule, ExternalPort, In, Module, Out, Timing, Type, bit, choices,
-    index_width, parameters, ports, uint,
+    index_width, mux, parameters, ports, uint,
 };
 
 choices! {
@@ -21,8 +27,10 @@ choices! {
     pub enum RamImplementation {
         /// An array in Verilog; synthesis chooses.
         Inferred,
-        /// A module from elsewhere.
+        /// A module from elsewhere, with these ports.
         BlackBox,
+        /// An SRAM macro with OpenRAM's ports, in a wrapper that keeps this contract.
+        Macro,
     }
 }
 
@@ -37,6 +45,8 @@ parameters! {
         granule: u32 = 32, in 1..=65_536, note "a divisor of width", tag "g";
         /// An array in Verilog, or an instance of a macro with a simulation model.
         implementation: RamImplementation = RamImplementation::Inferred, tag "";
+        /// The macro.
+        sram: SramMacro = SramMacro::default();
     }
     rules = |p, rules| {
         let divides = p.width.is_multiple_of(p.granule);
@@ -66,7 +76,13 @@ impl Ram {
     /// Whole words of a RAM.
     #[must_use]
     pub fn words(depth: u32, width: u32, implementation: RamImplementation) -> Self {
-        Self { depth, width, granule: width, implementation }
+        Self::parts(depth, width, width, implementation)
+    }
+
+    /// A RAM of words that are written in granules.
+    #[must_use]
+    pub fn parts(depth: u32, width: u32, granule: u32, implementation: RamImplementation) -> Self {
+        Self { depth, width, granule, implementation, sram: SramMacro::default() }
     }
 
     /// Type of an address.
@@ -79,6 +95,45 @@ impl Ram {
     #[must_use]
     pub fn write_enables(&self) -> u32 {
         self.width / self.granule.max(1)
+    }
+
+    /// Writes reach the macro one cycle late, so that a read of the same cycle sees the old word; a read that meets the
+    /// late write takes it from here. The word stays here while nothing is read.
+    fn around_macro(&self, m: &mut Module, io: &RamPorts) {
+        let enables = self.write_enables();
+        let (write, address) = (m.reg_init("write_q", uint(enables), 0), m.reg("write_address_q", self.address()));
+        let data = m.reg("write_data_q", uint(self.width));
+        let writes = m.wire("writes", io.write_i.any());
+        write.next(io.write_i);
+        address.next_when(writes, io.write_address_i);
+        data.next_when(writes, io.data_i);
+        let shape = Shape { depth: self.depth, width: self.width, granule: self.granule, address: self.address() };
+        let ports = TwoPorts {
+            write: write.q,
+            write_address: address.q,
+            data: data.q,
+            read: io.read_i,
+            read_address: io.read_address_i,
+        };
+        let word = two_ports(m, &self.sram, shape, ports);
+        let read = m.reg_init("read_q", bit(), 0);
+        read.next(io.read_i);
+        let meets = m.wire("meets", address.q.eq(io.read_address_i));
+        let bypass = m.reg("bypass_q", uint(enables));
+        bypass.next(write.q & meets.repeat(enables));
+        let late = m.reg("bypass_data_q", uint(self.width));
+        late.next(data.q);
+        let held = m.reg("held_q", uint(self.width));
+        let granules = uint(self.granule).array(enables);
+        let (late, fresh) = (m.split("late", late.q, granules), m.split("fresh", word, granules));
+        let (kept, now) = (m.split("kept", held.q, granules), m.nets("now", uint(self.granule), enables));
+        m.for_each("granules", enables, |m, g| {
+            let met = bypass.q.slice_at(g, 1).as_uint();
+            m.connect(now.at(g), mux(read.q, mux(met, late.at(g), fresh.at(g)), kept.at(g)));
+        });
+        let out = m.wire("out", now.packed());
+        held.next(out);
+        m.connect(io.data_o, out);
     }
 
     fn size(&self) -> String {
@@ -123,7 +178,7 @@ impl Ram {
                 port("read_address_i", Input, self.address()),
                 port("data_o", Output, uint(self.width)),
             ],
-            clock: Some("clk_i".into()),
+            clocks: vec!["clk_i".into()],
             reset: None,
             source: Some(text),
             registered_outputs: true,
@@ -135,7 +190,7 @@ impl Block for Ram {
     type Ports = RamPorts;
     const ABOUT: About = About {
         name: "ram",
-        summary: "memory with one write and one read port, inferred or a black box",
+        summary: "memory with one write and one read port: inferred, a black box, or an SRAM macro",
         contract: "data_o after an edge with read_i = the word at read_address_i before it; otherwise data_o stays.\n\
             Each granule of the word at write_address_i whose bit of write_i is high becomes that of data_i at the edge.\n\
             Unknown until written.",
@@ -143,6 +198,9 @@ impl Block for Ram {
     };
 
     fn build(&self, m: &mut Module, io: &RamPorts) {
+        if self.implementation == RamImplementation::Macro {
+            return self.around_macro(m, io);
+        }
         if self.implementation == RamImplementation::BlackBox {
             let u = m.external("u_macro", &self.black_box());
             for (port, signal) in [
@@ -170,8 +228,16 @@ impl Block for Ram {
 
 impl CatalogBlock for Ram {
     fn configurations() -> Vec<Self> {
-        let set = |depth, width, granule, implementation| Self { depth, width, granule, implementation };
-        use RamImplementation::{BlackBox, Inferred};
-        vec![set(2, 1, 1, Inferred), set(5, 24, 8, Inferred), set(5, 24, 8, BlackBox), set(300, 70, 70, BlackBox)]
+        use RamImplementation::{BlackBox, Inferred, Macro};
+        let named = SramMacro { name: "FOUNDRY_64X8".into(), port_map: "clk0=CKW, clk1=CKR csb0=CEWN dout1=Q".into() };
+        vec![
+            Self::parts(2, 1, 1, Inferred),
+            Self::parts(5, 24, 8, Inferred),
+            Self::parts(5, 24, 8, BlackBox),
+            Self::words(300, 70, BlackBox),
+            Self::parts(5, 24, 8, Macro),
+            Self::parts(4, 2, 1, Macro),
+            Self { sram: named, ..Self::words(64, 8, Macro) },
+        ]
     }
 }

@@ -1,7 +1,10 @@
 //! The wrappers, and `rustc_apfloat` itself, against exact integer arithmetic, other implementations and known results.
 
+mod directed;
+mod exp;
 mod flags;
 mod functions;
+mod table;
 
 use std::cmp::Ordering;
 

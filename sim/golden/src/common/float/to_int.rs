@@ -5,11 +5,13 @@ use num_bigint::BigInt;
 use super::class::INVALID;
 use super::{Flags, Float, Rounded};
 
-/// Where the integer of a conversion lies that is not the float itself.
+/// The direction of rounding: where the result lies that is not the exact one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The nearest one; the even one of two.
     NearestEven,
+    /// The nearest one; of two the one further from zero.
+    NearestAway,
     /// Towards zero.
     TowardZero,
     /// Towards minus infinity.
@@ -57,6 +59,7 @@ impl Float {
             Direction::Down => false,
             Direction::Up => rest != BigInt::ZERO,
             Direction::TowardZero => self.is_negative(a) && rest != BigInt::ZERO,
+            Direction::NearestAway => twice > one || (twice == one && !self.is_negative(a)),
             Direction::NearestEven => twice > one || (twice == one && below.bit(0)),
         };
         let value = below + i32::from(up);

@@ -1,0 +1,231 @@
+//! Write DMA: a stream of packed beats becomes rows of memory.
+
+use super::axi::{AxiSpec, AxiWriteManager};
+use super::axi_read_dma::drive_address;
+use super::bursts::AxiBursts;
+use super::dma::{DmaCommand, DmaCompletion, DmaSpec, Record, demand_bursts};
+use super::records::{AxiBuffer, counter, pointer, ring};
+use super::rows::RowWalk;
+use super::slots::AxiSlots;
+use crate::blocks::common::RamImplementation;
+use crate::blocks::common::stream::Word;
+use crate::lang::{
+    About, Block, CatalogBlock, In, InStream, Module, Out, OutStream, Signal, Timing, bit, bits_for, cat, mux,
+    parameters, ports, uint,
+};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct AxiWriteDma {
+        /// The bus.
+        axi: AxiSpec = AxiSpec::default();
+        /// Commands and bursts.
+        dma: DmaSpec = DmaSpec::default();
+        /// Beats that are kept for the bus; a burst begins when all of its beats are there.
+        buffer_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "k";
+        /// Where they are kept.
+        storage: RamImplementation = RamImplementation::Inferred, tag "";
+    }
+    rules = |p, rules| {
+        demand_bursts(&p.axi, &p.dma, rules);
+        let least = p.dma.burst_beats.max(2);
+        rules.demand(p.buffer_beats >= least, "buffer_beats", p.buffer_beats, format!("{least} to 65536"));
+        rules.doubt(p.buffer_beats < 2 * p.dma.burst_beats, "buffer_beats is below two bursts: the bus waits in between");
+    };
+}
+
+impl AxiWriteDma {
+    pub(super) fn spec(&self) -> (AxiSpec, DmaSpec) {
+        (self.axi.clone(), self.dma.clone())
+    }
+}
+
+ports! {
+    /// Ports of [`AxiWriteDma`].
+    pub struct AxiWriteDmaPorts(p: &AxiWriteDma) {
+        /// Soft reset: forgets all commands. It may stay high; nothing is taken up to the cycle after it and the last owed answer.
+        abort_i: In = bit(),
+        /// AxCACHE of bursts that begin.
+        cache_i: In = uint(4),
+        /// AxPROT of bursts that begin.
+        prot_i: In = uint(3),
+        /// What to write.
+        command: InStream<DmaCommand> = p.spec(),
+        /// The rows, packed: each begins a beat, the first byte lowest; bytes behind its end are ignored.
+        input: InStream<Word> = p.axi.data_width,
+        /// Ends of commands, each after the last response.
+        completion: OutStream<DmaCompletion> = p.axi.clone(),
+        /// The bus.
+        mem: AxiWriteManager = p.axi.clone(),
+        /// No command is in hand and no response is owed.
+        idle_o: Out = bit(),
+        /// A beat left to the bus in the cycle before.
+        write_beat_o: Out = bit(),
+        /// In the cycle before, a command was in hand, and a beat was offered and not taken.
+        waits_o: Out = bit(),
+    }
+}
+
+impl Block for AxiWriteDma {
+    type Ports = AxiWriteDmaPorts;
+    const ABOUT: About = About {
+        name: "axi_write_dma",
+        summary: "AXI4 write DMA: a stream of packed beats becomes rows of memory",
+        contract: "The bytes of the rows of the commands become those of input, in order, and no others: strobes are off at both ends.\n\
+            Bursts are of whole beats at multiples of the bus width. One begins only when all of its data is here: its beats follow its\n\
+            address from the cycle after it is shown on, without a break of ours, and do not wait for mem_awready_i. mem_bready_o is high\n\
+            while a response is owed. All IDs are 0.\n\
+            Commands that break a rule are refused by their completion, without use of the bus; they take no beat of input.\n\
+            After an error of the bus the rest of its command is written all the same; the completion tells the first error and the\n\
+            address of its burst.\n\
+            abort_i drops commands, data and completions; a write address or beat that is offered stays, beats that are promised\n\
+            follow with strobes off, and responses are taken and dropped.\n\
+            Memory that does not answer leaves idle_o low; only reset forgets what is owed.",
+        reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022",
+    };
+
+    fn build(&self, m: &mut Module, io: &AxiWriteDmaPorts) {
+        let spec = self.spec();
+        let (axi, dma) = &spec;
+        let aborting = m.reg_init("aborting_q", bit(), 0);
+        let clear = m.wire("clear", io.abort_i | aborting.q);
+
+        let bursts = m.instance("u_bursts", AxiBursts { axi: axi.clone(), dma: dma.clone() });
+        let slots = m.instance("u_slots", AxiSlots { axi: axi.clone(), dma: dma.clone() });
+        m.connect(bursts.clear_i, clear);
+        m.connect(bursts.stop_i, 0);
+        m.connect(slots.clear_i, clear);
+        m.connect_stream(&bursts.command, &io.command);
+        m.connect_stream(&slots.checked, &bursts.checked);
+        m.connect_stream(&io.completion, &slots.completion);
+        let walked = m.reg("walked_q", slots.next_o.ty());
+        let enters = m.wire("enters", bursts.checked.fire() & !bursts.checked.refusal.any());
+        walked.next_when(enters, slots.next_o);
+
+        // Data, up to where it waits for its burst.
+        let buffer = AxiBuffer { width: axi.data_width + axi.bytes(), depth: self.buffer_beats, storage: self.storage };
+        let buffer = m.instance("u_buffer", buffer);
+        let room = m.wire("room", buffer.level_o.lt(self.buffer_beats));
+        let (packed, push) = RowWalk { axi, dma, clear }.pack(m, (&io.input, room), &slots.job);
+        m.unused(packed.last);
+        m.connect(buffer.clear_i, clear);
+        m.connect(buffer.push_i, push);
+        m.connect(buffer.data_i, cat(&[packed.strb, packed.data]));
+
+        // Addresses.
+        let (aw, burst) = (&io.mem.aw, &bursts.burst);
+        let aw_valid = m.reg_init("aw_valid_q", bit(), 0);
+        let issue = m.net("issue", bit());
+        let answer = m.wire("answer", io.mem.b.fire());
+        let open = counter(m, "open_q", dma.outstanding, issue, answer);
+        // Beats in the buffer that no burst has promised.
+        let here = m.reg_init("here_q", uint(bits_for(self.buffer_beats.into())), 0);
+        let needs = m.wire("needs", burst.len + 1);
+        let taken = mux(issue, needs, 0);
+        let here_next = here.q.wrapping_add(push.extend(here.q.width())).wrapping_sub(taken);
+        here.next(mux(clear, here.q.ty().lit(0), here_next));
+        let whole = here.q.ge(needs);
+        let may = m.wire("may", whole & open.lt(dma.outstanding) & (!aw_valid.q | aw.ready) & !clear);
+        m.connect(burst.ready, may);
+        m.connect(issue, burst.fire());
+        aw_valid.next(issue | (aw_valid.q & !aw.ready));
+        m.connect(aw.valid, aw_valid.q);
+        drive_address(m, axi, (aw, issue), (burst.address, burst.len), (io.cache_i, io.prot_i));
+
+        // What is owed, in the order of the addresses: beats, then responses.
+        let (w, b) = (&io.mem.w, &io.mem.b);
+        let ends_burst = m.net("ends_burst", bit());
+        let tail = pointer(m, "tail_q", dma.outstanding, issue);
+        let data_at = pointer(m, "data_at_q", dma.outstanding, ends_burst);
+        let head = pointer(m, "head_q", dma.outstanding, answer);
+        let record =
+            Record { address: burst.address, len: burst.len, first: burst.first, last: burst.last, slot: walked.q };
+        let looked_at = [("sent", data_at), ("now", head)];
+        let [sent, now] = ring(m, "record", (&spec, dma.outstanding), (issue, tail, &record), looked_at);
+        for unread in [sent.address, sent.first, sent.last, sent.slot, now.len] {
+            m.unused(unread);
+        }
+        let unsent = counter(m, "unsent_q", dma.outstanding, issue, ends_burst);
+        let w_valid = m.reg_init("w_valid_q", bit(), 0);
+        let beat = m.reg_init("beat_q", uint(dma.len_width()), 0);
+        let out = &buffer.output;
+        let free = m.wire("free", !w_valid.q | w.ready);
+        // After an abort there is nothing in the buffer, and nothing is needed.
+        let send = m.wire("send", unsent.any() & free & (out.valid | clear));
+        m.connect(out.ready, unsent.any() & free);
+        let last = m.wire("last_beat", beat.q.eq(sent.len));
+        m.connect(ends_burst, send & last);
+        beat.next_when(send, mux(last, beat.q.ty().lit(0), beat.q.wrapping_add(1)));
+        w_valid.next(send | (w_valid.q & !w.ready));
+        let hold = |m: &mut Module, name: &str, value: Signal| {
+            let held = m.reg(name, value.ty());
+            held.next_when(send, value);
+            held.q
+        };
+        let word = out.data.data;
+        let strobes = word.slice(axi.data_width..axi.data_width + axi.bytes()) & (!clear).repeat(axi.bytes());
+        let data = hold(m, "w_data_q", word.slice(0..axi.data_width));
+        let strobes = hold(m, "w_strb_q", strobes);
+        let last = hold(m, "w_last_q", last);
+        m.connect(w.valid, w_valid.q);
+        m.connect(w.data.data, data);
+        m.connect(w.strb, strobes);
+        m.connect(w.last, last);
+
+        // Responses.
+        m.unused(b.id);
+        m.connect(b.ready, open.any());
+        let failed = m.reg_init("failed_q", bit(), 0);
+        let has_failed = m.wire("has_failed", failed.q & !now.first);
+        let error = b.resp.bit(1);
+        failed.next_when(answer, has_failed | error);
+        m.connect(slots.fault.now, answer & error & !has_failed & !clear);
+        m.connect(slots.fault.slot, now.slot);
+        m.connect(slots.fault.error, b.resp);
+        m.connect(slots.fault.address, now.address);
+        m.connect(slots.end_i, answer & now.last & !clear);
+        m.connect(slots.end_slot_i, now.slot);
+
+        aborting.next(clear & (io.abort_i | open.any()));
+        let in_hand = m.wire("in_hand", bursts.busy_o | !slots.empty_o);
+        let busy = m.wire("busy", in_hand | open.any() | aborting.q);
+        m.connect(io.idle_o, !busy);
+        let pulse = |m: &mut Module, name: &str, port: Signal, now: Signal| {
+            let pulse = m.reg_init(name, bit(), 0);
+            pulse.next(now);
+            m.connect(port, pulse.q);
+        };
+        pulse(m, "write_beat_q", io.write_beat_o, w.fire());
+        pulse(m, "waits_q", io.waits_o, io.input.valid & !io.input.ready & in_hand & !clear);
+        if dma.outstanding <= 8 {
+            m.formal(|m| super::properties::write_dma(m, self, io));
+        }
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().beat(1u64).phase("job", 4u64, "from a command to the first beat that is taken").phase(
+            "address",
+            2u64,
+            "from the last beat of a burst to its address",
+        )
+    }
+}
+
+impl CatalogBlock for AxiWriteDma {
+    fn configurations() -> Vec<Self> {
+        let set = |data_width, address_width, burst_beats, outstanding, buffer_beats, storage| Self {
+            axi: AxiSpec { address_width, data_width, id_width: 1 },
+            dma: DmaSpec { burst_beats, outstanding, ..DmaSpec::default() },
+            buffer_beats,
+            storage,
+        };
+        use RamImplementation::{BlackBox, Inferred};
+        vec![
+            set(32, 32, 256, 2, 512, Inferred),
+            set(32, 40, 1, 1, 2, Inferred),
+            set(64, 48, 4, 3, 9, BlackBox),
+            set(512, 64, 16, 8, 32, Inferred),
+            set(1024, 64, 32, 4, 64, Inferred),
+        ]
+    }
+}

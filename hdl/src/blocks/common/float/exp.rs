@@ -1,0 +1,264 @@
+//! Floating-point exponential function.
+//!
+//! e^x = 2^(x log2 e). The significand is multiplied by the constant log2 e and shifted to where its exponent says: whole
+//! places, and f + 5 places of a fraction for f bits of fraction. A negative one is complemented, which is one unit too
+//! low and right on average, as what is cut off is missing too. The whole places are the exponent of the result; the
+//! fraction finds its power of two on straight lines between the places of a table.
+//!
+//! No power of e is a number or half way between two, except 1: the bit behind the last place decides how it is rounded.
+
+use num_bigint::BigUint;
+
+use super::format::{FloatFormat, Subnormals};
+use super::ranks::Ranks;
+use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, bits_for, cat, mux, parameters,
+    ports, uint,
+};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct FloatExp {
+        /// Format of operand and result.
+        format: FloatFormat = FloatFormat::Fp16, note "of at most 16 bits", tag "";
+        /// Ranks of registers inside, the latency in cycles; 0 is combinational.
+        stages: u32 = 0, in 0..=DEPTHS.len() as u32 - 1, tag "s";
+        /// Subnormal numbers, or zeros instead.
+        subnormals: Subnormals = Subnormals::Ieee, tag "";
+        /// Outputs for IEEE 754's exceptions.
+        flags: bool = false, tag "flags";
+    }
+    rules = |p, rules| {
+        rules.demand(p.format.width() <= 16, "format", p.format.name(), "a format of at most 16 bits");
+    };
+}
+
+ports! {
+    /// Ports of [`FloatExp`].
+    pub struct FloatExpPorts(p: &FloatExp) {
+        /// The operand is to be used: one result for each such cycle.
+        valid_i: In = bit(),
+        /// The operand.
+        a_i: In = p.format.ty(),
+        /// The outputs are those of the operand `stages` cycles ago, and mean something; low after reset.
+        valid_o: Out = bit(),
+        /// e to the power of a.
+        result_o: Out = p.format.ty(),
+        /// IEEE 754's invalid operation: a is a signalling NaN; present with `flags`.
+        invalid_o: OutOption = bit().when(p.flags),
+        /// The result is an infinity because it was too large; present with `flags`.
+        overflow_o: OutOption = bit().when(p.flags),
+        /// The exact result is below the smallest normal number; present with `flags`.
+        underflow_o: OutOption = bit().when(p.flags),
+        /// The result is not exact: always but of zeros, infinities and NaNs; present with `flags`.
+        inexact_o: OutOption = bit().when(p.flags),
+    }
+}
+
+/// Levels of the parts between the places where registers may stand, about: multiply, shift, find the line, its value,
+/// place, round.
+const DEPTHS: &[u32] = &[24, 16, 16, 24, 14, 14];
+
+impl Block for FloatExp {
+    type Ports = FloatExpPorts;
+    const ABOUT: About = About {
+        name: "float_exp",
+        summary: "floating-point exponential function",
+        contract: "result_o = e to the power of a_i of `stages` cycles ago, within 0.54 ulp (fp16: 384 results are not the nearest\n\
+            number; e5m2 and e3m2: none) and never falling while a_i rises; flags are those of the exact result. Of\n\
+            zeros it is exactly 1, of minus infinity +0, of NaNs the canonical quiet one. valid_o is valid_i of\n\
+            `stages` cycles ago;\n\
+            a reset may come at any time and drops the operations inside.",
+        reference: "IEEE 754-2019, section 9.2 (exp)",
+    };
+
+    fn build(&self, m: &mut Module, io: &FloatExpPorts) {
+        let format = self.format;
+        let (e, f, w) = (format.exponent_bits(), format.fraction_bits(), format.width());
+        let Places { fraction, index, height } = places(f);
+        let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
+        let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
+
+        m.comment("Zeros, infinities, NaNs, and what is far too large.");
+        let nan = m.wire("nan", a.nan);
+        let negative = pipe.carry("negative", m.wire("negative", io.a_i.msb()));
+        let special = m.wire("special", nan | (a.special & !io.a_i.msb()));
+        let nothing = pipe.carry("nothing", m.wire("nothing", a.special & io.a_i.msb() & !nan));
+        let inexact = self.flags.then(|| pipe.carry("inexact", m.wire("inexact", !(a.special | a.zero))));
+        let scale = m.wire("scale", a.exponent);
+        let huge = m.wire("huge", scale.ge(format.bias() + e));
+        let invalid = self.flags.then(|| pipe.carry("invalid", m.wire("invalid", is_signalling(io.a_i, format))));
+        let (huge, nan, special) = (pipe.carry("huge", huge), pipe.carry("nan", nan), pipe.carry("special", special));
+
+        m.comment("Times log2 e, where the largest exponent puts it.");
+        let constant = log2_e(fraction + e);
+        let width = fraction + e + 1;
+        let product = m.wire("product", a.significand * uint(width).lit(constant));
+        let mut product = m.wire("product_top", product.slice(f + 1..f + 1 + width));
+        let below = uint(e).lit(format.bias() + e - 1).wrapping_sub(scale);
+        let mut below = m.wire("places_below", below);
+        pipe.cut(m, &mut [("product", &mut product), ("places_below", &mut below)]);
+
+        m.comment("The binary logarithm of the result.");
+        let sign = pipe.now(negative);
+        let magnitude = m.wire("magnitude", product.shr_by(below));
+        let mut logarithm = m.wire("logarithm", magnitude ^ sign.repeat(width));
+        pipe.cut(m, &mut [("logarithm", &mut logarithm)]);
+
+        m.comment("The exponent, and the line of the fraction.");
+        let sign = pipe.now(negative);
+        let whole = cat(&[sign, logarithm.slice(fraction..width)]);
+        let mut exponent = m.wire("exponent", whole.wrapping_add(format.bias()));
+        let low_bits = fraction - index;
+        let line = m.wire("line", logarithm.slice(low_bits..fraction));
+        let powers = powers_of_two(index, height);
+        let rises: Vec<u64> = powers.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let rise_width = bits_for(rises.iter().copied().max().unwrap_or(0));
+        let word = |(power, rise): (&u64, &u64)| {
+            uint(height + rise_width).lit((power & ((1 << height) - 1)) << rise_width | rise)
+        };
+        let words: Vec<Signal> = powers.iter().zip(&rises).map(word).collect();
+        let chosen = m.lookup("line_table", line, &words);
+        let mut base = m.wire("base", chosen.slice(rise_width..rise_width + height));
+        let mut rise = m.wire("rise", chosen.slice(0..rise_width));
+        let mut low = m.wire("low", logarithm.slice(0..low_bits));
+        let data = &mut [("base", &mut base), ("rise", &mut rise), ("low", &mut low), ("exponent", &mut exponent)];
+        pipe.cut(m, data);
+
+        m.comment("Its value, without the leading one, which it does not reach again.");
+        let above = m.wire("above", rise * low);
+        let above = above.slice(low_bits..above.width());
+        let power = m.wire("power", base.wrapping_add(above.extend(height)));
+        let mut power_top = m.wire("power_top", cat(&[bit().lit(1), power.slice(height - f - 1..height)]));
+        m.unused(power);
+        pipe.cut(m, &mut [("power", &mut power_top), ("exponent", &mut exponent)]);
+
+        m.comment("Below the smallest normal number, to its last place.");
+        let tiny = m.wire("tiny", exponent.msb() | !exponent.any());
+        let far_width = bits_for(u64::from(f + 2));
+        let distance = m.wire("distance", uint(e + 2).lit(1).wrapping_sub(exponent));
+        let far = m.wire("far", distance.slice(far_width..e + 2).any());
+        let amount = m.wire("amount", (distance.slice(0..far_width) | far.repeat(far_width)) & tiny.repeat(far_width));
+        let mut placed = m.wire("placed", power_top.shr_by(amount));
+        let mut field = m.wire("field", mux(tiny, uint(e + 1).lit(0), exponent.slice(0..e + 1)));
+        pipe.cut(m, &mut [("placed", &mut placed), ("field", &mut field)]);
+
+        m.comment("Rounded.");
+        let (sign, huge) = (pipe.now(negative), pipe.now(huge));
+        let kept = m.wire("kept", !((huge & sign) | pipe.now(nothing)));
+        let too_large = m.wire("too_large", huge & !sign);
+        let unrounded = Unrounded {
+            sign: bit().lit(0),
+            exponent: (field & kept.repeat(e + 1)) | too_large.repeat(e + 1),
+            fraction: placed.slice(1..f + 1) & kept.repeat(f),
+            up: placed.bit(0) & kept,
+            inexact: inexact.map_or(bit().lit(0), |inexact| pipe.now(inexact)),
+            special: pipe.now(special),
+            nan: pipe.now(nan),
+            too_large: TooLarge::Infinity,
+        };
+        let result = round(m, &unrounded, format, self.subnormals);
+        m.connect(io.result_o, result.bits);
+        m.connect(io.valid_o, pipe.valid());
+        if let Some(invalid) = invalid {
+            connect_option(m, io.invalid_o, pipe.now(invalid));
+        }
+        connect_option(m, io.overflow_o, result.overflow);
+        connect_option(m, io.underflow_o, result.underflow);
+        connect_option(m, io.inexact_o, result.inexact);
+        if self.stages == 0 {
+            self.properties(m, io);
+        }
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.stages).beat(1u32)
+    }
+}
+
+/// How many places there are.
+struct Places {
+    /// Of the binary logarithm behind the point.
+    fraction: u32,
+    /// Of these, that find a line.
+    index: u32,
+    /// Of a power of two behind the point.
+    height: u32,
+}
+
+/// Enough for errors well below those of rounding.
+const fn places(f: u32) -> Places {
+    Places { fraction: f + 5, index: (f + 2) / 2, height: f + 6 }
+}
+
+/// The binary logarithm of e with `places` behind the point, truncated: the inverse of ln 2, the sum of 1 / (k 2^k).
+fn log2_e(places: u32) -> u64 {
+    const MORE: u32 = 100;
+    let ln_2: u128 = (1..MORE).map(|k| (1u128 << (MORE - k)) / u128::from(k)).sum();
+    let inverse = (BigUint::from(1u8) << (places + MORE)) / BigUint::from(ln_2);
+    u64::try_from(inverse).unwrap_or(u64::MAX)
+}
+
+/// 2^(k / 2^index) for all k up to 2^index, with `height` places behind the point, to nearest: integer roots.
+fn powers_of_two(index: u32, height: u32) -> Vec<u64> {
+    let degree = 1u32 << index;
+    let power = |k: u32| {
+        let twice = (BigUint::from(1u8) << (degree * (height + 1) + k)).nth_root(degree);
+        u64::try_from((twice + 1u8) >> 1).unwrap_or(u64::MAX)
+    };
+    (0..=degree).map(power).collect()
+}
+
+impl FloatExp {
+    /// What is proved (`ifdef FORMAL`): specials, signs, and on which side of 1 the result is.
+    fn properties(&self, m: &mut Module, io: &FloatExpPorts) {
+        let format = self.format;
+        let (f, w) = (format.fraction_bits(), format.width());
+        m.formal(|m| {
+            let infinity = (1u64 << (w - 1)) - (1 << f);
+            let quiet = infinity + (1 << (f - 1));
+            let one = u64::from(format.bias()) << f;
+            let magnitude = m.wire("seen_magnitude", io.a_i.slice(0..w - 1));
+            let result = m.wire("seen_result", io.result_o);
+            let nan = m.wire("seen_nan", magnitude.gt(infinity));
+            let sign = io.a_i.msb();
+            let implies = |condition: Signal, conclusion: Signal| !condition | conclusion;
+            m.assert_always("nan_is_nan", implies(nan, result.eq(quiet)));
+            m.assert_always("else_number_or_infinity", nan | !result.gt(infinity));
+            m.assert_always("zero_gives_one", implies(magnitude.eq(0u64), result.eq(one)));
+            m.assert_always("infinity_stays", implies(io.a_i.eq(infinity), result.eq(infinity)));
+            let nothing = m.wire("seen_nothing", sign & magnitude.eq(infinity));
+            m.assert_always("minus_infinity_gives_zero", implies(nothing, result.eq(0u64)));
+            m.assert_always("rises_above_one", nan | sign | result.ge(one));
+            m.assert_always("falls_below_one", nan | !sign | !result.gt(one));
+            if self.subnormals == Subnormals::Flush {
+                m.assert_always("no_subnormal_result", result.ge(1u64 << f) | result.eq(0u64));
+            }
+            m.cover("overflow_of_a_number", magnitude.lt(infinity) & result.eq(infinity));
+        });
+    }
+}
+
+impl CatalogBlock for FloatExp {
+    fn configurations() -> Vec<Self> {
+        let set = |format, stages, subnormals| Self { format, stages, subnormals, flags: true };
+        vec![
+            set(FloatFormat::E3m2, 0, Subnormals::Ieee),
+            set(FloatFormat::E5m2, 2, Subnormals::Flush),
+            set(FloatFormat::Fp16, 5, Subnormals::Ieee),
+            set(FloatFormat::Fp16, 1, Subnormals::Flush),
+            set(FloatFormat::Bf16, 3, Subnormals::Ieee),
+        ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let prove = |format, subnormals| Proof {
+            block: Self { format, stages: 0, subnormals, flags: true },
+            depth: 1,
+            cover_depth: 1,
+            induction: true,
+        };
+        vec![prove(FloatFormat::E5m2, Subnormals::Ieee), prove(FloatFormat::E3m2, Subnormals::Flush)]
+    }
+}

@@ -1,0 +1,254 @@
+//! Smooth factors between 0 and 1, by parabolas over segments of equal length.
+//!
+//! The magnitude of the operand is taken as a fixed-point number; what is cut off is below what matters. Its highest bits
+//! find a scale, a height, a slope and a curvature in a table:
+//! 2^-scale (height - low (slope - curvature low)). The three are those of the parabola through the exact
+//! values at both ends and in the middle of the segment, computed to many places when the unit is elaborated; the slope is
+//! then what makes the parabola end where the next one begins.
+
+use num_bigint::{BigInt, BigUint};
+
+use super::format::FloatFormat;
+use super::ranks::Ranks;
+use super::reals::{PLACES, Real, gelu_argument, logistic_below, normal_below, over, ratio, tanh_ratio};
+use super::round::Operand;
+use crate::lang::{Module, Signal, bits_for, cat, mux, uint};
+
+/// A factor as a function of a magnitude t.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Factor {
+    /// The logistic function of -t.
+    Logistic,
+    /// The same, of an argument that is multiplied by t.
+    LogisticTimes,
+    /// The normal distribution's probability of less than -t.
+    Normal,
+    /// Its approximation by a hyperbolic tangent.
+    NormalByTanh,
+    /// Below 1, the hyperbolic tangent of t divided by t; from there on what the tangent lacks of 1.
+    Tanh,
+}
+
+/// How finely.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grid {
+    /// Magnitudes are below 2 to the power of this; from there on the factor is 0.
+    pub range: u32,
+    /// Segments are 2 to the power of minus this long.
+    pub segment: u32,
+    /// Places of a magnitude behind the point.
+    pub places: u32,
+    /// Places of a factor below its scale.
+    pub height: u32,
+}
+
+/// Places of a curvature that are not there.
+const COARSE: u32 = 2;
+/// Bits of `low` that a curvature is multiplied by, at most.
+const BENT: u32 = 8;
+
+impl Factor {
+    pub(super) fn grid(self, format: FloatFormat) -> Grid {
+        use FloatFormat::{Bf16, E3m2, E5m2, Fp16, Fp32};
+        // (range, segment)
+        let (range, segment) = match (self, format) {
+            (Self::Logistic | Self::LogisticTimes, Fp16 | Fp32) => (5, 3),
+            (Self::Logistic | Self::LogisticTimes, Bf16) => (7, 1),
+            (Self::Logistic | Self::LogisticTimes, E5m2) => (4, 1),
+            (Self::Logistic, E3m2) => (2, 1),
+            (Self::LogisticTimes, E3m2) => (3, 1),
+            (Self::Normal | Self::NormalByTanh, Fp16 | Fp32) => (3, 4),
+            (Self::Normal | Self::NormalByTanh, Bf16) => (4, 4),
+            (Self::Normal | Self::NormalByTanh, E5m2) => (3, 2),
+            (Self::Normal | Self::NormalByTanh, E3m2) => (2, 2),
+            (Self::Tanh, Fp16 | Fp32) => (3, 3),
+            (Self::Tanh, Bf16 | E5m2) => (2, 2),
+            (Self::Tanh, E3m2) => (1, 2),
+        };
+        let f = format.fraction_bits();
+        Grid { range, segment, places: f + 3, height: f + 6 }
+    }
+
+    /// The value at t; of two at a jump, the one for what lies below.
+    fn value(self, t: &Real, from_below: bool) -> Real {
+        let one = ratio(1, 1);
+        match self {
+            Self::Logistic | Self::LogisticTimes => logistic_below(t),
+            Self::Normal => normal_below(t),
+            Self::NormalByTanh => logistic_below(&gelu_argument(t)),
+            Self::Tanh if *t < one || (from_below && *t == one) => tanh_ratio(t),
+            Self::Tanh => logistic_below(&(t * 2u8)) * 2u8,
+        }
+    }
+
+    /// Values that are less than this make no result: a quarter of the smallest number, whatever they are multiplied by.
+    fn least(self, format: FloatFormat, grid: Grid) -> Real {
+        let smallest = format.bias() - 1 + format.fraction_bits();
+        let more = if self == Self::Logistic { 2 } else { 2 + grid.range };
+        over(&ratio(1, 1), &(ratio(1, 1) << (smallest + more)))
+    }
+}
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug, Default)]
+struct Parabola {
+    scale: u32,
+    height: i64,
+    slope: i64,
+    curvature: i64,
+}
+
+/// The table, up to the first segment from which on all is zero.
+fn table(factor: Factor, format: FloatFormat) -> Vec<Parabola> {
+    let grid = factor.grid(format);
+    let least = factor.least(format, grid);
+    let at = |half: u64, from_below| factor.value(&ratio(half, 2 << grid.segment), from_below);
+    let mut lines = Vec::new();
+    let mut begin = at(0, false);
+    for segment in 0..1u64 << (grid.range + grid.segment) {
+        if begin < least {
+            break;
+        }
+        let (middle, end) = (at(2 * segment + 1, false), at(2 * segment + 2, true));
+        lines.push(parabola(grid, &begin, &middle, &end));
+        begin = at(2 * segment + 2, false);
+    }
+    lines
+}
+
+fn parabola(grid: Grid, begin: &Real, middle: &Real, end: &Real) -> Parabola {
+    // The least scale that brings the largest value above one half.
+    let half = u64::from(PLACES) - 1;
+    let scale = (0u32..).find(|scale| begin << scale > (BigUint::from(1u8) << half)).unwrap_or(0);
+    // In units of the height, to nearest.
+    let below = PLACES - grid.height - scale;
+    let nearest =
+        |value: BigInt, below: u32| i64::try_from((value + (BigInt::from(1) << (below - 1))) >> below).unwrap_or(0);
+    let [begin, middle, end] = [begin, middle, end].map(|value| BigInt::from(value.clone()));
+    let curvature = nearest((&begin - middle * 2 + &end) * 2, below + COARSE);
+    // Never quite 1: what is next to a number or half way between two is then on its right side.
+    let (height, end) = (nearest(begin, below).min((1 << grid.height) - 1), nearest(end, below));
+    let bend = curvature << COARSE;
+    let low = grid.places - grid.segment;
+    // Half of what is missing where not all bits are multiplied.
+    let missing = if low > BENT { bend >> (BENT + 1) } else { 0 };
+    Parabola { scale, height, slope: height - end + bend - missing, curvature }
+}
+
+/// A factor 2^-scale * value, the value with [`Grid::height`] places.
+pub(super) struct Value {
+    pub value: Signal,
+    pub scale: Signal,
+}
+
+/// The factor of a number with exponent field and significand `a`. There are four places for registers.
+pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Factor, format: FloatFormat) -> Value {
+    let grid = factor.grid(format);
+    let lines = table(factor, format);
+    let e = format.exponent_bits();
+
+    m.comment("The magnitude as a fixed-point number.");
+    let width = grid.range + grid.places;
+    let top = format.bias() + grid.range - 1;
+    let distance = m.wire("distance", uint(e).lit(top).wrapping_sub(a.exponent));
+    let whole = a.significand.shl(width - a.significand.width());
+    let huge = m.wire("huge", a.exponent.gt(top));
+    let mut magnitude = m.wire("magnitude", whole.shr_by(distance));
+    let mut huge = huge;
+    pipe.cut(m, &mut [("magnitude", &mut magnitude), ("huge", &mut huge)]);
+
+    m.comment("The parabola of the segment: scale, height, slope, curvature.");
+    let low_bits = grid.places - grid.segment;
+    let bits = |most: i64| bits_for(most.unsigned_abs());
+    let most = |of: fn(&Parabola) -> i64| lines.iter().map(of).max().unwrap_or(0);
+    let least = lines.iter().map(|line| line.curvature).min().unwrap_or(0);
+    let bent = most(|line| line.curvature);
+    let signed = least < 0;
+    let (scale_width, height_width) = (bits(most(|line| line.scale.into())), grid.height + 1);
+    // A slope may grow on the way where the curvature is negative.
+    let slope_width = bits(most(|line| line.slope.max(line.slope - (line.curvature << COARSE))));
+    let curvature_width = if signed { 1 + bits(bent).max(bits(-1 - least)) } else { bits(bent) };
+    let index = m.wire("segment", magnitude.slice(low_bits..width));
+    let word = |line: &Parabola| {
+        let field = |value: i64, width: u32| uint(width).lit(value.unsigned_abs());
+        let curvature = uint(curvature_width).lit(line.curvature & ((1 << curvature_width) - 1));
+        let scale = field(line.scale.into(), scale_width);
+        cat(&[scale, field(line.height, height_width), field(line.slope, slope_width), curvature])
+    };
+    let mut words: Vec<Signal> = lines.iter().map(word).collect();
+    if words.len() < 1 << (width - low_bits) {
+        words.push(word(&Parabola::default()));
+    }
+    let chosen = m.lookup("parabola", index, &words);
+    let chosen = m.wire("chosen", chosen & (!huge).repeat(chosen.width()));
+    let from = |from: u32, width: u32| chosen.slice(from..from + width);
+    let mut curvature = m.wire("curvature", from(0, curvature_width));
+    let mut slope = m.wire("slope", from(curvature_width, slope_width));
+    let mut height = m.wire("height", from(curvature_width + slope_width, height_width));
+    let mut scale = m.wire("scale", from(curvature_width + slope_width + height_width, scale_width));
+    let mut low = m.wire("low", magnitude.slice(0..low_bits));
+    let mut data = vec![("curvature", &mut curvature), ("slope", &mut slope), ("height", &mut height)];
+    data.extend([("scale", &mut scale), ("low", &mut low)]);
+    pipe.cut(m, &mut data);
+
+    m.comment("Its steepness so far, and its height there.");
+    let bent_bits = low_bits.min(BENT);
+    let part = low.slice(low_bits - bent_bits..low_bits);
+    let bend = if signed { curvature.as_sint() * part.extend(bent_bits + 1).as_sint() } else { curvature * part };
+    let bend = m.wire("bend", bend);
+    let units = bend.extend(bend.width().max(slope_width + bent_bits)).shl(COARSE);
+    let units = m.wire("bend_units", units.slice(bent_bits..bent_bits + slope_width));
+    m.unused(bend);
+    let mut steepness = m.wire("steepness", slope.wrapping_sub(units));
+    let data = &mut [("steepness", &mut steepness), ("height", &mut height), ("scale", &mut scale), ("low", &mut low)];
+    pipe.cut(m, data);
+
+    let fall = m.wire("fall", steepness * low);
+    let whole = fall.slice(low_bits..low_bits + slope_width);
+    let mut value = m.wire("value", height.wrapping_sub(whole.extend(height_width)));
+    m.unused(fall);
+    pipe.cut(m, &mut [("value", &mut value), ("scale", &mut scale)]);
+    Value { value, scale }
+}
+
+impl Value {
+    /// What is missing to 1 where `flip` is high.
+    pub(super) fn flipped(&self, m: &mut Module, flip: Signal) -> Self {
+        let width = self.value.width();
+        let small = m.wire("small_part", self.value.shr_by(self.scale));
+        let rest = m.wire("rest", uint(width).lit(1u64 << (width - 1)).wrapping_sub(small));
+        let value = m.wire("factor", mux(flip, rest, self.value));
+        let scale = m.wire("factor_scale", self.scale & (!flip).repeat(self.scale.width()));
+        Self { value, scale }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the hardware leaves out: values never fall below 0, and slopes never turn round.
+    #[test]
+    fn parabolas_fall() {
+        for format in [FloatFormat::Fp16, FloatFormat::Bf16, FloatFormat::E5m2, FloatFormat::E3m2] {
+            for of in [Factor::Logistic, Factor::LogisticTimes, Factor::Normal, Factor::NormalByTanh, Factor::Tanh] {
+                let grid = of.grid(format);
+                let low_bits = grid.places - grid.segment;
+                let bent = low_bits.min(BENT);
+                for line in table(of, format) {
+                    assert!(
+                        line.height < 1 << grid.height && line.slope >= 0,
+                        "{format:?} {of:?}: {line:?} of {grid:?}"
+                    );
+                    for low in 0..1i64 << low_bits {
+                        let steepness =
+                            line.slope - (((line.curvature << COARSE) * (low >> (low_bits - bent))) >> bent);
+                        let fall = (steepness * low) >> low_bits;
+                        let good = steepness >= 0 && (0..=line.height).contains(&fall);
+                        assert!(good, "{format:?} {of:?}: {line:?} of {grid:?} at {low}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,486 @@
+//! Walks a chain of descriptors in memory: reads each, checks its header, has the accelerator do it, writes its tag.
+//!
+//! A descriptor is `descriptor_bytes` long, at a multiple of 64, little endian. Its header is the first 32 bytes:
+//!
+//! | bytes | field |
+//! | --- | --- |
+//! | 0..4 | magic, the bytes `SNBZ` |
+//! | 4 | version, 1 |
+//! | 5 | opcode, 1 to `opcodes` |
+//! | 6..8 | flags: bit 0 writes the tag, bit 1 says that the descriptor does not depend on the one before; others 0 |
+//! | 8..16 | address of the next descriptor, 0 for none |
+//! | 16..20 | tag |
+//! | 20..24 | 0 |
+//! | 24..32 | where the tag is written, a multiple of 64 |
+
+mod properties;
+
+use super::shell_registers::{ID, VERSION};
+use crate::blocks::common::bus::dma::dma_error;
+use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
+use crate::blocks::common::stream::Word;
+use crate::lang::{
+    About, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutStream, Proof, Reg, Signal, Stream,
+    Timing, bit, bits_for, bundle, cat, multiple_of, mux, parameters, ports, select, uint,
+};
+
+/// Why a job ended, `ERROR_CODE`.
+pub mod job_error {
+    /// Address of the descriptor: no multiple of 64, or outside of the window.
+    pub const DESCRIPTOR: u32 = 1;
+    /// It does not begin with the magic bytes.
+    pub const MAGIC: u32 = 2;
+    /// Its version is another one.
+    pub const VERSION: u32 = 3;
+    /// There is no such operation.
+    pub const OPCODE: u32 = 4;
+    /// A flag or a field that must be 0 is not.
+    pub const RESERVED: u32 = 5;
+    /// Place of the tag: no multiple of 64, or outside of the window.
+    pub const TAG: u32 = 6;
+    /// The chain is longer than MAX_DESCRIPTORS.
+    pub const CHAIN: u32 = 7;
+    /// An address or stride of the operation is no multiple of 64.
+    pub const ALIGNMENT: u32 = 8;
+    /// A size of the operation is 0, or more than the buffers hold.
+    pub const SIZE: u32 = 9;
+    /// Something of the operation lies outside of the window.
+    pub const WINDOW: u32 = 10;
+    /// A subordinate answered a read or write with SLVERR.
+    pub const SLVERR: u32 = 11;
+    /// Nothing answered at an address.
+    pub const DECERR: u32 = 12;
+    /// Memory did not answer in time.
+    pub const TIMEOUT: u32 = 13;
+    /// A result of the operation is not exact where the descriptor demands it.
+    pub const OVERFLOW: u32 = 14;
+    /// A field of the operation is not one of its values.
+    pub const FIELD: u32 = 15;
+}
+
+/// Bytes of the header, which the operation does not see.
+pub const HEADER_BYTES: u32 = 32;
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct JobController {
+        /// The bus.
+        axi: AxiSpec = AxiSpec::default();
+        /// Commands of the DMAs.
+        dma: DmaSpec = DmaSpec::default();
+        /// Bytes of a descriptor.
+        descriptor_bytes: u32 = 128, in multiple_of(64, 64..=1024), tag "b";
+        /// Operations there are, numbered from 1.
+        opcodes: u32 = 4, in 1..=255, tag "o";
+    }
+    rules = |p, rules| {
+        let fits = p.dma.row_width >= bits_for(p.descriptor_bytes.into());
+        rules.demand(fits, "dma.row_width", p.dma.row_width, format!("at least {}", bits_for(p.descriptor_bytes.into())));
+    };
+}
+
+impl JobController {
+    /// Words of 32 bits that an operation has.
+    #[must_use]
+    pub fn operation_words(&self) -> u32 {
+        (self.descriptor_bytes - HEADER_BYTES) / 4
+    }
+
+    fn dma_spec(&self) -> (AxiSpec, DmaSpec) {
+        (self.axi.clone(), self.dma.clone())
+    }
+}
+
+bundle! {
+    /// What the accelerator is to do.
+    pub struct Operation(words: u32) {
+        /// Which operation, from 1 on.
+        opcode: Field = uint(8),
+        /// It reads nothing that the one before writes.
+        independent: Field = bit(),
+        /// The descriptor behind its header.
+        words: FieldArray = uint(32).array(*words),
+    }
+}
+
+bundle! {
+    /// How an operation ended: after its last write response.
+    pub struct OperationEnd(_unit: ()) {
+        /// 0, or the first error, see `job_error`.
+        error: Field = uint(8),
+    }
+}
+
+ports! {
+    /// Ports of [`JobController`].
+    pub struct JobControllerPorts(p: &JobController) {
+        /// Starts a job; refused, with refused_o, unless the controller is idle and the bus is.
+        start_i: In = bit(),
+        /// Drops the job at any time.
+        soft_reset_i: In = bit(),
+        /// A soft reset is not done: the bus is not idle.
+        soft_reset_busy_o: Out = bit(),
+        /// Address of the first descriptor; looked at with start_i.
+        job_i: In = uint(64),
+        /// First byte that may be touched; steady while busy.
+        window_base_i: In = uint(64),
+        /// Last byte that may be touched; steady while busy.
+        window_limit_i: In = uint(64),
+        /// Cycles that the bus may wait without an answer, 0 for any.
+        timeout_i: In = uint(32),
+        /// Descriptors of a job at most.
+        max_descriptors_i: In = uint(32),
+        /// The bus waits: something is asked for or offered and not done.
+        waiting_i: In = bit(),
+        /// The bus answered: some channel moved.
+        answered_i: In = bit(),
+        /// Nothing is under way on the bus, and all DMAs and the accelerator are idle.
+        idle_i: In = bit(),
+        /// All work in flight is dropped: to the abort or clear of DMAs and accelerator. High until idle_i.
+        abort_o: Out = bit(),
+        /// A job runs.
+        busy_o: Out = bit(),
+        /// For one cycle: a job begins.
+        began_o: Out = bit(),
+        /// For one cycle: the job is done.
+        done_o: Out = bit(),
+        /// For one cycle: the job ended with an error.
+        error_o: Out = bit(),
+        /// For one cycle: a start was refused.
+        refused_o: Out = bit(),
+        /// The first error of the job; valid from error_o up to the next job.
+        error_code_o: Out = uint(8),
+        /// Its descriptor; valid as error_code_o.
+        error_where_o: Out = uint(64),
+        /// Tag of the descriptor that was completed last, 0 from the start on.
+        tag_o: Out = uint(32),
+        /// Descriptors that are completed.
+        descriptors_o: Out = uint(32),
+        /// Descriptors to read.
+        fetch: OutStream<DmaCommand> = p.dma_spec(),
+        /// What was read.
+        fetched: InStream<RowBeat> = p.axi.clone(),
+        /// How reading ended.
+        fetch_end: InStream<DmaCompletion> = p.axi.clone(),
+        /// Tags to write.
+        write: OutStream<DmaCommand> = p.dma_spec(),
+        /// The tags.
+        written: OutStream<Word> = p.axi.data_width,
+        /// How writing ended.
+        write_end: InStream<DmaCompletion> = p.axi.clone(),
+        /// To the accelerator.
+        operation: OutStream<Operation> = p.operation_words(),
+        /// From the accelerator: one end for each operation, in order.
+        operation_end: InStream<OperationEnd> = (),
+    }
+}
+
+impl Block for JobController {
+    type Ports = JobControllerPorts;
+    const ABOUT: About = About {
+        name: "job_controller",
+        summary: "walks a chain of descriptors in memory and has an accelerator do them",
+        contract: "From start_i on, one descriptor after the other: its address is checked, it is read, its header is checked, the operation is handed\n\
+            over, and when that has ended, its tag is written if it asks for it. A next address of 0 ends the job with done_o.\n\
+            The first error ends it: abort_o is high until idle_i, then error_o. Memory that does not answer for timeout_i cycles is an error\n\
+            too; error_o comes at once then, and abort_o stays high, starts refused, until the bus is idle.\n\
+            soft_reset_i drops the job without done_o or error_o; abort_o and soft_reset_busy_o are high until idle_i.\n\
+            An operation is handed over only when everything before it has ended; independent is for accelerators that overlap on their own.",
+        reference: "",
+    };
+
+    fn build(&self, m: &mut Module, io: &JobControllerPorts) {
+        let state = m.fsm(
+            "state",
+            &["Idle", "Check", "Fetch", "Receive", "Header", "Offer", "Work", "WriteTag", "EndTag", "Drain", "Flush"],
+        );
+        let here = Registers::new(m);
+        let failed = m.net("failed", uint(8));
+        let fails = m.wire("fails", failed.any());
+
+        let begins = m.wire("begins", io.start_i & state.is("Idle") & io.idle_i & !io.soft_reset_i);
+        m.connect(io.began_o, begins);
+        m.connect(io.refused_o, io.start_i & !begins);
+
+        // The descriptor's place, all of its bytes in the window.
+        let last_byte = m.wire("last_byte", here.current.q + (self.descriptor_bytes - 1));
+        let inside = |m: &mut Module, name: &str, first: Signal, last: Signal| {
+            let whole = last.le(io.window_limit_i) & first.ge(io.window_base_i);
+            m.wire(name, whole & !first.slice(0..6).any())
+        };
+        let placed = inside(m, "placed", here.current.q, last_byte);
+        let address_width = self.axi.address_width;
+        let reachable = if address_width < 64 { !here.current.q.slice(address_width..64).any() } else { bit().lit(1) };
+        let placed = m.wire("reachable", placed & reachable);
+        let more = m.wire("more", here.done.q.lt(io.max_descriptors_i));
+
+        self.fetch(m, io, state.is("Fetch"), here.current.q);
+        let bits = self.receive(m, io, state.is("Receive"));
+        let header = Header::of(bits);
+        let tag_last = m.wire("tag_last", header.tag_address + 3);
+        let tag_reachable =
+            if address_width < 64 { !header.tag_address.slice(address_width..64).any() } else { bit().lit(1) };
+        let tag_inside = inside(m, "tag_inside", header.tag_address, tag_last);
+        let tag_placed = m.wire("tag_placed", !header.writes_tag | (tag_inside & tag_reachable));
+        let code = |number: u32| uint(8).lit(number);
+        let none = code(0);
+        let wrong_header = select(
+            &[
+                (header.magic.ne(ID as u32), code(job_error::MAGIC)),
+                (header.version.ne(VERSION as u32), code(job_error::VERSION)),
+                (!header.opcode.any() | header.opcode.gt(self.opcodes), code(job_error::OPCODE)),
+                (header.reserved, code(job_error::RESERVED)),
+                (!tag_placed, code(job_error::TAG)),
+            ],
+            none,
+        );
+        let wrong_header = m.wire("wrong_header", wrong_header);
+
+        m.connect(io.operation.valid, state.is("Offer"));
+        m.connect(io.operation.opcode, header.opcode);
+        m.connect(io.operation.independent, header.independent);
+        let words = m.split("words", bits.slice(8 * HEADER_BYTES..bits.width()), io.operation.words.ty());
+        m.connect_each("operation_words", io.operation.words, words);
+        m.connect(io.operation_end.ready, state.is("Work"));
+        let tag_sent = self.write_tag(m, io, state.is("WriteTag"), (header.tag_address, header.tag));
+
+        // A bus that owes something and does not move.
+        let waited = m.reg_init("waited_q", uint(32), 0);
+        // An abort has its own time.
+        let counts = m.wire("counts", io.waiting_i & !io.answered_i & !state.is("Idle") & !fails);
+        waited.next(mux(counts, mux(waited.q.all(), waited.q, waited.q.wrapping_add(1)), 0));
+        let late = m.wire("late", io.timeout_i.any() & waited.q.ge(io.timeout_i));
+
+        // An end may still come in the first cycle of an abort: it means nothing then.
+        let fetch_ends = m.wire("fetch_ends", io.fetch_end.fire() & state.is("Receive"));
+        let work_ends = m.wire("work_ends", io.operation_end.fire());
+        let tag_ends = m.wire("tag_ends", io.write_end.fire() & state.is("EndTag"));
+        let running = m.wire("running", !(state.is("Idle") | state.is("Drain") | state.is("Flush")));
+        m.connect(
+            failed,
+            select(
+                &[
+                    (!running, none),
+                    (late, code(job_error::TIMEOUT)),
+                    (state.is("Check") & !more, code(job_error::CHAIN)),
+                    (state.is("Check") & !placed, code(job_error::DESCRIPTOR)),
+                    (fetch_ends, bus_error(io.fetch_end.error)),
+                    (state.is("Header"), wrong_header),
+                    (work_ends, io.operation_end.error),
+                    (tag_ends, bus_error(io.write_end.error)),
+                ],
+                none,
+            ),
+        );
+        let completed = m.wire("completed", ((work_ends & !header.writes_tag) | tag_ends) & !fails & !io.soft_reset_i);
+        let ends = m.wire("ends", completed & !header.next.any());
+
+        for from in ["Check", "Fetch", "Receive", "Header", "Offer", "Work", "WriteTag", "EndTag"] {
+            state.goto(from, io.soft_reset_i, "Flush");
+            state.goto(from, fails, "Drain");
+        }
+        state.goto("Idle", io.soft_reset_i, "Flush");
+        state.goto("Idle", begins, "Check");
+        state.goto("Check", true, "Fetch");
+        state.goto("Fetch", io.fetch.ready, "Receive");
+        state.goto("Receive", fetch_ends, "Header");
+        state.goto("Header", true, "Offer");
+        state.goto("Offer", io.operation.ready, "Work");
+        state.goto("Work", work_ends & header.writes_tag, "WriteTag");
+        state.goto("Work", ends, "Idle");
+        state.goto("Work", work_ends, "Check");
+        state.goto("WriteTag", tag_sent, "EndTag");
+        state.goto("EndTag", ends, "Idle");
+        state.goto("EndTag", tag_ends, "Check");
+        state.goto("Drain", io.soft_reset_i, "Flush");
+        let drained = m.wire("drained", state.is("Drain") & !io.soft_reset_i & (io.idle_i | late | here.timed_out.q));
+        state.goto("Drain", drained & io.idle_i, "Idle");
+        state.goto("Drain", drained, "Flush");
+        state.goto("Flush", io.idle_i & !io.soft_reset_i, "Idle");
+
+        here.step(m, io, Step { begins, fails, failed, late, completed, header });
+        let aborts = m.wire("aborts", state.is("Drain") | state.is("Flush"));
+        m.connect(io.abort_o, aborts);
+        m.connect(io.busy_o, running | state.is("Drain"));
+        m.connect(io.done_o, ends);
+        m.connect(io.error_o, drained);
+        m.connect(io.soft_reset_busy_o, state.is("Flush"));
+        self.properties(m, io, header);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
+
+/// What a bus error is called.
+fn bus_error(error: Signal) -> Signal {
+    let code = |number: u32| uint(8).lit(number);
+    select(
+        &[
+            (error.eq(dma_error::NONE), code(0)),
+            (error.eq(dma_error::SLVERR), code(job_error::SLVERR)),
+            (error.eq(dma_error::DECERR), code(job_error::DECERR)),
+        ],
+        // The DMA refuses what was checked here only where its own counters are too narrow.
+        code(job_error::DESCRIPTOR),
+    )
+}
+
+/// The header of a descriptor.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    magic: Signal,
+    version: Signal,
+    opcode: Signal,
+    writes_tag: Signal,
+    independent: Signal,
+    /// Something that must be 0 is not.
+    reserved: Signal,
+    next: Signal,
+    tag: Signal,
+    tag_address: Signal,
+}
+
+impl Header {
+    fn of(bits: Signal) -> Self {
+        let bytes = |from: u32, to: u32| bits.slice(8 * from..8 * to);
+        Self {
+            magic: bytes(0, 4),
+            version: bytes(4, 5),
+            opcode: bytes(5, 6),
+            writes_tag: bits.bit(48),
+            independent: bits.bit(49),
+            reserved: bits.slice(50..64).any() | bytes(20, 24).any(),
+            next: bytes(8, 16),
+            tag: bytes(16, 20),
+            tag_address: bytes(24, 32),
+        }
+    }
+}
+
+/// What the controller remembers of the job.
+#[derive(Clone, Copy, Debug)]
+struct Registers {
+    /// Address of the descriptor.
+    current: Reg,
+    /// Descriptors that are completed.
+    done: Reg,
+    tag: Reg,
+    code: Reg,
+    place: Reg,
+    /// The job ended since memory did not answer.
+    timed_out: Reg,
+}
+
+/// What happens in this cycle.
+struct Step {
+    begins: Signal,
+    fails: Signal,
+    failed: Signal,
+    late: Signal,
+    completed: Signal,
+    header: Header,
+}
+
+impl Registers {
+    fn new(m: &mut Module) -> Self {
+        Self {
+            current: m.reg("current_q", uint(64)),
+            done: m.reg_init("descriptors_q", uint(32), 0),
+            tag: m.reg_init("tag_q", uint(32), 0),
+            code: m.reg_init("error_code_q", uint(8), 0),
+            place: m.reg_init("error_where_q", uint(64), 0),
+            timed_out: m.reg_init("timed_out_q", bit(), 0),
+        }
+    }
+
+    fn step(&self, m: &mut Module, io: &JobControllerPorts, now: Step) {
+        let Step { begins, fails, failed, late, completed, header } = now;
+        self.current.next_when(begins | completed, mux(begins, io.job_i, header.next));
+        let counted = mux(completed, self.done.q.wrapping_add(1), self.done.q);
+        self.done.next(mux(begins, uint(32).lit(0), counted));
+        self.tag.next_when(begins | completed, mux(begins, uint(32).lit(0), header.tag));
+        self.code.next_when(fails | begins, failed);
+        self.place.next_when(fails, self.current.q);
+        self.timed_out.next_when(fails | begins, late & fails);
+        m.connect(io.descriptors_o, self.done.q);
+        m.connect(io.tag_o, self.tag.q);
+        m.connect(io.error_code_o, self.code.q);
+        m.connect(io.error_where_o, self.place.q);
+    }
+}
+
+impl JobController {
+    /// Asks for the descriptor at `address`.
+    fn fetch(&self, m: &mut Module, io: &JobControllerPorts, now: Signal, address: Signal) {
+        m.connect(io.fetch.valid, now);
+        self.one_row(m, &io.fetch, address, self.descriptor_bytes);
+        m.connect(io.fetch_end.ready, 1);
+        m.unused(io.fetch_end.address);
+    }
+
+    /// A command of one row.
+    fn one_row(&self, m: &mut Module, command: &Stream<DmaCommand>, address: Signal, bytes: u32) {
+        m.connect(command.address, address.truncate(self.axi.address_width));
+        m.connect(command.row_bytes, bytes);
+        m.connect(command.rows, 1);
+        m.connect(command.stride, 0);
+    }
+
+    /// Collects the beats of the descriptor; its bits.
+    fn receive(&self, m: &mut Module, io: &JobControllerPorts, now: Signal) -> Signal {
+        m.connect(io.fetched.ready, now);
+        m.unused(io.fetched.bytes);
+        m.unused(io.fetched.row_last);
+        m.unused(io.fetched.last);
+        let beat = self.axi.data_width;
+        let all = (8 * self.descriptor_bytes).next_multiple_of(beat);
+        let bits = m.reg("descriptor_q", uint(all));
+        // The first beat arrives at the low end.
+        let data = io.fetched.data.data;
+        bits.next_when(io.fetched.fire(), if all == beat { data } else { cat(&[data, bits.q.slice(beat..all)]) });
+        bits.q.truncate(8 * self.descriptor_bytes)
+    }
+
+    /// Offers the tag and where it goes; high when both are taken.
+    fn write_tag(
+        &self,
+        m: &mut Module,
+        io: &JobControllerPorts,
+        now: Signal,
+        (address, tag): (Signal, Signal),
+    ) -> Signal {
+        let asked = m.reg_init("tag_asked_q", bit(), 0);
+        let given = m.reg_init("tag_given_q", bit(), 0);
+        m.connect(io.write.valid, now & !asked.q);
+        self.one_row(m, &io.write, address, 4);
+        m.connect(io.written.valid, now & !given.q);
+        m.connect(io.written.data.data, tag.extend(self.axi.data_width));
+        m.connect(io.write_end.ready, 1);
+        m.unused(io.write_end.address);
+        let asks = m.wire("tag_asks", asked.q | io.write.ready);
+        let gives = m.wire("tag_gives", given.q | io.written.ready);
+        asked.next(now & asks);
+        given.next(now & gives);
+        asks & gives
+    }
+}
+
+impl CatalogBlock for JobController {
+    fn configurations() -> Vec<Self> {
+        let set = |data_width, address_width, descriptor_bytes, opcodes| Self {
+            axi: AxiSpec { address_width, data_width, id_width: 1 },
+            descriptor_bytes,
+            opcodes,
+            ..Self::default()
+        };
+        vec![set(32, 32, 64, 1), set(1024, 64, 64, 255), set(512, 40, 320, 3)]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let axi = AxiSpec { address_width: 32, data_width: 512, id_width: 1 };
+        let block = Self { axi, descriptor_bytes: 64, opcodes: 2, ..Self::default() };
+        vec![Proof { block, depth: 14, cover_depth: 24, induction: true }]
+    }
+}

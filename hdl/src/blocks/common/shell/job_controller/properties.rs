@@ -1,0 +1,45 @@
+//! What is proved of the controller.
+
+use super::super::shell_registers::{ID, VERSION};
+use super::{Header, JobController, JobControllerPorts, job_error};
+use crate::lang::{Module, Signal, bit};
+
+impl JobController {
+    /// What holds whatever memory and accelerator do, as long as they end only what was begun.
+    pub(super) fn properties(&self, m: &mut Module, io: &JobControllerPorts, header: Header) {
+        m.formal(|m| {
+            let open = |m: &mut Module, name: &str, begins: Signal, ends: Signal| {
+                let open = m.reg_init(&format!("formal_{name}_q"), bit(), 0);
+                open.next((begins | (open.q & !ends)) & !io.abort_o & !io.soft_reset_i);
+                m.assume(&format!("{name}_ends_what_began"), !ends | open.q);
+                open.q
+            };
+            let fetching = open(m, "fetching", io.fetch.fire(), io.fetch_end.valid);
+            let working = open(m, "working", io.operation.fire(), io.operation_end.valid);
+            let writing = open(m, "writing", io.write.fire(), io.write_end.valid);
+            m.assume("operations_are_taken_while_nothing_is_open", !io.fetched.valid | fetching);
+            let asks = m.wire("formal_asks", io.write.valid | io.written.valid);
+            let busy = |a: Signal, b: Signal, c: Signal| (a & b) | (a & c) | (b & c);
+            m.assert_always(
+                "one_thing_at_a_time",
+                !busy(io.fetch.valid | fetching, io.operation.valid | working, asks | writing),
+            );
+            m.assert_always("aborts_ask_for_nothing", !(io.abort_o & (io.fetch.valid | io.operation.valid | asks)));
+            m.assert_always("done_is_after_everything", !io.done_o | !(fetching & !io.fetch_end.valid));
+            m.assert_always("ends_once", !(io.done_o & io.error_o));
+            m.assert_always("begins_when_idle", !io.began_o | !(io.busy_o | io.abort_o));
+            m.assert_always("starts_are_answered", io.start_i.eq(io.began_o ^ io.refused_o));
+            let right = header.magic.eq(ID as u32) & header.version.eq(VERSION as u32);
+            let known = header.opcode.any() & header.opcode.le(self.opcodes) & !header.reserved;
+            m.assert_always(
+                "only_good_headers_work",
+                !(io.operation.valid | working | asks | writing) | (right & known),
+            );
+            m.assert_always("errors_have_a_code", !io.error_o | io.error_code_o.any());
+            m.cover("chain_of_two", io.done_o & io.descriptors_o.eq(1));
+            m.cover("silent_memory", io.error_o & io.error_code_o.eq(job_error::TIMEOUT));
+            m.cover("reset_while_working", io.soft_reset_i & working);
+            m.cover("tag_written", io.write_end.fire());
+        });
+    }
+}

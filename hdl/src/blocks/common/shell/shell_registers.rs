@@ -1,0 +1,207 @@
+//! The registers that all accelerators have, and the block that holds them alone.
+//!
+//! An accelerator with registers of its own places them in a block of its own: a port of kind
+//! `RegisterPorts<ShellFields>` beside one for them, and both in one [`serve`].
+
+use crate::blocks::common::bus::{AxiLiteSubordinate, serve};
+use crate::lang::registers::{Command, Constant, Pulse, ReadOnly, ReadWrite, Sticky};
+use crate::lang::{
+    About, Block, CatalogBlock, Module, Out, RegisterPorts, Signal, Timing, bit, parameters, ports, registers,
+};
+
+/// What `ID` reads as: the bytes `SNBZ`.
+pub const ID: u64 = 0x5a42_4e53;
+
+/// Version of the registers and of the header of descriptors.
+pub const VERSION: u64 = 1;
+
+/// Bytes from the first register to where an accelerator's own may begin.
+pub const OWN_REGISTERS: u32 = 0x100;
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct ShellRegisters {
+        /// Number of the accelerator, for drivers.
+        accelerator: u32 = 0, in 0..=65535, tag "k";
+        /// Descriptors after which a chain ends with an error, after reset.
+        max_descriptors: u32 = 65536, in 1..=1_073_741_824;
+    }
+}
+
+registers! {
+    /// What hardware and host tell each other.
+    pub struct ShellFields(p: ShellRegisters) {
+        /// What answers here.
+        ID at 0x000 {
+            /// Always the bytes SNBZ.
+            id: Constant = (32, ID) at 0,
+        }
+        /// Which accelerator it is.
+        VERSION at 0x004 {
+            /// Version of these registers and of descriptors.
+            version: Constant = (16, VERSION) at 0,
+            /// Number of the accelerator.
+            accelerator: Constant = (16, p.accelerator.into()) at 16,
+        }
+        /// What the host asks for.
+        CONTROL at 0x008 {
+            /// Starts the job at JOB; refused while busy.
+            start: Pulse = 1 at 0,
+            /// Ends the job: no new requests, no result; done when the bus is idle.
+            soft_reset: Command = () at 1,
+        }
+        /// How the job stands.
+        STATUS at 0x00c {
+            /// A job runs.
+            busy: ReadOnly = 1 at 0,
+            /// A job came to its end, and all it wrote is in memory.
+            done: Sticky = 1 at 1,
+            /// A job ended with an error; see ERROR_CODE.
+            error: Sticky = 1 at 2,
+            /// A start was refused: a job ran, or the bus was not idle.
+            refused: Sticky = 1 at 3,
+        }
+        /// Which bits of STATUS raise the interrupt.
+        IRQ_ENABLE at 0x010 {
+            /// Interrupt while done is set.
+            irq_done: ReadWrite = (1, 0) at 1,
+            /// Interrupt while error is set.
+            irq_error: ReadWrite = (1, 0) at 2,
+            /// Interrupt while refused is set.
+            irq_refused: ReadWrite = (1, 0) at 3,
+        }
+        /// Memory that does not answer.
+        TIMEOUT at 0x014 {
+            /// Cycles that the bus waits without any answer before the job ends with an error; 0 waits for ever.
+            timeout: ReadWrite = (32, 0) at 0,
+        }
+        /// Chains that do not end.
+        MAX_DESCRIPTORS at 0x018 {
+            /// Descriptors of a job; the next one is an error.
+            max_descriptors: ReadWrite = (32, p.max_descriptors.into()) at 0,
+        }
+        /// Why the last job that ended with an error did.
+        ERROR_CODE at 0x01c {
+            /// Number of the first error; valid from error on, up to the next start.
+            error_code: ReadOnly = 8 at 0,
+        }
+        /// Where it did.
+        ERROR_WHERE at 0x020 {
+            /// Address of the descriptor; valid as ERROR_CODE.
+            error_where: ReadOnly = 64 at 0,
+        }
+        /// What to do.
+        JOB at 0x028 {
+            /// Address of the first descriptor.
+            job: ReadWrite = (64, 0) at 0,
+        }
+        /// Memory that jobs may touch, from here.
+        WINDOW_BASE at 0x030 {
+            /// Address of its first byte.
+            window_base: ReadWrite = (64, 0) at 0,
+        }
+        /// Memory that jobs may touch, up to here.
+        WINDOW_LIMIT at 0x038 {
+            /// Address of its last byte.
+            window_limit: ReadWrite = (64, u64::MAX) at 0,
+        }
+        /// How far the job is.
+        TAG at 0x040 {
+            /// Tag of the descriptor that was completed last; 0 from start on.
+            tag: ReadOnly = 32 at 0,
+        }
+        /// How far the job is.
+        DESCRIPTORS at 0x044 {
+            /// Descriptors of the job that are completed.
+            descriptors: ReadOnly = 32 at 0,
+        }
+        /// Attributes of all accesses to memory.
+        BUS at 0x048 {
+            /// ARCACHE.
+            read_cache: ReadWrite = (4, 3) at 0,
+            /// AWCACHE.
+            write_cache: ReadWrite = (4, 3) at 4,
+            /// ARPROT and AWPROT.
+            prot: ReadWrite = (3, 0) at 8,
+        }
+        /// Time of the job, or of the last one.
+        CYCLES at 0x080 {
+            /// Cycles from start to done or error.
+            cycles: ReadOnly = 64 at 0,
+        }
+        /// Work of the job.
+        COMPUTE_CYCLES at 0x088 {
+            /// Cycles in which the array or the lanes computed.
+            compute_cycles: ReadOnly = 64 at 0,
+        }
+        /// Reads of the job.
+        READ_BEATS at 0x090 {
+            /// Beats that were read.
+            read_beats: ReadOnly = 64 at 0,
+        }
+        /// Writes of the job.
+        WRITE_BEATS at 0x098 {
+            /// Beats that were written.
+            write_beats: ReadOnly = 64 at 0,
+        }
+        /// Reads of the job.
+        READ_WAITS at 0x0a0 {
+            /// Cycles in which a beat of memory was wanted and none was there.
+            read_waits: ReadOnly = 64 at 0,
+        }
+        /// Writes of the job.
+        WRITE_WAITS at 0x0a8 {
+            /// Cycles in which a beat to memory was not taken.
+            write_waits: ReadOnly = 64 at 0,
+        }
+    }
+}
+
+impl ShellFields {
+    /// The interrupt: some enabled status bit is set.
+    #[track_caller]
+    #[must_use]
+    pub fn irq(&self) -> Signal {
+        (self.done.value & self.irq_done)
+            | (self.error.value & self.irq_error)
+            | (self.refused.value & self.irq_refused)
+    }
+}
+
+ports! {
+    /// Ports of [`ShellRegisters`].
+    pub struct ShellRegistersPorts(p: &ShellRegisters) {
+        /// Bus of the host.
+        ctrl: AxiLiteSubordinate = 12,
+        /// The hardware side.
+        shell: RegisterPorts<ShellFields> = p.clone(),
+        /// Level: an enabled bit of STATUS is set.
+        irq_o: Out = bit(),
+    }
+}
+
+impl Block for ShellRegisters {
+    type Ports = ShellRegistersPorts;
+    const ABOUT: About = About {
+        name: "shell_registers",
+        summary: "the registers of all accelerators on AXI4-Lite",
+        contract: "The registers that the table beside the Verilog lists; how the bus behaves is the contract of axi_lite_registers.\n\
+            Reset clears what the host wrote and all of STATUS. irq_o is high while a bit of STATUS is set whose enable bit is.",
+        reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022, part B",
+    };
+
+    fn build(&self, m: &mut Module, io: &ShellRegistersPorts) {
+        serve(m, &io.ctrl, &[&io.shell.served]);
+        m.connect(io.irq_o, io.shell.irq());
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1).beat(2)
+    }
+}
+
+impl CatalogBlock for ShellRegisters {
+    fn configurations() -> Vec<Self> {
+        vec![Self { accelerator: 65535, max_descriptors: 1 }]
+    }
+}

@@ -1,0 +1,19 @@
+//! Arbiter of several managers: what turns mean.
+
+/// The first place where `turns` of `managers` that all want one are not in turn: within as many turns as there are
+/// managers each has one.
+#[must_use]
+pub fn out_of_turn(turns: &[usize], managers: usize) -> Option<usize> {
+    turns.windows(managers).position(|window| (0..managers).any(|k| !window.contains(&k)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns() {
+        assert_eq!(out_of_turn(&[2, 0, 1, 2, 0], 3), None);
+        assert_eq!(out_of_turn(&[2, 0, 1, 0, 2], 3), Some(1));
+    }
+}

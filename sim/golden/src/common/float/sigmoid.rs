@@ -1,0 +1,12 @@
+//! The logistic function: one of those by table, always a factor alone.
+
+use super::table::{Function, FunctionTable};
+use crate::format::FloatFormat;
+
+impl FunctionTable {
+    /// The constants of 1 / (1 + e^-x) in `format`, which has at most 16 bits.
+    #[must_use]
+    pub fn sigmoid(format: FloatFormat) -> Self {
+        Self::new(Function::Sigmoid, format)
+    }
+}

@@ -1,0 +1,59 @@
+//! Counters of events that show what they counted some cycles ago.
+
+use std::collections::VecDeque;
+
+/// A counter.
+#[derive(Clone, Debug)]
+pub struct EventCounter {
+    width: u32,
+    count: u64,
+    /// What it shows in the coming cycles.
+    late: VecDeque<u64>,
+    latency: usize,
+}
+
+impl EventCounter {
+    /// A counter of `width` bits at 0, whose segments of `segment` bits carry a cycle each.
+    #[must_use]
+    pub fn new(width: u32, segment: u32) -> Self {
+        let latency = width.div_ceil(segment) as usize;
+        Self { width, count: 0, late: VecDeque::from(vec![0; latency]), latency }
+    }
+
+    /// What it shows.
+    #[must_use]
+    pub fn shown(&self) -> u64 {
+        self.late[0]
+    }
+
+    /// One cycle.
+    pub fn cycle(&mut self, clear: bool, event: bool) {
+        if clear {
+            *self = Self { count: 0, late: VecDeque::from(vec![0; self.latency]), ..*self };
+            return;
+        }
+        let count = u128::from(self.count) + u128::from(event);
+        self.count = (count % (1u128 << self.width)) as u64;
+        self.late.pop_front();
+        self.late.push_back(self.count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_late_and_wraps() {
+        let mut counter = EventCounter::new(2, 1);
+        let shown: Vec<u64> = [true, true, true, false, true, true]
+            .map(|event| {
+                counter.cycle(false, event);
+                counter.shown()
+            })
+            .to_vec();
+        assert_eq!(shown, [0, 1, 2, 3, 3, 0]);
+        counter.cycle(true, true);
+        assert_eq!(counter.shown(), 0);
+    }
+}

@@ -1,0 +1,258 @@
+//! And-inverter graphs in the binary AIGER format, as Yosys writes and ABC reads them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::{Error, Result};
+
+/// A literal: twice the variable, and one if inverted. Variable 0 is constant 0.
+type Literal = u32;
+
+/// A graph whose latches start at 0. Variables are numbered in the order of the fields, from 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Aig {
+    inputs: u32,
+    /// The next value of each latch.
+    latches: Vec<Literal>,
+    /// What must never be 1.
+    bad: Vec<Literal>,
+    /// What is assumed to be 1.
+    constraints: Vec<Literal>,
+    /// Operands of each gate: variables of smaller numbers.
+    gates: Vec<(Literal, Literal)>,
+}
+
+impl Aig {
+    /// Reads what `write_aiger -zinit` wrote.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        parse(bytes).ok_or_else(|| Error::Unsupported("Yosys wrote an AIGER file that is not understood".into()))
+    }
+
+    /// Gates.
+    #[cfg(test)]
+    pub fn gates(&self) -> usize {
+        self.gates.len()
+    }
+
+    /// Nothing bad can happen, as the constants in the graph show.
+    pub fn is_proved(&self) -> bool {
+        self.bad.iter().all(|literal| *literal == 0)
+    }
+
+    /// The graph with constants for some of its inputs, by their index; without what is equal then, and without what
+    /// nothing depends on.
+    pub fn with_constants(&self, constants: &BTreeMap<u32, bool>) -> Self {
+        // First all, with gates of equal operands merged; then what the properties need.
+        let mut hashed = Builder::default();
+        let mut map: Vec<Literal> = vec![0];
+        for input in 0..self.inputs {
+            let literal = match constants.get(&input) {
+                Some(value) => u32::from(*value),
+                None => hashed.leaf(),
+            };
+            map.push(literal);
+        }
+        let inputs = hashed.leaves;
+        map.extend(self.latches.iter().map(|_| hashed.leaf()));
+        for &(a, b) in &self.gates {
+            let gate = hashed.and(through(&map, a), through(&map, b));
+            map.push(gate);
+        }
+        let all = |literals: &[Literal]| literals.iter().map(|&l| through(&map, l)).collect::<Vec<_>>();
+        let whole = Self {
+            inputs,
+            latches: all(&self.latches),
+            bad: all(&self.bad),
+            constraints: all(&self.constraints),
+            gates: hashed.gates,
+        };
+        whole.needed()
+    }
+
+    /// Without the latches and gates that no property depends on. Inputs stay.
+    fn needed(&self) -> Self {
+        let latches = self.inputs + 1;
+        let gates = latches + self.latches.len() as u32;
+        let mut needed = vec![false; gates as usize + self.gates.len()];
+        let mut open: Vec<u32> = self.bad.iter().chain(&self.constraints).map(|l| l / 2).collect();
+        while let Some(variable) = open.pop() {
+            if std::mem::replace(&mut needed[variable as usize], true) {
+                continue;
+            }
+            if variable >= gates {
+                let (a, b) = self.gates[(variable - gates) as usize];
+                open.extend([a / 2, b / 2]);
+            } else if variable >= latches {
+                open.push(self.latches[(variable - latches) as usize] / 2);
+            }
+        }
+        let mut map: Vec<Literal> = vec![0; needed.len()];
+        let mut next = 0;
+        for variable in 1..needed.len() {
+            if variable < latches as usize || needed[variable] {
+                next += 1;
+                map[variable] = 2 * next;
+            }
+        }
+        let all = |literals: &[Literal]| literals.iter().map(|&l| through(&map, l)).collect::<Vec<_>>();
+        let kept = |first: u32| move |index: &usize| first as usize + index;
+        let kept_latches = (0..self.latches.len()).filter(|i| needed[kept(latches)(i)]);
+        let kept_gates = (0..self.gates.len()).filter(|i| needed[kept(gates)(i)]);
+        Self {
+            inputs: self.inputs,
+            latches: kept_latches.map(|i| through(&map, self.latches[i])).collect(),
+            bad: all(&self.bad),
+            constraints: all(&self.constraints),
+            gates: kept_gates.map(|i| (through(&map, self.gates[i].0), through(&map, self.gates[i].1))).collect(),
+        }
+    }
+
+    /// The file.
+    pub fn write(&self) -> Vec<u8> {
+        let (latches, gates) = (self.latches.len() as u32, self.gates.len() as u32);
+        let variables = self.inputs + latches + gates;
+        let (bad, constraints) = (self.bad.len(), self.constraints.len());
+        let mut text = format!("aig {variables} {} {latches} 0 {gates} {bad} {constraints}\n", self.inputs);
+        for literal in self.latches.iter().chain(&self.bad).chain(&self.constraints) {
+            let _ = writeln!(text, "{literal}");
+        }
+        let mut bytes = text.into_bytes();
+        for (index, &(a, b)) in self.gates.iter().enumerate() {
+            let gate = 2 * (self.inputs + latches + 1 + index as u32);
+            let (large, small) = (a.max(b), a.min(b));
+            write_number(&mut bytes, gate - large);
+            write_number(&mut bytes, large - small);
+        }
+        bytes
+    }
+}
+
+fn through(map: &[Literal], literal: Literal) -> Literal {
+    map[(literal / 2) as usize] ^ (literal & 1)
+}
+
+/// Gates of equal operands are one.
+#[derive(Default)]
+struct Builder {
+    leaves: u32,
+    gates: Vec<(Literal, Literal)>,
+    known: BTreeMap<(Literal, Literal), Literal>,
+}
+
+impl Builder {
+    /// An input or a latch; before the first gate.
+    fn leaf(&mut self) -> Literal {
+        self.leaves += 1;
+        2 * self.leaves
+    }
+
+    fn and(&mut self, a: Literal, b: Literal) -> Literal {
+        let (small, large) = (a.min(b), a.max(b));
+        match small {
+            0 => return 0,
+            1 => return large,
+            _ if small == large => return small,
+            _ if small ^ 1 == large => return 0,
+            _ => {}
+        }
+        *self.known.entry((small, large)).or_insert_with(|| {
+            self.gates.push((large, small));
+            2 * (self.leaves + self.gates.len() as u32)
+        })
+    }
+}
+
+fn parse(bytes: &[u8]) -> Option<Aig> {
+    let mut rest = bytes;
+    let header = line(&mut rest)?;
+    let words: Vec<&str> = header.split(' ').collect();
+    let mut counts = [0u32; 9];
+    if words.first() != Some(&"aig") || words.len() > 10 {
+        return None;
+    }
+    for (count, word) in counts.iter_mut().zip(&words[1..]) {
+        *count = word.parse().ok()?;
+    }
+    let [_, inputs, latches, outputs, gates, bad, constraints, 0, 0] = counts else { return None };
+    let mut literals = |count: u32| (0..count).map(|_| line(&mut rest)?.parse().ok()).collect::<Option<Vec<u32>>>();
+    // A latch with another start value than 0 would have a second word, which is no number.
+    let (latches, _, bad, constraints) =
+        (literals(latches)?, literals(outputs)?, literals(bad)?, literals(constraints)?);
+    let mut aig = Aig { inputs, latches, bad, constraints, gates: Vec::new() };
+    for index in 0..gates {
+        let gate = 2 * (inputs + aig.latches.len() as u32 + 1 + index);
+        let large = gate.checked_sub(read_number(&mut rest)?)?;
+        aig.gates.push((large, large.checked_sub(read_number(&mut rest)?)?));
+    }
+    Some(aig)
+}
+
+fn line<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
+    let end = rest.iter().position(|&byte| byte == b'\n')?;
+    let (text, after) = (&rest[..end], &rest[end + 1..]);
+    *rest = after;
+    std::str::from_utf8(text).ok()
+}
+
+/// Seven bits a byte, the lowest first; the highest bit says that more follow.
+fn read_number(rest: &mut &[u8]) -> Option<u32> {
+    let mut number = 0;
+    for shift in (0..32).step_by(7) {
+        let (&byte, after) = rest.split_first()?;
+        *rest = after;
+        number |= u32::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn write_number(bytes: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two inputs that must differ, and two latches that no property needs.
+    fn example() -> Aig {
+        Aig {
+            inputs: 2,
+            latches: vec![4, 6],
+            bad: vec![15],
+            constraints: vec![1],
+            gates: vec![(4, 2), (5, 3), (13, 11)],
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let aig = example();
+        assert_eq!(Aig::read(&aig.write()).unwrap(), aig);
+        let mut long = aig;
+        long.gates.extend((0..400).map(|_| (4, 2)));
+        assert_eq!(Aig::read(&long.write()).unwrap(), long);
+        assert!(Aig::read(&long.write()[..60]).is_err());
+        assert!(Aig::read(b"aag 1 1 0 0 0\n2\n").is_err());
+        assert!(Aig::read(b"aig 1 0 1 0 0\n2 1\n").is_err(), "a start value of 1");
+    }
+
+    #[test]
+    fn constants_leave_what_depends_on_them() {
+        // The gates are the exclusive or of the inputs, and its inverse is bad. With the first input at 1 that is the second.
+        let one = example().with_constants(&BTreeMap::from([(0, true)]));
+        assert_eq!(one, Aig { inputs: 1, latches: vec![], bad: vec![2], constraints: vec![1], gates: vec![] });
+        // With the second one at 0 it is the inverse of the first.
+        let zero = example().with_constants(&BTreeMap::from([(1, false)]));
+        assert_eq!((zero.gates(), &zero.bad), (0, &vec![3]));
+        assert!(!zero.is_proved());
+        let both = example().with_constants(&BTreeMap::from([(0, true), (1, false)]));
+        assert!(both.is_proved(), "{both:?}");
+    }
+}

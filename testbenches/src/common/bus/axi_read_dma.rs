@@ -1,0 +1,435 @@
+//! [`AxiReadDma`] before a memory: rows of all lengths, pauses everywhere, bad beats, aborts and resets at random moments.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use golden::common::bus::axi_read_dma::{Beat, cycles, output};
+use golden::common::bus::{Burst, Command, End};
+use hdl::blocks::common::AxiReadDma;
+use rand::RngExt;
+use sim::bus::{Access, AxiConfig, AxiMemory, BusError, Partner, Place, Promises, Response};
+use sim::stimulus::{Stall, StallPattern, StimulusRng};
+use sim::{In, Out, Run, Sim};
+
+use super::memory::{Contents, Manners, ReadPort, Taken, bytes_of, rule};
+use super::{Commands, Shape};
+
+/// The bench of a read DMA; a vector is a command.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &AxiReadDma) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let p = p.clone();
+    crate::bench(&p.clone(), move |sim, run| work(&p, sim, run))
+}
+
+/// A DMA, its memory, and who takes its beats.
+struct Bench {
+    /// Its shape.
+    shape: Shape,
+    /// Commands.
+    commands: Commands,
+    /// The memory's port.
+    port: ReadPort,
+    /// What the memory holds.
+    contents: Contents,
+    /// The memory of `sim` in place of ours, with a checker of its own.
+    other: Option<AxiMemory>,
+    abort: In,
+    idle: Out,
+    pulses: [Out; 2],
+    valid: Out,
+    ready: In,
+    fields: [Out; 4],
+    pause: StallPattern,
+    expected: VecDeque<Beat>,
+    bursts: VecDeque<Taken>,
+    /// Of a command that fails, how many bursts begin depends on when its error comes.
+    optional: usize,
+    /// What the pulses must be.
+    pulse: [bool; 2],
+    in_hand: usize,
+}
+
+impl Bench {
+    /// The ports of `sim`.
+    fn new(p: &AxiReadDma, sim: &mut Sim, run: &Run, manners: Manners) -> sim::Result<Self> {
+        let shape = Shape::of(&p.axi, &p.dma);
+        let field = |name: &str| sim.output(&format!("output_{name}_o"));
+        let mut bench = Self {
+            shape,
+            commands: Commands::new(sim, run, Stall::Never)?,
+            port: ReadPort::new(sim, run, "mem", shape.bytes, manners)?,
+            contents: Contents::default(),
+            other: None,
+            abort: sim.input("abort_i")?,
+            idle: sim.output("idle_o")?,
+            pulses: [sim.output("read_beat_o")?, sim.output("waits_o")?],
+            valid: field("valid")?,
+            ready: sim.input("output_ready_i")?,
+            fields: [field("data")?, field("bytes")?, field("row_last")?, field("last")?],
+            pause: Stall::Never.pattern(run.seed(), "output"),
+            expected: VecDeque::new(),
+            bursts: VecDeque::new(),
+            optional: 0,
+            pulse: [false; 2],
+            in_hand: 0,
+        };
+        sim.poke_u64(sim.input("cache_i")?, 0b0011);
+        sim.poke_u64(sim.input("prot_i")?, 0b010);
+        bench.reset(sim)?;
+        Ok(bench)
+    }
+
+    fn reset(&mut self, sim: &mut Sim) -> sim::Result<()> {
+        self.forget();
+        self.port.reset(sim);
+        sim.poke_u64(self.abort, 0);
+        self.commands.drive(sim);
+        self.pulse = [false; 2];
+        sim.reset(2)
+    }
+
+    fn forget(&mut self) {
+        self.commands.forget();
+        self.expected.clear();
+        self.bursts.clear();
+        self.optional = 0;
+        self.in_hand = 0;
+    }
+
+    /// Everybody's pauses.
+    fn set_stall(&mut self, run: &Run, manners: Manners, output: Stall, commands: Stall) {
+        self.port.set_manners(run, manners);
+        self.commands.set_stall(run, commands);
+        self.pause = output.pattern(run.seed(), "output");
+    }
+
+    /// Adds a command, and what comes of it.
+    fn push(&mut self, command: Command) {
+        let Shape { bytes, address_width, most } = self.shape;
+        self.commands.queue.push_back(command);
+        if let Some(refusal) = command.refusal(address_width) {
+            self.commands.expected.push_back(End { error: refusal.code(), address: command.address });
+            return;
+        }
+        let bursts = command.bursts(bytes, most);
+        let beats = command.bus_beats(bytes);
+        let bad = |address: &u64| self.contents.bad.get(address).copied().unwrap_or(0);
+        let failing = beats.iter().position(|a| bad(a) >= 2);
+        let first_bad = |b: &Burst| (0..b.beats).map(|k| bad(&(b.address + k * bytes))).find(|&e| e >= 2).unwrap_or(0);
+        self.commands.expected.push_back(command.end(&bursts, address_width, first_bad));
+        self.expected.extend(output(&command, bytes, |a| self.contents.byte(a), failing));
+        let taken = |b: &Burst| Taken { id: 0, address: b.address, beats: b.beats };
+        if failing.is_some() {
+            // Bursts behind the one that fails may or may not have begun.
+            self.optional += 1;
+            return;
+        }
+        if self.optional == 0 {
+            self.bursts.extend(bursts.iter().map(taken));
+        }
+    }
+
+    /// Beats that came from the bus.
+    fn bus_beats(&self) -> u64 {
+        self.other.as_ref().map_or(self.port.beats, |memory| memory.stats("mem").read_beats)
+    }
+
+    /// Whether all that was expected has come.
+    fn is_done(&self) -> bool {
+        self.commands.queue.is_empty() && self.commands.expected.is_empty() && self.expected.is_empty()
+    }
+
+    /// One cycle.
+    fn cycle(&mut self, sim: &mut Sim, run: &mut Run, abort: bool) -> sim::Result<()> {
+        self.commands.drive(sim);
+        match &mut self.other {
+            Some(memory) => memory.drive(sim)?,
+            None => self.port.drive(sim, &self.contents),
+        }
+        let ready = !self.pause.next_pause();
+        sim.poke_u64(self.ready, ready.into());
+        sim.poke_u64(self.abort, abort.into());
+        sim.settle()?;
+        run.expect_u64(sim, self.pulses[0], self.pulse[0].into())?;
+        run.expect_u64(sim, self.pulses[1], self.pulse[1].into())?;
+        let before = self.bus_beats();
+        match &mut self.other {
+            Some(memory) => drop(memory.sample(sim)?),
+            None => self.port.look(sim, run)?,
+        }
+        let valid = sim.peek_u64(self.valid) == 1;
+        if valid && ready && !abort {
+            let got = Beat {
+                bytes: bytes_of(&sim.peek(self.fields[0]))
+                    .into_iter()
+                    .take(sim.peek_u64(self.fields[1]) as usize)
+                    .collect(),
+                row_last: sim.peek_u64(self.fields[2]) == 1,
+                last: sim.peek_u64(self.fields[3]) == 1,
+            };
+            let expected = self.expected.pop_front();
+            let show = |b: Option<&Beat>| format!("{b:02x?}");
+            run.expect_equal(sim, "output_data_o", "beat", show(expected.as_ref()), show(Some(&got)))?;
+        }
+        rule(run, sim, "output_valid_o", !(valid && abort), "a beat is shown in an abort")?;
+        self.pulse = [self.bus_beats() > before, ready && !valid && self.in_hand > 0 && !abort];
+        let (taken, ended) = self.commands.look(sim, run)?;
+        self.in_hand = self.in_hand + usize::from(taken.is_some()) - usize::from(ended);
+        sim.tick()
+    }
+
+    /// Runs until all that is expected has come, then until it is idle.
+    fn run(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let begin = sim.cycle_count();
+        while !self.is_done() || sim.peek_u64(self.idle) == 0 {
+            self.cycle(sim, run, false)?;
+            let hangs = sim.cycle_count() - begin > 400_000;
+            rule(run, sim, "completion_valid_o", !hangs, "a command never ends")?;
+        }
+        run.expect_equal(sim, "mem_rvalid_i", "beats owed while idle", 0, self.port.owes())?;
+        let taken: Vec<Taken> = std::mem::take(&mut self.port.taken);
+        if let Some(memory) = &self.other {
+            run.expect_equal(sim, "mem_rvalid_i", "idle", true, memory.is_idle())?;
+        } else if self.optional == 0 {
+            let expected: Vec<Taken> = self.bursts.drain(..).collect();
+            run.expect_equal(sim, "mem_araddr_o", "bursts", format!("{expected:x?}"), format!("{taken:x?}"))?;
+        }
+        self.optional = 0;
+        self.bursts.clear();
+        Ok(())
+    }
+
+    /// An abort of `cycles` cycles, up to the stated end of it.
+    fn abort(&mut self, sim: &mut Sim, run: &mut Run, cycles: u64) -> sim::Result<()> {
+        self.forget();
+        for _ in 0..cycles {
+            self.cycle(sim, run, true)?;
+        }
+        let begin = sim.cycle_count();
+        sim.settle()?;
+        while sim.peek_u64(self.idle) == 0 {
+            self.cycle(sim, run, false)?;
+            rule(run, sim, "idle_o", sim.cycle_count() - begin < 100_000, "an abort never ends")?;
+            sim.settle()?;
+        }
+        run.expect_equal(sim, "idle_o", "beats owed after an abort", 0, self.port.owes())?;
+        self.port.taken.clear();
+        Ok(())
+    }
+}
+
+/// Bad beats among those of `command`: some position, or none.
+fn spoil(bench: &mut Bench, command: &Command, rng: &mut StimulusRng) {
+    let beats = command.bus_beats(bench.shape.bytes);
+    let place = beats[rng.random_range(0..beats.len())];
+    bench.contents.bad.insert(place, [1, 2, 3][rng.random_range(0..3)]);
+}
+
+fn work(p: &AxiReadDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+    let mut rng = run.rng("commands");
+    let mut bench = Bench::new(p, sim, run, Manners::ideal(1))?;
+    let most = u64::from(p.dma.burst_beats);
+    if p.dma.outstanding >= 4 && p.buffer_beats >= p.dma.burst_beats + 8 && bench.shape.bytes <= 64 {
+        ideal(&mut bench, sim, run, most)?;
+    }
+    every_beat_position(&mut bench, sim, run)?;
+    for stall in Stall::ALL {
+        independent(p, &mut bench, sim, run, (&mut rng, stall))?;
+    }
+    let mut left = run.vectors();
+    let mut round = 0;
+    while left > 0 {
+        let stall = |rng: &mut StimulusRng| Stall::ALL[rng.random_range(0..Stall::ALL.len())];
+        let manners = Manners { latency: rng.random_range(1..40), stall: stall(&mut rng), silent: false };
+        let (output, commands) = (stall(&mut rng), stall(&mut rng));
+        bench.set_stall(run, manners, output, commands);
+        bench.contents.bad.clear();
+        let number = rng.random_range(1..=8).min(left);
+        left -= number;
+        for _ in 0..number {
+            let beats = if rng.random_range(0..8u8) == 0 { 2 * most + 3 } else { 12 };
+            let command = if rng.random_range(0..6u8) == 0 {
+                bench.shape.bad(&mut rng)
+            } else {
+                bench.shape.good(&mut rng, beats)
+            };
+            if command.refusal(bench.shape.address_width).is_none() && rng.random_range(0..4u8) == 0 {
+                spoil(&mut bench, &command, &mut rng);
+            }
+            bench.commands.queue.push_back(command);
+        }
+        // Bad beats of a later command are those of an earlier one, too.
+        let queued: Vec<Command> = bench.commands.queue.drain(..).collect();
+        queued.into_iter().for_each(|c| bench.push(c));
+        round += 1;
+        match round % 4 {
+            0 => interrupt(&mut bench, sim, run, &mut rng)?,
+            _ => bench.run(sim, run)?,
+        }
+    }
+    silent(&mut bench, sim, run, &mut rng)
+}
+
+/// The cycles of the formula.
+fn ideal(bench: &mut Bench, sim: &mut Sim, run: &mut Run, most: u64) -> sim::Result<()> {
+    let bytes = bench.shape.bytes;
+    let commands = [
+        Command { address: 0x1fc0, row_bytes: 1, rows: 1, stride: 0 },
+        Command { address: 0x1fc0, row_bytes: 64 + 5 * bytes - 1, rows: 1, stride: 0 },
+        Command { address: 0x2000, row_bytes: most * bytes, rows: 1, stride: 0 },
+        Command { address: 0x2040, row_bytes: 3 * most * bytes + 1, rows: 1, stride: 0 },
+        Command { address: 0x3f80, row_bytes: 100, rows: 7, stride: 128 },
+    ];
+    for latency in [1, 3] {
+        for command in commands {
+            let manners = Manners::ideal(latency);
+            bench.set_stall(run, manners, Stall::Never, Stall::Never);
+            bench.push(command);
+            bench.run(sim, run)?;
+            let got = bench.commands.ended_at - bench.commands.taken_at;
+            let what = format!("cycles of {command:x?} at latency {latency}");
+            run.expect_equal(sim, "completion_valid_o", &what, cycles(&command, bytes, latency), got)?;
+        }
+    }
+    Ok(())
+}
+
+/// An error at each beat of a command, between two good ones.
+fn every_beat_position(bench: &mut Bench, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+    let bytes = bench.shape.bytes;
+    let command = Command { address: 0x5fc0, row_bytes: (64 + bytes).min(3 * 64), rows: 2, stride: 0x400 };
+    let good = Command { address: 0x9040, row_bytes: 70, rows: 1, stride: 0 };
+    let beats = command.bus_beats(bytes);
+    for stall in [Stall::Never, Stall::Random { num: 1, den: 2 }] {
+        bench.set_stall(run, Manners { stall, ..Manners::ideal(5) }, stall, Stall::Never);
+        for (k, &bad) in beats.iter().enumerate() {
+            bench.contents.bad = BTreeMap::from([(bad, 2 + k as u64 % 2)]);
+            for c in [good, command, good] {
+                bench.push(c);
+            }
+            bench.run(sim, run)?;
+        }
+    }
+    bench.contents.bad.clear();
+    Ok(())
+}
+
+/// The memory of `sim`, which checks all rules in both directions: what is read, with an error now and then, an abort and a
+/// reset in the middle.
+fn independent(
+    p: &AxiReadDma,
+    bench: &mut Bench,
+    sim: &mut Sim,
+    run: &mut Run,
+    (rng, stall): (&mut StimulusRng, Stall),
+) -> sim::Result<()> {
+    let bytes = bench.shape.bytes;
+    let commands: Vec<Command> = (0..12).map(|_| bench.shape.good(rng, 10)).collect();
+    bench.contents.bad.clear();
+    for command in commands.iter().step_by(5) {
+        spoil(bench, command, rng);
+        bench.contents.bad.retain(|_, answer| *answer >= 2);
+    }
+    let response = |&answer: &u64| if answer == 2 { Response::SlvErr } else { Response::DecErr };
+    let error = |(&at, answer): (&u64, &u64)| BusError {
+        access: Access::Read,
+        place: Place::Addresses(at..at + 1),
+        response: response(answer),
+    };
+    let promises = Promises {
+        reads: Some(p.dma.outstanding),
+        // Owed beats are taken at once.
+        response: Some(0),
+        ..Promises::default()
+    };
+    let config =
+        AxiConfig { errors: bench.contents.bad.iter().map(error).collect(), promises, ..AxiConfig::rough(stall) };
+    let mut memory = AxiMemory::new();
+    memory.serve(sim, "mem", &config, rng.random())?;
+    for at in commands.iter().flat_map(|c| c.bus_beats(bytes)) {
+        let beat: Vec<u8> = (0..bytes).map(|k| bench.contents.byte(at + k)).collect();
+        memory.memory_mut().store(at, &beat);
+    }
+    bench.other = Some(memory);
+    bench.set_stall(run, Manners::ideal(1), stall, stall);
+    for part in commands.chunks(4) {
+        part.iter().for_each(|&c| bench.push(c));
+        bench.run(sim, run)?;
+        part.iter().for_each(|&c| bench.push(c));
+        for _ in 0..rng.random_range(0..60) {
+            bench.cycle(sim, run, false)?;
+        }
+        if rng.random_range(0..2u8) == 0 {
+            bench.reset(sim)?;
+        } else {
+            bench.abort(sim, run, 1)?;
+        }
+    }
+    bench.other = None;
+    bench.contents.bad.clear();
+    Ok(())
+}
+
+/// Commands under way, then an abort or a reset, then a good command.
+fn interrupt(bench: &mut Bench, sim: &mut Sim, run: &mut Run, rng: &mut StimulusRng) -> sim::Result<()> {
+    for _ in 0..rng.random_range(0..120) {
+        if bench.is_done() {
+            break;
+        }
+        bench.cycle(sim, run, false)?;
+    }
+    if rng.random_range(0..3u8) == 0 {
+        bench.reset(sim)?;
+    } else {
+        let cycles = rng.random_range(1..4);
+        bench.abort(sim, run, cycles)?;
+    }
+    bench.contents.bad.clear();
+    let command = bench.shape.good(rng, 8);
+    bench.push(command);
+    bench.run(sim, run)
+}
+
+/// A memory that never answers: an abort ends only when it does.
+fn silent(bench: &mut Bench, sim: &mut Sim, run: &mut Run, rng: &mut StimulusRng) -> sim::Result<()> {
+    let manners = Manners { silent: true, ..Manners::ideal(1) };
+    bench.set_stall(run, manners, Stall::Never, Stall::Never);
+    bench.push(bench.shape.good(rng, 8));
+    for _ in 0..100 {
+        bench.cycle(sim, run, false)?;
+    }
+    bench.forget();
+    for k in 0..100 {
+        bench.cycle(sim, run, k == 0)?;
+        sim.settle()?;
+        run.expect_u64(sim, bench.idle, 0)?;
+    }
+    bench.port.set_manners(run, Manners::ideal(1));
+    bench.abort(sim, run, 1)?;
+    bench.push(bench.shape.good(rng, 8));
+    bench.run(sim, run)
+}
+
+/// The share of cycles in which a memory that answers after `latency` cycles moves a beat, of a long command.
+///
+/// # Errors
+/// The first difference.
+pub fn share(p: &AxiReadDma, sim: &mut Sim, run: &mut Run, latency: u64, beats: u64) -> sim::Result<f64> {
+    let mut bench = Bench::new(p, sim, run, Manners::ideal(latency))?;
+    let row_bytes = beats * bench.shape.bytes;
+    bench.push(Command { address: 0x1_0000, row_bytes, rows: 1, stride: 0 });
+    let begin = sim.cycle_count();
+    while bench.port.beats == 0 {
+        bench.cycle(sim, run, false)?;
+        rule(run, sim, "mem_arvalid_o", sim.cycle_count() - begin < 1000, "no beat comes")?;
+    }
+    let first = sim.cycle_count();
+    while bench.port.beats < beats {
+        bench.cycle(sim, run, false)?;
+        rule(run, sim, "mem_arvalid_o", sim.cycle_count() - begin < 100 * beats, "beats do not come")?;
+    }
+    let cycles = sim.cycle_count() - first + 1;
+    bench.run(sim, run)?;
+    Ok(beats as f64 / cycles as f64)
+}

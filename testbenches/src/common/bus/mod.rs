@@ -1,0 +1,175 @@
+//! Benches of what has an AXI4 port.
+
+pub mod axi_arbiter;
+pub mod axi_lite_registers;
+pub mod axi_read_dma;
+pub mod axi_write_dma;
+pub mod memory;
+
+use std::collections::VecDeque;
+
+use golden::common::bus::{Command, End};
+use hdl::blocks::common::AxiSpec;
+use hdl::blocks::common::bus::DmaSpec;
+use rand::RngExt;
+use sim::stimulus::{Stall, StallPattern, StimulusRng};
+use sim::{In, Out, Run, Sim};
+
+/// The command side of a DMA: what is offered, and the ends that are expected.
+#[derive(Debug)]
+pub struct Commands {
+    valid: In,
+    ready: Out,
+    fields: [In; 4],
+    done_valid: Out,
+    done_ready: In,
+    done: [Out; 2],
+    /// To be offered.
+    pub queue: VecDeque<Command>,
+    offered: bool,
+    pause: StallPattern,
+    done_pause: StallPattern,
+    takes: bool,
+    /// In order.
+    pub expected: VecDeque<End>,
+    /// Cycle in which the last command was taken, and the first that shows an end behind it.
+    pub taken_at: u64,
+    /// See `taken_at`.
+    pub ended_at: u64,
+}
+
+impl Commands {
+    /// The ports of `sim`.
+    ///
+    /// # Errors
+    /// A port that is missing.
+    pub fn new(sim: &Sim, run: &Run, stall: Stall) -> sim::Result<Self> {
+        let field = |name: &str| sim.input(&format!("command_{name}_i"));
+        Ok(Self {
+            valid: field("valid")?,
+            ready: sim.output("command_ready_o")?,
+            fields: [field("address")?, field("row_bytes")?, field("rows")?, field("stride")?],
+            done_valid: sim.output("completion_valid_o")?,
+            done_ready: sim.input("completion_ready_i")?,
+            done: [sim.output("completion_error_o")?, sim.output("completion_address_o")?],
+            queue: VecDeque::new(),
+            offered: false,
+            pause: stall.pattern(run.seed(), "commands"),
+            done_pause: stall.pattern(run.seed(), "ends"),
+            takes: false,
+            expected: VecDeque::new(),
+            taken_at: 0,
+            ended_at: 0,
+        })
+    }
+
+    /// Another way to pause.
+    pub fn set_stall(&mut self, run: &Run, stall: Stall) {
+        (self.pause, self.done_pause) = (stall.pattern(run.seed(), "commands"), stall.pattern(run.seed(), "ends"));
+    }
+
+    /// Nothing is offered or expected any more.
+    pub fn forget(&mut self) {
+        self.queue.clear();
+        self.expected.clear();
+        self.offered = false;
+    }
+
+    /// Inputs of this cycle.
+    pub fn drive(&mut self, sim: &mut Sim) {
+        self.offered |= !self.queue.is_empty() && !self.pause.next_pause();
+        sim.poke_u64(self.valid, self.offered.into());
+        let noise = Command { address: sim.cycle_count(), row_bytes: 3, rows: 1, stride: 0 };
+        let c = self.queue.front().filter(|_| self.offered).copied().unwrap_or(noise);
+        for (field, value) in self.fields.into_iter().zip([c.address, c.row_bytes, c.rows, c.stride]) {
+            sim.poke_u64(field, value);
+        }
+        self.takes = !self.done_pause.next_pause();
+        sim.poke_u64(self.done_ready, self.takes.into());
+    }
+
+    /// Outputs of this cycle. Returns the command that was taken, and whether one has ended.
+    ///
+    /// # Errors
+    /// A wrong end.
+    pub fn look(&mut self, sim: &Sim, run: &mut Run) -> sim::Result<(Option<Command>, bool)> {
+        let mut taken = None;
+        if self.offered && sim.peek_u64(self.ready) == 1 {
+            taken = self.queue.pop_front();
+            self.offered = false;
+            self.taken_at = sim.cycle_count();
+            self.ended_at = 0;
+        }
+        let shown = sim.peek_u64(self.done_valid) == 1;
+        if shown && self.ended_at == 0 {
+            self.ended_at = sim.cycle_count();
+        }
+        if shown && self.takes {
+            let Some(end) = self.expected.pop_front() else {
+                memory::rule(run, sim, "completion_valid_o", false, "an end that no command has")?;
+                return Ok((taken, true));
+            };
+            run.expect_u64(sim, self.done[0], end.error)?;
+            run.expect_u64(sim, self.done[1], end.address)?;
+        }
+        Ok((taken, shown && self.takes))
+    }
+}
+
+/// Shapes of commands that a bench tries.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Bytes of a beat.
+    pub bytes: u64,
+    /// Bits of an address.
+    pub address_width: u32,
+    /// Most beats of a burst.
+    pub most: u64,
+}
+
+impl Shape {
+    /// Of these parameters.
+    pub fn of(axi: &AxiSpec, dma: &DmaSpec) -> Self {
+        Self { bytes: axi.bytes().into(), address_width: axi.address_width, most: dma.burst_beats.into() }
+    }
+
+    /// A command that is not refused, of about `beats` beats at most.
+    pub fn good(&self, rng: &mut StimulusRng, beats: u64) -> Command {
+        loop {
+            let most = beats * self.bytes;
+            let row_bytes = match rng.random_range(0..4u8) {
+                0 => rng.random_range(1..=self.bytes.min(most)),
+                1 => most,
+                _ => rng.random_range(1..=most),
+            };
+            let rows = rng.random_range(1..=4);
+            let stride = 64 * rng.random_range(0..=2 * row_bytes.div_ceil(64));
+            let top = if self.address_width == 64 { u64::MAX } else { (1 << self.address_width) - 1 };
+            let address = match rng.random_range(0..4u8) {
+                // Around a boundary of 4 KiB.
+                0 => 0x7000 - 64 * rng.random_range(0..8),
+                // Up to the last address.
+                1 => (top - row_bytes + 1 - (rows - 1) * stride) / 64 * 64,
+                _ => rng.random::<u64>() & top & !63,
+            };
+            let command = Command { address, row_bytes, rows, stride };
+            if command.refusal(self.address_width).is_none() {
+                return command;
+            }
+        }
+    }
+
+    /// A command that is refused.
+    pub fn bad(&self, rng: &mut StimulusRng) -> Command {
+        let good = self.good(rng, 4);
+        let top = if self.address_width == 64 { u64::MAX } else { (1 << self.address_width) - 1 };
+        match rng.random_range(0..6u8) {
+            0 => Command { address: good.address | 1 << rng.random_range(0..6u32), ..good },
+            1 => Command { row_bytes: 0, ..good },
+            2 => Command { rows: 0, ..good },
+            3 => Command { stride: good.stride | 1 << rng.random_range(0..6u32), ..good },
+            4 => Command { address: top & !63, row_bytes: rng.random_range(65..=200), ..good },
+            _ => Command { address: (top - 0xffff) & !63, rows: 0xffff, stride: 64, row_bytes: 1 },
+        }
+    }
+}

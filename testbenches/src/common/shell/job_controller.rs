@@ -1,0 +1,528 @@
+//! [`JobController`] with memory and an accelerator that the bench plays: chains with wrong descriptors in them, answers
+//! late or never, errors of the bus and of operations, starts at any time, soft resets at any moment.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use golden::common::shell::job_controller::{self as model, Action, End, Limits, Shape, World};
+use hdl::blocks::common::JobController;
+use rand::RngExt;
+use sim::stimulus::StimulusRng;
+use sim::{Bits, In, Out, Run, Sim};
+
+/// The bench of the controller; a vector is a job.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &JobController) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let shape = Shape {
+        address_width: p.axi.address_width,
+        descriptor_bytes: p.descriptor_bytes.into(),
+        opcodes: p.opcodes as u8,
+    };
+    let beat_bytes = p.axi.data_width / 8;
+    crate::bench(p, move |sim, run| {
+        let mut player = Player::new(sim, run, shape, beat_bytes as usize)?;
+        sim.reset(1)?;
+        for number in 0..run.vectors() {
+            player.job(sim, run, number)?;
+        }
+        Ok(())
+    })
+}
+
+/// Memory and outcomes of a job, drawn while the golden model runs.
+#[derive(Clone)]
+struct Drawn {
+    memory: BTreeMap<u64, Vec<u8>>,
+    bytes: usize,
+    rng: StimulusRng,
+    /// Chance of an error, in 32nds.
+    errors: u8,
+    outcomes: VecDeque<u8>,
+    /// Tags that are written.
+    tags: u64,
+    /// The action that began last.
+    begun: Option<Action>,
+}
+
+impl World for Drawn {
+    fn descriptor(&mut self, address: u64) -> Vec<u8> {
+        self.memory.get(&address).cloned().unwrap_or_else(|| vec![0; self.bytes])
+    }
+
+    fn outcome(&mut self, action: &Action) -> u8 {
+        let fails = self.rng.random_range(0..32u8) < self.errors;
+        let outcome = match action {
+            _ if !fails => 0,
+            Action::Operation { .. } => self.rng.random_range(8..=15),
+            _ => self.rng.random_range(2..=3),
+        };
+        self.tags += u64::from(matches!(action, Action::Tag { .. }));
+        self.outcomes.push_back(outcome);
+        outcome
+    }
+}
+
+/// What the bench owes the controller for the action under way.
+#[derive(Clone, Debug)]
+enum Owed {
+    /// Beats of a descriptor, then its end.
+    Beats(VecDeque<Bits>, u8),
+    /// The end of an operation.
+    Work(u8),
+    /// The end of a write, once command and data are here.
+    Tag { command: bool, data: bool, outcome: u8 },
+}
+
+macro_rules! pins {
+    ($($name:ident: $kind:ident),* $(,)?) => {
+        #[derive(Clone, Copy)]
+        struct Pins { $($name: $kind),* }
+        impl Pins {
+            fn find(sim: &Sim) -> sim::Result<Self> {
+                Ok(Self { $($name: pins!(@find sim $name $kind)),* })
+            }
+        }
+    };
+    (@find $sim:ident $name:ident In) => { $sim.input(stringify!($name))? };
+    (@find $sim:ident $name:ident Out) => { $sim.output(stringify!($name))? };
+}
+pins! {
+    start_i: In, soft_reset_i: In, soft_reset_busy_o: Out, job_i: In, window_base_i: In, window_limit_i: In,
+    timeout_i: In, max_descriptors_i: In, waiting_i: In, answered_i: In, idle_i: In, abort_o: Out, busy_o: Out,
+    began_o: Out, done_o: Out, error_o: Out, refused_o: Out, error_code_o: Out, error_where_o: Out, tag_o: Out,
+    descriptors_o: Out, fetch_valid_o: Out, fetch_ready_i: In, fetch_address_o: Out, fetch_row_bytes_o: Out,
+    fetch_rows_o: Out, fetched_valid_i: In, fetched_ready_o: Out, fetched_data_i: In, fetched_bytes_i: In,
+    fetched_row_last_i: In, fetched_last_i: In, fetch_end_valid_i: In, fetch_end_error_i: In, fetch_end_address_i: In,
+    write_valid_o: Out, write_ready_i: In, write_address_o: Out, write_row_bytes_o: Out, write_rows_o: Out,
+    written_valid_o: Out, written_ready_i: In, written_data_o: Out, write_end_valid_i: In, write_end_error_i: In,
+    write_end_address_i: In, operation_valid_o: Out, operation_ready_i: In, operation_opcode_o: Out,
+    operation_independent_o: Out, operation_words_o: Out, operation_end_valid_i: In, operation_end_ready_o: Out,
+    operation_end_error_i: In,
+}
+
+struct Player {
+    pins: Pins,
+    rng: StimulusRng,
+    shape: Shape,
+    beat_bytes: usize,
+    /// Of fetch, write, written and operation.
+    ready: [bool; 4],
+}
+
+/// How a job is disturbed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Disturbance {
+    None,
+    /// Everything answers at once: cycles are counted.
+    Quick,
+    /// After so many cycles.
+    SoftReset(u64),
+    /// The action of this number is never answered.
+    Silence(usize),
+}
+
+/// What an abort is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// An error; the error bit waits for the bus, or has come when memory is silent.
+    Drains,
+    Flushes,
+}
+
+/// A job as it should go.
+#[derive(Clone)]
+struct Plan {
+    actions: VecDeque<(Action, u8)>,
+    end: End,
+    world: Drawn,
+    disturbance: Disturbance,
+    timeout: u64,
+    /// What is owed now.
+    owed: Option<Owed>,
+    begun: usize,
+    /// Cycles in which the bus waited without an answer.
+    quiet: u64,
+    cycles: u64,
+}
+
+impl Player {
+    fn new(sim: &Sim, run: &Run, shape: Shape, beat_bytes: usize) -> sim::Result<Self> {
+        Ok(Self { pins: Pins::find(sim)?, rng: run.rng("jobs"), shape, beat_bytes, ready: [false; 4] })
+    }
+
+    fn job(&mut self, sim: &mut Sim, run: &mut Run, number: u64) -> sim::Result<()> {
+        let quick = number.is_multiple_of(8);
+        let (limits, job, mut world) = self.draw(quick);
+        let (actions, end) = model::run(self.shape, limits, job, &mut world);
+        let disturbance = match self.rng.random_range(0..4u8) {
+            _ if quick => Disturbance::Quick,
+            0 => Disturbance::SoftReset(self.rng.random_range(0..60)),
+            1 if !actions.is_empty() => Disturbance::Silence(self.rng.random_range(0..actions.len())),
+            _ => Disturbance::None,
+        };
+        let timeout = match disturbance {
+            Disturbance::Silence(_) => self.rng.random_range(4..20),
+            _ => [0, self.rng.random_range(4..20)][usize::from(self.rng.random::<bool>())],
+        };
+        let p = self.pins;
+        sim.poke_u64(p.job_i, job);
+        sim.poke_u64(p.window_base_i, limits.base);
+        sim.poke_u64(p.window_limit_i, limits.limit);
+        sim.poke_u64(p.max_descriptors_i, limits.max_descriptors.into());
+        sim.poke_u64(p.timeout_i, timeout);
+        let actions = actions.into_iter().zip(world.outcomes.iter().copied()).collect();
+        let mut plan = Plan { actions, end, world, disturbance, timeout, owed: None, begun: 0, quiet: 0, cycles: 0 };
+        self.quiet_cycle(sim, run, &mut plan, true)?;
+        match self.runs(sim, run, &mut plan)? {
+            Some(phase) => self.aborts(sim, run, &mut plan, phase)?,
+            None => sim.tick()?,
+        }
+        self.rests(sim, run, &plan)
+    }
+
+    /// A cycle in which nothing is owed to the controller: it begins, or it is between jobs.
+    fn quiet_cycle(&mut self, sim: &mut Sim, run: &mut Run, plan: &mut Plan, start: bool) -> sim::Result<()> {
+        self.noise(sim, plan, false);
+        let p = self.pins;
+        sim.poke_u64(p.start_i, start.into());
+        sim.poke_u64(p.soft_reset_i, 0);
+        sim.poke_u64(p.idle_i, 1);
+        sim.settle()?;
+        run.expect_u64(sim, p.began_o, start.into())?;
+        for low in [p.busy_o, p.abort_o, p.done_o, p.error_o, p.refused_o, p.soft_reset_busy_o] {
+            run.expect_u64(sim, low, 0)?;
+        }
+        sim.tick()
+    }
+
+    /// Runs up to the end, which is shown and not ticked away; what follows, unless the job is done.
+    fn runs(&mut self, sim: &mut Sim, run: &mut Run, plan: &mut Plan) -> sim::Result<Option<Phase>> {
+        loop {
+            plan.cycles += 1;
+            let reset = matches!(plan.disturbance, Disturbance::SoftReset(at) if plan.cycles > at);
+            let start = self.rng.random_range(0..16u8) == 0;
+            sim.poke_u64(self.pins.start_i, start.into());
+            sim.poke_u64(self.pins.soft_reset_i, reset.into());
+            sim.poke_u64(self.pins.idle_i, u64::from(plan.owed.is_none()));
+            let gives = self.answer(sim, plan);
+            sim.settle()?;
+            let p = self.pins;
+            let (abort, done) = (sim.peek_u64(p.abort_o) == 1, sim.peek_u64(p.done_o) == 1);
+            if abort {
+                return Ok(Some(Phase::Drains));
+            }
+            run.expect_u64(sim, p.busy_o, 1)?;
+            run.expect_u64(sim, p.error_o, 0)?;
+            run.expect_u64(sim, p.soft_reset_busy_o, 0)?;
+            run.expect_u64(sim, p.refused_o, start.into())?;
+            run.expect_u64(sim, p.began_o, 0)?;
+            if reset {
+                run.expect_u64(sim, p.done_o, 0)?;
+                sim.tick()?;
+                plan.owed = None;
+                return Ok(Some(Phase::Flushes));
+            }
+            self.takes(sim, run, plan, gives)?;
+            if done {
+                self.all_done(sim, run, plan)?;
+                return Ok(None);
+            }
+            run.expect_equal(sim, "done_o", "cycles without an end", true, plan.cycles < 4000)?;
+            sim.tick()?;
+        }
+    }
+
+    /// Random inputs where nothing is said, and whether the bus waits.
+    fn noise(&mut self, sim: &mut Sim, plan: &mut Plan, waits: bool) {
+        let p = self.pins;
+        let eager = plan.disturbance == Disturbance::Quick;
+        let pins = [p.fetch_ready_i, p.write_ready_i, p.written_ready_i, p.operation_ready_i];
+        for (ready, pin) in self.ready.iter_mut().zip(pins) {
+            *ready = eager || self.rng.random();
+            sim.poke_u64(pin, (*ready).into());
+        }
+        for low in [p.fetched_valid_i, p.fetch_end_valid_i, p.write_end_valid_i, p.operation_end_valid_i] {
+            sim.poke_u64(low, 0);
+        }
+        for any in [p.fetch_end_error_i, p.write_end_error_i, p.fetched_row_last_i, p.fetched_last_i] {
+            sim.poke_u64(any, self.rng.random_range(0..2));
+        }
+        for any in [p.fetched_bytes_i, p.fetch_end_address_i, p.write_end_address_i] {
+            sim.poke_u64(any, self.rng.random_range(0..4));
+        }
+        let silent = matches!(plan.disturbance, Disturbance::Silence(at) if plan.begun > at);
+        // An answer in time, unless memory is silent.
+        let due = plan.timeout > 0 && plan.quiet + 2 >= plan.timeout;
+        let answered = !silent && (due || self.rng.random());
+        let waiting = waits && (silent || self.rng.random());
+        plan.quiet = if waiting && !answered { plan.quiet + 1 } else { 0 };
+        sim.poke_u64(p.waiting_i, waiting.into());
+        sim.poke_u64(p.answered_i, answered.into());
+    }
+
+    /// Offers what is owed, perhaps; whether it does.
+    fn answer(&mut self, sim: &mut Sim, plan: &mut Plan) -> bool {
+        self.noise(sim, plan, true);
+        let silent = matches!(plan.disturbance, Disturbance::Silence(at) if plan.begun > at);
+        let now = plan.disturbance == Disturbance::Quick || self.rng.random();
+        if silent || !now {
+            return false;
+        }
+        let p = self.pins;
+        match &plan.owed {
+            Some(Owed::Beats(beats, outcome)) => match beats.front() {
+                Some(beat) => {
+                    sim.poke_u64(p.fetched_valid_i, 1);
+                    sim.poke(p.fetched_data_i, beat);
+                    sim.poke_u64(p.fetched_last_i, (beats.len() == 1).into());
+                }
+                None => {
+                    sim.poke_u64(p.fetch_end_valid_i, 1);
+                    sim.poke_u64(p.fetch_end_error_i, (*outcome).into());
+                }
+            },
+            Some(Owed::Work(outcome)) => {
+                sim.poke_u64(p.operation_end_valid_i, 1);
+                sim.poke_u64(p.operation_end_error_i, (*outcome).into());
+            }
+            Some(Owed::Tag { command: true, data: true, outcome }) => {
+                sim.poke_u64(p.write_end_valid_i, 1);
+                sim.poke_u64(p.write_end_error_i, (*outcome).into());
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// What moves at the coming edge.
+    fn takes(&mut self, sim: &Sim, run: &mut Run, plan: &mut Plan, gives: bool) -> sim::Result<()> {
+        let p = self.pins;
+        if gives {
+            let over = match plan.owed.as_mut() {
+                Some(Owed::Beats(beats, _)) => {
+                    run.expect_u64(sim, if beats.is_empty() { p.busy_o } else { p.fetched_ready_o }, 1)?;
+                    beats.pop_front().is_none()
+                }
+                Some(Owed::Work(_)) => {
+                    run.expect_u64(sim, p.operation_end_ready_o, 1)?;
+                    true
+                }
+                _ => true,
+            };
+            if over {
+                plan.owed = None;
+            }
+        }
+        let [fetch, write, written, operation] = self.ready;
+        let moves = |valid: Out, ready: bool| ready && sim.peek_u64(valid) == 1;
+        if moves(p.fetch_valid_o, fetch) {
+            let (outcome, beats) = self.begins(sim, run, plan, Action::Fetch(sim.peek_u64(p.fetch_address_o)))?;
+            run.expect_u64(sim, p.fetch_row_bytes_o, self.shape.descriptor_bytes)?;
+            run.expect_u64(sim, p.fetch_rows_o, 1)?;
+            plan.owed = Some(Owed::Beats(beats, outcome));
+        }
+        if moves(p.operation_valid_o, operation) {
+            let words = sim.peek(p.operation_words_o);
+            let word = |i: u32| words.slice(32 * i, 32).to_u64().unwrap_or(0) as u32;
+            let action = Action::Operation {
+                opcode: sim.peek_u64(p.operation_opcode_o) as u8,
+                independent: sim.peek_u64(p.operation_independent_o) == 1,
+                words: (0..words.width() / 32).map(word).collect(),
+            };
+            let (outcome, _) = self.begins(sim, run, plan, action)?;
+            plan.owed = Some(Owed::Work(outcome));
+        }
+        let (command, data) = (moves(p.write_valid_o, write), moves(p.written_valid_o, written));
+        if command || data {
+            self.tag(sim, run, plan, (command, data))?;
+        }
+        Ok(())
+    }
+
+    /// Command or data of a tag, each once.
+    fn tag(&mut self, sim: &Sim, run: &mut Run, plan: &mut Plan, now: (bool, bool)) -> sim::Result<()> {
+        let p = self.pins;
+        if plan.owed.is_none() {
+            let action = match plan.actions.front() {
+                Some((action @ Action::Tag { .. }, _)) => action.clone(),
+                _ => Action::Tag { address: 0, tag: 0 },
+            };
+            let (outcome, _) = self.begins(sim, run, plan, action)?;
+            plan.owed = Some(Owed::Tag { command: false, data: false, outcome });
+        }
+        let Some(Action::Tag { address, tag }) = plan.world.begun.clone() else {
+            return run.expect_equal(sim, "write_valid_o", "a write without a tag", false, true);
+        };
+        let Some(Owed::Tag { command, data, .. }) = plan.owed.as_mut() else { return Ok(()) };
+        if now.0 {
+            run.expect_equal(sim, "write_valid_o", "one command", false, *command)?;
+            run.expect_u64(sim, p.write_address_o, address)?;
+            run.expect_u64(sim, p.write_row_bytes_o, 4)?;
+            run.expect_u64(sim, p.write_rows_o, 1)?;
+        }
+        if now.1 {
+            run.expect_equal(sim, "written_valid_o", "one beat", false, *data)?;
+            let low = sim.peek(p.written_data_o).slice(0, 32);
+            run.expect_equal(sim, "written_data_o", "the tag", u64::from(tag), low.to_u64().unwrap_or(u64::MAX))?;
+        }
+        (*command, *data) = (*command || now.0, *data || now.1);
+        Ok(())
+    }
+
+    /// The next action begins; how it will end, and the beats of a descriptor.
+    fn begins(
+        &mut self,
+        sim: &Sim,
+        run: &mut Run,
+        plan: &mut Plan,
+        action: Action,
+    ) -> sim::Result<(u8, VecDeque<Bits>)> {
+        let expected = plan.actions.pop_front();
+        let text = |action: Option<&Action>| format!("{action:?}");
+        run.expect_equal(
+            sim,
+            "fetch_valid_o",
+            "action",
+            text(expected.as_ref().map(|(action, _)| action)),
+            text(Some(&action)),
+        )?;
+        plan.begun += 1;
+        plan.world.begun = Some(action.clone());
+        let outcome = expected.map_or(0, |(_, outcome)| outcome);
+        let mut beats = VecDeque::new();
+        if let Action::Fetch(address) = action {
+            let bytes = plan.world.descriptor(address);
+            let chunks = bytes.chunks(self.beat_bytes);
+            beats.extend(chunks.map(|c| {
+                let mut padded = c.to_vec();
+                padded.resize_with(self.beat_bytes, || self.rng.random());
+                Bits::pack(8, padded.iter().map(|&b| b.into()))
+            }));
+            if outcome != 0 {
+                // Beats from the failing one on are not shown.
+                beats.truncate(self.rng.random_range(0..beats.len()));
+            }
+        }
+        Ok((outcome, beats))
+    }
+
+    /// The job is done, in this cycle.
+    fn all_done(&mut self, sim: &Sim, run: &mut Run, plan: &mut Plan) -> sim::Result<()> {
+        run.expect_equal(sim, "done_o", "the error of the job", plan.end.code, 0)?;
+        run.expect_equal(sim, "done_o", "actions that are missing", 0, plan.actions.len())?;
+        if plan.disturbance == Disturbance::Quick {
+            let beats = self.shape.descriptor_bytes.div_ceil(self.beat_bytes as u64);
+            // Check, fetch, beats and their end, header, offer, work; two more for a tag.
+            let cycles = u64::from(plan.end.descriptors) * (beats + 6) + 2 * plan.world.tags;
+            run.expect_equal(sim, "done_o", "cycles of the job", cycles, plan.cycles)?;
+        }
+        Ok(())
+    }
+
+    /// The first cycle of an abort, up to where the controller is idle.
+    fn aborts(&mut self, sim: &mut Sim, run: &mut Run, plan: &mut Plan, mut phase: Phase) -> sim::Result<()> {
+        let silent = matches!(plan.disturbance, Disturbance::Silence(at) if plan.begun > at);
+        let mut left = if silent { 25 } else { self.rng.random_range(0..6u32) };
+        let mut first = true;
+        plan.owed = None;
+        loop {
+            let reset = phase == Phase::Drains && self.rng.random_range(0..16u8) == 0;
+            let start = self.rng.random_range(0..3u8) == 0;
+            self.noise(sim, plan, false);
+            let p = self.pins;
+            // Ends that were on their way.
+            for end in [p.fetch_end_valid_i, p.write_end_valid_i, p.operation_end_valid_i] {
+                sim.poke_u64(end, self.rng.random_range(0..2));
+            }
+            sim.poke_u64(p.idle_i, (left == 0).into());
+            sim.poke_u64(p.soft_reset_i, reset.into());
+            sim.poke_u64(p.start_i, start.into());
+            sim.settle()?;
+            run.expect_u64(sim, p.abort_o, 1)?;
+            run.expect_u64(sim, p.done_o, 0)?;
+            run.expect_u64(sim, p.began_o, 0)?;
+            run.expect_u64(sim, p.refused_o, start.into())?;
+            run.expect_u64(sim, p.busy_o, (phase == Phase::Drains).into())?;
+            run.expect_u64(sim, p.soft_reset_busy_o, (phase == Phase::Flushes).into())?;
+            let error = phase == Phase::Drains && !reset && (left == 0 || silent && first);
+            run.expect_u64(sim, p.error_o, error.into())?;
+            sim.tick()?;
+            if error || phase == Phase::Drains && first {
+                self.why(sim, run, plan, silent)?;
+            }
+            if left == 0 && !reset {
+                return Ok(());
+            }
+            if reset || error {
+                phase = Phase::Flushes;
+            }
+            first = false;
+            left = left.saturating_sub(1);
+        }
+    }
+
+    /// Code and place of the error.
+    fn why(&mut self, sim: &Sim, run: &mut Run, plan: &Plan, silent: bool) -> sim::Result<()> {
+        let p = self.pins;
+        if silent {
+            return run.expect_u64(sim, p.error_code_o, model::code::TIMEOUT.into());
+        }
+        run.expect_equal(sim, "error_o", "actions that are missing", 0, plan.actions.len())?;
+        run.expect_u64(sim, p.error_code_o, plan.end.code.into())?;
+        run.expect_u64(sim, p.error_where_o, plan.end.place)
+    }
+
+    /// Some cycles between jobs; what is counted stays.
+    fn rests(&mut self, sim: &mut Sim, run: &mut Run, plan: &Plan) -> sim::Result<()> {
+        let mut idle = plan.clone();
+        for _ in 0..self.rng.random_range(0..4u8) {
+            self.quiet_cycle(sim, run, &mut idle, false)?;
+        }
+        if matches!(plan.disturbance, Disturbance::None | Disturbance::Quick) {
+            run.expect_u64(sim, self.pins.tag_o, plan.end.tag.into())?;
+            run.expect_u64(sim, self.pins.descriptors_o, plan.end.descriptors.into())?;
+        }
+        Ok(())
+    }
+
+    /// A chain, mostly of good descriptors.
+    fn draw(&mut self, quick: bool) -> (Limits, u64, Drawn) {
+        let rng = &mut self.rng;
+        let top = if self.shape.address_width == 64 { u64::MAX } else { (1 << self.shape.address_width) - 1 };
+        // Low addresses, or the highest ones.
+        let base = if rng.random() { 0 } else { top - 0xffff };
+        let limits = Limits {
+            base: base + if rng.random_range(0..4u8) == 0 { 0x4000 } else { 0 },
+            limit: base + if rng.random_range(0..4u8) == 0 { 0xbfff } else { 0xffff },
+            max_descriptors: if rng.random_range(0..4u8) == 0 { rng.random_range(0..3) } else { 100 },
+        };
+        let bytes = self.shape.descriptor_bytes;
+        let place = |rng: &mut StimulusRng| base + 64 * rng.random_range(0..=(0x1_0000 - bytes) / 64);
+        let mut memory = BTreeMap::new();
+        let first = place(rng);
+        let (mut at, count) = (first, rng.random_range(1..5));
+        for left in (0..count).rev() {
+            let next = if left == 0 { 0 } else { place(rng) };
+            let mut descriptor: Vec<u8> = (0..bytes).map(|_| rng.random()).collect();
+            descriptor[..4].copy_from_slice(b"SNBZ");
+            (descriptor[4], descriptor[5]) = (1, rng.random_range(1..=self.shape.opcodes));
+            (descriptor[6], descriptor[7]) = (rng.random_range(0..4), 0);
+            descriptor[8..16].copy_from_slice(&next.to_le_bytes());
+            descriptor[20..24].fill(0);
+            let tag_at = base + 64 * rng.random_range(0..0x400u64);
+            descriptor[24..32].copy_from_slice(&tag_at.to_le_bytes());
+            if !quick && rng.random_range(0..6u8) == 0 {
+                // One bit of the header is wrong, perhaps harmlessly.
+                descriptor[rng.random_range(0..32)] ^= 1 << rng.random_range(0..8u8);
+            }
+            memory.insert(at, descriptor);
+            at = next;
+        }
+        let errors = if quick { 0 } else { rng.random_range(0..3) };
+        let seed = rng.random();
+        let outcomes = VecDeque::new();
+        let rng = sim::stimulus::rng_for(seed, "outcomes");
+        (limits, first, Drawn { memory, bytes: bytes as usize, rng, errors, outcomes, tags: 0, begun: None })
+    }
+}

@@ -1,0 +1,9 @@
+//! The arbiter before a memory with pauses, errors and silence.
+
+use testbenches::common::bus::axi_arbiter::bench;
+use testbenches::{options, run_all};
+
+#[test]
+fn all_configurations() {
+    run_all(bench, &options(400)).unwrap_or_else(|e| panic!("{e:#}"));
+}

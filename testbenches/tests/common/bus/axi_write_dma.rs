@@ -1,0 +1,9 @@
+//! The write DMA before a memory with pauses, errors and silence.
+
+use testbenches::common::bus::axi_write_dma::bench;
+use testbenches::{options, run_all};
+
+#[test]
+fn all_configurations() {
+    run_all(bench, &options(200)).unwrap_or_else(|e| panic!("{e:#}"));
+}

@@ -1,0 +1,5 @@
+//! What a complete accelerator is from outside.
+
+mod event_counters;
+mod job_controller;
+mod shell_registers;

@@ -1,0 +1,1 @@
+../modules/event_counters_n6_w64_s16.v

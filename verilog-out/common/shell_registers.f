@@ -1,0 +1,1 @@
+../modules/shell_registers_k0.v
