@@ -169,7 +169,7 @@ fn broken_arrays_are_noticed() {
     must_be_noticed(&p, bench, 150, &faults);
     let p = MultiScaleArray { pe: TenderPe { pipelined: true, ..p.pe }, ..p };
     let faults = [
-        ("the row moves before its last product", Fault::net("adds_q", "right ^ right")),
+        ("the row moves before its last product", Fault::net("g_row[1].adds_q", "last[9]")),
         ("a column is added to a sum of its own", Fault::net("bytes_q", "1'b1").into("high_column_q")),
         ("the low row has no place", Fault::net("lower_q", "upper_q").into("column_q")),
         ("the flag of the first column is lost", Fault::net("high_flag_q", "1'b0")),

@@ -1,6 +1,6 @@
 //! The processing element in all its configurations, and broken ones.
 
-use hdl::blocks::tender::{Drain, Rescale, TenderPe};
+use hdl::blocks::tender::{Drain, Multiplier, Rescale, TenderPe};
 use hdl::lang::CatalogBlock;
 use sim::fault::Fault;
 use testbenches::faults::must_be_noticed;
@@ -34,7 +34,13 @@ fn broken_elements_are_noticed() {
         ),
         ("the highest row is added always", Fault::net("row_3", "act_i[3] ? weight_i : 5'sd0")),
     ];
-    must_be_noticed(&TenderPe::default(), bench, 20_000, &faults);
+    let rows = TenderPe { multiplier: Multiplier::Tree, ..TenderPe::default() };
+    must_be_noticed(&rows, bench, 20_000, &faults);
+    let faults = [
+        ("the accumulator joins the neighbour's sum", Fault::net("shift", "1'b0").into("base")),
+        ("a neighbour's sum without its sign", Fault::net("addend", "{1'b0, right[30:0]}").into("acc_q")),
+    ];
+    must_be_noticed(&TenderPe { drain: Drain::Single, ..rows.clone() }, bench, 20_000, &faults);
     let pipelined = TenderPe { pipelined: true, ..TenderPe::default() };
     let faults = [
         ("the product does not wait", Fault::net("product_q", "product").into("acc_q")),
@@ -43,7 +49,7 @@ fn broken_elements_are_noticed() {
         ("the sum is taken before its last product", Fault::net("complete_q", "last_q")),
     ];
     must_be_noticed(&pipelined, bench, 20_000, &faults);
-    let pipelined = TenderPe { drain: Drain::Single, ..pipelined };
+    let pipelined = TenderPe { drain: Drain::Single, pipelined: true, ..rows };
     let faults = [
         ("a product joins the neighbour's sum", Fault::net("arriving", "product_q")),
         ("the row stops for a tile a cycle early", Fault::net("first_q", "first_i").into("draining_q")),

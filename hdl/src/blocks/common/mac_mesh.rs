@@ -3,7 +3,6 @@
 //! Activations move right, weights move down, one step a cycle; each PE accumulates the product of what it sees.
 //! No skew registers and no drain: the testbench skews its inputs. One row of accumulators is read at a time.
 
-use crate::blocks::common::arith::row_product::{RowFactor, row_product};
 use crate::lang::{
     About, Block, CatalogBlock, In, InArray, Module, Out, OutArray, Proof, Rules, Signal, Timing, bit, index_width,
     mux, parameters, ports, sint, uint,
@@ -62,7 +61,7 @@ impl Block for MacPe {
         let act = m.reg("act_q", sint(self.operand_width));
         let weight = m.reg("weight_q", sint(self.operand_width));
         let acc = m.reg("acc_q", sint(self.accumulator_width));
-        let product = row_product(m, &RowFactor::signed(io.act_i), io.weight_i, 2 * self.operand_width, true);
+        let product = m.wire("product", io.act_i * io.weight_i);
         let base = m.wire("base", mux(!io.clear_i, acc.q, 0));
         clear.next(io.clear_i);
         act.next(io.act_i);

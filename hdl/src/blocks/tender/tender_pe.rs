@@ -21,7 +21,7 @@ use crate::lang::{
     About, Block, In, InOption, Module, Out, OutOption, Signal, Timing, Type, bit, bits_for, choices, mux, parameters,
     ports, sint, uint,
 };
-use step::{Arriving, Step};
+use step::Arriving;
 
 mod catalog;
 mod properties;
@@ -62,11 +62,13 @@ choices! {
 }
 
 choices! {
-    /// In which order the rows of the product are added.
+    /// What the multiplier is made of, and with single drain how the neighbour's sum comes in.
     pub enum Multiplier {
-        /// By pairs: fewest levels.
+        /// Verilog's `*`: the fastest to simulate, and what a synthesiser makes of it.
+        Operator,
+        /// Rows that are added by pairs: fewer gates, fewest levels. A neighbour's sum comes through the adder.
         Tree,
-        /// One after the other: fewest gates, and the deeper the wider the operands are.
+        /// Rows that are added one after the other: fewest gates, and the deeper the wider the operands are.
         Array,
     }
 }
@@ -87,8 +89,8 @@ parameters! {
         overflow: Overflow = Overflow::Wrap;
         /// Sums leave from the accumulators, or from registers beside them while the next tile runs.
         drain: Drain = Drain::Double, tag "";
-        /// How the rows of the product are added: by pairs, or one after the other.
-        multiplier: Multiplier = Multiplier::Tree;
+        /// `*`, or rows that are added by pairs or one after the other; with rows a neighbour's sum goes through the adder.
+        multiplier: Multiplier = Multiplier::Operator;
         /// Keeps the product in a register: a step reaches the sum one cycle later.
         pipelined: bool = false, note "not with rescale = factor", tag "pipelined";
     }
@@ -209,17 +211,17 @@ impl Block for TenderPe {
             (Rescale::Factor, Some(rescale), Some(ends)) => {
                 let base = m.wire("base", mux(!first, acc.q, 0));
                 let step = self.multiply(m, io, base, (rescale, ends));
-                let acc = shift.map_or(step.acc, |shift| mux(shift, io.result_i, step.acc));
-                let overflows = shift.map_or(step.overflows, |shift| step.overflows & !shift);
-                Step { acc, overflows }
+                step.unless(shift, io.result_i)
             }
             _ => {
-                let starts = shift.map_or(first, |shift| first | shift);
+                let through_adder = shift.filter(|_| self.multiplier != Multiplier::Operator);
+                let starts = through_adder.map_or(first, |shift| first | shift);
                 let base = m.wire("base", mux(!starts, acc.q, 0));
                 let product;
-                (product, kept) = self.arriving_product(m, io, shift);
-                let neighbour = shift.map(|shift| (shift, io.result_i));
-                self.accumulate(m, base, &Arriving { rescale, product, neighbour })
+                (product, kept) = self.arriving_product(m, io, through_adder);
+                let neighbour = through_adder.map(|shift| (shift, io.result_i));
+                let step = self.accumulate(m, base, &Arriving { rescale, product, neighbour });
+                if through_adder.is_some() { step } else { step.unless(shift, io.result_i) }
             }
         };
         let before = m.wire("flag", overflow.q & !first);
@@ -278,8 +280,11 @@ impl TenderPe {
 
     /// act x weight, exact; `act` must be an extended operand.
     fn product(&self, m: &mut Module, act: Signal, weight: Signal) -> Signal {
-        m.comment("The two highest bits of an operand are one digit: -1, 0 or 1.");
         let width = 2 * self.operand_width + 1;
+        if self.multiplier == Multiplier::Operator {
+            return m.wire("product", (act * weight).truncate(width));
+        }
+        m.comment("The two highest bits of an operand are one digit: -1, 0 or 1.");
         row_product(m, &RowFactor::extended(act), weight, width, self.multiplier == Multiplier::Tree)
     }
 

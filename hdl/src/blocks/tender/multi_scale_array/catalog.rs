@@ -1,7 +1,7 @@
 //! The catalogue entry of [`MultiScaleArray`].
 
 use super::MultiScaleArray;
-use crate::blocks::tender::tender_pe::{Drain, Overflow, Rescale, TenderPe};
+use crate::blocks::tender::tender_pe::{Drain, Multiplier, Overflow, Rescale, TenderPe};
 use crate::lang::{CatalogBlock, Proof};
 
 impl CatalogBlock for MultiScaleArray {
@@ -20,7 +20,7 @@ impl CatalogBlock for MultiScaleArray {
             set(2, 7, false, shifting),
             set(2, 4, true, TenderPe { accumulator_width: 12, drain: Drain::Single, ..pe() }),
             set(6, 2, true, TenderPe { accumulator_width: 24, ..saturating.clone() }),
-            set(4, 6, true, pipelined(pe())),
+            set(4, 6, true, pipelined(TenderPe { multiplier: Multiplier::Tree, ..pe() })),
             set(2, 2, true, pipelined(TenderPe { accumulator_width: 11, drain: Drain::Single, ..pe() })),
             set(3, 1, false, pipelined(saturating)),
         ]

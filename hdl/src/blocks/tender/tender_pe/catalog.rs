@@ -16,6 +16,7 @@ impl CatalogBlock for TenderPe {
             drain,
             ..Self::default()
         };
+        let tree = |block| Self { multiplier: Multiplier::Tree, ..block };
         let array = |block| Self { multiplier: Multiplier::Array, ..block };
         let pipelined = |block| Self { pipelined: true, ..block };
         vec![
@@ -28,7 +29,9 @@ impl CatalogBlock for TenderPe {
             set(3, 12, Rescale::Factor, 1, Saturate, Single),
             array(set(4, 32, Rescale::Adder, 1, Wrap, Single)),
             array(set(7, 24, Rescale::Shifter, 2, Wrap, Double)),
-            pipelined(set(4, 32, Rescale::Adder, 1, Wrap, Double)),
+            tree(set(4, 16, Rescale::Factor, 1, Wrap, Single)),
+            tree(set(5, 13, Rescale::Shifter, 3, Saturate, Single)),
+            pipelined(tree(set(4, 32, Rescale::Adder, 1, Wrap, Double))),
             pipelined(set(5, 14, Rescale::Shifter, 3, Saturate, Single)),
             pipelined(array(set(3, 11, Rescale::None, 1, Saturate, Single))),
         ]
@@ -50,14 +53,18 @@ impl CatalogBlock for TenderPe {
             induction: true,
         };
         let pipelined = |p: Proof<Self>| Proof { block: Self { pipelined: true, ..p.block }, ..p };
+        let rows = |multiplier, p: Proof<Self>| Proof { block: Self { multiplier, ..p.block }, ..p };
         let nibbles = Self { accumulator_width: 10, ..Self::default() };
+        let nibbles = Proof { block: nibbles, depth: 4, cover_depth: 4, induction: true };
         vec![
-            Proof { block: nibbles, depth: 4, cover_depth: 4, induction: true },
+            nibbles.clone(),
+            rows(Multiplier::Tree, nibbles),
             proof(Rescale::Adder, 1, Overflow::Saturate, Drain::Single),
             proof(Rescale::Shifter, 3, Overflow::Wrap, Drain::Single),
             proof(Rescale::Factor, 1, Overflow::Saturate, Drain::Double),
+            rows(Multiplier::Array, proof(Rescale::Adder, 1, Overflow::Wrap, Drain::Single)),
             pipelined(proof(Rescale::Adder, 1, Overflow::Wrap, Drain::Double)),
-            pipelined(proof(Rescale::Adder, 1, Overflow::Saturate, Drain::Single)),
+            pipelined(rows(Multiplier::Tree, proof(Rescale::Adder, 1, Overflow::Saturate, Drain::Single))),
         ]
     }
 }

@@ -9,6 +9,14 @@ pub(super) struct Step {
     pub(super) overflows: Signal,
 }
 
+impl Step {
+    /// The neighbour's sum instead, where the row shifts.
+    pub(super) fn unless(self, shift: Option<Signal>, neighbour: Signal) -> Self {
+        let Some(shift) = shift else { return self };
+        Self { acc: mux(shift, neighbour, self.acc), overflows: self.overflows & !shift }
+    }
+}
+
 /// What reaches the accumulator in this cycle.
 pub(super) struct Arriving {
     pub(super) rescale: Option<Signal>,
