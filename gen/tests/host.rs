@@ -3,28 +3,35 @@
 use std::fs;
 use std::path::Path;
 
+use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::common::ShellRegisters;
 use hdl::blocks::common::shell::job_controller::{HEADER_BYTES, job_error};
 use hdl::blocks::common::shell::shell_registers::{ID, OWN_REGISTERS, VERSION};
 use host::{ErrorCode, layout, registers, vector};
 use senbazuru::output::{Bundle, Earlier, Layout};
 
-/// `registers::shell` is a committed file of the generator: that of the block as it is now.
+/// The registers are committed files of the generator: those of the blocks as they are now.
 #[test]
 fn registers_are_generated() {
-    let design = hdl::lang::elaborate(&ShellRegisters::default()).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let mut bundle = Bundle::new(Layout::Flat);
-    bundle.add("common", "shell_registers", &design).unwrap();
-    bundle.write(folder.path(), &Earlier::default()).unwrap();
-    let generated = fs::read_to_string(folder.path().join(format!("{}.rs", design.top_name()))).unwrap();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let used = fs::read_to_string(root.join("sim/host/src/registers.rs")).unwrap();
-    let path = used.split('"').nth(1).unwrap();
-    let committed = fs::read_to_string(root.join("sim/host/src").join(path)).unwrap();
-    assert!(committed == generated, "{path} is not what the block is now: run `senbazuru gen --all`");
+    generated("common", "shell_registers", &hdl::lang::elaborate(&ShellRegisters::default()).unwrap(), "registers.rs");
+    generated("systems", "vector_top", &hdl::lang::elaborate(&VectorTop::default()).unwrap(), "vector.rs");
     assert_eq!(u64::from(registers::shell::ID_ID_VALUE), ID);
     const { assert!(vector::registers::CAPS >= OWN_REGISTERS, "those of the shell are below") };
+    const { assert!(vector::registers::DESCRIPTORS == registers::shell::DESCRIPTORS, "and are the shell's") };
+}
+
+/// The file that `user`, a file of the crate, takes as its module is the one that the generator writes of `design`.
+fn generated(group: &str, name: &str, design: &hdl::lang::Design, user: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bundle = Bundle::new(Layout::Flat);
+    bundle.add(group, name, design).unwrap();
+    bundle.write(folder.path(), &Earlier::default()).unwrap();
+    let generated = fs::read_to_string(folder.path().join(format!("{}.rs", design.top_name()))).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sim/host/src");
+    let used = fs::read_to_string(source.join(user)).unwrap();
+    let path = used.split('"').nth(1).unwrap();
+    let committed = fs::read_to_string(source.join(path)).unwrap();
+    assert!(committed == generated, "{path} is not what the block is now: run `senbazuru gen --all`");
 }
 
 #[test]

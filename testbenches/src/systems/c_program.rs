@@ -168,7 +168,7 @@ impl CProgram {
         let output = Tool::new("cc")
             .args(warnings)
             .args(["-shared", "-fPIC", "-I"])
-            .arg(root.join("verilog-out/common"))
+            .arg(root.join("verilog-out/systems"))
             .arg("-I")
             .arg(root.join("sim/host/include"))
             .arg("-o")

@@ -1,8 +1,8 @@
 #include "vector_job.h"
 
-#include "shell_registers.h"
+#include "vector_top.h"
 
-#define REG(name) SHELL_REGISTERS_##name
+#define REG(name) VECTOR_TOP_##name
 #define ALL_STATUS (REG(STATUS_DONE_MASK) | REG(STATUS_ERROR_MASK) | REG(STATUS_REFUSED_MASK))
 
 /* The first failure ends a function. */
