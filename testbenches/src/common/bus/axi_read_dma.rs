@@ -1,5 +1,7 @@
 //! [`AxiReadDma`] before a memory: rows of all lengths, pauses everywhere, bad beats, aborts and resets at random moments.
 
+mod room;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use golden::common::bus::axi_read_dma::{Beat, cycles, output};
@@ -41,6 +43,8 @@ struct Bench {
     ready: In,
     fields: [Out; 4],
     pause: StallPattern,
+    /// The output takes nothing, whatever its pauses are.
+    held: bool,
     expected: VecDeque<Beat>,
     bursts: VecDeque<Taken>,
     /// Of a command that fails, how many bursts begin depends on when its error comes.
@@ -68,6 +72,7 @@ impl Bench {
             ready: sim.input("output_ready_i")?,
             fields: [field("data")?, field("bytes")?, field("row_last")?, field("last")?],
             pause: Stall::Never.pattern(run.seed(), "output"),
+            held: false,
             expected: VecDeque::new(),
             bursts: VecDeque::new(),
             optional: 0,
@@ -154,7 +159,7 @@ impl Bench {
             Some(memory) => memory.drive(sim)?,
             None => self.port.drive(sim, &self.contents),
         }
-        let ready = !self.pause.next_pause();
+        let ready = !self.pause.next_pause() && !self.held;
         sim.poke_u64(self.ready, ready.into());
         sim.poke_u64(self.abort, abort.into());
         sim.settle()?;
@@ -240,6 +245,7 @@ fn work(p: &AxiReadDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     if p.dma.outstanding >= 4 && p.buffer_beats >= p.dma.burst_beats + 8 && bench.shape.bytes <= 64 {
         ideal(&mut bench, sim, run, most)?;
     }
+    room::all(p, &mut bench, sim, run)?;
     every_beat_position(&mut bench, sim, run)?;
     for command in bench.shape.just_outside() {
         bench.push(command);

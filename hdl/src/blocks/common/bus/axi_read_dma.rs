@@ -102,7 +102,7 @@ impl Block for AxiReadDma {
         let clear = m.wire("clear", io.abort_i | aborting.q);
 
         let bursts = m.instance("u_bursts", AxiBursts { axi: axi.clone(), dma: dma.clone() });
-        let slots = m.instance("u_slots", AxiSlots { axi: axi.clone(), dma: dma.clone() });
+        let slots = m.instance("u_slots", AxiSlots { axi: axi.clone(), dma: dma.clone(), at_once: false });
         m.connect(bursts.clear_i, clear);
         m.connect(slots.clear_i, clear);
         m.connect_stream(&bursts.command, &io.command);

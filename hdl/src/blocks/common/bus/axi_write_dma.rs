@@ -91,7 +91,9 @@ impl Block for AxiWriteDma {
         let clear = m.wire("clear", io.abort_i | aborting.q);
 
         let bursts = m.instance("u_bursts", AxiBursts { axi: axi.clone(), dma: dma.clone() });
-        let slots = m.instance("u_slots", AxiSlots { axi: axi.clone(), dma: dma.clone() });
+        // The last burst of a command begins when all of its data is here: the walk over its rows is over by then, and the
+        // next command is checked later.
+        let slots = m.instance("u_slots", AxiSlots { axi: axi.clone(), dma: dma.clone(), at_once: true });
         m.connect(bursts.clear_i, clear);
         m.connect(bursts.stop_i, 0);
         m.connect(slots.clear_i, clear);
