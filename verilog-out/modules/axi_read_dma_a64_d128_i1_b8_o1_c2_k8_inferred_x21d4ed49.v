@@ -268,7 +268,7 @@ module axi_read_dma_a64_d128_i1_b8_o1_c2_k8_inferred_x21d4ed49 (
   assign half = 1'b0;
   assign breaks = output_valid_and & buffer_output_valid & buffer_output_data[128];
 
-  axi_slots_a64_d128_i1_b8_o1_c2_x1ad29cc9 u_slots (
+  axi_slots_a64_d128_i1_b8_o1_c2_x5fc59279 u_slots (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear),

@@ -297,7 +297,7 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
   wire slots_fault_now_in = answer & mem_bresp_i[1] & !has_failed & !clear;
   wire slots_end_in = answer & now_word[69] & !clear;
 
-  axi_slots_a64_d128_i1_b16_o8_c4 u_slots (
+  axi_slots_a64_d128_i1_b16_o8_c4_at_once u_slots (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear),

@@ -293,7 +293,7 @@ module axi_write_dma_a64_d128_i1_b1_o1_c2_k2_inferred_x1f43feee (
   wire slots_fault_now_in = answer & mem_bresp_i[1] & !has_failed & !clear;
   wire slots_end_in = answer & now_word[66] & !clear;
 
-  axi_slots_a64_d128_i1_b1_o1_c2_x1c89a538 u_slots (
+  axi_slots_a64_d128_i1_b1_o1_c2_at_once_x9e6d0f09 u_slots (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear),

@@ -1,12 +1,12 @@
 ../modules/vector_registers_l8_b64_f2.v
 ../modules/job_controller_a64_d128_i1_b8_o1_c2_b128_o1_xfb19ade1.v
 ../modules/axi_bursts_a64_d128_i1_b8_o1_c2_x1ad29cc9.v
-../modules/axi_slots_a64_d128_i1_b8_o1_c2_x1ad29cc9.v
+../modules/axi_slots_a64_d128_i1_b8_o1_c2_x5fc59279.v
 ../modules/ram_d8_w129_g129_inferred.v
 ../modules/axi_buffer_w129_d8_inferred.v
 ../modules/axi_read_dma_a64_d128_i1_b8_o1_c2_k8_inferred_x21d4ed49.v
 ../modules/axi_bursts_a64_d128_i1_b1_o1_c2_x1c89a538.v
-../modules/axi_slots_a64_d128_i1_b1_o1_c2_x1c89a538.v
+../modules/axi_slots_a64_d128_i1_b1_o1_c2_at_once_x9e6d0f09.v
 ../modules/ram_d2_w144_g144_inferred.v
 ../modules/axi_buffer_w144_d2_inferred.v
 ../modules/axi_write_dma_a64_d128_i1_b1_o1_c2_k2_inferred_x1f43feee.v
@@ -23,6 +23,7 @@
 ../modules/ram_d64_w129_g129_inferred.v
 ../modules/axi_buffer_w129_d64_inferred.v
 ../modules/axi_read_dma_a64_d128_i1_b16_o8_c4_k64_inferred.v
+../modules/axi_slots_a64_d128_i1_b16_o8_c4_at_once.v
 ../modules/ram_d32_w144_g144_inferred.v
 ../modules/axi_buffer_w144_d32_inferred.v
 ../modules/axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred.v
