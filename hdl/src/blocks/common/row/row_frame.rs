@@ -367,7 +367,8 @@ impl CatalogBlock for RowFrame {
             },
             depth: 10,
             cover_depth: 16,
-            induction: true,
+            // The search for a proof for all time does not end within minutes.
+            induction: false,
         };
         vec![prove(1, 1), prove(2, 2), prove(2, 3)]
     }
