@@ -65,6 +65,7 @@ struct CBus {
     write32: unsafe extern "C" fn(*mut c_void, u32, u32) -> c_int,
     read_mem: unsafe extern "C" fn(*mut c_void, u64, *mut c_void, usize) -> c_int,
     write_mem: unsafe extern "C" fn(*mut c_void, u64, *const c_void, usize) -> c_int,
+    wait_irq: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
 }
 
 type Identify = unsafe extern "C" fn(*const CBus) -> c_int;
@@ -257,6 +258,7 @@ fn call<B: Bus>(
         write32: write32::<B>,
         read_mem: read_mem::<B>,
         write_mem: write_mem::<B>,
+        wait_irq: None,
     };
     let result = function(&raw const callbacks);
     match context.failed {

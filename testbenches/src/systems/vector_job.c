@@ -98,6 +98,11 @@ int vector_run(const struct vector_bus *bus, uint64_t job, uint32_t polls, struc
     TRY(set(bus, REG(STATUS), REG(STATUS_REFUSED_MASK)));
     return VECTOR_REFUSED;
   }
+  if (bus->wait_irq) {
+    TRY(set(bus, REG(IRQ_ENABLE), REG(IRQ_ENABLE_IRQ_DONE_MASK) | REG(IRQ_ENABLE_IRQ_ERROR_MASK)));
+    if (bus->wait_irq(bus->context))
+      return VECTOR_BUS;
+  }
   for (; polls > 0; polls--) {
     int done;
     TRY(poll(bus, end, &done));

@@ -16,6 +16,9 @@ struct vector_bus {
   int (*write32)(void *context, uint32_t offset, uint32_t value);
   int (*read_mem)(void *context, uint64_t address, void *bytes, size_t count);
   int (*write_mem)(void *context, uint64_t address, const void *bytes, size_t count);
+  /* Waits for the interrupt of the device. Its handler writes 0 to IRQ_ENABLE, which ends the interrupt and leaves STATUS
+   * for vector_run. NULL: vector_run reads STATUS until the job has ended. */
+  int (*wait_irq)(void *context);
 };
 
 enum vector_result {
@@ -47,7 +50,7 @@ int vector_configure(const struct vector_bus *bus, uint64_t base, uint64_t limit
 /* An empty descriptor: magic, version, opcode; all else 0. */
 void vector_descriptor_init(struct snbz_vector_descriptor *descriptor);
 
-/* Starts the chain at `job` and reads STATUS up to `polls` times for its end. */
+/* Starts the chain at `job`, waits for the interrupt if there is a way to, and reads STATUS up to `polls` times for its end. */
 int vector_run(const struct vector_bus *bus, uint64_t job, uint32_t polls, struct vector_end *end);
 
 /* Drops what runs; reads CONTROL up to `polls` times until that is done. */
