@@ -131,21 +131,27 @@ impl Player {
         let mut left = run.vectors();
         while left > 0 {
             self.choose(sim);
-            let rows = left.min(self.rng.random_range(1..=6));
+            let rows = left.min(self.rng.random_range(1..=32));
             left -= rows;
             for _ in 0..rows {
                 let elements = self.any_length();
                 let broken = self.rng.random_range(0..10u8) == 0;
                 self.row(elements, broken);
             }
-            // Of 8 cycles: some, most, all.
-            let paces: Vec<u8> = (0..5).map(|_| [1, 4, 7, 8][self.rng.random_range(0..4usize)]).collect();
+            // Of 8 cycles: some, most, all; from the beginning, or so late that everything before is full.
             let latency = u64::from(self.block.cycles(1, true));
+            let mut paces = Vec::new();
+            for _ in 0..5 {
+                let late = [0, 0, 0, latency + 60][self.rng.random_range(0..4usize)];
+                paces.push(([1, 4, 7, 8][self.rng.random_range(0..4usize)], late));
+            }
             let clears = self.rng.random_range(0..3u8) == 0;
-            let most = 20 * (self.streams[0].offered.len() as u64 + latency);
+            let most = 20 * (self.streams[0].offered.len() as u64 + latency + 60);
             let begin = sim.cycle_count();
             while !(self.expected.is_empty() && self.streams.iter().all(|s| s.offered.is_empty())) {
-                let offers: Vec<bool> = paces.iter().map(|&pace| self.rng.random_range(0..8) < pace).collect();
+                let passed = sim.cycle_count() - begin;
+                let mut go = |&(pace, late): &(u8, u64)| passed >= late && self.rng.random_range(0..8) < pace;
+                let offers: Vec<bool> = paces.iter().map(&mut go).collect();
                 let clear = clears && self.rng.random_range(0..2 * latency) == 0;
                 self.cycle(sim, run, &offers, clear)?;
                 if sim.cycle_count() - begin > most {

@@ -22,5 +22,5 @@ fn faults_are_found() {
         ("a nibble is not saturated", Fault::net("fits", "1'b1").module("requantize_lane")),
         ("a step that is left out is late", Fault::net("sum", "add_result").module("vector_lane")),
     ];
-    must_be_noticed(&block, bench, 150, &faults);
+    must_be_noticed(&block, bench, 300, &faults);
 }
