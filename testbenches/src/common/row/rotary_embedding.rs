@@ -32,8 +32,9 @@ struct Beat {
 impl Beat {
     fn draw(rng: &mut StimulusRng, lanes: usize) -> Self {
         let angle = |rng: &mut StimulusRng| match rng.random_range(0..16u8) {
-            0 => rng.random(),
-            1 => [0, 0x3c00, 0xbc00, 0x8000][rng.random_range(0..4usize)],
+            0..4 => rng.random(),
+            4 => [0, 0x3c00, 0xbc00, 0x8000][rng.random_range(0..4usize)],
+            5 => [1, 0x8002, 0x3ff, 0x400, 0x7bff][rng.random_range(0..5usize)],
             _ => rng.random_range(0x2000..=0x3c00u16) | rng.random_range(0..2u16) << 15,
         };
         let values = numbers(rng, lanes);
