@@ -49,6 +49,11 @@ impl Sources {
         self.files.iter().any(|f| f.text.contains("`ifdef FORMAL"))
     }
 
+    /// Whether its properties are linted.
+    fn lints_formal(&self) -> bool {
+        self.has_formal() && self.widest_port <= WIDEST_FORMAL
+    }
+
     /// Yosys commands that read the design with its properties, and the files that they read.
     pub(crate) fn with_properties(&self) -> (String, &[SourceFile]) {
         let verilog = || self.files.iter().map(|f| format!("read_verilog -formal -DFORMAL {}\n", f.name)).collect();
@@ -66,28 +71,12 @@ impl Sources {
 /// # Errors
 /// A missing tool.
 pub fn lint(sources: &Sources) -> Result<Vec<Check>> {
-    let verilator = |formal| {
-        let tool = if formal { "verilator FORMAL" } else { "verilator" };
-        let mut files = sources.files.clone();
-        if formal {
-            // Macros hold for the files that follow on the command line.
-            files.insert(0, SourceFile { name: "formal.vh".into(), text: "`define FORMAL\n".into() });
-        }
-        checked(tool, verilator_lint(&files, &sources.top))
-    };
-    let iverilog = || checked("iverilog", iverilog_check(&sources.files, &sources.top));
-    let formal = sources.has_formal() && sources.widest_port <= WIDEST_FORMAL;
     std::thread::scope(|scope| {
-        let others = scope.spawn(|| {
-            let mut checks = vec![verilator(false)?, iverilog()?];
-            if formal {
-                checks.push(verilator(true)?);
-            }
-            Ok(checks)
-        });
-        let yosys = yosys_gate(sources, false).and_then(|plain| {
+        let others = scope.spawn(|| lint_without_yosys(sources));
+        let gate = |formal| yosys_gate(&sources.files, 1, Some(&sources.top), formal);
+        let yosys = gate(false).and_then(|plain| {
             let checks = vec![plain];
-            if formal { Ok([checks, vec![yosys_gate(sources, true)?]].concat()) } else { Ok(checks) }
+            if sources.lints_formal() { Ok([checks, vec![gate(true)?]].concat()) } else { Ok(checks) }
         });
         let others: Result<Vec<Check>> =
             others.join().unwrap_or_else(|_| Err(Failure::NoAnswer("a lint thread panicked".into())));
@@ -102,16 +91,59 @@ fn checked(tool: &'static str, report: sim::Result<Report>) -> Result<Check> {
     Ok(Check { tool, messages })
 }
 
-fn yosys_gate(sources: &Sources, formal: bool) -> Result<Check> {
+/// What [`lint`] runs besides Yosys.
+///
+/// # Errors
+/// As [`lint`].
+pub fn lint_without_yosys(sources: &Sources) -> Result<Vec<Check>> {
+    let verilator = |formal| {
+        let tool = if formal { "verilator FORMAL" } else { "verilator" };
+        let mut files = sources.files.clone();
+        if formal {
+            // Macros hold for the files that follow on the command line.
+            files.insert(0, SourceFile { name: "formal.vh".into(), text: "`define FORMAL\n".into() });
+        }
+        checked(tool, verilator_lint(&files, &sources.top))
+    };
+    let mut checks = vec![verilator(false)?, checked("iverilog", iverilog_check(&sources.files, &sources.top))?];
+    if sources.lints_formal() {
+        checks.push(verilator(true)?);
+    }
+    Ok(checks)
+}
+
+/// What [`lint`] runs of Yosys, for several designs at once: a module that several of them have is looked at once.
+///
+/// # Errors
+/// As [`lint`]; and two modules of one name that differ.
+pub fn yosys_lint(designs: &[Sources]) -> Result<Vec<Check>> {
+    let gate = |formal: bool| -> Result<Option<Check>> {
+        let mut files: Vec<SourceFile> = Vec::new();
+        for file in designs.iter().filter(|d| !formal || d.lints_formal()).flat_map(|d| &d.files) {
+            match files.iter().find(|f| f.name == file.name) {
+                None => files.push(file.clone()),
+                Some(f) if f.text == file.text => {}
+                Some(f) => return Err(Failure::Check(format!("two modules that differ are called {}", f.name))),
+            }
+        }
+        if files.is_empty() { Ok(None) } else { yosys_gate(&files, designs.len(), None, formal).map(Some) }
+    };
+    Ok([gate(false)?, gate(true)?].into_iter().flatten().collect())
+}
+
+/// All modules below `top`, or all there are.
+fn yosys_gate(files: &[SourceFile], designs: usize, top: Option<&str>, formal: bool) -> Result<Check> {
     let (tool, define) = if formal { ("yosys FORMAL", "-formal -DFORMAL ") } else { ("yosys", "") };
-    let mut script: String = sources.files.iter().map(|f| format!("read_verilog {define}{}\n", f.name)).collect();
-    script += &format!("hierarchy -check -top {}\nproc\nopt\ncheck -assert\n", sources.top);
+    let mut script: String = files.iter().map(|f| format!("read_verilog {define}{}\n", f.name)).collect();
+    let root = top.map_or(String::new(), |top| format!(" -top {top}"));
+    script += &format!("hierarchy -check{root}\nproc\nopt\ncheck -assert\n");
     if !formal {
         // Synthesis up to generic cells finds what elaboration alone does not.
         script += "synth -run coarse:fine\ncheck -assert\n";
     }
     script += "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr\n";
-    let messages = match yosys::run(&script, &sources.files, &sources.top) {
+    let name = top.map_or(format!("one of {designs} designs"), Into::into);
+    let messages = match yosys::run(&script, files, &name) {
         Ok(log) => {
             log.lines().filter(|l| l.starts_with("Warning") || l.contains(": Warning:")).map(Into::into).collect()
         }
