@@ -37,6 +37,7 @@ pub use pipe::{later, later_valid, tree, tree_latency};
 pub use power::{PowerLane, PowerLanePorts};
 pub use product::{RowProduct, RowProductPorts, product, product_latency};
 pub use reciprocal::{RowReciprocal, RowReciprocalPorts};
+pub(crate) use section::Section;
 pub use rms_norm::{NormBeat, NormResult, RmsNorm, RmsNormPorts};
 pub use rotary_embedding::{AngleBeat, RotaryBeat, RotaryEmbedding, RotaryEmbeddingPorts, RotaryPairs};
 pub use row_frame::{FrameBeat, FrameResult, RowFrame, RowFramePorts};
