@@ -3,7 +3,8 @@ use proptest::prelude::*;
 
 use super::device::{Delays, Device};
 use super::*;
-use crate::systems::memory::SparseMemory;
+use crate::common::shell::job_controller::End;
+use crate::systems::memory::{BusError, SparseMemory};
 
 mod fuzz;
 mod registers;
