@@ -136,11 +136,7 @@ impl Block for ResultStage {
 
         m.comment("Constants of rows are kept.");
         let inside = m.reg_init("inside_q", uint(latency), 0);
-        inside.next(mux(
-            io.clear_i,
-            uint(latency).lit(0),
-            crate::lang::cat(&[inside.q.slice(0..latency - 1), begins]),
-        ));
+        inside.next(mux(io.clear_i, uint(latency).lit(0), crate::lang::cat(&[inside.q.slice(0..latency - 1), begins])));
         let loaded = m.reg_init("loaded_q", used_ty, 0);
         let whole = m.wire("whole", loaded.q.eq(used));
         let loads = m.wire("loads", mode.per_row & !whole & !inside.q.any() & io.constants.valid & !io.clear_i);
@@ -175,9 +171,7 @@ impl Block for ResultStage {
         let late_used = m.wire("used_now", late_used);
         let sums = m.nets("lane_sum", io.sum.sums.ty().element, rows);
         let flags = m.nets("lane_flag", bit(), rows);
-        for (name, from, to) in
-            [("choose_sum", io.sum.sums, sums), ("choose_flag", io.sum.overflow, flags)]
-        {
+        for (name, from, to) in [("choose_sum", io.sum.sums, sums), ("choose_flag", io.sum.overflow, flags)] {
             m.for_each(&format!("{name}_low"), rows / 2, |m, i| {
                 m.connect(to.at(i), mux(mode.int8, from.at(i * 2 + 1), from.at(i)));
             });

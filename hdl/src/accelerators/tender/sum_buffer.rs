@@ -33,7 +33,7 @@ bundle! {
 ports! {
     /// Ports of [`SumBuffer`].
     pub struct SumBufferPorts(p: &SumBuffer) {
-        /// Drops all sums; those that are still in the array have to come while it is high.
+        /// Drops all sums; those that are still in the array have to come while it is high. Also wherever int8_i changes.
         clear_i: In = bit(),
         /// Tiles are in INT8 mode, of half the columns; steady while sums are on their way.
         int8_i: In = bit(),

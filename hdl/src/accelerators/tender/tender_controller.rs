@@ -9,8 +9,8 @@ use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
 use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{Operand, OperandCheck, Operation, OperationEnd};
 use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal, Timing, bit,
-    bits_for, bundle, Field, cat, mux, parameters, ports, power_of_two, select, uint,
+    About, Block, Bundle, Field, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal,
+    Timing, bit, bits_for, bundle, cat, mux, parameters, ports, power_of_two, select, uint,
 };
 
 /// Operands that are read: A or rows, B, indices, constants.

@@ -7,14 +7,14 @@ use super::sum_buffer::SumBuffer;
 use super::tender_controller::{READERS, TenderController, TenderControllerPorts};
 use super::tender_lane::TenderLane;
 use super::turn_buffer::TurnBuffer;
+use crate::blocks::common::RamImplementation;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::{StreamFifo, StreamWidthConverter, Word};
-use crate::blocks::common::RamImplementation;
 use crate::blocks::tender::MultiScaleArray;
 use crate::lang::{
-    About, Array, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, Timing, bit,
-    bits_for, mux, parameters, ports, uint,
+    About, Array, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, Timing,
+    bit, bits_for, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -244,7 +244,8 @@ impl TenderEngine {
             (b.address_i, execution.channel_o),
             (execution.room_i, sums.room_o),
             (sums.take_i, execution.take_o),
-            (sums.clear_i, abort),
+            // Rows that INT8 mode leaves out have not changed pages: each operation begins with the same ones.
+            (sums.clear_i, abort | controller.begin_o),
             (sums.int8_i, controller.signs.int8),
             (sums.columns_i, controller.mode.columns),
         ] {

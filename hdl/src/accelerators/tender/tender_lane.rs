@@ -2,7 +2,9 @@
 
 use crate::blocks::common::row::later;
 use crate::blocks::common::{FloatAdd, FloatConvert, FloatFormat, FloatFromInt, FloatMul, FloatToInt};
-use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, select, sint, uint};
+use crate::lang::{
+    About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, select, sint, uint,
+};
 
 parameters! {
     /// Elaboration parameters.

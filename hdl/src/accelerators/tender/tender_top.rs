@@ -1,16 +1,18 @@
 //! The Tender accelerator: registers, shell, the engine for products, the engine for rows.
 
 use super::tender_engine::TenderEngine;
+use super::tender_lane::TenderLane;
 use super::tender_registers::TenderRegisters;
 use crate::accelerators::vector::VectorEngine;
+use crate::blocks::common::RamImplementation;
 use crate::blocks::common::bus::axi::AxiManager;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
-use crate::blocks::common::shell::{EventCounters, JobShell};
 use crate::blocks::common::row::{RequantizeLane, VectorLane};
-use crate::blocks::common::{RamImplementation};
+use crate::blocks::common::shell::{EventCounters, JobShell};
 use crate::blocks::tender::MultiScaleArray;
-use super::tender_lane::TenderLane;
-use crate::lang::{About, Block, Bundle, CatalogBlock, Module, Out, Signal, Stream, Timing, bit, mux, parameters, ports};
+use crate::lang::{
+    About, Block, Bundle, CatalogBlock, Module, Out, Signal, Stream, Timing, bit, mux, parameters, ports,
+};
 
 /// Operation of the vector engine.
 const VECTOR: u32 = 3;
@@ -69,7 +71,9 @@ impl TenderTop {
         }
     }
 
-    fn engine(&self) -> TenderEngine {
+    /// What does products and packings.
+    #[must_use]
+    pub fn engine(&self) -> TenderEngine {
         TenderEngine {
             axi: self.axi.clone(),
             dma: self.dma.clone(),
@@ -82,7 +86,9 @@ impl TenderTop {
         }
     }
 
-    fn vector(&self) -> VectorEngine {
+    /// What does rows.
+    #[must_use]
+    pub fn vector(&self) -> VectorEngine {
         VectorEngine {
             axi: self.axi.clone(),
             dma: self.dma.clone(),
@@ -210,7 +216,17 @@ fn merge<B: Bundle>(
 
 impl CatalogBlock for TenderTop {
     fn configurations() -> Vec<Self> {
-        vec![]
+        let set = |data_width, address_width, (rows, columns), (depth, steps), burst_beats| Self {
+            axi: AxiSpec { address_width, data_width, id_width: 1 },
+            dma: DmaSpec { burst_beats, ..DmaSpec::default() },
+            array: MultiScaleArray { rows, columns, ..MultiScaleArray::default() },
+            depth,
+            steps,
+            strip: 32,
+            max_beats: 16,
+            ..Self::default()
+        };
+        vec![set(32, 32, (4, 4), (33, 70), 4), set(128, 40, (8, 16), (64, 100), 16)]
     }
 }
 

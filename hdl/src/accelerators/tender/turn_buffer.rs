@@ -123,11 +123,7 @@ impl Block for TurnBuffer {
         let goes = m.wire("goes", read & using.last);
         use_page.next((use_page.q ^ goes) & !io.clear_i);
         offered.next((read | (offered.q & !io.output.ready)) & !io.clear_i);
-        full.next(mux(
-            io.clear_i,
-            uint(2).lit(0),
-            full.q.wrapping_add(comes.extend(2)).wrapping_sub(goes.extend(2)),
-        ));
+        full.next(mux(io.clear_i, uint(2).lit(0), full.q.wrapping_add(comes.extend(2)).wrapping_sub(goes.extend(2))));
 
         m.comment("Elements turn by as many places as their bank is ahead.");
         let fill_turn = m.wire("fill_turn", filling.turn(row_ty));
