@@ -17,7 +17,7 @@ use crate::common::shell::job_controller::Limits;
 use crate::tender::accumulator::{Accumulator, Overflow};
 use crate::tender::multi_scale_array::Accumulators;
 
-use super::job::{self, Accelerator, Fields};
+use super::job::{self, Fields};
 use super::memory::Memory;
 use super::vector_top::{self, VectorTop};
 pub use layout::{Layout, OPERAND_WIDTH};
@@ -90,6 +90,18 @@ impl TenderTop {
         &self.shape
     }
 
+    /// Checks an operation.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    pub fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        match opcode {
+            MATMUL => MatMul::check(&self.shape, limits, fields).map(Operation::MatMul),
+            PACK => Pack::check(&self.shape, limits, fields).map(Operation::Pack),
+            _ => vector_top::Operation::check(&self.shape.vector, limits, fields).map(Operation::Vector),
+        }
+    }
+
     /// Runs the job at `job`. It ends after `limits.max_descriptors` descriptors at the latest.
     pub fn run(&self, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report {
         job::run(self, limits, job, memory)
@@ -101,7 +113,7 @@ const OPCODES: u8 = 3;
 const MATMUL: u8 = 1;
 const PACK: u8 = 2;
 
-impl Accelerator for TenderTop {
+impl job::Accelerator for TenderTop {
     type Operation = Operation;
 
     fn address_width(&self) -> u32 {
@@ -119,11 +131,11 @@ impl Accelerator for TenderTop {
         limits: &Limits,
         memory: &mut dyn Memory,
     ) -> Result<Executed, u8> {
-        match opcode {
-            MATMUL => MatMul::check(&self.shape, limits, fields).map(|operation| self.multiply(operation, memory)),
-            PACK => Pack::check(&self.shape, limits, fields).map(|operation| self.pack(operation, memory)),
-            _ => Ok(self.vector.perform(opcode, fields, limits, memory)?.map(Operation::Vector)),
-        }
+        Ok(match self.check(opcode, fields, limits)? {
+            Operation::MatMul(operation) => self.multiply(operation, memory),
+            Operation::Pack(operation) => self.pack(operation, memory),
+            Operation::Vector(operation) => self.vector.execute(operation, memory).map(Operation::Vector),
+        })
     }
 }
 
