@@ -36,8 +36,8 @@ fn mode(descriptor: &Descriptor, caps: &Caps, field: Field, known: u64, zeros: &
 }
 
 fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
-    let known = l::FLAG_BITS.iter().fold(0, |bits, (_, bit, _)| bits | 1 << bit);
-    let integer = mode(descriptor, caps, matmul::FLAGS, known, matmul::ZEROS)?;
+    let known = l::OPTION_BITS.iter().fold(0, |bits, (_, bit, _)| bits | 1 << bit);
+    let integer = mode(descriptor, caps, matmul::OPTIONS, known, matmul::ZEROS)?;
     for (field, most) in [
         (matmul::ROWS, 65535),
         (matmul::COLUMNS, 65535),
@@ -48,7 +48,7 @@ fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result
     }
     let get = |field| descriptor.get(field);
     let (rows, columns, channels) = (get(matmul::ROWS), get(matmul::COLUMNS), get(matmul::CHANNELS));
-    let has = |bit: u32| get(matmul::FLAGS) >> bit & 1 == 1;
+    let has = |bit: u32| get(matmul::OPTIONS) >> bit & 1 == 1;
     let (panel_rows, panel_columns) = (caps.panel_rows(integer), caps.panel_columns(integer));
     let panels = |lines: u64, in_panel: usize, inner: u64, address, stride| Extent {
         address,
@@ -76,7 +76,7 @@ fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result
 
 fn check_pack(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
     let known = l::PACK_BITS.iter().fold(0, |bits, bit| bits | 1 << bit);
-    let integer = mode(descriptor, caps, pack::FLAGS, known, pack::ZEROS)?;
+    let integer = mode(descriptor, caps, pack::OPTIONS, known, pack::ZEROS)?;
     descriptor.check_size(pack::ROWS, 65535)?;
     descriptor.check_size(pack::COLUMNS, 65535)?;
     let (rows, columns) = (descriptor.get(pack::ROWS), descriptor.get(pack::COLUMNS));

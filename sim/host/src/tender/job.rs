@@ -90,7 +90,7 @@ impl MatMulJob {
             (matmul::COLUMNS, columns.into()),
             (matmul::CHANNELS, channels.into()),
             (matmul::STEPS, table.1.into()),
-            (matmul::FLAGS, word(&flags)),
+            (matmul::OPTIONS, word(&flags)),
             (matmul::A_ADDRESS, a.0.address),
             (matmul::A_STRIDE, a.0.stride.into()),
             (matmul::B_ADDRESS, b.0.address),
@@ -162,7 +162,7 @@ impl PackJob {
         for (field, value) in [
             (pack::ROWS, self.rows.into()),
             (pack::COLUMNS, self.columns.into()),
-            (pack::FLAGS, word(&flags)),
+            (pack::OPTIONS, word(&flags)),
             (pack::X_ADDRESS, self.x.address),
             (pack::X_STRIDE, self.x.stride.into()),
             (pack::CONSTANTS_ADDRESS, self.constants),

@@ -16,8 +16,8 @@ pub mod matmul {
         CHANNELS, "channels", 4 at 40;
         /// Entries of the table, 1 to STEPS.
         STEPS, "steps", 4 at 44;
-        /// Bits SNBZ_TENDER_FLAG_...; others 0.
-        FLAGS, "flags", 4 at 48;
+        /// Bits SNBZ_TENDER_OPTION_...; others 0.
+        OPTIONS, "options", 4 at 48;
         /// 0.
         ZERO_0, "zero_0", 4 at 52;
         /// Bytes from panel to panel of the left matrix.
@@ -61,8 +61,8 @@ pub mod pack {
         COLUMNS, "columns", 4 at 36;
         /// 0.
         ZERO_0, "zero_0", 8 at 40;
-        /// Bits SNBZ_TENDER_FLAG_...: INT8, OUT_UNSIGNED, RELU, EXACT; others 0.
-        FLAGS, "flags", 4 at 48;
+        /// Bits SNBZ_TENDER_OPTION_...: INT8, OUT_UNSIGNED, RELU, EXACT; others 0.
+        OPTIONS, "options", 4 at 48;
         /// 0.
         ZERO_1, "zero_1", 4 at 52;
         /// Bytes from row to row of x.
@@ -102,8 +102,8 @@ pub const VECTOR_VALUE: u8 = 3;
 /// Operations there are.
 pub const OPCODES: u8 = 3;
 
-/// Bits of the flags: name, number, meaning.
-pub const FLAG_BITS: &[(&str, u32, &str)] = &[
+/// Bits of the options: name, number, meaning.
+pub const OPTION_BITS: &[(&str, u32, &str)] = &[
     ("INT8", INT8_BIT, "Integers have 8 bits, otherwise 4."),
     ("A_UNSIGNED", A_UNSIGNED_BIT, "The left matrix is not in two's complement."),
     ("B_UNSIGNED", B_UNSIGNED_BIT, "The right matrix is not in two's complement."),
@@ -114,24 +114,24 @@ pub const FLAG_BITS: &[(&str, u32, &str)] = &[
     ("EXACT", EXACT_BIT, "An overflow is an error."),
 ];
 
-/// Bit of the flags.
+/// Bit of the options.
 pub const INT8_BIT: u32 = 0;
-/// Bit of the flags.
+/// Bit of the options.
 pub const A_UNSIGNED_BIT: u32 = 1;
-/// Bit of the flags.
+/// Bit of the options.
 pub const B_UNSIGNED_BIT: u32 = 2;
-/// Bit of the flags.
+/// Bit of the options.
 pub const INTEGERS_BIT: u32 = 4;
-/// Bit of the flags.
+/// Bit of the options.
 pub const OUT_UNSIGNED_BIT: u32 = 5;
-/// Bit of the flags.
+/// Bit of the options.
 pub const RELU_BIT: u32 = 6;
-/// Bit of the flags.
+/// Bit of the options.
 pub const PER_ROW_BIT: u32 = 7;
-/// Bit of the flags.
+/// Bit of the options.
 pub const EXACT_BIT: u32 = 12;
 
-/// Bits of the flags of a pack.
+/// Bits of the options of a pack.
 pub const PACK_BITS: &[u32] = &[INT8_BIT, OUT_UNSIGNED_BIT, RELU_BIT, EXACT_BIT];
 
 /// Entry of a table that is no channel: all sums are doubled.

@@ -296,7 +296,7 @@ fn refusals_name_field_value_and_what_is_right() {
     let said = |product, caps: &Caps| MatMulJob::new(product, at(0x6000)).build(caps, &WINDOW).unwrap_err().to_string();
     let end = "; the hardware would end the job with";
     let bytes = Product { integer: Integer::Int8, ..product() };
-    let message = "flags is 0x1, must be without INT8: the device multiplies 4 bits only";
+    let message = "options is 0x1, must be without INT8: the device multiplies 4 bits only";
     assert_eq!(said(bytes, &NARROW), format!("{message}{end} FIELD (15)"));
     let deep = Product { channels: 41, ..product() };
     assert_eq!(said(deep, &CAPS), format!("channels is 41, must be 1 to 40{end} SIZE (9)"));
