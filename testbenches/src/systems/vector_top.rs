@@ -1,7 +1,7 @@
 //! [`VectorTop`] between a host and a memory: chains of descriptors, right and wrong ones, over rows of all shapes; buses that
 //! stall, answer with errors or not at all; starts while busy, soft resets at any moment.
 
-mod program;
+pub(super) mod program;
 mod timing;
 
 use golden::common::float::Function;
@@ -14,8 +14,10 @@ use sim::bus::{Access, AxiConfig, AxiLiteHost, AxiMemory, BusError, LiteConfig, 
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Out, Run, Sim};
 
-pub use program::{Descriptor, Program};
+pub use program::Descriptor;
 pub use timing::Job;
+
+use super::program::Program;
 
 /// Registers that the bench uses, by the table of the shell.
 pub mod register {
@@ -122,7 +124,7 @@ impl Player {
     fn job(&mut self, sim: &mut Sim, run: &mut Run, number: u64) -> sim::Result<()> {
         let lanes = self.block.axi.data_width / 16;
         let shape = (self.block.axi.address_width, lanes * self.block.max_beats);
-        let mut program = Program::draw(&mut self.rng, shape);
+        let mut program = program::draw(&mut self.rng, shape);
         let config = self.behaviour();
         let mut bus = AxiMemory::new();
         bus.serve(sim, "mem", &config, run.seed() ^ number)?;

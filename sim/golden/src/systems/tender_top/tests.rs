@@ -284,3 +284,51 @@ fn shapes() {
     assert_eq!(SHAPE.layout(false), Layout { bits: 4, rows: 4, columns: 8 });
     assert_eq!(SHAPE.layout(true), Layout { bits: 8, rows: 2, columns: 4 });
 }
+
+/// 64 tokens, 576 channels in 8 groups, 576 outputs, as bytes: the size of a layer, and too much work for sums that are made
+/// step by step.
+#[test]
+fn a_layer_of_a_model() {
+    let shape = Shape { rows: 64, columns: 64, depth: 576, steps: 600, ..SHAPE };
+    let (rows, columns, channels) = (64usize, 576usize, 576usize);
+    let a = |row: usize, channel: usize| ((row * 31 + channel * channel * 7) % 255) as i64 - 127;
+    let b = |channel: usize, column: usize| ((column * 17 + channel * 101 + column * channel) % 256) as i64 - 128;
+    let group = |channel: usize| channel * 5 % 8;
+    let mut table = Vec::new();
+    for of in 0..8 {
+        table.extend((of > 0).then_some(RESCALE));
+        table.extend((0..channels).filter(|&channel| group(channel) == of).map(|channel| channel as u16));
+    }
+    let words = [(32, 64), (36, 576), (40, 576), (44, 583), (48, 1), (56, 0x8000), (60, 0x8000), (96, 0x800)];
+    let longs = [(64, 0x10_0000), (72, 0x20_0000), (80, 0x40_0000), (88, 0x41_0000), (104, 0x50_0000)];
+    let mut memory = SparseMemory::new();
+    memory.store(0x1000, &Descriptor::of(1).words(&words).longs(&longs).0);
+    let panels = |lines: usize, of: &dyn Fn(usize, usize) -> i64| -> Vec<Vec<u8>> {
+        let panel = |first: usize| -> Vec<u8> {
+            (0..channels)
+                .flat_map(|channel| (first..first + 32).map(move |line| (line, channel)))
+                .map(|(l, c)| of(l, c) as u8)
+                .collect()
+        };
+        (0..lines / 32).map(|panel_number| panel(32 * panel_number)).collect()
+    };
+    for (at, panels) in [(0x10_0000, panels(rows, &a)), (0x20_0000, panels(columns, &|line, channel| b(channel, line)))]
+    {
+        panels.iter().enumerate().for_each(|(k, bytes)| memory.store(at + 0x8000 * k as u64, bytes));
+    }
+    memory.store(0x40_0000, &entries(&table));
+    memory.store(0x41_0000, &records(&vec![[2f32.powi(-14), 1.0, 0.0]; columns]));
+    let top = TenderTop { shape, ..top().clone() };
+    let begin = std::time::Instant::now();
+    let report = top.run(Limits { limit: 0xff_ffff, ..LIMITS }, 0x1000, &mut memory);
+    println!("{:?}", begin.elapsed());
+    assert_eq!((report.end.code, report.sum_overflows(), report.overflows()), (0, 0, 0));
+    for row in 0..rows {
+        let results = floats(&memory, 0x50_0000 + 0x800 * row as u64, columns);
+        for column in (row % 7..columns).step_by(7) {
+            let sum: i64 = (0..channels).map(|c| a(row, c) * b(c, column) << (7 - group(c))).sum();
+            let expected = half::f16::from_f32(sum as f32 / 16384.0 + 1.0);
+            assert_eq!(results[column], expected.to_f32(), "row {row}, column {column}");
+        }
+    }
+}
