@@ -1,6 +1,7 @@
 //! [`TenderTop`] between a host and a memory: chains of products, packings and rows, right and wrong ones; see [`Player`].
 
-mod program;
+pub mod program;
+pub mod real;
 
 use golden::systems::tender_top::{Shape, TenderTop as Golden};
 use golden::tender::accumulator::Overflow as Kept;
@@ -10,14 +11,11 @@ use hdl::blocks::tender::Overflow;
 use super::player::{Counter, Player};
 use super::vector_top::shape_of;
 
-pub use program::{Limits, MatMul, Pack, flag};
-
 /// The bench of the accelerator; a vector is a job.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let block = p.clone();
     let golden = golden_of(p)?;
     crate::bench(p, move |sim, run| {
         sim.reset(2)?;
@@ -26,16 +24,9 @@ pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
             Counter { name: "OVERFLOWS", register: 0x120, expected: |report| report.overflows() },
         ];
         let mut player = Player::new(golden.clone(), counters, sim, run)?;
-        let limits = Limits {
-            address_width: block.axi.address_width,
-            rows: block.array.rows,
-            columns: block.array.columns,
-            depth: block.depth,
-            steps: block.steps,
-            row: block.axi.data_width / 16 * block.max_beats,
-        };
+        let shape = *golden.shape();
         for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| program::draw(rng, limits))?;
+            player.job(sim, run, number, |rng| program::draw(rng, &shape))?;
         }
         Ok(())
     })

@@ -1,7 +1,7 @@
 //! [`VectorTop`] between a host and a memory: chains of descriptors, right and wrong ones, over rows of all shapes; see
 //! [`Player`].
 
-mod program;
+pub mod program;
 mod timing;
 
 use golden::common::float::Function;
@@ -11,7 +11,7 @@ use hdl::blocks::common::{AxiSpec, FloatFunction};
 
 use super::player::{Counter, Player};
 
-pub use program::{Descriptor, descriptor};
+pub use program::Descriptor;
 pub use timing::Job;
 
 /// Register of beats with an overflow.

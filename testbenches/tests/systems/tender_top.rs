@@ -12,5 +12,10 @@ fn all_configurations() {
 fn dbg_small() {
     use hdl::lang::CatalogBlock;
     let p = &hdl::accelerators::tender::TenderTop::configurations()[0];
-    testbenches::run(p, bench, &sim::RunOptions { seed: std::env::var("SEED").map_or(1, |v| v.parse().unwrap()), ..options(2000) }).unwrap_or_else(|e| panic!("{e:#}"));
+    testbenches::run(
+        p,
+        bench,
+        &sim::RunOptions { seed: std::env::var("SEED").map_or(1, |v| v.parse().unwrap()), ..options(2000) },
+    )
+    .unwrap_or_else(|e| panic!("{e:#}"));
 }

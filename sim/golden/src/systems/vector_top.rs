@@ -61,7 +61,7 @@ impl VectorTop {
     }
 
     /// Does an operation row by row, also behind an error, to find all that goes wrong.
-    fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
+    pub(super) fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
         let mut codes = Codes::default();
         let mut overflows = 0;
         let mut gains = None;
