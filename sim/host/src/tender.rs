@@ -7,9 +7,13 @@ mod constants;
 mod job;
 pub mod layout;
 mod panels;
+/// Registers, those of the shell included. The file is the generated one of the default configuration itself, which a test of
+/// the generator keeps equal to the hardware; what the registers of its parameters read as is that configuration's.
+#[path = "../../../verilog-out/systems/tender_top.rs"]
+pub mod registers;
 mod table;
 
-pub use caps::Caps;
+pub use caps::{Caps, Overflows};
 pub use check::check;
 pub use constants::Constants;
 pub use job::{MatMulJob, PackJob, Product};

@@ -37,6 +37,8 @@ registers! {
             rows: Constant = (9, p.rows.into()) at 0,
             /// Columns of PEs.
             columns: Constant = (9, p.columns.into()) at 16,
+            /// Four PEs can multiply operands of twice the width.
+            int8: Constant = (1, 1) at 25,
             /// Bits of an operand of a PE.
             operand_width: Constant = (5, p.operand_width.into()) at 26,
         }

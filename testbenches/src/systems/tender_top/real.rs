@@ -1,5 +1,8 @@
 //! Products of the real model as jobs: calibrated by the golden model, laid out by the host crate.
 
+use golden::common::shell::job_controller::Limits;
+use golden::systems::memory::SparseMemory;
+use golden::systems::tender_top::TenderTop;
 use golden::tender::calibration::{Calibration, Scheme, Sign as GoldenSign, Weights};
 use golden::tender::granularity::product;
 use host::tender::{Caps, Constants, MatMulJob, Panels, Product, Sign, Table};
@@ -18,6 +21,22 @@ pub struct Real {
     pub out: (u64, Rows),
     /// The product of the numbers that were quantized.
     pub exact: Vec<Vec<f64>>,
+}
+
+impl Real {
+    /// Bytes of the results as the model computes them.
+    ///
+    /// # Panics
+    /// The model ends with an error.
+    #[must_use]
+    pub fn expected(&self, golden: &TenderTop, window: &Window) -> Vec<u8> {
+        let mut memory = SparseMemory::new();
+        self.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
+        let limits = Limits { base: window.base, limit: window.limit, max_descriptors: 1 };
+        let report = golden.run(limits, self.job, &mut memory);
+        assert_eq!((report.end.code, report.sum_overflows(), report.overflows()), (0, 0, 0));
+        memory.bytes(self.out.0, self.out.1.bytes())
+    }
 }
 
 /// Matrices as integers, and what a sum of them is worth.
@@ -130,9 +149,7 @@ fn real(caps: &Caps, window: &Window, integer: Integer, of: &Quantized) -> anyho
 #[cfg(test)]
 mod tests {
     use golden::common::float::Function;
-    use golden::common::shell::job_controller::Limits;
-    use golden::systems::memory::SparseMemory;
-    use golden::systems::tender_top::{Shape, TenderTop};
+    use golden::systems::tender_top::Shape;
     use golden::systems::vector_top;
     use golden::tender::accumulator::Overflow;
     use golden::tender::granularity::relative_error;
@@ -162,12 +179,7 @@ mod tests {
         let Caps { rows, columns, int8, depth, steps, .. } = CAPS;
         let (accumulator_width, overflow) = (32, Overflow::Wrap);
         let shape = Shape { rows, columns, int8, accumulator_width, overflow, depth, steps, vector };
-        let mut memory = SparseMemory::new();
-        real.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
-        let limits = Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: 1 };
-        let report = TenderTop::new(shape).unwrap().run(limits, real.job, &mut memory);
-        assert_eq!((report.end.code, report.sum_overflows(), report.overflows()), (0, 0, 0));
-        let bytes = memory.bytes(real.out.0, real.out.1.bytes());
+        let bytes = real.expected(&TenderTop::new(shape).unwrap(), &WINDOW);
         let results = real.out.1.unpack_floats(&bytes).unwrap();
         let results: Vec<Vec<f64>> =
             results.chunks(real.exact[0].len()).map(|row| row.iter().map(|x| x.to_f64()).collect()).collect();
