@@ -324,7 +324,7 @@ fn a_layer_of_a_model() {
     for row in 0..rows {
         let results = floats(&memory, 0x50_0000 + 0x800 * row as u64, columns);
         for column in (row % 7..columns).step_by(7) {
-            let sum: i64 = (0..channels).map(|c| a(row, c) * b(c, column) << (7 - group(c))).sum();
+            let sum: i64 = (0..channels).map(|c| (a(row, c) * b(c, column)) << (7 - group(c))).sum();
             let expected = half::f16::from_f32(sum as f32 / 16384.0 + 1.0);
             assert_eq!(results[column], expected.to_f32(), "row {row}, column {column}");
         }
