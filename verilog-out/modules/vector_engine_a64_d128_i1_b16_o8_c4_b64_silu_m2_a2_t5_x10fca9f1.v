@@ -24,14 +24,13 @@ module vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10fca9f1 (
   input  wire         rst_ni,
   input  wire         abort_i,                    // Drops everything
   output wire         idle_o,                     // No operation is in hand
-  input  wire         began_i,                    // A job begins: its counter starts at 0
   input  wire  [63:0] window_base_i,              // First byte that may be touched; steady while an operation
                                                   // is in hand
   input  wire  [63:0] window_limit_i,             // Last byte that may be touched; steady while an operation
                                                   // is in hand
   output wire         computing_o,                // The lanes begin with a beat in this cycle
-  output wire  [63:0] overflows_o,                // Beats of results of the job in which an element
-                                                  // overflowed; some cycles late
+  output wire         overflow_o,                 // For one cycle: a beat of results has an element that
+                                                  // overflowed
   input  wire         operation_valid_i,          // What to do; its fields stay up to its end
   output wire         operation_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire   [7:0] operation_opcode_i,         // Which operation, from 1 on
@@ -117,8 +116,6 @@ module vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10fca9f1 (
   wire  [15:0] addend [0:7];
   wire  [15:0] factor [0:7];
   wire  [15:0] gain [0:7];
-  wire   [0:0] overflows_event_in;
-  wire  [63:0] overflows_count;
 
   // Operands.
   wire [127:0] x_bits = read_data_i[127:0];
@@ -266,17 +263,7 @@ module vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10fca9f1 (
     .write_end_address_i(write_end_address_i[63:0])
   );
 
-  assign overflows_event_in[0] = overflow;
-
-  event_counters_n1_w64_s16 u_overflows (
-    .clk_i(clk_i),
-    .rst_ni(rst_ni),
-    .clear_i(began_i),
-    .event_i(overflows_event_in),
-    .count_o(overflows_count)
-  );
-
-  assign overflows_o = overflows_count[63:0];
+  assign overflow_o = overflow;
   wire [15:0] unused_read_bytes = {read_bytes_i[19:5], read_bytes_i[0]};
   wire [2:0] unused_read_row_last = read_row_last_i[3:1];
   wire [3:0] unused_read_last = read_last_i[3:0];

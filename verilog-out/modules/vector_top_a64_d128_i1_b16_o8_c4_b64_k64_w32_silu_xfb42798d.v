@@ -136,7 +136,6 @@ module vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_xfb42798d (
   wire   [0:0] shell_write_end_valid;
   wire         engine_idle;
   wire         engine_computing;
-  wire  [63:0] engine_overflows;
   wire         engine_operation_ready;
   wire         engine_operation_end_valid;
   wire   [7:0] engine_operation_end_error;
@@ -155,7 +154,16 @@ module vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_xfb42798d (
   wire [127:0] engine_write_data;
   wire   [0:0] engine_write_valid;
   wire   [0:0] engine_write_end_ready;
+  wire   [0:0] overflows_event_in;
+  wire  [63:0] overflows_count;
 
+  event_counters_n1_w64_s16 u_overflows (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .clear_i(shell_began),
+    .event_i(overflows_event_in),
+    .count_o(overflows_count)
+  );
   vector_registers_l8_b64_f2 u_registers (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -209,7 +217,7 @@ module vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_xfb42798d (
     .write_beats_i(shell_write_beats),
     .read_waits_i(shell_read_waits),
     .write_waits_i(shell_write_waits),
-    .overflows_i(engine_overflows),
+    .overflows_i(overflows_count[63:0]),
     .irq_o(irq_o)
   );
   job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1caead6 u_shell (
@@ -320,11 +328,10 @@ module vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_xfb42798d (
     .rst_ni(rst_ni),
     .abort_i(shell_abort),
     .idle_o(engine_idle),
-    .began_i(shell_began),
     .window_base_i(registers_window_base),
     .window_limit_i(registers_window_limit),
     .computing_o(engine_computing),
-    .overflows_o(engine_overflows),
+    .overflow_o(overflows_event_in[0]),
     .operation_valid_i(shell_operation_valid),
     .operation_ready_o(engine_operation_ready),
     .operation_opcode_i(shell_operation_opcode),

@@ -1,3 +1,4 @@
 //! Complete accelerators: work from memory, results to memory.
 
+pub mod tender;
 pub mod vector;

@@ -104,6 +104,40 @@ impl Descriptor {
         Ok(())
     }
 
+    /// Checks address and stride of an operand as the hardware does, and then that its rows are in the window.
+    pub(crate) fn check_operand(&self, window: &Window, operand: &Extent) -> Result<(), Refusal> {
+        let &Extent { address, stride, rows, row_bytes } = operand;
+        for field in [Some(address), stride].into_iter().flatten() {
+            if !self.get(field).is_multiple_of(ALIGNMENT) {
+                let value = format!("{:#x}", self.get(field));
+                let expected = format!("a multiple of {ALIGNMENT:#x}");
+                return Err(Refusal::new(ErrorCode::Alignment, field.name, value, expected));
+            }
+        }
+        let last_row = stride.map_or(0, |stride| u128::from(rows - 1) * u128::from(self.get(stride)));
+        let last = u128::from(self.get(address)) + last_row + u128::from(row_bytes) - 1;
+        in_window(window, address.name, self.get(address), last, ErrorCode::Window)
+    }
+
+    /// Checks a size: 1 to `most`.
+    pub(crate) fn check_size(&self, field: Field, most: u64) -> Result<(), Refusal> {
+        let value = self.get(field);
+        if (1..=most).contains(&value) {
+            return Ok(());
+        }
+        Err(Refusal::new(ErrorCode::Size, field.name, value.to_string(), format!("1 to {most}")))
+    }
+
+    /// Checks that fields are 0.
+    pub(crate) fn check_zeros(&self, fields: &[Field]) -> Result<(), Refusal> {
+        match fields.iter().find(|field| self.get(**field) != 0) {
+            None => Ok(()),
+            Some(field) => {
+                Err(Refusal::new(ErrorCode::Reserved, field.name, format!("{:#x}", self.get(*field)), "0x0"))
+            }
+        }
+    }
+
     /// Checks the place of a descriptor as the hardware does.
     ///
     /// # Errors
@@ -111,6 +145,18 @@ impl Descriptor {
     pub fn check_place(address: u64, window: &Window) -> Result<(), Refusal> {
         placed(window, "descriptor_address", address, Self::BYTES as u64, ErrorCode::Descriptor)
     }
+}
+
+/// Where an operand is: its fields, and what follows from others; there is a row and a byte in it.
+pub(crate) struct Extent {
+    /// Of the first row.
+    pub address: Field,
+    /// From row to row; none where there is one row only.
+    pub stride: Option<Field>,
+    /// Rows.
+    pub rows: u64,
+    /// Bytes of a row.
+    pub row_bytes: u64,
 }
 
 /// Whether `bytes` bytes at an address are aligned and in the window; else an error with `code`.

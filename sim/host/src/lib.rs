@@ -3,6 +3,7 @@
 //! - [`Bus`]: the way to a device, of four methods; a co-simulation and a real device implement it.
 //! - [`Device`]: identifies, starts, waits, resets.
 //! - [`vector`]: jobs of `vector_top`, refused here as the hardware would refuse them, with the field's name.
+//! - [`tender`]: jobs of `tender_top`, the same way: products of integer matrices and what belongs to them.
 //! - [`Chain`]: descriptors one after the other, as an [`Image`] of memory.
 //! - [`Window`], [`Allocator`], [`Rows`]: where things are, and tensors as bytes.
 //!
@@ -19,6 +20,7 @@ mod error_code;
 pub mod layout;
 mod memory;
 pub mod registers;
+pub mod tender;
 mod tensor;
 pub mod vector;
 

@@ -56,11 +56,11 @@ pub enum TensorError {
         /// Which one.
         index: usize,
         /// What it is.
-        value: i8,
+        value: i16,
         /// The least number.
-        least: i8,
+        least: i16,
         /// The largest number.
-        most: i8,
+        most: i16,
     },
     /// Rows would lie on top of each other, or not at multiples of 64.
     #[error("the stride is {stride}, must be a multiple of {ALIGNMENT} and at least {row_bytes}, the bytes of a row")]
@@ -161,7 +161,7 @@ impl Rows {
         }
         let (least, most) = (-8, 7);
         if let Some((index, &value)) = values.iter().enumerate().find(|(_, v)| !(least..=most).contains(*v)) {
-            return Err(TensorError::Range { index, value, least, most });
+            return Err(TensorError::Range { index, value: value.into(), least: least.into(), most: most.into() });
         }
         let low = |value: Option<&i8>| value.map_or(0, |&v| v as u8 & 15);
         self.pack(values, |row| row.chunks(2).map(|pair| low(pair.first()) | low(pair.get(1)) << 4).collect())

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use host::layout::{c_header, header};
+use host::tender::layout as tender;
 use host::vector::layout as vector;
 use host::{Descriptor, ErrorCode};
 
@@ -15,18 +16,20 @@ fn the_c_header_is_the_committed_one() {
 
 #[test]
 fn fields_are_side_by_side() {
-    let mut at = 0;
-    let mut names = BTreeSet::new();
-    for field in header::FIELDS.iter().chain(vector::FIELDS) {
-        assert_eq!(field.offset, at, "{}", field.name);
-        assert!(field.offset.is_multiple_of(field.bytes), "a C compiler would leave a gap before {}", field.name);
-        assert!(names.insert(field.name) && !field.meaning.is_empty(), "{}", field.name);
-        at += field.bytes;
-        if field.name == header::TAG_ADDRESS.name {
-            assert_eq!(at, header::BYTES);
+    for fields in [vector::FIELDS, tender::matmul::FIELDS, tender::pack::FIELDS] {
+        let mut at = 0;
+        let mut names = BTreeSet::new();
+        for field in header::FIELDS.iter().chain(fields) {
+            assert_eq!(field.offset, at, "{}", field.name);
+            assert!(field.offset.is_multiple_of(field.bytes), "a C compiler would leave a gap before {}", field.name);
+            assert!(names.insert(field.name) && !field.meaning.is_empty(), "{}", field.name);
+            at += field.bytes;
+            if field.name == header::TAG_ADDRESS.name {
+                assert_eq!(at, header::BYTES);
+            }
         }
+        assert_eq!((at, Descriptor::BYTES), (vector::BYTES, vector::BYTES));
     }
-    assert_eq!((at, Descriptor::BYTES), (vector::BYTES, vector::BYTES));
 }
 
 /// Every field alone, at the bytes of the specification's table.

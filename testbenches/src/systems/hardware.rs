@@ -1,5 +1,6 @@
 //! A design in simulation behind the bus of drivers: registers by its AXI4-Lite port `ctrl`, memory behind `mem`.
 
+use hdl::lang::CatalogBlock;
 use host::Bus;
 use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig, Response};
 use sim::{Out, Sim};
@@ -13,6 +14,21 @@ pub enum HardwareError {
     /// The simulation found something.
     #[error(transparent)]
     Sim(#[from] sim::Error),
+}
+
+/// Runs `work` on a block before a memory that behaves as `config` says.
+///
+/// # Panics
+/// The block cannot be built, a rule of the bus is broken, or the interrupt is high at the end.
+pub fn on_hardware<B: CatalogBlock>(block: &B, config: &AxiConfig, work: impl Fn(&mut Hardware<'_>)) {
+    let bench = crate::bench(block, |sim, run| {
+        work(&mut Hardware::new(sim, config, run.seed())?);
+        let irq = sim.output("irq_o")?;
+        run.expect_u64(sim, irq, 0)
+    });
+    let design = hdl::lang::elaborate(block).unwrap_or_else(|e| panic!("{e}"));
+    let bench = bench.unwrap_or_else(|e| panic!("{e:#}"));
+    sim::run(&*bench, &sim::Design::from(&design), &crate::options(1)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// A design in simulation.

@@ -2,5 +2,8 @@
 
 pub mod c_program;
 pub mod hardware;
+pub mod player;
+pub mod program;
 pub mod software;
+pub mod tender_top;
 pub mod vector_top;

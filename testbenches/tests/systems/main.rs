@@ -2,5 +2,6 @@
 
 mod c_program;
 mod soc;
+mod tender_top;
 mod vector_errors;
 mod vector_top;

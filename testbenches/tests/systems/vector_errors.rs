@@ -3,10 +3,8 @@
 use hdl::accelerators::vector::VectorTop;
 use host::{Bus, Device, DeviceError, Settings, Window};
 use sim::bus::{Access, AxiConfig, BusError, Place, Response};
-use testbenches::systems::hardware::Hardware;
+use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::vector_top::Descriptor;
-
-use super::vector_top::on_hardware;
 
 const BASE: u64 = 0x10_0000;
 const WINDOW: Window = Window { base: BASE, limit: BASE + 0xffff, address_width: 64 };

@@ -12,7 +12,7 @@ use sim::fault::Fault;
 use sim::stimulus::{Stall, Tensor, data_folder, real_rows};
 use testbenches::faults::must_be_noticed;
 use testbenches::systems::c_program::{CEnd, CProgram};
-use testbenches::systems::hardware::Hardware;
+use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::vector_top::{Job, bench};
 use testbenches::{options, run, run_all};
 
@@ -69,17 +69,6 @@ fn large_faults_are_found() {
         ("nibbles are packed behind each other's row", Fault::net("ends", "full").module("row_packer")),
     ];
     must_be_noticed(&small(), bench, 400, &faults);
-}
-
-/// Runs `work` on a design before a memory that behaves as `config` says.
-pub fn on_hardware(block: &VectorTop, config: &AxiConfig, work: impl Fn(&mut Hardware<'_>)) {
-    let bench = testbenches::bench(block, |sim, run| {
-        work(&mut Hardware::new(sim, config, run.seed())?);
-        let irq = sim.output("irq_o")?;
-        run.expect_u64(sim, irq, 0)
-    });
-    let design = sim::Design::from(&hdl::lang::elaborate(block).unwrap());
-    sim::run(&*bench.unwrap(), &design, &options(1)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::vector_controller::{READERS, VectorController};
 use crate::blocks::common::VectorUnit;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::row::{RequantizeLane, VectorLane};
-use crate::blocks::common::shell::{EventCounters, Operation, OperationEnd};
+use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
     About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, parameters, ports,
@@ -73,16 +73,14 @@ ports! {
         abort_i: In = bit(),
         /// No operation is in hand.
         idle_o: Out = bit(),
-        /// A job begins: its counter starts at 0.
-        began_i: In = bit(),
         /// First byte that may be touched; steady while an operation is in hand.
         window_base_i: In = uint(64),
         /// Last byte that may be touched; steady while an operation is in hand.
         window_limit_i: In = uint(64),
         /// The lanes begin with a beat in this cycle.
         computing_o: Out = bit(),
-        /// Beats of results of the job in which an element overflowed; some cycles late.
-        overflows_o: Out = uint(64),
+        /// For one cycle: a beat of results has an element that overflowed.
+        overflow_o: Out = bit(),
         /// What to do; its fields stay up to its end.
         operation: InStream<Operation> = 24,
         /// How it ended.
@@ -159,10 +157,7 @@ impl Block for VectorEngine {
         m.connect_stream(&io.write_command.at(0), &controller.write_command);
         m.connect_stream(&io.write.at(0), &packer.output);
         m.connect_stream(&controller.write_end, &io.write_end.at(0));
-        let counter = m.instance("u_overflows", EventCounters { counters: 1, ..EventCounters::default() });
-        m.connect(counter.clear_i, io.began_i);
-        m.connect(counter.event_i.at(0), overflow);
-        m.connect(io.overflows_o, counter.count_o.at(0));
+        m.connect(io.overflow_o, overflow);
     }
 
     fn timing(&self) -> Timing {

@@ -6,7 +6,7 @@ use super::vector_registers::VectorRegisters;
 use crate::blocks::common::bus::axi::AxiManager;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, VectorLane};
-use crate::blocks::common::shell::JobShell;
+use crate::blocks::common::shell::{EventCounters, JobShell};
 use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, parameters, ports};
 
 parameters! {
@@ -99,12 +99,14 @@ impl Block for VectorTop {
         shell.connect_registers(m, &registers.shell);
 
         m.connect(engine.abort_i, shell.abort_o);
-        m.connect(engine.began_i, shell.began_o);
         m.connect(engine.window_base_i, registers.shell.window_base);
         m.connect(engine.window_limit_i, registers.shell.window_limit);
         m.connect(shell.idle_i, engine.idle_o);
         m.connect(shell.computing_i, engine.computing_o);
-        m.connect(registers.own.overflows, engine.overflows_o);
+        let counter = m.instance("u_overflows", EventCounters { counters: 1, ..EventCounters::default() });
+        m.connect(counter.clear_i, shell.began_o);
+        m.connect(counter.event_i.at(0), engine.overflow_o);
+        m.connect(registers.own.overflows, counter.count_o.at(0));
         m.connect_stream(&engine.operation, &shell.operation);
         m.connect_stream(&shell.operation_end, &engine.operation_end);
         shell.read_command.connect(m, &engine.read_command);

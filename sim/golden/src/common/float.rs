@@ -45,6 +45,7 @@ mod reciprocal;
 mod rsqrt;
 mod semantics;
 mod sigmoid;
+pub mod single;
 mod sqrt;
 mod table;
 mod to_int;

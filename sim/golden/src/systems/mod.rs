@@ -1,4 +1,9 @@
 //! Complete accelerators behind the shell: what a job does to memory, and what the registers say of it.
 
+#[cfg(test)]
+mod descriptor;
+pub mod job;
 pub mod memory;
+mod operand;
+pub mod tender_top;
 pub mod vector_top;

@@ -41,8 +41,8 @@ pub fn narrow(beats: &[Beat], r: usize, c: usize, accumulators: Accumulators) ->
 /// # Errors
 /// A width that [`Accumulator::new`] refuses.
 pub fn wide(beats: &[Beat], r: usize, c: usize, half: u32, accumulators: Accumulators) -> Result<(i128, bool), String> {
-    let low = |x: i64| i128::from(x).rem_euclid(1 << half);
-    let high = |x: i64| i128::from(x).div_euclid(1 << half);
+    let low = |x: i64| i128::from(x.rem_euclid(1 << half));
+    let high = |x: i64| i128::from(x.div_euclid(1 << half));
     let hh = run(beats, accumulators, |act, weight| high(act[r]) * high(weight[c]))?;
     let hl = run(beats, accumulators, |act, weight| high(act[r]) * low(weight[c]))?;
     let lh = run(beats, accumulators, |act, weight| low(act[r]) * high(weight[c]))?;

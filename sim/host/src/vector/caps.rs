@@ -19,6 +19,9 @@ pub enum Function {
 /// How it was built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
+    /// Number of the operation: [`OPCODE_VALUE`](super::layout::OPCODE_VALUE) in `vector_top`, another one where it is one of
+    /// several.
+    pub opcode: u8,
     /// Elements of a beat.
     pub lanes: u32,
     /// Beats of the longest row.
@@ -36,7 +39,8 @@ impl Caps {
         let caps = device.read(registers::CAPS)?;
         let field = |mask: u32| (caps & mask) >> mask.trailing_zeros();
         let function = device.read(registers::FUNCTION)? & registers::FUNCTION_FUNCTION;
-        Ok(Self { lanes: field(registers::CAPS_LANES), max_beats: field(registers::CAPS_MAX_BEATS), function })
+        let opcode = super::layout::OPCODE_VALUE;
+        Ok(Self { opcode, lanes: field(registers::CAPS_LANES), max_beats: field(registers::CAPS_MAX_BEATS), function })
     }
 
     /// Elements of the longest row.

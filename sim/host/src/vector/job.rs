@@ -141,7 +141,7 @@ impl VectorJob {
     /// # Errors
     /// The hardware would refuse it: which field is wrong, and what would be right.
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
-        let mut d = Descriptor::new(l::OPCODE_VALUE);
+        let mut d = Descriptor::new(caps.opcode);
         let mut steps = u64::from(self.exact) << l::EXACT_BIT | u64::from(self.activate) << l::ACTIVATE_BIT;
         d.set(l::ROWS, self.rows.into());
         d.set(l::COLUMNS, self.columns.into());

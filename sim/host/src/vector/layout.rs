@@ -44,7 +44,7 @@ fields! {
 /// Bytes of a descriptor.
 pub const BYTES: usize = 128;
 
-/// The only operation.
+/// The only operation of `vector_top`.
 pub const OPCODE_VALUE: u8 = 1;
 
 /// Bits of the steps: name, number, meaning.

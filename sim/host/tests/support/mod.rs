@@ -7,7 +7,7 @@ use golden::systems::vector_top::{STEP_BITS, Shape, VectorTop};
 use host::Window;
 use host::vector::Caps;
 
-pub const CAPS: Caps = Caps { lanes: 4, max_beats: 8, function: 2 };
+pub const CAPS: Caps = Caps { opcode: 1, lanes: 4, max_beats: 8, function: 2 };
 pub const WINDOW: Window = Window { base: 0x1000, limit: 0xffff, address_width: 40 };
 pub const SHAPE: Shape = Shape {
     lanes: CAPS.lanes,

@@ -40,6 +40,7 @@ pub use reciprocal::{RowReciprocal, RowReciprocalPorts};
 pub use rms_norm::{NormBeat, NormResult, RmsNorm, RmsNormPorts};
 pub use rotary_embedding::{AngleBeat, RotaryBeat, RotaryEmbedding, RotaryEmbeddingPorts, RotaryPairs};
 pub use row_frame::{FrameBeat, FrameResult, RowFrame, RowFramePorts};
+pub(crate) use section::Section;
 pub use softmax::{ShareLane, ShareLanePorts, Softmax, SoftmaxPorts, SoftmaxResult};
 pub use vector_lane::{RequantizeLane, RequantizeLanePorts, VectorLane, VectorLanePorts};
 pub use vector_unit::{OperandBeat, VectorBeat, VectorResult, VectorSteps, VectorUnit, VectorUnitPorts};

@@ -5,7 +5,7 @@ use crate::blocks::common::{StreamFifo, StreamFifoPorts};
 use crate::lang::{Module, Signal, bit, bits_for, mux, uint};
 
 /// A pipeline that nothing stops, and behind it a place for everything that is inside.
-pub(super) struct Section {
+pub(crate) struct Section {
     /// A beat may begin.
     pub room: Signal,
     /// To be driven: one does.

@@ -3,6 +3,8 @@
 use crate::common::bus::Command;
 use crate::common::row::vector_unit::{Output, Scalars, Steps};
 use crate::common::shell::job_controller::{Limits, code};
+use crate::systems::job::{self, Fields};
+use crate::systems::operand::{self, are_apart, overlap};
 
 use super::Shape;
 
@@ -10,8 +12,6 @@ use super::Shape;
 pub const STEP_BITS: u32 = 0x3f;
 /// Bits of the steps that mean anything: steps, format, exact.
 const KNOWN: u32 = STEP_BITS | 3 << 8 | 1 << 12;
-/// Bytes of the header, which are not among the words of an operation.
-const HEADER: usize = 32;
 
 /// An operation whose fields are all right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,26 +41,18 @@ fn row_bytes(columns: u64, width: u32) -> u64 {
     (columns * u64::from(width)).div_ceil(8)
 }
 
-/// First and last byte of all rows.
-fn reach(rows: &Command) -> (u128, u128) {
-    let first = u128::from(rows.address);
-    let last = first + u128::from(rows.rows - 1) * u128::from(rows.stride) + u128::from(rows.row_bytes) - 1;
-    (first, last)
-}
-
 impl Operation {
-    /// The operation in the 24 words behind a header.
+    /// The operation in the fields behind a header.
     ///
     /// # Errors
     /// The code of the first check that fails.
     ///
     /// # Panics
-    /// There are fewer words.
-    pub fn check(shape: &Shape, limits: &Limits, words: &[u32]) -> Result<Self, u8> {
-        let word = |at: usize| words[(at - HEADER) / 4];
-        let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+    /// There are fewer than 24 words.
+    pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
+        let (word, long) = (|at| fields.word(at), |at| fields.long(at));
         let (bits, epsilon) = (word(40), long(48));
-        let zeros = (112..128).step_by(4).all(|at| word(at) == 0);
+        let zeros = fields.are_zero((112..128).step_by(4));
         let gain_alone = bits >> 5 & 1 == 1 && bits >> 4 & 1 == 0;
         if bits & !KNOWN != 0 || gain_alone || epsilon >> 40 != 0 || !zeros {
             return Err(code::RESERVED);
@@ -74,7 +66,7 @@ impl Operation {
         if !(1..=65535).contains(&rows) || !(1..=most).contains(&columns) {
             return Err(code::SIZE);
         }
-        let operand = |address: usize, stride: usize, width: u32| Command {
+        let rows_at = |address: usize, stride: usize, width: u32| Command {
             address: long(address),
             row_bytes: row_bytes(columns, width),
             rows,
@@ -86,20 +78,14 @@ impl Operation {
             steps,
             exact: bits >> 12 & 1 == 1,
             scalars: Scalars { scale: word(44) as u16, quantizer: (word(44) >> 16) as u16, epsilon },
-            x: operand(64, 56, 16),
-            addends: steps.add.then(|| operand(72, 60, 16)),
-            factors: steps.multiply.then(|| operand(80, 88, 16)),
+            x: rows_at(64, 56, 16),
+            addends: steps.add.then(|| rows_at(72, 60, 16)),
+            factors: steps.multiply.then(|| rows_at(80, 88, 16)),
             gains: steps.gain.then_some(gains),
-            out: operand(104, 92, steps.output.width()),
+            out: rows_at(104, 92, steps.output.width()),
         };
         for rows in operation.sources().chain([&operation.out]) {
-            if !rows.address.is_multiple_of(64) || !rows.stride.is_multiple_of(64) {
-                return Err(code::ALIGNMENT);
-            }
-            let (first, last) = reach(rows);
-            if first < limits.base.into() || last > limits.limit.into() || last >> shape.address_width != 0 {
-                return Err(code::WINDOW);
-            }
+            operand::check(rows, limits, shape.address_width)?;
         }
         Ok(operation)
     }
@@ -112,8 +98,7 @@ impl Operation {
     /// Whether it works in place, as the contract allows it: on the rows of x, row by row.
     fn in_place(&self) -> bool {
         let same = self.x.address == self.out.address && self.x.stride == self.out.stride;
-        let apart = self.out.rows == 1 || self.out.stride >= self.out.row_bytes;
-        same && apart && self.steps.output == Output::Fp16
+        same && are_apart(&self.out) && self.steps.output == Output::Fp16
     }
 
     /// Whether what is read does not depend on when results are written.
@@ -124,45 +109,8 @@ impl Operation {
     }
 }
 
-/// Whether a byte is in rows of both.
-fn overlap(a: &Command, b: &Command) -> bool {
-    let ((a_first, a_last), (b_first, b_last)) = (reach(a), reach(b));
-    if a_first > b_last || b_first > a_last {
-        return false;
-    }
-    let bytes = u128::from(b.row_bytes);
-    a.row_addresses().map(u128::from).any(|first| {
-        let last = first + u128::from(a.row_bytes) - 1;
-        // The first row of b that ends at or behind the beginning of this one; those behind it begin later.
-        let missing = (first + 1).saturating_sub(b_first + bytes);
-        let row = if b.stride == 0 { 0 } else { missing.div_ceil(b.stride.into()) };
-        let begin = b_first + row * u128::from(b.stride);
-        row < b.rows.into() && begin <= last && begin + bytes > first
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn overlaps_by_brute_force() {
-        let mut found = [0; 2];
-        for (address, stride, row_bytes, rows) in (0..6u64)
-            .flat_map(|a| (0..4u64).flat_map(move |s| (1..5).flat_map(move |n| (1..4).map(move |r| (a, s, n, r)))))
-        {
-            let a = Command { address: 64 * address, row_bytes: 40 * row_bytes, rows, stride: 64 * stride };
-            for b in [(128, 100, 2, 192), (64, 1, 3, 64), (0, 130, 3, 0), (192, 64, 2, 128)] {
-                let b = Command { address: b.0, row_bytes: b.1, rows: b.2, stride: b.3 };
-                let bytes =
-                    |c: &Command| -> Vec<u64> { c.row_addresses().flat_map(|at| at..at + c.row_bytes).collect() };
-                let of_b = bytes(&b);
-                let expected = bytes(&a).iter().any(|at| of_b.contains(at));
-                assert_eq!(overlap(&a, &b), expected, "{a:?} {b:?}");
-                assert_eq!(overlap(&b, &a), expected, "{b:?} {a:?}");
-                found[usize::from(expected)] += 1;
-            }
-        }
-        assert!(found[0] > 100 && found[1] > 100, "{found:?}");
+impl job::Operation for Operation {
+    fn out(&self) -> &Command {
+        &self.out
     }
 }

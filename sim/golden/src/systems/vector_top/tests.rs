@@ -3,7 +3,9 @@ use proptest::prelude::*;
 
 use super::device::{Delays, Device};
 use super::*;
-use crate::systems::memory::SparseMemory;
+use crate::common::shell::job_controller::End;
+use crate::systems::descriptor::Descriptor;
+use crate::systems::memory::{BusError, SparseMemory};
 
 mod fuzz;
 mod registers;
@@ -12,15 +14,10 @@ mod registers;
 const SHAPE: Shape = Shape { lanes: 4, max_beats: 8, function: Function::Silu, address_width: 40, steps: STEP_BITS };
 const LIMITS: Limits = Limits { base: 0x1000, limit: 0xffff, max_descriptors: 8 };
 
-/// A descriptor, field by field as the table lists them.
-#[derive(Clone, Debug)]
-struct Descriptor(Vec<u8>);
-
 impl Descriptor {
     /// Three rows of 5 elements of x at 0x2000 to 0x3000; other operands are at 0x4000, 0x5000, 0x6000.
     fn new(steps: u32) -> Self {
-        let mut new = Self(vec![0; 128]);
-        new.0[..6].copy_from_slice(b"SNBZ\x01\x01");
+        let mut new = Self::of(1);
         for (at, value) in [(32, 3), (36, 5), (40, steps), (44, 0x3c00_4000), (56, 64), (60, 64), (88, 64), (92, 64)] {
             new = new.word(at, value);
         }
@@ -28,29 +25,6 @@ impl Descriptor {
             new = new.long(at, value);
         }
         new
-    }
-
-    fn byte(mut self, at: usize, value: u8) -> Self {
-        self.0[at] = value;
-        self
-    }
-
-    fn word(mut self, at: usize, value: u32) -> Self {
-        self.0[at..at + 4].copy_from_slice(&value.to_le_bytes());
-        self
-    }
-
-    fn long(mut self, at: usize, value: u64) -> Self {
-        self.0[at..at + 8].copy_from_slice(&value.to_le_bytes());
-        self
-    }
-
-    fn next(self, at: u64) -> Self {
-        self.long(8, at)
-    }
-
-    fn tagged(self, tag: u32, at: u64) -> Self {
-        self.byte(6, 1).word(16, tag).long(24, at)
     }
 }
 

@@ -1,74 +1,21 @@
-//! What the host accepts, the golden model of the hardware accepts, and the other way round: with the same code.
+//! Jobs of `vector_top`.
 
-mod support;
-
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use golden::common::shell::job_controller::Limits;
 use golden::systems::memory::SparseMemory;
 use half::f16;
 use host::vector::{Epsilon, Integer, Operand, VectorJob, check};
-use host::{Chain, Descriptor, ErrorCode, Link, Refusal};
+use host::{Chain, Descriptor, Link, Refusal};
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::TestRunner;
-use support::{CAPS, TOP, WINDOW};
+
+use super::cases::{Raw, address, code, every, operand, place};
+use super::support::{CAPS, TOP, WINDOW};
 
 /// How a job of this one descriptor ends in the golden model; overflows, which only data can cause, count as well.
 fn golden(at: u64, descriptor: &[u8]) -> u32 {
-    let mut memory = SparseMemory::new();
-    memory.store(at, descriptor);
-    let limits = Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: 1 };
-    let code = TOP.run(limits, at, &mut memory).end.code.into();
-    if code == ErrorCode::Overflow.number() { 0 } else { code }
-}
-
-fn code<T>(result: &Result<T, Refusal>) -> u32 {
-    result.as_ref().err().map_or(0, |refusal| refusal.code.number())
-}
-
-/// Addresses about the edges of the window, and any.
-fn address() -> impl Strategy<Value = u64> {
-    prop_oneof![
-        30 => (0x1000..0xf000u64).prop_map(|at| at & !63),
-        1 => select(vec![0, 0xfc0, 0x1000, 0x1020, 0xff40, 0xff80, 0xffc0, 0xffff, 0x1_0000, 1 << 40, u64::MAX - 63]),
-        1 => any::<u64>(),
-    ]
-}
-
-/// As often outside of the window as not.
-fn place() -> impl Strategy<Value = u64> {
-    prop_oneof![address(), any::<u64>(), select(vec![0, 0xf80, 0xff80, 0xffc0, 0x1010])]
-}
-
-fn stride() -> impl Strategy<Value = u32> {
-    prop_oneof![30 => select(vec![0, 64, 128]), 1 => select(vec![1, 32, 0x4000, 0xffff_ffc0]), 1 => any::<u32>()]
-}
-
-fn operand() -> impl Strategy<Value = Operand> {
-    (address(), stride()).prop_map(|(address, stride)| Operand { address, stride })
-}
-
-/// A descriptor as the table says, written here a second time.
-#[derive(Debug, Default, Clone)]
-struct Raw(Vec<u8>);
-
-impl Raw {
-    fn new() -> Self {
-        let mut bytes = vec![0; 128];
-        bytes[..6].copy_from_slice(b"SNBZ\x01\x01");
-        Self(bytes)
-    }
-
-    fn put(&mut self, at: usize, bytes: &[u8]) {
-        self.0[at..at + bytes.len()].copy_from_slice(bytes);
-    }
-
-    fn operand(&mut self, address: usize, stride: usize, operand: Operand) {
-        self.put(address, &operand.address.to_le_bytes());
-        self.put(stride, &operand.stride.to_le_bytes());
-    }
+    super::cases::golden(&*TOP, at, descriptor)
 }
 
 #[derive(Debug, Clone)]
@@ -112,7 +59,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 }
 
 fn raw(d: &Drawn) -> Raw {
-    let mut raw = Raw::new();
+    let mut raw = Raw::of(1);
     let mut steps = u32::from(d.activate) << 2 | u32::from(d.exact) << 12;
     raw.put(32, &d.rows.to_le_bytes());
     raw.put(36, &d.columns.to_le_bytes());
@@ -193,24 +140,6 @@ fn alone_and_short(mut raw: Raw) -> Raw {
         raw.put(33, &[0]);
     }
     raw
-}
-
-/// Runs a property that returns a code on many cases; each of `codes`, and no other one, must come up.
-fn every<T: std::fmt::Debug>(
-    strategy: impl Strategy<Value = T>,
-    codes: &[u32],
-    property: impl Fn(T) -> Result<u32, TestCaseError>,
-) {
-    let seen = RefCell::new(BTreeMap::new());
-    let outcome = TestRunner::new(seeds::proptest(2000)).run(&strategy, |case| {
-        *seen.borrow_mut().entry(property(case)?).or_insert(0) += 1;
-        Ok(())
-    });
-    outcome.unwrap();
-    let seen = seen.into_inner();
-    println!("{seen:?}");
-    assert_eq!(seen.keys().copied().collect::<Vec<_>>(), codes, "{seen:?}");
-    assert!(seen[&0] > 200, "too few that are right: {seen:?}");
 }
 
 #[test]

@@ -1,0 +1,32 @@
+//! Tender, complete: quantized matrix products with channel groups, and the rows between them, from memory to memory.
+//!
+//! Operands of a product are *panels*: as many lines as the array has rows (or columns), and of each channel one word with
+//! the channel's integer of every line. So a panel is read channel by channel in any order, and a column of results is a
+//! word of a panel of the next product. Rows of fp16 numbers, as norms and softmax need them, turn in the turn buffer.
+
+mod execution_controller;
+mod panel_buffer;
+mod result_stage;
+mod strip_walker;
+mod sum_buffer;
+mod tender_controller;
+mod tender_engine;
+mod tender_lane;
+mod tender_registers;
+mod tender_top;
+mod turn_buffer;
+
+pub use execution_controller::{ExecutionController, ExecutionControllerPorts, Step, Tiles};
+pub use panel_buffer::{PanelBuffer, PanelBufferPorts};
+pub use result_stage::{Constants, Numbers, ResultMode, ResultStage, ResultStagePorts, Results};
+pub use strip_walker::{Matrix, StripWalker, StripWalkerPorts};
+pub use sum_buffer::{SumBuffer, SumBufferPorts, SumColumn};
+pub use tender_controller::{OperandSigns, TenderController, TenderControllerPorts};
+pub use tender_engine::{TenderEngine, TenderEnginePorts};
+pub use tender_lane::{TenderLane, TenderLanePorts};
+pub use tender_registers::{TenderFields, TenderRegisters, TenderRegistersPorts};
+pub use tender_top::{TenderTop, TenderTopPorts};
+pub use turn_buffer::{Elements, Page, TurnBuffer, TurnBufferPorts};
+
+/// Number of the accelerator, in `VERSION`.
+pub const ACCELERATOR: u32 = 2;

@@ -1,0 +1,138 @@
+//! Output buffer: sums leave the array as a wavefront and go on column by column.
+
+use crate::blocks::common::{Ram, RamImplementation};
+use crate::lang::{
+    About, Block, FieldArray, In, InArray, Module, Out, OutStream, Timing, bit, bundle, cat, index_width, mux,
+    parameters, ports, power_of_two, sint, uint,
+};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct SumBuffer {
+        /// Rows of the array.
+        rows: u32 = 16, in power_of_two(2..=256), tag "r";
+        /// Columns of the array.
+        columns: u32 = 16, in power_of_two(4..=256), tag "c";
+        /// Bits of a sum.
+        width: u32 = 41, in 2..=64, tag "w";
+        /// Where they are kept.
+        storage: RamImplementation = RamImplementation::Inferred, tag "";
+    }
+}
+
+bundle! {
+    /// A column of a tile: the sums that the array's rows showed.
+    pub struct SumColumn(p: SumBuffer) {
+        /// The sum of each row; in INT8 mode those of odd rows mean something.
+        sums: FieldArray = sint(p.width).array(p.rows),
+        /// Whether it overflowed.
+        overflow: FieldArray = bit().array(p.rows),
+    }
+}
+
+ports! {
+    /// Ports of [`SumBuffer`].
+    pub struct SumBufferPorts(p: &SumBuffer) {
+        /// Drops all sums; those that are still in the array have to come while it is high. Also wherever int8_i changes.
+        clear_i: In = bit(),
+        /// Tiles are in INT8 mode, of half the columns; steady while sums are on their way.
+        int8_i: In = bit(),
+        /// Columns of the whole product, from 1 on; steady as int8_i.
+        columns_i: In = uint(16),
+        /// There is a place for one more tile.
+        room_o: Out = bit(),
+        /// It is taken: a last step is on its way.
+        take_i: In = bit(),
+        /// Row r shows a sum.
+        result_valid_i: InArray = bit().array(p.rows),
+        /// The sums.
+        result_i: InArray = sint(p.width).array(p.rows),
+        /// Whether they overflowed.
+        overflow_i: InArray = bit().array(p.rows),
+        /// The columns of the product in order, those behind its end left out.
+        column: OutStream<SumColumn> = p.clone(),
+    }
+}
+
+impl Block for SumBuffer {
+    type Ports = SumBufferPorts;
+    const ABOUT: About = About {
+        name: "sum_buffer",
+        summary: "two tiles of sums: they come as a wavefront, and leave column by column",
+        contract: "A row shows the sums of a tile last column first, in any cycles; a tile is there when the last row has shown its first column.\n\
+            Columns leave one a cycle. The tiles of columns_i columns are a panel; of the last one, only what is left of these.",
+        reference: "Tender, section IV-A, figure 6(a)",
+    };
+
+    fn build(&self, m: &mut Module, io: &SumBufferPorts) {
+        let place = index_width(self.columns.into());
+        let place_ty = uint(place);
+        let half = place_ty.lit(self.columns / 2 - 1);
+        let end = m.wire("last_place", mux(io.int8_i, half, place_ty.lit(self.columns - 1)));
+        let read = m.net("read", bit());
+        let read_address = m.net("read_address", uint(place + 1));
+        let sums = m.nets("sum", sint(self.width), self.rows);
+        let overflow = m.nets("sum_overflow", bit(), self.rows);
+        let ends = m.nets("row_ends", bit(), self.rows);
+        m.for_each("row", self.rows, |m, r| {
+            m.comment("Columns that came of this tile, and its page.");
+            let came = m.reg_init("came_q", place_ty, 0);
+            let page = m.reg_init("page_q", bit(), 0);
+            let valid = m.wire("valid", io.result_valid_i.at(r) & !io.clear_i);
+            let whole = m.wire("whole", valid & came.q.eq(end));
+            let zero = place_ty.lit(0);
+            came.next(mux(io.clear_i | whole, zero, mux(valid, came.q.wrapping_add(1), came.q)));
+            page.next((page.q ^ whole) & !io.clear_i);
+            m.connect(ends.at(r), whole);
+            let ram = m.instance("u_ram", Ram::words(2 * self.columns, self.width + 1, self.storage));
+            m.connect(ram.write_i, valid);
+            m.connect(ram.write_address_i, cat(&[page.q, end ^ came.q]));
+            m.connect(ram.data_i, cat(&[io.overflow_i.at(r), io.result_i.at(r).as_uint()]));
+            m.connect(ram.read_i, read);
+            m.connect(ram.read_address_i, read_address);
+            m.connect(sums.at(r), ram.data_o.slice(0..self.width).as_sint());
+            m.connect(overflow.at(r), ram.data_o.bit(self.width));
+        });
+
+        m.comment("Tiles that are whole, and tiles that have a place.");
+        let comes = m.wire("comes", ends.at(self.rows - 1));
+        let goes = m.net("goes", bit());
+        let count = |m: &mut Module, name: &str, up: crate::lang::Signal| {
+            let count = m.reg_init(name, uint(2), 0);
+            let moved = count.q.wrapping_add(up.extend(2)).wrapping_sub(goes.extend(2));
+            count.next(mux(io.clear_i, uint(2).lit(0), moved));
+            count.q
+        };
+        let whole = count(m, "whole_q", comes);
+        let taken = count(m, "taken_q", io.take_i);
+        m.connect(io.room_o, !taken.bit(1));
+
+        m.comment("Columns that leave.");
+        let offered = m.reg_init("offered_q", bit(), 0);
+        let column = m.reg_init("column_q", place_ty, 0);
+        let page = m.reg_init("read_page_q", bit(), 0);
+        let sent = m.reg_init("sent_q", uint(16), 0);
+        m.connect(read, whole.any() & (!offered.q | io.column.ready) & !io.clear_i);
+        m.connect(read_address, cat(&[page.q, column.q]));
+        let last = m.wire("last", sent.q.wrapping_add(1).eq(io.columns_i));
+        m.connect(goes, read & (last | column.q.eq(end)));
+        let step = |m: &mut Module, q: crate::lang::Signal, ends: crate::lang::Signal| {
+            let _ = &m;
+            let zero = q.ty().lit(0);
+            mux(io.clear_i, zero, mux(read, mux(ends, zero, q.wrapping_add(1)), q))
+        };
+        let column_next = step(m, column.q, goes);
+        column.next(column_next);
+        let sent_next = step(m, sent.q, last);
+        sent.next(sent_next);
+        page.next((page.q ^ goes) & !io.clear_i);
+        offered.next((read | (offered.q & !io.column.ready)) & !io.clear_i);
+        m.connect(io.column.valid, offered.q);
+        m.connect_each("column_sums", io.column.sums, sums);
+        m.connect_each("column_overflow", io.column.overflow, overflow);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().beat(1u32)
+    }
+}

@@ -1,0 +1,255 @@
+//! The Tender accelerator: registers, shell, the engine for products, the engine for rows.
+
+use super::tender_engine::TenderEngine;
+use super::tender_lane::TenderLane;
+use super::tender_registers::TenderRegisters;
+use crate::accelerators::vector::VectorEngine;
+use crate::blocks::common::RamImplementation;
+use crate::blocks::common::bus::axi::AxiManager;
+use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
+use crate::blocks::common::row::{RequantizeLane, VectorLane};
+use crate::blocks::common::shell::{EventCounters, JobShell};
+use crate::blocks::tender::MultiScaleArray;
+use crate::lang::{
+    About, Block, Bundle, CatalogBlock, Module, Out, Signal, Stream, Timing, bit, mux, parameters, ports,
+};
+
+/// Operation of the vector engine.
+const VECTOR: u32 = 3;
+
+/// Read DMAs.
+const READERS: u32 = 4;
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct TenderTop {
+        /// The bus as a DMA sees it.
+        axi: AxiSpec = AxiSpec::default();
+        /// Bursts of the DMAs.
+        dma: DmaSpec = DmaSpec::default();
+        /// Beats that a read DMA keeps.
+        read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
+        /// Beats that the write DMA keeps.
+        write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "w";
+        /// The array; rows and columns are powers of two from 4 on, with INT8 mode.
+        array: MultiScaleArray = MultiScaleArray::default();
+        /// Channels of a panel that the scratchpad holds, twice.
+        depth: u32 = 1024, in 2..=32768, tag "d";
+        /// Entries of the index buffer, twice.
+        steps: u32 = 2048, in 2..=65536, tag "s";
+        /// Columns of a strip of rows that the turn buffer holds, twice.
+        strip: u32 = 64, in 32..=65536, note "a multiple of 32", tag "p";
+        /// The arithmetic on a result; its width is that of the array's.
+        result: TenderLane = TenderLane::default();
+        /// Beats of the longest row of the vector unit.
+        max_beats: u32 = 64, in 1..=65535, tag "b";
+        /// The vector unit's steps on an element.
+        lane: VectorLane = VectorLane::default();
+        /// The last one.
+        requantize: RequantizeLane = RequantizeLane::default();
+        /// Where scratchpad, index, output and turn buffer are kept.
+        storage: RamImplementation = RamImplementation::Inferred, tag "";
+    }
+    rules = |p, rules| {
+        rules.part("read_beats", &p.shell());
+        rules.part("depth", &p.engine());
+        rules.part("max_beats", &p.vector());
+    };
+}
+
+impl TenderTop {
+    fn shell(&self) -> JobShell {
+        JobShell {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            readers: READERS,
+            writers: 1,
+            read_beats: self.read_beats,
+            write_beats: self.write_beats,
+            descriptor_bytes: 128,
+            opcodes: VECTOR,
+        }
+    }
+
+    /// What does products and packings.
+    #[must_use]
+    pub fn engine(&self) -> TenderEngine {
+        TenderEngine {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            array: self.array.clone(),
+            depth: self.depth,
+            steps: self.steps,
+            strip: self.strip,
+            lane: self.result.clone(),
+            storage: self.storage,
+        }
+    }
+
+    /// What does rows.
+    #[must_use]
+    pub fn vector(&self) -> VectorEngine {
+        VectorEngine {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            max_beats: self.max_beats,
+            lane: self.lane.clone(),
+            requantize: self.requantize.clone(),
+        }
+    }
+
+    fn registers(&self) -> TenderRegisters {
+        TenderRegisters {
+            rows: self.array.rows,
+            columns: self.array.columns,
+            operand_width: self.array.pe.operand_width,
+            depth: self.depth,
+            steps: self.steps,
+            lanes: self.vector().lanes(),
+            max_beats: self.max_beats,
+            function: self.lane.function as u32,
+        }
+    }
+}
+
+ports! {
+    /// Ports of [`TenderTop`].
+    pub struct TenderTopPorts(p: &TenderTop) {
+        /// Bus of the host.
+        ctrl: AxiLiteSubordinate = 12,
+        /// Memory.
+        mem: AxiManager = p.shell().port(),
+        /// Level: an enabled bit of STATUS is set.
+        irq_o: Out = bit(),
+    }
+}
+
+impl Block for TenderTop {
+    type Ports = TenderTopPorts;
+    const ABOUT: About = About {
+        name: "tender_top",
+        summary: "accelerator for quantized matrix products with channel groups, and for the rows between them, from memory to memory",
+        contract: "A job is a chain of descriptors of 128 bytes: 1 a product of panels, 2 rows of fp16 numbers become panels, 3 rows through the\n\
+            steps of vector_unit. Descriptors, errors and registers: docs/blocks/tender-top.md. No input in memory hangs it or makes it\n\
+            write outside of the rows that a right descriptor names.",
+        reference: "Tender, section IV-A, figure 6(a)",
+    };
+
+    fn build(&self, m: &mut Module, io: &TenderTopPorts) {
+        let registers = m.instance("u_registers", self.registers());
+        let shell = m.instance("u_shell", self.shell());
+        let engine = m.instance("u_engine", self.engine());
+        let vector = m.instance("u_vector", self.vector());
+        registers.ctrl.connect(m, &io.ctrl);
+        m.connect(io.irq_o, registers.irq_o);
+        io.mem.connect(m, &shell.mem);
+        shell.connect_registers(m, &registers.shell);
+        for (to, from) in [
+            (engine.abort_i, shell.abort_o),
+            (vector.abort_i, shell.abort_o),
+            (engine.window_base_i, registers.shell.window_base),
+            (vector.window_base_i, registers.shell.window_base),
+            (engine.window_limit_i, registers.shell.window_limit),
+            (vector.window_limit_i, registers.shell.window_limit),
+            (shell.idle_i, engine.idle_o & vector.idle_o),
+            (shell.computing_i, engine.computing_o | vector.computing_o),
+        ] {
+            m.connect(to, from);
+        }
+
+        m.comment("An operation goes to one of the two engines, and the DMAs with it.");
+        let rows = m.wire("rows", shell.operation.opcode.eq(VECTOR));
+        fork(m, "operation", rows, &shell.operation, (&vector.operation, &engine.operation));
+        let ends = (&vector.operation_end, &engine.operation_end);
+        merge(m, ("operation_end", &()), rows, &shell.operation_end, ends);
+        let spec = (self.axi.clone(), self.dma.clone());
+        for k in 0..READERS {
+            let commands = (&vector.read_command.at(k), &engine.read_command.at(k));
+            merge(m, (&format!("read_command_{k}"), &spec), rows, &shell.read_command.at(k), commands);
+            let to = (&vector.read.at(k), &engine.read.at(k));
+            fork(m, &format!("read_{k}"), rows, &shell.read.at(k), to);
+            let to = (&vector.read_end.at(k), &engine.read_end.at(k));
+            fork(m, &format!("read_end_{k}"), rows, &shell.read_end.at(k), to);
+        }
+        let commands = (&vector.write_command.at(0), &engine.write_command.at(0));
+        merge(m, ("write_command", &spec), rows, &shell.write_command.at(0), commands);
+        merge(m, ("write", &self.axi.data_width), rows, &shell.write.at(0), (&vector.write.at(0), &engine.write.at(0)));
+        fork(m, "write_end", rows, &shell.write_end.at(0), (&vector.write_end.at(0), &engine.write_end.at(0)));
+
+        let counters = m.instance("u_overflows", EventCounters { counters: 2, ..EventCounters::default() });
+        m.connect(counters.clear_i, shell.began_o);
+        m.connect(counters.event_i.at(0), engine.sum_overflow_o);
+        m.connect(counters.event_i.at(1), engine.overflow_o | vector.overflow_o);
+        m.connect(registers.own.sum_overflows, counters.count_o.at(0));
+        m.connect(registers.own.overflows, counters.count_o.at(1));
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
+
+/// A stream to the first of two where `first` holds, else to the second.
+fn fork<B: Bundle>(m: &mut Module, name: &str, first: Signal, from: &Stream<B>, to: (&Stream<B>, &Stream<B>)) {
+    m.connect(to.0.valid, from.valid & first);
+    m.connect(to.1.valid, from.valid & !first);
+    to.0.data.drive(m, &format!("{name}_first"), &from.data);
+    to.1.data.drive(m, &format!("{name}_second"), &from.data);
+    m.connect(from.ready, mux(first, to.0.ready, to.1.ready));
+}
+
+/// A stream from the first of two where `first` holds, else from the second.
+fn merge<B: Bundle>(
+    m: &mut Module,
+    (name, spec): (&str, &B::Spec),
+    first: Signal,
+    to: &Stream<B>,
+    from: (&Stream<B>, &Stream<B>),
+) {
+    m.connect(to.valid, mux(first, from.0.valid, from.1.valid));
+    let chosen = m.wire(name, mux(first, from.0.data.pack(), from.1.data.pack()));
+    let chosen = B::unpack(m, name, spec, chosen);
+    to.data.drive(m, name, &chosen);
+    m.connect(from.0.ready, to.ready & first);
+    m.connect(from.1.ready, to.ready & !first);
+}
+
+impl CatalogBlock for TenderTop {
+    fn configurations() -> Vec<Self> {
+        let set = |data_width, address_width, (rows, columns), (depth, steps), burst_beats| Self {
+            axi: AxiSpec { address_width, data_width, id_width: 1 },
+            dma: DmaSpec { burst_beats, ..DmaSpec::default() },
+            array: MultiScaleArray { rows, columns, ..MultiScaleArray::default() },
+            depth,
+            steps,
+            strip: 32,
+            max_beats: 16,
+            ..Self::default()
+        };
+        vec![set(32, 32, (4, 4), (33, 70), 4), set(128, 40, (8, 16), (64, 100), 16)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TenderTop;
+    use crate::blocks::tender::MultiScaleArray;
+
+    #[test]
+    fn elaborates() {
+        let p = TenderTop {
+            axi: crate::blocks::common::bus::AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
+            array: MultiScaleArray { rows: 4, columns: 4, ..MultiScaleArray::default() },
+            depth: 32,
+            steps: 64,
+            strip: 32,
+            max_beats: 8,
+            ..TenderTop::default()
+        };
+        for p in [p, TenderTop::default()] {
+            if let Err(e) = crate::lang::elaborate(&p) {
+                panic!("{e}");
+            }
+        }
+    }
+}

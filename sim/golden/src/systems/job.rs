@@ -1,0 +1,240 @@
+//! A job of an accelerator: its chain from descriptor to descriptor, and what was done to memory.
+
+use std::ops::RangeInclusive;
+
+use crate::common::bus::Command;
+use crate::common::shell::job_controller::{self, Action, End, Limits, World, code};
+
+use super::memory::{BusError, Memory};
+
+/// Bytes of a descriptor.
+pub const DESCRIPTOR_BYTES: u64 = 128;
+/// Bytes of the header, which are not among the words of an operation.
+const HEADER: usize = 32;
+
+/// An operation whose fields are all right.
+pub trait Operation {
+    /// Where the results go.
+    fn out(&self) -> &Command;
+}
+
+/// What does the operations of a chain.
+pub trait Accelerator {
+    /// An operation.
+    type Operation: Operation;
+
+    /// Bits of an address on the bus.
+    fn address_width(&self) -> u32;
+
+    /// Operations there are, numbered from 1 on.
+    fn opcodes(&self) -> u8;
+
+    /// Checks an operation, and does it.
+    ///
+    /// # Errors
+    /// The code of the first check that fails: memory is untouched.
+    fn perform(
+        &self,
+        opcode: u8,
+        fields: Fields<'_>,
+        limits: &Limits,
+        memory: &mut dyn Memory,
+    ) -> Result<Executed<Self::Operation>, u8>;
+}
+
+/// A descriptor behind its header, with the offsets of the whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Fields<'a>(pub &'a [u32]);
+
+impl Fields<'_> {
+    /// The 4 bytes at an offset from the beginning of the descriptor.
+    ///
+    /// # Panics
+    /// There are none.
+    #[must_use]
+    pub fn word(&self, at: usize) -> u32 {
+        self.0[(at - HEADER) / 4]
+    }
+
+    /// The 8 bytes at an offset.
+    ///
+    /// # Panics
+    /// There are fewer.
+    #[must_use]
+    pub fn long(&self, at: usize) -> u64 {
+        u64::from(self.word(at)) | u64::from(self.word(at + 4)) << 32
+    }
+
+    /// Whether the words at all these offsets are 0.
+    ///
+    /// # Panics
+    /// One is not there.
+    pub fn are_zero(&self, mut at: impl Iterator<Item = usize>) -> bool {
+        at.all(|at| self.word(at) == 0)
+    }
+}
+
+/// An operation that touched memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Executed<O> {
+    /// What it was.
+    pub operation: O,
+    /// All codes with which it may end: more than one where several things go wrong, in the order in which the model finds
+    /// them; none where it ends well.
+    pub codes: Vec<u8>,
+    /// The contract says what every byte of the results is.
+    pub defined: bool,
+    /// Beats or words of results with an overflow.
+    pub overflows: u64,
+    /// Words in which a sum has an overflow; 0 where there are no sums.
+    pub sum_overflows: u64,
+}
+
+impl<O> Executed<O> {
+    /// The same for the operation as a part of another type.
+    pub fn map<P>(self, into: impl FnOnce(O) -> P) -> Executed<P> {
+        let Self { operation, codes, defined, overflows, sum_overflows } = self;
+        Executed { operation: into(operation), codes, defined, overflows, sum_overflows }
+    }
+}
+
+/// Codes of all that goes wrong, each once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Codes(Vec<u8>);
+
+impl Codes {
+    pub fn note(&mut self, code: u8) {
+        if !self.0.contains(&code) {
+            self.0.push(code);
+        }
+    }
+
+    /// Notes what the bus answers, if it is an error.
+    pub fn bus<T>(&mut self, result: Result<T, BusError>) -> Option<T> {
+        match result {
+            Ok(value) => return Some(value),
+            Err(BusError::Subordinate) => self.note(code::SLVERR),
+            Err(BusError::Decode) => self.note(code::DECERR),
+        }
+        None
+    }
+
+    pub fn all(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+/// What a job did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report<O> {
+    /// How it ended.
+    pub end: End,
+    /// Its operations; without a last one that a check refused.
+    pub executed: Vec<Executed<O>>,
+    /// Addresses and values of tags that were written.
+    pub tags: Vec<(u64, u32)>,
+}
+
+impl<O: Operation> Report<O> {
+    /// Beats or words of results with an overflow in the whole job; undefined after an error of the bus or an overflow that
+    /// is an error.
+    #[must_use]
+    pub fn overflows(&self) -> u64 {
+        self.executed.iter().map(|e| e.overflows).sum()
+    }
+
+    /// Words with an overflow of a sum in the whole job; undefined after the same errors.
+    #[must_use]
+    pub fn sum_overflows(&self) -> u64 {
+        self.executed.iter().map(|e| e.sum_overflows).sum()
+    }
+
+    /// All bytes that may have been written, as ascending ranges that do not touch.
+    #[must_use]
+    pub fn written(&self) -> Vec<RangeInclusive<u64>> {
+        let tags = self.tags.iter().map(|&(address, _)| address..=address + 3);
+        merged(self.executed.iter().flat_map(|e| rows(e.operation.out())).chain(tags).collect())
+    }
+
+    /// Bytes that may hold anything that the model's memory does not, as ascending ranges that do not touch. What a later
+    /// operation computes from them is not among them.
+    #[must_use]
+    pub fn undefined(&self) -> Vec<RangeInclusive<u64>> {
+        let open = self.executed.iter().filter(|e| !e.defined);
+        merged(open.flat_map(|e| rows(e.operation.out())).collect())
+    }
+}
+
+fn rows(rows: &Command) -> impl Iterator<Item = RangeInclusive<u64>> + use<> {
+    let bytes = rows.row_bytes;
+    rows.row_addresses().map(move |first| first..=first + (bytes - 1))
+}
+
+fn merged(mut ranges: Vec<RangeInclusive<u64>>) -> Vec<RangeInclusive<u64>> {
+    ranges.sort_by_key(|range| *range.start());
+    let mut all: Vec<RangeInclusive<u64>> = Vec::new();
+    for range in ranges {
+        match all.last_mut() {
+            Some(last) if *range.start() <= last.end().saturating_add(1) => {
+                *last = *last.start()..=*last.end().max(range.end());
+            }
+            _ => all.push(range),
+        }
+    }
+    all
+}
+
+/// Runs the job at `job`. It ends after `limits.max_descriptors` descriptors at the latest.
+pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report<A::Operation> {
+    let shape = job_controller::Shape {
+        address_width: accelerator.address_width(),
+        descriptor_bytes: DESCRIPTOR_BYTES,
+        opcodes: accelerator.opcodes(),
+    };
+    let report = Report { end: End::default(), executed: Vec::new(), tags: Vec::new() };
+    let mut world = Job { accelerator, limits, memory, fetched: Vec::new(), report };
+    let (_, end) = job_controller::run(shape, limits, job, &mut world);
+    Report { end, ..world.report }
+}
+
+/// A job under way.
+struct Job<'a, A: Accelerator> {
+    accelerator: &'a A,
+    limits: Limits,
+    memory: &'a mut dyn Memory,
+    fetched: Vec<u8>,
+    report: Report<A::Operation>,
+}
+
+impl<A: Accelerator> World for Job<'_, A> {
+    fn descriptor(&mut self, _address: u64) -> Vec<u8> {
+        std::mem::take(&mut self.fetched)
+    }
+
+    fn outcome(&mut self, action: &Action) -> u8 {
+        match action {
+            Action::Fetch(address) => {
+                self.fetched = vec![0; DESCRIPTOR_BYTES as usize];
+                let whole = Command { address: *address, row_bytes: DESCRIPTOR_BYTES, rows: 1, stride: 0 };
+                if let Some(refusal) = whole.refusal(self.accelerator.address_width()) {
+                    return refusal.code() as u8;
+                }
+                self.memory.read(*address, &mut self.fetched).map_or_else(BusError::response, |()| 0)
+            }
+            Action::Operation { opcode, words, .. } => {
+                match self.accelerator.perform(*opcode, Fields(words), &self.limits, self.memory) {
+                    Err(code) => code,
+                    Ok(executed) => {
+                        let code = executed.codes.first().copied().unwrap_or(0);
+                        self.report.executed.push(executed);
+                        code
+                    }
+                }
+            }
+            Action::Tag { address, tag } => {
+                self.report.tags.push((*address, *tag));
+                self.memory.write(*address, &tag.to_le_bytes()).map_or_else(BusError::response, |()| 0)
+            }
+        }
+    }
+}

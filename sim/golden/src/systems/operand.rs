@@ -1,0 +1,71 @@
+//! Rows in memory that an operation reads or writes: where they may be, and whether they meet.
+
+use crate::common::bus::Command;
+use crate::common::shell::job_controller::{Limits, code};
+
+/// First and last byte of all rows.
+fn reach(rows: &Command) -> (u128, u128) {
+    let first = u128::from(rows.address);
+    let last = first + u128::from(rows.rows - 1) * u128::from(rows.stride) + u128::from(rows.row_bytes) - 1;
+    (first, last)
+}
+
+/// Checks that address and stride are multiples of 64, and then that all bytes lie in the window and on the bus.
+pub(super) fn check(rows: &Command, limits: &Limits, address_width: u32) -> Result<(), u8> {
+    if !rows.address.is_multiple_of(64) || !rows.stride.is_multiple_of(64) {
+        return Err(code::ALIGNMENT);
+    }
+    let (first, last) = reach(rows);
+    if first < limits.base.into() || last > limits.limit.into() || last >> address_width != 0 {
+        return Err(code::WINDOW);
+    }
+    Ok(())
+}
+
+/// Whether no byte is in two of the rows.
+pub(super) fn are_apart(rows: &Command) -> bool {
+    rows.rows == 1 || rows.stride >= rows.row_bytes
+}
+
+/// Whether a byte is in rows of both.
+pub(super) fn overlap(a: &Command, b: &Command) -> bool {
+    let ((a_first, a_last), (b_first, b_last)) = (reach(a), reach(b));
+    if a_first > b_last || b_first > a_last {
+        return false;
+    }
+    let bytes = u128::from(b.row_bytes);
+    a.row_addresses().map(u128::from).any(|first| {
+        let last = first + u128::from(a.row_bytes) - 1;
+        // The first row of b that ends at or behind the beginning of this one; those behind it begin later.
+        let missing = (first + 1).saturating_sub(b_first + bytes);
+        let row = if b.stride == 0 { 0 } else { missing.div_ceil(b.stride.into()) };
+        let begin = b_first + row * u128::from(b.stride);
+        row < b.rows.into() && begin <= last && begin + bytes > first
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlaps_by_brute_force() {
+        let mut found = [0; 2];
+        for (address, stride, row_bytes, rows) in (0..6u64)
+            .flat_map(|a| (0..4u64).flat_map(move |s| (1..5).flat_map(move |n| (1..4).map(move |r| (a, s, n, r)))))
+        {
+            let a = Command { address: 64 * address, row_bytes: 40 * row_bytes, rows, stride: 64 * stride };
+            for b in [(128, 100, 2, 192), (64, 1, 3, 64), (0, 130, 3, 0), (192, 64, 2, 128)] {
+                let b = Command { address: b.0, row_bytes: b.1, rows: b.2, stride: b.3 };
+                let bytes =
+                    |c: &Command| -> Vec<u64> { c.row_addresses().flat_map(|at| at..at + c.row_bytes).collect() };
+                let of_b = bytes(&b);
+                let expected = bytes(&a).iter().any(|at| of_b.contains(at));
+                assert_eq!(overlap(&a, &b), expected, "{a:?} {b:?}");
+                assert_eq!(overlap(&b, &a), expected, "{b:?} {a:?}");
+                found[usize::from(expected)] += 1;
+            }
+        }
+        assert!(found[0] > 100 && found[1] > 100, "{found:?}");
+    }
+}

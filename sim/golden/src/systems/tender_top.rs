@@ -1,0 +1,143 @@
+//! `tender_top`: products of integer matrices with channel groups, fp16 numbers that become their operands, and the steps of
+//! [`vector_top`](super::vector_top) on rows.
+//!
+//! A product takes channels in the order of a table, which also says when all sums are doubled; sums become numbers of fp32,
+//! are multiplied, added to, and leave as fp16 or as integers, each step rounded to nearest, ties to even. The operations of a
+//! chain are done one after the other, panels of rows in order: what the contract leaves open happens here in one of its ways,
+//! and [`Executed::defined`](job::Executed::defined) says so. What depends on bytes that the bus did not give is not computed,
+//! so it is no overflow either.
+
+mod execute;
+mod finish;
+mod layout;
+mod operation;
+mod sums;
+
+use crate::common::shell::job_controller::Limits;
+use crate::tender::accumulator::{Accumulator, Overflow};
+use crate::tender::multi_scale_array::Accumulators;
+
+use super::job::{self, Fields};
+use super::memory::Memory;
+use super::vector_top::{self, VectorTop};
+pub use layout::{Layout, OPERAND_WIDTH};
+pub use operation::{Finish, MatMul, Operation, Output, Pack};
+
+/// How the accelerator was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows of PEs: a power of two, 4 to 64.
+    pub rows: u32,
+    /// Columns of PEs: a power of two, 4 to 64.
+    pub columns: u32,
+    /// Four PEs can work as one of twice the width.
+    pub int8: bool,
+    /// Bits of an accumulator, 2 to 64.
+    pub accumulator_width: u32,
+    /// What an accumulator does with a sum that does not fit.
+    pub overflow: Overflow,
+    /// Channels of a panel.
+    pub depth: u32,
+    /// Entries of a table.
+    pub steps: u32,
+    /// Its vector unit, and the bus.
+    pub vector: vector_top::Shape,
+}
+
+impl Shape {
+    /// How panels are laid out in a mode.
+    #[must_use]
+    pub fn layout(&self, int8: bool) -> Layout {
+        let share = if int8 { 2 } else { 1 };
+        Layout { bits: OPERAND_WIDTH * share, rows: (self.rows / share).into(), columns: (self.columns / share).into() }
+    }
+
+    fn accumulators(&self) -> Accumulators {
+        Accumulators { width: self.accumulator_width, policy: self.overflow }
+    }
+}
+
+/// The accelerator.
+#[derive(Clone, Debug)]
+pub struct TenderTop {
+    shape: Shape,
+    vector: VectorTop,
+}
+
+/// An operation that touched memory.
+pub type Executed = job::Executed<Operation>;
+/// What a job did.
+pub type Report = job::Report<Operation>;
+
+impl TenderTop {
+    /// The accelerator of a shape.
+    ///
+    /// # Errors
+    /// Names what is out of its range.
+    pub fn new(shape: Shape) -> Result<Self, String> {
+        for (name, size) in [("rows", shape.rows), ("columns", shape.columns)] {
+            if !size.is_power_of_two() || !(4..=64).contains(&size) {
+                return Err(format!("{name} is {size}, allowed: powers of two from 4 to 64"));
+            }
+        }
+        Accumulator::new(shape.accumulator_width, shape.overflow)?;
+        Ok(Self { shape, vector: VectorTop::new(shape.vector) })
+    }
+
+    /// Its shape.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Checks an operation.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    pub fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        match opcode {
+            MATMUL => MatMul::check(&self.shape, limits, fields).map(Operation::MatMul),
+            PACK => Pack::check(&self.shape, limits, fields).map(Operation::Pack),
+            _ => vector_top::Operation::check(&self.shape.vector, limits, fields).map(Operation::Vector),
+        }
+    }
+
+    /// Runs the job at `job`. It ends after `limits.max_descriptors` descriptors at the latest.
+    pub fn run(&self, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report {
+        job::run(self, limits, job, memory)
+    }
+}
+
+/// Operations there are.
+const OPCODES: u8 = 3;
+const MATMUL: u8 = 1;
+const PACK: u8 = 2;
+
+impl job::Accelerator for TenderTop {
+    type Operation = Operation;
+
+    fn address_width(&self) -> u32 {
+        self.shape.vector.address_width
+    }
+
+    fn opcodes(&self) -> u8 {
+        OPCODES
+    }
+
+    fn perform(
+        &self,
+        opcode: u8,
+        fields: Fields<'_>,
+        limits: &Limits,
+        memory: &mut dyn Memory,
+    ) -> Result<Executed, u8> {
+        Ok(match self.check(opcode, fields, limits)? {
+            Operation::MatMul(operation) => self.multiply(operation, memory),
+            Operation::Pack(operation) => self.pack(operation, memory),
+            Operation::Vector(operation) => self.vector.execute(operation, memory).map(Operation::Vector),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

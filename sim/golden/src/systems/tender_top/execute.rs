@@ -1,0 +1,145 @@
+//! Operations on memory, panel of rows by panel of rows, also behind an error, to find all that goes wrong.
+
+use crate::common::bus::Command;
+use crate::common::float::single;
+use crate::common::shell::job_controller::code;
+use crate::systems::job::Codes;
+use crate::systems::memory::Memory;
+
+use super::finish::{Finisher, PIECE};
+use super::sums::{Entry, Products, Right};
+use super::{Executed, MatMul, Operation, Pack, TenderTop};
+
+/// Bytes of a row, as far as the bus gave them.
+pub(super) struct Loaded {
+    bytes: Vec<u8>,
+    /// By piece.
+    good: Vec<bool>,
+}
+
+impl Loaded {
+    /// A row of an operand, which begins at a multiple of the piece.
+    pub(super) fn row(rows: &Command, row: u64, memory: &mut dyn Memory, codes: &mut Codes) -> Self {
+        let mut address = rows.address + row * rows.stride;
+        let mut bytes = vec![0; rows.row_bytes as usize];
+        let mut read = |piece: &mut [u8]| {
+            let good = codes.bus(memory.read(address, piece)).is_some();
+            address = address.wrapping_add(PIECE as u64);
+            good
+        };
+        let good = bytes.chunks_mut(PIECE).map(&mut read).collect();
+        Self { bytes, good }
+    }
+
+    /// Some of the bytes, if all of them are there.
+    pub(super) fn get(&self, range: std::ops::Range<usize>) -> Option<&[u8]> {
+        let good = self.good[range.start / PIECE..range.end.div_ceil(PIECE)].iter().all(|&good| good);
+        good.then(|| &self.bytes[range])
+    }
+
+    fn whole(&self) -> Option<&[u8]> {
+        self.get(0..self.bytes.len())
+    }
+}
+
+/// The entries of the table, if all could be read and mean something.
+fn table(operation: &MatMul, memory: &mut dyn Memory, codes: &mut Codes) -> Option<Vec<Entry>> {
+    let loaded = Loaded::row(&operation.table, 0, memory, codes);
+    let entries = (0..operation.table.row_bytes as usize).step_by(2).map(|at| {
+        let bytes = loaded.get(at..at + 2)?;
+        match u16::from_le_bytes([bytes[0], bytes[1]]) {
+            0x8000 => Some(Entry::Rescale),
+            channel if u64::from(channel) < operation.channels => Some(Entry::Product(channel.into())),
+            _ => {
+                codes.note(code::FIELD);
+                None
+            }
+        }
+    });
+    // All of them are looked at.
+    let entries: Vec<Option<Entry>> = entries.collect();
+    entries.into_iter().collect()
+}
+
+/// The right matrix, and which of its columns are known.
+fn right(operation: &MatMul, memory: &mut dyn Memory, codes: &mut Codes) -> (Right, Vec<bool>) {
+    let (columns, layout) = (operation.finish.columns as usize, operation.finish.layout);
+    let lines = layout.columns as usize;
+    let mut right = Right { columns, integers: vec![0; operation.channels as usize * columns] };
+    let mut known = vec![false; columns];
+    for panel in 0..operation.b.rows {
+        let loaded = Loaded::row(&operation.b, panel, memory, codes);
+        let Some(words) = loaded.whole() else { continue };
+        let first = panel as usize * lines;
+        let here = lines.min(columns - first);
+        known[first..first + here].fill(true);
+        let integers = layout.integers(words, operation.b_signed);
+        for (channel, word) in integers.chunks(lines).enumerate() {
+            right.integers[channel * columns + first..][..here].copy_from_slice(&word[..here]);
+        }
+    }
+    (right, known)
+}
+
+impl TenderTop {
+    /// A product of matrices.
+    pub(super) fn multiply(&self, operation: MatMul, memory: &mut dyn Memory) -> Executed {
+        let mut codes = Codes::default();
+        let finish = &operation.finish;
+        let entries = table(&operation, memory, &mut codes);
+        let mut finisher = Finisher::new(finish, memory, &mut codes);
+        let (right, known) = right(&operation, memory, &mut codes);
+        let products =
+            entries.as_deref().map(|e| Products::new(e, &right, finish.layout.bits > 4, self.shape.accumulators()));
+        let lines = finish.layout.rows as usize;
+        let mut sum_overflows = 0;
+        for panel in 0..operation.a.rows {
+            let loaded = Loaded::row(&operation.a, panel, memory, &mut codes);
+            let (Some(words), Some(products)) = (loaded.whole(), &products) else { continue };
+            let integers = finish.layout.integers(words, operation.a_signed);
+            let rows = lines.min(finish.rows as usize - panel as usize * lines);
+            let mut overflow = vec![false; right.columns];
+            let number = |row: usize, overflow: &mut [bool]| -> Vec<Option<u32>> {
+                let left: Vec<i16> = integers.iter().skip(row).step_by(lines).copied().collect();
+                let sums = products.row(&left);
+                let column = |(column, (sum, own)): (usize, (i128, bool))| {
+                    overflow[column] |= own && known[column];
+                    known[column].then(|| single::from_int(sum))
+                };
+                sums.into_iter().enumerate().map(column).collect()
+            };
+            let numbers: Vec<_> = (0..rows).map(|row| number(row, &mut overflow)).collect();
+            let words = overflow.iter().filter(|&&overflow| overflow).count() as u64;
+            sum_overflows += words;
+            if words > 0 && finish.exact {
+                codes.note(code::OVERFLOW);
+            }
+            finisher.panel(panel, &numbers, memory, &mut codes);
+        }
+        let (codes, overflows) = (codes.all(), finisher.overflows);
+        let defined = codes.is_empty() && operation.is_defined();
+        Executed { operation: Operation::MatMul(operation), codes, defined, overflows, sum_overflows }
+    }
+
+    /// fp16 numbers that become integers.
+    pub(super) fn pack(&self, operation: Pack, memory: &mut dyn Memory) -> Executed {
+        let mut codes = Codes::default();
+        let finish = &operation.finish;
+        let mut finisher = Finisher::new(finish, memory, &mut codes);
+        let lines = finish.layout.rows;
+        for panel in 0..finish.out.rows {
+            let rows = panel * lines..finish.rows.min((panel + 1) * lines);
+            let numbers: Vec<Vec<Option<u32>>> = rows
+                .map(|row| {
+                    let loaded = Loaded::row(&operation.x, row, memory, &mut codes);
+                    let number = |bytes: &[u8]| single::from_fp16(u16::from_le_bytes([bytes[0], bytes[1]]));
+                    (0..finish.columns as usize).map(|c| loaded.get(2 * c..2 * c + 2).map(number)).collect()
+                })
+                .collect();
+            finisher.panel(panel, &numbers, memory, &mut codes);
+        }
+        let (codes, overflows) = (codes.all(), finisher.overflows);
+        let defined = codes.is_empty() && operation.is_defined();
+        Executed { operation: Operation::Pack(operation), codes, defined, overflows, sum_overflows: 0 }
+    }
+}

@@ -1,0 +1,55 @@
+//! Matrices of integers as panels of words.
+
+/// Bits of an operand of a PE.
+pub const OPERAND_WIDTH: u32 = 4;
+
+/// How many lines a panel has, and how wide its integers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Bits of an integer.
+    pub bits: u32,
+    /// Rows of a panel of rows.
+    pub rows: u64,
+    /// Columns of a panel of columns.
+    pub columns: u64,
+}
+
+impl Layout {
+    /// Bytes of a word of a panel of rows.
+    #[must_use]
+    pub fn row_word_bytes(&self) -> u64 {
+        self.rows * u64::from(self.bits) / 8
+    }
+
+    /// Bytes of a word of a panel of columns.
+    #[must_use]
+    pub fn column_word_bytes(&self) -> u64 {
+        self.columns * u64::from(self.bits) / 8
+    }
+
+    /// Least and largest integer.
+    #[must_use]
+    pub fn range(&self, signed: bool) -> (i32, i32) {
+        if signed { (-1 << (self.bits - 1), (1 << (self.bits - 1)) - 1) } else { (0, (1 << self.bits) - 1) }
+    }
+
+    /// The integers of words one behind the other, the first line in the low bits.
+    #[must_use]
+    pub fn integers(&self, words: &[u8], signed: bool) -> Vec<i16> {
+        let unused = 16 - self.bits;
+        let extend = |raw: u8| if signed { ((u16::from(raw) << unused) as i16) >> unused } else { raw.into() };
+        match self.bits {
+            8 => words.iter().map(|&byte| extend(byte)).collect(),
+            _ => words.iter().flat_map(|&byte| [extend(byte & 15), extend(byte >> 4)]).collect(),
+        }
+    }
+
+    /// Integers as words one behind the other; there are enough of them for whole words.
+    #[must_use]
+    pub fn words(&self, integers: &[i32]) -> Vec<u8> {
+        match self.bits {
+            8 => integers.iter().map(|&integer| integer as u8).collect(),
+            _ => integers.chunks(2).map(|pair| pair[0] as u8 & 15 | (pair[1] as u8) << 4).collect(),
+        }
+    }
+}

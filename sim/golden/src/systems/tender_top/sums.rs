@@ -1,0 +1,260 @@
+//! Sums of products: as the array's accumulators make them, and by a shorter way where no accumulator can overflow.
+
+use std::cell::LazyCell;
+
+use crate::tender::multi_scale_array::{Accumulators, Beat, narrow, wide};
+
+use super::OPERAND_WIDTH;
+
+/// An entry of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A product of this channel for each sum.
+    Product(usize),
+    /// All sums times two.
+    Rescale,
+}
+
+/// The right matrix: for each channel the integers of all columns.
+#[derive(Clone, Debug)]
+pub struct Right {
+    /// Columns.
+    pub columns: usize,
+    /// By channel, then by column.
+    pub integers: Vec<i16>,
+}
+
+impl Right {
+    fn channel(&self, channel: usize) -> &[i16] {
+        &self.integers[channel * self.columns..][..self.columns]
+    }
+}
+
+/// Products of rows with a matrix.
+#[derive(Clone, Debug)]
+pub struct Products<'a> {
+    entries: &'a [Entry],
+    right: &'a Right,
+    /// Operands are of twice the width of a PE's.
+    wide: bool,
+    accumulators: Accumulators,
+    /// Of each channel, the largest magnitudes of all columns.
+    largest: Vec<Magnitudes>,
+}
+
+/// Magnitudes of an operand's two halves, or of the whole and nothing.
+#[derive(Clone, Copy, Debug, Default)]
+struct Magnitudes([u64; 2]);
+
+impl Magnitudes {
+    fn of(integer: i16, wide: bool) -> Self {
+        if wide {
+            let one = 1 << OPERAND_WIDTH;
+            Self([integer.div_euclid(one).unsigned_abs().into(), integer.rem_euclid(one).unsigned_abs().into()])
+        } else {
+            Self([integer.unsigned_abs().into(), 0])
+        }
+    }
+
+    fn or_more(self, other: Self) -> Self {
+        Self([self.0[0].max(other.0[0]), self.0[1].max(other.0[1])])
+    }
+}
+
+/// What the magnitudes of the sums in up to four accumulators do not exceed, in any order of signs: it never falls, so the
+/// last one holds for all that came before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bounds([u64; 4]);
+
+impl Bounds {
+    fn add(&mut self, a: Magnitudes, b: Magnitudes) {
+        for (k, bound) in self.0.iter_mut().enumerate() {
+            *bound = bound.saturating_add(a.0[k >> 1] * b.0[k & 1]);
+        }
+    }
+
+    fn double(&mut self) {
+        self.0 = self.0.map(|bound| bound.saturating_mul(2));
+    }
+
+    /// Whether no accumulator can overflow, and the whole sum fits in 64 bits.
+    fn fit(&self, width: u32) -> bool {
+        let most = u64::MAX >> (64 - (width - 1));
+        let [high, cross, across, low] = self.0.map(u128::from);
+        let whole = (high << (2 * OPERAND_WIDTH)) + ((cross + across) << OPERAND_WIDTH) + low;
+        self.0.iter().all(|&bound| bound <= most) && whole <= u128::from(u64::MAX >> 1)
+    }
+}
+
+impl<'a> Products<'a> {
+    /// Products of the channels in the table's order; the width of the accumulators is a legal one.
+    #[must_use]
+    pub fn new(entries: &'a [Entry], right: &'a Right, wide: bool, accumulators: Accumulators) -> Self {
+        let most = |integers: &[i16]| {
+            integers.iter().fold(Magnitudes::default(), |most, &b| most.or_more(Magnitudes::of(b, wide)))
+        };
+        let largest = right.integers.chunks(right.columns).map(most).collect();
+        Self { entries, right, wide, accumulators, largest }
+    }
+
+    /// The sums of a row, whose integers are by channel, with all columns; and for each whether an accumulator had an
+    /// overflow.
+    #[must_use]
+    pub fn row(&self, left: &[i16]) -> Vec<(i128, bool)> {
+        let width = self.accumulators.width;
+        let plain = self.plain(left);
+        if self.bounds(left, |channel| self.largest[channel]).fit(width) {
+            return plain.into_iter().map(|sum| (sum.into(), false)).collect();
+        }
+        let beats = LazyCell::new(|| self.beats(left));
+        let sum = |(column, plain): (usize, i64)| {
+            let own = |channel: usize| Magnitudes::of(self.right.channel(channel)[column], self.wide);
+            if self.bounds(left, own).fit(width) { (plain.into(), false) } else { self.sum(&beats, column) }
+        };
+        plain.into_iter().enumerate().map(sum).collect()
+    }
+
+    /// The sums as they are where nothing overflows, and anything elsewhere.
+    fn plain(&self, left: &[i16]) -> Vec<i64> {
+        let mut sums = vec![0i64; self.right.columns];
+        for entry in self.entries {
+            match *entry {
+                Entry::Rescale => sums.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2)),
+                Entry::Product(channel) => {
+                    let a = i32::from(left[channel]);
+                    if a == 0 {
+                        continue;
+                    }
+                    for (sum, &b) in sums.iter_mut().zip(self.right.channel(channel)) {
+                        *sum = sum.wrapping_add((a * i32::from(b)).into());
+                    }
+                }
+            }
+        }
+        sums
+    }
+
+    fn bounds(&self, left: &[i16], right: impl Fn(usize) -> Magnitudes) -> Bounds {
+        let mut bounds = Bounds::default();
+        for entry in self.entries {
+            match *entry {
+                Entry::Rescale => bounds.double(),
+                Entry::Product(channel) => bounds.add(Magnitudes::of(left[channel], self.wide), right(channel)),
+            }
+        }
+        bounds
+    }
+
+    fn beats(&self, left: &[i16]) -> Vec<Beat> {
+        let beat = |entry: &Entry| match *entry {
+            Entry::Rescale => Beat::Rescale(1),
+            Entry::Product(channel) => Beat::Multiply {
+                act: vec![left[channel].into()],
+                weight: self.right.channel(channel).iter().map(|&b| b.into()).collect(),
+            },
+        };
+        self.entries.iter().map(beat).collect()
+    }
+
+    fn sum(&self, beats: &[Beat], column: usize) -> (i128, bool) {
+        let sum = if self.wide {
+            wide(beats, 0, column, OPERAND_WIDTH, self.accumulators)
+        } else {
+            narrow(beats, 0, column, self.accumulators)
+        };
+        sum.expect("the shape has accumulators of a legal width")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tender::accumulator::Overflow;
+
+    impl Products<'_> {
+        /// The same as [`Self::row`], all of it by accumulators.
+        fn by_accumulators(&self, left: &[i16]) -> Vec<(i128, bool)> {
+            let beats = self.beats(left);
+            (0..self.right.columns).map(|column| self.sum(&beats, column)).collect()
+        }
+    }
+
+    fn accumulators(width: u32, policy: Overflow) -> Accumulators {
+        Accumulators { width, policy }
+    }
+
+    #[test]
+    fn the_last_sum_that_fits() {
+        // 9 x 225 + 22 = 2047; with 1 more, or with one doubling more, the flag is up.
+        let right = Right { columns: 3, integers: [[15, 15, 0], [2, 3, 0]].concat() };
+        let mut entries = vec![Entry::Product(0); 9];
+        entries.push(Entry::Product(1));
+        let of =
+            |entries: &[Entry], policy| Products::new(entries, &right, false, accumulators(12, policy)).row(&[15, 11]);
+        let sums = |policy| of(&entries, policy);
+        assert_eq!(sums(Overflow::Wrap), [(2047, false), (2058 - 4096, true), (0, false)]);
+        assert_eq!(sums(Overflow::Saturate), [(2047, false), (2047, true), (0, false)]);
+        let doubled = [entries.as_slice(), &[Entry::Rescale]].concat();
+        assert_eq!(of(&doubled, Overflow::Wrap), [(-2, true), (2 * (2058 - 4096) + 4096, true), (0, false)]);
+    }
+
+    #[test]
+    fn a_bound_that_is_too_large_is_no_overflow() {
+        // The sum comes back before it leaves; the bound does not know.
+        let right = Right { columns: 1, integers: vec![7] };
+        let entries = [Entry::Product(0); 2];
+        let products = Products::new(&entries, &right, false, accumulators(7, Overflow::Wrap));
+        assert!(!products.bounds(&[-5], |_| Magnitudes::of(7, false)).fit(7));
+        assert_eq!(products.row(&[-5]), [(-70 + 128, true)]);
+        let entries = [Entry::Product(0), Entry::Product(1), Entry::Product(0), Entry::Product(1)];
+        let right = Right { columns: 1, integers: vec![7, 7] };
+        let products = Products::new(&entries, &right, false, accumulators(7, Overflow::Wrap));
+        assert_eq!(products.row(&[-5, 5]), [(0, false)]);
+        assert_eq!(products.row(&[-5, 4]), [(-14, false)]);
+    }
+
+    #[test]
+    fn many_doublings_of_nothing_and_of_something() {
+        let right = Right { columns: 2, integers: vec![0, 1] };
+        let mut entries = vec![Entry::Rescale; 300];
+        entries.insert(0, Entry::Product(0));
+        for wide in [false, true] {
+            let products = Products::new(&entries, &right, wide, accumulators(64, Overflow::Saturate));
+            let most = i128::from(i64::MAX);
+            assert_eq!(products.row(&[1]), [(0, false), (most, true)]);
+            assert_eq!(products.row(&[0]), [(0, false); 2]);
+        }
+        // 40 doublings of a byte: each accumulator holds its part of it.
+        let products = Products::new(&entries[..41], &right, true, accumulators(64, Overflow::Wrap));
+        assert_eq!(products.row(&[-77]), [(0, false), (-77 << 40, false)]);
+    }
+
+    fn entry(channels: usize) -> impl Strategy<Value = Entry> {
+        prop_oneof![4 => (0..channels).prop_map(Entry::Product), 1 => Just(Entry::Rescale)]
+    }
+
+    fn integers(wide: bool, count: usize) -> impl Strategy<Value = Vec<i16>> {
+        let (least, most): (i16, i16) = if wide { (-128, 255) } else { (-8, 15) };
+        prop::collection::vec(prop_oneof![3 => least..=most, 1 => Just(least), 1 => Just(most), 2 => -1..2i16], count)
+    }
+
+    proptest! {
+        #![proptest_config(seeds::proptest(2000))]
+
+        /// By either way, in accumulators that hold everything, something and hardly anything.
+        #[test]
+        fn both_ways_are_one(
+            (wide, left, right) in any::<bool>().prop_flat_map(|wide| (Just(wide), integers(wide, 5), integers(wide, 20))),
+            entries in prop::collection::vec(entry(5), 1..30),
+            width in prop_oneof![2..65u32, 8..24u32],
+            saturates: bool,
+        ) {
+            let policy = if saturates { Overflow::Saturate } else { Overflow::Wrap };
+            let right = Right { columns: 4, integers: right };
+            let products = Products::new(&entries, &right, wide, accumulators(width, policy));
+            prop_assert_eq!(products.row(&left), products.by_accumulators(&left));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! How a `tender_top` was built.
+
+use super::{layout, registers};
+use crate::vector;
+use crate::vector::Integer;
+use crate::{Bus, Device, DeviceError};
+
+/// How it was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// Rows of PEs.
+    pub rows: u32,
+    /// Columns of PEs.
+    pub columns: u32,
+    /// It multiplies bytes too.
+    pub int8: bool,
+    /// Channels of a panel, at most.
+    pub depth: u32,
+    /// Entries of a table, at most.
+    pub steps: u32,
+    /// Its vector unit: what [`VectorJob::build`](vector::VectorJob::build) takes, with opcode
+    /// [`VECTOR_VALUE`](super::layout::VECTOR_VALUE).
+    pub vector: vector::Caps,
+}
+
+impl Caps {
+    /// Reads them from a device that was identified.
+    ///
+    /// # Errors
+    /// Those of the bus.
+    pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
+        let field = |word: u32, mask: u32| (word & mask) >> mask.trailing_zeros();
+        let array = device.read(registers::CAPS)?;
+        let unit = device.read(registers::VECTOR_CAPS)?;
+        let vector = vector::Caps {
+            opcode: layout::VECTOR_VALUE,
+            lanes: field(unit, registers::VECTOR_CAPS_LANES),
+            max_beats: field(unit, registers::VECTOR_CAPS_MAX_BEATS),
+            function: device.read(registers::FUNCTION)? & registers::FUNCTION_FUNCTION,
+        };
+        Ok(Self {
+            rows: field(array, registers::CAPS_ROWS),
+            columns: field(array, registers::CAPS_COLUMNS),
+            int8: array & registers::CAPS_INT8 != 0,
+            depth: device.read(registers::DEPTH)?,
+            steps: device.read(registers::STEPS)?,
+            vector,
+        })
+    }
+
+    /// Lines of a panel of rows: of the left matrix of a product, and of results.
+    #[must_use]
+    pub fn panel_rows(&self, integer: Integer) -> usize {
+        self.rows as usize / share(integer)
+    }
+
+    /// Lines of a panel of columns: of the right matrix of a product.
+    #[must_use]
+    pub fn panel_columns(&self, integer: Integer) -> usize {
+        self.columns as usize / share(integer)
+    }
+}
+
+/// What did not fit in the last job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overflows {
+    /// Columns of a panel of results with a sum that left its accumulator.
+    pub sums: u64,
+    /// Columns of a panel, or beats of a row, with a result that is saturated, infinite or no number.
+    pub results: u64,
+}
+
+impl Overflows {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Those of the bus.
+    pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
+        Ok(Self { sums: device.read64(registers::SUM_OVERFLOWS)?, results: device.read64(registers::OVERFLOWS)? })
+    }
+}
+
+/// PEs in each direction that work as one.
+fn share(integer: Integer) -> usize {
+    match integer {
+        Integer::Int8 => 2,
+        Integer::Int4 => 1,
+    }
+}

@@ -1,0 +1,49 @@
+//! What the numbers of a row or column go through.
+
+use super::layout::RECORD_BYTES;
+
+/// Constants of a row or column: a number becomes number x scale + bias; where results are integers, that times quantizer is
+/// rounded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Constants {
+    /// Factor.
+    pub scale: f32,
+    /// What is added.
+    pub bias: f32,
+    /// Factor ahead of the conversion to integers; nothing looks at it where there is none.
+    pub quantizer: f32,
+}
+
+impl Default for Constants {
+    /// What changes nothing.
+    fn default() -> Self {
+        Self { scale: 1.0, bias: 0.0, quantizer: 1.0 }
+    }
+}
+
+impl Constants {
+    /// Records as they lie in memory.
+    #[must_use]
+    pub fn bytes(records: &[Self]) -> Vec<u8> {
+        let record = |one: &Self| {
+            let mut bytes = [0; RECORD_BYTES as usize];
+            for (at, value) in [(0, one.scale), (4, one.bias), (8, one.quantizer)] {
+                bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+            }
+            bytes
+        };
+        records.iter().flat_map(record).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records() {
+        let bytes = Constants::bytes(&[Constants { scale: 1.5, bias: -2.0, quantizer: 0.5 }, Constants::default()]);
+        let words: Vec<u32> = bytes.chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+        assert_eq!(words, [0x3fc0_0000, 0xc000_0000, 0x3f00_0000, 0, 0x3f80_0000, 0, 0x3f80_0000, 0]);
+    }
+}

@@ -1,0 +1,182 @@
+//! Jobs in terms of what they do; what no field could say cannot be written down.
+
+use super::layout::{self as l, matmul, pack};
+use super::{Caps, Sign, check};
+use crate::vector::{Integer, Operand};
+use crate::{Descriptor, Refusal, Window};
+
+/// A product of matrices: what is multiplied, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// Rows of the left matrix.
+    pub rows: u32,
+    /// Columns of the right matrix.
+    pub columns: u32,
+    /// Channels that panels have.
+    pub channels: u32,
+    /// Bits of an operand, and of results that are integers.
+    pub integer: Integer,
+    /// Panels of rows, and their sign.
+    pub a: (Operand, Sign),
+    /// Panels of columns, and their sign.
+    pub b: (Operand, Sign),
+    /// Address of the table, and its entries.
+    pub table: (u64, u32),
+    /// Address of the constants.
+    pub constants: u64,
+}
+
+/// A product whose sums become numbers or integers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatMulJob {
+    product: Product,
+    out: Operand,
+    integers: Option<Sign>,
+    relu: bool,
+    per_row: bool,
+    exact: bool,
+}
+
+impl MatMulJob {
+    /// Rows of fp16 numbers: sums times scale plus bias of their columns.
+    #[must_use]
+    pub fn new(product: Product, out: Operand) -> Self {
+        Self { product, out, integers: None, relu: false, per_row: false, exact: false }
+    }
+
+    /// The constants are those of rows.
+    #[must_use]
+    pub fn constants_per_row(self) -> Self {
+        Self { per_row: true, ..self }
+    }
+
+    /// Negative numbers become 0.
+    #[must_use]
+    pub fn relu(self) -> Self {
+        Self { relu: true, ..self }
+    }
+
+    /// The results are panels of integers: numbers times quantizer, rounded and saturated.
+    #[must_use]
+    pub fn quantize(self, sign: Sign) -> Self {
+        Self { integers: Some(sign), ..self }
+    }
+
+    /// A sum that is not exact, and a result that saturates, is infinite or no number, is an error.
+    #[must_use]
+    pub fn exact(self) -> Self {
+        Self { exact: true, ..self }
+    }
+
+    /// The descriptor.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
+        let Product { rows, columns, channels, integer, a, b, table, constants } = self.product;
+        let flags = [
+            (integer == Integer::Int8, l::INT8_BIT),
+            (a.1 == Sign::Unsigned, l::A_UNSIGNED_BIT),
+            (b.1 == Sign::Unsigned, l::B_UNSIGNED_BIT),
+            (self.integers.is_some(), l::INTEGERS_BIT),
+            (self.integers == Some(Sign::Unsigned), l::OUT_UNSIGNED_BIT),
+            (self.relu, l::RELU_BIT),
+            (self.per_row, l::PER_ROW_BIT),
+            (self.exact, l::EXACT_BIT),
+        ];
+        let mut d = Descriptor::new(l::MATMUL_VALUE);
+        for (field, value) in [
+            (matmul::ROWS, rows.into()),
+            (matmul::COLUMNS, columns.into()),
+            (matmul::CHANNELS, channels.into()),
+            (matmul::STEPS, table.1.into()),
+            (matmul::OPTIONS, word(&flags)),
+            (matmul::A_ADDRESS, a.0.address),
+            (matmul::A_STRIDE, a.0.stride.into()),
+            (matmul::B_ADDRESS, b.0.address),
+            (matmul::B_STRIDE, b.0.stride.into()),
+            (matmul::TABLE_ADDRESS, table.0),
+            (matmul::CONSTANTS_ADDRESS, constants),
+            (matmul::OUT_ADDRESS, self.out.address),
+            (matmul::OUT_STRIDE, self.out.stride.into()),
+        ] {
+            d.set(field, value);
+        }
+        check(&d, caps, window)?;
+        Ok(d)
+    }
+}
+
+/// fp16 numbers that become panels of integers: (number x scale + bias) x quantizer, with the constants of its column,
+/// rounded and saturated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackJob {
+    rows: u32,
+    columns: u32,
+    integer: Integer,
+    sign: Sign,
+    x: Operand,
+    constants: u64,
+    out: Operand,
+    relu: bool,
+    exact: bool,
+}
+
+impl PackJob {
+    /// Rows of fp16 numbers, and the address of the constants.
+    #[must_use]
+    pub fn new(
+        (rows, columns): (u32, u32),
+        (integer, sign): (Integer, Sign),
+        x: Operand,
+        constants: u64,
+        out: Operand,
+    ) -> Self {
+        Self { rows, columns, integer, sign, x, constants, out, relu: false, exact: false }
+    }
+
+    /// Negative numbers become 0 ahead of the quantizer.
+    #[must_use]
+    pub fn relu(self) -> Self {
+        Self { relu: true, ..self }
+    }
+
+    /// A result that saturates or is no number is an error.
+    #[must_use]
+    pub fn exact(self) -> Self {
+        Self { exact: true, ..self }
+    }
+
+    /// The descriptor.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
+        let flags = [
+            (self.integer == Integer::Int8, l::INT8_BIT),
+            (self.sign == Sign::Unsigned, l::OUT_UNSIGNED_BIT),
+            (self.relu, l::RELU_BIT),
+            (self.exact, l::EXACT_BIT),
+        ];
+        let mut d = Descriptor::new(l::PACK_VALUE);
+        for (field, value) in [
+            (pack::ROWS, self.rows.into()),
+            (pack::COLUMNS, self.columns.into()),
+            (pack::OPTIONS, word(&flags)),
+            (pack::X_ADDRESS, self.x.address),
+            (pack::X_STRIDE, self.x.stride.into()),
+            (pack::CONSTANTS_ADDRESS, self.constants),
+            (pack::OUT_ADDRESS, self.out.address),
+            (pack::OUT_STRIDE, self.out.stride.into()),
+        ] {
+            d.set(field, value);
+        }
+        check(&d, caps, window)?;
+        Ok(d)
+    }
+}
+
+/// Flags of bits.
+fn word(flags: &[(bool, u32)]) -> u64 {
+    flags.iter().fold(0, |word, &(set, bit)| word | u64::from(set) << bit)
+}

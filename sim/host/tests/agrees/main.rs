@@ -1,0 +1,7 @@
+//! What the host accepts, the golden model of the hardware accepts, and the other way round: with the same code.
+
+mod cases;
+#[path = "../support/mod.rs"]
+mod support;
+mod tender;
+mod vector;

@@ -1,0 +1,122 @@
+//! Random jobs: chains of descriptors, right and wrong, and the memory that they work on.
+
+use std::ops::RangeInclusive;
+
+use golden::common::shell::job_controller::Limits;
+use rand::RngExt;
+use sim::stimulus::StimulusRng;
+
+use crate::common::row::rms_norm::numbers;
+
+/// Bytes of memory that a job may touch.
+const ARENA: u64 = 1 << 15;
+/// Bytes of a descriptor.
+const DESCRIPTOR: u64 = 128;
+
+/// A job and the memory it works on.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// What the host allows.
+    pub limits: Limits,
+    /// Address of the first descriptor.
+    pub job: u64,
+    /// Bytes from `limits.base` on.
+    pub image: Vec<u8>,
+    /// Nothing overlaps: all results are defined.
+    pub plain: bool,
+    /// What is free begins so many bytes behind the base.
+    next: u64,
+}
+
+impl Program {
+    /// A chain of one to `most` descriptors on a bus of `address_width` bits; of each four chains one is spoilt. `descriptor`
+    /// draws one, takes memory for its operands, and may put something there: everywhere else are numbers of fp16.
+    pub fn draw(
+        rng: &mut StimulusRng,
+        address_width: u32,
+        most: u32,
+        mut descriptor: impl FnMut(&mut StimulusRng, &mut Self) -> [u8; DESCRIPTOR as usize],
+    ) -> Self {
+        let top = if address_width == 64 { u64::MAX } else { (1 << address_width) - 1 };
+        // Anywhere, at the very end of all addresses too.
+        let last = (top - (ARENA - 1)) / 4096;
+        let page = if rng.random_range(0..4u8) == 0 { last } else { rng.random_range(0..=last) };
+        let base = 4096 * page;
+        let mut image = Vec::new();
+        while image.len() < ARENA as usize {
+            image.extend(numbers(rng, 64).into_iter().flat_map(u16::to_le_bytes));
+        }
+        let count = rng.random_range(1..=most);
+        let limits =
+            Limits { base, limit: base + (ARENA - 1), max_descriptors: [count, 7][rng.random_range(0..2usize)] };
+        let mut program = Self { limits, job: base, image, plain: true, next: 0 };
+        let at: Vec<u64> = (0..count).map(|_| program.take(rng, DESCRIPTOR)).collect();
+        program.job = at[0];
+        for (k, &address) in at.iter().enumerate() {
+            let mut bytes = descriptor(rng, &mut program);
+            let next = at.get(k + 1).copied().unwrap_or(0);
+            bytes[8..16].copy_from_slice(&next.to_le_bytes());
+            program.put(address, &bytes);
+        }
+        if rng.random_range(0..4u8) == 0 {
+            program.spoil(rng, &at);
+        }
+        program
+    }
+
+    /// Stores bytes at an address of the memory.
+    ///
+    /// # Panics
+    /// Some of them are outside.
+    pub fn put(&mut self, address: u64, bytes: &[u8]) {
+        let at = (address - self.limits.base) as usize;
+        self.image[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Memory that nobody else has, at a multiple of 64.
+    ///
+    /// # Panics
+    /// There is less left.
+    pub fn take(&mut self, rng: &mut StimulusRng, bytes: u64) -> u64 {
+        let gap = 64 * rng.random_range(0..3);
+        let at = self.next + if self.next + gap + bytes <= ARENA { gap } else { 0 };
+        assert!(at + bytes <= ARENA, "the arena holds what a job needs");
+        self.next = (at + bytes).next_multiple_of(64);
+        self.limits.base + at
+    }
+
+    /// Bytes that are left.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        ARENA - self.next
+    }
+
+    /// Something about the chain is wrong, or only odd.
+    fn spoil(&mut self, rng: &mut StimulusRng, at: &[u64]) {
+        self.plain = false;
+        let offset = (at[rng.random_range(0..at.len())] - self.limits.base) as usize;
+        let bytes = &mut self.image[offset..offset + 128];
+        match rng.random_range(0..6u8) {
+            // Bits.
+            0 | 1 => (0..rng.random_range(1..4u8))
+                .for_each(|_| bytes[rng.random_range(0..128usize)] ^= 1 << rng.random_range(0..8u8)),
+            // A field's byte.
+            2 => bytes[rng.random_range(32..128usize)] = rng.random(),
+            // Anything behind a good header.
+            3 => bytes[32..].iter_mut().for_each(|byte| *byte = rng.random()),
+            // The window ends earlier, or begins later.
+            4 => self.limits.limit -= rng.random_range(0..ARENA / 2),
+            // A loop.
+            _ => {
+                let to = at[rng.random_range(0..at.len())];
+                bytes[8..16].copy_from_slice(&to.to_le_bytes());
+            }
+        }
+    }
+
+    /// 64 bytes of the memory.
+    pub fn any_block(&self, rng: &mut StimulusRng) -> RangeInclusive<u64> {
+        let first = self.limits.base + 64 * rng.random_range(0..ARENA / 64);
+        first..=first + 63
+    }
+}

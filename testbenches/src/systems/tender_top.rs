@@ -1,0 +1,56 @@
+//! [`TenderTop`] between a host and a memory: chains of products, packings and rows, right and wrong ones; see [`Player`].
+
+pub mod program;
+pub mod real;
+
+use golden::systems::tender_top::{Shape, TenderTop as Golden};
+use golden::tender::accumulator::Overflow as Kept;
+use hdl::accelerators::tender::TenderTop;
+use hdl::blocks::tender::Overflow;
+
+use super::player::{Counter, Player};
+use super::vector_top::shape_of;
+
+/// The bench of the accelerator; a vector is a job.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let golden = golden_of(p)?;
+    crate::bench(p, move |sim, run| {
+        sim.reset(2)?;
+        let counters = vec![
+            Counter { name: "SUM_OVERFLOWS", register: 0x118, expected: |report| report.sum_overflows() },
+            Counter { name: "OVERFLOWS", register: 0x120, expected: |report| report.overflows() },
+        ];
+        let mut player = Player::new(golden.clone(), counters, sim, run)?;
+        let shape = *golden.shape();
+        for number in 0..run.vectors() {
+            player.job(sim, run, number, |rng| program::draw(rng, &shape))?;
+        }
+        Ok(())
+    })
+}
+
+/// The golden model of an accelerator.
+///
+/// # Errors
+/// Parameters that the model refuses.
+pub fn golden_of(block: &TenderTop) -> anyhow::Result<Golden> {
+    let pe = &block.array.pe;
+    let overflow = match pe.overflow {
+        Overflow::Wrap => Kept::Wrap,
+        Overflow::Saturate => Kept::Saturate,
+    };
+    Golden::new(Shape {
+        rows: block.array.rows,
+        columns: block.array.columns,
+        int8: block.array.int8,
+        accumulator_width: pe.accumulator_width,
+        overflow,
+        depth: block.depth,
+        steps: block.steps,
+        vector: shape_of(&block.vector(), &block.axi),
+    })
+    .map_err(anyhow::Error::msg)
+}
