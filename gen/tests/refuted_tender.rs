@@ -70,7 +70,7 @@ fn faults_of_tender_are_refuted() {
             "a product joins the neighbour's sum",
             Fault::net("arriving", "product_q"),
             "shifts_its_neighbour",
-            4,
+            3,
         ),
         fault(
             array,

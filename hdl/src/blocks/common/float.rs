@@ -25,6 +25,7 @@ pub mod format;
 pub mod from_int;
 mod lines;
 pub mod mul;
+mod parts;
 mod place;
 mod ranks;
 mod reals;
