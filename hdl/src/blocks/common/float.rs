@@ -30,6 +30,7 @@ mod place;
 mod ranks;
 mod reals;
 pub mod reciprocal;
+mod rom;
 mod round;
 pub mod rsqrt;
 mod segments;

@@ -12,8 +12,9 @@ use super::format::FloatFormat;
 use super::parts::Parts;
 use super::ranks::Ranks;
 use super::reals::{PLACES, Real, gelu_argument, logistic_below, normal_below, over, ratio, tanh_ratio};
+use super::rom::look_up;
 use super::round::Operand;
-use crate::lang::{Module, Signal, bits_for, cat, mux, uint};
+use crate::lang::{Module, Signal, bits_for, mux, uint};
 
 /// A factor as a function of a magnitude t.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,30 +177,33 @@ pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Fact
     // A slope may grow on the way where the curvature is negative.
     let slope_width = bits(most(|line| line.slope.max(line.slope - (line.curvature << COARSE))));
     let curvature_width = if signed { 1 + bits(bent).max(bits(-1 - least)) } else { bits(bent) };
+    let total = curvature_width + slope_width + height_width + scale_width;
     let word = |line: &Parabola| {
-        let field = |value: i64, width: u32| uint(width).lit(value.unsigned_abs());
-        let curvature = uint(curvature_width).lit(line.curvature & ((1 << curvature_width) - 1));
-        let scale = field(line.scale.into(), scale_width);
-        cat(&[scale, field(line.height, height_width), field(line.slope, slope_width), curvature])
+        let fields = [
+            (i64::from(line.scale), scale_width),
+            (line.height, height_width),
+            (line.slope, slope_width),
+            (line.curvature & ((1 << curvature_width) - 1), curvature_width),
+        ];
+        fields.iter().fold(0, |word, (value, width)| word << width | value.unsigned_abs())
     };
-    let mut words: Vec<Signal> = lines.iter().map(word).collect();
+    let mut words: Vec<u64> = lines.iter().map(word).collect();
     if last {
         words.push(word(&Parabola::default()));
     }
-    let chosen = m.lookup("parabola", index, &words);
-    let chosen = m.wire("chosen", chosen);
-    let from = |from: u32, width: u32| chosen.slice(from..from + width);
-    let mut curvature = m.wire("curvature", from(0, curvature_width));
-    let mut slope = m.wire("slope", from(curvature_width, slope_width));
-    let mut height = m.wire("height", from(curvature_width + slope_width, height_width));
-    let mut scale = m.wire("scale", from(curvature_width + slope_width + height_width, scale_width));
+    let mut chosen = look_up(m, "parabola", index, &words, total);
     if let Some(huge) = huge {
         low = m.wire("kept_low", low & !huge.repeat(low_bits));
     }
-    let mut data = vec![("curvature", &mut curvature), ("slope", &mut slope), ("height", &mut height)];
-    data.extend([("scale", &mut scale), ("low", &mut low)]);
+    let mut data = vec![("parabola", &mut chosen.varying), ("low", &mut low)];
     data.extend(huge.as_mut().map(|huge| ("huge", huge)));
     pipe.cut(m, &mut data);
+    let chosen = m.wire("chosen", chosen.whole());
+    let from = |from: u32, width: u32| chosen.slice(from..from + width);
+    let curvature = m.wire("curvature", from(0, curvature_width));
+    let mut slope = m.wire("slope", from(curvature_width, slope_width));
+    let mut height = m.wire("height", from(curvature_width + slope_width, height_width));
+    let mut scale = m.wire("scale", from(curvature_width + slope_width + height_width, scale_width));
     if let Some(huge) = huge {
         // Not in front of the registers: there they would not be those of a table, and Yosys would move it.
         height = m.wire("kept_height", height & !huge.repeat(height_width));
