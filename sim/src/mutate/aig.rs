@@ -69,6 +69,66 @@ impl Aig {
         whole.needed()
     }
 
+    /// The graph in which the second latch of each pair always has the value of the first; what is bad is also that their next
+    /// values differ. When nothing bad can happen here, it cannot in this graph, and the latches of a pair are equal for ever:
+    /// all start at 0.
+    pub fn in_one_state(&self, pairs: &[(u32, u32)]) -> Self {
+        let first = self.inputs + 1;
+        let variables = first + self.latches.len() as u32 + self.gates.len() as u32;
+        let mut map: Vec<Literal> = (0..variables).map(|variable| 2 * variable).collect();
+        for &(one, other) in pairs {
+            map[(first + other) as usize] = 2 * (first + one);
+        }
+        let all = |literals: &[Literal]| literals.iter().map(|&l| through(&map, l)).collect::<Vec<_>>();
+        let mut gates: Vec<_> = self.gates.iter().map(|&(a, b)| (through(&map, a), through(&map, b))).collect();
+        let (latches, mut bad) = (all(&self.latches), all(&self.bad));
+        let mut and = |a: Literal, b: Literal| {
+            gates.push((a.max(b), a.min(b)));
+            2 * (first + latches.len() as u32 + gates.len() as u32 - 1)
+        };
+        for &(one, other) in pairs {
+            let (a, b) = (latches[one as usize], latches[other as usize]);
+            let (only_a, only_b) = (and(a, b ^ 1), and(a ^ 1, b));
+            bad.push(and(only_a ^ 1, only_b ^ 1) ^ 1);
+        }
+        Self { inputs: self.inputs, latches, bad, constraints: all(&self.constraints), gates }
+    }
+
+    /// The latch that a literal shows, perhaps through what an asynchronous reset makes of it: a few gates that depend on no
+    /// other latch than `reset`.
+    pub fn latch_behind(&self, literal: u32, reset: Option<u32>) -> Option<u32> {
+        let first = self.inputs + 1;
+        let (mut open, mut found, mut seen) = (vec![literal / 2], None, 0);
+        while let Some(variable) = open.pop() {
+            let Some(latch) = variable.checked_sub(first) else { continue };
+            let Some(gate) = latch.checked_sub(self.latches.len() as u32) else {
+                if found.is_some_and(|other| other != latch) && reset != Some(latch) {
+                    return None;
+                }
+                found = if reset == Some(latch) { found } else { Some(latch) };
+                continue;
+            };
+            seen += 1;
+            let &(a, b) = self.gates.get(gate as usize)?;
+            if seen > 8 {
+                return None;
+            }
+            open.extend([a / 2, b / 2]);
+        }
+        found
+    }
+
+    /// For each property whether it is known to hold.
+    pub fn known(&self) -> impl Iterator<Item = bool> + '_ {
+        self.bad.iter().map(|literal| *literal == 0)
+    }
+
+    /// Without what is known never to be bad.
+    pub fn with_open_properties(mut self) -> Self {
+        self.bad.retain(|literal| *literal != 0);
+        self
+    }
+
     /// Without the latches and gates that no property depends on. Inputs stay.
     fn needed(&self) -> Self {
         let latches = self.inputs + 1;
@@ -241,6 +301,19 @@ mod tests {
         assert!(Aig::read(&long.write()[..60]).is_err());
         assert!(Aig::read(b"aag 1 1 0 0 0\n2\n").is_err());
         assert!(Aig::read(b"aig 1 0 1 0 0\n2 1\n").is_err(), "a start value of 1");
+    }
+
+    #[test]
+    fn latches_of_one_state() {
+        // Two latches follow the input, one of them only while the other input is 0; bad is that they differ.
+        let gates = vec![(5, 2), (8, 7), (9, 6), (15, 13)];
+        let aig = Aig { inputs: 2, latches: vec![2, 10], bad: vec![17], constraints: vec![1], gates };
+        assert_eq!([6, 9, 12, 16, 2].map(|l| aig.latch_behind(l, None)), [Some(0), Some(1), None, None, None]);
+        let shared = aig.in_one_state(&[(0, 1)]);
+        let equal = shared.with_constants(&BTreeMap::from([(1, false)]));
+        assert!(equal.is_proved(), "{equal:?}");
+        let differ = shared.with_constants(&BTreeMap::from([(1, true)])).with_open_properties();
+        assert_eq!((differ.bad.len(), differ.is_proved()), (1, false), "{differ:?}");
     }
 
     #[test]

@@ -4,11 +4,16 @@
 //! a property that says that they do the same. For each mutant that is open the added input becomes a constant, and ABC
 //! looks for a run in which they differ, and for a proof that there is none.
 //!
+//! First both are taken to be in one state, with the registers of the design for those of the mutant. If no state that the design
+//! gets into gives other outputs or another next state, they are in one state for ever. That decides most of them, often
+//! without a solver.
+//!
 //! "The same" is what the contract of a block can mean: outputs are equal, except that the fields of a stream are compared
 //! only while its valid is high; inputs obey the assumptions of the formal section and what
 //! the bench says of them; registers and memories without a reset
 //! start with the same values (zero) in both.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -59,10 +64,14 @@ pub(super) fn decide(
     if !open.is_empty() {
         let folder = folder_of(&mutants.design.files)?;
         let mutations: Vec<&Mutation> = open.iter().map(|&i| &mutants.list[indices[i]]).collect();
-        let (both, select) = side_by_side(mutants, contract, &mutations, folder.path())?;
+        let Miter { both, select, pairs } = side_by_side(mutants, contract, &mutations, folder.path())?;
         for (number, &i) in open.iter().enumerate() {
-            let bits = select.iter().map(|&(bit, input)| (input, (number + 1) >> bit & 1 == 1)).collect();
-            let outcome = decide_one(&both.with_constants(&bits), folder.path(), limits)?;
+            let bits: BTreeMap<u32, bool> =
+                select.iter().map(|&(bit, input)| (input, (number + 1) >> bit & 1 == 1)).collect();
+            let outcome = match stay_equal(&both, &pairs, &bits, folder.path(), limits)? {
+                true => Outcome::Equivalent,
+                false => decide_one(&both.with_constants(&bits), folder.path(), limits)?,
+            };
             store(&mutants.cache, &keys[i], &outcome)?;
             outcomes[i] = Some(outcome);
         }
@@ -77,7 +86,12 @@ fn keys(mutants: &Mutants, contract: &Contract, indices: &[usize], limits: &Limi
     let mut add = |text: &str| {
         common.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
     };
-    for text in [&version, &format!("{QUESTIONS:?} {limits:?}"), &script(mutants, ""), &miter(mutants, contract, 1)] {
+    for text in [
+        &version,
+        &format!("{ROUNDS} {IN_ONE_STATE} {QUESTIONS:?} {limits:?}"),
+        &script(mutants, ""),
+        &miter(mutants, contract, 1),
+    ] {
         add(text);
     }
     mutants.design.files.iter().for_each(|file| add(&file.text));
@@ -129,6 +143,54 @@ const QUESTIONS: [&str; 2] = [
     "read_aiger reduced.aig; scorr -C 50; bmc3 -F {F} -C {C}; dc2; pdr -F 10 -C 2000 -D 500; iprove -C {C}",
 ];
 
+/// What ABC is asked about both in one state: an invariant that says why the mutated logic does not matter.
+const IN_ONE_STATE: &str = "read_aiger shared.aig; fold; orpos; strash; scleanup; dc2; write_aiger shared.aig; \
+     pdr -F 20 -C 5000 -D 2000; iprove -C 5000";
+
+/// Times that registers are told apart.
+const ROUNDS: usize = 3;
+
+/// Both are proved to stay in one state, or in states that differ only where nobody looks: registers that may get other values
+/// are told apart in the next round. Otherwise nothing is known.
+fn stay_equal(
+    both: &Aig,
+    pairs: &[(u32, u32)],
+    bits: &BTreeMap<u32, bool>,
+    folder: &Path,
+    limits: &Limits,
+) -> Result<bool> {
+    let mut pairs = pairs.to_vec();
+    for _ in 0..ROUNDS {
+        let shared = both.in_one_state(&pairs).with_constants(bits);
+        // Properties of the graph come before those of the pairs.
+        let known: Vec<bool> = shared.known().collect();
+        let own = known.len() - pairs.len();
+        let kept: Pairs = pairs.iter().zip(&known[own..]).filter(|(_, known)| **known).map(|(pair, _)| *pair).collect();
+        if is_proved(&shared.with_open_properties(), folder, limits)? {
+            return Ok(true);
+        }
+        if kept.len() == pairs.len() {
+            break;
+        }
+        pairs = kept;
+    }
+    Ok(false)
+}
+
+fn is_proved(shared: &Aig, folder: &Path, limits: &Limits) -> Result<bool> {
+    if shared.is_proved() {
+        return Ok(true);
+    }
+    let path = folder.join("shared.aig");
+    std::fs::write(&path, shared.write()).map_err(Error::io(&path))?;
+    let tool = Tool::new("yosys-abc").args(["-c", IN_ONE_STATE]).dir(folder).timeout(limits.time);
+    match tool.run() {
+        Ok(output) => Ok(output.log().lines().find_map(answer) == Some(Outcome::Equivalent)),
+        Err(ProcessError::Timeout { .. } | ProcessError::Died { .. }) => Ok(false),
+        Err(other) => Err(other.into()),
+    }
+}
+
 fn decide_one(graph: &Aig, folder: &Path, limits: &Limits) -> Result<Outcome> {
     if graph.is_proved() {
         return Ok(Outcome::Equivalent);
@@ -171,13 +233,19 @@ fn answer(line: &str) -> Option<Outcome> {
     }
 }
 
-/// Both in one graph, and the inputs of it that choose the mutant, each with its bit in the number.
-fn side_by_side(
-    mutants: &Mutants,
-    contract: &Contract,
-    mutations: &[&Mutation],
-    folder: &Path,
-) -> Result<(Aig, Vec<(u32, u32)>)> {
+/// Pairs of numbers.
+type Pairs = Vec<(u32, u32)>;
+
+/// Both in one graph.
+struct Miter {
+    both: Aig,
+    /// The inputs that choose the mutant: the bit in its number, and the input.
+    select: Pairs,
+    /// Latches of the design, each with that of the mutants.
+    pairs: Pairs,
+}
+
+fn side_by_side(mutants: &Mutants, contract: &Contract, mutations: &[&Mutation], folder: &Path) -> Result<Miter> {
     let miter = miter(mutants, contract, select_width(mutations.len()));
     for (name, text) in [("netlist.il", &mutants.netlist), ("senbazuru_miter.v", &miter)] {
         let path = folder.join(name);
@@ -189,14 +257,46 @@ fn side_by_side(
         files::read_regular(&path).map_err(Error::io(path))
     };
     let both = Aig::read(&read("both.aig")?)?;
-    // `input 12 0 senbazuru_select_i`: number of the input, bit, name.
     let map = String::from_utf8_lossy(&read("both.map")?).into_owned();
-    let select = map.lines().filter_map(|line| {
+    let (select, pairs) = select_and_pairs(&both, &map);
+    Ok(Miter { both, select, pairs })
+}
+
+/// `input 12 0 senbazuru_select_i`: number of the input, bit, name. `wire 24 0 u_right.count_q`: literal, bit, name.
+fn select_and_pairs(both: &Aig, map: &str) -> (Pairs, Pairs) {
+    let mut select = Vec::new();
+    let mut started = None;
+    let (mut right, mut mutated) = (BTreeMap::new(), BTreeMap::new());
+    for line in map.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let ["input", input, bit, SELECT] = words[..] else { return None };
-        Some((bit.parse().ok()?, input.parse().ok()?))
-    });
-    Ok((both, select.collect()))
+        let [kind, number, bit, name] = words[..] else { continue };
+        let (Ok(number), Ok(bit)) = (number.parse::<u32>(), bit.parse::<u32>()) else { continue };
+        if (kind, name) == ("input", SELECT) {
+            select.push((bit, number));
+        }
+        if (kind, name) == ("wire", STARTED) {
+            started = both.latch_behind(number, None);
+        }
+        for (prefix, names) in [("u_right.", &mut right), ("u_mutated.", &mut mutated)] {
+            if let Some(name) = name.strip_prefix(prefix).filter(|_| kind == "wire") {
+                names.insert((name, bit), number);
+            }
+        }
+    }
+    let mut pairs = BTreeMap::new();
+    for (name, &literal) in &right {
+        let latch = both.latch_behind(literal, started);
+        let other = mutated.get(name).and_then(|&literal| both.latch_behind(literal, started));
+        if let (Some(one), Some(other)) = (latch, other)
+            && one != other
+        {
+            pairs.entry(other).or_insert(one);
+        }
+    }
+    // The first of a pair is in no other one as the second.
+    let seconds: Vec<u32> = pairs.keys().copied().collect();
+    let pairs = pairs.into_iter().filter(|(_, one)| seconds.binary_search(one).is_err());
+    (select, pairs.map(|(other, one)| (one, other)).collect())
 }
 
 /// The Yosys commands for that; `mutations` are those that apply the mutations.
@@ -230,11 +330,14 @@ dfflegalize -cell $_DFF_P_ 0
 clean
 aigmap
 clean
-write_aiger -zinit -map both.map both.aig
+write_aiger -zinit -vmap both.map both.aig
 ",
         read_script(&mutants.design, " -formal -DFORMAL")
     )
 }
+
+/// Low in the first cycle.
+const STARTED: &str = "senbazuru_started";
 
 /// Verilog that places both and compares them.
 fn miter(mutants: &Mutants, contract: &Contract, select_width: u32) -> String {
@@ -271,8 +374,8 @@ fn miter(mutants: &Mutants, contract: &Contract, select_width: u32) -> String {
     // Reset in the first cycle, and later whenever the inputs want it. Outputs during reset mean nothing.
     let mut reset = String::new();
     if let (Some(clock), Some(name)) = (&design.clock, &design.reset) {
-        let _ = writeln!(reset, "  reg started = 1'b0;\n  always @(posedge {clock}) started <= 1'b1;");
-        let _ = writeln!(reset, "  wire senbazuru_reset = {name} & started;");
+        let _ = writeln!(reset, "  reg {STARTED} = 1'b0;\n  always @(posedge {clock}) {STARTED} <= 1'b1;");
+        let _ = writeln!(reset, "  wire senbazuru_reset = {name} & {STARTED};");
         same = vec![format!("(!senbazuru_reset | ({}))", same.join(" & "))];
     }
     let given: String = contract.given.iter().map(|rule| format!("  always @* assume ({rule});\n")).collect();

@@ -4,6 +4,8 @@
 //! safe (interval + slack is not above the weakest cell's time), not one bit may flip; with intervals that are not, exactly
 //! the bits that the golden cells lose. A reset may come in any cycle; what is not asked for is poked with noise.
 
+mod alone;
+
 use golden::kelle::kv_bank_group::{Bank, Checker, Distribution, Intervals, Operation, ScoreFile, Violation};
 use hdl::blocks::kelle::{Byte, KvBankGroup};
 use rand::RngExt;
@@ -47,7 +49,7 @@ pub fn attack(p: &KvBankGroup, modes: Vec<Mode>) -> anyhow::Result<Box<dyn sim::
             let vectors = run.vectors() / modes.len() as u64;
             Attack::new(&block, mode, sim, run)?.run(sim, run, vectors)?;
         }
-        Ok(())
+        alone::Alone::new(&block, sim, run)?.run(sim, run)
     })
 }
 
@@ -134,6 +136,7 @@ impl Attack {
 
     fn run(mut self, sim: &mut Sim, run: &mut Run, vectors: u64) -> sim::Result<()> {
         let rows = self.p.refresh.rows as usize;
+        let places = rows.next_power_of_two().max(2);
         let (mut traffic, mut left, mut odd) = (Traffic::Writes, 4 * self.p.refresh.rows, false);
         let (mut refreshes, mut stalls, mut refused) = (0u64, 0u64, false);
         let top = (1i64 << self.p.score_width) - 1;
@@ -167,8 +170,9 @@ impl Attack {
                 _ => self.rng.random_range(0..64u8) == 0,
             };
             let row = if begins { since % rows } else { self.rng.random_range(0..rows) };
-            let (evict, evicted) = (self.rng.random_range(0..200u8) == 0, self.rng.random_range(0..rows));
-            let (update, updated) = (self.rng.random_range(0..3u8) == 0, self.rng.random_range(0..rows));
+            // Rows that do not exist, too.
+            let (evict, evicted) = (self.rng.random_range(0..200u8) == 0, self.rng.random_range(0..places));
+            let (update, updated) = (self.rng.random_range(0..3u8) == 0, self.rng.random_range(0..places));
             let amount =
                 if self.rng.random() { self.rng.random_range(0..half) } else { self.rng.random_range(-half..0) };
             let step = self.rng.random_range(0..50u8) == 0;
@@ -228,15 +232,15 @@ impl Attack {
             }
             stalls += u64::from(wanted && !ready);
             self.checker.cycle(&operations).map_err(|v| broken(v, sim, run))?;
-            if let Some(score) = self.scores.score(updated) {
+            if let Some(score) = Some(updated).filter(|&row| row < rows).and_then(|row| self.scores.score(row)) {
                 run.expect_u64(sim, self.ports.score, score as u64)?;
             }
 
             // What holds from the next cycle on.
-            if update {
+            if update && updated < rows {
                 self.scores.add(updated, amount);
             }
-            if evict {
+            if evict && evicted < rows {
                 self.scores.clear(evicted);
             }
             let written = operations.contains(&Operation::Write(row));
@@ -247,7 +251,7 @@ impl Attack {
                 self.scores.step();
                 self.classes().map_err(|v| broken(v, sim, run))?;
             }
-            for row in [updated, evicted, row] {
+            for row in [updated, evicted, row].into_iter().filter(|&row| row < rows) {
                 self.class(row).map_err(|v| broken(v, sim, run))?;
             }
             if let Some(config) = config {

@@ -74,6 +74,35 @@ impl Sizes {
         (sequence.config.bits, tiles(&sequence, self.lanes as usize))
     }
 
+    /// A stream in good order of levels that no compressor writes: most begin or end where values or levels stop to fit.
+    pub fn any_levels(self, rng: &mut StimulusRng) -> (u32, Vec<Tile>) {
+        let bits = rng.random_range(2..=8u32);
+        let steps: i32 = (1 << bits) - 1;
+        let prefilled = rng.random();
+        let lanes = self.lanes as usize;
+        let mut opened = vec![0; lanes * self.tiles as usize];
+        let mut all = Vec::new();
+        for round in 0..rng.random_range(1..=5) + u32::from(prefilled) {
+            for opened in opened.chunks_mut(lanes) {
+                let mut tile = Tile { initial: prefilled && round == 0, ..Tile::empty(lanes) };
+                for (lane, opened) in opened.iter_mut().enumerate() {
+                    let opens = *opened < self.levels && rng.random();
+                    *opened += u32::from(opens);
+                    tile.records[lane] = opens.then(|| any_record(rng, steps));
+                    if *opened > 0 && !tile.initial {
+                        tile.index[lane] = rng.random_range(0..4u8) > 0;
+                        tile.label[lane] = tile.index[lane] && rng.random();
+                    }
+                    // What opens a level is at one of its ends.
+                    let q = if opens { steps } else { rng.random_range(0..=steps) };
+                    tile.values[lane] = if tile.label[lane] { q as u8 } else { 0 };
+                }
+                all.push(tile);
+            }
+        }
+        (bits, all)
+    }
+
     /// A good stream, cut off behind each of its blocks but the last.
     pub fn cut_everywhere(self, rng: &mut StimulusRng) -> Vec<Damaged> {
         let (bits, tiles) = self.good(rng);
@@ -86,7 +115,7 @@ impl Sizes {
     /// A stream with damage of any kind; now and then it is still a good one.
     pub fn damaged(self, rng: &mut StimulusRng) -> Damaged {
         let size = self.block_bytes as usize;
-        match rng.random_range(0..10u8) {
+        match rng.random_range(0..11u8) {
             0..=5 => {
                 let (bits, tiles) = self.good(rng);
                 let mut stream = self.written(bits, &tiles);
@@ -107,7 +136,11 @@ impl Sizes {
                 }
                 Damaged { crc: crc32(&bytes), bytes }
             }
-            _ => self.wrong_order(rng),
+            8 | 9 => self.wrong_order(rng),
+            _ => {
+                let (bits, tiles) = self.any_levels(rng);
+                self.written(bits, &tiles)
+            }
         }
     }
 
@@ -126,7 +159,10 @@ impl Sizes {
             3 => tiles[at].initial ^= true,
             4 => {
                 let lane = rng.random_range(0..self.lanes as usize);
-                tiles[at].records[lane] = Some((rng.random_range(0..512), rng.random_range(-256..256)));
+                // A range is at least the steps of its width.
+                let least = (1 << bits) - 1;
+                let range = if rng.random() { rng.random_range(0..512) } else { least - rng.random_range(0..2) };
+                tiles[at].records[lane] = Some((range, rng.random_range(-256..256)));
             }
             5 => {
                 let lane = rng.random_range(0..self.lanes as usize);
@@ -140,6 +176,17 @@ impl Sizes {
         }
         self.written(bits, &tiles)
     }
+}
+
+/// The record of a level with so many steps.
+fn any_record(rng: &mut StimulusRng, steps: i32) -> (i32, i32) {
+    let range = rng.random_range(0..512) >> rng.random_range(0..9);
+    if rng.random_range(0..4u8) == 0 || range == 0 {
+        return (range, rng.random_range(-256..256) >> rng.random_range(0..8));
+    }
+    let end = [-255, -128, 127, 255][rng.random_range(0..4usize)] + rng.random_range(-2..=2);
+    let low = if rng.random() { end } else { end - range };
+    (range, (-low * steps / range + rng.random_range(-1..=1)).clamp(-256, 255))
 }
 
 fn damage(rng: &mut StimulusRng, bytes: &mut Vec<u8>, size: usize) {

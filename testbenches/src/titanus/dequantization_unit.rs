@@ -127,11 +127,9 @@ impl Bench {
                 }
             }
             3 => parsed.bits = [0, 1, 9, 10, 11, 12, 13, 14, 15][rng.random_range(0..9usize)],
-            // Levels that no compressor writes: most lie outside of what fits.
-            4 => {
-                for record in parsed.tiles.iter_mut().flat_map(|t| &mut t.records).flatten() {
-                    *record = (rng.random_range(0..512), rng.random_range(-256..256) >> rng.random_range(0..8));
-                }
+            4 | 5 if parsed.damage.is_none() => {
+                let (bits, tiles) = sizes.any_levels(rng);
+                parsed = Parsed { bits, tiles, damage: None };
             }
             _ => {}
         }

@@ -30,12 +30,16 @@ impl Case {
         let prefill = match rng.random_range(0..4u8) {
             0 => 0,
             1 => count,
-            2 => 60_000,
+            // More than come, by any bit of the number.
+            2 => (1 << rng.random_range(6..16u32)) + rng.random_range(1..=3),
             _ => rng.random_range(0..=count),
         };
-        // Few bits tolerate much.
-        let most = if rng.random() { 8 } else { 4 };
-        let bits = rng.random_range(2..=most);
+        // Few bits tolerate much; with many of them a level may be wider than all values.
+        let bits = match rng.random_range(0..5u8) {
+            0 => 8,
+            1 | 2 => rng.random_range(2..=4),
+            _ => rng.random_range(2..=8),
+        };
         let mut tokens = random_tokens(rng, width, count);
         if rng.random_range(0..2u8) == 0 {
             edges(rng, &mut tokens, prefill.min(count), bits);
@@ -81,17 +85,28 @@ pub fn random_tokens(rng: &mut StimulusRng, width: usize, count: usize) -> Vec<V
             (centre, spread, drift, [0, 1, 4, 7, 8][rng.random_range(0..5usize)])
         })
         .collect();
+    // Some channels alternate between two ends, with so much room beside them as is tolerated.
+    let ends: Vec<Option<[i32; 2]>> = (0..width)
+        .map(|_| {
+            let ends = [rng.random_range(-128..-64), rng.random_range(64..=127)];
+            (rng.random_range(0..6u8) == 0).then_some(ends)
+        })
+        .collect();
     (0..count)
         .map(|t| {
             let (all_zero, corners) = (rng.random_range(0..9u8) == 0, rng.random_range(0..12u8) == 0);
             channels
                 .iter()
-                .map(|&(centre, spread, drift, zeros)| {
+                .zip(&ends)
+                .map(|(&(centre, spread, drift, zeros), ends)| {
                     if all_zero || rng.random_range(0..8) < zeros {
                         return 0;
                     }
                     if corners {
                         return [-128i8, 127, 1, -1][rng.random_range(0..4usize)];
+                    }
+                    if let Some(ends) = ends {
+                        return ends[rng.random_range(0..2usize)] as i8;
                     }
                     let step = rng.random_range(-spread..=spread) + drift * t as i32 * (1 - 2 * (centre & 1));
                     (centre + step).clamp(-128, 127) as i8

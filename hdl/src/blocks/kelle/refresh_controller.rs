@@ -168,6 +168,8 @@ impl Block for RefreshController {
             Alone (nothing else due, banks free), a row is read for its refresh at most rows cycles after the controller is sure\n\
             that it is due: at age interval with u = 1, interval + u otherwise. It is written back in the next cycle. A row that\n\
             is promoted at that age or later and reported, with 8 cycles of patience left, is read at most 3 cycles later.\n\
+            Accesses go first: the refresh of a row that is the only valid one waits for them for max(patience, 2) - 2 cycles\n\
+            in its turn, and then they wait for it.\n\
             Reset, at any time: a refresh under way is given up, and rows count from their next write on.",
         reference: "Kelle, sections 4.2 and 5.1, figures 7 and 10",
     };

@@ -158,7 +158,8 @@ impl NonZeroQuantizer {
         let above = m.wire("above", distance.as_uint().truncate(8).gt(range));
         // What opens a level stands at one of its ends.
         let at_top = m.wire("at_top", x.ne(lo));
-        let positive = m.wire("positive", !lo.msb() & lo.any());
+        // 0 counts as positive: its zero point is 0 either way.
+        let positive = m.wire("positive", !lo.msb());
         let low_end = m.wire("low_end", mux(lo.msb(), (-lo).as_uint(), lo.as_uint().extend(9)));
         // Clamped to the level: 0 to range.
         let inside = mux(above, range, distance.as_uint().truncate(8).extend(RANGE_BITS));

@@ -1,4 +1,7 @@
-//! [`AxiArbiter`] between managers that read and write all the time and a memory that reorders and pauses.
+//! [`AxiArbiter`] between managers that read and write all the time and a memory that reorders and pauses; and that it
+//! hands on what it does not look at.
+
+mod unchanged;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -171,6 +174,28 @@ fn byte(address: u64) -> u8 {
 /// Bytes of memory that each manager reads, and as many that it writes.
 const AREA: u64 = 0x8000;
 
+/// Bytes of memory that a write burst may touch.
+const PLACE: u64 = 512;
+
+/// The answer to a beat in a memory with errors: the first one of each `part` bytes has one or the other.
+fn error(address: u64, part: u64) -> Response {
+    match (address % part, address / part % 2) {
+        (0, 0) => Response::SlvErr,
+        (0, _) => Response::DecErr,
+        _ => Response::Okay,
+    }
+}
+
+/// Errors in the areas of so many managers.
+fn errors(managers: u64) -> Vec<BusError> {
+    let parts = |access, part: u64, first: u64| {
+        let places = (0..managers)
+            .flat_map(move |k| ((2 * k + first) * AREA..(2 * k + first + 1) * AREA).step_by(part as usize));
+        places.map(move |at| BusError { access, place: Place::Addresses(at..at + 1), response: error(at, part) })
+    };
+    parts(Access::Read, 4096, 0).chain(parts(Access::Write, PLACE, 1)).collect()
+}
+
 impl Bench {
     fn new(p: &AxiArbiter, sim: &mut Sim) -> sim::Result<Self> {
         let managers = p.managers as usize;
@@ -260,7 +285,7 @@ impl Bench {
         let bytes = u64::from(self.bytes);
         for beat in 0..beats {
             let at = address + beat * bytes;
-            let response = if bad && at % 4096 == 0 { 2 } else { 0 };
+            let response = if bad { error(at, 4096).bits() } else { 0 };
             let data: Vec<u8> = (at..at + bytes).map(byte).collect();
             let fields = vec![
                 Bits::truncated(self.id_width, id),
@@ -272,24 +297,29 @@ impl Bench {
         }
     }
 
-    fn write(&mut self, k: usize, rng: &mut StimulusRng, page: u64) {
+    fn write(&mut self, k: usize, rng: &mut StimulusRng, page: u64, bad: bool) {
         // One page a burst: with other IDs it may overtake.
         let bytes = u64::from(self.bytes);
         let beats = rng.random_range(1..=5);
-        let address = (2 * k as u64 + 1) * AREA + page * 512 + bytes * rng.random_range(0..3);
+        let address = (2 * k as u64 + 1) * AREA + page * PLACE + bytes * rng.random_range(0..3);
         let (id, fields) = self.address(rng, address, beats);
         self.aw.queues[k].push_back(fields);
+        let mut worst = Response::Okay;
         for beat in 0..beats {
             let data = Bits::random(8 * self.bytes, rng);
             let strobes = Bits::random(self.bytes, rng);
-            for (lane, value) in super::memory::bytes_of(&data).into_iter().enumerate() {
+            let answer = if bad { error(address + beat * bytes, PLACE) } else { Response::Okay };
+            worst = worst.max(answer);
+            // What is answered with an error is not stored.
+            let stored = if answer == Response::Okay { super::memory::bytes_of(&data) } else { Vec::new() };
+            for (lane, value) in stored.into_iter().enumerate() {
                 if strobes.bit(lane as u32) {
                     self.written.insert(address + beat * bytes + lane as u64, value);
                 }
             }
             self.w.queues[k].push_back(vec![data, strobes, Bits::truncated(1, (beat + 1 == beats).into())]);
         }
-        let answer = vec![Bits::truncated(self.id_width, id), Bits::zero(2)];
+        let answer = vec![Bits::truncated(self.id_width, id), Bits::truncated(2, worst.bits())];
         self.b.expected[k].entry(id).or_default().push_back(answer);
     }
 
@@ -337,18 +367,18 @@ fn work(p: &AxiArbiter, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let mut left = run.vectors();
     let mut round = 0;
     while left > 0 {
+        round += 1;
+        if round % 4 == 1 {
+            // While nothing is on its way.
+            bench.reset(sim)?;
+            unchanged::run(&mut bench, sim, run, &mut rng)?;
+            bench.reset(sim)?;
+        }
         let stall = Stall::ALL[rng.random_range(0..Stall::ALL.len())];
         let bad = rng.random_range(0..2u8) == 0;
         let mut config = AxiConfig::rough(stall);
         if bad {
-            // The first beat of each page that is read.
-            config.errors = (0..2 * bench.managers as u64 * AREA / 4096)
-                .map(|page| BusError {
-                    access: Access::Read,
-                    place: Place::Addresses(page * 4096..page * 4096 + 1),
-                    response: Response::SlvErr,
-                })
-                .collect();
+            config.errors = errors(bench.managers as u64);
         }
         let own = Stall::ALL[rng.random_range(0..Stall::ALL.len())];
         bench.begin(sim, run, &config, own, rng.random())?;
@@ -358,9 +388,8 @@ fn work(p: &AxiArbiter, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
             let k = rng.random_range(0..bench.managers);
             bench.read(k, &mut rng, bad);
             let k = rng.random_range(0..bench.managers);
-            bench.write(k, &mut rng, at);
+            bench.write(k, &mut rng, at, bad);
         }
-        round += 1;
         if round % 4 == 0 {
             // A reset in the middle of everything, on both sides.
             for _ in 0..rng.random_range(0..150) {

@@ -1,5 +1,7 @@
 //! [`AxiReadDma`] before a memory: rows of all lengths, pauses everywhere, bad beats, aborts and resets at random moments.
 
+mod room;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use golden::common::bus::axi_read_dma::{Beat, cycles, output};
@@ -10,7 +12,7 @@ use sim::bus::{Access, AxiConfig, AxiMemory, BusError, Partner, Place, Promises,
 use sim::stimulus::{Stall, StallPattern, StimulusRng};
 use sim::{In, Out, Run, Sim};
 
-use super::memory::{Contents, Manners, ReadPort, Taken, bytes_of, rule};
+use super::memory::{Attributes, Contents, Manners, ReadPort, Taken, bytes_of, rule};
 use super::{Commands, Shape};
 
 /// The bench of a read DMA; a vector is a command.
@@ -41,6 +43,8 @@ struct Bench {
     ready: In,
     fields: [Out; 4],
     pause: StallPattern,
+    /// The output takes nothing, whatever its pauses are.
+    held: bool,
     expected: VecDeque<Beat>,
     bursts: VecDeque<Taken>,
     /// Of a command that fails, how many bursts begin depends on when its error comes.
@@ -68,16 +72,24 @@ impl Bench {
             ready: sim.input("output_ready_i")?,
             fields: [field("data")?, field("bytes")?, field("row_last")?, field("last")?],
             pause: Stall::Never.pattern(run.seed(), "output"),
+            held: false,
             expected: VecDeque::new(),
             bursts: VecDeque::new(),
             optional: 0,
             pulse: [false; 2],
             in_hand: 0,
         };
-        sim.poke_u64(sim.input("cache_i")?, 0b0011);
-        sim.poke_u64(sim.input("prot_i")?, 0b010);
+        bench.set_attributes(sim, (0b0011, 0b010))?;
         bench.reset(sim)?;
         Ok(bench)
+    }
+
+    /// Other attributes; nothing is under way.
+    fn set_attributes(&mut self, sim: &mut Sim, (cache, prot): Attributes) -> sim::Result<()> {
+        sim.poke_u64(sim.input("cache_i")?, cache);
+        sim.poke_u64(sim.input("prot_i")?, prot);
+        self.port.attributes = (cache, prot);
+        Ok(())
     }
 
     fn reset(&mut self, sim: &mut Sim) -> sim::Result<()> {
@@ -106,7 +118,7 @@ impl Bench {
 
     /// Adds a command, and what comes of it.
     fn push(&mut self, command: Command) {
-        let Shape { bytes, address_width, most } = self.shape;
+        let Shape { bytes, address_width, most, .. } = self.shape;
         self.commands.queue.push_back(command);
         if let Some(refusal) = command.refusal(address_width) {
             self.commands.expected.push_back(End { error: refusal.code(), address: command.address });
@@ -147,7 +159,7 @@ impl Bench {
             Some(memory) => memory.drive(sim)?,
             None => self.port.drive(sim, &self.contents),
         }
-        let ready = !self.pause.next_pause();
+        let ready = !self.pause.next_pause() && !self.held;
         sim.poke_u64(self.ready, ready.into());
         sim.poke_u64(self.abort, abort.into());
         sim.settle()?;
@@ -233,7 +245,12 @@ fn work(p: &AxiReadDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     if p.dma.outstanding >= 4 && p.buffer_beats >= p.dma.burst_beats + 8 && bench.shape.bytes <= 64 {
         ideal(&mut bench, sim, run, most)?;
     }
+    room::all(p, &mut bench, sim, run)?;
     every_beat_position(&mut bench, sim, run)?;
+    for command in bench.shape.just_outside() {
+        bench.push(command);
+    }
+    bench.run(sim, run)?;
     for stall in Stall::ALL {
         independent(p, &mut bench, sim, run, (&mut rng, stall))?;
     }
@@ -244,6 +261,7 @@ fn work(p: &AxiReadDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let manners = Manners { latency: rng.random_range(1..40), stall: stall(&mut rng), silent: false };
         let (output, commands) = (stall(&mut rng), stall(&mut rng));
         bench.set_stall(run, manners, output, commands);
+        bench.set_attributes(sim, (rng.random_range(0..16), rng.random_range(0..8)))?;
         bench.contents.bad.clear();
         let number = rng.random_range(1..=8).min(left);
         left -= number;

@@ -10,7 +10,7 @@ use sim::bus::{AxiConfig, AxiMemory, Partner, Promises};
 use sim::stimulus::{Stall, StallPattern, StimulusRng};
 use sim::{Bits, In, Out, Run, Sim};
 
-use super::memory::{Contents, Manners, Taken, WritePort, bytes_of, rule};
+use super::memory::{Attributes, Contents, Manners, Taken, WritePort, bytes_of, rule};
 use super::{Commands, Shape};
 
 /// The bench of a write DMA; a vector is a command.
@@ -76,10 +76,17 @@ impl Bench {
             pulse: [false; 2],
             in_hand: 0,
         };
-        sim.poke_u64(sim.input("cache_i")?, 0b0011);
-        sim.poke_u64(sim.input("prot_i")?, 0b010);
+        bench.set_attributes(sim, (0b0011, 0b010))?;
         bench.reset(sim)?;
         Ok(bench)
+    }
+
+    /// Other attributes; nothing is under way.
+    fn set_attributes(&mut self, sim: &mut Sim, (cache, prot): Attributes) -> sim::Result<()> {
+        sim.poke_u64(sim.input("cache_i")?, cache);
+        sim.poke_u64(sim.input("prot_i")?, prot);
+        self.port.attributes = (cache, prot);
+        Ok(())
     }
 
     fn reset(&mut self, sim: &mut Sim) -> sim::Result<()> {
@@ -108,7 +115,7 @@ impl Bench {
     }
 
     fn push(&mut self, command: Command, rng: &mut StimulusRng) {
-        let Shape { bytes, address_width, most } = self.shape;
+        let Shape { bytes, address_width, most, .. } = self.shape;
         self.commands.queue.push_back(command);
         if let Some(refusal) = command.refusal(address_width) {
             self.commands.expected.push_back(End { error: refusal.code(), address: command.address });
@@ -239,6 +246,10 @@ fn work(p: &AxiWriteDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         ideal(&mut bench, sim, run, &mut rng)?;
     }
     every_beat_position(&mut bench, sim, run, &mut rng)?;
+    for command in bench.shape.just_outside() {
+        bench.push(command, &mut rng);
+    }
+    bench.run(sim, run)?;
     for stall in Stall::ALL {
         independent(p, &mut bench, sim, run, (&mut rng, stall))?;
     }
@@ -249,6 +260,7 @@ fn work(p: &AxiWriteDma, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let manners = Manners { latency: rng.random_range(1..40), stall: stall(&mut rng), silent: false };
         let (input, commands) = (stall(&mut rng), stall(&mut rng));
         bench.set_stall(run, manners, input, commands);
+        bench.set_attributes(sim, (rng.random_range(0..16), rng.random_range(0..8)))?;
         bench.contents.bad.clear();
         let number = rng.random_range(1..=8).min(left);
         left -= number;

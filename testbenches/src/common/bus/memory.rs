@@ -57,7 +57,7 @@ pub fn rule(run: &Run, sim: &Sim, port: &str, holds: bool, problem: &str) -> sim
 
 /// Outputs of a channel that stay while the beat waits.
 #[derive(Debug)]
-struct Watched {
+pub(super) struct Watched {
     name: String,
     valid: Out,
     fields: Vec<Out>,
@@ -65,7 +65,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(sim: &Sim, prefix: &str, channel: &str, fields: &[&str]) -> sim::Result<Self> {
+    pub(super) fn new(sim: &Sim, prefix: &str, channel: &str, fields: &[&str]) -> sim::Result<Self> {
         let port = |field: &str| sim.output(&format!("{prefix}_{channel}{field}_o"));
         let name = format!("{prefix}_{channel}");
         let fields = fields.iter().map(|f| port(f)).collect::<sim::Result<_>>()?;
@@ -73,7 +73,7 @@ impl Watched {
     }
 
     /// The beat that is taken.
-    fn look(&mut self, sim: &Sim, run: &Run, ready: bool) -> sim::Result<Option<Vec<Bits>>> {
+    pub(super) fn look(&mut self, sim: &Sim, run: &Run, ready: bool) -> sim::Result<Option<Vec<Bits>>> {
         let valid = sim.peek_u64(self.valid) == 1;
         let now: Vec<Bits> = self.fields.iter().map(|&f| sim.peek(f)).collect();
         if let Some(before) = &self.waits {
@@ -101,11 +101,22 @@ pub struct Taken {
     pub beats: u64,
 }
 
-const ADDRESS: [&str; 7] = ["id", "addr", "len", "size", "burst", "cache", "prot"];
+/// Fields of an address.
+pub(super) const ADDRESS: [&str; 7] = ["id", "addr", "len", "size", "burst", "cache", "prot"];
+
+/// AxCACHE and AxPROT of a manager's bursts.
+pub type Attributes = (u64, u64);
 
 /// Checks an address (A3.4.1).
-fn address(sim: &Sim, run: &Run, port: &str, fields: &[Bits], bytes: u64) -> sim::Result<Taken> {
+fn address(
+    sim: &Sim,
+    run: &Run,
+    port: &str,
+    fields: &[Bits],
+    (bytes, attributes): (u64, Attributes),
+) -> sim::Result<Taken> {
     let v: Vec<u64> = fields.iter().map(value).collect();
+    rule(run, sim, port, (v[5], v[6]) == attributes, "other attributes than those at the input")?;
     let taken = Taken { id: v[0], address: v[1], beats: v[2] + 1 };
     rule(run, sim, port, 1 << v[3] == bytes, "a burst of narrow beats")?;
     rule(run, sim, port, v[4] == 1, "a burst that is not INCR")?;
@@ -124,6 +135,8 @@ pub struct ReadPort {
     rready: Out,
     fields: [In; 4],
     bytes: u64,
+    /// What its bursts must have.
+    pub attributes: Attributes,
     manners: Manners,
     ar_pause: StallPattern,
     r_pause: StallPattern,
@@ -155,6 +168,7 @@ impl ReadPort {
             rready: sim.output(&format!("{prefix}_rready_o"))?,
             fields: [input("rid")?, input("rdata")?, input("rresp")?, input("rlast")?],
             bytes,
+            attributes: (0, 0),
             manners,
             ar_pause: manners.stall.pattern(run.seed(), "ar"),
             r_pause: manners.stall.pattern(run.seed(), "r"),
@@ -233,7 +247,7 @@ impl ReadPort {
             self.shown = false;
         }
         if let Some(fields) = self.ar.look(sim, run, self.ready)? {
-            let burst = address(sim, run, "araddr_o", &fields, self.bytes)?;
+            let burst = address(sim, run, "araddr_o", &fields, (self.bytes, self.attributes))?;
             self.taken.push(burst);
             let beat = |k: u64| (burst.address + k * self.bytes, burst, cycle + self.manners.latency);
             self.owed.extend((0..burst.beats).map(beat));
@@ -266,6 +280,8 @@ pub struct WritePort {
     bid: In,
     bresp: In,
     bytes: u64,
+    /// What its bursts must have.
+    pub attributes: Attributes,
     manners: Manners,
     pauses: [StallPattern; 3],
     ready: [bool; 2],
@@ -301,6 +317,7 @@ impl WritePort {
             bid: input("bid")?,
             bresp: input("bresp")?,
             bytes,
+            attributes: (0, 0),
             manners,
             pauses: ["aw", "w", "b"].map(|name| manners.stall.pattern(run.seed(), name)),
             ready: [false; 2],
@@ -369,7 +386,7 @@ impl WritePort {
             self.shown = false;
         }
         if let Some(fields) = self.aw.look(sim, run, self.ready[0])? {
-            let burst = address(sim, run, "awaddr_o", &fields, self.bytes)?;
+            let burst = address(sim, run, "awaddr_o", &fields, (self.bytes, self.attributes))?;
             self.taken.push(burst);
             self.addresses.push_back(burst);
         }

@@ -79,10 +79,12 @@ impl Commands {
     pub fn drive(&mut self, sim: &mut Sim) {
         self.offered |= !self.queue.is_empty() && !self.pause.next_pause();
         sim.poke_u64(self.valid, self.offered.into());
-        let noise = Command { address: sim.cycle_count(), row_bytes: 3, rows: 1, stride: 0 };
-        let c = self.queue.front().filter(|_| self.offered).copied().unwrap_or(noise);
-        for (field, value) in self.fields.into_iter().zip([c.address, c.row_bytes, c.rows, c.stride]) {
-            sim.poke_u64(field, value);
+        let noise = (sim.cycle_count() + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let command = self.queue.front().filter(|_| self.offered);
+        let values = command.map(|c| [c.address, c.row_bytes, c.rows, c.stride]);
+        for (at, field) in self.fields.into_iter().enumerate() {
+            let unused = noise.rotate_left(16 * at as u32) >> (64 - sim.port_of_input(field).width);
+            sim.poke_u64(field, values.map_or(unused, |v| v[at]));
         }
         self.takes = !self.done_pause.next_pause();
         sim.poke_u64(self.done_ready, self.takes.into());
@@ -125,51 +127,101 @@ pub struct Shape {
     pub address_width: u32,
     /// Most beats of a burst.
     pub most: u64,
+    /// Most bytes of a row, most rows, largest stride.
+    pub largest: [u64; 3],
 }
 
 impl Shape {
     /// Of these parameters.
     pub fn of(axi: &AxiSpec, dma: &DmaSpec) -> Self {
-        Self { bytes: axi.bytes().into(), address_width: axi.address_width, most: dma.burst_beats.into() }
+        let largest = [dma.row_width, dma.rows_width, dma.stride_width].map(top_of);
+        Self { bytes: axi.bytes().into(), address_width: axi.address_width, most: dma.burst_beats.into(), largest }
     }
 
     /// A command that is not refused, of about `beats` beats at most.
     pub fn good(&self, rng: &mut StimulusRng, beats: u64) -> Command {
         loop {
-            let most = beats * self.bytes;
-            let row_bytes = match rng.random_range(0..4u8) {
+            let most = (beats * self.bytes).min(self.largest[0]);
+            let row_bytes = match rng.random_range(0..6u8) {
                 0 => rng.random_range(1..=self.bytes.min(most)),
                 1 => most,
+                // To the end of a unit, and one byte less or more.
+                2 => (64 * rng.random_range(1..=2) + rng.random_range(0..=2) - 1).min(self.largest[0]),
                 _ => rng.random_range(1..=most),
             };
-            let rows = rng.random_range(1..=4);
-            let stride = 64 * rng.random_range(0..=2 * row_bytes.div_ceil(64));
-            let top = if self.address_width == 64 { u64::MAX } else { (1 << self.address_width) - 1 };
+            // Many rows are short.
+            let many = if row_bytes <= self.bytes { 2 * beats } else { 4 };
+            let rows = rng.random_range(1..=many.min(self.largest[1]));
+            let stride = match rng.random_range(0..4u8) {
+                0 => rng.random::<u64>() & self.largest[2] & !63,
+                _ => 64 * rng.random_range(0..=2 * row_bytes.div_ceil(64)),
+            };
+            let top = top_of(self.address_width);
+            let span = row_bytes - 1 + (rows - 1).saturating_mul(stride);
             let address = match rng.random_range(0..4u8) {
                 // Around a boundary of 4 KiB.
                 0 => 0x7000 - 64 * rng.random_range(0..8),
                 // Up to the last address.
-                1 => (top - row_bytes + 1 - (rows - 1) * stride) / 64 * 64,
+                1 => top.saturating_sub(span) / 64 * 64,
                 _ => rng.random::<u64>() & top & !63,
             };
             let command = Command { address, row_bytes, rows, stride };
-            if command.refusal(self.address_width).is_none() {
+            if stride <= self.largest[2] && command.refusal(self.address_width).is_none() {
                 return command;
             }
         }
     }
 
+    /// Commands whose last byte has an address that is too large by any power of two, less one.
+    pub fn just_outside(&self) -> Vec<Command> {
+        let [most_bytes, most_rows, most_stride] = self.largest;
+        let end = u128::from(top_of(self.address_width)) + 1;
+        let outside = |bit: u32| {
+            let beyond = 1u64 << bit;
+            let row_bytes = (64 + if bit < 6 { beyond } else { 0 }).min(most_bytes);
+            // The first row must be inside.
+            let rows = if bit < 6 { 1 } else { most_rows.min(64) };
+            let stride = beyond.div_ceil(rows.max(2) - 1).next_multiple_of(64);
+            let span = u128::from(row_bytes) + u128::from(rows - 1) * u128::from(stride);
+            let address = (end + u128::from(beyond)).checked_sub(span)?;
+            let fits = stride <= most_stride && address.is_multiple_of(64) && address < end;
+            fits.then_some(Command { address: address as u64, row_bytes, rows, stride })
+        };
+        (0..self.address_width.min(60)).filter_map(outside).collect()
+    }
+
     /// A command that is refused.
     pub fn bad(&self, rng: &mut StimulusRng) -> Command {
         let good = self.good(rng, 4);
-        let top = if self.address_width == 64 { u64::MAX } else { (1 << self.address_width) - 1 };
-        match rng.random_range(0..6u8) {
-            0 => Command { address: good.address | 1 << rng.random_range(0..6u32), ..good },
-            1 => Command { row_bytes: 0, ..good },
-            2 => Command { rows: 0, ..good },
-            3 => Command { stride: good.stride | 1 << rng.random_range(0..6u32), ..good },
-            4 => Command { address: top & !63, row_bytes: rng.random_range(65..=200), ..good },
-            _ => Command { address: (top - 0xffff) & !63, rows: 0xffff, stride: 64, row_bytes: 1 },
+        let [row_bytes, rows, stride] = self.largest;
+        let top = top_of(self.address_width);
+        let span = good.row_bytes - 1 + (good.rows - 1) * good.stride;
+        let wrong = match rng.random_range(0..10u8) {
+            0..=2 => Command { address: good.address | rng.random_range(1..64), ..good },
+            3 => Command { row_bytes: 0, ..good },
+            4 => Command { rows: 0, ..good },
+            5 => Command { stride: good.stride | 1 << rng.random_range(0..6u32), ..good },
+            6 => Command { address: top & !63, row_bytes: rng.random_range(65..=200).min(row_bytes), ..good },
+            // The first row is inside.
+            7 => Command { address: top & !63, rows, stride: 64, row_bytes: 1 },
+            // Too far by less than 64 bytes.
+            8 => Command { address: ((top - span) / 64).saturating_add(1).saturating_mul(64) & top, ..good },
+            // Anything, most of it far outside.
+            _ => Command {
+                address: rng.random::<u64>() & top & !63,
+                row_bytes: 1 + rng.random::<u64>() % row_bytes,
+                rows: 1 + rng.random::<u64>() % rows,
+                stride: rng.random::<u64>() & stride & !63,
+            },
+        };
+        match wrong.refusal(self.address_width) {
+            Some(_) => wrong,
+            None => Command { row_bytes: 0, ..good },
         }
     }
+}
+
+/// The largest number of so many bits.
+fn top_of(bits: u32) -> u64 {
+    u64::MAX >> (64 - bits)
 }

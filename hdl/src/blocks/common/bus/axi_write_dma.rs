@@ -43,7 +43,7 @@ impl AxiWriteDma {
 ports! {
     /// Ports of [`AxiWriteDma`].
     pub struct AxiWriteDmaPorts(p: &AxiWriteDma) {
-        /// Soft reset: forgets all commands. It may stay high; nothing is taken up to the cycle after it and the last owed answer.
+        /// Soft reset: forgets all commands. It may stay high, up to idle_o and longer; nothing is taken up to the cycle after it and the last owed answer.
         abort_i: In = bit(),
         /// AxCACHE of bursts that begin.
         cache_i: In = uint(4),
@@ -91,7 +91,9 @@ impl Block for AxiWriteDma {
         let clear = m.wire("clear", io.abort_i | aborting.q);
 
         let bursts = m.instance("u_bursts", AxiBursts { axi: axi.clone(), dma: dma.clone() });
-        let slots = m.instance("u_slots", AxiSlots { axi: axi.clone(), dma: dma.clone() });
+        // The last burst of a command begins when all of its data is here: the walk over its rows is over by then, and the
+        // next command is checked later.
+        let slots = m.instance("u_slots", AxiSlots { axi: axi.clone(), dma: dma.clone(), at_once: true });
         m.connect(bursts.clear_i, clear);
         m.connect(bursts.stop_i, 0);
         m.connect(slots.clear_i, clear);
@@ -188,7 +190,7 @@ impl Block for AxiWriteDma {
 
         aborting.next(clear & (io.abort_i | open.any()));
         let in_hand = m.wire("in_hand", bursts.busy_o | !slots.empty_o);
-        let busy = m.wire("busy", in_hand | open.any() | aborting.q);
+        let busy = m.wire("busy", in_hand | open.any());
         m.connect(io.idle_o, !busy);
         let pulse = |m: &mut Module, name: &str, port: Signal, now: Signal| {
             let pulse = m.reg_init(name, bit(), 0);

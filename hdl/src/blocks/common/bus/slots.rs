@@ -14,6 +14,8 @@ parameters! {
         axi: AxiSpec = AxiSpec::default();
         /// The DMA.
         dma: DmaSpec = DmaSpec::default();
+        /// Data of a command moves as soon as it is checked: its rows need no place.
+        at_once: bool = false, tag "at_once";
     }
 }
 
@@ -80,7 +82,8 @@ impl Block for AxiSlots {
     const ABOUT: About = About {
         name: "axi_slots",
         summary: "places of a DMA's commands, from check to completion",
-        contract: "job shows a command from the cycle after it was checked on, completion from the cycle after its end on, each in order.",
+        contract: "job shows a command from the cycle after it was checked on, completion from the cycle after its end on, each in order.\n\
+            With at_once, job is taken in the first cycle in which it is shown.",
         reference: "",
     };
 
@@ -113,7 +116,8 @@ impl Block for AxiSlots {
         m.connect(io.next_o, enter_at);
         m.connect(io.empty_o, !used.any());
 
-        let rows = m.regs("rows", uint(io.checked.rows.width()), places);
+        let rows_ty = uint(io.checked.rows.width());
+        let rows = (!self.at_once).then(|| m.regs("rows", rows_ty, places));
         let address = m.regs("address", uint(self.axi.address_width), places);
         let error = m.regs("error", uint(3), places);
         let refused = m.regs("refused", bit(), places);
@@ -124,7 +128,9 @@ impl Block for AxiSlots {
             let enters = m.wire("enters", enter & enter_at.eq(mine));
             let fails = m.wire("fails", io.fault.now & io.fault.slot.eq(mine));
             let ends = m.wire("ends", io.end_i & io.end_slot_i.eq(mine));
-            rows.next_when(m, i, enters, io.checked.rows);
+            if let Some(rows) = &rows {
+                rows.next_when(m, i, enters, io.checked.rows);
+            }
             address.next_when(m, i, enters | fails, mux(enters, io.checked.address, io.fault.address));
             error.next_when(m, i, enters | fails, mux(enters, io.checked.refusal, io.fault.error.extend(3)));
             refused.next_when(m, i, enters, refuses);
@@ -135,7 +141,15 @@ impl Block for AxiSlots {
         let waits = m.wire("waits", waiting.any() & !io.clear_i);
         m.connect(io.job.valid, waits & !skip);
         m.connect(io.job.slot, start_at);
-        m.connect(io.job.rows, rows.q.at(start_at));
+        match &rows {
+            Some(rows) => m.connect(io.job.rows, rows.q.at(start_at)),
+            None => {
+                let latest = m.reg("rows_q", rows_ty);
+                latest.next(io.checked.rows);
+                m.connect(io.job.rows, latest.q);
+                m.formal(|m| m.assert_always("moves_at_once", !io.job.valid | io.job.ready));
+            }
+        }
         m.connect(start, waits & (skip | io.job.ready));
         m.connect(io.completion.valid, used.any() & done.q.at(leave_at) & !io.clear_i);
         m.connect(io.completion.error, error.q.at(leave_at));

@@ -44,9 +44,24 @@ pub fn cycles(command: &Command, bus_bytes: u64, latency: u64) -> u64 {
     4 + latency + (command.bus_beats(bus_bytes).len() as u64 - 1) + 2 + 1
 }
 
+/// Of bursts of so many beats, those that are asked for by and by while nothing more than the first `taken` beats leaves: each has
+/// room for all of its beats among `buffer_beats`.
+#[must_use]
+pub fn asked(bursts: &[u64], buffer_beats: u64, taken: u64) -> usize {
+    let mut room = buffer_beats + taken;
+    bursts.iter().take_while(|&&beats| room.checked_sub(beats).map(|left| room = left).is_some()).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bursts_that_have_room() {
+        let all = |taken| asked(&[4, 3, 2, 1], 8, taken);
+        assert_eq!([0, 1, 2, 3].map(all), [2, 3, 4, 4], "7, 9 and 10 beats");
+        assert_eq!(asked(&[4, 4, 1], 8, 0), 2);
+    }
 
     #[test]
     fn rows_are_packed() {
