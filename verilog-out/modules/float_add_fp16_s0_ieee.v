@@ -65,12 +65,12 @@ module float_add_fp16_s0_ieee (
   wire normal_zero_1 = !normal_2[14];
   wire normal_take_1 = normal_zero_1 & (normal_free_2 | big_exponent[0]);
   wire [12:0] normal_1 = normal_take_1 ? {normal_2[13:2], 1'b0} : normal_2[14:2];
-  wire [4:0] normal_exponent = big_exponent + 5'd1
-      - {1'b0, {normal_take_8, normal_take_4, normal_take_2, normal_take_1}};
+  wire [3:0] places = {normal_take_8, normal_take_4, normal_take_2, normal_take_1};
   wire [11:0] significand = normal_1[12:1];
   wire sticky = |normal_2[1:0] | normal_1[0];
 
   // Rounded. A difference of zero is positive.
+  wire [4:0] normal_exponent = big_exponent + 5'd1 - {1'b0, places};
   wire vanished = !(|significand) & subtract;
   wire up = significand[0] & (significand[1] | sticky);
   wire [4:0] rounded_and = normal_exponent & {5{significand[11]}};

@@ -18,18 +18,15 @@ module float_add_fp16_s2_ieee (
   reg        valid_1_q;
   reg        sign_1_q;
   reg        subtract_1_q;
-  reg        nan_1_q;
-  reg        special_1_q;
-  reg [10:0] augend_1_q;
-  reg [13:0] addend_1_q;
-  reg  [4:0] exponent_1_q;
+  reg [14:0] big_1_q;
+  reg [14:0] small_1_q;
+  reg  [4:0] distance_1_q;
   reg        valid_2_q;
   reg        sign_2_q;
   reg        subtract_2_q;
   reg        nan_2_q;
   reg        special_2_q;
-  reg [11:0] significand_2_q;
-  reg        sticky_2_q;
+  reg [14:0] sum_2_q;
   reg  [4:0] exponent_2_q;
 
   // The larger magnitude is `big`.
@@ -42,28 +39,6 @@ module float_add_fp16_s2_ieee (
   wire [4:0] b_exponent = {b_i[14:11], b_i[10] | !(|b_i[14:10])};
   wire [4:0] distance = swap ? b_exponent - a_exponent : a_exponent - b_exponent;
 
-  // The other one is aligned to it, with two more bits and a sticky one.
-  wire [4:0] big_field = big_bits[14:10];
-  wire [9:0] big_fraction = big_bits[9:0];
-  wire big_normal = |big_field;
-  wire big_special = &big_field;
-  wire [10:0] big_significand = {big_normal, big_fraction};
-  wire [4:0] small_field = small_bits[14:10];
-  wire [9:0] small_fraction = small_bits[9:0];
-  wire small_normal = |small_field;
-  wire small_special = &small_field;
-  wire [10:0] small_significand = {small_normal, small_fraction};
-  wire undefined = big_special & small_special & subtract;
-  wire [11:0] align_1 = distance[0] ? {1'b0, small_significand} : {small_significand, 1'b0};
-  wire [12:0] align_2 = distance[1] ? {2'd0, align_1[11:1]} : {align_1, 1'b0};
-  wire [12:0] align_4 = distance[2] ? {4'd0, align_2[12:4]} : align_2;
-  wire [12:0] align_8 = distance[3] ? {8'd0, align_4[12:8]} : align_4;
-  wire align_all = distance[4];
-  wire [12:0] align_kept = align_8 & ~{13{align_all}};
-  wire align_lost = (distance[1] & align_1[0]) | (distance[2] & |align_2[3:0]) | (distance[3] & |align_4[7:0])
-      | (align_all & |align_8);
-  wire [4:0] big_exponent = {big_field[4:1], big_field[0] | !(|big_field)};
-
   // Rank 1 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_1_q <= 1'b0;
@@ -72,37 +47,36 @@ module float_add_fp16_s2_ieee (
   always @(posedge clk_i) begin
     sign_1_q <= sign;
     subtract_1_q <= subtract;
-    nan_1_q <= (big_special & |big_fraction) | undefined;
-    special_1_q <= big_special;
-    augend_1_q <= big_significand;
-    addend_1_q <= {align_kept, align_lost};
-    exponent_1_q <= big_exponent;
+    big_1_q <= big_bits;
+    small_1_q <= small_bits;
+    distance_1_q <= distance;
   end
 
-  // The lowest column is a carry in: a difference is the sum with the complement, plus one.
-  wire [15:0] total = {1'b0, augend_1_q, 3'd0, 1'b1}
-      + {subtract_1_q, addend_1_q ^ {14{subtract_1_q}}, subtract_1_q};
+  // The other one is aligned to it, with two more bits and a sticky one.
+  wire [4:0] big_field = big_1_q[14:10];
+  wire [9:0] big_fraction = big_1_q[9:0];
+  wire big_normal = |big_field;
+  wire big_special = &big_field;
+  wire [10:0] big_significand = {big_normal, big_fraction};
+  wire [4:0] small_field = small_1_q[14:10];
+  wire [9:0] small_fraction = small_1_q[9:0];
+  wire small_normal = |small_field;
+  wire small_special = &small_field;
+  wire [10:0] small_significand = {small_normal, small_fraction};
+  wire undefined = big_special & small_special & subtract_1_q;
+  wire [11:0] align_1 = distance_1_q[0] ? {1'b0, small_significand} : {small_significand, 1'b0};
+  wire [12:0] align_2 = distance_1_q[1] ? {2'd0, align_1[11:1]} : {align_1, 1'b0};
+  wire [12:0] align_4 = distance_1_q[2] ? {4'd0, align_2[12:4]} : align_2;
+  wire [12:0] align_8 = distance_1_q[3] ? {8'd0, align_4[12:8]} : align_4;
+  wire align_all = distance_1_q[4];
+  wire [12:0] align_kept = align_8 & ~{13{align_all}};
+  wire align_lost = (distance_1_q[1] & align_1[0]) | (distance_1_q[2] & |align_2[3:0])
+      | (distance_1_q[3] & |align_4[7:0]) | (align_all & |align_8);
+  wire [4:0] big_exponent = {big_field[4:1], big_field[0] | !(|big_field)};
 
-  // Normalised, but not below the smallest exponent.
-  wire normal_zero_8 = !(|total[15:8]);
-  wire normal_take_8 = normal_zero_8 & (exponent_1_q[4] | exponent_1_q[3]);
-  wire normal_free_8 = exponent_1_q[4] | (exponent_1_q[3] & !normal_zero_8);
-  wire [14:0] normal_8 = normal_take_8 ? {total[7:1], 8'd0} : total[15:1];
-  wire normal_zero_4 = !(|normal_8[14:11]);
-  wire normal_take_4 = normal_zero_4 & (normal_free_8 | exponent_1_q[2]);
-  wire normal_free_4 = normal_free_8 | (exponent_1_q[2] & !normal_zero_4);
-  wire [14:0] normal_4 = normal_take_4 ? {normal_8[10:0], 4'd0} : normal_8;
-  wire normal_zero_2 = !(|normal_4[14:13]);
-  wire normal_take_2 = normal_zero_2 & (normal_free_4 | exponent_1_q[1]);
-  wire normal_free_2 = normal_free_4 | (exponent_1_q[1] & !normal_zero_2);
-  wire [14:0] normal_2 = normal_take_2 ? {normal_4[12:0], 2'd0} : normal_4;
-  wire normal_zero_1 = !normal_2[14];
-  wire normal_take_1 = normal_zero_1 & (normal_free_2 | exponent_1_q[0]);
-  wire [12:0] normal_1 = normal_take_1 ? {normal_2[13:2], 1'b0} : normal_2[14:2];
-  wire [4:0] normal_exponent = exponent_1_q + 5'd1
-      - {1'b0, {normal_take_8, normal_take_4, normal_take_2, normal_take_1}};
-  wire [11:0] significand = normal_1[12:1];
-  wire sticky = |normal_2[1:0] | normal_1[0];
+  // The lowest column is a carry in: a difference is the sum with the complement, plus one.
+  wire [15:0] total = {1'b0, big_significand, 3'd0, 1'b1}
+      + {subtract_1_q, {align_kept, align_lost} ^ {14{subtract_1_q}}, subtract_1_q};
 
   // Rank 2 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -112,18 +86,38 @@ module float_add_fp16_s2_ieee (
   always @(posedge clk_i) begin
     sign_2_q <= sign_1_q;
     subtract_2_q <= subtract_1_q;
-    nan_2_q <= nan_1_q;
-    special_2_q <= special_1_q;
-    significand_2_q <= significand;
-    sticky_2_q <= sticky;
-    exponent_2_q <= normal_exponent;
+    nan_2_q <= (big_special & |big_fraction) | undefined;
+    special_2_q <= big_special;
+    sum_2_q <= total[15:1];
+    exponent_2_q <= big_exponent;
   end
 
+  // Normalised, but not below the smallest exponent.
+  wire normal_zero_8 = !(|sum_2_q[14:7]);
+  wire normal_take_8 = normal_zero_8 & (exponent_2_q[4] | exponent_2_q[3]);
+  wire normal_free_8 = exponent_2_q[4] | (exponent_2_q[3] & !normal_zero_8);
+  wire [14:0] normal_8 = normal_take_8 ? {sum_2_q[6:0], 8'd0} : sum_2_q;
+  wire normal_zero_4 = !(|normal_8[14:11]);
+  wire normal_take_4 = normal_zero_4 & (normal_free_8 | exponent_2_q[2]);
+  wire normal_free_4 = normal_free_8 | (exponent_2_q[2] & !normal_zero_4);
+  wire [14:0] normal_4 = normal_take_4 ? {normal_8[10:0], 4'd0} : normal_8;
+  wire normal_zero_2 = !(|normal_4[14:13]);
+  wire normal_take_2 = normal_zero_2 & (normal_free_4 | exponent_2_q[1]);
+  wire normal_free_2 = normal_free_4 | (exponent_2_q[1] & !normal_zero_2);
+  wire [14:0] normal_2 = normal_take_2 ? {normal_4[12:0], 2'd0} : normal_4;
+  wire normal_zero_1 = !normal_2[14];
+  wire normal_take_1 = normal_zero_1 & (normal_free_2 | exponent_2_q[0]);
+  wire [12:0] normal_1 = normal_take_1 ? {normal_2[13:2], 1'b0} : normal_2[14:2];
+  wire [3:0] places = {normal_take_8, normal_take_4, normal_take_2, normal_take_1};
+  wire [11:0] significand = normal_1[12:1];
+  wire sticky = |normal_2[1:0] | normal_1[0];
+
   // Rounded. A difference of zero is positive.
-  wire vanished = !(|significand_2_q) & subtract_2_q;
-  wire up = significand_2_q[0] & (significand_2_q[1] | sticky_2_q);
-  wire [4:0] rounded_and = exponent_2_q & {5{significand_2_q[11]}};
-  wire [14:0] rounded = {rounded_and, significand_2_q[10:1]} + {14'd0, up};
+  wire [4:0] normal_exponent = exponent_2_q + 5'd1 - {1'b0, places};
+  wire vanished = !(|significand) & subtract_2_q;
+  wire up = significand[0] & (significand[1] | sticky);
+  wire [4:0] rounded_and = normal_exponent & {5{significand[11]}};
+  wire [14:0] rounded = {rounded_and, significand[10:1]} + {14'd0, up};
   wire infinite = &rounded_and | special_2_q;
   wire [9:0] result_and = rounded[9:0] & ~{10{infinite}};
   wire [15:0] result = {sign_2_q & !vanished & !nan_2_q, rounded[14:10] | {5{infinite}}, result_and[9]

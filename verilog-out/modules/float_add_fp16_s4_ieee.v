@@ -44,6 +44,7 @@ module float_add_fp16_s4_ieee (
   reg [11:0] significand_4_q;
   reg        sticky_4_q;
   reg  [4:0] exponent_4_q;
+  reg  [3:0] places_4_q;
 
   // The larger magnitude is `big`.
   wire swap = a_i[14:0] < b_i[14:0];
@@ -139,8 +140,7 @@ module float_add_fp16_s4_ieee (
   wire normal_zero_1 = !normal_2[14];
   wire normal_take_1 = normal_zero_1 & (normal_free_2 | exponent_3_q[0]);
   wire [12:0] normal_1 = normal_take_1 ? {normal_2[13:2], 1'b0} : normal_2[14:2];
-  wire [4:0] normal_exponent = exponent_3_q + 5'd1
-      - {1'b0, {normal_take_8, normal_take_4, normal_take_2, normal_take_1}};
+  wire [3:0] places = {normal_take_8, normal_take_4, normal_take_2, normal_take_1};
   wire [11:0] significand = normal_1[12:1];
   wire sticky = |normal_2[1:0] | normal_1[0];
 
@@ -156,13 +156,15 @@ module float_add_fp16_s4_ieee (
     special_4_q <= special_3_q;
     significand_4_q <= significand;
     sticky_4_q <= sticky;
-    exponent_4_q <= normal_exponent;
+    exponent_4_q <= exponent_3_q;
+    places_4_q <= places;
   end
 
   // Rounded. A difference of zero is positive.
+  wire [4:0] normal_exponent = exponent_4_q + 5'd1 - {1'b0, places_4_q};
   wire vanished = !(|significand_4_q) & subtract_4_q;
   wire up = significand_4_q[0] & (significand_4_q[1] | sticky_4_q);
-  wire [4:0] rounded_and = exponent_4_q & {5{significand_4_q[11]}};
+  wire [4:0] rounded_and = normal_exponent & {5{significand_4_q[11]}};
   wire [14:0] rounded = {rounded_and, significand_4_q[10:1]} + {14'd0, up};
   wire infinite = &rounded_and | special_4_q;
   wire [9:0] result_and = rounded[9:0] & ~{10{infinite}};

@@ -19,12 +19,14 @@ module float_convert_fp32_fp16_s0_ieee (
   wire a_special = &a_field;
   wire [23:0] a_significand = {a_normal, a_fraction};
   wire nan = a_special & |a_fraction;
+  wire [7:0] a_exponent = {a_field[7:1], a_field[0] | !(|a_field)};
 
   // What lies below the narrower range is shifted into it.
-  wire [8:0] distance = {1'b0, {a_field[7:1], a_field[0] | !(|a_field)}} - 9'd113;
+  wire [8:0] distance = {1'b0, a_exponent} - 9'd113;
   wire below_normal = distance[8];
   wire [7:0] shift = ~distance[7:0] & {8{below_normal}};
   wire [8:0] amount = {1'b0, shift} + {8'd0, below_normal};
+  wire [7:0] exponent = (distance[7:0] + 8'd1) & ~{8{below_normal}};
   wire [23:0] align_16 = amount[4] ? {16'd0, a_significand[23:16]} : a_significand;
   wire [23:0] align_8 = amount[3] ? {8'd0, align_16[23:8]} : align_16;
   wire [23:0] align_4 = amount[2] ? {4'd0, align_8[23:4]} : align_8;
@@ -36,7 +38,6 @@ module float_convert_fp32_fp16_s0_ieee (
       | (amount[2] & |align_8[3:0]) | (amount[1] & |align_4[1:0]) | (amount[0] & align_2[0])
       | (align_all & |a_significand);
   wire lost = |align_kept[11:0] | align_lost;
-  wire [7:0] exponent = (distance[7:0] + 8'd1) & ~{8{below_normal}};
   wire [11:0] placed = align_kept[23:12];
 
   // Rounded.

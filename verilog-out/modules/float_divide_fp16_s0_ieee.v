@@ -62,12 +62,14 @@ module float_divide_fp16_s0_ieee (
   wire denominator_take_1 = denominator_zero_1;
   wire [10:0] denominator_1 = denominator_take_1 ? {denominator_2[9:0], 1'b0} : denominator_2;
   wire [10:0] denominator_value = denominator_1;
+  wire [4:0] a_scale = {a_field[4:1], a_field[0] | !(|a_field)};
+  wire [4:0] b_scale = {b_field[4:1], b_field[0] | !(|b_field)};
   wire below = numerator_value < denominator_value;
-  wire [6:0] exponent = {2'd0, {a_field[4:1], a_field[0] | !(|a_field)}}
+  wire [6:0] exponents = {2'd0, a_scale}
       - {3'd0, {numerator_take_8, numerator_take_4, numerator_take_2, numerator_take_1}}
-      - ({2'd0, {b_field[4:1], b_field[0] | !(|b_field)}}
-          - {3'd0, {denominator_take_8, denominator_take_4, denominator_take_2, denominator_take_1}})
-      + 7'd15 - {6'd0, below};
+      - ({2'd0, b_scale}
+          - {3'd0, {denominator_take_8, denominator_take_4, denominator_take_2, denominator_take_1}});
+  wire [6:0] exponent = exponents + 7'd15 - {6'd0, below};
   wire [11:0] remainder_1_choice = below ? {numerator_value, 1'b0} : {1'b0, numerator_value};
   wire [10:0] remainder_1 = remainder_1_choice[10:0] - denominator_value;
 

@@ -28,9 +28,9 @@ module float_exp_fp16_s0_ieee (
   wire huge = scale >= 5'd20;
 
   // Times log2 e, where the largest exponent puts it.
-  wire [31:0] product = a_significand * 21'd1512775;
-  wire [20:0] product_top = product[31:11];
+  wire [31:0] product = 21'd1512775 * a_significand;
   wire [4:0] places_below = 5'd19 - scale;
+  wire [20:0] product_top = product[31:11];
 
   // The binary logarithm of the result.
   wire [20:0] magnitude = product_top >> places_below;
@@ -114,7 +114,8 @@ module float_exp_fp16_s0_ieee (
 
   // Its value, without the leading one, which it does not reach again.
   wire [19:0] above = rise * low;
-  wire [15:0] power = base + {5'd0, above[19:9]};
+  wire [10:0] above_top = above[19:9];
+  wire [15:0] power = base + {5'd0, above_top};
   wire [11:0] power_top = {1'b1, power[15:5]};
 
   // Below the smallest normal number, to its last place.

@@ -46,13 +46,13 @@ module float_fma_fp16_fused_s0_ieee (
   // The product, and how far below the top of the window the addend is.
   wire [21:0] product = a_significand * b_significand;
   wire [4:0] c_exponent = {c_field[4:1], c_field[0] | !(|c_field)};
-  wire [5:0] exponents_sum = {a_field[4:1], a_field[0] | !(|a_field)}
-      + {b_field[4:1], b_field[0] | !(|b_field)};
-  wire [6:0] exponents = {1'b0, exponents_sum} + 7'd127;
-  wire [6:0] distance = exponents - {2'd0, c_exponent};
-  wire far = distance[6] | a_zero | b_zero;
+  wire [5:0] exponents = {a_field[4:1], a_field[0] | !(|a_field)} + {b_field[4:1], b_field[0] | !(|b_field)};
+  wire no_product = a_zero | b_zero;
+  wire [6:0] product_top = {1'b0, exponents} + 7'd127;
+  wire [6:0] distance = product_top - {2'd0, c_exponent};
+  wire far = distance[6] | no_product;
   wire [5:0] shift = distance[5:0] & ~{6{far}};
-  wire [5:0] top_exponent = far ? {1'b0, c_exponent} : exponents[5:0];
+  wire [5:0] top_exponent = far ? {1'b0, c_exponent} : product_top[5:0];
 
   // The addend, aligned to the product.
   wire [11:0] align_1 = shift[0] ? {1'b0, c_significand} : {c_significand, 1'b0};

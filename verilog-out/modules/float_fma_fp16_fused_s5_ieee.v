@@ -20,12 +20,15 @@ module float_fma_fp16_fused_s5_ieee (
   reg        special_1_q;
   reg        sign_1_q;
   reg        nan_1_q;
-  reg [15:0] product_1_q;
+  reg [13:0] product_0_1_q;
+  reg [13:0] product_1_1_q;
+  reg [13:0] product_2_1_q;
+  reg [12:0] product_3_1_q;
   reg [10:0] c_significand_1_q;
-  reg  [5:0] shift_1_q;
+  reg  [4:0] c_exponent_1_q;
+  reg  [5:0] exponents_1_q;
+  reg        no_product_1_q;
   reg        minus_1_q;
-  reg  [5:0] exponent_1_q;
-  reg [16:0] high_product_1_q;
   reg        valid_2_q;
   reg        special_2_q;
   reg        sign_2_q;
@@ -49,8 +52,8 @@ module float_fma_fp16_fused_s5_ieee (
   reg        sign_4_q;
   reg        nan_4_q;
   reg [18:0] value_4_q;
-  reg        free_4_q;
   reg  [2:0] count_4_q;
+  reg        free_4_q;
   reg  [2:0] limit_4_q;
   reg        any_below_4_q;
   reg        all_below_4_q;
@@ -100,16 +103,13 @@ module float_fma_fp16_fused_s5_ieee (
   wire sign = c_special & !product_special ? c_i[15] : product_sign;
 
   // The product, and how far below the top of the window the addend is.
-  wire [15:0] low_product = a_significand * b_significand[4:0];
-  wire [16:0] high_product = a_significand * b_significand[10:5];
+  wire [13:0] product_part_0 = a_significand * b_significand[2:0];
+  wire [13:0] product_part_3 = a_significand * b_significand[5:3];
+  wire [13:0] product_part_6 = a_significand * b_significand[8:6];
+  wire [12:0] product_part_9 = a_significand * b_significand[10:9];
   wire [4:0] c_exponent = {c_field[4:1], c_field[0] | !(|c_field)};
-  wire [5:0] exponents_sum = {a_field[4:1], a_field[0] | !(|a_field)}
-      + {b_field[4:1], b_field[0] | !(|b_field)};
-  wire [6:0] exponents = {1'b0, exponents_sum} + 7'd127;
-  wire [6:0] distance = exponents - {2'd0, c_exponent};
-  wire far = distance[6] | a_zero | b_zero;
-  wire [5:0] shift = distance[5:0] & ~{6{far}};
-  wire [5:0] top_exponent = far ? {1'b0, c_exponent} : exponents[5:0];
+  wire [5:0] exponents = {a_field[4:1], a_field[0] | !(|a_field)} + {b_field[4:1], b_field[0] | !(|b_field)};
+  wire no_product = a_zero | b_zero;
 
   // Rank 1 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -120,24 +120,33 @@ module float_fma_fp16_fused_s5_ieee (
     special_1_q <= special;
     sign_1_q <= sign;
     nan_1_q <= nan;
-    product_1_q <= low_product;
+    product_0_1_q <= product_part_0;
+    product_1_1_q <= product_part_3;
+    product_2_1_q <= product_part_6;
+    product_3_1_q <= product_part_9;
     c_significand_1_q <= c_significand;
-    shift_1_q <= shift;
+    c_exponent_1_q <= c_exponent;
+    exponents_1_q <= exponents;
+    no_product_1_q <= no_product;
     minus_1_q <= subtract;
-    exponent_1_q <= top_exponent;
-    high_product_1_q <= high_product;
   end
+  wire [21:0] product = {8'd0, product_0_1_q} + {5'd0, {product_1_1_q, 3'd0}} + {2'd0, {product_2_1_q, 6'd0}}
+      + {product_3_1_q, 9'd0};
+  wire [6:0] product_top = {1'b0, exponents_1_q} + 7'd127;
+  wire [6:0] distance = product_top - {2'd0, c_exponent_1_q};
+  wire far = distance[6] | no_product_1_q;
+  wire [5:0] shift = distance[5:0] & ~{6{far}};
+  wire [5:0] top_exponent = far ? {1'b0, c_exponent_1_q} : product_top[5:0];
 
   // The addend, aligned to the product.
-  wire [21:0] product = {high_product_1_q, 5'd0} + {6'd0, product_1_q};
-  wire [11:0] align_1 = shift_1_q[0] ? {1'b0, c_significand_1_q} : {c_significand_1_q, 1'b0};
-  wire [13:0] align_2 = shift_1_q[1] ? {2'd0, align_1} : {align_1, 2'd0};
-  wire [17:0] align_4 = shift_1_q[2] ? {4'd0, align_2} : {align_2, 4'd0};
-  wire [25:0] align_8 = shift_1_q[3] ? {8'd0, align_4} : {align_4, 8'd0};
-  wire [36:0] align_16 = shift_1_q[4] ? {16'd0, align_8[25:5]} : {align_8, 11'd0};
-  wire [36:0] align_32 = shift_1_q[5] ? {32'd0, align_16[36:32]} : align_16;
+  wire [11:0] align_1 = shift[0] ? {1'b0, c_significand_1_q} : {c_significand_1_q, 1'b0};
+  wire [13:0] align_2 = shift[1] ? {2'd0, align_1} : {align_1, 2'd0};
+  wire [17:0] align_4 = shift[2] ? {4'd0, align_2} : {align_2, 4'd0};
+  wire [25:0] align_8 = shift[3] ? {8'd0, align_4} : {align_4, 8'd0};
+  wire [36:0] align_16 = shift[4] ? {16'd0, align_8[25:5]} : {align_8, 11'd0};
+  wire [36:0] align_32 = shift[5] ? {32'd0, align_16[36:32]} : align_16;
   wire [36:0] align_kept = align_32;
-  wire align_lost = (shift_1_q[4] & |align_8[4:0]) | (shift_1_q[5] & |align_16[31:0]);
+  wire align_lost = (shift[4] & |align_8[4:0]) | (shift[5] & |align_16[31:0]);
 
   // Rank 2 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -152,13 +161,14 @@ module float_fma_fp16_fused_s5_ieee (
     addend_2_q <= align_kept;
     lost_2_q <= align_lost;
     minus_2_q <= minus_1_q;
-    exponent_2_q <= exponent_1_q;
+    exponent_2_q <= top_exponent;
   end
 
   // Sum or difference. The addend's bits below the product only need a negation.
   wire carry = minus_2_q & !(addend_2_q[0] | addend_2_q[1] | lost_2_q);
   wire [35:0] upper = {minus_2_q, addend_2_q[36:2] ^ {35{minus_2_q}}};
-  wire [35:0] high = {14'd0, product_2_q} + upper + {35'd0, carry};
+  wire [36:0] columns = {14'd0, {product_2_q, carry}} + {upper, carry};
+  wire [35:0] high = columns[36:1];
   wire negative = high[35];
   wire [36:0] total = {high[34:0],
       {addend_2_q[1] ^ (minus_2_q & (addend_2_q[0] | lost_2_q)), addend_2_q[0] ^ (minus_2_q & lost_2_q)}};
@@ -205,8 +215,8 @@ module float_fma_fp16_fused_s5_ieee (
     sign_4_q <= sign_3_q;
     nan_4_q <= nan_3_q;
     value_4_q <= normal_8[26:8];
-    free_4_q <= normal_free_8;
     count_4_q <= {normal_take_32, normal_take_16, normal_take_8};
+    free_4_q <= normal_free_8;
     limit_4_q <= limit[2:0];
     any_below_4_q <= |normal_16[9:0] | |normal_8[7:0];
     all_below_4_q <= &normal_16[9:0] & &normal_8[7:0];
@@ -264,4 +274,5 @@ module float_fma_fp16_fused_s5_ieee (
       result_and[8:0]};
   assign result_o = result;
   assign valid_o = valid_5_q;
+  wire unused_columns = columns[0];
 endmodule

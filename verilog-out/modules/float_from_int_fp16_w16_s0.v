@@ -31,9 +31,10 @@ module float_from_int_fp16_w16_s0 (
   wire normal_zero_1 = !normal_2[14];
   wire normal_take_1 = normal_zero_1;
   wire [12:0] normal_1 = normal_take_1 ? {normal_2[13:2], 1'b0} : normal_2[14:2];
-  wire [4:0] exponent = 5'd30 - {normal_take_16, normal_take_8, normal_take_4, normal_take_2, normal_take_1};
+  wire [4:0] count = {normal_take_16, normal_take_8, normal_take_4, normal_take_2, normal_take_1};
 
   // Rounded.
+  wire [4:0] exponent = 5'd30 - count;
   wire sticky = normal_4[0] | |normal_2[1:0] | normal_1[0];
   wire up = normal_1[1] & (normal_1[2] | sticky);
   wire [4:0] rounded_and = exponent & {5{normal_1[12]}};

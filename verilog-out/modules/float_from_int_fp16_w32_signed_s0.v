@@ -38,10 +38,11 @@ module float_from_int_fp16_w32_signed_s0 (
   wire [12:0] normal_1 = normal_take_1 ? {normal_2[13:2], negative} : normal_2[14:2];
   wire any_below = |normal_16[4:0] | |normal_8[7:0] | |normal_4[3:0] | |normal_2[1:0] | normal_1[0];
   wire all_below = &normal_16[4:0] & &normal_8[7:0] & &normal_4[3:0] & &normal_2[1:0] & normal_1[0];
-  wire [5:0] exponent = 6'd46
-      - {normal_take_32, normal_take_16, normal_take_8, normal_take_4, normal_take_2, normal_take_1};
+  wire [5:0] count = {{normal_take_32, normal_take_16}, normal_take_8, normal_take_4, normal_take_2,
+      normal_take_1};
 
   // Rounded.
+  wire [5:0] exponent = 6'd46 - count;
   wire arrives = negative & all_below;
   wire sticky = negative ? !all_below : any_below;
   wire up = arrives ? normal_1[1] | normal_1[2] : normal_1[1] & (normal_1[2] | sticky);

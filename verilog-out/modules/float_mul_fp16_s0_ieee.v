@@ -39,12 +39,11 @@ module float_mul_fp16_s0_ieee (
   wire [3:0] leading = subnormal[10] ? 4'd10 : subnormal[9] ? 4'd9 : subnormal[8] ? 4'd8 : subnormal[7] ? 4'd7
       : subnormal[6] ? 4'd6 : subnormal[5] ? 4'd5 : subnormal[4] ? 4'd4 : subnormal[3] ? 4'd3 : subnormal[2]
       ? 4'd2 : subnormal[1] ? 4'd1 : 4'd0;
-  wire [5:0] exponents_sum = {a_field[4:1], a_field[0] | !(|a_field)}
-      + {b_field[4:1], b_field[0] | !(|b_field)};
-  wire [6:0] exponents = {1'b0, exponents_sum};
-  wire [6:0] spare = exponents + {3'd0, leading} + 7'd102;
+  wire [5:0] exponents = {a_field[4:1], a_field[0] | !(|a_field)} + {b_field[4:1], b_field[0] | !(|b_field)};
+  wire [6:0] spare_wide = {1'b0, exponents};
+  wire [6:0] spare = spare_wide + {3'd0, leading} + 7'd102;
   wire below_normal = spare[6];
-  wire [6:0] limit = 7'd26 - exponents;
+  wire [6:0] limit = 7'd26 - spare_wide;
   wire [6:0] shift = below_normal ? limit : {3'd0, leading};
   wire [6:0] base_exponent_and = spare & ~{7{below_normal}};
   wire [5:0] base_exponent = base_exponent_and[5:0];

@@ -20,16 +20,18 @@ module float_mul_fp16_s2_ieee (
   reg        sign_1_q;
   reg        nan_1_q;
   reg        special_1_q;
-  reg [15:0] product_1_q;
-  reg  [6:0] shift_1_q;
-  reg  [5:0] exponent_1_q;
-  reg [16:0] high_product_1_q;
+  reg [13:0] product_0_1_q;
+  reg [13:0] product_1_1_q;
+  reg [13:0] product_2_1_q;
+  reg [12:0] product_3_1_q;
+  reg  [3:0] leading_1_q;
+  reg  [5:0] exponents_1_q;
   reg        valid_2_q;
   reg        sign_2_q;
   reg        nan_2_q;
   reg        special_2_q;
-  reg [12:0] placed_2_q;
-  reg        lost_2_q;
+  reg [21:0] product_2_q;
+  reg  [6:0] shift_2_q;
   reg  [5:0] exponent_2_q;
 
   wire [4:0] a_field = a_i[14:10];
@@ -52,21 +54,15 @@ module float_mul_fp16_s2_ieee (
   wire special = a_special | b_special;
 
   // 1.x in the product is at `leading` places below the top; its exponent field is `spare` + 1.
-  wire [15:0] low_product = a_significand * b_significand[4:0];
-  wire [16:0] high_product = a_significand * b_significand[10:5];
+  wire [13:0] product_part_0 = a_significand * b_significand[2:0];
+  wire [13:0] product_part_3 = a_significand * b_significand[5:3];
+  wire [13:0] product_part_6 = a_significand * b_significand[8:6];
+  wire [12:0] product_part_9 = a_significand * b_significand[10:9];
   wire [10:0] subnormal = a_significand[10] ? b_significand : a_significand;
   wire [3:0] leading = subnormal[10] ? 4'd10 : subnormal[9] ? 4'd9 : subnormal[8] ? 4'd8 : subnormal[7] ? 4'd7
       : subnormal[6] ? 4'd6 : subnormal[5] ? 4'd5 : subnormal[4] ? 4'd4 : subnormal[3] ? 4'd3 : subnormal[2]
       ? 4'd2 : subnormal[1] ? 4'd1 : 4'd0;
-  wire [5:0] exponents_sum = {a_field[4:1], a_field[0] | !(|a_field)}
-      + {b_field[4:1], b_field[0] | !(|b_field)};
-  wire [6:0] exponents = {1'b0, exponents_sum};
-  wire [6:0] spare = exponents + {3'd0, leading} + 7'd102;
-  wire below_normal = spare[6];
-  wire [6:0] limit = 7'd26 - exponents;
-  wire [6:0] shift = below_normal ? limit : {3'd0, leading};
-  wire [6:0] base_exponent_and = spare & ~{7{below_normal}};
-  wire [5:0] base_exponent = base_exponent_and[5:0];
+  wire [5:0] exponents = {a_field[4:1], a_field[0] | !(|a_field)} + {b_field[4:1], b_field[0] | !(|b_field)};
 
   // Rank 1 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -77,29 +73,22 @@ module float_mul_fp16_s2_ieee (
     sign_1_q <= sign;
     nan_1_q <= nan;
     special_1_q <= special;
-    product_1_q <= low_product;
-    shift_1_q <= shift;
-    exponent_1_q <= base_exponent;
-    high_product_1_q <= high_product;
+    product_0_1_q <= product_part_0;
+    product_1_1_q <= product_part_3;
+    product_2_1_q <= product_part_6;
+    product_3_1_q <= product_part_9;
+    leading_1_q <= leading;
+    exponents_1_q <= exponents;
   end
-  wire [21:0] product = {high_product_1_q, 5'd0} + {6'd0, product_1_q};
-
-  // Into place: 2.x, 1.x or less at the top, and a guard bit.
-  wire [22:0] align_16_bits = {product, 1'b0};
-  wire [22:0] align_16 = shift_1_q[4] ? {16'd0, align_16_bits[22:16]} : align_16_bits;
-  wire [22:0] align_8_choice = shift_1_q[3] ? {8'd0, align_16[22:8]} : align_16;
-  wire [19:0] align_8 = align_8_choice[19:0];
-  wire [19:0] align_4_choice = shift_1_q[2] ? {4'd0, align_8[19:4]} : align_8;
-  wire [15:0] align_4 = align_4_choice[15:0];
-  wire [15:0] align_2_choice = shift_1_q[1] ? {2'd0, align_4[15:2]} : align_4;
-  wire [13:0] align_2 = align_2_choice[13:0];
-  wire [13:0] align_1_choice = shift_1_q[0] ? {1'b0, align_2[13:1]} : align_2;
-  wire [12:0] align_1 = align_1_choice[12:0];
-  wire align_all = |shift_1_q[6:5];
-  wire [12:0] align_kept = align_1 & ~{13{align_all}};
-  wire align_lost = (shift_1_q[4] & |align_16_bits[15:0]) | (shift_1_q[3] & |align_16[7:0])
-      | (shift_1_q[2] & |align_8[3:0]) | (shift_1_q[1] & |align_4[1:0]) | (shift_1_q[0] & align_2[0])
-      | (align_all & |align_16_bits);
+  wire [21:0] product = {8'd0, product_0_1_q} + {5'd0, {product_1_1_q, 3'd0}} + {2'd0, {product_2_1_q, 6'd0}}
+      + {product_3_1_q, 9'd0};
+  wire [6:0] spare_wide = {1'b0, exponents_1_q};
+  wire [6:0] spare = spare_wide + {3'd0, leading_1_q} + 7'd102;
+  wire below_normal = spare[6];
+  wire [6:0] limit = 7'd26 - spare_wide;
+  wire [6:0] shift = below_normal ? limit : {3'd0, leading_1_q};
+  wire [6:0] base_exponent_and = spare & ~{7{below_normal}};
+  wire [5:0] base_exponent = base_exponent_and[5:0];
 
   // Rank 2 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -110,15 +99,32 @@ module float_mul_fp16_s2_ieee (
     sign_2_q <= sign_1_q;
     nan_2_q <= nan_1_q;
     special_2_q <= special_1_q;
-    placed_2_q <= align_kept;
-    lost_2_q <= align_lost;
-    exponent_2_q <= exponent_1_q;
+    product_2_q <= product;
+    shift_2_q <= shift;
+    exponent_2_q <= base_exponent;
   end
 
+  // Into place: 2.x, 1.x or less at the top, and a guard bit.
+  wire [22:0] align_16_bits = {product_2_q, 1'b0};
+  wire [22:0] align_16 = shift_2_q[4] ? {16'd0, align_16_bits[22:16]} : align_16_bits;
+  wire [22:0] align_8_choice = shift_2_q[3] ? {8'd0, align_16[22:8]} : align_16;
+  wire [19:0] align_8 = align_8_choice[19:0];
+  wire [19:0] align_4_choice = shift_2_q[2] ? {4'd0, align_8[19:4]} : align_8;
+  wire [15:0] align_4 = align_4_choice[15:0];
+  wire [15:0] align_2_choice = shift_2_q[1] ? {2'd0, align_4[15:2]} : align_4;
+  wire [13:0] align_2 = align_2_choice[13:0];
+  wire [13:0] align_1_choice = shift_2_q[0] ? {1'b0, align_2[13:1]} : align_2;
+  wire [12:0] align_1 = align_1_choice[12:0];
+  wire align_all = |shift_2_q[6:5];
+  wire [12:0] align_kept = align_1 & ~{13{align_all}};
+  wire align_lost = (shift_2_q[4] & |align_16_bits[15:0]) | (shift_2_q[3] & |align_16[7:0])
+      | (shift_2_q[2] & |align_8[3:0]) | (shift_2_q[1] & |align_4[1:0]) | (shift_2_q[0] & align_2[0])
+      | (align_all & |align_16_bits);
+
   // Rounded.
-  wire [11:0] significand = placed_2_q[12] ? placed_2_q[12:1] : placed_2_q[11:0];
-  wire sticky = lost_2_q | (placed_2_q[12] & placed_2_q[0]);
-  wire [5:0] exponent = (placed_2_q[12] ? exponent_2_q + 6'd2 : exponent_2_q + 6'd1) & {6{significand[11]}};
+  wire [11:0] significand = align_kept[12] ? align_kept[12:1] : align_kept[11:0];
+  wire sticky = align_lost | (align_kept[12] & align_kept[0]);
+  wire [5:0] exponent = (align_kept[12] ? exponent_2_q + 6'd2 : exponent_2_q + 6'd1) & {6{significand[11]}};
   wire up = significand[0] & (sticky | significand[1]);
   wire [14:0] rounded = {exponent[4:0], significand[10:1]} + {14'd0, up};
   wire infinite = &exponent[4:0] | exponent[5] | special_2_q;

@@ -41,9 +41,9 @@ module float_reciprocal_fp16_s0_ieee (
   wire [10:0] normal_1 = normal_take_1 ? {normal_2[9:0], 1'b0} : normal_2;
   wire [10:0] normal_value = normal_1;
   wire power_of_two = !(|normal_value[9:0]);
-  wire [6:0] exponent = 7'd29
-      - ({2'd0, {a_field[4:1], a_field[0] | !(|a_field)}}
-          - {3'd0, {normal_take_8, normal_take_4, normal_take_2, normal_take_1}});
+  wire [4:0] scale = {a_field[4:1], a_field[0] | !(|a_field)};
+  wire [3:0] places = {normal_take_8, normal_take_4, normal_take_2, normal_take_1};
+  wire [6:0] exponent = 7'd29 - ({2'd0, scale} - {3'd0, places});
   wire [10:0] remainder_1 = 11'd0 - normal_value;
 
   // A digit of the quotient a row.

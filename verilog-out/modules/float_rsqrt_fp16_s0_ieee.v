@@ -45,11 +45,12 @@ module float_rsqrt_fp16_s0_ieee (
   wire [10:0] normal_value = normal_1;
   wire [5:0] double_exponent = {1'b0, {a_field[4:1], a_field[0] | !(|a_field)}}
       - {2'd0, {normal_take_8, normal_take_4, normal_take_2, normal_take_1}} + 6'd15;
-  wire [4:0] exponent = 5'd29 - double_exponent[5:1];
+  wire [4:0] half_exponent = double_exponent[5:1];
   wire odd = double_exponent[0];
   wire [9:0] fraction = normal_value[9:0];
 
   // The line of the highest bits.
+  wire [4:0] exponent = 5'd29 - half_exponent;
   wire [6:0] line = {odd, fraction[9:4]};
   reg [20:0] line_table;
   always @* begin

@@ -24,8 +24,8 @@ module float_table_fp16_silu_s5_ieee (
   reg [10:0] operand_1_q;
   reg  [4:0] operand_exponent_1_q;
   reg        flip_1_q;
-  reg [17:0] magnitude_1_q;
-  reg        huge_1_q;
+  reg [40:0] parabola_1_q;
+  reg  [9:0] low_1_q;
   reg        valid_2_q;
   reg        negative_2_q;
   reg        nan_2_q;
@@ -43,21 +43,24 @@ module float_table_fp16_silu_s5_ieee (
   reg        special_3_q;
   reg [10:0] operand_3_q;
   reg  [4:0] operand_exponent_3_q;
-  reg [16:0] value_3_q;
+  reg        flip_3_q;
+  reg [12:0] whole_fall_3_q;
+  reg [16:0] height_3_q;
   reg  [4:0] scale_3_q;
   reg        valid_4_q;
   reg        negative_4_q;
   reg        nan_4_q;
   reg        special_4_q;
-  reg [26:0] word_4_q;
-  reg  [6:0] exponent_4_q;
+  reg [10:0] operand_4_q;
+  reg  [4:0] operand_exponent_4_q;
+  reg [16:0] value_4_q;
+  reg  [4:0] scale_4_q;
   reg        valid_5_q;
   reg        negative_5_q;
   reg        nan_5_q;
   reg        special_5_q;
-  reg [12:0] top_5_q;
-  reg  [3:0] amount_5_q;
-  reg  [5:0] exponent_5_q;
+  reg [26:0] word_5_q;
+  reg  [6:0] exponent_5_q;
 
   wire [4:0] a_field = a_i[14:10];
   wire [9:0] a_fraction = a_i[9:0];
@@ -79,6 +82,188 @@ module float_table_fp16_silu_s5_ieee (
   wire [4:0] distance = 5'd19 - distance_bits;
   wire huge = distance_bits > 5'd19;
   wire [17:0] magnitude = {a_significand, 7'd0} >> distance;
+  wire [7:0] segment = magnitude[17:10] | {8{huge}};
+  wire [9:0] low = magnitude[9:0];
+
+  // The parabola of the segment: scale, height, slope, curvature.
+  reg [40:0] parabola;
+  always @* begin
+    case (segment)
+      8'd0: parabola = 41'h1ffff80102;
+      8'd1: parabola = 41'h1f0057f986;
+      8'd2: parabola = 41'h1e02a7e20a;
+      8'd3: parabola = 41'h1d08e7ba8d;
+      8'd4: parabola = 41'h1c14d78590;
+      8'd5: parabola = 41'h1b28274593;
+      8'd6: parabola = 41'h1a4436fa15;
+      8'd7: parabola = 41'h196a36a617;
+      8'd8: parabola = 41'h189b364b98;
+      8'd9: parabola = 41'h2faf8bd831;
+      8'd10: parabola = 41'h2e40cb1431;
+      8'd11: parabola = 41'h2cea8a4f31;
+      8'd12: parabola = 41'h2bace98bb0;
+      8'd13: parabola = 41'h2a8778caae;
+      8'd14: parabola = 41'h2979a8112c;
+      8'd15: parabola = 41'h288287602a;
+      8'd16: parabola = 41'h3f421d6e4f;
+      8'd17: parabola = 41'h3da81c314a;
+      8'd18: parabola = 41'h3c347b09c5;
+      8'd19: parabola = 41'h3ae489f640;
+      8'd20: parabola = 41'h39b5c8f73a;
+      8'd21: parabola = 41'h38a5680db5;
+      8'd22: parabola = 41'h4f61de7261;
+      8'd23: parabola = 41'h4dabdcedd8;
+      8'd24: parabola = 41'h4c242b8f50;
+      8'd25: parabola = 41'h4ac64a5048;
+      8'd26: parabola = 41'h498e4931c1;
+      8'd27: parabola = 41'h4878582eba;
+      8'd28: parabola = 41'h5f020e8de8;
+      8'd29: parabola = 41'h5d4a5cef5d;
+      8'd30: parabola = 41'h5bc3bb7bd3;
+      8'd31: parabola = 41'h5a690a304a;
+      8'd32: parabola = 41'h5935890942;
+      8'd33: parabola = 41'h5824e8023b;
+      8'd34: parabola = 41'h6e66be2ee8;
+      8'd35: parabola = 41'h6cbaec8ddc;
+      8'd36: parabola = 41'h6b403b1dd2;
+      8'd37: parabola = 41'h69f109d5c9;
+      8'd38: parabola = 41'h68c898b240;
+      8'd39: parabola = 41'h7f84bf61f2;
+      8'd40: parabola = 41'h7db50d9965;
+      8'd41: parabola = 41'h7c1b2c065a;
+      8'd42: parabola = 41'h7ab0ea9f4f;
+      8'd43: parabola = 41'h7970c962c6;
+      8'd44: parabola = 41'h7855f84b3e;
+      8'd45: parabola = 41'h8eb83ea76e;
+      8'd46: parabola = 41'h8cfedcf0e1;
+      8'd47: parabola = 41'h8b790b6e56;
+      8'd48: parabola = 41'h8a20ca184c;
+      8'd49: parabola = 41'h88f0c8e9c3;
+      8'd50: parabola = 41'h9fc8afbbf6;
+      8'd51: parabola = 41'h9deebde468;
+      8'd52: parabola = 41'h9c4c3c43dc;
+      8'd53: parabola = 41'h9adacad351;
+      8'd54: parabola = 41'h9994a98f48;
+      8'd55: parabola = 41'h9874c86f3f;
+      8'd56: parabola = 41'haeed4ee5f0;
+      8'd57: parabola = 41'had2c9d2663;
+      8'd58: parabola = 41'haba09b9a57;
+      8'd59: parabola = 41'haa431a3ecd;
+      8'd60: parabola = 41'ha90e890a44;
+      8'd61: parabola = 41'hbffc7ff5f8;
+      8'd62: parabola = 41'hbe1bce15ea;
+      8'd63: parabola = 41'hbc739c6fde;
+      8'd64: parabola = 41'hbafd2af9d3;
+      8'd65: parabola = 41'hb9b2b9afc9;
+      8'd66: parabola = 41'hb88f088b40;
+      8'd67: parabola = 41'hcf1b4f14f1;
+      8'd68: parabola = 41'hcd54fd4fe4;
+      8'd69: parabola = 41'hcbc40bbf58;
+      8'd70: parabola = 41'hca622a5ece;
+      8'd71: parabola = 41'hc929d92745;
+      8'd72: parabola = 41'hc8163813bd;
+      8'd73: parabola = 41'hde460e40eb;
+      8'd74: parabola = 41'hdc98bc955f;
+      8'd75: parabola = 41'hdb1ddb1b54;
+      8'd76: parabola = 41'hd9cf79cd4a;
+      8'd77: parabola = 41'hd8a858a541;
+      8'd78: parabola = 41'hef47ef4373;
+      8'd79: parabola = 41'hed7c4d7765;
+      8'd80: parabola = 41'hebe6abe259;
+      8'd81: parabola = 41'hea80aa7dcf;
+      8'd82: parabola = 41'he944b94246;
+      8'd83: parabola = 41'he82df82abd;
+      8'd84: parabola = 41'hfe6fce6c6d;
+      8'd85: parabola = 41'hfcbd8cb9e0;
+      8'd86: parabola = 41'hfb3e5b3c55;
+      8'd87: parabola = 41'hf9ec19e9cb;
+      8'd88: parabola = 41'hf8c1a8bf42;
+      8'd89: parabola = 41'h10f747f6f74;
+      8'd90: parabola = 41'h10da39da067;
+      8'd91: parabola = 41'h10c095c04da;
+      8'd92: parabola = 41'h10a9f4a9c50;
+      8'd93: parabola = 41'h1095fc95c46;
+      8'd94: parabola = 41'h10845c842be;
+      8'd95: parabola = 41'h11e99de95ee;
+      8'd96: parabola = 41'h11ce2acdee1;
+      8'd97: parabola = 41'h11b5f1b5ad5;
+      8'd98: parabola = 41'h11a090a054b;
+      8'd99: parabola = 41'h118db28d943;
+      8'd100: parabola = 41'h12fa17f9df6;
+      8'd101: parabola = 41'h12dcb4dc7e8;
+      8'd102: parabola = 41'h12c2c5c29dc;
+      8'd103: parabola = 41'h12abe2abb51;
+      8'd104: parabola = 41'h1297b0977c7;
+      8'd105: parabola = 41'h1285dd85bbf;
+      8'd106: parabola = 41'h13ec45ebfef;
+      8'd107: parabola = 41'h13d082d0462;
+      8'd108: parabola = 41'h13b802b7bd6;
+      8'd109: parabola = 41'h13a263a22cc;
+      8'd110: parabola = 41'h138f4e8f1c3;
+      8'd111: parabola = 41'h14fceffcaf7;
+      8'd112: parabola = 41'h14df36def69;
+      8'd113: parabola = 41'h14c4fcc4d5d;
+      8'd114: parabola = 41'h14add6adad2;
+      8'd115: parabola = 41'h149969993c8;
+      8'd116: parabola = 41'h14876287440;
+      8'd117: parabola = 41'h15eef4eea70;
+      8'd118: parabola = 41'h15d2e0d29e3;
+      8'd119: parabola = 41'h15ba19b9d57;
+      8'd120: parabola = 41'h15a43ba404d;
+      8'd121: parabola = 41'h1590ef90c44;
+      8'd122: parabola = 41'h16ffceff7f8;
+      8'd123: parabola = 41'h16e1bfe176a;
+      8'd124: parabola = 41'h16c739c70de;
+      8'd125: parabola = 41'h16afd0afad3;
+      8'd126: parabola = 41'h169b279afc9;
+      8'd127: parabola = 41'h1688ec88bc0;
+      8'd128: parabola = 41'h17f1abf1772;
+      8'd129: parabola = 41'h17d545d4fe4;
+      8'd130: parabola = 41'h17bc36bbf58;
+      8'd131: parabola = 41'h17a618a5e4e;
+      8'd132: parabola = 41'h179294926c5;
+      8'd133: parabola = 41'h17815b813bd;
+      8'd134: parabola = 41'h18e450e406b;
+      8'd135: parabola = 41'h18c97cc94df;
+      8'd136: parabola = 41'h18b1cfb1ad4;
+      8'd137: parabola = 41'h189cea9cc4a;
+      8'd138: parabola = 41'h188a7a8a4c1;
+      8'd139: parabola = 41'h19f46af42f3;
+      8'd140: parabola = 41'h19d7b1d7665;
+      8'd141: parabola = 41'h19be59be159;
+      8'd142: parabola = 41'h19a7fba7ccf;
+      8'd143: parabola = 41'h19943e941c6;
+      8'd144: parabola = 41'h1982d3829bd;
+      8'd145: parabola = 41'h1ae6e8e696c;
+      8'd146: parabola = 41'h1acbc6cb960;
+      8'd147: parabola = 41'h1ab3d4b38d4;
+      8'd148: parabola = 41'h1a9eb39e94b;
+      8'd149: parabola = 41'h1a8c0d8bec2;
+      8'd150: parabola = 41'h1bf730f6df4;
+      8'd151: parabola = 41'h1bda25d9d66;
+      8'd152: parabola = 41'h1bc083c03da;
+      8'd153: parabola = 41'h1ba9e4a9bd0;
+      8'd154: parabola = 41'h1b95ed95b46;
+      8'd155: parabola = 41'h1b844f8423e;
+      8'd156: parabola = 41'h1ce987e94ee;
+      8'd157: parabola = 41'h1cce16cdde1;
+      8'd158: parabola = 41'h1cb5dfb59d5;
+      8'd159: parabola = 41'h1ca080a044b;
+      8'd160: parabola = 41'h1c8da48d843;
+      8'd161: parabola = 41'h1df9fff9a75;
+      8'd162: parabola = 41'h1ddc9fdc6e8;
+      8'd163: parabola = 41'h1dc2b2c265b;
+      8'd164: parabola = 41'h1dabd2abad1;
+      8'd165: parabola = 41'h1d97a1976c7;
+      8'd166: parabola = 41'h1d85d085abf;
+      8'd167: parabola = 41'h1eec2eebe6f;
+      8'd168: parabola = 41'h1ed06ed0362;
+      8'd169: parabola = 41'h1eb7f0b7ad6;
+      8'd170: parabola = 41'h1ea253a21cc;
+      8'd171: parabola = 41'h1e8f408f0c3;
+      default: parabola = 41'd0;
+    endcase
+  end
 
   // Rank 1 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -92,199 +277,17 @@ module float_table_fp16_silu_s5_ieee (
     operand_1_q <= operand;
     operand_exponent_1_q <= operand_exponent;
     flip_1_q <= flip;
-    magnitude_1_q <= magnitude;
-    huge_1_q <= huge;
+    parabola_1_q <= parabola;
+    low_1_q <= low;
   end
-
-  // The parabola of the segment: scale, height, slope, curvature.
-  wire [7:0] segment = magnitude_1_q[17:10];
-  reg [41:0] parabola;
-  always @* begin
-    case (segment)
-      8'd0: parabola = 42'h2ffff80102;
-      8'd1: parabola = 42'h2f0057f986;
-      8'd2: parabola = 42'h2e02a7e20a;
-      8'd3: parabola = 42'h2d08e7ba8d;
-      8'd4: parabola = 42'h2c14d78590;
-      8'd5: parabola = 42'h2b28274593;
-      8'd6: parabola = 42'h2a4436fa15;
-      8'd7: parabola = 42'h296a36a617;
-      8'd8: parabola = 42'h289b364b98;
-      8'd9: parabola = 42'h4faf8bd831;
-      8'd10: parabola = 42'h4e40cb1431;
-      8'd11: parabola = 42'h4cea8a4f31;
-      8'd12: parabola = 42'h4bace98bb0;
-      8'd13: parabola = 42'h4a8778caae;
-      8'd14: parabola = 42'h4979a8112c;
-      8'd15: parabola = 42'h488287602a;
-      8'd16: parabola = 42'h6f421d6e4f;
-      8'd17: parabola = 42'h6da81c314a;
-      8'd18: parabola = 42'h6c347b09c5;
-      8'd19: parabola = 42'h6ae489f640;
-      8'd20: parabola = 42'h69b5c8f73a;
-      8'd21: parabola = 42'h68a5680db5;
-      8'd22: parabola = 42'h8f61de7261;
-      8'd23: parabola = 42'h8dabdcedd8;
-      8'd24: parabola = 42'h8c242b8f50;
-      8'd25: parabola = 42'h8ac64a5048;
-      8'd26: parabola = 42'h898e4931c1;
-      8'd27: parabola = 42'h8878582eba;
-      8'd28: parabola = 42'haf020e8de8;
-      8'd29: parabola = 42'had4a5cef5d;
-      8'd30: parabola = 42'habc3bb7bd3;
-      8'd31: parabola = 42'haa690a304a;
-      8'd32: parabola = 42'ha935890942;
-      8'd33: parabola = 42'ha824e8023b;
-      8'd34: parabola = 42'hce66be2ee8;
-      8'd35: parabola = 42'hccbaec8ddc;
-      8'd36: parabola = 42'hcb403b1dd2;
-      8'd37: parabola = 42'hc9f109d5c9;
-      8'd38: parabola = 42'hc8c898b240;
-      8'd39: parabola = 42'hef84bf61f2;
-      8'd40: parabola = 42'hedb50d9965;
-      8'd41: parabola = 42'hec1b2c065a;
-      8'd42: parabola = 42'heab0ea9f4f;
-      8'd43: parabola = 42'he970c962c6;
-      8'd44: parabola = 42'he855f84b3e;
-      8'd45: parabola = 42'h10eb83ea76e;
-      8'd46: parabola = 42'h10cfedcf0e1;
-      8'd47: parabola = 42'h10b790b6e56;
-      8'd48: parabola = 42'h10a20ca184c;
-      8'd49: parabola = 42'h108f0c8e9c3;
-      8'd50: parabola = 42'h12fc8afbbf6;
-      8'd51: parabola = 42'h12deebde468;
-      8'd52: parabola = 42'h12c4c3c43dc;
-      8'd53: parabola = 42'h12adacad351;
-      8'd54: parabola = 42'h12994a98f48;
-      8'd55: parabola = 42'h12874c86f3f;
-      8'd56: parabola = 42'h14eed4ee5f0;
-      8'd57: parabola = 42'h14d2c9d2663;
-      8'd58: parabola = 42'h14ba09b9a57;
-      8'd59: parabola = 42'h14a431a3ecd;
-      8'd60: parabola = 42'h1490e890a44;
-      8'd61: parabola = 42'h16ffc7ff5f8;
-      8'd62: parabola = 42'h16e1bce15ea;
-      8'd63: parabola = 42'h16c739c6fde;
-      8'd64: parabola = 42'h16afd2af9d3;
-      8'd65: parabola = 42'h169b2b9afc9;
-      8'd66: parabola = 42'h1688f088b40;
-      8'd67: parabola = 42'h18f1b4f14f1;
-      8'd68: parabola = 42'h18d54fd4fe4;
-      8'd69: parabola = 42'h18bc40bbf58;
-      8'd70: parabola = 42'h18a622a5ece;
-      8'd71: parabola = 42'h18929d92745;
-      8'd72: parabola = 42'h188163813bd;
-      8'd73: parabola = 42'h1ae460e40eb;
-      8'd74: parabola = 42'h1ac98bc955f;
-      8'd75: parabola = 42'h1ab1ddb1b54;
-      8'd76: parabola = 42'h1a9cf79cd4a;
-      8'd77: parabola = 42'h1a8a858a541;
-      8'd78: parabola = 42'h1cf47ef4373;
-      8'd79: parabola = 42'h1cd7c4d7765;
-      8'd80: parabola = 42'h1cbe6abe259;
-      8'd81: parabola = 42'h1ca80aa7dcf;
-      8'd82: parabola = 42'h1c944b94246;
-      8'd83: parabola = 42'h1c82df82abd;
-      8'd84: parabola = 42'h1ee6fce6c6d;
-      8'd85: parabola = 42'h1ecbd8cb9e0;
-      8'd86: parabola = 42'h1eb3e5b3c55;
-      8'd87: parabola = 42'h1e9ec19e9cb;
-      8'd88: parabola = 42'h1e8c1a8bf42;
-      8'd89: parabola = 42'h20f747f6f74;
-      8'd90: parabola = 42'h20da39da067;
-      8'd91: parabola = 42'h20c095c04da;
-      8'd92: parabola = 42'h20a9f4a9c50;
-      8'd93: parabola = 42'h2095fc95c46;
-      8'd94: parabola = 42'h20845c842be;
-      8'd95: parabola = 42'h22e99de95ee;
-      8'd96: parabola = 42'h22ce2acdee1;
-      8'd97: parabola = 42'h22b5f1b5ad5;
-      8'd98: parabola = 42'h22a090a054b;
-      8'd99: parabola = 42'h228db28d943;
-      8'd100: parabola = 42'h24fa17f9df6;
-      8'd101: parabola = 42'h24dcb4dc7e8;
-      8'd102: parabola = 42'h24c2c5c29dc;
-      8'd103: parabola = 42'h24abe2abb51;
-      8'd104: parabola = 42'h2497b0977c7;
-      8'd105: parabola = 42'h2485dd85bbf;
-      8'd106: parabola = 42'h26ec45ebfef;
-      8'd107: parabola = 42'h26d082d0462;
-      8'd108: parabola = 42'h26b802b7bd6;
-      8'd109: parabola = 42'h26a263a22cc;
-      8'd110: parabola = 42'h268f4e8f1c3;
-      8'd111: parabola = 42'h28fceffcaf7;
-      8'd112: parabola = 42'h28df36def69;
-      8'd113: parabola = 42'h28c4fcc4d5d;
-      8'd114: parabola = 42'h28add6adad2;
-      8'd115: parabola = 42'h289969993c8;
-      8'd116: parabola = 42'h28876287440;
-      8'd117: parabola = 42'h2aeef4eea70;
-      8'd118: parabola = 42'h2ad2e0d29e3;
-      8'd119: parabola = 42'h2aba19b9d57;
-      8'd120: parabola = 42'h2aa43ba404d;
-      8'd121: parabola = 42'h2a90ef90c44;
-      8'd122: parabola = 42'h2cffceff7f8;
-      8'd123: parabola = 42'h2ce1bfe176a;
-      8'd124: parabola = 42'h2cc739c70de;
-      8'd125: parabola = 42'h2cafd0afad3;
-      8'd126: parabola = 42'h2c9b279afc9;
-      8'd127: parabola = 42'h2c88ec88bc0;
-      8'd128: parabola = 42'h2ef1abf1772;
-      8'd129: parabola = 42'h2ed545d4fe4;
-      8'd130: parabola = 42'h2ebc36bbf58;
-      8'd131: parabola = 42'h2ea618a5e4e;
-      8'd132: parabola = 42'h2e9294926c5;
-      8'd133: parabola = 42'h2e815b813bd;
-      8'd134: parabola = 42'h30e450e406b;
-      8'd135: parabola = 42'h30c97cc94df;
-      8'd136: parabola = 42'h30b1cfb1ad4;
-      8'd137: parabola = 42'h309cea9cc4a;
-      8'd138: parabola = 42'h308a7a8a4c1;
-      8'd139: parabola = 42'h32f46af42f3;
-      8'd140: parabola = 42'h32d7b1d7665;
-      8'd141: parabola = 42'h32be59be159;
-      8'd142: parabola = 42'h32a7fba7ccf;
-      8'd143: parabola = 42'h32943e941c6;
-      8'd144: parabola = 42'h3282d3829bd;
-      8'd145: parabola = 42'h34e6e8e696c;
-      8'd146: parabola = 42'h34cbc6cb960;
-      8'd147: parabola = 42'h34b3d4b38d4;
-      8'd148: parabola = 42'h349eb39e94b;
-      8'd149: parabola = 42'h348c0d8bec2;
-      8'd150: parabola = 42'h36f730f6df4;
-      8'd151: parabola = 42'h36da25d9d66;
-      8'd152: parabola = 42'h36c083c03da;
-      8'd153: parabola = 42'h36a9e4a9bd0;
-      8'd154: parabola = 42'h3695ed95b46;
-      8'd155: parabola = 42'h36844f8423e;
-      8'd156: parabola = 42'h38e987e94ee;
-      8'd157: parabola = 42'h38ce16cdde1;
-      8'd158: parabola = 42'h38b5dfb59d5;
-      8'd159: parabola = 42'h38a080a044b;
-      8'd160: parabola = 42'h388da48d843;
-      8'd161: parabola = 42'h3af9fff9a75;
-      8'd162: parabola = 42'h3adc9fdc6e8;
-      8'd163: parabola = 42'h3ac2b2c265b;
-      8'd164: parabola = 42'h3aabd2abad1;
-      8'd165: parabola = 42'h3a97a1976c7;
-      8'd166: parabola = 42'h3a85d085abf;
-      8'd167: parabola = 42'h3cec2eebe6f;
-      8'd168: parabola = 42'h3cd06ed0362;
-      8'd169: parabola = 42'h3cb7f0b7ad6;
-      8'd170: parabola = 42'h3ca253a21cc;
-      8'd171: parabola = 42'h3c8f408f0c3;
-      default: parabola = 42'd0;
-    endcase
-  end
-  wire [41:0] chosen = parabola & {42{!huge_1_q}};
+  wire [41:0] chosen = {parabola_1_q[40:36], 1'b0, parabola_1_q[35:0]};
   wire [6:0] curvature = chosen[6:0];
   wire [12:0] slope = chosen[19:7];
   wire [16:0] height = chosen[36:20];
   wire [4:0] scale = chosen[41:37];
-  wire [9:0] low = magnitude_1_q[9:0];
 
   // Its steepness so far, and its height there.
-  wire [14:0] bend = curvature * low[9:2];
+  wire [14:0] bend = curvature * low_1_q[9:2];
   wire [22:0] bend_units_bits = {{6'd0, bend}, 2'd0};
   wire [12:0] bend_units = bend_units_bits[20:8];
   wire [12:0] steepness = slope - bend_units;
@@ -304,16 +307,10 @@ module float_table_fp16_silu_s5_ieee (
     steepness_2_q <= steepness;
     height_2_q <= height;
     scale_2_q <= scale;
-    low_2_q <= low;
+    low_2_q <= low_1_q;
   end
   wire [22:0] fall = steepness_2_q * low_2_q;
-  wire [16:0] value = height_2_q - {4'd0, fall[22:10]};
-
-  // The rest to 1.
-  wire [16:0] small_part = value >> scale_2_q;
-  wire [16:0] rest = 17'd65536 - small_part;
-  wire [16:0] factor = flip_2_q ? rest : value;
-  wire [4:0] factor_scale = scale_2_q & {5{!flip_2_q}};
+  wire [12:0] whole_fall = fall[22:10];
 
   // Rank 3 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -326,14 +323,18 @@ module float_table_fp16_silu_s5_ieee (
     special_3_q <= special_2_q;
     operand_3_q <= operand_2_q;
     operand_exponent_3_q <= operand_exponent_2_q;
-    value_3_q <= factor;
-    scale_3_q <= factor_scale;
+    flip_3_q <= flip_2_q;
+    whole_fall_3_q <= whole_fall;
+    height_3_q <= height_2_q;
+    scale_3_q <= scale_2_q;
   end
+  wire [16:0] value = height_3_q - {4'd0, whole_fall_3_q};
 
-  // Times the operand.
-  wire [27:0] product = operand_3_q * value_3_q;
-  wire [26:0] word = product[26:0];
-  wire [6:0] top_exponent = {2'd0, operand_exponent_3_q} - {2'd0, scale_3_q};
+  // The rest to 1.
+  wire [16:0] small_part = value >> scale_3_q;
+  wire [16:0] rest = 17'd65536 - small_part;
+  wire [16:0] factor = flip_3_q ? rest : value;
+  wire [4:0] factor_scale = scale_3_q & {5{!flip_3_q}};
 
   // Rank 4 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -344,21 +345,16 @@ module float_table_fp16_silu_s5_ieee (
     negative_4_q <= negative_3_q;
     nan_4_q <= nan_3_q;
     special_4_q <= special_3_q;
-    word_4_q <= word;
-    exponent_4_q <= top_exponent;
+    operand_4_q <= operand_3_q;
+    operand_exponent_4_q <= operand_exponent_3_q;
+    value_4_q <= factor;
+    scale_4_q <= factor_scale;
   end
 
-  // One place up where it is less than a half.
-  wire low_half = !(|word_4_q[26:25]);
-  wire [26:0] upper = low_half ? {word_4_q[25:0], 1'b0} : word_4_q;
-  wire [12:0] top_places = upper[26:14];
-  wire [6:0] spare = exponent_4_q + (low_half ? 7'd125 : 7'd126);
-  wire below_normal = spare[6];
-  wire [6:0] base_exponent_and = spare & ~{7{below_normal}};
-  wire [5:0] base_exponent = base_exponent_and[5:0];
-  wire [6:0] distance_below = 7'd0 - spare;
-  wire far = |distance_below[6:4];
-  wire [3:0] amount = (distance_below[3:0] | {4{far}}) & {4{below_normal}};
+  // Times the operand.
+  wire [27:0] product = value_4_q * operand_4_q;
+  wire [6:0] top_exponent = {2'd0, operand_exponent_4_q} - {2'd0, scale_4_q};
+  wire [26:0] word = product[26:0];
 
   // Rank 5 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -369,15 +365,26 @@ module float_table_fp16_silu_s5_ieee (
     negative_5_q <= negative_4_q;
     nan_5_q <= nan_4_q;
     special_5_q <= special_4_q;
-    top_5_q <= top_places;
-    amount_5_q <= amount;
-    exponent_5_q <= base_exponent;
+    word_5_q <= word;
+    exponent_5_q <= top_exponent;
   end
 
+  // One place up where it is less than a half.
+  wire low_half = !(|word_5_q[26:25]);
+  wire [26:0] upper = low_half ? {word_5_q[25:0], 1'b0} : word_5_q;
+  wire [12:0] top_places = upper[26:14];
+  wire [6:0] spare = exponent_5_q + (low_half ? 7'd125 : 7'd126);
+  wire below_normal = spare[6];
+  wire [6:0] base_exponent_and = spare & ~{7{below_normal}};
+  wire [5:0] base_exponent = base_exponent_and[5:0];
+  wire [6:0] distance_below = 7'd0 - spare;
+  wire far = |distance_below[6:4];
+  wire [3:0] amount = (distance_below[3:0] | {4{far}}) & {4{below_normal}};
+
   // Into place: 2.x, 1.x or less at the top, and a guard bit.
-  wire [12:0] placed = top_5_q >> amount_5_q;
+  wire [12:0] placed = top_places >> amount;
   wire [11:0] significand = placed[12] ? placed[12:1] : placed[11:0];
-  wire [5:0] exponent = (placed[12] ? exponent_5_q + 6'd2 : exponent_5_q + 6'd1) & {6{significand[11]}};
+  wire [5:0] exponent = (placed[12] ? base_exponent + 6'd2 : base_exponent + 6'd1) & {6{significand[11]}};
 
   // Rounded.
   wire up = significand[0];

@@ -55,7 +55,7 @@ ports! {
 }
 
 /// Levels of the parts between the places where registers may stand, about: swap, align, add, normalise, round.
-const DEPTHS: &[u32] = &[14, 20, 14, 24, 18];
+const DEPTHS: &[u32] = &[17, 16, 17, 18, 16];
 
 impl Block for FloatAdd {
     type Ports = FloatAddPorts;
@@ -114,13 +114,21 @@ impl Block for FloatAdd {
 
         m.comment("Normalised, but not below the smallest exponent.");
         let normal = normalise(m, "normal", sum, Some(exponent), f + 2, bit().lit(0));
-        let mut exponent = m.wire("normal_exponent", exponent.wrapping_add(1).wrapping_sub(normal.count));
+        let mut places = m.wire("places", normal.count);
         let mut significand = m.wire("significand", normal.value);
         let mut sticky = m.wire("sticky", normal.any_below);
-        let data = &mut [("significand", &mut significand), ("sticky", &mut sticky), ("exponent", &mut exponent)];
-        pipe.cut(m, data);
+        pipe.cut(
+            m,
+            &mut [
+                ("significand", &mut significand),
+                ("sticky", &mut sticky),
+                ("exponent", &mut exponent),
+                ("places", &mut places),
+            ],
+        );
 
         m.comment("Rounded. A difference of zero is positive.");
+        let exponent = m.wire("normal_exponent", exponent.wrapping_add(1).wrapping_sub(places));
         let guard = significand.bit(0);
         let vanished = m.wire("vanished", !significand.any() & pipe.now(subtract));
         let unrounded = Unrounded {

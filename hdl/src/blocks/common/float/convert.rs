@@ -51,8 +51,8 @@ ports! {
     }
 }
 
-/// Levels of the parts between the places where registers may stand, about: shift, round.
-const DEPTHS: &[u32] = &[20, 16];
+/// Levels of the parts between the places where registers may stand, about: how far to shift, shift, round.
+const DEPTHS: &[u32] = &[16, 17, 12];
 
 /// A significand of the target's width with a guard bit, its exponent field, and whether there are ones below.
 struct Placed {
@@ -83,10 +83,11 @@ impl Block for FloatConvert {
             let signalling = m.wire("invalid", is_signalling(io.a_i, self.from));
             pipe.carry("invalid", signalling)
         });
+        let (exponent, significand) = (m.wire("a_exponent", a.exponent), a.significand);
         let mut placed = match self.to.exponent_bits().cmp(&self.from.exponent_bits()) {
-            Ordering::Greater => self.normalised(m, &a),
-            Ordering::Equal => self.in_place(m, &a),
-            Ordering::Less => self.lowered(m, &a),
+            Ordering::Greater => self.normalised(m, &mut pipe, exponent, significand),
+            Ordering::Equal => self.in_place(m, &mut pipe, exponent, significand),
+            Ordering::Less => self.lowered(m, &mut pipe, exponent, significand),
         };
         let mut data = vec![("significand", &mut placed.significand), ("exponent", &mut placed.exponent)];
         data.extend(placed.lost.as_mut().map(|lost| ("lost", lost)));
@@ -143,41 +144,49 @@ impl FloatConvert {
     }
 
     /// Same exponent: subnormal numbers stay what they are.
-    fn in_place(&self, m: &mut Module, a: &Operand) -> Placed {
-        let (significand, lost) = self.fit(a.significand);
+    fn in_place(&self, m: &mut Module, pipe: &mut Ranks, mut exponent: Signal, mut significand: Signal) -> Placed {
+        pipe.cut(m, &mut [("significand", &mut significand), ("exponent", &mut exponent)]);
+        let (significand, lost) = self.fit(significand);
         let lost = lost.map(|lost| m.wire("lost", lost));
-        Placed { significand: m.wire("placed", significand), exponent: m.wire("exponent", a.exponent), lost }
+        Placed { significand: m.wire("placed", significand), exponent: m.wire("exponent", exponent), lost }
     }
 
     /// Wider exponent: all numbers are normal.
-    fn normalised(&self, m: &mut Module, a: &Operand) -> Placed {
+    fn normalised(&self, m: &mut Module, pipe: &mut Ranks, exponent: Signal, significand: Signal) -> Placed {
         m.comment("All numbers are normal in the wider range.");
         let e = self.to.exponent_bits();
         let wanted = self.to.fraction_bits() + 2;
-        let width = a.significand.width();
-        let padded = a.significand.shl(wanted.saturating_sub(width));
-        let normal = normalise(m, "normal", padded, None, wanted, bit().lit(0));
-        let raised = a.exponent.extend(e).wrapping_add(self.to.bias() - self.from.bias());
+        let width = significand.width();
+        let padded = significand.shl(wanted.saturating_sub(width));
+        let mut normal = normalise(m, "normal", padded, None, wanted, bit().lit(0));
+        let mut raised = m.wire("raised", exponent.extend(e).wrapping_add(self.to.bias() - self.from.bias()));
+        let mut data = vec![("value", &mut normal.value), ("count", &mut normal.count), ("raised", &mut raised)];
+        if width >= wanted {
+            data.push(("any_below", &mut normal.any_below));
+        }
+        pipe.cut(m, &mut data);
         let exponent = m.wire("exponent", raised.wrapping_sub(normal.count));
         let lost = (width >= wanted).then(|| m.wire("lost", normal.any_below));
         Placed { significand: normal.value, exponent, lost }
     }
 
     /// Narrower exponent: some numbers become subnormal, or zero.
-    fn lowered(&self, m: &mut Module, a: &Operand) -> Placed {
+    fn lowered(&self, m: &mut Module, pipe: &mut Ranks, exponent: Signal, mut significand: Signal) -> Placed {
         m.comment("What lies below the narrower range is shifted into it.");
         let e = self.from.exponent_bits();
         let difference = i64::from(self.from.bias() - self.to.bias());
-        let distance = m.wire("distance", a.exponent.extend(e + 1).wrapping_sub(uint(e + 1).lit(difference + 1)));
+        let distance = m.wire("distance", exponent.extend(e + 1).wrapping_sub(uint(e + 1).lit(difference + 1)));
         let below = m.wire("below_normal", distance.msb());
         let shift = m.wire("shift", !distance.slice(0..e) & below.repeat(e));
-        let shift = m.wire("amount", shift.extend(e + 1).wrapping_add(below));
+        let mut shift = m.wire("amount", shift.extend(e + 1).wrapping_add(below));
+        let mut exponent = m.wire("exponent", distance.slice(0..e).wrapping_add(1) & !below.repeat(e));
+        let data = &mut [("significand", &mut significand), ("amount", &mut shift), ("exponent", &mut exponent)];
+        pipe.cut(m, data);
         let wanted = self.to.fraction_bits() + 2;
-        let padded = a.significand.shl(wanted.saturating_sub(a.significand.width()));
+        let padded = significand.shl(wanted.saturating_sub(significand.width()));
         let shifted = shift_right(m, "align", padded, shift, padded.width());
         let (significand, lost) = self.fit(shifted.value);
         let lost = m.wire("lost", lost.map_or(shifted.lost, |lost| lost | shifted.lost));
-        let exponent = m.wire("exponent", distance.slice(0..e).wrapping_add(1) & !below.repeat(e));
         Placed { significand: m.wire("placed", significand), exponent, lost: Some(lost) }
     }
 }
@@ -189,11 +198,12 @@ impl CatalogBlock for FloatConvert {
         vec![
             set(E3m2, E3m2, 0, Subnormals::Ieee),
             set(Fp16, Bf16, 0, Subnormals::Ieee),
-            set(Fp16, Fp32, 1, Subnormals::Ieee),
+            set(Fp16, Fp32, 2, Subnormals::Ieee),
             set(Bf16, Fp16, 1, Subnormals::Ieee),
             set(Bf16, Fp32, 0, Subnormals::Flush),
             set(Fp32, Bf16, 1, Subnormals::Ieee),
-            set(Fp32, Fp16, 1, Subnormals::Flush),
+            set(Fp32, Fp16, 2, Subnormals::Flush),
+            set(Bf16, Fp32, 1, Subnormals::Ieee),
             set(Fp16, E5m2, 0, Subnormals::Ieee),
         ]
     }

@@ -9,9 +9,8 @@ use crate::lang::{Module, Signal, bit, cat, mux, uint};
 pub(super) const ROW: u32 = 16;
 
 /// The parts between the places where registers may stand: what comes first, `rows`, what comes last.
-pub(super) fn depths(first: u32, rows: u32, last: &[u32]) -> Vec<u32> {
-    let rows = (0..rows).map(|_| ROW);
-    std::iter::once(first).chain(rows).chain(last.iter().copied()).collect()
+pub(super) fn depths(first: &[u32], rows: u32, last: &[u32]) -> Vec<u32> {
+    [first, &vec![ROW; rows as usize], last].concat()
 }
 
 /// A significand with its leading one at the top, and the places that it was shifted for that, if there may be any.

@@ -20,14 +20,14 @@ parameters! {
         /// Format of operands and result.
         format: FloatFormat = FloatFormat::Fp16, tag "";
         /// Ranks of registers inside, the latency in cycles; 0 is combinational.
-        stages: u32 = 0, in 0..=26, note "at most the bits of the fraction and 3", tag "s";
+        stages: u32 = 0, in 0..=28, note "at most the bits of the fraction and 5", tag "s";
         /// Subnormal numbers, or zeros instead.
         subnormals: Subnormals = Subnormals::Ieee, tag "";
         /// Outputs for IEEE 754's exceptions.
         flags: bool = false, tag "flags";
     }
     rules = |p, rules| {
-        let most = p.format.fraction_bits() + 3;
+        let most = p.format.fraction_bits() + 5;
         rules.demand(p.stages <= most, "stages", p.stages, format!("0 to {most} of {}", p.format.name()));
     };
 }
@@ -73,7 +73,7 @@ impl Block for FloatDivide {
     fn build(&self, m: &mut Module, io: &FloatDividePorts) {
         let format = self.format;
         let (e, f, w) = (format.exponent_bits(), format.fraction_bits(), format.width());
-        let mut pipe = Ranks::new(io.valid_i, self.stages, &depths(28, f + 1, &[18, 14]));
+        let mut pipe = Ranks::new(io.valid_i, self.stages, &depths(&[15, 16, 16], f + 1, &[16, 14]));
         let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
         let b = Operand::new(m, "b", io.b_i.slice(0..w - 1), format, self.subnormals);
 
@@ -94,14 +94,33 @@ impl Block for FloatDivide {
         let nan = pipe.carry("nan", nan);
 
         m.comment("The quotient of the significands is 1.x: the numerator is doubled if it is the smaller one.");
-        let (numerator, a_count) = to_the_top(m, "numerator", a.significand, self.subnormals);
-        let (mut denominator, b_count) = to_the_top(m, "denominator", b.significand, self.subnormals);
-        let below = m.wire("below", numerator.lt(denominator));
+        let (mut numerator, mut a_count) = to_the_top(m, "numerator", a.significand, self.subnormals);
+        let (mut denominator, mut b_count) = to_the_top(m, "denominator", b.significand, self.subnormals);
+        let (mut a_scale, mut b_scale) = (m.wire("a_scale", a.exponent), m.wire("b_scale", b.exponent));
+        let mut data = vec![
+            ("numerator", &mut numerator),
+            ("denominator", &mut denominator),
+            ("a_scale", &mut a_scale),
+            ("b_scale", &mut b_scale),
+        ];
+        data.extend(a_count.as_mut().map(|count| ("a_count", count)));
+        data.extend(b_count.as_mut().map(|count| ("b_count", count)));
+        pipe.cut(m, &mut data);
+
+        let mut below = m.wire("below", numerator.lt(denominator));
         let width = e + 2;
-        let a_exponent = true_exponent(a.exponent, a_count, width);
-        let b_exponent = true_exponent(b.exponent, b_count, width);
-        let difference = a_exponent.wrapping_sub(b_exponent).wrapping_add(format.bias()).wrapping_sub(below);
-        let mut exponent = m.wire("exponent", difference);
+        let a_exponent = true_exponent(a_scale, a_count, width);
+        let b_exponent = true_exponent(b_scale, b_count, width);
+        let mut difference = m.wire("exponents", a_exponent.wrapping_sub(b_exponent));
+        let data = &mut [
+            ("numerator", &mut numerator),
+            ("denominator", &mut denominator),
+            ("below", &mut below),
+            ("exponents", &mut difference),
+        ];
+        pipe.cut(m, data);
+
+        let mut exponent = m.wire("exponent", difference.wrapping_add(format.bias()).wrapping_sub(below));
         let doubled = mux(below, numerator.shl(1), numerator.extend(f + 2));
         // Less than the denominator, so that it has no more bits than that.
         let first = m.wire("remainder_1", doubled.slice(0..f + 1).wrapping_sub(denominator));
@@ -215,7 +234,7 @@ impl CatalogBlock for FloatDivide {
         vec![
             set(FloatFormat::E3m2, 0, Subnormals::Ieee),
             set(FloatFormat::E5m2, 2, Subnormals::Flush),
-            set(FloatFormat::Fp16, 13, Subnormals::Ieee),
+            set(FloatFormat::Fp16, 15, Subnormals::Ieee),
             set(FloatFormat::Fp16, 1, Subnormals::Flush),
             set(FloatFormat::Bf16, 3, Subnormals::Ieee),
             set(FloatFormat::Fp32, 6, Subnormals::Ieee),

@@ -10,6 +10,7 @@
 use num_bigint::BigUint;
 
 use super::format::{FloatFormat, Subnormals};
+use super::parts::Parts;
 use super::ranks::Ranks;
 use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
 use crate::lang::{
@@ -56,9 +57,9 @@ ports! {
     }
 }
 
-/// Levels of the parts between the places where registers may stand, about: multiply, shift, find the line, its value,
-/// place, round.
-const DEPTHS: &[u32] = &[24, 16, 16, 24, 14, 14];
+/// Levels of the parts between the places where registers may stand, about: multiply by parts, add them, add these, shift,
+/// find the line, multiply by parts, add them, add these, add, place, round.
+const DEPTHS: &[u32] = &[16, 14, 14, 11, 10, 16, 12, 12, 14, 16, 12];
 
 impl Block for FloatExp {
     type Ports = FloatExpPorts;
@@ -94,10 +95,14 @@ impl Block for FloatExp {
         m.comment("Times log2 e, where the largest exponent puts it.");
         let constant = log2_e(fraction + e);
         let width = fraction + e + 1;
-        let product = m.wire("product", a.significand * uint(width).lit(constant));
-        let mut product = m.wire("product_top", product.slice(f + 1..f + 1 + width));
+        let mut product = Parts::new(m, &pipe, "product", (uint(width).lit(constant), a.significand), 2);
         let below = uint(e).lit(format.bias() + e - 1).wrapping_sub(scale);
         let mut below = m.wire("places_below", below);
+        for _ in 0..2 {
+            pipe.cut(m, &mut product.data().chain([("places_below", &mut below)]).collect::<Vec<_>>());
+            product.behind(m, &pipe);
+        }
+        let mut product = m.wire("product_top", product.whole().slice(f + 1..f + 1 + width));
         pipe.cut(m, &mut [("product", &mut product), ("places_below", &mut below)]);
 
         m.comment("The binary logarithm of the result.");
@@ -127,8 +132,15 @@ impl Block for FloatExp {
         pipe.cut(m, data);
 
         m.comment("Its value, without the leading one, which it does not reach again.");
-        let above = m.wire("above", rise * low);
-        let above = above.slice(low_bits..above.width());
+        let mut above = Parts::new(m, &pipe, "above", (rise, low), 2);
+        for _ in 0..2 {
+            let data = [("base", &mut base), ("exponent", &mut exponent)];
+            pipe.cut(m, &mut above.data().chain(data).collect::<Vec<_>>());
+            above.behind(m, &pipe);
+        }
+        let above = above.whole();
+        let mut above = m.wire("above_top", above.slice(low_bits..above.width()));
+        pipe.cut(m, &mut [("above", &mut above), ("base", &mut base), ("exponent", &mut exponent)]);
         let power = m.wire("power", base.wrapping_add(above.extend(height)));
         let mut power_top = m.wire("power_top", cat(&[bit().lit(1), power.slice(height - f - 1..height)]));
         m.unused(power);
@@ -246,7 +258,7 @@ impl CatalogBlock for FloatExp {
         vec![
             set(FloatFormat::E3m2, 0, Subnormals::Ieee),
             set(FloatFormat::E5m2, 2, Subnormals::Flush),
-            set(FloatFormat::Fp16, 5, Subnormals::Ieee),
+            set(FloatFormat::Fp16, 10, Subnormals::Ieee),
             set(FloatFormat::Fp16, 1, Subnormals::Flush),
             set(FloatFormat::Bf16, 3, Subnormals::Ieee),
         ]

@@ -14,9 +14,10 @@ mod properties;
 use super::add::FloatAdd;
 use super::format::{FloatFormat, Subnormals};
 use super::mul::FloatMul;
+use super::parts::Parts;
 use super::ranks::{Ranks, delay};
 use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
-use super::shift::{Normaliser, join, multiply, shift_right_into};
+use super::shift::{Normaliser, shift_right_into};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, bits_for, cat, mux, parameters,
     ports, uint,
@@ -30,7 +31,7 @@ parameters! {
         /// One rounding at the end; otherwise the product is rounded before the addition.
         fused: bool = true, tag "fused";
         /// Ranks of registers inside, the latency in cycles; 0 is combinational.
-        stages: u32 = 0, in 0..=FloatFma::MOST_TWICE, note "at most 5 if fused", tag "s";
+        stages: u32 = 0, in 0..=FloatFma::MOST_TWICE, note "at most 7 if fused", tag "s";
         /// Subnormal numbers, or zeros instead.
         subnormals: Subnormals = Subnormals::Ieee, tag "";
         /// Outputs for IEEE 754's exceptions.
@@ -68,9 +69,9 @@ ports! {
     }
 }
 
-/// Levels of the parts between the places where registers may stand, about: multiply, align, add, normalise in large steps,
-/// in small ones, round.
-const DEPTHS: &[u32] = &[26, 15, 18, 24, 20, 18];
+/// Levels of the parts between the places where registers may stand, about: multiply by parts, add them, add these and
+/// align, add, normalise by the largest step, by large ones, by small ones, round.
+const DEPTHS: &[u32] = &[17, 15, 17, 19, 15, 19, 19, 16];
 
 impl Block for FloatFma {
     type Ports = FloatFmaPorts;
@@ -132,28 +133,39 @@ impl FloatFma {
         });
 
         m.comment("The product, and how far below the top of the window the addend is.");
-        let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
-        let c_exponent = m.wire("c_exponent", c.exponent);
+        let mut product = Parts::new(m, &pipe, "product", (a.significand, b.significand), 2);
+        let mut c_exponent = m.wire("c_exponent", c.exponent);
+        let (mut minus, mut c_significand) = (subtract, c.significand);
+        let mut exponents = m.wire("exponents", a.exponent + b.exponent);
+        let mut no_product = m.wire("no_product", a_zero | b_zero);
+        let data = [
+            ("c_significand", &mut c_significand),
+            ("c_exponent", &mut c_exponent),
+            ("exponents", &mut exponents),
+            ("no_product", &mut no_product),
+            ("minus", &mut minus),
+        ];
+        pipe.cut(m, &mut product.data().chain(data).collect::<Vec<_>>());
+        product.behind(m, &pipe);
+
         let width = e + 2;
         let offset = (i64::from(p + 3) - i64::from(format.bias())).rem_euclid(1 << width);
-        let sum = m.wire("exponents", (a.exponent + b.exponent).extend(width).wrapping_add(uint(width).lit(offset)));
+        let sum = m.wire("product_top", exponents.extend(width).wrapping_add(uint(width).lit(offset)));
         let distance = m.wire("distance", sum.wrapping_sub(c_exponent));
-        let far = m.wire("far", distance.msb() | a_zero | b_zero);
+        let far = m.wire("far", distance.msb() | no_product);
         let mut shift = m.wire("shift", distance.slice(0..e + 1) & !far.repeat(e + 1));
         let mut exponent = m.wire("top_exponent", mux(far, c_exponent.extend(e + 1), sum.slice(0..e + 1)));
-        let (mut minus, mut c_significand) = (subtract, c.significand);
-        let mut data = vec![
-            ("product", &mut product.0),
+        let data = [
             ("c_significand", &mut c_significand),
             ("shift", &mut shift),
             ("minus", &mut minus),
             ("exponent", &mut exponent),
         ];
-        data.extend(product.1.as_mut().map(|high| ("high_product", high)));
-        pipe.cut(m, &mut data);
+        pipe.cut(m, &mut product.data().chain(data).collect::<Vec<_>>());
+        product.behind(m, &pipe);
 
         m.comment("The addend, aligned to the product.");
-        let mut product = join(m, product, 2 * p);
+        let mut product = product.whole();
         let aligned = shift_right_into(m, "align", c_significand, shift, window);
         let (mut addend, mut lost) = (aligned.value, aligned.lost);
         let data = &mut [
@@ -170,7 +182,14 @@ impl FloatFma {
         let low = cat(&[two ^ (minus & (one | lost)), one ^ (minus & lost)]);
         let carry = m.wire("carry", minus & !(one | two | lost));
         let upper = m.wire("upper", cat(&[minus, addend.slice(2..window) ^ minus.repeat(window - 2)]));
-        let high = m.wire("high", product.extend(window - 1).wrapping_add(upper).wrapping_add(carry));
+        // Of a product that is known a carry in is a column; of one that is still made it is a row of the same sum.
+        let high = if pipe.registers_before() {
+            let (left, right) = (cat(&[product, carry]).extend(window), cat(&[upper, carry]));
+            m.wire("columns", left.wrapping_add(right)).slice(1..window)
+        } else {
+            product.extend(window - 1).wrapping_add(upper).wrapping_add(carry)
+        };
+        let high = m.wire("high", high);
         let mut negative = m.wire("negative", high.msb());
         let mut total = m.wire("total", cat(&[high.slice(0..window - 2), low]));
         let data = &mut [
@@ -186,11 +205,18 @@ impl FloatFma {
         let magnitude = m.wire("magnitude", total ^ negative.repeat(window));
         let limit = m.wire("limit", exponent.wrapping_sub(1));
         let mut normal = Normaliser::new("normal", magnitude, Some(limit), f + 2, negative);
-        normal.steps(m, bits_for(u64::from(window)) / 2);
-        let data =
-            &mut [("negative", &mut negative), ("lost", &mut lost), ("minus", &mut minus), ("exponent", &mut exponent)];
-        normal.cut(&mut pipe, m, data);
-        normal.fill = negative;
+        let steps = bits_for(u64::from(window));
+        for left in [steps - 1, steps / 2] {
+            normal.steps(m, left);
+            let data = &mut [
+                ("negative", &mut negative),
+                ("lost", &mut lost),
+                ("minus", &mut minus),
+                ("exponent", &mut exponent),
+            ];
+            normal.cut(&mut pipe, m, data);
+            normal.fill = negative;
+        }
         let mut normal = normal.finish(m);
         normal.name(m);
         let mut exponent = m.wire("exponent", exponent.wrapping_sub(normal.count));
@@ -289,7 +315,8 @@ impl CatalogBlock for FloatFma {
             set(FloatFormat::E3m2, true, 0, Subnormals::Ieee),
             set(FloatFormat::E5m2, true, 3, Subnormals::Flush),
             set(FloatFormat::Fp16, true, 1, Subnormals::Flush),
-            set(FloatFormat::Fp16, false, 8, Subnormals::Ieee),
+            set(FloatFormat::Fp16, true, 7, Subnormals::Ieee),
+            set(FloatFormat::Fp16, false, 9, Subnormals::Ieee),
             set(FloatFormat::Bf16, true, 2, Subnormals::Ieee),
             set(FloatFormat::Bf16, false, 2, Subnormals::Flush),
             set(FloatFormat::Fp32, true, 5, Subnormals::Ieee),

@@ -6,7 +6,7 @@
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
 use super::round::{TooLarge, Unrounded, connect_option, round};
-use super::shift::normalise;
+use super::shift::Normaliser;
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Timing, Type, bit, bits_for, cat, parameters, ports, uint,
 };
@@ -61,8 +61,8 @@ impl FloatFromInt {
     }
 }
 
-/// Levels of the parts between the places where registers may stand, about: normalise, round.
-const DEPTHS: &[u32] = &[26, 18];
+/// Levels of the parts between the places where registers may stand, about: normalise by large steps, by small ones, round.
+const DEPTHS: &[u32] = &[18, 16, 19];
 
 impl Block for FloatFromInt {
     type Ports = FloatFromIntPorts;
@@ -88,14 +88,20 @@ impl Block for FloatFromInt {
         let padding = (f + 2).saturating_sub(self.width);
         let padded = if padding > 0 { cat(&[magnitude, negative.repeat(padding)]) } else { magnitude };
         let padded = m.wire("magnitude", padded);
-        let mut normal = normalise(m, "normal", padded, None, f + 2, negative);
+        let mut normal = Normaliser::new("normal", padded, None, f + 2, negative);
+        normal.asked_for_ones = self.signed;
+        normal.large_steps(m);
+        normal.cut(&mut pipe, m, &mut []);
+        let negative = sign.map_or(bit().lit(0), |sign| pipe.now(sign));
+        normal.fill = negative;
+        let mut normal = normal.finish(m);
         if self.signed {
             normal.name(m);
         }
         let top = format.bias() + self.width - 1;
         let width = e.max(bits_for(u64::from(top)));
-        let mut exponent = m.wire("exponent", uint(width).lit(top).wrapping_sub(normal.count));
-        let mut data = vec![("significand", &mut normal.value), ("exponent", &mut exponent)];
+        let mut count = m.wire("count", normal.count);
+        let mut data = vec![("significand", &mut normal.value), ("count", &mut count)];
         if padded.width() > f + 2 {
             data.push(("any_below", &mut normal.any_below));
             if self.signed {
@@ -105,6 +111,7 @@ impl Block for FloatFromInt {
         pipe.cut(m, &mut data);
 
         m.comment("Rounded.");
+        let exponent = m.wire("exponent", uint(width).lit(top).wrapping_sub(count));
         let negative = sign.map_or(bit().lit(0), |sign| pipe.now(sign));
         let (up, inexact) = if self.signed {
             normal.rounding_plus(m, negative, bit().lit(0))
@@ -142,9 +149,10 @@ impl CatalogBlock for FloatFromInt {
             set(FloatFormat::Fp16, 1, false, 0),
             set(FloatFormat::E3m2, 2, true, 1),
             set(FloatFormat::Fp16, 16, true, 0),
-            set(FloatFormat::Fp16, 17, false, 1),
+            set(FloatFormat::Fp16, 17, false, 2),
             set(FloatFormat::Fp16, 18, true, 0),
             set(FloatFormat::Bf16, 24, true, 1),
+            set(FloatFormat::Fp16, 32, true, 2),
             set(FloatFormat::Fp32, 64, false, 0),
         ]
     }

@@ -6,9 +6,10 @@
 //! operands never matter together: their product lies below all numbers, or is shifted by its exponent alone.)
 
 use super::format::{FloatFormat, RoundingDirection, Subnormals};
+use super::parts::Parts;
 use super::ranks::{Carried, Ranks};
 use super::round::{Operand, Remainder, TooLarge, Unrounded, connect_option, is_signalling, round};
-use super::shift::{join, leading_one, multiply, shift_right};
+use super::shift::{leading_one, shift_right};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Signal, Timing, bit, cat, mux, parameters, ports, uint,
 };
@@ -53,8 +54,9 @@ ports! {
     }
 }
 
-/// Levels of the parts between the places where registers may stand, about: multiply, add, shift, round.
-const DEPTHS: &[u32] = &[26, 12, 14, 16];
+/// Levels of the parts between the places where registers may stand, about: multiply by parts, add them, add these, shift,
+/// round.
+const DEPTHS: &[u32] = &[17, 14, 14, 11, 14];
 
 impl Block for FloatMul {
     type Ports = FloatMulPorts;
@@ -129,11 +131,16 @@ impl FloatMul {
     fn gradual(&self, m: &mut Module, pipe: &mut Ranks, sign: Carried, [a, b]: [&Operand; 2]) -> Rounding {
         let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
         m.comment("1.x in the product is at `leading` places below the top; its exponent field is `spare` + 1.");
-        let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
+        let mut product = Parts::new(m, pipe, "product", (a.significand, b.significand), 2);
         let subnormal = m.wire("subnormal", mux(a.significand.msb(), b.significand, a.significand));
-        let leading = leading_one(m, "leading", subnormal);
+        let mut leading = leading_one(m, "leading", subnormal);
+        let mut exponents = m.wire("exponents", a.exponent + b.exponent);
+        let data = [("leading", &mut leading), ("exponents", &mut exponents)];
+        pipe.cut(m, &mut product.data().chain(data).collect::<Vec<_>>());
+        product.behind(m, pipe);
+
         let width = e + 2;
-        let exponents = m.wire("exponents", (a.exponent + b.exponent).extend(width));
+        let exponents = exponents.extend(width);
         let bias = i64::from(self.format.bias() + f + 1);
         let negative_bias = uint(width).lit((1i64 << width) - bias);
         let spare = m.wire("spare", exponents.wrapping_add(leading).wrapping_add(negative_bias));
@@ -141,10 +148,10 @@ impl FloatMul {
         let limit = m.wire("limit", uint(width).lit(bias).wrapping_sub(exponents));
         let mut shift = m.wire("shift", mux(below, limit, leading.extend(width)));
         let mut exponent = m.wire("base_exponent", (spare & !below.repeat(width)).slice(0..e + 1));
-        let mut data = vec![("product", &mut product.0), ("shift", &mut shift), ("exponent", &mut exponent)];
-        data.extend(product.1.as_mut().map(|high| ("high_product", high)));
-        pipe.cut(m, &mut data);
-        let mut product = join(m, product, 2 * f + 2);
+        let data = [("shift", &mut shift), ("exponent", &mut exponent)];
+        pipe.cut(m, &mut product.data().chain(data).collect::<Vec<_>>());
+        product.behind(m, pipe);
+        let mut product = product.whole();
         pipe.cut(m, &mut [("product", &mut product), ("shift", &mut shift), ("exponent", &mut exponent)]);
 
         m.comment("Into place: 2.x, 1.x or less at the top, and a guard bit.");
@@ -170,25 +177,32 @@ impl FloatMul {
         let (e, f) = (self.format.exponent_bits(), self.format.fraction_bits());
         let [(a, a_zero), (b, b_zero)] = factors;
         let zero = pipe.carry("zero", m.wire("zero", a_zero | b_zero));
-        let mut product = multiply(m, a.significand, b.significand, pipe.registers_follow());
+        let mut product = Parts::new(m, pipe, "product", (a.significand, b.significand), 2);
         let width = e + 2;
         let negative_bias = uint(width).lit((1i64 << width) - i64::from(self.format.bias()));
         let sum = (a.exponent + b.exponent).extend(width).wrapping_add(negative_bias);
         let mut exponent = m.wire("base_exponent", sum);
-        let mut data = vec![("product", &mut product.0), ("exponent", &mut exponent)];
-        data.extend(product.1.as_mut().map(|high| ("high_product", high)));
-        pipe.cut(m, &mut data);
-        let mut product = join(m, product, 2 * f + 2);
+        for _ in 0..2 {
+            pipe.cut(m, &mut product.data().chain([("exponent", &mut exponent)]).collect::<Vec<_>>());
+            product.behind(m, pipe);
+        }
+        let mut product = product.whole();
         pipe.cut(m, &mut [("product", &mut product), ("exponent", &mut exponent)]);
-        let mut placed = m.wire("placed", product.slice(f - 1..2 * f + 2));
-        let mut lost = m.wire("lost", product.slice(0..f - 1).any());
-        pipe.cut(m, &mut [("placed", &mut placed), ("lost", &mut lost), ("exponent", &mut exponent)]);
+        let placed = m.wire("placed", product.slice(f - 1..2 * f + 2));
+        let lost = m.wire("lost", product.slice(0..f - 1).any());
+        let (mut significand, mut sticky) = carried_over(m, placed, lost);
+        let mut raised = m.wire("raised", mux(placed.msb(), exponent.wrapping_add(1), exponent));
+        let mut just_below = m.wire("just_below", !(raised.any() | pipe.now(zero)));
+        let data = &mut [
+            ("significand", &mut significand),
+            ("sticky", &mut sticky),
+            ("exponent", &mut raised),
+            ("just_below", &mut just_below),
+        ];
+        pipe.cut(m, data);
 
         m.comment("Rounded. Below the smallest normal number only the last value can be rounded up to it.");
         let zero = pipe.now(zero);
-        let (significand, sticky) = carried_over(m, placed, lost);
-        let raised = m.wire("raised", mux(placed.msb(), exponent.wrapping_add(1), exponent));
-        let just_below = m.wire("just_below", !(raised.any() | zero));
         let tiny = m.wire("tiny", just_below | raised.msb() | zero);
         let guard = significand.bit(0);
         let (below, negative) = (m.wire("below", guard | sticky), pipe.now(sign));
@@ -231,9 +245,10 @@ impl CatalogBlock for FloatMul {
             set(FloatFormat::E5m2, 2, Subnormals::Flush),
             set(FloatFormat::Fp16, 1, Subnormals::Flush),
             set(FloatFormat::Bf16, 1, Subnormals::Ieee),
+            set(FloatFormat::Fp16, 4, Subnormals::Ieee),
             set(FloatFormat::Fp32, 3, Subnormals::Ieee),
             directed(TowardZero, FloatFormat::Fp16, 0, Subnormals::Ieee),
-            directed(Down, FloatFormat::Fp16, 2, Subnormals::Flush),
+            directed(Down, FloatFormat::Fp16, 4, Subnormals::Flush),
             directed(Up, FloatFormat::E5m2, 0, Subnormals::Ieee),
             directed(NearestAway, FloatFormat::E3m2, 1, Subnormals::Flush),
         ]

@@ -49,9 +49,14 @@ impl Ranks {
         self.carried[0].1
     }
 
-    /// Whether there will be registers at the next place.
-    pub(super) fn registers_follow(&self) -> bool {
-        self.places[self.place]
+    /// Whether there will be registers at the next place (0), or the ones behind it.
+    pub(super) fn registers_at(&self, next: u32) -> bool {
+        self.places[self.place + next as usize]
+    }
+
+    /// Whether there are registers at the place before.
+    pub(super) fn registers_before(&self) -> bool {
+        self.place > 0 && self.places[self.place - 1]
     }
 
     /// The next place: registers for all that crosses it, or none.

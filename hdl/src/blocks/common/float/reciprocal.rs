@@ -20,14 +20,14 @@ parameters! {
         /// Format of operand and result.
         format: FloatFormat = FloatFormat::Fp16, tag "";
         /// Ranks of registers inside, the latency in cycles; 0 is combinational.
-        stages: u32 = 0, in 0..=25, note "at most the bits of the fraction and 2", tag "s";
+        stages: u32 = 0, in 0..=26, note "at most the bits of the fraction and 3", tag "s";
         /// Subnormal numbers, or zeros instead.
         subnormals: Subnormals = Subnormals::Ieee, tag "";
         /// Outputs for IEEE 754's exceptions.
         flags: bool = false, tag "flags";
     }
     rules = |p, rules| {
-        let most = p.format.fraction_bits() + 2;
+        let most = p.format.fraction_bits() + 3;
         rules.demand(p.stages <= most, "stages", p.stages, format!("0 to {most} of {}", p.format.name()));
     };
 }
@@ -71,7 +71,7 @@ impl Block for FloatReciprocal {
     fn build(&self, m: &mut Module, io: &FloatReciprocalPorts) {
         let format = self.format;
         let (e, f, w) = (format.exponent_bits(), format.fraction_bits(), format.width());
-        let mut pipe = Ranks::new(io.valid_i, self.stages, &depths(18, f + 1, &[18]));
+        let mut pipe = Ranks::new(io.valid_i, self.stages, &depths(&[15, 12], f + 1, &[17]));
         let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
 
         m.comment("Zeros, infinities and NaNs.");
@@ -94,7 +94,12 @@ impl Block for FloatReciprocal {
             None
         });
         let width = e + 2;
-        let difference = uint(width).lit(2 * format.bias() - 1).wrapping_sub(true_exponent(a.exponent, count, width));
+        let mut scale = m.wire("scale", a.exponent);
+        let mut places = count.map(|count| m.wire("places", count));
+        let mut data = vec![("denominator", &mut denominator), ("scale", &mut scale)];
+        data.extend(places.as_mut().map(|places| ("places", places)));
+        pipe.cut(m, &mut data);
+        let difference = uint(width).lit(2 * format.bias() - 1).wrapping_sub(true_exponent(scale, places, width));
         let mut exponent = m.wire("exponent", difference);
         let first = m.wire("remainder_1", uint(f + 1).lit(0).wrapping_sub(denominator));
         let mut rows = Rows::new(uint(1).lit(1), first);
@@ -191,7 +196,7 @@ impl CatalogBlock for FloatReciprocal {
         vec![
             set(FloatFormat::E3m2, 0, Subnormals::Ieee),
             set(FloatFormat::E5m2, 2, Subnormals::Flush),
-            set(FloatFormat::Fp16, 12, Subnormals::Ieee),
+            set(FloatFormat::Fp16, 13, Subnormals::Ieee),
             set(FloatFormat::Fp16, 1, Subnormals::Flush),
             set(FloatFormat::Bf16, 3, Subnormals::Ieee),
             set(FloatFormat::Fp32, 5, Subnormals::Ieee),

@@ -50,8 +50,9 @@ ports! {
     }
 }
 
-/// Levels of the parts between the places where registers may stand, about: normalise, find the line, its value, the result.
-const DEPTHS: &[u32] = &[18, 16, 18, 8];
+/// Levels of the parts between the places where registers may stand, about: normalise, find the line, how far it has fallen,
+/// its value, the result.
+const DEPTHS: &[u32] = &[18, 12, 16, 12, 10];
 
 impl Block for FloatRsqrt {
     type Ports = FloatRsqrtPorts;
@@ -90,13 +91,14 @@ impl Block for FloatRsqrt {
         let (significand, count) = to_the_top(m, "normal", a.significand, self.subnormals);
         let biased = true_exponent(a.exponent, count, e + 1).wrapping_add(format.bias());
         let biased = m.wire("double_exponent", biased);
-        let mut exponent = m.wire("exponent", uint(e).lit(2 * format.bias() - 1).wrapping_sub(biased.slice(1..e + 1)));
+        let mut exponent = m.wire("half_exponent", biased.slice(1..e + 1));
         let mut odd = m.wire("odd", biased.bit(0));
         let mut fraction = m.wire("fraction", significand.slice(0..f));
         m.unused(significand);
         pipe.cut(m, &mut [("odd", &mut odd), ("fraction", &mut fraction), ("exponent", &mut exponent)]);
 
         m.comment("The line of the highest bits.");
+        let mut exponent = m.wire("exponent", uint(e).lit(2 * format.bias() - 1).wrapping_sub(exponent));
         let lines = lines(f);
         let high = (lines.index > 0).then(|| cat(&[odd, fraction.slice(f - lines.index..f)]));
         let index = m.wire("line", high.unwrap_or(odd));
@@ -120,13 +122,12 @@ impl Block for FloatRsqrt {
 
         m.comment("Its value, less the leading one. A power of four gives all ones, and one more is right.");
         let value_width = base_width + SLOPE_PLACES;
+        let mut fall = (lines.index < f).then(|| m.wire("fall", slope * low));
+        let mut data = vec![("base", &mut base), ("power_of_four", &mut power), ("exponent", &mut exponent)];
+        data.extend(fall.as_mut().map(|fall| ("fall", fall)));
+        pipe.cut(m, &mut data);
         let value = base.shl(SLOPE_PLACES);
-        let value = if lines.index < f {
-            let fall = m.wire("fall", slope * low);
-            value.wrapping_sub(fall.extend(value_width))
-        } else {
-            value
-        };
+        let value = fall.map_or(value, |fall| value.wrapping_sub(fall.extend(value_width)));
         let value = m.wire("value", value);
         let mut result = m.wire("root_fraction", value.slice(value_width - f..value_width));
         m.unused(value);
@@ -213,7 +214,7 @@ impl CatalogBlock for FloatRsqrt {
         vec![
             set(FloatFormat::E3m2, 1, Subnormals::Ieee),
             set(FloatFormat::E5m2, 0, Subnormals::Flush),
-            set(FloatFormat::Fp16, 3, Subnormals::Ieee),
+            set(FloatFormat::Fp16, 4, Subnormals::Ieee),
             set(FloatFormat::Fp16, 1, Subnormals::Flush),
             set(FloatFormat::Bf16, 2, Subnormals::Ieee),
         ]

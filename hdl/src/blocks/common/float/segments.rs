@@ -9,10 +9,12 @@
 use num_bigint::{BigInt, BigUint};
 
 use super::format::FloatFormat;
+use super::parts::Parts;
 use super::ranks::Ranks;
 use super::reals::{PLACES, Real, gelu_argument, logistic_below, normal_below, over, ratio, tanh_ratio};
+use super::rom::look_up;
 use super::round::Operand;
-use crate::lang::{Module, Signal, bits_for, cat, mux, uint};
+use crate::lang::{Module, Signal, bits_for, mux, uint};
 
 /// A factor as a function of a magnitude t.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +143,7 @@ pub(super) struct Value {
     pub scale: Signal,
 }
 
-/// The factor of a number with exponent field and significand `a`. There are four places for registers.
+/// The factor of a number with exponent field and significand `a`. There are nine places for registers.
 pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Factor, format: FloatFormat) -> Value {
     let grid = factor.grid(format);
     let lines = table(factor, format);
@@ -153,12 +155,19 @@ pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Fact
     let distance = m.wire("distance", uint(e).lit(top).wrapping_sub(a.exponent));
     let whole = a.significand.shl(width - a.significand.width());
     let huge = m.wire("huge", a.exponent.gt(top));
-    let mut magnitude = m.wire("magnitude", whole.shr_by(distance));
-    let mut huge = huge;
-    pipe.cut(m, &mut [("magnitude", &mut magnitude), ("huge", &mut huge)]);
+    let magnitude = m.wire("magnitude", whole.shr_by(distance));
+    let low_bits = grid.places - grid.segment;
+    // A number that is too large finds the last line, where nothing is left.
+    let last = lines.len() < 1 << (width - low_bits);
+    let index = magnitude.slice(low_bits..width);
+    let mut index = m.wire("segment", if last { index | huge.repeat(index.width()) } else { index });
+    let mut low = m.wire("low", magnitude.slice(0..low_bits));
+    let mut huge = Some(huge).filter(|_| !last);
+    let mut data = vec![("segment", &mut index), ("low", &mut low)];
+    data.extend(huge.as_mut().map(|huge| ("huge", huge)));
+    pipe.cut(m, &mut data);
 
     m.comment("The parabola of the segment: scale, height, slope, curvature.");
-    let low_bits = grid.places - grid.segment;
     let bits = |most: i64| bits_for(most.unsigned_abs());
     let most = |of: fn(&Parabola) -> i64| lines.iter().map(of).max().unwrap_or(0);
     let least = lines.iter().map(|line| line.curvature).min().unwrap_or(0);
@@ -168,45 +177,74 @@ pub(super) fn factor(m: &mut Module, pipe: &mut Ranks, a: &Operand, factor: Fact
     // A slope may grow on the way where the curvature is negative.
     let slope_width = bits(most(|line| line.slope.max(line.slope - (line.curvature << COARSE))));
     let curvature_width = if signed { 1 + bits(bent).max(bits(-1 - least)) } else { bits(bent) };
-    let index = m.wire("segment", magnitude.slice(low_bits..width));
+    let total = curvature_width + slope_width + height_width + scale_width;
     let word = |line: &Parabola| {
-        let field = |value: i64, width: u32| uint(width).lit(value.unsigned_abs());
-        let curvature = uint(curvature_width).lit(line.curvature & ((1 << curvature_width) - 1));
-        let scale = field(line.scale.into(), scale_width);
-        cat(&[scale, field(line.height, height_width), field(line.slope, slope_width), curvature])
+        let fields = [
+            (i64::from(line.scale), scale_width),
+            (line.height, height_width),
+            (line.slope, slope_width),
+            (line.curvature & ((1 << curvature_width) - 1), curvature_width),
+        ];
+        fields.iter().fold(0, |word, (value, width)| word << width | value.unsigned_abs())
     };
-    let mut words: Vec<Signal> = lines.iter().map(word).collect();
-    if words.len() < 1 << (width - low_bits) {
+    let mut words: Vec<u64> = lines.iter().map(word).collect();
+    if last {
         words.push(word(&Parabola::default()));
     }
-    let chosen = m.lookup("parabola", index, &words);
-    let chosen = m.wire("chosen", chosen & (!huge).repeat(chosen.width()));
+    let mut chosen = look_up(m, "parabola", index, &words, total);
+    if let Some(huge) = huge {
+        low = m.wire("kept_low", low & !huge.repeat(low_bits));
+    }
+    let mut data = vec![("parabola", &mut chosen.varying), ("low", &mut low)];
+    data.extend(huge.as_mut().map(|huge| ("huge", huge)));
+    pipe.cut(m, &mut data);
+    let chosen = m.wire("chosen", chosen.whole());
     let from = |from: u32, width: u32| chosen.slice(from..from + width);
-    let mut curvature = m.wire("curvature", from(0, curvature_width));
+    let curvature = m.wire("curvature", from(0, curvature_width));
     let mut slope = m.wire("slope", from(curvature_width, slope_width));
     let mut height = m.wire("height", from(curvature_width + slope_width, height_width));
     let mut scale = m.wire("scale", from(curvature_width + slope_width + height_width, scale_width));
-    let mut low = m.wire("low", magnitude.slice(0..low_bits));
-    let mut data = vec![("curvature", &mut curvature), ("slope", &mut slope), ("height", &mut height)];
-    data.extend([("scale", &mut scale), ("low", &mut low)]);
-    pipe.cut(m, &mut data);
+    if let Some(huge) = huge {
+        // Not in front of the registers: there they would not be those of a table, and Yosys would move it.
+        height = m.wire("kept_height", height & !huge.repeat(height_width));
+        scale = m.wire("kept_scale", scale & !huge.repeat(scale_width));
+    }
 
     m.comment("Its steepness so far, and its height there.");
     let bent_bits = low_bits.min(BENT);
     let part = low.slice(low_bits - bent_bits..low_bits);
-    let bend = if signed { curvature.as_sint() * part.extend(bent_bits + 1).as_sint() } else { curvature * part };
-    let bend = m.wire("bend", bend);
+    let curvature = if signed { curvature.as_sint() } else { curvature };
+    let mut bend = Parts::new(m, pipe, "bend", (curvature, part), 1);
+    let data = [("slope", &mut slope), ("height", &mut height), ("scale", &mut scale), ("low", &mut low)];
+    pipe.cut(m, &mut bend.data().chain(data).collect::<Vec<_>>());
+    bend.behind(m, pipe);
+    let bend = bend.whole();
     let units = bend.extend(bend.width().max(slope_width + bent_bits)).shl(COARSE);
-    let units = m.wire("bend_units", units.slice(bent_bits..bent_bits + slope_width));
+    let mut units = m.wire("bend_units", units.slice(bent_bits..bent_bits + slope_width));
     m.unused(bend);
+    let data = &mut [
+        ("bend_units", &mut units),
+        ("slope", &mut slope),
+        ("height", &mut height),
+        ("scale", &mut scale),
+        ("low", &mut low),
+    ];
+    pipe.cut(m, data);
     let mut steepness = m.wire("steepness", slope.wrapping_sub(units));
     let data = &mut [("steepness", &mut steepness), ("height", &mut height), ("scale", &mut scale), ("low", &mut low)];
     pipe.cut(m, data);
 
-    let fall = m.wire("fall", steepness * low);
-    let whole = fall.slice(low_bits..low_bits + slope_width);
-    let mut value = m.wire("value", height.wrapping_sub(whole.extend(height_width)));
+    let mut fall = Parts::new(m, pipe, "fall", (steepness, low), 2);
+    for _ in 0..2 {
+        let data = [("height", &mut height), ("scale", &mut scale)];
+        pipe.cut(m, &mut fall.data().chain(data).collect::<Vec<_>>());
+        fall.behind(m, pipe);
+    }
+    let fall = fall.whole();
+    let mut whole = m.wire("whole_fall", fall.slice(low_bits..low_bits + slope_width));
     m.unused(fall);
+    pipe.cut(m, &mut [("whole_fall", &mut whole), ("height", &mut height), ("scale", &mut scale)]);
+    let mut value = m.wire("value", height.wrapping_sub(whole.extend(height_width)));
     pipe.cut(m, &mut [("value", &mut value), ("scale", &mut scale)]);
     Value { value, scale }
 }

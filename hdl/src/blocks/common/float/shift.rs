@@ -83,6 +83,8 @@ pub(super) struct Normaliser {
     unlimited: Signal,
     /// What comes in from the right.
     pub fill: Signal,
+    /// Somebody asks whether all bits below are ones.
+    pub asked_for_ones: bool,
     count: Vec<Signal>,
     any: Vec<Signal>,
     all: Vec<Signal>,
@@ -106,7 +108,19 @@ impl Normaliser {
         let left = bits_for(u64::from(value.width()));
         let above = limit.filter(|limit| limit.width() > left).map(|limit| limit.slice(left..limit.width()).any());
         let unlimited = above.unwrap_or_else(|| bit().lit(u8::from(limit.is_none())));
-        Self { name, keep, left, value, limit, unlimited, fill, count: vec![], any: vec![], all: vec![] }
+        Self {
+            name,
+            keep,
+            left,
+            value,
+            limit,
+            unlimited,
+            fill,
+            asked_for_ones: true,
+            count: vec![],
+            any: vec![],
+            all: vec![],
+        }
     }
 
     /// Takes steps until `left` of them are left.
@@ -115,6 +129,11 @@ impl Normaliser {
             self.left -= 1;
             self.step(m);
         }
+    }
+
+    /// Takes the steps of 16 and more, but at least one: about as many levels as the others.
+    pub(super) fn large_steps(&mut self, m: &mut Module) {
+        self.steps(m, (self.left - 1).min(4));
     }
 
     fn step(&mut self, m: &mut Module) {
@@ -154,10 +173,13 @@ impl Normaliser {
         let (mut count, mut any) = (cat(&self.count), or_all(bit(), &self.any));
         let mut all = reduce(&self.all, |a, b| a & b).unwrap_or_else(|| bit().lit(1));
         let mut limit = self.limit.map(|limit| limit.slice(0..self.left));
-        let mut data = vec![("value", &mut self.value), ("free", &mut self.unlimited), ("count", &mut count)];
-        data.extend(limit.as_mut().map(|limit| ("limit", limit)));
+        let mut data = vec![("value", &mut self.value), ("count", &mut count)];
+        if let Some(limit) = &mut limit {
+            data.extend([("free", &mut self.unlimited), ("limit", limit)]);
+        }
         if !self.any.is_empty() {
-            data.extend([("any_below", &mut any), ("all_below", &mut all)]);
+            data.push(("any_below", &mut any));
+            data.extend(Some(("all_below", &mut all)).filter(|_| self.asked_for_ones));
         }
         data.extend(more.iter_mut().map(|(name, signal)| (*name, &mut **signal)));
         pipe.cut(m, &mut data);
@@ -201,25 +223,4 @@ pub(super) fn leading_one(m: &mut Module, name: &str, value: Signal) -> Signal {
     let ty = uint(bits_for(u64::from(value.width() - 1)));
     let choices: Vec<_> = (1..value.width()).rev().map(|place| (value.bit(place), ty.lit(place))).collect();
     m.wire(name, select(&choices, ty.lit(0)))
-}
-
-/// The product of two significands. In two halves, which are still to be added, where registers follow: the adder is
-/// behind these then.
-pub(super) fn multiply(m: &mut Module, a: Signal, b: Signal, halves: bool) -> (Signal, Option<Signal>) {
-    if !halves {
-        return (m.wire("product", a * b), None);
-    }
-    let middle = b.width() / 2;
-    let low = m.wire("low_product", a * b.slice(0..middle));
-    let high = m.wire("high_product", a * b.slice(middle..b.width()));
-    (low, Some(high))
-}
-
-/// The product, `width` bits wide.
-pub(super) fn join(m: &mut Module, halves: (Signal, Option<Signal>), width: u32) -> Signal {
-    let (low, high) = halves;
-    match high {
-        Some(high) => m.wire("product", high.shl(width / 4).extend(width).wrapping_add(low)),
-        None => low,
-    }
 }

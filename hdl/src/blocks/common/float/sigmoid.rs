@@ -49,9 +49,9 @@ ports! {
     }
 }
 
-/// Levels of the parts between the places where registers may stand, about: shift, find the parabola, its slope, its value,
-/// its distance from 1, normalise, place, round.
-const DEPTHS: &[u32] = &[16, 16, 18, 24, 18, 16, 14, 14];
+/// Levels of the parts between the places where registers may stand, about: shift, find the parabola, its slope (three), its
+/// value (four), its distance from 1, normalise, place, round.
+const DEPTHS: &[u32] = &[15, 13, 18, 12, 13, 17, 14, 14, 14, 19, 17, 8, 12];
 
 impl Block for FloatSigmoid {
     type Ports = FloatSigmoidPorts;
@@ -153,7 +153,7 @@ impl CatalogBlock for FloatSigmoid {
         vec![
             set(FloatFormat::E3m2, 0, Subnormals::Ieee),
             set(FloatFormat::E5m2, 2, Subnormals::Flush),
-            set(FloatFormat::Fp16, 7, Subnormals::Ieee),
+            set(FloatFormat::Fp16, 12, Subnormals::Ieee),
             set(FloatFormat::Fp16, 1, Subnormals::Flush),
             set(FloatFormat::Bf16, 3, Subnormals::Ieee),
         ]

@@ -64,7 +64,7 @@ impl Block for FloatSqrt {
     fn build(&self, m: &mut Module, io: &FloatSqrtPorts) {
         let format = self.format;
         let (e, f, w) = (format.exponent_bits(), format.fraction_bits(), format.width());
-        let mut pipe = Ranks::new(io.valid_i, self.stages, &depths(18, f + 1, &[14]));
+        let mut pipe = Ranks::new(io.valid_i, self.stages, &depths(&[19], f + 1, &[14]));
         let a = Operand::new(m, "a", io.a_i.slice(0..w - 1), format, self.subnormals);
 
         m.comment("Negative numbers, infinities and NaNs.");

@@ -5,6 +5,7 @@
 //! a factor below 1; from 1 on it is what the factor lacks of 1, and the operand counts no more.
 
 use super::format::{FloatFormat, Subnormals};
+use super::parts::Parts;
 use super::place::place;
 use super::ranks::Ranks;
 use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
@@ -67,9 +68,9 @@ ports! {
     }
 }
 
-/// Levels of the parts between the places where registers may stand, about: shift, find the parabola, its slope, its value,
-/// its distance from 1, multiply, normalise, place, round.
-const DEPTHS: &[u32] = &[16, 16, 18, 24, 18, 28, 16, 14, 14];
+/// Levels of the parts between the places where registers may stand, about: shift, find the parabola, its slope (three), its
+/// value (four), its distance from 1, multiply by parts, add them, add these, normalise, place, round.
+const DEPTHS: &[u32] = &[15, 13, 18, 12, 13, 17, 14, 14, 14, 19, 17, 14, 14, 17, 8, 12];
 
 impl Block for FloatTable {
     type Ports = FloatTablePorts;
@@ -118,15 +119,20 @@ impl Block for FloatTable {
         pipe.cut(m, &mut [("value", &mut result.value), ("scale", &mut result.scale)]);
 
         m.comment("Times the operand.");
-        let product = m.wire("product", pipe.now(operand) * result.value);
-        // The factor is at most 1.
-        let mut word = m.wire("word", product.slice(0..product.width() - 1));
-        m.unused(product);
+        let mut product = Parts::new(m, &pipe, "product", (result.value, pipe.now(operand)), 2);
         let width = e.max(result.scale.width()) + 2;
         let exponent = pipe.now(scale).extend(width).wrapping_sub(result.scale.extend(width));
         let mut exponent = m.wire("top_exponent", exponent);
         pipe.end(operand);
         pipe.end(scale);
+        for _ in 0..2 {
+            pipe.cut(m, &mut product.data().chain([("exponent", &mut exponent)]).collect::<Vec<_>>());
+            product.behind(m, &pipe);
+        }
+        let product = product.whole();
+        // The factor is at most 1.
+        let mut word = m.wire("word", product.slice(0..product.width() - 1));
+        m.unused(product);
         pipe.cut(m, &mut [("word", &mut word), ("exponent", &mut exponent)]);
         let placed = place(m, &mut pipe, word, exponent, format);
 
@@ -209,12 +215,13 @@ impl CatalogBlock for FloatTable {
         vec![
             set(GeluErf, FloatFormat::E3m2, 0, Subnormals::Ieee),
             set(Tanh, FloatFormat::E5m2, 2, Subnormals::Flush),
-            set(GeluErf, FloatFormat::Fp16, 8, Subnormals::Ieee),
+            set(GeluErf, FloatFormat::Fp16, 15, Subnormals::Ieee),
             set(GeluTanh, FloatFormat::Fp16, 1, Subnormals::Flush),
             set(Silu, FloatFormat::Fp16, 3, Subnormals::Ieee),
             set(Tanh, FloatFormat::Fp16, 0, Subnormals::Ieee),
             set(Silu, FloatFormat::Bf16, 0, Subnormals::Flush),
             set(Tanh, FloatFormat::Bf16, 4, Subnormals::Ieee),
+            set(Silu, FloatFormat::E5m2, 15, Subnormals::Ieee),
         ]
     }
 

@@ -1,0 +1,101 @@
+//! How short the paths between registers can be made: AND levels of the flattened design before `dc2`.
+//!
+//! `docs/blocks/float.md`, `docs/blocks/float-functions.md`, `docs/blocks/tender.md` and `docs/blocks/orizuru.md` say the same.
+
+mod support;
+
+use hdl::blocks::kllm::{Orizuru, TreeStyle};
+use hdl::blocks::tender::{Drain, MultiScaleArray, Multiplier, TenderPe};
+use hdl::lang::{Block, Design, elaborate};
+use senbazuru::flows::lint::Sources;
+use senbazuru::flows::synth::{Options, synthesise};
+use senbazuru::registry::find;
+use serde_json::{Value, json};
+use support::on_all_cores;
+
+/// Levels of a design whose Verilog is changed.
+fn levels_of(design: &Design, change: impl Fn(String) -> String) -> u64 {
+    let mut sources = Sources::from(design);
+    for file in &mut sources.files {
+        file.text = change(std::mem::take(&mut file.text));
+    }
+    synthesise(&sources, &design.manifest(), &Options::default()).unwrap().aig.unwrap().strash.levels
+}
+
+fn levels<B: Block>(block: &B) -> u64 {
+    levels_of(&elaborate(block).unwrap(), |text| text)
+}
+
+fn short(cases: &[(&str, Value)]) {
+    let work = cases.iter().map(|(block, set)| (format!("{block} with {set}"), (*block, set)));
+    on_all_cores(work.collect(), |(block, set)| {
+        let entry = find(block).unwrap();
+        let mut params = entry.defaults();
+        params.extend(set.as_object().unwrap().clone());
+        let levels = levels_of(&entry.elaborate(&params).unwrap(), |text| text);
+        if levels <= 20 { Ok(()) } else { Err(format!("{levels} levels")) }
+    });
+}
+
+/// Every unit in fp16, at its largest number of stages.
+#[test]
+fn floating_point() {
+    let stages = |block, stages: u32| (block, json!({ "stages": stages }));
+    let function = |function| ("float_table", json!({ "stages": 15, "function": function }));
+    short(&[
+        stages("float_compare", 1),
+        stages("float_add", 4),
+        stages("float_mul", 4),
+        stages("float_fma", 7),
+        ("float_fma", json!({ "stages": 9, "fused": false })),
+        stages("float_convert", 2),
+        ("float_convert", json!({ "stages": 2, "from": "fp16", "to": "fp32" })),
+        stages("float_from_int", 2),
+        stages("float_to_int", 1),
+        stages("float_sqrt", 12),
+        stages("float_reciprocal", 13),
+        stages("float_divide", 15),
+        stages("float_rsqrt", 4),
+        stages("float_exp", 10),
+        stages("float_sigmoid", 12),
+        function("gelu_erf"),
+        function("gelu_tanh"),
+        function("silu"),
+        function("tanh"),
+    ]);
+}
+
+/// 20 levels between registers, 32 where an accumulator of 32 bits feeds back on itself.
+#[test]
+fn tender() {
+    let pe = TenderPe { pipelined: true, multiplier: Multiplier::Tree, ..TenderPe::default() };
+    let array = MultiScaleArray { rows: 2, columns: 2, pe: pe.clone(), int8: true };
+    for p in [pe.clone(), TenderPe { drain: Drain::Single, ..pe }] {
+        assert!(levels(&p) <= 32, "{p:?}");
+    }
+    let whole = levels(&array);
+    assert!(whole <= 32, "{whole}");
+    // Without the carries of the accumulators: all other paths.
+    let others = levels_of(&elaborate(&array).unwrap(), |text| {
+        text.replace("wire signed [31:0] sum = base + ", "wire signed [31:0] sum = base ^ ")
+    });
+    assert!(others <= 20 && others < whole, "{others} {whole}");
+}
+
+fn orizuru(n: u32) -> Orizuru {
+    let tree = TreeStyle { levels_per_cycle: 1, ..TreeStyle::default() };
+    Orizuru { n, k_max: 8, k_min: 8, tree, ..Orizuru::default() }
+}
+
+#[test]
+fn orizuru_of_64() {
+    let levels = levels(&orizuru(64));
+    assert!(levels <= 17, "{levels}");
+}
+
+#[test]
+#[ignore = "more than a minute of synthesis"]
+fn large_orizuru_of_256() {
+    let levels = levels(&orizuru(256));
+    assert!(levels <= 17, "{levels}");
+}
