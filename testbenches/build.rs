@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 fn main() -> io::Result<()> {
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let mut hasher = blake3::Hasher::new();
-    for folder in ["src", "../sim/src", "../sim/golden/src"] {
+    for folder in ["src", "../sim/src", "../sim/golden/src", "../sim/host/src", "../sim/host/include"] {
         let folder = root.join(folder);
         println!("cargo::rerun-if-changed={}", folder.display());
         add(&folder, &mut hasher)?;

@@ -2,10 +2,11 @@
 
 use std::marker::PhantomData;
 
+use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::{common::*, kelle::*, kllm::*, tender::*, titanus::*};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
-use testbenches::{MakeBench, common, kelle, kllm, tender, titanus};
+use testbenches::{MakeBench, common, kelle, kllm, systems, tender, titanus};
 
 use crate::error::{Failure, Result};
 
@@ -50,6 +51,12 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<Popcount>("common", common::arith::popcount::bench),
         entry::<LeadingZeros>("common", common::arith::leading_zeros::bench),
         entry::<PriorityEncoder>("common", common::arith::priority_encoder::bench),
+        entry::<RowFrame>("common", common::row::row_frame::bench),
+        entry::<RotaryEmbedding>("common", common::row::rotary_embedding::bench),
+        entry::<VectorUnit>("common", common::row::vector_unit::bench),
+        entry::<RmsNorm>("common", common::row::rms_norm::bench),
+        entry::<LayerNorm>("common", common::row::layer_norm::bench),
+        entry::<Softmax>("common", common::row::softmax::bench),
         entry::<Crc32>("common", common::crc32::bench),
         entry::<AxiLiteRegisters>("common", common::bus::axi_lite_registers::bench),
         entry::<ShellRegisters>("common", common::shell::shell_registers::bench),
@@ -83,6 +90,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<KvUnpacker>("titanus", titanus::kv_unpacker::bench),
         entry::<KvCompressor>("titanus", titanus::kv_compressor::bench),
         entry::<KvDecompressor>("titanus", titanus::kv_decompressor::bench),
+        entry::<VectorTop>("systems", systems::vector_top::bench),
     ]
 }
 

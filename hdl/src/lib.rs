@@ -5,6 +5,7 @@
 // The macros name this crate as its users do.
 extern crate self as hdl;
 
+pub mod accelerators;
 pub mod blocks;
 pub mod emit;
 pub mod lang;

@@ -12,6 +12,7 @@ pub mod common;
 pub mod faults;
 pub mod kelle;
 pub mod kllm;
+pub mod systems;
 pub mod tender;
 pub mod titanus;
 

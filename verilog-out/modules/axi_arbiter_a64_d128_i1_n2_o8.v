@@ -16,44 +16,44 @@
 module axi_arbiter_a64_d128_i1_n2_o8 (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire   [1:0] mgr_awid_i,     // Per interface: ID of the transaction
-  input  wire [127:0] mgr_awaddr_i,   // Per interface: address of the first byte
-  input  wire  [15:0] mgr_awlen_i,    // Per interface: beats of the burst, less one
-  input  wire   [5:0] mgr_awsize_i,   // Per interface: bytes of a beat: 2 to this power
-  input  wire   [3:0] mgr_awburst_i,  // Per interface: kind of burst: 1 is INCR
-  input  wire   [7:0] mgr_awcache_i,  // Per interface: memory attributes
-  input  wire   [5:0] mgr_awprot_i,   // Per interface: protection attributes
-  input  wire   [1:0] mgr_awvalid_i,  // Per interface: a beat is offered; it stays with all it carries until
-                                      // it is taken
-  output wire   [1:0] mgr_awready_o,  // Per interface: the beat is taken at the coming edge, when it is valid
-  input  wire [255:0] mgr_wdata_i,    // Per interface: the bytes
-  input  wire  [31:0] mgr_wstrb_i,    // Per interface: per byte: it is written
-  input  wire   [1:0] mgr_wlast_i,    // Per interface: the beat is the last one of its burst
-  input  wire   [1:0] mgr_wvalid_i,   // Per interface: a beat is offered; it stays with all it carries until
-                                      // it is taken
-  output wire   [1:0] mgr_wready_o,   // Per interface: the beat is taken at the coming edge, when it is valid
-  output wire   [1:0] mgr_bid_o,      // Per interface: ID of the transaction
-  output wire   [3:0] mgr_bresp_o,    // Per interface: 0 OKAY, 1 EXOKAY, 2 SLVERR, 3 DECERR
-  output wire   [1:0] mgr_bvalid_o,   // Per interface: a beat is offered; it stays with all it carries until
-                                      // it is taken
-  input  wire   [1:0] mgr_bready_i,   // Per interface: the beat is taken at the coming edge, when it is valid
-  input  wire   [1:0] mgr_arid_i,     // Per interface: ID of the transaction
-  input  wire [127:0] mgr_araddr_i,   // Per interface: address of the first byte
-  input  wire  [15:0] mgr_arlen_i,    // Per interface: beats of the burst, less one
-  input  wire   [5:0] mgr_arsize_i,   // Per interface: bytes of a beat: 2 to this power
-  input  wire   [3:0] mgr_arburst_i,  // Per interface: kind of burst: 1 is INCR
-  input  wire   [7:0] mgr_arcache_i,  // Per interface: memory attributes
-  input  wire   [5:0] mgr_arprot_i,   // Per interface: protection attributes
-  input  wire   [1:0] mgr_arvalid_i,  // Per interface: a beat is offered; it stays with all it carries until
-                                      // it is taken
-  output wire   [1:0] mgr_arready_o,  // Per interface: the beat is taken at the coming edge, when it is valid
-  output wire   [1:0] mgr_rid_o,      // Per interface: ID of the transaction
-  output wire [255:0] mgr_rdata_o,    // Per interface: the bytes
-  output wire   [3:0] mgr_rresp_o,    // Per interface: 0 OKAY, 1 EXOKAY, 2 SLVERR, 3 DECERR
-  output wire   [1:0] mgr_rlast_o,    // Per interface: the beat is the last one of its burst
-  output wire   [1:0] mgr_rvalid_o,   // Per interface: a beat is offered; it stays with all it carries until
-                                      // it is taken
-  input  wire   [1:0] mgr_rready_i,   // Per interface: the beat is taken at the coming edge, when it is valid
+  input  wire   [1:0] mgr_awid_i,     // Each: ID of the transaction
+  input  wire [127:0] mgr_awaddr_i,   // Each: address of the first byte
+  input  wire  [15:0] mgr_awlen_i,    // Each: beats of the burst, less one
+  input  wire   [5:0] mgr_awsize_i,   // Each: bytes of a beat: 2 to this power
+  input  wire   [3:0] mgr_awburst_i,  // Each: kind of burst: 1 is INCR
+  input  wire   [7:0] mgr_awcache_i,  // Each: memory attributes
+  input  wire   [5:0] mgr_awprot_i,   // Each: protection attributes
+  input  wire   [1:0] mgr_awvalid_i,  // Each: a beat is offered; it stays with all it carries until it is
+                                      // taken
+  output wire   [1:0] mgr_awready_o,  // Each: the beat is taken at the coming edge, when it is valid
+  input  wire [255:0] mgr_wdata_i,    // Each: the bytes
+  input  wire  [31:0] mgr_wstrb_i,    // Each: per byte: it is written
+  input  wire   [1:0] mgr_wlast_i,    // Each: the beat is the last one of its burst
+  input  wire   [1:0] mgr_wvalid_i,   // Each: a beat is offered; it stays with all it carries until it is
+                                      // taken
+  output wire   [1:0] mgr_wready_o,   // Each: the beat is taken at the coming edge, when it is valid
+  output wire   [1:0] mgr_bid_o,      // Each: ID of the transaction
+  output wire   [3:0] mgr_bresp_o,    // Each: 0 OKAY, 1 EXOKAY, 2 SLVERR, 3 DECERR
+  output wire   [1:0] mgr_bvalid_o,   // Each: a beat is offered; it stays with all it carries until it is
+                                      // taken
+  input  wire   [1:0] mgr_bready_i,   // Each: the beat is taken at the coming edge, when it is valid
+  input  wire   [1:0] mgr_arid_i,     // Each: ID of the transaction
+  input  wire [127:0] mgr_araddr_i,   // Each: address of the first byte
+  input  wire  [15:0] mgr_arlen_i,    // Each: beats of the burst, less one
+  input  wire   [5:0] mgr_arsize_i,   // Each: bytes of a beat: 2 to this power
+  input  wire   [3:0] mgr_arburst_i,  // Each: kind of burst: 1 is INCR
+  input  wire   [7:0] mgr_arcache_i,  // Each: memory attributes
+  input  wire   [5:0] mgr_arprot_i,   // Each: protection attributes
+  input  wire   [1:0] mgr_arvalid_i,  // Each: a beat is offered; it stays with all it carries until it is
+                                      // taken
+  output wire   [1:0] mgr_arready_o,  // Each: the beat is taken at the coming edge, when it is valid
+  output wire   [1:0] mgr_rid_o,      // Each: ID of the transaction
+  output wire [255:0] mgr_rdata_o,    // Each: the bytes
+  output wire   [3:0] mgr_rresp_o,    // Each: 0 OKAY, 1 EXOKAY, 2 SLVERR, 3 DECERR
+  output wire   [1:0] mgr_rlast_o,    // Each: the beat is the last one of its burst
+  output wire   [1:0] mgr_rvalid_o,   // Each: a beat is offered; it stays with all it carries until it is
+                                      // taken
+  input  wire   [1:0] mgr_rready_i,   // Each: the beat is taken at the coming edge, when it is valid
   output wire   [1:0] mem_awid_o,     // ID of the transaction
   output wire  [63:0] mem_awaddr_o,   // Address of the first byte
   output wire   [7:0] mem_awlen_o,    // Beats of the burst, less one

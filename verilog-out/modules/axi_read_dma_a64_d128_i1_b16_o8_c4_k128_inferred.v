@@ -31,8 +31,9 @@
 module axi_read_dma_a64_d128_i1_b16_o8_c4_k128_inferred (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire         abort_i,               // Soft reset: forgets all commands. It may stay high; nothing is
-                                             // taken up to the cycle after it and the last owed beat
+  input  wire         abort_i,               // Soft reset: forgets all commands. It may stay high, up to
+                                             // idle_o and longer; nothing is taken up to the cycle after it
+                                             // and the last owed beat
   input  wire   [3:0] cache_i,               // AxCACHE of bursts that begin
   input  wire   [2:0] prot_i,                // AxPROT of bursts that begin
   input  wire         command_valid_i,       // What to read
@@ -93,7 +94,6 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k128_inferred (
   wire         bursts_burst_first;
   wire         bursts_burst_last;
   wire         bursts_busy;
-  wire         slots_checked_ready;
   wire   [1:0] slots_next;
   wire         slots_job_valid;
   wire         slots_job_ready_in;
@@ -131,7 +131,6 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k128_inferred (
   reg          waits_q;
 
   wire clear = abort_i | aborting_q;
-  assign bursts_checked_ready_in = slots_checked_ready;
   wire enters = bursts_checked_valid & bursts_checked_ready_in & !(|bursts_checked_refusal);
   always @(posedge clk_i) if (enters) walked_q <= slots_next;
   always @(posedge clk_i or negedge rst_ni) begin
@@ -279,7 +278,7 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k128_inferred (
     .rst_ni(rst_ni),
     .clear_i(clear),
     .checked_valid_i(bursts_checked_valid),
-    .checked_ready_o(slots_checked_ready),
+    .checked_ready_o(bursts_checked_ready_in),
     .checked_refusal_i(bursts_checked_refusal),
     .checked_address_i(bursts_checked_address),
     .checked_rows_i(bursts_checked_rows),
@@ -306,7 +305,7 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k128_inferred (
     else         aborting_q <= clear & (abort_i | |open_q);
   end
   wire in_hand = bursts_busy | !slots_empty;
-  wire busy = in_hand | |open_q | aborting_q;
+  wire busy = in_hand | |open_q;
   assign idle_o = !busy;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) read_beat_q <= 1'b0;

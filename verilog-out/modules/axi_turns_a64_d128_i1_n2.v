@@ -6,16 +6,16 @@
 module axi_turns_a64_d128_i1_n2 (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire   [1:0] from_id_i,     // Per interface: ID of the transaction
-  input  wire [127:0] from_addr_i,   // Per interface: address of the first byte
-  input  wire  [15:0] from_len_i,    // Per interface: beats of the burst, less one
-  input  wire   [5:0] from_size_i,   // Per interface: bytes of a beat: 2 to this power
-  input  wire   [3:0] from_burst_i,  // Per interface: kind of burst: 1 is INCR
-  input  wire   [7:0] from_cache_i,  // Per interface: memory attributes
-  input  wire   [5:0] from_prot_i,   // Per interface: protection attributes
-  input  wire   [1:0] from_valid_i,  // Per interface: a beat is offered; it stays with all it carries until
-                                     // it is taken
-  output wire   [1:0] from_ready_o,  // Per interface: the beat is taken at the coming edge, when it is valid
+  input  wire   [1:0] from_id_i,     // Each: ID of the transaction
+  input  wire [127:0] from_addr_i,   // Each: address of the first byte
+  input  wire  [15:0] from_len_i,    // Each: beats of the burst, less one
+  input  wire   [5:0] from_size_i,   // Each: bytes of a beat: 2 to this power
+  input  wire   [3:0] from_burst_i,  // Each: kind of burst: 1 is INCR
+  input  wire   [7:0] from_cache_i,  // Each: memory attributes
+  input  wire   [5:0] from_prot_i,   // Each: protection attributes
+  input  wire   [1:0] from_valid_i,  // Each: a beat is offered; it stays with all it carries until it is
+                                     // taken
+  output wire   [1:0] from_ready_o,  // Each: the beat is taken at the coming edge, when it is valid
   output wire         to_valid_o,    // The same, one after the other, with the manager's number above its ID
   input  wire         to_ready_i,    // The beat is taken at the coming edge, when it is valid
   output wire   [1:0] to_id_o,       // ID of the transaction

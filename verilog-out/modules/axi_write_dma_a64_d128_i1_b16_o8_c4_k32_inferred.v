@@ -29,8 +29,9 @@
 module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire         abort_i,               // Soft reset: forgets all commands. It may stay high; nothing is
-                                             // taken up to the cycle after it and the last owed answer
+  input  wire         abort_i,               // Soft reset: forgets all commands. It may stay high, up to
+                                             // idle_o and longer; nothing is taken up to the cycle after it
+                                             // and the last owed answer
   input  wire   [3:0] cache_i,               // AxCACHE of bursts that begin
   input  wire   [2:0] prot_i,                // AxPROT of bursts that begin
   input  wire         command_valid_i,       // What to write
@@ -91,7 +92,6 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
   wire         bursts_burst_first;
   wire         bursts_burst_last;
   wire         bursts_busy;
-  wire         slots_checked_ready;
   wire   [1:0] slots_next;
   wire         slots_job_valid;
   wire         slots_job_ready_in;
@@ -135,7 +135,6 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
   reg          waits_q;
 
   wire clear = abort_i | aborting_q;
-  assign bursts_checked_ready_in = slots_checked_ready;
   wire enters = bursts_checked_valid & bursts_checked_ready_in & !(|bursts_checked_refusal);
   always @(posedge clk_i) if (enters) walked_q <= slots_next;
   wire room = buffer_level < 6'd32;
@@ -298,12 +297,12 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
   wire slots_fault_now_in = answer & mem_bresp_i[1] & !has_failed & !clear;
   wire slots_end_in = answer & now_word[69] & !clear;
 
-  axi_slots_a64_d128_i1_b16_o8_c4 u_slots (
+  axi_slots_a64_d128_i1_b16_o8_c4_at_once u_slots (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear),
     .checked_valid_i(bursts_checked_valid),
-    .checked_ready_o(slots_checked_ready),
+    .checked_ready_o(bursts_checked_ready_in),
     .checked_refusal_i(bursts_checked_refusal),
     .checked_address_i(bursts_checked_address),
     .checked_rows_i(bursts_checked_rows),
@@ -330,7 +329,7 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
     else         aborting_q <= clear & (abort_i | |open_q);
   end
   wire in_hand = bursts_busy | !slots_empty;
-  wire busy = in_hand | |open_q | aborting_q;
+  wire busy = in_hand | |open_q;
   assign idle_o = !busy;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) write_beat_q <= 1'b0;

@@ -89,8 +89,6 @@ module index_matmul_column_a4_b4_n16_k4096_fp16_fused_s2 (
   always @(posedge clk_i) if (takes) pairs_last_q <= pairs_last_i;
 
   for (i = 0; i < 16; i = i + 1) begin : g_pairs
-    wire [7:0] concat_index;
-    wire       concat_present;
     concat_unit_a4_b4 u_concat (
       .clk_i(clk_i),
       .rst_ni(rst_ni),
@@ -99,11 +97,9 @@ module index_matmul_column_a4_b4_n16_k4096_fp16_fused_s2 (
       .outlier_i(pairs_outlier_i[i]),
       .a_i(pairs_a_i[4*i +: 4]),
       .w_i(pairs_w_i[4*i +: 4]),
-      .index_o(concat_index),
-      .present_o(concat_present)
+      .index_o(counter_indices_index_in[8*i +: 8]),
+      .present_o(counter_indices_present_in[i])
     );
-    assign counter_indices_index_in[8*i +: 8] = concat_index;
-    assign counter_indices_present_in[i] = concat_present;
   end
 
   wire column_ends = takes & pairs_last_i;

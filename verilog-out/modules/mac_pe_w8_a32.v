@@ -21,15 +21,15 @@ module mac_pe_w8_a32 (
   reg signed [31:0] acc_q;
 
   wire signed [15:0] product = act_i * weight_i;
+  wire signed [31:0] base = !clear_i ? acc_q : 32'sd0;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) clear_q <= 1'b0;
     else         clear_q <= clear_i;
   end
-  wire signed [31:0] acc_wide = {{16{product[15]}}, product};
   always @(posedge clk_i) begin
     act_q <= act_i;
     weight_q <= weight_i;
-    acc_q <= clear_i ? acc_wide : acc_q + acc_wide;
+    acc_q <= base + {{16{product[15]}}, product};
   end
   assign clear_o = clear_q;
   assign act_o = act_q;

@@ -9,6 +9,8 @@
 //   pe.max_shift         = 1
 //   pe.overflow          = wrap
 //   pe.drain             = double
+//   pe.multiplier        = operator
+//   pe.pipelined         = false
 //   int8                 = true
 // Contract: A tile is the steps from `first` to `last`. Sum (r, c) starts at 0; a step with rescale = n > 0
 //     makes it sum x 2^n, any other adds act[r] x weight[c].
@@ -16,7 +18,8 @@
 //   int8: logical operand i is element 2i (low) and 2i + 1 (high); sum (i, j) comes out of row 2i + 1.
 //   Row r shows its sums in consecutive cycles, last column first; a tile in int8 mode in every second cycle.
 //     The first one comes r + columns + 1 cycles after the step with `last`; with the parameter int8, r +
-//     columns + 2 cycles after it, and r + columns + 3 if the tile is in int8 mode.
+//     columns + 2 cycles after it, and r + columns + 3 if the tile is in int8 mode. With pe.pipelined all
+//     that is 2 cycles later, 4 with the parameter int8.
 //   overflow_o: an accumulator of this sum left its range at some step; the sum may be wrong.
 //   step_ready_o is low while a step would disturb sums that have not left: double drain holds back a step
 //     with `last` for columns - 1 cycles after the last one, single drain any step for columns + 1 cycles.
@@ -256,14 +259,13 @@ module multi_scale_array_r16_c16_w4_a32_adder_double_int8 (
       high_flag_q <= column_flag;
     end
     wire signed [40:0] whole = $signed({high_column_q, 4'd0}) + $signed({{4{column[36]}}, column});
-    wire bytes = int8_row[2*i + 1];
     always @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) high_out_valid_q <= 1'b0;
-      else         high_out_valid_q <= valid[2*i + 1] & (!bytes | second[2*i + 1]);
+      else         high_out_valid_q <= valid[2*i + 1] & (!int8_row[2*i + 1] | second[2*i + 1]);
     end
     always @(posedge clk_i) begin
-      high_out_q <= bytes ? whole : $signed({{9{result[34*i + 33][31]}}, result[34*i + 33]});
-      high_out_overflow_q <= bytes ? column_flag | high_flag_q : overflow[34*i + 33];
+      high_out_q <= int8_row[2*i + 1] ? whole : $signed({{9{result[34*i + 33][31]}}, result[34*i + 33]});
+      high_out_overflow_q <= int8_row[2*i + 1] ? column_flag | high_flag_q : overflow[34*i + 33];
     end
     assign result_valid_o[2*i + 1] = high_out_valid_q;
     assign result_o[82*i + 41 +: 41] = high_out_q;

@@ -98,7 +98,7 @@ module non_zero_quantizer_l32_g131 (
     wire below = distance[8];
     wire above = tile_range_i[9*i +: 9] < {1'b0, distance[7:0]};
     wire at_top = $signed(tile_x_i[8*i +: 8]) != $signed(tile_lo_i[8*i +: 8]);
-    wire positive = !tile_lo_i[8*i + 7] & |$signed(tile_lo_i[8*i +: 8]);
+    wire positive = !tile_lo_i[8*i + 7];
     wire signed [8:0] low_end_difference = -$signed(tile_lo_i[8*i +: 8]);
     wire [8:0] low_end = tile_lo_i[8*i + 7] ? $unsigned(low_end_difference)
         : {1'b0, $unsigned($signed(tile_lo_i[8*i +: 8]))};

@@ -7,12 +7,16 @@
 //   max_shift         = 1
 //   overflow          = wrap
 //   drain             = double
+//   multiplier        = operator
+//   pipelined         = false
 // Contract: acc' = (first_i ? 0 : acc) x rescale + act_i x weight_i; in a rescale cycle the product must be
 //     0.
 //   rescale = 2^rescale_i (adder, shifter). factor: accumulator_width / operand_width cycles in a row with
 //     rescale_i and act_i = alpha, 0 to 2^operand_width - 1, the last one with rescale_last_i, give acc x
 //     alpha.
 //   An acc' outside of accumulator_width bits wraps or saturates, and sets the flag until the next first_i.
+//   pipelined: a step reaches acc one cycle later than its operands come, first_i and last_i with it;
+//     drain_i, result_i and what is passed on to the neighbours do not wait.
 //   single: result_o = acc; from drain_i until the next first_i, acc' = result_i.
 //   double: result_o = the sum from the cycle after it is complete until drain_i; from then on result_i, one
 //     cycle later. A second sum that completes before drain_i takes the place of the first one.
@@ -46,46 +50,21 @@ module tender_pe_w4_a32_adder_double (
                                          // unknown until the first tile
   output wire               overflow_o   // Some step of the sum in `result_o` did not fit; moves with it
 );
-  reg signed [31:0] acc_q;
-  reg               overflow_q;
   reg               last_q;
-  reg               holds_q;
-  reg signed [31:0] result_q;
-  reg               result_overflow_q;
   reg               first_q;
   reg               rescale_q;
   reg signed  [4:0] act_q;
   reg signed  [4:0] weight_q;
+  reg signed [31:0] acc_q;
+  reg               overflow_q;
+  reg               holds_q;
+  reg signed [31:0] result_q;
+  reg               result_overflow_q;
 
-  wire signed [31:0] base = !first_i ? acc_q : 32'sd0;
-  wire signed [8:0] product = act_i * weight_i;
-
-  // A rescale is acc + acc: the product is zero then.
-  wire signed [31:0] addend = $signed({{23{product[8]}}, product}) | (base & $signed({32{rescale_i}}));
-  wire signed [31:0] sum = base + addend;
-
-  // Products are small: only from the outer quarters of the range can a sum leave it.
-  wire leaves = (base[31] ^ base[30]) & (sum[31] ^ base[31]);
-  wire overflow = (overflow_q & !first_i) | leaves;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) last_q <= 1'b0;
     else         last_q <= last_i;
   end
-  always @(posedge clk_i) begin
-    acc_q <= sum;
-    overflow_q <= overflow;
-  end
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) holds_q <= 1'b0;
-    else         holds_q <= last_q | (holds_q & !drain_i);
-  end
-  wire moves = last_q | drain_i | !holds_q;
-  always @(posedge clk_i) if (moves) begin
-    result_q <= last_q ? acc_q : result_i;
-    result_overflow_q <= last_q ? overflow_q : overflow_i;
-  end
-  assign result_o = result_q;
-  assign overflow_o = result_overflow_q;
   assign last_o = last_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) first_q <= 1'b0;
@@ -101,4 +80,30 @@ module tender_pe_w4_a32_adder_double (
   assign act_o = act_q;
   always @(posedge clk_i) weight_q <= weight_i;
   assign weight_o = weight_q;
+  wire signed [31:0] base = !first_i ? acc_q : 32'sd0;
+  wire signed [8:0] product = act_i * weight_i;
+
+  // A rescale is acc + acc: the product is zero then.
+  wire signed [31:0] doubled = $signed({{23{product[8]}}, product}) | (base & $signed({32{rescale_i}}));
+  wire signed [31:0] sum = base + doubled;
+
+  // Products are small: only from the outer quarters of the range can a sum leave it.
+  wire leaves = (base[31] ^ base[30]) & (sum[31] ^ base[31]);
+  wire flag = overflow_q & !first_i;
+  wire overflow = flag | leaves;
+  always @(posedge clk_i) begin
+    acc_q <= sum;
+    overflow_q <= overflow;
+  end
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) holds_q <= 1'b0;
+    else         holds_q <= last_q | (holds_q & !drain_i);
+  end
+  wire moves = last_q | drain_i | !holds_q;
+  always @(posedge clk_i) if (moves) begin
+    result_q <= last_q ? acc_q : result_i;
+    result_overflow_q <= last_q ? overflow_q : overflow_i;
+  end
+  assign result_o = result_q;
+  assign overflow_o = result_overflow_q;
 endmodule

@@ -23,6 +23,7 @@ pub mod registers;
 mod signal;
 mod state;
 mod stream;
+mod stream_array;
 mod timing;
 mod types;
 
@@ -50,6 +51,7 @@ pub use registers::{RegisterMap, RegisterPorts};
 pub use signal::{Operand, Signal};
 pub use state::{Fsm, Memory};
 pub use stream::{InStream, OutStream, Stream};
+pub use stream_array::{InStreams, OutStreams, StreamArray};
 pub use timing::{Cycles, Phase, Timing};
 pub use types::{ArrayType, MAX_ELEMENTS, MAX_WIDTH, Type, bit, bits_for, index_width, sint, uint};
 

@@ -8,5 +8,6 @@ pub mod common;
 pub mod format;
 pub mod kelle;
 pub mod kllm;
+pub mod systems;
 pub mod tender;
 pub mod titanus;

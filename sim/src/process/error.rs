@@ -175,6 +175,9 @@ pub fn package_of(tool: &str) -> &str {
         "iverilog" | "vvp" => "iverilog",
         "sta" => "opensta",
         "ar" | "ld" => "binutils",
+        "cc" => "gcc",
+        "riscv64-unknown-elf-gcc" => "gcc-riscv64-unknown-elf",
+        "riscv64-unknown-elf-objcopy" => "binutils-riscv64-unknown-elf",
         "srun" | "sbatch" | "squeue" | "scontrol" => "slurm-client",
         _ => name,
     }

@@ -58,7 +58,7 @@ pub fn session<'a>(
 #[must_use]
 pub fn cycles(p: &MultiScaleArray) -> ArrayCycles {
     let (rows, columns) = (p.rows.into(), p.columns.into());
-    ArrayCycles { rows, columns, int8: p.int8, drain: drain(p.pe.drain) }
+    ArrayCycles { rows, columns, int8: p.int8, drain: drain(p.pe.drain), pipelined: p.pe.pipelined }
 }
 
 /// A sum that row `row` must show: of which tile, and where.

@@ -15,6 +15,7 @@ use sim::{In, Out, Run, Sim};
 /// Parameters that the block refuses.
 pub fn bench(p: &TenderPe) -> anyhow::Result<Box<dyn sim::Bench>> {
     let golden = Pe::new(p.accumulator_width, policy(p.overflow), drain(p.drain)).map_err(anyhow::Error::msg)?;
+    let golden = if p.pipelined { golden.pipelined() } else { golden };
     let bench = Bench { p: p.clone(), golden };
     crate::bench(p, move |sim, run| bench.run(sim, run))
 }
@@ -66,6 +67,8 @@ impl Bench {
         // Digits of a multiplication that are still to come.
         let (mut digits, mut alpha, mut spoiled) = (0, 0, false);
         let (mut overflows, mut started, mut shifts) = (0u64, false, false);
+        // The step before spoiled a sum that it reaches only now.
+        let mut spoils = false;
         for _ in 0..run.vectors() {
             if left == 0 {
                 left = rng.random_range(1..=20);
@@ -80,7 +83,7 @@ impl Bench {
             if aborts.random_range(0..300u16) == 0 {
                 run.reset(sim, aborts.random_range(1..=2))?;
                 golden = self.golden.clone();
-                (digits, started, shifts, spoiled) = (0, false, false, false);
+                (digits, started, shifts, spoiled, spoils) = (0, false, false, false, false);
             }
             let first = !started || spoiled || rng.random_range(0..40u8) == 0;
             started = true;
@@ -154,7 +157,9 @@ impl Bench {
                 run.expect_u64(sim, port, ends.into())?;
             }
             // Between the digits of a multiplication the accumulator holds parts of two values.
-            let whole = digits == 0 && (!spoiled || shifts);
+            let arrived = if self.p.pipelined { spoils } else { spoiled && !shifts };
+            let whole = digits == 0 && !arrived;
+            spoils = spoiled;
             if let Some((sum, flag)) = shown.filter(|_| whole || self.p.drain == Drain::Double) {
                 run.expect_i64(sim, ports.result_o, sum as i64)?;
                 run.expect_u64(sim, ports.overflow_o, flag.into())?;

@@ -8,6 +8,7 @@ mod expander;
 mod float;
 mod mac_mesh;
 mod memory;
+mod row;
 mod shell;
 mod skew_lines;
 mod stream;

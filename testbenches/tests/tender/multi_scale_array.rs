@@ -82,7 +82,10 @@ fn cycles_are_those_of_the_formula() {
     let small = MultiScaleArray { rows: 5, columns: 3, pe, int8: false };
     let pe = TenderPe { drain: Drain::Single, rescale: Rescale::Shifter, max_shift: 3, ..TenderPe::default() };
     let single = MultiScaleArray { rows: 2, columns: 7, pe, int8: false };
-    for p in [MultiScaleArray::default(), small, single] {
+    let pe = TenderPe { pipelined: true, ..TenderPe::default() };
+    let pipelined = MultiScaleArray { rows: 4, columns: 6, pe: pe.clone(), int8: true };
+    let narrow = MultiScaleArray { rows: 3, columns: 2, pe: TenderPe { drain: Drain::Single, ..pe }, int8: false };
+    for p in [MultiScaleArray::default(), small, single, pipelined, narrow] {
         let (r, c) = (u64::from(p.rows), u64::from(p.columns));
         run(&p, |controller| {
             for int8 in [false, p.int8] {
@@ -92,7 +95,9 @@ fn cycles_are_those_of_the_formula() {
                     let end = controller.finish()?;
                     let steps = channels as u64 + (groups as u64 - 1);
                     // Fill, steps, drain; one from the last sum to the drain, one where nibbles are combined.
-                    let total = steps + (r - 1) + (c - 1) + c + 1 + u64::from(p.int8);
+                    // Pipelined: one at the edge, one behind the multipliers, two more for the nibbles.
+                    let more = if p.pe.pipelined { 2 + 2 * u64::from(p.int8) } else { 0 };
+                    let total = steps + (r - 1) + (c - 1) + c + 1 + u64::from(p.int8) + more;
                     let period = match p.pe.drain {
                         Drain::Double => steps.max(c),
                         Drain::Single => steps + c + 1,
@@ -160,6 +165,16 @@ fn broken_arrays_are_noticed() {
         ("the mode of another tile", Fault::net("int8_line_q", "{right[3], right[3:0]}").into("int8_row[0]")),
         ("a flag is lost", Fault::net("high_flag_q", "1'b0")),
         ("the next tile comes too early", Fault::net("step_ready_o", "1'b1")),
+    ];
+    must_be_noticed(&p, bench, 150, &faults);
+    let p = MultiScaleArray { pe: TenderPe { pipelined: true, ..p.pe }, ..p };
+    let faults = [
+        ("the row moves before its last product", Fault::net("g_row[1].adds_q", "last[9]")),
+        ("a column is added to a sum of its own", Fault::net("bytes_q", "1'b1").into("high_column_q")),
+        ("the low row has no place", Fault::net("lower_q", "upper_q").into("column_q")),
+        ("the flag of the first column is lost", Fault::net("high_flag_q", "1'b0")),
+        ("a last step overtakes its operands", Fault::net("last_entered_q", "last_now")),
+        ("the mode comes a cycle early", Fault::net("int8_entered_q", "step_int8_i")),
     ];
     must_be_noticed(&p, bench, 150, &faults);
 }

@@ -61,11 +61,12 @@ impl Block for MacPe {
         let act = m.reg("act_q", sint(self.operand_width));
         let weight = m.reg("weight_q", sint(self.operand_width));
         let acc = m.reg("acc_q", sint(self.accumulator_width));
-        let product = m.wire("product", io.act_i * io.weight_i).extend(self.accumulator_width);
+        let product = m.wire("product", io.act_i * io.weight_i);
+        let base = m.wire("base", mux(!io.clear_i, acc.q, 0));
         clear.next(io.clear_i);
         act.next(io.act_i);
         weight.next(io.weight_i);
-        acc.next(mux(io.clear_i, product, acc.q.wrapping_add(product)));
+        acc.next(base.wrapping_add(product.extend(self.accumulator_width)));
         m.connect(io.clear_o, clear.q);
         m.connect(io.act_o, act.q);
         m.connect(io.weight_o, weight.q);

@@ -10,6 +10,7 @@ pub mod mac_mesh;
 pub mod memory;
 pub mod number_format;
 pub mod pipeline;
+pub mod row;
 pub mod shell;
 pub mod skew_lines;
 pub mod stream;
@@ -34,6 +35,10 @@ pub use memory::{
 };
 pub use number_format::{NanPolicy, NumberFormat};
 pub use pipeline::{Pipeline, PipelineStage};
+pub use row::{
+    LayerNorm, LayerNormPorts, RmsNorm, RmsNormPorts, RotaryEmbedding, RotaryEmbeddingPorts, RowFrame, RowFramePorts,
+    Softmax, SoftmaxPorts, VectorUnit, VectorUnitPorts,
+};
 pub use shell::{
     EventCounters, EventCountersPorts, JobController, JobControllerPorts, ShellRegisters, ShellRegistersPorts,
 };

@@ -251,6 +251,8 @@ impl CatalogBlock for Orizuru {
             set(96, 7, uint(12), 16, 8, (Shared, Value, 1)),
             set(64, 3, NumberFormat::FP32, 64, 64, (Parallel, Value, 3)),
             set(256, 13, fp16, 16, 16, (Shared, Pointer, 1)),
+            // The fastest clock.
+            set(64, 8, fp16, 16, 16, (Parallel, Value, 1)),
         ];
         let no_nan = |s: Self| Self { nan: NanPolicy::NeverSelected, ..s };
         list.push(no_nan(set(16, 16, fp16, 16, 16, (Parallel, Value, 4))));

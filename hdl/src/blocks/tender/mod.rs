@@ -7,7 +7,7 @@ pub mod ws_accumulator;
 pub mod ws_pe;
 
 pub use multi_scale_array::{MultiScaleArray, TileStep};
-pub use tender_pe::{Drain, Overflow, Rescale, TenderPe};
+pub use tender_pe::{Drain, Multiplier, Overflow, Rescale, TenderPe};
 pub use weight_stationary_array::{ActVector, WeightRow, WeightStationaryArray};
 pub use ws_accumulator::WsAccumulator;
 pub use ws_pe::WsPe;

@@ -85,6 +85,20 @@ impl MultiScaleArray {
         let (sum, operand) = (self.pe.accumulator_width, self.pe.operand_width);
         if self.int8 { sum + 2 * operand + 1 } else { sum }
     }
+
+    /// Cycles that registers between the ports and the accumulators add: at the edges, and behind each multiplier.
+    fn before(&self) -> u32 {
+        if self.pe.pipelined { 2 } else { 0 }
+    }
+
+    /// Cycles between the mesh and the ports of the results: the combination of nibbles.
+    fn behind(&self) -> u32 {
+        match (self.int8, self.pe.pipelined) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => 3,
+        }
+    }
 }
 
 impl Block for MultiScaleArray {
@@ -98,7 +112,8 @@ impl Block for MultiScaleArray {
             int8: logical operand i is element 2i (low) and 2i + 1 (high); sum (i, j) comes out of row 2i + 1.\n\
             Row r shows its sums in consecutive cycles, last column first; a tile in int8 mode in every second cycle. The first \
             one comes r + columns + 1 cycles after the step with `last`; with the parameter int8, r + columns + 2 cycles \
-            after it, and r + columns + 3 if the tile is in int8 mode.\n\
+            after it, and r + columns + 3 if the tile is in int8 mode. With pe.pipelined all that is 2 cycles later, 4 with \
+            the parameter int8.\n\
             overflow_o: an accumulator of this sum left its range at some step; the sum may be wrong.\n\
             step_ready_o is low while a step would disturb sums that have not left: double drain holds back a step with `last` \
             for columns - 1 cycles after the last one, single drain any step for columns + 1 cycles. Results must be taken when \
@@ -127,9 +142,16 @@ impl Block for MultiScaleArray {
         m.for_each("row", rows, |m, r| {
             m.connect(result.at((r, 0)), 0);
             m.connect(overflow.at((r, 0)), 0);
+            let mut ended = last.at((r, columns));
+            if pe.pipelined {
+                m.comment("The product of the last step is in a register.");
+                let adds = m.reg_init("adds_q", bit(), 0);
+                adds.next(ended);
+                ended = adds.q;
+            }
             m.comment("The last column has its sum: from the next cycle on the row moves.");
             let starts = m.reg_init("starts_q", bit(), 0);
-            starts.next(last.at((r, columns)));
+            starts.next(ended);
             m.connect(drain.at(r), starts.q);
             m.for_each("column", columns, |m, c| {
                 let u = m.instance("u_pe", pe.clone());
@@ -158,7 +180,7 @@ impl Block for MultiScaleArray {
     }
 
     fn timing(&self) -> Timing {
-        let (rows, columns, late) = (self.rows, self.columns, u32::from(self.int8));
+        let (rows, columns, late) = (self.rows, self.columns, self.before() + self.behind());
         Timing::new()
             .beat(1u32)
             .phase("skew", rows + columns - 2, "from a step in the first PE to the same step in the last PE")

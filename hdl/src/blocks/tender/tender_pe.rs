@@ -9,17 +9,23 @@
 //! about one gate a product bit. `shifter` shifts by up to `max_shift` places in one bubble; `factor` multiplies by any
 //! integer that fits an operand, one digit of the accumulator a cycle, through the PE's multiplier.
 //!
+//! With `pipelined` a register stands between multiplier and adder. The controls of its step are those that are passed
+//! on to the right anyway, a cycle later.
+//!
 //! Drain: a row of PEs is a shift register to the right. With `drain = double` the sum moves to a register of its own,
 //! one cycle after the last step, and waits there for the rest of its row; the PE goes on with the next tile. With
 //! `drain = single` the accumulators shift.
 
+use crate::blocks::common::arith::row_product::{RowFactor, row_product};
 use crate::lang::{
-    About, Block, In, InOption, Module, Out, OutOption, Signal, Timing, Type, bit, bits_for, cat, choices, mux,
-    parameters, ports, sint, uint,
+    About, Block, In, InOption, Module, Out, OutOption, Signal, Timing, Type, bit, bits_for, choices, mux, parameters,
+    ports, sint, uint,
 };
+use step::Arriving;
 
 mod catalog;
 mod properties;
+mod step;
 
 choices! {
     /// How the accumulator is rescaled between groups.
@@ -55,6 +61,18 @@ choices! {
     }
 }
 
+choices! {
+    /// What the multiplier is made of, and with single drain how the neighbour's sum comes in.
+    pub enum Multiplier {
+        /// Verilog's `*`: the fastest to simulate, and what a synthesiser makes of it.
+        Operator,
+        /// Rows that are added by pairs: fewer gates, fewest levels. A neighbour's sum comes through the adder.
+        Tree,
+        /// Rows that are added one after the other: fewest gates, and the deeper the wider the operands are.
+        Array,
+    }
+}
+
 parameters! {
     /// Elaboration parameters.
     pub struct TenderPe {
@@ -71,6 +89,10 @@ parameters! {
         overflow: Overflow = Overflow::Wrap;
         /// Sums leave from the accumulators, or from registers beside them while the next tile runs.
         drain: Drain = Drain::Double, tag "";
+        /// `*`, or rows that are added by pairs or one after the other; with rows a neighbour's sum goes through the adder.
+        multiplier: Multiplier = Multiplier::Operator;
+        /// Keeps the product in a register: a step reaches the sum one cycle later.
+        pipelined: bool = false, note "not with rescale = factor", tag "pipelined";
     }
     rules = |p, rules| {
         // So that a sum can only overflow from the outer quarters of the range; see `Step`.
@@ -82,6 +104,9 @@ parameters! {
         rules.demand(digits, "accumulator_width", p.accumulator_width, allowed);
         let shifts = p.rescale == Rescale::Shifter || p.max_shift == 1;
         rules.demand(shifts, "max_shift", p.max_shift, "1 unless rescale = shifter");
+        // The digits of a multiplication by alpha go round through the multiplier.
+        let cut = !p.pipelined || p.rescale != Rescale::Factor;
+        rules.demand(cut, "pipelined", p.pipelined, "false with rescale = factor");
     };
 }
 
@@ -147,12 +172,6 @@ impl TenderPe {
     }
 }
 
-/// The next accumulator, and whether it is not the exact value.
-struct Step {
-    acc: Signal,
-    overflows: Signal,
-}
-
 impl Block for TenderPe {
     type Ports = TenderPePorts;
     const ABOUT: About = About {
@@ -163,6 +182,8 @@ impl Block for TenderPe {
             factor: accumulator_width / operand_width cycles in a row with rescale_i and act_i = alpha, \
             0 to 2^operand_width - 1, the last one with rescale_last_i, give acc x alpha.\n\
             An acc' outside of accumulator_width bits wraps or saturates, and sets the flag until the next first_i.\n\
+            pipelined: a step reaches acc one cycle later than its operands come, first_i and last_i with it; drain_i, result_i \
+            and what is passed on to the neighbours do not wait.\n\
             single: result_o = acc; from drain_i until the next first_i, acc' = result_i.\n\
             double: result_o = the sum from the cycle after it is complete until drain_i; from then on result_i, \
             one cycle later. A second sum that completes before drain_i takes the place of the first one.\n\
@@ -174,133 +195,130 @@ impl Block for TenderPe {
     };
 
     fn build(&self, m: &mut Module, io: &TenderPePorts) {
+        let passed = self.passed_on(m, io);
         let acc = m.reg("acc_q", self.acc_type());
         let overflow = m.reg("overflow_q", bit());
-        let base = m.wire("base", mux(!io.first_i, acc.q, 0));
-        let step = match self.rescale {
-            Rescale::Factor => self.multiply(m, io, base),
-            _ => self.accumulate(m, io, base),
+        // The controls of the step that reaches the accumulator in this cycle.
+        let (first, rescale) = if self.pipelined { (passed.first, passed.rescale) } else { (io.first_i, io.rescale_i) };
+        let shift = (self.drain == Drain::Single).then(|| {
+            let draining = m.reg_init("draining_q", bit(), 0);
+            let shift = m.wire("shift", (draining.q | io.drain_i) & !first);
+            draining.next(shift);
+            shift
+        });
+        let mut kept = None;
+        let step = match (self.rescale, io.rescale_i, io.rescale_last_i) {
+            (Rescale::Factor, Some(rescale), Some(ends)) => {
+                let base = m.wire("base", mux(!first, acc.q, 0));
+                let step = self.multiply(m, io, base, (rescale, ends));
+                step.unless(shift, io.result_i)
+            }
+            _ => {
+                let through_adder = shift.filter(|_| self.multiplier != Multiplier::Operator);
+                let starts = through_adder.map_or(first, |shift| first | shift);
+                let base = m.wire("base", mux(!starts, acc.q, 0));
+                let product;
+                (product, kept) = self.arriving_product(m, io, through_adder);
+                let neighbour = through_adder.map(|shift| (shift, io.result_i));
+                let step = self.accumulate(m, base, &Arriving { rescale, product, neighbour });
+                if through_adder.is_some() { step } else { step.unless(shift, io.result_i) }
+            }
         };
-        let flag = m.wire("overflow", (overflow.q & !io.first_i) | step.overflows);
-        let last = m.reg_init("last_q", bit(), 0);
-        last.next(io.last_i);
+        let before = m.wire("flag", overflow.q & !first);
+        let before = shift.map_or(before, |shift| mux(shift, io.overflow_i, before));
+        let flag = m.wire("overflow", before | step.overflows);
+        acc.next(step.acc);
+        overflow.next(flag);
         match self.drain {
             Drain::Single => {
-                let draining = m.reg_init("draining_q", bit(), 0);
-                let shift = m.wire("shift", (draining.q | io.drain_i) & !io.first_i);
-                draining.next(shift);
-                acc.next(mux(shift, io.result_i, step.acc));
-                overflow.next(mux(shift, io.overflow_i, flag));
                 m.connect(io.result_o, acc.q);
                 m.connect(io.overflow_o, overflow.q);
             }
-            Drain::Double => {
-                acc.next(step.acc);
-                overflow.next(flag);
-                // The rest of the row may be working still: a sum waits until all can move.
-                let holds = m.reg_init("holds_q", bit(), 0);
-                holds.next(last.q | (holds.q & !io.drain_i));
-                let moves = m.wire("moves", last.q | io.drain_i | !holds.q);
-                let result = m.reg("result_q", self.acc_type());
-                let result_overflow = m.reg("result_overflow_q", bit());
-                result.next_when(moves, mux(last.q, acc.q, io.result_i));
-                result_overflow.next_when(moves, mux(last.q, overflow.q, io.overflow_i));
-                m.connect(io.result_o, result.q);
-                m.connect(io.overflow_o, result_overflow.q);
-            }
+            Drain::Double => self.result_register(m, io, passed.last, (acc.q, overflow.q)),
         }
+        self.properties(m, io, (acc.q, overflow.q), kept);
+    }
+
+    fn timing(&self) -> Timing {
+        let timing = Timing::new().latency(1 + u32::from(self.pipelined)).beat(1u32);
+        timing.phase("rescale", self.rescale_cycles(), "of one rescale")
+    }
+}
+
+/// The controls, as they are passed on to the neighbours.
+struct Passed {
+    first: Signal,
+    last: Signal,
+    rescale: Option<Signal>,
+}
+
+impl TenderPe {
+    /// Operands and controls on their way to the neighbours.
+    fn passed_on(&self, m: &mut Module, io: &TenderPePorts) -> Passed {
+        let last = m.reg_init("last_q", bit(), 0);
+        last.next(io.last_i);
         m.connect(io.last_o, last.q);
         let first = m.reg_init("first_q", bit(), 0);
         first.next(io.first_i);
         m.connect(io.first_o, first.q);
-        for (name, input, output) in
-            [("rescale_q", io.rescale_i, io.rescale_o), ("rescale_last_q", io.rescale_last_i, io.rescale_last_o)]
-        {
-            if let (Some(input), Some(output)) = (input, output) {
-                let passed = m.reg_init(name, input.ty(), 0);
-                passed.next(input);
-                m.connect(output, passed.q);
-            }
-        }
+        let mut control = |name: &str, input: Option<Signal>, output: Option<Signal>| {
+            let (input, output) = (input?, output?);
+            let passed = m.reg_init(name, input.ty(), 0);
+            passed.next(input);
+            m.connect(output, passed.q);
+            Some(passed.q)
+        };
+        let rescale = control("rescale_q", io.rescale_i, io.rescale_o);
+        control("rescale_last_q", io.rescale_last_i, io.rescale_last_o);
         for (name, input, output) in [("act_q", io.act_i, io.act_o), ("weight_q", io.weight_i, io.weight_o)] {
             let passed = m.reg(name, input.ty());
             passed.next(input);
             m.connect(output, passed.q);
         }
-        self.properties(m, io, acc.q, overflow.q);
+        Passed { first: first.q, last: last.q, rescale }
     }
 
-    fn timing(&self) -> Timing {
-        let timing = Timing::new().latency(1u32).beat(1u32);
-        timing.phase("rescale", self.rescale_cycles(), "of one rescale")
-    }
-}
-
-impl TenderPe {
-    /// base x 2^rescale + act x weight.
-    fn accumulate(&self, m: &mut Module, io: &TenderPePorts, base: Signal) -> Step {
-        let width = self.accumulator_width;
-        // One bit less than both operands together: the most negative extended operand does not occur.
-        let product = m.wire("product", (io.act_i * io.weight_i).truncate(2 * self.operand_width + 1));
-        let product = product.extend(width);
-        let (left, addend, lost) = match (self.rescale, io.rescale_i) {
-            (Rescale::Adder, Some(rescale)) => {
-                m.comment("A rescale is acc + acc: the product is zero then.");
-                (base, m.wire("addend", product | (base & rescale.repeat(width).as_sint())), None)
-            }
-            (Rescale::Shifter, Some(rescale)) => {
-                let shifted = m.wire("shifted", base.shl_by(rescale));
-                (shifted, product, Some(shifted.shr_by(rescale).ne(base)))
-            }
-            _ => (base, product, None),
-        };
-        let sum = m.wire("sum", left.wrapping_add(addend));
-        m.comment("Products are small: only from the outer quarters of the range can a sum leave it.");
-        let outer = left.msb() ^ left.bit(width - 2);
-        let leaves = m.wire("leaves", outer & (sum.msb() ^ left.msb()));
-        let overflows = match lost {
-            Some(lost) => m.wire("overflows", leaves | lost),
-            None => leaves,
-        };
-        Step { acc: self.fit(overflows, base.msb(), sum), overflows }
-    }
-
-    /// The same, and base x alpha digit by digit: the lowest digit times alpha, plus what the digit before carried,
-    /// gives a digit that enters at the top while the accumulator moves down. After all digits each is back in place.
-    fn multiply(&self, m: &mut Module, io: &TenderPePorts, base: Signal) -> Step {
-        let (digit_width, width) = (self.operand_width, self.accumulator_width);
-        let (Some(rescale), Some(ends)) = (io.rescale_i, io.rescale_last_i) else {
-            return self.accumulate(m, io, base);
-        };
-        // The highest digit carries the sign of the accumulator.
-        let sign = m.wire("digit_sign", ends & base.bit(digit_width - 1));
-        let digit = cat(&[sign, base.slice(0..digit_width)]).as_sint();
-        let factor = m.wire("factor", mux(rescale, digit, io.weight_i));
-        let product = m.wire("product", (io.act_i * factor).truncate(2 * digit_width + 1));
-        let carry = m.reg_init("carry_q", uint(digit_width), 0);
-        // What an aborted multiplication left over must not reach the next one.
-        let carried = m.wire("carried", mux(!io.first_i, carry.q, 0));
-        let part = m.wire("part", product.wrapping_add(carried.extend(2 * digit_width + 1).as_sint()));
-        carry.next(mux(rescale & !ends, part.slice(digit_width..2 * digit_width), 0));
-        let turned = cat(&[part.slice(0..digit_width), base.slice(digit_width..width)]).as_sint();
-        let sum = m.wire("sum", base.wrapping_add(product.extend(width)));
-        let outer = base.msb() ^ base.bit(width - 2);
-        let leaves = outer & (sum.msb() ^ base.msb());
-        // Not a sign extension of the digit: part of the value is above it.
-        let above = part.slice(digit_width - 1..2 * digit_width + 1);
-        let lost = m.wire("lost", ends & above.any() & !above.all());
-        let overflows = m.wire("overflows", mux(rescale, lost, leaves));
-        let negative = mux(rescale, part.msb(), base.msb());
-        Step { acc: self.fit(overflows, negative, mux(rescale, turned, sum)), overflows }
-    }
-
-    fn fit(&self, overflows: Signal, negative: Signal, sum: Signal) -> Signal {
-        match self.overflow {
-            Overflow::Wrap => sum,
-            Overflow::Saturate => {
-                let limit = cat(&[negative, (!negative).repeat(self.accumulator_width - 1)]).as_sint();
-                mux(overflows, limit, sum)
-            }
+    /// act x weight, exact; `act` must be an extended operand.
+    fn product(&self, m: &mut Module, act: Signal, weight: Signal) -> Signal {
+        let width = 2 * self.operand_width + 1;
+        if self.multiplier == Multiplier::Operator {
+            return m.wire("product", (act * weight).truncate(width));
         }
+        m.comment("The two highest bits of an operand are one digit: -1, 0 or 1.");
+        row_product(m, &RowFactor::extended(act), weight, width, self.multiplier == Multiplier::Tree)
+    }
+
+    /// The product that reaches the accumulator in this cycle, 0 while the row shifts; and the register that keeps it.
+    fn arriving_product(&self, m: &mut Module, io: &TenderPePorts, shift: Option<Signal>) -> (Signal, Option<Signal>) {
+        if !self.pipelined {
+            let act = shift.map_or(io.act_i, |shift| m.wire("act", mux(!shift, io.act_i, 0)));
+            return (self.product(m, act, io.weight_i), None);
+        }
+        let product = self.product(m, io.act_i, io.weight_i);
+        let kept = m.reg("product_q", product.ty());
+        kept.next(product);
+        let arriving = shift.map_or(kept.q, |shift| m.wire("arriving", mux(!shift, kept.q, 0)));
+        (arriving, Some(kept.q))
+    }
+
+    /// The register beside the accumulator: takes the sum of a tile when it is complete, then those of the row.
+    fn result_register(&self, m: &mut Module, io: &TenderPePorts, last: Signal, (acc, overflow): (Signal, Signal)) {
+        let complete = if self.pipelined {
+            let complete = m.reg_init("complete_q", bit(), 0);
+            complete.next(last);
+            complete.q
+        } else {
+            last
+        };
+        // The rest of the row may be working still: a sum waits until all can move.
+        let holds = m.reg_init("holds_q", bit(), 0);
+        holds.next(complete | (holds.q & !io.drain_i));
+        let moves = m.wire("moves", complete | io.drain_i | !holds.q);
+        let result = m.reg("result_q", self.acc_type());
+        let result_overflow = m.reg("result_overflow_q", bit());
+        result.next_when(moves, mux(complete, acc, io.result_i));
+        result_overflow.next_when(moves, mux(complete, overflow, io.overflow_i));
+        m.connect(io.result_o, result.q);
+        m.connect(io.overflow_o, result_overflow.q);
     }
 }

@@ -114,11 +114,10 @@ impl<'a> Printer<'a> {
                 if *kind == (NetKind::Wire { inline: true }) {
                     self.drivers.insert(target.net, *value);
                 }
-                if matches!(kind, NetKind::Instance { direction: Direction::Input, .. }) {
-                    // What somebody reads again is a net of its own.
-                    if scalar && self.reads[target.net as usize] == 0 {
-                        self.inputs.insert(target.net, *value);
-                    }
+                let input = matches!(kind, NetKind::Instance { direction: Direction::Input, .. });
+                // What somebody reads again is a net of its own.
+                if input && scalar && self.reads[target.net as usize] == 0 {
+                    self.inputs.insert(target.net, *value);
                 } else if let Op::Net(source, None) = self.ir.node(*value).op {
                     let net = self.ir.net(source);
                     let output = matches!(net.kind, NetKind::Instance { direction: Direction::Output, .. });

@@ -40,7 +40,7 @@ mod flags;
 mod fma;
 mod from_int;
 mod mul;
-mod real;
+pub(super) mod real;
 mod reciprocal;
 mod rsqrt;
 mod semantics;

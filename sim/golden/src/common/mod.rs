@@ -8,6 +8,7 @@ pub mod expander;
 pub mod float;
 pub mod mac_mesh;
 pub mod memory;
+pub mod row;
 pub mod shell;
 pub mod skew_lines;
 pub mod stream;

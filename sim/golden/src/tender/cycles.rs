@@ -13,29 +13,46 @@ pub struct ArrayCycles {
     pub int8: bool,
     /// How sums leave.
     pub drain: Drain,
+    /// What enters and each product go through a register more, and the parts of sums of bytes through two.
+    pub pipelined: bool,
 }
 
 impl ArrayCycles {
+    /// Cycles from the drain of the last column to the port.
+    fn behind(&self) -> u64 {
+        match (self.int8, self.pipelined) {
+            (false, _) => 0,
+            (true, false) => 1,
+            // What is to be added, the sum of a column, and that of two columns.
+            (true, true) => 3,
+        }
+    }
+
+    /// Cycles by which registers delay the drain.
+    fn before(&self) -> u64 {
+        if self.pipelined { 2 } else { 0 }
+    }
+
     /// Row in which sum (i, j) of a tile is shown, and the cycle, when the tile's last step is taken in cycle `last`.
     /// `bytes`: the tile is of twice the width, (i, j) counts operands of that width.
     #[must_use]
     pub fn sum(&self, last: u64, (i, j): (u64, u64), bytes: bool) -> (u64, u64) {
         // The last PE of row 0 takes the step `columns - 1` cycles late and has its sum in the next cycle; in the one
         // after that the row starts to move.
-        let first = last + self.columns + 1;
+        let first = last + self.columns + 1 + self.before();
         if bytes {
             // The later row of a pair has all four parts, when the later column of a pair is out.
             let (row, turn) = (2 * i + 1, self.columns / 2 - 1 - j);
-            (row, first + row + 2 * turn + 2)
+            (row, first + row + 2 * turn + 1 + self.behind())
         } else {
-            (i, first + i + (self.columns - 1 - j) + u64::from(self.int8))
+            (i, first + i + (self.columns - 1 - j) + self.behind())
         }
     }
 
     /// Cycles from the last step of a tile (not counted) to its last sum.
     #[must_use]
     pub fn drain(&self) -> u64 {
-        (self.rows - 1) + (self.columns - 1) + self.columns + 1 + u64::from(self.int8)
+        (self.rows - 1) + (self.columns - 1) + self.columns + 1 + self.before() + self.behind()
     }
 
     /// Cycles of the last steps of tiles that follow each other without a pause, for the numbers of their steps; the
@@ -100,7 +117,7 @@ mod tests {
     /// 2 x 3 PEs, drawn by hand: the last step reaches PE (0, 2) in cycle 2, row 0 moves from cycle 4 on.
     #[test]
     fn sums_by_hand() {
-        let array = ArrayCycles { rows: 2, columns: 3, int8: false, drain: Drain::Double };
+        let array = ArrayCycles { rows: 2, columns: 3, int8: false, drain: Drain::Double, pipelined: false };
         let row = |i| [2, 1, 0].map(|j| array.sum(0, (i, j), false));
         assert_eq!((row(0), row(1)), ([(0, 4), (0, 5), (0, 6)], [(1, 5), (1, 6), (1, 7)]));
         assert_eq!(array.drain(), 7);
@@ -108,17 +125,21 @@ mod tests {
 
     #[test]
     fn sums_of_bytes_by_hand() {
-        let array = ArrayCycles { rows: 4, columns: 4, int8: true, drain: Drain::Double };
+        let array = ArrayCycles { rows: 4, columns: 4, int8: true, drain: Drain::Double, pipelined: false };
         // Row 0 moves from cycle 5 on, row 1 from 6 on; the first pair of columns is complete behind its second sum, a
         // register late.
         let at = |i, j| array.sum(0, (i, j), true);
         assert_eq!([at(0, 1), at(0, 0), at(1, 1), at(1, 0)], [(1, 8), (1, 10), (3, 10), (3, 12)]);
         assert_eq!((array.sum(0, (0, 3), false), array.drain()), ((0, 6), 12));
+        // Registers: at the edge, behind the multiplier, before and between the two additions of nibbles.
+        let pipelined = ArrayCycles { pipelined: true, ..array };
+        assert_eq!((pipelined.sum(0, (0, 1), true), pipelined.sum(0, (0, 3), false)), ((1, 12), (0, 10)));
+        assert_eq!((pipelined.drain(), pipelined.lasts(&[2, 9])), (16, array.lasts(&[2, 9])));
     }
 
     #[test]
     fn short_tiles_wait_for_the_registers() {
-        let double = ArrayCycles { rows: 1, columns: 4, int8: false, drain: Drain::Double };
+        let double = ArrayCycles { rows: 1, columns: 4, int8: false, drain: Drain::Double, pipelined: false };
         assert_eq!(double.lasts(&[2, 1, 6, 3]), [1, 5, 11, 15]);
         let single = ArrayCycles { drain: Drain::Single, ..double };
         assert_eq!(single.lasts(&[2, 1, 6, 3]), [1, 7, 18, 26]);

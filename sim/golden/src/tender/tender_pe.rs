@@ -47,6 +47,10 @@ pub struct Pe {
     complete: bool,
     waits: bool,
     shifts: bool,
+    /// A tile has begun since the reset, and reached the sum.
+    known: bool,
+    /// Of a PE that keeps its product: what reaches the sum in the next cycle.
+    kept: Option<(bool, bool, Work)>,
 }
 
 impl Pe {
@@ -56,32 +60,42 @@ impl Pe {
     /// A width that [`Accumulator::new`] refuses.
     pub fn new(width: u32, policy: Overflow, drain: Drain) -> Result<Self, String> {
         let sum = Accumulator::new(width, policy)?;
-        Ok(Self { drain, sum, shown: None, complete: false, waits: false, shifts: false })
+        Ok(Self { drain, sum, shown: None, complete: false, waits: false, shifts: false, known: false, kept: None })
+    }
+
+    /// The same PE with a register behind its multiplier: a step reaches the sum one cycle later, the neighbour's sum
+    /// and the start of the drain do not.
+    #[must_use]
+    pub fn pipelined(mut self) -> Self {
+        self.kept = Some((false, false, Work::Add(0)));
+        self
     }
 
     /// One cycle; returns what the PE shows after it.
     pub fn step(&mut self, inputs: &Inputs) -> Option<(i128, bool)> {
-        let before = self.sum.get();
-        if inputs.first {
+        let arriving = (inputs.first, inputs.last, inputs.work);
+        let (first, last, work) = self.kept.as_mut().map_or(arriving, |kept| std::mem::replace(kept, arriving));
+        let before = self.known.then(|| self.sum.get());
+        if first {
             self.sum.clear();
-            self.shifts = false;
+            (self.shifts, self.known) = (false, true);
         }
         match self.drain {
             Drain::Single => {
-                self.shifts |= inputs.drain && !inputs.first;
+                self.shifts |= inputs.drain && !first;
                 if !self.shifts {
-                    self.work(inputs.work);
+                    self.work(work);
                 }
-                self.shown = if self.shifts { Some(inputs.neighbour) } else { Some(self.sum.get()) };
+                self.shown = if self.shifts { Some(inputs.neighbour) } else { self.known.then(|| self.sum.get()) };
             }
             Drain::Double => {
-                self.work(inputs.work);
+                self.work(work);
                 let moves = self.complete || inputs.drain || !self.waits;
                 if moves {
-                    self.shown = Some(if self.complete { before } else { inputs.neighbour });
+                    self.shown = if self.complete { before } else { Some(inputs.neighbour) };
                 }
                 self.waits = self.complete || (self.waits && !inputs.drain);
-                self.complete = inputs.last;
+                self.complete = last;
             }
         }
         self.shown
@@ -93,5 +107,34 @@ impl Pe {
             Work::Shift(places) => self.sum.shift(places),
             Work::Scale(factor) => self.sum.scale(factor),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three steps of a tile, by hand: 5, 5 + 6, doubled.
+    #[test]
+    fn a_kept_product_comes_a_cycle_later() {
+        let inputs = |first, work| Inputs { first, last: false, work, drain: false, neighbour: (9, true) };
+        let tile = [inputs(true, Work::Add(5)), inputs(false, Work::Add(6)), inputs(false, Work::Shift(1))];
+        let idle = inputs(false, Work::Add(0));
+        let sums = |mut pe: Pe| [0, 1, 2, 3].map(|i| pe.step(tile.get(i).unwrap_or(&idle)).map(|shown| shown.0));
+        let pe = Pe::new(8, Overflow::Wrap, Drain::Single).unwrap();
+        assert_eq!(sums(pe.clone()), [Some(5), Some(11), Some(22), Some(22)]);
+        assert_eq!(sums(pe.pipelined()), [None, Some(5), Some(11), Some(22)]);
+    }
+
+    #[test]
+    fn a_row_shifts_when_it_is_told() {
+        let mut pe = Pe::new(8, Overflow::Wrap, Drain::Double).unwrap().pipelined();
+        let mut step = |first, last, drain| {
+            pe.step(&Inputs { first, last, work: Work::Add(3), drain, neighbour: (7, false) }).map(|shown| shown.0)
+        };
+        // The tile of one step is complete two cycles later, waits, and makes room for the neighbour's sum.
+        let shown = [step(true, true, false), step(false, false, false), step(false, false, false)];
+        assert_eq!(shown, [Some(7), Some(7), Some(3)]);
+        assert_eq!([step(false, false, false), step(false, false, true)], [Some(3), Some(7)]);
     }
 }

@@ -3,6 +3,7 @@
 pub mod leading_zeros;
 pub mod popcount;
 pub mod priority_encoder;
+pub mod row_product;
 
 pub use leading_zeros::{LeadingZeros, LeadingZerosPorts};
 pub use popcount::{Popcount, PopcountPorts};

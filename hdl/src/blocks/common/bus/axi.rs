@@ -4,8 +4,8 @@
 //! What no block here uses is left out, as the specification allows: locks (no exclusives), QoS, regions, user signals.
 
 use crate::lang::{
-    Array, Bundle, Direction, Field, FieldType, FieldValue, Module, PortBuilder, PortKind, Signal, Stream, bundle,
-    parameters, power_of_two, uint,
+    Bundle, Direction, Field, FieldType, FieldValue, Index, Module, PortBuilder, PortKind, Signal, Stream, StreamArray,
+    bundle, parameters, power_of_two, uint,
 };
 
 /// Bytes that a burst never crosses.
@@ -131,6 +131,34 @@ pub struct Axi {
     pub read: AxiRead,
 }
 
+impl AxiRead {
+    /// Connects this to the manager `from`.
+    #[track_caller]
+    pub fn connect(&self, m: &mut Module, from: &Self) {
+        m.connect_stream(&self.ar, &from.ar);
+        m.connect_stream(&from.r, &self.r);
+    }
+}
+
+impl AxiWrite {
+    /// Connects this to the manager `from`.
+    #[track_caller]
+    pub fn connect(&self, m: &mut Module, from: &Self) {
+        m.connect_stream(&self.aw, &from.aw);
+        m.connect_stream(&self.w, &from.w);
+        m.connect_stream(&from.b, &self.b);
+    }
+}
+
+impl Axi {
+    /// Connects this to the manager `from`.
+    #[track_caller]
+    pub fn connect(&self, m: &mut Module, from: &Self) {
+        self.read.connect(m, &from.read);
+        self.write.connect(m, &from.write);
+    }
+}
+
 /// Directions of the ports of one channel, seen from the side that sends its beats.
 fn directions(sends: bool) -> [(Direction, &'static str); 2] {
     let (input, output) = ((Direction::Input, "i"), (Direction::Output, "o"));
@@ -200,63 +228,16 @@ kinds! {
     AxiWriteSubordinate(AxiWrite) = |b, name, spec| write(b, name, &spec, false);
 }
 
-/// One channel of several interfaces: each signal is a vector, interface `k` at its place `k`.
-#[derive(Clone, Debug)]
-pub struct Channels<B> {
-    valid: Array,
-    ready: Array,
-    fields: Vec<Array>,
-    name: String,
-    bundle: std::marker::PhantomData<B>,
-}
-
-impl<B: Bundle> Channels<B> {
-    fn declare(b: &mut PortBuilder, name: &str, part: &str, (count, spec): (u32, &B::Spec), sends: bool) -> Self {
-        let [(forth, forth_end), (back, back_end)] = directions(sends);
-        let mut fields = Vec::new();
-        for (field, ty) in B::FIELDS.iter().zip(B::layout(spec)) {
-            let FieldType::One(ty) = ty else { continue };
-            b.document(&format!("Per interface: {}", lower_first(field.doc)));
-            fields.push(b.array(&format!("{name}_{part}{}_{forth_end}", field.name), forth, ty.array(count)));
-        }
-        let one = crate::lang::bit().array(count);
-        b.document("Per interface: a beat is offered; it stays with all it carries until it is taken.");
-        let valid = b.array(&format!("{name}_{part}valid_{forth_end}"), forth, one);
-        b.document("Per interface: the beat is taken at the coming edge, when it is valid.");
-        let ready = b.array(&format!("{name}_{part}ready_{back_end}"), back, one);
-        Self { valid, ready, fields, name: format!("{name}_{part}"), bundle: std::marker::PhantomData }
-    }
-
-    /// Connects channels that are sent to channels that take them, interface by interface.
-    #[track_caller]
-    pub fn connect(&self, m: &mut Module, from: &Self) {
-        let name = &self.name;
-        m.connect_each(&format!("{name}_valid"), self.valid, from.valid);
-        m.connect_each(&format!("{name}_ready"), from.ready, self.ready);
-        for (i, (to, from)) in self.fields.iter().zip(&from.fields).enumerate() {
-            m.connect_each(&format!("{name}_{}", B::FIELDS[i].name), *to, *from);
-        }
-    }
-
-    /// The channel of interface `k`.
-    #[track_caller]
-    #[must_use]
-    pub fn at(&self, k: u32) -> Stream<B> {
-        let values = self.fields.iter().map(|field| FieldValue::One(field.at(k))).collect();
-        let name = format!("{}_{k}", self.name);
-        Stream::new(&name, self.valid.at(k), self.ready.at(k), B::from_values(values))
-    }
-}
-
-fn lower_first(text: &str) -> String {
-    let text = text.trim();
-    // Words in capitals are names.
-    let capitals = text.chars().nth(1).is_some_and(char::is_uppercase);
-    let mut letters = text.chars();
-    match letters.next() {
-        Some(first) if !capitals => first.to_lowercase().chain(letters).collect(),
-        _ => text.to_owned(),
-    }
+/// One channel of several interfaces.
+fn several<B: Bundle>(
+    b: &mut PortBuilder,
+    name: &str,
+    part: &str,
+    (count, spec): (u32, &B::Spec),
+    sends: bool,
+) -> StreamArray<B> {
+    let direction = if sends { Direction::Output } else { Direction::Input };
+    StreamArray::declare(b, &format!("{name}_{part}"), (count, spec), direction)
 }
 
 /// An address channel of several managers, seen from below: `from: AxiAddresses = (p.managers, p.axi.clone())`.
@@ -264,11 +245,11 @@ fn lower_first(text: &str) -> String {
 pub struct AxiAddresses;
 
 impl PortKind for AxiAddresses {
-    type Handle = Channels<AxiAddress>;
+    type Handle = StreamArray<AxiAddress>;
     type Spec = (u32, AxiSpec);
 
-    fn declare(b: &mut PortBuilder, name: &str, (count, spec): (u32, AxiSpec)) -> Channels<AxiAddress> {
-        Channels::declare(b, name, "", (count, &spec), false)
+    fn declare(b: &mut PortBuilder, name: &str, (count, spec): (u32, AxiSpec)) -> StreamArray<AxiAddress> {
+        several(b, name, "", (count, &spec), false)
     }
 }
 
@@ -276,15 +257,33 @@ impl PortKind for AxiAddresses {
 #[derive(Clone, Debug)]
 pub struct AxiSeveral {
     /// Write addresses.
-    pub aw: Channels<AxiAddress>,
+    pub aw: StreamArray<AxiAddress>,
     /// Write data.
-    pub w: Channels<AxiWriteData>,
+    pub w: StreamArray<AxiWriteData>,
     /// Write responses.
-    pub b: Channels<AxiWriteResponse>,
+    pub b: StreamArray<AxiWriteResponse>,
     /// Read addresses.
-    pub ar: Channels<AxiAddress>,
+    pub ar: StreamArray<AxiAddress>,
     /// Read data.
-    pub r: Channels<AxiReadData>,
+    pub r: StreamArray<AxiReadData>,
+}
+
+impl AxiSeveral {
+    /// The reads of interface `k`.
+    #[track_caller]
+    #[must_use]
+    pub fn read(&self, k: impl Into<Index>) -> AxiRead {
+        let k = k.into();
+        AxiRead { ar: self.ar.at(k), r: self.r.at(k) }
+    }
+
+    /// The writes of interface `k`.
+    #[track_caller]
+    #[must_use]
+    pub fn write(&self, k: impl Into<Index>) -> AxiWrite {
+        let k = k.into();
+        AxiWrite { aw: self.aw.at(k), w: self.w.at(k), b: self.b.at(k) }
+    }
 }
 
 /// The ports of several subordinates side by side: `dma: AxiSubordinates = (p.managers, p.axi.clone())`.
@@ -297,11 +296,11 @@ impl PortKind for AxiSubordinates {
 
     fn declare(b: &mut PortBuilder, name: &str, (count, spec): (u32, AxiSpec)) -> AxiSeveral {
         AxiSeveral {
-            aw: Channels::declare(b, name, "aw", (count, &spec), false),
-            w: Channels::declare(b, name, "w", (count, &spec), false),
-            b: Channels::declare(b, name, "b", (count, &spec), true),
-            ar: Channels::declare(b, name, "ar", (count, &spec), false),
-            r: Channels::declare(b, name, "r", (count, &spec), true),
+            aw: several(b, name, "aw", (count, &spec), false),
+            w: several(b, name, "w", (count, &spec), false),
+            b: several(b, name, "b", (count, &spec), true),
+            ar: several(b, name, "ar", (count, &spec), false),
+            r: several(b, name, "r", (count, &spec), true),
         }
     }
 }

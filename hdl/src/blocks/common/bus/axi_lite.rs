@@ -1,6 +1,6 @@
 //! AXI4-Lite ports: 32 bits of data.
 
-use crate::lang::{Direction, PortBuilder, PortKind, Signal, bit, uint};
+use crate::lang::{Direction, Module, PortBuilder, PortKind, Signal, bit, uint};
 
 /// Answers of AXI.
 pub mod response {
@@ -35,6 +35,36 @@ pub struct AxiLite {
     pub rresp: Signal,
     pub rvalid: Signal,
     pub rready: Signal,
+}
+
+impl AxiLite {
+    /// Connects this instance's port to the port `from` of the module around it.
+    #[track_caller]
+    pub fn connect(&self, m: &mut Module, from: &Self) {
+        for (to, from) in [
+            (self.awaddr, from.awaddr),
+            (self.awprot, from.awprot),
+            (self.awvalid, from.awvalid),
+            (from.awready, self.awready),
+            (self.wdata, from.wdata),
+            (self.wstrb, from.wstrb),
+            (self.wvalid, from.wvalid),
+            (from.wready, self.wready),
+            (from.bresp, self.bresp),
+            (from.bvalid, self.bvalid),
+            (self.bready, from.bready),
+            (self.araddr, from.araddr),
+            (self.arprot, from.arprot),
+            (self.arvalid, from.arvalid),
+            (from.arready, self.arready),
+            (from.rdata, self.rdata),
+            (from.rresp, self.rresp),
+            (from.rvalid, self.rvalid),
+            (self.rready, from.rready),
+        ] {
+            m.connect(to, from);
+        }
+    }
 }
 
 /// Subordinate side: `ctrl: AxiLiteSubordinate = 12`, bits of an address; ports `ctrl_awaddr_i` and so on.

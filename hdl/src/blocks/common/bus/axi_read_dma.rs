@@ -56,7 +56,7 @@ bundle! {
 ports! {
     /// Ports of [`AxiReadDma`].
     pub struct AxiReadDmaPorts(p: &AxiReadDma) {
-        /// Soft reset: forgets all commands. It may stay high; nothing is taken up to the cycle after it and the last owed beat.
+        /// Soft reset: forgets all commands. It may stay high, up to idle_o and longer; nothing is taken up to the cycle after it and the last owed beat.
         abort_i: In = bit(),
         /// AxCACHE of bursts that begin.
         cache_i: In = uint(4),
@@ -173,7 +173,7 @@ impl Block for AxiReadDma {
 
         aborting.next(clear & (io.abort_i | open.any()));
         let in_hand = m.wire("in_hand", bursts.busy_o | !slots.empty_o);
-        let busy = m.wire("busy", in_hand | open.any() | aborting.q);
+        let busy = m.wire("busy", in_hand | open.any());
         m.connect(io.idle_o, !busy);
         let pulse = |m: &mut Module, name: &str, port: Signal, now: Signal| {
             let pulse = m.reg_init(name, bit(), 0);

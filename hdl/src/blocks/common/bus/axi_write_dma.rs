@@ -43,7 +43,7 @@ impl AxiWriteDma {
 ports! {
     /// Ports of [`AxiWriteDma`].
     pub struct AxiWriteDmaPorts(p: &AxiWriteDma) {
-        /// Soft reset: forgets all commands. It may stay high; nothing is taken up to the cycle after it and the last owed answer.
+        /// Soft reset: forgets all commands. It may stay high, up to idle_o and longer; nothing is taken up to the cycle after it and the last owed answer.
         abort_i: In = bit(),
         /// AxCACHE of bursts that begin.
         cache_i: In = uint(4),
@@ -190,7 +190,7 @@ impl Block for AxiWriteDma {
 
         aborting.next(clear & (io.abort_i | open.any()));
         let in_hand = m.wire("in_hand", bursts.busy_o | !slots.empty_o);
-        let busy = m.wire("busy", in_hand | open.any() | aborting.q);
+        let busy = m.wire("busy", in_hand | open.any());
         m.connect(io.idle_o, !busy);
         let pulse = |m: &mut Module, name: &str, port: Signal, now: Signal| {
             let pulse = m.reg_init(name, bit(), 0);

@@ -193,7 +193,7 @@ const fn places(f: u32) -> Places {
 }
 
 /// The binary logarithm of e with `places` behind the point, truncated: the inverse of ln 2, the sum of 1 / (k 2^k).
-fn log2_e(places: u32) -> u64 {
+pub(in crate::blocks::common) fn log2_e(places: u32) -> u64 {
     const MORE: u32 = 100;
     let ln_2: u128 = (1..MORE).map(|k| (1u128 << (MORE - k)) / u128::from(k)).sum();
     let inverse = (BigUint::from(1u8) << (places + MORE)) / BigUint::from(ln_2);
@@ -201,7 +201,7 @@ fn log2_e(places: u32) -> u64 {
 }
 
 /// 2^(k / 2^index) for all k up to 2^index, with `height` places behind the point, to nearest: integer roots.
-fn powers_of_two(index: u32, height: u32) -> Vec<u64> {
+pub(in crate::blocks::common) fn powers_of_two(index: u32, height: u32) -> Vec<u64> {
     let degree = 1u32 << index;
     let power = |k: u32| {
         let twice = (BigUint::from(1u8) << (degree * (height + 1) + k)).nth_root(degree);

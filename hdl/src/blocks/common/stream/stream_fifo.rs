@@ -31,6 +31,9 @@ parameters! {
         storage: FifoStorage = FifoStorage::Registers, tag "";
         /// Places that are still free when almost_full_o rises.
         slack: u32 = 0, in 0..=65535, note "below depth";
+        /// It is proved by itself. Off where it is part of a block that is proved as a whole: what its section assumes of its
+        /// beats would be assumed there.
+        proved: bool = true;
     }
     rules = |p, rules| {
         let least = if p.storage == FifoStorage::Registers { 1 } else { 2 };
@@ -43,7 +46,7 @@ impl StreamFifo {
     /// A FIFO of registers.
     #[must_use]
     pub fn registers(width: u32, depth: u32) -> Self {
-        Self { width, depth, storage: FifoStorage::Registers, slack: 0 }
+        Self { width, depth, storage: FifoStorage::Registers, slack: 0, proved: true }
     }
 }
 
@@ -91,7 +94,7 @@ impl Block for StreamFifo {
             FifoStorage::Memory => self.memory(m, io, push, RamImplementation::Inferred),
             FifoStorage::BlackBox => self.memory(m, io, push, RamImplementation::BlackBox),
         }
-        if self.width > bits_for(self.depth.into()) && self.storage != FifoStorage::BlackBox {
+        if self.proved && self.width > bits_for(self.depth.into()) && self.storage != FifoStorage::BlackBox {
             m.formal(|m| {
                 assert_queue(m, self.width, &io.input, &io.output, io.clear_i, level.q);
                 // Where the counter reaches further.
@@ -166,7 +169,7 @@ impl StreamFifo {
 
 impl CatalogBlock for StreamFifo {
     fn configurations() -> Vec<Self> {
-        let set = |width, depth, storage, slack| Self { width, depth, storage, slack };
+        let set = |width, depth, storage, slack| Self { width, depth, storage, slack, proved: true };
         vec![
             set(1, 1, FifoStorage::Registers, 0),
             set(9, 2, FifoStorage::Registers, 0),
@@ -179,7 +182,7 @@ impl CatalogBlock for StreamFifo {
 
     fn proofs() -> Vec<Proof<Self>> {
         let proof = |depth, storage| Proof {
-            block: Self { width: 4, depth, storage, slack: 0 },
+            block: Self { width: 4, depth, storage, slack: 0, proved: true },
             depth: 8,
             cover_depth: 14,
             induction: true,

@@ -1,7 +1,7 @@
 //! The catalogue entry of [`MultiScaleArray`].
 
 use super::MultiScaleArray;
-use crate::blocks::tender::tender_pe::{Drain, Overflow, Rescale, TenderPe};
+use crate::blocks::tender::tender_pe::{Drain, Multiplier, Overflow, Rescale, TenderPe};
 use crate::lang::{CatalogBlock, Proof};
 
 impl CatalogBlock for MultiScaleArray {
@@ -12,13 +12,17 @@ impl CatalogBlock for MultiScaleArray {
         let plain = TenderPe { drain: Drain::Single, rescale: Rescale::None, ..pe() };
         let saturating = TenderPe { overflow: Overflow::Saturate, ..pe() };
         let shifting = TenderPe { drain: Drain::Single, rescale: Rescale::Shifter, max_shift: 3, ..pe() };
+        let pipelined = |pe| TenderPe { pipelined: true, ..pe };
         vec![
             set(1, 1, false, short),
             set(1, 1, false, plain),
             set(5, 3, false, TenderPe { accumulator_width: 11, ..saturating.clone() }),
             set(2, 7, false, shifting),
             set(2, 4, true, TenderPe { accumulator_width: 12, drain: Drain::Single, ..pe() }),
-            set(6, 2, true, TenderPe { accumulator_width: 24, ..saturating }),
+            set(6, 2, true, TenderPe { accumulator_width: 24, ..saturating.clone() }),
+            set(4, 6, true, pipelined(TenderPe { multiplier: Multiplier::Tree, ..pe() })),
+            set(2, 2, true, pipelined(TenderPe { accumulator_width: 11, drain: Drain::Single, ..pe() })),
+            set(3, 1, false, pipelined(saturating)),
         ]
     }
 
@@ -27,6 +31,16 @@ impl CatalogBlock for MultiScaleArray {
             let pe = TenderPe { operand_width: 2, accumulator_width: 11, drain, ..TenderPe::default() };
             Proof { block: Self { rows, columns, pe, int8 }, depth: 8, cover_depth: 12, induction: true }
         };
-        vec![proof(2, 2, true, Drain::Double), proof(3, 2, false, Drain::Double), proof(1, 3, false, Drain::Single)]
+        let pipelined = |p: Proof<Self>| {
+            let pe = TenderPe { pipelined: true, ..p.block.pe };
+            Proof { block: Self { pe, ..p.block }, cover_depth: p.cover_depth + 4, ..p }
+        };
+        vec![
+            proof(2, 2, true, Drain::Double),
+            proof(3, 2, false, Drain::Double),
+            proof(1, 3, false, Drain::Single),
+            pipelined(proof(2, 2, true, Drain::Double)),
+            pipelined(proof(2, 2, false, Drain::Single)),
+        ]
     }
 }

@@ -12,6 +12,14 @@ pub(super) struct Leaving {
     pub(super) starts: Signal,
 }
 
+/// Sums that leave a pair of rows, the low one a cycle ago, each with its flag.
+struct Parts {
+    high: (Signal, Signal),
+    low: (Signal, Signal),
+    /// They are parts of a sum of bytes.
+    bytes: Signal,
+}
+
 impl MultiScaleArray {
     pub(super) fn results(&self, m: &mut Module, io: &MultiScaleArrayPorts, leaving: &Leaving, entry: &Entry) {
         let (rows, columns) = (self.rows, self.columns);
@@ -52,8 +60,9 @@ impl MultiScaleArray {
         let (rows, columns, width) = (self.rows, self.columns, self.pe.accumulator_width);
         let (nibble, wide) = (self.pe.operand_width, self.result_width());
         m.comment("The mode of a tile goes with its last step, and comes out with its sums.");
-        let line = m.reg_init("int8_line_q", uint(columns + 1), 0);
-        line.next(cat(&[line.q.slice(0..columns), last & int8]));
+        let length = columns + 1 + u32::from(self.pe.pipelined);
+        let line = m.reg_init("int8_line_q", uint(length), 0);
+        line.next(cat(&[line.q.slice(0..length - 1), last & int8]));
         let kept = m.reg_init("int8_q", bit(), 0);
         let mode = m.nets("int8_row", bit(), rows);
         m.connect(mode.at(0), mux(leaving.starts, line.q.msb(), kept.q));
@@ -85,12 +94,24 @@ impl MultiScaleArray {
                 m.connect(io.result_o.at(row), value_q.q);
                 m.connect(io.overflow_o.at(row), overflow_q.q);
             };
-            out(m, "low_out", low, valid.at(low) & !mode.at(low), sum(low).extend(wide), flag(low));
+            let low_valid = valid.at(low) & !mode.at(low);
+            let (low_sum, low_overflow) = (sum(low), flag(low));
+            let shown = self.as_late_as_bytes(m, "low", &[low_valid, low_sum, low_overflow]);
+            out(m, "low_out", low, shown[0], shown[1].extend(wide), shown[2]);
             m.comment("The low row is one cycle ahead of the high row.");
             let low_before = m.reg("low_before_q", sint(width));
             let low_flag = m.reg("low_flag_q", bit());
-            low_before.next(sum(low));
-            low_flag.next(flag(low));
+            low_before.next(low_sum);
+            low_flag.next(low_overflow);
+            let bytes = mode.at(high);
+            let high_valid = valid.at(high) & (!bytes | second.at(high));
+            if self.pe.pipelined {
+                let parts = Parts { high: (sum(high), flag(high)), low: (low_before.q, low_flag.q), bytes };
+                let (value, overflow) = self.combine_in_steps(m, &parts);
+                let shown = self.as_late_as_bytes(m, "high", &[high_valid]);
+                out(m, "high_out", high, shown[0], value, overflow);
+                return;
+            }
             let column = m.wire("column", sum(high).shl(nibble) + low_before.q);
             let column_flag = m.wire("column_flag", flag(high) | low_flag.q);
             let high_column = m.reg("high_column_q", column.ty());
@@ -98,10 +119,46 @@ impl MultiScaleArray {
             high_column.next(column);
             high_flag.next(column_flag);
             let whole = m.wire("whole", (high_column.q.shl(nibble) + column).truncate(wide));
-            let bytes = m.wire("bytes", mode.at(high));
             let value = mux(bytes, whole, sum(high).extend(wide));
             let overflow = mux(bytes, column_flag | high_flag.q, flag(high));
-            out(m, "high_out", high, valid.at(high) & (!bytes | second.at(high)), value, overflow);
+            out(m, "high_out", high, high_valid, value, overflow);
         });
+    }
+
+    /// As late as what [`Self::combine_in_steps`] gives.
+    fn as_late_as_bytes(&self, m: &mut Module, name: &str, signals: &[Signal]) -> Vec<Signal> {
+        let steps = self.behind() - 1;
+        let mut late = signals.to_vec();
+        for step in 1..=steps {
+            for (i, signal) in late.iter_mut().enumerate() {
+                let name = format!("{name}_{}_{step}_q", ["valid", "sum", "flag"][i]);
+                // Only what is valid has to be known after a reset.
+                let register = if i == 0 { m.reg_init(&name, bit(), 0) } else { m.reg(&name, signal.ty()) };
+                register.next(*signal);
+                *signal = register.q;
+            }
+        }
+        late
+    }
+
+    /// The sum that a high row shows, an addition a cycle. A sum of its own takes the way of the low row's, with zeros
+    /// beside it: so no multiplexer stands behind an addition.
+    fn combine_in_steps(&self, m: &mut Module, parts: &Parts) -> (Signal, Signal) {
+        let (nibble, wide) = (self.pe.operand_width, self.result_width());
+        let kept = |m: &mut Module, name: &str, signal: Signal| {
+            let register = m.reg(name, signal.ty());
+            register.next(signal);
+            register.q
+        };
+        let bytes = kept(m, "bytes_q", parts.bytes);
+        let upper = kept(m, "upper_q", mux(parts.bytes, parts.high.0, 0));
+        let lower = kept(m, "lower_q", mux(parts.bytes, parts.low.0, parts.high.0));
+        let flag = kept(m, "parts_flag_q", parts.high.1 | (parts.low.1 & parts.bytes));
+        let column = kept(m, "column_q", upper.shl(nibble) + lower);
+        let column_flag = kept(m, "column_flag_q", flag);
+        let high_column = kept(m, "high_column_q", mux(bytes, column, 0));
+        let high_flag = kept(m, "high_flag_q", column_flag & bytes);
+        let whole = m.wire("whole", (high_column.shl(nibble) + column).truncate(wide));
+        (whole, column_flag | high_flag)
     }
 }

@@ -29,6 +29,7 @@ pub(super) struct Entry {
 impl MultiScaleArray {
     pub(super) fn edges(&self, m: &mut Module, io: &MultiScaleArrayPorts, mesh: &Mesh) -> Entry {
         let entry = self.entry(m, io);
+        let entry = if self.pe.pipelined { self.registered(m, &entry) } else { entry };
         // A row sees the controls one cycle after the row above.
         let (mut first, mut last, mut rescale) = (entry.first, entry.last, entry.rescale);
         m.connect(mesh.first.at((0, 0)), first);
@@ -114,6 +115,31 @@ impl MultiScaleArray {
         let weight = extended(m, "weight_now", step.weight, step.weight_signed, None);
         let first = m.wire("first_now", fire & step.first);
         let last = m.wire("last_now", fire & step.last);
+        Entry { first, last, rescale, act, weight, int8 }
+    }
+
+    /// The same a cycle later: between the port and the first multiplier there is no other register.
+    fn registered(&self, m: &mut Module, entry: &Entry) -> Entry {
+        m.comment("What enters waits for a cycle.");
+        let mut control = |name: &str, signal: Signal| {
+            let register = m.reg_init(name, signal.ty(), 0);
+            register.next(signal);
+            register.q
+        };
+        let first = control("first_entered_q", entry.first);
+        let last = control("last_entered_q", entry.last);
+        let rescale = entry.rescale.map(|rescale| control("rescale_entered_q", rescale));
+        let int8 = entry.int8.map(|int8| control("int8_entered_q", int8));
+        let mut lanes = |name: &str, source: Array| {
+            let entered = m.nets(name, uint(self.pe.operand_width + 1), source.count());
+            m.for_each(&format!("{name}_lanes"), source.count(), |m, i| {
+                let register = m.reg(&format!("{name}_q"), uint(self.pe.operand_width + 1));
+                register.next(source.at(i));
+                m.connect(entered.at(i), register.q);
+            });
+            entered
+        };
+        let (act, weight) = (lanes("act_entered", entry.act), lanes("weight_entered", entry.weight));
         Entry { first, last, rescale, act, weight, int8 }
     }
 

@@ -33,10 +33,12 @@ impl MultiScaleArray {
             return;
         }
         m.formal(|m| {
-            let history = self.history(m, io);
+            // Cycles from the port to the first PE.
+            let entry = u32::from(self.pe.pipelined);
+            let history = self.history(m, io, entry);
             for r in 0..self.rows {
                 for c in 0..self.columns {
-                    let then = &history[(r + c) as usize];
+                    let then = &history[(r + c + entry) as usize];
                     let name = |what: &str| format!("{what}_{r}_{c}");
                     let mut controls = vec![mesh.first.at((r, c)), mesh.last.at((r, c))];
                     controls.extend(mesh.rescale.map(|grid| grid.at((r, c))));
@@ -59,7 +61,7 @@ impl MultiScaleArray {
                     }
                 }
             }
-            let far = &history[(self.rows + self.columns - 2) as usize];
+            let far = &history[(self.rows + self.columns - 2 + entry) as usize];
             let corner = (self.rows - 1, self.columns - 1);
             m.cover("far_corner_multiplies", far.controls.msb() & mesh.act.at(corner).ne(0));
             if let Some(grid) = mesh.rescale {
@@ -79,13 +81,14 @@ impl MultiScaleArray {
             past.next(cat(&[past.q.slice(0..length - 1), now]));
             past.q
         };
-        let longest = rows + 2 * columns - 1;
+        let (before, behind) = (self.before(), self.behind());
+        let longest = rows + 2 * columns - 1 + before;
         let narrow_ends = io.step.int8.map_or(ends, |int8| ends & !int8);
-        let narrow = history(m, "narrow", narrow_ends, longest + u32::from(self.int8));
+        let narrow = history(m, "narrow", narrow_ends, longest + behind);
         let Some(int8) = io.step.int8 else {
             m.for_each("shown", rows, |m, r| {
-                m.assert_always("row_moves", drain.at(r).eq(narrow.slice_at(r + columns, 1)));
-                let shown = m.wire("spec_shown", narrow.slice_at(r + columns, columns).any());
+                m.assert_always("row_moves", drain.at(r).eq(narrow.slice_at(r + columns + before, 1)));
+                let shown = m.wire("spec_shown", narrow.slice_at(r + columns + before, columns).any());
                 m.assert_always("row_shows", io.result_valid_o.at(r).eq(shown));
                 let (sum, flag) = (leaving.result.at((r, columns)), leaving.overflow.at((r, columns)));
                 let same = io.result_o.at(r).eq(sum) & io.overflow_o.at(r).eq(flag);
@@ -93,19 +96,19 @@ impl MultiScaleArray {
             });
             return;
         };
-        let bytes = history(m, "bytes", ends & int8, longest + 2);
+        let bytes = history(m, "bytes", ends & int8, longest + 1 + behind);
         let every_second = (0..columns / 2).fold(0u64, |mask, j| mask | 1 << (2 * j));
         let (width, nibble) = (self.result_width(), self.pe.operand_width);
         m.for_each("shown", rows / 2, |m, i| {
             let (low, high) = (i * 2, i * 2 + 1);
             let shown = |m: &mut Module, name: &str, row: Index| {
-                let ended = narrow.slice_at(row + columns, 1) | bytes.slice_at(row + columns, 1);
+                let ended = narrow.slice_at(row + columns + before, 1) | bytes.slice_at(row + columns + before, 1);
                 let moves = m.wire(&format!("spec_{name}_moves"), ended);
                 m.assert_always(&format!("{name}_moves"), drain.at(row).eq(moves));
-                m.wire(&format!("spec_{name}_shown"), narrow.slice_at(row + columns + 1, columns).any())
+                m.wire(&format!("spec_{name}_shown"), narrow.slice_at(row + columns + before + behind, columns).any())
             };
             let (low_shown, high_shown) = (shown(m, "low", low), shown(m, "high", high));
-            let pairs = bytes.slice_at(high + columns + 2, columns) & uint(columns).lit(every_second);
+            let pairs = bytes.slice_at(high + columns + 1 + before + behind, columns) & uint(columns).lit(every_second);
             let bytes_shown = m.wire("spec_bytes_shown", pairs.any());
             m.assert_always("low_shows", io.result_valid_o.at(low).eq(low_shown));
             m.assert_always("high_shows", io.result_valid_o.at(high).eq(high_shown | bytes_shown));
@@ -123,9 +126,12 @@ impl MultiScaleArray {
             };
             // Few enough bits for the solver, and enough to tell the four parts of a sum of bytes and their places.
             let (few, full) = (2 * nibble + 1, self.pe.accumulator_width);
-            let (lows, highs) = (past(m, "low", low, &[full, few, nibble + 1]), past(m, "high", high, &[full, 1]));
+            let shown_after = behind as usize;
+            let kept = |more: &[u32]| [vec![full; shown_after], more.to_vec()].concat();
+            let (lows, highs) = (past(m, "low", low, &kept(&[few, nibble + 1])), past(m, "high", high, &kept(&[1])));
             let out = |row: Index| (io.result_o.at(row), io.overflow_o.at(row));
-            for (name, is_shown, row, past) in [("low", low_shown, low, lows[1]), ("high", high_shown, high, highs[1])]
+            for (name, is_shown, row, past) in
+                [("low", low_shown, low, lows[shown_after]), ("high", high_shown, high, highs[shown_after])]
             {
                 let (value, flag) = out(row);
                 let sum = past.slice(0..full).as_sint().extend(width);
@@ -133,7 +139,7 @@ impl MultiScaleArray {
                 m.assert_always(&format!("{name}_shows_its_sum"), !is_shown | same);
             }
             // High nibbles leave first, and the low row a cycle before the high one.
-            let parts = [highs[2], highs[1], lows[3], lows[2]];
+            let parts = [(&highs, 1), (&highs, 0), (&lows, 2), (&lows, 1)].map(|(past, age)| past[shown_after + age]);
             let upper = cat(&[parts[0].bit(0), uint(2 * nibble).lit(0)]);
             let middle = parts[1].slice(0..nibble + 1).wrapping_add(parts[2].slice(0..nibble + 1));
             let middle = cat(&[middle, uint(nibble).lit(0)]);
@@ -147,7 +153,7 @@ impl MultiScaleArray {
     }
 
     /// What entered, by the ports alone.
-    fn history(&self, m: &mut Module, io: &MultiScaleArrayPorts) -> Vec<Moment> {
+    fn history(&self, m: &mut Module, io: &MultiScaleArrayPorts, entry: u32) -> Vec<Moment> {
         let step = &io.step;
         let fire = step.fire();
         let rescale = step.rescale.map(|amount| amount & fire.repeat(amount.width()));
@@ -170,17 +176,17 @@ impl MultiScaleArray {
             weight: lanes(step.weight, step.weight_signed).into_iter().map(Some).collect(),
         };
         let mut history = vec![now];
-        for cycle in 1..self.rows + self.columns - 1 {
+        for cycle in 1..self.rows + self.columns - 1 + entry {
             let before = &history[cycle as usize - 1];
             let name = |what: &str| format!("spec_{what}_{cycle}_q");
             let known = m.reg_init(&name("known"), bit(), 0);
             let controls = m.reg_init(&name("controls"), before.controls.ty(), 0);
             known.next(before.known);
             controls.next(before.controls);
-            // Lane i passes `length` PEs: the last one sees it i + length - 1 cycles late.
+            // Lane i passes `length` PEs: the last one sees it entry + i + length - 1 cycles late.
             let lanes = |m: &mut Module, what: &str, lanes: &[Option<Signal>], length: u32| {
                 let lane = |(i, lane): (usize, &Option<Signal>)| {
-                    let value = lane.filter(|_| i as u32 + length > cycle)?;
+                    let value = lane.filter(|_| entry + i as u32 + length > cycle)?;
                     let register = m.reg(&format!("spec_{what}_{i}_{cycle}_q"), value.ty());
                     register.next(value);
                     Some(register.q)

@@ -3,57 +3,106 @@
 use super::{Drain, Overflow, Rescale, TenderPe, TenderPePorts};
 use crate::lang::{Module, Signal, bit, bits_for, cat, mux, sint, uint};
 
+/// The step that reaches the sum in this cycle, by the ports alone.
+struct Arrives {
+    first: Signal,
+    /// Only looked at with double drain.
+    last: Option<Signal>,
+    rescale: Option<Signal>,
+    product: Signal,
+    /// Was after the reset.
+    known: Signal,
+}
+
 impl TenderPe {
     /// Whether the PE has a formal section: it is for small PEs on their own, with assumptions about their inputs.
     pub(in crate::blocks::tender) fn has_properties(&self) -> bool {
         self.operand_width <= 4 && self.accumulator_width <= 10
     }
 
-    pub(super) fn properties(&self, m: &mut Module, io: &TenderPePorts, acc: Signal, overflow: Signal) {
+    pub(super) fn properties(
+        &self,
+        m: &mut Module,
+        io: &TenderPePorts,
+        (acc, overflow): (Signal, Signal),
+        kept: Option<Signal>,
+    ) {
         if !self.has_properties() {
             return;
         }
         m.formal(|m| {
             let seen = m.reg_init("spec_seen_q", bit(), 0);
-            seen.next(bit().lit(1));
+            let step = self.arrives(m, io, kept);
+            seen.next(step.known);
             for (name, operand) in [("act", io.act_i), ("weight", io.weight_i)] {
                 let extended = operand.bit(self.operand_width - 1) | !operand.msb();
                 m.assume(&format!("{name}_is_an_extended_operand"), extended);
             }
             // An accumulator that shifts its neighbour's sum out does not accumulate.
             let shifts = m.reg_init("spec_shifts_q", bit(), 0);
-            if self.drain == Drain::Single {
-                shifts.next((shifts.q | io.drain_i) & !io.first_i);
+            if let Some(last) = step.last {
+                shifts.next(bit().lit(0));
+                self.waiting_sum(m, io, last, (acc, overflow));
+            } else {
+                shifts.next((shifts.q | io.drain_i) & !step.first);
                 let neighbour = m.reg("spec_neighbour_q", io.result_i.ty());
                 neighbour.next(io.result_i);
                 m.assert_always("shifts_its_neighbour", !shifts.q | acc.eq(neighbour.q));
                 m.cover("shifts", shifts.q & acc.eq(-1));
-            } else {
-                shifts.next(bit().lit(0));
-                self.waiting_sum(m, io, acc, overflow);
             }
-            let start = m.wire("spec_start", mux(!io.first_i, acc, 0));
+            let start = m.wire("spec_start", mux(!step.first, acc, 0));
             match self.rescale {
                 Rescale::Factor => self.product_by_digits(m, io, start, (acc, overflow), shifts.q | !seen.q),
-                _ => self.exact_step(m, io, start, (acc, overflow), seen.q & !shifts.q),
+                _ => self.exact_step(m, &step, start, (acc, overflow), seen.q & !shifts.q),
             }
         });
     }
 
-    /// acc' = start x 2^n + act x weight, and the flag tells whether it is.
-    fn exact_step(&self, m: &mut Module, io: &TenderPePorts, start: Signal, now: (Signal, Signal), checked: Signal) {
-        let width = self.accumulator_width + (1 << bits_for(u64::from(self.max_shift))) + 1;
-        let amount = io.rescale_i.unwrap_or_else(|| uint(1).lit(0));
-        if io.rescale_i.is_some() {
+    /// With a register behind the multiplier a step arrives a cycle after it was at the ports.
+    fn arrives(&self, m: &mut Module, io: &TenderPePorts, kept: Option<Signal>) -> Arrives {
+        if let Some(amount) = io.rescale_i.filter(|_| self.rescale != Rescale::Factor) {
             m.assume("bubble", amount.eq(0) | io.act_i.eq(0) | io.weight_i.eq(0));
         }
+        let now = Arrives {
+            first: io.first_i,
+            last: (self.drain == Drain::Double).then_some(io.last_i),
+            rescale: io.rescale_i,
+            product: io.act_i * io.weight_i,
+            known: bit().lit(1),
+        };
+        let Some(kept) = kept else { return now };
+        let mut later = |name: &str, signal: Signal| {
+            let later = m.reg_init(&format!("spec_{name}_before_q"), signal.ty(), 0);
+            later.next(signal);
+            later.q
+        };
+        let step = Arrives {
+            first: later("first", now.first),
+            last: now.last.map(|last| later("last", last)),
+            rescale: now.rescale.map(|rescale| later("rescale", rescale)),
+            product: later("product", now.product),
+            known: later("known", now.known),
+        };
+        let same = kept.extend(step.product.width()).eq(step.product);
+        m.assert_always("product_is_kept", !step.known | same);
+        if let Some(amount) = step.rescale {
+            // What is assumed of the ports, a cycle later.
+            m.assert_always("bubble_arrives", amount.eq(0) | step.product.eq(0));
+        }
+        step
+    }
+
+    /// acc' = start x 2^n + act x weight, and the flag tells whether it is.
+    fn exact_step(&self, m: &mut Module, step: &Arrives, start: Signal, now: (Signal, Signal), checked: Signal) {
+        let width = self.accumulator_width + (1 << bits_for(u64::from(self.max_shift))) + 1;
+        let amount = step.rescale.unwrap_or_else(|| uint(1).lit(0));
         let scaled = m.wire("spec_scaled", start.extend(width).shl_by(amount));
-        let product = m.wire("spec_product", io.act_i * io.weight_i);
+        let product = m.wire("spec_product", step.product);
         let exact = m.wire("spec_sum", scaled + product);
         let value = m.reg("spec_sum_q", exact.ty());
         value.next(exact);
         let flag = m.reg("spec_flag_q", bit());
-        flag.next(now.1 & !io.first_i);
+        flag.next(now.1 & !step.first);
         let rescaled = m.reg("spec_rescaled_q", bit());
         rescaled.next(amount.ne(0));
         self.as_specified(m, value.q, flag.q, now, checked);
@@ -130,10 +179,10 @@ impl TenderPe {
     }
 
     /// The register beside the accumulator takes the sum of a tile, and keeps it until the row moves.
-    fn waiting_sum(&self, m: &mut Module, io: &TenderPePorts, acc: Signal, overflow: Signal) {
+    fn waiting_sum(&self, m: &mut Module, io: &TenderPePorts, last: Signal, (acc, overflow): (Signal, Signal)) {
         let [complete, waits, moved] =
             ["ended", "waits", "moved"].map(|name| m.reg_init(&format!("spec_row_{name}_q"), bit(), 0));
-        complete.next(io.last_i);
+        complete.next(last);
         waits.next(complete.q | (waits.q & !io.drain_i));
         moved.next(!complete.q & io.drain_i);
         let (sum, neighbour) = (cat(&[overflow, acc]), cat(&[io.overflow_i, io.result_i]));

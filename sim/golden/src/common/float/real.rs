@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 
 /// Places behind the point. All errors below are less than 2^-200.
-pub(super) const PLACES: u32 = 256;
+pub(in crate::common) const PLACES: u32 = 256;
 
 /// 1.
 fn one() -> BigInt {
@@ -11,7 +11,7 @@ fn one() -> BigInt {
 }
 
 /// The natural logarithm of 2: twice the area tangent of 1/3.
-pub(super) fn ln_2() -> BigInt {
+pub(in crate::common) fn ln_2() -> BigInt {
     let mut sum = BigInt::ZERO;
     let mut power = one() * 2 / 3;
     let mut k = 1u32;
@@ -24,7 +24,7 @@ pub(super) fn ln_2() -> BigInt {
 }
 
 /// e to the power of `x`, |x| < 2^10 : the series of x / 2^20, squared twenty times.
-pub(super) fn exp(x: &BigInt) -> BigInt {
+pub(in crate::common) fn exp(x: &BigInt) -> BigInt {
     // A product of numbers with twice the places loses nothing that matters.
     let small: BigInt = (x << PLACES) >> 20;
     let unit: BigInt = one() << PLACES;

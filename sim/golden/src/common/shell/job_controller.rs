@@ -58,7 +58,7 @@ pub struct End {
     pub descriptors: u32,
 }
 
-/// Numbers of errors that the controller finds itself, and of those of the bus.
+/// Numbers of errors: what the controller finds itself, the operation, the bus.
 pub mod code {
     /// Place of the descriptor.
     pub const DESCRIPTOR: u8 = 1;
@@ -74,12 +74,22 @@ pub mod code {
     pub const TAG: u8 = 6;
     /// Length of the chain.
     pub const CHAIN: u8 = 7;
+    /// An address or stride of the operation.
+    pub const ALIGNMENT: u8 = 8;
+    /// A size of the operation.
+    pub const SIZE: u8 = 9;
+    /// Something of the operation lies outside of the window.
+    pub const WINDOW: u8 = 10;
     /// The bus says SLVERR (2).
     pub const SLVERR: u8 = 11;
     /// The bus says DECERR (3).
     pub const DECERR: u8 = 12;
     /// The bus says nothing.
     pub const TIMEOUT: u8 = 13;
+    /// A result of the operation does not fit where it must.
+    pub const OVERFLOW: u8 = 14;
+    /// A field of the operation is not one of its values.
+    pub const FIELD: u8 = 15;
 }
 
 /// What the world answers: bytes of memory, and how each action ends (0, or the `xRESP` of the bus, or the operation's
@@ -95,7 +105,9 @@ fn bus(outcome: u8) -> u8 {
     match outcome {
         0 => 0,
         2 => code::SLVERR,
-        _ => code::DECERR,
+        3 => code::DECERR,
+        // A DMA that refuses: its last byte has no address on the bus.
+        _ => code::DESCRIPTOR,
     }
 }
 

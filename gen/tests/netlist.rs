@@ -1,0 +1,52 @@
+//! A whole accelerator in cells of a library does what its Verilog does.
+
+use std::fs;
+use std::path::Path;
+
+use hdl::accelerators::vector::VectorTop;
+use hdl::blocks::common::{AxiSpec, DmaSpec};
+use senbazuru::flows::energy::{Cells, Netlist};
+use senbazuru::flows::{liberty, synth};
+use sim::Design;
+use sim::bus::AxiConfig;
+use sim::stimulus::Stall;
+use testbenches::options;
+use testbenches::systems::c_program::{CEnd, CProgram};
+use testbenches::systems::hardware::Hardware;
+use testbenches::systems::vector_top::bench;
+
+/// The design in cells of osu018, and how many they are.
+fn mapped(design: &Design) -> (Design, usize) {
+    let library = liberty::open(Path::new("osu018")).unwrap();
+    let text = fs::read_to_string(&library.path).unwrap();
+    let cells = Cells::read(&liberty::parse(&text).unwrap()).unwrap();
+    let json = synth::netlist(&design.files, &design.top, &library).unwrap_or_else(|e| panic!("{e}"));
+    let netlist = Netlist::read(&json, &design.top, &cells).unwrap();
+    (Design { files: netlist.verilog(&cells), ..design.clone() }, netlist.instances.len())
+}
+
+/// Two lanes, rows of up to 8 elements: a session of the C program, then jobs of the bench.
+#[test]
+#[ignore = "minutes: synthesis and simulation of some ten thousand cells"]
+fn large_vector_top_runs_jobs_in_cells() {
+    let block = VectorTop {
+        axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
+        dma: DmaSpec { burst_beats: 4, ..DmaSpec::default() },
+        max_beats: 4,
+        ..VectorTop::default()
+    };
+    let (design, cells) = mapped(&Design::from(&hdl::lang::elaborate(&block).unwrap()));
+    println!("{cells} cells");
+    assert!(cells > 10_000, "{cells} cells are no accelerator");
+    let session = testbenches::bench(&block, |sim, run| {
+        let config = AxiConfig::rough(Stall::Random { num: 1, den: 4 });
+        let mut hardware = Hardware::new(sim, &config, run.seed())?;
+        let end = CProgram::build().unwrap().demo(&mut hardware, 0x2000, 2000).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(end, CEnd { tag: 0x600d_7a61, descriptors: 2, ..CEnd::default() });
+        let irq = sim.output("irq_o")?;
+        run.expect_u64(sim, irq, 0)
+    });
+    sim::run(&*session.unwrap(), &design, &options(1)).unwrap_or_else(|e| panic!("{e}"));
+    let report = sim::run(&*bench(&block).unwrap(), &design, &options(20)).unwrap_or_else(|e| panic!("{e}"));
+    println!("{} cycles in {:.0} s", report.cycles, report.seconds);
+}

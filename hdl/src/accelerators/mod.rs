@@ -1,0 +1,3 @@
+//! Complete accelerators: work from memory, results to memory.
+
+pub mod vector;

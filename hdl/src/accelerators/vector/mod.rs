@@ -1,0 +1,16 @@
+//! The vector unit behind the shell: rows of memory through a list of steps.
+
+mod row_packer;
+mod vector_controller;
+mod vector_engine;
+mod vector_registers;
+mod vector_top;
+
+pub use row_packer::{RowPacker, RowPackerPorts};
+pub use vector_controller::{VectorController, VectorControllerPorts};
+pub use vector_engine::{VectorEngine, VectorEnginePorts};
+pub use vector_registers::{VectorFields, VectorRegisters, VectorRegistersPorts};
+pub use vector_top::{VectorTop, VectorTopPorts};
+
+/// Number of the accelerator, in `VERSION`.
+pub const ACCELERATOR: u32 = 1;

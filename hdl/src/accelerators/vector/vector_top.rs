@@ -1,0 +1,133 @@
+//! The vector accelerator: registers, shell, controller, lanes.
+
+use super::vector_controller::READERS;
+use super::vector_engine::VectorEngine;
+use super::vector_registers::VectorRegisters;
+use crate::blocks::common::bus::axi::AxiManager;
+use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
+use crate::blocks::common::row::{RequantizeLane, VectorLane};
+use crate::blocks::common::shell::JobShell;
+use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, parameters, ports};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct VectorTop {
+        /// The bus as a DMA sees it; a beat holds as many elements as there are lanes, 16 bits each.
+        axi: AxiSpec = AxiSpec::default();
+        /// Bursts of the DMAs.
+        dma: DmaSpec = DmaSpec::default();
+        /// Beats of the longest row.
+        max_beats: u32 = 64, in 1..=65535, tag "b";
+        /// Beats that a read DMA keeps.
+        read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
+        /// Beats that the write DMA keeps.
+        write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "w";
+        /// The steps on an element.
+        lane: VectorLane = VectorLane::default();
+        /// The last one.
+        requantize: RequantizeLane = RequantizeLane::default();
+    }
+    rules = |p, rules| {
+        rules.part("read_beats", &p.shell());
+        rules.part("max_beats", &p.engine());
+    };
+}
+
+impl VectorTop {
+    fn shell(&self) -> JobShell {
+        JobShell {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            readers: READERS,
+            writers: 1,
+            read_beats: self.read_beats,
+            write_beats: self.write_beats,
+            descriptor_bytes: 128,
+            opcodes: 1,
+        }
+    }
+
+    /// What works between the streams of the shell.
+    #[must_use]
+    pub fn engine(&self) -> VectorEngine {
+        VectorEngine {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            max_beats: self.max_beats,
+            lane: self.lane.clone(),
+            requantize: self.requantize.clone(),
+        }
+    }
+}
+
+ports! {
+    /// Ports of [`VectorTop`].
+    pub struct VectorTopPorts(p: &VectorTop) {
+        /// Bus of the host.
+        ctrl: AxiLiteSubordinate = 12,
+        /// Memory.
+        mem: AxiManager = p.shell().port(),
+        /// Level: an enabled bit of STATUS is set.
+        irq_o: Out = bit(),
+    }
+}
+
+impl Block for VectorTop {
+    type Ports = VectorTopPorts;
+    const ABOUT: About = About {
+        name: "vector_top",
+        summary: "accelerator for rows of fp16 numbers: scale, add, activate, gate, RMS norm, requantize, from memory to memory",
+        contract: "A job is a chain of descriptors of 128 bytes, opcode 1; a descriptor reads rows, takes them through the steps of vector_unit, and\n\
+            writes them. Descriptors, errors and registers: docs/blocks/vector-top.md. No input in memory hangs it or makes it write\n\
+            outside of the rows that a right descriptor names.",
+        reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022",
+    };
+
+    fn build(&self, m: &mut Module, io: &VectorTopPorts) {
+        let block = VectorRegisters {
+            lanes: self.engine().lanes(),
+            max_beats: self.max_beats,
+            function: self.lane.function as u32,
+        };
+        let registers = m.instance("u_registers", block);
+        let shell = m.instance("u_shell", self.shell());
+        let engine = m.instance("u_engine", self.engine());
+
+        registers.ctrl.connect(m, &io.ctrl);
+        m.connect(io.irq_o, registers.irq_o);
+        io.mem.connect(m, &shell.mem);
+        shell.connect_registers(m, &registers.shell);
+
+        m.connect(engine.abort_i, shell.abort_o);
+        m.connect(engine.began_i, shell.began_o);
+        m.connect(engine.window_base_i, registers.shell.window_base);
+        m.connect(engine.window_limit_i, registers.shell.window_limit);
+        m.connect(shell.idle_i, engine.idle_o);
+        m.connect(shell.computing_i, engine.computing_o);
+        m.connect(registers.own.overflows, engine.overflows_o);
+        m.connect_stream(&engine.operation, &shell.operation);
+        m.connect_stream(&shell.operation_end, &engine.operation_end);
+        shell.read_command.connect(m, &engine.read_command);
+        engine.read.connect(m, &shell.read);
+        engine.read_end.connect(m, &shell.read_end);
+        shell.write_command.connect(m, &engine.write_command);
+        shell.write.connect(m, &engine.write);
+        engine.write_end.connect(m, &shell.write_end);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
+
+impl CatalogBlock for VectorTop {
+    fn configurations() -> Vec<Self> {
+        let set = |data_width, address_width, max_beats, burst_beats| Self {
+            axi: AxiSpec { address_width, data_width, id_width: 1 },
+            dma: DmaSpec { burst_beats, ..DmaSpec::default() },
+            max_beats,
+            ..Self::default()
+        };
+        vec![set(32, 32, 3, 4), set(256, 40, 16, 16)]
+    }
+}

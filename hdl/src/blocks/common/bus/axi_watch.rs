@@ -1,0 +1,95 @@
+//! Watch on a port of the bus: is anything under way, and does it move.
+
+use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, bits_for, mux, parameters, ports, uint};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct AxiWatch {
+        /// Most beats that are owed at once.
+        beats: u32 = 256, in 1..=1_048_576, tag "n";
+        /// Most write responses that are owed at once.
+        responses: u32 = 32, in 1..=65536, tag "m";
+    }
+}
+
+ports! {
+    /// Ports of [`AxiWatch`].
+    pub struct AxiWatchPorts(p: &AxiWatch) {
+        /// A read address is offered.
+        ar_valid_i: In = bit(),
+        /// It is taken.
+        ar_ready_i: In = bit(),
+        /// Its beats, less one.
+        ar_len_i: In = uint(8),
+        /// A beat of read data is offered, and is always taken.
+        r_valid_i: In = bit(),
+        /// A write address is offered.
+        aw_valid_i: In = bit(),
+        /// It is taken.
+        aw_ready_i: In = bit(),
+        /// A beat of write data is offered.
+        w_valid_i: In = bit(),
+        /// It is taken.
+        w_ready_i: In = bit(),
+        /// A write response is offered, and is always taken.
+        b_valid_i: In = bit(),
+        /// Something was asked for or offered in the cycle before, and not done.
+        waiting_o: Out = bit(),
+        /// Some channel moved in the cycle before.
+        answered_o: Out = bit(),
+        /// Nothing is offered and nothing is owed.
+        idle_o: Out = bit(),
+        /// A beat was read in the cycle before.
+        read_o: Out = bit(),
+        /// A beat was written in the cycle before.
+        written_o: Out = bit(),
+    }
+}
+
+impl Block for AxiWatch {
+    type Ports = AxiWatchPorts;
+    const ABOUT: About = About {
+        name: "axi_watch",
+        summary: "tells whether a port of the bus owes anything, and whether it moves",
+        contract: "Beats are counted from their addresses, so a subordinate that forgets RLAST does not matter.",
+        reference: "",
+    };
+
+    fn build(&self, m: &mut Module, io: &AxiWatchPorts) {
+        let asks = m.wire("asks", io.ar_valid_i & io.ar_ready_i);
+        let owed_ty = uint(bits_for(self.beats.into()));
+        let owed = m.reg_init("owed_q", owed_ty, 0);
+        let beats = m.wire("beats", io.ar_len_i + 1);
+        let more = mux(asks, fit(beats, owed_ty.width), 0);
+        owed.next(owed.q.wrapping_add(more).wrapping_sub(io.r_valid_i.extend(owed_ty.width)));
+        let promises = m.wire("promises", io.aw_valid_i & io.aw_ready_i);
+        let ty = uint(bits_for(self.responses.into()));
+        let responses = m.reg_init("responses_q", ty, 0);
+        let up = promises.extend(ty.width);
+        responses.next(responses.q.wrapping_add(up).wrapping_sub(io.b_valid_i.extend(ty.width)));
+
+        let writes = m.wire("writes", io.w_valid_i & io.w_ready_i);
+        let offers = m.wire("offers", io.ar_valid_i | io.aw_valid_i | io.w_valid_i);
+        let busy = m.wire("busy", offers | owed.q.any() | responses.q.any());
+        let moves = m.wire("moves", asks | promises | writes | io.r_valid_i | io.b_valid_i);
+        let late = |m: &mut Module, name: &str, port: Signal, now: Signal| {
+            let late = m.reg_init(name, bit(), 0);
+            late.next(now);
+            m.connect(port, late.q);
+        };
+        late(m, "waiting_q", io.waiting_o, busy);
+        late(m, "answered_q", io.answered_o, moves);
+        late(m, "read_q", io.read_o, io.r_valid_i);
+        late(m, "written_q", io.written_o, writes);
+        m.connect(io.idle_o, !busy);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u64).beat(1u64)
+    }
+}
+
+/// The low bits, or all with zeros above.
+fn fit(value: Signal, width: u32) -> Signal {
+    if value.width() > width { value.truncate(width) } else { value.extend(width) }
+}

@@ -1,0 +1,100 @@
+//! An adder with few levels, whatever its width.
+
+use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, parameters, ports, uint};
+
+/// Sums narrower than this are left to synthesis: its adders have few gates, and twice the levels.
+const NARROW: u32 = 20;
+
+/// a + b, or a - b modulo 2^width; one bit wider than the wider one. The instance is called after `name`.
+#[track_caller]
+pub fn add(m: &mut Module, name: &str, a: Signal, b: Signal, subtract: bool) -> Signal {
+    let width = a.width().max(b.width()) + 1;
+    let (a, b) = (a.extend(width), b.extend(width));
+    if width < NARROW {
+        return if subtract { a.wrapping_sub(b) } else { a.wrapping_add(b) };
+    }
+    // Few widths make few modules; what is too wide has no gates.
+    let whole = width.next_multiple_of(8);
+    let u = m.instance(&format!("u_{name}"), RowAdder { width: whole, subtract });
+    m.connect(u.a_i, a.extend(whole));
+    m.connect(u.b_i, b.extend(whole));
+    m.unused(u.sum_o);
+    u.sum_o.slice(0..width)
+}
+
+/// Levels of [`add`], about, for a sum of `width` bits.
+pub(super) fn levels(width: u32) -> u32 {
+    if width < NARROW { width.min(14) } else { 3 + 2 * (width - 1).next_power_of_two().trailing_zeros() }
+}
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct RowAdder {
+        /// Bits of the operands and of the sum.
+        width: u32 = 40, in 3..=256, tag "w";
+        /// The second operand is subtracted.
+        subtract: bool = false, tag "sub";
+    }
+}
+
+ports! {
+    /// Ports of [`RowAdder`].
+    pub struct RowAdderPorts(p: &RowAdder) {
+        /// First operand.
+        a_i: In = uint(p.width),
+        /// Second operand.
+        b_i: In = uint(p.width),
+        /// Sum or difference, modulo 2^width.
+        sum_o: Out = uint(p.width),
+    }
+}
+
+impl Block for RowAdder {
+    type Ports = RowAdderPorts;
+    const ABOUT: About = About {
+        name: "row_adder",
+        summary: "adder with a prefix tree of carries",
+        contract: "sum_o = a_i + b_i, or a_i - b_i, modulo 2^width, in about 3 + 2 log2(width) levels.",
+        reference: "Sklansky, Conditional-sum addition logic, IRE Transactions on Electronic Computers, 1960",
+    };
+
+    fn build(&self, m: &mut Module, io: &RowAdderPorts) {
+        // Carries into all bits but the lowest.
+        let top = self.width - 1;
+        let b = m.wire("b", if self.subtract { !io.b_i } else { io.b_i });
+        let half = m.wire("half", io.a_i ^ b);
+        let either = m.wire("either", io.a_i.slice(0..top) | b.slice(0..top));
+        let both = m.wire("both", io.a_i.slice(0..top) & b.slice(0..top));
+        // Into the lowest bit comes 1 where b is its complement.
+        let both = if self.subtract { cat(&[both.slice(1..top), either.bit(0)]) } else { both };
+        let places = top.next_power_of_two();
+        let mut makes = m.split("makes", both.extend(places), uint(1).array(places));
+        let mut passes = m.split("passes", either.extend(places), uint(1).array(places));
+        let mut step = 1;
+        while step < places {
+            m.comment(&format!("Blocks of {}: the upper half sees the carry out of the lower one.", 2 * step));
+            let (blocks, ty) = (places / (2 * step), uint(2 * step));
+            let name = |what: &str| format!("{what}_{step}");
+            let (low, through) = (makes, passes);
+            makes = m.nets(&name("makes"), ty, blocks);
+            let through_both = (blocks > 1).then(|| m.nets(&name("passes"), ty, blocks));
+            m.for_each(&name("blocks"), blocks, |m, i| {
+                let (below, above) = (low.at(i * 2), low.at(i * 2 + 1));
+                let (pass_below, pass_above) = (through.at(i * 2), through.at(i * 2 + 1));
+                m.connect(makes.at(i), cat(&[above | (pass_above & below.msb().repeat(step)), below]));
+                if let Some(through_both) = through_both {
+                    m.connect(through_both.at(i), cat(&[pass_above & pass_below.msb().repeat(step), pass_below]));
+                }
+            });
+            passes = through_both.unwrap_or(passes);
+            step *= 2;
+        }
+        let carries = makes.at(0);
+        m.unused(carries);
+        m.connect(io.sum_o, half ^ cat(&[carries.slice(0..top), bit().lit(u8::from(self.subtract))]));
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}

@@ -1,0 +1,45 @@
+//! Units that work on whole rows of fp16 numbers, some lanes a cycle, and what they are made of.
+//!
+//! A row enters in beats of `lanes` elements; something is found out about all of it (a maximum, a sum), and then its
+//! elements leave, each changed by that. Nothing inside can be stopped: arithmetic is plain pipelines without enables, and
+//! [`RowFrame`] lets a beat start only when there is a place for it at the end.
+//!
+//! Sums are exact: fp16 numbers, their squares and powers of two below 1 are integers in a common unit, so there is no order
+//! to state and nothing to lose. Each result is rounded once.
+
+mod adder;
+mod centre;
+mod half;
+pub mod inverse_root;
+mod lanes;
+pub mod layer_norm;
+mod normaliser;
+mod pipe;
+mod power;
+mod product;
+mod reciprocal;
+pub mod rms_norm;
+pub mod rotary_embedding;
+pub mod row_frame;
+mod section;
+pub mod softmax;
+pub mod vector_lane;
+pub mod vector_unit;
+
+pub use adder::{RowAdder, RowAdderPorts, add};
+pub use centre::{CentreLane, CentreLanePorts, FixedLane, FixedLanePorts};
+pub use half::{Half, RoundHalf, RoundHalfPorts, ToRound, round_latency, round_to_half};
+pub use inverse_root::{InverseRoot, InverseRootPorts, RootDigit, RootDigitPorts};
+pub use lanes::{ScaleLane, ScaleLanePorts, SquareLane, SquareLanePorts};
+pub use layer_norm::{LayerBeat, LayerNorm, LayerNormPorts};
+pub use normaliser::{RowNormaliser, RowNormaliserPorts, normalise, normalise_latency};
+pub use pipe::{later, later_valid, tree, tree_latency};
+pub use power::{PowerLane, PowerLanePorts};
+pub use product::{RowProduct, RowProductPorts, product, product_latency};
+pub use reciprocal::{RowReciprocal, RowReciprocalPorts};
+pub use rms_norm::{NormBeat, NormResult, RmsNorm, RmsNormPorts};
+pub use rotary_embedding::{AngleBeat, RotaryBeat, RotaryEmbedding, RotaryEmbeddingPorts, RotaryPairs};
+pub use row_frame::{FrameBeat, FrameResult, RowFrame, RowFramePorts};
+pub use softmax::{ShareLane, ShareLanePorts, Softmax, SoftmaxPorts, SoftmaxResult};
+pub use vector_lane::{RequantizeLane, RequantizeLanePorts, VectorLane, VectorLanePorts};
+pub use vector_unit::{OperandBeat, VectorBeat, VectorResult, VectorSteps, VectorUnit, VectorUnitPorts};

@@ -1,0 +1,219 @@
+//! What a vector unit does with one element, before and behind the norm of its row.
+
+use super::pipe::later;
+use crate::blocks::common::{FloatAdd, FloatFunction, FloatMul, FloatTable, FloatToInt};
+use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, mux, parameters, ports, select, uint};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct VectorLane {
+        /// What the step activate is.
+        function: FloatFunction = FloatFunction::Silu, tag "";
+        /// Ranks of registers in each product.
+        mul_stages: u32 = 2, in 0..=32, tag "m";
+        /// Ranks of registers in the sum.
+        add_stages: u32 = 2, in 0..=32, tag "a";
+        /// Ranks of registers in the function.
+        table_stages: u32 = 5, in 0..=32, tag "t";
+    }
+    rules = |p, rules| {
+        rules.part("mul_stages", &p.mul());
+        rules.part("add_stages", &p.adder());
+        rules.part("table_stages", &p.table());
+    };
+}
+
+ports! {
+    /// Ports of [`VectorLane`].
+    pub struct VectorLanePorts(p: &VectorLane) {
+        /// Multiply by scale_i; steady while anything is inside, as all of the steps.
+        scale_step_i: In = bit(),
+        /// Then add addend_i.
+        add_step_i: In = bit(),
+        /// Then apply the function.
+        activate_step_i: In = bit(),
+        /// Then multiply by factor_i.
+        multiply_step_i: In = bit(),
+        /// fp16; steady while anything is inside.
+        scale_i: In = uint(16),
+        /// The element, fp16.
+        x_i: In = uint(16),
+        /// Its addend, fp16.
+        addend_i: In = uint(16),
+        /// Its factor, fp16.
+        factor_i: In = uint(16),
+        /// What became of it, [`VectorLane::latency`] cycles later.
+        y_o: Out = uint(16),
+    }
+}
+
+impl VectorLane {
+    fn mul(&self) -> FloatMul {
+        FloatMul { stages: self.mul_stages, ..FloatMul::default() }
+    }
+
+    fn adder(&self) -> FloatAdd {
+        FloatAdd { stages: self.add_stages, ..FloatAdd::default() }
+    }
+
+    fn table(&self) -> FloatTable {
+        FloatTable { function: self.function, stages: self.table_stages, ..FloatTable::default() }
+    }
+
+    /// Cycles from an element to what became of it.
+    #[must_use]
+    pub fn latency(&self) -> u32 {
+        2 * self.mul_stages + self.add_stages + self.table_stages + 1
+    }
+}
+
+impl Block for VectorLane {
+    type Ports = VectorLanePorts;
+    const ABOUT: About = About {
+        name: "vector_lane",
+        summary: "scale, add, activate and multiply one fp16 number, each step by choice",
+        contract: "y_o is x_i after the chosen steps, in this order, each rounded to nearest, ties to even.",
+        reference: "",
+    };
+
+    fn build(&self, m: &mut Module, io: &VectorLanePorts) {
+        let ports = m.instance("u_scale", self.mul());
+        m.connect(ports.valid_i, 1);
+        m.connect(ports.a_i, io.x_i);
+        m.connect(ports.b_i, io.scale_i);
+        m.unused(ports.valid_o);
+        let scaled = chosen(m, "scaled", io.scale_step_i, ports.result_o, io.x_i, self.mul_stages);
+
+        let addend = later(m, "addend", io.addend_i, self.mul_stages);
+        let ports = m.instance("u_add", self.adder());
+        m.connect(ports.valid_i, 1);
+        m.connect(ports.a_i, scaled);
+        m.connect(ports.b_i, addend);
+        m.unused(ports.valid_o);
+        let sum = chosen(m, "sum", io.add_step_i, ports.result_o, scaled, self.add_stages);
+
+        let ports = m.instance("u_activate", self.table());
+        m.connect(ports.valid_i, 1);
+        m.connect(ports.a_i, sum);
+        m.unused(ports.valid_o);
+        let active = chosen(m, "active", io.activate_step_i, ports.result_o, sum, self.table_stages);
+
+        let before = self.mul_stages + self.add_stages + self.table_stages;
+        let factor = later(m, "factor", io.factor_i, before);
+        let ports = m.instance("u_multiply", self.mul());
+        m.connect(ports.valid_i, 1);
+        m.connect(ports.a_i, active);
+        m.connect(ports.b_i, factor);
+        m.unused(ports.valid_o);
+        let y = chosen(m, "y", io.multiply_step_i, ports.result_o, active, self.mul_stages);
+        let y = later(m, "y_out", y, 1);
+        m.connect(io.y_o, y);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.latency()).beat(1u32)
+    }
+}
+
+/// The result of a step, or what went into it, as many cycles later.
+#[track_caller]
+fn chosen(m: &mut Module, name: &str, step: Signal, result: Signal, otherwise: Signal, stages: u32) -> Signal {
+    let otherwise = later(m, &format!("{name}_without"), otherwise, stages);
+    m.wire(name, mux(step, result, otherwise))
+}
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct RequantizeLane {
+        /// Ranks of registers in the product.
+        mul_stages: u32 = 2, in 0..=32, tag "m";
+        /// Ranks of registers in the conversion.
+        int_stages: u32 = 2, in 0..=32, tag "i";
+    }
+    rules = |p, rules| {
+        rules.part("mul_stages", &p.mul());
+        rules.part("int_stages", &p.integer());
+    };
+}
+
+ports! {
+    /// Ports of [`RequantizeLane`].
+    pub struct RequantizeLanePorts(p: &RequantizeLane) {
+        /// To an integer of 8 bits; steady while anything is inside.
+        int8_i: In = bit(),
+        /// To an integer of 4 bits; steady while anything is inside, and not with int8_i.
+        int4_i: In = bit(),
+        /// What an element is multiplied by before it becomes an integer, fp16; steady while anything is inside.
+        quantizer_i: In = uint(16),
+        /// The element, fp16.
+        x_i: In = uint(16),
+        /// fp16, or the integer in the low bits with its sign above, [`RequantizeLane::latency`] cycles later.
+        y_o: Out = uint(16),
+        /// y_o is no number as it should be: saturated, from a NaN, infinite or a NaN.
+        overflow_o: Out = bit(),
+    }
+}
+
+impl RequantizeLane {
+    fn mul(&self) -> FloatMul {
+        FloatMul { stages: self.mul_stages, ..FloatMul::default() }
+    }
+
+    fn integer(&self) -> FloatToInt {
+        FloatToInt { width: 8, stages: self.int_stages, flags: true, ..FloatToInt::default() }
+    }
+
+    /// Cycles from an element to what became of it.
+    #[must_use]
+    pub fn latency(&self) -> u32 {
+        self.mul_stages + self.int_stages + 1
+    }
+}
+
+impl Block for RequantizeLane {
+    type Ports = RequantizeLanePorts;
+    const ABOUT: About = About {
+        name: "requantize_lane",
+        summary: "an fp16 number as it is, or times a factor and rounded to an integer",
+        contract: "With int8_i or int4_i, y_o = x_i * quantizer_i, rounded to fp16, then to an integer (both to nearest, ties to even), saturated; a\n\
+            NaN gives 0. Otherwise y_o = x_i.",
+        reference: "",
+    };
+
+    fn build(&self, m: &mut Module, io: &RequantizeLanePorts) {
+        let product = m.instance("u_scale", self.mul());
+        m.connect(product.valid_i, 1);
+        m.connect(product.a_i, io.x_i);
+        m.connect(product.b_i, io.quantizer_i);
+        m.unused(product.valid_o);
+        let integer = m.instance("u_integer", self.integer());
+        m.connect(integer.valid_i, 1);
+        m.connect(integer.a_i, product.result_o);
+        m.unused(integer.valid_o);
+        if let Some(inexact) = integer.inexact_o {
+            m.unused(inexact);
+        }
+        let invalid = m.wire("invalid", integer.invalid_o.unwrap_or(bit().lit(0)));
+        let x = later(m, "x", io.x_i, self.mul_stages + self.int_stages);
+
+        let byte = m.wire("whole_byte", integer.result_o.as_uint());
+        let sign = byte.bit(7);
+        let fits = m.wire("fits", byte.slice(3..8).all() | !byte.slice(3..8).any());
+        let limit = cat(&[sign, (!sign).repeat(3)]);
+        let nibble = m.wire("nibble", mux(fits, byte.slice(0..4), limit));
+        let narrow = |value: Signal| cat(&[value.msb().repeat(16 - value.width()), value]);
+        let y = select(&[(io.int8_i, narrow(byte)), (io.int4_i, narrow(nibble))], x);
+        let special = m.wire("special", x.slice(10..15).all());
+        let overflow = select(&[(io.int8_i, invalid), (io.int4_i, invalid | !fits)], special);
+        let y = m.wire("y_now", y);
+        let y = later(m, "y", y, 1);
+        let overflow = m.wire("overflow_now", overflow);
+        let overflow = later(m, "overflow", overflow, 1);
+        m.connect(io.y_o, y);
+        m.connect(io.overflow_o, overflow);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.latency()).beat(1u32)
+    }
+}

@@ -1,0 +1,132 @@
+//! Does an operand lie where it may: rows at a distance, against a window.
+
+use super::job_controller::job_error;
+use crate::lang::{
+    About, Block, Field, In, InStream, Module, OutStream, Timing, bit, bits_for, bundle, mux, parameters, ports,
+    select, uint,
+};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct OperandCheck {
+        /// Bits of an address on the bus.
+        address_width: u32 = 64, in 13..=64, tag "a";
+        /// Bits of row_bytes.
+        row_width: u32 = 24, in 1..=32, tag "r";
+        /// Bits of rows.
+        rows_width: u32 = 16, in 1..=32, tag "n";
+        /// Bits of stride.
+        stride_width: u32 = 32, in 7..=64, tag "s";
+    }
+}
+
+bundle! {
+    /// Rows of memory.
+    pub struct Operand(p: OperandCheck) {
+        /// Address of the first row.
+        address: Field = uint(64),
+        /// Bytes of a row, from 1 on.
+        row_bytes: Field = uint(p.row_width),
+        /// Rows, from 1 on.
+        rows: Field = uint(p.rows_width),
+        /// Bytes from the start of a row to the start of the next one.
+        stride: Field = uint(p.stride_width),
+    }
+}
+
+bundle! {
+    /// What is wrong with an operand.
+    pub struct Verdict(_unit: ()) {
+        /// 0, or a number of `job_error`.
+        error: Field = uint(8),
+    }
+}
+
+ports! {
+    /// Ports of [`OperandCheck`].
+    pub struct OperandCheckPorts(p: &OperandCheck) {
+        /// Drops what is in hand at the coming edge.
+        clear_i: In = bit(),
+        /// First byte that may be touched; steady while an operand is in hand.
+        window_base_i: In = uint(64),
+        /// Last byte that may be touched; steady while an operand is in hand.
+        window_limit_i: In = uint(64),
+        /// An operand.
+        operand: InStream<Operand> = p.clone(),
+        /// What is wrong with it.
+        verdict: OutStream<Verdict> = (),
+    }
+}
+
+impl OperandCheck {
+    /// Cycles from an operand to its verdict.
+    #[must_use]
+    pub fn cycles(&self) -> u32 {
+        self.rows_width + 2
+    }
+}
+
+impl Block for OperandCheck {
+    type Ports = OperandCheckPorts;
+    const ABOUT: About = About {
+        name: "operand_check",
+        summary: "alignment and window of rows at a distance",
+        contract: "verdict is 8 where address or stride is no multiple of 64, else 10 where the first byte of the first row or the last byte of the\n\
+            last row lies outside of the window or of the bus, else 0; rows_width + 2 cycles after operand, one at a time.",
+        reference: "",
+    };
+
+    fn build(&self, m: &mut Module, io: &OperandCheckPorts) {
+        let state = m.fsm("state", &["Idle", "Multiply", "Add", "Tell"]);
+        let takes = m.wire("takes", io.operand.fire());
+        m.connect(io.operand.ready, state.is("Idle") & !io.clear_i);
+        // (rows - 1) * stride, a bit of rows - 1 each cycle.
+        let span_ty = uint(self.rows_width + self.stride_width);
+        let rows = m.reg("rows_q", uint(self.rows_width));
+        let stride = m.reg("stride_q", span_ty);
+        let span = m.reg("span_q", span_ty);
+        let steps = m.reg("steps_q", uint(bits_for(self.rows_width.into())));
+        let address = m.reg("address_q", uint(64));
+        let row_last = m.reg("row_last_q", uint(self.row_width));
+        let aligned = m.reg("aligned_q", bit());
+        let multiplies = state.is("Multiply");
+        let again = m.wire("again", rows.q.shr(1).extend(self.rows_width));
+        rows.next_when(takes | multiplies, mux(takes, io.operand.rows.wrapping_sub(1), again));
+        let twice = m.wire("twice", stride.q.shl(1).truncate(span_ty.width));
+        stride.next_when(takes | multiplies, mux(takes, io.operand.stride.extend(span_ty.width), twice));
+        let part = stride.q & rows.q.bit(0).repeat(span_ty.width);
+        let sum = m.wire("sum", span.q.wrapping_add(part));
+        span.next_when(takes | multiplies, mux(takes, span_ty.lit(0), sum));
+        let fewer = m.wire("fewer", steps.q.wrapping_sub(1));
+        steps.next_when(takes | multiplies, mux(takes, uint(steps.q.width()).lit(self.rows_width), fewer));
+        address.next_when(takes, io.operand.address);
+        row_last.next_when(takes, io.operand.row_bytes.wrapping_sub(1));
+        let low = io.operand.address.slice(0..6).any() | io.operand.stride.slice(0..6).any();
+        aligned.next_when(takes, !low);
+
+        // Wide enough for any operand: no carry is lost.
+        let wide = span_ty.width.max(64) + 2;
+        let inside_span = m.wire("inside_span", span.q.extend(wide).wrapping_add(row_last.q.extend(wide)));
+        let end = m.reg("end_q", uint(wide));
+        end.next_when(state.is("Add"), inside_span.wrapping_add(address.q.extend(wide)));
+        let beyond = end.q.slice(self.address_width..wide).any();
+        let above = end.q.gt(io.window_limit_i.extend(wide));
+        let outside = m.wire("outside", beyond | above | address.q.lt(io.window_base_i));
+        let code = |number: u32| uint(8).lit(number);
+        let wrong = [(!aligned.q, code(job_error::ALIGNMENT)), (outside, code(job_error::WINDOW))];
+        m.connect(io.verdict.error, select(&wrong, code(0)));
+        m.connect(io.verdict.valid, state.is("Tell"));
+
+        for from in ["Idle", "Multiply", "Add", "Tell"] {
+            state.goto(from, io.clear_i, "Idle");
+        }
+        state.goto("Idle", takes, "Multiply");
+        state.goto("Multiply", steps.q.eq(1), "Add");
+        state.goto("Add", true, "Tell");
+        state.goto("Tell", io.verdict.ready, "Idle");
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.cycles()).beat(self.cycles() + 1)
+    }
+}

@@ -1,0 +1,63 @@
+//! Layer norm by the algorithm of `layer_norm`.
+
+use num_bigint::{BigInt, BigUint};
+
+use super::rms_norm::inverse_root;
+use super::{NAN, is_nan, is_special, nearest, units};
+use crate::common::float::Float;
+use crate::format::FloatFormat;
+
+/// First bits of n x - s that count.
+const CENTRED: u64 = 22;
+
+/// The row `x`, normalised; without gains and biases these are 1 and nothing. `epsilon` is in units of 2^-48. `None`:
+/// undefined.
+pub fn layer_norm(x: &[u16], affine: Option<(&[u16], &[u16])>, epsilon: u64) -> Option<Vec<u16>> {
+    if x.iter().any(|&x| is_special(x)) {
+        return None;
+    }
+    let value = |x: u16| {
+        let (negative, magnitude) = units(x);
+        if negative { -BigInt::from(magnitude) } else { magnitude.into() }
+    };
+    let n = BigInt::from(x.len());
+    let sum: BigInt = x.iter().map(|&x| value(x)).sum();
+    let squares: BigInt = x.iter().map(|&x| value(x).pow(2)).sum();
+    let whole = &n * squares - sum.pow(2) + &n * &n * epsilon;
+    let (digits, exponent) = inverse_root(&BigUint::from(1u8), whole.magnitude())?;
+    let scaled = |(k, &x): (usize, &u16)| {
+        let centred = &n * value(x) - &sum;
+        let drop = centred.magnitude().bits().saturating_sub(CENTRED);
+        let kept = ((centred.magnitude() >> drop) << drop) * digits;
+        let negative = centred < BigInt::ZERO;
+        let Some((gains, biases)) = affine else { return nearest(negative, &kept, exponent) };
+        let (gain, zero) = (gains[k], kept == BigUint::ZERO);
+        let sign = negative != (gain >> 15 == 1);
+        let product = if is_nan(gain) || (is_special(gain) && zero) {
+            NAN
+        } else if is_special(gain) {
+            0x7c00 | u16::from(sign) << 15
+        } else {
+            nearest(sign, &(kept * units(gain).1), exponent - 24)
+        };
+        Float::ieee(FloatFormat::Fp16).add(product.into(), biases[k].into()).bits as u16
+    };
+    Some(x.iter().enumerate().map(scaled).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_hand() {
+        // Mean 2, variance 1.
+        assert_eq!(layer_norm(&[0x3c00, 0x4200], None, 0), Some(vec![0xbc00, 0x3c00]));
+        let affine = (&[0x4000, 0x3c00][..], &[0x3c00, 0x0000][..]);
+        assert_eq!(layer_norm(&[0x3c00, 0x4200], Some(affine), 0), Some(vec![0xbc00, 0x3c00]));
+        // A constant row has no norm without epsilon; far from 0 nothing cancels.
+        assert_eq!(layer_norm(&[0x4500; 3], None, 0), None);
+        assert_eq!(layer_norm(&[0x4500; 3], None, 1), Some(vec![0; 3]));
+        assert_eq!(layer_norm(&[0x77ff, 0x7800], None, 0), Some(vec![0xbc00, 0x3c00]));
+    }
+}

@@ -1,0 +1,81 @@
+//! Units that work on rows of fp16 numbers: integers and rationals of any size, rounded once.
+
+mod exact;
+pub mod layer_norm;
+pub mod rms_norm;
+pub mod rotary_embedding;
+pub mod row_frame;
+pub mod softmax;
+pub mod vector_unit;
+
+use num_bigint::BigUint;
+
+pub use exact::{Distance, distance, exact_layer_norm, exact_rms_norm, exact_softmax};
+pub use row_frame::{Beat, Row, gate};
+
+/// The canonical NaN.
+pub const NAN: u16 = 0x7e00;
+
+/// A finite fp16 number: negative or not, and its magnitude in units of 2^-24.
+pub fn units(bits: u16) -> (bool, u64) {
+    let (field, fraction) = (u64::from(bits >> 10 & 31), u64::from(bits & 0x3ff));
+    let magnitude = if field == 0 { fraction } else { (fraction + 0x400) << (field - 1) };
+    (bits >> 15 == 1, magnitude)
+}
+
+/// Infinity or NaN.
+pub fn is_special(bits: u16) -> bool {
+    bits >> 10 & 31 == 31
+}
+
+/// NaN.
+pub fn is_nan(bits: u16) -> bool {
+    is_special(bits) && bits & 0x3ff != 0
+}
+
+/// The fp16 number nearest to (-1)^negative * `magnitude` * 2^`exponent`, ties to even.
+pub fn nearest(negative: bool, magnitude: &BigUint, exponent: i64) -> u16 {
+    let sign = u16::from(negative) << 15;
+    let size = magnitude.bits() as i64;
+    // The number is below 2^top; its last place is 2^last, at least that of subnormal numbers.
+    let top = size + exponent;
+    let last = (top - 11).max(-24);
+    if size == 0 {
+        return sign;
+    }
+    let drop = last - exponent;
+    let kept = if drop <= 0 {
+        magnitude << drop.unsigned_abs()
+    } else {
+        let half = BigUint::from(1u8) << (drop - 1);
+        let (below, rest) = (magnitude >> drop, magnitude & &((BigUint::from(1u8) << drop) - 1u8));
+        let up = rest > half || (rest == half && below.bit(0));
+        below + u8::from(up)
+    };
+    let kept = u64::try_from(kept).unwrap_or(u64::MAX);
+    // One more in the exponent for each place above the subnormal numbers' last one; the leading one counts too.
+    let bits = ((last + 24) as u64) * 1024 + kept;
+    sign | if bits >= 0x7c00 { 0x7c00 } else { bits as u16 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::float::Float;
+    use crate::format::FloatFormat;
+
+    #[test]
+    fn rounds_like_a_conversion() {
+        let float = Float::ieee(FloatFormat::Fp32);
+        for bits in (0..1u64 << 31).step_by(104_729) {
+            if !FloatFormat::Fp32.is_finite(bits) {
+                continue;
+            }
+            let field = (bits >> 23) as i64;
+            let fraction = bits & 0x7f_ffff;
+            let magnitude = if field == 0 { fraction } else { fraction | 0x80_0000 };
+            let rounded = nearest(false, &magnitude.into(), field.max(1) - 150);
+            assert_eq!(u64::from(rounded), float.convert(bits, FloatFormat::Fp16).bits, "{bits:#x}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Memory as a job sees it.
+
+use std::collections::BTreeMap;
+use std::ops::{Range, RangeInclusive};
+
+/// What a bus answers instead of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BusError {
+    /// SLVERR.
+    Subordinate,
+    /// DECERR.
+    Decode,
+}
+
+impl BusError {
+    /// `xRESP`.
+    #[must_use]
+    pub fn response(self) -> u8 {
+        match self {
+            Self::Subordinate => 2,
+            Self::Decode => 3,
+        }
+    }
+}
+
+/// Memory behind a bus. Areas end at the last byte of the address space at the latest. The hardware moves whole beats: whoever
+/// injects errors beside the bytes that are asked for rounds the area himself.
+pub trait Memory {
+    /// Reads bytes from `address` on.
+    ///
+    /// # Errors
+    /// What the bus answers.
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), BusError>;
+    /// Writes bytes from `address` on.
+    ///
+    /// # Errors
+    /// What the bus answers.
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), BusError>;
+}
+
+impl<M: Memory> Memory for &mut M {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), BusError> {
+        (**self).read(address, bytes)
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), BusError> {
+        (**self).write(address, bytes)
+    }
+}
+
+const PAGE: u64 = 4096;
+
+/// The parts of an area that lie in a page each: the address, and which bytes of the area.
+fn parts(address: u64, count: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let at = address.wrapping_add(done as u64);
+        let part = (count - done).min((PAGE - at % PAGE) as usize);
+        let from = done;
+        done += part;
+        (part > 0).then_some((at, from..done))
+    })
+}
+
+/// Bytes at 64-bit addresses, zero until written; some areas may answer with errors.
+#[derive(Clone, Debug, Default)]
+pub struct SparseMemory {
+    pages: BTreeMap<u64, Vec<u8>>,
+    broken: Vec<(RangeInclusive<u64>, BusError)>,
+}
+
+impl SparseMemory {
+    /// All zero.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From now on every access to `area` fails.
+    pub fn fail(&mut self, area: RangeInclusive<u64>, error: BusError) {
+        self.broken.push((area, error));
+    }
+
+    /// No area fails any more.
+    pub fn mend(&mut self) {
+        self.broken.clear();
+    }
+
+    /// `count` bytes from `address` on, past all errors.
+    #[must_use]
+    pub fn bytes(&self, address: u64, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        for (at, part) in parts(address, count) {
+            if let Some(page) = self.pages.get(&(at / PAGE)) {
+                let from = (at % PAGE) as usize;
+                bytes[part.clone()].copy_from_slice(&page[from..from + part.len()]);
+            }
+        }
+        bytes
+    }
+
+    /// Stores bytes from `address` on, past all errors.
+    pub fn store(&mut self, address: u64, bytes: &[u8]) {
+        for (at, part) in parts(address, bytes.len()) {
+            let page = self.pages.entry(at / PAGE).or_insert_with(|| vec![0; PAGE as usize]);
+            let from = (at % PAGE) as usize;
+            page[from..from + part.len()].copy_from_slice(&bytes[part]);
+        }
+    }
+
+    fn error(&self, address: u64, count: usize) -> Result<(), BusError> {
+        let last = address.saturating_add((count as u64).saturating_sub(1));
+        let broken = self.broken.iter().find(|(area, _)| *area.start() <= last && address <= *area.end());
+        broken.map_or(Ok(()), |(_, error)| Err(*error))
+    }
+}
+
+impl Memory for SparseMemory {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), BusError> {
+        self.error(address, bytes.len())?;
+        bytes.copy_from_slice(&self.bytes(address, bytes.len()));
+        Ok(())
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), BusError> {
+        self.error(address, bytes.len())?;
+        self.store(address, bytes);
+        Ok(())
+    }
+}

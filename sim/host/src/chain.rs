@@ -1,0 +1,102 @@
+//! Descriptors one after the other.
+
+use crate::layout::header;
+use crate::{Descriptor, ErrorCode, Image, Refusal, Window};
+
+/// A descriptor in a chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// What is to be done; next, tag and flags are set when the chain is placed.
+    pub descriptor: Descriptor,
+    /// What the register TAG shows when it is done.
+    pub tag: u32,
+    /// Where the tag is written to memory, if anywhere.
+    pub tag_address: Option<u64>,
+    /// It reads nothing that the one before writes.
+    pub independent: bool,
+}
+
+impl From<Descriptor> for Link {
+    fn from(descriptor: Descriptor) -> Self {
+        Self { descriptor, tag: 0, tag_address: None, independent: false }
+    }
+}
+
+impl Link {
+    /// With a tag.
+    #[must_use]
+    pub fn tag(self, tag: u32) -> Self {
+        Self { tag, ..self }
+    }
+
+    /// With a tag that is written to memory as well, last.
+    #[must_use]
+    pub fn tag_at(self, tag: u32, address: u64) -> Self {
+        Self { tag, tag_address: Some(address), ..self }
+    }
+
+    /// Independent of the one before.
+    #[must_use]
+    pub fn independent(self) -> Self {
+        Self { independent: true, ..self }
+    }
+}
+
+/// A job: descriptors in the order in which they are done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chain {
+    links: Vec<Link>,
+}
+
+impl Chain {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// And then.
+    #[must_use]
+    pub fn then(mut self, link: impl Into<Link>) -> Self {
+        self.links.push(link.into());
+        self
+    }
+
+    /// Bytes of memory that it takes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        (self.links.len() * Descriptor::BYTES) as u64
+    }
+
+    /// The chain at `address`, one descriptor behind the other.
+    ///
+    /// # Errors
+    /// There is no descriptor, or more than `max_descriptors`; one of them, or its tag, would be outside of the window or at no
+    /// multiple of 64.
+    pub fn place(&self, address: u64, window: &Window, max_descriptors: u32) -> Result<Image, Refusal> {
+        let count = self.links.len();
+        if count == 0 || count as u64 > max_descriptors.into() {
+            let expected = format!("1 to {max_descriptors}");
+            return Err(Refusal::new(ErrorCode::Chain, "number of descriptors", count.to_string(), expected));
+        }
+        let mut bytes = Vec::with_capacity(count * Descriptor::BYTES);
+        let mut at = address;
+        for (k, link) in self.links.iter().enumerate() {
+            Descriptor::check_place(at, window)?;
+            let mut descriptor = link.descriptor.clone();
+            // The place behind the last one may have no address.
+            let next = if k + 1 < count { at.wrapping_add(Descriptor::BYTES as u64) } else { 0 };
+            let flag = |set: bool, flag: u16| if set { u64::from(flag) } else { 0 };
+            let flags =
+                flag(link.tag_address.is_some(), header::FLAG_TAG) | flag(link.independent, header::FLAG_INDEPENDENT);
+            descriptor.set(header::NEXT, next);
+            descriptor.set(header::FLAGS, flags);
+            descriptor.set(header::TAG, link.tag.into());
+            descriptor.set(header::TAG_ADDRESS, link.tag_address.unwrap_or(0));
+            descriptor.check_header(window, u8::MAX)?;
+            bytes.extend(descriptor.bytes());
+            at = next;
+        }
+        Ok(Image { address, bytes })
+    }
+}

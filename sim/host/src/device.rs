@@ -1,0 +1,356 @@
+//! The driver: what it does to the registers, in which order.
+
+use crate::registers::shell as r;
+use crate::{Bus, ErrorCode, Image, Window};
+
+/// What can go wrong with a device.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError<E: std::error::Error + 'static> {
+    /// The bus failed.
+    #[error("bus: {0}")]
+    Bus(#[source] E),
+    /// Something else is there.
+    #[error("ID is {found:#010x}, must be {:#010x}: no accelerator of this kind is here", r::ID_ID_VALUE)]
+    WrongId {
+        /// What is there.
+        found: u32,
+    },
+    /// Registers of another version.
+    #[error("VERSION is {found}, must be {}: this driver knows no other one", r::VERSION_VERSION_VALUE)]
+    WrongVersion {
+        /// What is there.
+        found: u32,
+    },
+    /// It works on something.
+    #[error("a job runs; wait for its end or reset the device")]
+    Busy,
+    /// A start was refused although no job ran: the bus was not idle.
+    #[error("the start was refused: the bus is not idle; reset the device")]
+    Refused,
+    /// Nothing was started, or it was dropped.
+    #[error("no job runs, and none has ended")]
+    NoJob,
+    /// The job ended with an error.
+    #[error("{0}")]
+    Job(JobFailure),
+    /// It takes too long.
+    #[error("the job has not ended after {polls} looks at STATUS")]
+    TooLong {
+        /// How often STATUS was read.
+        polls: u32,
+    },
+    /// The bus does not become idle.
+    #[error(
+        "the soft reset is not done after {polls} looks at CONTROL: memory owes answers, only a hardware reset helps"
+    )]
+    ResetTooLong {
+        /// How often CONTROL was read.
+        polls: u32,
+    },
+}
+
+/// How a job failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobFailure {
+    /// What `ERROR_CODE` says.
+    pub number: u32,
+    /// Address of the descriptor.
+    pub place: u64,
+    /// What was done before.
+    pub before: Completion,
+}
+
+impl JobFailure {
+    /// The code, if this crate knows it.
+    #[must_use]
+    pub fn code(&self) -> Option<ErrorCode> {
+        ErrorCode::of(self.number)
+    }
+}
+
+impl std::fmt::Display for JobFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let meaning = self.code().map_or("a code that is not known", ErrorCode::meaning);
+        let Self { number, place, before } = self;
+        write!(
+            f,
+            "the job ended at the descriptor at {place:#x} with error {number}, after {} descriptors: ",
+            before.descriptors
+        )?;
+        write!(f, "{meaning}")
+    }
+}
+
+/// How far a job came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Tag of the descriptor that was completed last.
+    pub tag: u32,
+    /// Descriptors that were completed.
+    pub descriptors: u32,
+}
+
+/// What a device says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Version of registers and descriptors.
+    pub version: u32,
+    /// Number of the accelerator.
+    pub accelerator: u32,
+}
+
+/// What holds for all jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Memory that they may touch.
+    pub window: Window,
+    /// Cycles that memory may take for an answer, 0 for any.
+    pub timeout: u32,
+    /// Descriptors of a job at most.
+    pub max_descriptors: u32,
+}
+
+/// What was counted in the last job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// From start to end.
+    pub cycles: u64,
+    /// In which something was computed.
+    pub compute_cycles: u64,
+    /// Beats that were read.
+    pub read_beats: u64,
+    /// Beats that were written.
+    pub write_beats: u64,
+    /// Cycles that waited for reads.
+    pub read_waits: u64,
+    /// Cycles that waited for writes.
+    pub write_waits: u64,
+}
+
+type Result<T, B> = std::result::Result<T, DeviceError<<B as Bus>::Error>>;
+
+/// An accelerator behind a bus.
+#[derive(Debug)]
+pub struct Device<B: Bus> {
+    bus: B,
+}
+
+impl<B: Bus> Device<B> {
+    /// The device at a bus; nothing is done to it.
+    pub fn new(bus: B) -> Self {
+        Self { bus }
+    }
+
+    /// The bus.
+    pub fn bus(&mut self) -> &mut B {
+        &mut self.bus
+    }
+
+    /// The bus again.
+    pub fn into_bus(self) -> B {
+        self.bus
+    }
+
+    /// A register.
+    ///
+    /// # Errors
+    /// Those of the bus.
+    pub fn read(&mut self, register: u32) -> Result<u32, B> {
+        self.bus.read32(register).map_err(DeviceError::Bus)
+    }
+
+    /// Changes a register.
+    ///
+    /// # Errors
+    /// Those of the bus.
+    pub fn write(&mut self, register: u32, value: u32) -> Result<(), B> {
+        self.bus.write32(register, value).map_err(DeviceError::Bus)
+    }
+
+    /// A register of two words. The low one is read first: the hardware keeps the high one for it.
+    ///
+    /// # Errors
+    /// Those of the bus.
+    pub fn read64(&mut self, register: u32) -> Result<u64, B> {
+        let low = self.read(register)?;
+        Ok(u64::from(self.read(register + 4)?) << 32 | u64::from(low))
+    }
+
+    /// Changes a register of two words.
+    ///
+    /// # Errors
+    /// Those of the bus.
+    pub fn write64(&mut self, register: u32, value: u64) -> Result<(), B> {
+        self.write(register, value as u32)?;
+        self.write(register + 4, (value >> 32) as u32)
+    }
+
+    /// Makes sure that an accelerator is there that this driver knows how to drive.
+    ///
+    /// # Errors
+    /// Something else is there.
+    pub fn identify(&mut self) -> Result<Identity, B> {
+        let found = self.read(r::ID)?;
+        if found != r::ID_ID_VALUE {
+            return Err(DeviceError::WrongId { found });
+        }
+        let register = self.read(r::VERSION)?;
+        let field = |mask: u32| (register & mask) >> mask.trailing_zeros();
+        let (version, accelerator) = (field(r::VERSION_VERSION), field(r::VERSION_ACCELERATOR));
+        if version != r::VERSION_VERSION_VALUE {
+            return Err(DeviceError::WrongVersion { found: version });
+        }
+        Ok(Identity { version, accelerator })
+    }
+
+    /// Sets what holds for all jobs from now on.
+    ///
+    /// # Errors
+    /// A job runs.
+    pub fn configure(&mut self, settings: &Settings) -> Result<(), B> {
+        self.not_busy()?;
+        self.write64(r::WINDOW_BASE, settings.window.base)?;
+        self.write64(r::WINDOW_LIMIT, settings.window.limit)?;
+        self.write(r::TIMEOUT, settings.timeout)?;
+        self.write(r::MAX_DESCRIPTORS, settings.max_descriptors)
+    }
+
+    /// Starts the job whose first descriptor is at an address.
+    ///
+    /// # Errors
+    /// A job runs, which is left alone; the bus is not idle.
+    pub fn start(&mut self, job: u64) -> Result<(), B> {
+        self.not_busy()?;
+        self.write(r::STATUS, r::STATUS_DONE | r::STATUS_ERROR | r::STATUS_REFUSED)?;
+        self.write64(r::JOB, job)?;
+        self.write(r::CONTROL, r::CONTROL_START)?;
+        if self.read(r::STATUS)? & r::STATUS_REFUSED != 0 {
+            self.write(r::STATUS, r::STATUS_REFUSED)?;
+            return Err(DeviceError::Refused);
+        }
+        Ok(())
+    }
+
+    /// How the job stands; `None` while it runs. The end of a job is told again and again up to [`Device::acknowledge`] or
+    /// the next start.
+    ///
+    /// # Errors
+    /// It ended with an error; there is none.
+    pub fn poll(&mut self) -> Result<Option<Completion>, B> {
+        let status = self.read(r::STATUS)?;
+        if status & r::STATUS_BUSY != 0 {
+            return Ok(None);
+        }
+        let before = |device: &mut Self| -> Result<Completion, B> {
+            Ok(Completion { tag: device.read(r::TAG)?, descriptors: device.read(r::DESCRIPTORS)? })
+        };
+        if status & r::STATUS_ERROR != 0 {
+            let number = self.read(r::ERROR_CODE)? & r::ERROR_CODE_ERROR_CODE;
+            let place = self.read64(r::ERROR_WHERE)?;
+            return Err(DeviceError::Job(JobFailure { number, place, before: before(self)? }));
+        }
+        if status & r::STATUS_DONE == 0 {
+            return Err(DeviceError::NoJob);
+        }
+        before(self).map(Some)
+    }
+
+    /// Clears what STATUS says of the last job: the interrupt falls.
+    ///
+    /// # Errors
+    /// Those of the bus.
+    pub fn acknowledge(&mut self) -> Result<(), B> {
+        self.write(r::STATUS, r::STATUS_DONE | r::STATUS_ERROR)
+    }
+
+    /// Looks at STATUS up to `polls` times, until the job has ended.
+    ///
+    /// # Errors
+    /// It ended with an error, or not at all.
+    pub fn wait(&mut self, polls: u32) -> Result<Completion, B> {
+        for _ in 0..polls {
+            if let Some(done) = self.poll()? {
+                return Ok(done);
+            }
+        }
+        Err(DeviceError::TooLong { polls })
+    }
+
+    /// Enables the interrupt and calls `sleep`, which returns when it is there, until the job has ended; `sleep` may return
+    /// for nothing `most` times. The interrupt is disabled and acknowledged afterwards, unless the bus fails.
+    ///
+    /// # Errors
+    /// The job ended with an error, or not at all.
+    pub fn wait_for_interrupt(
+        &mut self,
+        most: u32,
+        mut sleep: impl FnMut(&mut B) -> std::result::Result<(), B::Error>,
+    ) -> Result<Completion, B> {
+        self.write(r::IRQ_ENABLE, r::IRQ_ENABLE_IRQ_DONE | r::IRQ_ENABLE_IRQ_ERROR)?;
+        let mut end = Err(DeviceError::TooLong { polls: most });
+        for _ in 0..=most {
+            // The interrupt is a level: one that came before is not lost.
+            match self.poll() {
+                Ok(None) => sleep(&mut self.bus).map_err(DeviceError::Bus)?,
+                Ok(Some(done)) => {
+                    end = Ok(done);
+                    break;
+                }
+                Err(error) => {
+                    end = Err(error);
+                    break;
+                }
+            }
+        }
+        self.write(r::IRQ_ENABLE, 0)?;
+        if !matches!(end, Err(DeviceError::TooLong { .. })) {
+            self.acknowledge()?;
+        }
+        end
+    }
+
+    /// Writes a chain to memory, starts it, and polls for its end.
+    ///
+    /// # Errors
+    /// Those of all three.
+    pub fn run(&mut self, chain: &Image, polls: u32) -> Result<Completion, B> {
+        self.not_busy()?;
+        chain.store(&mut self.bus).map_err(DeviceError::Bus)?;
+        self.start(chain.address)?;
+        self.wait(polls)
+    }
+
+    /// Drops whatever runs, and looks at CONTROL up to `polls` times until that is done. Memory behind the results of the
+    /// dropped job is undefined.
+    ///
+    /// # Errors
+    /// The bus does not become idle.
+    pub fn soft_reset(&mut self, polls: u32) -> Result<(), B> {
+        self.write(r::CONTROL, r::CONTROL_SOFT_RESET)?;
+        for _ in 0..polls {
+            if self.read(r::CONTROL)? & r::CONTROL_SOFT_RESET == 0 {
+                return self.write(r::STATUS, r::STATUS_DONE | r::STATUS_ERROR | r::STATUS_REFUSED);
+            }
+        }
+        Err(DeviceError::ResetTooLong { polls })
+    }
+
+    /// What was counted.
+    ///
+    /// # Errors
+    /// Those of the bus.
+    pub fn counters(&mut self) -> Result<Counters, B> {
+        Ok(Counters {
+            cycles: self.read64(r::CYCLES)?,
+            compute_cycles: self.read64(r::COMPUTE_CYCLES)?,
+            read_beats: self.read64(r::READ_BEATS)?,
+            write_beats: self.read64(r::WRITE_BEATS)?,
+            read_waits: self.read64(r::READ_WAITS)?,
+            write_waits: self.read64(r::WRITE_WAITS)?,
+        })
+    }
+
+    fn not_busy(&mut self) -> Result<(), B> {
+        if self.read(r::STATUS)? & r::STATUS_BUSY != 0 { Err(DeviceError::Busy) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,34 @@
+//! The software side of accelerators behind the shell: what a driver and the programs above it need.
+//!
+//! - [`Bus`]: the way to a device, of four methods; a co-simulation and a real device implement it.
+//! - [`Device`]: identifies, starts, waits, resets.
+//! - [`vector`]: jobs of `vector_top`, refused here as the hardware would refuse them, with the field's name.
+//! - [`Chain`]: descriptors one after the other, as an [`Image`] of memory.
+//! - [`Window`], [`Allocator`], [`Rows`]: where things are, and tensors as bytes.
+//!
+//! No hardware description is needed to use it: registers are constants that the generator made ([`registers`]).
+//!
+//! Accelerators are not coherent with caches. A [`Bus`] therefore promises that what was written to memory is there when it
+//! returns, and that what it reads is what the device wrote.
+
+mod bus;
+mod chain;
+mod descriptor;
+mod device;
+mod error_code;
+pub mod layout;
+mod memory;
+pub mod registers;
+mod tensor;
+pub mod vector;
+
+pub use bus::{Bus, Image};
+pub use chain::{Chain, Link};
+pub use descriptor::{Descriptor, Refusal};
+pub use device::{Completion, Counters, Device, DeviceError, Identity, JobFailure, Settings};
+pub use error_code::ErrorCode;
+pub use memory::{Allocator, NoRoom, Window};
+pub use tensor::{Format, Rows, TensorError};
+
+/// What every address and stride is a multiple of, in bytes.
+pub const ALIGNMENT: u64 = 64;

@@ -1,0 +1,179 @@
+//! Jobs in terms of what they do; what no field could say cannot be written down.
+
+use half::f16;
+
+use super::{Caps, check, layout as l};
+use crate::{Descriptor, ErrorCode, Refusal, Window};
+
+/// Where rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// Of the first one: a multiple of 64.
+    pub address: u64,
+    /// Bytes from row to row, a multiple of 64; 0: it is the same row each time.
+    pub stride: u32,
+}
+
+/// What is added to a mean square, in units of 2^-48.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epsilon(u64);
+
+impl Epsilon {
+    /// Units of 2^-48.
+    ///
+    /// # Errors
+    /// There are 2^40 or more.
+    pub fn units(units: u64) -> Result<Self, Refusal> {
+        if units >> 40 == 0 {
+            return Ok(Self(units));
+        }
+        let expected = "below 2^40 units of 2^-48";
+        Err(Refusal::new(ErrorCode::Reserved, l::EPSILON.name, units.to_string(), expected))
+    }
+
+    /// The multiple of 2^-48 that is nearest to a number.
+    ///
+    /// # Errors
+    /// It is negative, NaN, or 2^-8 or more.
+    pub fn new(value: f64) -> Result<Self, Refusal> {
+        let units = (value * 2f64.powi(48)).round_ties_even();
+        if (0.0..2f64.powi(40)).contains(&units) && value >= 0.0 {
+            return Ok(Self(units as u64));
+        }
+        Err(Refusal::new(ErrorCode::Reserved, l::EPSILON.name, value.to_string(), "from 0 to less than 2^-8"))
+    }
+}
+
+/// Integers that results may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Integer {
+    /// 8 bits.
+    Int8,
+    /// 4 bits.
+    Int4,
+}
+
+/// A list of steps over rows. Steps are done in the order of the methods here, whatever order these are called in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VectorJob {
+    rows: u32,
+    columns: u32,
+    x: Operand,
+    out: Operand,
+    scale: Option<f16>,
+    addends: Option<Operand>,
+    activate: bool,
+    factors: Option<Operand>,
+    norm: Option<(Epsilon, Option<u64>)>,
+    quantize: Option<(Integer, f16)>,
+    exact: bool,
+}
+
+impl VectorJob {
+    /// Copies rows of fp16 numbers.
+    #[must_use]
+    pub fn new(rows: u32, columns: u32, x: Operand, out: Operand) -> Self {
+        Self {
+            rows,
+            columns,
+            x,
+            out,
+            scale: None,
+            addends: None,
+            activate: false,
+            factors: None,
+            norm: None,
+            quantize: None,
+            exact: false,
+        }
+    }
+
+    /// Multiplies all by a number.
+    #[must_use]
+    pub fn scale(self, scale: f16) -> Self {
+        Self { scale: Some(scale), ..self }
+    }
+
+    /// Adds rows of fp16 numbers.
+    #[must_use]
+    pub fn add_rows(self, addends: Operand) -> Self {
+        Self { addends: Some(addends), ..self }
+    }
+
+    /// Applies the activation that the device has.
+    #[must_use]
+    pub fn activate(self) -> Self {
+        Self { activate: true, ..self }
+    }
+
+    /// Multiplies by rows of fp16 numbers.
+    #[must_use]
+    pub fn multiply_rows(self, factors: Operand) -> Self {
+        Self { factors: Some(factors), ..self }
+    }
+
+    /// Divides each row by its root mean square.
+    #[must_use]
+    pub fn norm(self, epsilon: Epsilon) -> Self {
+        Self { norm: Some((epsilon, None)), ..self }
+    }
+
+    /// Divides each row by its root mean square, and multiplies it by the row of fp16 numbers at an address.
+    #[must_use]
+    pub fn norm_with_gains(self, epsilon: Epsilon, gains: u64) -> Self {
+        Self { norm: Some((epsilon, Some(gains))), ..self }
+    }
+
+    /// Multiplies by a number and rounds to integers, saturated.
+    #[must_use]
+    pub fn quantize(self, to: Integer, quantizer: f16) -> Self {
+        Self { quantize: Some((to, quantizer)), ..self }
+    }
+
+    /// An element that saturates, is infinite or no number is an error.
+    #[must_use]
+    pub fn exact(self) -> Self {
+        Self { exact: true, ..self }
+    }
+
+    /// The descriptor.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
+        let mut d = Descriptor::new(l::OPCODE_VALUE);
+        let mut steps = u64::from(self.exact) << l::EXACT_BIT | u64::from(self.activate) << l::ACTIVATE_BIT;
+        d.set(l::ROWS, self.rows.into());
+        d.set(l::COLUMNS, self.columns.into());
+        let mut operand = |d: &mut Descriptor, at: Option<Operand>, address, stride, bit: Option<u32>| {
+            let Some(at) = at else { return };
+            d.set(address, at.address);
+            d.set(stride, at.stride.into());
+            steps |= bit.map_or(0, |bit| 1 << bit);
+        };
+        operand(&mut d, Some(self.x), l::X_ADDRESS, l::X_STRIDE, None);
+        operand(&mut d, self.addends, l::ADDEND_ADDRESS, l::ADDEND_STRIDE, Some(l::ADD_BIT));
+        operand(&mut d, self.factors, l::FACTOR_ADDRESS, l::FACTOR_STRIDE, Some(l::MULTIPLY_BIT));
+        operand(&mut d, Some(self.out), l::OUT_ADDRESS, l::OUT_STRIDE, None);
+        if let Some(scale) = self.scale {
+            steps |= 1 << l::SCALE_BIT;
+            d.set(l::SCALE, scale.to_bits().into());
+        }
+        if let Some((epsilon, gains)) = self.norm {
+            steps |= 1 << l::NORM_BIT | u64::from(gains.is_some()) << l::GAIN_BIT;
+            d.set(l::EPSILON, epsilon.0);
+            d.set(l::GAIN_ADDRESS, gains.unwrap_or(0));
+        }
+        if let Some((to, quantizer)) = self.quantize {
+            let format = match to {
+                Integer::Int8 => 1,
+                Integer::Int4 => 2,
+            };
+            steps |= format << l::FORMAT_BIT;
+            d.set(l::QUANTIZER, quantizer.to_bits().into());
+        }
+        d.set(l::STEPS, steps);
+        check(&d, caps, window)?;
+        Ok(d)
+    }
+}

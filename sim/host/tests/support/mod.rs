@@ -1,0 +1,21 @@
+//! What the tests' device is, for the golden model and for the host.
+
+use std::sync::LazyLock;
+
+use golden::common::float::Function;
+use golden::systems::vector_top::{STEP_BITS, Shape, VectorTop};
+use host::Window;
+use host::vector::Caps;
+
+pub const CAPS: Caps = Caps { lanes: 4, max_beats: 8, function: 2 };
+pub const WINDOW: Window = Window { base: 0x1000, limit: 0xffff, address_width: 40 };
+pub const SHAPE: Shape = Shape {
+    lanes: CAPS.lanes,
+    max_beats: CAPS.max_beats,
+    function: Function::Silu,
+    address_width: 40,
+    steps: STEP_BITS,
+};
+
+/// The accelerator; its tables take a while.
+pub static TOP: LazyLock<VectorTop> = LazyLock::new(|| VectorTop::new(SHAPE));

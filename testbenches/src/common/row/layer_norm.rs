@@ -1,0 +1,57 @@
+//! [`LayerNorm`]: rows as for the other norm, and rows far from zero, where a mean cancels.
+
+use golden::common::row::NAN;
+use golden::common::row::layer_norm::layer_norm;
+use hdl::blocks::common::LayerNorm;
+use rand::RngExt;
+use sim::stimulus::StimulusRng;
+
+use super::rms_norm::{epsilon, gains, numbers};
+use super::{Elements, Normalised, RowUnit};
+
+/// The bench of a norm; a vector is a row.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &LayerNorm) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let affine = p.affine;
+    let mut ports = vec!["input_values_i"];
+    if affine {
+        ports.extend(["input_gains_i", "input_biases_i"]);
+    }
+    let unit = RowUnit {
+        lanes: p.lanes as usize,
+        max_beats: p.max_beats as usize,
+        buffer: p.buffer as usize,
+        latency: p.frame().latency().into(),
+        ports,
+        beside: vec![("epsilon_i", 40)],
+        flags: vec!["output_undefined_o"],
+        stimulus: Box::new(move |rng, elements| {
+            let epsilon = epsilon(rng);
+            let mut ports = vec![elements_of(rng, elements)];
+            if affine {
+                ports.push(gains(rng, elements));
+                ports.push(gains(rng, elements));
+            }
+            Elements { ports, beside: vec![epsilon] }
+        }),
+        golden: Box::new(move |row| {
+            let x = &row.ports[0];
+            let affine = affine.then(|| (row.ports[1].as_slice(), row.ports[2].as_slice()));
+            let result = layer_norm(x, affine, row.beside[0]);
+            let flags = vec![result.is_none()];
+            Normalised { values: result.unwrap_or_else(|| vec![NAN; x.len()]), flags }
+        }),
+    };
+    unit.bench(p)
+}
+
+/// Any numbers, or a few neighbours far from zero.
+fn elements_of(rng: &mut StimulusRng, count: usize) -> Vec<u16> {
+    if rng.random_range(0..3u8) > 0 {
+        return numbers(rng, count);
+    }
+    let base = rng.random_range(0..0x7bf0u16) | rng.random_range(0..2u16) << 15;
+    (0..count).map(|_| base + rng.random_range(0..3)).collect()
+}

@@ -1,0 +1,90 @@
+//! [`RmsNorm`]: rows of like and of wildly different sizes, outliers, zeros, and what is no number.
+
+use golden::common::row::rms_norm::rms_norm;
+use golden::common::row::{NAN, is_special};
+use hdl::blocks::common::RmsNorm;
+use rand::RngExt;
+use sim::stimulus::StimulusRng;
+
+use super::{Elements, Normalised, RowUnit};
+
+/// The bench of a norm; a vector is a row.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &RmsNorm) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let gain = p.gain;
+    let mut ports = vec!["input_values_i"];
+    ports.extend(gain.then_some("input_gains_i"));
+    let unit = RowUnit {
+        lanes: p.lanes as usize,
+        max_beats: p.max_beats as usize,
+        buffer: p.buffer as usize,
+        latency: p.frame().latency().into(),
+        ports,
+        beside: vec![("epsilon_i", 40)],
+        flags: vec!["output_undefined_o"],
+        stimulus: Box::new(move |rng, elements| {
+            let epsilon = epsilon(rng);
+            let mut ports = vec![numbers(rng, elements)];
+            if gain {
+                ports.push(gains(rng, elements));
+            }
+            Elements { ports, beside: vec![epsilon] }
+        }),
+        golden: Box::new(move |row| {
+            let x = &row.ports[0];
+            let gains = gain.then(|| row.ports[1].as_slice());
+            let result = rms_norm(x, gains, row.beside[0]);
+            let flags = vec![result.is_none()];
+            Normalised { values: result.unwrap_or_else(|| vec![NAN; x.len()]), flags }
+        }),
+    };
+    unit.bench(p)
+}
+
+/// Zero, small, 10^-5, as large as can be.
+pub(crate) fn epsilon(rng: &mut StimulusRng) -> u64 {
+    match rng.random_range(0..6u8) {
+        0 => 0,
+        1 => rng.random_range(1..16),
+        2 => (1 << 40) - 1,
+        3 => rng.random_range(0..1 << 40),
+        _ => 2_814_749_767,
+    }
+}
+
+/// Finite numbers, with exponents from a few or from all.
+pub(crate) fn numbers(rng: &mut StimulusRng, count: usize) -> Vec<u16> {
+    let low = rng.random_range(0..31u16);
+    let span = [0, 1, 4, 30][rng.random_range(0..4usize)].min(30 - low);
+    let kind = rng.random_range(0..10u8);
+    let one = |rng: &mut StimulusRng| {
+        let number = rng.random_range(low << 10..(low + span + 1) << 10) | rng.random_range(0..2u16) << 15;
+        match kind {
+            0 => number & 0x8000,
+            // All but a few are zero or small.
+            1 if rng.random_range(0..4u8) > 0 => number & 0x83ff,
+            _ => number,
+        }
+    };
+    let mut all: Vec<u16> = (0..count).map(|_| one(rng)).collect();
+    let at = rng.random_range(0..count);
+    match kind {
+        2 => all[at] = 0x7bff,
+        3 => all[at] = [0x7c00, 0xfc00, 0x7e00, 0x7c01, 0xffff][rng.random_range(0..5usize)],
+        4 => all = vec![all[0]; count],
+        _ => {}
+    }
+    all
+}
+
+/// Mostly about 1; sometimes anything.
+pub(super) fn gains(rng: &mut StimulusRng, count: usize) -> Vec<u16> {
+    let wild = rng.random_range(0..4u8) == 0;
+    let one = |_| {
+        let gain = if wild { rng.random() } else { rng.random_range(0x3000..0x4400) };
+        if is_special(gain) && rng.random_range(0..8u8) > 0 { 0x3c00 } else { gain }
+    };
+    (0..count).map(one).collect()
+}

@@ -1,0 +1,143 @@
+//! [`RotaryEmbedding`]: both streams pause on their own, the output stalls, clears come at any moment; beats without pauses to
+//! the cycle.
+
+use std::collections::VecDeque;
+
+use golden::common::row::rotary_embedding::turn;
+use hdl::blocks::common::RotaryEmbedding;
+use hdl::blocks::common::row::RotaryPairs;
+use rand::RngExt;
+use sim::stimulus::StimulusRng;
+use sim::{Bits, Run, Sim};
+
+use super::rms_norm::numbers;
+
+/// The bench of the block; a vector is a beat.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &RotaryEmbedding) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let p = p.clone();
+    crate::bench(&p.clone(), move |sim, run| play(&p, sim, run))
+}
+
+/// A beat, its cosines and sines, and whether it ends a row.
+struct Beat {
+    values: Vec<u16>,
+    cosines: Vec<u16>,
+    sines: Vec<u16>,
+    last: bool,
+}
+
+impl Beat {
+    fn draw(rng: &mut StimulusRng, lanes: usize) -> Self {
+        let angle = |rng: &mut StimulusRng| match rng.random_range(0..16u8) {
+            0..4 => rng.random(),
+            4 => [0, 0x3c00, 0xbc00, 0x8000][rng.random_range(0..4usize)],
+            5 => [1, 0x8002, 0x3ff, 0x400, 0x7bff][rng.random_range(0..5usize)],
+            _ => rng.random_range(0x2000..=0x3c00u16) | rng.random_range(0..2u16) << 15,
+        };
+        let values = numbers(rng, lanes);
+        let [cosines, sines] = [0, 1].map(|_| (0..lanes / 2).map(|_| angle(rng)).collect());
+        Self { values, cosines, sines, last: rng.random() }
+    }
+
+    fn turned(&self, pairs: RotaryPairs) -> Vec<u16> {
+        let (mut turned, half) = (self.values.clone(), self.cosines.len());
+        for i in 0..half {
+            let (a, b) = match pairs {
+                RotaryPairs::Neighbours => (2 * i, 2 * i + 1),
+                RotaryPairs::Halves => (i, i + half),
+            };
+            (turned[a], turned[b]) = turn((self.values[a], self.values[b]), self.cosines[i], self.sines[i]);
+        }
+        turned
+    }
+}
+
+fn words(values: &[u16]) -> Bits {
+    Bits::pack(16, values.iter().map(|&x| x.into()))
+}
+
+fn play(p: &RotaryEmbedding, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+    let mut rng = run.rng("beats");
+    let lanes = p.lanes as usize;
+    let input = |name: &str| sim.input(name);
+    let (clear_i, output_ready) = (input("clear_i")?, input("output_ready_i")?);
+    let valid = [input("input_valid_i")?, input("angle_valid_i")?];
+    let (values_i, last_i) = (input("input_values_i")?, input("input_last_i")?);
+    let (cosines_i, sines_i) = (input("angle_cosines_i")?, input("angle_sines_i")?);
+    let ready = [sim.output("input_ready_o")?, sim.output("angle_ready_o")?];
+    let (output_valid, values_o) = (sim.output("output_valid_o")?, sim.output("output_values_o")?);
+    let (last_o, computing) = (sim.output("output_last_o")?, sim.output("computing_o")?);
+    sim.poke_u64(clear_i, 0);
+    sim.reset(2)?;
+    let mut left = run.vectors();
+    let mut group = 0;
+    while left > 0 {
+        let count = left.min(rng.random_range(1..=30));
+        left -= count;
+        let mut beats: VecDeque<Beat> = (0..count).map(|_| Beat::draw(&mut rng, lanes)).collect();
+        let mut expected: VecDeque<(Vec<u16>, bool)> = VecDeque::new();
+        let quick = group == 0;
+        group += 1;
+        let paces: [u8; 3] = [0; 3].map(|_| if quick { 8 } else { [1, 4, 7, 8][rng.random_range(0..4usize)] });
+        // Sometimes so late that everything before is full.
+        let late: [u64; 3] = [0; 3].map(|_| if quick || rng.random_range(0..4u8) > 0 { 0 } else { 40 });
+        let clears = !quick && rng.random_range(0..3u8) == 0;
+        let mut offers = [false; 2];
+        let begin = sim.cycle_count();
+        while !(beats.is_empty() && expected.is_empty()) {
+            if sim.cycle_count() - begin > 30 * (count + u64::from(p.cycles(1))) {
+                return run.expect_equal(sim, "output", "beats that are missing", 0, beats.len() + expected.len());
+            }
+            let clear = clears && rng.random_range(0..40u8) == 0;
+            let passed = sim.cycle_count() - begin;
+            let go = [0, 1, 2].map(|k| passed >= late[k] && rng.random_range(0..8) < paces[k]);
+            sim.poke_u64(clear_i, clear.into());
+            sim.poke_u64(output_ready, go[2].into());
+            for k in 0..2 {
+                offers[k] = (offers[k] || go[k]) && !beats.is_empty();
+                sim.poke_u64(valid[k], offers[k].into());
+            }
+            let noise = Beat::draw(&mut rng, lanes);
+            let shown = |k: usize| beats.front().filter(|_| offers[k]).unwrap_or(&noise);
+            sim.poke(values_i, &words(&shown(0).values));
+            sim.poke_u64(last_i, shown(0).last.into());
+            sim.poke(cosines_i, &words(&shown(1).cosines));
+            sim.poke(sines_i, &words(&shown(1).sines));
+            sim.settle()?;
+            if sim.peek_u64(output_valid) == 1 {
+                let Some((turned, last)) = expected.front() else { return run.expect_u64(sim, output_valid, 0) };
+                run.expect_u64(sim, last_o, (*last).into())?;
+                for (lane, (&expected, got)) in turned.iter().zip(sim.peek(values_o).unpack(16)).enumerate() {
+                    run.expect_equal(sim, "output_values_o", &format!(" of lane {lane}"), expected, got as u16)?;
+                }
+                if go[2] {
+                    expected.pop_front();
+                }
+            }
+            let taken = [0, 1].map(|k| offers[k] && sim.peek_u64(ready[k]) == 1);
+            run.expect_equal(sim, "angle_ready_o", "taken as the input is", taken[0], taken[1])?;
+            run.expect_u64(sim, computing, taken[0].into())?;
+            if clear {
+                run.expect_u64(sim, ready[0], 0)?;
+            }
+            if taken[0]
+                && let Some(beat) = beats.pop_front()
+            {
+                expected.push_back((beat.turned(p.pairs), beat.last));
+                offers = [false; 2];
+            }
+            if clear {
+                expected.clear();
+            }
+            sim.tick()?;
+        }
+        if quick {
+            let took = sim.cycle_count() - begin;
+            run.expect_equal(sim, "output", "cycles", u64::from(p.cycles(count as u32)), took)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! [`Softmax`]: like and unlike scores, ties, masks, minus infinity, and what is no number.
+
+use golden::common::row::softmax::Softmax as Golden;
+use hdl::blocks::common::Softmax;
+use rand::RngExt;
+use sim::stimulus::StimulusRng;
+
+use super::{Elements, Normalised, RowUnit};
+
+/// The bench of a softmax; a vector is a row.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &Softmax) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (lanes, places, golden) = (p.lanes as usize, p.places(), Golden::new());
+    let most = u64::from(p.lanes) * u64::from(p.max_beats);
+    let unit = RowUnit {
+        lanes,
+        max_beats: p.max_beats as usize,
+        buffer: p.buffer as usize,
+        latency: p.frame().latency().into(),
+        ports: vec!["input_values_i"],
+        beside: vec![("length_i", hdl::lang::bits_for(most))],
+        flags: vec!["output_undefined_o", "output_empty_o"],
+        stimulus: Box::new(move |rng, elements| {
+            let length = match rng.random_range(0..4u8) {
+                0 => rng.random_range(0..=elements as u64),
+                1 => elements as u64,
+                _ => most,
+            };
+            Elements { ports: vec![scores(rng, elements)], beside: vec![length] }
+        }),
+        golden: Box::new(move |row| {
+            let row = golden.softmax(&row.ports[0], row.beside[0] as usize, lanes, places);
+            Normalised { values: row.values, flags: vec![row.undefined, row.empty] }
+        }),
+    };
+    unit.bench(p)
+}
+
+/// Scores of one size, rising or falling ones, with infinities and NaNs here and there.
+fn scores(rng: &mut StimulusRng, count: usize) -> Vec<u16> {
+    // Below 1, 8, 32, and anything.
+    let most = [0x3c00, 0x4800, 0x5000, 0x7c00][rng.random_range(0..4usize)];
+    let kind = rng.random_range(0..10u8);
+    let mut all: Vec<u16> = (0..count).map(|_| rng.random_range(0..most) | rng.random_range(0..2u16) << 15).collect();
+    let key = |x: &u16| if x >> 15 == 1 { -i32::from(x & 0x7fff) } else { i32::from(*x) };
+    let at = rng.random_range(0..count);
+    match kind {
+        0 => all.sort_by_key(key),
+        1 => all.sort_by_key(|x| -key(x)),
+        2 => all = vec![all[0]; count],
+        3 => all.iter_mut().filter(|x| **x & 3 > 0).for_each(|x| *x = 0xfc00),
+        4 => all = vec![0xfc00; count],
+        5 => all[at] = [0x7c00, 0x7e00, 0xfe00, 0x7c01][rng.random_range(0..4usize)],
+        6 => all[at] = 0x7bff,
+        _ => {}
+    }
+    all
+}

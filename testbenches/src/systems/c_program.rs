@@ -1,0 +1,279 @@
+//! The C program `vector_job.c`, compiled and called: its callbacks go to a [`Bus`].
+
+use std::any::Any;
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::slice;
+
+use anyhow::{Context, ensure};
+use host::Bus;
+use libloading::Library;
+use sim::files::{Scratch, scratch};
+use sim::process::Tool;
+
+/// How a job ended, `struct vector_end`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CEnd {
+    /// What `ERROR_CODE` says, 0 for no error.
+    pub code: u32,
+    /// Tag of the last descriptor that was completed.
+    pub tag: u32,
+    /// Descriptors that were completed.
+    pub descriptors: u32,
+    /// 0.
+    pub reserved: u32,
+    /// With a code: address of the descriptor.
+    pub place: u64,
+}
+
+/// What the C program says, `enum vector_result`, other than that all is well.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CError<E: std::error::Error + 'static> {
+    /// A callback failed; nothing was asked for after that.
+    #[error("bus: {0}")]
+    Bus(#[source] E),
+    /// Another device, or another version.
+    #[error("no accelerator of this kind is here")]
+    NoDevice,
+    /// A job runs.
+    #[error("a job runs")]
+    Busy,
+    /// The bus of the device is not idle.
+    #[error("the start was refused")]
+    Refused,
+    /// It takes more polls.
+    #[error("the job has not ended, or the reset is not done, after so many polls")]
+    TooLong,
+    /// The job ended with an error.
+    #[error("the job ended with an error: {0:?}")]
+    Failed(CEnd),
+    /// A result is not what it should be.
+    #[error("a result of the program is wrong; its last job ended so: {0:?}")]
+    Wrong(CEnd),
+    /// A number that is not in the enumeration.
+    #[error("the program returned {0}, which is no result of it")]
+    Unknown(c_int),
+}
+
+/// `struct vector_bus`.
+#[repr(C)]
+struct CBus {
+    context: *mut c_void,
+    read32: unsafe extern "C" fn(*mut c_void, u32, *mut u32) -> c_int,
+    write32: unsafe extern "C" fn(*mut c_void, u32, u32) -> c_int,
+    read_mem: unsafe extern "C" fn(*mut c_void, u64, *mut c_void, usize) -> c_int,
+    write_mem: unsafe extern "C" fn(*mut c_void, u64, *const c_void, usize) -> c_int,
+    wait_irq: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+}
+
+type Identify = unsafe extern "C" fn(*const CBus) -> c_int;
+type Configure = unsafe extern "C" fn(*const CBus, u64, u64, u32) -> c_int;
+type Run = unsafe extern "C" fn(*const CBus, u64, u32, *mut CEnd) -> c_int;
+type Reset = unsafe extern "C" fn(*const CBus, u32) -> c_int;
+
+/// Bytes of memory that the demo uses.
+pub const DEMO_BYTES: u64 = 0x540;
+
+/// The compiled program.
+pub struct CProgram {
+    identify: Identify,
+    configure: Configure,
+    run: Run,
+    reset: Reset,
+    demo: Run,
+    /// Keeps the code mapped; the functions are not used after it.
+    _library: Library,
+    _folder: Scratch,
+}
+
+/// What a callback works on.
+struct Callee<'a, B: Bus> {
+    bus: &'a mut B,
+    failed: Option<Failure<B::Error>>,
+}
+
+enum Failure<E> {
+    Bus(E),
+    Panic(Box<dyn Any + Send>),
+}
+
+impl<B: Bus> Callee<'_, B> {
+    /// Runs a callback: what goes wrong is kept, since neither errors nor panics pass through C.
+    ///
+    /// # Safety
+    /// `context` is a context of this bus that nothing else uses now.
+    unsafe fn call(context: *mut c_void, work: impl FnOnce(&mut B) -> Result<(), B::Error>) -> c_int {
+        // SAFETY: by contract.
+        let context = unsafe { &mut *context.cast::<Self>() };
+        if context.failed.is_some() {
+            return 1;
+        }
+        context.failed = match catch_unwind(AssertUnwindSafe(|| work(context.bus))) {
+            Ok(Ok(())) => return 0,
+            Ok(Err(error)) => Some(Failure::Bus(error)),
+            Err(panic) => Some(Failure::Panic(panic)),
+        };
+        1
+    }
+}
+
+unsafe extern "C" fn read32<B: Bus>(context: *mut c_void, offset: u32, value: *mut u32) -> c_int {
+    // SAFETY: the program passes the context on, and a place for the value.
+    unsafe {
+        Callee::<B>::call(context, |bus| {
+            *value = bus.read32(offset)?;
+            Ok(())
+        })
+    }
+}
+
+unsafe extern "C" fn write32<B: Bus>(context: *mut c_void, offset: u32, value: u32) -> c_int {
+    // SAFETY: the program passes the context on.
+    unsafe { Callee::<B>::call(context, |bus| bus.write32(offset, value)) }
+}
+
+unsafe extern "C" fn read_mem<B: Bus>(context: *mut c_void, address: u64, bytes: *mut c_void, count: usize) -> c_int {
+    let read = |bus: &mut B| {
+        let mut read = vec![0; count];
+        bus.read_memory(address, &mut read)?;
+        // SAFETY: there is place for so many bytes, which need not have a value yet.
+        unsafe { bytes.cast::<u8>().copy_from_nonoverlapping(read.as_ptr(), count) };
+        Ok(())
+    };
+    // SAFETY: the program passes the context on.
+    unsafe { Callee::<B>::call(context, read) }
+}
+
+unsafe extern "C" fn write_mem<B: Bus>(
+    context: *mut c_void,
+    address: u64,
+    bytes: *const c_void,
+    count: usize,
+) -> c_int {
+    // SAFETY: the program passes the context on, and so many bytes.
+    unsafe { Callee::<B>::call(context, |bus| bus.write_memory(address, slice::from_raw_parts(bytes.cast(), count))) }
+}
+
+impl CProgram {
+    /// Compiles and loads it.
+    ///
+    /// # Errors
+    /// There is no C compiler, it finds something to complain of, or the library cannot be loaded.
+    pub fn build() -> anyhow::Result<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let folder = scratch()?;
+        let file = folder.path().join("vector_job.so");
+        let warnings = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"];
+        let output = Tool::new("cc")
+            .args(warnings)
+            .args(["-shared", "-fPIC", "-I"])
+            .arg(root.join("verilog-out/systems"))
+            .arg("-I")
+            .arg(root.join("sim/host/include"))
+            .arg("-o")
+            .arg(&file)
+            .arg(root.join("testbenches/src/systems/vector_job.c"))
+            .run()?;
+        ensure!(output.success(), "vector_job.c does not compile:\n{}", output.log());
+        // SAFETY: the library was compiled from our own source, which has no initialisers.
+        let library = unsafe { Library::new(&file) }.context("the compiled vector_job.c does not load")?;
+        // SAFETY: vector_job.h declares the functions with these types.
+        unsafe {
+            Ok(Self {
+                identify: *library.get::<Identify>(c"vector_identify")?,
+                configure: *library.get::<Configure>(c"vector_configure")?,
+                run: *library.get::<Run>(c"vector_run")?,
+                reset: *library.get::<Reset>(c"vector_reset")?,
+                demo: *library.get::<Run>(c"vector_demo")?,
+                _library: library,
+                _folder: folder,
+            })
+        }
+    }
+
+    /// Whether the right kind of device is there.
+    ///
+    /// # Errors
+    /// It is not, or the bus fails.
+    pub fn identify<B: Bus>(&self, bus: &mut B) -> Result<(), CError<B::Error>> {
+        // SAFETY: the library is loaded, the bus whole.
+        call(bus, |bus| unsafe { (self.identify)(bus) }, CEnd::default)
+    }
+
+    /// Sets the window, first and last byte, and the timeout in cycles.
+    ///
+    /// # Errors
+    /// A job runs, or the bus fails.
+    pub fn configure<B: Bus>(&self, bus: &mut B, base: u64, limit: u64, timeout: u32) -> Result<(), CError<B::Error>> {
+        // SAFETY: the library is loaded, the bus whole.
+        call(bus, |bus| unsafe { (self.configure)(bus, base, limit, timeout) }, CEnd::default)
+    }
+
+    /// Starts the chain at `job`, and looks at STATUS up to `polls` times for its end.
+    ///
+    /// # Errors
+    /// It does not start, not end, or end with an error; the bus fails.
+    pub fn run<B: Bus>(&self, bus: &mut B, job: u64, polls: u32) -> Result<CEnd, CError<B::Error>> {
+        with_end(bus, self.run, job, polls)
+    }
+
+    /// Drops what runs.
+    ///
+    /// # Errors
+    /// That is not done after so many polls; the bus fails.
+    pub fn reset<B: Bus>(&self, bus: &mut B, polls: u32) -> Result<(), CError<B::Error>> {
+        // SAFETY: the library is loaded, the bus whole.
+        call(bus, |bus| unsafe { (self.reset)(bus, polls) }, CEnd::default)
+    }
+
+    /// A whole session with memory of [`DEMO_BYTES`] from `memory`, a multiple of 64; returns how the last job ended.
+    ///
+    /// # Errors
+    /// Whatever is not as it should be.
+    pub fn demo<B: Bus>(&self, bus: &mut B, memory: u64, polls: u32) -> Result<CEnd, CError<B::Error>> {
+        with_end(bus, self.demo, memory, polls)
+    }
+}
+
+/// Calls a function that says how a job ended.
+fn with_end<B: Bus>(bus: &mut B, function: Run, address: u64, polls: u32) -> Result<CEnd, CError<B::Error>> {
+    let end = std::cell::Cell::new(CEnd::default());
+    // SAFETY: the function belongs to a loaded library, bus and end are whole.
+    call(bus, |bus| unsafe { function(bus, address, polls, end.as_ptr()) }, || end.get())?;
+    Ok(end.get())
+}
+
+/// Calls a function of the program with callbacks to `bus`.
+fn call<B: Bus>(
+    bus: &mut B,
+    function: impl FnOnce(*const CBus) -> c_int,
+    end: impl Fn() -> CEnd,
+) -> Result<(), CError<B::Error>> {
+    let mut context = Callee { bus, failed: None };
+    let callbacks = CBus {
+        context: (&raw mut context).cast(),
+        read32: read32::<B>,
+        write32: write32::<B>,
+        read_mem: read_mem::<B>,
+        write_mem: write_mem::<B>,
+        wait_irq: None,
+    };
+    let result = function(&raw const callbacks);
+    match context.failed {
+        Some(Failure::Panic(panic)) => resume_unwind(panic),
+        Some(Failure::Bus(error)) => return Err(CError::Bus(error)),
+        None => {}
+    }
+    Err(match result {
+        0 => return Ok(()),
+        2 => CError::NoDevice,
+        3 => CError::Busy,
+        4 => CError::Refused,
+        5 => CError::TooLong,
+        6 => CError::Failed(end()),
+        7 => CError::Wrong(end()),
+        other => CError::Unknown(other),
+    })
+}

@@ -1,0 +1,78 @@
+//! A design in simulation behind the bus of drivers: registers by its AXI4-Lite port `ctrl`, memory behind `mem`.
+
+use host::Bus;
+use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig, Response};
+use sim::{Out, Sim};
+
+/// What a simulated device does not do.
+#[derive(Debug, thiserror::Error)]
+pub enum HardwareError {
+    /// The register is answered with an error.
+    #[error("register {0:#x} answers {1:?}")]
+    Register(u32, Response),
+    /// The simulation found something.
+    #[error(transparent)]
+    Sim(#[from] sim::Error),
+}
+
+/// A design in simulation.
+pub struct Hardware<'a> {
+    /// The design.
+    pub sim: &'a mut Sim,
+    /// Its memory.
+    pub memory: AxiMemory,
+    host: AxiLiteHost,
+    irq: Out,
+}
+
+impl<'a> Hardware<'a> {
+    /// A design after reset, before a memory that behaves as `config` says.
+    ///
+    /// # Errors
+    /// The design has no such ports.
+    pub fn new(sim: &'a mut Sim, config: &AxiConfig, seed: u64) -> sim::Result<Self> {
+        sim.reset(2)?;
+        let mut memory = AxiMemory::new();
+        memory.serve(sim, "mem", config, seed)?;
+        let host = AxiLiteHost::new(sim, "ctrl", LiteConfig::default(), seed)?;
+        let irq = sim.output("irq_o")?;
+        Ok(Self { sim, memory, host, irq })
+    }
+
+    /// One cycle; whether the interrupt is high behind it.
+    ///
+    /// # Errors
+    /// A broken rule of the bus.
+    pub fn cycle(&mut self) -> sim::Result<bool> {
+        self.host.cycle(self.sim, &mut [&mut self.memory])?;
+        Ok(self.sim.peek_u64(self.irq) == 1)
+    }
+}
+
+impl Bus for Hardware<'_> {
+    type Error = HardwareError;
+
+    fn read32(&mut self, offset: u32) -> Result<u32, HardwareError> {
+        match self.host.load(self.sim, &mut [&mut self.memory], offset.into())? {
+            (value, Response::Okay) => Ok(value as u32),
+            (_, response) => Err(HardwareError::Register(offset, response)),
+        }
+    }
+
+    fn write32(&mut self, offset: u32, value: u32) -> Result<(), HardwareError> {
+        match self.host.store(self.sim, &mut [&mut self.memory], offset.into(), value.into())? {
+            Response::Okay => Ok(()),
+            response => Err(HardwareError::Register(offset, response)),
+        }
+    }
+
+    fn read_memory(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), HardwareError> {
+        self.memory.memory().load(address, bytes);
+        Ok(())
+    }
+
+    fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), HardwareError> {
+        self.memory.memory_mut().store(address, bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,298 @@
+//! [`VectorTop`] between a host and a memory: chains of descriptors, right and wrong ones, over rows of all shapes; buses that
+//! stall, answer with errors or not at all; starts while busy, soft resets at any moment.
+
+mod program;
+mod timing;
+
+use golden::common::float::Function;
+use golden::systems::memory::{BusError as GoldenError, SparseMemory};
+use golden::systems::vector_top::{Report, STEP_BITS, Shape, VectorTop as Golden};
+use hdl::accelerators::vector::VectorTop;
+use hdl::blocks::common::FloatFunction;
+use rand::RngExt;
+use sim::bus::{Access, AxiConfig, AxiLiteHost, AxiMemory, BusError, LiteConfig, Place, Response, Silence};
+use sim::stimulus::{Stall, StimulusRng};
+use sim::{Out, Run, Sim};
+
+pub use program::{Descriptor, Program};
+pub use timing::Job;
+
+/// Registers that the bench uses, by the table of the shell.
+pub mod register {
+    /// Start (bit 0) and soft reset (bit 1).
+    pub const CONTROL: u64 = 0x08;
+    /// Busy, done, error, refused.
+    pub const STATUS: u64 = 0x0c;
+    /// Their enable bits.
+    pub const IRQ_ENABLE: u64 = 0x10;
+    /// Cycles without an answer.
+    pub const TIMEOUT: u64 = 0x14;
+    /// Longest chain.
+    pub const MAX_DESCRIPTORS: u64 = 0x18;
+    /// Why the job ended.
+    pub const ERROR_CODE: u64 = 0x1c;
+    /// Where.
+    pub const ERROR_WHERE: u64 = 0x20;
+    /// The first descriptor.
+    pub const JOB: u64 = 0x28;
+    /// First byte of the window.
+    pub const WINDOW_BASE: u64 = 0x30;
+    /// Last byte of the window.
+    pub const WINDOW_LIMIT: u64 = 0x38;
+    /// The last tag.
+    pub const TAG: u64 = 0x40;
+    /// Completed descriptors.
+    pub const DESCRIPTORS: u64 = 0x44;
+    /// Cycles of the job.
+    pub const CYCLES: u64 = 0x80;
+    /// Beats that were read.
+    pub const READ_BEATS: u64 = 0x90;
+    /// Beats that were written.
+    pub const WRITE_BEATS: u64 = 0x98;
+    /// Beats with an overflow.
+    pub const OVERFLOWS: u64 = 0x108;
+}
+
+/// Error of memory that does not answer.
+const TIMEOUT_CODE: u64 = 13;
+
+/// The bench of the accelerator; a vector is a job.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let block = p.clone();
+    crate::bench(p, move |sim, run| {
+        sim.reset(2)?;
+        let mut player = Player::new(&block, sim, run)?;
+        for number in 0..run.vectors() {
+            player.job(sim, run, number)?;
+        }
+        Ok(())
+    })
+}
+
+/// The golden model of an accelerator.
+#[must_use]
+pub fn golden_of(block: &VectorTop) -> Golden {
+    let function = match block.lane.function {
+        FloatFunction::GeluErf => Function::GeluErf,
+        FloatFunction::GeluTanh => Function::GeluTanh,
+        FloatFunction::Silu => Function::Silu,
+        FloatFunction::Tanh => Function::Tanh,
+    };
+    Golden::new(Shape {
+        lanes: block.axi.data_width / 16,
+        max_beats: block.max_beats,
+        function,
+        address_width: block.axi.address_width,
+        steps: STEP_BITS,
+    })
+}
+
+/// How a job is disturbed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Disturbance {
+    None,
+    /// So many cycles after its start.
+    SoftReset(u64),
+    /// From a read or a write of this number on, memory is silent.
+    Silence(u64, bool),
+}
+
+struct Player {
+    block: VectorTop,
+    golden: Golden,
+    rng: StimulusRng,
+    host: AxiLiteHost,
+    irq: Out,
+}
+
+impl Player {
+    fn new(block: &VectorTop, sim: &Sim, run: &Run) -> sim::Result<Self> {
+        Ok(Self {
+            golden: golden_of(block),
+            rng: run.rng("jobs"),
+            host: AxiLiteHost::new(sim, "ctrl", LiteConfig::default(), run.seed())?,
+            irq: sim.output("irq_o")?,
+            block: block.clone(),
+        })
+    }
+
+    fn job(&mut self, sim: &mut Sim, run: &mut Run, number: u64) -> sim::Result<()> {
+        let lanes = self.block.axi.data_width / 16;
+        let shape = (self.block.axi.address_width, lanes * self.block.max_beats);
+        let mut program = Program::draw(&mut self.rng, shape);
+        let config = self.behaviour();
+        let mut bus = AxiMemory::new();
+        bus.serve(sim, "mem", &config, run.seed() ^ number)?;
+        bus.memory_mut().store(program.limits.base, &program.image);
+        let mut memory = SparseMemory::new();
+        memory.store(program.limits.base, &program.image);
+        if self.rng.random_range(0..6u8) == 0 {
+            let area = program.any_block(&mut self.rng);
+            let decode = self.rng.random();
+            let (ours, theirs) = if decode {
+                (GoldenError::Decode, Response::DecErr)
+            } else {
+                (GoldenError::Subordinate, Response::SlvErr)
+            };
+            memory.fail(area.clone(), ours);
+            let place = Place::Addresses(*area.start()..area.end().saturating_add(1));
+            bus.behaviour("mem").errors = vec![BusError { access: Access::Both, place, response: theirs }];
+            program.plain = false;
+        }
+        let report = self.golden.run(program.limits, program.job, &mut memory);
+        let disturbance = match self.rng.random_range(0..8u8) {
+            0 => Disturbance::SoftReset(self.rng.random_range(0..600)),
+            1 => Disturbance::Silence(self.rng.random_range(0..24), self.rng.random()),
+            _ => Disturbance::None,
+        };
+        let mut timeout = [0, self.rng.random_range(400..2000)][usize::from(self.rng.random::<bool>())];
+        if let Disturbance::Silence(request, reads) = disturbance {
+            timeout = self.rng.random_range(100..400);
+            let behaviour = bus.behaviour("mem");
+            let silence = Some(Silence::from(request));
+            *(if reads { &mut behaviour.silent_reads } else { &mut behaviour.silent_writes }) = silence;
+        }
+        self.set_up(sim, &mut bus, &program, timeout)?;
+        self.store(sim, &mut bus, register::CONTROL, 1)?;
+        if self.rng.random_range(0..4u8) == 0 {
+            self.store(sim, &mut bus, register::CONTROL, 1)?;
+        }
+        match disturbance {
+            Disturbance::SoftReset(after) => self.soft_reset(sim, run, &mut bus, after)?,
+            _ => self.ends(sim, run, &mut bus, &report, disturbance)?,
+        }
+        self.compare(sim, run, &bus, (&program, &report, &memory), disturbance)
+    }
+
+    /// How the bus behaves: quick, or in any way.
+    fn behaviour(&mut self) -> AxiConfig {
+        match self.rng.random_range(0..4u8) {
+            0 => AxiConfig::ideal(self.rng.random_range(1..30)),
+            1 => AxiConfig::rough(Stall::Never),
+            _ => AxiConfig::rough(Stall::Random { num: self.rng.random_range(1..12), den: 20 }),
+        }
+    }
+
+    fn store(&mut self, sim: &mut Sim, bus: &mut AxiMemory, at: u64, value: u64) -> sim::Result<()> {
+        self.host.store(sim, &mut [bus], at, value).map(|_| ())
+    }
+
+    fn store_wide(&mut self, sim: &mut Sim, bus: &mut AxiMemory, at: u64, value: u64) -> sim::Result<()> {
+        self.store(sim, bus, at, value & 0xffff_ffff)?;
+        self.store(sim, bus, at + 4, value >> 32)
+    }
+
+    fn load(&mut self, sim: &mut Sim, bus: &mut AxiMemory, at: u64) -> sim::Result<u64> {
+        Ok(self.host.load(sim, &mut [bus], at)?.0)
+    }
+
+    fn load_wide(&mut self, sim: &mut Sim, bus: &mut AxiMemory, at: u64) -> sim::Result<u64> {
+        Ok(self.load(sim, bus, at)? | self.load(sim, bus, at + 4)? << 32)
+    }
+
+    fn set_up(&mut self, sim: &mut Sim, bus: &mut AxiMemory, program: &Program, timeout: u64) -> sim::Result<()> {
+        self.store(sim, bus, register::STATUS, 0xe)?;
+        self.store(sim, bus, register::IRQ_ENABLE, 0x6)?;
+        self.store(sim, bus, register::TIMEOUT, timeout)?;
+        self.store(sim, bus, register::MAX_DESCRIPTORS, program.limits.max_descriptors.into())?;
+        self.store_wide(sim, bus, register::JOB, program.job)?;
+        self.store_wide(sim, bus, register::WINDOW_BASE, program.limits.base)?;
+        self.store_wide(sim, bus, register::WINDOW_LIMIT, program.limits.limit)
+    }
+
+    /// Runs up to the interrupt, and looks at the registers.
+    fn ends(
+        &mut self,
+        sim: &mut Sim,
+        run: &mut Run,
+        bus: &mut AxiMemory,
+        report: &Report,
+        disturbance: Disturbance,
+    ) -> sim::Result<()> {
+        let begin = sim.cycle_count();
+        while sim.peek_u64(self.irq) == 0 {
+            self.host.cycle(sim, &mut [bus])?;
+            if sim.cycle_count() - begin > 400_000 {
+                return run.expect_equal(sim, "irq_o", "a job that does not end", 1, 0);
+            }
+        }
+        let status = self.load(sim, bus, register::STATUS)?;
+        let code = self.load(sim, bus, register::ERROR_CODE)?;
+        if matches!(disturbance, Disturbance::Silence(..)) && status & 6 == 4 && code == TIMEOUT_CODE {
+            // What is owed never comes: both sides are reset.
+            run.expect_equal(sim, "STATUS", "busy after a timeout", 0, status & 1)?;
+            return sim.reset(2);
+        }
+        let end = &report.end;
+        run.expect_equal(sim, "STATUS", "done and error", if end.code == 0 { 2 } else { 4 }, status & 7)?;
+        if end.code != 0 {
+            let codes = report.executed.last().map(|e| e.codes.clone()).unwrap_or_default();
+            let allowed = code == u64::from(end.code) || codes.iter().any(|&c| u64::from(c) == code);
+            run.expect_equal(sim, "ERROR_CODE", "one of those that may be", true, allowed)?;
+            let place = self.load_wide(sim, bus, register::ERROR_WHERE)?;
+            run.expect_equal(sim, "ERROR_WHERE", "the descriptor", end.place, place)?;
+        } else {
+            let overflows = self.load_wide(sim, bus, register::OVERFLOWS)?;
+            if report.executed.iter().all(|e| e.defined) {
+                run.expect_equal(sim, "OVERFLOWS", "beats", report.overflows(), overflows)?;
+            }
+            let stats = bus.stats("mem");
+            let beats = self.load_wide(sim, bus, register::READ_BEATS)?;
+            run.expect_equal(sim, "READ_BEATS", "beats", stats.read_beats, beats)?;
+            let beats = self.load_wide(sim, bus, register::WRITE_BEATS)?;
+            run.expect_equal(sim, "WRITE_BEATS", "beats", stats.write_beats, beats)?;
+        }
+        let tag = self.load(sim, bus, register::TAG)?;
+        run.expect_equal(sim, "TAG", "the last one", u64::from(end.tag), tag)?;
+        let descriptors = self.load(sim, bus, register::DESCRIPTORS)?;
+        run.expect_equal(sim, "DESCRIPTORS", "completed", u64::from(end.descriptors), descriptors)
+    }
+
+    /// Drops the job after so many cycles, and waits until that is done.
+    fn soft_reset(&mut self, sim: &mut Sim, run: &mut Run, bus: &mut AxiMemory, after: u64) -> sim::Result<()> {
+        for _ in 0..after {
+            self.host.cycle(sim, &mut [bus])?;
+        }
+        self.store(sim, bus, register::CONTROL, 2)?;
+        let begin = sim.cycle_count();
+        while self.load(sim, bus, register::CONTROL)? & 2 != 0 {
+            if sim.cycle_count() - begin > 20_000 {
+                return run.expect_equal(sim, "CONTROL", "a soft reset that does not end", 0, 1);
+            }
+        }
+        let status = self.load(sim, bus, register::STATUS)?;
+        run.expect_equal(sim, "STATUS", "busy after a soft reset", 0, status & 1)
+    }
+
+    /// What is in memory, and where it was written.
+    fn compare(
+        &mut self,
+        sim: &Sim,
+        run: &mut Run,
+        bus: &AxiMemory,
+        (program, report, memory): (&Program, &Report, &SparseMemory),
+        disturbance: Disturbance,
+    ) -> sim::Result<()> {
+        let allowed: Vec<(u64, u64)> =
+            report.written().into_iter().map(|r| (*r.start(), r.end() - r.start() + 1)).collect();
+        if let Some(outside) = bus.memory().written_outside(&allowed) {
+            let what = format!(": bytes {:#x} to {:#x} are written", outside.start(), outside.end());
+            run.expect_equal(sim, "mem", &what, false, true)?;
+        }
+        if disturbance != Disturbance::None || !program.plain || report.executed.iter().any(|e| !e.defined) {
+            return Ok(());
+        }
+        for (first, bytes) in allowed {
+            let mut got = vec![0; bytes as usize];
+            bus.memory().load(first, &mut got);
+            let expected = memory.bytes(first, bytes as usize);
+            let at = got.iter().zip(&expected).position(|(a, b)| a != b).unwrap_or(0);
+            let what = format!("the byte at {:#x} of {bytes} from {first:#x} on", first + at as u64);
+            run.expect_equal(sim, "mem", &what, expected[at], got[at])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! Every error of the vector accelerator, and a good job behind each.
+
+use hdl::accelerators::vector::VectorTop;
+use host::{Bus, Device, DeviceError, Settings, Window};
+use sim::bus::{Access, AxiConfig, BusError, Place, Response};
+use testbenches::systems::hardware::Hardware;
+use testbenches::systems::vector_top::Descriptor;
+
+use super::vector_top::on_hardware;
+
+const BASE: u64 = 0x10_0000;
+const WINDOW: Window = Window { base: BASE, limit: BASE + 0xffff, address_width: 64 };
+/// Where the descriptor is.
+const JOB: u64 = BASE + 0x40;
+const X: u64 = BASE + 0x1000;
+const OUT: u64 = BASE + 0x8000;
+
+/// Two rows of 40 ones, doubled.
+fn good() -> Descriptor {
+    let place = |at: u64| (BASE + at, 128);
+    Descriptor {
+        flags: 1,
+        tag: 5,
+        tag_address: BASE + 0x200,
+        rows: 2,
+        columns: 40,
+        steps: 1,
+        scale: 0x4000,
+        quantizer: 0x3c00,
+        places: [(X, 128), place(0x2000), place(0x3000), (BASE + 0x4000, 0), (OUT, 128)],
+        ..Descriptor::default()
+    }
+}
+
+/// The number of the error with which a job ends, 0 for none.
+fn ends(hardware: &mut Hardware<'_>, job: u64) -> u32 {
+    let mut device = Device::new(hardware);
+    device.start(job).unwrap();
+    match device.wait(3000) {
+        Ok(_) => 0,
+        Err(DeviceError::Job(failure)) => {
+            assert_eq!(failure.place, job);
+            failure.number
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// A good job, and its results.
+fn works(hardware: &mut Hardware<'_>) {
+    hardware.write_memory(JOB, &good().bytes()).unwrap();
+    for row in 0..2 {
+        hardware.write_memory(X + 128 * row, &[0, 0x3c].repeat(40)).unwrap();
+        hardware.write_memory(OUT + 128 * row, &[0x55; 128]).unwrap();
+    }
+    assert_eq!(ends(hardware, JOB), 0);
+    for row in 0..2 {
+        let mut bytes = [0; 128];
+        hardware.read_memory(OUT + 128 * row, &mut bytes).unwrap();
+        assert_eq!(bytes[..80], [0, 0x40].repeat(40));
+        assert_eq!(bytes[80..], [0x55; 48], "behind the row");
+    }
+}
+
+fn configured(hardware: &mut Hardware<'_>) {
+    let settings = Settings { window: WINDOW, timeout: 0, max_descriptors: 3 };
+    Device::new(hardware).configure(&settings).unwrap();
+}
+
+#[test]
+fn every_check_has_its_code() {
+    on_hardware(&VectorTop::default(), &AxiConfig::ideal(3), |hardware| {
+        configured(hardware);
+        works(hardware);
+        let set = |change: &dyn Fn(&mut Descriptor)| {
+            let mut one = good();
+            change(&mut one);
+            one.bytes()
+        };
+        let byte = |at: usize, value: u8| {
+            let mut bytes = good().bytes();
+            bytes[at] = value;
+            bytes
+        };
+        let all = |d: &mut Descriptor| d.steps = 0x3b;
+        let mut cases = vec![
+            (2, byte(0, 0x54)),
+            (3, byte(4, 2)),
+            (4, byte(5, 0)),
+            (4, byte(5, 2)),
+            (5, byte(6, 0x81)),
+            (5, byte(20, 1)),
+            (6, set(&|d| d.tag_address += 4)),
+            (6, set(&|d| d.tag_address = BASE - 64)),
+            (7, set(&|d| d.next = JOB)),
+            (5, set(&|d| d.steps |= 1 << 6)),
+            (5, set(&|d| d.steps |= 1 << 11)),
+            (5, set(&|d| d.steps |= 1 << 31)),
+            (5, set(&|d| d.steps |= 1 << 5)),
+            (5, set(&|d| d.epsilon = 1 << 40)),
+            (5, byte(112, 1)),
+            (5, byte(127, 0x80)),
+            (15, set(&|d| d.steps |= 3 << 8)),
+            (9, set(&|d| d.rows = 0)),
+            (9, set(&|d| d.rows = 65536)),
+            (9, set(&|d| d.columns = 0)),
+            (9, set(&|d| d.columns = 513)),
+            (14, set(&|d| (d.steps, d.quantizer) = (1 | 1 << 8 | 1 << 12, 0x5800))),
+        ];
+        for place in 0..5 {
+            let last = 128 + 80;
+            cases.push((8, set(&|d| (all(d), d.places[place].0 += 32).1)));
+            cases.push((10, set(&|d| (all(d), d.places[place].0 = BASE - 64).1)));
+            cases.push((10, set(&|d| (all(d), d.places[place].0 = u64::MAX - 63).1)));
+            // One byte too many, and as far as may be.
+            let far = if place == 3 { 0x1_0000 - 64 } else { 0x1_0000 - last / 64 * 64 };
+            cases.push((10, set(&|d| (all(d), d.places[place].0 = BASE + far).1)));
+            if place != 3 {
+                cases.push((8, set(&|d| (all(d), d.places[place].1 = 96).1)));
+                cases.push((10, set(&|d| (all(d), d.places[place].1 = 0xffff_ffc0).1)));
+            }
+        }
+        for (number, (code, bytes)) in cases.into_iter().enumerate() {
+            hardware.write_memory(JOB, &bytes).unwrap();
+            assert_eq!(ends(hardware, JOB), code, "case {number}");
+            works(hardware);
+        }
+        for job in [JOB + 4, BASE - 0x80, BASE + 0xffc0, u64::MAX - 127] {
+            assert_eq!(ends(hardware, job), 1);
+            works(hardware);
+        }
+    });
+}
+
+/// SLVERR and DECERR at every beat, of reads and of writes.
+#[test]
+fn errors_of_the_bus_at_every_beat() {
+    on_hardware(&VectorTop::default(), &AxiConfig::ideal(3), |hardware| {
+        configured(hardware);
+        works(hardware);
+        for (access, beats) in [(Access::Read, 8 + 10), (Access::Write, 10 + 1)] {
+            for beat in 0..beats {
+                let response = if beat % 2 == 0 { Response::SlvErr } else { Response::DecErr };
+                let stats = hardware.memory.stats("mem");
+                let before = if access == Access::Read { stats.read_beats } else { stats.write_beats };
+                let place = Place::Beat(before + beat);
+                hardware.memory.behaviour("mem").errors = vec![BusError { access, place, response }];
+                hardware.write_memory(JOB, &good().bytes()).unwrap();
+                assert_eq!(ends(hardware, JOB), 11 + (beat % 2) as u32, "beat {beat}, {access:?}");
+                hardware.memory.behaviour("mem").errors.clear();
+                works(hardware);
+            }
+        }
+    });
+}
+
+/// Memory that stops to answer at every request: error 13, and nothing hangs.
+#[test]
+fn silence_is_an_error() {
+    for request in 0..5 {
+        for reads in [true, false] {
+            on_hardware(&VectorTop::default(), &AxiConfig::ideal(3), |hardware| {
+                configured(hardware);
+                works(hardware);
+                let stats = hardware.memory.stats("mem");
+                let silence = |before: u64| Some(sim::bus::Silence::from(before + request));
+                let behaviour = hardware.memory.behaviour("mem");
+                if reads {
+                    behaviour.silent_reads = silence(stats.reads);
+                } else {
+                    behaviour.silent_writes = silence(stats.writes);
+                }
+                Device::new(&mut *hardware)
+                    .configure(&Settings { window: WINDOW, timeout: 50, max_descriptors: 3 })
+                    .unwrap();
+                hardware.write_memory(JOB, &good().bytes()).unwrap();
+                // The descriptor in two bursts, and two rows; two rows and the tag.
+                let expected = if request < if reads { 4 } else { 3 } { 13 } else { 0 };
+                assert_eq!(ends(hardware, JOB), expected, "request {request}, reads {reads}");
+                if expected == 13 {
+                    let again = Device::new(&mut *hardware).start(JOB);
+                    assert!(matches!(again, Err(DeviceError::Refused)), "what is owed has not come");
+                }
+            });
+        }
+    }
+}
