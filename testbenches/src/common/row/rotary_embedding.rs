@@ -84,8 +84,9 @@ fn play(p: &RotaryEmbedding, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let ready = [sim.output("input_ready_o")?, sim.output("angle_ready_o")?];
     let (output_valid, values_o) = (sim.output("output_valid_o")?, sim.output("output_values_o")?);
     let (last_o, computing) = (sim.output("output_last_o")?, sim.output("computing_o")?);
+    run.only_while("output_valid_o", &["output_values_o", "output_last_o"]);
     sim.poke_u64(clear_i, 0);
-    sim.reset(2)?;
+    run.reset(sim, 2)?;
     let mut left = run.vectors();
     let mut group = 0;
     while left > 0 {
