@@ -174,8 +174,7 @@ fn verilog_is_clean_in_all_tools() {
 const YOSYS_RUNS: usize = 6;
 
 fn clean(checks: &[Check]) -> Result<(), String> {
-    let messages: Vec<_> =
-        checks.iter().flat_map(|c| c.messages.iter().map(|m| format!("{}: {m}", c.tool))).collect();
+    let messages: Vec<_> = checks.iter().flat_map(|c| c.messages.iter().map(|m| format!("{}: {m}", c.tool))).collect();
     if messages.is_empty() { Ok(()) } else { Err(messages.join("\n")) }
 }
 

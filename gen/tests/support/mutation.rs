@@ -1,7 +1,7 @@
-//! Runs a block's bench on mutants of a small configuration.
+//! Runs a block's bench on mutants of a small configuration; of an accelerator, on mutants of its controller and glue.
 
 use senbazuru::registry::{Entry, Params};
-use sim::mutate::{self, Limits, Report, Sample};
+use sim::mutate::{self, Limits, Mutations, Report, Sample};
 use sim::{BuildOptions, Design, RunOptions};
 
 /// Cycles, or fours of compared values where there are more of them, that a run on the design as it is may take: a sample of mutants
@@ -50,6 +50,20 @@ const SMALL_DMA: &[(&str, u32)] = &[
     ("buffer_beats", 8),
 ];
 
+/// Modules of accelerators that have no bench of their own, by what their names begin with: controllers, and what joins blocks.
+const GLUE: &[&str] = &[
+    "axi_watch_",
+    "dma_bank_",
+    "job_shell_",
+    "job_walker_",
+    "operand_check_",
+    "row_packer_",
+    "vector_controller_",
+    "vector_engine_",
+    "vector_registers_",
+    "vector_top_",
+];
+
 /// The configuration whose mutants are tested: the smallest registered one, with what [`CHANGED`] says.
 pub fn configuration(entry: &dyn Entry) -> Result<(Params, Design), String> {
     let (mut params, design) = smallest(entry)?;
@@ -84,6 +98,18 @@ fn smallest(entry: &dyn Entry) -> Result<(Params, Design), String> {
     Err("no configuration has anything to mutate".to_owned())
 }
 
+/// A sample of the mutations of a configuration; of an accelerator those of [`GLUE`]: its blocks have their own.
+fn mutations(entry: &dyn Entry, design: &Design, sample: Sample) -> sim::Result<Mutations> {
+    if entry.family() != "systems" {
+        return mutate::list(design, sample);
+    }
+    let mut mutations = mutate::list(design, Sample { count: usize::MAX, ..sample })?;
+    mutations.chosen.retain(|mutation| GLUE.iter().any(|glue| mutation.module.starts_with(glue)));
+    mutations.available = mutations.chosen.len();
+    mutations.chosen.truncate(sample.count);
+    Ok(mutations)
+}
+
 /// Runs the bench on a sample of the mutants of a configuration. Without `vectors`, as many as are ordinary.
 pub fn test(
     entry: &dyn Entry,
@@ -93,7 +119,7 @@ pub fn test(
     vectors: Option<u64>,
     proof: Option<Limits>,
 ) -> Result<(u64, Report), String> {
-    let mutations = mutate::list(design, sample).map_err(|e| e.to_string())?;
+    let mutations = mutations(entry, design, sample).map_err(|e| e.to_string())?;
     let mutants = mutate::build(mutations, &BuildOptions::default()).map_err(|e| e.to_string())?;
     let bench = entry.bench(params).map_err(|e| e.to_string())?;
     let options = |vectors| RunOptions { vectors, patience: 3000, ..RunOptions::default() };

@@ -16,7 +16,7 @@ pub(crate) const SELECT: &str = "senbazuru_select_i";
 
 /// Runs of a mutant that is not noticed, each with another seed. A register that is not reset starts with the right value
 /// in half of them.
-const STARTS: u64 = 4;
+const STARTS: u64 = 8;
 
 /// A compiled model of a design with a sample of its mutations.
 #[derive(Clone, Debug)]

@@ -68,6 +68,11 @@ fn alike(base: u64, rng: &mut StimulusRng) -> u64 {
     rng.random_range(0..2u64) << 15 | (exponent.clamp(0, 30) as u64) << 10 | fraction & 0x3ff
 }
 
+/// `base` or twice that, of either sign: sums that come back to zero, from either side.
+fn multiple(base: u64, rng: &mut StimulusRng) -> u64 {
+    (base + (rng.random_range(0..2u64) << 10)) ^ (rng.random_range(0..2u64) << 15)
+}
+
 impl ColumnBench {
     fn column(&self, number: u64, rng: &mut StimulusRng) -> Column {
         let k = self.p.k as usize;
@@ -105,10 +110,13 @@ impl ColumnBench {
         let share = columns.div_ceil(tables);
         let task = |number: u64| {
             let base = finite(rng);
-            let value = |rng: &mut StimulusRng| match number % 4 {
+            let any_size = rng.random_range(1..30u64) << 10 | base & 0x3ff;
+            let value = |rng: &mut StimulusRng| match number % 8 {
                 // Infinities and NaNs reach every sum.
-                2 => fp16(rng),
-                1 | 3 => alike(base, rng),
+                2 | 6 => fp16(rng),
+                1 | 5 => alike(base, rng),
+                3 => alike(any_size, rng),
+                7 => multiple(any_size, rng),
                 _ => finite(rng),
             };
             let codebook = (0..bins).map(|_| value(rng)).collect();

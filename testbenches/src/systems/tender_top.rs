@@ -3,12 +3,12 @@
 pub mod program;
 pub mod real;
 
-use golden::systems::tender_top::{Shape, TenderTop as Golden};
+use golden::systems::tender_top::{Operation, Report, Shape, TenderTop as Golden};
 use golden::tender::accumulator::Overflow as Kept;
 use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::tender::Overflow;
 
-use super::player::{Counter, Player};
+use super::player::{Counter, Facts, Player};
 use super::vector_top::shape_of;
 
 /// The bench of the accelerator; a vector is a job.
@@ -16,20 +16,36 @@ use super::vector_top::shape_of;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let golden = golden_of(p)?;
+    let (block, golden) = (p.clone(), golden_of(p)?);
     crate::bench(p, move |sim, run| {
         sim.reset(2)?;
-        let counters = vec![
-            Counter { name: "SUM_OVERFLOWS", register: 0x118, expected: |report| report.sum_overflows() },
-            Counter { name: "OVERFLOWS", register: 0x120, expected: |report| report.overflows() },
-        ];
-        let mut player = Player::new(golden.clone(), counters, sim, run)?;
+        let mut player = Player::new(golden.clone(), facts(&block), sim, run)?;
         let shape = *golden.shape();
         for number in 0..run.vectors() {
             player.job(sim, run, number, |rng| program::draw(rng, &shape))?;
         }
         Ok(())
     })
+}
+
+/// Registers of its own.
+fn facts(block: &TenderTop) -> Facts<Operation> {
+    let (array, unit) = (&block.array, block.vector());
+    let caps = array.rows | array.columns << 16 | 1 << 25 | array.pe.operand_width << 26;
+    Facts {
+        number: 2,
+        constants: vec![
+            (0x100, caps.into()),
+            (0x104, block.depth.into()),
+            (0x108, block.steps.into()),
+            (0x10c, (block.max_beats << 16 | unit.lanes()).into()),
+            (0x110, block.lane.function as u64),
+        ],
+        counters: vec![
+            Counter { name: "SUM_OVERFLOWS", register: 0x118, expected: Box::new(Report::sum_overflows) },
+            Counter { name: "OVERFLOWS", register: 0x120, expected: Box::new(Report::overflows) },
+        ],
+    }
 }
 
 /// The golden model of an accelerator.

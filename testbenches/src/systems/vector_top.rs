@@ -5,17 +5,14 @@ pub mod program;
 mod timing;
 
 use golden::common::float::Function;
-use golden::systems::vector_top::{STEP_BITS, Shape, VectorTop as Golden};
+use golden::systems::vector_top::{Executed, Operation, Report, STEP_BITS, Shape, VectorTop as Golden};
 use hdl::accelerators::vector::{VectorEngine, VectorTop};
 use hdl::blocks::common::{AxiSpec, FloatFunction};
 
-use super::player::{Counter, Player};
+use super::player::{Counter, Facts, Player, register};
 
 pub use program::Descriptor;
 pub use timing::Job;
-
-/// Register of beats with an overflow.
-const OVERFLOWS: u64 = 0x108;
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -25,14 +22,31 @@ pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
     crate::bench(p, move |sim, run| {
         sim.reset(2)?;
-        let counter = Counter { name: "OVERFLOWS", register: OVERFLOWS, expected: |report| report.overflows() };
-        let mut player = Player::new(golden_of(&block), vec![counter], sim, run)?;
+        let mut player = Player::new(golden_of(&block), facts(&block), sim, run)?;
         let shape = (block.axi.address_width, block.engine().max_columns());
         for number in 0..run.vectors() {
             player.job(sim, run, number, |rng| program::draw(rng, shape))?;
         }
         Ok(())
     })
+}
+
+/// Registers of its own.
+fn facts(block: &VectorTop) -> Facts<Operation> {
+    let lanes = u64::from(block.engine().lanes());
+    let caps = u64::from(block.max_beats) << 16 | lanes;
+    let beats = move |report: &Report| {
+        let of = |e: &Executed| e.operation.x.rows * e.operation.columns.div_ceil(lanes);
+        report.executed.iter().map(of).sum()
+    };
+    Facts {
+        number: 1,
+        constants: vec![(0x100, caps), (0x104, block.lane.function as u64)],
+        counters: vec![
+            Counter { name: "COMPUTE_CYCLES", register: register::COMPUTE_CYCLES, expected: Box::new(beats) },
+            Counter { name: "OVERFLOWS", register: 0x108, expected: Box::new(Report::overflows) },
+        ],
+    }
 }
 
 /// The golden model of an accelerator.

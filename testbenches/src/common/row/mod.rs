@@ -87,8 +87,10 @@ impl RowUnit {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("rows");
         let mut cycles = Cycles::new(self, sim)?;
+        run.only_while("output_valid_o", &["output_values_o", "output_used_o", "output_last_o", "output_error_o"]);
+        run.only_while("output_valid_o", &self.flags);
         sim.poke_u64(cycles.clear_i, 0);
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         self.alone(&mut cycles, sim, run, &mut rng)?;
         self.in_a_line(&mut cycles, sim, run, &mut rng)?;
         let mut left = run.vectors();

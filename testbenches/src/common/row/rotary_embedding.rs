@@ -30,28 +30,42 @@ struct Beat {
 }
 
 impl Beat {
-    fn draw(rng: &mut StimulusRng, lanes: usize) -> Self {
+    fn draw(rng: &mut StimulusRng, pairs: RotaryPairs, lanes: usize) -> Self {
         let angle = |rng: &mut StimulusRng| match rng.random_range(0..16u8) {
             0..4 => rng.random(),
             4 => [0, 0x3c00, 0xbc00, 0x8000][rng.random_range(0..4usize)],
             5 => [1, 0x8002, 0x3ff, 0x400, 0x7bff][rng.random_range(0..5usize)],
             _ => rng.random_range(0x2000..=0x3c00u16) | rng.random_range(0..2u16) << 15,
         };
-        let values = numbers(rng, lanes);
-        let [cosines, sines] = [0, 1].map(|_| (0..lanes / 2).map(|_| angle(rng)).collect());
+        let mut values = numbers(rng, lanes);
+        let [cosines, mut sines] = [0, 1].map(|_| (0..lanes / 2).map(|_| angle(rng)).collect::<Vec<u16>>());
+        if rng.random_range(0..8u8) == 0 {
+            // Equal numbers turned by 45 degrees: what is left of one is what rounding took from a product.
+            for i in 0..lanes / 2 {
+                let sign = |rng: &mut StimulusRng| rng.random_range(0..2u16) << 15;
+                sines[i] = cosines[i] ^ sign(rng);
+                let (a, b) = pair(pairs, i, lanes / 2);
+                values[b] = values[a] ^ sign(rng);
+            }
+        }
         Self { values, cosines, sines, last: rng.random() }
     }
 
     fn turned(&self, pairs: RotaryPairs) -> Vec<u16> {
         let (mut turned, half) = (self.values.clone(), self.cosines.len());
         for i in 0..half {
-            let (a, b) = match pairs {
-                RotaryPairs::Neighbours => (2 * i, 2 * i + 1),
-                RotaryPairs::Halves => (i, i + half),
-            };
+            let (a, b) = pair(pairs, i, half);
             (turned[a], turned[b]) = turn((self.values[a], self.values[b]), self.cosines[i], self.sines[i]);
         }
         turned
+    }
+}
+
+/// The two numbers of a pair, of so many.
+fn pair(pairs: RotaryPairs, i: usize, half: usize) -> (usize, usize) {
+    match pairs {
+        RotaryPairs::Neighbours => (2 * i, 2 * i + 1),
+        RotaryPairs::Halves => (i, i + half),
     }
 }
 
@@ -70,14 +84,15 @@ fn play(p: &RotaryEmbedding, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let ready = [sim.output("input_ready_o")?, sim.output("angle_ready_o")?];
     let (output_valid, values_o) = (sim.output("output_valid_o")?, sim.output("output_values_o")?);
     let (last_o, computing) = (sim.output("output_last_o")?, sim.output("computing_o")?);
+    run.only_while("output_valid_o", &["output_values_o", "output_last_o"]);
     sim.poke_u64(clear_i, 0);
-    sim.reset(2)?;
+    run.reset(sim, 2)?;
     let mut left = run.vectors();
     let mut group = 0;
     while left > 0 {
         let count = left.min(rng.random_range(1..=30));
         left -= count;
-        let mut beats: VecDeque<Beat> = (0..count).map(|_| Beat::draw(&mut rng, lanes)).collect();
+        let mut beats: VecDeque<Beat> = (0..count).map(|_| Beat::draw(&mut rng, p.pairs, lanes)).collect();
         let mut expected: VecDeque<(Vec<u16>, bool)> = VecDeque::new();
         let quick = group == 0;
         group += 1;
@@ -100,7 +115,7 @@ fn play(p: &RotaryEmbedding, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
                 offers[k] = (offers[k] || go[k]) && !beats.is_empty();
                 sim.poke_u64(valid[k], offers[k].into());
             }
-            let noise = Beat::draw(&mut rng, lanes);
+            let noise = Beat::draw(&mut rng, p.pairs, lanes);
             let shown = |k: usize| beats.front().filter(|_| offers[k]).unwrap_or(&noise);
             sim.poke(values_i, &words(&shown(0).values));
             sim.poke_u64(last_i, shown(0).last.into());

@@ -42,6 +42,8 @@ struct Frame<'a> {
     dropping: bool,
     /// Beats at the analysis, and those that leave.
     inside: VecDeque<(Vec<u16>, u64, bool)>,
+    /// Beats that went to the lanes and have not left.
+    changed: usize,
     expected: VecDeque<(Vec<u16>, u64, bool, bool)>,
 }
 
@@ -62,6 +64,7 @@ impl<'a> Frame<'a> {
             open: vec![],
             dropping: false,
             inside: VecDeque::new(),
+            changed: 0,
             expected: VecDeque::new(),
         }
     }
@@ -69,8 +72,14 @@ impl<'a> Frame<'a> {
     fn run(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("rows");
         let (lanes, most) = (self.p.lanes as usize, self.p.max_beats as usize);
+        run.only_while("beat_valid_o", &["beat_first_o", "beat_last_o", "beat_used_o", "beat_count_o", "beat_data_o"]);
+        if self.p.row_width > 0 {
+            run.only_while("beat_valid_o", &["beat_row_o"]);
+        }
+        run.only_while("lane_valid_o", &["lane_data_o", "lane_result_o"]);
+        run.only_while("output_valid_o", &["output_data_o", "output_used_o", "output_last_o", "output_error_o"]);
         sim.poke_u64(sim.input("clear_i")?, 0);
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         let mut left = run.vectors();
         let mut row: VecDeque<Beat<Data>> = VecDeque::new();
         let (mut offers, mut takes, mut clears, mut standing) = (8, 8, false, false);
@@ -96,7 +105,8 @@ impl<'a> Frame<'a> {
         for _ in 0..self.p.latency() + self.p.buffer + 8 {
             self.cycle(sim, run, &mut rng, None, true, false)?;
         }
-        run.expect_equal(sim, "output", "beats that are missing", 0, self.expected.len())
+        run.expect_equal(sim, "output", "beats that are missing", 0, self.expected.len())?;
+        run.expect_equal(sim, "lane_valid_o", " once all has left", 0, self.changed)
     }
 
     /// One cycle; whether the beat was taken.
@@ -144,7 +154,10 @@ impl<'a> Frame<'a> {
         run.expect_equal(sim, "input_ready_o", "while cleared", false, taken && clear)?;
         if shown && ready {
             self.expected.pop_front();
+            run.expect_equal(sim, "lane_valid_o", " for a beat that leaves", true, self.changed > 0)?;
+            self.changed -= 1;
         }
+        run.expect_equal(sim, "lane_valid_o", " for beats of whole rows", true, self.changed <= self.expected.len())?;
         if taken {
             self.take(beat);
         }
@@ -152,6 +165,7 @@ impl<'a> Frame<'a> {
             self.open.clear();
             self.expected.clear();
             self.inside.clear();
+            self.changed = 0;
             (self.answer, self.count, self.dropping) = (0, 0, false);
         }
         sim.tick()?;
@@ -189,6 +203,8 @@ impl<'a> Frame<'a> {
         // What is kept is one more.
         let beat = sim.peek(sim.output("beat_data_o")?).unpack(16);
         self.preparation.push_back(Bits::pack(16, beat.into_iter().map(|x| (x + 1) & 0xffff)));
+        // The lanes answer whatever stands there.
+        self.changed += usize::from(get(sim, "lane_valid_o")? == 1);
         let result = get(sim, "lane_result_o")?;
         let data = sim.peek(sim.output("lane_data_o")?).unpack(16);
         self.lanes.push_back(Bits::pack(16, data.into_iter().map(|x| x.wrapping_add(result) & 0xffff)));

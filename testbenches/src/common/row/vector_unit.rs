@@ -125,8 +125,11 @@ impl Player {
     }
 
     fn play(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
+        let flags = ["used", "last", "error", "overflow"].map(|flag| format!("output_{flag}_o"));
+        run.only_while("output_valid_o", &flags.each_ref().map(String::as_str));
+        run.only_while("output_valid_o", &["output_values_o"]);
         sim.poke_u64(self.clear_i, 0);
-        sim.reset(2)?;
+        run.reset(sim, 2)?;
         self.single_rows(sim, run)?;
         let mut left = run.vectors();
         while left > 0 {

@@ -1,0 +1,139 @@
+//! Registers beside a job: what the host writes stands there, what is fixed too, counters are right, and the bus carries the
+//! attributes that the host asks for.
+
+use golden::systems::job::{Accelerator, Report};
+use rand::RngExt;
+use sim::bus::{AxiMemory, Response};
+use sim::{Run, Sim};
+
+use super::{Counter, Player, Program, register};
+
+/// A register that no table has, and one that cannot be written.
+const REFUSED: [u64; 2] = [0x4c, 0];
+
+/// Most cycles from the call that writes CONTROL up to the start, and from the end up to the interrupt.
+const AROUND: u64 = 12;
+
+impl<A: Accelerator> Player<A> {
+    /// Writes what a job needs. The interrupt of a refused start is enabled sometimes, where a second one is sure to be refused.
+    pub(super) fn set_up(
+        &mut self,
+        sim: &mut Sim,
+        run: &mut Run,
+        bus: &mut AxiMemory,
+        (program, timeout): (&Program, u64),
+        long: bool,
+    ) -> sim::Result<()> {
+        self.store(sim, bus, register::STATUS, 0xe)?;
+        run.expect_u64(sim, self.irq, 0)?;
+        // Only what is modifiable (bit 1) may be allocated (bits 2 and 3).
+        let mut cache = || self.rng.random_range(0..16u64);
+        let [reads, writes] = [cache(), cache()].map(|cache| if cache & 2 == 0 { cache & 3 } else { cache });
+        self.attributes = self.rng.random_range(0..8) << 8 | writes << 4 | reads;
+        self.irq_enable = 6 | u64::from(long && self.rng.random()) << 3;
+        let words = |at: u64, value: u64| [(at, value & 0xffff_ffff), (at + 4, value >> 32)];
+        let mut written = vec![
+            (register::IRQ_ENABLE, self.irq_enable),
+            (register::TIMEOUT, timeout),
+            (register::MAX_DESCRIPTORS, program.limits.max_descriptors.into()),
+            (register::BUS, self.attributes),
+        ];
+        written.extend(words(register::JOB, program.job));
+        written.extend(words(register::WINDOW_BASE, program.limits.base));
+        written.extend(words(register::WINDOW_LIMIT, program.limits.limit));
+        for &(at, value) in &written {
+            self.store(sim, bus, at, value)?;
+        }
+        if self.rng.random_range(0..3u8) == 0 {
+            let mut fixed = vec![
+                (register::ID, 0x5a42_4e53),
+                (register::VERSION, self.facts.number << 16 | 1),
+                (register::CONTROL, 0),
+                (register::STATUS, 0),
+            ];
+            fixed.extend(&self.facts.constants);
+            for at in REFUSED {
+                let answer = self.host.store(sim, &mut [bus], at, u64::MAX >> 32)?;
+                run.expect_equal(sim, "ctrl_bresp_o", "of what cannot be written", true, answer == Response::SlvErr)?;
+            }
+            let answer = self.host.load(sim, &mut [bus], REFUSED[0])?;
+            run.expect_equal(sim, "ctrl_rresp_o", "of no register", true, answer == (0, Response::SlvErr))?;
+            for &(at, value) in written.iter().chain(&fixed) {
+                let read = self.load(sim, bus, at)?;
+                run.expect_equal(sim, "ctrl_rdata_o", &format!("of the register at {at:#x}"), value, read)?;
+            }
+        }
+        for _ in 0..self.rng.random_range(0..6u8) {
+            self.host.cycle(sim, &mut [bus])?;
+        }
+        Ok(())
+    }
+
+    /// Starts the job, sometimes twice.
+    pub(super) fn start(&mut self, sim: &mut Sim, run: &mut Run, bus: &mut AxiMemory, long: bool) -> sim::Result<()> {
+        self.started = sim.cycle_count();
+        self.store(sim, bus, register::CONTROL, 1)?;
+        self.refused = Some(0);
+        if self.rng.random_range(0..4u8) == 0 {
+            self.store(sim, bus, register::CONTROL, 1)?;
+            self.refused = long.then_some(8);
+            if self.irq_enable & 8 != 0 {
+                run.expect_u64(sim, self.irq, 1)?;
+                self.store(sim, bus, register::STATUS, 8)?;
+                run.expect_u64(sim, self.irq, 0)?;
+                self.refused = Some(0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Requests carry the attributes that stand in BUS.
+    pub(super) fn requests(&self, sim: &Sim, run: &mut Run) -> sim::Result<()> {
+        for (shift, [valid, cache, prot]) in [(0, self.ar), (4, self.aw)] {
+            if sim.peek_u64(valid) == 1 {
+                run.expect_u64(sim, cache, self.attributes >> shift & 15)?;
+                run.expect_u64(sim, prot, self.attributes >> 8)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What was counted in a job whose interrupt came at cycle `end`; `waited` for.
+    pub(super) fn counters(
+        &mut self,
+        sim: &mut Sim,
+        run: &mut Run,
+        bus: &mut AxiMemory,
+        report: &Report<A::Operation>,
+        (end, waited): (u64, bool),
+    ) -> sim::Result<()> {
+        let passed = end - self.started;
+        let cycles = self.load_wide(sim, bus, register::CYCLES)?;
+        if waited && self.refused.is_some() {
+            let near = cycles <= passed && passed <= cycles + AROUND;
+            run.expect_equal(sim, "CYCLES", &format!("{cycles} of {passed} around it"), true, near)?;
+        }
+        // They are counted at the DMAs, where the port's buffers and turns come between.
+        for (name, at) in [("READ_WAITS", register::READ_WAITS), ("WRITE_WAITS", register::WRITE_WAITS)] {
+            let waits = self.load_wide(sim, bus, at)?;
+            run.expect_equal(sim, name, "no more than cycles", true, waits <= cycles)?;
+        }
+        if report.end.code != 0 {
+            return Ok(());
+        }
+        let stats = bus.stats("mem");
+        let mut counts = vec![
+            ("READ_BEATS", register::READ_BEATS, stats.read_beats),
+            ("WRITE_BEATS", register::WRITE_BEATS, stats.write_beats),
+        ];
+        if report.executed.iter().all(|e| e.defined) {
+            let own = |c: &Counter<A::Operation>| (c.name, c.register, (c.expected)(report));
+            counts.extend(self.facts.counters.iter().map(own));
+        }
+        for (name, at, expected) in counts {
+            let counted = self.load_wide(sim, bus, at)?;
+            run.expect_equal(sim, name, "counted", expected, counted)?;
+        }
+        Ok(())
+    }
+}
