@@ -18,18 +18,15 @@ module float_add_fp32_s2_ieee (
   reg        valid_1_q;
   reg        sign_1_q;
   reg        subtract_1_q;
-  reg        nan_1_q;
-  reg        special_1_q;
-  reg [23:0] augend_1_q;
-  reg [26:0] addend_1_q;
-  reg  [7:0] exponent_1_q;
+  reg [30:0] big_1_q;
+  reg [30:0] small_1_q;
+  reg  [7:0] distance_1_q;
   reg        valid_2_q;
   reg        sign_2_q;
   reg        subtract_2_q;
   reg        nan_2_q;
   reg        special_2_q;
-  reg [24:0] significand_2_q;
-  reg        sticky_2_q;
+  reg [27:0] sum_2_q;
   reg  [7:0] exponent_2_q;
 
   // The larger magnitude is `big`.
@@ -42,29 +39,6 @@ module float_add_fp32_s2_ieee (
   wire [7:0] b_exponent = {b_i[30:24], b_i[23] | !(|b_i[30:23])};
   wire [7:0] distance = swap ? b_exponent - a_exponent : a_exponent - b_exponent;
 
-  // The other one is aligned to it, with two more bits and a sticky one.
-  wire [7:0] big_field = big_bits[30:23];
-  wire [22:0] big_fraction = big_bits[22:0];
-  wire big_normal = |big_field;
-  wire big_special = &big_field;
-  wire [23:0] big_significand = {big_normal, big_fraction};
-  wire [7:0] small_field = small_bits[30:23];
-  wire [22:0] small_fraction = small_bits[22:0];
-  wire small_normal = |small_field;
-  wire small_special = &small_field;
-  wire [23:0] small_significand = {small_normal, small_fraction};
-  wire undefined = big_special & small_special & subtract;
-  wire [24:0] align_1 = distance[0] ? {1'b0, small_significand} : {small_significand, 1'b0};
-  wire [25:0] align_2 = distance[1] ? {2'd0, align_1[24:1]} : {align_1, 1'b0};
-  wire [25:0] align_4 = distance[2] ? {4'd0, align_2[25:4]} : align_2;
-  wire [25:0] align_8 = distance[3] ? {8'd0, align_4[25:8]} : align_4;
-  wire [25:0] align_16 = distance[4] ? {16'd0, align_8[25:16]} : align_8;
-  wire align_all = |distance[7:5];
-  wire [25:0] align_kept = align_16 & ~{26{align_all}};
-  wire align_lost = (distance[1] & align_1[0]) | (distance[2] & |align_2[3:0]) | (distance[3] & |align_4[7:0])
-      | (distance[4] & |align_8[15:0]) | (align_all & |align_16);
-  wire [7:0] big_exponent = {big_field[7:1], big_field[0] | !(|big_field)};
-
   // Rank 1 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_1_q <= 1'b0;
@@ -73,42 +47,37 @@ module float_add_fp32_s2_ieee (
   always @(posedge clk_i) begin
     sign_1_q <= sign;
     subtract_1_q <= subtract;
-    nan_1_q <= (big_special & |big_fraction) | undefined;
-    special_1_q <= big_special;
-    augend_1_q <= big_significand;
-    addend_1_q <= {align_kept, align_lost};
-    exponent_1_q <= big_exponent;
+    big_1_q <= big_bits;
+    small_1_q <= small_bits;
+    distance_1_q <= distance;
   end
 
-  // The lowest column is a carry in: a difference is the sum with the complement, plus one.
-  wire [28:0] total = {1'b0, augend_1_q, 3'd0, 1'b1}
-      + {subtract_1_q, addend_1_q ^ {27{subtract_1_q}}, subtract_1_q};
+  // The other one is aligned to it, with two more bits and a sticky one.
+  wire [7:0] big_field = big_1_q[30:23];
+  wire [22:0] big_fraction = big_1_q[22:0];
+  wire big_normal = |big_field;
+  wire big_special = &big_field;
+  wire [23:0] big_significand = {big_normal, big_fraction};
+  wire [7:0] small_field = small_1_q[30:23];
+  wire [22:0] small_fraction = small_1_q[22:0];
+  wire small_normal = |small_field;
+  wire small_special = &small_field;
+  wire [23:0] small_significand = {small_normal, small_fraction};
+  wire undefined = big_special & small_special & subtract_1_q;
+  wire [24:0] align_1 = distance_1_q[0] ? {1'b0, small_significand} : {small_significand, 1'b0};
+  wire [25:0] align_2 = distance_1_q[1] ? {2'd0, align_1[24:1]} : {align_1, 1'b0};
+  wire [25:0] align_4 = distance_1_q[2] ? {4'd0, align_2[25:4]} : align_2;
+  wire [25:0] align_8 = distance_1_q[3] ? {8'd0, align_4[25:8]} : align_4;
+  wire [25:0] align_16 = distance_1_q[4] ? {16'd0, align_8[25:16]} : align_8;
+  wire align_all = |distance_1_q[7:5];
+  wire [25:0] align_kept = align_16 & ~{26{align_all}};
+  wire align_lost = (distance_1_q[1] & align_1[0]) | (distance_1_q[2] & |align_2[3:0])
+      | (distance_1_q[3] & |align_4[7:0]) | (distance_1_q[4] & |align_8[15:0]) | (align_all & |align_16);
+  wire [7:0] big_exponent = {big_field[7:1], big_field[0] | !(|big_field)};
 
-  // Normalised, but not below the smallest exponent.
-  wire normal_zero_16 = !(|total[28:13]);
-  wire normal_take_16_bit = |exponent_1_q[7:5];
-  wire normal_take_16 = normal_zero_16 & (normal_take_16_bit | exponent_1_q[4]);
-  wire normal_free_16 = normal_take_16_bit | (exponent_1_q[4] & !normal_zero_16);
-  wire [27:0] normal_16 = normal_take_16 ? {total[12:1], 16'd0} : total[28:1];
-  wire normal_zero_8 = !(|normal_16[27:20]);
-  wire normal_take_8 = normal_zero_8 & (normal_free_16 | exponent_1_q[3]);
-  wire normal_free_8 = normal_free_16 | (exponent_1_q[3] & !normal_zero_8);
-  wire [27:0] normal_8 = normal_take_8 ? {normal_16[19:0], 8'd0} : normal_16;
-  wire normal_zero_4 = !(|normal_8[27:24]);
-  wire normal_take_4 = normal_zero_4 & (normal_free_8 | exponent_1_q[2]);
-  wire normal_free_4 = normal_free_8 | (exponent_1_q[2] & !normal_zero_4);
-  wire [27:0] normal_4 = normal_take_4 ? {normal_8[23:0], 4'd0} : normal_8;
-  wire normal_zero_2 = !(|normal_4[27:26]);
-  wire normal_take_2 = normal_zero_2 & (normal_free_4 | exponent_1_q[1]);
-  wire normal_free_2 = normal_free_4 | (exponent_1_q[1] & !normal_zero_2);
-  wire [27:0] normal_2 = normal_take_2 ? {normal_4[25:0], 2'd0} : normal_4;
-  wire normal_zero_1 = !normal_2[27];
-  wire normal_take_1 = normal_zero_1 & (normal_free_2 | exponent_1_q[0]);
-  wire [25:0] normal_1 = normal_take_1 ? {normal_2[26:2], 1'b0} : normal_2[27:2];
-  wire [7:0] normal_exponent = exponent_1_q + 8'd1
-      - {3'd0, {normal_take_16, normal_take_8, normal_take_4, normal_take_2, normal_take_1}};
-  wire [24:0] significand = normal_1[25:1];
-  wire sticky = |normal_2[1:0] | normal_1[0];
+  // The lowest column is a carry in: a difference is the sum with the complement, plus one.
+  wire [28:0] total = {1'b0, big_significand, 3'd0, 1'b1}
+      + {subtract_1_q, {align_kept, align_lost} ^ {27{subtract_1_q}}, subtract_1_q};
 
   // Rank 2 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -118,18 +87,43 @@ module float_add_fp32_s2_ieee (
   always @(posedge clk_i) begin
     sign_2_q <= sign_1_q;
     subtract_2_q <= subtract_1_q;
-    nan_2_q <= nan_1_q;
-    special_2_q <= special_1_q;
-    significand_2_q <= significand;
-    sticky_2_q <= sticky;
-    exponent_2_q <= normal_exponent;
+    nan_2_q <= (big_special & |big_fraction) | undefined;
+    special_2_q <= big_special;
+    sum_2_q <= total[28:1];
+    exponent_2_q <= big_exponent;
   end
 
+  // Normalised, but not below the smallest exponent.
+  wire normal_zero_16 = !(|sum_2_q[27:12]);
+  wire normal_take_16_bit = |exponent_2_q[7:5];
+  wire normal_take_16 = normal_zero_16 & (normal_take_16_bit | exponent_2_q[4]);
+  wire normal_free_16 = normal_take_16_bit | (exponent_2_q[4] & !normal_zero_16);
+  wire [27:0] normal_16 = normal_take_16 ? {sum_2_q[11:0], 16'd0} : sum_2_q;
+  wire normal_zero_8 = !(|normal_16[27:20]);
+  wire normal_take_8 = normal_zero_8 & (normal_free_16 | exponent_2_q[3]);
+  wire normal_free_8 = normal_free_16 | (exponent_2_q[3] & !normal_zero_8);
+  wire [27:0] normal_8 = normal_take_8 ? {normal_16[19:0], 8'd0} : normal_16;
+  wire normal_zero_4 = !(|normal_8[27:24]);
+  wire normal_take_4 = normal_zero_4 & (normal_free_8 | exponent_2_q[2]);
+  wire normal_free_4 = normal_free_8 | (exponent_2_q[2] & !normal_zero_4);
+  wire [27:0] normal_4 = normal_take_4 ? {normal_8[23:0], 4'd0} : normal_8;
+  wire normal_zero_2 = !(|normal_4[27:26]);
+  wire normal_take_2 = normal_zero_2 & (normal_free_4 | exponent_2_q[1]);
+  wire normal_free_2 = normal_free_4 | (exponent_2_q[1] & !normal_zero_2);
+  wire [27:0] normal_2 = normal_take_2 ? {normal_4[25:0], 2'd0} : normal_4;
+  wire normal_zero_1 = !normal_2[27];
+  wire normal_take_1 = normal_zero_1 & (normal_free_2 | exponent_2_q[0]);
+  wire [25:0] normal_1 = normal_take_1 ? {normal_2[26:2], 1'b0} : normal_2[27:2];
+  wire [4:0] places = {normal_take_16, normal_take_8, normal_take_4, normal_take_2, normal_take_1};
+  wire [24:0] significand = normal_1[25:1];
+  wire sticky = |normal_2[1:0] | normal_1[0];
+
   // Rounded. A difference of zero is positive.
-  wire vanished = !(|significand_2_q) & subtract_2_q;
-  wire up = significand_2_q[0] & (significand_2_q[1] | sticky_2_q);
-  wire [7:0] rounded_and = exponent_2_q & {8{significand_2_q[24]}};
-  wire [30:0] rounded = {rounded_and, significand_2_q[23:1]} + {30'd0, up};
+  wire [7:0] normal_exponent = exponent_2_q + 8'd1 - {3'd0, places};
+  wire vanished = !(|significand) & subtract_2_q;
+  wire up = significand[0] & (significand[1] | sticky);
+  wire [7:0] rounded_and = normal_exponent & {8{significand[24]}};
+  wire [30:0] rounded = {rounded_and, significand[23:1]} + {30'd0, up};
   wire infinite = &rounded_and | special_2_q;
   wire [22:0] result_and = rounded[22:0] & ~{23{infinite}};
   wire [31:0] result = {sign_2_q & !vanished & !nan_2_q, rounded[30:23] | {8{infinite}}, result_and[22]

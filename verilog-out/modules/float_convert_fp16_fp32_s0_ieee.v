@@ -19,6 +19,7 @@ module float_convert_fp16_fp32_s0_ieee (
   wire a_special = &a_field;
   wire [10:0] a_significand = {a_normal, a_fraction};
   wire nan = a_special & |a_fraction;
+  wire [4:0] a_exponent = {a_field[4:1], a_field[0] | !(|a_field)};
 
   // All numbers are normal in the wider range.
   wire [24:0] normal_zero_16_bits = {a_significand, 14'd0};
@@ -37,7 +38,8 @@ module float_convert_fp16_fp32_s0_ieee (
   wire normal_zero_1 = !normal_2[24];
   wire normal_take_1 = normal_zero_1;
   wire [24:0] normal_1 = normal_take_1 ? {normal_2[23:0], 1'b0} : normal_2;
-  wire [7:0] exponent = {3'd0, {a_field[4:1], a_field[0] | !(|a_field)}} + 8'd112
+  wire [7:0] raised = {3'd0, a_exponent} + 8'd112;
+  wire [7:0] exponent = raised
       - {3'd0, {normal_take_16, normal_take_8, normal_take_4, normal_take_2, normal_take_1}};
 
   // Rounded.

@@ -18,9 +18,9 @@ module float_convert_fp32_fp16_s1_ieee (
   reg        sign_1_q;
   reg        nan_1_q;
   reg        special_1_q;
-  reg [11:0] significand_1_q;
+  reg [23:0] significand_1_q;
+  reg  [8:0] amount_1_q;
   reg  [7:0] exponent_1_q;
-  reg        lost_1_q;
 
   wire sign = a_i[31];
   wire [7:0] a_field = a_i[30:23];
@@ -29,25 +29,14 @@ module float_convert_fp32_fp16_s1_ieee (
   wire a_special = &a_field;
   wire [23:0] a_significand = {a_normal, a_fraction};
   wire nan = a_special & |a_fraction;
+  wire [7:0] a_exponent = {a_field[7:1], a_field[0] | !(|a_field)};
 
   // What lies below the narrower range is shifted into it.
-  wire [8:0] distance = {1'b0, {a_field[7:1], a_field[0] | !(|a_field)}} - 9'd113;
+  wire [8:0] distance = {1'b0, a_exponent} - 9'd113;
   wire below_normal = distance[8];
   wire [7:0] shift = ~distance[7:0] & {8{below_normal}};
   wire [8:0] amount = {1'b0, shift} + {8'd0, below_normal};
-  wire [23:0] align_16 = amount[4] ? {16'd0, a_significand[23:16]} : a_significand;
-  wire [23:0] align_8 = amount[3] ? {8'd0, align_16[23:8]} : align_16;
-  wire [23:0] align_4 = amount[2] ? {4'd0, align_8[23:4]} : align_8;
-  wire [23:0] align_2 = amount[1] ? {2'd0, align_4[23:2]} : align_4;
-  wire [23:0] align_1 = amount[0] ? {1'b0, align_2[23:1]} : align_2;
-  wire align_all = |amount[8:5];
-  wire [23:0] align_kept = align_1 & ~{24{align_all}};
-  wire align_lost = (amount[4] & |a_significand[15:0]) | (amount[3] & |align_16[7:0])
-      | (amount[2] & |align_8[3:0]) | (amount[1] & |align_4[1:0]) | (amount[0] & align_2[0])
-      | (align_all & |a_significand);
-  wire lost = |align_kept[11:0] | align_lost;
   wire [7:0] exponent = (distance[7:0] + 8'd1) & ~{8{below_normal}};
-  wire [11:0] placed = align_kept[23:12];
 
   // Rank 1 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -58,16 +47,27 @@ module float_convert_fp32_fp16_s1_ieee (
     sign_1_q <= sign;
     nan_1_q <= nan;
     special_1_q <= a_special;
-    significand_1_q <= placed;
+    significand_1_q <= a_significand;
+    amount_1_q <= amount;
     exponent_1_q <= exponent;
-    lost_1_q <= lost;
   end
+  wire [23:0] align_16 = amount_1_q[4] ? {16'd0, significand_1_q[23:16]} : significand_1_q;
+  wire [23:0] align_8 = amount_1_q[3] ? {8'd0, align_16[23:8]} : align_16;
+  wire [23:0] align_4 = amount_1_q[2] ? {4'd0, align_8[23:4]} : align_8;
+  wire [23:0] align_2 = amount_1_q[1] ? {2'd0, align_4[23:2]} : align_4;
+  wire [23:0] align_1 = amount_1_q[0] ? {1'b0, align_2[23:1]} : align_2;
+  wire align_all = |amount_1_q[8:5];
+  wire [23:0] align_kept = align_1 & ~{24{align_all}};
+  wire align_lost = (amount_1_q[4] & |significand_1_q[15:0]) | (amount_1_q[3] & |align_16[7:0])
+      | (amount_1_q[2] & |align_8[3:0]) | (amount_1_q[1] & |align_4[1:0]) | (amount_1_q[0] & align_2[0])
+      | (align_all & |significand_1_q);
+  wire lost = |align_kept[11:0] | align_lost;
+  wire [11:0] placed = align_kept[23:12];
 
   // Rounded.
-  wire [7:0] rounded_and = exponent_1_q & {8{significand_1_q[11]}};
+  wire [7:0] rounded_and = exponent_1_q & {8{placed[11]}};
   wire [4:0] rounded_bits = rounded_and[4:0];
-  wire [14:0] rounded = {rounded_bits, significand_1_q[10:1]}
-      + {14'd0, significand_1_q[0] & (significand_1_q[1] | lost_1_q)};
+  wire [14:0] rounded = {rounded_bits, placed[10:1]} + {14'd0, placed[0] & (placed[1] | lost)};
   wire infinite = &rounded_bits | |rounded_and[7:5] | special_1_q;
   wire [9:0] result_and = rounded[9:0] & ~{10{infinite}};
   wire [15:0] result = {sign_1_q & !nan_1_q, rounded[14:10] | {5{infinite}}, result_and[9] | nan_1_q,

@@ -17,7 +17,7 @@ module float_from_int_fp32_w41_signed_s1 (
   reg        valid_1_q;
   reg        sign_1_q;
   reg [24:0] significand_1_q;
-  reg  [7:0] exponent_1_q;
+  reg  [5:0] count_1_q;
   reg        any_below_1_q;
   reg        all_below_1_q;
 
@@ -45,8 +45,8 @@ module float_from_int_fp32_w41_signed_s1 (
   wire [25:0] normal_1 = normal_take_1 ? {normal_2[26:2], negative} : normal_2[27:2];
   wire any_below = normal_16[0] | |normal_8[7:0] | |normal_4[3:0] | |normal_2[1:0] | normal_1[0];
   wire all_below = normal_16[0] & &normal_8[7:0] & &normal_4[3:0] & &normal_2[1:0] & normal_1[0];
-  wire [7:0] exponent = 8'd167
-      - {2'd0, {normal_take_32, normal_take_16, normal_take_8, normal_take_4, normal_take_2, normal_take_1}};
+  wire [5:0] count = {{normal_take_32, normal_take_16}, normal_take_8, normal_take_4, normal_take_2,
+      normal_take_1};
 
   // Rank 1 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -56,17 +56,18 @@ module float_from_int_fp32_w41_signed_s1 (
   always @(posedge clk_i) begin
     sign_1_q <= negative;
     significand_1_q <= normal_1[25:1];
-    exponent_1_q <= exponent;
+    count_1_q <= count;
     any_below_1_q <= any_below;
     all_below_1_q <= all_below;
   end
 
   // Rounded.
+  wire [7:0] exponent = 8'd167 - {2'd0, count_1_q};
   wire arrives = sign_1_q & all_below_1_q;
   wire sticky = sign_1_q ? !all_below_1_q : any_below_1_q;
   wire up = arrives ? significand_1_q[0] | significand_1_q[1] : significand_1_q[0]
       & (significand_1_q[1] | sticky);
-  wire [30:0] rounded = {exponent_1_q & {8{significand_1_q[24]}}, significand_1_q[23:1]} + {30'd0, up};
+  wire [30:0] rounded = {exponent & {8{significand_1_q[24]}}, significand_1_q[23:1]} + {30'd0, up};
   wire infinite = 1'b0;
   wire [22:0] result_and = rounded[22:0] & ~{23{infinite}};
   wire [31:0] result = {sign_1_q, rounded[30:23] | {8{infinite}}, result_and[22], result_and[21:0]};

@@ -20,16 +20,18 @@ module float_mul_fp32_s2_ieee (
   reg        sign_1_q;
   reg        nan_1_q;
   reg        special_1_q;
-  reg [35:0] product_1_q;
-  reg  [9:0] shift_1_q;
-  reg  [8:0] exponent_1_q;
-  reg [35:0] high_product_1_q;
+  reg [29:0] product_0_1_q;
+  reg [29:0] product_1_1_q;
+  reg [29:0] product_2_1_q;
+  reg [29:0] product_3_1_q;
+  reg  [4:0] leading_1_q;
+  reg  [8:0] exponents_1_q;
   reg        valid_2_q;
   reg        sign_2_q;
   reg        nan_2_q;
   reg        special_2_q;
-  reg [25:0] placed_2_q;
-  reg        lost_2_q;
+  reg [47:0] product_2_q;
+  reg  [9:0] shift_2_q;
   reg  [8:0] exponent_2_q;
 
   wire [7:0] a_field = a_i[30:23];
@@ -52,8 +54,10 @@ module float_mul_fp32_s2_ieee (
   wire special = a_special | b_special;
 
   // 1.x in the product is at `leading` places below the top; its exponent field is `spare` + 1.
-  wire [35:0] low_product = a_significand * b_significand[11:0];
-  wire [35:0] high_product = a_significand * b_significand[23:12];
+  wire [29:0] product_part_0 = a_significand * b_significand[5:0];
+  wire [29:0] product_part_6 = a_significand * b_significand[11:6];
+  wire [29:0] product_part_12 = a_significand * b_significand[17:12];
+  wire [29:0] product_part_18 = a_significand * b_significand[23:18];
   wire [23:0] subnormal = a_significand[23] ? b_significand : a_significand;
   wire [4:0] leading = subnormal[23] ? 5'd23 : subnormal[22] ? 5'd22 : subnormal[21] ? 5'd21 : subnormal[20]
       ? 5'd20 : subnormal[19] ? 5'd19 : subnormal[18] ? 5'd18 : subnormal[17] ? 5'd17 : subnormal[16] ? 5'd16
@@ -61,15 +65,7 @@ module float_mul_fp32_s2_ieee (
       : subnormal[11] ? 5'd11 : subnormal[10] ? 5'd10 : subnormal[9] ? 5'd9 : subnormal[8] ? 5'd8
       : subnormal[7] ? 5'd7 : subnormal[6] ? 5'd6 : subnormal[5] ? 5'd5 : subnormal[4] ? 5'd4 : subnormal[3]
       ? 5'd3 : subnormal[2] ? 5'd2 : subnormal[1] ? 5'd1 : 5'd0;
-  wire [8:0] exponents_sum = {a_field[7:1], a_field[0] | !(|a_field)}
-      + {b_field[7:1], b_field[0] | !(|b_field)};
-  wire [9:0] exponents = {1'b0, exponents_sum};
-  wire [9:0] spare = exponents + {5'd0, leading} + 10'd873;
-  wire below_normal = spare[9];
-  wire [9:0] limit = 10'd151 - exponents;
-  wire [9:0] shift = below_normal ? limit : {5'd0, leading};
-  wire [9:0] base_exponent_and = spare & ~{10{below_normal}};
-  wire [8:0] base_exponent = base_exponent_and[8:0];
+  wire [8:0] exponents = {a_field[7:1], a_field[0] | !(|a_field)} + {b_field[7:1], b_field[0] | !(|b_field)};
 
   // Rank 1 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -80,31 +76,22 @@ module float_mul_fp32_s2_ieee (
     sign_1_q <= sign;
     nan_1_q <= nan;
     special_1_q <= special;
-    product_1_q <= low_product;
-    shift_1_q <= shift;
-    exponent_1_q <= base_exponent;
-    high_product_1_q <= high_product;
+    product_0_1_q <= product_part_0;
+    product_1_1_q <= product_part_6;
+    product_2_1_q <= product_part_12;
+    product_3_1_q <= product_part_18;
+    leading_1_q <= leading;
+    exponents_1_q <= exponents;
   end
-  wire [47:0] product = {high_product_1_q, 12'd0} + {12'd0, product_1_q};
-
-  // Into place: 2.x, 1.x or less at the top, and a guard bit.
-  wire [48:0] align_32_bits = {product, 1'b0};
-  wire [48:0] align_32 = shift_1_q[5] ? {32'd0, align_32_bits[48:32]} : align_32_bits;
-  wire [48:0] align_16_choice = shift_1_q[4] ? {16'd0, align_32[48:16]} : align_32;
-  wire [40:0] align_16 = align_16_choice[40:0];
-  wire [40:0] align_8_choice = shift_1_q[3] ? {8'd0, align_16[40:8]} : align_16;
-  wire [32:0] align_8 = align_8_choice[32:0];
-  wire [32:0] align_4_choice = shift_1_q[2] ? {4'd0, align_8[32:4]} : align_8;
-  wire [28:0] align_4 = align_4_choice[28:0];
-  wire [28:0] align_2_choice = shift_1_q[1] ? {2'd0, align_4[28:2]} : align_4;
-  wire [26:0] align_2 = align_2_choice[26:0];
-  wire [26:0] align_1_choice = shift_1_q[0] ? {1'b0, align_2[26:1]} : align_2;
-  wire [25:0] align_1 = align_1_choice[25:0];
-  wire align_all = |shift_1_q[9:6];
-  wire [25:0] align_kept = align_1 & ~{26{align_all}};
-  wire align_lost = (shift_1_q[5] & |align_32_bits[31:0]) | (shift_1_q[4] & |align_32[15:0])
-      | (shift_1_q[3] & |align_16[7:0]) | (shift_1_q[2] & |align_8[3:0]) | (shift_1_q[1] & |align_4[1:0])
-      | (shift_1_q[0] & align_2[0]) | (align_all & |align_32_bits);
+  wire [47:0] product = {18'd0, product_0_1_q} + {12'd0, {product_1_1_q, 6'd0}}
+      + {6'd0, {product_2_1_q, 12'd0}} + {product_3_1_q, 18'd0};
+  wire [9:0] spare_wide = {1'b0, exponents_1_q};
+  wire [9:0] spare = spare_wide + {5'd0, leading_1_q} + 10'd873;
+  wire below_normal = spare[9];
+  wire [9:0] limit = 10'd151 - spare_wide;
+  wire [9:0] shift = below_normal ? limit : {5'd0, leading_1_q};
+  wire [9:0] base_exponent_and = spare & ~{10{below_normal}};
+  wire [8:0] base_exponent = base_exponent_and[8:0];
 
   // Rank 2 of registers.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -115,15 +102,34 @@ module float_mul_fp32_s2_ieee (
     sign_2_q <= sign_1_q;
     nan_2_q <= nan_1_q;
     special_2_q <= special_1_q;
-    placed_2_q <= align_kept;
-    lost_2_q <= align_lost;
-    exponent_2_q <= exponent_1_q;
+    product_2_q <= product;
+    shift_2_q <= shift;
+    exponent_2_q <= base_exponent;
   end
 
+  // Into place: 2.x, 1.x or less at the top, and a guard bit.
+  wire [48:0] align_32_bits = {product_2_q, 1'b0};
+  wire [48:0] align_32 = shift_2_q[5] ? {32'd0, align_32_bits[48:32]} : align_32_bits;
+  wire [48:0] align_16_choice = shift_2_q[4] ? {16'd0, align_32[48:16]} : align_32;
+  wire [40:0] align_16 = align_16_choice[40:0];
+  wire [40:0] align_8_choice = shift_2_q[3] ? {8'd0, align_16[40:8]} : align_16;
+  wire [32:0] align_8 = align_8_choice[32:0];
+  wire [32:0] align_4_choice = shift_2_q[2] ? {4'd0, align_8[32:4]} : align_8;
+  wire [28:0] align_4 = align_4_choice[28:0];
+  wire [28:0] align_2_choice = shift_2_q[1] ? {2'd0, align_4[28:2]} : align_4;
+  wire [26:0] align_2 = align_2_choice[26:0];
+  wire [26:0] align_1_choice = shift_2_q[0] ? {1'b0, align_2[26:1]} : align_2;
+  wire [25:0] align_1 = align_1_choice[25:0];
+  wire align_all = |shift_2_q[9:6];
+  wire [25:0] align_kept = align_1 & ~{26{align_all}};
+  wire align_lost = (shift_2_q[5] & |align_32_bits[31:0]) | (shift_2_q[4] & |align_32[15:0])
+      | (shift_2_q[3] & |align_16[7:0]) | (shift_2_q[2] & |align_8[3:0]) | (shift_2_q[1] & |align_4[1:0])
+      | (shift_2_q[0] & align_2[0]) | (align_all & |align_32_bits);
+
   // Rounded.
-  wire [24:0] significand = placed_2_q[25] ? placed_2_q[25:1] : placed_2_q[24:0];
-  wire sticky = lost_2_q | (placed_2_q[25] & placed_2_q[0]);
-  wire [8:0] exponent = (placed_2_q[25] ? exponent_2_q + 9'd2 : exponent_2_q + 9'd1) & {9{significand[24]}};
+  wire [24:0] significand = align_kept[25] ? align_kept[25:1] : align_kept[24:0];
+  wire sticky = align_lost | (align_kept[25] & align_kept[0]);
+  wire [8:0] exponent = (align_kept[25] ? exponent_2_q + 9'd2 : exponent_2_q + 9'd1) & {9{significand[24]}};
   wire up = significand[0] & (sticky | significand[1]);
   wire [30:0] rounded = {exponent[7:0], significand[23:1]} + {30'd0, up};
   wire infinite = &exponent[7:0] | exponent[8] | special_2_q;
