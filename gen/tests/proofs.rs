@@ -4,6 +4,9 @@ mod support;
 
 use std::time::Duration;
 
+use hdl::blocks::common::bus::DmaSpec;
+use hdl::blocks::common::{AxiReadDma, AxiSpec, AxiWriteDma, RamImplementation};
+use hdl::lang::{Design, elaborate};
 use senbazuru::flows::lint::Sources;
 use senbazuru::flows::prove::{Options, prove};
 use senbazuru::params::show;
@@ -28,8 +31,36 @@ fn registered_proofs_hold() {
             limit: Duration::from_secs(300),
             traces: std::env::temp_dir().join("senbazuru_proofs"),
         };
-        let properties = prove(&Sources::from(&entry.elaborate(&proof.params).unwrap()), &options).unwrap();
-        let bad: Vec<_> = properties.iter().filter(|p| !p.verdict.is_good()).map(|p| format!("{p:?}")).collect();
-        if bad.is_empty() { Ok(()) } else { Err(bad.join("\n")) }
+        holds(&entry.elaborate(&proof.params).unwrap(), &options)
     });
+}
+
+fn holds(design: &Design, options: &Options) -> Result<(), String> {
+    let properties = prove(&Sources::from(design), options).unwrap();
+    let bad: Vec<_> = properties.iter().filter(|p| !p.verdict.is_good()).map(|p| format!("{p:?}")).collect();
+    if bad.is_empty() { Ok(()) } else { Err(bad.join("\n")) }
+}
+
+/// DMAs with beats of 64 bytes: bursts reach the boundary of 4 KiB within the depth, and go on behind it.
+#[test]
+#[ignore = "minutes"]
+fn large_dmas_split_at_4_kib() {
+    let axi = AxiSpec { address_width: 13, data_width: 512, id_width: 1 };
+    let (row_width, rows_width, stride_width) = (8, 2, 7);
+    let dma = DmaSpec { burst_beats: 2, outstanding: 2, commands: 2, row_width, rows_width, stride_width };
+    let storage = RamImplementation::Inferred;
+    let read = AxiReadDma { axi: axi.clone(), dma: dma.clone(), buffer_beats: 4, storage };
+    let write = AxiWriteDma { axi, dma, buffer_beats: 2, storage };
+    let designs = [(elaborate(&read).unwrap(), true), (elaborate(&write).unwrap(), false)];
+    for (design, induction) in designs {
+        let options = Options {
+            depth: 8,
+            cover_depth: 20,
+            induction,
+            solver: "z3".into(),
+            limit: Duration::from_secs(400),
+            traces: std::env::temp_dir().join("senbazuru_proofs"),
+        };
+        holds(&design, &options).unwrap_or_else(|e| panic!("{e}"));
+    }
 }

@@ -101,6 +101,9 @@ pins! {
     operation_end_error_i: In,
 }
 
+/// An operation as it is shown: opcode, whether it is independent, and its words.
+type Shown = (u64, u64, Bits);
+
 struct Player {
     pins: Pins,
     rng: StimulusRng,
@@ -140,6 +143,8 @@ struct Plan {
     timeout: u64,
     /// What is owed now.
     owed: Option<Owed>,
+    /// The operation from its offer to its end.
+    shown: Option<Shown>,
     begun: usize,
     /// Cycles in which the bus waited without an answer.
     quiet: u64,
@@ -172,7 +177,8 @@ impl Player {
         sim.poke_u64(p.max_descriptors_i, limits.max_descriptors.into());
         sim.poke_u64(p.timeout_i, timeout);
         let actions = actions.into_iter().zip(world.outcomes.iter().copied()).collect();
-        let mut plan = Plan { actions, end, world, disturbance, timeout, owed: None, begun: 0, quiet: 0, cycles: 0 };
+        let mut plan =
+            Plan { actions, end, world, disturbance, timeout, owed: None, shown: None, begun: 0, quiet: 0, cycles: 0 };
         self.quiet_cycle(sim, run, &mut plan, true)?;
         match self.runs(sim, run, &mut plan)? {
             Some(phase) => self.aborts(sim, run, &mut plan, phase)?,
@@ -223,6 +229,7 @@ impl Player {
                 plan.owed = None;
                 return Ok(Some(Phase::Flushes));
             }
+            self.words_stay(sim, run, plan)?;
             self.takes(sim, run, plan, gives)?;
             if done {
                 self.all_done(sim, run, plan)?;
@@ -293,6 +300,28 @@ impl Player {
             _ => return false,
         }
         true
+    }
+
+    /// What the accelerator is to do is shown unchanged from its offer up to the cycle in which its end is taken.
+    fn words_stay(&self, sim: &Sim, run: &mut Run, plan: &mut Plan) -> sim::Result<()> {
+        let p = self.pins;
+        if sim.peek_u64(p.operation_valid_o) == 0 && !matches!(plan.owed, Some(Owed::Work(_))) {
+            plan.shown = None;
+            return Ok(());
+        }
+        let now = (sim.peek_u64(p.operation_opcode_o), sim.peek_u64(p.operation_independent_o));
+        let now = (now.0, now.1, sim.peek(p.operation_words_o));
+        match &plan.shown {
+            Some(before) => {
+                run.expect_equal(sim, "operation_opcode_o", "the opcode stays", before.0, now.0)?;
+                run.expect_equal(sim, "operation_independent_o", "the flag stays", before.1, now.1)?;
+                run.expect_equal(sim, "operation_words_o", "the words stay", &before.2, &now.2)
+            }
+            None => {
+                plan.shown = Some(now);
+                Ok(())
+            }
+        }
     }
 
     /// What moves at the coming edge.

@@ -383,6 +383,7 @@ fn properties(m: &mut Module, ctrl: &AxiLite) {
         ] {
             let stable = stable(m, name, valid, ready, payload);
             m.assume(&format!("{name}_stays"), stable);
+            m.cover(&format!("{name}_waits"), valid & !ready);
         }
         for (name, valid, ready, payload) in [
             ("b", ctrl.bvalid, ctrl.bready, ctrl.bresp),

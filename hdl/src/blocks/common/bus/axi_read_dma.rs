@@ -3,13 +3,14 @@
 use super::axi::{AxiAddress, AxiReadManager, AxiSpec, BURST_INCR};
 use super::bursts::AxiBursts;
 use super::dma::{DmaCommand, DmaCompletion, DmaSpec, Record, demand_bursts};
+use super::properties::ReadState;
 use super::records::{AxiBuffer, counter, pointer, ring};
 use super::rows::RowWalk;
 use super::slots::AxiSlots;
 use crate::blocks::common::RamImplementation;
 use crate::lang::{
-    About, Block, CatalogBlock, Field, In, InStream, Module, Out, OutStream, Signal, Timing, bit, bits_for, bundle,
-    cat, mux, parameters, ports, uint,
+    About, Block, CatalogBlock, Field, In, InStream, Module, Out, OutStream, Proof, Signal, Timing, bit, bits_for,
+    bundle, cat, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -143,7 +144,7 @@ impl Block for AxiReadDma {
         let head = pointer(m, "head_q", dma.outstanding, last_beat);
         let record =
             Record { address: burst.address, len: burst.len, first: burst.first, last: burst.last, slot: walked.q };
-        let [now] = ring(m, "record", (&spec, dma.outstanding), (issue, tail, &record), [("now", head)]);
+        let ([now], records) = ring(m, "record", (&spec, dma.outstanding), (issue, tail, &record), [("now", head)]);
         m.unused(now.last);
         let beat = m.reg_init("beat_q", uint(dma.len_width()), 0);
         m.connect(last_beat, comes & beat.q.eq(now.len));
@@ -172,7 +173,7 @@ impl Block for AxiReadDma {
         m.connect(slots.end_slot_i, rows.slot);
 
         aborting.next(clear & (io.abort_i | open.any()));
-        let in_hand = m.wire("in_hand", bursts.busy_o | !slots.empty_o);
+        let in_hand = m.wire("in_hand", bursts.checking_o | slots.used_o.any());
         let busy = m.wire("busy", in_hand | open.any());
         m.connect(io.idle_o, !busy);
         let pulse = |m: &mut Module, name: &str, port: Signal, now: Signal| {
@@ -182,8 +183,19 @@ impl Block for AxiReadDma {
         };
         pulse(m, "read_beat_q", io.read_beat_o, comes);
         pulse(m, "waits_q", io.waits_o, io.output.ready & !io.output.valid & in_hand & !clear);
-        if dma.outstanding <= 8 {
-            m.formal(|m| super::properties::read_dma(m, self, io, owed.q));
+        if dma.outstanding.is_power_of_two() && (2..=8).contains(&dma.outstanding) {
+            let state = ReadState {
+                owed: owed.q,
+                level,
+                open,
+                tail,
+                head,
+                beat: beat.q,
+                records,
+                commands: (bursts.checking_o, slots.used_o),
+                has_work: rows.has_work,
+            };
+            m.formal(|m| super::properties::read_dma(m, self, io, &state));
         }
     }
 
@@ -239,5 +251,13 @@ impl CatalogBlock for AxiReadDma {
             set(512, 64, 16, 8, 128, Inferred),
             set(1024, 64, 32, 4, 64, Inferred),
         ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let axi = AxiSpec { address_width: 13, data_width: 32, id_width: 1 };
+        let (row_width, rows_width, stride_width) = (4, 2, 7);
+        let dma = DmaSpec { burst_beats: 2, outstanding: 2, commands: 2, row_width, rows_width, stride_width };
+        let block = Self { axi, dma, buffer_beats: 4, storage: RamImplementation::Inferred };
+        vec![Proof { block, depth: 8, cover_depth: 20, induction: true }]
     }
 }

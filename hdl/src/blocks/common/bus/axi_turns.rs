@@ -88,6 +88,9 @@ impl Block for AxiTurns {
         to.drive(m, "to", &held);
         m.connect(io.turn_o, turn);
         m.connect(io.load_o, load);
+        if self.managers <= 4 {
+            m.formal(|m| super::properties::turns(m, self, io, (&from, start.q)));
+        }
     }
 
     fn timing(&self) -> Timing {

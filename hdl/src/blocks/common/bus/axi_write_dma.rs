@@ -4,13 +4,14 @@ use super::axi::{AxiSpec, AxiWriteManager};
 use super::axi_read_dma::drive_address;
 use super::bursts::AxiBursts;
 use super::dma::{DmaCommand, DmaCompletion, DmaSpec, Record, demand_bursts};
+use super::properties::WriteState;
 use super::records::{AxiBuffer, counter, pointer, ring};
 use super::rows::RowWalk;
 use super::slots::AxiSlots;
 use crate::blocks::common::RamImplementation;
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, CatalogBlock, In, InStream, Module, Out, OutStream, Signal, Timing, bit, bits_for, cat, mux,
+    About, Block, CatalogBlock, In, InStream, Module, Out, OutStream, Proof, Signal, Timing, bit, bits_for, cat, mux,
     parameters, ports, uint,
 };
 
@@ -108,8 +109,9 @@ impl Block for AxiWriteDma {
         let buffer = AxiBuffer { width: axi.data_width + axi.bytes(), depth: self.buffer_beats, storage: self.storage };
         let buffer = m.instance("u_buffer", buffer);
         let room = m.wire("room", buffer.level_o.lt(self.buffer_beats));
-        let (packed, push) = RowWalk { axi, dma, clear }.pack(m, (&io.input, room), &slots.job);
+        let (packed, push, rows) = RowWalk { axi, dma, clear }.pack(m, (&io.input, room), &slots.job);
         m.unused(packed.last);
+        m.unused(rows.slot);
         m.connect(buffer.clear_i, clear);
         m.connect(buffer.push_i, push);
         m.connect(buffer.data_i, cat(&[packed.strb, packed.data]));
@@ -143,7 +145,7 @@ impl Block for AxiWriteDma {
         let record =
             Record { address: burst.address, len: burst.len, first: burst.first, last: burst.last, slot: walked.q };
         let looked_at = [("sent", data_at), ("now", head)];
-        let [sent, now] = ring(m, "record", (&spec, dma.outstanding), (issue, tail, &record), looked_at);
+        let ([sent, now], records) = ring(m, "record", (&spec, dma.outstanding), (issue, tail, &record), looked_at);
         for unread in [sent.address, sent.first, sent.last, sent.slot, now.len] {
             m.unused(unread);
         }
@@ -189,7 +191,7 @@ impl Block for AxiWriteDma {
         m.connect(slots.end_slot_i, now.slot);
 
         aborting.next(clear & (io.abort_i | open.any()));
-        let in_hand = m.wire("in_hand", bursts.busy_o | !slots.empty_o);
+        let in_hand = m.wire("in_hand", bursts.checking_o | slots.used_o.any());
         let busy = m.wire("busy", in_hand | open.any());
         m.connect(io.idle_o, !busy);
         let pulse = |m: &mut Module, name: &str, port: Signal, now: Signal| {
@@ -199,8 +201,27 @@ impl Block for AxiWriteDma {
         };
         pulse(m, "write_beat_q", io.write_beat_o, w.fire());
         pulse(m, "waits_q", io.waits_o, io.input.valid & !io.input.ready & in_hand & !clear);
-        if dma.outstanding <= 8 {
-            m.formal(|m| super::properties::write_dma(m, self, io));
+        if dma.outstanding.is_power_of_two() && (2..=8).contains(&dma.outstanding) {
+            let state = WriteState {
+                here: here.q,
+                level: buffer.level_o,
+                shown: out.valid,
+                open,
+                unsent,
+                tail,
+                data_at,
+                beat: beat.q,
+                records,
+                aborting: aborting.q,
+                commands: (bursts.checking_o, slots.used_o),
+                job: slots.job.clone(),
+                enters,
+                checked: bursts.checked.rows,
+                burst: (issue, burst.len),
+                clear,
+                rows,
+            };
+            m.formal(|m| super::properties::write_dma(m, self, io, &state));
         }
     }
 
@@ -229,5 +250,13 @@ impl CatalogBlock for AxiWriteDma {
             set(512, 64, 16, 8, 32, Inferred),
             set(1024, 64, 32, 4, 64, Inferred),
         ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let axi = AxiSpec { address_width: 13, data_width: 32, id_width: 1 };
+        let (row_width, rows_width, stride_width) = (4, 2, 7);
+        let dma = DmaSpec { burst_beats: 2, outstanding: 2, commands: 2, row_width, rows_width, stride_width };
+        let block = Self { axi, dma, buffer_beats: 2, storage: RamImplementation::Inferred };
+        vec![Proof { block, depth: 8, cover_depth: 20, induction: true }]
     }
 }

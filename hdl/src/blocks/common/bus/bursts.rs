@@ -2,6 +2,7 @@
 
 use super::axi::AxiSpec;
 use super::dma::{Burst, Checked, DmaCommand, DmaSpec, Rows, UNIT, demand_bursts, dma_error};
+use super::properties::Beats;
 use crate::lang::{
     About, Block, Bundle, In, InStream, Module, Out, OutStream, Signal, bit, bits_for, cat, mux, parameters, ports,
     select, uint,
@@ -37,8 +38,8 @@ ports! {
         checked: OutStream<Checked> = p.spec(),
         /// Bursts, none of a command that is refused.
         burst: OutStream<Burst> = p.spec(),
-        /// A command is being checked or has bursts left.
-        busy_o: Out = bit(),
+        /// A command is being checked.
+        checking_o: Out = bit(),
     }
 }
 
@@ -76,8 +77,18 @@ impl Block for AxiBursts {
         let rows = Rows { row_bytes: held.row_bytes, rows: held.rows, odd, alternates };
         m.connect(io.checked.rows, rows.pack());
         let load = m.wire("load", leave & !refused);
-        let active = self.walk(m, io, &held, load, free);
-        m.connect(io.busy_o, full.q | active);
+        let work = Beats::of(&self.axi, &self.dma);
+        let left = self.walk(m, io, &held, (load, free), work.as_ref());
+        m.connect(io.checking_o, full.q);
+        if let (Some(work), Some((left, has_work))) = (&work, left) {
+            m.formal(|m| {
+                let issued = (io.burst.fire(), io.burst.len);
+                let total = work.beats(held.rows, held.row_bytes);
+                let known = work.left(m, (load, total), issued, (io.clear_i, io.stop_i));
+                m.assert_always("beats_left", known.eq(left));
+                m.assert_always("walk_has_work", has_work);
+            });
+        }
     }
 }
 
@@ -124,8 +135,15 @@ impl AxiBursts {
         if size > 6 { row.shr(size - 6) } else { row.shl(6 - size) }
     }
 
-    /// Shows the bursts of the command that `load` takes; returns whether there is one.
-    fn walk(&self, m: &mut Module, io: &AxiBurstsPorts, held: &DmaCommand, load: Signal, free: Signal) -> Signal {
+    /// Shows the bursts of the command that `load` takes; returns what `work` says is left of them, and that it is something.
+    fn walk(
+        &self,
+        m: &mut Module,
+        io: &AxiBurstsPorts,
+        held: &DmaCommand,
+        (load, free): (Signal, Signal),
+        work: Option<&Beats>,
+    ) -> Option<(Signal, Signal)> {
         let dma = &self.dma;
         let size = self.axi.size();
         let active = m.reg_init("active_q", bit(), 0);
@@ -172,6 +190,7 @@ impl AxiBursts {
         stride.next_when(load, held.stride.slice(6..dma.stride_width));
         bytes.next_when(load, held.row_bytes);
         first.next_when(load | goes, load);
-        active.q
+        let has_work = left.q.any() & rows_left.q.any() & bytes.q.any();
+        work.map(|work| (work.of_walk(active.q, rows_left.q, bytes.q, left.q), !active.q | has_work))
     }
 }

@@ -3,7 +3,8 @@
 use crate::blocks::common::stream::Word;
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
-    About, Block, Bundle, In, Module, Out, OutStream, Signal, bit, bits_for, index_width, mux, parameters, ports, uint,
+    About, Array, Block, Bundle, In, Module, Out, OutStream, Signal, bit, bits_for, index_width, mux, parameters,
+    ports, uint,
 };
 
 /// `at` counts from 0 to `last` and starts again.
@@ -30,7 +31,8 @@ pub(super) fn counter(m: &mut Module, name: &str, most: u32, up: Signal, down: S
     count.q
 }
 
-/// A ring of registers: `value` is put at `at` where `put` is high. Returns what is at each of `places`.
+/// A ring of registers: `value` is put at `at` where `put` is high. Returns what is at the places that are
+/// `looked_at`, and all words.
 #[track_caller]
 pub(super) fn ring<B: Bundle, const N: usize>(
     m: &mut Module,
@@ -38,17 +40,18 @@ pub(super) fn ring<B: Bundle, const N: usize>(
     (spec, places): (&B::Spec, u32),
     (put, at, value): (Signal, Signal, &B),
     looked_at: [(&str, Signal); N],
-) -> [B; N] {
+) -> ([B; N], Array) {
     let words = m.regs(name, uint(B::width(spec)), places);
     let word = m.wire(&format!("{name}_word"), value.pack());
     m.for_each(&format!("{name}s"), places, |m, i| {
         let here = m.wire("here", put & at.eq(i.value(at.width())));
         words.next_when(m, i, here, word);
     });
-    looked_at.map(|(what, place)| {
+    let found = looked_at.map(|(what, place)| {
         let found = m.wire(&format!("{what}_word"), words.q.at(place));
         B::unpack(m, what, spec, found)
-    })
+    });
+    (found, words.q)
 }
 
 parameters! {
@@ -124,7 +127,7 @@ impl Block for AxiBuffer {
         m.connect(io.level_o, level);
         m.formal(|m| {
             m.assert_always("room_was_promised", !io.push_i | level.lt(self.depth) | io.clear_i);
-            m.assert_always("counts", level.eq(stored.wrapping_add(shown.q.extend(ty.width))));
+            m.assert_always("counts", level.eq(stored + shown.q) & level.le(self.depth));
         });
     }
 }

@@ -5,6 +5,7 @@
 use super::axi::{AxiSpec, AxiWriteData};
 use super::axi_read_dma::RowBeat;
 use super::dma::{DmaSpec, Rows, UNIT};
+use super::properties::Beats;
 use super::slots::Job;
 use crate::blocks::common::stream::Word;
 use crate::lang::{Bundle, Module, Signal, Stream, bit, bits_for, cat, mux, uint};
@@ -23,6 +24,10 @@ struct Place {
     left: Signal,
     row_last: Signal,
     last: Signal,
+    /// There is no command, or there are rows and bytes of a row left.
+    has_work: Signal,
+    /// Beats that are left, where a proof counts them.
+    beats: Option<Signal>,
     /// The row began in the upper half of a beat.
     odd: Signal,
     /// Its first half is behind us.
@@ -55,6 +60,10 @@ pub(super) struct RowsEnd {
     pub ends: Signal,
     /// Place of the command.
     pub slot: Signal,
+    /// There is no command, or there are rows and bytes of a row left.
+    pub has_work: Signal,
+    /// Beats that are left, where a proof counts them.
+    pub beats: Option<Signal>,
 }
 
 impl RowWalk<'_> {
@@ -110,8 +119,19 @@ impl RowWalk<'_> {
             odd.next_when(load | turns, mux(load, rows.odd, odd.q ^ alternates));
             primed.next((moves.half | primed.q) & !turns & !ends & !self.clear);
         }
-        let place =
-            Place { active: active.q, slot, left: left.q, row_last, last, odd: flag(odd), primed: flag(primed) };
+        let beats = Beats::of(self.axi, dma).map(|b| b.of_bytes(active.q, rows_left.q, row_bytes, left.q));
+        let has_work = !active.q | (left.q.any() & rows_left.q.any() & row_bytes.any());
+        let place = Place {
+            has_work,
+            beats,
+            active: active.q,
+            slot,
+            left: left.q,
+            row_last,
+            last,
+            odd: flag(odd),
+            primed: flag(primed),
+        };
         (place, ends)
     }
 
@@ -146,7 +166,7 @@ impl RowWalk<'_> {
         m.connect(moves.step, to.fire());
         m.connect(moves.half, open & absorb & good);
         m.connect(moves.breaks, open & from.valid & bad & !flush);
-        RowsEnd { ends, slot: at.slot }
+        RowsEnd { ends, slot: at.slot, has_work: at.has_work, beats: at.beats }
     }
 
     /// Beats of the bus from those of a row; `room` says that one more may be pushed. Returns the beat, and when it comes.
@@ -155,11 +175,11 @@ impl RowWalk<'_> {
         m: &mut Module,
         (from, room): (&Stream<Word>, Signal),
         job: &Stream<Job>,
-    ) -> (AxiWriteData, Signal) {
+    ) -> (AxiWriteData, Signal, RowsEnd) {
         let bytes = self.axi.bytes();
         let count_ty = uint(bits_for(bytes.into()));
         let moves = Self::moves(m);
-        let (at, _) = self.walk(m, job, &moves, |odd, primed| {
+        let (at, ends) = self.walk(m, job, &moves, |odd, primed| {
             if bytes > UNIT { mux(odd & !primed, count_ty.lit(UNIT), count_ty.lit(bytes)) } else { count_ty.lit(bytes) }
         });
         let input = from.data.data;
@@ -179,7 +199,6 @@ impl RowWalk<'_> {
         m.connect(moves.step, push);
         m.connect(moves.half, push & at.odd);
         m.connect(moves.breaks, 0);
-        m.unused(at.slot);
         let used = |lane: u32| {
             let low = at.left.gt(lane);
             if !self.wide() {
@@ -194,6 +213,10 @@ impl RowWalk<'_> {
         let strb = m.wire("lanes", cat(&lanes));
         m.unused(at.row_last);
         let last = at.last;
-        (AxiWriteData { data, strb, last }, push)
+        (
+            AxiWriteData { data, strb, last },
+            push,
+            RowsEnd { ends, slot: at.slot, has_work: at.has_work, beats: at.beats },
+        )
     }
 }

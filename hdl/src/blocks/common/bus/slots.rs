@@ -1,10 +1,10 @@
 //! Places of a DMA's commands, from their check to their completion, in order.
 
 use super::axi::AxiSpec;
-use super::dma::{Checked, DmaCompletion, DmaSpec, rows_bits};
+use super::dma::{Checked, DmaCompletion, DmaSpec, Rows, rows_bits};
 use crate::lang::{
-    About, Block, Field, In, InStream, Module, Out, OutStream, Signal, Type, bit, bits_for, bundle, index_width, mux,
-    parameters, ports, uint,
+    About, Block, Bundle, Field, In, InStream, Module, Out, OutStream, Signal, Type, bit, bits_for, bundle,
+    index_width, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -72,8 +72,8 @@ ports! {
         end_slot_i: In = p.index(),
         /// Ends of commands, in order.
         completion: OutStream<DmaCompletion> = p.axi.clone(),
-        /// No command is in a place.
-        empty_o: Out = bit(),
+        /// Commands in places.
+        used_o: Out = uint(bits_for(p.dma.commands.into())),
     }
 }
 
@@ -114,7 +114,7 @@ impl Block for AxiSlots {
         let waiting = counter(m, "waiting_q", enter, start);
         m.connect(io.checked.ready, used.lt(places) & !io.clear_i);
         m.connect(io.next_o, enter_at);
-        m.connect(io.empty_o, !used.any());
+        m.connect(io.used_o, used);
 
         let rows_ty = uint(io.checked.rows.width());
         let rows = (!self.at_once).then(|| m.regs("rows", rows_ty, places));
@@ -126,7 +126,8 @@ impl Block for AxiSlots {
         m.for_each("places", places, |m, i| {
             let mine = i.value(ty.width);
             let enters = m.wire("enters", enter & enter_at.eq(mine));
-            let fails = m.wire("fails", io.fault.now & io.fault.slot.eq(mine));
+            // The end of a command, once shown, stays, whatever the bus does.
+            let fails = m.wire("fails", io.fault.now & io.fault.slot.eq(mine) & !done.q.at(i));
             let ends = m.wire("ends", io.end_i & io.end_slot_i.eq(mine));
             if let Some(rows) = &rows {
                 rows.next_when(m, i, enters, io.checked.rows);
@@ -147,12 +148,31 @@ impl Block for AxiSlots {
                 let latest = m.reg("rows_q", rows_ty);
                 latest.next(io.checked.rows);
                 m.connect(io.job.rows, latest.q);
-                m.formal(|m| m.assert_always("moves_at_once", !io.job.valid | io.job.ready));
             }
         }
         m.connect(start, waits & (skip | io.job.ready));
         m.connect(io.completion.valid, used.any() & done.q.at(leave_at) & !io.clear_i);
         m.connect(io.completion.error, error.q.at(leave_at));
         m.connect(io.completion.address, address.q.at(leave_at));
+        m.formal(|m| {
+            if self.at_once {
+                m.assert_always("moves_at_once", !io.job.valid | io.job.ready);
+            }
+            if places.is_power_of_two() {
+                let low = |count: Signal| super::rows::resize(count, ty.width);
+                m.assert_always("places_fit", used.le(places) & waiting.le(used));
+                m.assert_always("enters_behind_the_last", enter_at.eq(leave_at.wrapping_add(low(used))));
+                m.assert_always("starts_in_order", enter_at.eq(start_at.wrapping_add(low(waiting))));
+                let Some(rows) = &rows else { return };
+                for i in 0..places {
+                    let taken = ty.lit(i).wrapping_sub(leave_at).lt(used);
+                    let work = Rows::unpack(m, &format!("formal_{i}"), &self.dma, rows.q.at(i));
+                    m.unused(work.odd);
+                    m.unused(work.alternates);
+                    let some = work.row_bytes.any() & work.rows.any();
+                    m.assert_always(&format!("has_work_{i}"), !taken | refused.q.at(i) | some);
+                }
+            }
+        });
     }
 }

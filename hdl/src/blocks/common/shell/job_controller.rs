@@ -168,7 +168,7 @@ ports! {
         written: OutStream<Word> = p.axi.data_width,
         /// How writing ended.
         write_end: InStream<DmaCompletion> = p.axi.clone(),
-        /// To the accelerator.
+        /// To the accelerator; opcode, flag and words stay until operation_end is taken.
         operation: OutStream<Operation> = p.operation_words(),
         /// From the accelerator: one end for each operation, in order.
         operation_end: InStream<OperationEnd> = (),
@@ -185,6 +185,7 @@ impl Block for JobController {
             The first error ends it: abort_o is high until idle_i, then error_o. Memory that does not answer for timeout_i cycles is an error\n\
             too; error_o comes at once then, and abort_o stays high, starts refused, until the bus is idle.\n\
             soft_reset_i drops the job without done_o or error_o; abort_o and soft_reset_busy_o are high until idle_i.\n\
+            opcode, flag and words of an operation stay after it was taken, until its operation_end is taken: nobody need copy them.\n\
             An operation is handed over only when everything before it has ended; independent is for accelerators that overlap on their own.",
         reference: "",
     };

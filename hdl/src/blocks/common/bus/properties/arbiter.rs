@@ -1,0 +1,93 @@
+//! What is proved of the arbiter.
+
+use super::{Duty, count, lengths, stays};
+use crate::blocks::common::bus::axi::AxiAddress;
+use crate::blocks::common::bus::axi_arbiter::{AxiArbiter, AxiArbiterPorts};
+use crate::blocks::common::bus::axi_turns::{AxiTurns, AxiTurnsPorts};
+use crate::lang::{Module, Signal, Stream, bits_for, mux, uint};
+
+pub(in super::super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterPorts) {
+    let (mem, mgr) = (&io.mem, &io.mgr);
+    let low = p.axi.id_width;
+    let (ar, aw, w, b, r) = (&mem.read.ar, &mem.write.aw, &mem.write.w, &mem.write.b, &mem.read.r);
+    stays(m, Duty::Ours, ar, None);
+    let new_address = stays(m, Duty::Ours, aw, None);
+    stays(m, Duty::Ours, w, None);
+    stays(m, Duty::Theirs, b, None);
+    stays(m, Duty::Theirs, r, None);
+    // Data in the order of the addresses, each burst as long as its address says (A5.2).
+    let most = 2 * p.outstanding;
+    let writes = lengths(m, "write", most, (new_address, aw.len.bit(0)), w.fire());
+    m.assert_always("beats_have_an_address", !w.valid | writes.number.any());
+    m.assert_always("last_is_last", !w.valid | w.last.eq(writes.last));
+    m.assert_always("addresses_ahead", writes.number.le(p.outstanding + 1));
+    for k in 0..p.managers {
+        let (ar_k, aw_k, w_k) = (mgr.ar.at(k), mgr.aw.at(k), mgr.w.at(k));
+        let (b_k, r_k) = (mgr.b.at(k), mgr.r.at(k));
+        stays(m, Duty::Theirs, &ar_k, None);
+        let begins = stays(m, Duty::Theirs, &aw_k, None);
+        stays(m, Duty::Theirs, &w_k, None);
+        stays(m, Duty::Ours, &b_k, None);
+        stays(m, Duty::Ours, &r_k, None);
+        // Managers keep their own rules; bursts of up to two beats are enough to see the order.
+        let few = 4;
+        let promised = lengths(m, &format!("write_{k}"), few, (begins, aw_k.len.bit(0)), w_k.fire());
+        m.assume(&format!("beats_have_an_address_{k}"), !w_k.valid | promised.number.any());
+        m.assume(&format!("last_is_last_{k}"), !w_k.valid | w_k.last.eq(promised.last));
+        m.assume(&format!("few_bursts_{k}"), !begins | promised.number.lt(few));
+        m.assume(&format!("short_bursts_{k}"), aw_k.len.le(1));
+        // What goes in comes out, under the manager's number; a channel has two places.
+        let of = |id: Signal| id.slice(low..id.width()).eq(k);
+        passes(m, &format!("answer_{k}"), (b.fire() & of(b.id), b_k.fire()), b_k.valid);
+        passes(m, &format!("read_data_{k}"), (r.fire() & of(r.id), r_k.fire()), r_k.valid);
+        m.cover(&format!("waits_{k}"), ar_k.valid & !ar_k.ready);
+        m.cover(&format!("write_waits_{k}"), aw_k.valid & !aw_k.ready);
+        m.cover(&format!("data_waits_{k}"), w_k.valid & !w_k.ready);
+        m.cover(&format!("answered_{k}"), b_k.fire());
+        m.cover(&format!("read_{k}"), r_k.fire() & r_k.last);
+    }
+    m.cover("read_data_stalled", r.valid & !r.ready);
+    m.cover("answer_stalled", b.valid & !b.ready);
+}
+
+/// As many beats leave as come, two are inside at most.
+fn passes(m: &mut Module, name: &str, (comes, goes): (Signal, Signal), seen: Signal) {
+    let inside = count(m, name, 2, (comes, goes), None);
+    m.assert_always(&format!("{name}_came_in"), !seen | inside.any());
+    m.assert_always(&format!("{name}_fits"), inside.le(2));
+}
+
+/// What is proved of the turns: what goes in comes out, and nobody waits for more than one turn of each of the others.
+pub(in super::super) fn turns(
+    m: &mut Module,
+    p: &AxiTurns,
+    io: &AxiTurnsPorts,
+    (waiting, start): (&[Stream<AxiAddress>], Signal),
+) {
+    let to = &io.to;
+    let (low, all) = (p.axi.id_width, to.id.width());
+    for k in 0..p.managers {
+        let from = io.from.at(k);
+        let shown = to.id.slice(low..all).eq(k);
+        let inside = count(m, &format!("inside_{k}"), 3, (from.fire(), to.fire() & shown), None);
+        m.assert_always(&format!("came_in_{k}"), !(to.valid & shown) | inside.any());
+        m.assert_always(&format!("fits_{k}"), inside.le(3));
+        // Two places behind the manager, one before the port.
+        let waits = waiting[k as usize].valid;
+        m.assert_always(&format!("inside_is_{k}"), inside.eq((waits + !from.ready) + (to.valid & shown)));
+        m.assert_always(&format!("spare_is_behind_{k}"), waits | from.ready);
+        let ty = uint(bits_for(p.managers.into()) + 1);
+        let others = m.reg_init(&format!("formal_others_{k}_q"), ty, 0);
+        let mine = io.load_o & io.turn_o.eq(k);
+        others.next(mux(mine | !waits, ty.lit(0), others.q.wrapping_add(io.load_o)));
+        m.assert_always(&format!("fair_{k}"), others.q.lt(p.managers));
+        // Turns that others may have before this one's.
+        let ahead: Vec<Signal> = (0..p.managers).map(|s| ty.lit((k + p.managers - s) % p.managers)).collect();
+        let ahead = m.lookup(&format!("formal_ahead_{k}"), start, &ahead);
+        m.assert_always(&format!("on_its_way_{k}"), !waits | (others.q + ahead).lt(p.managers));
+        m.cover(&format!("waits_for_another_{k}"), others.q.eq(p.managers - 1));
+    }
+    if !p.managers.is_power_of_two() {
+        m.assert_always("start_is_a_manager", start.lt(p.managers));
+    }
+}

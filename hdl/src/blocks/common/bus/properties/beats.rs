@@ -1,0 +1,61 @@
+//! Beats of a command, counted: what ties the bursts of a DMA to its rows.
+
+use crate::blocks::common::bus::axi::AxiSpec;
+use crate::blocks::common::bus::dma::{DmaSpec, UNIT};
+use crate::lang::{Module, Signal, Type, bits_for, mux, uint};
+
+/// Counts beats in formal sections of DMAs that are small enough.
+pub(in super::super) struct Beats {
+    size: u32,
+    bytes: u32,
+    row: Type,
+    all: Type,
+}
+
+impl Beats {
+    /// For the narrow buses and short commands of proofs: they contain a product.
+    pub fn of(axi: &AxiSpec, dma: &DmaSpec) -> Option<Self> {
+        let (bytes, rows) = (axi.bytes(), dma.rows_width);
+        let most = (1u64 << dma.row_width.min(16)).div_ceil(bytes.into());
+        let small = bytes <= UNIT && rows <= 4 && dma.row_width <= 10;
+        let row = uint(bits_for(most));
+        small.then(|| Self { size: axi.size(), bytes, row, all: uint(bits_for(most << rows)) })
+    }
+
+    /// Beats of a row.
+    fn row(&self, bytes: Signal) -> Signal {
+        let beats = (bytes + (self.bytes - 1)).shr(self.size);
+        super::resize(beats, self.row.width)
+    }
+
+    /// Beats of a command.
+    pub fn beats(&self, rows: Signal, row_bytes: Signal) -> Signal {
+        super::resize(rows * self.row(row_bytes), self.all.width)
+    }
+
+    /// Beats left where `now` of them are left in this one of `rows_left` rows, and nothing when not `active`.
+    pub fn of_walk(&self, active: Signal, rows_left: Signal, row_bytes: Signal, now: Signal) -> Signal {
+        let others = rows_left.wrapping_sub(1) * self.row(row_bytes);
+        mux(active, super::resize(others + now, self.all.width), self.all.lit(0))
+    }
+
+    /// The same from bytes.
+    pub fn of_bytes(&self, active: Signal, rows_left: Signal, row_bytes: Signal, now: Signal) -> Signal {
+        self.of_walk(active, rows_left, row_bytes, self.row(now))
+    }
+
+    /// Beats of the command whose bursts are shown that no burst has asked for: known from outside.
+    pub fn left(
+        &self,
+        m: &mut Module,
+        (load, total): (Signal, Signal),
+        (goes, len): (Signal, Signal),
+        (clear, stop): (Signal, Signal),
+    ) -> Signal {
+        let left = m.reg_init("formal_beats_left_q", self.all, 0);
+        let fewer = left.q.wrapping_sub(mux(goes, super::resize(len + 1, self.all.width), self.all.lit(0)));
+        let now = mux(stop, self.all.lit(0), fewer);
+        left.next(mux(clear, self.all.lit(0), mux(load, total, now)));
+        left.q
+    }
+}
