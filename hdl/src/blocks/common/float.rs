@@ -33,6 +33,7 @@ pub mod reciprocal;
 mod rom;
 mod round;
 pub mod rsqrt;
+mod seen;
 mod segments;
 mod shift;
 pub mod sigmoid;

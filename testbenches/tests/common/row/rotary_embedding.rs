@@ -14,7 +14,13 @@ fn all_configurations() {
 
 #[test]
 fn faults_are_found() {
-    let block = RotaryEmbedding { lanes: 2, pairs: RotaryPairs::Neighbours, mul_stages: 1, fma_stages: 2 };
+    let block = RotaryEmbedding {
+        lanes: 2,
+        pairs: RotaryPairs::Neighbours,
+        mul_stages: 1,
+        fma_stages: 2,
+        ..RotaryEmbedding::default()
+    };
     let faults = [
         ("a beat begins without its angles", Fault::net("begins", "input_valid_i & turn_room")),
         ("places are given twice", Fault::net("turn_room", "!clear_i")),

@@ -20,7 +20,7 @@ fn all_configurations() {
 fn faults_are_found() {
     let block = Softmax { lanes: 2, max_beats: 3, buffer: 4, storage: FifoStorage::Registers };
     let faults = [
-        ("the sum is not shifted when the maximum grows", Fault::net("shifted", "total_q")),
+        ("the sum is not shifted when the maximum grows", Fault::net("grown_q", "6'd0")),
         ("beats keep the maximum of their time", Fault::net("since", "18'd0")),
         ("what is masked counts", Fault::net("nothing", "x_special").module("power_lane")),
         ("NaN is a number", Fault::net("undefined", "1'b0").module("power_lane")),

@@ -7,9 +7,11 @@
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
 use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round, scale};
+use super::seen::{Seen, implies};
 use super::shift::{normalise, shift_right_into};
 use crate::lang::{
-    About, Block, CatalogBlock, In, InOption, Module, Out, OutOption, Timing, bit, cat, mux, parameters, ports, uint,
+    About, Block, CatalogBlock, In, InOption, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, mux, parameters,
+    ports, uint,
 };
 
 parameters! {
@@ -150,6 +152,9 @@ impl Block for FloatAdd {
         connect_option(m, io.overflow_o, result.overflow);
         connect_option(m, io.underflow_o, result.underflow);
         connect_option(m, io.inexact_o, result.inexact);
+        if self.stages == 0 {
+            self.properties(m, io);
+        }
     }
 
     fn timing(&self) -> Timing {
@@ -160,6 +165,43 @@ impl Block for FloatAdd {
 impl FloatAdd {
     /// Most ranks of registers.
     pub(super) const MOST_STAGES: u32 = DEPTHS.len() as u32 - 1;
+
+    /// What is proved (`ifdef FORMAL`): specials, signs, and between which numbers the result lies.
+    fn properties(&self, m: &mut Module, io: &FloatAddPorts) {
+        m.formal(|m| {
+            let mut see = |name: &str, bits: Signal| Seen::new(m, name, bits, self.format, self.subnormals);
+            let (a, b, result) = (see("seen_a", io.a_i), see("seen_b", io.b_i), see("seen_result", io.result_o));
+            let b_sign = m.wire("seen_b_sign", io.subtract_i.map_or(b.sign, |subtract| b.sign ^ subtract));
+            let differ = m.wire("seen_differ", a.sign ^ b_sign);
+            let undefined = m.wire("seen_undefined", a.nan | b.nan | (a.infinite & b.infinite & differ));
+            m.assert_always("undefined_is_nan", implies(undefined, result.is_quiet()));
+            m.assert_always("else_no_nan", undefined | !result.nan);
+            m.assert_always("infinite_augend", implies(!undefined & a.infinite, result.is_infinity(a.sign)));
+            m.assert_always("infinite_addend", implies(!undefined & b.infinite, result.is_infinity(b_sign)));
+            let both_zero = m.wire("seen_zeros", a.zero & b.zero);
+            m.assert_always("zeros", implies(both_zero, result.is_zero(a.sign & b_sign)));
+            let alone = !undefined & !both_zero;
+            m.assert_always("augend_alone", implies(alone & b.zero, result.bits.eq(a.bits)));
+            m.assert_always("addend_alone", implies(alone & a.zero, result.is(b_sign, b.magnitude)));
+            let larger = m.wire("seen_larger", a.magnitude.gt(b.magnitude));
+            let same = m.wire("seen_same", a.magnitude.eq(b.magnitude));
+            let numbers = m.wire("seen_numbers", !(undefined | both_zero | a.infinite | b.infinite));
+            m.assert_always("cancelled", implies(numbers & same & differ, result.is_zero(bit().lit(0))));
+            let sign = mux(larger, a.sign, b_sign);
+            m.assert_always("sign_of_the_larger", implies(numbers & !(same & differ), result.has_sign(sign)));
+            let most = m.wire("seen_most", mux(larger, a.magnitude, b.magnitude));
+            m.assert_always("sum_is_larger", implies(numbers & !differ, result.magnitude.ge(most)));
+            m.assert_always("difference_is_smaller", implies(numbers & differ, result.magnitude.le(most)));
+            if self.subnormals == Subnormals::Flush {
+                m.assert_always("no_subnormal_result", !result.subnormal);
+            }
+            m.cover("too_large", numbers & result.infinite);
+            m.cover(
+                "cancelled_to_the_last_place",
+                numbers & differ & result.magnitude.eq(1u64 << self.format.fraction_bits()),
+            );
+        });
+    }
 }
 
 impl CatalogBlock for FloatAdd {
@@ -172,5 +214,15 @@ impl CatalogBlock for FloatAdd {
             set(FloatFormat::Bf16, 2, Subnormals::Ieee, true),
             set(FloatFormat::Fp32, 3, Subnormals::Ieee, true),
         ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let prove = |format, subnormals, subtract| Proof {
+            block: Self { format, stages: 0, subnormals, subtract, flags: false },
+            depth: 1,
+            cover_depth: 1,
+            induction: true,
+        };
+        vec![prove(FloatFormat::Fp16, Subnormals::Ieee, true), prove(FloatFormat::Bf16, Subnormals::Flush, false)]
     }
 }

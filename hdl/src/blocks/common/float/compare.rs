@@ -5,7 +5,8 @@
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
 use super::round::Class;
-use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Timing, bit, parameters, ports, select};
+use super::seen::{Seen, implies, total_order};
+use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Proof, Signal, Timing, bit, parameters, ports, select};
 
 parameters! {
     /// Elaboration parameters.
@@ -92,10 +93,36 @@ impl Block for FloatCompare {
         m.connect(io.unordered_o, unordered);
         m.connect(io.total_less_o, total_less);
         m.connect(io.valid_o, pipe.valid());
+        if self.stages == 0 {
+            self.properties(m, io);
+        }
     }
 
     fn timing(&self) -> Timing {
         Timing::new().latency(self.stages).beat(1u32)
+    }
+}
+
+impl FloatCompare {
+    /// What is proved (`ifdef FORMAL`): the whole contract, by numbers that are in order as the floats are.
+    fn properties(&self, m: &mut Module, io: &FloatComparePorts) {
+        m.formal(|m| {
+            let mut see = |name: &str, bits: Signal| Seen::new(m, name, bits, self.format, self.subnormals);
+            let (a, b) = (see("seen_a", io.a_i), see("seen_b", io.b_i));
+            let (first, second) = (total_order(m, "seen_first", io.a_i), total_order(m, "seen_second", io.b_i));
+            let unordered = m.wire("seen_unordered", a.nan | b.nan);
+            let equal = m.wire("seen_equal", io.a_i.eq(io.b_i) | (a.zero & b.zero));
+            let number = |holds: Signal| !unordered & !equal & holds;
+            m.assert_always("unordered_with_a_nan", io.unordered_o.eq(unordered));
+            m.assert_always("equal_numbers", io.equal_o.eq(!unordered & equal));
+            m.assert_always("less_in_order", io.less_o.eq(number(first.lt(second))));
+            m.assert_always("greater_in_order", io.greater_o.eq(number(first.gt(second))));
+            m.assert_always("total_order", io.total_less_o.eq(first.lt(second)));
+            let zeros = a.zero & b.zero & (a.sign ^ b.sign);
+            m.assert_always("zeros_in_total_order", implies(zeros, io.total_less_o.eq(a.sign)));
+            m.cover("equal_zeros", zeros & io.equal_o);
+            m.cover("less_than_infinity", io.less_o & b.infinite);
+        });
     }
 }
 
@@ -108,5 +135,15 @@ impl CatalogBlock for FloatCompare {
             set(FloatFormat::Fp16, 1, Subnormals::Flush),
             set(FloatFormat::Fp32, 1, Subnormals::Ieee),
         ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let prove = |format, subnormals| Proof {
+            block: Self { format, stages: 0, subnormals },
+            depth: 1,
+            cover_depth: 1,
+            induction: true,
+        };
+        vec![prove(FloatFormat::Fp16, Subnormals::Ieee), prove(FloatFormat::Fp32, Subnormals::Flush)]
     }
 }

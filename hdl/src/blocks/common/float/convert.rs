@@ -8,9 +8,10 @@ use std::cmp::Ordering;
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
 use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
+use super::seen::{Seen, implies};
 use super::shift::{normalise, shift_right};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Signal, Timing, bit, parameters, ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, parameters, ports, uint,
 };
 
 parameters! {
@@ -123,6 +124,9 @@ impl Block for FloatConvert {
         connect_option(m, io.overflow_o, result.overflow);
         connect_option(m, io.underflow_o, result.underflow);
         connect_option(m, io.inexact_o, result.inexact);
+        if self.stages == 0 {
+            self.properties(m, io);
+        }
     }
 
     fn timing(&self) -> Timing {
@@ -191,6 +195,46 @@ impl FloatConvert {
     }
 }
 
+impl FloatConvert {
+    /// What is proved (`ifdef FORMAL`): specials and signs, and between which numbers of the target the result lies.
+    fn properties(&self, m: &mut Module, io: &FloatConvertPorts) {
+        let (from, to) = (self.from, self.to);
+        m.formal(|m| {
+            let a = Seen::new(m, "seen_a", io.a_i, from, self.subnormals);
+            let result = Seen::new(m, "seen_result", io.result_o, to, self.subnormals);
+            m.assert_always("nan_stays_nan", implies(a.nan, result.is_quiet()));
+            m.assert_always("else_no_nan", a.nan | !result.nan);
+            m.assert_always("sign_stays", a.nan | result.has_sign(a.sign));
+            m.assert_always("infinity_stays", implies(a.infinite, result.infinite));
+            m.assert_always("zero_stays", implies(a.zero, !result.magnitude.any()));
+            // A number is written in the target's exponents, with a fraction of both widths: no less than the result's
+            // neighbour below, no more than that above.
+            let (f, g) = (from.fraction_bits(), to.fraction_bits());
+            let width = from.exponent_bits().max(to.exponent_bits()) + 2 + f.max(g);
+            let normal = m.wire("seen_normal", !(a.nan | a.infinite | a.zero | a.subnormal));
+            let wide = |magnitude: Signal, fraction: u32| magnitude.shl(f.max(g) - fraction).extend(width);
+            let offset = i64::from(to.bias()) - i64::from(from.bias());
+            let offset = uint(width).lit((offset << f.max(g)).rem_euclid(1 << width));
+            let exact = m.wire("seen_exact", wide(a.magnitude, f).wrapping_add(offset));
+            let place = m.wire("seen_place", wide(result.magnitude, g));
+            let inside = m.wire("seen_inside", normal & !result.infinite & !exact.msb() & exact.ge(1u64 << f.max(g)));
+            let unit = 1u64 << (f.max(g) - g);
+            let near = place.le(exact.wrapping_add(unit / 2)) & exact.le(place.wrapping_add(unit / 2));
+            m.assert_always("nearest_of_normal_numbers", implies(inside, near));
+            if to.exponent_bits() >= from.exponent_bits() && g >= f {
+                m.assert_always("a_wider_format_holds_all", implies(normal, place.eq(exact)));
+            } else {
+                m.cover("is_rounded", inside & place.ne(exact));
+            }
+            if to.exponent_bits() < from.exponent_bits() {
+                m.cover("too_large", normal & result.infinite);
+                m.cover("vanishes", normal & !result.magnitude.any());
+            }
+            m.cover("a_number", cat(&[inside, result.sign]).all());
+        });
+    }
+}
+
 impl CatalogBlock for FloatConvert {
     fn configurations() -> Vec<Self> {
         use FloatFormat::{Bf16, E3m2, E5m2, Fp16, Fp32};
@@ -205,6 +249,21 @@ impl CatalogBlock for FloatConvert {
             set(Fp32, Fp16, 2, Subnormals::Flush),
             set(Bf16, Fp32, 1, Subnormals::Ieee),
             set(Fp16, E5m2, 0, Subnormals::Ieee),
+        ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let prove = |from, to, subnormals| Proof {
+            block: Self { from, to, stages: 0, subnormals, flags: false },
+            depth: 1,
+            cover_depth: 1,
+            induction: true,
+        };
+        use FloatFormat::{Bf16, Fp16, Fp32};
+        vec![
+            prove(Fp32, Fp16, Subnormals::Ieee),
+            prove(Fp16, Fp32, Subnormals::Ieee),
+            prove(Fp32, Bf16, Subnormals::Flush),
         ]
     }
 }

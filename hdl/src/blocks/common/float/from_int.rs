@@ -6,9 +6,11 @@
 use super::format::{FloatFormat, Subnormals};
 use super::ranks::Ranks;
 use super::round::{TooLarge, Unrounded, connect_option, round};
+use super::seen::{Seen, implies};
 use super::shift::Normaliser;
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Timing, Type, bit, bits_for, cat, parameters, ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Timing, Type, bit, bits_for, cat, parameters, ports,
+    uint,
 };
 
 parameters! {
@@ -135,10 +137,51 @@ impl Block for FloatFromInt {
         m.connect(io.valid_o, pipe.valid());
         connect_option(m, io.overflow_o, result.overflow);
         connect_option(m, io.inexact_o, result.inexact);
+        if self.stages == 0 {
+            self.properties(m, io);
+        }
     }
 
     fn timing(&self) -> Timing {
         Timing::new().latency(self.stages).beat(1u32)
+    }
+}
+
+impl FloatFromInt {
+    /// What is proved (`ifdef FORMAL`): sign, exponent, and that small integers are exact.
+    fn properties(&self, m: &mut Module, io: &FloatFromIntPorts) {
+        let (format, f) = (self.format, self.format.fraction_bits());
+        m.formal(|m| {
+            let result = Seen::new(m, "seen_result", io.result_o, format, Subnormals::Ieee);
+            let negative = if self.signed { io.a_i.msb() } else { bit().lit(0) };
+            let width = self.width + 1;
+            let wide = io.a_i.extend(width).as_uint();
+            let flipped = (wide ^ negative.repeat(width)).wrapping_add(negative.extend(width));
+            let magnitude = m.wire("seen_integer", flipped);
+            let zero = m.wire("seen_zero", !magnitude.any());
+            m.assert_always("never_a_nan", !result.nan);
+            m.assert_always("zero", implies(zero, result.is_zero(bit().lit(0))));
+            m.assert_always("sign", implies(!zero, result.has_sign(negative)));
+            if let Some(overflow) = io.overflow_o {
+                m.assert_always("overflow_is_infinity", overflow.eq(result.infinite));
+            }
+            // From one power of two to the next.
+            for k in 0..self.width.min(format.bias() + 1) {
+                let here = magnitude.bit(k) & !magnitude.slice(k + 1..width).any();
+                let (low, high) = (Seen::power(format, k.into()), Seen::power(format, i64::from(k) + 1));
+                let between = result.magnitude.ge(low) & result.magnitude.le(high);
+                m.assert_always(&format!("above_2_to_the_{k}"), implies(here, between));
+                if k <= f {
+                    let fraction = magnitude.slice(0..k.max(1)).extend(f).shl(f - k).slice(0..f);
+                    let fraction = if k == 0 { uint(f).lit(0) } else { fraction };
+                    let exact = result.magnitude.slice(0..f).eq(fraction) & result.magnitude.lt(high);
+                    m.assert_always(&format!("exact_above_2_to_the_{k}"), implies(here, exact));
+                }
+            }
+            if self.width > f + 2 {
+                m.cover("rounded_to_a_power_of_two", !result.magnitude.slice(0..f).any() & magnitude.bit(0));
+            }
+        });
     }
 }
 
@@ -155,5 +198,15 @@ impl CatalogBlock for FloatFromInt {
             set(FloatFormat::Fp16, 32, true, 2),
             set(FloatFormat::Fp32, 64, false, 0),
         ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let prove = |format, width, signed| Proof {
+            block: Self { format, width, signed, stages: 0, flags: false },
+            depth: 1,
+            cover_depth: 1,
+            induction: true,
+        };
+        vec![prove(FloatFormat::Fp16, 32, true), prove(FloatFormat::Bf16, 16, false)]
     }
 }

@@ -9,9 +9,11 @@ use super::format::{FloatFormat, RoundingDirection, Subnormals};
 use super::parts::Parts;
 use super::ranks::{Carried, Ranks};
 use super::round::{Operand, Remainder, TooLarge, Unrounded, connect_option, is_signalling, round};
+use super::seen::{Seen, implies};
 use super::shift::{leading_one, shift_right};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Signal, Timing, bit, cat, mux, parameters, ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, mux, parameters, ports,
+    uint,
 };
 
 parameters! {
@@ -111,6 +113,9 @@ impl Block for FloatMul {
         connect_option(m, io.overflow_o, result.overflow);
         connect_option(m, io.underflow_o, result.underflow);
         connect_option(m, io.inexact_o, result.inexact);
+        if self.stages == 0 {
+            self.properties(m, io);
+        }
     }
 
     fn timing(&self) -> Timing {
@@ -206,6 +211,8 @@ impl FloatMul {
         let tiny = m.wire("tiny", just_below | raised.msb() | zero);
         let guard = significand.bit(0);
         let (below, negative) = (m.wire("below", guard | sticky), pipe.now(sign));
+        // Not by directions that look at less, without flags.
+        m.unused(below);
         let rest = Remainder { half: guard, more: sticky, odd: significand.bit(1) };
         // The place that a subnormal number lacks is half a unit there; with it, ones are all that can be rounded up.
         let last = Remainder { half: significand.bit(1), more: below, odd: significand.bit(2) };
@@ -226,13 +233,50 @@ impl FloatMul {
 
     /// Most ranks of registers.
     pub(super) const MOST_STAGES: u32 = DEPTHS.len() as u32 - 1;
+
+    /// What is proved (`ifdef FORMAL`): specials and signs; where the multiplier is small, how large the result is.
+    fn properties(&self, m: &mut Module, io: &FloatMulPorts) {
+        m.formal(|m| {
+            let mut see = |name: &str, bits: Signal| Seen::new(m, name, bits, self.format, self.subnormals);
+            let (a, b, result) = (see("seen_a", io.a_i), see("seen_b", io.b_i), see("seen_result", io.result_o));
+            let sign = m.wire("seen_sign", a.sign ^ b.sign);
+            let meets = (a.infinite & b.zero) | (b.infinite & a.zero);
+            let undefined = m.wire("seen_undefined", a.nan | b.nan | meets);
+            m.assert_always("undefined_is_nan", implies(undefined, result.is_quiet()));
+            m.assert_always("else_no_nan", undefined | !result.nan);
+            m.assert_always("sign_of_product", undefined | result.has_sign(sign));
+            let infinite = a.infinite | b.infinite;
+            m.assert_always("infinite_factor", implies(!undefined & infinite, result.is_infinity(sign)));
+            let zero = a.zero | b.zero;
+            m.assert_always("zero_factor", implies(!undefined & zero, result.is_zero(sign)));
+            let numbers = m.wire("seen_numbers", !(undefined | infinite | zero));
+            let one = Seen::power(self.format, 0);
+            let as_it_was = result.magnitude.eq(b.magnitude);
+            m.assert_always("one_changes_nothing", implies(numbers & a.magnitude.eq(one), as_it_was));
+            if self.subnormals == Subnormals::Flush {
+                m.assert_always("no_subnormal_result", !result.subnormal);
+            }
+            // A solver is done with a comparison of products of few bits only.
+            if self.format.fraction_bits() <= 3 {
+                let small = a.magnitude.le(one);
+                m.assert_always("less_by_a_fraction", implies(numbers & small, result.magnitude.le(b.magnitude)));
+                let large = a.magnitude.ge(one);
+                m.assert_always("more_by_more_than_one", implies(numbers & large, result.magnitude.ge(b.magnitude)));
+            }
+            m.cover("too_large", numbers & result.infinite);
+            m.cover("vanishes", numbers & !result.magnitude.any());
+        });
+    }
 }
 
 /// 2.x or 1.x with guard bit as 1.x with guard bit, and whether ones are below.
 fn carried_over(m: &mut Module, placed: Signal, lost: Signal) -> (Signal, Signal) {
     let (two, width) = (placed.msb(), placed.width());
     let significand = m.wire("significand", mux(two, placed.slice(1..width), placed.slice(0..width - 1)));
-    (significand, m.wire("sticky", lost | (two & placed.bit(0))))
+    let sticky = m.wire("sticky", lost | (two & placed.bit(0)));
+    // Towards zero and without flags nobody asks.
+    m.unused(sticky);
+    (significand, sticky)
 }
 
 impl CatalogBlock for FloatMul {
@@ -251,6 +295,23 @@ impl CatalogBlock for FloatMul {
             directed(Down, FloatFormat::Fp16, 4, Subnormals::Flush),
             directed(Up, FloatFormat::E5m2, 0, Subnormals::Ieee),
             directed(NearestAway, FloatFormat::E3m2, 1, Subnormals::Flush),
+            Self { flags: false, ..directed(TowardZero, FloatFormat::E3m2, 0, Subnormals::Ieee) },
+            Self { flags: false, ..directed(Up, FloatFormat::E3m2, 4, Subnormals::Flush) },
+        ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let prove = |format, rounding, subnormals| Proof {
+            block: Self { format, stages: 0, subnormals, rounding, flags: false },
+            depth: 1,
+            cover_depth: 1,
+            induction: true,
+        };
+        use RoundingDirection::{NearestEven, Up};
+        vec![
+            prove(FloatFormat::Fp16, NearestEven, Subnormals::Ieee),
+            prove(FloatFormat::Fp16, NearestEven, Subnormals::Flush),
+            prove(FloatFormat::E5m2, Up, Subnormals::Ieee),
         ]
     }
 }

@@ -193,6 +193,8 @@ pub(super) fn round(m: &mut Module, r: &Unrounded, format: FloatFormat, subnorma
     let bits = cat(&[r.sign & !r.nan, exponent, top, fraction.slice(0..f - 1)]);
     let overflow = !r.special & overflow;
     let overflow = if let TooLarge::Largest(_) = r.too_large { m.wire("overflow", overflow) } else { overflow };
+    // Without flags nobody asks.
+    m.unused(overflow);
     let lost = match subnormals {
         Subnormals::Ieee => r.inexact,
         Subnormals::Flush => r.inexact | (small & rounded.slice(0..f).any()),

@@ -6,10 +6,11 @@
 use super::format::{FloatFormat, RoundingDirection, Subnormals};
 use super::ranks::Ranks;
 use super::round::{Operand, Remainder, connect_option};
+use super::seen::{Seen, implies};
 use super::shift::shift_right;
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Signal, Timing, Type, bit, cat, parameters, ports, select,
-    uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, Type, bit, cat, mux, parameters,
+    ports, select, uint,
 };
 
 parameters! {
@@ -124,6 +125,9 @@ impl Block for FloatToInt {
         } else {
             m.unused(fraction);
         }
+        if self.stages == 0 {
+            self.properties(m, io);
+        }
     }
 
     fn timing(&self) -> Timing {
@@ -174,6 +178,46 @@ impl FloatToInt {
     }
 }
 
+impl FloatToInt {
+    /// What is proved (`ifdef FORMAL`): specials, signs, saturation, and between which powers of two the integer lies.
+    fn properties(&self, m: &mut Module, io: &FloatToIntPorts) {
+        m.formal(|m| {
+            let a = Seen::new(m, "seen_a", io.a_i, self.format, self.subnormals);
+            let result = m.wire("seen_result", io.result_o.as_uint());
+            let width = self.width;
+            let bits = width - u32::from(self.signed);
+            let ones = uint(width).lit((1u64 << bits) - 1);
+            let (greatest, least) = (result.eq(ones), if self.signed { result.eq(1u64 << bits) } else { result.eq(0) });
+            m.assert_always("nan_is_zero", implies(a.nan, result.eq(0)));
+            m.assert_always("zero_is_zero", implies(a.zero, result.eq(0)));
+            m.assert_always("infinity_is_the_end", implies(a.infinite, mux(a.sign, least, greatest)));
+            let negative = if self.signed { result.msb() } else { bit().lit(0) };
+            m.assert_always("sign", implies(!a.nan & result.any(), !(negative ^ a.sign)));
+            let magnitude = m.wire("seen_magnitude", mux(negative, uint(width).lit(0).wrapping_sub(result), result));
+            if let (Some(invalid), Some(inexact)) = (io.invalid_o, io.inexact_o) {
+                m.assert_always("invalid_ends", implies(invalid, a.nan | greatest | least));
+                m.assert_always("specials_are_invalid", implies(a.nan | a.infinite, invalid));
+                m.assert_always("invalid_is_not_inexact", !(invalid & inexact));
+                m.cover("out_of_range", invalid & !(a.nan | a.infinite));
+            }
+            // From one power of two to the next; beyond the last one there is but the end.
+            let counts = if self.signed { !a.nan } else { !a.nan & !a.sign };
+            for k in 0..bits.min(self.format.bias() + 1) {
+                let (low, high) = (Seen::power(self.format, k.into()), Seen::power(self.format, i64::from(k) + 1));
+                let here = counts & a.magnitude.ge(low) & a.magnitude.lt(high);
+                // The next power is the least integer of two's complement, or one more than the greatest.
+                let fits = if k + 1 < bits { magnitude.le(1u64 << (k + 1)) } else { bit().lit(1) };
+                m.assert_always(&format!("above_2_to_the_{k}"), implies(here, magnitude.ge(1u64 << k) & fits));
+            }
+            if bits <= self.format.bias() {
+                let beyond = !a.nan & a.magnitude.gt(Seen::power(self.format, bits.into()));
+                m.assert_always("beyond_is_the_end", implies(beyond, mux(a.sign, least, greatest)));
+            }
+            m.cover("least", least & a.sign & !a.infinite);
+        });
+    }
+}
+
 impl CatalogBlock for FloatToInt {
     fn configurations() -> Vec<Self> {
         use RoundingDirection::{Down, NearestAway, NearestEven, TowardZero, Up};
@@ -197,5 +241,16 @@ impl CatalogBlock for FloatToInt {
             set(FloatFormat::Fp32, 64, true, Down, 0),
             set(FloatFormat::Fp32, 8, true, NearestEven, 2),
         ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let prove = |format, width, signed, rounding| Proof {
+            block: Self { width, signed, rounding, format, flags: true, ..Self::default() },
+            depth: 1,
+            cover_depth: 1,
+            induction: true,
+        };
+        use RoundingDirection::{Down, NearestEven};
+        vec![prove(FloatFormat::Fp16, 8, true, NearestEven), prove(FloatFormat::Bf16, 16, false, Down)]
     }
 }

@@ -30,6 +30,8 @@ parameters! {
         mul_stages: u32 = 2, in 0..=32, tag "m";
         /// Ranks of registers in a product with a sum.
         fma_stages: u32 = 5, in 0..=32, tag "f";
+        /// A rank between the two as well, so that no path goes through both.
+        apart: bool = false, tag "apart";
     }
     rules = |p, rules| {
         rules.part("mul_stages", &p.mul());
@@ -84,7 +86,7 @@ impl RotaryEmbedding {
 
     /// Cycles in the arithmetic.
     fn arithmetic(&self) -> u32 {
-        self.mul_stages + self.fma_stages + 1
+        self.mul_stages + u32::from(self.apart) + self.fma_stages + 1
     }
 
     /// Cycles from the first beat that is offered to the last one that leaves, of `beats` that never wait.
@@ -109,8 +111,10 @@ impl RotaryEmbedding {
         m.unused(product.valid_o);
         let other = product.result_o;
         let other = if minus { cat(&[!other.msb(), other.slice(0..15)]) } else { other };
-        let (a, b) =
-            (later(m, &format!("{name}_a"), a, self.mul_stages), later(m, &format!("{name}_b"), b, self.mul_stages));
+        let between = u32::from(self.apart);
+        let other = later(m, &format!("{name}_other"), other, between);
+        let before = self.mul_stages + between;
+        let (a, b) = (later(m, &format!("{name}_a"), a, before), later(m, &format!("{name}_b"), b, before));
         let sum = m.instance(&format!("u_{name}_sum"), self.fma());
         m.connect(sum.valid_i, 1);
         m.connect(sum.a_i, a);
@@ -172,7 +176,7 @@ impl Block for RotaryEmbedding {
 
 impl CatalogBlock for RotaryEmbedding {
     fn configurations() -> Vec<Self> {
-        let set = |lanes, pairs, mul_stages, fma_stages| Self { lanes, pairs, mul_stages, fma_stages };
-        vec![set(2, RotaryPairs::Neighbours, 0, 0), set(6, RotaryPairs::Halves, 1, 3)]
+        let set = |lanes, pairs, mul_stages, fma_stages, apart| Self { lanes, pairs, mul_stages, fma_stages, apart };
+        vec![set(2, RotaryPairs::Neighbours, 0, 0, false), set(6, RotaryPairs::Halves, 1, 3, true)]
     }
 }

@@ -342,14 +342,22 @@ impl Softmax {
         m.comment("Their sum.");
         let sum = tree(m, "sum", weight.q, |ty| uint(ty.width + 1), |m, name, a, b| add(m, name, a, b, false));
         let to_sum = 1 + tree_latency(lanes);
-        let (valid, first) = beat.later(m, "sum", at_kept + to_sum);
-        let grown = later(m, "grown_late", grown.q, spare + to_sum);
+        // How far the sum moves is known a cycle before, and waits as a one among zeros: that is the shorter half of a shifter.
+        // All zeros begin a row; without a beat nothing moves, and nothing is added.
+        let (valid, first) = beat.later(m, "sum", at_kept + to_sum - 1);
+        let grown = later(m, "grown_late", grown.q, spare + to_sum - 1);
+        let moves = m.reg("moves_q", uint(width));
+        let stays = cat(&[uint(width - 1).lit(0), !valid]);
+        moves.next(uint(width).lit(1).shl_by(grown) & (valid & !first).repeat(width) | stays);
+        let adds = later(m, "adds", valid, 1);
         let total = m.reg("total_q", uint(width));
-        let shifted = m.wire("shifted", total.q.shr_by(grown));
+        let above = m.wire("above", total.q.extend(2 * width - 1));
+        let kept_sum = m.nets("kept_sum", bit(), width);
+        m.for_each("move", width, |m, i| m.connect(kept_sum.at(i), (above.slice_at(i, width) & moves.q).any()));
         let sum = if sum.width() > width { sum.truncate(width) } else { sum.extend(width) };
-        let kept_sum = mux(first, uint(width).lit(0), shifted);
-        let whole_sum = add(m, "whole", kept_sum, sum, false).truncate(width);
-        total.next_when(valid, whole_sum);
+        let sum = sum & adds.repeat(width);
+        let whole_sum = add(m, "whole", kept_sum.packed(), sum, false).truncate(width);
+        total.next(whole_sum);
 
         m.comment("Its reciprocal.");
         let inverse = self.reciprocal();

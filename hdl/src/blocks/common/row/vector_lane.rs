@@ -15,6 +15,8 @@ parameters! {
         add_stages: u32 = 2, in 0..=32, tag "a";
         /// Ranks of registers in the function.
         table_stages: u32 = 5, in 0..=32, tag "t";
+        /// Registers between the units too, so that no path goes through two of them.
+        apart: bool = false, tag "apart";
     }
     rules = |p, rules| {
         rules.part("mul_stages", &p.mul());
@@ -63,7 +65,12 @@ impl VectorLane {
     /// Cycles from an element to what became of it.
     #[must_use]
     pub fn latency(&self) -> u32 {
-        2 * self.mul_stages + self.add_stages + self.table_stages + 1
+        2 * self.mul_stages + self.add_stages + self.table_stages + 1 + 3 * self.between()
+    }
+
+    /// Ranks of registers between two units.
+    fn between(&self) -> u32 {
+        u32::from(self.apart)
     }
 }
 
@@ -82,23 +89,27 @@ impl Block for VectorLane {
         m.connect(ports.a_i, io.x_i);
         m.connect(ports.b_i, io.scale_i);
         m.unused(ports.valid_o);
+        let between = self.between();
         let scaled = chosen(m, "scaled", io.scale_step_i, ports.result_o, io.x_i, self.mul_stages);
+        let scaled = later(m, "scaled", scaled, between);
 
-        let addend = later(m, "addend", io.addend_i, self.mul_stages);
+        let addend = later(m, "addend", io.addend_i, self.mul_stages + between);
         let ports = m.instance("u_add", self.adder());
         m.connect(ports.valid_i, 1);
         m.connect(ports.a_i, scaled);
         m.connect(ports.b_i, addend);
         m.unused(ports.valid_o);
         let sum = chosen(m, "sum", io.add_step_i, ports.result_o, scaled, self.add_stages);
+        let sum = later(m, "sum", sum, between);
 
         let ports = m.instance("u_activate", self.table());
         m.connect(ports.valid_i, 1);
         m.connect(ports.a_i, sum);
         m.unused(ports.valid_o);
         let active = chosen(m, "active", io.activate_step_i, ports.result_o, sum, self.table_stages);
+        let active = later(m, "active", active, between);
 
-        let before = self.mul_stages + self.add_stages + self.table_stages;
+        let before = self.mul_stages + self.add_stages + self.table_stages + 3 * between;
         let factor = later(m, "factor", io.factor_i, before);
         let ports = m.instance("u_multiply", self.mul());
         m.connect(ports.valid_i, 1);
@@ -129,6 +140,8 @@ parameters! {
         mul_stages: u32 = 2, in 0..=32, tag "m";
         /// Ranks of registers in the conversion.
         int_stages: u32 = 2, in 0..=32, tag "i";
+        /// Registers before and between the units too, so that no path goes through two of them.
+        apart: bool = false, tag "apart";
     }
     rules = |p, rules| {
         rules.part("mul_stages", &p.mul());
@@ -166,7 +179,7 @@ impl RequantizeLane {
     /// Cycles from an element to what became of it.
     #[must_use]
     pub fn latency(&self) -> u32 {
-        self.mul_stages + self.int_stages + 1
+        self.mul_stages + self.int_stages + 1 + 2 * u32::from(self.apart)
     }
 }
 
@@ -181,20 +194,23 @@ impl Block for RequantizeLane {
     };
 
     fn build(&self, m: &mut Module, io: &RequantizeLanePorts) {
+        let between = u32::from(self.apart);
+        let x = later(m, "x_in", io.x_i, between);
         let product = m.instance("u_scale", self.mul());
         m.connect(product.valid_i, 1);
-        m.connect(product.a_i, io.x_i);
+        m.connect(product.a_i, x);
         m.connect(product.b_i, io.quantizer_i);
         m.unused(product.valid_o);
         let integer = m.instance("u_integer", self.integer());
         m.connect(integer.valid_i, 1);
-        m.connect(integer.a_i, product.result_o);
+        let scaled = later(m, "scaled", product.result_o, between);
+        m.connect(integer.a_i, scaled);
         m.unused(integer.valid_o);
         if let Some(inexact) = integer.inexact_o {
             m.unused(inexact);
         }
         let invalid = m.wire("invalid", integer.invalid_o.unwrap_or(bit().lit(0)));
-        let x = later(m, "x", io.x_i, self.mul_stages + self.int_stages);
+        let x = later(m, "x", x, self.mul_stages + self.int_stages + between);
 
         let byte = m.wire("whole_byte", integer.result_o.as_uint());
         let sign = byte.bit(7);

@@ -263,6 +263,7 @@ impl CatalogBlock for VectorUnit {
             mul_stages,
             add_stages,
             table_stages,
+            apart: false,
         };
         use crate::blocks::common::FloatFunction::{GeluErf as Gelu, GeluTanh, Tanh};
         vec![
@@ -271,14 +272,14 @@ impl CatalogBlock for VectorUnit {
                 max_beats: 3,
                 buffer: 3,
                 lane: lane(Gelu, 0, 0, 0),
-                requantize: RequantizeLane { mul_stages: 0, int_stages: 0 },
+                requantize: RequantizeLane { mul_stages: 0, int_stages: 0, apart: false },
             },
             Self {
                 lanes: 3,
                 max_beats: 5,
                 buffer: 11,
-                lane: lane(Tanh, 1, 0, 3),
-                requantize: RequantizeLane { mul_stages: 3, int_stages: 2 },
+                lane: VectorLane { apart: true, ..lane(Tanh, 1, 0, 3) },
+                requantize: RequantizeLane { mul_stages: 3, int_stages: 2, apart: true },
             },
             Self { lanes: 4, max_beats: 16, buffer: 32, lane: lane(GeluTanh, 3, 3, 8), ..Self::default() },
         ]
