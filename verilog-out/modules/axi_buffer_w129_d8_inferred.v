@@ -62,6 +62,7 @@ module axi_buffer_w129_d8_inferred (
   always @(posedge clk_i) formal_started <= 1'b1;
   always @* if (!formal_started) assume (!rst_ni);
   always @(posedge clk_i) if (rst_ni) room_was_promised: assert (!push_i | (level_q < 4'd8) | clear_i);
-  always @(posedge clk_i) if (rst_ni) counts: assert (level_q == (stored_q + {3'd0, shown_q}));
+  wire [4:0] counts_sum = stored_q + {3'd0, shown_q};
+  always @(posedge clk_i) if (rst_ni) counts: assert (({1'b0, level_q} == counts_sum) & (level_q <= 4'd8));
 `endif
 endmodule

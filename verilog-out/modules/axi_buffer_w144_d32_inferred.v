@@ -62,6 +62,7 @@ module axi_buffer_w144_d32_inferred (
   always @(posedge clk_i) formal_started <= 1'b1;
   always @* if (!formal_started) assume (!rst_ni);
   always @(posedge clk_i) if (rst_ni) room_was_promised: assert (!push_i | (level_q < 6'd32) | clear_i);
-  always @(posedge clk_i) if (rst_ni) counts: assert (level_q == (stored_q + {5'd0, shown_q}));
+  wire [6:0] counts_sum = stored_q + {5'd0, shown_q};
+  always @(posedge clk_i) if (rst_ni) counts: assert (({1'b0, level_q} == counts_sum) & (level_q <= 6'd32));
 `endif
 endmodule

@@ -38,7 +38,7 @@ module axi_bursts_a64_d128_i1_b16_o8_c4 (
   output wire  [3:0] burst_len_o,          // Its beats, less one
   output wire        burst_first_o,        // It is the first one of its command
   output wire        burst_last_o,         // It is the last one of its command
-  output wire        busy_o                // A command is being checked or has bursts left
+  output wire        checking_o            // A command is being checked
 );
   reg         full_q;
   reg         checked_q;
@@ -119,7 +119,7 @@ module axi_bursts_a64_d128_i1_b16_o8_c4 (
     row_bytes_q <= held_row_bytes_q;
   end
   always @(posedge clk_i) if (load | goes) first_q <= load;
-  assign busy_o = full_q | active_q;
+  assign checking_o = full_q;
   wire [3:0] unused_row_beats_sum = row_beats_sum[3:0];
   wire unused_burst_len_difference = burst_len_difference[4];
 endmodule

@@ -38,7 +38,7 @@ module axi_bursts_a64_d128_i1_b1_o1_c2_x1c89a538 (
   output wire        burst_len_o,          // Its beats, less one
   output wire        burst_first_o,        // It is the first one of its command
   output wire        burst_last_o,         // It is the last one of its command
-  output wire        busy_o                // A command is being checked or has bursts left
+  output wire        checking_o            // A command is being checked
 );
   reg         full_q;
   reg         checked_q;
@@ -118,6 +118,29 @@ module axi_bursts_a64_d128_i1_b1_o1_c2_x1c89a538 (
     row_bytes_q <= held_row_bytes_q;
   end
   always @(posedge clk_i) if (load | goes) first_q <= load;
-  assign busy_o = full_q | active_q;
+  assign checking_o = full_q;
+
+`ifdef FORMAL
+  reg formal_started = 1'b0;
+  always @(posedge clk_i) formal_started <= 1'b1;
+  always @* if (!formal_started) assume (!rst_ni);
+  reg [5:0] formal_beats_left_q;
+  wire [8:0] formal_beats_left_sum = held_row_bytes_q + 8'd15;
+  wire [5:0] formal_beats_left_product = held_rows_q * formal_beats_left_sum[8:4];
+  wire [1:0] formal_beats_left_sum_2 = burst_len_o + 1'b1;
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_beats_left_q <= 6'd0;
+    else         formal_beats_left_q <= clear_i ? 6'd0 : load ? formal_beats_left_product : stop_i ? 6'd0
+        : formal_beats_left_q - (burst_valid_o & burst_ready_i ? {4'd0, formal_beats_left_sum_2} : 6'd0);
+  end
+  wire beats_left_difference = rows_left_q - 1'b1;
+  wire [8:0] beats_left_sum = row_bytes_q + 8'd15;
+  wire [5:0] beats_left_product = beats_left_difference * beats_left_sum[8:4];
+  always @(posedge clk_i) if (rst_ni) beats_left: assert (formal_beats_left_q
+      == (active_q ? beats_left_product + {1'b0, left_q} : 6'd0));
+  always @(posedge clk_i) if (rst_ni) walk_has_work: assert (!active_q
+      | (|left_q & rows_left_q & |row_bytes_q));
+`endif
+
   wire [3:0] unused_row_beats_sum = row_beats_sum[3:0];
 endmodule

@@ -93,13 +93,13 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k64_inferred (
   wire   [3:0] bursts_burst_len;
   wire         bursts_burst_first;
   wire         bursts_burst_last;
-  wire         bursts_busy;
+  wire         bursts_checking;
   wire   [1:0] slots_next;
   wire         slots_job_valid;
   wire         slots_job_ready_in;
   wire   [1:0] slots_job_slot;
   wire  [41:0] slots_job_rows;
-  wire         slots_empty;
+  wire   [2:0] slots_used;
   reg    [1:0] walked_q;
   reg          ar_valid_q;
   reg    [6:0] owed_q;
@@ -225,7 +225,7 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k64_inferred (
     .burst_len_o(bursts_burst_len),
     .burst_first_o(bursts_burst_first),
     .burst_last_o(bursts_burst_last),
-    .busy_o(bursts_busy)
+    .checking_o(bursts_checking)
   );
 
   assign slots_job_ready_in = (!moving_q | ends) & !clear;
@@ -297,14 +297,14 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k64_inferred (
     .completion_ready_i(completion_ready_i),
     .completion_error_o(completion_error_o),
     .completion_address_o(completion_address_o),
-    .empty_o(slots_empty)
+    .used_o(slots_used)
   );
 
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) aborting_q <= 1'b0;
     else         aborting_q <= clear & (abort_i | |open_q);
   end
-  wire in_hand = bursts_busy | !slots_empty;
+  wire in_hand = bursts_checking | |slots_used;
   wire busy = in_hand | |open_q;
   assign idle_o = !busy;
   always @(posedge clk_i or negedge rst_ni) begin
@@ -337,20 +337,15 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k64_inferred (
   reg          formal_completion_waits_q;
   reg   [66:0] formal_completion_was_q;
   reg          formal_completion_running_q;
-  reg          formal_mem_ar_at_boundary_q;
-  reg          formal_mem_ar_ended_q;
   wire   [3:0] formal_read_len [0:7];
   wire         formal_read_done;
   reg    [2:0] formal_read_tail_q;
   reg    [2:0] formal_read_head_q;
   reg    [4:0] formal_read_number_q;
   reg    [3:0] formal_read_beat_q;
-  reg    [7:0] formal_due_q;
-  reg          formal_any_q;
   reg    [3:0] formal_in_hand_q;
-  reg    [2:0] formal_completed_q;
+  reg          formal_refused_q;
   reg          formal_aborting_q;
-  reg    [3:0] formal_lasts_q;
   reg          formal_was_aborting_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_mem_ar_waits_q <= 1'b0;
@@ -434,8 +429,7 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k64_inferred (
   always @(posedge clk_i) if (rst_ni) completion_stalled: cover (formal_completion_waits_q
       & completion_valid_o & !completion_ready_i);
   wire [8:0] mem_ar_within_4_kib_sum_2 = mem_arlen_o + 8'd1;
-  wire [12:0] mem_ar_within_4_kib_bits = {mem_ar_within_4_kib_sum_2, 4'd0};
-  wire [13:0] mem_ar_within_4_kib_sum = {1'b0, mem_araddr_o[11:0]} + mem_ar_within_4_kib_bits;
+  wire [13:0] mem_ar_within_4_kib_sum = {1'b0, mem_araddr_o[11:0]} + {mem_ar_within_4_kib_sum_2, 4'd0};
   always @(posedge clk_i) if (rst_ni) mem_ar_within_4_kib: assert (!mem_arvalid_o
       | (mem_ar_within_4_kib_sum <= 14'd4096));
   always @(posedge clk_i) if (rst_ni) mem_ar_length: assert (!mem_arvalid_o | (mem_arlen_o < 8'd16));
@@ -443,31 +437,14 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k64_inferred (
       | ((mem_arsize_o == 3'd4) & !(|mem_araddr_o[3:0])));
   always @(posedge clk_i) if (rst_ni) mem_ar_incr: assert (!mem_arvalid_o | (mem_arburst_o == 2'd1));
   always @(posedge clk_i) if (rst_ni) mem_ar_longest: cover (mem_arvalid_o & (mem_arlen_o == 8'd15));
-  wire [13:0] formal_mem_ar_at_boundary_sum = {1'b0, mem_araddr_o[11:0]} + mem_ar_within_4_kib_bits;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      formal_mem_ar_at_boundary_q <= 1'b0;
-      formal_mem_ar_ended_q <= 1'b0;
-    end else begin
-      formal_mem_ar_at_boundary_q <= mem_arvalid_o & mem_arready_i
-          & (formal_mem_ar_at_boundary_sum == 14'd4096);
-      formal_mem_ar_ended_q <= formal_mem_ar_at_boundary_q
-          | (formal_mem_ar_ended_q & !(mem_arvalid_o & mem_arready_i));
-    end
-  end
-  always @(posedge clk_i) if (rst_ni) mem_ar_splits_at_4_kib: cover ((formal_mem_ar_ended_q
-      | formal_mem_ar_at_boundary_q)
-      & mem_arvalid_o & !(|mem_araddr_o[11:0]));
   wire formal_read_tail_and = mem_arvalid_o & mem_arready_i;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_read_tail_q <= 3'd0;
-    else if (formal_read_tail_and) formal_read_tail_q <= formal_read_tail_q == 3'd7 ? 3'd0
-        : formal_read_tail_q + 3'd1;
+    else if (formal_read_tail_and) formal_read_tail_q <= formal_read_tail_q + 3'd1;
   end
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_read_head_q <= 3'd0;
-    else if (formal_read_done) formal_read_head_q <= formal_read_head_q == 3'd7 ? 3'd0 : formal_read_head_q
-        + 3'd1;
+    else if (formal_read_done) formal_read_head_q <= formal_read_head_q + 3'd1;
   end
   for (i = 0; i < 8; i = i + 1) begin : g_formal_read
     reg [3:0] formal_read_len_q;
@@ -488,52 +465,129 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k64_inferred (
     if (!rst_ni) formal_read_beat_q <= 4'd0;
     else if (formal_read_done_and) formal_read_beat_q <= formal_read_last ? 4'd0 : formal_read_beat_q + 4'd1;
   end
-  wire [4:0] formal_due_sum = mem_arlen_o[3:0] + 4'd1;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_due_q <= 8'd0;
-    else         formal_due_q <= formal_due_q + {3'd0, mem_arvalid_o & mem_arready_i ? formal_due_sum : 5'd0}
-        - {7'd0, mem_rvalid_i & mem_rready_o};
-  end
-  always @(posedge clk_i) if (rst_ni) data_was_asked_for: assume (!mem_rvalid_i
-      | (|formal_read_number_q & |formal_due_q));
+  always @(posedge clk_i) if (rst_ni) read_in_order: assert ((formal_read_number_q <= 5'd8)
+      & (formal_read_tail_q == (formal_read_head_q + formal_read_number_q[2:0])));
+  always @(posedge clk_i) if (rst_ni) read_within_a_burst: assert (|formal_read_number_q
+      ? formal_read_beat_q <= formal_read_len[formal_read_head_q] : !(|formal_read_beat_q));
+  always @(posedge clk_i) if (rst_ni) data_was_asked_for: assume (!mem_rvalid_i | |formal_read_number_q);
   always @(posedge clk_i) if (rst_ni) last_is_last: assume (!mem_rvalid_i
       | (mem_rlast_i == formal_read_last));
-  always @(posedge clk_i) if (rst_ni) outstanding_bursts: assert (formal_read_number_q <= 5'd8);
-  wire [4:0] owes_what_it_asked_for_sum_2 = mem_arlen_o[3:0] + 4'd1;
-  wire [8:0] owes_what_it_asked_for_sum = formal_due_q
-      + {3'd0, mem_arvalid_o ? owes_what_it_asked_for_sum_2 : 5'd0};
-  always @(posedge clk_i) if (rst_ni) owes_what_it_asked_for: assert (owes_what_it_asked_for_sum
-      == {2'd0, owed_q});
-  always @(posedge clk_i) if (rst_ni) takes_what_it_asked_for: assert (!(|formal_due_q) | mem_rready_o);
-  wire [15:0] formal_end_difference = command_rows_i - 16'd1;
-  wire [47:0] formal_end_product = formal_end_difference * command_stride_i;
-  wire [64:0] formal_end_sum = command_address_i + {16'd0, formal_end_product};
-  wire [65:0] formal_end = formal_end_sum + {41'd0, command_row_bytes_i};
-  wire formal_legal = !(|command_address_i[5:0]) & !(|command_stride_i[5:0]) & |command_rows_i
-      & |command_row_bytes_i & (formal_end <= 66'h10000000000000000);
+  wire [5:0] outstanding_bursts_sum = formal_read_number_q + {4'd0, mem_arvalid_o};
+  always @(posedge clk_i) if (rst_ni) outstanding_bursts: assert (outstanding_bursts_sum <= 6'd8);
+  always @(posedge clk_i) if (rst_ni) takes_what_it_asked_for: assert (!(|formal_read_number_q)
+      | mem_rready_o);
+  wire [7:0] room_for_all_sum = owed_q + level;
+  always @(posedge clk_i) if (rst_ni) room_for_all: assert (room_for_all_sum <= 8'd64);
+  wire [2:0] owes_what_it_asked_for_sum_6 = formal_read_head_q + 3'd0;
+  wire [4:0] owes_what_it_asked_for_sum_5 = formal_read_len[owes_what_it_asked_for_sum_6] + 4'd1;
+  wire [4:0] owes_what_it_asked_for_choice = formal_read_number_q > 5'd0 ? owes_what_it_asked_for_sum_5
+      : 5'd0;
+  wire [2:0] owes_what_it_asked_for_sum_8 = formal_read_head_q + 3'd1;
+  wire [4:0] owes_what_it_asked_for_sum_7 = formal_read_len[owes_what_it_asked_for_sum_8] + 4'd1;
+  wire [4:0] owes_what_it_asked_for_choice_2 = formal_read_number_q > 5'd1 ? owes_what_it_asked_for_sum_7
+      : 5'd0;
+  wire [5:0] owes_what_it_asked_for_sum_4 = owes_what_it_asked_for_choice + owes_what_it_asked_for_choice_2;
+  wire [2:0] owes_what_it_asked_for_sum_11 = formal_read_head_q + 3'd2;
+  wire [4:0] owes_what_it_asked_for_sum_10 = formal_read_len[owes_what_it_asked_for_sum_11] + 4'd1;
+  wire [4:0] owes_what_it_asked_for_choice_3 = formal_read_number_q > 5'd2 ? owes_what_it_asked_for_sum_10
+      : 5'd0;
+  wire [2:0] owes_what_it_asked_for_sum_13 = formal_read_head_q + 3'd3;
+  wire [4:0] owes_what_it_asked_for_sum_12 = formal_read_len[owes_what_it_asked_for_sum_13] + 4'd1;
+  wire [4:0] owes_what_it_asked_for_choice_4 = formal_read_number_q > 5'd3 ? owes_what_it_asked_for_sum_12
+      : 5'd0;
+  wire [5:0] owes_what_it_asked_for_sum_9 = owes_what_it_asked_for_choice_3 + owes_what_it_asked_for_choice_4;
+  wire [6:0] owes_what_it_asked_for_sum_3 = owes_what_it_asked_for_sum_4 + owes_what_it_asked_for_sum_9;
+  wire [2:0] owes_what_it_asked_for_sum_17 = formal_read_head_q + 3'd4;
+  wire [4:0] owes_what_it_asked_for_sum_16 = formal_read_len[owes_what_it_asked_for_sum_17] + 4'd1;
+  wire [4:0] owes_what_it_asked_for_choice_5 = formal_read_number_q > 5'd4 ? owes_what_it_asked_for_sum_16
+      : 5'd0;
+  wire [2:0] owes_what_it_asked_for_sum_19 = formal_read_head_q + 3'd5;
+  wire [4:0] owes_what_it_asked_for_sum_18 = formal_read_len[owes_what_it_asked_for_sum_19] + 4'd1;
+  wire [4:0] owes_what_it_asked_for_choice_6 = formal_read_number_q > 5'd5 ? owes_what_it_asked_for_sum_18
+      : 5'd0;
+  wire [5:0] owes_what_it_asked_for_sum_15 = owes_what_it_asked_for_choice_5
+      + owes_what_it_asked_for_choice_6;
+  wire [2:0] owes_what_it_asked_for_sum_22 = formal_read_head_q + 3'd6;
+  wire [4:0] owes_what_it_asked_for_sum_21 = formal_read_len[owes_what_it_asked_for_sum_22] + 4'd1;
+  wire [4:0] owes_what_it_asked_for_choice_7 = formal_read_number_q > 5'd6 ? owes_what_it_asked_for_sum_21
+      : 5'd0;
+  wire [2:0] owes_what_it_asked_for_sum_24 = formal_read_head_q + 3'd7;
+  wire [4:0] owes_what_it_asked_for_sum_23 = formal_read_len[owes_what_it_asked_for_sum_24] + 4'd1;
+  wire [4:0] owes_what_it_asked_for_choice_8 = formal_read_number_q > 5'd7 ? owes_what_it_asked_for_sum_23
+      : 5'd0;
+  wire [5:0] owes_what_it_asked_for_sum_20 = owes_what_it_asked_for_choice_7
+      + owes_what_it_asked_for_choice_8;
+  wire [6:0] owes_what_it_asked_for_sum_14 = owes_what_it_asked_for_sum_15 + owes_what_it_asked_for_sum_20;
+  wire [7:0] owes_what_it_asked_for_sum_2 = owes_what_it_asked_for_sum_3 + owes_what_it_asked_for_sum_14;
+  wire [4:0] owes_what_it_asked_for_sum_25 = mem_arlen_o[3:0] + 4'd1;
+  wire [8:0] owes_what_it_asked_for_sum = owes_what_it_asked_for_sum_2
+      + {3'd0, mem_arvalid_o ? owes_what_it_asked_for_sum_25 : 5'd0};
+  wire [7:0] owes_what_it_asked_for_sum_26 = owed_q + {3'd0, formal_read_beat_q};
+  always @(posedge clk_i) if (rst_ni) owes_what_it_asked_for: assert ({1'b0, owes_what_it_asked_for_sum_26}
+      == owes_what_it_asked_for_sum);
+  wire [5:0] open_bursts_sum = formal_read_number_q + {4'd0, mem_arvalid_o};
+  always @(posedge clk_i) if (rst_ni) open_bursts: assert ({2'd0, open_q} == open_bursts_sum);
+  always @(posedge clk_i) if (rst_ni) first_record: assert ((head_q == formal_read_head_q)
+      & (beat_q == formal_read_beat_q));
+  always @(posedge clk_i) if (rst_ni) last_record: assert (tail_q
+      == (formal_read_tail_q + {2'd0, mem_arvalid_o}));
+  always @(posedge clk_i) if (rst_ni) read_record_0: assert (!({2'd0, 3'd0 - formal_read_head_q}
+      < formal_read_number_q)
+      | (record[0][67:64] == formal_read_len[0]));
+  always @(posedge clk_i) if (rst_ni) read_record_1: assert (!({2'd0, 3'd1 - formal_read_head_q}
+      < formal_read_number_q)
+      | (record[1][67:64] == formal_read_len[1]));
+  always @(posedge clk_i) if (rst_ni) read_record_2: assert (!({2'd0, 3'd2 - formal_read_head_q}
+      < formal_read_number_q)
+      | (record[2][67:64] == formal_read_len[2]));
+  always @(posedge clk_i) if (rst_ni) read_record_3: assert (!({2'd0, 3'd3 - formal_read_head_q}
+      < formal_read_number_q)
+      | (record[3][67:64] == formal_read_len[3]));
+  always @(posedge clk_i) if (rst_ni) read_record_4: assert (!({2'd0, 3'd4 - formal_read_head_q}
+      < formal_read_number_q)
+      | (record[4][67:64] == formal_read_len[4]));
+  always @(posedge clk_i) if (rst_ni) read_record_5: assert (!({2'd0, 3'd5 - formal_read_head_q}
+      < formal_read_number_q)
+      | (record[5][67:64] == formal_read_len[5]));
+  always @(posedge clk_i) if (rst_ni) read_record_6: assert (!({2'd0, 3'd6 - formal_read_head_q}
+      < formal_read_number_q)
+      | (record[6][67:64] == formal_read_len[6]));
+  always @(posedge clk_i) if (rst_ni) read_record_7: assert (!({2'd0, 3'd7 - formal_read_head_q}
+      < formal_read_number_q)
+      | (record[7][67:64] == formal_read_len[7]));
+  always @(posedge clk_i) if (rst_ni) asked_record_0: assert (!mem_arvalid_o | (formal_read_tail_q != 3'd0)
+      | (record[0][67:64] == mem_arlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) asked_record_1: assert (!mem_arvalid_o | (formal_read_tail_q != 3'd1)
+      | (record[1][67:64] == mem_arlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) asked_record_2: assert (!mem_arvalid_o | (formal_read_tail_q != 3'd2)
+      | (record[2][67:64] == mem_arlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) asked_record_3: assert (!mem_arvalid_o | (formal_read_tail_q != 3'd3)
+      | (record[3][67:64] == mem_arlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) asked_record_4: assert (!mem_arvalid_o | (formal_read_tail_q != 3'd4)
+      | (record[4][67:64] == mem_arlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) asked_record_5: assert (!mem_arvalid_o | (formal_read_tail_q != 3'd5)
+      | (record[5][67:64] == mem_arlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) asked_record_6: assert (!mem_arvalid_o | (formal_read_tail_q != 3'd6)
+      | (record[6][67:64] == mem_arlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) asked_record_7: assert (!mem_arvalid_o | (formal_read_tail_q != 3'd7)
+      | (record[7][67:64] == mem_arlen_o[3:0]));
   always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      formal_any_q <= 1'b0;
-      formal_in_hand_q <= 4'd0;
-    end else begin
-      formal_any_q <= formal_any_q | (command_valid_i & command_ready_o & formal_legal);
-      formal_in_hand_q <= abort_i ? 4'd0 : formal_in_hand_q + {3'd0, command_valid_i & command_ready_o}
-          - {3'd0, completion_valid_o & completion_ready_i};
-    end
+    if (!rst_ni) formal_in_hand_q <= 4'd0;
+    else         formal_in_hand_q <= abort_i ? 4'd0 : formal_in_hand_q
+        + {3'd0, command_valid_i & command_ready_o} - {3'd0, completion_valid_o & completion_ready_i};
   end
+  wire [3:0] commands_are_kept_sum = slots_used + {2'd0, bursts_checking};
+  always @(posedge clk_i) if (rst_ni) commands_are_kept: assert (formal_in_hand_q == commands_are_kept_sum);
   always @(posedge clk_i) if (rst_ni) commands_fit: assert (formal_in_hand_q <= 4'd5);
   always @(posedge clk_i) if (rst_ni) ends_follow_commands: assert (!completion_valid_o | |formal_in_hand_q);
-  always @(posedge clk_i) if (rst_ni) refused_then_good: cover (formal_any_q & completion_valid_o
-      & completion_error_o[2]);
-  always @(posedge clk_i) if (rst_ni) bus_error: cover (completion_valid_o & (completion_error_o == 3'd3));
   always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_completed_q <= 3'd0;
-    else         formal_completed_q <= formal_completed_q
-        + {2'd0, completion_valid_o & completion_ready_i & (completion_error_o == 3'd0)} - 3'd0;
+    if (!rst_ni) formal_refused_q <= 1'b0;
+    else         formal_refused_q <= formal_refused_q
+        | (completion_valid_o & completion_ready_i & completion_error_o[2]);
   end
-  always @(posedge clk_i) if (rst_ni) two_commands: cover (formal_completed_q == 3'd2);
-  always @(posedge clk_i) if (rst_ni) refused_commands_stay_off_the_bus: assert (formal_any_q
-      | !mem_arvalid_o);
+  always @(posedge clk_i) if (rst_ni) refused_then_good: cover (formal_refused_q & completion_valid_o
+      & (completion_error_o == 3'd0));
+  always @(posedge clk_i) if (rst_ni) bus_error: cover (completion_valid_o & (completion_error_o == 3'd3));
   always @(posedge clk_i) if (rst_ni) idle_owes_nothing: assert (!idle_o
       | !(mem_arvalid_o | |formal_read_number_q | |formal_in_hand_q));
   always @(posedge clk_i or negedge rst_ni) begin
@@ -544,17 +598,10 @@ module axi_read_dma_a64_d128_i1_b16_o8_c4_k64_inferred (
       & !formal_mem_ar_waits_q));
   always @(posedge clk_i) if (rst_ni) abort_shows_nothing: assert (!(abort_i | formal_aborting_q)
       | !(output_valid_o | completion_valid_o));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_lasts_q <= 4'd0;
-    else         formal_lasts_q <= abort_i ? 4'd0 : formal_lasts_q
-        + {3'd0, output_valid_o & output_ready_i & output_last_o}
-        - {3'd0, completion_valid_o & completion_ready_i & (completion_error_o == 3'd0)};
-  end
-  always @(posedge clk_i) if (rst_ni) well_after_last: assert (!(completion_valid_o
-      & (completion_error_o == 3'd0))
-      | |formal_lasts_q);
   always @(posedge clk_i) if (rst_ni) last_ends_a_row: assert (!(output_valid_o & output_last_o)
       | output_row_last_o);
+  always @(posedge clk_i) if (rst_ni) has_work: assert (!moving_q
+      | (|bytes_left_q & |rows_left_q & |row_bytes_q));
   always @(posedge clk_i) if (rst_ni) bytes_of_a_beat: assert (!output_valid_o
       | (|output_bytes_o & (output_bytes_o <= 5'd16)));
   always @(posedge clk_i) if (rst_ni) only_ends_are_short: assert (!output_valid_o | output_row_last_o

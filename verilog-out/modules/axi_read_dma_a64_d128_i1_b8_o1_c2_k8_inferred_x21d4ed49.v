@@ -92,13 +92,13 @@ module axi_read_dma_a64_d128_i1_b8_o1_c2_k8_inferred_x21d4ed49 (
   wire   [2:0] bursts_burst_len;
   wire         bursts_burst_first;
   wire         bursts_burst_last;
-  wire         bursts_busy;
+  wire         bursts_checking;
   wire         slots_next;
   wire         slots_job_valid;
   wire         slots_job_ready_in;
   wire         slots_job_slot;
   wire  [10:0] slots_job_rows;
-  wire         slots_empty;
+  wire   [1:0] slots_used;
   reg          walked_q;
   reg          ar_valid_q;
   reg    [3:0] owed_q;
@@ -220,7 +220,7 @@ module axi_read_dma_a64_d128_i1_b8_o1_c2_k8_inferred_x21d4ed49 (
     .burst_len_o(bursts_burst_len),
     .burst_first_o(bursts_burst_first),
     .burst_last_o(bursts_burst_last),
-    .busy_o(bursts_busy)
+    .checking_o(bursts_checking)
   );
 
   assign slots_job_ready_in = (!moving_q | ends) & !clear;
@@ -292,14 +292,14 @@ module axi_read_dma_a64_d128_i1_b8_o1_c2_k8_inferred_x21d4ed49 (
     .completion_ready_i(completion_ready_i),
     .completion_error_o(completion_error_o),
     .completion_address_o(completion_address_o),
-    .empty_o(slots_empty)
+    .used_o(slots_used)
   );
 
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) aborting_q <= 1'b0;
     else         aborting_q <= clear & (abort_i | open_q);
   end
-  wire in_hand = bursts_busy | !slots_empty;
+  wire in_hand = bursts_checking | |slots_used;
   wire busy = in_hand | open_q;
   assign idle_o = !busy;
   always @(posedge clk_i or negedge rst_ni) begin
@@ -312,260 +312,6 @@ module axi_read_dma_a64_d128_i1_b8_o1_c2_k8_inferred_x21d4ed49 (
     else         waits_q <= output_ready_i & !output_valid_o & in_hand & !clear;
   end
   assign waits_o = waits_q;
-
-`ifdef FORMAL
-  reg formal_started = 1'b0;
-  always @(posedge clk_i) formal_started <= 1'b1;
-  always @* if (!formal_started) assume (!rst_ni);
-  reg          formal_mem_ar_waits_q;
-  reg   [84:0] formal_mem_ar_was_q;
-  reg          formal_mem_ar_running_q;
-  reg          formal_mem_r_waits_q;
-  reg  [131:0] formal_mem_r_was_q;
-  reg          formal_mem_r_running_q;
-  reg          formal_command_waits_q;
-  reg   [79:0] formal_command_was_q;
-  reg          formal_command_running_q;
-  reg          formal_output_waits_q;
-  reg  [134:0] formal_output_was_q;
-  reg          formal_output_running_q;
-  reg          formal_completion_waits_q;
-  reg   [66:0] formal_completion_was_q;
-  reg          formal_completion_running_q;
-  reg          formal_mem_ar_at_boundary_q;
-  reg          formal_mem_ar_ended_q;
-  wire   [2:0] formal_read_len [0:0];
-  wire         formal_read_done;
-  reg          formal_read_tail_q;
-  reg          formal_read_head_q;
-  reg    [2:0] formal_read_len_0_q;
-  reg    [1:0] formal_read_number_q;
-  reg    [2:0] formal_read_beat_q;
-  reg    [4:0] formal_due_q;
-  reg          formal_any_q;
-  reg    [2:0] formal_in_hand_q;
-  reg    [2:0] formal_completed_q;
-  reg          formal_aborting_q;
-  reg    [2:0] formal_lasts_q;
-  reg          formal_was_aborting_q;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_mem_ar_waits_q <= 1'b0;
-    else         formal_mem_ar_waits_q <= mem_arvalid_o & !mem_arready_i;
-  end
-  always @(posedge clk_i) formal_mem_ar_was_q <= {mem_arprot_o, mem_arcache_o, mem_arburst_o, mem_arsize_o,
-      mem_arlen_o, mem_araddr_o, mem_arid_o};
-  always @(posedge clk_i) if (rst_ni) mem_ar_stays: assert (!formal_mem_ar_waits_q
-      | (mem_arvalid_o
-          & ({mem_arprot_o, mem_arcache_o, mem_arburst_o, mem_arsize_o, mem_arlen_o, mem_araddr_o, mem_arid_o}
-              == formal_mem_ar_was_q)));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_mem_ar_running_q <= 1'b0;
-    else         formal_mem_ar_running_q <= 1'b1;
-  end
-  always @(posedge clk_i) if (rst_ni) mem_ar_low_after_reset: assert (formal_mem_ar_running_q
-      | !mem_arvalid_o);
-  always @(posedge clk_i) if (rst_ni) mem_ar_stalled: cover (formal_mem_ar_waits_q & mem_arvalid_o
-      & !mem_arready_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_mem_r_waits_q <= 1'b0;
-    else         formal_mem_r_waits_q <= mem_rvalid_i & !mem_rready_o;
-  end
-  always @(posedge clk_i) formal_mem_r_was_q <= {mem_rlast_i, mem_rresp_i, mem_rdata_i, mem_rid_i};
-  always @(posedge clk_i) if (rst_ni) mem_r_stays: assume (!formal_mem_r_waits_q
-      | (mem_rvalid_i & ({mem_rlast_i, mem_rresp_i, mem_rdata_i, mem_rid_i} == formal_mem_r_was_q)));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_mem_r_running_q <= 1'b0;
-    else         formal_mem_r_running_q <= 1'b1;
-  end
-  always @(posedge clk_i) if (rst_ni) mem_r_low_after_reset: assume (formal_mem_r_running_q | !mem_rvalid_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_command_waits_q <= 1'b0;
-    else         formal_command_waits_q <= command_valid_i & !command_ready_o & !abort_i;
-  end
-  always @(posedge clk_i) formal_command_was_q <= {command_stride_i, command_rows_i, command_row_bytes_i,
-      command_address_i};
-  always @(posedge clk_i) if (rst_ni) command_stays: assume (!formal_command_waits_q
-      | (command_valid_i
-          & ({command_stride_i, command_rows_i, command_row_bytes_i, command_address_i}
-              == formal_command_was_q))
-      | abort_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_command_running_q <= 1'b0;
-    else         formal_command_running_q <= 1'b1;
-  end
-  always @(posedge clk_i) if (rst_ni) command_low_after_reset: assume (formal_command_running_q
-      | !command_valid_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_output_waits_q <= 1'b0;
-    else         formal_output_waits_q <= output_valid_o & !output_ready_i & !abort_i;
-  end
-  always @(posedge clk_i) formal_output_was_q <= {output_last_o, output_row_last_o, output_bytes_o,
-      output_data_o};
-  always @(posedge clk_i) if (rst_ni) output_stays: assert (!formal_output_waits_q
-      | (output_valid_o
-          & ({output_last_o, output_row_last_o, output_bytes_o, output_data_o} == formal_output_was_q))
-      | abort_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_output_running_q <= 1'b0;
-    else         formal_output_running_q <= 1'b1;
-  end
-  always @(posedge clk_i) if (rst_ni) output_low_after_reset: assert (formal_output_running_q
-      | !output_valid_o);
-  always @(posedge clk_i) if (rst_ni) output_stalled: cover (formal_output_waits_q & output_valid_o
-      & !output_ready_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_completion_waits_q <= 1'b0;
-    else         formal_completion_waits_q <= completion_valid_o & !completion_ready_i & !abort_i;
-  end
-  always @(posedge clk_i) formal_completion_was_q <= {completion_address_o, completion_error_o};
-  always @(posedge clk_i) if (rst_ni) completion_stays: assert (!formal_completion_waits_q
-      | (completion_valid_o & ({completion_address_o, completion_error_o} == formal_completion_was_q))
-      | abort_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_completion_running_q <= 1'b0;
-    else         formal_completion_running_q <= 1'b1;
-  end
-  always @(posedge clk_i) if (rst_ni) completion_low_after_reset: assert (formal_completion_running_q
-      | !completion_valid_o);
-  always @(posedge clk_i) if (rst_ni) completion_stalled: cover (formal_completion_waits_q
-      & completion_valid_o & !completion_ready_i);
-  wire [8:0] mem_ar_within_4_kib_sum_2 = mem_arlen_o + 8'd1;
-  wire [12:0] mem_ar_within_4_kib_bits = {mem_ar_within_4_kib_sum_2, 4'd0};
-  wire [13:0] mem_ar_within_4_kib_sum = {1'b0, mem_araddr_o[11:0]} + mem_ar_within_4_kib_bits;
-  always @(posedge clk_i) if (rst_ni) mem_ar_within_4_kib: assert (!mem_arvalid_o
-      | (mem_ar_within_4_kib_sum <= 14'd4096));
-  always @(posedge clk_i) if (rst_ni) mem_ar_length: assert (!mem_arvalid_o | (mem_arlen_o < 8'd8));
-  always @(posedge clk_i) if (rst_ni) mem_ar_whole_beats: assert (!mem_arvalid_o
-      | ((mem_arsize_o == 3'd4) & !(|mem_araddr_o[3:0])));
-  always @(posedge clk_i) if (rst_ni) mem_ar_incr: assert (!mem_arvalid_o | (mem_arburst_o == 2'd1));
-  always @(posedge clk_i) if (rst_ni) mem_ar_longest: cover (mem_arvalid_o & (mem_arlen_o == 8'd7));
-  wire [13:0] formal_mem_ar_at_boundary_sum = {1'b0, mem_araddr_o[11:0]} + mem_ar_within_4_kib_bits;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      formal_mem_ar_at_boundary_q <= 1'b0;
-      formal_mem_ar_ended_q <= 1'b0;
-    end else begin
-      formal_mem_ar_at_boundary_q <= mem_arvalid_o & mem_arready_i
-          & (formal_mem_ar_at_boundary_sum == 14'd4096);
-      formal_mem_ar_ended_q <= formal_mem_ar_at_boundary_q
-          | (formal_mem_ar_ended_q & !(mem_arvalid_o & mem_arready_i));
-    end
-  end
-  always @(posedge clk_i) if (rst_ni) mem_ar_splits_at_4_kib: cover ((formal_mem_ar_ended_q
-      | formal_mem_ar_at_boundary_q)
-      & mem_arvalid_o & !(|mem_araddr_o[11:0]));
-  wire formal_read_tail_and = mem_arvalid_o & mem_arready_i;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_read_tail_q <= 1'b0;
-    else if (formal_read_tail_and) formal_read_tail_q <= formal_read_tail_q == 1'b0 ? 1'b0
-        : formal_read_tail_q + 1'b1;
-  end
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_read_head_q <= 1'b0;
-    else if (formal_read_done) formal_read_head_q <= formal_read_head_q == 1'b0 ? 1'b0 : formal_read_head_q
-        + 1'b1;
-  end
-  wire formal_read_here = formal_read_tail_and & (formal_read_tail_q == 1'b0);
-  assign formal_read_len[0] = formal_read_len_0_q;
-  always @(posedge clk_i) if (formal_read_here) formal_read_len_0_q <= mem_arlen_o[2:0];
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_read_number_q <= 2'd0;
-    else         formal_read_number_q <= formal_read_number_q + {1'b0, formal_read_tail_and}
-        - {1'b0, formal_read_done};
-  end
-  wire formal_read_last_choice = formal_read_head_q > 1'b0 ? 1'b0 : formal_read_head_q;
-  wire formal_read_last = formal_read_beat_q == formal_read_len[formal_read_last_choice];
-  wire formal_read_done_and = mem_rvalid_i & mem_rready_o;
-  assign formal_read_done = formal_read_done_and & formal_read_last;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_read_beat_q <= 3'd0;
-    else if (formal_read_done_and) formal_read_beat_q <= formal_read_last ? 3'd0 : formal_read_beat_q + 3'd1;
-  end
-  wire [3:0] formal_due_sum = mem_arlen_o[2:0] + 3'd1;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_due_q <= 5'd0;
-    else         formal_due_q <= formal_due_q + {1'b0, mem_arvalid_o & mem_arready_i ? formal_due_sum : 4'd0}
-        - {4'd0, mem_rvalid_i & mem_rready_o};
-  end
-  always @(posedge clk_i) if (rst_ni) data_was_asked_for: assume (!mem_rvalid_i
-      | (|formal_read_number_q & |formal_due_q));
-  always @(posedge clk_i) if (rst_ni) last_is_last: assume (!mem_rvalid_i
-      | (mem_rlast_i == formal_read_last));
-  always @(posedge clk_i) if (rst_ni) outstanding_bursts: assert (formal_read_number_q <= 2'd1);
-  wire [3:0] owes_what_it_asked_for_sum_2 = mem_arlen_o[2:0] + 3'd1;
-  wire [5:0] owes_what_it_asked_for_sum = formal_due_q
-      + {1'b0, mem_arvalid_o ? owes_what_it_asked_for_sum_2 : 4'd0};
-  always @(posedge clk_i) if (rst_ni) owes_what_it_asked_for: assert (owes_what_it_asked_for_sum
-      == {2'd0, owed_q});
-  always @(posedge clk_i) if (rst_ni) takes_what_it_asked_for: assert (!(|formal_due_q) | mem_rready_o);
-  wire formal_end_difference = command_rows_i - 1'b1;
-  wire [7:0] formal_end_product = formal_end_difference * command_stride_i;
-  wire [64:0] formal_end_sum = command_address_i + {56'd0, formal_end_product};
-  wire [65:0] formal_end = formal_end_sum + {57'd0, command_row_bytes_i};
-  wire formal_legal = !(|command_address_i[5:0]) & !(|command_stride_i[5:0]) & command_rows_i
-      & |command_row_bytes_i & (formal_end <= 66'h10000000000000000);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      formal_any_q <= 1'b0;
-      formal_in_hand_q <= 3'd0;
-    end else begin
-      formal_any_q <= formal_any_q | (command_valid_i & command_ready_o & formal_legal);
-      formal_in_hand_q <= abort_i ? 3'd0 : formal_in_hand_q + {2'd0, command_valid_i & command_ready_o}
-          - {2'd0, completion_valid_o & completion_ready_i};
-    end
-  end
-  always @(posedge clk_i) if (rst_ni) commands_fit: assert (formal_in_hand_q <= 3'd3);
-  always @(posedge clk_i) if (rst_ni) ends_follow_commands: assert (!completion_valid_o | |formal_in_hand_q);
-  always @(posedge clk_i) if (rst_ni) refused_then_good: cover (formal_any_q & completion_valid_o
-      & completion_error_o[2]);
-  always @(posedge clk_i) if (rst_ni) bus_error: cover (completion_valid_o & (completion_error_o == 3'd3));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_completed_q <= 3'd0;
-    else         formal_completed_q <= formal_completed_q
-        + {2'd0, completion_valid_o & completion_ready_i & (completion_error_o == 3'd0)} - 3'd0;
-  end
-  always @(posedge clk_i) if (rst_ni) two_commands: cover (formal_completed_q == 3'd2);
-  always @(posedge clk_i) if (rst_ni) refused_commands_stay_off_the_bus: assert (formal_any_q
-      | !mem_arvalid_o);
-  always @(posedge clk_i) if (rst_ni) idle_owes_nothing: assert (!idle_o
-      | !(mem_arvalid_o | |formal_read_number_q | |formal_in_hand_q));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_aborting_q <= 1'b0;
-    else         formal_aborting_q <= abort_i | (formal_aborting_q & !idle_o);
-  end
-  always @(posedge clk_i) if (rst_ni) abort_asks_no_more: assert (!(formal_aborting_q & mem_arvalid_o
-      & !formal_mem_ar_waits_q));
-  always @(posedge clk_i) if (rst_ni) abort_shows_nothing: assert (!(abort_i | formal_aborting_q)
-      | !(output_valid_o | completion_valid_o));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_lasts_q <= 3'd0;
-    else         formal_lasts_q <= abort_i ? 3'd0 : formal_lasts_q
-        + {2'd0, output_valid_o & output_ready_i & output_last_o}
-        - {2'd0, completion_valid_o & completion_ready_i & (completion_error_o == 3'd0)};
-  end
-  always @(posedge clk_i) if (rst_ni) well_after_last: assert (!(completion_valid_o
-      & (completion_error_o == 3'd0))
-      | |formal_lasts_q);
-  always @(posedge clk_i) if (rst_ni) last_ends_a_row: assert (!(output_valid_o & output_last_o)
-      | output_row_last_o);
-  always @(posedge clk_i) if (rst_ni) bytes_of_a_beat: assert (!output_valid_o
-      | (|output_bytes_o & (output_bytes_o <= 5'd16)));
-  always @(posedge clk_i) if (rst_ni) only_ends_are_short: assert (!output_valid_o | output_row_last_o
-      | (output_bytes_o == 5'd16));
-  always @(posedge clk_i) if (rst_ni) pauses: cover (|formal_read_number_q & !mem_rvalid_i & mem_rready_o);
-  always @(posedge clk_i) if (rst_ni) all_outstanding: cover (formal_read_number_q == 2'd1);
-  always @(posedge clk_i) if (rst_ni) aborted_with_address: cover (abort_i & mem_arvalid_o & !mem_arready_i);
-  always @(posedge clk_i) if (rst_ni) aborted_with_data: cover (abort_i & |formal_read_number_q
-      & mem_rvalid_i);
-  always @(posedge clk_i) if (rst_ni) aborted_with_output: cover (abort_i & !(|formal_read_number_q)
-      & !idle_o);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_was_aborting_q <= 1'b0;
-    else         formal_was_aborting_q <= formal_aborting_q & !idle_o;
-  end
-  always @(posedge clk_i) if (rst_ni) idle_after_abort: cover (formal_was_aborting_q & idle_o);
-`endif
-
   wire unused_mem_rid = mem_rid_i;
   wire unused_mem_rlast = mem_rlast_i;
   wire [1:0] unused_slots_job_rows = slots_job_rows[10:9];

@@ -43,7 +43,7 @@ module axi_slots_a64_d128_i1_b16_o8_c4_at_once (
                                             // overflow
   output wire [63:0] completion_address_o,  // With 2 and 3 the address of the burst that failed, else that of
                                             // the command
-  output wire        empty_o                // No command is in a place
+  output wire  [2:0] used_o                 // Commands in places
 );
   genvar i;
   wire        start;
@@ -77,7 +77,7 @@ module axi_slots_a64_d128_i1_b16_o8_c4_at_once (
   end
   assign checked_ready_o = (used_q < 3'd4) & !clear_i;
   assign next_o = enter_q;
-  assign empty_o = !(|used_q);
+  assign used_o = used_q;
   wire refuses = |checked_refusal_i;
 
   for (i = 0; i < 4; i = i + 1) begin : g_places
@@ -87,7 +87,7 @@ module axi_slots_a64_d128_i1_b16_o8_c4_at_once (
     reg        done_q;
     localparam enters_index = i;
     wire enters = enter & (enter_q == enters_index[1:0]);
-    wire fails = fault_now_i & (fault_slot_i == enters_index[1:0]);
+    wire fails = fault_now_i & (fault_slot_i == enters_index[1:0]) & !done[i];
     wire ends = end_i & (end_slot_i == enters_index[1:0]);
     assign address[i] = address_q;
     always @(posedge clk_i) if (enters | fails) address_q <= enters ? checked_address_i : fault_address_i;
@@ -115,5 +115,8 @@ module axi_slots_a64_d128_i1_b16_o8_c4_at_once (
   always @(posedge clk_i) formal_started <= 1'b1;
   always @* if (!formal_started) assume (!rst_ni);
   always @(posedge clk_i) if (rst_ni) moves_at_once: assert (!job_valid_o | job_ready_i);
+  always @(posedge clk_i) if (rst_ni) places_fit: assert ((used_q <= 3'd4) & (waiting_q <= used_q));
+  always @(posedge clk_i) if (rst_ni) enters_behind_the_last: assert (enter_q == (leave_q + used_q[1:0]));
+  always @(posedge clk_i) if (rst_ni) starts_in_order: assert (enter_q == (start_q + waiting_q[1:0]));
 `endif
 endmodule

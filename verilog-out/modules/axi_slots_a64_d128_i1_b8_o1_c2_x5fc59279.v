@@ -43,7 +43,7 @@ module axi_slots_a64_d128_i1_b8_o1_c2_x5fc59279 (
                                             // overflow
   output wire [63:0] completion_address_o,  // With 2 and 3 the address of the burst that failed, else that of
                                             // the command
-  output wire        empty_o                // No command is in a place
+  output wire  [1:0] used_o                 // Commands in places
 );
   genvar i;
   wire        start;
@@ -77,7 +77,7 @@ module axi_slots_a64_d128_i1_b8_o1_c2_x5fc59279 (
   end
   assign checked_ready_o = (used_q < 2'd2) & !clear_i;
   assign next_o = enter_q;
-  assign empty_o = !(|used_q);
+  assign used_o = used_q;
   wire refuses = |checked_refusal_i;
 
   for (i = 0; i < 2; i = i + 1) begin : g_places
@@ -88,7 +88,7 @@ module axi_slots_a64_d128_i1_b8_o1_c2_x5fc59279 (
     reg        done_q;
     localparam enters_index = i;
     wire enters = enter & (enter_q == enters_index[0]);
-    wire fails = fault_now_i & (fault_slot_i == enters_index[0]);
+    wire fails = fault_now_i & (fault_slot_i == enters_index[0]) & !done[i];
     wire ends = end_i & (end_slot_i == enters_index[0]);
     assign rows[i] = rows_q;
     always @(posedge clk_i) if (enters) rows_q <= checked_rows_i;
@@ -111,4 +111,17 @@ module axi_slots_a64_d128_i1_b8_o1_c2_x5fc59279 (
   assign completion_valid_o = |used_q & done[leave_q] & !clear_i;
   assign completion_error_o = error[leave_q];
   assign completion_address_o = address[leave_q];
+
+`ifdef FORMAL
+  reg formal_started = 1'b0;
+  always @(posedge clk_i) formal_started <= 1'b1;
+  always @* if (!formal_started) assume (!rst_ni);
+  always @(posedge clk_i) if (rst_ni) places_fit: assert ((used_q <= 2'd2) & (waiting_q <= used_q));
+  always @(posedge clk_i) if (rst_ni) enters_behind_the_last: assert (enter_q == (leave_q + used_q[0]));
+  always @(posedge clk_i) if (rst_ni) starts_in_order: assert (enter_q == (start_q + waiting_q[0]));
+  always @(posedge clk_i) if (rst_ni) has_work_0: assert (!({1'b0, 1'b0 - leave_q} < used_q) | refused[0]
+      | (|rows[0][7:0] & rows[0][8]));
+  always @(posedge clk_i) if (rst_ni) has_work_1: assert (!({1'b0, 1'b1 - leave_q} < used_q) | refused[1]
+      | (|rows[1][7:0] & rows[1][8]));
+`endif
 endmodule

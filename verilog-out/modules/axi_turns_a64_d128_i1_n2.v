@@ -155,4 +155,74 @@ module axi_turns_a64_d128_i1_n2 (
   assign to_prot_o = out_prot_q;
   assign turn_o = turn;
   assign load_o = load;
+
+`ifdef FORMAL
+  reg formal_started = 1'b0;
+  always @(posedge clk_i) formal_started <= 1'b1;
+  always @* if (!formal_started) assume (!rst_ni);
+  reg [2:0] formal_inside_0_q;
+  reg [2:0] formal_others_0_q;
+  reg [2:0] formal_inside_1_q;
+  reg [2:0] formal_others_1_q;
+  wire formal_inside_0_test = to_id_o[1] == 1'b0;
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_inside_0_q <= 3'd0;
+    else         formal_inside_0_q <= formal_inside_0_q + {2'd0, from_valid_i[0] & from_ready_o[0]}
+        - {2'd0, to_valid_o & to_ready_i & formal_inside_0_test};
+  end
+  always @(posedge clk_i) if (rst_ni) came_in_0: assert (!(to_valid_o & formal_inside_0_test)
+      | |formal_inside_0_q);
+  always @(posedge clk_i) if (rst_ni) fits_0: assert (formal_inside_0_q <= 3'd3);
+  wire inside_is_0_inverse = !from_ready_o[0];
+  wire [1:0] inside_is_0_sum_2 = from_0_output_valid + inside_is_0_inverse;
+  wire [2:0] inside_is_0_sum = inside_is_0_sum_2 + {1'b0, to_valid_o & formal_inside_0_test};
+  always @(posedge clk_i) if (rst_ni) inside_is_0: assert (formal_inside_0_q == inside_is_0_sum);
+  always @(posedge clk_i) if (rst_ni) spare_is_behind_0: assert (from_0_output_valid | from_ready_o[0]);
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_others_0_q <= 3'd0;
+    else         formal_others_0_q <= (load_o & (turn_o == 1'b0)) | !from_0_output_valid ? 3'd0
+        : formal_others_0_q + {2'd0, load_o};
+  end
+  always @(posedge clk_i) if (rst_ni) fair_0: assert (formal_others_0_q < 3'd2);
+  reg [2:0] formal_ahead_0;
+  always @* begin
+    case (start_q)
+      1'b0: formal_ahead_0 = 3'd0;
+      default: formal_ahead_0 = 3'd1;
+    endcase
+  end
+  wire [3:0] on_its_way_0_sum = formal_others_0_q + formal_ahead_0;
+  always @(posedge clk_i) if (rst_ni) on_its_way_0: assert (!from_0_output_valid | (on_its_way_0_sum < 4'd2));
+  always @(posedge clk_i) if (rst_ni) waits_for_another_0: cover (formal_others_0_q == 3'd1);
+  wire formal_inside_1_test = to_id_o[1] == 1'b1;
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_inside_1_q <= 3'd0;
+    else         formal_inside_1_q <= formal_inside_1_q + {2'd0, from_valid_i[1] & from_ready_o[1]}
+        - {2'd0, to_valid_o & to_ready_i & formal_inside_1_test};
+  end
+  always @(posedge clk_i) if (rst_ni) came_in_1: assert (!(to_valid_o & formal_inside_1_test)
+      | |formal_inside_1_q);
+  always @(posedge clk_i) if (rst_ni) fits_1: assert (formal_inside_1_q <= 3'd3);
+  wire inside_is_1_inverse = !from_ready_o[1];
+  wire [1:0] inside_is_1_sum_2 = from_1_output_valid + inside_is_1_inverse;
+  wire [2:0] inside_is_1_sum = inside_is_1_sum_2 + {1'b0, to_valid_o & formal_inside_1_test};
+  always @(posedge clk_i) if (rst_ni) inside_is_1: assert (formal_inside_1_q == inside_is_1_sum);
+  always @(posedge clk_i) if (rst_ni) spare_is_behind_1: assert (from_1_output_valid | from_ready_o[1]);
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_others_1_q <= 3'd0;
+    else         formal_others_1_q <= (load_o & (turn_o == 1'b1)) | !from_1_output_valid ? 3'd0
+        : formal_others_1_q + {2'd0, load_o};
+  end
+  always @(posedge clk_i) if (rst_ni) fair_1: assert (formal_others_1_q < 3'd2);
+  reg [2:0] formal_ahead_1;
+  always @* begin
+    case (start_q)
+      1'b0: formal_ahead_1 = 3'd1;
+      default: formal_ahead_1 = 3'd0;
+    endcase
+  end
+  wire [3:0] on_its_way_1_sum = formal_others_1_q + formal_ahead_1;
+  always @(posedge clk_i) if (rst_ni) on_its_way_1: assert (!from_1_output_valid | (on_its_way_1_sum < 4'd2));
+  always @(posedge clk_i) if (rst_ni) waits_for_another_1: cover (formal_others_1_q == 3'd1);
+`endif
 endmodule

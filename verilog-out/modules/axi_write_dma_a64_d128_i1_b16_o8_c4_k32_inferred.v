@@ -91,13 +91,13 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
   wire   [3:0] bursts_burst_len;
   wire         bursts_burst_first;
   wire         bursts_burst_last;
-  wire         bursts_busy;
+  wire         bursts_checking;
   wire   [1:0] slots_next;
   wire         slots_job_valid;
   wire         slots_job_ready_in;
   wire   [1:0] slots_job_slot;
   wire  [41:0] slots_job_rows;
-  wire         slots_empty;
+  wire   [2:0] slots_used;
   reg    [1:0] walked_q;
   wire         buffer_output_valid;
   wire [143:0] buffer_output_data;
@@ -201,7 +201,7 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
     .burst_len_o(bursts_burst_len),
     .burst_first_o(bursts_burst_first),
     .burst_last_o(bursts_burst_last),
-    .busy_o(bursts_busy)
+    .checking_o(bursts_checking)
   );
 
   assign issue = bursts_burst_valid & bursts_burst_ready_in;
@@ -321,14 +321,14 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
     .completion_ready_i(completion_ready_i),
     .completion_error_o(completion_error_o),
     .completion_address_o(completion_address_o),
-    .empty_o(slots_empty)
+    .used_o(slots_used)
   );
 
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) aborting_q <= 1'b0;
     else         aborting_q <= clear & (abort_i | |open_q);
   end
-  wire in_hand = bursts_busy | !slots_empty;
+  wire in_hand = bursts_checking | |slots_used;
   wire busy = in_hand | |open_q;
   assign idle_o = !busy;
   always @(posedge clk_i or negedge rst_ni) begin
@@ -364,8 +364,6 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
   reg          formal_completion_waits_q;
   reg   [66:0] formal_completion_was_q;
   reg          formal_completion_running_q;
-  reg          formal_mem_aw_at_boundary_q;
-  reg          formal_mem_aw_ended_q;
   wire   [3:0] formal_write_len [0:7];
   wire         formal_write_done;
   reg    [2:0] formal_write_tail_q;
@@ -375,9 +373,8 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
   reg    [4:0] formal_addresses_q;
   reg    [4:0] formal_written_q;
   reg    [4:0] formal_shown_q;
-  reg          formal_any_q;
   reg    [3:0] formal_in_hand_q;
-  reg    [2:0] formal_completed_q;
+  reg          formal_refused_q;
   reg          formal_aborting_q;
   reg          formal_was_aborting_q;
   always @(posedge clk_i or negedge rst_ni) begin
@@ -470,8 +467,7 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
   always @(posedge clk_i) if (rst_ni) completion_stalled: cover (formal_completion_waits_q
       & completion_valid_o & !completion_ready_i);
   wire [8:0] mem_aw_within_4_kib_sum_2 = mem_awlen_o + 8'd1;
-  wire [12:0] mem_aw_within_4_kib_bits = {mem_aw_within_4_kib_sum_2, 4'd0};
-  wire [13:0] mem_aw_within_4_kib_sum = {1'b0, mem_awaddr_o[11:0]} + mem_aw_within_4_kib_bits;
+  wire [13:0] mem_aw_within_4_kib_sum = {1'b0, mem_awaddr_o[11:0]} + {mem_aw_within_4_kib_sum_2, 4'd0};
   always @(posedge clk_i) if (rst_ni) mem_aw_within_4_kib: assert (!mem_awvalid_o
       | (mem_aw_within_4_kib_sum <= 14'd4096));
   always @(posedge clk_i) if (rst_ni) mem_aw_length: assert (!mem_awvalid_o | (mem_awlen_o < 8'd16));
@@ -479,31 +475,14 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
       | ((mem_awsize_o == 3'd4) & !(|mem_awaddr_o[3:0])));
   always @(posedge clk_i) if (rst_ni) mem_aw_incr: assert (!mem_awvalid_o | (mem_awburst_o == 2'd1));
   always @(posedge clk_i) if (rst_ni) mem_aw_longest: cover (mem_awvalid_o & (mem_awlen_o == 8'd15));
-  wire [13:0] formal_mem_aw_at_boundary_sum = {1'b0, mem_awaddr_o[11:0]} + mem_aw_within_4_kib_bits;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      formal_mem_aw_at_boundary_q <= 1'b0;
-      formal_mem_aw_ended_q <= 1'b0;
-    end else begin
-      formal_mem_aw_at_boundary_q <= mem_awvalid_o & mem_awready_i
-          & (formal_mem_aw_at_boundary_sum == 14'd4096);
-      formal_mem_aw_ended_q <= formal_mem_aw_at_boundary_q
-          | (formal_mem_aw_ended_q & !(mem_awvalid_o & mem_awready_i));
-    end
-  end
-  always @(posedge clk_i) if (rst_ni) mem_aw_splits_at_4_kib: cover ((formal_mem_aw_ended_q
-      | formal_mem_aw_at_boundary_q)
-      & mem_awvalid_o & !(|mem_awaddr_o[11:0]));
   wire formal_write_tail_and = mem_awvalid_o & !formal_mem_aw_waits_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_write_tail_q <= 3'd0;
-    else if (formal_write_tail_and) formal_write_tail_q <= formal_write_tail_q == 3'd7 ? 3'd0
-        : formal_write_tail_q + 3'd1;
+    else if (formal_write_tail_and) formal_write_tail_q <= formal_write_tail_q + 3'd1;
   end
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_write_head_q <= 3'd0;
-    else if (formal_write_done) formal_write_head_q <= formal_write_head_q == 3'd7 ? 3'd0
-        : formal_write_head_q + 3'd1;
+    else if (formal_write_done) formal_write_head_q <= formal_write_head_q + 3'd1;
   end
   for (i = 0; i < 8; i = i + 1) begin : g_formal_write
     reg [3:0] formal_write_len_q;
@@ -525,6 +504,10 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
     else if (formal_write_done_and) formal_write_beat_q <= formal_write_last ? 4'd0 : formal_write_beat_q
         + 4'd1;
   end
+  always @(posedge clk_i) if (rst_ni) write_in_order: assert ((formal_write_number_q <= 5'd8)
+      & (formal_write_tail_q == (formal_write_head_q + formal_write_number_q[2:0])));
+  always @(posedge clk_i) if (rst_ni) write_within_a_burst: assert (|formal_write_number_q
+      ? formal_write_beat_q <= formal_write_len[formal_write_head_q] : !(|formal_write_beat_q));
   always @(posedge clk_i) if (rst_ni) beats_have_an_address: assert (!mem_wvalid_o | |formal_write_number_q);
   always @(posedge clk_i) if (rst_ni) last_is_last: assert (!mem_wvalid_o
       | (mem_wlast_o == formal_write_last));
@@ -550,36 +533,125 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
     else         formal_shown_q <= formal_shown_q + {4'd0, formal_write_tail_and}
         - {4'd0, formal_addresses_and};
   end
-  always @(posedge clk_i) if (rst_ni) outstanding_bursts: assert (formal_shown_q <= 5'd8);
-  wire [15:0] formal_end_difference = command_rows_i - 16'd1;
-  wire [47:0] formal_end_product = formal_end_difference * command_stride_i;
-  wire [64:0] formal_end_sum = command_address_i + {16'd0, formal_end_product};
-  wire [65:0] formal_end = formal_end_sum + {41'd0, command_row_bytes_i};
-  wire formal_legal = !(|command_address_i[5:0]) & !(|command_stride_i[5:0]) & |command_rows_i
-      & |command_row_bytes_i & (formal_end <= 66'h10000000000000000);
+  wire [5:0] outstanding_bursts_sum = formal_shown_q + {4'd0, formal_write_tail_and};
+  always @(posedge clk_i) if (rst_ni) outstanding_bursts: assert (outstanding_bursts_sum <= 6'd8);
+  wire [5:0] addresses_shown_sum = formal_addresses_q + {4'd0, mem_awvalid_o & !formal_write_tail_and};
+  always @(posedge clk_i) if (rst_ni) addresses_shown: assert ({1'b0, formal_shown_q} == addresses_shown_sum);
+  wire [5:0] beats_owed_sum = formal_written_q + formal_write_number_q;
+  always @(posedge clk_i) if (rst_ni) beats_owed: assert ({1'b0, formal_shown_q} == beats_owed_sum);
+  wire formal_ends = mem_wvalid_o & mem_wlast_o;
+  wire [5:0] open_bursts_sum = formal_shown_q + {4'd0, formal_write_tail_and};
+  always @(posedge clk_i) if (rst_ni) open_bursts: assert ({2'd0, open_q} == open_bursts_sum);
+  wire [5:0] unsent_bursts_sum = formal_write_number_q + {4'd0, formal_write_tail_and};
+  wire [4:0] unsent_bursts_sum_2 = unsent_q + {3'd0, formal_ends};
+  always @(posedge clk_i) if (rst_ni) unsent_bursts: assert ({1'b0, unsent_bursts_sum_2}
+      == unsent_bursts_sum);
+  always @(posedge clk_i) if (rst_ni) first_record: assert (data_at_q
+      == (formal_write_head_q + {2'd0, formal_ends}));
+  always @(posedge clk_i) if (rst_ni) last_record: assert (tail_q
+      == (formal_write_tail_q + {2'd0, formal_write_tail_and}));
+  always @(posedge clk_i) if (rst_ni) beats_of_a_record: assert (beat_q
+      == (formal_ends ? 4'd0 : formal_write_beat_q + {3'd0, mem_wvalid_o}));
+  always @(posedge clk_i) if (rst_ni) write_record_0: assert (!({2'd0, 3'd0 - formal_write_head_q}
+      < formal_write_number_q)
+      | (record[0][67:64] == formal_write_len[0]));
+  always @(posedge clk_i) if (rst_ni) write_record_1: assert (!({2'd0, 3'd1 - formal_write_head_q}
+      < formal_write_number_q)
+      | (record[1][67:64] == formal_write_len[1]));
+  always @(posedge clk_i) if (rst_ni) write_record_2: assert (!({2'd0, 3'd2 - formal_write_head_q}
+      < formal_write_number_q)
+      | (record[2][67:64] == formal_write_len[2]));
+  always @(posedge clk_i) if (rst_ni) write_record_3: assert (!({2'd0, 3'd3 - formal_write_head_q}
+      < formal_write_number_q)
+      | (record[3][67:64] == formal_write_len[3]));
+  always @(posedge clk_i) if (rst_ni) write_record_4: assert (!({2'd0, 3'd4 - formal_write_head_q}
+      < formal_write_number_q)
+      | (record[4][67:64] == formal_write_len[4]));
+  always @(posedge clk_i) if (rst_ni) write_record_5: assert (!({2'd0, 3'd5 - formal_write_head_q}
+      < formal_write_number_q)
+      | (record[5][67:64] == formal_write_len[5]));
+  always @(posedge clk_i) if (rst_ni) write_record_6: assert (!({2'd0, 3'd6 - formal_write_head_q}
+      < formal_write_number_q)
+      | (record[6][67:64] == formal_write_len[6]));
+  always @(posedge clk_i) if (rst_ni) write_record_7: assert (!({2'd0, 3'd7 - formal_write_head_q}
+      < formal_write_number_q)
+      | (record[7][67:64] == formal_write_len[7]));
+  always @(posedge clk_i) if (rst_ni) new_record_0: assert (!formal_write_tail_and
+      | (formal_write_tail_q != 3'd0) | (record[0][67:64] == mem_awlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) new_record_1: assert (!formal_write_tail_and
+      | (formal_write_tail_q != 3'd1) | (record[1][67:64] == mem_awlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) new_record_2: assert (!formal_write_tail_and
+      | (formal_write_tail_q != 3'd2) | (record[2][67:64] == mem_awlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) new_record_3: assert (!formal_write_tail_and
+      | (formal_write_tail_q != 3'd3) | (record[3][67:64] == mem_awlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) new_record_4: assert (!formal_write_tail_and
+      | (formal_write_tail_q != 3'd4) | (record[4][67:64] == mem_awlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) new_record_5: assert (!formal_write_tail_and
+      | (formal_write_tail_q != 3'd5) | (record[5][67:64] == mem_awlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) new_record_6: assert (!formal_write_tail_and
+      | (formal_write_tail_q != 3'd6) | (record[6][67:64] == mem_awlen_o[3:0]));
+  always @(posedge clk_i) if (rst_ni) new_record_7: assert (!formal_write_tail_and
+      | (formal_write_tail_q != 3'd7) | (record[7][67:64] == mem_awlen_o[3:0]));
+  wire [2:0] buffer_holds_sum_7 = formal_write_head_q + 3'd0;
+  wire [4:0] buffer_holds_sum_6 = formal_write_len[buffer_holds_sum_7] + 4'd1;
+  wire [4:0] buffer_holds_choice = formal_write_number_q > 5'd0 ? buffer_holds_sum_6 : 5'd0;
+  wire [2:0] buffer_holds_sum_9 = formal_write_head_q + 3'd1;
+  wire [4:0] buffer_holds_sum_8 = formal_write_len[buffer_holds_sum_9] + 4'd1;
+  wire [4:0] buffer_holds_choice_2 = formal_write_number_q > 5'd1 ? buffer_holds_sum_8 : 5'd0;
+  wire [5:0] buffer_holds_sum_5 = buffer_holds_choice + buffer_holds_choice_2;
+  wire [2:0] buffer_holds_sum_12 = formal_write_head_q + 3'd2;
+  wire [4:0] buffer_holds_sum_11 = formal_write_len[buffer_holds_sum_12] + 4'd1;
+  wire [4:0] buffer_holds_choice_3 = formal_write_number_q > 5'd2 ? buffer_holds_sum_11 : 5'd0;
+  wire [2:0] buffer_holds_sum_14 = formal_write_head_q + 3'd3;
+  wire [4:0] buffer_holds_sum_13 = formal_write_len[buffer_holds_sum_14] + 4'd1;
+  wire [4:0] buffer_holds_choice_4 = formal_write_number_q > 5'd3 ? buffer_holds_sum_13 : 5'd0;
+  wire [5:0] buffer_holds_sum_10 = buffer_holds_choice_3 + buffer_holds_choice_4;
+  wire [6:0] buffer_holds_sum_4 = buffer_holds_sum_5 + buffer_holds_sum_10;
+  wire [2:0] buffer_holds_sum_18 = formal_write_head_q + 3'd4;
+  wire [4:0] buffer_holds_sum_17 = formal_write_len[buffer_holds_sum_18] + 4'd1;
+  wire [4:0] buffer_holds_choice_5 = formal_write_number_q > 5'd4 ? buffer_holds_sum_17 : 5'd0;
+  wire [2:0] buffer_holds_sum_20 = formal_write_head_q + 3'd5;
+  wire [4:0] buffer_holds_sum_19 = formal_write_len[buffer_holds_sum_20] + 4'd1;
+  wire [4:0] buffer_holds_choice_6 = formal_write_number_q > 5'd5 ? buffer_holds_sum_19 : 5'd0;
+  wire [5:0] buffer_holds_sum_16 = buffer_holds_choice_5 + buffer_holds_choice_6;
+  wire [2:0] buffer_holds_sum_23 = formal_write_head_q + 3'd6;
+  wire [4:0] buffer_holds_sum_22 = formal_write_len[buffer_holds_sum_23] + 4'd1;
+  wire [4:0] buffer_holds_choice_7 = formal_write_number_q > 5'd6 ? buffer_holds_sum_22 : 5'd0;
+  wire [2:0] buffer_holds_sum_25 = formal_write_head_q + 3'd7;
+  wire [4:0] buffer_holds_sum_24 = formal_write_len[buffer_holds_sum_25] + 4'd1;
+  wire [4:0] buffer_holds_choice_8 = formal_write_number_q > 5'd7 ? buffer_holds_sum_24 : 5'd0;
+  wire [5:0] buffer_holds_sum_21 = buffer_holds_choice_7 + buffer_holds_choice_8;
+  wire [6:0] buffer_holds_sum_15 = buffer_holds_sum_16 + buffer_holds_sum_21;
+  wire [7:0] buffer_holds_sum_3 = buffer_holds_sum_4 + buffer_holds_sum_15;
+  wire [4:0] buffer_holds_sum_26 = mem_awlen_o[3:0] + 4'd1;
+  wire [8:0] buffer_holds_sum_2 = buffer_holds_sum_3
+      + {3'd0, formal_write_tail_and ? buffer_holds_sum_26 : 5'd0};
+  wire [9:0] buffer_holds_sum = buffer_holds_sum_2 + {3'd0, here_q};
+  wire [4:0] buffer_holds_sum_28 = formal_write_beat_q + {3'd0, mem_wvalid_o};
+  wire [6:0] buffer_holds_sum_27 = buffer_level + {1'b0, buffer_holds_sum_28};
+  always @(posedge clk_i) if (rst_ni) buffer_holds: assert (aborting_q
+      | ({3'd0, buffer_holds_sum_27} == buffer_holds_sum));
+  always @(posedge clk_i) if (rst_ni) promised_is_shown: assert (aborting_q | !(|unsent_q)
+      | buffer_output_valid);
+  always @(posedge clk_i) if (rst_ni) has_work: assert (!moving_q
+      | (|bytes_left_q & |rows_left_q & |row_bytes_q));
   always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      formal_any_q <= 1'b0;
-      formal_in_hand_q <= 4'd0;
-    end else begin
-      formal_any_q <= formal_any_q | (command_valid_i & command_ready_o & formal_legal);
-      formal_in_hand_q <= abort_i ? 4'd0 : formal_in_hand_q + {3'd0, command_valid_i & command_ready_o}
-          - {3'd0, completion_valid_o & completion_ready_i};
-    end
+    if (!rst_ni) formal_in_hand_q <= 4'd0;
+    else         formal_in_hand_q <= abort_i ? 4'd0 : formal_in_hand_q
+        + {3'd0, command_valid_i & command_ready_o} - {3'd0, completion_valid_o & completion_ready_i};
   end
+  wire [3:0] commands_are_kept_sum = slots_used + {2'd0, bursts_checking};
+  always @(posedge clk_i) if (rst_ni) commands_are_kept: assert (formal_in_hand_q == commands_are_kept_sum);
   always @(posedge clk_i) if (rst_ni) commands_fit: assert (formal_in_hand_q <= 4'd5);
   always @(posedge clk_i) if (rst_ni) ends_follow_commands: assert (!completion_valid_o | |formal_in_hand_q);
-  always @(posedge clk_i) if (rst_ni) refused_then_good: cover (formal_any_q & completion_valid_o
-      & completion_error_o[2]);
-  always @(posedge clk_i) if (rst_ni) bus_error: cover (completion_valid_o & (completion_error_o == 3'd3));
   always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_completed_q <= 3'd0;
-    else         formal_completed_q <= formal_completed_q
-        + {2'd0, completion_valid_o & completion_ready_i & (completion_error_o == 3'd0)} - 3'd0;
+    if (!rst_ni) formal_refused_q <= 1'b0;
+    else         formal_refused_q <= formal_refused_q
+        | (completion_valid_o & completion_ready_i & completion_error_o[2]);
   end
-  always @(posedge clk_i) if (rst_ni) two_commands: cover (formal_completed_q == 3'd2);
-  always @(posedge clk_i) if (rst_ni) refused_commands_stay_off_the_bus: assert (formal_any_q
-      | !(mem_awvalid_o | mem_wvalid_o));
+  always @(posedge clk_i) if (rst_ni) refused_then_good: cover (formal_refused_q & completion_valid_o
+      & (completion_error_o == 3'd0));
+  always @(posedge clk_i) if (rst_ni) bus_error: cover (completion_valid_o & (completion_error_o == 3'd3));
   always @(posedge clk_i) if (rst_ni) idle_owes_nothing: assert (!idle_o
       | !(mem_awvalid_o | mem_wvalid_o | |formal_shown_q | |formal_in_hand_q));
   always @(posedge clk_i or negedge rst_ni) begin
@@ -595,10 +667,7 @@ module axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred (
   always @(posedge clk_i) if (rst_ni) abort_shows_nothing: assert (!(abort_i | formal_aborting_q)
       | !completion_valid_o);
   always @(posedge clk_i) if (rst_ni) abort_takes_nothing: assert (!(abort_i | formal_aborting_q)
-      | !input_ready_o);
-  always @(posedge clk_i) if (rst_ni) ends_when_answered: assert (!(completion_valid_o
-      & (formal_in_hand_q == 4'd1))
-      | !(|formal_shown_q));
+      | !input_ready_o | idle_o);
   always @(posedge clk_i) if (rst_ni) pauses: cover (|formal_addresses_q & |formal_written_q & !mem_bvalid_i
       & mem_bready_o);
   always @(posedge clk_i) if (rst_ni) all_outstanding: cover (formal_shown_q == 5'd8);

@@ -90,13 +90,13 @@ module axi_write_dma_a64_d128_i1_b1_o1_c2_k2_inferred_x1f43feee (
   wire         bursts_burst_len;
   wire         bursts_burst_first;
   wire         bursts_burst_last;
-  wire         bursts_busy;
+  wire         bursts_checking;
   wire         slots_next;
   wire         slots_job_valid;
   wire         slots_job_ready_in;
   wire         slots_job_slot;
   wire  [10:0] slots_job_rows;
-  wire         slots_empty;
+  wire   [1:0] slots_used;
   reg          walked_q;
   wire         buffer_output_valid;
   wire [143:0] buffer_output_data;
@@ -201,7 +201,7 @@ module axi_write_dma_a64_d128_i1_b1_o1_c2_k2_inferred_x1f43feee (
     .burst_len_o(bursts_burst_len),
     .burst_first_o(bursts_burst_first),
     .burst_last_o(bursts_burst_last),
-    .busy_o(bursts_busy)
+    .checking_o(bursts_checking)
   );
 
   assign issue = bursts_burst_valid & bursts_burst_ready_in;
@@ -317,14 +317,14 @@ module axi_write_dma_a64_d128_i1_b1_o1_c2_k2_inferred_x1f43feee (
     .completion_ready_i(completion_ready_i),
     .completion_error_o(completion_error_o),
     .completion_address_o(completion_address_o),
-    .empty_o(slots_empty)
+    .used_o(slots_used)
   );
 
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) aborting_q <= 1'b0;
     else         aborting_q <= clear & (abort_i | open_q);
   end
-  wire in_hand = bursts_busy | !slots_empty;
+  wire in_hand = bursts_checking | |slots_used;
   wire busy = in_hand | open_q;
   assign idle_o = !busy;
   always @(posedge clk_i or negedge rst_ni) begin
@@ -337,281 +337,6 @@ module axi_write_dma_a64_d128_i1_b1_o1_c2_k2_inferred_x1f43feee (
     else         waits_q <= input_valid_i & !input_ready_o & in_hand & !clear;
   end
   assign waits_o = waits_q;
-
-`ifdef FORMAL
-  reg formal_started = 1'b0;
-  always @(posedge clk_i) formal_started <= 1'b1;
-  always @* if (!formal_started) assume (!rst_ni);
-  reg          formal_mem_aw_waits_q;
-  reg   [84:0] formal_mem_aw_was_q;
-  reg          formal_mem_aw_running_q;
-  reg          formal_mem_w_waits_q;
-  reg  [144:0] formal_mem_w_was_q;
-  reg          formal_mem_w_running_q;
-  reg          formal_mem_b_waits_q;
-  reg    [2:0] formal_mem_b_was_q;
-  reg          formal_mem_b_running_q;
-  reg          formal_command_waits_q;
-  reg   [79:0] formal_command_was_q;
-  reg          formal_command_running_q;
-  reg          formal_input_waits_q;
-  reg  [127:0] formal_input_was_q;
-  reg          formal_input_running_q;
-  reg          formal_completion_waits_q;
-  reg   [66:0] formal_completion_was_q;
-  reg          formal_completion_running_q;
-  reg          formal_mem_aw_at_boundary_q;
-  reg          formal_mem_aw_ended_q;
-  wire         formal_write_len [0:0];
-  wire         formal_write_done;
-  reg          formal_write_tail_q;
-  reg          formal_write_head_q;
-  reg          formal_write_len_0_q;
-  reg    [1:0] formal_write_number_q;
-  reg          formal_write_beat_q;
-  reg    [1:0] formal_addresses_q;
-  reg    [1:0] formal_written_q;
-  reg    [1:0] formal_shown_q;
-  reg          formal_any_q;
-  reg    [2:0] formal_in_hand_q;
-  reg    [2:0] formal_completed_q;
-  reg          formal_aborting_q;
-  reg          formal_was_aborting_q;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_mem_aw_waits_q <= 1'b0;
-    else         formal_mem_aw_waits_q <= mem_awvalid_o & !mem_awready_i;
-  end
-  always @(posedge clk_i) formal_mem_aw_was_q <= {mem_awprot_o, mem_awcache_o, mem_awburst_o, mem_awsize_o,
-      mem_awlen_o, mem_awaddr_o, mem_awid_o};
-  always @(posedge clk_i) if (rst_ni) mem_aw_stays: assert (!formal_mem_aw_waits_q
-      | (mem_awvalid_o
-          & ({mem_awprot_o, mem_awcache_o, mem_awburst_o, mem_awsize_o, mem_awlen_o, mem_awaddr_o, mem_awid_o}
-              == formal_mem_aw_was_q)));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_mem_aw_running_q <= 1'b0;
-    else         formal_mem_aw_running_q <= 1'b1;
-  end
-  always @(posedge clk_i) if (rst_ni) mem_aw_low_after_reset: assert (formal_mem_aw_running_q
-      | !mem_awvalid_o);
-  always @(posedge clk_i) if (rst_ni) mem_aw_stalled: cover (formal_mem_aw_waits_q & mem_awvalid_o
-      & !mem_awready_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_mem_w_waits_q <= 1'b0;
-    else         formal_mem_w_waits_q <= mem_wvalid_o & !mem_wready_i;
-  end
-  always @(posedge clk_i) formal_mem_w_was_q <= {mem_wlast_o, mem_wstrb_o, mem_wdata_o};
-  always @(posedge clk_i) if (rst_ni) mem_w_stays: assert (!formal_mem_w_waits_q
-      | (mem_wvalid_o & ({mem_wlast_o, mem_wstrb_o, mem_wdata_o} == formal_mem_w_was_q)));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_mem_w_running_q <= 1'b0;
-    else         formal_mem_w_running_q <= 1'b1;
-  end
-  always @(posedge clk_i) if (rst_ni) mem_w_low_after_reset: assert (formal_mem_w_running_q | !mem_wvalid_o);
-  always @(posedge clk_i) if (rst_ni) mem_w_stalled: cover (formal_mem_w_waits_q & mem_wvalid_o
-      & !mem_wready_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_mem_b_waits_q <= 1'b0;
-    else         formal_mem_b_waits_q <= mem_bvalid_i & !mem_bready_o;
-  end
-  always @(posedge clk_i) formal_mem_b_was_q <= {mem_bresp_i, mem_bid_i};
-  always @(posedge clk_i) if (rst_ni) mem_b_stays: assume (!formal_mem_b_waits_q
-      | (mem_bvalid_i & ({mem_bresp_i, mem_bid_i} == formal_mem_b_was_q)));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_mem_b_running_q <= 1'b0;
-    else         formal_mem_b_running_q <= 1'b1;
-  end
-  always @(posedge clk_i) if (rst_ni) mem_b_low_after_reset: assume (formal_mem_b_running_q | !mem_bvalid_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_command_waits_q <= 1'b0;
-    else         formal_command_waits_q <= command_valid_i & !command_ready_o & !abort_i;
-  end
-  always @(posedge clk_i) formal_command_was_q <= {command_stride_i, command_rows_i, command_row_bytes_i,
-      command_address_i};
-  always @(posedge clk_i) if (rst_ni) command_stays: assume (!formal_command_waits_q
-      | (command_valid_i
-          & ({command_stride_i, command_rows_i, command_row_bytes_i, command_address_i}
-              == formal_command_was_q))
-      | abort_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_command_running_q <= 1'b0;
-    else         formal_command_running_q <= 1'b1;
-  end
-  always @(posedge clk_i) if (rst_ni) command_low_after_reset: assume (formal_command_running_q
-      | !command_valid_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_input_waits_q <= 1'b0;
-    else         formal_input_waits_q <= input_valid_i & !input_ready_o & !abort_i;
-  end
-  always @(posedge clk_i) formal_input_was_q <= input_data_i;
-  always @(posedge clk_i) if (rst_ni) input_stays: assume (!formal_input_waits_q
-      | (input_valid_i & (input_data_i == formal_input_was_q)) | abort_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_input_running_q <= 1'b0;
-    else         formal_input_running_q <= 1'b1;
-  end
-  always @(posedge clk_i) if (rst_ni) input_low_after_reset: assume (formal_input_running_q | !input_valid_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_completion_waits_q <= 1'b0;
-    else         formal_completion_waits_q <= completion_valid_o & !completion_ready_i & !abort_i;
-  end
-  always @(posedge clk_i) formal_completion_was_q <= {completion_address_o, completion_error_o};
-  always @(posedge clk_i) if (rst_ni) completion_stays: assert (!formal_completion_waits_q
-      | (completion_valid_o & ({completion_address_o, completion_error_o} == formal_completion_was_q))
-      | abort_i);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_completion_running_q <= 1'b0;
-    else         formal_completion_running_q <= 1'b1;
-  end
-  always @(posedge clk_i) if (rst_ni) completion_low_after_reset: assert (formal_completion_running_q
-      | !completion_valid_o);
-  always @(posedge clk_i) if (rst_ni) completion_stalled: cover (formal_completion_waits_q
-      & completion_valid_o & !completion_ready_i);
-  wire [8:0] mem_aw_within_4_kib_sum_2 = mem_awlen_o + 8'd1;
-  wire [12:0] mem_aw_within_4_kib_bits = {mem_aw_within_4_kib_sum_2, 4'd0};
-  wire [13:0] mem_aw_within_4_kib_sum = {1'b0, mem_awaddr_o[11:0]} + mem_aw_within_4_kib_bits;
-  always @(posedge clk_i) if (rst_ni) mem_aw_within_4_kib: assert (!mem_awvalid_o
-      | (mem_aw_within_4_kib_sum <= 14'd4096));
-  always @(posedge clk_i) if (rst_ni) mem_aw_length: assert (!mem_awvalid_o | (mem_awlen_o < 8'd1));
-  always @(posedge clk_i) if (rst_ni) mem_aw_whole_beats: assert (!mem_awvalid_o
-      | ((mem_awsize_o == 3'd4) & !(|mem_awaddr_o[3:0])));
-  always @(posedge clk_i) if (rst_ni) mem_aw_incr: assert (!mem_awvalid_o | (mem_awburst_o == 2'd1));
-  always @(posedge clk_i) if (rst_ni) mem_aw_longest: cover (mem_awvalid_o & (mem_awlen_o == 8'd0));
-  wire [13:0] formal_mem_aw_at_boundary_sum = {1'b0, mem_awaddr_o[11:0]} + mem_aw_within_4_kib_bits;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      formal_mem_aw_at_boundary_q <= 1'b0;
-      formal_mem_aw_ended_q <= 1'b0;
-    end else begin
-      formal_mem_aw_at_boundary_q <= mem_awvalid_o & mem_awready_i
-          & (formal_mem_aw_at_boundary_sum == 14'd4096);
-      formal_mem_aw_ended_q <= formal_mem_aw_at_boundary_q
-          | (formal_mem_aw_ended_q & !(mem_awvalid_o & mem_awready_i));
-    end
-  end
-  always @(posedge clk_i) if (rst_ni) mem_aw_splits_at_4_kib: cover ((formal_mem_aw_ended_q
-      | formal_mem_aw_at_boundary_q)
-      & mem_awvalid_o & !(|mem_awaddr_o[11:0]));
-  wire formal_write_tail_and = mem_awvalid_o & !formal_mem_aw_waits_q;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_write_tail_q <= 1'b0;
-    else if (formal_write_tail_and) formal_write_tail_q <= formal_write_tail_q == 1'b0 ? 1'b0
-        : formal_write_tail_q + 1'b1;
-  end
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_write_head_q <= 1'b0;
-    else if (formal_write_done) formal_write_head_q <= formal_write_head_q == 1'b0 ? 1'b0
-        : formal_write_head_q + 1'b1;
-  end
-  wire formal_write_here = formal_write_tail_and & (formal_write_tail_q == 1'b0);
-  assign formal_write_len[0] = formal_write_len_0_q;
-  always @(posedge clk_i) if (formal_write_here) formal_write_len_0_q <= mem_awlen_o[0];
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_write_number_q <= 2'd0;
-    else         formal_write_number_q <= formal_write_number_q + {1'b0, formal_write_tail_and}
-        - {1'b0, formal_write_done};
-  end
-  wire formal_write_last_choice = formal_write_head_q > 1'b0 ? 1'b0 : formal_write_head_q;
-  wire formal_write_last = formal_write_beat_q == formal_write_len[formal_write_last_choice];
-  wire formal_write_done_and = mem_wvalid_o & mem_wready_i;
-  assign formal_write_done = formal_write_done_and & formal_write_last;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_write_beat_q <= 1'b0;
-    else if (formal_write_done_and) formal_write_beat_q <= formal_write_last ? 1'b0 : formal_write_beat_q
-        + 1'b1;
-  end
-  always @(posedge clk_i) if (rst_ni) beats_have_an_address: assert (!mem_wvalid_o | |formal_write_number_q);
-  always @(posedge clk_i) if (rst_ni) last_is_last: assert (!mem_wvalid_o
-      | (mem_wlast_o == formal_write_last));
-  always @(posedge clk_i) if (rst_ni) data_is_here: assert (!(|formal_write_number_q) | mem_wvalid_o);
-  wire formal_addresses_and = mem_bvalid_i & mem_bready_o;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      formal_addresses_q <= 2'd0;
-      formal_written_q <= 2'd0;
-    end else begin
-      formal_addresses_q <= formal_addresses_q + {1'b0, mem_awvalid_o & mem_awready_i}
-          - {1'b0, formal_addresses_and};
-      formal_written_q <= formal_written_q + {1'b0, mem_wvalid_o & mem_wready_i & mem_wlast_o}
-          - {1'b0, formal_addresses_and};
-    end
-  end
-  always @(posedge clk_i) if (rst_ni) answers_were_earned: assume (!mem_bvalid_i
-      | (|formal_addresses_q & |formal_written_q));
-  always @(posedge clk_i) if (rst_ni) takes_answers: assert (!(|formal_addresses_q & |formal_written_q)
-      | mem_bready_o);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_shown_q <= 2'd0;
-    else         formal_shown_q <= formal_shown_q + {1'b0, formal_write_tail_and}
-        - {1'b0, formal_addresses_and};
-  end
-  always @(posedge clk_i) if (rst_ni) outstanding_bursts: assert (formal_shown_q <= 2'd1);
-  wire formal_end_difference = command_rows_i - 1'b1;
-  wire [7:0] formal_end_product = formal_end_difference * command_stride_i;
-  wire [64:0] formal_end_sum = command_address_i + {56'd0, formal_end_product};
-  wire [65:0] formal_end = formal_end_sum + {57'd0, command_row_bytes_i};
-  wire formal_legal = !(|command_address_i[5:0]) & !(|command_stride_i[5:0]) & command_rows_i
-      & |command_row_bytes_i & (formal_end <= 66'h10000000000000000);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      formal_any_q <= 1'b0;
-      formal_in_hand_q <= 3'd0;
-    end else begin
-      formal_any_q <= formal_any_q | (command_valid_i & command_ready_o & formal_legal);
-      formal_in_hand_q <= abort_i ? 3'd0 : formal_in_hand_q + {2'd0, command_valid_i & command_ready_o}
-          - {2'd0, completion_valid_o & completion_ready_i};
-    end
-  end
-  always @(posedge clk_i) if (rst_ni) commands_fit: assert (formal_in_hand_q <= 3'd3);
-  always @(posedge clk_i) if (rst_ni) ends_follow_commands: assert (!completion_valid_o | |formal_in_hand_q);
-  always @(posedge clk_i) if (rst_ni) refused_then_good: cover (formal_any_q & completion_valid_o
-      & completion_error_o[2]);
-  always @(posedge clk_i) if (rst_ni) bus_error: cover (completion_valid_o & (completion_error_o == 3'd3));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_completed_q <= 3'd0;
-    else         formal_completed_q <= formal_completed_q
-        + {2'd0, completion_valid_o & completion_ready_i & (completion_error_o == 3'd0)} - 3'd0;
-  end
-  always @(posedge clk_i) if (rst_ni) two_commands: cover (formal_completed_q == 3'd2);
-  always @(posedge clk_i) if (rst_ni) refused_commands_stay_off_the_bus: assert (formal_any_q
-      | !(mem_awvalid_o | mem_wvalid_o));
-  always @(posedge clk_i) if (rst_ni) idle_owes_nothing: assert (!idle_o
-      | !(mem_awvalid_o | mem_wvalid_o | |formal_shown_q | |formal_in_hand_q));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_aborting_q <= 1'b0;
-    else         formal_aborting_q <= abort_i | (formal_aborting_q & !idle_o);
-  end
-  always @(posedge clk_i) if (rst_ni) abort_begins_no_more: assert (!(formal_aborting_q
-      & formal_write_tail_and));
-  wire abort_writes_no_more_and = mem_wvalid_o & !formal_mem_w_waits_q;
-  always @(posedge clk_i) if (rst_ni) abort_writes_no_more: assert (!(formal_aborting_q
-      & abort_writes_no_more_and)
-      | !(|mem_wstrb_o));
-  always @(posedge clk_i) if (rst_ni) abort_shows_nothing: assert (!(abort_i | formal_aborting_q)
-      | !completion_valid_o);
-  always @(posedge clk_i) if (rst_ni) abort_takes_nothing: assert (!(abort_i | formal_aborting_q)
-      | !input_ready_o);
-  always @(posedge clk_i) if (rst_ni) ends_when_answered: assert (!(completion_valid_o
-      & (formal_in_hand_q == 3'd1))
-      | !(|formal_shown_q));
-  always @(posedge clk_i) if (rst_ni) pauses: cover (|formal_addresses_q & |formal_written_q & !mem_bvalid_i
-      & mem_bready_o);
-  always @(posedge clk_i) if (rst_ni) all_outstanding: cover (formal_shown_q == 2'd1);
-  always @(posedge clk_i) if (rst_ni) beats_ahead_of_address: cover (mem_awvalid_o & !mem_awready_i
-      & mem_wvalid_o & mem_wready_i & mem_wlast_o);
-  always @(posedge clk_i) if (rst_ni) aborted_with_address: cover (abort_i & mem_awvalid_o & !mem_awready_i);
-  always @(posedge clk_i) if (rst_ni) aborted_with_beat: cover (abort_i & mem_wvalid_o & !mem_wready_i
-      & |formal_write_number_q);
-  always @(posedge clk_i) if (rst_ni) beat_without_strobes: cover (formal_aborting_q
-      & abort_writes_no_more_and);
-  always @(posedge clk_i) if (rst_ni) aborted_with_answer: cover (abort_i & !(|formal_write_number_q)
-      & |formal_addresses_q);
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_was_aborting_q <= 1'b0;
-    else         formal_was_aborting_q <= formal_aborting_q & !idle_o;
-  end
-  always @(posedge clk_i) if (rst_ni) idle_after_abort: cover (formal_was_aborting_q & idle_o);
-`endif
-
   wire unused_mem_bid = mem_bid_i;
   wire [1:0] unused_slots_job_rows = slots_job_rows[10:9];
   wire unused_half = half;

@@ -82,5 +82,46 @@ module float_add_fp16_s0_ieee (
       | result_or, result_and[8:0]};
   assign result_o = result;
   assign valid_o = valid_i;
+
+`ifdef FORMAL
+  wire [15:0] seen_a = a_i;
+  wire [15:0] seen_b = b_i;
+  wire [15:0] seen_result = result_o;
+  wire seen_b_sign = seen_b[15];
+  wire seen_differ = seen_a[15] ^ seen_b_sign;
+  wire seen_undefined_test = seen_a[14:0] == 15'd31744;
+  wire seen_undefined_test_2 = seen_b[14:0] == 15'd31744;
+  wire seen_undefined = (seen_a[14:0] > 15'd31744) | (seen_b[14:0] > 15'd31744)
+      | (seen_undefined_test & seen_undefined_test_2 & seen_differ);
+  always @* undefined_is_nan: assert (!seen_undefined | (seen_result == 16'd32256));
+  always @* else_no_nan: assert (seen_undefined | !(seen_result[14:0] > 15'd31744));
+  wire infinite_augend_test = seen_result[14:0] == 15'd31744;
+  always @* infinite_augend: assert (!(!seen_undefined & seen_undefined_test)
+      | (infinite_augend_test & !(seen_result[15] ^ seen_a[15])));
+  always @* infinite_addend: assert (!(!seen_undefined & seen_undefined_test_2)
+      | (infinite_augend_test & !(seen_result[15] ^ seen_b_sign)));
+  wire seen_zeros_test = seen_a[14:0] < 15'd1;
+  wire seen_zeros_test_2 = seen_b[14:0] < 15'd1;
+  wire seen_zeros = seen_zeros_test & seen_zeros_test_2;
+  always @* zeros: assert (!seen_zeros
+      | (!(|seen_result[14:0]) & !(seen_result[15] ^ (seen_a[15] & seen_b_sign))));
+  wire augend_alone_and = !seen_undefined & !seen_zeros;
+  always @* augend_alone: assert (!(augend_alone_and & seen_zeros_test_2) | (seen_result == seen_a));
+  always @* addend_alone: assert (!(augend_alone_and & seen_zeros_test)
+      | (seen_result == {seen_b_sign, seen_b[14:0]}));
+  wire seen_larger = seen_b[14:0] < seen_a[14:0];
+  wire seen_same = seen_a[14:0] == seen_b[14:0];
+  wire seen_numbers = !(seen_undefined | seen_zeros | seen_undefined_test | seen_undefined_test_2);
+  always @* cancelled: assert (!(seen_numbers & seen_same & seen_differ)
+      | (!(|seen_result[14:0]) & !seen_result[15]));
+  always @* sign_of_the_larger: assert (!(seen_numbers & !(seen_same & seen_differ))
+      | !(seen_result[15] ^ (seen_larger ? seen_a[15] : seen_b_sign)));
+  wire [14:0] seen_most = seen_larger ? seen_a[14:0] : seen_b[14:0];
+  always @* sum_is_larger: assert (!(seen_numbers & !seen_differ) | (seen_most <= seen_result[14:0]));
+  always @* difference_is_smaller: assert (!(seen_numbers & seen_differ) | (seen_result[14:0] <= seen_most));
+  always @* too_large: cover (seen_numbers & infinite_augend_test);
+  always @* cancelled_to_the_last_place: cover (seen_numbers & seen_differ & (seen_result[14:0] == 15'd1024));
+`endif
+
   wire unused_total = total[0];
 endmodule

@@ -43,4 +43,25 @@ module float_compare_fp16_s0_ieee (
   assign unordered_o = unordered;
   assign total_less_o = total_less;
   assign valid_o = valid_i;
+
+`ifdef FORMAL
+  wire [15:0] seen_a = a_i;
+  wire [15:0] seen_b = b_i;
+  wire [15:0] seen_first = a_i ^ {1'b1, {15{a_i[15]}}};
+  wire [15:0] seen_second = b_i ^ {1'b1, {15{b_i[15]}}};
+  wire seen_unordered = (seen_a[14:0] > 15'd31744) | (seen_b[14:0] > 15'd31744);
+  wire seen_equal_test = seen_a[14:0] < 15'd1;
+  wire seen_equal_test_2 = seen_b[14:0] < 15'd1;
+  wire seen_equal = (a_i == b_i) | (seen_equal_test & seen_equal_test_2);
+  always @* unordered_with_a_nan: assert (unordered_o == seen_unordered);
+  always @* equal_numbers: assert (equal_o == (!seen_unordered & seen_equal));
+  always @* less_in_order: assert (less_o == (!seen_unordered & !seen_equal & (seen_first < seen_second)));
+  always @* greater_in_order: assert (greater_o
+      == (!seen_unordered & !seen_equal & (seen_second < seen_first)));
+  always @* total_order: assert (total_less_o == (seen_first < seen_second));
+  wire zeros_in_total_order_and = seen_equal_test & seen_equal_test_2 & (seen_a[15] ^ seen_b[15]);
+  always @* zeros_in_total_order: assert (!zeros_in_total_order_and | (total_less_o == seen_a[15]));
+  always @* equal_zeros: cover (zeros_in_total_order_and & equal_o);
+  always @* less_than_infinity: cover (less_o & (seen_b[14:0] == 15'd31744));
+`endif
 endmodule

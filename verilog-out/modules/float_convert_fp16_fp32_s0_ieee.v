@@ -50,5 +50,29 @@ module float_convert_fp16_fp32_s0_ieee (
   wire [31:0] result = {sign & !nan, rounded[30:23] | {8{infinite}}, result_and[22] | nan, result_and[21:0]};
   assign result_o = result;
   assign valid_o = valid_i;
+
+`ifdef FORMAL
+  wire [15:0] seen_a = a_i;
+  wire [31:0] seen_result = result_o;
+  wire nan_stays_nan_test = seen_a[14:0] > 15'd31744;
+  always @* nan_stays_nan: assert (!nan_stays_nan_test | (seen_result == 32'd2143289344));
+  always @* else_no_nan: assert (nan_stays_nan_test | !(seen_result[30:0] > 31'd2139095040));
+  always @* sign_stays: assert (nan_stays_nan_test | !(seen_result[31] ^ seen_a[15]));
+  wire infinity_stays_test = seen_a[14:0] == 15'd31744;
+  wire infinity_stays_test_2 = seen_result[30:0] == 31'd2139095040;
+  always @* infinity_stays: assert (!infinity_stays_test | infinity_stays_test_2);
+  wire zero_stays_test = seen_a[14:0] < 15'd1;
+  always @* zero_stays: assert (!zero_stays_test | !(|seen_result[30:0]));
+  wire seen_normal = !(nan_stays_nan_test | infinity_stays_test | zero_stays_test
+      | (|seen_a[14:0] & (seen_a[14:0] < 15'd1024)));
+  wire [32:0] seen_exact = {5'd0, {seen_a[14:0], 13'd0}} + 33'h38000000;
+  wire [32:0] seen_place = {2'd0, seen_result[30:0]};
+  wire seen_inside = seen_normal & !infinity_stays_test_2 & !seen_exact[32] & (seen_exact >= 33'h800000);
+  always @* nearest_of_normal_numbers: assert (!seen_inside
+      | ((seen_place <= (seen_exact + 33'd0)) & (seen_exact <= (seen_place + 33'd0))));
+  always @* a_wider_format_holds_all: assert (!seen_normal | (seen_place == seen_exact));
+  always @* a_number: cover (&{seen_inside, seen_result[31]});
+`endif
+
   wire unused_normal_1 = normal_1[0];
 endmodule

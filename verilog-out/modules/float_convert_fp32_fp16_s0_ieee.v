@@ -49,4 +49,29 @@ module float_convert_fp32_fp16_s0_ieee (
   wire [15:0] result = {sign & !nan, rounded[14:10] | {5{infinite}}, result_and[9] | nan, result_and[8:0]};
   assign result_o = result;
   assign valid_o = valid_i;
+
+`ifdef FORMAL
+  wire [31:0] seen_a = a_i;
+  wire [15:0] seen_result = result_o;
+  wire nan_stays_nan_test = seen_a[30:0] > 31'd2139095040;
+  always @* nan_stays_nan: assert (!nan_stays_nan_test | (seen_result == 16'd32256));
+  always @* else_no_nan: assert (nan_stays_nan_test | !(seen_result[14:0] > 15'd31744));
+  always @* sign_stays: assert (nan_stays_nan_test | !(seen_result[15] ^ seen_a[31]));
+  wire infinity_stays_test = seen_a[30:0] == 31'd2139095040;
+  wire infinity_stays_test_2 = seen_result[14:0] == 15'd31744;
+  always @* infinity_stays: assert (!infinity_stays_test | infinity_stays_test_2);
+  wire zero_stays_test = seen_a[30:0] < 31'd1;
+  always @* zero_stays: assert (!zero_stays_test | !(|seen_result[14:0]));
+  wire seen_normal = !(nan_stays_nan_test | infinity_stays_test | zero_stays_test
+      | (|seen_a[30:0] & (seen_a[30:0] < 31'd8388608)));
+  wire [32:0] seen_exact = {2'd0, seen_a[30:0]} + 33'h1c8000000;
+  wire [32:0] seen_place = {5'd0, {seen_result[14:0], 13'd0}};
+  wire seen_inside = seen_normal & !infinity_stays_test_2 & !seen_exact[32] & (seen_exact >= 33'h800000);
+  always @* nearest_of_normal_numbers: assert (!seen_inside
+      | ((seen_place <= (seen_exact + 33'd4096)) & (seen_exact <= (seen_place + 33'd4096))));
+  always @* is_rounded: cover (seen_inside & (seen_place != seen_exact));
+  always @* too_large: cover (seen_normal & infinity_stays_test_2);
+  always @* vanishes: cover (seen_normal & !(|seen_result[14:0]));
+  always @* a_number: cover (&{seen_inside, seen_result[15]});
+`endif
 endmodule

@@ -76,6 +76,35 @@ module float_mul_fp16_s0_ieee (
   wire [15:0] result = {sign & !nan, rounded[14:10] | {5{infinite}}, result_and[9] | nan, result_and[8:0]};
   assign result_o = result;
   assign valid_o = valid_i;
+
+`ifdef FORMAL
+  wire [15:0] seen_a = a_i;
+  wire [15:0] seen_b = b_i;
+  wire [15:0] seen_result = result_o;
+  wire seen_sign = seen_a[15] ^ seen_b[15];
+  wire seen_undefined_test = seen_a[14:0] == 15'd31744;
+  wire seen_undefined_test_2 = seen_b[14:0] < 15'd1;
+  wire seen_undefined_test_3 = seen_b[14:0] == 15'd31744;
+  wire seen_undefined_test_4 = seen_a[14:0] < 15'd1;
+  wire seen_undefined = (seen_a[14:0] > 15'd31744) | (seen_b[14:0] > 15'd31744)
+      | (seen_undefined_test & seen_undefined_test_2) | (seen_undefined_test_3 & seen_undefined_test_4);
+  always @* undefined_is_nan: assert (!seen_undefined | (seen_result == 16'd32256));
+  always @* else_no_nan: assert (seen_undefined | !(seen_result[14:0] > 15'd31744));
+  always @* sign_of_product: assert (seen_undefined | !(seen_result[15] ^ seen_sign));
+  wire infinite_factor_or = seen_undefined_test | seen_undefined_test_3;
+  wire infinite_factor_test = seen_result[14:0] == 15'd31744;
+  always @* infinite_factor: assert (!(!seen_undefined & infinite_factor_or)
+      | (infinite_factor_test & !(seen_result[15] ^ seen_sign)));
+  wire zero_factor_or = seen_undefined_test_4 | seen_undefined_test_2;
+  always @* zero_factor: assert (!(!seen_undefined & zero_factor_or)
+      | (!(|seen_result[14:0]) & !(seen_result[15] ^ seen_sign)));
+  wire seen_numbers = !(seen_undefined | infinite_factor_or | zero_factor_or);
+  always @* one_changes_nothing: assert (!(seen_numbers & (seen_a[14:0] == 15'd15360))
+      | (seen_result[14:0] == seen_b[14:0]));
+  always @* too_large: cover (seen_numbers & infinite_factor_test);
+  always @* vanishes: cover (seen_numbers & !(|seen_result[14:0]));
+`endif
+
   wire unused_subnormal = subnormal[0];
   wire unused_base_exponent_and = base_exponent_and[6];
   wire [2:0] unused_align_8_choice = align_8_choice[22:20];

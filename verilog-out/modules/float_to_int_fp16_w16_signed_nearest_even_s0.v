@@ -52,6 +52,71 @@ module float_to_int_fp16_w16_signed_nearest_even_s0 (
   wire [15:0] result = nan ? 16'd0 : outside ? {negative, {15{!negative}}} : whole[15:0];
   assign result_o = result;
   assign valid_o = valid_i;
+
+`ifdef FORMAL
+  wire [15:0] seen_a = a_i;
+  wire [15:0] seen_result = result_o;
+  wire nan_is_zero_test = seen_a[14:0] > 15'd31744;
+  always @* nan_is_zero: assert (!nan_is_zero_test | (seen_result == 16'd0));
+  always @* zero_is_zero: assert (!(seen_a[14:0] < 15'd1) | (seen_result == 16'd0));
+  wire infinity_is_the_end_test = seen_a[14:0] == 15'd31744;
+  wire infinity_is_the_end_test_2 = seen_result == 16'd32768;
+  wire infinity_is_the_end_test_3 = seen_result == 16'd32767;
+  always @* infinity_is_the_end: assert (!infinity_is_the_end_test
+      | (seen_a[15] ? infinity_is_the_end_test_2 : infinity_is_the_end_test_3));
+  always @* sign: assert (!(!nan_is_zero_test & |seen_result) | !(seen_result[15] ^ seen_a[15]));
+  wire [15:0] seen_magnitude = seen_result[15] ? 16'd0 - seen_result : seen_result;
+  wire above_2_to_the_0_inverse = !nan_is_zero_test;
+  always @* above_2_to_the_0: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd15360)
+      & (seen_a[14:0] < 15'd16384))
+      | ((seen_magnitude >= 16'd1) & (seen_magnitude <= 16'd2)));
+  always @* above_2_to_the_1: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd16384)
+      & (seen_a[14:0] < 15'd17408))
+      | ((seen_magnitude >= 16'd2) & (seen_magnitude <= 16'd4)));
+  always @* above_2_to_the_2: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd17408)
+      & (seen_a[14:0] < 15'd18432))
+      | ((seen_magnitude >= 16'd4) & (seen_magnitude <= 16'd8)));
+  always @* above_2_to_the_3: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd18432)
+      & (seen_a[14:0] < 15'd19456))
+      | ((seen_magnitude >= 16'd8) & (seen_magnitude <= 16'd16)));
+  always @* above_2_to_the_4: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd19456)
+      & (seen_a[14:0] < 15'd20480))
+      | ((seen_magnitude >= 16'd16) & (seen_magnitude <= 16'd32)));
+  always @* above_2_to_the_5: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd20480)
+      & (seen_a[14:0] < 15'd21504))
+      | ((seen_magnitude >= 16'd32) & (seen_magnitude <= 16'd64)));
+  always @* above_2_to_the_6: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd21504)
+      & (seen_a[14:0] < 15'd22528))
+      | ((seen_magnitude >= 16'd64) & (seen_magnitude <= 16'd128)));
+  always @* above_2_to_the_7: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd22528)
+      & (seen_a[14:0] < 15'd23552))
+      | ((seen_magnitude >= 16'd128) & (seen_magnitude <= 16'd256)));
+  always @* above_2_to_the_8: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd23552)
+      & (seen_a[14:0] < 15'd24576))
+      | ((seen_magnitude >= 16'd256) & (seen_magnitude <= 16'd512)));
+  always @* above_2_to_the_9: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd24576)
+      & (seen_a[14:0] < 15'd25600))
+      | ((seen_magnitude >= 16'd512) & (seen_magnitude <= 16'd1024)));
+  always @* above_2_to_the_10: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd25600)
+      & (seen_a[14:0] < 15'd26624))
+      | ((seen_magnitude >= 16'd1024) & (seen_magnitude <= 16'd2048)));
+  always @* above_2_to_the_11: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd26624)
+      & (seen_a[14:0] < 15'd27648))
+      | ((seen_magnitude >= 16'd2048) & (seen_magnitude <= 16'd4096)));
+  always @* above_2_to_the_12: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd27648)
+      & (seen_a[14:0] < 15'd28672))
+      | ((seen_magnitude >= 16'd4096) & (seen_magnitude <= 16'd8192)));
+  always @* above_2_to_the_13: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd28672)
+      & (seen_a[14:0] < 15'd29696))
+      | ((seen_magnitude >= 16'd8192) & (seen_magnitude <= 16'd16384)));
+  always @* above_2_to_the_14: assert (!(above_2_to_the_0_inverse & (seen_a[14:0] >= 15'd29696)
+      & (seen_a[14:0] < 15'd30720))
+      | (seen_magnitude >= 16'd16384));
+  always @* beyond_is_the_end: assert (!(!nan_is_zero_test & (seen_a[14:0] > 15'd30720))
+      | (seen_a[15] ? infinity_is_the_end_test_2 : infinity_is_the_end_test_3));
+  always @* least: cover (infinity_is_the_end_test_2 & seen_a[15] & !infinity_is_the_end_test);
+`endif
+
   wire unused_distance = distance[5];
   wire unused_fraction = fraction;
 endmodule

@@ -1,6 +1,6 @@
 // rotary_embedding_l8_neighbours_m2_f5: rotary position embedding: pairs of fp16 elements turned by angles
 //     from a stream
-// Parameters: lanes = 8, pairs = neighbours, mul_stages = 2, fma_stages = 5
+// Parameters: lanes = 8, pairs = neighbours, mul_stages = 2, fma_stages = 5, apart = false
 // Contract: Of a pair (a, b) with cosine c and sine s: (fma(a, c, -(b * s)), fma(b, c, a * s)), both products
 //     in brackets rounded to fp16, then the sums, to nearest, ties to even; specials as float_mul and
 //     float_fma have them. A beat begins when its angles are here.

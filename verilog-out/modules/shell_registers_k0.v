@@ -329,6 +329,7 @@ module shell_registers_k0 (
   always @(posedge clk_i) formal_aw_before_q <= ctrl_awaddr_i;
   wire formal_aw_stable = !formal_aw_waits_q | (ctrl_awvalid_i & (ctrl_awaddr_i == formal_aw_before_q));
   always @(posedge clk_i) if (rst_ni) aw_stays: assume (formal_aw_stable);
+  always @(posedge clk_i) if (rst_ni) aw_waits: cover (ctrl_awvalid_i & !ctrl_awready_o);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_w_waits_q <= 1'b0;
     else         formal_w_waits_q <= ctrl_wvalid_i & !ctrl_wready_o;
@@ -337,6 +338,7 @@ module shell_registers_k0 (
   always @(posedge clk_i) formal_w_before_q <= formal_w_before_bits;
   wire formal_w_stable = !formal_w_waits_q | (ctrl_wvalid_i & (formal_w_before_bits == formal_w_before_q));
   always @(posedge clk_i) if (rst_ni) w_stays: assume (formal_w_stable);
+  always @(posedge clk_i) if (rst_ni) w_waits: cover (ctrl_wvalid_i & !ctrl_wready_o);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_ar_waits_q <= 1'b0;
     else         formal_ar_waits_q <= ctrl_arvalid_i & !ctrl_arready_o;
@@ -344,6 +346,7 @@ module shell_registers_k0 (
   always @(posedge clk_i) formal_ar_before_q <= ctrl_araddr_i;
   wire formal_ar_stable = !formal_ar_waits_q | (ctrl_arvalid_i & (ctrl_araddr_i == formal_ar_before_q));
   always @(posedge clk_i) if (rst_ni) ar_stays: assume (formal_ar_stable);
+  always @(posedge clk_i) if (rst_ni) ar_waits: cover (ctrl_arvalid_i & !ctrl_arready_o);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_b_waits_q <= 1'b0;
     else         formal_b_waits_q <= ctrl_bvalid_o & !ctrl_bready_i;

@@ -78,10 +78,13 @@ module softmax_l16_b64_k128_memory (
   wire         [31:0] sum_4 [0:0];
   wire         [31:0] sum_4_sum;
   reg          [31:0] sum_4_0_q;
-  reg          [15:0] sum_valid_16_q;
-  reg          [15:0] sum_first_16_q;
-  reg          [29:0] grown_late_5_q;
+  reg          [14:0] sum_valid_15_q;
+  reg          [14:0] sum_first_15_q;
+  reg          [23:0] grown_late_4_q;
+  reg          [38:0] moves_q;
+  reg                 adds_1_q;
   reg          [38:0] total_q;
+  wire                kept_sum [0:38];
   wire         [39:0] whole_sum;
   wire         [18:0] reciprocal_digits;
   wire          [5:0] reciprocal_count;
@@ -232,20 +235,34 @@ module softmax_l16_b64_k128_memory (
   assign sum_4[0] = sum_4_0_q;
   always @(posedge clk_i) sum_4_0_q <= sum_4_sum;
   always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) sum_valid_16_q <= 16'd0;
-    else         sum_valid_16_q <= {sum_valid_16_q[14:0], frame_beat_valid} & {16{!clear_i}};
+    if (!rst_ni) sum_valid_15_q <= 15'd0;
+    else         sum_valid_15_q <= {sum_valid_15_q[13:0], frame_beat_valid} & {15{!clear_i}};
   end
   always @(posedge clk_i) begin
-    sum_first_16_q <= {sum_first_16_q[14:0], frame_beat_first};
-    grown_late_5_q <= {grown_late_5_q[23:0], grown_q};
+    sum_first_15_q <= {sum_first_15_q[13:0], frame_beat_first};
+    grown_late_4_q <= {grown_late_4_q[17:0], grown_q};
+    moves_q <= ((39'd1 << grown_late_4_q[23:18]) & {39{sum_valid_15_q[14] & !sum_first_15_q[14]}})
+        | {38'd0, !sum_valid_15_q[14]};
+    adds_1_q <= sum_valid_15_q[14];
   end
-  wire [38:0] shifted = total_q >> grown_late_5_q[29:24];
-  wire [39:0] whole_a_in = {1'b0, sum_first_16_q[15] ? 39'd0 : shifted};
-  wire [39:0] whole_b_in = {1'b0, {7'd0, sum_4[0]}};
+  wire [76:0] above = {38'd0, total_q};
+
+  for (i = 0; i < 39; i = i + 1) begin : g_move
+    assign kept_sum[i] = |(above[i +: 39] & moves_q);
+  end
+
+  wire [39:0] whole_a_in = {1'b0,
+      {kept_sum[38], kept_sum[37], kept_sum[36], kept_sum[35], kept_sum[34], kept_sum[33], kept_sum[32],
+          kept_sum[31], kept_sum[30], kept_sum[29], kept_sum[28], kept_sum[27], kept_sum[26], kept_sum[25],
+          kept_sum[24], kept_sum[23], kept_sum[22], kept_sum[21], kept_sum[20], kept_sum[19], kept_sum[18],
+          kept_sum[17], kept_sum[16], kept_sum[15], kept_sum[14], kept_sum[13], kept_sum[12], kept_sum[11],
+          kept_sum[10], kept_sum[9], kept_sum[8], kept_sum[7], kept_sum[6], kept_sum[5], kept_sum[4],
+          kept_sum[3], kept_sum[2], kept_sum[1], kept_sum[0]}};
+  wire [39:0] whole_b_in = {1'b0, {7'd0, sum_4[0]} & {39{adds_1_q}}};
 
   row_adder_w40 u_whole (.a_i(whole_a_in), .b_i(whole_b_in), .sum_o(whole_sum));
 
-  always @(posedge clk_i) if (sum_valid_16_q[15]) total_q <= whole_sum[38:0];
+  always @(posedge clk_i) total_q <= whole_sum[38:0];
 
   // Its reciprocal.
   row_reciprocal_w39 u_reciprocal (

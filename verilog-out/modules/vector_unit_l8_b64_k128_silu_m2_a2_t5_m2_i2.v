@@ -8,8 +8,10 @@
 //   lane.mul_stages       = 2
 //   lane.add_stages       = 2
 //   lane.table_stages     = 5
+//   lane.apart            = false
 //   requantize.mul_stages = 2
 //   requantize.int_stages = 2
+//   requantize.apart      = false
 // Contract: Of each element x: scale makes x * scale_factor of it, add adds the element's addend, activate
 //     applies `function`, multiply multiplies by the element's factor, each rounded to fp16; norm is rms_norm
 //     of the row, with gains where gain is set, else 1; format makes integers of it: times quantizer, rounded

@@ -100,6 +100,6 @@
 ../modules/requantize_lane_m2_i2.v
 ../modules/vector_unit_l8_b64_k128_silu_m2_a2_t5_m2_i2.v
 ../modules/row_packer_l8.v
-../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x10fca9f1.v
+../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x8a717bc3.v
 ../modules/event_counters_n2_w64_s16.v
-../modules/tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x3f688e8d.v
+../modules/tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_xf475a367.v
