@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use hdl::accelerators::tender::TenderTop;
+use hdl::accelerators::tender::{ExecutionController, TenderTop};
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::{common::*, kelle::*, kllm::*, tender::*, titanus::*};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
@@ -92,6 +92,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<KvCompressor>("titanus", titanus::kv_compressor::bench),
         entry::<KvDecompressor>("titanus", titanus::kv_decompressor::bench),
         entry::<VectorTop>("systems", systems::vector_top::bench),
+        entry::<ExecutionController>("systems", systems::execution_controller::bench),
         entry::<TenderTop>("systems", systems::tender_top::bench),
     ]
 }

@@ -110,4 +110,136 @@ module execution_controller_d1024_s2048 (
   assign step_last_o = step_last_q;
   assign step_rescale_o = step_rescale_q;
   assign busy_o = active_q | kept_q | offered_q;
+
+`ifdef FORMAL
+  reg formal_started = 1'b0;
+  always @(posedge clk_i) formal_started <= 1'b1;
+  always @* if (!formal_started) assume (!rst_ni);
+  reg        formal_begun_q;
+  reg [15:0] formal_rows_q;
+  reg [15:0] formal_columns_q;
+  reg [11:0] formal_steps_q;
+  reg        formal_index_q;
+  reg        formal_a_q;
+  reg        formal_b_q;
+  reg        formal_room_q;
+  reg [15:0] formal_entry_q;
+  reg        formal_stands_q;
+  reg  [1:0] formal_next_read_q;
+  reg  [1:0] formal_next_step_q;
+  reg  [2:0] formal_ahead_q;
+  reg [15:0] formal_column_q;
+  reg [15:0] formal_row_q;
+  reg        formal_offered_q;
+  reg        formal_wrong_q;
+  // The environment: sizes are right and steady, a beginning only when idle, and what is there stays until
+  //   freed.
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_begun_q <= 1'b0;
+    else         formal_begun_q <= (formal_begun_q | begin_i) & !clear_i;
+  end
+  always @(posedge clk_i) formal_rows_q <= tiles_row_tiles_i;
+  always @(posedge clk_i) if (rst_ni) rows_from_one_on: assume (|tiles_row_tiles_i
+      & (tiles_row_tiles_i <= 16'd3));
+  always @(posedge clk_i) if (rst_ni) rows_steady: assume (!formal_begun_q
+      | (tiles_row_tiles_i == formal_rows_q));
+  always @(posedge clk_i) formal_columns_q <= tiles_column_tiles_i;
+  always @(posedge clk_i) if (rst_ni) columns_from_one_on: assume (|tiles_column_tiles_i
+      & (tiles_column_tiles_i <= 16'd3));
+  always @(posedge clk_i) if (rst_ni) columns_steady: assume (!formal_begun_q
+      | (tiles_column_tiles_i == formal_columns_q));
+  always @(posedge clk_i) formal_steps_q <= tiles_steps_i;
+  always @(posedge clk_i) if (rst_ni) steps_from_one_on: assume (|tiles_steps_i & (tiles_steps_i <= 12'd3));
+  always @(posedge clk_i) if (rst_ni) steps_steady: assume (!formal_begun_q
+      | (tiles_steps_i == formal_steps_q));
+  always @(posedge clk_i) if (rst_ni) begins_when_idle: assume (!begin_i | !busy_o);
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_index_q <= 1'b0;
+    else         formal_index_q <= index_valid_i & !index_free_o & !clear_i;
+  end
+  always @(posedge clk_i) if (rst_ni) index_stays: assume (!formal_index_q | index_valid_i);
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_a_q <= 1'b0;
+    else         formal_a_q <= a_valid_i & !a_free_o & !clear_i;
+  end
+  always @(posedge clk_i) if (rst_ni) a_stays: assume (!formal_a_q | a_valid_i);
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_b_q <= 1'b0;
+    else         formal_b_q <= b_valid_i & !b_free_o & !clear_i;
+  end
+  always @(posedge clk_i) if (rst_ni) b_stays: assume (!formal_b_q | b_valid_i);
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_room_q <= 1'b0;
+    else         formal_room_q <= room_i & !take_o & !clear_i;
+  end
+  always @(posedge clk_i) if (rst_ni) room_stays: assume (!formal_room_q | room_i);
+  always @(posedge clk_i) formal_entry_q <= index_entry_i;
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_stands_q <= 1'b0;
+    else         formal_stands_q <= !index_read_o;
+  end
+  always @(posedge clk_i) if (rst_ni) entry_stays: assume (!formal_stands_q
+      | (index_entry_i == formal_entry_q));
+  always @(posedge clk_i) if (rst_ni) channels_steady: assume (!formal_begun_q | (tiles_channels_i == 11'd2));
+  // Each entry is read once, in order, and makes one step.
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_next_read_q <= 2'd0;
+    else         formal_next_read_q <= clear_i | begin_i ? 2'd0 : index_read_o
+        ? (({10'd0, formal_next_read_q} + 12'd1) == tiles_steps_i ? 2'd0 : formal_next_read_q + 2'd1)
+        : formal_next_read_q;
+  end
+  always @(posedge clk_i) if (rst_ni) reads_in_order: assert (!index_read_o
+      | (index_address_o == {9'd0, formal_next_read_q}));
+  always @(posedge clk_i) if (rst_ni) reads_what_is_there: assert (!index_read_o | index_valid_i);
+  wire formal_next_step_and = step_valid_o & step_ready_i;
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_next_step_q <= 2'd0;
+    else         formal_next_step_q <= clear_i | begin_i ? 2'd0 : formal_next_step_and
+        ? (({10'd0, formal_next_step_q} + 12'd1) == tiles_steps_i ? 2'd0 : formal_next_step_q + 2'd1)
+        : formal_next_step_q;
+  end
+  always @(posedge clk_i) if (rst_ni) first_is_first: assert (!step_valid_o
+      | (step_first_o == !(|formal_next_step_q)));
+  always @(posedge clk_i) if (rst_ni) last_is_last: assert (!step_valid_o
+      | (step_last_o == (({10'd0, formal_next_step_q} + 12'd1) == tiles_steps_i)));
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_ahead_q <= 3'd0;
+    else         formal_ahead_q <= clear_i ? 3'd0 : formal_ahead_q + {2'd0, index_read_o}
+        - {2'd0, formal_next_step_and};
+  end
+  always @(posedge clk_i) if (rst_ni) two_ahead_at_most: assert (formal_ahead_q <= 3'd2);
+  always @(posedge clk_i) if (rst_ni) a_step_was_read: assert (!step_valid_o | |formal_ahead_q);
+  // Panels are read while they are there, and given back once a tile.
+  always @(posedge clk_i) if (rst_ni) words_of_panels: assert (!read_o | (a_valid_i & b_valid_i));
+  always @(posedge clk_i) if (rst_ni) freed_with_its_place: assert ((take_o == b_free_o)
+      & (!take_o | room_i));
+  always @(posedge clk_i) if (rst_ni) a_with_b: assert (!a_free_o | b_free_o);
+  always @(posedge clk_i) if (rst_ni) indices_with_a: assert (!index_free_o | a_free_o);
+  wire formal_column_or = clear_i | begin_i;
+  wire formal_column_test = (formal_column_q + 16'd1) == tiles_column_tiles_i;
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_column_q <= 16'd0;
+    else         formal_column_q <= formal_column_or ? 16'd0 : b_free_o
+        ? (formal_column_test ? 16'd0 : formal_column_q + 16'd1) : formal_column_q;
+  end
+  always @(posedge clk_i) if (rst_ni) a_row_of_tiles: assert (!b_free_o | (a_free_o == formal_column_test));
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_row_q <= 16'd0;
+    else         formal_row_q <= formal_column_or ? 16'd0 : a_free_o ? formal_row_q + 16'd1 : formal_row_q;
+  end
+  always @(posedge clk_i) if (rst_ni) all_rows: assert (!a_free_o
+      | (index_free_o == ((formal_row_q + 16'd1) == tiles_row_tiles_i)));
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_offered_q <= 1'b0;
+    else         formal_offered_q <= step_valid_o & !step_ready_i & !clear_i;
+  end
+  always @(posedge clk_i) if (rst_ni) an_offer_stays: assert (!formal_offered_q | step_valid_o);
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) formal_wrong_q <= 1'b0;
+    else         formal_wrong_q <= error_o & !clear_i;
+  end
+  always @(posedge clk_i) if (rst_ni) an_error_stays: assert (!formal_wrong_q | (error_o & !index_read_o));
+  always @(posedge clk_i) if (rst_ni) a_second_row: cover (a_free_o & (formal_row_q == 16'd1));
+  always @(posedge clk_i) if (rst_ni) an_error: cover (formal_wrong_q & !step_valid_o);
+`endif
 endmodule

@@ -1,6 +1,7 @@
 //! Benches and programs of complete accelerators: a host on the registers, jobs in memory, a bus that does whatever AXI allows.
 
 pub mod c_program;
+pub mod execution_controller;
 pub mod hardware;
 pub mod player;
 pub mod program;

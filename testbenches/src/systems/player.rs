@@ -61,6 +61,9 @@ pub mod register {
 /// Error of memory that does not answer.
 const TIMEOUT_CODE: u64 = 13;
 
+/// What the model says that a job has counted.
+pub type Expected<O> = Box<dyn Fn(&Report<O>) -> u64>;
+
 /// A counter of the accelerator's own: its register, and what the model says.
 pub struct Counter<O> {
     /// Name.
@@ -68,7 +71,7 @@ pub struct Counter<O> {
     /// Offset.
     pub register: u64,
     /// What it counts in a job that ended well.
-    pub expected: Box<dyn Fn(&Report<O>) -> u64>,
+    pub expected: Expected<O>,
 }
 
 /// How a job is disturbed.

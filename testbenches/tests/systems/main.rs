@@ -1,6 +1,7 @@
 //! Complete accelerators against their golden models, and the programs that drive them.
 
 mod c_program;
+mod execution_controller;
 mod soc;
 mod tender_top;
 mod vector_errors;

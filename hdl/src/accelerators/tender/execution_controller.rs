@@ -4,8 +4,8 @@
 //! before it is free, so that nothing is lost while the array or a buffer waits.
 
 use crate::lang::{
-    About, Block, Bundle, Field, In, InBundle, Module, Out, OutStream, Timing, bit, bits_for, bundle, index_width, mux,
-    parameters, ports, uint,
+    About, Block, Bundle, CatalogBlock, Field, In, InBundle, Module, Out, OutStream, Proof, Signal, Timing, Type, bit,
+    bits_for, bundle, index_width, mux, parameters, ports, uint,
 };
 
 /// Bits of an entry of the index buffer: bit 15 for a rescale step, the others for a channel.
@@ -115,7 +115,7 @@ impl Block for ExecutionController {
         let row = m.reg("row_q", uint(16));
         let kept = m.reg_init("kept_q", bit(), 0);
         let reads = m.wire("reads", active.q & io.index_valid_i & (!kept.q | go) & !io.clear_i);
-        let counts = |at: crate::lang::Signal, of: crate::lang::Signal| {
+        let counts = |at: Signal, of: Signal| {
             let width = of.width();
             at.extend(width).wrapping_add(1).eq(of)
         };
@@ -124,7 +124,7 @@ impl Block for ExecutionController {
         let last_column = m.wire("last_column", last & counts(column.q, tiles.column_tiles));
         let last_row = m.wire("last_row", last_column & counts(row.q, tiles.row_tiles));
         active.next((io.begin_i | (active.q & !(reads & last_row))) & !io.clear_i);
-        let from_zero = |ty: crate::lang::Type, end, q: crate::lang::Signal| mux(end, ty.lit(0), q.wrapping_add(1));
+        let from_zero = |ty: Type, end, q: Signal| mux(end, ty.lit(0), q.wrapping_add(1));
         index.next_when(io.begin_i | reads, from_zero(index_ty, io.begin_i | last, index.q));
         column.next_when(io.begin_i | (reads & last), from_zero(uint(16), io.begin_i | last_column, column.q));
         row.next_when(io.begin_i | (reads & last_column), from_zero(uint(16), io.begin_i, row.q));
@@ -168,9 +168,105 @@ impl Block for ExecutionController {
         let held = step.hold(m, "step", go);
         io.step.data.drive(m, "step", &held);
         m.connect(io.busy_o, active.q | kept.q | offered.q);
+        m.formal(|m| properties(m, io));
     }
 
     fn timing(&self) -> Timing {
         Timing::new().latency(2).beat(1u32)
+    }
+}
+
+/// Entries, reads and steps are counted from the ports alone, and the prover chooses whose word is followed.
+fn properties(m: &mut Module, io: &ExecutionControllerPorts) {
+    let tiles = &io.tiles;
+    let bit_of = |m: &mut Module, name: &str| m.reg_init(name, bit(), 0);
+    m.comment(
+        "The environment: sizes are right and steady, a beginning only when idle, and what is there stays until freed.",
+    );
+    let begun = bit_of(m, "formal_begun_q");
+    begun.next((begun.q | io.begin_i) & !io.clear_i);
+    for (name, size) in [("rows", tiles.row_tiles), ("columns", tiles.column_tiles), ("steps", tiles.steps)] {
+        let before = m.reg(&format!("formal_{name}_q"), size.ty());
+        before.next(size);
+        m.assume(&format!("{name}_from_one_on"), size.any() & size.le(3));
+        m.assume(&format!("{name}_steady"), !begun.q | size.eq(before.q));
+    }
+    m.assume("begins_when_idle", !io.begin_i | !io.busy_o);
+    let stays = |m: &mut Module, name: &str, valid: Signal, free: Signal| {
+        let kept = m.reg_init(&format!("formal_{name}_q"), bit(), 0);
+        kept.next(valid & !free & !io.clear_i);
+        m.assume(&format!("{name}_stays"), !kept.q | valid);
+    };
+    stays(m, "index", io.index_valid_i, io.index_free_o);
+    stays(m, "a", io.a_valid_i, io.a_free_o);
+    stays(m, "b", io.b_valid_i, io.b_free_o);
+    stays(m, "room", io.room_i, io.take_o);
+
+    let entry = m.reg("formal_entry_q", io.index_entry_i.ty());
+    entry.next(io.index_entry_i);
+    let stands = bit_of(m, "formal_stands_q");
+    stands.next(!io.index_read_o);
+    m.assume("entry_stays", !stands.q | io.index_entry_i.eq(entry.q));
+    m.assume("channels_steady", !begun.q | tiles.channels.eq(2));
+
+    m.comment("Each entry is read once, in order, and makes one step.");
+    let place_ty = uint(2);
+    let from_zero = |counts: Signal, last: Signal, q: Signal| {
+        let next = mux(last, place_ty.lit(0), q.wrapping_add(1));
+        mux(io.clear_i | io.begin_i, place_ty.lit(0), mux(counts, next, q))
+    };
+    let steps = tiles.steps.extend(tiles.steps.width().max(2));
+    let last_of = |q: Signal| q.extend(steps.width()).wrapping_add(1).eq(steps);
+    let next_read = m.reg_init("formal_next_read_q", place_ty, 0);
+    next_read.next(from_zero(io.index_read_o, last_of(next_read.q), next_read.q));
+    let address = io.index_address_o;
+    let wide = address.width().max(2);
+    m.assert_always("reads_in_order", !io.index_read_o | address.extend(wide).eq(next_read.q.extend(wide)));
+    m.assert_always("reads_what_is_there", !io.index_read_o | io.index_valid_i);
+    let moves = io.step.fire();
+    let next_step = m.reg_init("formal_next_step_q", place_ty, 0);
+    next_step.next(from_zero(moves, last_of(next_step.q), next_step.q));
+    m.assert_always("first_is_first", !io.step.valid | io.step.first.eq(!next_step.q.any()));
+    m.assert_always("last_is_last", !io.step.valid | io.step.last.eq(last_of(next_step.q)));
+    let ahead = m.reg_init("formal_ahead_q", uint(3), 0);
+    let moved = ahead.q.wrapping_add(io.index_read_o.extend(3)).wrapping_sub(moves.extend(3));
+    ahead.next(mux(io.clear_i, uint(3).lit(0), moved));
+    m.assert_always("two_ahead_at_most", ahead.q.le(2));
+    m.assert_always("a_step_was_read", !io.step.valid | ahead.q.any());
+
+    m.comment("Panels are read while they are there, and given back once a tile.");
+    m.assert_always("words_of_panels", !io.read_o | (io.a_valid_i & io.b_valid_i));
+    m.assert_always("freed_with_its_place", io.take_o.eq(io.b_free_o) & (!io.take_o | io.room_i));
+    m.assert_always("a_with_b", !io.a_free_o | io.b_free_o);
+    m.assert_always("indices_with_a", !io.index_free_o | io.a_free_o);
+    let column = m.reg_init("formal_column_q", uint(16), 0);
+    let last_column = column.q.wrapping_add(1).eq(tiles.column_tiles);
+    let none = uint(16).lit(0);
+    let restart = io.clear_i | io.begin_i;
+    let counted = mux(last_column, none, column.q.wrapping_add(1));
+    column.next(mux(restart, none, mux(io.b_free_o, counted, column.q)));
+    m.assert_always("a_row_of_tiles", !io.b_free_o | io.a_free_o.eq(last_column));
+    let row = m.reg_init("formal_row_q", uint(16), 0);
+    row.next(mux(restart, none, mux(io.a_free_o, row.q.wrapping_add(1), row.q)));
+    let last_row = row.q.wrapping_add(1).eq(tiles.row_tiles);
+    m.assert_always("all_rows", !io.a_free_o | io.index_free_o.eq(last_row));
+    let offered = bit_of(m, "formal_offered_q");
+    offered.next(io.step.valid & !io.step.ready & !io.clear_i);
+    m.assert_always("an_offer_stays", !offered.q | io.step.valid);
+    let wrong = bit_of(m, "formal_wrong_q");
+    wrong.next(io.error_o & !io.clear_i);
+    m.assert_always("an_error_stays", !wrong.q | (io.error_o & !io.index_read_o));
+    m.cover("a_second_row", io.a_free_o & row.q.eq(1));
+    m.cover("an_error", wrong.q & !io.step.valid);
+}
+
+impl CatalogBlock for ExecutionController {
+    fn configurations() -> Vec<Self> {
+        vec![Self { depth: 2, steps: 2 }, Self { depth: 33, steps: 70 }]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let block = Self { depth: 3, steps: 3 };
+        vec![Proof { block, depth: 10, cover_depth: 16, induction: true }]
     }
 }

@@ -21,7 +21,7 @@ parameters! {
         to_int_stages: u32 = 1, in 0..=32, tag "i";
     }
     rules = |p, rules| {
-        rules.part("from_int_stages", &p.from_int());
+        rules.part("from_int_stages", &p.int_to_float());
         rules.part("mul_stages", &p.mul());
         rules.part("add_stages", &p.adder());
         rules.part("to_int_stages", &p.to_int());
@@ -30,7 +30,7 @@ parameters! {
 }
 
 impl TenderLane {
-    fn from_int(&self) -> FloatFromInt {
+    fn int_to_float(&self) -> FloatFromInt {
         let (format, width) = (FloatFormat::Fp32, self.width);
         FloatFromInt { format, width, stages: self.from_int_stages, ..FloatFromInt::default() }
     }
@@ -112,7 +112,7 @@ impl Block for TenderLane {
     fn build(&self, m: &mut Module, io: &TenderLanePorts) {
         let [_, _, _, latency] = self.times();
         let quantize = self.mul_stages + self.to_int_stages + 1;
-        let sum = m.instance("u_sum", self.from_int());
+        let sum = m.instance("u_sum", self.int_to_float());
         m.connect(sum.valid_i, 1);
         m.connect(sum.a_i, io.sum_i);
         m.unused(sum.valid_o);

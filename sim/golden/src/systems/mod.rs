@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod descriptor;
+pub mod execution_controller;
 pub mod job;
 pub mod memory;
 mod operand;

@@ -1,0 +1,88 @@
+//! The steps of the tiles of a product.
+
+/// Entry of an index table that doubles all sums.
+pub const RESCALE: u16 = 0x8000;
+
+/// A step of the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// First one of its tile.
+    pub first: bool,
+    /// Last one of its tile.
+    pub last: bool,
+    /// The channel of a product; a rescale has none.
+    pub channel: Option<u16>,
+    /// The panel of A that it uses, counted from 0 on.
+    pub row_tile: u32,
+    /// The panel of B, counted over all tiles: each tile has one of its own.
+    pub tile: u32,
+}
+
+/// The tiles of a product.
+#[derive(Clone, Debug)]
+pub struct Tiles {
+    /// Panels of A.
+    pub row_tiles: u32,
+    /// Panels of B.
+    pub column_tiles: u32,
+    /// Channels of a panel.
+    pub channels: u32,
+    /// Entries of the index table.
+    pub table: Vec<u16>,
+}
+
+impl Tiles {
+    /// All steps in order, and whether they end with an entry that is neither a channel nor a rescale.
+    #[must_use]
+    pub fn steps(&self) -> (Vec<Step>, bool) {
+        let mut steps = Vec::new();
+        for row_tile in 0..self.row_tiles {
+            for column_tile in 0..self.column_tiles {
+                for (k, &entry) in self.table.iter().enumerate() {
+                    if entry != RESCALE && u32::from(entry) >= self.channels {
+                        return (steps, true);
+                    }
+                    steps.push(Step {
+                        first: k == 0,
+                        last: k + 1 == self.table.len(),
+                        channel: (entry != RESCALE).then_some(entry),
+                        row_tile,
+                        tile: row_tile * self.column_tiles + column_tile,
+                    });
+                }
+            }
+        }
+        (steps, false)
+    }
+
+    /// Cycles from the beginning to the last step, when nothing waits.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        u64::from(self.row_tiles) * u64::from(self.column_tiles) * self.table.len() as u64 + 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_tiles_of_two_groups() {
+        let tiles = Tiles { row_tiles: 1, column_tiles: 2, channels: 3, table: vec![2, RESCALE, 0] };
+        let (steps, wrong) = tiles.steps();
+        assert!(!wrong);
+        let shown: Vec<_> = steps.iter().map(|s| (s.first, s.last, s.channel, s.tile)).collect();
+        let tile = |t| [(true, false, Some(2), t), (false, false, None, t), (false, true, Some(0), t)];
+        assert_eq!(shown, [tile(0), tile(1)].concat());
+        assert_eq!(tiles.cycles(), 8);
+    }
+
+    #[test]
+    fn a_wrong_entry_ends_it() {
+        for wrong in [3, 0x7fff, 0x8001, 0xffff] {
+            let tiles = Tiles { row_tiles: 2, column_tiles: 1, channels: 3, table: vec![1, wrong, 0] };
+            let (steps, ends) = tiles.steps();
+            assert!(ends && steps.len() == 1, "{wrong:#x}");
+        }
+    }
+}

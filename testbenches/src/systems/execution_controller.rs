@@ -1,0 +1,212 @@
+//! [`ExecutionController`] between buffers that fill at random, an array that stalls, and clears at random moments.
+
+use golden::systems::execution_controller::{RESCALE, Tiles};
+use hdl::accelerators::tender::ExecutionController;
+use rand::RngExt;
+use sim::stimulus::StimulusRng;
+use sim::{In, Out, Run, Sim};
+
+/// The bench of the controller; a vector is a product.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &ExecutionController) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let block = p.clone();
+    crate::bench(p, move |sim, run| {
+        let mut rng = run.rng("products");
+        let ports = Ports::new(sim)?;
+        ports.quiet(sim);
+        run.reset(sim, 2)?;
+        for _ in 0..run.vectors() {
+            product(&block, &ports, sim, run, &mut rng)?;
+        }
+        Ok(())
+    })
+}
+
+struct Ports {
+    clear: In,
+    begin: In,
+    sizes: [In; 4],
+    valid: [In; 3],
+    entry: In,
+    room: In,
+    ready: In,
+    busy: Out,
+    error: Out,
+    index_read: Out,
+    index_address: Out,
+    free: [Out; 3],
+    read: Out,
+    channel: Out,
+    take: Out,
+    step: [Out; 4],
+}
+
+impl Ports {
+    fn new(sim: &Sim) -> sim::Result<Self> {
+        Ok(Self {
+            clear: sim.input("clear_i")?,
+            begin: sim.input("begin_i")?,
+            sizes: [
+                sim.input("tiles_row_tiles_i")?,
+                sim.input("tiles_column_tiles_i")?,
+                sim.input("tiles_steps_i")?,
+                sim.input("tiles_channels_i")?,
+            ],
+            valid: [sim.input("index_valid_i")?, sim.input("a_valid_i")?, sim.input("b_valid_i")?],
+            entry: sim.input("index_entry_i")?,
+            room: sim.input("room_i")?,
+            ready: sim.input("step_ready_i")?,
+            busy: sim.output("busy_o")?,
+            error: sim.output("error_o")?,
+            index_read: sim.output("index_read_o")?,
+            index_address: sim.output("index_address_o")?,
+            free: [sim.output("index_free_o")?, sim.output("a_free_o")?, sim.output("b_free_o")?],
+            read: sim.output("read_o")?,
+            channel: sim.output("channel_o")?,
+            take: sim.output("take_o")?,
+            step: [
+                sim.output("step_valid_o")?,
+                sim.output("step_first_o")?,
+                sim.output("step_last_o")?,
+                sim.output("step_rescale_o")?,
+            ],
+        })
+    }
+
+    fn quiet(&self, sim: &mut Sim) {
+        let all = [self.clear, self.begin, self.entry, self.room, self.ready];
+        for port in all.into_iter().chain(self.sizes).chain(self.valid) {
+            sim.poke_u64(port, 0);
+        }
+    }
+}
+
+/// A product of random tiles; of each eight one has a wrong entry.
+fn draw(p: &ExecutionController, rng: &mut StimulusRng) -> Tiles {
+    let channels = rng.random_range(1..=p.depth.min(12));
+    let most = p.steps.min(14) as usize;
+    let mut table: Vec<u16> = (0..rng.random_range(1..=most))
+        .map(|_| if rng.random_range(0..4u8) == 0 { RESCALE } else { rng.random_range(0..channels) as u16 })
+        .collect();
+    if rng.random_range(0..8u8) == 0 {
+        let at = rng.random_range(0..table.len());
+        let bit = 1 << rng.random_range(0..15u8);
+        table[at] = [channels as u16, 0x7fff, RESCALE | bit][rng.random_range(0..3usize)];
+    }
+    let some = |rng: &mut StimulusRng| rng.random_range(1..=4);
+    Tiles { row_tiles: some(rng), column_tiles: some(rng), channels, table }
+}
+
+fn product(
+    p: &ExecutionController,
+    ports: &Ports,
+    sim: &mut Sim,
+    run: &mut Run,
+    rng: &mut StimulusRng,
+) -> sim::Result<()> {
+    let tiles = draw(p, rng);
+    let (steps, wrong) = tiles.steps();
+    let sizes = [tiles.row_tiles, tiles.column_tiles, tiles.table.len() as u32, tiles.channels];
+    for (port, size) in ports.sizes.into_iter().zip(sizes) {
+        sim.poke_u64(port, size.into());
+    }
+    // How often of 16 something that is not there comes: indices, A, B, room, the array.
+    let eager = rng.random_range(0..3u8) == 0;
+    let pace: [u8; 5] = std::array::from_fn(|_| if eager { 16 } else { rng.random_range(2..=16) });
+    let clear_after = (rng.random_range(0..6u8) == 0).then(|| rng.random_range(0..60u32));
+    // Whether each buffer has what is next, and how often each was freed.
+    let mut there = [eager; 3];
+    let mut freed = [0; 3];
+    let (mut taken, mut room) = (0, eager);
+    let (mut done, mut entry, mut channel) = (0, rng.random_range(0..1 << 16), 0);
+    let mut cycle = 0;
+    loop {
+        let mut comes = |k: usize| rng.random_range(0..16u8) < pace[k];
+        for (k, there) in there.iter_mut().enumerate() {
+            *there |= comes(k);
+        }
+        room |= comes(3);
+        let ready = comes(4);
+        let clear = clear_after == Some(cycle);
+        sim.poke_u64(ports.begin, (cycle == 0 && !clear).into());
+        sim.poke_u64(ports.clear, clear.into());
+        for (port, there) in ports.valid.into_iter().zip(there) {
+            sim.poke_u64(port, there.into());
+        }
+        sim.poke_u64(ports.entry, entry);
+        sim.poke_u64(ports.room, room.into());
+        sim.poke_u64(ports.ready, ready.into());
+        sim.settle()?;
+        let high = |sim: &Sim, port: Out| sim.peek_u64(port) == 1;
+        run.expect_equal(sim, "busy_o", "while there are steps", cycle > 0, high(sim, ports.busy))?;
+        let [valid, first, last, rescale] = ports.step.map(|port| high(sim, port));
+        if valid && ready {
+            let Some(&step) = steps.get(done) else {
+                return run.expect_equal(sim, "step_valid_o", "a step too many", false, true);
+            };
+            run.expect_equal(sim, "step_first_o", "", step.first, first)?;
+            run.expect_equal(sim, "step_last_o", "", step.last, last)?;
+            run.expect_equal(sim, "step_rescale_o", "", step.channel.is_none(), rescale)?;
+            if let Some(expected) = step.channel {
+                run.expect_equal(sim, "channel_o", "of the last read", u64::from(expected), channel)?;
+            }
+            done += 1;
+        }
+        let error = high(sim, ports.error);
+        run.expect_equal(sim, "error_o", "only at a wrong entry", false, error && !wrong)?;
+        let reads = high(sim, ports.read);
+        run.expect_equal(sim, "read_o", "without panels", false, reads && !(there[1] && there[2]))?;
+        if reads {
+            channel = sim.peek_u64(ports.channel);
+        }
+        let takes = high(sim, ports.take);
+        run.expect_equal(sim, "take_o", "without room", false, takes && !room)?;
+        taken += u32::from(takes);
+        let frees = ports.free.map(|port| high(sim, port));
+        for k in 0..3 {
+            freed[k] += u32::from(frees[k]);
+        }
+        // A tile is given back as its last step is made: that one is the next to leave, or has left.
+        run.expect_equal(sim, "b_free_o", "with its place", taken, freed[2])?;
+        run.expect_equal(sim, "a_free_o", "behind a row of tiles", taken / tiles.column_tiles, freed[1])?;
+        let all = tiles.row_tiles * tiles.column_tiles;
+        run.expect_equal(sim, "index_free_o", "behind all tiles", u32::from(taken == all), freed[0])?;
+        let index = high(sim, ports.index_read);
+        run.expect_equal(sim, "index_read_o", "without indices", false, index && !there[0])?;
+        let next = index.then(|| tiles.table.get(sim.peek_u64(ports.index_address) as usize).copied());
+        sim.tick()?;
+        cycle += 1;
+        if let Some(read) = next {
+            run.expect_equal(sim, "index_address_o", "inside of the table", true, read.is_some())?;
+            entry = read.unwrap_or(0).into();
+        }
+        for k in 0..3 {
+            there[k] &= !frees[k] || eager;
+        }
+        room &= !takes || eager;
+        if clear {
+            break;
+        }
+        if error {
+            run.expect_equal(sim, "step", "those before the wrong entry", true, done + 1 >= steps.len())?;
+            sim.poke_u64(ports.clear, 1);
+            sim.tick()?;
+            break;
+        }
+        if done == steps.len() && !wrong {
+            if eager {
+                run.expect_equal(sim, "step_valid_o", "cycle of the last step", tiles.cycles(), u64::from(cycle - 1))?;
+            }
+            break;
+        }
+        if cycle > 20_000 {
+            return run.expect_equal(sim, "busy_o", "a product that does not end", false, true);
+        }
+    }
+    ports.quiet(sim);
+    sim.settle()?;
+    run.expect_u64(sim, ports.busy, 0)?;
+    sim.tick()
+}
