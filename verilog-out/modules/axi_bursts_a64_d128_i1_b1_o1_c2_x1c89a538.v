@@ -125,8 +125,8 @@ module axi_bursts_a64_d128_i1_b1_o1_c2_x1c89a538 (
   always @(posedge clk_i) formal_started <= 1'b1;
   always @* if (!formal_started) assume (!rst_ni);
   reg [5:0] formal_beats_left_q;
-  wire [8:0] formal_beats_left_sum = held_row_bytes_q + 8'd15;
-  wire [5:0] formal_beats_left_product = held_rows_q * formal_beats_left_sum[8:4];
+  wire [4:0] formal_beats_left_sum = held_row_bytes_q[7:4] + {3'd0, |held_row_bytes_q[3:0]};
+  wire [5:0] formal_beats_left_product = held_rows_q * formal_beats_left_sum;
   wire [1:0] formal_beats_left_sum_2 = burst_len_o + 1'b1;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_beats_left_q <= 6'd0;
@@ -134,8 +134,8 @@ module axi_bursts_a64_d128_i1_b1_o1_c2_x1c89a538 (
         : formal_beats_left_q - (burst_valid_o & burst_ready_i ? {4'd0, formal_beats_left_sum_2} : 6'd0);
   end
   wire beats_left_difference = rows_left_q - 1'b1;
-  wire [8:0] beats_left_sum = row_bytes_q + 8'd15;
-  wire [5:0] beats_left_product = beats_left_difference * beats_left_sum[8:4];
+  wire [4:0] beats_left_sum = row_bytes_q[7:4] + {3'd0, |row_bytes_q[3:0]};
+  wire [5:0] beats_left_product = beats_left_difference * beats_left_sum;
   always @(posedge clk_i) if (rst_ni) beats_left: assert (formal_beats_left_q
       == (active_q ? beats_left_product + {1'b0, left_q} : 6'd0));
   always @(posedge clk_i) if (rst_ni) walk_has_work: assert (!active_q

@@ -126,8 +126,8 @@ module axi_bursts_a64_d128_i1_b8_o1_c2_x1ad29cc9 (
   always @(posedge clk_i) formal_started <= 1'b1;
   always @* if (!formal_started) assume (!rst_ni);
   reg [5:0] formal_beats_left_q;
-  wire [8:0] formal_beats_left_sum = held_row_bytes_q + 8'd15;
-  wire [5:0] formal_beats_left_product = held_rows_q * formal_beats_left_sum[8:4];
+  wire [4:0] formal_beats_left_sum = held_row_bytes_q[7:4] + {3'd0, |held_row_bytes_q[3:0]};
+  wire [5:0] formal_beats_left_product = held_rows_q * formal_beats_left_sum;
   wire [3:0] formal_beats_left_sum_2 = burst_len_o + 3'd1;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_beats_left_q <= 6'd0;
@@ -135,8 +135,8 @@ module axi_bursts_a64_d128_i1_b8_o1_c2_x1ad29cc9 (
         : formal_beats_left_q - (burst_valid_o & burst_ready_i ? {2'd0, formal_beats_left_sum_2} : 6'd0);
   end
   wire beats_left_difference = rows_left_q - 1'b1;
-  wire [8:0] beats_left_sum = row_bytes_q + 8'd15;
-  wire [5:0] beats_left_product = beats_left_difference * beats_left_sum[8:4];
+  wire [4:0] beats_left_sum = row_bytes_q[7:4] + {3'd0, |row_bytes_q[3:0]};
+  wire [5:0] beats_left_product = beats_left_difference * beats_left_sum;
   always @(posedge clk_i) if (rst_ni) beats_left: assert (formal_beats_left_q
       == (active_q ? beats_left_product + {1'b0, left_q} : 6'd0));
   always @(posedge clk_i) if (rst_ni) walk_has_work: assert (!active_q

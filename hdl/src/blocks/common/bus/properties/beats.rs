@@ -6,8 +6,8 @@ use crate::lang::{Module, Signal, Type, bits_for, mux, uint};
 
 /// Counts beats in formal sections of DMAs that are small enough.
 pub(in super::super) struct Beats {
+    /// Bytes of a beat, as a power of two.
     size: u32,
-    bytes: u32,
     row: Type,
     all: Type,
 }
@@ -19,13 +19,13 @@ impl Beats {
         let most = (1u64 << dma.row_width.min(16)).div_ceil(bytes.into());
         let small = bytes <= UNIT && rows <= 4 && dma.row_width <= 10;
         let row = uint(bits_for(most));
-        small.then(|| Self { size: axi.size(), bytes, row, all: uint(bits_for(most << rows)) })
+        small.then(|| Self { size: axi.size(), row, all: uint(bits_for(most << rows)) })
     }
 
     /// Beats of a row.
     fn row(&self, bytes: Signal) -> Signal {
-        let beats = (bytes + (self.bytes - 1)).shr(self.size);
-        super::resize(beats, self.row.width)
+        let more = bytes.slice(0..self.size).any();
+        super::resize(bytes.shr(self.size) + more, self.row.width)
     }
 
     /// Beats of a command.
