@@ -277,11 +277,9 @@ module job_controller_a64_d128_i1_b8_o1_c2_b128_o3_xf7152a67 (
   reg formal_started = 1'b0;
   always @(posedge clk_i) formal_started <= 1'b1;
   always @* if (!formal_started) assume (!rst_ni);
-  reg         formal_fetching_q;
-  reg         formal_working_q;
-  reg         formal_writing_q;
-  reg [776:0] formal_shown_q;
-  reg         formal_held_q;
+  reg formal_fetching_q;
+  reg formal_working_q;
+  reg formal_writing_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_fetching_q <= 1'b0;
     else         formal_fetching_q <= ((fetch_valid_o & fetch_ready_i)
@@ -326,14 +324,9 @@ module job_controller_a64_d128_i1_b8_o1_c2_b128_o3_xf7152a67 (
       | formal_asks | formal_writing_q)
       | ((descriptor_q[31:0] == 32'd1514294867) & (descriptor_q[39:32] == 8'd1) & |descriptor_q[47:40]
           & (descriptor_q[47:40] <= 8'd3) & !wrong_header_or));
-  always @(posedge clk_i) formal_shown_q <= {operation_words_o, operation_independent_o, operation_opcode_o};
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) formal_held_q <= 1'b0;
-    else         formal_held_q <= (operation_valid_o | formal_working_q)
-        & !(operation_end_valid_i & operation_end_ready_o) & !abort_o & !soft_reset_i;
-  end
-  always @(posedge clk_i) if (rst_ni) operation_stays_until_its_end: assert (!formal_held_q | abort_o
-      | ({operation_words_o, operation_independent_o, operation_opcode_o} == formal_shown_q));
+  always @(posedge clk_i) if (rst_ni) operation_stays_until_its_end: assert (!((operation_valid_o
+      | formal_working_q)
+      & fetched_ready_o));
   always @(posedge clk_i) if (rst_ni) errors_have_a_code: assert (!error_o | |error_code_o);
   always @(posedge clk_i) if (rst_ni) chain_of_two: cover (done_o & (descriptors_o == 32'd1));
   always @(posedge clk_i) if (rst_ni) silent_memory: cover (error_o & (error_code_o == 8'd13));
