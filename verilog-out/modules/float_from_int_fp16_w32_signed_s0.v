@@ -73,57 +73,48 @@ module float_from_int_fp16_w32_signed_s0 (
   wire above_2_to_the_1_and = seen_integer[1] & !(|seen_integer[32:2]);
   always @* above_2_to_the_1: assert (!above_2_to_the_1_and
       | ((seen_result[14:0] >= 15'd16384) & (seen_result[14:0] <= 15'd17408)));
-  wire [18:0] exact_above_2_to_the_1_bits = {{9'd0, seen_integer[0]}, 9'd0};
   always @* exact_above_2_to_the_1: assert (!above_2_to_the_1_and
-      | ((seen_result[9:0] == exact_above_2_to_the_1_bits[9:0]) & (seen_result[14:0] < 15'd17408)));
+      | ((seen_result[9:0] == {seen_integer[0], 9'd0}) & (seen_result[14:0] < 15'd17408)));
   wire above_2_to_the_2_and = seen_integer[2] & !(|seen_integer[32:3]);
   always @* above_2_to_the_2: assert (!above_2_to_the_2_and
       | ((seen_result[14:0] >= 15'd17408) & (seen_result[14:0] <= 15'd18432)));
-  wire [17:0] exact_above_2_to_the_2_bits = {{8'd0, seen_integer[1:0]}, 8'd0};
   always @* exact_above_2_to_the_2: assert (!above_2_to_the_2_and
-      | ((seen_result[9:0] == exact_above_2_to_the_2_bits[9:0]) & (seen_result[14:0] < 15'd18432)));
+      | ((seen_result[9:0] == {seen_integer[1:0], 8'd0}) & (seen_result[14:0] < 15'd18432)));
   wire above_2_to_the_3_and = seen_integer[3] & !(|seen_integer[32:4]);
   always @* above_2_to_the_3: assert (!above_2_to_the_3_and
       | ((seen_result[14:0] >= 15'd18432) & (seen_result[14:0] <= 15'd19456)));
-  wire [16:0] exact_above_2_to_the_3_bits = {{7'd0, seen_integer[2:0]}, 7'd0};
   always @* exact_above_2_to_the_3: assert (!above_2_to_the_3_and
-      | ((seen_result[9:0] == exact_above_2_to_the_3_bits[9:0]) & (seen_result[14:0] < 15'd19456)));
+      | ((seen_result[9:0] == {seen_integer[2:0], 7'd0}) & (seen_result[14:0] < 15'd19456)));
   wire above_2_to_the_4_and = seen_integer[4] & !(|seen_integer[32:5]);
   always @* above_2_to_the_4: assert (!above_2_to_the_4_and
       | ((seen_result[14:0] >= 15'd19456) & (seen_result[14:0] <= 15'd20480)));
-  wire [15:0] exact_above_2_to_the_4_bits = {{6'd0, seen_integer[3:0]}, 6'd0};
   always @* exact_above_2_to_the_4: assert (!above_2_to_the_4_and
-      | ((seen_result[9:0] == exact_above_2_to_the_4_bits[9:0]) & (seen_result[14:0] < 15'd20480)));
+      | ((seen_result[9:0] == {seen_integer[3:0], 6'd0}) & (seen_result[14:0] < 15'd20480)));
   wire above_2_to_the_5_and = seen_integer[5] & !(|seen_integer[32:6]);
   always @* above_2_to_the_5: assert (!above_2_to_the_5_and
       | ((seen_result[14:0] >= 15'd20480) & (seen_result[14:0] <= 15'd21504)));
-  wire [14:0] exact_above_2_to_the_5_bits = {{5'd0, seen_integer[4:0]}, 5'd0};
   always @* exact_above_2_to_the_5: assert (!above_2_to_the_5_and
-      | ((seen_result[9:0] == exact_above_2_to_the_5_bits[9:0]) & (seen_result[14:0] < 15'd21504)));
+      | ((seen_result[9:0] == {seen_integer[4:0], 5'd0}) & (seen_result[14:0] < 15'd21504)));
   wire above_2_to_the_6_and = seen_integer[6] & !(|seen_integer[32:7]);
   always @* above_2_to_the_6: assert (!above_2_to_the_6_and
       | ((seen_result[14:0] >= 15'd21504) & (seen_result[14:0] <= 15'd22528)));
-  wire [13:0] exact_above_2_to_the_6_bits = {{4'd0, seen_integer[5:0]}, 4'd0};
   always @* exact_above_2_to_the_6: assert (!above_2_to_the_6_and
-      | ((seen_result[9:0] == exact_above_2_to_the_6_bits[9:0]) & (seen_result[14:0] < 15'd22528)));
+      | ((seen_result[9:0] == {seen_integer[5:0], 4'd0}) & (seen_result[14:0] < 15'd22528)));
   wire above_2_to_the_7_and = seen_integer[7] & !(|seen_integer[32:8]);
   always @* above_2_to_the_7: assert (!above_2_to_the_7_and
       | ((seen_result[14:0] >= 15'd22528) & (seen_result[14:0] <= 15'd23552)));
-  wire [12:0] exact_above_2_to_the_7_bits = {{3'd0, seen_integer[6:0]}, 3'd0};
   always @* exact_above_2_to_the_7: assert (!above_2_to_the_7_and
-      | ((seen_result[9:0] == exact_above_2_to_the_7_bits[9:0]) & (seen_result[14:0] < 15'd23552)));
+      | ((seen_result[9:0] == {seen_integer[6:0], 3'd0}) & (seen_result[14:0] < 15'd23552)));
   wire above_2_to_the_8_and = seen_integer[8] & !(|seen_integer[32:9]);
   always @* above_2_to_the_8: assert (!above_2_to_the_8_and
       | ((seen_result[14:0] >= 15'd23552) & (seen_result[14:0] <= 15'd24576)));
-  wire [11:0] exact_above_2_to_the_8_bits = {{2'd0, seen_integer[7:0]}, 2'd0};
   always @* exact_above_2_to_the_8: assert (!above_2_to_the_8_and
-      | ((seen_result[9:0] == exact_above_2_to_the_8_bits[9:0]) & (seen_result[14:0] < 15'd24576)));
+      | ((seen_result[9:0] == {seen_integer[7:0], 2'd0}) & (seen_result[14:0] < 15'd24576)));
   wire above_2_to_the_9_and = seen_integer[9] & !(|seen_integer[32:10]);
   always @* above_2_to_the_9: assert (!above_2_to_the_9_and
       | ((seen_result[14:0] >= 15'd24576) & (seen_result[14:0] <= 15'd25600)));
-  wire [10:0] exact_above_2_to_the_9_bits = {{1'b0, seen_integer[8:0]}, 1'b0};
   always @* exact_above_2_to_the_9: assert (!above_2_to_the_9_and
-      | ((seen_result[9:0] == exact_above_2_to_the_9_bits[9:0]) & (seen_result[14:0] < 15'd25600)));
+      | ((seen_result[9:0] == {seen_integer[8:0], 1'b0}) & (seen_result[14:0] < 15'd25600)));
   wire above_2_to_the_10_and = seen_integer[10] & !(|seen_integer[32:11]);
   always @* above_2_to_the_10: assert (!above_2_to_the_10_and
       | ((seen_result[14:0] >= 15'd25600) & (seen_result[14:0] <= 15'd26624)));

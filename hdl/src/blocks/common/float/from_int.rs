@@ -172,8 +172,11 @@ impl FloatFromInt {
                 let between = result.magnitude.ge(low) & result.magnitude.le(high);
                 m.assert_always(&format!("above_2_to_the_{k}"), implies(here, between));
                 if k <= f {
-                    let fraction = magnitude.slice(0..k.max(1)).extend(f).shl(f - k).slice(0..f);
-                    let fraction = if k == 0 { uint(f).lit(0) } else { fraction };
+                    let fraction = match k {
+                        0 => uint(f).lit(0),
+                        _ if k == f => magnitude.slice(0..f),
+                        _ => cat(&[magnitude.slice(0..k), uint(f - k).lit(0)]),
+                    };
                     let exact = result.magnitude.slice(0..f).eq(fraction) & result.magnitude.lt(high);
                     m.assert_always(&format!("exact_above_2_to_the_{k}"), implies(here, exact));
                 }
