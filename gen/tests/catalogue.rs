@@ -4,7 +4,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use senbazuru::flows::lint::{Check, Sources, lint_without_yosys, yosys_lint};
+use senbazuru::flows::lint::{Check, Sources, distinct_modules, lint_without_yosys, yosys_lint};
 use senbazuru::output::{Bundle, Earlier, Layout};
 use senbazuru::params::show;
 use senbazuru::registry::{self, Entry, Params};
@@ -154,24 +154,17 @@ fn verilog_is_clean_in_all_tools() {
         let sources = Sources::from(&entry.elaborate(params).map_err(|e| e.to_string())?);
         let checks = lint_without_yosys(&sources).map_err(|e| e.to_string())?;
         assert!(checks.len() >= 2);
-        designs.lock().unwrap().push((entry.family(), sources));
+        designs.lock().unwrap().push(sources);
         clean(&checks)
     });
-    // Designs of a family have modules in common, and Yosys needs to see each only once.
-    let mut designs = designs.into_inner().unwrap();
-    designs.sort_by(|a, b| (a.0, &a.1.top).cmp(&(b.0, &b.1.top)));
-    let designs: Vec<Sources> = designs.into_iter().map(|(_, sources)| sources).collect();
-    let part = designs.len().div_ceil(YOSYS_RUNS);
-    let work = designs.chunks(part).map(|part| (format!("{} to {}", part[0].top, part[part.len() - 1].top), part));
-    on_all_cores(work.collect(), |part| {
-        let checks = yosys_lint(part).map_err(|e| e.to_string())?;
+    // Designs have modules in common, and Yosys needs to see each only once.
+    let modules = distinct_modules(&designs.into_inner().unwrap()).unwrap();
+    on_all_cores(modules.into_iter().map(|module| (module.file.name.clone(), module)).collect(), |module| {
+        let checks = yosys_lint(&module).map_err(|e| e.to_string())?;
         assert!(!checks.is_empty());
         clean(&checks)
     });
 }
-
-/// More of them are shorter, and see more modules twice.
-const YOSYS_RUNS: usize = 6;
 
 fn clean(checks: &[Check]) -> Result<(), String> {
     let messages: Vec<_> = checks.iter().flat_map(|c| c.messages.iter().map(|m| format!("{}: {m}", c.tool))).collect();

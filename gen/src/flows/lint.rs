@@ -1,5 +1,7 @@
 //! The gate that all Verilog passes: three tools, not one message.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use hdl::lang::Design;
 use serde::Serialize;
 use sim::SourceFile;
@@ -64,8 +66,8 @@ impl Sources {
     }
 }
 
-/// Runs all tools, two at a time: `verilator --lint-only -Wall`, `iverilog -g2005 -Wall`, and Yosys (elaboration,
-/// coarse synthesis, `check -assert`, no latch). The `FORMAL` sections, which are SystemVerilog, pass Verilator and
+/// Runs all tools, two at a time: `verilator --lint-only -Wall`, `iverilog -g2005 -Wall`, and Yosys, module by module
+/// (elaboration, coarse synthesis, `check -assert`, no latch). The `FORMAL` sections, which are SystemVerilog, pass Verilator and
 /// Yosys, unless a port of the design is wider than 256 bits: they are made for proofs at small parameters.
 ///
 /// # Errors
@@ -73,10 +75,17 @@ impl Sources {
 pub fn lint(sources: &Sources) -> Result<Vec<Check>> {
     std::thread::scope(|scope| {
         let others = scope.spawn(|| lint_without_yosys(sources));
-        let gate = |formal| yosys_gate(&sources.files, 1, Some(&sources.top), formal);
-        let yosys = gate(false).and_then(|plain| {
-            let checks = vec![plain];
-            if sources.lints_formal() { Ok([checks, vec![gate(true)?]].concat()) } else { Ok(checks) }
+        let yosys = distinct_modules(std::slice::from_ref(sources)).and_then(|modules| {
+            let mut checks: Vec<Check> = Vec::new();
+            for module in &modules {
+                for check in yosys_lint(module)? {
+                    match checks.iter_mut().find(|known| known.tool == check.tool) {
+                        Some(known) => known.messages.extend(check.messages),
+                        None => checks.push(check),
+                    }
+                }
+            }
+            Ok(checks)
         });
         let others: Result<Vec<Check>> =
             others.join().unwrap_or_else(|_| Err(Failure::NoAnswer("a lint thread panicked".into())));
@@ -112,38 +121,67 @@ pub fn lint_without_yosys(sources: &Sources) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-/// What [`lint`] runs of Yosys, for several designs at once: a module that several of them have is looked at once.
-///
-/// # Errors
-/// As [`lint`]; and two modules of one name that differ.
-pub fn yosys_lint(designs: &[Sources]) -> Result<Vec<Check>> {
-    let gate = |formal: bool| -> Result<Option<Check>> {
-        let mut files: Vec<SourceFile> = Vec::new();
-        for file in designs.iter().filter(|d| !formal || d.lints_formal()).flat_map(|d| &d.files) {
-            match files.iter().find(|f| f.name == file.name) {
-                None => files.push(file.clone()),
-                Some(f) if f.text == file.text => {}
-                Some(f) => return Err(Failure::Check(format!("two modules that differ are called {}", f.name))),
-            }
-        }
-        if files.is_empty() { Ok(None) } else { yosys_gate(&files, designs.len(), None, formal).map(Some) }
-    };
-    Ok([gate(false)?, gate(true)?].into_iter().flatten().collect())
+/// A module with those that it instantiates, which are looked at by themselves.
+#[derive(Clone, Debug)]
+pub struct ModuleSources {
+    /// The module.
+    pub file: SourceFile,
+    children: Vec<SourceFile>,
+    formal: bool,
 }
 
-/// All modules below `top`, or all there are.
-fn yosys_gate(files: &[SourceFile], designs: usize, top: Option<&str>, formal: bool) -> Result<Check> {
+/// The modules of some designs, each once.
+///
+/// # Errors
+/// Two modules of one name that differ.
+pub fn distinct_modules(designs: &[Sources]) -> Result<Vec<ModuleSources>> {
+    let mut modules: BTreeMap<&str, ModuleSources> = BTreeMap::new();
+    for design in designs {
+        let names: BTreeMap<&str, &SourceFile> =
+            design.files.iter().map(|f| (f.name.trim_end_matches(".v"), f)).collect();
+        for file in &design.files {
+            let formal = design.lints_formal() && file.text.contains("`ifdef FORMAL");
+            match modules.get_mut(file.name.as_str()) {
+                Some(known) if known.file.text == file.text => known.formal |= formal,
+                Some(_) => return Err(Failure::Check(format!("two modules that differ are called {}", file.name))),
+                None => {
+                    // The line of an instance begins with its module.
+                    let first_words = file.text.lines().filter_map(|line| line.split_whitespace().next());
+                    let instantiated: BTreeSet<&str> = first_words.collect();
+                    let children =
+                        instantiated.iter().filter_map(|name| names.get(name)).map(|f| (*f).clone()).collect();
+                    modules.insert(&file.name, ModuleSources { file: file.clone(), children, formal });
+                }
+            }
+        }
+    }
+    Ok(modules.into_values().collect())
+}
+
+/// What [`lint`] runs of Yosys, for a module alone: its instances are empty. A module that many designs have is looked at once.
+///
+/// # Errors
+/// As [`lint`].
+pub fn yosys_lint(module: &ModuleSources) -> Result<Vec<Check>> {
+    let files = [std::slice::from_ref(&module.file), &module.children].concat();
+    let gate = |formal| yosys_gate(&files, formal);
+    let plain = gate(false)?;
+    if module.formal { Ok(vec![plain, gate(true)?]) } else { Ok(vec![plain]) }
+}
+
+/// The first of `files`, with empty modules of the others.
+fn yosys_gate(files: &[SourceFile], formal: bool) -> Result<Check> {
     let (tool, define) = if formal { ("yosys FORMAL", "-formal -DFORMAL ") } else { ("yosys", "") };
-    let mut script: String = files.iter().map(|f| format!("read_verilog {define}{}\n", f.name)).collect();
-    let root = top.map_or(String::new(), |top| format!(" -top {top}"));
-    script += &format!("hierarchy -check{root}\nproc\nopt\ncheck -assert\n");
+    let (whole, empty) = (&files[0].name, &files[1..]);
+    let mut script = format!("read_verilog {define}{whole}\n");
+    script.extend(empty.iter().map(|f| format!("read_verilog -lib {}\n", f.name)));
+    script += "hierarchy -check\nproc\nopt\ncheck -assert\n";
     if !formal {
         // Synthesis up to generic cells finds what elaboration alone does not.
         script += "synth -run coarse:fine\ncheck -assert\n";
     }
     script += "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr t:$sr\n";
-    let name = top.map_or(format!("one of {designs} designs"), Into::into);
-    let messages = match yosys::run(&script, files, &name) {
+    let messages = match yosys::run(&script, files, whole) {
         Ok(log) => {
             log.lines().filter(|l| l.starts_with("Warning") || l.contains(": Warning:")).map(Into::into).collect()
         }
