@@ -5,7 +5,7 @@ use super::tender_lane::TenderLane;
 use crate::blocks::common::row::{Section, later};
 use crate::lang::{
     About, Block, Field, FieldArray, In, InBundle, InStream, Module, Out, OutStream, Signal, Timing, bit, bits_for,
-    bundle, mux, parameters, ports, power_of_two, uint,
+    bundle, cat, mux, parameters, ports, power_of_two, uint,
 };
 
 parameters! {
@@ -136,7 +136,7 @@ impl Block for ResultStage {
 
         m.comment("Constants of rows are kept.");
         let inside = m.reg_init("inside_q", uint(latency), 0);
-        inside.next(mux(io.clear_i, uint(latency).lit(0), crate::lang::cat(&[inside.q.slice(0..latency - 1), begins])));
+        inside.next(mux(io.clear_i, uint(latency).lit(0), cat(&[inside.q.slice(0..latency - 1), begins])));
         let loaded = m.reg_init("loaded_q", used_ty, 0);
         let whole = m.wire("whole", loaded.q.eq(used));
         let loads = m.wire("loads", mode.per_row & !whole & !inside.q.any() & io.constants.valid & !io.clear_i);

@@ -2,7 +2,7 @@
 
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
-    About, Block, FieldArray, In, InArray, Module, Out, OutStream, Timing, bit, bundle, cat, index_width, mux,
+    About, Block, FieldArray, In, InArray, Module, Out, OutStream, Signal, Timing, bit, bundle, cat, index_width, mux,
     parameters, ports, power_of_two, sint, uint,
 };
 
@@ -97,7 +97,7 @@ impl Block for SumBuffer {
         m.comment("Tiles that are whole, and tiles that have a place.");
         let comes = m.wire("comes", ends.at(self.rows - 1));
         let goes = m.net("goes", bit());
-        let count = |m: &mut Module, name: &str, up: crate::lang::Signal| {
+        let count = |m: &mut Module, name: &str, up: Signal| {
             let count = m.reg_init(name, uint(2), 0);
             let moved = count.q.wrapping_add(up.extend(2)).wrapping_sub(goes.extend(2));
             count.next(mux(io.clear_i, uint(2).lit(0), moved));
@@ -116,15 +116,12 @@ impl Block for SumBuffer {
         m.connect(read_address, cat(&[page.q, column.q]));
         let last = m.wire("last", sent.q.wrapping_add(1).eq(io.columns_i));
         m.connect(goes, read & (last | column.q.eq(end)));
-        let step = |m: &mut Module, q: crate::lang::Signal, ends: crate::lang::Signal| {
-            let _ = &m;
+        let step = |q: Signal, ends: Signal| {
             let zero = q.ty().lit(0);
             mux(io.clear_i, zero, mux(read, mux(ends, zero, q.wrapping_add(1)), q))
         };
-        let column_next = step(m, column.q, goes);
-        column.next(column_next);
-        let sent_next = step(m, sent.q, last);
-        sent.next(sent_next);
+        column.next(step(column.q, goes));
+        sent.next(step(sent.q, last));
         page.next((page.q ^ goes) & !io.clear_i);
         offered.next((read | (offered.q & !io.column.ready)) & !io.clear_i);
         m.connect(io.column.valid, offered.q);

@@ -7,7 +7,7 @@ use super::turn_buffer::{Page, TurnBuffer};
 use crate::blocks::common::bus::dma::dma_error;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
 use crate::blocks::common::shell::job_controller::job_error;
-use crate::blocks::common::shell::{Operand, OperandCheck, Operation, OperationEnd};
+use crate::blocks::common::shell::{Operand, OperandCheck, OperandList, Operation, OperationEnd};
 use crate::lang::{
     About, Block, Bundle, Field, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal,
     Timing, bit, bits_for, bundle, cat, mux, parameters, ports, power_of_two, select, uint,
@@ -62,13 +62,8 @@ impl TenderController {
         (self.axi.clone(), self.dma.clone())
     }
 
-    fn operand_check(&self) -> OperandCheck {
-        OperandCheck {
-            address_width: self.axi.address_width,
-            row_width: self.dma.row_width,
-            rows_width: self.dma.rows_width,
-            stride_width: self.dma.stride_width,
-        }
+    fn operands(&self) -> OperandList {
+        OperandList { operands: READERS + 1, check: OperandCheck::of(&self.axi, &self.dma) }
     }
 
     fn strips(&self) -> StripWalker {
@@ -195,7 +190,7 @@ impl Block for TenderController {
     };
 
     fn build(&self, m: &mut Module, io: &TenderControllerPorts) {
-        let states = ["Idle", "Fields", "Ask", "Verdict", "Begin", "Run", "Tell"];
+        let states = ["Idle", "Fields", "Check", "Begin", "Run", "Tell"];
         let state = m.fsm("state", &states);
         m.connect(io.idle_o, state.is("Idle"));
         m.connect(io.operation.ready, state.is("Idle") & !io.abort_i);
@@ -214,15 +209,14 @@ impl Block for TenderController {
 
         m.comment("One operand after the other.");
         let last = READERS;
-        let at_ty = uint(3);
-        let at = m.reg("operand_q", at_ty);
-        let check = m.instance("u_check", self.operand_check());
-        m.connect(check.clear_i, io.abort_i);
-        m.connect(check.window_base_i, io.window_base_i);
-        m.connect(check.window_limit_i, io.window_limit_i);
+        let list = m.instance("u_operands", self.operands());
+        m.connect(list.clear_i, io.abort_i);
+        m.connect(list.window_base_i, io.window_base_i);
+        m.connect(list.window_limit_i, io.window_limit_i);
+        m.connect(list.start_i, state.is("Fields") & !wrong.any());
         let of = |m: &mut Module, name: &str, value: fn(&Place) -> Signal| {
             let values: Vec<Signal> = places.iter().map(value).collect();
-            m.lookup(name, at.q, &values)
+            m.lookup(name, list.index_o, &values)
         };
         let operand = Operand {
             address: of(m, "operand_address", |p| p.address),
@@ -231,13 +225,8 @@ impl Block for TenderController {
             stride: of(m, "operand_stride", |p| p.stride),
         };
         let used = of(m, "operand_used", |p| p.used);
-        m.connect(check.operand.valid, state.is("Ask") & used);
-        check.operand.data.drive(m, "operand", &operand);
-        m.connect(check.verdict.ready, state.is("Verdict"));
-        let judged = m.wire("judged", check.verdict.fire());
-        let passes = m.wire("passes", (state.is("Ask") & !used) | (judged & !check.verdict.error.any()));
-        at.next(mux(state.is("Fields"), at_ty.lit(0), mux(passes, at.q.wrapping_add(1), at.q)));
-        let checked = m.wire("checked", passes & at.q.eq(last));
+        m.connect(list.used_i, used);
+        list.operand.drive(m, "operand", &operand);
 
         m.comment("Commands that are to be given, and those that have not ended.");
         let begins = m.wire("begins", state.is("Begin"));
@@ -313,7 +302,7 @@ impl Block for TenderController {
         let overflow = m.wire("overflow", overflowed.q & fields.flags.bit(12));
         let ends = [
             (state.is("Fields"), wrong),
-            (judged, check.verdict.error),
+            (state.is("Check"), list.error_o),
             (fault.eq(dma_error::SLVERR), code(job_error::SLVERR)),
             (fault.eq(dma_error::DECERR), code(job_error::DECERR)),
             // The DMAs refuse nothing that was checked here.
@@ -331,12 +320,9 @@ impl Block for TenderController {
         }
         state.goto("Idle", io.operation.valid, "Fields");
         state.goto("Fields", wrong.any(), "Tell");
-        state.goto("Fields", true, "Ask");
-        state.goto("Ask", used & check.operand.ready, "Verdict");
-        state.goto("Ask", checked, "Begin");
-        state.goto("Verdict", judged & check.verdict.error.any(), "Tell");
-        state.goto("Verdict", checked, "Begin");
-        state.goto("Verdict", judged, "Ask");
+        state.goto("Fields", true, "Check");
+        state.goto("Check", list.error_o.any(), "Tell");
+        state.goto("Check", list.passed_o, "Begin");
         state.goto("Begin", true, "Run");
         state.goto("Run", failed | io.index_error_i | overflow | done, "Tell");
         state.goto("Tell", io.operation_end.ready, "Idle");

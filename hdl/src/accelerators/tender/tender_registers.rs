@@ -2,6 +2,7 @@
 
 use super::ACCELERATOR;
 use crate::blocks::common::bus::{AxiLiteSubordinate, serve};
+use crate::blocks::common::row::RowUnits;
 use crate::blocks::common::shell::{ShellFields, ShellRegisters};
 use crate::lang::registers::{Constant, ReadOnly};
 use crate::lang::{About, Block, Module, Out, RegisterPorts, Timing, bit, parameters, ports, registers};
@@ -25,6 +26,8 @@ parameters! {
         max_beats: u32 = 64, in 1..=65535, tag "b";
         /// Number of the function of the step activate.
         function: u32 = 2, in 0..=255, tag "f";
+        /// What it has for whole rows.
+        units: RowUnits = RowUnits::default();
     }
 }
 
@@ -63,6 +66,12 @@ registers! {
         FUNCTION at 0x110 {
             /// What the step activate is: 0 GELU, 1 GELU by tanh, 2 SiLU, 3 tanh.
             function: Constant = (8, p.function.into()) at 0,
+            /// There is softmax.
+            softmax: Constant = (1, p.units.softmax.into()) at 8,
+            /// There is layer norm.
+            layer_norm: Constant = (1, p.units.layer_norm.into()) at 9,
+            /// There is rotary embedding.
+            rotary: Constant = (1, p.units.rotary.into()) at 10,
         }
         /// Sums of the job.
         SUM_OVERFLOWS at 0x118 {

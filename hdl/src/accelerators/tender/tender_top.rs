@@ -7,7 +7,7 @@ use crate::accelerators::vector::VectorEngine;
 use crate::blocks::common::RamImplementation;
 use crate::blocks::common::bus::axi::AxiManager;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
-use crate::blocks::common::row::{RequantizeLane, VectorLane};
+use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{EventCounters, JobShell};
 use crate::blocks::tender::MultiScaleArray;
 use crate::lang::{
@@ -47,6 +47,8 @@ parameters! {
         lane: VectorLane = VectorLane::default();
         /// The last one.
         requantize: RequantizeLane = RequantizeLane::default();
+        /// What the vector unit has for whole rows, beside the norm by the root mean square.
+        units: RowUnits = RowUnits::all();
         /// Where scratchpad, index, output and turn buffer are kept.
         storage: RamImplementation = RamImplementation::Inferred, tag "";
     }
@@ -95,6 +97,7 @@ impl TenderTop {
             max_beats: self.max_beats,
             lane: self.lane.clone(),
             requantize: self.requantize.clone(),
+            units: self.units.clone(),
         }
     }
 
@@ -108,6 +111,7 @@ impl TenderTop {
             lanes: self.vector().lanes(),
             max_beats: self.max_beats,
             function: self.lane.function as u32,
+            units: self.units.clone(),
         }
     }
 }
@@ -227,29 +231,5 @@ impl CatalogBlock for TenderTop {
             ..Self::default()
         };
         vec![set(32, 32, (4, 4), (33, 70), 4), set(128, 40, (8, 16), (64, 100), 16)]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::TenderTop;
-    use crate::blocks::tender::MultiScaleArray;
-
-    #[test]
-    fn elaborates() {
-        let p = TenderTop {
-            axi: crate::blocks::common::bus::AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
-            array: MultiScaleArray { rows: 4, columns: 4, ..MultiScaleArray::default() },
-            depth: 32,
-            steps: 64,
-            strip: 32,
-            max_beats: 8,
-            ..TenderTop::default()
-        };
-        for p in [p, TenderTop::default()] {
-            if let Err(e) = crate::lang::elaborate(&p) {
-                panic!("{e}");
-            }
-        }
     }
 }

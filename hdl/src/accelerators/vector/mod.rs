@@ -1,11 +1,13 @@
 //! The vector unit behind the shell: rows of memory through a list of steps.
 
+mod gain_reader;
 mod row_packer;
 mod vector_controller;
 mod vector_engine;
 mod vector_registers;
 mod vector_top;
 
+pub use gain_reader::{GainReader, GainReaderPorts};
 pub use row_packer::{RowPacker, RowPackerPorts};
 pub use vector_controller::{VectorController, VectorControllerPorts};
 pub use vector_engine::{VectorEngine, VectorEnginePorts};

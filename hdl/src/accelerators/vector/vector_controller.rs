@@ -2,12 +2,12 @@
 
 use crate::blocks::common::bus::dma::dma_error;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
-use crate::blocks::common::row::VectorSteps;
+use crate::blocks::common::row::{NormKind, RowUnits, VectorSteps};
 use crate::blocks::common::shell::job_controller::job_error;
-use crate::blocks::common::shell::{Operand, OperandCheck, Operation, OperationEnd};
+use crate::blocks::common::shell::{Operand, OperandCheck, OperandList, Operation, OperationEnd};
 use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal, Timing, bit,
-    bits_for, cat, index_width, mux, parameters, ports, select, uint,
+    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutBundle, OutOption, OutStream, OutStreams, Signal,
+    Timing, bit, bits_for, cat, mux, parameters, ports, select, uint,
 };
 
 /// Operands that are read: elements, addends, factors, gains.
@@ -15,6 +15,8 @@ pub(super) const READERS: u32 = 4;
 
 /// Words of an operation: a descriptor of 128 bytes without its header.
 const WORDS: u32 = 24;
+
+const STATES: [&str; 6] = ["Idle", "Fields", "Check", "Issue", "Run", "Tell"];
 
 parameters! {
     /// Elaboration parameters.
@@ -25,9 +27,13 @@ parameters! {
         dma: DmaSpec = DmaSpec::default();
         /// Elements of the longest row.
         max_columns: u32 = 512, in 1..=4_194_304, tag "c";
+        /// What there is for whole rows.
+        units: RowUnits = RowUnits::default();
     }
     rules = |p, rules| {
-        let least = bits_for(2 * u64::from(p.max_columns));
+        // The gains of a layer norm are pairs.
+        let bytes = if p.units.layer_norm { 4 } else { 2 };
+        let least = bits_for(bytes * u64::from(p.max_columns));
         rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
         rules.demand(p.dma.rows_width == 16, "dma.rows_width", p.dma.rows_width, "16");
         rules.demand(p.dma.stride_width == 32, "dma.stride_width", p.dma.stride_width, "32");
@@ -39,13 +45,13 @@ impl VectorController {
         (self.axi.clone(), self.dma.clone())
     }
 
-    fn check(&self) -> OperandCheck {
-        OperandCheck {
-            address_width: self.axi.address_width,
-            row_width: self.dma.row_width,
-            rows_width: self.dma.rows_width,
-            stride_width: self.dma.stride_width,
-        }
+    fn operands(&self) -> OperandList {
+        OperandList { operands: READERS + 1, check: OperandCheck::of(&self.axi, &self.dma) }
+    }
+
+    /// Bits of the elements that count in a softmax, where there is one.
+    pub(super) fn length_width(&self) -> u32 {
+        bits_for(self.max_columns.into())
     }
 }
 
@@ -65,7 +71,15 @@ ports! {
         /// How it ended.
         operation_end: OutStream<OperationEnd> = (),
         /// To the lanes; means something while an operation is in hand.
-        steps: OutBundle<VectorSteps> = (),
+        steps: OutBundle<VectorSteps> = p.units.clone(),
+        /// Elements of the first row that count in a softmax; as steps.
+        length_o: OutOption = uint(p.length_width()).when(p.units.softmax),
+        /// In each further row one more counts; as steps.
+        causal_o: OutOption = bit().when(p.units.softmax),
+        /// Gains come as pairs with biases; as steps.
+        pairs_o: OutOption = bit().when(p.units.layer_norm),
+        /// For one cycle: an operation that is right begins.
+        begin_o: Out = bit(),
         /// A beat of results in which an element overflowed.
         overflow_i: In = bit(),
         /// What to read: elements, addends, factors, gains.
@@ -84,8 +98,12 @@ struct Fields {
     rows: Signal,
     columns: Signal,
     steps: Signal,
+    length: Signal,
     exact: Signal,
     reserved: Signal,
+    /// Kinds of norms.
+    softmax: Signal,
+    layer: Signal,
     /// Addresses and strides: elements, addends, factors, gains, results.
     places: Vec<(Signal, Signal)>,
     /// Which of these are used.
@@ -97,10 +115,17 @@ impl Fields {
         let word = |k: u32| io.operation.words.at(k);
         let wide = |k: u32| cat(&[word(k + 1), word(k)]);
         let steps = word(2);
-        let (norm, gain) = (steps.bit(4), steps.bit(5));
-        let high = cat(&[steps.slice(13..32), steps.slice(10..12), steps.slice(6..8), word(5).slice(8..32)]);
-        let tail = cat(&[word(20), word(21), word(22), word(23)]);
-        let reserved = m.wire("reserved", high.any() | tail.any() | (gain & !norm));
+        let (norm, gain, rotate, causal) = (steps.bit(4), steps.bit(5), steps.bit(10), steps.bit(11));
+        let kind = steps.slice(6..8);
+        let softmax = m.wire("softmax", norm & kind.eq(NormKind::Softmax as u32));
+        let layer = m.wire("layer_norm", norm & kind.eq(NormKind::Layer as u32));
+        let length = word(20);
+        let high = cat(&[steps.slice(13..32), word(5).slice(8..32)]);
+        let tail = cat(&[word(21), word(22), word(23)]);
+        let without_norm = !norm & (gain | kind.any());
+        let without_softmax = !softmax & (causal | length.any());
+        let together = (softmax & (gain | rotate)) | (rotate & steps.bit(3));
+        let reserved = m.wire("reserved", high.any() | tail.any() | without_norm | without_softmax | together);
         let places = vec![
             (wide(8), word(6)),
             (wide(10), word(7)),
@@ -109,12 +134,17 @@ impl Fields {
             (wide(18), word(15)),
         ];
         let one = bit().lit(1);
-        let used = vec![one, steps.bit(1), steps.bit(3), gain, one];
-        Self { rows: word(0), columns: word(1), steps, exact: steps.bit(12), reserved, places, used }
+        let used = vec![one, steps.bit(1), steps.bit(3) | rotate, gain, one];
+        let exact = steps.bit(12);
+        Self { rows: word(0), columns: word(1), steps, length, exact, reserved, softmax, layer, places, used }
     }
 
     fn format(&self) -> Signal {
         self.steps.slice(8..10)
+    }
+
+    fn rotate(&self) -> Signal {
+        self.steps.bit(10)
     }
 }
 
@@ -123,14 +153,14 @@ impl Block for VectorController {
     const ABOUT: About = About {
         name: "vector_controller",
         summary: "checks an operation of the vector accelerator and has it done",
-        contract: "Fields first: 5 for one that must be 0, 15 for a format that is none, 9 for a size; then each operand that is used, as\n\
+        contract: "Fields first: 5 for one that must be 0, 15 for a format or a step that is not there, 9 for a size; then each operand that is used, as\n\
             operand_check says. Nothing is read or written unless all is right. Then all DMAs are asked at once; the first error of one of\n\
             them, or their last end, ends the operation. With bit 12 of the steps, an overflow is error 14.",
         reference: "",
     };
 
     fn build(&self, m: &mut Module, io: &VectorControllerPorts) {
-        let state = m.fsm("state", &["Idle", "Fields", "Ask", "Verdict", "Issue", "Run", "Tell"]);
+        let state = m.fsm("state", &STATES);
         m.connect(io.idle_o, state.is("Idle"));
         m.connect(io.operation.ready, state.is("Idle") & !io.abort_i);
         m.unused(io.operation.opcode);
@@ -139,54 +169,46 @@ impl Block for VectorController {
         self.steps(m, io, &fields);
         let code = |number: u32| uint(8).lit(number);
 
-        let no_rows = m.wire("no_rows", !fields.rows.any() | fields.rows.slice(16..32).any());
-        let no_columns = m.wire("no_columns", !fields.columns.any() | fields.columns.gt(self.max_columns));
-        let wrong = m.wire(
-            "wrong_field",
-            select(
-                &[
-                    (fields.reserved, code(job_error::RESERVED)),
-                    (fields.format().eq(3), code(job_error::FIELD)),
-                    (no_rows | no_columns, code(job_error::SIZE)),
-                ],
-                code(0),
-            ),
-        );
+        let wrongs = [
+            (fields.reserved, code(job_error::RESERVED)),
+            (self.lacks(m, &fields), code(job_error::FIELD)),
+            (self.wrong_size(m, &fields), code(job_error::SIZE)),
+        ];
+        let wrong = m.wire("wrong_field", select(&wrongs, code(0)));
 
         m.comment("One operand after the other.");
         let last = READERS;
-        let at_ty = uint(index_width((last + 1).into()));
-        let at = m.reg("operand_q", at_ty);
-        let check = m.instance("u_check", self.check());
-        m.connect(check.clear_i, io.abort_i);
-        m.connect(check.window_base_i, io.window_base_i);
-        m.connect(check.window_limit_i, io.window_limit_i);
-        let of = |m: &mut Module, name: &str, values: Vec<Signal>| m.lookup(name, at.q, &values);
+        let list = m.instance("u_operands", self.operands());
+        m.connect(list.clear_i, io.abort_i);
+        m.connect(list.window_base_i, io.window_base_i);
+        m.connect(list.window_limit_i, io.window_limit_i);
+        m.connect(list.start_i, state.is("Fields") & !wrong.any());
+        let of = |m: &mut Module, name: &str, values: Vec<Signal>| m.lookup(name, list.index_o, &values);
         let (addresses, strides): (Vec<_>, Vec<_>) = fields.places.iter().copied().unzip();
         let address = of(m, "operand_address", addresses);
         let stride = of(m, "operand_stride", strides);
         let used = of(m, "operand_used", fields.used.clone());
+        m.connect(list.used_i, used);
         let wide = self.dma.row_width;
         let columns = m.wire("columns", fields.columns.slice(0..wide - 1));
         let read_bytes = m.wire("read_bytes", columns.shl(1));
+        let gain_bytes = if self.units.layer_norm {
+            mux(fields.layer, read_bytes.shl(1).truncate(wide), read_bytes)
+        } else {
+            read_bytes
+        };
         let nibbles = (columns + 1).slice(1..wide).extend(wide);
         let formats = [(fields.format().eq(1), columns.extend(wide)), (fields.format().eq(2), nibbles)];
         let write_bytes = m.wire("write_bytes", select(&formats, read_bytes));
-        let bytes = mux(at.q.eq(last), write_bytes, read_bytes);
+        let bytes = [read_bytes, read_bytes, read_bytes, m.wire("gain_bytes", gain_bytes), write_bytes];
         let rows = fields.rows.slice(0..16);
-        let operand = Operand { address, row_bytes: m.wire("operand_bytes", bytes), rows, stride };
-        m.connect(check.operand.valid, state.is("Ask") & used);
-        check.operand.data.drive(m, "operand", &operand);
-        m.connect(check.verdict.ready, state.is("Verdict"));
-        let judged = m.wire("judged", check.verdict.fire());
-        let passes = m.wire("passes", (state.is("Ask") & !used) | (judged & !check.verdict.error.any()));
-        let step = mux(state.is("Fields"), at_ty.lit(0), mux(passes, at.q.wrapping_add(1), at.q));
-        at.next(step);
-        let checked = m.wire("checked", passes & at.q.eq(last));
+        let row_bytes = of(m, "operand_bytes", bytes.to_vec());
+        let operand = Operand { address, row_bytes, rows, stride };
+        list.operand.drive(m, "operand", &operand);
+        let checked = list.passed_o;
+        m.connect(io.begin_o, checked);
 
         m.comment("All that is used is asked for, and all of that has to end.");
-        let issues = state.is("Issue");
-        let begins = m.wire("begins", checked);
         let mut asked = Vec::new();
         let mut ended = Vec::new();
         let mut errors = Vec::new();
@@ -199,13 +221,13 @@ impl Block for VectorController {
             let to_ask = m.reg_init(&format!("asks_{k}_q"), bit(), 0);
             let to_end = m.reg_init(&format!("ends_{k}_q"), bit(), 0);
             let used = fields.used[k as usize];
-            to_ask.next(((begins & used) | (to_ask.q & !command.ready)) & !io.abort_i);
-            to_end.next(((begins & used) | (to_end.q & !end.valid)) & !io.abort_i);
+            to_ask.next(((checked & used) | (to_ask.q & !command.ready)) & !io.abort_i);
+            to_end.next(((checked & used) | (to_end.q & !end.valid)) & !io.abort_i);
             m.connect(command.valid, to_ask.q);
             m.connect(end.ready, to_end.q);
             let (address, stride) = fields.places[k as usize];
             m.connect(command.address, address.slice(0..self.axi.address_width));
-            m.connect(command.row_bytes, if k < last { read_bytes } else { write_bytes });
+            m.connect(command.row_bytes, bytes[k as usize]);
             m.connect(command.rows, rows);
             m.connect(command.stride, stride);
             m.unused(end.address);
@@ -234,7 +256,7 @@ impl Block for VectorController {
         end.next(select(
             &[
                 (state.is("Fields"), wrong),
-                (judged, check.verdict.error),
+                (state.is("Check"), list.error_o),
                 (failed, bus),
                 (state.is("Run"), mux(overflow, code(job_error::OVERFLOW), code(0))),
             ],
@@ -243,22 +265,18 @@ impl Block for VectorController {
         m.connect(io.operation_end.valid, state.is("Tell"));
         m.connect(io.operation_end.error, end.q);
 
-        for from in ["Idle", "Fields", "Ask", "Verdict", "Issue", "Run", "Tell"] {
+        for from in STATES {
             state.goto(from, io.abort_i, "Idle");
         }
         state.goto("Idle", io.operation.valid, "Fields");
         state.goto("Fields", wrong.any(), "Tell");
-        state.goto("Fields", true, "Ask");
-        state.goto("Ask", used & check.operand.ready, "Verdict");
-        state.goto("Ask", checked, "Issue");
-        state.goto("Verdict", judged & check.verdict.error.any(), "Tell");
-        state.goto("Verdict", checked, "Issue");
-        state.goto("Verdict", judged, "Ask");
+        state.goto("Fields", true, "Check");
+        state.goto("Check", list.error_o.any(), "Tell");
+        state.goto("Check", checked, "Issue");
         state.goto("Issue", failed, "Tell");
         state.goto("Issue", everything_asked, "Run");
         state.goto("Run", failed | everything_ended, "Tell");
         state.goto("Tell", io.operation_end.ready, "Idle");
-        m.unused(issues);
     }
 
     fn timing(&self) -> Timing {
@@ -267,6 +285,32 @@ impl Block for VectorController {
 }
 
 impl VectorController {
+    /// It asks for what there is not.
+    fn lacks(&self, m: &mut Module, fields: &Fields) -> Signal {
+        let kind_3 = fields.steps.bit(4) & fields.steps.slice(6..8).eq(3);
+        let lacking = [
+            (self.units.softmax, fields.softmax),
+            (self.units.layer_norm, fields.layer),
+            (self.units.rotary, fields.rotate()),
+        ];
+        let lacking = lacking.into_iter().filter(|(there, _)| !there).map(|(_, asked)| asked);
+        m.wire("lacks", lacking.fold(fields.format().eq(3) | kind_3, |a, b| a | b))
+    }
+
+    fn wrong_size(&self, m: &mut Module, fields: &Fields) -> Signal {
+        let no_rows = m.wire("no_rows", !fields.rows.any() | fields.rows.slice(16..32).any());
+        let no_columns = m.wire("no_columns", !fields.columns.any() | fields.columns.gt(self.max_columns));
+        let mut wrong = no_rows | no_columns;
+        if self.units.rotary {
+            wrong = wrong | (fields.rotate() & fields.columns.bit(0));
+        }
+        if self.units.softmax {
+            let no_length = m.wire("no_length", !fields.length.any() | fields.length.gt(fields.columns));
+            wrong = wrong | (fields.softmax & no_length);
+        }
+        m.wire("wrong_size", wrong)
+    }
+
     fn steps(&self, m: &mut Module, io: &VectorControllerPorts, fields: &Fields) {
         let (steps, to) = (fields.steps, &io.steps);
         let word = |k: u32| io.operation.words.at(k);
@@ -283,6 +327,18 @@ impl VectorController {
             (to.epsilon, cat(&[word(5).slice(0..8), word(4)])),
         ] {
             m.connect(port, value);
+        }
+        let optional = [
+            (to.rotate, fields.rotate()),
+            (to.kind, steps.slice(6..8)),
+            (io.length_o, fields.length.slice(0..self.length_width())),
+            (io.causal_o, steps.bit(11)),
+            (io.pairs_o, fields.layer),
+        ];
+        for (port, value) in optional {
+            if let Some(port) = port {
+                m.connect(port, value);
+            }
         }
     }
 }

@@ -1,15 +1,15 @@
 //! What works between the shell's streams: controller, lanes, packer.
 
+use super::gain_reader::GainReader;
 use super::row_packer::RowPacker;
-use super::vector_controller::{READERS, VectorController};
-use crate::blocks::common::VectorUnit;
+use super::vector_controller::{READERS, VectorController, VectorControllerPorts};
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
-use crate::blocks::common::row::{RequantizeLane, VectorLane};
+use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane, VectorUnit, VectorUnitPorts};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, parameters, ports,
-    uint,
+    About, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, mux, parameters,
+    ports, uint,
 };
 
 parameters! {
@@ -25,6 +25,8 @@ parameters! {
         lane: VectorLane = VectorLane::default();
         /// The last one.
         requantize: RequantizeLane = RequantizeLane::default();
+        /// What it has for whole rows, beside the norm by the root mean square.
+        units: RowUnits = RowUnits::default();
     }
     rules = |p, rules| {
         rules.part("max_beats", &p.unit());
@@ -54,11 +56,17 @@ impl VectorEngine {
             buffer: 2 * self.max_beats,
             lane: self.lane.clone(),
             requantize: self.requantize.clone(),
+            units: self.units.clone(),
         }
     }
 
     fn controller(&self) -> VectorController {
-        VectorController { axi: self.axi.clone(), dma: self.dma.clone(), max_columns: self.max_columns() }
+        VectorController {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            max_columns: self.max_columns(),
+            units: self.units.clone(),
+        }
     }
 
     fn commands(&self) -> (AxiSpec, DmaSpec) {
@@ -137,7 +145,8 @@ impl Block for VectorEngine {
         m.connect(unit.input.last, x.row_last);
         m.unused(x.last);
         m.unused(x.bytes);
-        for (k, name, to) in [(1, "addend", &unit.addend), (2, "factor", &unit.factor), (3, "gain", &unit.gain)] {
+        self.lengths(m, io, &controller, &unit);
+        for (k, name, to) in [(1, "addend", &unit.addend), (2, "factor", &unit.factor)] {
             let from = io.read.at(k);
             m.connect(to.valid, from.valid);
             m.connect(from.ready, to.ready);
@@ -147,6 +156,7 @@ impl Block for VectorEngine {
                 m.unused(unused);
             }
         }
+        self.gains(m, io, &controller, &unit);
         unit.steps.drive(m, "steps", &controller.steps);
 
         m.comment("Results.");
@@ -162,5 +172,57 @@ impl Block for VectorEngine {
 
     fn timing(&self) -> Timing {
         Timing::new()
+    }
+}
+
+impl VectorEngine {
+    /// How many elements of each row count in a softmax.
+    fn lengths(
+        &self,
+        m: &mut Module,
+        io: &VectorEnginePorts,
+        controller: &VectorControllerPorts,
+        unit: &VectorUnitPorts,
+    ) {
+        let (Some(to), Some(from), Some(causal)) = (unit.input.length, controller.length_o, controller.causal_o) else {
+            m.unused(controller.begin_o);
+            return;
+        };
+        let length = m.reg("length_q", uint(from.width()));
+        // More than a row has is all of it.
+        let row = m.wire("row_came", io.read.at(0).fire() & io.read.at(0).row_last);
+        let grows = m.wire("grows", row & causal & length.q.ne(self.max_columns()));
+        length.next(mux(controller.begin_o, from, mux(grows, length.q.wrapping_add(1), length.q)));
+        m.connect(to, length.q);
+    }
+
+    fn gains(
+        &self,
+        m: &mut Module,
+        io: &VectorEnginePorts,
+        controller: &VectorControllerPorts,
+        unit: &VectorUnitPorts,
+    ) {
+        let (from, to) = (io.read.at(3), &unit.gain);
+        if let (Some(pairs), Some(biases)) = (controller.pairs_o, to.biases) {
+            let reader = m.instance("u_gains", GainReader { axi: self.axi.clone() });
+            m.connect(reader.clear_i, io.abort_i);
+            m.connect(reader.pairs_i, pairs);
+            m.connect_stream(&reader.input, &from);
+            m.connect(to.valid, reader.output.valid);
+            m.connect(reader.output.ready, to.ready);
+            m.connect_each("gain_values", to.values, reader.output.values);
+            if let Some(from) = reader.output.biases {
+                m.connect_each("gain_biases", biases, from);
+            }
+            return;
+        }
+        m.connect(to.valid, from.valid);
+        m.connect(from.ready, to.ready);
+        let values = m.split("gain", from.data.data, uint(16).array(self.lanes()));
+        m.connect_each("gain_values", to.values, values);
+        for unused in [from.bytes, from.row_last, from.last] {
+            m.unused(unused);
+        }
     }
 }

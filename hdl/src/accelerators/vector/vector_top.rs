@@ -5,7 +5,7 @@ use super::vector_engine::VectorEngine;
 use super::vector_registers::VectorRegisters;
 use crate::blocks::common::bus::axi::AxiManager;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
-use crate::blocks::common::row::{RequantizeLane, VectorLane};
+use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{EventCounters, JobShell};
 use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, parameters, ports};
 
@@ -26,6 +26,8 @@ parameters! {
         lane: VectorLane = VectorLane::default();
         /// The last one.
         requantize: RequantizeLane = RequantizeLane::default();
+        /// What it has for whole rows, beside the norm by the root mean square.
+        units: RowUnits = RowUnits::default();
     }
     rules = |p, rules| {
         rules.part("read_beats", &p.shell());
@@ -56,6 +58,7 @@ impl VectorTop {
             max_beats: self.max_beats,
             lane: self.lane.clone(),
             requantize: self.requantize.clone(),
+            units: self.units.clone(),
         }
     }
 }
@@ -88,6 +91,7 @@ impl Block for VectorTop {
             lanes: self.engine().lanes(),
             max_beats: self.max_beats,
             function: self.lane.function as u32,
+            units: self.units.clone(),
         };
         let registers = m.instance("u_registers", block);
         let shell = m.instance("u_shell", self.shell());
@@ -124,12 +128,17 @@ impl Block for VectorTop {
 
 impl CatalogBlock for VectorTop {
     fn configurations() -> Vec<Self> {
-        let set = |data_width, address_width, max_beats, burst_beats| Self {
+        let set = |data_width, address_width, max_beats, burst_beats, units| Self {
             axi: AxiSpec { address_width, data_width, id_width: 1 },
             dma: DmaSpec { burst_beats, ..DmaSpec::default() },
             max_beats,
+            units,
             ..Self::default()
         };
-        vec![set(32, 32, 3, 4), set(256, 40, 16, 16)]
+        vec![
+            set(32, 32, 3, 4, RowUnits::default()),
+            set(64, 36, 5, 8, RowUnits::all()),
+            set(256, 40, 16, 16, RowUnits { softmax: true, ..RowUnits::default() }),
+        ]
     }
 }

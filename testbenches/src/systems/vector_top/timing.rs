@@ -39,7 +39,7 @@ impl Job {
     pub fn cycles(&self, block: &VectorTop, latency: u32) -> u32 {
         let (width, most) = (block.axi.data_width / 8, block.dma.burst_beats);
         let beats = (2 * self.columns).div_ceil(width);
-        let norm = block.engine().unit().norm().cycles(self.columns) + 1 - 2 * beats;
+        let norm = block.engine().unit().stage().rms_norm().cycles(self.columns) + 1 - 2 * beats;
         let out_bytes = (self.columns * self.bits).div_ceil(8);
         // Beats of a row that make one of results.
         let share = 16 / self.bits;

@@ -5,8 +5,8 @@ use super::pipe::later;
 use super::section::Section;
 use crate::blocks::common::{FloatFma, FloatMul};
 use crate::lang::{
-    About, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutStream, Signal, Timing, bit, bundle,
-    cat, choices, multiple_of, parameters, ports, uint,
+    About, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutStream, Signal, Timing, bit, bits_for,
+    bundle, cat, choices, multiple_of, parameters, ports, uint,
 };
 
 choices! {
@@ -44,6 +44,8 @@ bundle! {
     pub struct RotaryBeat(lanes: u32) {
         /// fp16 numbers.
         values: FieldArray = uint(16).array(*lanes),
+        /// Elements in use, the first ones; goes along with the beat as it is.
+        used: Field = uint(bits_for((*lanes).into())),
         /// The beat is the last one of its row.
         last: Field = bit(),
     }
@@ -138,7 +140,8 @@ impl Block for RotaryEmbedding {
 
     fn build(&self, m: &mut Module, io: &RotaryEmbeddingPorts) {
         let (lanes, pairs) = (self.lanes, self.lanes / 2);
-        let section = Section::new(m, "turn", (self.arithmetic(), 16 * lanes + 1), io.clear_i);
+        let width = 16 * lanes + 1 + io.input.used.width();
+        let section = Section::new(m, "turn", (self.arithmetic(), width), io.clear_i);
         let begins = m.wire("begins", io.input.valid & io.angle.valid & section.room);
         m.connect(io.input.ready, io.angle.valid & section.room);
         m.connect(io.angle.ready, io.input.valid & section.room);
@@ -157,8 +160,8 @@ impl Block for RotaryEmbedding {
             let right = self.turned(m, "second", (b, cosine), (a, sine), false);
             m.connect(y.at(second), right);
         });
-        let last = later(m, "last", io.input.last, self.arithmetic());
-        section.catch(m, "turn", begins, cat(&[last, y.packed()]), io.clear_i);
+        let rest = later(m, "rest", cat(&[io.input.last, io.input.used]), self.arithmetic());
+        section.catch(m, "turn", begins, cat(&[rest, y.packed()]), io.clear_i);
         let fifo = &section.fifo;
         m.connect(io.output.valid, fifo.output.valid);
         m.connect(fifo.output.ready, io.output.ready);
@@ -166,6 +169,7 @@ impl Block for RotaryEmbedding {
         let word = m.wire("result", fifo.output.data.data);
         let result = m.split("result_values", word.slice(0..16 * lanes), uint(16).array(lanes));
         m.connect_each("output_values", io.output.values, result);
+        m.connect(io.output.used, word.slice(16 * lanes..width - 1));
         m.connect(io.output.last, word.msb());
     }
 

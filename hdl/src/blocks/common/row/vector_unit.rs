@@ -1,12 +1,13 @@
 //! Vector unit: lanes that take the rows of a matrix through a list of steps.
 
+use super::norm_stage::{GainBeat, NormKind, NormStage, RowUnits, VectorBeat};
 use super::pipe::later;
-use super::rms_norm::RmsNorm;
+use super::rotary_embedding::{RotaryEmbedding, RotaryPairs};
 use super::section::Section;
 use super::vector_lane::{RequantizeLane, VectorLane};
 use crate::lang::{
-    About, Block, CatalogBlock, Field, FieldArray, In, InBundle, InStream, Module, Out, OutStream, Timing, bit,
-    bits_for, bundle, cat, mux, parameters, ports, uint,
+    About, Array, Block, CatalogBlock, Field, FieldArray, FieldOption, In, InBundle, InStream, Module, Out, OutStream,
+    Signal, Stream, Timing, bit, bits_for, bundle, cat, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -22,13 +23,18 @@ parameters! {
         lane: VectorLane = VectorLane::default();
         /// The last one.
         requantize: RequantizeLane = RequantizeLane::default();
+        /// What it has for whole rows, beside the norm by the root mean square.
+        units: RowUnits = RowUnits::default();
     }
-    rules = |p, rules| rules.part("max_beats", &p.norm());
+    rules = |p, rules| {
+        rules.part("max_beats", &p.stage());
+        rules.demand(!p.units.rotary || p.lanes.is_multiple_of(2), "lanes", p.lanes, "a multiple of 2 with units.rotary");
+    };
 }
 
 bundle! {
     /// What is done with the elements of a row, in this order.
-    pub struct VectorSteps(_unit: ()) {
+    pub struct VectorSteps(units: RowUnits) {
         /// Multiply by scale.
         scale: Field = bit(),
         /// Add the element's addend.
@@ -37,8 +43,12 @@ bundle! {
         activate: Field = bit(),
         /// Multiply by the element's factor.
         multiply: Field = bit(),
-        /// Divide by the root mean square of the row.
+        /// Turn pairs of elements; not with multiply or softmax.
+        rotate: FieldOption = bit().when(units.rotary),
+        /// Normalise the row.
         norm: Field = bit(),
+        /// How: 0 by the root mean square, 1 softmax, 2 layer norm.
+        kind: FieldOption = uint(2).when(units.has_kinds()),
         /// And multiply by the element's gain.
         gain: Field = bit(),
         /// What rows become: 0 fp16, 1 integers of 8 bits, 2 of 4 bits.
@@ -47,20 +57,8 @@ bundle! {
         scale_factor: Field = uint(16),
         /// Factor before elements become integers, fp16.
         quantizer: Field = uint(16),
-        /// What is added to the mean square, in units of 2^-48.
+        /// What is added to the mean square or the variance, in units of 2^-48.
         epsilon: Field = uint(40),
-    }
-}
-
-bundle! {
-    /// Part of a row.
-    pub struct VectorBeat(lanes: u32) {
-        /// fp16 numbers.
-        values: FieldArray = uint(16).array(*lanes),
-        /// Of the last beat: elements in use, the first ones.
-        used: Field = uint(bits_for((*lanes).into())),
-        /// The beat is the last one of its row.
-        last: Field = bit(),
     }
 }
 
@@ -94,15 +92,16 @@ ports! {
         /// Drops all that is inside at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
         clear_i: In = bit(),
         /// What to do: steady from the first beat of a row on until all rows have left.
-        steps: InBundle<VectorSteps> = (),
+        steps: InBundle<VectorSteps> = p.units.clone(),
         /// Rows that come.
-        input: InStream<VectorBeat> = p.lanes,
+        input: InStream<VectorBeat> = (p.lanes, p.stage().length_width()),
         /// Addends, a beat for each beat of input; taken with the step add alone.
         addend: InStream<OperandBeat> = p.lanes,
-        /// Factors, a beat for each beat of input; taken with the step multiply alone.
+        /// Factors, a beat for each beat of input; taken with the step multiply alone. With rotate: the angles of pairs, a cosine
+        /// and a sine each.
         factor: InStream<OperandBeat> = p.lanes,
         /// Gains, a beat for each beat of input; taken with the step gain alone.
-        gain: InStream<OperandBeat> = p.lanes,
+        gain: InStream<GainBeat> = (p.lanes, p.units.layer_norm),
         /// The same rows after the steps.
         output: OutStream<VectorResult> = p.lanes,
         /// The lanes begin with a beat in this cycle.
@@ -111,22 +110,34 @@ ports! {
 }
 
 impl VectorUnit {
-    /// The norm of rows.
+    /// What is done with whole rows.
     #[must_use]
-    pub fn norm(&self) -> RmsNorm {
-        RmsNorm { lanes: self.lanes, max_beats: self.max_beats, buffer: self.buffer, ..RmsNorm::default() }
+    pub fn stage(&self) -> NormStage {
+        NormStage { lanes: self.lanes, max_beats: self.max_beats, buffer: self.buffer, units: self.units.clone() }
+    }
+
+    /// What turns pairs of elements, where there is such a step: as deep in its products as the lanes.
+    #[must_use]
+    pub fn rotary(&self) -> RotaryEmbedding {
+        RotaryEmbedding {
+            lanes: self.lanes,
+            pairs: RotaryPairs::Neighbours,
+            mul_stages: self.lane.mul_stages,
+            fma_stages: self.lane.mul_stages + self.lane.add_stages,
+            apart: self.lane.apart,
+        }
     }
 
     fn used_width(&self) -> u32 {
         bits_for(self.lanes.into())
     }
 
-    /// Cycles from the first beat that is offered to the last one that leaves, of one row of `elements` that never waits.
+    /// Cycles from the first beat that is offered to the last one that leaves, of one row of `elements` that never waits, with
+    /// a norm of some kind, and turned.
     #[must_use]
-    pub fn cycles(&self, elements: u32, norm: bool) -> u32 {
-        let beats = elements.div_ceil(self.lanes);
-        let lanes = self.lane.latency() + self.requantize.latency() + 2;
-        lanes + if norm { self.norm().cycles(elements) } else { beats }
+    pub fn cycles(&self, elements: u32, kind: Option<NormKind>, rotate: bool) -> u32 {
+        let turned = if rotate { self.rotary().cycles(0) } else { 0 };
+        self.lane.latency() + self.requantize.latency() + 2 + turned + self.stage().cycles(elements, kind)
     }
 }
 
@@ -136,12 +147,14 @@ impl Block for VectorUnit {
         name: "vector_unit",
         summary: "fp16 rows through a list of steps: scale, add, activate, multiply, normalise, requantize",
         contract: "Of each element x: scale makes x * scale_factor of it, add adds the element's addend, activate applies `function`, multiply multiplies\n\
-            by the element's factor, each rounded to fp16; norm is rms_norm of the row, with gains where gain is set, else 1; format makes\n\
+            by the element's factor, each rounded to fp16; rotate turns pairs as rotary_embedding does; norm is rms_norm of the row, with\n\
+            gains where gain is set, else 1, or what kind says: softmax over the first input_length_i elements, or layer_norm, with biases\n\
+            beside the gains; format makes\n\
             integers of it: times quantizer, rounded to fp16, rounded to an integer, saturated. All roundings are to nearest, ties to even.\n\
             Steps that are not set are left out. gain means something with norm alone; format 3 is format 0.\n\
             The length of a row is that of input: last and used of it count. Broken rules are repaired and told by output_error_o in the last beat:\n\
             input_used_i of 0 or more than `lanes` counts as `lanes`, and a row of more than max_beats beats that is normalised loses the rest.\n\
-            Results are as those of float_mul, float_add, float_table, rms_norm and float_to_int.\n\
+            Results are as those of float_mul, float_add, float_table, the row units and float_to_int.\n\
             clear_i drops all that is inside, and may come at any time.",
         reference: "Elfwing et al., arXiv:1702.03118 (SiLU); Zhang and Sennrich, arXiv:1910.07467 (RMSNorm)",
     };
@@ -155,13 +168,13 @@ impl Block for VectorUnit {
         m.comment(
             "The steps before the norm: a beat begins when its operands are here, and a place at the end is free.",
         );
-        let width = 16 * self.lanes + self.used_width() + 1;
+        let length_width = io.input.length.map_or(0, |length| length.width());
+        let width = 16 * self.lanes + self.used_width() + 1 + length_width;
         let first = Section::new(m, "begin", (self.lane.latency(), width), io.clear_i);
         let here = (!steps.add | io.addend.valid) & (!steps.multiply | io.factor.valid);
         let begins = m.wire("begins", io.input.valid & here & first.room);
         m.connect(io.input.ready, here & first.room);
         m.connect(io.addend.ready, begins & steps.add);
-        m.connect(io.factor.ready, begins & steps.multiply);
         m.connect(io.computing_o, begins);
         let y = m.nets("y", uint(16), self.lanes);
         m.for_each("lane", self.lanes, |m, i| {
@@ -177,50 +190,45 @@ impl Block for VectorUnit {
             m.connect(y.at(i), lane.y_o);
         });
         m.connect(first.enters, begins);
-        let rest = later(m, "begin_rest", cat(&[io.input.last, io.input.used]), self.lane.latency());
+        let mut rest = vec![io.input.last, io.input.used];
+        rest.extend(io.input.length);
+        let rest = later(m, "begin_rest", cat(&rest), self.lane.latency());
         first.catch(m, "begin", begins, cat(&[rest, y.packed()]), io.clear_i);
         let word = m.wire("stepped", first.fifo.output.data.data);
         let bits = 16 * self.lanes;
         let values = m.split("stepped_values", word.slice(0..bits), uint(16).array(self.lanes));
-        let (stepped_used, stepped_last) = (word.slice(bits..width - 1), word.msb());
-        let stepped_valid = first.fifo.output.valid;
+        let after_length = bits + length_width;
+        let stepped = Stepped {
+            valid: first.fifo.output.valid,
+            ready: first.fifo.output.ready,
+            values,
+            used: word.slice(after_length..width - 1),
+            last: word.msb(),
+        };
+        m.connect(first.leaves, first.fifo.output.fire());
 
-        m.comment("The norm, or around it.");
-        let norm = m.instance("u_norm", self.norm());
-        m.connect(norm.clear_i, io.clear_i);
-        m.connect(norm.epsilon_i, steps.epsilon);
-        let gained = m.wire("gained", steps.gain & steps.norm);
-        let gain_here = m.wire("gain_here", !gained | io.gain.valid);
-        m.connect(norm.input.valid, stepped_valid & steps.norm & gain_here);
-        m.connect_each("norm_values", norm.input.values, values);
-        if let Some(gains) = norm.input.gains {
-            m.for_each("gain", self.lanes, |m, i| {
-                m.connect(gains.at(i), mux(gained, io.gain.values.at(i), uint(16).lit(ONE)));
-            });
+        m.comment("What is done with whole rows.");
+        let stage = m.instance("u_norm", self.stage());
+        m.connect(stage.clear_i, io.clear_i);
+        m.connect(stage.norm_i, steps.norm);
+        if let (Some(to), Some(from)) = (stage.kind_i, steps.kind) {
+            m.connect(to, from);
         }
-        m.connect(norm.input.used, stepped_used);
-        m.connect(norm.input.last, stepped_last);
-        m.unused(norm.output.undefined);
-        m.connect(io.gain.ready, stepped_valid & gained & norm.input.ready);
+        m.connect(stage.gain_i, steps.gain);
+        m.connect(stage.epsilon_i, steps.epsilon);
+        m.connect_stream(&stage.gain, &io.gain);
+        if let Some(to) = stage.input.length {
+            m.connect(to, word.slice(bits..after_length));
+        }
+        self.rotate(m, io, begins, &stepped, &stage.input);
 
         m.comment("The last step.");
-        let second = Section::new(m, "end", (self.requantize.latency(), width + 2), io.clear_i);
-        let comes = m.wire("comes", mux(steps.norm, norm.output.valid, stepped_valid));
-        let ends = m.wire("ends", comes & second.room);
-        m.connect(norm.output.ready, second.room & steps.norm);
-        m.connect(first.fifo.output.ready, mux(steps.norm, norm.input.ready & gain_here, second.room));
-        m.connect(first.leaves, first.fifo.output.fire());
+        let width = bits + self.used_width() + 3;
+        let second = Section::new(m, "end", (self.requantize.latency(), width), io.clear_i);
+        let ends = m.wire("ends", stage.output.valid & second.room);
+        m.connect(stage.output.ready, second.room);
         m.connect(second.enters, ends);
-        let x = m.nets("x", uint(16), self.lanes);
-        m.for_each("choose", self.lanes, |m, i| {
-            m.connect(x.at(i), mux(steps.norm, norm.output.values.at(i), values.at(i)));
-        });
-        let whole = uint(self.used_width()).lit(self.lanes);
-        let broken = m.wire("broken", stepped_last & (!stepped_used.any() | stepped_used.gt(self.lanes)));
-        let counts = mux(stepped_last & !broken, stepped_used, whole);
-        let used = m.wire("used", mux(steps.norm, norm.output.used, counts));
-        let last = m.wire("last", mux(steps.norm, norm.output.last, stepped_last));
-        let error = m.wire("error", last & mux(steps.norm, norm.output.error, broken));
+        let (x, used) = (stage.output.values, stage.output.used);
         let (int8, int4) = (m.wire("int8", steps.format.eq(1)), m.wire("int4", steps.format.eq(2)));
         let z = m.nets("z", uint(16), self.lanes);
         let overflow = m.nets("overflow", bit(), self.lanes);
@@ -235,7 +243,7 @@ impl Block for VectorUnit {
             m.connect(z.at(i), lane.y_o);
             m.connect(overflow.at(i), lane.overflow_o & late_used.gt(i.value(self.used_width())));
         });
-        let ending = later(m, "end_last", cat(&[error, last]), self.requantize.latency());
+        let ending = later(m, "end_last", cat(&[stage.output.error, stage.output.last]), self.requantize.latency());
         let some = m.wire("some_overflow", overflow.packed().any());
         second.catch(m, "end", ends, cat(&[ending, late_used, some, z.packed()]), io.clear_i);
         let fifo = second.fifo;
@@ -253,8 +261,51 @@ impl Block for VectorUnit {
     }
 }
 
-/// 1 in fp16.
-const ONE: u32 = 0x3c00;
+/// Beats that have gone through the lanes.
+struct Stepped {
+    valid: Signal,
+    /// To be driven.
+    ready: Signal,
+    values: Array,
+    used: Signal,
+    last: Signal,
+}
+
+impl VectorUnit {
+    /// From the lanes to the stage for rows: through what turns pairs, or around it. Factors go where they are used.
+    fn rotate(&self, m: &mut Module, io: &VectorUnitPorts, begins: Signal, from: &Stepped, to: &Stream<VectorBeat>) {
+        let Some(rotate) = io.steps.rotate else {
+            m.connect(io.factor.ready, begins & io.steps.multiply);
+            m.connect(to.valid, from.valid);
+            m.connect(from.ready, to.ready);
+            m.connect_each("rows", to.values, from.values);
+            m.connect(to.used, from.used);
+            m.connect(to.last, from.last);
+            return;
+        };
+        let unit = m.instance("u_rotary", self.rotary());
+        m.unused(unit.computing_o);
+        m.connect(unit.clear_i, io.clear_i);
+        m.connect(unit.input.valid, from.valid & rotate);
+        m.connect_each("turned_values", unit.input.values, from.values);
+        m.connect(unit.input.used, from.used);
+        m.connect(unit.input.last, from.last);
+        m.connect(unit.angle.valid, io.factor.valid & rotate);
+        m.for_each("angle", self.lanes / 2, |m, i| {
+            m.connect(unit.angle.cosines.at(i), io.factor.values.at(i * 2));
+            m.connect(unit.angle.sines.at(i), io.factor.values.at(i * 2 + 1));
+        });
+        m.connect(io.factor.ready, mux(rotate, unit.angle.ready, begins & io.steps.multiply));
+        m.connect(from.ready, mux(rotate, unit.input.ready, to.ready));
+        m.connect(to.valid, mux(rotate, unit.output.valid, from.valid));
+        m.connect(unit.output.ready, to.ready & rotate);
+        m.for_each("rows", self.lanes, |m, i| {
+            m.connect(to.values.at(i), mux(rotate, unit.output.values.at(i), from.values.at(i)));
+        });
+        m.connect(to.used, mux(rotate, unit.output.used, from.used));
+        m.connect(to.last, mux(rotate, unit.output.last, from.last));
+    }
+}
 
 impl CatalogBlock for VectorUnit {
     fn configurations() -> Vec<Self> {
@@ -273,6 +324,7 @@ impl CatalogBlock for VectorUnit {
                 buffer: 3,
                 lane: lane(Gelu, 0, 0, 0),
                 requantize: RequantizeLane { mul_stages: 0, int_stages: 0, apart: false },
+                units: RowUnits::default(),
             },
             Self {
                 lanes: 3,
@@ -280,8 +332,16 @@ impl CatalogBlock for VectorUnit {
                 buffer: 11,
                 lane: VectorLane { apart: true, ..lane(Tanh, 1, 0, 3) },
                 requantize: RequantizeLane { mul_stages: 3, int_stages: 2, apart: true },
+                units: RowUnits { softmax: true, ..RowUnits::default() },
             },
-            Self { lanes: 4, max_beats: 16, buffer: 32, lane: lane(GeluTanh, 3, 3, 8), ..Self::default() },
+            Self {
+                lanes: 4,
+                max_beats: 16,
+                buffer: 32,
+                lane: lane(GeluTanh, 3, 3, 8),
+                units: RowUnits::all(),
+                ..Self::default()
+            },
         ]
     }
 }

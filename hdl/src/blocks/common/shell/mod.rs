@@ -5,6 +5,7 @@ pub mod job_controller;
 pub mod job_shell;
 pub mod job_walker;
 pub mod operand_check;
+pub mod operand_list;
 pub mod shell_registers;
 
 pub use event_counters::{EventCounters, EventCountersPorts};
@@ -12,4 +13,5 @@ pub use job_controller::{JobController, JobControllerPorts, Operation, Operation
 pub use job_shell::{JobShell, JobShellPorts};
 pub use job_walker::{JobWalker, JobWalkerPorts};
 pub use operand_check::{Operand, OperandCheck, OperandCheckPorts, Verdict};
+pub use operand_list::{OperandList, OperandListPorts};
 pub use shell_registers::{ShellFields, ShellRegisters, ShellRegistersPorts};

@@ -1,6 +1,7 @@
 //! Does an operand lie where it may: rows at a distance, against a window.
 
 use super::job_controller::job_error;
+use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::lang::{
     About, Block, Field, In, InStream, Module, OutStream, Timing, bit, bits_for, bundle, mux, parameters, ports,
     select, uint,
@@ -59,6 +60,17 @@ ports! {
 }
 
 impl OperandCheck {
+    /// The operands of DMAs.
+    #[must_use]
+    pub fn of(axi: &AxiSpec, dma: &DmaSpec) -> Self {
+        Self {
+            address_width: axi.address_width,
+            row_width: dma.row_width,
+            rows_width: dma.rows_width,
+            stride_width: dma.stride_width,
+        }
+    }
+
     /// Cycles from an operand to its verdict.
     #[must_use]
     pub fn cycles(&self) -> u32 {

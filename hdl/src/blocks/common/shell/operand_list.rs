@@ -1,0 +1,90 @@
+//! Looks at the operands of an operation, one after the other, until one is wrong.
+
+use super::operand_check::{Operand, OperandCheck};
+use crate::lang::{About, Block, In, InBundle, Module, Out, Timing, bit, index_width, mux, parameters, ports, uint};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct OperandList {
+        /// How many there are.
+        operands: u32 = 5, in 1..=16, tag "o";
+        /// What an operand is.
+        check: OperandCheck = OperandCheck::default();
+    }
+}
+
+ports! {
+    /// Ports of [`OperandList`].
+    pub struct OperandListPorts(p: &OperandList) {
+        /// Drops what is in hand at the coming edge.
+        clear_i: In = bit(),
+        /// First byte that may be touched; steady from start_i to the end.
+        window_base_i: In = uint(64),
+        /// Last byte that may be touched; steady from start_i to the end.
+        window_limit_i: In = uint(64),
+        /// Begins with operand 0; means something while nothing is in hand.
+        start_i: In = bit(),
+        /// The operand that is looked at; steady until that is over.
+        index_o: Out = uint(index_width(p.operands.into())),
+        /// Operand index_o is used; the others are right. Follows index_o in the same cycle.
+        used_i: In = bit(),
+        /// Operand index_o. Follows it in the same cycle.
+        operand: InBundle<Operand> = p.check.clone(),
+        /// For one cycle: all are right.
+        passed_o: Out = bit(),
+        /// Not 0 for one cycle: operand index_o is wrong, by this number of `job_error`, and those behind it are not looked at.
+        error_o: Out = uint(8),
+    }
+}
+
+impl Block for OperandList {
+    type Ports = OperandListPorts;
+    const ABOUT: About = About {
+        name: "operand_list",
+        summary: "alignment and window of the operands of an operation",
+        contract: "Each operand that is used as operand_check has it, in the order of their numbers. passed_o or error_o ends what start_i began,\n\
+            unless clear_i does; a start is due again in the cycle behind.",
+        reference: "",
+    };
+
+    fn build(&self, m: &mut Module, io: &OperandListPorts) {
+        let state = m.fsm("state", &["Idle", "Ask", "Verdict"]);
+        let ty = uint(index_width(self.operands.into()));
+        let at = m.reg("index_q", ty);
+        m.connect(io.index_o, at.q);
+        let check = m.instance("u_check", self.check.clone());
+        m.connect(check.clear_i, io.clear_i);
+        m.connect(check.window_base_i, io.window_base_i);
+        m.connect(check.window_limit_i, io.window_limit_i);
+        m.connect(check.operand.valid, state.is("Ask") & io.used_i);
+        for (to, from) in [
+            (check.operand.address, io.operand.address),
+            (check.operand.row_bytes, io.operand.row_bytes),
+            (check.operand.rows, io.operand.rows),
+            (check.operand.stride, io.operand.stride),
+        ] {
+            m.connect(to, from);
+        }
+        m.connect(check.verdict.ready, state.is("Verdict"));
+        let judged = m.wire("judged", check.verdict.fire());
+        let wrong = m.wire("wrong", check.verdict.error.any());
+        let passes = m.wire("passes", (state.is("Ask") & !io.used_i) | (judged & !wrong));
+        at.next(mux(state.is("Idle"), ty.lit(0), mux(passes, at.q.wrapping_add(1), at.q)));
+        let passed = m.wire("passed", passes & at.q.eq(self.operands - 1));
+        m.connect(io.passed_o, passed);
+        m.connect(io.error_o, check.verdict.error & judged.repeat(8));
+
+        for from in ["Idle", "Ask", "Verdict"] {
+            state.goto(from, io.clear_i, "Idle");
+        }
+        state.goto("Idle", io.start_i, "Ask");
+        state.goto("Ask", passed, "Idle");
+        state.goto("Ask", io.used_i & check.operand.ready, "Verdict");
+        state.goto("Verdict", (judged & wrong) | passed, "Idle");
+        state.goto("Verdict", judged, "Ask");
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
