@@ -34,7 +34,7 @@
 #define SNBZ_ERROR_CHAIN 0x7u
 /* An address or stride of the operation is no multiple of 64. */
 #define SNBZ_ERROR_ALIGNMENT 0x8u
-/* A size of the operation is 0, or more than the buffers hold. */
+/* A size of the operation is 0, more than the buffers hold, or not what a step needs. */
 #define SNBZ_ERROR_SIZE 0x9u
 /* Something of the operation lies outside of the window. */
 #define SNBZ_ERROR_WINDOW 0xau
@@ -58,12 +58,22 @@
 #define SNBZ_VECTOR_STEP_ACTIVATE 0x4u
 /* Multiply by the factors. */
 #define SNBZ_VECTOR_STEP_MULTIPLY 0x8u
-/* Divide by the root mean square of the row. */
+/* Norm the row, as one of SNBZ_VECTOR_NORM_... says. */
 #define SNBZ_VECTOR_STEP_NORM 0x10u
-/* The norm multiplies by the gains; only with NORM. */
+/* The norm multiplies by the gains; only with NORM, and not with a softmax. */
 #define SNBZ_VECTOR_STEP_GAIN 0x20u
+/* Turn pairs of neighbours by the angles; not with MULTIPLY. */
+#define SNBZ_VECTOR_STEP_ROTATE 0x400u
+/* In each row of a softmax one more element counts than in the one before. */
+#define SNBZ_VECTOR_STEP_CAUSAL 0x800u
 /* An overflow is an error. */
 #define SNBZ_VECTOR_STEP_EXACT 0x1000u
+/* Divide by the root mean square of the row. */
+#define SNBZ_VECTOR_NORM_RMS 0x0u
+/* Powers of e divided by their sum, over the first elements of the row. */
+#define SNBZ_VECTOR_NORM_SOFTMAX 0x40u
+/* Distances from the mean divided by the standard deviation of the row. */
+#define SNBZ_VECTOR_NORM_LAYER 0x80u
 #define SNBZ_VECTOR_FORMAT_FP16 0x0u
 #define SNBZ_VECTOR_FORMAT_INT8 0x100u
 #define SNBZ_VECTOR_FORMAT_INT4 0x200u
@@ -90,13 +100,13 @@ struct snbz_vector_descriptor {
   uint32_t rows;
   /* Elements of a row, 1 to CAPS.lanes * CAPS.max_beats. */
   uint32_t columns;
-  /* Bits SNBZ_VECTOR_STEP_... and one of SNBZ_VECTOR_FORMAT_...; others 0. */
+  /* Bits SNBZ_VECTOR_STEP_..., one of SNBZ_VECTOR_NORM_... and one of SNBZ_VECTOR_FORMAT_...; others 0. */
   uint32_t steps;
   /* Factor of all elements, fp16. */
   uint16_t scale;
   /* What results are multiplied by before they become integers, fp16. */
   uint16_t quantizer;
-  /* What is added to the mean square, in units of 2^-48, below 2^40. */
+  /* What is added to the mean square or the variance, in units of 2^-48, below 2^40. */
   uint64_t epsilon;
   /* Bytes from row to row of x. */
   uint32_t x_stride;
@@ -106,18 +116,20 @@ struct snbz_vector_descriptor {
   uint64_t x_address;
   /* What is added: rows of fp16. */
   uint64_t addend_address;
-  /* What is multiplied by: rows of fp16. */
+  /* What is multiplied by: rows of fp16. Or angles: of each pair cosine and sine. */
   uint64_t factor_address;
-  /* Bytes from row to row of the factors. */
+  /* Bytes from row to row of the factors or angles. */
   uint32_t factor_stride;
   /* Bytes from row to row of the results. */
   uint32_t out_stride;
-  /* Gains of the norm: one row of fp16 for all. */
+  /* Gains of the norm: one row of fp16 for all; of a layer norm one row of pairs of gain and bias. */
   uint64_t gain_address;
   /* Where the results go. */
   uint64_t out_address;
+  /* Elements that count in a softmax, 1 to columns; else 0. */
+  uint32_t length;
   /* 0. */
-  uint64_t zero_0;
+  uint32_t zero_0;
   /* 0. */
   uint64_t zero_1;
 };
@@ -146,7 +158,8 @@ _Static_assert(offsetof(struct snbz_vector_descriptor, factor_stride) == 88, "fa
 _Static_assert(offsetof(struct snbz_vector_descriptor, out_stride) == 92, "out_stride");
 _Static_assert(offsetof(struct snbz_vector_descriptor, gain_address) == 96, "gain_address");
 _Static_assert(offsetof(struct snbz_vector_descriptor, out_address) == 104, "out_address");
-_Static_assert(offsetof(struct snbz_vector_descriptor, zero_0) == 112, "zero_0");
+_Static_assert(offsetof(struct snbz_vector_descriptor, length) == 112, "length");
+_Static_assert(offsetof(struct snbz_vector_descriptor, zero_0) == 116, "zero_0");
 _Static_assert(offsetof(struct snbz_vector_descriptor, zero_1) == 120, "zero_1");
 _Static_assert(sizeof(struct snbz_vector_descriptor) == 128, "snbz_vector_descriptor");
 #endif

@@ -51,7 +51,7 @@ codes! {
     Chain = 7, "CHAIN";
     /// An address or stride of the operation is no multiple of 64.
     Alignment = 8, "ALIGNMENT";
-    /// A size of the operation is 0, or more than the buffers hold.
+    /// A size of the operation is 0, more than the buffers hold, or not what a step needs.
     Size = 9, "SIZE";
     /// Something of the operation lies outside of the window.
     Window = 10, "WINDOW";

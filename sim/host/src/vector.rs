@@ -9,6 +9,6 @@ pub mod layout;
 #[path = "../../../verilog-out/systems/vector_top.rs"]
 pub mod registers;
 
-pub use caps::{Caps, Function, overflows};
+pub use caps::{Caps, Function, Units, overflows};
 pub use check::check;
 pub use job::{Epsilon, Integer, Operand, VectorJob};

@@ -7,7 +7,7 @@ mod support;
 use golden::systems::memory::BusError;
 use golden::systems::vector_top::device::Delays;
 use half::f16;
-use host::vector::{Caps, Function, Integer, Operand, VectorJob, overflows};
+use host::vector::{Caps, Epsilon, Function, Integer, Operand, VectorJob, overflows};
 use host::{
     Allocator, Bus, Chain, Completion, Descriptor, Device, DeviceError, ErrorCode, Format, Identity, Image, Link, Rows,
     Settings,
@@ -61,6 +61,47 @@ fn a_job_from_rows_to_rows() {
     assert!(device.poll().unwrap().is_some());
     device.acknowledge().unwrap();
     assert!(matches!(device.poll(), Err(DeviceError::NoJob)));
+}
+
+/// Rotate, softmax and layer norm from rows to rows, by hand.
+#[test]
+fn steps_of_whole_rows() {
+    let mut device = device();
+    let rows = Rows::dense(Format::Fp16, 3, 4).unwrap();
+    let at = |address| Operand { address, stride: rows.stride() as u32 };
+    let (x, angles, pairs, out, place) = (at(0x2000), at(0x3000), 0x4000, at(0x5000), 0x6000);
+    let halves = |values: &[f32]| values.iter().map(|&v| f16::from_f32(v)).collect::<Vec<f16>>();
+    let store = |device: &mut Device<Software>, at: u64, rows: &Rows, values: &[f32]| {
+        device.bus().write_memory(at, &rows.pack_floats(&halves(values)).unwrap()).unwrap();
+    };
+    store(&mut device, x.address, &rows, &[1.0, 3.0, 1.0, 3.0, 2.0, 2.0, 2.0, 2.0, 5.0, 5.0, 7.0, 7.0]);
+    // A quarter turn, and none, in each row.
+    store(&mut device, angles.address, &rows, &[0.0, 1.0, 1.0, 0.0].repeat(3));
+    let two = Rows::dense(Format::Fp16, 1, 8).unwrap();
+    store(&mut device, pairs, &two, &[1.0, 0.0, 2.0, 0.5, -1.0, 0.0, 4.0, -8.0]);
+    let mut run = |job: VectorJob| {
+        let chain = Chain::new().then(Link::from(job.build(&CAPS, &WINDOW).unwrap()).tag(1));
+        device.run(&chain.place(place, &WINDOW, 1).unwrap(), 10).unwrap();
+        let mut bytes = vec![0; rows.bytes()];
+        device.bus().read_memory(out.address, &mut bytes).unwrap();
+        let numbers: Vec<f32> = rows.unpack_floats(&bytes).unwrap().into_iter().map(f32::from).collect();
+        numbers
+    };
+    let job = || VectorJob::new(3, 4, x, out);
+    assert_eq!(run(job().rotate(angles)), [-3.0, 1.0, 1.0, 3.0, -2.0, 2.0, 2.0, 2.0, -5.0, 5.0, 7.0, 7.0]);
+    let first = [[1.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0]];
+    let rows_of = |numbers: Vec<f32>| numbers.chunks(4).map(<[f32]>::to_vec).collect::<Vec<_>>();
+    let causal = rows_of(run(job().causal_softmax(1)));
+    assert_eq!(causal[..2], first);
+    assert!(causal[2][3] == 0.0 && causal[2][2] > 0.78 && causal[2][0] == causal[2][1], "{causal:?}");
+    let same = rows_of(run(job().softmax(2)));
+    assert_eq!(same[1..], [first[1], first[1]]);
+    // Mean 2 and deviation 1; a constant row needs an epsilon.
+    let epsilon = Epsilon::units(1).unwrap();
+    let normed = rows_of(run(job().layer_norm(epsilon)));
+    assert_eq!(normed, [[-1.0, 1.0, -1.0, 1.0], [0.0; 4], [-1.0, -1.0, 1.0, 1.0]]);
+    let affine = rows_of(run(job().layer_norm_with_gains(epsilon, pairs)));
+    assert_eq!(affine, [[-1.0, 2.5, 1.0, -4.0], [0.0, 0.5, 0.0, -8.0], [-1.0, -1.5, -1.0, -4.0]]);
 }
 
 #[test]

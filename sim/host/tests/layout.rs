@@ -35,7 +35,7 @@ fn fields_are_side_by_side() {
 /// Every field alone, at the bytes of the specification's table.
 #[test]
 fn the_table() {
-    let table: [(&str, usize, usize); 26] = [
+    let table: [(&str, usize, usize); 27] = [
         ("magic", 0, 4),
         ("version", 4, 1),
         ("opcode", 5, 1),
@@ -59,7 +59,8 @@ fn the_table() {
         ("out_stride", 92, 4),
         ("gain_address", 96, 8),
         ("out_address", 104, 8),
-        ("zero_0", 112, 8),
+        ("length", 112, 4),
+        ("zero_0", 116, 4),
         ("zero_1", 120, 8),
         ("", 128, 0),
     ];

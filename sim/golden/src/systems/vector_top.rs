@@ -8,12 +8,12 @@ mod operation;
 
 use crate::common::bus::Command;
 use crate::common::float::Function;
-use crate::common::row::vector_unit::{Done, Elements, Output, VectorUnit};
+use crate::common::row::vector_unit::{self, Done, Elements, Norm, Output, VectorUnit};
 use crate::common::shell::job_controller::{Limits, code};
 
 use super::job::{self, Codes, Fields};
 use super::memory::Memory;
-pub use operation::{Operation, STEP_BITS};
+pub use operation::{Operation, STEP_BITS, Units};
 
 /// How the accelerator was built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,16 @@ pub struct Shape {
     pub function: Function,
     /// Bits of an address on the bus.
     pub address_width: u32,
-    /// Bits of the steps that it can do; all are [`STEP_BITS`].
+    /// Bits of the steps that it can do; all are [`STEP_BITS`], those of an accelerator [`Units::steps`].
     pub steps: u32,
+}
+
+impl Shape {
+    /// What the model of its unit has to know.
+    #[must_use]
+    pub fn unit(&self) -> vector_unit::Shape {
+        vector_unit::Shape { lanes: self.lanes, max_beats: self.max_beats, function: self.function }
+    }
 }
 
 /// The accelerator.
@@ -46,7 +54,7 @@ impl VectorTop {
     /// The accelerator of a shape.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
-        Self { shape, unit: VectorUnit::new(shape.function) }
+        Self { shape, unit: VectorUnit::new(shape.unit()) }
     }
 
     /// Its shape.
@@ -72,13 +80,17 @@ impl VectorTop {
                 codes.bus(memory.read(rows.address + row * rows.stride, &mut bytes))?;
                 Some(bytes.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect())
             };
-            let gains = gains.get_or_insert_with(|| load(operation.gains.as_ref()));
+            let gains = gains
+                .get_or_insert_with(|| load(operation.gains.as_ref()).map(|read| apart(operation.steps.kind, read)));
             let (x, addends) = (load(Some(&operation.x)), load(operation.addends.as_ref()));
             let factors = load(operation.factors.as_ref());
-            let (Some(x), Some(addends), Some(factors), Some(gains)) = (&x, &addends, &factors, &*gains) else {
+            let (Some(x), Some(addends), Some(factors), Some((gains, biases))) = (&x, &addends, &factors, &*gains)
+            else {
                 continue;
             };
-            let done = self.unit.row(operation.steps, operation.scalars, Elements { x, addends, factors, gains });
+            let length = operation.length_of(row) as usize;
+            let elements = Elements { x, addends, factors, gains, biases, length };
+            let done = self.unit.row(operation.steps, operation.scalars, elements);
             let beats = done.beats(self.shape.lanes as usize).iter().filter(|&&overflow| overflow).count();
             overflows += beats as u64;
             if operation.exact && beats > 0 {
@@ -91,6 +103,11 @@ impl VectorTop {
         let defined = codes.is_empty() && operation.is_defined();
         Executed { operation, codes, defined, overflows, sum_overflows: 0 }
     }
+}
+
+/// Gains and biases as they are read: a layer norm has pairs of both.
+fn apart(kind: Norm, read: Vec<u16>) -> (Vec<u16>, Vec<u16>) {
+    if kind == Norm::LayerNorm { read.chunks(2).map(|pair| (pair[0], pair[1])).unzip() } else { (read, Vec::new()) }
 }
 
 /// A row of results as bytes.

@@ -33,6 +33,9 @@ pub fn c_header() -> String {
     for (name, bit, meaning) in vector::STEP_BITS {
         define(meaning, &format!("VECTOR_STEP_{name}"), 1 << bit);
     }
+    for (name, kind, meaning) in vector::NORMS {
+        define(meaning, &format!("VECTOR_NORM_{name}"), u64::from(*kind) << vector::KIND_BIT);
+    }
     for (name, value) in vector::FORMATS {
         define("", &format!("VECTOR_FORMAT_{name}"), u64::from(*value) << vector::FORMAT_BIT);
     }

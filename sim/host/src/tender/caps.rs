@@ -31,12 +31,13 @@ impl Caps {
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         let field = |word: u32, mask: u32| (word & mask) >> mask.trailing_zeros();
         let array = device.read(registers::CAPS)?;
-        let unit = device.read(registers::VECTOR_CAPS)?;
+        let (unit, function) = (device.read(registers::VECTOR_CAPS)?, device.read(registers::FUNCTION)?);
         let vector = vector::Caps {
             opcode: layout::VECTOR_VALUE,
             lanes: field(unit, registers::VECTOR_CAPS_LANES),
             max_beats: field(unit, registers::VECTOR_CAPS_MAX_BEATS),
-            function: device.read(registers::FUNCTION)? & registers::FUNCTION_FUNCTION,
+            function: function & registers::FUNCTION_FUNCTION,
+            units: vector::Units::of(function),
         };
         Ok(Self {
             rows: field(array, registers::CAPS_ROWS),

@@ -192,7 +192,13 @@ mod tests {
         int8: true,
         depth: 64,
         steps: 64,
-        vector: vector::Caps { opcode: 3, lanes: 4, max_beats: 8, function: 2 },
+        vector: vector::Caps {
+            opcode: 3,
+            lanes: 4,
+            max_beats: 8,
+            function: 2,
+            units: vector::Units { softmax: false, layer_norm: false, rotary: false },
+        },
     };
     const FOUR: (Integer, Sign) = (Integer::Int4, Sign::Signed);
     const EIGHT: (Integer, Sign) = (Integer::Int8, Sign::Signed);

@@ -16,6 +16,31 @@ pub enum Function {
     Tanh,
 }
 
+/// Steps that are built in or not; all others always are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Units {
+    /// Softmax.
+    pub softmax: bool,
+    /// Layer norm.
+    pub layer_norm: bool,
+    /// Pairs that turn.
+    pub rotary: bool,
+}
+
+impl Units {
+    // To be replaced by `registers::FUNCTION_SOFTMAX`, `FUNCTION_LAYER_NORM` and `FUNCTION_ROTARY` as soon as the generated
+    // registers have them; nothing else names these bits.
+    const SOFTMAX: u32 = 1 << 8;
+    const LAYER_NORM: u32 = 1 << 9;
+    const ROTARY: u32 = 1 << 10;
+
+    /// Those that register FUNCTION names, here and in an accelerator that has the unit among others.
+    pub(crate) fn of(function: u32) -> Self {
+        let has = |bit: u32| function & bit != 0;
+        Self { softmax: has(Self::SOFTMAX), layer_norm: has(Self::LAYER_NORM), rotary: has(Self::ROTARY) }
+    }
+}
+
 /// How it was built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
@@ -28,6 +53,8 @@ pub struct Caps {
     pub max_beats: u32,
     /// Number of the activation.
     pub function: u32,
+    /// Steps that not every build has.
+    pub units: Units,
 }
 
 impl Caps {
@@ -38,9 +65,14 @@ impl Caps {
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         let caps = device.read(registers::CAPS)?;
         let field = |mask: u32| (caps & mask) >> mask.trailing_zeros();
-        let function = device.read(registers::FUNCTION)? & registers::FUNCTION_FUNCTION;
-        let opcode = super::layout::OPCODE_VALUE;
-        Ok(Self { opcode, lanes: field(registers::CAPS_LANES), max_beats: field(registers::CAPS_MAX_BEATS), function })
+        let function = device.read(registers::FUNCTION)?;
+        Ok(Self {
+            opcode: super::layout::OPCODE_VALUE,
+            lanes: field(registers::CAPS_LANES),
+            max_beats: field(registers::CAPS_MAX_BEATS),
+            function: function & registers::FUNCTION_FUNCTION,
+            units: Units::of(function),
+        })
     }
 
     /// Elements of the longest row.

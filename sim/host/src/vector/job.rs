@@ -14,7 +14,7 @@ pub struct Operand {
     pub stride: u32,
 }
 
-/// What is added to a mean square, in units of 2^-48.
+/// What is added to a mean square or a variance, in units of 2^-48.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epsilon(u64);
 
@@ -53,7 +53,19 @@ pub enum Integer {
     Int4,
 }
 
-/// A list of steps over rows. Steps are done in the order of the methods here, whatever order these are called in.
+/// What becomes of a row as a whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Norm {
+    /// With gains at an address.
+    Rms(Epsilon, Option<u64>),
+    /// Elements that count in the first row, and whether there is one more in each row behind it.
+    Softmax(u32, bool),
+    /// With pairs at an address.
+    Layer(Epsilon, Option<u64>),
+}
+
+/// A list of steps over rows. Steps are done in the order of the methods here, whatever order these are called in. There is
+/// one norm: each method that asks for one replaces what was asked for before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VectorJob {
     rows: u32,
@@ -64,7 +76,8 @@ pub struct VectorJob {
     addends: Option<Operand>,
     activate: bool,
     factors: Option<Operand>,
-    norm: Option<(Epsilon, Option<u64>)>,
+    angles: Option<Operand>,
+    norm: Option<Norm>,
     quantize: Option<(Integer, f16)>,
     exact: bool,
 }
@@ -82,6 +95,7 @@ impl VectorJob {
             addends: None,
             activate: false,
             factors: None,
+            angles: None,
             norm: None,
             quantize: None,
             exact: false,
@@ -112,16 +126,50 @@ impl VectorJob {
         Self { factors: Some(factors), ..self }
     }
 
+    /// Turns neighbours by rows of angles, fp16 numbers: of the elements 2i and 2i + 1, a and b, the cosine c and the sine s are
+    /// the angles' elements 2i and 2i + 1, and a c - b s and b c + a s are the results. Not together with
+    /// [`multiply_rows`](Self::multiply_rows); there is an even number of columns.
+    #[must_use]
+    pub fn rotate(self, angles: Operand) -> Self {
+        Self { angles: Some(angles), ..self }
+    }
+
     /// Divides each row by its root mean square.
     #[must_use]
     pub fn norm(self, epsilon: Epsilon) -> Self {
-        Self { norm: Some((epsilon, None)), ..self }
+        Self { norm: Some(Norm::Rms(epsilon, None)), ..self }
     }
 
     /// Divides each row by its root mean square, and multiplies it by the row of fp16 numbers at an address.
     #[must_use]
     pub fn norm_with_gains(self, epsilon: Epsilon, gains: u64) -> Self {
-        Self { norm: Some((epsilon, Some(gains))), ..self }
+        Self { norm: Some(Norm::Rms(epsilon, Some(gains))), ..self }
+    }
+
+    /// Softmax of the first `length` elements of each row; all others become 0.
+    #[must_use]
+    pub fn softmax(self, length: u32) -> Self {
+        Self { norm: Some(Norm::Softmax(length, false)), ..self }
+    }
+
+    /// Softmax of the first elements of each row: `first_length` of them in the first row and one more in each row behind it,
+    /// as far as there are columns.
+    #[must_use]
+    pub fn causal_softmax(self, first_length: u32) -> Self {
+        Self { norm: Some(Norm::Softmax(first_length, true)), ..self }
+    }
+
+    /// Takes from each row its mean, and divides it by its standard deviation.
+    #[must_use]
+    pub fn layer_norm(self, epsilon: Epsilon) -> Self {
+        Self { norm: Some(Norm::Layer(epsilon, None)), ..self }
+    }
+
+    /// The same, times a gain and plus a bias for each column: the fp16 numbers at an address, gain and bias of the first
+    /// column, then of the second one, and so on.
+    #[must_use]
+    pub fn layer_norm_with_gains(self, epsilon: Epsilon, pairs: u64) -> Self {
+        Self { norm: Some(Norm::Layer(epsilon, Some(pairs))), ..self }
     }
 
     /// Multiplies by a number and rounds to integers, saturated.
@@ -154,15 +202,30 @@ impl VectorJob {
         operand(&mut d, Some(self.x), l::X_ADDRESS, l::X_STRIDE, None);
         operand(&mut d, self.addends, l::ADDEND_ADDRESS, l::ADDEND_STRIDE, Some(l::ADD_BIT));
         operand(&mut d, self.factors, l::FACTOR_ADDRESS, l::FACTOR_STRIDE, Some(l::MULTIPLY_BIT));
+        operand(&mut d, self.angles, l::FACTOR_ADDRESS, l::FACTOR_STRIDE, Some(l::ROTATE_BIT));
         operand(&mut d, Some(self.out), l::OUT_ADDRESS, l::OUT_STRIDE, None);
         if let Some(scale) = self.scale {
             steps |= 1 << l::SCALE_BIT;
             d.set(l::SCALE, scale.to_bits().into());
         }
-        if let Some((epsilon, gains)) = self.norm {
-            steps |= 1 << l::NORM_BIT | u64::from(gains.is_some()) << l::GAIN_BIT;
-            d.set(l::EPSILON, epsilon.0);
-            d.set(l::GAIN_ADDRESS, gains.unwrap_or(0));
+        if let Some(norm) = self.norm {
+            let kind = match norm {
+                Norm::Rms(..) => l::RMS_NORM,
+                Norm::Softmax(..) => l::SOFTMAX,
+                Norm::Layer(..) => l::LAYER_NORM,
+            };
+            steps |= 1 << l::NORM_BIT | u64::from(kind) << l::KIND_BIT;
+            match norm {
+                Norm::Softmax(length, causal) => {
+                    steps |= u64::from(causal) << l::CAUSAL_BIT;
+                    d.set(l::LENGTH, length.into());
+                }
+                Norm::Rms(epsilon, gains) | Norm::Layer(epsilon, gains) => {
+                    steps |= u64::from(gains.is_some()) << l::GAIN_BIT;
+                    d.set(l::EPSILON, epsilon.0);
+                    d.set(l::GAIN_ADDRESS, gains.unwrap_or(0));
+                }
+            }
         }
         if let Some((to, quantizer)) = self.quantize {
             let format = match to {

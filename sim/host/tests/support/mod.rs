@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use golden::common::float::Function;
 use golden::systems::vector_top::{STEP_BITS, Shape, VectorTop};
 use host::Window;
-use host::vector::Caps;
+use host::vector::{Caps, Units};
 
-pub const CAPS: Caps = Caps { opcode: 1, lanes: 4, max_beats: 8, function: 2 };
+pub const UNITS: Units = Units { softmax: true, layer_norm: true, rotary: true };
+pub const CAPS: Caps = Caps { opcode: 1, lanes: 4, max_beats: 8, function: 2, units: UNITS };
 pub const WINDOW: Window = Window { base: 0x1000, limit: 0xffff, address_width: 40 };
 pub const SHAPE: Shape = Shape {
     lanes: CAPS.lanes,

@@ -1,10 +1,24 @@
-//! A short list of steps over rows of fp16 numbers: scale, add, activate, multiply, norm, convert.
+//! A short list of steps over rows of fp16 numbers: scale, add, activate, multiply, rotate, norm, convert.
 
 use crate::common::float::{Direction, Float, Function, FunctionTable, Integers};
 use crate::format::FloatFormat;
 
+use super::layer_norm::layer_norm;
 use super::rms_norm::rms_norm;
+use super::rotary_embedding::turn;
+use super::softmax::Softmax;
 use super::{NAN, is_special};
+
+/// How the unit was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Elements of a beat: the sum of a softmax is rounded beat by beat.
+    pub lanes: u32,
+    /// Beats of the longest row, which say how many places that sum has.
+    pub max_beats: u32,
+    /// The activation.
+    pub function: Function,
+}
 
 /// What a result is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +44,18 @@ impl Output {
     }
 }
 
+/// What is divided by what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Norm {
+    /// Elements by the root mean square of the row.
+    #[default]
+    RmsNorm,
+    /// Powers of e by their sum.
+    Softmax,
+    /// Distances from the mean by the standard deviation.
+    LayerNorm,
+}
+
 /// Which steps are done, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Steps {
@@ -41,16 +67,20 @@ pub struct Steps {
     pub activate: bool,
     /// Multiplies by the element's factor.
     pub multiply: bool,
-    /// Divides by the root mean square of the row.
+    /// Turns pairs of neighbours by angles, which come as factors; never together with `multiply`.
+    pub rotate: bool,
+    /// Norms the row.
     pub norm: bool,
-    /// The norm multiplies by the element's gain too.
+    /// How.
+    pub kind: Norm,
+    /// The norm multiplies by the element's gain too, and a layer norm adds its bias; a softmax has neither.
     pub gain: bool,
     /// What the results are.
     pub output: Output,
 }
 
 impl Steps {
-    /// The steps of a word, from bits 0 to 9; others are not looked at. `None`: there is no such format.
+    /// The steps of a word, from bits 0 to 10; others are not looked at. `None`: there is no such format, or no such norm.
     #[must_use]
     pub fn of(word: u32) -> Option<Self> {
         let bit = |number: u32| word >> number & 1 == 1;
@@ -60,12 +90,20 @@ impl Steps {
             2 => Output::Int4,
             _ => return None,
         };
+        let kind = match word >> 6 & 3 {
+            0 => Norm::RmsNorm,
+            1 => Norm::Softmax,
+            2 => Norm::LayerNorm,
+            _ => return None,
+        };
         Some(Self {
             scale: bit(0),
             add: bit(1),
             activate: bit(2),
             multiply: bit(3),
+            rotate: bit(10),
             norm: bit(4),
+            kind,
             gain: bit(5),
             output,
         })
@@ -90,10 +128,14 @@ pub struct Elements<'a> {
     pub x: &'a [u16],
     /// What is added to each.
     pub addends: &'a [u16],
-    /// What each is multiplied by.
+    /// What each is multiplied by; with the step rotate the angles: of each pair the cosine, then the sine.
     pub factors: &'a [u16],
     /// The gain of each.
     pub gains: &'a [u16],
+    /// The bias of each, of a layer norm with gains.
+    pub biases: &'a [u16],
+    /// Elements that count in a softmax, the first ones; the others give 0.
+    pub length: usize,
 }
 
 /// A row that is done.
@@ -113,29 +155,40 @@ impl Done {
     }
 }
 
-/// The unit, with the function that was built in.
+/// The unit, with the function that was built in. All norms and rotate are here, also where a build of the hardware has not
+/// all of them.
 #[derive(Clone, Debug)]
 pub struct VectorUnit {
+    shape: Shape,
     table: FunctionTable,
+    softmax: Softmax,
 }
 
 const FLOAT: Float = Float::ieee(FloatFormat::Fp16);
+
+/// 1 in fp16.
+const ONE: u16 = 0x3c00;
+
+/// Places of the sum of a softmax: 16, and as many as the longest length has bits.
+fn softmax_places(lanes: u32, max_beats: u32) -> u32 {
+    16 + (u64::from(lanes) * u64::from(max_beats)).max(1).ilog2() + 1
+}
 
 fn mul(a: u16, b: u16) -> u16 {
     FLOAT.mul(a.into(), b.into()).bits as u16
 }
 
 impl VectorUnit {
-    /// A unit whose activation is `function`.
+    /// The unit of a shape.
     #[must_use]
-    pub fn new(function: Function) -> Self {
-        Self { table: FunctionTable::new(function, FloatFormat::Fp16) }
+    pub fn new(shape: Shape) -> Self {
+        Self { shape, table: FunctionTable::new(shape.function, FloatFormat::Fp16), softmax: Softmax::new() }
     }
 
     /// One row. The operands that the steps use are as long as `x`.
     ///
     /// # Panics
-    /// One is shorter.
+    /// One is shorter, or the last element to be turned is alone.
     #[must_use]
     pub fn row(&self, steps: Steps, scalars: Scalars, row: Elements<'_>) -> Done {
         let before = |(k, &x): (usize, &u16)| {
@@ -155,9 +208,13 @@ impl VectorUnit {
             v
         };
         let mut values: Vec<u16> = row.x.iter().enumerate().map(before).collect();
+        if steps.rotate {
+            for (k, pair) in values.chunks_mut(2).enumerate() {
+                (pair[0], pair[1]) = turn((pair[0], pair[1]), row.factors[2 * k], row.factors[2 * k + 1]);
+            }
+        }
         if steps.norm {
-            let gains = steps.gain.then_some(row.gains);
-            values = rms_norm(&values, gains, scalars.epsilon).unwrap_or_else(|| vec![NAN; values.len()]);
+            values = self.norm(steps, scalars.epsilon, &values, row);
         }
         let convert = |v: u16| match steps.output {
             Output::Fp16 => (v, is_special(v)),
@@ -169,6 +226,24 @@ impl VectorUnit {
         };
         let (values, overflows) = values.into_iter().map(convert).unzip();
         Done { values, overflows }
+    }
+
+    /// The norm of `values`; an undefined one is NaN everywhere.
+    fn norm(&self, steps: Steps, epsilon: u64, values: &[u16], row: Elements<'_>) -> Vec<u16> {
+        let undefined = || vec![NAN; values.len()];
+        match steps.kind {
+            Norm::RmsNorm => rms_norm(values, steps.gain.then_some(row.gains), epsilon).unwrap_or_else(undefined),
+            Norm::Softmax => {
+                let Shape { lanes, max_beats, .. } = self.shape;
+                self.softmax.softmax(values, row.length, lanes as usize, softmax_places(lanes, max_beats)).values
+            }
+            Norm::LayerNorm => {
+                // A bias of +0 is added as well: what rounds to -0 becomes +0.
+                let (ones, zeros) = (vec![ONE; values.len()], vec![0; values.len()]);
+                let affine = if steps.gain { (row.gains, row.biases) } else { (&ones[..], &zeros[..]) };
+                layer_norm(values, Some(affine), epsilon).unwrap_or_else(undefined)
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::common::shell::job_controller::{End, Limits};
 use crate::common::shell::shell_registers;
 use crate::systems::memory::Memory;
 
-use super::VectorTop;
+use super::{Units, VectorTop};
 
 /// How long things take, in accesses to registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct Device<M> {
 }
 
 /// Fields of the accelerator's own registers.
-fn own(top: &VectorTop) -> [(&'static str, Field); 4] {
+fn own(top: &VectorTop) -> [(&'static str, Field); 7] {
     let function = match top.shape.function {
         Function::GeluErf => 0,
         Function::GeluTanh => 1,
@@ -50,11 +50,15 @@ fn own(top: &VectorTop) -> [(&'static str, Field); 4] {
         Function::Tanh => 3,
         Function::Sigmoid => 4,
     };
+    let units = Units::of(top.shape.steps);
     let constant = |offset, low, width, value| Field { offset, low, width, kind: Kind::Constant(value) };
     [
         ("lanes", constant(0x100, 0, 16, top.shape.lanes.into())),
         ("max_beats", constant(0x100, 16, 16, top.shape.max_beats.into())),
-        ("function", constant(0x104, 0, 32, function)),
+        ("function", constant(0x104, 0, 8, function)),
+        ("softmax", constant(0x104, 8, 1, units.softmax.into())),
+        ("layer_norm", constant(0x104, 9, 1, units.layer_norm.into())),
+        ("rotary", constant(0x104, 10, 1, units.rotary.into())),
         ("overflows", Field { offset: 0x108, low: 0, width: 64, kind: Kind::ReadOnly }),
     ]
 }

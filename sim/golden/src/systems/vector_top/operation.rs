@@ -1,17 +1,60 @@
 //! A descriptor of `vector_top` behind its header: fields, and the checks in their order.
 
 use crate::common::bus::Command;
-use crate::common::row::vector_unit::{Output, Scalars, Steps};
+use crate::common::row::vector_unit::{Norm, Output, Scalars, Steps};
 use crate::common::shell::job_controller::{Limits, code};
 use crate::systems::job::{self, Fields};
 use crate::systems::operand::{self, are_apart, overlap};
 
 use super::Shape;
 
-/// Bits of the steps that are steps.
-pub const STEP_BITS: u32 = 0x3f;
-/// Bits of the steps that mean anything: steps, format, exact.
-const KNOWN: u32 = STEP_BITS | 3 << 8 | 1 << 12;
+/// Bits of the steps that are steps, or kinds of the norm other than the root mean square.
+pub const STEP_BITS: u32 = 0x4ff;
+/// Bits of the steps that mean anything: steps, format, causal, exact.
+const KNOWN: u32 = STEP_BITS | 3 << 8 | 1 << CAUSAL | 1 << EXACT;
+const MULTIPLY: u32 = 3;
+const NORM: u32 = 4;
+const GAIN: u32 = 5;
+/// Two bits: 1 softmax, 2 layer norm.
+const KIND: u32 = 6;
+const ROTATE: u32 = 10;
+const CAUSAL: u32 = 11;
+const EXACT: u32 = 12;
+
+/// Steps that are built in or not; all others always are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Units {
+    /// Softmax.
+    pub softmax: bool,
+    /// Layer norm.
+    pub layer_norm: bool,
+    /// Pairs that turn.
+    pub rotary: bool,
+}
+
+impl Units {
+    const SOFTMAX: u32 = 1 << KIND;
+    const LAYER_NORM: u32 = 2 << KIND;
+    const ROTARY: u32 = 1 << ROTATE;
+
+    /// Bits of the steps that an accelerator with these can do.
+    #[must_use]
+    pub const fn steps(self) -> u32 {
+        let (softmax, layer_norm, rotary) = (self.softmax as u32, self.layer_norm as u32, self.rotary as u32);
+        let optional = Self::SOFTMAX | Self::LAYER_NORM | Self::ROTARY;
+        STEP_BITS & !optional | softmax * Self::SOFTMAX | layer_norm * Self::LAYER_NORM | rotary * Self::ROTARY
+    }
+
+    /// Which of them are among bits of the steps.
+    #[must_use]
+    pub const fn of(steps: u32) -> Self {
+        Self {
+            softmax: steps & Self::SOFTMAX != 0,
+            layer_norm: steps & Self::LAYER_NORM != 0,
+            rotary: steps & Self::ROTARY != 0,
+        }
+    }
+}
 
 /// An operation whose fields are all right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +71,14 @@ pub struct Operation {
     pub x: Command,
     /// What is added, if anything.
     pub addends: Option<Command>,
-    /// What the numbers are multiplied by, if anything.
+    /// What the numbers are multiplied by or turned by, if anything.
     pub factors: Option<Command>,
-    /// The gains of all rows, if there are any.
+    /// The gains of all rows, if there are any; of a layer norm pairs of gain and bias.
     pub gains: Option<Command>,
+    /// Elements of the first row that count in a softmax.
+    pub length: u64,
+    /// In each row behind it there is one more.
+    pub causal: bool,
     /// Where the results go.
     pub out: Command,
 }
@@ -39,6 +86,22 @@ pub struct Operation {
 /// Bytes of a row of `columns` elements of `width` bits.
 fn row_bytes(columns: u64, width: u32) -> u64 {
     (columns * u64::from(width)).div_ceil(8)
+}
+
+fn has(steps: u32, bit: u32) -> bool {
+    steps >> bit & 1 == 1
+}
+
+/// Whether all is 0 that must be, by itself or because a step that goes with it is not there.
+fn reserved_are_zero(fields: Fields<'_>) -> bool {
+    let (steps, length) = (fields.word(40), fields.word(112));
+    let (norm, kind) = (has(steps, NORM), steps >> KIND & 3);
+    let softmax = norm && kind == 1;
+    let of_the_norm = norm || (kind == 0 && !has(steps, GAIN));
+    let of_softmax = if softmax { !has(steps, GAIN) } else { !has(steps, CAUSAL) && length == 0 };
+    let one_factor = !(has(steps, ROTATE) && has(steps, MULTIPLY));
+    let rest = fields.long(48) >> 40 == 0 && fields.are_zero((116..128).step_by(4));
+    steps & !KNOWN == 0 && of_the_norm && of_softmax && one_factor && rest
 }
 
 impl Operation {
@@ -51,19 +114,22 @@ impl Operation {
     /// There are fewer than 24 words.
     pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
-        let (bits, epsilon) = (word(40), long(48));
-        let zeros = fields.are_zero((112..128).step_by(4));
-        let gain_alone = bits >> 5 & 1 == 1 && bits >> 4 & 1 == 0;
-        if bits & !KNOWN != 0 || gain_alone || epsilon >> 40 != 0 || !zeros {
+        let bits = word(40);
+        if !reserved_are_zero(fields) {
             return Err(code::RESERVED);
         }
         let Some(steps) = Steps::of(bits) else { return Err(code::FIELD) };
         if bits & STEP_BITS & !shape.steps != 0 {
             return Err(code::FIELD);
         }
-        let (rows, columns) = (u64::from(word(32)), u64::from(word(36)));
+        let (rows, columns, length) = (u64::from(word(32)), u64::from(word(36)), u64::from(word(112)));
         let most = u64::from(shape.lanes) * u64::from(shape.max_beats);
-        if !(1..=65535).contains(&rows) || !(1..=most).contains(&columns) {
+        let softmax = steps.norm && steps.kind == Norm::Softmax;
+        if !(1..=65535).contains(&rows)
+            || !(1..=most).contains(&columns)
+            || (steps.rotate && columns % 2 == 1)
+            || (softmax && !(1..=columns).contains(&length))
+        {
             return Err(code::SIZE);
         }
         let rows_at = |address: usize, stride: usize, width: u32| Command {
@@ -72,22 +138,32 @@ impl Operation {
             rows,
             stride: word(stride).into(),
         };
-        let gains = Command { address: long(96), row_bytes: row_bytes(columns, 16), rows: 1, stride: 0 };
+        let gain_width = if steps.kind == Norm::LayerNorm { 32 } else { 16 };
+        let gains = Command { address: long(96), row_bytes: row_bytes(columns, gain_width), rows: 1, stride: 0 };
         let operation = Self {
             columns,
             steps,
-            exact: bits >> 12 & 1 == 1,
-            scalars: Scalars { scale: word(44) as u16, quantizer: (word(44) >> 16) as u16, epsilon },
+            exact: has(bits, EXACT),
+            scalars: Scalars { scale: word(44) as u16, quantizer: (word(44) >> 16) as u16, epsilon: long(48) },
             x: rows_at(64, 56, 16),
             addends: steps.add.then(|| rows_at(72, 60, 16)),
-            factors: steps.multiply.then(|| rows_at(80, 88, 16)),
+            factors: (steps.multiply || steps.rotate).then(|| rows_at(80, 88, 16)),
             gains: steps.gain.then_some(gains),
+            length,
+            causal: has(bits, CAUSAL),
             out: rows_at(104, 92, steps.output.width()),
         };
         for rows in operation.sources().chain([&operation.out]) {
             operand::check(rows, limits, shape.address_width)?;
         }
         Ok(operation)
+    }
+
+    /// Elements that count in the softmax of a row.
+    #[must_use]
+    pub fn length_of(&self, row: u64) -> u64 {
+        let more = if self.causal { row } else { 0 };
+        (self.length + more).min(self.columns)
     }
 
     /// What is read, in the order of the checks.

@@ -3,12 +3,16 @@ use half::f16;
 use super::*;
 use crate::common::row::rms_norm::rms_norm;
 
+mod rows;
+
+const SHAPE: Shape = Shape { lanes: 4, max_beats: 8, function: Function::Silu };
+
 fn bits(values: &[f32]) -> Vec<u16> {
     values.iter().map(|&v| f16::from_f32(v).to_bits()).collect()
 }
 
 fn unit() -> VectorUnit {
-    VectorUnit::new(Function::Silu)
+    VectorUnit::new(SHAPE)
 }
 
 /// Results as numbers of fp16.
@@ -18,11 +22,20 @@ fn floats(steps: Steps, scalars: Scalars, row: Elements<'_>) -> Vec<f32> {
 
 #[test]
 fn words() {
-    let all =
-        Steps { scale: true, add: true, activate: true, multiply: true, norm: true, gain: true, output: Output::Int4 };
-    assert_eq!(Steps::of(0x23f), Some(all));
+    let all = Steps {
+        scale: true,
+        add: true,
+        activate: true,
+        multiply: true,
+        rotate: true,
+        norm: true,
+        kind: Norm::RmsNorm,
+        gain: true,
+        output: Output::Int4,
+    };
+    assert_eq!(Steps::of(0x63f), Some(all));
     assert_eq!(Steps::of(0x100), Some(Steps { output: Output::Int8, ..Steps::default() }));
-    assert_eq!(Steps::of(0x300), None);
+    assert_eq!([0x300, 0x0d0, 0x0c0].map(Steps::of), [None; 3], "neither this format nor this norm");
     for (bit, steps) in [
         (0, Steps { scale: true, ..Steps::default() }),
         (1, Steps { add: true, ..Steps::default() }),
@@ -30,6 +43,10 @@ fn words() {
         (3, Steps { multiply: true, ..Steps::default() }),
         (4, Steps { norm: true, ..Steps::default() }),
         (5, Steps { gain: true, ..Steps::default() }),
+        (6, Steps { kind: Norm::Softmax, ..Steps::default() }),
+        (7, Steps { kind: Norm::LayerNorm, ..Steps::default() }),
+        (10, Steps { rotate: true, ..Steps::default() }),
+        (11, Steps::default()),
         (12, Steps::default()),
     ] {
         assert_eq!(Steps::of(1 << bit), Some(steps), "bit {bit}");
@@ -50,7 +67,7 @@ fn no_step_changes_no_bit() {
 #[test]
 fn each_step_alone() {
     let (x, other) = (bits(&[1.0, -2.0, 0.5]), bits(&[3.0, 2.0, -8.0]));
-    let row = Elements { x: &x, addends: &other, factors: &other, gains: &other };
+    let row = Elements { x: &x, addends: &other, factors: &other, gains: &other, ..Elements::default() };
     let scalars = Scalars { scale: bits(&[-1.5])[0], quantizer: 0, epsilon: 0 };
     let with = |steps| floats(steps, scalars, row);
     assert_eq!(with(Steps { scale: true, ..Steps::default() }), [-1.5, 3.0, -0.75]);
@@ -85,7 +102,7 @@ fn functions_by_name() {
         (Function::Silu, 0.731_058_6),
         (Function::Tanh, 0.761_594_2),
     ] {
-        let got = VectorUnit::new(function).row(steps, Scalars::default(), row).values[0];
+        let got = VectorUnit::new(Shape { function, ..SHAPE }).row(steps, Scalars::default(), row).values[0];
         assert!((f16::from_bits(got).to_f32() - exact).abs() < 5e-4, "{function:?}");
     }
 }
@@ -101,7 +118,7 @@ fn all_together_in_order() {
             (0..length).map(|k| bits(&[((k * 37 + seed * 11) % 64) as f32 / 8.0 - 4.0])[0]).collect()
         };
         let (x, addends, factors, gains) = (of(1), of(2), of(3), of(4));
-        let row = Elements { x: &x, addends: &addends, factors: &factors, gains: &gains };
+        let row = Elements { x: &x, addends: &addends, factors: &factors, gains: &gains, ..Elements::default() };
         let mut v: Vec<u64> = x.iter().map(|&x| u64::from(x)).collect();
         for (k, v) in v.iter_mut().enumerate() {
             *v = FLOAT.mul(*v, scalars.scale.into()).bits;

@@ -185,10 +185,19 @@ fn steps_on_rows() {
     };
     assert_eq!(code_of(new(0x3f)), 0);
     assert_eq!(code_of(new(1 << 6)), code::RESERVED);
+    // Softmax of two elements, layer norm with pairs, angles for six columns.
+    assert_eq!([2, 0, 6].map(|length| code_of(new(0x850).word(112, length))), [0, code::SIZE, code::SIZE]);
+    assert_eq!([0x5000, 0xffc1].map(|to| code_of(new(0x0b0).word(48, 1).long(96, to))), [0, code::ALIGNMENT]);
+    assert_eq!([5, 6].map(|columns| code_of(new(0x400).word(36, columns))), [code::SIZE, 0]);
     assert_eq!(code_of(new(0x300)), code::FIELD);
     assert_eq!(code_of(new(0).word(36, 33)), code::SIZE);
     assert_eq!(code_of(new(2).long(72, 0x3001)), code::ALIGNMENT);
     assert_eq!(code_of(new(0).long(104, 0xffc0)), code::WINDOW);
     let some = Shape { vector: vector_top::Shape { steps: 1, ..SHAPE.vector }, ..SHAPE };
     assert_eq!([1, 2].map(|steps| code_on(&top_of(some), &new(steps))), [0, code::FIELD]);
+    let none = vector_top::Units::default().steps();
+    let plain = top_of(Shape { vector: vector_top::Shape { steps: none, ..SHAPE.vector }, ..SHAPE });
+    for (steps, length) in [(0x050, 2), (0x090, 0), (0x400, 0)] {
+        assert_eq!(code_on(&plain, &new(steps).word(36, 6).word(112, length)), code::FIELD, "{steps:#x}");
+    }
 }

@@ -4,8 +4,10 @@ use super::*;
 
 /// A descriptor that is right but for up to three fields.
 fn mutated() -> impl Strategy<Value = Descriptor> {
-    let steps = prop_oneof![Just(0), Just(0x103), Just(0x103f), Just(0x21a), any::<u32>()];
-    let fields = [0, 4, 8, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 68, 72, 80, 88, 92, 96, 104, 108, 124];
+    let words = [0, 0x103, 0x103f, 0x21a, 0x400, 0x850, 0x150, 0x0b7, 0xc57];
+    let steps = prop_oneof![9 => prop::sample::select(words.to_vec()), 2 => any::<u32>()];
+    let fields =
+        [0, 4, 8, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 68, 72, 80, 88, 92, 96, 104, 108, 112, 124];
     let value = prop_oneof![
         Just(0),
         Just(1),
@@ -19,7 +21,8 @@ fn mutated() -> impl Strategy<Value = Descriptor> {
     ];
     let mutation = (prop::sample::select(fields.to_vec()), value);
     (steps, prop::bool::ANY, prop::collection::vec(mutation, 0..4)).prop_map(|(steps, more, mutations)| {
-        let new = Descriptor::new(steps).next(if more { 0x1080 } else { 0 });
+        let new = Descriptor::new(steps).word(36, 6).next(if more { 0x1080 } else { 0 });
+        let new = if steps & 0xd0 == 0x50 { new.word(112, 3) } else { new };
         mutations.into_iter().fold(new, |d, (at, value)| d.word(at, value))
     })
 }

@@ -16,7 +16,16 @@ const STATUS: u32 = 0x0c;
 fn constants() {
     let mut device = device(Descriptor::new(0));
     let read: Vec<u32> = [0, 4, 0x18, 0x100, 0x104].map(|at| device.read(at).unwrap()).to_vec();
-    assert_eq!(read, [u32::from_le_bytes(*b"SNBZ"), 0x7_0001, 16, 0x8_0004, 2]);
+    assert_eq!(read, [u32::from_le_bytes(*b"SNBZ"), 0x7_0001, 16, 0x8_0004, 0x702]);
+    for (units, function) in [
+        (Units::default(), 0x002),
+        (Units { softmax: true, ..Units::default() }, 0x102),
+        (Units { layer_norm: true, ..Units::default() }, 0x202),
+        (Units { rotary: true, ..Units::default() }, 0x402),
+    ] {
+        let top = VectorTop::new(Shape { steps: units.steps(), ..SHAPE });
+        assert_eq!(Device::new(top, 7, 16, SparseMemory::new()).read(0x104), Ok(function), "{units:?}");
+    }
     assert!(device.read(0x110).is_err() && device.write(0x0, 1).is_err());
 }
 
