@@ -26,6 +26,7 @@ struct Beat {
     values: Vec<u16>,
     cosines: Vec<u16>,
     sines: Vec<u16>,
+    used: u64,
     last: bool,
 }
 
@@ -48,7 +49,7 @@ impl Beat {
                 values[b] = values[a] ^ sign(rng);
             }
         }
-        Self { values, cosines, sines, last: rng.random() }
+        Self { values, cosines, sines, used: rng.random_range(0..=lanes as u64), last: rng.random() }
     }
 
     fn turned(&self, pairs: RotaryPairs) -> Vec<u16> {
@@ -80,11 +81,12 @@ fn play(p: &RotaryEmbedding, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
     let (clear_i, output_ready) = (input("clear_i")?, input("output_ready_i")?);
     let valid = [input("input_valid_i")?, input("angle_valid_i")?];
     let (values_i, last_i) = (input("input_values_i")?, input("input_last_i")?);
+    let (used_i, used_o) = (input("input_used_i")?, sim.output("output_used_o")?);
     let (cosines_i, sines_i) = (input("angle_cosines_i")?, input("angle_sines_i")?);
     let ready = [sim.output("input_ready_o")?, sim.output("angle_ready_o")?];
     let (output_valid, values_o) = (sim.output("output_valid_o")?, sim.output("output_values_o")?);
     let (last_o, computing) = (sim.output("output_last_o")?, sim.output("computing_o")?);
-    run.only_while("output_valid_o", &["output_values_o", "output_last_o"]);
+    run.only_while("output_valid_o", &["output_values_o", "output_used_o", "output_last_o"]);
     sim.poke_u64(clear_i, 0);
     run.reset(sim, 2)?;
     let mut left = run.vectors();
@@ -93,7 +95,7 @@ fn play(p: &RotaryEmbedding, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let count = left.min(rng.random_range(1..=30));
         left -= count;
         let mut beats: VecDeque<Beat> = (0..count).map(|_| Beat::draw(&mut rng, p.pairs, lanes)).collect();
-        let mut expected: VecDeque<(Vec<u16>, bool)> = VecDeque::new();
+        let mut expected: VecDeque<(Vec<u16>, u64, bool)> = VecDeque::new();
         let quick = group == 0;
         group += 1;
         let paces: [u8; 3] = [0; 3].map(|_| if quick { 8 } else { [1, 4, 7, 8][rng.random_range(0..4usize)] });
@@ -118,12 +120,14 @@ fn play(p: &RotaryEmbedding, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
             let noise = Beat::draw(&mut rng, p.pairs, lanes);
             let shown = |k: usize| beats.front().filter(|_| offers[k]).unwrap_or(&noise);
             sim.poke(values_i, &words(&shown(0).values));
+            sim.poke_u64(used_i, shown(0).used);
             sim.poke_u64(last_i, shown(0).last.into());
             sim.poke(cosines_i, &words(&shown(1).cosines));
             sim.poke(sines_i, &words(&shown(1).sines));
             sim.settle()?;
             if sim.peek_u64(output_valid) == 1 {
-                let Some((turned, last)) = expected.front() else { return run.expect_u64(sim, output_valid, 0) };
+                let Some((turned, used, last)) = expected.front() else { return run.expect_u64(sim, output_valid, 0) };
+                run.expect_u64(sim, used_o, *used)?;
                 run.expect_u64(sim, last_o, (*last).into())?;
                 for (lane, (&expected, got)) in turned.iter().zip(sim.peek(values_o).unpack(16)).enumerate() {
                     run.expect_equal(sim, "output_values_o", &format!(" of lane {lane}"), expected, got as u16)?;
@@ -141,7 +145,7 @@ fn play(p: &RotaryEmbedding, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
             if taken[0]
                 && let Some(beat) = beats.pop_front()
             {
-                expected.push_back((beat.turned(p.pairs), beat.last));
+                expected.push_back((beat.turned(p.pairs), beat.used, beat.last));
                 offers = [false; 2];
             }
             if clear {

@@ -4,7 +4,8 @@
 use std::collections::VecDeque;
 
 use golden::common::float::Function;
-use golden::common::row::vector_unit::{Elements, Output, Scalars, Steps, VectorUnit as Golden};
+use golden::common::row::vector_unit::{Elements, Norm, Output, Scalars, Shape, Steps, VectorUnit as Golden};
+use hdl::blocks::common::row::NormKind;
 use hdl::blocks::common::{FloatFunction, VectorUnit};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
@@ -37,6 +38,10 @@ const STREAMS: [&str; 4] = ["input", "addend", "factor", "gain"];
 #[derive(Clone)]
 struct Part {
     values: Vec<u16>,
+    /// Beside gains.
+    biases: Vec<u16>,
+    /// Elements of the row that count in a softmax.
+    length: u64,
     used: u64,
     last: bool,
 }
@@ -66,9 +71,13 @@ struct Player {
     rng: StimulusRng,
     clear_i: In,
     steps: Vec<(In, u32)>,
+    kind: Option<In>,
+    rotate: Option<In>,
     streams: Vec<Stream>,
     input_used: In,
     input_last: In,
+    input_length: Option<In>,
+    biases: Option<In>,
     output_valid: Out,
     output_ready: In,
     output_values: Out,
@@ -91,6 +100,16 @@ const STEP_PORTS: [(&str, u32); 10] = [
     ("epsilon", 40),
 ];
 
+/// The kind of a norm, if it is one.
+fn kind_of(steps: Steps) -> Option<NormKind> {
+    let kind = match steps.kind {
+        Norm::RmsNorm => NormKind::Rms,
+        Norm::Softmax => NormKind::Softmax,
+        Norm::LayerNorm => NormKind::Layer,
+    };
+    steps.norm.then_some(kind)
+}
+
 impl Player {
     fn new(p: &VectorUnit, sim: &Sim, run: &Run) -> sim::Result<Self> {
         let streams = STREAMS.iter().map(|name| {
@@ -106,13 +125,17 @@ impl Player {
         let steps = STEP_PORTS.iter().map(|&(name, width)| Ok((sim.input(&format!("steps_{name}_i"))?, width)));
         let flag = |name: &str| sim.output(&format!("output_{name}_o"));
         Ok(Self {
-            golden: Golden::new(function(p.lane.function)),
+            golden: Golden::new(Shape { lanes: p.lanes, max_beats: p.max_beats, function: function(p.lane.function) }),
             rng: run.rng("rows"),
             clear_i: sim.input("clear_i")?,
             steps: steps.collect::<sim::Result<_>>()?,
             streams: streams.collect::<sim::Result<_>>()?,
             input_used: sim.input("input_used_i")?,
             input_last: sim.input("input_last_i")?,
+            input_length: p.units.softmax.then(|| sim.input("input_length_i")).transpose()?,
+            biases: p.units.layer_norm.then(|| sim.input("gain_biases_i")).transpose()?,
+            kind: p.units.has_kinds().then(|| sim.input("steps_kind_i")).transpose()?,
+            rotate: p.units.rotary.then(|| sim.input("steps_rotate_i")).transpose()?,
             output_valid: sim.output("output_valid_o")?,
             output_ready: sim.input("output_ready_i")?,
             output_values: sim.output("output_values_o")?,
@@ -142,11 +165,17 @@ impl Player {
                 self.row(elements, broken);
             }
             // Of 8 cycles: some, most, all; from the beginning, or so late that everything before is full.
-            let latency = u64::from(self.block.cycles(1, true));
+            let latency = u64::from(self.latency());
             let mut paces = Vec::new();
             for _ in 0..5 {
                 let late = [0, 0, 0, latency + 60][self.rng.random_range(0..4usize)];
                 paces.push(([1, 4, 7, 8][self.rng.random_range(0..4usize)], late));
+            }
+            if self.rng.random_range(0..3u8) == 0 {
+                // All wait for one operand.
+                let used: Vec<usize> = (0..4).filter(|&k| self.streams[k].used).collect();
+                let slow = used[self.rng.random_range(0..used.len())];
+                paces = (0..5).map(|k| (if k == slow { 1 } else { 8 }, 0)).collect();
             }
             let clears = self.rng.random_range(0..3u8) == 0;
             let most = 20 * (self.streams[0].offered.len() as u64 + latency + 60);
@@ -164,23 +193,51 @@ impl Player {
             }
         }
         // Nothing more comes.
-        for _ in 0..2 * self.block.cycles(1, true) {
+        for _ in 0..2 * self.latency() {
             self.cycle(sim, run, &[false, false, false, false, true], false)?;
         }
         Ok(())
     }
 
+    /// Cycles that the longest way takes.
+    fn latency(&self) -> u32 {
+        let kinds = self.kinds();
+        kinds.into_iter().map(|kind| self.block.cycles(1, kind, self.block.units.rotary)).max().unwrap_or(0)
+    }
+
+    /// What the unit does with whole rows.
+    fn kinds(&self) -> Vec<Option<NormKind>> {
+        let units = &self.block.units;
+        let mut kinds = vec![None, Some(NormKind::Rms)];
+        kinds.extend(units.softmax.then_some(Some(NormKind::Softmax)));
+        kinds.extend(units.layer_norm.then_some(Some(NormKind::Layer)));
+        kinds
+    }
+
     /// One row of each kind without pauses.
     fn single_rows(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let most = self.block.lanes * self.block.max_beats;
-        for norm in [false, true] {
+        let turns: &[bool] = if self.block.units.rotary { &[false, true] } else { &[false] };
+        let combinations = self.kinds().into_iter().flat_map(|kind| turns.iter().map(move |&turn| (kind, turn)));
+        let combinations: Vec<_> =
+            combinations.filter(|&(kind, turn)| kind != Some(NormKind::Softmax) || !turn).collect();
+        for (kind, rotate) in combinations {
             for elements in [1, self.block.lanes + 1, most] {
-                let steps = Steps { norm, gain: norm, add: true, multiply: true, ..Steps::default() };
+                let elements = if rotate { elements.next_multiple_of(2) } else { elements };
+                let norm = kind.is_some();
+                let gain = norm && kind != Some(NormKind::Softmax);
+                let kind_of = match kind {
+                    Some(NormKind::Softmax) => Norm::Softmax,
+                    Some(NormKind::Layer) => Norm::LayerNorm,
+                    _ => Norm::RmsNorm,
+                };
+                let steps =
+                    Steps { norm, kind: kind_of, gain, add: true, multiply: !rotate, rotate, ..Steps::default() };
                 self.now = (steps, Scalars { scale: 0x3c00, quantizer: 0x3c00, epsilon: 1 });
                 self.drive_steps(sim);
                 self.row(elements as usize, false);
                 let begin = sim.cycle_count();
-                let expected = self.block.cycles(elements.min(most), norm);
+                let expected = self.block.cycles(elements.min(most), kind, rotate);
                 while !self.expected.is_empty() && sim.cycle_count() - begin < u64::from(2 * expected) {
                     self.cycle(sim, run, &[true; 5], false)?;
                 }
@@ -206,10 +263,22 @@ impl Player {
 
     /// Other steps: nothing is inside.
     fn choose(&mut self, sim: &mut Sim) {
+        let kinds = self.kinds();
         let rng = &mut self.rng;
         let word = rng.random_range(0..1u32 << 6) | [0, 1, 2][rng.random_range(0..3usize)] << 8;
         let mut steps = Steps::of(word).unwrap_or_default();
         steps.gain &= steps.norm;
+        let kind = kinds[rng.random_range(0..kinds.len())];
+        if steps.norm {
+            steps.kind = match kind {
+                Some(NormKind::Softmax) => Norm::Softmax,
+                Some(NormKind::Layer) => Norm::LayerNorm,
+                _ => Norm::RmsNorm,
+            };
+        }
+        let softmax = steps.norm && steps.kind == Norm::Softmax;
+        steps.rotate = self.block.units.rotary && !softmax && rng.random_range(0..3u8) == 0;
+        steps.multiply &= !steps.rotate;
         let number = |rng: &mut StimulusRng| match rng.random_range(0..8u8) {
             0 => rng.random(),
             _ => rng.random_range(0x2c00..0x5800u16) | rng.random_range(0..2u16) << 15,
@@ -230,7 +299,18 @@ impl Player {
         for (&(port, width), value) in self.steps.iter().zip(bits.into_iter().chain(rest)) {
             sim.poke(port, &Bits::truncated(width, value));
         }
-        for (stream, used) in self.streams.iter_mut().zip([true, steps.add, steps.multiply, steps.gain]) {
+        if let Some(port) = self.kind {
+            // A kind without a norm means nothing.
+            let kind = kind_of(steps).map_or_else(|| self.rng.random_range(0..4), |kind| kind as u64);
+            sim.poke_u64(port, kind);
+        }
+        if let Some(port) = self.rotate {
+            sim.poke_u64(port, steps.rotate.into());
+        }
+        // A softmax has no gains, whatever is asked for.
+        let gain = steps.gain && kind_of(steps) != Some(NormKind::Softmax);
+        let used = [true, steps.add, steps.multiply || steps.rotate, gain];
+        for (stream, used) in self.streams.iter_mut().zip(used) {
             stream.used = used;
         }
     }
@@ -239,7 +319,15 @@ impl Player {
     /// nothing.
     fn row(&mut self, elements: usize, broken: bool) {
         let lanes = self.block.lanes as usize;
+        let elements = if self.now.0.rotate { elements.next_multiple_of(2) } else { elements };
         let count = if broken { elements.next_multiple_of(lanes) } else { elements };
+        let biases = gains(&mut self.rng, count);
+        let most = lanes as u64 * u64::from(self.block.max_beats);
+        let length = match self.rng.random_range(0..6u8) {
+            0 => 0,
+            1 => most,
+            _ => self.rng.random_range(0..=count as u64).min(most),
+        };
         let operands: Vec<Vec<u16>> =
             (0..4).map(|k| if k == 3 { gains(&mut self.rng, count) } else { numbers(&mut self.rng, count) }).collect();
         for (stream, operand) in self.streams.iter_mut().zip(&operands).filter(|(s, _)| s.used) {
@@ -253,11 +341,21 @@ impl Player {
                     (true, false) => values.len() as u64,
                     (false, _) => self.rng.random_range(0..=lanes as u64),
                 };
-                stream.offered.push_back(Part { values: all, used, last });
+                let mut beside = biases.chunks(lanes).nth(k).unwrap_or_default().to_vec();
+                beside.resize_with(lanes, || self.rng.random());
+                let length = if k == 0 { length } else { self.rng.random_range(0..=most) };
+                stream.offered.push_back(Part { values: all, biases: beside, length, used, last });
             }
         }
         let (steps, scalars) = self.now;
-        let row = Elements { x: &operands[0], addends: &operands[1], factors: &operands[2], gains: &operands[3] };
+        let row = Elements {
+            x: &operands[0],
+            addends: &operands[1],
+            factors: &operands[2],
+            gains: &operands[3],
+            biases: &biases,
+            length: length as usize,
+        };
         let done = self.golden.row(steps, scalars, row);
         let overflows = done.beats(lanes);
         let beats = overflows.len();
@@ -289,10 +387,24 @@ impl Player {
                 |beat| Bits::pack(16, beat.values.iter().map(|&x| x.into())),
             );
             sim.poke(stream.values, &word);
+            if k == 3
+                && let Some(port) = self.biases
+            {
+                let word = beat.map_or_else(
+                    || Bits::random(16 * lanes, &mut self.rng),
+                    |beat| Bits::pack(16, beat.biases.iter().map(|&x| x.into())),
+                );
+                sim.poke(port, &word);
+            }
             if k == 0 {
                 let (used, last) = beat.map_or_else(|| (0, self.rng.random()), |beat| (beat.used, beat.last));
                 sim.poke_u64(self.input_used, used);
                 sim.poke_u64(self.input_last, last.into());
+                if let Some(port) = self.input_length {
+                    let most = u64::from(lanes * self.block.max_beats);
+                    let length = beat.map_or_else(|| self.rng.random_range(0..=most), |beat| beat.length);
+                    sim.poke_u64(port, length);
+                }
             }
         }
         sim.settle()?;

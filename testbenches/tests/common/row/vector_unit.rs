@@ -16,7 +16,7 @@ fn faults_are_found() {
     let block = VectorUnit { lanes: 2, max_beats: 3, buffer: 6, ..VectorUnit::default() };
     let faults = [
         ("a beat begins without its addend", Fault::net("begins", "input_valid_i & begin_room")),
-        ("rows are normalised without their gains", Fault::net("gain_here", "1'b1")),
+        ("rows are normalised without their gains", Fault::net("gain_here", "1'b1").module("norm_stage")),
         ("places are given twice", Fault::net("begin_room", "!clear_i")),
         ("elements that are not in use overflow", Fault::net("used_now", "2'd2")),
         ("a nibble is not saturated", Fault::net("fits", "1'b1").module("requantize_lane")),
