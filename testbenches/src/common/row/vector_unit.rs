@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use golden::common::float::Function;
-use golden::common::row::vector_unit::{Elements, Output, Scalars, Steps, VectorUnit as Golden};
+use golden::common::row::vector_unit::{Elements, Output, Scalars, Shape, Steps, VectorUnit as Golden};
 use hdl::blocks::common::{FloatFunction, VectorUnit};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
@@ -106,7 +106,7 @@ impl Player {
         let steps = STEP_PORTS.iter().map(|&(name, width)| Ok((sim.input(&format!("steps_{name}_i"))?, width)));
         let flag = |name: &str| sim.output(&format!("output_{name}_o"));
         Ok(Self {
-            golden: Golden::new(function(p.lane.function)),
+            golden: Golden::new(Shape { lanes: p.lanes, max_beats: p.max_beats, function: function(p.lane.function) }),
             rng: run.rng("rows"),
             clear_i: sim.input("clear_i")?,
             steps: steps.collect::<sim::Result<_>>()?,
@@ -257,7 +257,13 @@ impl Player {
             }
         }
         let (steps, scalars) = self.now;
-        let row = Elements { x: &operands[0], addends: &operands[1], factors: &operands[2], gains: &operands[3] };
+        let row = Elements {
+            x: &operands[0],
+            addends: &operands[1],
+            factors: &operands[2],
+            gains: &operands[3],
+            ..Elements::default()
+        };
         let done = self.golden.row(steps, scalars, row);
         let overflows = done.beats(lanes);
         let beats = overflows.len();
