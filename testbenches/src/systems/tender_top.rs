@@ -9,7 +9,7 @@ use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::tender::Overflow;
 
 use super::player::{Counter, Facts, Player};
-use super::vector_top::shape_of;
+use super::vector_top::{function_register, shape_of};
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -39,7 +39,7 @@ fn facts(block: &TenderTop) -> Facts<Operation> {
             (0x104, block.depth.into()),
             (0x108, block.steps.into()),
             (0x10c, (block.max_beats << 16 | unit.lanes()).into()),
-            (0x110, block.lane.function as u64),
+            (0x110, function_register(&unit)),
         ],
         counters: vec![
             Counter { name: "SUM_OVERFLOWS", register: 0x118, expected: Box::new(Report::sum_overflows) },

@@ -5,8 +5,9 @@ pub mod program;
 mod timing;
 
 use golden::common::float::Function;
-use golden::systems::vector_top::{Executed, Operation, Report, STEP_BITS, Shape, VectorTop as Golden};
+use golden::systems::vector_top::{Executed, Operation, Report, Shape, Units, VectorTop as Golden};
 use hdl::accelerators::vector::{VectorEngine, VectorTop};
+use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::common::{AxiSpec, FloatFunction};
 
 use super::player::{Counter, Facts, Player, register};
@@ -23,9 +24,9 @@ pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
     crate::bench(p, move |sim, run| {
         sim.reset(2)?;
         let mut player = Player::new(golden_of(&block), facts(&block), sim, run)?;
-        let shape = (block.axi.address_width, block.engine().max_columns());
+        let shape = shape_of(&block.engine(), &block.axi);
         for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| program::draw(rng, shape))?;
+            player.job(sim, run, number, |rng| program::draw(rng, &shape))?;
         }
         Ok(())
     })
@@ -41,12 +42,25 @@ fn facts(block: &VectorTop) -> Facts<Operation> {
     };
     Facts {
         number: 1,
-        constants: vec![(0x100, caps), (0x104, block.lane.function as u64)],
+        constants: vec![(0x100, caps), (0x104, function_register(&block.engine()))],
         counters: vec![
             Counter { name: "COMPUTE_CYCLES", register: register::COMPUTE_CYCLES, expected: Box::new(beats) },
             Counter { name: "OVERFLOWS", register: 0x108, expected: Box::new(Report::overflows) },
         ],
     }
+}
+
+/// What register FUNCTION reads as: the activation, and the steps that not every build has.
+pub(super) fn function_register(engine: &VectorEngine) -> u64 {
+    let Units { softmax, layer_norm, rotary } = units_of(engine);
+    let units = [softmax, layer_norm, rotary].iter().rev().fold(0, |word, &unit| word << 1 | u64::from(unit));
+    units << 8 | engine.unit().lane.function as u64
+}
+
+/// Steps of an engine that not every build has.
+fn units_of(engine: &VectorEngine) -> Units {
+    let RowUnits { softmax, layer_norm, rotary } = engine.units;
+    Units { softmax, layer_norm, rotary }
 }
 
 /// The golden model of an accelerator.
@@ -66,5 +80,5 @@ pub fn shape_of(engine: &VectorEngine, axi: &AxiSpec) -> Shape {
         FloatFunction::Tanh => Function::Tanh,
     };
     let (lanes, max_beats) = (engine.lanes(), unit.max_beats);
-    Shape { lanes, max_beats, function, address_width: axi.address_width, steps: STEP_BITS }
+    Shape { lanes, max_beats, function, address_width: axi.address_width, steps: units_of(engine).steps() }
 }

@@ -4,12 +4,18 @@ use golden::common::float::Function;
 use golden::systems::memory::{BusError, SparseMemory};
 use golden::systems::vector_top::device::{Delays, Device as Model};
 use golden::systems::vector_top::{STEP_BITS, Shape, VectorTop};
-use host::vector::{Caps, Operand, VectorJob};
+use host::vector::{Caps, Operand, Units, VectorJob};
 use host::{Bus, Chain, Descriptor, Device, DeviceError, Link, Settings, Window};
 use testbenches::systems::c_program::{CEnd, CError, CProgram, DEMO_BYTES};
 use testbenches::systems::software::{Software, SoftwareError};
 
-const CAPS: Caps = Caps { opcode: 1, lanes: 8, max_beats: 64, function: 2 };
+const CAPS: Caps = Caps {
+    opcode: 1,
+    lanes: 8,
+    max_beats: 64,
+    function: 2,
+    units: Units { softmax: true, layer_norm: true, rotary: true },
+};
 const WINDOW: Window = Window { base: 0x1000, limit: 0xffff, address_width: 48 };
 const SETTINGS: Settings = Settings { window: WINDOW, timeout: 0, max_descriptors: 8 };
 

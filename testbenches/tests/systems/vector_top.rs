@@ -1,6 +1,5 @@
 //! The vector accelerator in all configurations, and broken.
 
-use golden::common::float::Function;
 use golden::common::row::vector_unit::{Elements, Output, Scalars, Steps, VectorUnit};
 use half::f16;
 use hdl::accelerators::vector::VectorTop;
@@ -13,7 +12,7 @@ use sim::stimulus::{Stall, Tensor, data_folder, real_rows};
 use testbenches::faults::must_be_noticed;
 use testbenches::systems::c_program::{CEnd, CProgram};
 use testbenches::systems::hardware::{Hardware, on_hardware};
-use testbenches::systems::vector_top::{Job, bench};
+use testbenches::systems::vector_top::{Job, bench, shape_of};
 use testbenches::{options, run, run_all};
 
 /// 10^-5 in units of 2^-48.
@@ -91,9 +90,16 @@ fn real_rows_through_the_driver() {
     let gains = gains("l14_attn_norm");
     let (scale, quantizer) = (f16::from_f32(0.5), f16::from_f32(24.0));
     let epsilon = Epsilon::units(EPSILON).unwrap();
-    let golden = VectorUnit::new(Function::Silu);
-    let steps =
-        Steps { scale: true, activate: true, multiply: true, norm: true, gain: true, output: Output::Int8, add: false };
+    let golden = VectorUnit::new(shape_of(&block.engine(), &block.axi).unit());
+    let steps = Steps {
+        scale: true,
+        activate: true,
+        multiply: true,
+        norm: true,
+        gain: true,
+        output: Output::Int8,
+        ..Steps::default()
+    };
     let scalars = Scalars { scale: scale.to_bits(), quantizer: quantizer.to_bits(), epsilon: EPSILON };
 
     on_hardware(&block, &AxiConfig::rough(Stall::Random { num: 1, den: 8 }), |hardware| {
@@ -132,7 +138,7 @@ fn real_rows_through_the_driver() {
         let got = narrow.unpack_integers(&bytes).unwrap();
         let mut expected = Vec::new();
         for (x, factors) in x.iter().zip(factors) {
-            let done = golden.row(steps, scalars, Elements { x, addends: &[], factors, gains: &gains });
+            let done = golden.row(steps, scalars, Elements { x, factors, gains: &gains, ..Elements::default() });
             expected.extend(done.values.iter().map(|&value| value as u8 as i8));
         }
         assert_eq!(got, expected);

@@ -73,6 +73,7 @@ fn check_reserved(descriptor: &Descriptor, steps: Steps) -> Result<(), Refusal> 
         (has(l::GAIN_BIT) && !has(l::NORM_BIT), l::STEPS, "without GAIN, or with NORM"),
         (steps.kind() != 0 && !has(l::NORM_BIT), l::STEPS, "with 0 in its bits 6 and 7, or with NORM"),
         (has(l::GAIN_BIT) && softmax, l::STEPS, "without GAIN, as a softmax has none"),
+        (has(l::ROTATE_BIT) && softmax, l::STEPS, "without ROTATE, as what goes into a softmax is not turned"),
         (has(l::CAUSAL_BIT) && !softmax, l::STEPS, "without CAUSAL, or with a softmax"),
         (has(l::ROTATE_BIT) && has(l::MULTIPLY_BIT), l::STEPS, "without MULTIPLY or without ROTATE"),
         (descriptor.get(l::LENGTH) != 0 && !softmax, l::LENGTH, "0x0, or with a softmax"),

@@ -87,12 +87,13 @@ pub fn draw(rng: &mut StimulusRng, shape: &Shape) -> Program {
     let mut before = None;
     Program::draw(rng, shape.vector.address_width, 4, |rng, program| match rng.random_range(0..8u8) {
         0 | 1 => {
-            let mut one = vector::descriptor(rng, program, shape.vector.lanes * shape.vector.max_beats);
-            // No steps that the shape does not have, and no gain without its norm.
-            one.steps &= shape.vector.steps | !0x3f;
-            one.steps &= !(u32::from(one.steps >> 4 & 1 == 0) << 5);
+            let mut one = vector::descriptor(rng, program, &shape.vector);
             let fp16 = one.steps >> 8 & 3 == 0;
             before = fp16.then_some(Results::Rows([one.rows, one.columns], one.places[4]));
+            if often(rng, 16) {
+                program.plain = false;
+                vector::spoil(rng, &mut one);
+            }
             let mut bytes = one.bytes();
             bytes[5] = 3;
             bytes

@@ -163,7 +163,13 @@ mod tests {
         int8: true,
         depth: 576,
         steps: 600,
-        vector: vector::Caps { opcode: 3, lanes: 8, max_beats: 16, function: 2 },
+        vector: vector::Caps {
+            opcode: 3,
+            lanes: 8,
+            max_beats: 16,
+            function: 2,
+            units: vector::Units { softmax: true, layer_norm: true, rotary: true },
+        },
     };
     const WINDOW: Window = Window { base: 0x1_0000, limit: 0xf_ffff, address_width: 40 };
 

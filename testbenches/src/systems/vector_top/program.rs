@@ -1,5 +1,6 @@
 //! Jobs of the vector accelerator: descriptors, right and wrong, and what they work on.
 
+use golden::systems::vector_top::{Shape, Units};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
@@ -21,7 +22,7 @@ pub struct Descriptor {
     pub rows: u32,
     /// Elements of a row.
     pub columns: u32,
-    /// Steps, format, exact.
+    /// Steps, kind of the norm, format, causal, exact.
     pub steps: u32,
     /// fp16.
     pub scale: u16,
@@ -29,7 +30,9 @@ pub struct Descriptor {
     pub quantizer: u16,
     /// In units of 2^-48.
     pub epsilon: u64,
-    /// Address and stride of elements, addends, factors, gains, results; gains have no stride.
+    /// Elements that count in a softmax.
+    pub length: u32,
+    /// Address and stride of elements, addends, factors or angles, gains, results; gains have no stride.
     pub places: [(u64, u32); 5],
 }
 
@@ -64,48 +67,111 @@ impl Descriptor {
         put(92, out.1.into(), 4);
         put(96, gain.0, 8);
         put(104, out.0, 8);
+        put(112, self.length.into(), 4);
         bytes
     }
 }
 
-/// A job: a chain of one to three descriptors on a bus of `address_width` bits, for rows of up to `most` elements; of each four
-/// chains one is spoilt.
-pub fn draw(rng: &mut StimulusRng, (address_width, most): (u32, u32)) -> Program {
-    Program::draw(rng, address_width, 3, |rng, program| descriptor(rng, program, most).bytes())
+/// Bits of the steps.
+const MULTIPLY: u32 = 1 << 3;
+const NORM: u32 = 1 << 4;
+const GAIN: u32 = 1 << 5;
+const KINDS: u32 = 3 << 6;
+const SOFTMAX: u32 = 1 << 6;
+const LAYER_NORM: u32 = 2 << 6;
+const FORMATS: u32 = 3 << 8;
+const ROTATE: u32 = 1 << 10;
+const CAUSAL: u32 = 1 << 11;
+const EXACT: u32 = 1 << 12;
+
+/// A job: a chain of one to three descriptors; of each four chains one is spoilt, and of the others some have a descriptor
+/// that a check of its own is for.
+pub fn draw(rng: &mut StimulusRng, shape: &Shape) -> Program {
+    Program::draw(rng, shape.address_width, 3, |rng, program| {
+        let mut one = descriptor(rng, program, shape);
+        if often(rng, 16) {
+            program.plain = false;
+            spoil(rng, &mut one);
+        }
+        one.bytes()
+    })
+}
+
+fn often(rng: &mut StimulusRng, one_in: u32) -> bool {
+    rng.random_range(0..one_in) == 0
+}
+
+/// Steps that the shape has, such as go together; there are rows that can be turned only where `pairs` is up.
+fn steps(rng: &mut StimulusRng, shape: &Shape, pairs: bool) -> u32 {
+    let units = Units::of(shape.steps);
+    let mut steps = rng.random::<u32>() & 0x3f & shape.steps;
+    if units.rotary && pairs && rng.random() {
+        steps = steps & !MULTIPLY | ROTATE;
+    }
+    let kinds: Vec<u32> = [(true, 0), (units.softmax, SOFTMAX), (units.layer_norm, LAYER_NORM)]
+        .into_iter()
+        .filter_map(|(has, kind)| has.then_some(kind))
+        .collect();
+    let kind = kinds[rng.random_range(0..kinds.len())];
+    if steps & NORM == 0 {
+        steps &= !GAIN;
+    } else if kind == SOFTMAX {
+        steps = steps & !(GAIN | ROTATE) | kind | if rng.random() { CAUSAL } else { 0 };
+    } else {
+        steps |= kind;
+    }
+    let format = rng.random_range(0..3u32) << 8;
+    steps | format | if often(rng, 8) { EXACT } else { 0 }
+}
+
+/// Whether steps end in a softmax.
+fn is_softmax(steps: u32) -> bool {
+    steps & (NORM | KINDS) == NORM | SOFTMAX
 }
 
 /// An operation of the vector accelerator, with its operands in a share of what is left of the memory.
-pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, most: u32) -> Descriptor {
+pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, shape: &Shape) -> Descriptor {
+    let most = shape.lanes * shape.max_beats;
     let mut columns = match rng.random_range(0..4u8) {
         0 => rng.random_range(1..=most.min(20)),
         1 => most,
         _ => rng.random_range(1..=most),
     };
-    // Five operands of as many rows, and the rest of the chain.
+    // Four operands of as many rows with what is left free ahead of them, one of a row of pairs, the tag; the rest is for the
+    // other descriptors of the chain.
     let share = places.left() / 4;
-    while 5 * (u64::from(2 * columns).next_multiple_of(64) + 256) > share {
+    let bytes = |columns: u32| u64::from(2 * columns).next_multiple_of(64);
+    let once = |columns: u32| 4 * 128 + (2 * bytes(columns) + 128) + (64 + 128);
+    while 4 * (bytes(columns) + 64) + once(columns) > share {
         columns = columns.div_ceil(2);
     }
-    let row = u64::from(2 * columns).next_multiple_of(64) + 64;
-    let most_rows = (share / (5 * (row + 128))).clamp(1, 6);
+    let steps = steps(rng, shape, columns > 1);
+    columns &= if steps & ROTATE == 0 { !0 } else { !1 };
+    let row = bytes(columns) + 64;
+    let most_rows = ((share - once(columns)) / (4 * row)).clamp(1, 6);
     let rows = rng.random_range(1..=most_rows) as u32;
-    let mut steps = rng.random_range(0..1u32 << 6) | [0, 1, 2][rng.random_range(0..3usize)] << 8;
-    if steps >> 4 & 1 == 0 {
-        steps &= !(1 << 5);
-    }
-    steps |= u32::from(rng.random_range(0..8u8) == 0) << 12;
-    let mut area = |rng: &mut StimulusRng, repeats: bool| {
+    let length = match rng.random_range(0..4u8) {
+        _ if !is_softmax(steps) => 0,
+        0 => 1,
+        1 => columns,
+        _ => rng.random_range(1..=columns),
+    };
+    let area = |rng: &mut StimulusRng, places: &mut Program, repeats: bool| {
         let stride = (row - 64 * rng.random_range(0..2)) as u32;
-        if repeats && rng.random_range(0..5u8) == 0 {
+        if repeats && often(rng, 5) {
             return (places.take(rng, row), 0);
         }
         (places.take(rng, u64::from(rows) * row), stride)
     };
-    let x = area(rng, true);
-    let operands = [x, area(rng, true), area(rng, true), (area(rng, true).0, 0)];
+    let [x, addends, factors] = [0; 3].map(|_| area(rng, places, true));
+    let of_a_gain = if steps & (NORM | KINDS) == NORM | LAYER_NORM { 4 } else { 2 };
+    let gains = (places.take(rng, u64::from(of_a_gain * columns)), 0);
+    if is_softmax(steps) && rng.random() {
+        scores(rng, places, x, [rows, columns]);
+    }
     // In place, where that may be.
-    let in_place = steps >> 8 & 3 == 0 && x.1 != 0 && rng.random_range(0..6u8) == 0;
-    let out = if in_place { x } else { area(rng, false) };
+    let in_place = steps & FORMATS == 0 && x.1 != 0 && often(rng, 6);
+    let out = if in_place { x } else { area(rng, places, false) };
     let tag_address = places.take(rng, 64);
     let number = |rng: &mut StimulusRng| rng.random_range(0x2c00..0x5000u16) | rng.random_range(0..2u16) << 15;
     Descriptor {
@@ -119,6 +185,55 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, most: u32) -> Des
         scale: number(rng),
         quantizer: number(rng),
         epsilon: epsilon(rng),
-        places: [operands[0], operands[1], operands[2], operands[3], out],
+        length,
+        places: [x, addends, factors, gains, out],
     }
 }
+
+/// Rows of numbers whose powers of e are of like sizes, and minus infinities, of which there may be nothing else.
+fn scores(rng: &mut StimulusRng, places: &mut Program, at: (u64, u32), [rows, columns]: [u32; 2]) {
+    for row in 0..u64::from(if at.1 == 0 { 1 } else { rows }) {
+        let masked = [0, 1, 8][rng.random_range(0..3usize)];
+        let score = |rng: &mut StimulusRng| {
+            if rng.random_range(0..8u8) < masked {
+                return 0xfc00;
+            }
+            rng.random_range(0..0x4800u16) | rng.random_range(0..2u16) << 15
+        };
+        let bytes: Vec<u8> = (0..columns).flat_map(|_| score(rng).to_le_bytes()).collect();
+        places.put(at.0 + row * u64::from(at.1), &bytes);
+    }
+}
+
+/// Makes a field wrong that a check of its own is for; now and then it is right nevertheless.
+pub fn spoil(rng: &mut StimulusRng, one: &mut Descriptor) {
+    let place = rng.random_range(0..5usize);
+    match rng.random_range(0..16u8) {
+        0 => one.steps |= 1 << rng.random_range(13..32u8),
+        1 => one.steps ^= NORM,
+        2 => one.steps |= KINDS,
+        3 => one.steps ^= [SOFTMAX, LAYER_NORM][rng.random_range(0..2usize)],
+        4 => one.steps |= GAIN,
+        5 => one.steps |= ROTATE | MULTIPLY,
+        6 => one.steps ^= CAUSAL,
+        7 => one.steps |= FORMATS,
+        // What a build may lack.
+        8 => {
+            one.steps = one.steps & !(GAIN | KINDS | CAUSAL | MULTIPLY)
+                | [NORM | SOFTMAX, NORM | LAYER_NORM, ROTATE][rng.random_range(0..3usize)];
+            one.length = u32::from(is_softmax(one.steps));
+        }
+        9 => one.rows = [0, 1 << 16, u32::MAX][rng.random_range(0..3usize)],
+        10 => one.columns = [0, 1 << 16, u32::MAX][rng.random_range(0..3usize)],
+        // Odd.
+        11 => one.columns = (one.columns - 1) | 1,
+        12 => one.length = [0, 1, one.columns + 1, u32::MAX][rng.random_range(0..4usize)],
+        13 => one.epsilon |= 1 << rng.random_range(40..64u8),
+        14 => one.places[place].0 |= 1 << rng.random_range(0..6u8),
+        // Gains have no stride.
+        _ => one.places[place].1 |= u32::from(place != 3) << rng.random_range(0..6u8),
+    }
+}
+
+#[cfg(test)]
+mod tests;
