@@ -30,6 +30,7 @@
 ../modules/round_half_w40_e11.v
 ../modules/scale_lane_gain.v
 ../modules/rms_norm_l8_b64_k128_gain_memory.v
+../modules/norm_stage_l8_b64_k128.v
 ../modules/stream_fifo_w135_d7_registers_xb6590e2c.v
 ../modules/float_to_int_fp16_w8_signed_nearest_even_s2_flags.v
 ../modules/requantize_lane_m2_i2.v

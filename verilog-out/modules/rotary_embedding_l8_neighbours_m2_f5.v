@@ -15,6 +15,7 @@ module rotary_embedding_l8_neighbours_m2_f5 (
   input  wire         input_valid_i,    // Rows that come
   output wire         input_ready_o,    // The beat is taken at the coming edge, when it is valid
   input  wire [127:0] input_values_i,   // fp16 numbers
+  input  wire   [3:0] input_used_i,     // Elements in use, the first ones; goes along with the beat as it is
   input  wire         input_last_i,     // The beat is the last one of its row
   input  wire         angle_valid_i,    // Angles, a beat for each beat of input
   output wire         angle_ready_o,    // The beat is taken at the coming edge, when it is valid
@@ -23,6 +24,7 @@ module rotary_embedding_l8_neighbours_m2_f5 (
   output wire         output_valid_o,   // The same rows, turned
   input  wire         output_ready_i,   // The beat is taken at the coming edge, when it is valid
   output wire [127:0] output_values_o,  // fp16 numbers
+  output wire   [3:0] output_used_o,    // Elements in use, the first ones; goes along with the beat as it is
   output wire         output_last_o,    // The beat is the last one of its row
   output wire         computing_o       // A beat begins in this cycle
 );
@@ -34,9 +36,9 @@ module rotary_embedding_l8_neighbours_m2_f5 (
   wire         turn_leaves;
   reg    [3:0] turn_inside_q;
   wire  [15:0] y [0:7];
-  reg    [7:0] last_8_q;
+  reg   [39:0] rest_8_q;
   reg    [7:0] turn_valid_8_q;
-  wire [128:0] result;
+  wire [132:0] result;
   wire  [15:0] result_values [0:7];
 
   always @(posedge clk_i or negedge rst_ni) begin
@@ -118,14 +120,14 @@ module rotary_embedding_l8_neighbours_m2_f5 (
     assign y[2*i + 1] = second_out_1_q;
   end
 
-  always @(posedge clk_i) last_8_q <= {last_8_q[6:0], input_last_i};
+  always @(posedge clk_i) rest_8_q <= {rest_8_q[34:0], {input_last_i, input_used_i}};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) turn_valid_8_q <= 8'd0;
     else         turn_valid_8_q <= {turn_valid_8_q[6:0], begins} & {8{!clear_i}};
   end
-  wire [128:0] turn_fifo_input_data_in = {last_8_q[7], {y[7], y[6], y[5], y[4], y[3], y[2], y[1], y[0]}};
+  wire [132:0] turn_fifo_input_data_in = {rest_8_q[39:35], {y[7], y[6], y[5], y[4], y[3], y[2], y[1], y[0]}};
 
-  stream_fifo_w129_d10_registers_xf8a9e9e7 u_turn_fifo (
+  stream_fifo_w133_d10_registers_x7c5223da u_turn_fifo (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
@@ -150,5 +152,6 @@ module rotary_embedding_l8_neighbours_m2_f5 (
     assign output_values_o[16*i +: 16] = result_values[i];
   end
 
-  assign output_last_o = result[128];
+  assign output_used_o = result[131:128];
+  assign output_last_o = result[132];
 endmodule

@@ -101,18 +101,15 @@ module tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x093f2125 (
 );
   localparam [2:0] StateIdle = 3'd0;
   localparam [2:0] StateFields = 3'd1;
-  localparam [2:0] StateAsk = 3'd2;
-  localparam [2:0] StateVerdict = 3'd3;
-  localparam [2:0] StateBegin = 3'd4;
-  localparam [2:0] StateRun = 3'd5;
-  localparam [2:0] StateTell = 3'd6;
+  localparam [2:0] StateCheck = 3'd2;
+  localparam [2:0] StateBegin = 3'd3;
+  localparam [2:0] StateRun = 3'd4;
+  localparam [2:0] StateTell = 3'd5;
   reg   [2:0] state_q;
   reg   [2:0] state_d;
-  reg   [2:0] operand_q;
-  wire        check_operand_ready;
-  wire        check_verdict_valid;
-  wire        check_verdict_ready_in;
-  wire  [7:0] check_verdict_error;
+  wire  [2:0] operands_index;
+  wire        operands_passed;
+  wire  [7:0] operands_error;
   wire        strips_busy;
   wire        strips_command_valid;
   wire [63:0] strips_command_address;
@@ -197,7 +194,7 @@ module tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x093f2125 (
   wire [63:0] operand_address_bits_5 = {operation_words_i[639:608], operation_words_i[607:576]};
   reg [63:0] operand_address;
   always @* begin
-    case (operand_q)
+    case (operands_index)
       3'd0: operand_address = operand_address_bits;
       3'd1: operand_address = operand_address_bits_2;
       3'd2: operand_address = operand_address_bits_3;
@@ -209,7 +206,7 @@ module tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x093f2125 (
   wire [23:0] operand_bytes_wide_2 = {11'd0, {operation_words_i[107:96], 1'b0}};
   reg [23:0] operand_bytes;
   always @* begin
-    case (operand_q)
+    case (operands_index)
       3'd0: operand_bytes = first_bytes;
       3'd1: operand_bytes = operand_bytes_wide;
       3'd2: operand_bytes = operand_bytes_wide_2;
@@ -219,7 +216,7 @@ module tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x093f2125 (
   end
   reg [15:0] operand_rows;
   always @* begin
-    case (operand_q)
+    case (operands_index)
       3'd0: operand_rows = first_rows;
       3'd1: operand_rows = column_tiles;
       3'd2: operand_rows = 16'd1;
@@ -229,7 +226,7 @@ module tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x093f2125 (
   end
   reg [31:0] operand_stride;
   always @* begin
-    case (operand_q)
+    case (operands_index)
       3'd0: operand_stride = operation_words_i[223:192];
       3'd1: operand_stride = operation_words_i[255:224];
       3'd2: operand_stride = 32'd0;
@@ -239,36 +236,30 @@ module tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x093f2125 (
   end
   reg operand_used;
   always @* begin
-    case (operand_q)
+    case (operands_index)
       3'd1: operand_used = product;
       3'd2: operand_used = product;
       default: operand_used = 1'b1;
     endcase
   end
-  assign check_verdict_ready_in = state_q == StateVerdict;
-  wire check_operand_valid_in = (state_q == StateAsk) & operand_used;
+  wire operands_start_in = (state_q == StateFields) & !(|wrong_field);
 
-  operand_check_a64_r24_n16_s32 u_check (
+  operand_list_o5_a64_r24_n16_s32 u_operands (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(abort_i),
     .window_base_i(window_base_i),
     .window_limit_i(window_limit_i),
-    .operand_valid_i(check_operand_valid_in),
-    .operand_ready_o(check_operand_ready),
+    .start_i(operands_start_in),
+    .index_o(operands_index),
+    .used_i(operand_used),
     .operand_address_i(operand_address),
     .operand_row_bytes_i(operand_bytes),
     .operand_rows_i(operand_rows),
     .operand_stride_i(operand_stride),
-    .verdict_valid_o(check_verdict_valid),
-    .verdict_ready_i(check_verdict_ready_in),
-    .verdict_error_o(check_verdict_error)
+    .passed_o(operands_passed),
+    .error_o(operands_error)
   );
-
-  wire judged = check_verdict_valid & check_verdict_ready_in;
-  wire passes = ((state_q == StateAsk) & !operand_used) | (judged & !(|check_verdict_error));
-  always @(posedge clk_i) operand_q <= state_q == StateFields ? 3'd0 : passes ? operand_q + 3'd1 : operand_q;
-  wire checked = passes & (operand_q == 3'd4);
 
   // Commands that are to be given, and those that have not ended.
   wire begins = state_q == StateBegin;
@@ -414,9 +405,10 @@ module tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x093f2125 (
     else         overflowed_q <= (overflowed_q | overflow_i) & !(state_q == StateFields);
   end
   wire overflow = overflowed_q & operation_words_i[140];
-  always @(posedge clk_i) end_q <= state_q == StateFields ? wrong_field : judged ? check_verdict_error : fault
-      == 3'd2 ? 8'd11 : fault == 3'd3 ? 8'd12 : failed ? 8'd10 : (state_q == StateRun) & index_error_i ? 8'd15
-      : state_q == StateRun ? (overflow ? 8'd14 : 8'd0) : end_q;
+  always @(posedge clk_i) end_q <= state_q == StateFields ? wrong_field : state_q == StateCheck
+      ? operands_error : fault == 3'd2 ? 8'd11 : fault == 3'd3 ? 8'd12 : failed ? 8'd10
+      : (state_q == StateRun) & index_error_i ? 8'd15 : state_q == StateRun ? (overflow ? 8'd14 : 8'd0)
+      : end_q;
   assign operation_end_valid_o = state_q == StateTell;
   assign operation_end_error_o = end_q;
   always @* begin
@@ -424,13 +416,9 @@ module tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x093f2125 (
     case (state_q)
       StateIdle: if (abort_i) state_d = StateIdle; else if (operation_valid_i) state_d = StateFields;
       StateFields: if (abort_i) state_d = StateIdle; else if (|wrong_field) state_d = StateTell;
-          else state_d = StateAsk;
-      StateAsk: if (abort_i) state_d = StateIdle;
-          else if (operand_used & check_operand_ready) state_d = StateVerdict;
-          else if (checked) state_d = StateBegin;
-      StateVerdict: if (abort_i) state_d = StateIdle;
-          else if (judged & |check_verdict_error) state_d = StateTell; else if (checked) state_d = StateBegin;
-          else if (judged) state_d = StateAsk;
+          else state_d = StateCheck;
+      StateCheck: if (abort_i) state_d = StateIdle; else if (|operands_error) state_d = StateTell;
+          else if (operands_passed) state_d = StateBegin;
       StateBegin: if (abort_i) state_d = StateIdle; else state_d = StateRun;
       StateRun: if (abort_i) state_d = StateIdle;
           else if (failed | index_error_i | overflow | all_ended) state_d = StateTell;

@@ -31,6 +31,7 @@
 ../modules/event_counters_n6_w64_s16.v
 ../modules/job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1caead6.v
 ../modules/operand_check_a64_r24_n16_s32.v
+../modules/operand_list_o5_a64_r24_n16_s32.v
 ../modules/vector_controller_a64_d128_i1_b16_o8_c4_c512.v
 ../modules/stream_fifo_w133_d14_registers_x3ecdab7e.v
 ../modules/float_mul_fp16_s2_ieee.v
@@ -64,11 +65,12 @@
 ../modules/round_half_w40_e11.v
 ../modules/scale_lane_gain.v
 ../modules/rms_norm_l8_b64_k128_gain_memory.v
+../modules/norm_stage_l8_b64_k128.v
 ../modules/stream_fifo_w135_d7_registers_xb6590e2c.v
 ../modules/float_to_int_fp16_w8_signed_nearest_even_s2_flags.v
 ../modules/requantize_lane_m2_i2.v
 ../modules/vector_unit_l8_b64_k128_silu_m2_a2_t5_m2_i2.v
 ../modules/row_packer_l8.v
-../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x8a717bc3.v
+../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_xfb181cca.v
 ../modules/event_counters_n1_w64_s16.v
-../modules/vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_x2c3c400f.v
+../modules/vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_x7cb4e776.v

@@ -28,16 +28,14 @@ pub struct Units {
 }
 
 impl Units {
-    // To be replaced by `registers::FUNCTION_SOFTMAX`, `FUNCTION_LAYER_NORM` and `FUNCTION_ROTARY` as soon as the generated
-    // registers have them; nothing else names these bits.
-    const SOFTMAX: u32 = 1 << 8;
-    const LAYER_NORM: u32 = 1 << 9;
-    const ROTARY: u32 = 1 << 10;
-
     /// Those that register FUNCTION names, here and in an accelerator that has the unit among others.
     pub(crate) fn of(function: u32) -> Self {
         let has = |bit: u32| function & bit != 0;
-        Self { softmax: has(Self::SOFTMAX), layer_norm: has(Self::LAYER_NORM), rotary: has(Self::ROTARY) }
+        Self {
+            softmax: has(registers::FUNCTION_SOFTMAX),
+            layer_norm: has(registers::FUNCTION_LAYER_NORM),
+            rotary: has(registers::FUNCTION_ROTARY),
+        }
     }
 }
 

@@ -98,7 +98,8 @@ fn reserved_are_zero(fields: Fields<'_>) -> bool {
     let (norm, kind) = (has(steps, NORM), steps >> KIND & 3);
     let softmax = norm && kind == 1;
     let of_the_norm = norm || (kind == 0 && !has(steps, GAIN));
-    let of_softmax = if softmax { !has(steps, GAIN) && !has(steps, ROTATE) } else { !has(steps, CAUSAL) && length == 0 };
+    let of_softmax =
+        if softmax { !has(steps, GAIN) && !has(steps, ROTATE) } else { !has(steps, CAUSAL) && length == 0 };
     let one_factor = !(has(steps, ROTATE) && has(steps, MULTIPLY));
     let rest = fields.long(48) >> 40 == 0 && fields.are_zero((116..128).step_by(4));
     steps & !KNOWN == 0 && of_the_norm && of_softmax && one_factor && rest
