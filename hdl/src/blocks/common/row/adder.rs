@@ -1,5 +1,7 @@
 //! An adder with few levels, whatever its width.
 
+use num_bigint::BigInt;
+
 use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, cat, parameters, ports, uint};
 
 /// Sums narrower than this are left to synthesis: its adders have few gates, and twice the levels.
@@ -66,35 +68,50 @@ impl Block for RowAdder {
         let either = m.wire("either", io.a_i.slice(0..top) | b.slice(0..top));
         let both = m.wire("both", io.a_i.slice(0..top) & b.slice(0..top));
         // Into the lowest bit comes 1 where b is its complement.
+        // Into the lowest bit comes 1 where b is its complement.
         let both = if self.subtract { cat(&[both.slice(1..top), either.bit(0)]) } else { both };
-        let places = top.next_power_of_two();
-        let mut makes = m.split("makes", both.extend(places), uint(1).array(places));
-        let mut passes = m.split("passes", either.extend(places), uint(1).array(places));
+        let (mut makes, mut passes) = (both, either);
         let mut step = 1;
-        while step < places {
+        while step < top {
             m.comment(&format!("Blocks of {}: the upper half sees the carry out of the lower one.", 2 * step));
-            let (blocks, ty) = (places / (2 * step), uint(2 * step));
             let name = |what: &str| format!("{what}_{step}");
-            let (low, through) = (makes, passes);
-            makes = m.nets(&name("makes"), ty, blocks);
-            let through_both = (blocks > 1).then(|| m.nets(&name("passes"), ty, blocks));
-            m.for_each(&name("blocks"), blocks, |m, i| {
-                let (below, above) = (low.at(i * 2), low.at(i * 2 + 1));
-                let (pass_below, pass_above) = (through.at(i * 2), through.at(i * 2 + 1));
-                m.connect(makes.at(i), cat(&[above | (pass_above & below.msb().repeat(step)), below]));
-                if let Some(through_both) = through_both {
-                    m.connect(through_both.at(i), cat(&[pass_above & pass_below.msb().repeat(step), pass_below]));
-                }
-            });
-            passes = through_both.unwrap_or(passes);
+            let carry = self.above(m, &name("carry"), makes, step);
+            makes = m.wire(&name("makes"), makes | (passes & carry));
+            if 2 * step < top {
+                let pass = self.above(m, &name("pass"), passes, step);
+                let lower = uint(top).lit(blocks(top, step, |place| place < step));
+                passes = m.wire(&name("passes"), passes & (pass | lower));
+            }
             step *= 2;
         }
-        let carries = makes.at(0);
-        m.unused(carries);
-        m.connect(io.sum_o, half ^ cat(&[carries.slice(0..top), bit().lit(u8::from(self.subtract))]));
+        let carries = makes;
+        m.connect(io.sum_o, half ^ cat(&[carries, bit().lit(u8::from(self.subtract))]));
     }
 
     fn timing(&self) -> Timing {
         Timing::new()
     }
+}
+
+impl RowAdder {
+    /// In all of the upper half of each block of 2 * `step` bits: the top bit of its lower half. In whole words, which simulate
+    /// much faster than bits; gates see wires.
+    fn above(&self, m: &mut Module, name: &str, from: Signal, step: u32) -> Signal {
+        let top = from.width();
+        let up = |x: Signal, places: u32| cat(&[x.slice(0..top - places), uint(places).lit(0)]);
+        let first = from & uint(top).lit(blocks(top, step, |place| place == step - 1));
+        let mut spread = m.wire(name, up(first, 1));
+        let mut reach = 1;
+        while reach < step {
+            spread = m.wire(&format!("{name}_{}", 2 * reach), spread | up(spread, reach));
+            reach *= 2;
+        }
+        spread
+    }
+}
+
+/// The bits of `width` whose place in their block of 2 * `step` is chosen.
+fn blocks(width: u32, step: u32, chosen: impl Fn(u32) -> bool) -> BigInt {
+    let bits = (0..width).filter(|bit| chosen(bit % (2 * step)));
+    bits.fold(BigInt::ZERO, |mask, bit| mask | BigInt::from(1u32) << bit)
 }
