@@ -8,77 +8,113 @@ module row_adder_w104_sub (
   input  wire [103:0] b_i,   // Second operand
   output wire [103:0] sum_o  // Sum or difference, modulo 2^width
 );
-  genvar i;
-  wire         makes [0:127];
-  wire         passes [0:127];
-  wire   [1:0] makes_1 [0:63];
-  wire   [1:0] passes_1 [0:63];
-  wire   [3:0] makes_2 [0:31];
-  wire   [3:0] passes_2 [0:31];
-  wire   [7:0] makes_4 [0:15];
-  wire   [7:0] passes_4 [0:15];
-  wire  [15:0] makes_8 [0:7];
-  wire  [15:0] passes_8 [0:7];
-  wire  [31:0] makes_16 [0:3];
-  wire  [31:0] passes_16 [0:3];
-  wire  [63:0] makes_32 [0:1];
-  wire  [63:0] passes_32 [0:1];
-  wire [127:0] makes_64 [0:0];
-
   wire [103:0] b = ~b_i;
   wire [103:0] half = a_i ^ b;
   wire [102:0] either = a_i[102:0] | b[102:0];
   wire [102:0] both = a_i[102:0] & b[102:0];
-  wire [127:0] makes_wide = {25'd0, {both[102:1], either[0]}};
-
-  for (i = 0; i < 128; i = i + 1) begin : g_makes
-    assign makes[i] = makes_wide[i];
-  end
-
-  wire [127:0] passes_wide = {25'd0, either};
-
-  for (i = 0; i < 128; i = i + 1) begin : g_passes
-    assign passes[i] = passes_wide[i];
-  end
 
   // Blocks of 2: the upper half sees the carry out of the lower one.
-  for (i = 0; i < 64; i = i + 1) begin : g_blocks_1
-    assign makes_1[i] = {makes[2*i + 1] | (passes[2*i + 1] & makes[2*i]), makes[2*i]};
-    assign passes_1[i] = {passes[2*i + 1] & passes[2*i], passes[2*i]};
-  end
+  wire [102:0] carry_1_bits = {both[102:1], either[0]};
+  wire [102:0] carry_1_and = carry_1_bits & 103'h55555555555555555555555555;
+  wire [102:0] carry_1 = {carry_1_and[101:0], 1'b0};
+  wire [102:0] makes_1 = carry_1_bits | (either & carry_1);
+  wire [102:0] pass_1_and = either & 103'h55555555555555555555555555;
+  wire [102:0] pass_1 = {pass_1_and[101:0], 1'b0};
+  wire [102:0] passes_1 = either & (pass_1 | 103'h55555555555555555555555555);
 
   // Blocks of 4: the upper half sees the carry out of the lower one.
-  for (i = 0; i < 32; i = i + 1) begin : g_blocks_2
-    assign makes_2[i] = {makes_1[2*i + 1] | (passes_1[2*i + 1] & {2{makes_1[2*i][1]}}), makes_1[2*i]};
-    assign passes_2[i] = {passes_1[2*i + 1] & {2{passes_1[2*i][1]}}, passes_1[2*i]};
-  end
+  wire [102:0] carry_2_and = makes_1 & 103'h22222222222222222222222222;
+  wire [102:0] carry_2 = {carry_2_and[101:0], 1'b0};
+  wire [102:0] carry_2_2 = carry_2 | {carry_2[101:0], 1'b0};
+  wire [102:0] makes_2 = makes_1 | (passes_1 & carry_2_2);
+  wire [102:0] pass_2_and = passes_1 & 103'h22222222222222222222222222;
+  wire [102:0] pass_2 = {pass_2_and[101:0], 1'b0};
+  wire [102:0] pass_2_2 = pass_2 | {pass_2[101:0], 1'b0};
+  wire [102:0] passes_2 = passes_1 & (pass_2_2 | 103'h33333333333333333333333333);
 
   // Blocks of 8: the upper half sees the carry out of the lower one.
-  for (i = 0; i < 16; i = i + 1) begin : g_blocks_4
-    assign makes_4[i] = {makes_2[2*i + 1] | (passes_2[2*i + 1] & {4{makes_2[2*i][3]}}), makes_2[2*i]};
-    assign passes_4[i] = {passes_2[2*i + 1] & {4{passes_2[2*i][3]}}, passes_2[2*i]};
-  end
+  wire [102:0] carry_4_and = makes_2 & 103'h8080808080808080808080808;
+  wire [102:0] carry_4 = {carry_4_and[101:0], 1'b0};
+  wire [102:0] carry_4_2 = carry_4 | {carry_4[101:0], 1'b0};
+  wire [102:0] carry_4_4 = carry_4_2 | {carry_4_2[100:0], 2'd0};
+  wire [102:0] makes_4 = makes_2 | (passes_2 & carry_4_4);
+  wire [102:0] pass_4_and = passes_2 & 103'h8080808080808080808080808;
+  wire [102:0] pass_4 = {pass_4_and[101:0], 1'b0};
+  wire [102:0] pass_4_2 = pass_4 | {pass_4[101:0], 1'b0};
+  wire [102:0] pass_4_4 = pass_4_2 | {pass_4_2[100:0], 2'd0};
+  wire [102:0] passes_4 = passes_2 & (pass_4_4 | 103'hf0f0f0f0f0f0f0f0f0f0f0f0f);
 
   // Blocks of 16: the upper half sees the carry out of the lower one.
-  for (i = 0; i < 8; i = i + 1) begin : g_blocks_8
-    assign makes_8[i] = {makes_4[2*i + 1] | (passes_4[2*i + 1] & {8{makes_4[2*i][7]}}), makes_4[2*i]};
-    assign passes_8[i] = {passes_4[2*i + 1] & {8{passes_4[2*i][7]}}, passes_4[2*i]};
-  end
+  wire [102:0] carry_8_and = makes_4 & 103'h8000800080008000800080;
+  wire [102:0] carry_8 = {carry_8_and[101:0], 1'b0};
+  wire [102:0] carry_8_2 = carry_8 | {carry_8[101:0], 1'b0};
+  wire [102:0] carry_8_4 = carry_8_2 | {carry_8_2[100:0], 2'd0};
+  wire [102:0] carry_8_8 = carry_8_4 | {carry_8_4[98:0], 4'd0};
+  wire [102:0] makes_8 = makes_4 | (passes_4 & carry_8_8);
+  wire [102:0] pass_8_and = passes_4 & 103'h8000800080008000800080;
+  wire [102:0] pass_8 = {pass_8_and[101:0], 1'b0};
+  wire [102:0] pass_8_2 = pass_8 | {pass_8[101:0], 1'b0};
+  wire [102:0] pass_8_4 = pass_8_2 | {pass_8_2[100:0], 2'd0};
+  wire [102:0] pass_8_8 = pass_8_4 | {pass_8_4[98:0], 4'd0};
+  wire [102:0] passes_8 = passes_4 & (pass_8_8 | 103'h7f00ff00ff00ff00ff00ff00ff);
 
   // Blocks of 32: the upper half sees the carry out of the lower one.
-  for (i = 0; i < 4; i = i + 1) begin : g_blocks_16
-    assign makes_16[i] = {makes_8[2*i + 1] | (passes_8[2*i + 1] & {16{makes_8[2*i][15]}}), makes_8[2*i]};
-    assign passes_16[i] = {passes_8[2*i + 1] & {16{passes_8[2*i][15]}}, passes_8[2*i]};
-  end
+  wire [102:0] carry_16_and = makes_8 & 103'h80000000800000008000;
+  wire [102:0] carry_16 = {carry_16_and[101:0], 1'b0};
+  wire [102:0] carry_16_2 = carry_16 | {carry_16[101:0], 1'b0};
+  wire [102:0] carry_16_4 = carry_16_2 | {carry_16_2[100:0], 2'd0};
+  wire [102:0] carry_16_8 = carry_16_4 | {carry_16_4[98:0], 4'd0};
+  wire [102:0] carry_16_16 = carry_16_8 | {carry_16_8[94:0], 8'd0};
+  wire [102:0] makes_16 = makes_8 | (passes_8 & carry_16_16);
+  wire [102:0] pass_16_and = passes_8 & 103'h80000000800000008000;
+  wire [102:0] pass_16 = {pass_16_and[101:0], 1'b0};
+  wire [102:0] pass_16_2 = pass_16 | {pass_16[101:0], 1'b0};
+  wire [102:0] pass_16_4 = pass_16_2 | {pass_16_2[100:0], 2'd0};
+  wire [102:0] pass_16_8 = pass_16_4 | {pass_16_4[98:0], 4'd0};
+  wire [102:0] pass_16_16 = pass_16_8 | {pass_16_8[94:0], 8'd0};
+  wire [102:0] passes_16 = passes_8 & (pass_16_16 | 103'h7f0000ffff0000ffff0000ffff);
 
   // Blocks of 64: the upper half sees the carry out of the lower one.
-  for (i = 0; i < 2; i = i + 1) begin : g_blocks_32
-    assign makes_32[i] = {makes_16[2*i + 1] | (passes_16[2*i + 1] & {32{makes_16[2*i][31]}}), makes_16[2*i]};
-    assign passes_32[i] = {passes_16[2*i + 1] & {32{passes_16[2*i][31]}}, passes_16[2*i]};
-  end
+  wire [102:0] carry_32_and = makes_16 & 103'h800000000000000080000000;
+  wire [102:0] carry_32 = {carry_32_and[101:0], 1'b0};
+  wire [102:0] carry_32_2 = carry_32 | {carry_32[101:0], 1'b0};
+  wire [102:0] carry_32_4 = carry_32_2 | {carry_32_2[100:0], 2'd0};
+  wire [102:0] carry_32_8 = carry_32_4 | {carry_32_4[98:0], 4'd0};
+  wire [102:0] carry_32_16 = carry_32_8 | {carry_32_8[94:0], 8'd0};
+  wire [102:0] carry_32_32 = carry_32_16 | {carry_32_16[86:0], 16'd0};
+  wire [102:0] makes_32 = makes_16 | (passes_16 & carry_32_32);
+  wire [102:0] pass_32_and = passes_16 & 103'h800000000000000080000000;
+  wire [102:0] pass_32 = {pass_32_and[101:0], 1'b0};
+  wire [102:0] pass_32_2 = pass_32 | {pass_32[101:0], 1'b0};
+  wire [102:0] pass_32_4 = pass_32_2 | {pass_32_2[100:0], 2'd0};
+  wire [102:0] pass_32_8 = pass_32_4 | {pass_32_4[98:0], 4'd0};
+  wire [102:0] pass_32_16 = pass_32_8 | {pass_32_8[94:0], 8'd0};
+  wire [102:0] pass_32_32 = pass_32_16 | {pass_32_16[86:0], 16'd0};
+  wire [102:0] passes_32 = passes_16 & (pass_32_32 | 103'hffffffff00000000ffffffff);
 
   // Blocks of 128: the upper half sees the carry out of the lower one.
-  assign makes_64[0] = {makes_32[1] | (passes_32[1] & {64{makes_32[0][63]}}), makes_32[0]};
-  assign sum_o = half ^ {makes_64[0][102:0], 1'b1};
+  wire [102:0] carry_64_and = makes_32 & 103'h8000000000000000;
+  wire [102:0] carry_64 = {carry_64_and[101:0], 1'b0};
+  wire [102:0] carry_64_2 = carry_64 | {carry_64[101:0], 1'b0};
+  wire [102:0] carry_64_4 = carry_64_2 | {carry_64_2[100:0], 2'd0};
+  wire [102:0] carry_64_8 = carry_64_4 | {carry_64_4[98:0], 4'd0};
+  wire [102:0] carry_64_16 = carry_64_8 | {carry_64_8[94:0], 8'd0};
+  wire [102:0] carry_64_32 = carry_64_16 | {carry_64_16[86:0], 16'd0};
+  wire [102:0] carry_64_64 = carry_64_32 | {carry_64_32[70:0], 32'd0};
+  wire [102:0] makes_64 = makes_32 | (passes_32 & carry_64_64);
+  assign sum_o = half ^ {makes_64, 1'b1};
   wire unused_both = both[0];
+  wire unused_carry_1_and = carry_1_and[102];
+  wire unused_pass_1_and = pass_1_and[102];
+  wire unused_carry_2_and = carry_2_and[102];
+  wire unused_pass_2_and = pass_2_and[102];
+  wire unused_carry_4_and = carry_4_and[102];
+  wire unused_pass_4_and = pass_4_and[102];
+  wire unused_carry_8_and = carry_8_and[102];
+  wire unused_pass_8_and = pass_8_and[102];
+  wire unused_carry_16_and = carry_16_and[102];
+  wire unused_pass_16_and = pass_16_and[102];
+  wire unused_carry_32_and = carry_32_and[102];
+  wire unused_pass_32_and = pass_32_and[102];
+  wire unused_carry_64_and = carry_64_and[102];
 endmodule

@@ -8,69 +8,92 @@ module row_adder_w48_sub (
   input  wire [47:0] b_i,   // Second operand
   output wire [47:0] sum_o  // Sum or difference, modulo 2^width
 );
-  genvar i;
-  wire        makes [0:63];
-  wire        passes [0:63];
-  wire  [1:0] makes_1 [0:31];
-  wire  [1:0] passes_1 [0:31];
-  wire  [3:0] makes_2 [0:15];
-  wire  [3:0] passes_2 [0:15];
-  wire  [7:0] makes_4 [0:7];
-  wire  [7:0] passes_4 [0:7];
-  wire [15:0] makes_8 [0:3];
-  wire [15:0] passes_8 [0:3];
-  wire [31:0] makes_16 [0:1];
-  wire [31:0] passes_16 [0:1];
-  wire [63:0] makes_32 [0:0];
-
   wire [47:0] b = ~b_i;
   wire [47:0] half = a_i ^ b;
   wire [46:0] either = a_i[46:0] | b[46:0];
   wire [46:0] both = a_i[46:0] & b[46:0];
-  wire [63:0] makes_wide = {17'd0, {both[46:1], either[0]}};
-
-  for (i = 0; i < 64; i = i + 1) begin : g_makes
-    assign makes[i] = makes_wide[i];
-  end
-
-  wire [63:0] passes_wide = {17'd0, either};
-
-  for (i = 0; i < 64; i = i + 1) begin : g_passes
-    assign passes[i] = passes_wide[i];
-  end
 
   // Blocks of 2: the upper half sees the carry out of the lower one.
-  for (i = 0; i < 32; i = i + 1) begin : g_blocks_1
-    assign makes_1[i] = {makes[2*i + 1] | (passes[2*i + 1] & makes[2*i]), makes[2*i]};
-    assign passes_1[i] = {passes[2*i + 1] & passes[2*i], passes[2*i]};
-  end
+  wire [46:0] carry_1_bits = {both[46:1], either[0]};
+  wire [46:0] carry_1_and = carry_1_bits & 47'h555555555555;
+  wire [46:0] carry_1 = {carry_1_and[45:0], 1'b0};
+  wire [46:0] makes_1 = carry_1_bits | (either & carry_1);
+  wire [46:0] pass_1_and = either & 47'h555555555555;
+  wire [46:0] pass_1 = {pass_1_and[45:0], 1'b0};
+  wire [46:0] passes_1 = either & (pass_1 | 47'h555555555555);
 
   // Blocks of 4: the upper half sees the carry out of the lower one.
-  for (i = 0; i < 16; i = i + 1) begin : g_blocks_2
-    assign makes_2[i] = {makes_1[2*i + 1] | (passes_1[2*i + 1] & {2{makes_1[2*i][1]}}), makes_1[2*i]};
-    assign passes_2[i] = {passes_1[2*i + 1] & {2{passes_1[2*i][1]}}, passes_1[2*i]};
-  end
+  wire [46:0] carry_2_and = makes_1 & 47'h222222222222;
+  wire [46:0] carry_2 = {carry_2_and[45:0], 1'b0};
+  wire [46:0] carry_2_2 = carry_2 | {carry_2[45:0], 1'b0};
+  wire [46:0] makes_2 = makes_1 | (passes_1 & carry_2_2);
+  wire [46:0] pass_2_and = passes_1 & 47'h222222222222;
+  wire [46:0] pass_2 = {pass_2_and[45:0], 1'b0};
+  wire [46:0] pass_2_2 = pass_2 | {pass_2[45:0], 1'b0};
+  wire [46:0] passes_2 = passes_1 & (pass_2_2 | 47'h333333333333);
 
   // Blocks of 8: the upper half sees the carry out of the lower one.
-  for (i = 0; i < 8; i = i + 1) begin : g_blocks_4
-    assign makes_4[i] = {makes_2[2*i + 1] | (passes_2[2*i + 1] & {4{makes_2[2*i][3]}}), makes_2[2*i]};
-    assign passes_4[i] = {passes_2[2*i + 1] & {4{passes_2[2*i][3]}}, passes_2[2*i]};
-  end
+  wire [46:0] carry_4_and = makes_2 & 47'h80808080808;
+  wire [46:0] carry_4 = {carry_4_and[45:0], 1'b0};
+  wire [46:0] carry_4_2 = carry_4 | {carry_4[45:0], 1'b0};
+  wire [46:0] carry_4_4 = carry_4_2 | {carry_4_2[44:0], 2'd0};
+  wire [46:0] makes_4 = makes_2 | (passes_2 & carry_4_4);
+  wire [46:0] pass_4_and = passes_2 & 47'h80808080808;
+  wire [46:0] pass_4 = {pass_4_and[45:0], 1'b0};
+  wire [46:0] pass_4_2 = pass_4 | {pass_4[45:0], 1'b0};
+  wire [46:0] pass_4_4 = pass_4_2 | {pass_4_2[44:0], 2'd0};
+  wire [46:0] passes_4 = passes_2 & (pass_4_4 | 47'hf0f0f0f0f0f);
 
   // Blocks of 16: the upper half sees the carry out of the lower one.
-  for (i = 0; i < 4; i = i + 1) begin : g_blocks_8
-    assign makes_8[i] = {makes_4[2*i + 1] | (passes_4[2*i + 1] & {8{makes_4[2*i][7]}}), makes_4[2*i]};
-    assign passes_8[i] = {passes_4[2*i + 1] & {8{passes_4[2*i][7]}}, passes_4[2*i]};
-  end
+  wire [46:0] carry_8_and = makes_4 & 47'h8000800080;
+  wire [46:0] carry_8 = {carry_8_and[45:0], 1'b0};
+  wire [46:0] carry_8_2 = carry_8 | {carry_8[45:0], 1'b0};
+  wire [46:0] carry_8_4 = carry_8_2 | {carry_8_2[44:0], 2'd0};
+  wire [46:0] carry_8_8 = carry_8_4 | {carry_8_4[42:0], 4'd0};
+  wire [46:0] makes_8 = makes_4 | (passes_4 & carry_8_8);
+  wire [46:0] pass_8_and = passes_4 & 47'h8000800080;
+  wire [46:0] pass_8 = {pass_8_and[45:0], 1'b0};
+  wire [46:0] pass_8_2 = pass_8 | {pass_8[45:0], 1'b0};
+  wire [46:0] pass_8_4 = pass_8_2 | {pass_8_2[44:0], 2'd0};
+  wire [46:0] pass_8_8 = pass_8_4 | {pass_8_4[42:0], 4'd0};
+  wire [46:0] passes_8 = passes_4 & (pass_8_8 | 47'hff00ff00ff);
 
   // Blocks of 32: the upper half sees the carry out of the lower one.
-  for (i = 0; i < 2; i = i + 1) begin : g_blocks_16
-    assign makes_16[i] = {makes_8[2*i + 1] | (passes_8[2*i + 1] & {16{makes_8[2*i][15]}}), makes_8[2*i]};
-    assign passes_16[i] = {passes_8[2*i + 1] & {16{passes_8[2*i][15]}}, passes_8[2*i]};
-  end
+  wire [46:0] carry_16_and = makes_8 & 47'd32768;
+  wire [46:0] carry_16 = {carry_16_and[45:0], 1'b0};
+  wire [46:0] carry_16_2 = carry_16 | {carry_16[45:0], 1'b0};
+  wire [46:0] carry_16_4 = carry_16_2 | {carry_16_2[44:0], 2'd0};
+  wire [46:0] carry_16_8 = carry_16_4 | {carry_16_4[42:0], 4'd0};
+  wire [46:0] carry_16_16 = carry_16_8 | {carry_16_8[38:0], 8'd0};
+  wire [46:0] makes_16 = makes_8 | (passes_8 & carry_16_16);
+  wire [46:0] pass_16_and = passes_8 & 47'd32768;
+  wire [46:0] pass_16 = {pass_16_and[45:0], 1'b0};
+  wire [46:0] pass_16_2 = pass_16 | {pass_16[45:0], 1'b0};
+  wire [46:0] pass_16_4 = pass_16_2 | {pass_16_2[44:0], 2'd0};
+  wire [46:0] pass_16_8 = pass_16_4 | {pass_16_4[42:0], 4'd0};
+  wire [46:0] pass_16_16 = pass_16_8 | {pass_16_8[38:0], 8'd0};
+  wire [46:0] passes_16 = passes_8 & (pass_16_16 | 47'h7fff0000ffff);
 
   // Blocks of 64: the upper half sees the carry out of the lower one.
-  assign makes_32[0] = {makes_16[1] | (passes_16[1] & {32{makes_16[0][31]}}), makes_16[0]};
-  assign sum_o = half ^ {makes_32[0][46:0], 1'b1};
+  wire [46:0] carry_32_and = makes_16 & 47'h80000000;
+  wire [46:0] carry_32 = {carry_32_and[45:0], 1'b0};
+  wire [46:0] carry_32_2 = carry_32 | {carry_32[45:0], 1'b0};
+  wire [46:0] carry_32_4 = carry_32_2 | {carry_32_2[44:0], 2'd0};
+  wire [46:0] carry_32_8 = carry_32_4 | {carry_32_4[42:0], 4'd0};
+  wire [46:0] carry_32_16 = carry_32_8 | {carry_32_8[38:0], 8'd0};
+  wire [46:0] carry_32_32 = carry_32_16 | {carry_32_16[30:0], 16'd0};
+  wire [46:0] makes_32 = makes_16 | (passes_16 & carry_32_32);
+  assign sum_o = half ^ {makes_32, 1'b1};
   wire unused_both = both[0];
+  wire unused_carry_1_and = carry_1_and[46];
+  wire unused_pass_1_and = pass_1_and[46];
+  wire unused_carry_2_and = carry_2_and[46];
+  wire unused_pass_2_and = pass_2_and[46];
+  wire unused_carry_4_and = carry_4_and[46];
+  wire unused_pass_4_and = pass_4_and[46];
+  wire unused_carry_8_and = carry_8_and[46];
+  wire unused_pass_8_and = pass_8_and[46];
+  wire unused_carry_16_and = carry_16_and[46];
+  wire unused_pass_16_and = pass_16_and[46];
+  wire unused_carry_32_and = carry_32_and[46];
 endmodule

@@ -98,7 +98,7 @@ fn describe(entry: &dyn Entry, params: &Params) -> Result<Info> {
         block: about.name,
         family: entry.family(),
         summary: about.summary,
-        contract: about.contract.lines().map(str::trim).collect::<Vec<_>>().join("\n"),
+        contract: about.paragraphs().join("\n"),
         reference: about.reference,
         source: entry.source().replace('\\', "/"),
         configuration: show(params),

@@ -29,6 +29,24 @@ pub struct About {
     pub reference: &'static str,
 }
 
+impl About {
+    /// The contract's paragraphs, a line each: one ends where a line of the contract ends a sentence, or part of a list.
+    #[must_use]
+    pub fn paragraphs(&self) -> Vec<String> {
+        let mut paragraphs: Vec<String> = Vec::new();
+        for line in self.contract.lines().map(str::trim) {
+            match paragraphs.last_mut() {
+                Some(open) if !open.ends_with(['.', ':', ';']) => {
+                    open.push(' ');
+                    open.push_str(line);
+                }
+                _ => paragraphs.push(line.to_owned()),
+            }
+        }
+        paragraphs
+    }
+}
+
 /// A parameterised piece of hardware. The struct that implements it holds the parameters, see
 /// [`parameters!`](crate::parameters).
 pub trait Block: Parameters {
@@ -234,13 +252,8 @@ fn header<B: Block>(name: &str, values: &serde_json::Value) -> Vec<String> {
         let list: Vec<_> = fields.iter().map(|(k, v)| format!("{k} = {}", shown(v))).collect();
         lines.push(format!("Parameters: {}", list.join(", ")));
     }
-    lines.extend(
-        about
-            .contract
-            .lines()
-            .enumerate()
-            .map(|(i, line)| if i == 0 { format!("Contract: {}", line.trim()) } else { format!("  {}", line.trim()) }),
-    );
+    let paragraphs = about.paragraphs().into_iter().enumerate();
+    lines.extend(paragraphs.map(|(i, text)| if i == 0 { format!("Contract: {text}") } else { format!("  {text}") }));
     if !about.reference.is_empty() {
         lines.push(format!("Source: {}", about.reference));
     }

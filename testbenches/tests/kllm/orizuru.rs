@@ -19,7 +19,8 @@ fn configurations() {
 
 /// The paper's size: 4096 values, 273 units.
 #[test]
-fn default_size() {
+#[ignore = "minutes: a model of 273 units"]
+fn large_default_size() {
     let options = options(20);
     testbenches::run(&Orizuru::default(), bench, &options).unwrap_or_else(|e| panic!("{e}"));
 }
