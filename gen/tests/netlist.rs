@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use hdl::accelerators::vector::VectorTop;
+use hdl::blocks::common::row::{RequantizeLane, VectorLane};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use senbazuru::flows::energy::{Cells, Netlist};
 use senbazuru::flows::{liberty, synth};
@@ -31,8 +32,13 @@ fn mapped(design: &Design) -> (Design, usize) {
 fn large_vector_top_runs_jobs_in_cells() {
     let block = VectorTop {
         axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
-        dma: DmaSpec { burst_beats: 4, ..DmaSpec::default() },
+        dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
         max_beats: 4,
+        // Memories are flip-flops here, and ranks of registers add nothing to what is compared.
+        read_beats: 8,
+        write_beats: 4,
+        lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },
+        requantize: RequantizeLane { mul_stages: 0, int_stages: 0, ..RequantizeLane::default() },
         ..VectorTop::default()
     };
     let (design, cells) = mapped(&Design::from(&hdl::lang::elaborate(&block).unwrap()));

@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
+use std::time::Instant;
 
 use sim::process::Tool;
 use snapbox::cmd::{Command, cargo_bin};
@@ -48,7 +49,9 @@ pub fn on_all_cores<T: Send>(work: Vec<(String, T)>, check: impl Fn(&T) -> Resul
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some((name, item)) = next() {
+                    let start = Instant::now();
                     let outcome = catch_unwind(AssertUnwindSafe(|| check(&item)));
+                    println!("{:.1} s {name}", start.elapsed().as_secs_f64());
                     if let Err(e) = outcome.unwrap_or_else(|_| Err("panicked, see above".into())) {
                         failures.lock().unwrap().push(format!("{name}:\n{e}"));
                     }
