@@ -456,7 +456,7 @@ impl Player {
         let mut first = true;
         plan.owed = None;
         loop {
-            let reset = phase == Phase::Drains && self.rng.random_range(0..16u8) == 0;
+            let reset = self.rng.random_range(0..16u8) == 0;
             let start = self.rng.random_range(0..3u8) == 0;
             self.noise(sim, plan, false);
             let p = self.pins;
@@ -491,6 +491,22 @@ impl Player {
         }
     }
 
+    /// A soft reset while no job runs, perhaps with a start, which is refused.
+    fn idle_reset(&mut self, sim: &mut Sim, run: &mut Run, plan: &mut Plan) -> sim::Result<()> {
+        self.noise(sim, plan, false);
+        let (p, start) = (self.pins, self.rng.random::<bool>());
+        sim.poke_u64(p.start_i, start.into());
+        sim.poke_u64(p.soft_reset_i, 1);
+        sim.poke_u64(p.idle_i, self.rng.random_range(0..2));
+        sim.settle()?;
+        run.expect_u64(sim, p.refused_o, start.into())?;
+        for low in [p.began_o, p.busy_o, p.abort_o, p.done_o, p.error_o, p.soft_reset_busy_o] {
+            run.expect_u64(sim, low, 0)?;
+        }
+        sim.tick()?;
+        self.aborts(sim, run, plan, Phase::Flushes)
+    }
+
     /// Code and place of the error.
     fn why(&mut self, sim: &Sim, run: &mut Run, plan: &Plan, silent: bool) -> sim::Result<()> {
         let p = self.pins;
@@ -507,6 +523,9 @@ impl Player {
         let mut idle = plan.clone();
         for _ in 0..self.rng.random_range(0..4u8) {
             self.quiet_cycle(sim, run, &mut idle, false)?;
+        }
+        if self.rng.random_range(0..4u8) == 0 {
+            self.idle_reset(sim, run, &mut idle)?;
         }
         if matches!(plan.disturbance, Disturbance::None | Disturbance::Quick) {
             run.expect_u64(sim, self.pins.tag_o, plan.end.tag.into())?;
