@@ -1,6 +1,7 @@
 //! Jobs of the vector accelerator: descriptors, right and wrong, and what they work on.
 
 use rand::RngExt;
+use rand::seq::SliceRandom;
 use sim::stimulus::StimulusRng;
 
 use super::super::program::Program;
@@ -68,10 +69,10 @@ impl Descriptor {
     }
 }
 
-/// A job: a chain of one to three descriptors on a bus of `address_width` bits, for rows of up to `most` elements; of each four
-/// chains one is spoilt.
-pub fn draw(rng: &mut StimulusRng, (address_width, most): (u32, u32)) -> Program {
-    Program::draw(rng, address_width, 3, |rng, program| descriptor(rng, program, most).bytes())
+/// A job: a chain of one to `chain` descriptors on a bus of `address_width` bits, for rows of up to `most` elements; of each
+/// four chains one is spoilt.
+pub fn draw(rng: &mut StimulusRng, (address_width, most): (u32, u32), chain: u32) -> Program {
+    Program::draw(rng, address_width, chain, |rng, program| descriptor(rng, program, most).bytes())
 }
 
 /// An operation of the vector accelerator, with its operands in a share of what is left of the memory.
@@ -94,19 +95,23 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, most: u32) -> Des
         steps &= !(1 << 5);
     }
     steps |= u32::from(rng.random_range(0..8u8) == 0) << 12;
-    let mut area = |rng: &mut StimulusRng, repeats: bool| {
-        let stride = (row - 64 * rng.random_range(0..2)) as u32;
-        if repeats && rng.random_range(0..5u8) == 0 {
-            return (places.take(rng, row), 0);
+    // Elements, addends, factors, gains, results, the tag, in any order.
+    let mut order = [0, 1, 2, 3, 4, 5];
+    order.shuffle(rng);
+    let (mut areas, mut tag_address) = ([(0, 0); 5], 0);
+    for part in order {
+        if part == 5 {
+            tag_address = places.take(rng, 64);
+            continue;
         }
-        (places.take(rng, u64::from(rows) * row), stride)
-    };
-    let x = area(rng, true);
-    let operands = [x, area(rng, true), area(rng, true), (area(rng, true).0, 0)];
+        let stride = (row - 64 * rng.random_range(0..2)) as u32;
+        let once = part == 3 || (part < 3 && rng.random_range(0..5u8) == 0);
+        areas[part] = if once { (places.take(rng, row), 0) } else { (places.take(rng, u64::from(rows) * row), stride) };
+    }
     // In place, where that may be.
-    let in_place = steps >> 8 & 3 == 0 && x.1 != 0 && rng.random_range(0..6u8) == 0;
-    let out = if in_place { x } else { area(rng, false) };
-    let tag_address = places.take(rng, 64);
+    if steps >> 8 & 3 == 0 && areas[0].1 != 0 && rng.random_range(0..6u8) == 0 {
+        areas[4] = areas[0];
+    }
     let number = |rng: &mut StimulusRng| rng.random_range(0x2c00..0x5000u16) | rng.random_range(0..2u16) << 15;
     Descriptor {
         flags: rng.random_range(0..4),
@@ -119,6 +124,6 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, most: u32) -> Des
         scale: number(rng),
         quantizer: number(rng),
         epsilon: epsilon(rng),
-        places: [operands[0], operands[1], operands[2], operands[3], out],
+        places: areas,
     }
 }
