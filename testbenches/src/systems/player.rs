@@ -1,8 +1,10 @@
 //! An accelerator behind the shell between a host and a memory: jobs, right and wrong ones; buses that stall, answer with
 //! errors or not at all; starts while busy, soft resets at any moment.
 
+use std::collections::BTreeMap;
+
 use golden::systems::job::{Accelerator, Report, run as run_golden};
-use golden::systems::memory::{BusError as GoldenError, SparseMemory};
+use golden::systems::memory::BusError as GoldenError;
 use rand::RngExt;
 use sim::bus::{Access, AxiConfig, AxiLiteHost, AxiMemory, BusError, LiteConfig, Place, Response, Silence};
 use sim::stimulus::{Stall, StimulusRng};
@@ -10,7 +12,10 @@ use sim::{Out, Run, Sim};
 
 use super::program::Program;
 
+mod edges;
 mod registers;
+
+use edges::Watched;
 
 /// Registers that the bench uses, by the table of the shell.
 pub mod register {
@@ -57,6 +62,9 @@ pub mod register {
     /// Cycles with a beat that was not taken.
     pub const WRITE_WAITS: u64 = 0xa8;
 }
+
+/// Jobs with a changed bit for each job of another kind.
+pub const CHANGED_JOBS: u64 = 4;
 
 /// Error of memory that does not answer.
 const TIMEOUT_CODE: u64 = 13;
@@ -107,6 +115,10 @@ pub struct Player<A: Accelerator> {
     /// What stands in BUS and in IRQ_ENABLE.
     attributes: u64,
     irq_enable: u64,
+    /// What stands in the registers that the host writes.
+    words: BTreeMap<u64, u64>,
+    /// Jobs with a changed bit up to now, from where runs with lower seeds end.
+    changes: u64,
     /// When the last job was started, and whether STATUS says that a start was refused, where that is sure.
     started: u64,
     refused: Option<u64>,
@@ -129,6 +141,8 @@ impl<A: Accelerator> Player<A> {
             aw: channel("aw")?,
             attributes: 0,
             irq_enable: 0,
+            words: registers::after_reset(),
+            changes: run.seed().wrapping_mul(run.vectors()).wrapping_mul(CHANGED_JOBS),
             started: 0,
             refused: None,
             rng: run.rng("jobs"),
@@ -149,21 +163,23 @@ impl<A: Accelerator> Player<A> {
         draw: impl FnOnce(&mut StimulusRng) -> Program,
     ) -> sim::Result<()> {
         let mut program = draw(&mut self.rng);
+        if self.rng.random_range(0..3u8) == 0 {
+            program = self.in_tight_window(program);
+        }
         let config = self.behaviour();
         let mut bus = AxiMemory::new();
         bus.serve(sim, "mem", &config, run.seed() ^ number)?;
-        bus.memory_mut().store(program.limits.base, &program.image);
-        let mut memory = SparseMemory::new();
-        memory.store(program.limits.base, &program.image);
+        bus.memory_mut().store(program.base, &program.image);
+        let mut memory = Watched::of(&program);
         if self.rng.random_range(0..6u8) == 0 {
-            let area = program.any_block(&mut self.rng);
+            let area = self.block_in_use(&program);
             let decode = self.rng.random();
             let (ours, theirs) = if decode {
                 (GoldenError::Decode, Response::DecErr)
             } else {
                 (GoldenError::Subordinate, Response::SlvErr)
             };
-            memory.fail(area.clone(), ours);
+            memory.memory.fail(area.clone(), ours);
             let place = Place::Addresses(*area.start()..area.end().saturating_add(1));
             bus.behaviour("mem").errors = vec![BusError { access: Access::Both, place, response: theirs }];
             program.plain = false;
@@ -189,7 +205,8 @@ impl<A: Accelerator> Player<A> {
             Disturbance::SoftReset(after) => self.soft_reset(sim, run, &mut bus, after)?,
             _ => self.ends(sim, run, &mut bus, &report, disturbance)?,
         }
-        self.compare(sim, run, &bus, (&program, &report, &memory), disturbance)
+        self.compare(sim, run, &bus, (&program, &report, &memory), disturbance)?;
+        self.play_with_registers(sim, run, &mut bus)
     }
 
     /// How the bus behaves: quick, or in any way.
@@ -202,6 +219,9 @@ impl<A: Accelerator> Player<A> {
     }
 
     fn store(&mut self, sim: &mut Sim, bus: &mut AxiMemory, at: u64, value: u64) -> sim::Result<()> {
+        if let Some(word) = self.words.get_mut(&at) {
+            *word = value;
+        }
         self.host.store(sim, &mut [bus], at, value).map(|_| ())
     }
 
@@ -223,15 +243,28 @@ impl<A: Accelerator> Player<A> {
         disturbance: Disturbance,
     ) -> sim::Result<()> {
         let begin = sim.cycle_count();
+        let mut asked = None;
         while sim.peek_u64(self.irq) == 0 {
             self.requests(sim, run)?;
+            if asked.is_none() && self.rng.random_range(0..64u8) == 0 {
+                asked = Some(self.host.read(register::STATUS));
+            }
             self.host.cycle(sim, &mut [bus])?;
+            asked = self.is_busy(sim, run, asked)?;
             if sim.cycle_count() - begin > 400_000 {
                 return run.expect_equal(sim, "irq_o", "a job that does not end", 1, 0);
             }
         }
         let ended = (sim.cycle_count(), sim.cycle_count() > begin);
-        let status = self.load(sim, bus, register::STATUS)?;
+        // A read that is still under way may say either.
+        if let Some(asked) = asked {
+            self.host.finish(sim, &mut [bus], asked)?;
+        }
+        let mut status = self.load(sim, bus, register::STATUS)?;
+        // A second start may have come behind the end: the same job again.
+        while self.refused.is_none() && status & 1 == 1 && sim.cycle_count() - begin < 400_000 {
+            status = self.load(sim, bus, register::STATUS)?;
+        }
         let code = self.load(sim, bus, register::ERROR_CODE)?;
         let end = &report.end;
         if matches!(disturbance, Disturbance::Silence(..)) && status & 6 == 4 {
@@ -240,6 +273,7 @@ impl<A: Accelerator> Player<A> {
             let other = code == u64::from(end.code) || codes.iter().any(|&c| u64::from(c) == code);
             run.expect_equal(sim, "ERROR_CODE", "one of those that may be", true, other || code == TIMEOUT_CODE)?;
             run.expect_equal(sim, "STATUS", "busy after an error", 0, status & 1)?;
+            self.words = registers::after_reset();
             return sim.reset(2);
         }
         self.counters(sim, run, bus, report, ended)?;
@@ -280,7 +314,7 @@ impl<A: Accelerator> Player<A> {
         sim: &Sim,
         run: &mut Run,
         bus: &AxiMemory,
-        (program, report, memory): (&Program, &Report<A::Operation>, &SparseMemory),
+        (program, report, memory): (&Program, &Report<A::Operation>, &Watched),
         disturbance: Disturbance,
     ) -> sim::Result<()> {
         let allowed: Vec<(u64, u64)> =
@@ -289,13 +323,20 @@ impl<A: Accelerator> Player<A> {
             let what = format!(": bytes {:#x} to {:#x} are written", outside.start(), outside.end());
             run.expect_equal(sim, "mem", &what, false, true)?;
         }
+        // Whole beats are read.
+        let read: Vec<(u64, u64)> =
+            memory.read.iter().map(|r| (r.start() & !127, (r.end() | 127) - (r.start() & !127) + 1)).collect();
+        if let Some(outside) = bus.memory().read_outside(&read) {
+            let what = format!(": bytes {:#x} to {:#x} are read", outside.start(), outside.end());
+            run.expect_equal(sim, "mem", &what, false, true)?;
+        }
         if disturbance != Disturbance::None || !program.plain || report.executed.iter().any(|e| !e.defined) {
             return Ok(());
         }
         for (first, bytes) in allowed {
             let mut got = vec![0; bytes as usize];
             bus.memory().load(first, &mut got);
-            let expected = memory.bytes(first, bytes as usize);
+            let expected = memory.memory.bytes(first, bytes as usize);
             let at = got.iter().zip(&expected).position(|(a, b)| a != b).unwrap_or(0);
             let what = format!("the byte at {:#x} of {bytes} from {first:#x} on", first + at as u64);
             run.expect_equal(sim, "mem", &what, expected[at], got[at])?;

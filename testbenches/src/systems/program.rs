@@ -1,6 +1,6 @@
 //! Random jobs: chains of descriptors, right and wrong, and the memory that they work on.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use golden::common::shell::job_controller::Limits;
 use rand::RngExt;
@@ -20,13 +20,18 @@ pub struct Program {
     pub limits: Limits,
     /// Address of the first descriptor.
     pub job: u64,
-    /// Bytes from `limits.base` on.
+    /// Address of the image.
+    pub base: u64,
+    /// Bytes from there on.
     pub image: Vec<u8>,
     /// Nothing overlaps: all results are defined.
     pub plain: bool,
-    /// What is free begins so many bytes behind the base.
-    next: u64,
+    /// What is free, in bytes from the beginning of the image; multiples of 64.
+    free: Range<u64>,
 }
+
+/// Bits of a job that [`Program::change`] can change: those of its first descriptor, of JOB, and of both ends of the window.
+pub const BITS: u64 = 8 * DESCRIPTOR + 3 * 64;
 
 impl Program {
     /// A chain of one to `most` descriptors on a bus of `address_width` bits; of each four chains one is spoilt. `descriptor`
@@ -49,11 +54,17 @@ impl Program {
         let count = rng.random_range(1..=most);
         let limits =
             Limits { base, limit: base + (ARENA - 1), max_descriptors: [count, 7][rng.random_range(0..2usize)] };
-        let mut program = Self { limits, job: base, image, plain: true, next: 0 };
-        let at: Vec<u64> = (0..count).map(|_| program.take(rng, DESCRIPTOR)).collect();
+        let mut program = Self { limits, job: base, base, image, plain: true, free: 0..ARENA };
+        let mut chain = Vec::new();
+        for _ in 0..count {
+            // A descriptor may lie on either side of its operands.
+            let first = rng.random::<bool>().then(|| program.take(rng, DESCRIPTOR));
+            let bytes = descriptor(rng, &mut program);
+            chain.push((first.unwrap_or_else(|| program.take(rng, DESCRIPTOR)), bytes));
+        }
+        let at: Vec<u64> = chain.iter().map(|(address, _)| *address).collect();
         program.job = at[0];
-        for (k, &address) in at.iter().enumerate() {
-            let mut bytes = descriptor(rng, &mut program);
+        for (k, (address, mut bytes)) in chain.into_iter().enumerate() {
             let next = at.get(k + 1).copied().unwrap_or(0);
             bytes[8..16].copy_from_slice(&next.to_le_bytes());
             program.put(address, &bytes);
@@ -69,32 +80,48 @@ impl Program {
     /// # Panics
     /// Some of them are outside.
     pub fn put(&mut self, address: u64, bytes: &[u8]) {
-        let at = (address - self.limits.base) as usize;
+        let at = (address - self.base) as usize;
         self.image[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Memory that nobody else has, at a multiple of 64.
+    /// Memory that nobody else has, at a multiple of 64, at either end of what is free.
     ///
     /// # Panics
     /// There is less left.
     pub fn take(&mut self, rng: &mut StimulusRng, bytes: u64) -> u64 {
         let gap = 64 * rng.random_range(0..3);
-        let at = self.next + if self.next + gap + bytes <= ARENA { gap } else { 0 };
-        assert!(at + bytes <= ARENA, "the arena holds what a job needs");
-        self.next = (at + bytes).next_multiple_of(64);
-        self.limits.base + at
+        let gap = if gap + bytes <= self.left() { gap } else { 0 };
+        assert!(gap + bytes <= self.left(), "the arena holds what a job needs");
+        let at = if rng.random() { self.free.start + gap } else { (self.free.end - gap - bytes) / 64 * 64 };
+        if at == self.free.start + gap {
+            self.free.start = (at + bytes).next_multiple_of(64);
+        } else {
+            self.free.end = at;
+        }
+        self.base + at
     }
 
     /// Bytes that are left.
     #[must_use]
     pub fn left(&self) -> u64 {
-        ARENA - self.next
+        self.free.end - self.free.start
+    }
+
+    /// Changes the bit of the job with this number, below [`BITS`].
+    pub fn change(&mut self, bit: u64) {
+        let field = bit.checked_sub(8 * DESCRIPTOR).map(|bit| (bit / 64, 1 << (bit % 64)));
+        match field {
+            None => self.image[(self.job - self.base + bit / 8) as usize] ^= 1 << (bit % 8),
+            Some((0, mask)) => self.job ^= mask,
+            Some((1, mask)) => self.limits.base ^= mask,
+            Some((_, mask)) => self.limits.limit ^= mask,
+        }
     }
 
     /// Something about the chain is wrong, or only odd.
     fn spoil(&mut self, rng: &mut StimulusRng, at: &[u64]) {
         self.plain = false;
-        let offset = (at[rng.random_range(0..at.len())] - self.limits.base) as usize;
+        let offset = (at[rng.random_range(0..at.len())] - self.base) as usize;
         let bytes = &mut self.image[offset..offset + 128];
         match rng.random_range(0..6u8) {
             // Bits.
@@ -116,7 +143,7 @@ impl Program {
 
     /// 64 bytes of the memory.
     pub fn any_block(&self, rng: &mut StimulusRng) -> RangeInclusive<u64> {
-        let first = self.limits.base + 64 * rng.random_range(0..ARENA / 64);
+        let first = self.base + 64 * rng.random_range(0..ARENA / 64);
         first..=first + 63
     }
 }

@@ -22,7 +22,8 @@ pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
         let mut player = Player::new(golden.clone(), facts(&block), sim, run)?;
         let shape = *golden.shape();
         for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| program::draw(rng, &shape))?;
+            player.job(sim, run, number, |rng| program::draw(rng, &shape, 4))?;
+            player.changed_jobs(sim, run, |rng| program::draw(rng, &shape, 1))?;
         }
         Ok(())
     })

@@ -26,7 +26,8 @@ pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
         let mut player = Player::new(golden_of(&block), facts(&block), sim, run)?;
         let shape = shape_of(&block.engine(), &block.axi);
         for number in 0..run.vectors() {
-            player.job(sim, run, number, |rng| program::draw(rng, &shape))?;
+            player.job(sim, run, number, |rng| program::draw(rng, &shape, 3))?;
+            player.changed_jobs(sim, run, |rng| program::draw(rng, &shape, 1))?;
         }
         Ok(())
     })

@@ -1,13 +1,20 @@
 //! [`JobController`] with memory and an accelerator that the bench plays: chains with wrong descriptors in them, answers
 //! late or never, errors of the bus and of operations, starts at any time, soft resets at any moment.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use golden::common::shell::job_controller::{self as model, Action, End, Limits, Shape, World};
+use golden::common::shell::job_controller::{self as model, Action, End, Shape, World};
 use hdl::blocks::common::JobController;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
-use sim::{Bits, In, Out, Run, Sim};
+use sim::{Bits, Out, Run, Sim};
+
+mod aborts;
+mod chain;
+mod pins;
+
+use chain::Drawn;
+use pins::Pins;
 
 /// The bench of the controller; a vector is a job.
 ///
@@ -30,39 +37,6 @@ pub fn bench(p: &JobController) -> anyhow::Result<Box<dyn sim::Bench>> {
     })
 }
 
-/// Memory and outcomes of a job, drawn while the golden model runs.
-#[derive(Clone)]
-struct Drawn {
-    memory: BTreeMap<u64, Vec<u8>>,
-    bytes: usize,
-    rng: StimulusRng,
-    /// Chance of an error, in 32nds.
-    errors: u8,
-    outcomes: VecDeque<u8>,
-    /// Tags that are written.
-    tags: u64,
-    /// The action that began last.
-    begun: Option<Action>,
-}
-
-impl World for Drawn {
-    fn descriptor(&mut self, address: u64) -> Vec<u8> {
-        self.memory.get(&address).cloned().unwrap_or_else(|| vec![0; self.bytes])
-    }
-
-    fn outcome(&mut self, action: &Action) -> u8 {
-        let fails = self.rng.random_range(0..32u8) < self.errors;
-        let outcome = match action {
-            _ if !fails => 0,
-            Action::Operation { .. } => self.rng.random_range(8..=15),
-            _ => self.rng.random_range(2..=3),
-        };
-        self.tags += u64::from(matches!(action, Action::Tag { .. }));
-        self.outcomes.push_back(outcome);
-        outcome
-    }
-}
-
 /// What the bench owes the controller for the action under way.
 #[derive(Clone, Debug)]
 enum Owed {
@@ -72,33 +46,6 @@ enum Owed {
     Work(u8),
     /// The end of a write, once command and data are here.
     Tag { command: bool, data: bool, outcome: u8 },
-}
-
-macro_rules! pins {
-    ($($name:ident: $kind:ident),* $(,)?) => {
-        #[derive(Clone, Copy)]
-        struct Pins { $($name: $kind),* }
-        impl Pins {
-            fn find(sim: &Sim) -> sim::Result<Self> {
-                Ok(Self { $($name: pins!(@find sim $name $kind)),* })
-            }
-        }
-    };
-    (@find $sim:ident $name:ident In) => { $sim.input(stringify!($name))? };
-    (@find $sim:ident $name:ident Out) => { $sim.output(stringify!($name))? };
-}
-pins! {
-    start_i: In, soft_reset_i: In, soft_reset_busy_o: Out, job_i: In, window_base_i: In, window_limit_i: In,
-    timeout_i: In, max_descriptors_i: In, waiting_i: In, answered_i: In, idle_i: In, abort_o: Out, busy_o: Out,
-    began_o: Out, done_o: Out, error_o: Out, refused_o: Out, error_code_o: Out, error_where_o: Out, tag_o: Out,
-    descriptors_o: Out, fetch_valid_o: Out, fetch_ready_i: In, fetch_address_o: Out, fetch_row_bytes_o: Out,
-    fetch_rows_o: Out, fetched_valid_i: In, fetched_ready_o: Out, fetched_data_i: In, fetched_bytes_i: In,
-    fetched_row_last_i: In, fetched_last_i: In, fetch_end_valid_i: In, fetch_end_error_i: In, fetch_end_address_i: In,
-    write_valid_o: Out, write_ready_i: In, write_address_o: Out, write_row_bytes_o: Out, write_rows_o: Out,
-    written_valid_o: Out, written_ready_i: In, written_data_o: Out, write_end_valid_i: In, write_end_error_i: In,
-    write_end_address_i: In, operation_valid_o: Out, operation_ready_i: In, operation_opcode_o: Out,
-    operation_independent_o: Out, operation_words_o: Out, operation_end_valid_i: In, operation_end_ready_o: Out,
-    operation_end_error_i: In,
 }
 
 /// An operation as it is shown: opcode, whether it is independent, and its words.
@@ -447,111 +394,5 @@ impl Player {
             run.expect_equal(sim, "done_o", "cycles of the job", cycles, plan.cycles)?;
         }
         Ok(())
-    }
-
-    /// The first cycle of an abort, up to where the controller is idle.
-    fn aborts(&mut self, sim: &mut Sim, run: &mut Run, plan: &mut Plan, mut phase: Phase) -> sim::Result<()> {
-        let silent = matches!(plan.disturbance, Disturbance::Silence(at) if plan.begun > at);
-        let mut left = if silent { 25 } else { self.rng.random_range(0..6u32) };
-        let mut first = true;
-        plan.owed = None;
-        loop {
-            let reset = phase == Phase::Drains && self.rng.random_range(0..16u8) == 0;
-            let start = self.rng.random_range(0..3u8) == 0;
-            self.noise(sim, plan, false);
-            let p = self.pins;
-            // Ends that were on their way.
-            for end in [p.fetch_end_valid_i, p.write_end_valid_i, p.operation_end_valid_i] {
-                sim.poke_u64(end, self.rng.random_range(0..2));
-            }
-            sim.poke_u64(p.idle_i, (left == 0).into());
-            sim.poke_u64(p.soft_reset_i, reset.into());
-            sim.poke_u64(p.start_i, start.into());
-            sim.settle()?;
-            run.expect_u64(sim, p.abort_o, 1)?;
-            run.expect_u64(sim, p.done_o, 0)?;
-            run.expect_u64(sim, p.began_o, 0)?;
-            run.expect_u64(sim, p.refused_o, start.into())?;
-            run.expect_u64(sim, p.busy_o, (phase == Phase::Drains).into())?;
-            run.expect_u64(sim, p.soft_reset_busy_o, (phase == Phase::Flushes).into())?;
-            let error = phase == Phase::Drains && !reset && (left == 0 || silent && first);
-            run.expect_u64(sim, p.error_o, error.into())?;
-            sim.tick()?;
-            if error || phase == Phase::Drains && first {
-                self.why(sim, run, plan, silent)?;
-            }
-            if left == 0 && !reset {
-                return Ok(());
-            }
-            if reset || error {
-                phase = Phase::Flushes;
-            }
-            first = false;
-            left = left.saturating_sub(1);
-        }
-    }
-
-    /// Code and place of the error.
-    fn why(&mut self, sim: &Sim, run: &mut Run, plan: &Plan, silent: bool) -> sim::Result<()> {
-        let p = self.pins;
-        if silent {
-            return run.expect_u64(sim, p.error_code_o, model::code::TIMEOUT.into());
-        }
-        run.expect_equal(sim, "error_o", "actions that are missing", 0, plan.actions.len())?;
-        run.expect_u64(sim, p.error_code_o, plan.end.code.into())?;
-        run.expect_u64(sim, p.error_where_o, plan.end.place)
-    }
-
-    /// Some cycles between jobs; what is counted stays.
-    fn rests(&mut self, sim: &mut Sim, run: &mut Run, plan: &Plan) -> sim::Result<()> {
-        let mut idle = plan.clone();
-        for _ in 0..self.rng.random_range(0..4u8) {
-            self.quiet_cycle(sim, run, &mut idle, false)?;
-        }
-        if matches!(plan.disturbance, Disturbance::None | Disturbance::Quick) {
-            run.expect_u64(sim, self.pins.tag_o, plan.end.tag.into())?;
-            run.expect_u64(sim, self.pins.descriptors_o, plan.end.descriptors.into())?;
-        }
-        Ok(())
-    }
-
-    /// A chain, mostly of good descriptors.
-    fn draw(&mut self, quick: bool) -> (Limits, u64, Drawn) {
-        let rng = &mut self.rng;
-        let top = if self.shape.address_width == 64 { u64::MAX } else { (1 << self.shape.address_width) - 1 };
-        // Low addresses, or the highest ones.
-        let base = if rng.random() { 0 } else { top - 0xffff };
-        let limits = Limits {
-            base: base + if rng.random_range(0..4u8) == 0 { 0x4000 } else { 0 },
-            limit: base + if rng.random_range(0..4u8) == 0 { 0xbfff } else { 0xffff },
-            max_descriptors: if rng.random_range(0..4u8) == 0 { rng.random_range(0..3) } else { 100 },
-        };
-        let bytes = self.shape.descriptor_bytes;
-        let place = |rng: &mut StimulusRng| base + 64 * rng.random_range(0..=(0x1_0000 - bytes) / 64);
-        let mut memory = BTreeMap::new();
-        let first = place(rng);
-        let (mut at, count) = (first, rng.random_range(1..5));
-        for left in (0..count).rev() {
-            let next = if left == 0 { 0 } else { place(rng) };
-            let mut descriptor: Vec<u8> = (0..bytes).map(|_| rng.random()).collect();
-            descriptor[..4].copy_from_slice(b"SNBZ");
-            (descriptor[4], descriptor[5]) = (1, rng.random_range(1..=self.shape.opcodes));
-            (descriptor[6], descriptor[7]) = (rng.random_range(0..4), 0);
-            descriptor[8..16].copy_from_slice(&next.to_le_bytes());
-            descriptor[20..24].fill(0);
-            let tag_at = base + 64 * rng.random_range(0..0x400u64);
-            descriptor[24..32].copy_from_slice(&tag_at.to_le_bytes());
-            if !quick && rng.random_range(0..6u8) == 0 {
-                // One bit of the header is wrong, perhaps harmlessly.
-                descriptor[rng.random_range(0..32)] ^= 1 << rng.random_range(0..8u8);
-            }
-            memory.insert(at, descriptor);
-            at = next;
-        }
-        let errors = if quick { 0 } else { rng.random_range(0..3) };
-        let seed = rng.random();
-        let outcomes = VecDeque::new();
-        let rng = sim::stimulus::rng_for(seed, "outcomes");
-        (limits, first, Drawn { memory, bytes: bytes as usize, rng, errors, outcomes, tags: 0, begun: None })
     }
 }

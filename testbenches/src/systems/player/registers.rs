@@ -1,9 +1,11 @@
 //! Registers beside a job: what the host writes stands there, what is fixed too, counters are right, and the bus carries the
 //! attributes that the host asks for.
 
+use std::collections::BTreeMap;
+
 use golden::systems::job::{Accelerator, Report};
 use rand::RngExt;
-use sim::bus::{AxiMemory, Response};
+use sim::bus::{AxiMemory, Response, Ticket};
 use sim::{Run, Sim};
 
 use super::{Counter, Player, Program, register};
@@ -14,7 +16,83 @@ const REFUSED: [u64; 2] = [0x4c, 0];
 /// Most cycles from the call that writes CONTROL up to the start, and from the end up to the interrupt.
 const AROUND: u64 = 12;
 
+/// Bits of STATUS that the host clears.
+const STICKY: u64 = 0xe;
+
+/// What the host can write, word by word, and which bits of it there are.
+const WRITABLE: [(u64, u64); 10] = [
+    (register::IRQ_ENABLE, STICKY),
+    (register::TIMEOUT, u32::MAX as u64),
+    (register::MAX_DESCRIPTORS, u32::MAX as u64),
+    (register::JOB, u32::MAX as u64),
+    (register::JOB + 4, u32::MAX as u64),
+    (register::WINDOW_BASE, u32::MAX as u64),
+    (register::WINDOW_BASE + 4, u32::MAX as u64),
+    (register::WINDOW_LIMIT, u32::MAX as u64),
+    (register::WINDOW_LIMIT + 4, u32::MAX as u64),
+    (register::BUS, 0x7ff),
+];
+
+/// What stands in [`WRITABLE`] after a reset.
+pub(super) fn after_reset() -> BTreeMap<u64, u64> {
+    let value = |at: u64, bits: u64| match at {
+        register::MAX_DESCRIPTORS => 65536,
+        register::BUS => 0x33,
+        _ if at & !4 == register::WINDOW_LIMIT => bits,
+        _ => 0,
+    };
+    WRITABLE.into_iter().map(|(at, bits)| (at, value(at, bits))).collect()
+}
+
 impl<A: Accelerator> Player<A> {
+    /// While no job runs: what the host writes, in bytes of its choice, stands there, and changes nothing else. STATUS loses the bits
+    /// that the host clears, and the interrupt is what STATUS and IRQ_ENABLE say.
+    pub(super) fn play_with_registers(&mut self, sim: &mut Sim, run: &mut Run, bus: &mut AxiMemory) -> sim::Result<()> {
+        let mut status = self.load(sim, bus, register::STATUS)? & STICKY;
+        for _ in 0..self.rng.random_range(0..8u8) {
+            let (data, bytes) = (u64::from(self.rng.random::<u32>()), self.rng.random_range(0..16u8));
+            let mask = (0..4).filter(|k| bytes >> k & 1 == 1).fold(0, |mask, k| mask | 0xff << (8 * k));
+            let at = match self.rng.random_range(0..8u8) {
+                0 => 4 * self.rng.random_range(0..0x400),
+                1 | 2 => register::STATUS,
+                3 => register::IRQ_ENABLE,
+                4 => register::CONTROL,
+                _ => WRITABLE[self.rng.random_range(0..WRITABLE.len())].0,
+            };
+            // Neither a start nor a soft reset.
+            let data = if at == register::CONTROL && bytes & 1 == 1 { data & !3 } else { data };
+            let ticket = self.host.write_bytes(at, data, bytes);
+            let answer = self.host.finish(sim, &mut [&mut *bus], ticket)?.resp;
+            let here = WRITABLE.iter().find(|(offset, _)| *offset == at);
+            if let Some((_, bits)) = here {
+                let word = self.words.entry(at).or_default();
+                *word = (*word & !mask | data & mask) & bits;
+            } else if at == register::STATUS {
+                status &= !(data & mask);
+            }
+            let known = here.is_some() || at == register::STATUS || at == register::CONTROL;
+            let response = if known { Response::Okay } else { Response::SlvErr };
+            run.expect_equal(sim, "ctrl_bresp_o", &format!("of a write to {at:#x}"), true, answer == response)?;
+            let (at, _) = WRITABLE[self.rng.random_range(0..WRITABLE.len())];
+            let (expected, read) = (self.words[&at], self.load(sim, bus, at)?);
+            run.expect_equal(sim, "ctrl_rdata_o", &format!("of the register at {at:#x}"), expected, read)?;
+            let read = self.load(sim, bus, register::STATUS)?;
+            run.expect_equal(sim, "STATUS", "between jobs", status, read)?;
+            run.expect_u64(sim, self.irq, u64::from(status & self.words[&register::IRQ_ENABLE] != 0))?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the answer to a read of STATUS, if it is there; before the interrupt a job runs.
+    pub(super) fn is_busy(&mut self, sim: &Sim, run: &mut Run, asked: Option<Ticket>) -> sim::Result<Option<Ticket>> {
+        let Some(answer) = asked.and_then(|ticket| self.host.answer(ticket)) else { return Ok(asked) };
+        if sim.peek_u64(self.irq) == 0 {
+            let refused = self.refused.unwrap_or(answer.data & 8);
+            run.expect_equal(sim, "STATUS", "while a job runs", 1 | refused, answer.data)?;
+        }
+        Ok(None)
+    }
+
     /// Writes what a job needs. The interrupt of a refused start is enabled sometimes, where a second one is sure to be refused.
     pub(super) fn set_up(
         &mut self,

@@ -79,13 +79,13 @@ enum Results {
     Panels([u32; 2], bool, (u64, u32)),
 }
 
-/// A job: a chain of one to four descriptors, over all operations that the shape has; of each four chains one is spoilt.
+/// A job: a chain of one to `chain` descriptors, over all operations that the shape has; of each four chains one is spoilt.
 ///
 /// # Panics
 /// The shape is one that the accelerator refuses.
-pub fn draw(rng: &mut StimulusRng, shape: &Shape) -> Program {
+pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
     let mut before = None;
-    Program::draw(rng, shape.vector.address_width, 4, |rng, program| match rng.random_range(0..8u8) {
+    Program::draw(rng, shape.vector.address_width, chain, |rng, program| match rng.random_range(0..8u8) {
         0 | 1 => {
             let mut one = vector::descriptor(rng, program, &shape.vector);
             let fp16 = one.steps >> 8 & 3 == 0;

@@ -2,6 +2,7 @@
 
 use golden::systems::vector_top::{Shape, Units};
 use rand::RngExt;
+use rand::seq::SliceRandom;
 use sim::stimulus::StimulusRng;
 
 use super::super::program::Program;
@@ -84,10 +85,10 @@ const ROTATE: u32 = 1 << 10;
 const CAUSAL: u32 = 1 << 11;
 const EXACT: u32 = 1 << 12;
 
-/// A job: a chain of one to three descriptors; of each four chains one is spoilt, and of the others some have a descriptor
+/// A job: a chain of one to `chain` descriptors; of each four chains one is spoilt, and of the others some have a descriptor
 /// that a check of its own is for.
-pub fn draw(rng: &mut StimulusRng, shape: &Shape) -> Program {
-    Program::draw(rng, shape.address_width, 3, |rng, program| {
+pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
+    Program::draw(rng, shape.address_width, chain, |rng, program| {
         let mut one = descriptor(rng, program, shape);
         if often(rng, 16) {
             program.plain = false;
@@ -156,23 +157,28 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, shape: &Shape) ->
         1 => columns,
         _ => rng.random_range(1..=columns),
     };
-    let area = |rng: &mut StimulusRng, places: &mut Program, repeats: bool| {
-        let stride = (row - 64 * rng.random_range(0..2)) as u32;
-        if repeats && often(rng, 5) {
-            return (places.take(rng, row), 0);
-        }
-        (places.take(rng, u64::from(rows) * row), stride)
-    };
-    let [x, addends, factors] = [0; 3].map(|_| area(rng, places, true));
+    // Elements, addends, factors, gains, results, the tag, in any order.
+    let mut order = [0, 1, 2, 3, 4, 5];
+    order.shuffle(rng);
+    let (mut areas, mut tag_address) = ([(0, 0); 5], 0);
     let of_a_gain = if steps & (NORM | KINDS) == NORM | LAYER_NORM { 4 } else { 2 };
-    let gains = (places.take(rng, u64::from(of_a_gain * columns)), 0);
+    for part in order {
+        let stride = (row - 64 * rng.random_range(0..2)) as u32;
+        match part {
+            3 => areas[part].0 = places.take(rng, u64::from(of_a_gain * columns)),
+            5 => tag_address = places.take(rng, 64),
+            // The same row each time.
+            0..3 if often(rng, 5) => areas[part] = (places.take(rng, row), 0),
+            _ => areas[part] = (places.take(rng, u64::from(rows) * row), stride),
+        }
+    }
     if is_softmax(steps) && rng.random() {
-        scores(rng, places, x, [rows, columns]);
+        scores(rng, places, areas[0], [rows, columns]);
     }
     // In place, where that may be.
-    let in_place = steps & FORMATS == 0 && x.1 != 0 && often(rng, 6);
-    let out = if in_place { x } else { area(rng, places, false) };
-    let tag_address = places.take(rng, 64);
+    if steps & FORMATS == 0 && areas[0].1 != 0 && often(rng, 6) {
+        areas[4] = areas[0];
+    }
     let number = |rng: &mut StimulusRng| rng.random_range(0x2c00..0x5000u16) | rng.random_range(0..2u16) << 15;
     Descriptor {
         flags: rng.random_range(0..4),
@@ -186,7 +192,7 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, shape: &Shape) ->
         quantizer: number(rng),
         epsilon: epsilon(rng),
         length,
-        places: [x, addends, factors, gains, out],
+        places: areas,
     }
 }
 

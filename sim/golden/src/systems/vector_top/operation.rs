@@ -42,7 +42,7 @@ impl Units {
     pub const fn steps(self) -> u32 {
         let (softmax, layer_norm, rotary) = (self.softmax as u32, self.layer_norm as u32, self.rotary as u32);
         let optional = Self::SOFTMAX | Self::LAYER_NORM | Self::ROTARY;
-        STEP_BITS & !optional | softmax * Self::SOFTMAX | layer_norm * Self::LAYER_NORM | rotary * Self::ROTARY
+        STEP_BITS & !optional | (softmax * Self::SOFTMAX) | (layer_norm * Self::LAYER_NORM) | (rotary * Self::ROTARY)
     }
 
     /// Which of them are among bits of the steps.

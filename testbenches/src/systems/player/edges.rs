@@ -1,0 +1,127 @@
+//! Jobs at the edges of what is allowed: windows that end where the job does, jobs in which one bit is another one, errors of
+//! the bus where the job comes by.
+
+use std::ops::RangeInclusive;
+
+use golden::systems::job::{Accelerator, Report, run as run_golden};
+use golden::systems::memory::{BusError as GoldenError, Memory, SparseMemory};
+use rand::RngExt;
+use sim::bus::{AxiConfig, AxiMemory};
+use sim::stimulus::StimulusRng;
+use sim::{Run, Sim};
+
+use super::super::program::BITS;
+use super::{CHANGED_JOBS, Disturbance, Player, Program};
+
+/// Bytes that a job with a changed bit may touch; such that touch more are left out.
+const MOST: u64 = 1 << 13;
+
+/// From one changed bit to the next: without a common factor with [`BITS`], so that all of them have their turn.
+const STEP: u64 = 389;
+
+/// A memory that remembers what it was asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Watched {
+    pub memory: SparseMemory,
+    /// Bytes that were read, access by access.
+    pub read: Vec<RangeInclusive<u64>>,
+    /// And bytes that were written.
+    pub written: Vec<RangeInclusive<u64>>,
+}
+
+impl Watched {
+    /// The memory of a job.
+    pub fn of(program: &Program) -> Self {
+        let mut memory = SparseMemory::new();
+        memory.store(program.base, &program.image);
+        Self { memory, read: Vec::new(), written: Vec::new() }
+    }
+
+    fn touched(&self) -> impl Iterator<Item = &RangeInclusive<u64>> {
+        self.read.iter().chain(&self.written)
+    }
+}
+
+fn range(address: u64, bytes: usize) -> RangeInclusive<u64> {
+    address..=address.saturating_add(bytes as u64 - 1)
+}
+
+impl Memory for Watched {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), GoldenError> {
+        self.read.push(range(address, bytes.len()));
+        self.memory.read(address, bytes)
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), GoldenError> {
+        self.written.push(range(address, bytes.len()));
+        self.memory.write(address, bytes)
+    }
+}
+
+impl<A: Accelerator> Player<A> {
+    /// What the model says of a job, and what the job touches.
+    fn foresee(&self, program: &Program) -> (Report<A::Operation>, Watched) {
+        let mut memory = Watched::of(program);
+        (run_golden(&self.golden, program.limits, program.job, &mut memory), memory)
+    }
+
+    /// The job in a window that holds just what it touches. What has no address on the bus does not matter: sometimes the window
+    /// goes on there.
+    pub(super) fn in_tight_window(&mut self, mut program: Program) -> Program {
+        let (_, memory) = self.foresee(&program);
+        let first = memory.touched().map(|range| *range.start()).min();
+        let last = memory.touched().map(|range| *range.end()).max();
+        if let (Some(first), Some(last)) = (first, last) {
+            program.limits.base = first;
+            program.limits.limit = last;
+        }
+        let width = self.golden.address_width();
+        if width < 64 && self.rng.random_range(0..3u8) == 0 {
+            program.limits.limit |= self.rng.random::<u64>() << width;
+        }
+        program
+    }
+
+    /// 64 bytes, mostly such that the job touches.
+    pub(super) fn block_in_use(&mut self, program: &Program) -> RangeInclusive<u64> {
+        let (_, memory) = self.foresee(program);
+        let touched: Vec<&RangeInclusive<u64>> = memory.touched().collect();
+        if touched.is_empty() || self.rng.random_range(0..4u8) == 0 {
+            return program.any_block(&mut self.rng);
+        }
+        let range = touched[self.rng.random_range(0..touched.len())];
+        let first = self.rng.random_range(range.clone()) & !63;
+        first..=first + 63
+    }
+
+    /// Jobs in tight windows of which one bit is changed, each time another one, before a quick memory.
+    ///
+    /// # Errors
+    /// A mismatch, or a broken rule of the bus.
+    pub fn changed_jobs(
+        &mut self,
+        sim: &mut Sim,
+        run: &mut Run,
+        mut draw: impl FnMut(&mut StimulusRng) -> Program,
+    ) -> sim::Result<()> {
+        for _ in 0..CHANGED_JOBS {
+            let program = draw(&mut self.rng);
+            let mut program = self.in_tight_window(program);
+            program.change(self.changes.wrapping_mul(STEP) % BITS);
+            self.changes = self.changes.wrapping_add(1);
+            let (report, memory) = self.foresee(&program);
+            if memory.touched().map(|range| range.end() - range.start() + 1).sum::<u64>() > MOST {
+                continue;
+            }
+            let mut bus = AxiMemory::new();
+            bus.serve(sim, "mem", &AxiConfig::ideal(self.rng.random_range(1..4)), run.seed())?;
+            bus.memory_mut().store(program.base, &program.image);
+            self.set_up(sim, run, &mut bus, (&program, 0), false)?;
+            self.start(sim, run, &mut bus, false)?;
+            self.ends(sim, run, &mut bus, &report, Disturbance::None)?;
+            self.compare(sim, run, &bus, (&program, &report, &memory), Disturbance::None)?;
+            self.play_with_registers(sim, run, &mut bus)?;
+        }
+        Ok(())
+    }
+}
