@@ -4,6 +4,8 @@ use super::pipe::later;
 use super::rms_norm::RmsNorm;
 use super::section::Section;
 use super::vector_lane::{RequantizeLane, VectorLane};
+use crate::blocks::common::StreamRegister;
+use crate::blocks::common::stream::Cut;
 use crate::lang::{
     About, Block, CatalogBlock, Field, FieldArray, In, InBundle, InStream, Module, Out, OutStream, Timing, bit,
     bits_for, bundle, cat, mux, parameters, ports, uint,
@@ -121,12 +123,17 @@ impl VectorUnit {
         bits_for(self.lanes.into())
     }
 
+    /// Cycles of a beat in the unit without the norm.
+    #[must_use]
+    pub fn lanes_latency(&self) -> u32 {
+        self.lane.latency() + self.requantize.latency() + 2 + u32::from(self.lane.apart)
+    }
+
     /// Cycles from the first beat that is offered to the last one that leaves, of one row of `elements` that never waits.
     #[must_use]
     pub fn cycles(&self, elements: u32, norm: bool) -> u32 {
         let beats = elements.div_ceil(self.lanes);
-        let lanes = self.lane.latency() + self.requantize.latency() + 2;
-        lanes + if norm { self.norm().cycles(elements) } else { beats }
+        self.lanes_latency() + if norm { self.norm().cycles(elements) } else { beats }
     }
 }
 
@@ -179,11 +186,20 @@ impl Block for VectorUnit {
         m.connect(first.enters, begins);
         let rest = later(m, "begin_rest", cat(&[io.input.last, io.input.used]), self.lane.latency());
         first.catch(m, "begin", begins, cat(&[rest, y.packed()]), io.clear_i);
-        let word = m.wire("stepped", first.fifo.output.data.data);
+        let slice = self.lane.apart.then(|| {
+            let slice = m.instance("u_stepped", StreamRegister { width, cut: Cut::Both });
+            m.connect(slice.clear_i, io.clear_i);
+            m.connect(slice.input.valid, first.fifo.output.valid);
+            m.connect(first.fifo.output.ready, slice.input.ready);
+            m.connect(slice.input.data.data, first.fifo.output.data.data);
+            slice.output
+        });
+        let stepped = slice.as_ref().unwrap_or(&first.fifo.output);
+        let word = m.wire("stepped", stepped.data.data);
         let bits = 16 * self.lanes;
         let values = m.split("stepped_values", word.slice(0..bits), uint(16).array(self.lanes));
         let (stepped_used, stepped_last) = (word.slice(bits..width - 1), word.msb());
-        let stepped_valid = first.fifo.output.valid;
+        let stepped_valid = stepped.valid;
 
         m.comment("The norm, or around it.");
         let norm = m.instance("u_norm", self.norm());
@@ -208,7 +224,7 @@ impl Block for VectorUnit {
         let comes = m.wire("comes", mux(steps.norm, norm.output.valid, stepped_valid));
         let ends = m.wire("ends", comes & second.room);
         m.connect(norm.output.ready, second.room & steps.norm);
-        m.connect(first.fifo.output.ready, mux(steps.norm, norm.input.ready & gain_here, second.room));
+        m.connect(stepped.ready, mux(steps.norm, norm.input.ready & gain_here, second.room));
         m.connect(first.leaves, first.fifo.output.fire());
         m.connect(second.enters, ends);
         let x = m.nets("x", uint(16), self.lanes);
