@@ -1,6 +1,7 @@
 //! How short the paths between registers can be made: AND levels of the flattened design before `dc2`.
 //!
-//! `docs/blocks/float.md`, `docs/blocks/float-functions.md`, `docs/blocks/tender.md` and `docs/blocks/orizuru.md` say the same.
+//! `docs/blocks/float.md`, `docs/blocks/float-functions.md`, `docs/blocks/row-units.md`, `docs/blocks/tender.md` and
+//! `docs/blocks/orizuru.md` say the same.
 
 mod support;
 
@@ -63,6 +64,37 @@ fn floating_point() {
         function("silu"),
         function("tanh"),
     ]);
+}
+
+/// Lanes stand beside each other, and their trees have a rank of registers a level: few of them show all paths.
+fn few_lanes(block: &str, mut set: Value) -> Design {
+    let entry = find(block).unwrap();
+    let mut params = entry.defaults();
+    let few = json!({ "lanes": 2, "max_beats": 4, "buffer": 4 });
+    let known: Vec<_> = few.as_object().unwrap().iter().filter(|(name, _)| params.contains_key(*name)).collect();
+    set.as_object_mut().unwrap().extend(known.into_iter().map(|(name, value)| (name.clone(), value.clone())));
+    params.extend(set.as_object().unwrap().clone());
+    entry.elaborate(&params).unwrap()
+}
+
+fn row(block: &str, set: Value) {
+    let levels = levels_of(&few_lanes(block, set), |text| text);
+    assert!(levels <= 20, "{block}: {levels}");
+}
+
+#[test]
+#[ignore = "a minute of synthesis"]
+fn large_rotary_embedding() {
+    row("rotary_embedding", json!({ "mul_stages": 4, "fma_stages": 7, "apart": true }));
+}
+
+/// The sum feeds back on itself, and moves while it grows.
+#[test]
+#[ignore = "a minute of synthesis"]
+fn large_softmax() {
+    let design = few_lanes("softmax", json!({ "storage": "registers" }));
+    let whole = levels_of(&design, |text| text);
+    assert!(whole <= 32, "{whole}");
 }
 
 /// 20 levels between registers, 32 where an accumulator of 32 bits feeds back on itself.

@@ -65,7 +65,7 @@ impl Job {
             }
         }
         let descriptor = 128 / width;
-        let lanes = block.lane.latency() + block.requantize.latency() + 2;
+        let lanes = block.engine().unit().lanes_latency();
         76 + descriptor + lanes + 18 * (self.operands - 1) + end + 3 * (latency - 1)
     }
 }

@@ -85,7 +85,7 @@ ports! {
         below_i: In = uint(BELOW),
         /// Reciprocal of the sum.
         digits_i: In = uint(RECIPROCAL),
-        /// The share is mantissa * digits * 2^(exponent - below), with the mantissa as an integer.
+        /// The share is mantissa * digits * 2^(exponent - below), with the mantissa as an integer; a cycle after the others.
         exponent_i: In = sint(EXPONENT),
         /// The result is a NaN.
         nan_i: In = bit(),
@@ -107,7 +107,8 @@ impl Block for ShareLane {
     const ABOUT: About = About {
         name: "share_lane",
         summary: "a weight times the reciprocal of its row's sum, rounded to fp16 once",
-        contract: "y_o = (2^16 + mantissa_i) * digits_i * 2^(exponent_i - below_i) of `latency` cycles ago, to nearest, ties to even.",
+        contract: "y_o = (2^16 + mantissa_i) * digits_i * 2^(exponent_i - below_i) of `latency` cycles ago, to nearest, ties to even;\n\
+            exponent_i comes a cycle later than the others.",
         reference: "",
     };
 
@@ -115,9 +116,10 @@ impl Block for ShareLane {
         let mantissa = cat(&[bit().lit(1), io.mantissa_i]);
         let magnitude = product(m, "share", io.digits_i, mantissa);
         let wide = EXPONENT + 1;
-        let exponent = io.exponent_i.extend(wide).as_uint().wrapping_sub(io.below_i.extend(wide));
+        let (below, nan) = (later(m, "below", io.below_i, 1), later(m, "nan", io.nan_i, 1));
+        let exponent = io.exponent_i.extend(wide).as_uint().wrapping_sub(below.extend(wide));
         let exponent = m.wire("exponent", exponent);
-        let beside = later(m, "beside", cat(&[io.nan_i, exponent]), product_latency(RECIPROCAL, FRACTION + 1));
+        let beside = later(m, "beside", cat(&[nan, exponent]), product_latency(RECIPROCAL, FRACTION + 1) - 1);
         let value = ToRound {
             sign: bit().lit(0),
             magnitude,
@@ -384,6 +386,7 @@ impl Softmax {
         m.comment("What the maximum grew since the beat came.");
         let then = kept.slice(lanes * word..lanes * word + WHOLE).as_sint();
         let grown = places_below(m, "since", most, then);
+        let (exponent, grown) = (later(m, "row_exponent", exponent, 1), later(m, "since_then", grown, 1));
         let exponent = exponent.wrapping_sub(grown.extend(EXPONENT));
         let exponent = later(m, "lane_exponent", exponent, 1).as_sint();
         let digits = later(m, "lane_digits", digits, 1);

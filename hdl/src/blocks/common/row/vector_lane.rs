@@ -15,7 +15,7 @@ parameters! {
         add_stages: u32 = 2, in 0..=32, tag "a";
         /// Ranks of registers in the function.
         table_stages: u32 = 5, in 0..=32, tag "t";
-        /// Registers between the units too, so that no path goes through two of them.
+        /// Registers between the units and behind the last FIFO too, so that no path goes through two of them.
         apart: bool = false, tag "apart";
     }
     rules = |p, rules| {

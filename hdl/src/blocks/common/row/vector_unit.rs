@@ -5,6 +5,8 @@ use super::pipe::later;
 use super::rotary_embedding::{RotaryEmbedding, RotaryPairs};
 use super::section::Section;
 use super::vector_lane::{RequantizeLane, VectorLane};
+use crate::blocks::common::StreamRegister;
+use crate::blocks::common::stream::Cut;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, FieldOption, In, InBundle, InStream, Module, Out, OutStream,
     Signal, Stream, Timing, bit, bits_for, bundle, cat, mux, parameters, ports, uint,
@@ -132,12 +134,18 @@ impl VectorUnit {
         bits_for(self.lanes.into())
     }
 
+    /// Cycles of a beat in the unit without the norm.
+    #[must_use]
+    pub fn lanes_latency(&self) -> u32 {
+        self.lane.latency() + self.requantize.latency() + 2 + u32::from(self.lane.apart)
+    }
+
     /// Cycles from the first beat that is offered to the last one that leaves, of one row of `elements` that never waits, with
     /// a norm of some kind, and turned.
     #[must_use]
     pub fn cycles(&self, elements: u32, kind: Option<NormKind>, rotate: bool) -> u32 {
         let turned = if rotate { self.rotary().cycles(0) } else { 0 };
-        self.lane.latency() + self.requantize.latency() + 2 + turned + self.stage().cycles(elements, kind)
+        self.lanes_latency() + turned + self.stage().cycles(elements, kind)
     }
 }
 
@@ -194,13 +202,22 @@ impl Block for VectorUnit {
         rest.extend(io.input.length);
         let rest = later(m, "begin_rest", cat(&rest), self.lane.latency());
         first.catch(m, "begin", begins, cat(&[rest, y.packed()]), io.clear_i);
-        let word = m.wire("stepped", first.fifo.output.data.data);
+        let slice = self.lane.apart.then(|| {
+            let slice = m.instance("u_stepped", StreamRegister { width, cut: Cut::Both });
+            m.connect(slice.clear_i, io.clear_i);
+            m.connect(slice.input.valid, first.fifo.output.valid);
+            m.connect(first.fifo.output.ready, slice.input.ready);
+            m.connect(slice.input.data.data, first.fifo.output.data.data);
+            slice.output
+        });
+        let output = slice.as_ref().unwrap_or(&first.fifo.output);
+        let word = m.wire("stepped", output.data.data);
         let bits = 16 * self.lanes;
         let values = m.split("stepped_values", word.slice(0..bits), uint(16).array(self.lanes));
         let after_length = bits + length_width;
         let stepped = Stepped {
-            valid: first.fifo.output.valid,
-            ready: first.fifo.output.ready,
+            valid: output.valid,
+            ready: output.ready,
             values,
             used: word.slice(after_length..width - 1),
             last: word.msb(),
