@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use hdl::accelerators::tender::{TenderLane, TenderTop};
 use hdl::accelerators::vector::VectorTop;
-use hdl::blocks::common::row::{RequantizeLane, VectorLane};
+use hdl::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
+use hdl::blocks::tender::MultiScaleArray;
 use senbazuru::flows::energy::{Cells, Netlist};
 use senbazuru::flows::{liberty, synth};
 use sim::Design;
@@ -14,6 +16,7 @@ use sim::stimulus::Stall;
 use testbenches::options;
 use testbenches::systems::c_program::{CEnd, CProgram};
 use testbenches::systems::hardware::Hardware;
+use testbenches::systems::tender_top::bench as tender_bench;
 use testbenches::systems::vector_top::bench;
 
 /// The design in cells of osu018, and how many they are.
@@ -54,5 +57,32 @@ fn large_vector_top_runs_jobs_in_cells() {
     });
     sim::run(&*session.unwrap(), &design, &options(1)).unwrap_or_else(|e| panic!("{e}"));
     let report = sim::run(&*bench(&block).unwrap(), &design, &options(20)).unwrap_or_else(|e| panic!("{e}"));
+    println!("{} cycles in {:.0} s", report.cycles, report.seconds);
+}
+
+/// 4 x 4 PEs on a bus of 4 bytes, with no row unit but RMS norm: jobs of the bench.
+#[test]
+#[ignore = "minutes: synthesis and simulation of a hundred thousand cells"]
+fn large_tender_top_runs_jobs_in_cells() {
+    let block = TenderTop {
+        axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
+        dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
+        read_beats: 8,
+        write_beats: 4,
+        array: MultiScaleArray { rows: 4, columns: 4, ..MultiScaleArray::default() },
+        depth: 8,
+        steps: 16,
+        strip: 32,
+        result: TenderLane { mul_stages: 0, add_stages: 0, to_int_stages: 0, ..TenderLane::default() },
+        max_beats: 4,
+        lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },
+        requantize: RequantizeLane { mul_stages: 0, int_stages: 0, ..RequantizeLane::default() },
+        units: RowUnits::default(),
+        ..TenderTop::default()
+    };
+    let (design, cells) = mapped(&Design::from(&hdl::lang::elaborate(&block).unwrap()));
+    println!("{cells} cells");
+    assert!(cells > 10_000, "{cells} cells are no accelerator");
+    let report = sim::run(&*tender_bench(&block).unwrap(), &design, &options(40)).unwrap_or_else(|e| panic!("{e}"));
     println!("{} cycles in {:.0} s", report.cycles, report.seconds);
 }

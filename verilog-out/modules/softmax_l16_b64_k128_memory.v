@@ -93,6 +93,8 @@ module softmax_l16_b64_k128_memory (
   reg          [13:0] bad_late_14_q;
   wire        [369:0] lane_kept;
   wire         [47:0] lane_answer;
+  reg           [8:0] row_exponent_1_q;
+  reg           [5:0] since_then_1_q;
   reg           [8:0] lane_exponent_1_q;
   reg          [18:0] lane_digits_1_q;
   reg           [1:0] lane_flags_1_q;
@@ -281,7 +283,9 @@ module softmax_l16_b64_k128_memory (
   // What the maximum grew since the beat came.
   wire [17:0] since = lane_answer[45:28] - lane_kept[369:352];
   always @(posedge clk_i) begin
-    lane_exponent_1_q <= lane_answer[27:19] - {3'd0, since[5:0] | {6{|since[17:6]}}};
+    row_exponent_1_q <= lane_answer[27:19];
+    since_then_1_q <= since[5:0] | {6{|since[17:6]}};
+    lane_exponent_1_q <= row_exponent_1_q - {3'd0, since_then_1_q};
     lane_digits_1_q <= lane_answer[18:0];
     lane_flags_1_q <= lane_answer[47:46];
     lane_weights_1_q <= lane_kept[351:0];

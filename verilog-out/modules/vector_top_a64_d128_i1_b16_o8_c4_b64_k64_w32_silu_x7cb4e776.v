@@ -1,5 +1,5 @@
 // vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_x7cb4e776: accelerator for rows of fp16 numbers: scale,
-//     add, activate, gate, RMS norm, requantize, from memory to memory
+//     add, activate, gate, norms, softmax, requantize, from memory to memory
 // Parameters:
 //   axi.address_width     = 64
 //   axi.data_width        = 128

@@ -1,5 +1,5 @@
 // vector_unit_l8_b64_k128_silu_m2_a2_t5_m2_i2: fp16 rows through a list of steps: scale, add, activate,
-//     multiply, normalise, requantize
+//     multiply, turn pairs, norms or softmax, requantize
 // Parameters:
 //   lanes                 = 8
 //   max_beats             = 64

@@ -18,7 +18,7 @@ use testbenches::{options, run};
 #[test]
 fn all_small_configurations() {
     for block in TenderTop::configurations() {
-        run(&block, bench, &options(600)).unwrap_or_else(|e| panic!("{e:#}"));
+        run(&block, bench, &options(200)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }
 

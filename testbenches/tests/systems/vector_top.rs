@@ -41,7 +41,7 @@ fn small() -> VectorTop {
 
 #[test]
 fn all_configurations() {
-    run_all(bench, &options(300)).unwrap_or_else(|e| panic!("{e:#}"));
+    run_all(bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
 /// Right and wrong descriptors, soft resets, silence: it never hangs and never writes elsewhere.

@@ -79,7 +79,7 @@ impl Block for VectorTop {
     type Ports = VectorTopPorts;
     const ABOUT: About = About {
         name: "vector_top",
-        summary: "accelerator for rows of fp16 numbers: scale, add, activate, gate, RMS norm, requantize, from memory to memory",
+        summary: "accelerator for rows of fp16 numbers: scale, add, activate, gate, norms, softmax, requantize, from memory to memory",
         contract: "A job is a chain of descriptors of 128 bytes, opcode 1; a descriptor reads rows, takes them through the steps of vector_unit, and\n\
             writes them. Descriptors, errors and registers: docs/blocks/vector-top.md. No input in memory hangs it or makes it write\n\
             outside of the rows that a right descriptor names.",

@@ -153,7 +153,7 @@ impl Block for VectorUnit {
     type Ports = VectorUnitPorts;
     const ABOUT: About = About {
         name: "vector_unit",
-        summary: "fp16 rows through a list of steps: scale, add, activate, multiply, normalise, requantize",
+        summary: "fp16 rows through a list of steps: scale, add, activate, multiply, turn pairs, norms or softmax, requantize",
         contract: "Of each element x: scale makes x * scale_factor of it, add adds the element's addend, activate applies `function`, multiply multiplies\n\
             by the element's factor, each rounded to fp16; rotate turns pairs as rotary_embedding does; norm is rms_norm of the row, with\n\
             gains where gain is set, else 1, or what kind says: softmax over the first input_length_i elements, or layer_norm, with biases\n\
