@@ -160,7 +160,7 @@ fn verilog_is_clean_in_all_tools() {
     // Designs have modules in common, and Yosys needs to see each only once.
     let modules = distinct_modules(&designs.into_inner().unwrap()).unwrap();
     on_all_cores(modules.into_iter().map(|module| (module.file.name.clone(), module)).collect(), |module| {
-        let checks = yosys_lint(&module).map_err(|e| e.to_string())?;
+        let checks = yosys_lint(module).map_err(|e| e.to_string())?;
         assert!(!checks.is_empty());
         clean(&checks)
     });

@@ -88,6 +88,22 @@ fn large_rotary_embedding() {
     row("rotary_embedding", json!({ "mul_stages": 4, "fma_stages": 7, "apart": true }));
 }
 
+#[test]
+#[ignore = "minutes of synthesis"]
+fn large_norms() {
+    for block in ["rms_norm", "layer_norm"] {
+        row(block, json!({ "storage": "registers" }));
+    }
+}
+
+/// The norm of a row in it takes its buffers from memories, of which paths begin and end at their ports.
+#[test]
+#[ignore = "minutes of synthesis"]
+fn large_vector_unit() {
+    let lane = json!({ "function": "silu", "mul_stages": 4, "add_stages": 4, "table_stages": 15, "apart": true });
+    row("vector_unit", json!({ "lane": lane, "requantize": { "mul_stages": 4, "int_stages": 2, "apart": true } }));
+}
+
 /// The sum feeds back on itself, and moves while it grows.
 #[test]
 #[ignore = "a minute of synthesis"]
