@@ -36,12 +36,12 @@ module panel_buffer_a64_d128_i1_w16_d2048_inferred (
   wire        words_output_last;
   wire        banks_use_valid;
   wire        unused_banks_refused;
-  wire        strobe [0:15];
+  wire        row_strobe [0:15];
   reg  [10:0] place_q;
 
-  for (i = 0; i < 16; i = i + 1) begin : g_byte
-    localparam strobe_index = i;
-    assign strobe[i] = strobe_index[4:0] < input_bytes_i;
+  for (i = 0; i < 16; i = i + 1) begin : g_row_byte
+    localparam row_strobe_index = i;
+    assign row_strobe[i] = row_strobe_index[4:0] < input_bytes_i;
   end
 
   wire fills = words_output_valid & words_output_ready_in;
@@ -50,9 +50,9 @@ module panel_buffer_a64_d128_i1_w16_d2048_inferred (
     if (!rst_ni) place_q <= 11'd0;
     else         place_q <= clear_i | ends ? 11'd0 : fills ? place_q + 11'd1 : place_q;
   end
-  wire [15:0] words_input_strobe_in = {strobe[15], strobe[14], strobe[13], strobe[12], strobe[11], strobe[10],
-      strobe[9], strobe[8], strobe[7], strobe[6], strobe[5], strobe[4], strobe[3], strobe[2], strobe[1],
-      strobe[0]};
+  wire [15:0] words_input_strobe_in = {row_strobe[15], row_strobe[14], row_strobe[13], row_strobe[12],
+      row_strobe[11], row_strobe[10], row_strobe[9], row_strobe[8], row_strobe[7], row_strobe[6],
+      row_strobe[5], row_strobe[4], row_strobe[3], row_strobe[2], row_strobe[1], row_strobe[0]};
 
   stream_width_converter_i128_o16 u_words (
     .clk_i(clk_i),

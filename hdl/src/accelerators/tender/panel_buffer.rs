@@ -1,10 +1,10 @@
 //! Rows of memory on their way to the array: each becomes words in one of two banks.
 
 use crate::blocks::common::bus::{AxiSpec, RowBeat};
-use crate::blocks::common::stream::StreamWidthConverter;
+use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPorts};
 use crate::blocks::common::{DoubleBuffer, Ram, RamImplementation};
 use crate::lang::{
-    About, Block, In, InStream, Module, Out, Timing, Type, bit, index_width, mux, parameters, ports, uint,
+    About, Block, In, InStream, Module, Out, Stream, Timing, Type, bit, index_width, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -65,23 +65,12 @@ impl Block for PanelBuffer {
     };
 
     fn build(&self, m: &mut Module, io: &PanelBufferPorts) {
-        let bytes = self.axi.bytes();
         let words = m.instance("u_words", self.words());
         let block = DoubleBuffer { ram: Ram::words(self.depth, self.word_width, self.storage) };
         let banks = m.instance("u_banks", block);
         m.connect(words.clear_i, io.clear_i);
         m.connect(banks.clear_i, io.clear_i);
-        m.unused(io.input.last);
-        m.connect(words.input.valid, io.input.valid);
-        m.connect(io.input.ready, words.input.ready);
-        m.connect(words.input.data.data, io.input.data.data);
-        let strobe = m.nets("strobe", bit(), bytes);
-        m.for_each("byte", bytes, |m, i| {
-            m.connect(strobe.at(i), io.input.bytes.gt(i.value(io.input.bytes.width())));
-        });
-        m.connect(words.input.strobe, strobe.packed());
-        m.connect(words.input.last, io.input.row_last);
-
+        rows_to_words(m, "row", &io.input, &words);
         m.unused(words.output.strobe);
         let fills = m.wire("fills", words.output.fire());
         let ends = m.wire("ends", fills & words.output.last);
@@ -104,4 +93,18 @@ impl Block for PanelBuffer {
     fn timing(&self) -> Timing {
         Timing::new().latency(1).beat(1u32)
     }
+}
+
+/// Beats of rows as what a converter takes: the bytes in use, and where a row ends.
+pub(super) fn rows_to_words(m: &mut Module, name: &str, rows: &Stream<RowBeat>, words: &StreamWidthConverterPorts) {
+    m.connect(words.input.valid, rows.valid);
+    m.connect(rows.ready, words.input.ready);
+    m.connect(words.input.data.data, rows.data.data);
+    let strobe = m.nets(&format!("{name}_strobe"), bit(), rows.data.data.width() / 8);
+    m.for_each(&format!("{name}_byte"), strobe.count(), |m, i| {
+        m.connect(strobe.at(i), rows.bytes.gt(i.value(rows.bytes.width())));
+    });
+    m.connect(words.input.strobe, strobe.packed());
+    m.connect(words.input.last, rows.row_last);
+    m.unused(rows.last);
 }

@@ -1,7 +1,7 @@
 //! What works between the shell's streams on products and packings: controller, buffers, array, lanes.
 
 use super::execution_controller::{ENTRY, ExecutionController};
-use super::panel_buffer::PanelBuffer;
+use super::panel_buffer::{PanelBuffer, rows_to_words};
 use super::result_stage::{ResultStage, ResultStagePorts};
 use super::sum_buffer::SumBuffer;
 use super::tender_controller::{READERS, TenderController, TenderControllerPorts};
@@ -367,21 +367,10 @@ impl TenderEngine {
     /// Records of constants.
     fn constants(&self, m: &mut Module, io: &TenderEnginePorts, stage: &ResultStagePorts) {
         m.comment("Constants.");
-        let source = io.read.at(3);
-        let bytes = self.axi.bytes();
         let block = StreamWidthConverter { input_width: self.axi.data_width, output_width: 128, granule: 8 };
         let records = m.instance("u_records", block);
         m.connect(records.clear_i, io.abort_i);
-        m.connect(records.input.valid, source.valid);
-        m.connect(source.ready, records.input.ready);
-        m.connect(records.input.data.data, source.data.data);
-        let strobe = m.nets("record_strobe", bit(), bytes);
-        m.for_each("record_byte", bytes, |m, i| {
-            m.connect(strobe.at(i), source.bytes.gt(i.value(source.bytes.width())));
-        });
-        m.connect(records.input.strobe, strobe.packed());
-        m.connect(records.input.last, source.row_last);
-        m.unused(source.last);
+        rows_to_words(m, "record", &io.read.at(3), &records);
         m.unused(records.output.strobe);
         m.unused(records.output.last);
         let kept = StreamFifo { proved: false, ..StreamFifo::registers(96, 4) };
