@@ -18,7 +18,7 @@ use host::vector::{Integer, Operand, VectorJob};
 use host::{Allocator, Chain, Descriptor, Format, Image, Rows, Window};
 
 use operands::Integers;
-pub use operands::{Activations, Floats, Weights};
+pub use operands::{Activations, Floats, Keys, Weights};
 
 /// Results of a job as the golden model computes them.
 #[derive(Clone, Debug)]
@@ -154,7 +154,7 @@ impl Builder {
         let at = Operand { address, stride: panels.stride().try_into()? };
         let integers = Integers { at, panels, sign: Sign::Signed, lines, inner };
         let known = Some(quantized.dequantize());
-        Ok(Weights { integers, scales: quantized.scales, known })
+        Ok(Weights { integers, scales: quantized.scales, added: vec![0.0; lines], known })
     }
 
     /// Packs rows: each channel around the middle of its range, in groups.
@@ -164,21 +164,41 @@ impl Builder {
     pub fn pack(&mut self, name: &'static str, rows: &Floats) -> anyhow::Result<Activations> {
         let scheme = self.scheme(GROUPS, GoldenSign::Signed)?;
         let calibration = Calibration::of(&self.values(rows), scheme).map_err(anyhow::Error::msg)?;
-        self.pack_with(name, rows, calibration)
+        self.pack_with(name, rows, calibration, &vec![1.0; rows.columns])
     }
 
-    /// Packs rows whose other operand the job computes itself: without a bias, channels in groups, or with one scale.
+    /// Packs rows of keys, as columns of a product, each channel around the middle of its range and with its own scale.
     ///
     /// # Errors
-    /// As [`Self::pack`].
-    pub fn pack_symmetric(&mut self, name: &'static str, rows: &Floats, grouped: bool) -> anyhow::Result<Activations> {
-        let values = self.values(rows);
-        let most: Vec<f64> =
-            (0..rows.columns).map(|c| values.iter().map(|row| row[c].abs()).fold(0.0, f64::max)).collect();
+    /// No room; numbers that are not finite.
+    pub fn pack_keys(&mut self, name: &'static str, rows: &Floats) -> anyhow::Result<Keys> {
+        let largest = self.scheme(1, GoldenSign::Signed)?.range().1 as f64;
+        let (middles, channels) = centred(&self.values(rows), largest);
+        let constant = |(middle, scale): (&f64, &f64)| Constants {
+            scale: 1.0,
+            bias: -middle as f32,
+            quantizer: (1.0 / scale) as f32,
+        };
+        let constants: Vec<Constants> = middles.iter().zip(&channels).map(constant).collect();
+        let integers = self.pack_as(name, rows, Sign::Signed, &constants)?;
+        let (scales, added) = (vec![1.0; rows.rows], vec![0.0; rows.rows]);
+        Ok(Keys { columns: Weights { integers, scales, added, known: None }, channels })
+    }
+
+    /// Packs rows of queries, each channel times the scale that the keys have there, in groups. They have no bias: none must
+    /// come back with keys, which nobody knows before the job runs.
+    ///
+    /// # Errors
+    /// As [`Self::pack`]; keys have other channels.
+    pub fn pack_queries(&mut self, name: &'static str, rows: &Floats, keys: &Keys) -> anyhow::Result<Activations> {
+        let (own, theirs) = (rows.columns, keys.channels.len());
+        ensure!(own == theirs, "queries have {own} channels, keys {theirs}");
+        let largest = largest(&self.values(rows), &vec![0.0; own]);
+        let most: Vec<f64> = largest.iter().zip(&keys.channels).map(|(x, scale)| x * scale).collect();
         let least = most.iter().map(|x| -x).collect();
-        let scheme = self.scheme(if grouped { GROUPS } else { 1 }, GoldenSign::Signed)?;
+        let scheme = self.scheme(GROUPS, GoldenSign::Signed)?;
         let calibration = Calibration::of(&[most, least], scheme).map_err(anyhow::Error::msg)?;
-        self.pack_with(name, rows, calibration)
+        self.pack_with(name, rows, calibration, &keys.channels)
     }
 
     /// Packs rows of probabilities: unsigned, the largest integer is 1.
@@ -188,32 +208,45 @@ impl Builder {
     pub fn pack_probabilities(&mut self, name: &'static str, rows: &Floats) -> anyhow::Result<Activations> {
         let scheme = self.scheme(1, GoldenSign::Unsigned)?;
         let calibration = Calibration::of(&[vec![1.0; rows.columns]], scheme).map_err(anyhow::Error::msg)?;
-        self.pack_with(name, rows, calibration)
+        self.pack_with(name, rows, calibration, &vec![1.0; rows.columns])
     }
 
+    /// Each channel times its factor, calibrated with it.
     fn pack_with(
         &mut self,
         name: &'static str,
         rows: &Floats,
         calibration: Calibration,
+        factors: &[f64],
     ) -> anyhow::Result<Activations> {
-        let sign = if calibration.scheme().range().0 < 0 { Sign::Signed } else { Sign::Unsigned };
-        let panels = Panels::rows(&self.caps, (self.integer, sign), rows.rows, rows.columns)?;
-        let constant = |(bias, &group): (&f64, &usize)| Constants {
-            scale: 1.0,
+        let Calibration { bias, group, scales, .. } = &calibration;
+        let constant = |((&factor, bias), &group): ((&f64, &f64), &usize)| Constants {
+            scale: factor as f32,
             bias: -bias as f32,
-            quantizer: (1.0 / calibration.scales[group]) as f32,
+            quantizer: (1.0 / scales[group]) as f32,
         };
-        let constants: Vec<Constants> = calibration.bias.iter().zip(&calibration.group).map(constant).collect();
-        let table = Table::of_groups(&calibration.group, calibration.scales.len())?;
-        let constants = self.store(Constants::bytes(&constants))?;
+        let constants: Vec<Constants> = factors.iter().zip(bias).zip(group).map(constant).collect();
+        let table = Table::of_groups(group, scales.len())?;
         let table = (self.store(table.bytes())?, table.steps());
+        let sign = if calibration.scheme().range().0 < 0 { Sign::Signed } else { Sign::Unsigned };
+        let integers = self.pack_as(name, rows, sign, &constants)?;
+        Ok(Activations { integers, calibration, table })
+    }
+
+    fn pack_as(
+        &mut self,
+        name: &'static str,
+        rows: &Floats,
+        sign: Sign,
+        constants: &[Constants],
+    ) -> anyhow::Result<Integers> {
+        let panels = Panels::rows(&self.caps, (self.integer, sign), rows.rows, rows.columns)?;
+        let constants = self.store(Constants::bytes(constants))?;
         let at = Operand { address: self.room(name, panels.bytes())?, stride: panels.stride().try_into()? };
         let size = (rows.rows as u32, rows.columns as u32);
         let job = PackJob::new(size, (self.integer, sign), rows.at, constants, at).exact();
         self.then(job.build(&self.caps, &self.window)?)?;
-        let integers = Integers { at, panels, sign, lines: rows.rows, inner: rows.columns };
-        Ok(Activations { integers, calibration, table })
+        Ok(Integers { at, panels, sign, lines: rows.rows, inner: rows.columns })
     }
 
     /// Activations times weights times a factor, as rows.
@@ -225,19 +258,22 @@ impl Builder {
         let sizes = (out.rows, out.columns);
         ensure!(sizes == (tokens, outputs), "results are {sizes:?}, must be {tokens} x {outputs}");
         let last = x.calibration.scales[x.calibration.scales.len() - 1];
-        let constant = |(scale, bias): (&f64, f64)| Constants {
+        let constant = |((scale, bias), added): ((&f64, f64), f64)| Constants {
             scale: (last * scale * factor) as f32,
-            bias: (bias * factor) as f32,
+            bias: ((bias + added) * factor) as f32,
             quantizer: 1.0,
         };
-        let constants: Vec<Constants> = w.scales.iter().zip(w.offset(&x.calibration)?).map(constant).collect();
+        let offset = w.offset(&x.calibration)?;
+        let constants: Vec<Constants> =
+            w.scales.iter().zip(offset).zip(w.added.iter().copied()).map(constant).collect();
         let product = self.product(&x.integers, &w.integers, x.table, &constants)?;
         let job = MatMulJob::new(product, out.at).exact();
         self.then(job.build(&self.caps, &self.window)?)
     }
 
-    /// The transpose of activations times weights, as integers with a scale for each output: the product is written with its
-    /// operands exchanged, and its panels are what the next one has on its right side. That is how values are needed.
+    /// The transpose of activations times weights, as integers with a scale for each output, around the middle of its range: the
+    /// product is written with its operands exchanged, and its panels are what the next one has on its right side. That is how
+    /// values are needed; the probabilities that they are multiplied with sum to 1, so that the middle comes back unchanged.
     ///
     /// # Errors
     /// The sizes do not fit; the weights are not known.
@@ -249,22 +285,21 @@ impl Builder {
             self.integers(&x.integers)?.iter().map(|row| x.calibration.dequantize(row)).collect();
         let about = product(&tokens, known);
         let largest = self.scheme(1, GoldenSign::Signed)?.range().1 as f64;
-        let ends = (0..lines).map(|c| about.iter().map(|row| row[c].abs()).fold(0.0, f64::max));
-        let scales: Vec<f64> = ends.map(|end| if end == 0.0 { 1.0 } else { end / largest }).collect();
+        let (added, scales) = centred(&about, largest);
         let last = x.calibration.scales[x.calibration.scales.len() - 1];
-        let constant = |((scale, bias), own): ((&f64, f64), &f64)| Constants {
+        let constant = |(((scale, bias), middle), own): (((&f64, f64), &f64), &f64)| Constants {
             scale: (last * scale) as f32,
-            bias: bias as f32,
+            bias: (bias - middle) as f32,
             quantizer: (1.0 / own) as f32,
         };
-        let constants: Vec<Constants> = w.scales.iter().zip(offset).zip(&scales).map(constant).collect();
+        let constants: Vec<Constants> = w.scales.iter().zip(offset).zip(&added).zip(&scales).map(constant).collect();
         let panels = Panels::rows(&self.caps, (self.integer, Sign::Signed), lines, inner)?;
         let at = Operand { address: self.room(name, panels.bytes())?, stride: panels.stride().try_into()? };
         let product = self.product(&w.integers, &x.integers, x.table, &constants)?;
         let job = MatMulJob::new(product, at).constants_per_row().quantize(Sign::Signed).exact();
         self.then(job.build(&self.caps, &self.window)?)?;
         let integers = Integers { at, panels, sign: Sign::Signed, lines, inner };
-        Ok(Weights { integers, scales, known: None })
+        Ok(Weights { integers, scales, added, known: None })
     }
 
     fn product(
@@ -335,7 +370,24 @@ impl Builder {
     }
 }
 
-fn bits(integer: Integer) -> u32 {
+/// Middle of each column's range, and what an integer around it is worth, where the largest one is `most`.
+fn centred(rows: &[Vec<f64>], most: f64) -> (Vec<f64>, Vec<f64>) {
+    let columns = rows.first().map_or(0, Vec::len);
+    let ends =
+        |c: usize| rows.iter().fold((f64::MAX, f64::MIN), |(low, high), row| (low.min(row[c]), high.max(row[c])));
+    let middles: Vec<f64> = (0..columns).map(ends).map(|(low, high)| (low + high) / 2.0).collect();
+    let scale = |end: f64| if end == 0.0 { 1.0 } else { end / most };
+    let scales = largest(rows, &middles).into_iter().map(scale).collect();
+    (middles, scales)
+}
+
+/// Largest distance from the middle in each column.
+fn largest(rows: &[Vec<f64>], middles: &[f64]) -> Vec<f64> {
+    let of = |(c, middle): (usize, &f64)| rows.iter().map(|row| (row[c] - middle).abs()).fold(0.0, f64::max);
+    middles.iter().enumerate().map(of).collect()
+}
+
+pub(super) fn bits(integer: Integer) -> u32 {
     match integer {
         Integer::Int8 => 8,
         Integer::Int4 => 4,
@@ -343,43 +395,6 @@ fn bits(integer: Integer) -> u32 {
 }
 
 #[cfg(test)]
-pub(super) mod testing {
-    use golden::common::float::Function;
-    use golden::systems::tender_top::Shape;
-    use golden::systems::vector_top;
-    use golden::tender::accumulator::Overflow;
-    use host::vector;
-
-    use super::*;
-
-    pub const CAPS: Caps = Caps {
-        rows: 16,
-        columns: 16,
-        int8: true,
-        depth: 1536,
-        steps: 1600,
-        vector: vector::Caps {
-            opcode: 3,
-            lanes: 8,
-            max_beats: 72,
-            function: 2,
-            units: vector::Units { softmax: true, layer_norm: true, rotary: true },
-        },
-    };
-    pub const WINDOW: Window = Window { base: 0x1_0000, limit: 0xff_ffff, address_width: 40 };
-
-    /// The model of an accelerator of these sizes.
-    pub fn golden() -> TenderTop {
-        let Caps { rows, columns, int8, depth, steps, vector } = CAPS;
-        let vector = vector_top::Shape {
-            lanes: vector.lanes,
-            max_beats: vector.max_beats,
-            function: Function::Silu,
-            address_width: WINDOW.address_width,
-            steps: vector_top::STEP_BITS,
-        };
-        let (accumulator_width, overflow) = (32, Overflow::Wrap);
-        let shape = Shape { rows, columns, int8, accumulator_width, overflow, depth, steps, vector };
-        TenderTop::new(shape).unwrap_or_else(|e| panic!("{e}"))
-    }
-}
+pub(super) mod testing;
+#[cfg(test)]
+mod tests;
