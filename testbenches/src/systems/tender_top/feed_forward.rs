@@ -171,8 +171,31 @@ fn both(a: &[Vec<f64>], b: &[Vec<f64>], of: impl Fn(f64, f64) -> f64) -> Vec<Vec
 
 #[cfg(test)]
 mod tests {
+    use sim::stimulus::{Tensor, data_folder};
+
     use super::super::builder::testing::{CAPS, WINDOW, golden};
     use super::*;
+
+    /// The judge itself, as far as the stored tensors go: the residual stream behind the attention, times the gains of the norm, is
+    /// the stored input of the network but for one factor a token.
+    #[test]
+    fn the_float_residual_is_that_of_the_model() {
+        let exact = Exact::of(64).unwrap();
+        let gains = Tensor::<f32>::read(&data_folder().join("l14_ffn_norm.npy")).unwrap();
+        let scaled =
+            |row: &Vec<f64>| -> Vec<f64> { row.iter().zip(&gains.data).map(|(x, g)| x * f64::from(*g)).collect() };
+        let stored: Vec<Vec<f64>> = exact.ffn_in.iter().map(|row| row[..64].to_vec()).collect();
+        let ours: Vec<Vec<f64>> = exact.hidden.iter().map(scaled).collect();
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let fitted = |(stored, ours): (&Vec<f64>, &Vec<f64>)| -> Vec<f64> {
+            let factor = dot(stored, ours) / dot(ours, ours);
+            ours.iter().map(|x| x * factor).collect()
+        };
+        let ours: Vec<Vec<f64>> = stored.iter().zip(&ours).map(fitted).collect();
+        let error = relative_error(&stored, &ours);
+        println!("input of the network: {error:.2e}");
+        assert!(error < 1e-5, "{error:.2e}");
+    }
 
     /// What is computed back is of the size that it has in the model: no gate was too near to 0.
     #[test]
