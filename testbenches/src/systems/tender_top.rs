@@ -1,5 +1,8 @@
 //! [`TenderTop`] between a host and a memory: chains of products, packings and rows, right and wrong ones; see [`Player`].
 
+pub mod attention;
+pub mod builder;
+pub mod feed_forward;
 pub mod program;
 pub mod real;
 

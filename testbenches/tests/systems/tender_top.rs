@@ -1,15 +1,19 @@
 //! The Tender accelerator in all configurations, and real products on it.
 
+use golden::systems::tender_top::TenderTop as TenderModel;
 use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
 use hdl::lang::CatalogBlock;
 use host::tender::{Caps, Overflows};
 use host::vector::Integer;
-use host::{Bus, Device, Settings, Window};
+use host::{Bus, Counters, Device, Settings, Window};
 use sim::bus::AxiConfig;
 use sim::stimulus::Stall;
 use testbenches::systems::hardware::on_hardware;
+use testbenches::systems::tender_top::attention::{Measured, real_head};
+use testbenches::systems::tender_top::builder::{Job, Results};
+use testbenches::systems::tender_top::feed_forward::real_slice;
 use testbenches::systems::tender_top::real::{Real, q_projection, scores};
 use testbenches::systems::tender_top::{bench, golden_of};
 use testbenches::{options, run};
@@ -22,15 +26,16 @@ fn all_small_configurations() {
     }
 }
 
-/// An array of 16 x 16 PEs before a bus of 16 bytes, deep enough for a layer of the model's width.
+/// An array of 16 x 16 PEs before a bus of 16 bytes, deep enough for the down projection of the model, its vector unit wide
+/// enough for the norms.
 fn layer_size() -> TenderTop {
     TenderTop {
         axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
         dma: DmaSpec { burst_beats: 16, ..DmaSpec::default() },
         array: MultiScaleArray { rows: 16, columns: 16, ..MultiScaleArray::default() },
-        depth: 576,
-        steps: 640,
-        max_beats: 16,
+        depth: 1536,
+        steps: 1600,
+        max_beats: 72,
         ..TenderTop::default()
     }
 }
@@ -90,6 +95,76 @@ fn the_array_computes_nearly_always() {
     let shares = shares(&layer_size(), &AxiConfig::ideal(20), &jobs);
     println!("{shares:.3?}");
     assert!(shares.iter().zip([0.95, 0.8, 0.8]).all(|(share, least)| *share > least), "{shares:?}");
+}
+
+/// Makes a chain.
+type Make = fn(&Caps, TenderModel, Integer, usize) -> anyhow::Result<Measured>;
+
+/// Runs chains; all that they leave in memory is what the model has. Returns the counters.
+fn chains(config: &AxiConfig, jobs: &[(Make, Integer, usize)]) -> Vec<Counters> {
+    let block = layer_size();
+    let all = std::sync::Mutex::new(Vec::new());
+    on_hardware(&block, config, |hardware| {
+        let mut device = Device::new(hardware);
+        device.identify().unwrap();
+        let caps = Caps::read(&mut device).unwrap();
+        device.configure(&Settings { window: WINDOW, timeout: 0, max_descriptors: 16 }).unwrap();
+        for &(make, integer, tokens) in jobs {
+            let Job { images, address, descriptors, results } =
+                make(&caps, golden_of(&block).unwrap(), integer, tokens).unwrap().job;
+            for image in &images {
+                device.bus().write_memory(image.address, &image.bytes).unwrap();
+            }
+            device.start(address).unwrap();
+            let done = device.wait(10_000_000).unwrap();
+            assert_eq!(done.descriptors, descriptors);
+            assert_eq!(Overflows::read(&mut device).unwrap(), Overflows::default());
+            for Results { name, address, bytes } in results {
+                let mut got = vec![0; bytes.len()];
+                device.bus().read_memory(address, &mut got).unwrap();
+                assert!(got == bytes, "{name} differ, {integer:?}, {tokens} tokens");
+            }
+            all.lock().unwrap().push(device.counters().unwrap());
+        }
+    });
+    all.into_inner().unwrap()
+}
+
+const ATTENTION: Make = |caps, golden, integer, tokens| real_head(caps, &WINDOW, golden, integer, tokens);
+const FEED_FORWARD: Make = |caps, golden, integer, tokens| real_slice(caps, &WINDOW, golden, integer, tokens);
+
+/// One head's attention and a slice of the feed-forward network, each a chain without the host between, with pauses of memory.
+#[test]
+fn real_chains() {
+    let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
+    let jobs = [
+        (ATTENTION, Integer::Int8, 25),
+        (ATTENTION, Integer::Int4, 25),
+        (FEED_FORWARD, Integer::Int8, 25),
+        (FEED_FORWARD, Integer::Int4, 25),
+    ];
+    chains(&config, &jobs);
+}
+
+/// Attention for all stored tokens, before a memory without pauses.
+#[test]
+fn attention_of_64_tokens() {
+    busy(&[(ATTENTION, Integer::Int8, 64), (ATTENTION, Integer::Int4, 64)], &[0.8, 0.6]);
+}
+
+/// The slice of the feed-forward network for all stored tokens.
+#[test]
+#[ignore = "a simulation of minutes"]
+fn large_feed_forward_of_64_tokens() {
+    busy(&[(FEED_FORWARD, Integer::Int8, 64), (FEED_FORWARD, Integer::Int4, 64)], &[0.75, 0.5]);
+}
+
+/// The array takes products, or the vector unit beats, in these shares of the cycles at least.
+fn busy(jobs: &[(Make, Integer, usize)], least: &[f64]) {
+    let counters = chains(&AxiConfig::ideal(20), jobs);
+    let shares: Vec<f64> = counters.iter().map(|c| c.compute_cycles as f64 / c.cycles as f64).collect();
+    println!("{counters:?}, {shares:.3?}");
+    assert!(shares.len() == least.len() && shares.iter().zip(least).all(|(share, least)| share > least), "{shares:?}");
 }
 
 /// The defaults, a size that a chip could have.

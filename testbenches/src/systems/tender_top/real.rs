@@ -10,6 +10,8 @@ use host::vector::{Integer, Operand};
 use host::{Allocator, Chain, Format, Image, Rows, Window};
 use sim::stimulus::real_numbers;
 
+use super::builder::bits;
+
 /// A job, and what its results should be about.
 #[derive(Clone, Debug)]
 pub struct Real {
@@ -95,13 +97,6 @@ pub fn scores(caps: &Caps, window: &Window, integer: Integer, tokens: usize) -> 
     real(caps, window, integer, &Quantized { calibration, a, b, constants, exact: product(&q, &transposed) })
 }
 
-fn bits(integer: Integer) -> u32 {
-    match integer {
-        Integer::Int8 => 8,
-        Integer::Int4 => 4,
-    }
-}
-
 fn scheme(integer: Integer) -> anyhow::Result<Scheme> {
     Scheme::new(bits(integer), 8, GoldenSign::Signed).map_err(anyhow::Error::msg)
 }
@@ -148,44 +143,14 @@ fn real(caps: &Caps, window: &Window, integer: Integer, of: &Quantized) -> anyho
 
 #[cfg(test)]
 mod tests {
-    use golden::common::float::Function;
-    use golden::systems::tender_top::Shape;
-    use golden::systems::vector_top;
-    use golden::tender::accumulator::Overflow;
     use golden::tender::granularity::relative_error;
-    use host::vector;
 
+    use super::super::builder::testing::{CAPS, WINDOW, golden};
     use super::*;
-
-    const CAPS: Caps = Caps {
-        rows: 16,
-        columns: 16,
-        int8: true,
-        depth: 576,
-        steps: 600,
-        vector: vector::Caps {
-            opcode: 3,
-            lanes: 8,
-            max_beats: 16,
-            function: 2,
-            units: vector::Units { softmax: true, layer_norm: true, rotary: true },
-        },
-    };
-    const WINDOW: Window = Window { base: 0x1_0000, limit: 0xf_ffff, address_width: 40 };
 
     /// The relative error of the results, exactly as the model computes them.
     fn error(real: &Real) -> f64 {
-        let vector = vector_top::Shape {
-            lanes: 8,
-            max_beats: 16,
-            function: Function::Silu,
-            address_width: 40,
-            steps: vector_top::STEP_BITS,
-        };
-        let Caps { rows, columns, int8, depth, steps, .. } = CAPS;
-        let (accumulator_width, overflow) = (32, Overflow::Wrap);
-        let shape = Shape { rows, columns, int8, accumulator_width, overflow, depth, steps, vector };
-        let bytes = real.expected(&TenderTop::new(shape).unwrap(), &WINDOW);
+        let bytes = real.expected(&golden(), &WINDOW);
         let results = real.out.1.unpack_floats(&bytes).unwrap();
         let results: Vec<Vec<f64>> =
             results.chunks(real.exact[0].len()).map(|row| row.iter().map(|x| x.to_f64()).collect()).collect();

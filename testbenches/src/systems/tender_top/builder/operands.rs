@@ -1,0 +1,88 @@
+//! Matrices in memory.
+
+use anyhow::{Context, ensure};
+use golden::tender::calibration::Calibration;
+use golden::tender::granularity::product;
+use host::ALIGNMENT;
+use host::tender::{Panels, Sign};
+use host::vector::Operand;
+
+/// Rows of fp16 numbers in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Floats {
+    /// Where.
+    pub at: Operand,
+    /// Rows.
+    pub rows: usize,
+    /// Numbers of a row.
+    pub columns: usize,
+}
+
+impl Floats {
+    /// Some columns of all rows.
+    ///
+    /// # Errors
+    /// They are not there, or the first one is not aligned.
+    pub fn slice(&self, first: usize, columns: usize) -> anyhow::Result<Self> {
+        let end = first.checked_add(columns).filter(|&end| end <= self.columns);
+        ensure!(end.is_some(), "{columns} columns from {first} on: there are {}", self.columns);
+        let least = ALIGNMENT as usize / 2;
+        ensure!(
+            first.is_multiple_of(least),
+            "column {first} is the first one of a slice, must be a multiple of {least}"
+        );
+        Ok(Self { at: Operand { address: self.at.address + 2 * first as u64, ..self.at }, columns, ..*self })
+    }
+}
+
+/// Lines of integers in memory, in panels: rows of a product's left matrix or columns of its right one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Integers {
+    pub(super) at: Operand,
+    pub(super) panels: Panels,
+    pub(super) sign: Sign,
+    pub(super) lines: usize,
+    pub(super) inner: usize,
+}
+
+/// Activations: lines are tokens, and channels come in groups.
+#[derive(Clone, Debug)]
+pub struct Activations {
+    pub(super) integers: Integers,
+    pub(super) calibration: Calibration,
+    /// Address and entries.
+    pub(super) table: (u64, u32),
+}
+
+/// The other operand of a product: lines are outputs, each with its scale.
+#[derive(Clone, Debug)]
+pub struct Weights {
+    pub(super) integers: Integers,
+    pub(super) scales: Vec<f64>,
+    /// What each output gets added.
+    pub(super) added: Vec<f64>,
+    /// What the integers stand for, [channel, output], where it is known before the job runs.
+    pub(super) known: Option<Vec<Vec<f64>>>,
+}
+
+impl Weights {
+    /// What a product adds to bring the bias of its channels back.
+    pub(super) fn offset(&self, calibration: &Calibration) -> anyhow::Result<Vec<f64>> {
+        if calibration.bias.iter().all(|&bias| bias == 0.0) {
+            return Ok(vec![0.0; self.scales.len()]);
+        }
+        let known = self.known.as_ref().context("channels with a bias meet numbers that the job computes itself")?;
+        Ok(product(std::slice::from_ref(&calibration.bias), known).concat())
+    }
+}
+
+/// Keys: columns of the product with queries. Each channel has a scale of its own, which is a factor of the queries, and is taken
+/// around the middle of its range: that changes all scores of a query by the same number, and softmax not at all. Both cost
+/// nothing, and make the error of most heads of the real model half of what it is with one scale for all.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    /// As the columns of a product whose left matrix are packed queries.
+    pub columns: Weights,
+    /// The scale of each channel.
+    pub(super) channels: Vec<f64>,
+}

@@ -1,0 +1,40 @@
+//! An accelerator for tests.
+
+use golden::common::float::Function;
+use golden::systems::tender_top::Shape;
+use golden::systems::vector_top;
+use golden::tender::accumulator::Overflow;
+use host::vector;
+
+use super::*;
+
+pub const CAPS: Caps = Caps {
+    rows: 16,
+    columns: 16,
+    int8: true,
+    depth: 1536,
+    steps: 1600,
+    vector: vector::Caps {
+        opcode: 3,
+        lanes: 8,
+        max_beats: 72,
+        function: 2,
+        units: vector::Units { softmax: true, layer_norm: true, rotary: true },
+    },
+};
+pub const WINDOW: Window = Window { base: 0x1_0000, limit: 0xff_ffff, address_width: 40 };
+
+/// The model of an accelerator of these sizes.
+pub fn golden() -> TenderTop {
+    let Caps { rows, columns, int8, depth, steps, vector } = CAPS;
+    let vector = vector_top::Shape {
+        lanes: vector.lanes,
+        max_beats: vector.max_beats,
+        function: Function::Silu,
+        address_width: WINDOW.address_width,
+        steps: vector_top::STEP_BITS,
+    };
+    let (accumulator_width, overflow) = (32, Overflow::Wrap);
+    let shape = Shape { rows, columns, int8, accumulator_width, overflow, depth, steps, vector };
+    TenderTop::new(shape).unwrap_or_else(|e| panic!("{e}"))
+}
