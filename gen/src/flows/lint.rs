@@ -174,9 +174,9 @@ pub fn yosys_lint(module: &ModuleSources) -> Result<Vec<Check>> {
 fn yosys_gate(files: &[SourceFile], formal: bool) -> Result<Check> {
     let (tool, define) = if formal { ("yosys FORMAL", "-formal -DFORMAL ") } else { ("yosys", "") };
     let (whole, empty) = (&files[0].name, &files[1..]);
-    let mut script = format!("read_verilog {define}{whole}\n");
-    // Behind it: Yosys 0.23 stops at a signed port of an empty module that it knows already.
-    script.extend(empty.iter().map(|f| format!("read_verilog -lib {}\n", f.name)));
+    // Ahead of it: Yosys 0.23 stops at a signed port of a module that it does not know yet.
+    let mut script: String = empty.iter().map(|f| format!("read_verilog -lib {}\n", f.name)).collect();
+    script += &format!("read_verilog {define}{whole}\n");
     script += "hierarchy -check\nproc\nopt\ncheck -assert\n";
     if !formal {
         // Synthesis up to generic cells finds what elaboration alone does not.
