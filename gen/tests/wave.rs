@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -164,10 +165,25 @@ fn smallest(entry: &dyn Entry) -> Params {
     entry.configurations().into_iter().min_by_key(size).unwrap()
 }
 
+/// Every block is in `--full`; here one of each family, as each needs a model of its own.
 #[test]
-fn every_block_traces() {
+fn a_block_of_each_family_traces() {
+    let mut families = BTreeMap::new();
+    for entry in registry::all() {
+        families.entry(entry.family()).or_insert(entry);
+    }
+    trace(families.into_values().collect());
+}
+
+#[test]
+#[ignore = "minutes: a model of each block"]
+fn large_every_block_traces() {
+    trace(registry::all());
+}
+
+fn trace(entries: Vec<Box<dyn Entry>>) {
     let folder = tempfile::tempdir().unwrap();
-    let work = registry::all().into_iter().map(|entry| (entry.about().name.to_owned(), entry)).collect();
+    let work = entries.into_iter().map(|entry| (entry.about().name.to_owned(), entry)).collect();
     on_all_cores(work, |entry| {
         let name = entry.about().name;
         let params = smallest(&**entry);
