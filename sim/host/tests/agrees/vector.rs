@@ -281,9 +281,11 @@ fn every_bit() {
         // The norm; softmax, rotate, causal.
         (multiplied.clone().norm_with_gains(epsilon, 0x6000), 128, 1 + 3),
         // The norm; rotate, causal. Kind 3 is another error.
-        (multiplied.layer_norm_with_gains(epsilon, 0x6000), 128, 1 + 2),
-        // The norm, its kind; another kind, the gain, multiply.
-        (turned.causal_softmax(2), 96, 2 + 3),
+        (multiplied.clone().layer_norm_with_gains(epsilon, 0x6000), 128, 1 + 2),
+        // The norm, its kind; another kind, the gain, rotate.
+        (multiplied.causal_softmax(2), 96, 2 + 3),
+        // Multiply, softmax, causal.
+        (turned.norm(epsilon), 128, 3),
     ] {
         let good = job.quantize(Integer::Int8, f16::ONE).build(&CAPS, &WINDOW).unwrap();
         let mut codes = BTreeMap::new();

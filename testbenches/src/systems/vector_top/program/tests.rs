@@ -20,7 +20,7 @@ fn all_kinds_of_jobs() {
         let top = VectorTop::new(shape);
         let mut rng = rng_for(seeds::seed(1), label);
         let (mut codes, mut seen) = (BTreeMap::new(), BTreeMap::new());
-        for _ in 0..600 {
+        for _ in 0..1500 {
             let program = draw(&mut rng, &shape, 3);
             let mut memory = SparseMemory::new();
             memory.store(program.limits.base, &program.image);
