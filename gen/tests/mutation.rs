@@ -111,7 +111,7 @@ fn sample_of_mutants() {
 
 /// All mutants of the blocks that have no more, and as many of the others.
 #[test]
-#[ignore = "minutes"]
+#[ignore = "an hour and more: 300 mutants of each block"]
 fn large_sample_of_mutants() {
     table("mutation-large.txt", 300, 0, Limits::default(), true);
 }

@@ -31,7 +31,7 @@ fn mapped(design: &Design) -> (Design, usize) {
 
 /// Two lanes, rows of up to 8 elements: a session of the C program, then jobs of the bench.
 #[test]
-#[ignore = "minutes: synthesis and simulation of some ten thousand cells"]
+#[ignore = "minutes: synthesis and simulation of 113,639 cells"]
 fn large_vector_top_runs_jobs_in_cells() {
     let block = VectorTop {
         axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
@@ -62,7 +62,7 @@ fn large_vector_top_runs_jobs_in_cells() {
 
 /// 4 x 4 PEs on a bus of 4 bytes, with no row unit but RMS norm: jobs of the bench.
 #[test]
-#[ignore = "minutes: synthesis and simulation of a hundred thousand cells"]
+#[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
 fn large_tender_top_runs_jobs_in_cells() {
     let block = TenderTop {
         axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },

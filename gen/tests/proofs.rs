@@ -43,7 +43,7 @@ fn holds(design: &Design, options: &Options) -> Result<(), String> {
 
 /// DMAs with beats of 64 bytes: bursts reach the boundary of 4 KiB within the depth, and go on behind it.
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes: proofs of beats of 64 bytes"]
 fn large_dmas_split_at_4_kib() {
     let axi = AxiSpec { address_width: 13, data_width: 512, id_width: 1 };
     let (row_width, rows_width, stride_width) = (8, 2, 7);

@@ -50,7 +50,7 @@ fn faults_of_the_bus_are_refuted() {
 
 /// Faults that show late: the search is long.
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes: faults that proofs reach after many cycles"]
 fn large_late_faults_of_the_bus_are_refuted() {
     refute(vec![
         fault(READ, "more is asked for than there is room", Fault::net("fits", "1'b1"), "room_for_all", 11),

@@ -61,7 +61,7 @@ module vector_unit_l8_b64_k128_silu_m2_a2_t5_m2_i2 (
   output wire         factor_ready_o,        // The beat is taken at the coming edge, when it is valid
   input  wire [127:0] factor_values_i,       // fp16 numbers
   input  wire         gain_valid_i,          // Gains, a beat for each beat of input; taken with the step gain
-                                             // alone
+                                             // alone, and never for a softmax
   output wire         gain_ready_o,          // The beat is taken at the coming edge, when it is valid
   input  wire [127:0] gain_values_i,         // fp16 numbers
   output wire         output_valid_o,        // The same rows after the steps

@@ -54,9 +54,11 @@ const SMALL_DMA: &[(&str, u32)] = &[
 const GLUE: &[&str] = &[
     "axi_watch_",
     "dma_bank_",
+    "gain_reader_",
     "job_shell_",
     "job_walker_",
     "operand_check_",
+    "operand_list_",
     "panel_buffer_",
     "result_stage_",
     "row_packer_",

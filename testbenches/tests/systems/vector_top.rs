@@ -46,7 +46,7 @@ fn all_configurations() {
 
 /// Right and wrong descriptors, soft resets, silence: it never hangs and never writes elsewhere.
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes: a hundred thousand times five jobs"]
 fn large_a_hundred_thousand_jobs() {
     run(&small(), bench, &options(100_000)).unwrap_or_else(|e| panic!("{e:#}"));
 }

@@ -102,7 +102,7 @@ ports! {
         /// Factors, a beat for each beat of input; taken with the step multiply alone. With rotate: the angles of pairs, a cosine
         /// and a sine each.
         factor: InStream<OperandBeat> = p.lanes,
-        /// Gains, a beat for each beat of input; taken with the step gain alone.
+        /// Gains, a beat for each beat of input; taken with the step gain alone, and never for a softmax.
         gain: InStream<GainBeat> = (p.lanes, p.units.layer_norm),
         /// The same rows after the steps.
         output: OutStream<VectorResult> = p.lanes,
