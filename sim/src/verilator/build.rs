@@ -124,9 +124,11 @@ fn compile(
     let compiler = toolchain.compiler(options).dir(&objects).arg("-c");
     let jobs = units.iter().map(|unit| {
         let opt = if unit.slow { "-O0" } else { options.opt.flag() };
-        compiler.clone().args([opt, &unit.file, "-o", &format!("{}.o", unit.file)])
+        let prefix = toolchain.prefix(options, opt)?;
+        let call = compiler.clone().arg(opt).arg("-include").arg(prefix);
+        Ok(call.args([&unit.file, "-o", &format!("{}.o", unit.file)]))
     });
-    compile_all(&design.top, jobs.collect())?;
+    compile_all(&design.top, jobs.collect::<Result<_>>()?)?;
     let runtime = toolchain.runtime(options, &runtime_sources(&objects)?)?;
     write(&objects.join("exports.map"), EXPORTS)?;
     let link = Tool::new("g++")

@@ -96,7 +96,32 @@ impl Toolchain {
         };
         Ok(options.cache.entry("runtime", &key.finish(), build)?.join("libruntime.a"))
     }
+
+    /// What every model includes, compiled once: it takes longer to read than most models. A compiler that cannot use it
+    /// reads the header beside it.
+    pub fn prefix(&self, options: &BuildOptions, opt: &str) -> Result<PathBuf> {
+        let compiler = self.compiler(options).args([opt, "-x", "c++-header", PREFIX, "-o", "prefix.h.gch"]);
+        let mut key = Key::new("prefix");
+        key.add(&self.versions).add(&compiler.command_line()).add(PREFIX_HEADER);
+        let build = |folder: &Path| {
+            write(&folder.join(PREFIX), PREFIX_HEADER)?;
+            compile_all("headers of the Verilator runtime", vec![compiler.clone().dir(folder)])
+        };
+        Ok(options.cache.entry("prefix", &key.finish(), build)?.join(PREFIX))
+    }
 }
+
+const PREFIX: &str = "prefix.h";
+
+const PREFIX_HEADER: &str = r#"#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include "verilated.h"
+"#;
 
 const PRINT_HEADER: &str = "extern \"C\" int senbazuru_print(const char* format, ...);\n";
 
