@@ -42,7 +42,9 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
     support::on_all_cores(work, |entry| {
         let block = entry.about().name;
         let (params, design) = mutation::configuration(&**entry)?;
-        let (vectors, report) = mutation::test(&**entry, &params, &design, sample, None, Some(proof))?;
+        // Proofs of these do not end in the time of the ordinary run, and a few of them may live.
+        let proof = (whole || BELOW.iter().all(|(below, ..)| *below != block)).then_some(proof);
+        let (vectors, report) = mutation::test(&**entry, &params, &design, sample, None, proof)?;
         let verdict = check(block, &report, sample.count, spare);
         let mut rows = rows.lock().unwrap();
         rows.insert(block, (vectors, report));
@@ -106,12 +108,12 @@ fn check(block: &str, report: &Report, count: usize, spare: usize) -> Result<(),
 /// Few of each block: one that lives says little about the block, and all of them together must reach the goal.
 #[test]
 fn sample_of_mutants() {
-    table("mutation.txt", 8, 1, Limits::QUICK, false);
+    table("mutation.txt", 5, 1, Limits::QUICK, false);
 }
 
 /// All mutants of the blocks that have no more, and as many of the others.
 #[test]
-#[ignore = "an hour and more: 300 mutants of each block"]
+#[ignore = "most of an hour: 100 mutants of each block"]
 fn large_sample_of_mutants() {
-    table("mutation-large.txt", 300, 0, Limits::default(), true);
+    table("mutation-large.txt", 100, 0, Limits::default(), true);
 }

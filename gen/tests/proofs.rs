@@ -10,17 +10,52 @@ use hdl::lang::{Design, elaborate};
 use senbazuru::flows::lint::Sources;
 use senbazuru::flows::prove::{Options, prove};
 use senbazuru::params::show;
-use senbazuru::registry;
+use senbazuru::registry::{self, Entry, ProofRun};
 use support::on_all_cores;
+
+/// How the names of proofs begin that take over ten seconds each. Most of these blocks have shorter ones besides, and broken
+/// ones are refuted in the ordinary run.
+const LONG: [&str; 12] = [
+    "axi_read_dma ",
+    "axi_write_dma ",
+    "crc32 ",
+    "dequantization_unit with lanes = 2, tiles = 2",
+    "execution_controller ",
+    "float_fma with format = e5m2",
+    "float_fma with format = fp16, fused = true, stages = 0, subnormals = ieee",
+    "job_controller ",
+    "kv_packer ",
+    "kv_unpacker ",
+    "orizuru with n = 5",
+    "quantization_unit with lanes = 2, tiles = 1, levels = 1",
+];
 
 #[test]
 fn registered_proofs_hold() {
+    all_hold(|name| LONG.iter().all(|long| !name.starts_with(long)));
+}
+
+#[test]
+#[ignore = "minutes: proofs of ten seconds and more"]
+fn large_registered_proofs_hold() {
+    let catalogue = registry::all();
+    let names: Vec<String> =
+        catalogue.iter().flat_map(|entry| entry.proofs().into_iter().map(|p| name(&**entry, &p))).collect();
+    let unknown: Vec<_> = LONG.iter().filter(|long| !names.iter().any(|name| name.starts_with(**long))).collect();
+    assert!(unknown.is_empty(), "no proof begins with {unknown:?}");
+    all_hold(|name| LONG.iter().any(|long| name.starts_with(long)));
+}
+
+fn name(entry: &dyn Entry, proof: &ProofRun) -> String {
+    format!("{} with {}", entry.about().name, show(&proof.params))
+}
+
+fn all_hold(wanted: impl Fn(&str) -> bool) {
     let catalogue = registry::all();
     let mut work = Vec::new();
     for entry in &catalogue {
-        for proof in entry.proofs() {
-            work.push((format!("{} with {}", entry.about().name, show(&proof.params)), (entry, proof)));
-        }
+        let proofs = entry.proofs().into_iter().map(|proof| (name(&**entry, &proof), (entry, proof)));
+        work.extend(proofs.filter(|(name, _)| wanted(name)));
     }
     on_all_cores(work, |(entry, proof)| {
         let options = Options {

@@ -148,7 +148,8 @@ fn real_chains() {
 
 /// Attention for all stored tokens, before a memory without pauses.
 #[test]
-fn attention_of_64_tokens() {
+#[ignore = "a simulation of a minute"]
+fn large_attention_of_64_tokens() {
     busy(&[(ATTENTION, Integer::Int8, 64), (ATTENTION, Integer::Int4, 64)], &[0.8, 0.6]);
 }
 
