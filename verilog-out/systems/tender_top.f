@@ -1,4 +1,4 @@
-../modules/tender_registers_r16_c16_w4_d1024_s2048_l8_b64_f2_xb2cf6cdd.v
+../modules/tender_registers_r16_c16_w4_d1024_s2048_l8_b64_f2_xd0946e52.v
 ../modules/job_controller_a64_d128_i1_b8_o1_c2_b128_o3_xf7152a67.v
 ../modules/axi_bursts_a64_d128_i1_b8_o1_c2_x1ad29cc9.v
 ../modules/axi_slots_a64_d128_i1_b8_o1_c2_x5fc59279.v
@@ -33,7 +33,7 @@
 ../modules/operand_check_a64_r24_n16_s32.v
 ../modules/operand_list_o5_a64_r24_n16_s32.v
 ../modules/strip_walker_a64_d128_i1_b16_o8_c4_r16_b16_l8_c64_x540a9e92.v
-../modules/tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x093f2125.v
+../modules/tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x94c8483c.v
 ../modules/stream_fifo_w256_d11_registers_xa45d40dd.v
 ../modules/float_from_int_fp32_w41_signed_s1.v
 ../modules/float_convert_fp16_fp32_s0_ieee.v
@@ -62,7 +62,7 @@
 ../modules/stream_width_converter_i64_o128.v
 ../modules/stream_width_converter_i128_o128.v
 ../modules/stream_fifo_w96_d4_registers_x82603911.v
-../modules/tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x9b020460.v
+../modules/tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x5952caf1.v
 ../modules/vector_controller_a64_d128_i1_b16_o8_c4_c512_softmax_x8231a531.v
 ../modules/stream_fifo_w143_d14_registers_x574f0ad7.v
 ../modules/float_mul_fp16_s2_ieee.v
@@ -150,4 +150,4 @@
 ../modules/gain_reader_a64_d128_i1.v
 ../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x264a44b1.v
 ../modules/event_counters_n2_w64_s16.v
-../modules/tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x1def79dd.v
+../modules/tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x55099a3a.v

@@ -14,7 +14,7 @@ pub fn bench(p: &ExecutionController) -> anyhow::Result<Box<dyn sim::Bench>> {
     let block = p.clone();
     crate::bench(p, move |sim, run| {
         let mut rng = run.rng("products");
-        let ports = Ports::new(sim)?;
+        let ports = Ports::new(&block, sim)?;
         ports.quiet(sim);
         run.reset(sim, 2)?;
         for _ in 0..run.vectors() {
@@ -41,11 +41,17 @@ struct Ports {
     channel: Out,
     take: Out,
     step: [Out; 4],
+    /// Only with explicit mode: the mode; whether a part doubles, and whether it ends its tile.
+    parts: Option<(In, [Out; 2])>,
 }
 
 impl Ports {
-    fn new(sim: &Sim) -> sim::Result<Self> {
+    fn new(p: &ExecutionController, sim: &Sim) -> sim::Result<Self> {
+        let mode = || -> sim::Result<_> {
+            Ok((sim.input("tiles_explicit_i")?, [sim.output("doubles_o")?, sim.output("ends_o")?]))
+        };
         Ok(Self {
+            parts: p.explicit.then(mode).transpose()?,
             clear: sim.input("clear_i")?,
             begin: sim.input("begin_i")?,
             sizes: [
@@ -96,7 +102,7 @@ fn draw(p: &ExecutionController, rng: &mut StimulusRng) -> Tiles {
         table[at] = [channels as u16, 0x7fff, RESCALE | bit][rng.random_range(0..3usize)];
     }
     let some = |rng: &mut StimulusRng| rng.random_range(1..=4);
-    Tiles { row_tiles: some(rng), column_tiles: some(rng), channels, table }
+    Tiles { row_tiles: some(rng), column_tiles: some(rng), channels, table, explicit: p.explicit && rng.random() }
 }
 
 fn product(
@@ -112,6 +118,10 @@ fn product(
     for (port, size) in ports.sizes.into_iter().zip(sizes) {
         sim.poke_u64(port, size.into());
     }
+    if let Some((mode, _)) = ports.parts {
+        sim.poke_u64(mode, tiles.explicit.into());
+    }
+    let parts: Vec<_> = steps.iter().filter(|step| step.last).collect();
     // How often of 16 something that is not there comes: indices, A, B, room, the array.
     let eager = rng.random_range(0..3u8) == 0;
     let pace: [u8; 5] = std::array::from_fn(|_| if eager { 16 } else { rng.random_range(2..=16) });
@@ -119,7 +129,7 @@ fn product(
     // Whether each buffer has what is next, and how often each was freed.
     let mut there = [eager; 3];
     let mut freed = [0; 3];
-    let (mut taken, mut room) = (0, eager);
+    let (mut taken, mut tiles_taken, mut room) = (0, 0, eager);
     let (mut done, mut entry, mut channel) = (0, rng.random_range(0..1 << 16), 0);
     let mut cycle = 0;
     loop {
@@ -163,16 +173,26 @@ fn product(
         }
         let takes = high(sim, ports.take);
         run.expect_equal(sim, "take_o", "without room", false, takes && !room)?;
-        taken += u32::from(takes);
+        if takes {
+            let Some(part) = parts.get(taken) else {
+                return run.expect_equal(sim, "take_o", "a part too many", false, true);
+            };
+            if let Some((_, [doubles, ends])) = ports.parts {
+                run.expect_equal(sim, "doubles_o", "", part.channel.is_none(), high(sim, doubles))?;
+                run.expect_equal(sim, "ends_o", "", part.ends, high(sim, ends))?;
+            }
+            taken += 1;
+            tiles_taken += u32::from(part.ends);
+        }
         let frees = ports.free.map(|port| high(sim, port));
         for k in 0..3 {
             freed[k] += u32::from(frees[k]);
         }
         // A tile is given back as its last step is made: that one is the next to leave, or has left.
-        run.expect_equal(sim, "b_free_o", "with its place", taken, freed[2])?;
-        run.expect_equal(sim, "a_free_o", "behind a row of tiles", taken / tiles.column_tiles, freed[1])?;
+        run.expect_equal(sim, "b_free_o", "with its place", tiles_taken, freed[2])?;
+        run.expect_equal(sim, "a_free_o", "behind a row of tiles", tiles_taken / tiles.column_tiles, freed[1])?;
         let all = tiles.row_tiles * tiles.column_tiles;
-        run.expect_equal(sim, "index_free_o", "behind all tiles", u32::from(taken == all), freed[0])?;
+        run.expect_equal(sim, "index_free_o", "behind all tiles", u32::from(tiles_taken == all), freed[0])?;
         let index = high(sim, ports.index_read);
         run.expect_equal(sim, "index_read_o", "without indices", false, index && !there[0])?;
         let next = index.then(|| tiles.table.get(sim.peek_u64(ports.index_address) as usize).copied());

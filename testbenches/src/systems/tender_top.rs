@@ -35,7 +35,8 @@ pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// Registers of its own.
 fn facts(block: &TenderTop) -> Facts<Operation> {
     let (array, unit) = (&block.array, block.vector());
-    let caps = array.rows | array.columns << 16 | 1 << 25 | array.pe.operand_width << 26;
+    let explicit = u32::from(block.explicit) << 31;
+    let caps = array.rows | array.columns << 16 | 1 << 25 | array.pe.operand_width << 26 | explicit;
     Facts {
         number: 2,
         constants: vec![
@@ -70,6 +71,7 @@ pub fn golden_of(block: &TenderTop) -> anyhow::Result<Golden> {
         overflow,
         depth: block.depth,
         steps: block.steps,
+        explicit: block.explicit,
         vector: shape_of(&block.vector(), &block.axi),
     })
     .map_err(anyhow::Error::msg)

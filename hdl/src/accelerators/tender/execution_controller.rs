@@ -4,8 +4,8 @@
 //! before it is free, so that nothing is lost while the array or a buffer waits.
 
 use crate::lang::{
-    About, Block, Bundle, CatalogBlock, Field, In, InBundle, Module, Out, OutStream, Proof, Signal, Timing, Type, bit,
-    bits_for, bundle, index_width, mux, parameters, ports, uint,
+    About, Block, Bundle, CatalogBlock, Field, FieldOption, In, InBundle, Module, Out, OutOption, OutStream, Proof,
+    Signal, Timing, Type, bit, bits_for, bundle, index_width, mux, parameters, ports, uint,
 };
 
 /// Bits of an entry of the index buffer: bit 15 for a rescale step, the others for a channel.
@@ -18,6 +18,8 @@ parameters! {
         depth: u32 = 1024, in 2..=32768, tag "d";
         /// Entries of the index buffer.
         steps: u32 = 2048, in 2..=65536, tag "s";
+        /// A mode in which each rescale ends a part of its tile.
+        explicit: bool = false, tag "explicit";
     }
 }
 
@@ -32,15 +34,17 @@ bundle! {
         steps: Field = uint(bits_for(p.steps.into())),
         /// Channels of a panel, from 1 on.
         channels: Field = uint(bits_for(p.depth.into())),
+        /// Explicit requantization: the sums of a part leave with its rescale.
+        explicit: FieldOption = bit().when(p.explicit),
     }
 }
 
 bundle! {
     /// A step of the array, without its operands: those are on the buffers' outputs.
     pub struct Step(_unit: ()) {
-        /// First step of a tile.
+        /// First step of a tile, or of a part of it.
         first: Field = bit(),
-        /// Last step of a tile.
+        /// Last step of a tile, or of a part of it.
         last: Field = bit(),
         /// All sums times 2; otherwise a product.
         rescale: Field = bit(),
@@ -82,10 +86,14 @@ ports! {
         read_o: Out = bit(),
         /// Which one.
         channel_o: Out = uint(index_width(p.depth.into())),
-        /// There is a place for the sums of one more tile.
+        /// There is a place for the sums of one more tile, or part.
         room_i: In = bit(),
         /// It is taken.
         take_o: Out = bit(),
+        /// With take_o: a rescale ends the part, so the sums of the parts before it count twice.
+        doubles_o: OutOption = bit().when(p.explicit),
+        /// With take_o: it is the last part of its tile.
+        ends_o: OutOption = bit().when(p.explicit),
         /// Steps; their words are those read last.
         step: OutStream<Step> = (),
     }
@@ -98,7 +106,7 @@ impl Block for ExecutionController {
         summary: "walks the channel indices of each tile and makes steps of the array",
         contract: "For each panel of A, for each panel of B: the entries of the index buffer in order, each a step. A step comes two cycles after its\n\
             entry is read; without a wait one comes in each cycle, also from tile to tile. The last step of a tile waits for a place for its\n\
-            sums. A panel of B is freed with the last step of its tile, a panel of A with its last tile, the indices with the last one.\n\
+            sums. With tiles_explicit_i so does each rescale, and the step behind it begins anew. A panel of B is freed with the last step of its tile, a panel of A with its last tile, the indices with the last one.\n\
             An entry is 0x8000, or a channel below `channels`; at any other one error_o rises, and no step follows.",
         reference: "Tender, section IV-A, figure 6(a)",
     };
@@ -148,13 +156,24 @@ impl Block for ExecutionController {
         let beyond = channel.extend(width).ge(tiles.channels.extend(width));
         let bad = m.wire("bad", mux(rescale, channel.any(), beyond));
         m.connect(io.error_o, kept.q & bad);
-        let ready = m.wire("ready", io.a_valid_i & io.b_valid_i & (!last_now | io.room_i));
+        let part = tiles.explicit.map(|explicit| m.wire("ends_part", explicit & rescale));
+        let leaves = part.map_or(last_now, |part| m.wire("leaves", last_now | part));
+        let ready = m.wire("ready", io.a_valid_i & io.b_valid_i & (!leaves | io.room_i));
         m.connect(go, kept.q & !bad & ready & advance & !io.clear_i);
         m.connect(io.read_o, go & !rescale);
         let place = index_width(self.depth.into());
         m.connect(io.channel_o, channel.slice(0..place));
         let ends = m.wire("ends", go & last_now);
-        m.connect(io.take_o, ends);
+        m.connect(io.take_o, go & leaves);
+        let (mut begins, mut behind_part) = (first_now, None);
+        if let (Some(part), Some(doubles), Some(last_part)) = (part, io.doubles_o, io.ends_o) {
+            m.connect(doubles, rescale);
+            m.connect(last_part, last_now);
+            let fresh = m.reg_init("fresh_q", bit(), 0);
+            fresh.next(mux(go, part, fresh.q) & !io.clear_i & !io.begin_i);
+            begins = m.wire("begins", first_now | fresh.q);
+            behind_part = Some(fresh.q);
+        }
         m.connect(io.b_free_o, ends);
         m.connect(io.a_free_o, ends & last_column_now);
         m.connect(io.index_free_o, ends & last_row_now);
@@ -164,11 +183,11 @@ impl Block for ExecutionController {
         m.connect(advance, !offered.q | io.step.ready);
         offered.next((go | (offered.q & !io.step.ready)) & !io.clear_i);
         m.connect(io.step.valid, offered.q);
-        let step = Step { first: first_now, last: last_now, rescale };
+        let step = Step { first: begins, last: leaves, rescale };
         let held = step.hold(m, "step", go);
         io.step.data.drive(m, "step", &held);
         m.connect(io.busy_o, active.q | kept.q | offered.q);
-        m.formal(|m| properties(m, io));
+        m.formal(|m| properties(m, io, behind_part));
     }
 
     fn timing(&self) -> Timing {
@@ -177,7 +196,7 @@ impl Block for ExecutionController {
 }
 
 /// Entries, reads and steps are counted from the ports alone, and the prover chooses whose word is followed.
-fn properties(m: &mut Module, io: &ExecutionControllerPorts) {
+fn properties(m: &mut Module, io: &ExecutionControllerPorts, behind_part: Option<Signal>) {
     let tiles = &io.tiles;
     let bit_of = |m: &mut Module, name: &str| m.reg_init(name, bit(), 0);
     m.comment(
@@ -226,8 +245,25 @@ fn properties(m: &mut Module, io: &ExecutionControllerPorts) {
     let moves = io.step.fire();
     let next_step = m.reg_init("formal_next_step_q", place_ty, 0);
     next_step.next(from_zero(moves, last_of(next_step.q), next_step.q));
-    m.assert_always("first_is_first", !io.step.valid | io.step.first.eq(!next_step.q.any()));
-    m.assert_always("last_is_last", !io.step.valid | io.step.last.eq(last_of(next_step.q)));
+    let (mut first, mut last) = (!next_step.q.any(), last_of(next_step.q));
+    if let Some(explicit) = tiles.explicit {
+        m.comment("Behind a part that left, another begins; a rescale ends one.");
+        let ended = bit_of(m, "formal_ended_q");
+        ended.next(mux(moves, io.step.last, ended.q) & !io.clear_i & !io.begin_i);
+        let before = m.reg("formal_explicit_q", bit());
+        before.next(explicit);
+        m.assume("explicit_steady", !begun.q | explicit.eq(before.q));
+        first = first | ended.q;
+        if let Some(fresh) = behind_part {
+            m.comment("For induction: what is known of the step that follows.");
+            let follows = mux(io.step.valid, explicit & io.step.rescale, ended.q & fresh);
+            m.assert_always("a_part_begins_behind_a_rescale", fresh.eq(follows));
+            m.assert_always("no_part_but_the_last_ends_a_tile", !ended.q | fresh | io.step.valid | !next_step.q.any());
+        }
+        last = last | (explicit & io.step.rescale);
+    }
+    m.assert_always("first_is_first", !io.step.valid | io.step.first.eq(first));
+    m.assert_always("last_is_last", !io.step.valid | io.step.last.eq(last));
     let ahead = m.reg_init("formal_ahead_q", uint(3), 0);
     let moved = ahead.q.wrapping_add(io.index_read_o.extend(3)).wrapping_sub(moves.extend(3));
     ahead.next(mux(io.clear_i, uint(3).lit(0), moved));
@@ -236,7 +272,8 @@ fn properties(m: &mut Module, io: &ExecutionControllerPorts) {
 
     m.comment("Panels are read while they are there, and given back once a tile.");
     m.assert_always("words_of_panels", !io.read_o | (io.a_valid_i & io.b_valid_i));
-    m.assert_always("freed_with_its_place", io.take_o.eq(io.b_free_o) & (!io.take_o | io.room_i));
+    let freed = io.ends_o.map_or(io.take_o, |ends| io.take_o & ends);
+    m.assert_always("freed_with_its_place", freed.eq(io.b_free_o) & (!io.take_o | io.room_i));
     m.assert_always("a_with_b", !io.a_free_o | io.b_free_o);
     m.assert_always("indices_with_a", !io.index_free_o | io.a_free_o);
     let column = m.reg_init("formal_column_q", uint(16), 0);
@@ -262,11 +299,15 @@ fn properties(m: &mut Module, io: &ExecutionControllerPorts) {
 
 impl CatalogBlock for ExecutionController {
     fn configurations() -> Vec<Self> {
-        vec![Self { depth: 2, steps: 2 }, Self { depth: 33, steps: 70 }]
+        let set = |depth, steps, explicit| Self { depth, steps, explicit };
+        vec![set(2, 2, false), set(33, 70, false), set(5, 9, true)]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let block = Self { depth: 3, steps: 3 };
-        vec![Proof { block, depth: 10, cover_depth: 16, induction: true }]
+        let prove = |explicit| {
+            let block = Self { depth: 3, steps: 3, explicit };
+            Proof { block, depth: 10, cover_depth: 16, induction: true }
+        };
+        vec![prove(false), prove(true)]
     }
 }

@@ -6,6 +6,7 @@
 
 mod execution_controller;
 mod panel_buffer;
+mod part_sums;
 mod result_stage;
 mod strip_walker;
 mod sum_buffer;

@@ -2,8 +2,8 @@
 
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
-    About, Block, FieldArray, In, InArray, Module, Out, OutStream, Signal, Timing, bit, bundle, cat, index_width, mux,
-    parameters, ports, power_of_two, sint, uint,
+    About, Block, FieldArray, FieldOption, In, InArray, InOption, Module, Out, OutStream, Signal, Timing, bit, bundle,
+    cat, index_width, mux, parameters, ports, power_of_two, sint, uint,
 };
 
 parameters! {
@@ -17,6 +17,8 @@ parameters! {
         width: u32 = 41, in 2..=64, tag "w";
         /// Where they are kept.
         storage: RamImplementation = RamImplementation::Inferred, tag "";
+        /// A tile may come in parts.
+        parts: bool = false, tag "parts";
     }
 }
 
@@ -27,6 +29,14 @@ bundle! {
         sums: FieldArray = sint(p.width).array(p.rows),
         /// Whether it overflowed.
         overflow: FieldArray = bit().array(p.rows),
+        /// A rescale ended its part: the sums of the parts before it count twice.
+        doubles: FieldOption = bit().when(p.parts),
+        /// It belongs to the first part of its tile.
+        begins: FieldOption = bit().when(p.parts),
+        /// It belongs to the last part of its tile.
+        ends: FieldOption = bit().when(p.parts),
+        /// Which column of the tile.
+        place: FieldOption = uint(index_width(p.columns.into())).when(p.parts),
     }
 }
 
@@ -43,6 +53,10 @@ ports! {
         room_o: Out = bit(),
         /// It is taken: a last step is on its way.
         take_i: In = bit(),
+        /// With take_i: a rescale ends this part of a tile.
+        doubles_i: InOption = bit().when(p.parts),
+        /// With take_i: it is the last part of its tile.
+        ends_i: InOption = bit().when(p.parts),
         /// Row r shows a sum.
         result_valid_i: InArray = bit().array(p.rows),
         /// The sums.
@@ -60,7 +74,8 @@ impl Block for SumBuffer {
         name: "sum_buffer",
         summary: "two tiles of sums: they come as a wavefront, and leave column by column",
         contract: "A row shows the sums of a tile last column first, in any cycles; a tile is there when the last row has shown its first column.\n\
-            Columns leave one a cycle. The tiles of columns_i columns are a panel; of the last one, only what is left of these.",
+            Columns leave one a cycle. The tiles of columns_i columns are a panel; of the last one, only what is left of these. A part of a\n\
+            tile is as a tile, but for the columns that are counted: those of its last part.",
         reference: "Tender, section IV-A, figure 6(a)",
     };
 
@@ -116,12 +131,24 @@ impl Block for SumBuffer {
         m.connect(read_address, cat(&[page.q, column.q]));
         let last = m.wire("last", sent.q.wrapping_add(1).eq(io.columns_i));
         m.connect(goes, read & (last | column.q.eq(end)));
-        let step = |q: Signal, ends: Signal| {
+        let step = |q: Signal, ends: Signal, start: Signal| {
             let zero = q.ty().lit(0);
-            mux(io.clear_i, zero, mux(read, mux(ends, zero, q.wrapping_add(1)), q))
+            mux(io.clear_i, zero, mux(read, mux(ends, start, q.wrapping_add(1)), q))
         };
-        column.next(step(column.q, goes));
-        sent.next(step(sent.q, last));
+        column.next(step(column.q, goes, place_ty.lit(0)));
+        let (mut restarts, mut restart) = (last, uint(16).lit(0));
+        if let (Some(doubles), Some(ends)) = (io.doubles_i, io.ends_i) {
+            m.comment("What was said of the tiles that have a place, and where the columns of this one begin.");
+            let part = self.parts(m, io, (goes, page.q), (doubles, ends));
+            let base = m.reg_init("base_q", uint(16), 0);
+            let ends = part.ends;
+            let next = mux(last, restart, sent.q.wrapping_add(1));
+            base.next(mux(io.clear_i, restart, mux(goes & ends, next, base.q)));
+            restarts = goes & (last | !ends);
+            restart = mux(ends, restart, base.q);
+            part.offer(m, io, read, column.q);
+        }
+        sent.next(step(sent.q, restarts, restart));
         page.next((page.q ^ goes) & !io.clear_i);
         offered.next((read | (offered.q & !io.column.ready)) & !io.clear_i);
         m.connect(io.column.valid, offered.q);
@@ -131,5 +158,56 @@ impl Block for SumBuffer {
 
     fn timing(&self) -> Timing {
         Timing::new().beat(1u32)
+    }
+}
+
+/// The part whose columns leave.
+struct PartNow {
+    doubles: Signal,
+    begins: Signal,
+    ends: Signal,
+}
+
+impl SumBuffer {
+    fn parts(
+        &self,
+        m: &mut Module,
+        io: &SumBufferPorts,
+        (goes, page): (Signal, Signal),
+        (doubles, ends): (Signal, Signal),
+    ) -> PartNow {
+        let taken = m.reg_init("take_page_q", bit(), 0);
+        taken.next((taken.q ^ io.take_i) & !io.clear_i);
+        let mut kept = |name: &str, said: Signal| {
+            let pages = [0, 1].map(|k: u32| {
+                let kept = m.reg(&format!("{name}_{k}_q"), bit());
+                kept.next_when(io.take_i & taken.q.eq(k), said);
+                kept.q
+            });
+            m.wire(&format!("{name}_now"), mux(page, pages[1], pages[0]))
+        };
+        let (doubles, ends) = (kept("doubles", doubles), kept("ends", ends));
+        let begins = m.reg_init("begins_q", bit(), 1);
+        begins.next(mux(goes, ends, begins.q) | io.clear_i);
+        PartNow { doubles, begins: begins.q, ends }
+    }
+}
+
+impl PartNow {
+    /// With the column that is read.
+    fn offer(&self, m: &mut Module, io: &SumBufferPorts, read: Signal, column: Signal) {
+        let of = [
+            ("column_doubles", io.column.doubles, self.doubles),
+            ("column_begins", io.column.begins, self.begins),
+            ("column_ends", io.column.ends, self.ends),
+            ("column_place", io.column.place, column),
+        ];
+        for (name, port, value) in of {
+            let held = m.reg(&format!("{name}_q"), value.ty());
+            held.next_when(read, value);
+            if let Some(port) = port {
+                m.connect(port, held.q);
+            }
+        }
     }
 }

@@ -155,12 +155,16 @@ impl Fields {
         let word = |k: u32| io.operation.words.at(k);
         let product = m.wire("product", io.operation.opcode.eq(MATMUL));
         let flags = word(4);
-        let strange = cat(&[flags.slice(13..32), flags.slice(8..12), flags.bit(3)]);
+        let strange = cat(&[flags.slice(13..32), flags.slice(9..12), flags.bit(3)]);
         let tail = cat(&[word(5), word(17), word(20), word(21), word(22), word(23)]);
         let unknown = [flags.bit(7), flags.bit(4), flags.bit(2), flags.bit(1)];
         let foreign = cat(&unknown).any()
             | [2, 3, 7, 10, 11, 12, 13].into_iter().map(|k| word(k).any()).fold(bit().lit(0), |a, b| a | b);
-        let reserved = m.wire("reserved", strange.any() | tail.any() | (!product & foreign));
+        let explicit = match io.tiles.explicit {
+            Some(_) => flags.bit(8) & !product,
+            None => flags.bit(8),
+        };
+        let reserved = m.wire("reserved", strange.any() | tail.any() | explicit | (!product & foreign));
         Self { rows: word(0), columns: word(1), channels: word(2), steps: word(3), flags, product, reserved }
     }
 
@@ -427,6 +431,9 @@ impl TenderController {
             (io.mode.per_row, fields.per_row()),
         ] {
             m.connect(to, from);
+        }
+        if let Some(explicit) = io.tiles.explicit {
+            m.connect(explicit, fields.flags.bit(8));
         }
     }
 }

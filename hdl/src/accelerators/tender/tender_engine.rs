@@ -2,6 +2,7 @@
 
 use super::execution_controller::{ENTRY, ExecutionController};
 use super::panel_buffer::{PanelBuffer, rows_to_words};
+use super::part_sums::PartSums;
 use super::result_stage::{ResultStage, ResultStagePorts};
 use super::sum_buffer::SumBuffer;
 use super::tender_controller::{READERS, TenderController, TenderControllerPorts};
@@ -32,6 +33,8 @@ parameters! {
         steps: u32 = 2048, in 2..=65536, tag "s";
         /// Columns of a strip of rows that the turn buffer holds, twice.
         strip: u32 = 64, in 32..=65536, note "a multiple of 32", tag "p";
+        /// Also explicit requantization.
+        explicit: bool = false, tag "explicit";
         /// The arithmetic on a result; its width is that of the array's.
         lane: TenderLane = TenderLane::default();
         /// Where scratchpad, index, output and turn buffer are kept.
@@ -80,7 +83,7 @@ impl TenderEngine {
     }
 
     fn execution(&self) -> ExecutionController {
-        ExecutionController { depth: self.depth, steps: self.steps }
+        ExecutionController { depth: self.depth, steps: self.steps, explicit: self.explicit }
     }
 
     fn controller(&self) -> TenderController {
@@ -101,7 +104,13 @@ impl TenderEngine {
             columns: self.array.columns,
             width: self.array.result_width(),
             storage: self.storage,
+            parts: self.explicit,
         }
+    }
+
+    fn part_sums(&self) -> PartSums {
+        let SumBuffer { rows, columns, width, storage, .. } = self.sums();
+        PartSums { rows, columns, width, storage }
     }
 
     fn results(&self) -> ResultStage {
@@ -275,7 +284,18 @@ impl TenderEngine {
         m.connect_each("sums_valid", sums.result_valid_i, array.result_valid_o);
         m.connect_each("sums_result", sums.result_i, array.result_o);
         m.connect_each("sums_overflow", sums.overflow_i, array.overflow_o);
-        m.connect_stream(&stage.sum, &sums.column);
+        let pairs = [(sums.doubles_i, execution.doubles_o), (sums.ends_i, execution.ends_o)];
+        for (to, from) in pairs.into_iter().filter_map(|(to, from)| to.zip(from)) {
+            m.connect(to, from);
+        }
+        if self.explicit {
+            let parts = m.instance("u_part_sums", self.part_sums());
+            m.connect(parts.clear_i, abort | controller.begin_o);
+            m.connect_stream(&parts.part, &sums.column);
+            m.connect_stream(&stage.sum, &parts.column);
+        } else {
+            m.connect_stream(&stage.sum, &sums.column);
+        }
 
         m.comment("Sums of a tile that was broken off may still be in the array.");
         let flush_ty = uint(bits_for(self.flush().into()));

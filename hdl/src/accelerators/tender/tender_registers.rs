@@ -20,6 +20,8 @@ parameters! {
         depth: u32 = 1024, in 1..=65536, tag "d";
         /// Entries of the index buffer.
         steps: u32 = 2048, in 1..=65536, tag "s";
+        /// There is explicit requantization.
+        explicit: bool = false, tag "explicit";
         /// Elements of a beat.
         lanes: u32 = 8, in 1..=65535, tag "l";
         /// Beats of the longest row of the vector unit.
@@ -44,6 +46,8 @@ registers! {
             int8: Constant = (1, 1) at 25,
             /// Bits of an operand of a PE.
             operand_width: Constant = (5, p.operand_width.into()) at 26,
+            /// There is explicit requantization.
+            explicit: Constant = (1, p.explicit.into()) at 31,
         }
         /// The scratchpad.
         DEPTH at 0x104 {

@@ -39,6 +39,8 @@ parameters! {
         steps: u32 = 2048, in 2..=65536, tag "s";
         /// Columns of a strip of rows that the turn buffer holds, twice.
         strip: u32 = 64, in 32..=65536, note "a multiple of 32", tag "p";
+        /// Also explicit requantization, to compare with: each group of channels is a part of its tile, whose sums leave.
+        explicit: bool = false, tag "explicit";
         /// The arithmetic on a result; its width is that of the array's.
         result: TenderLane = TenderLane::default();
         /// Beats of the longest row of the vector unit.
@@ -83,6 +85,7 @@ impl TenderTop {
             depth: self.depth,
             steps: self.steps,
             strip: self.strip,
+            explicit: self.explicit,
             lane: self.result.clone(),
             storage: self.storage,
         }
@@ -108,6 +111,7 @@ impl TenderTop {
             operand_width: self.array.pe.operand_width,
             depth: self.depth,
             steps: self.steps,
+            explicit: self.explicit,
             lanes: self.vector().lanes(),
             max_beats: self.max_beats,
             function: self.lane.function as u32,
@@ -230,6 +234,7 @@ impl CatalogBlock for TenderTop {
             max_beats: 16,
             ..Self::default()
         };
-        vec![set(32, 32, (4, 4), (33, 70), 4), set(128, 40, (8, 16), (64, 100), 16)]
+        let explicit = Self { explicit: true, ..set(64, 36, (8, 4), (64, 100), 8) };
+        vec![set(32, 32, (4, 4), (33, 70), 4), set(128, 40, (8, 16), (64, 100), 16), explicit]
     }
 }

@@ -40,6 +40,8 @@ pub struct Shape {
     pub depth: u32,
     /// Entries of a table.
     pub steps: u32,
+    /// There is explicit requantization.
+    pub explicit: bool,
     /// Its vector unit, and the bus.
     pub vector: vector_top::Shape,
 }
@@ -50,6 +52,11 @@ impl Shape {
     pub fn layout(&self, int8: bool) -> Layout {
         let share = if int8 { 2 } else { 1 };
         Layout { bits: OPERAND_WIDTH * share, rows: (self.rows / share).into(), columns: (self.columns / share).into() }
+    }
+
+    /// Bits of a sum as it leaves the array: with INT8, wide enough for any four accumulators.
+    fn sum_width(&self) -> u32 {
+        if self.int8 { self.accumulator_width + 2 * OPERAND_WIDTH + 1 } else { self.accumulator_width }
     }
 
     fn accumulators(&self) -> Accumulators {

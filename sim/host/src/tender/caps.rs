@@ -14,6 +14,8 @@ pub struct Caps {
     pub columns: u32,
     /// It multiplies bytes too.
     pub int8: bool,
+    /// There is explicit requantization.
+    pub explicit: bool,
     /// Channels of a panel, at most.
     pub depth: u32,
     /// Entries of a table, at most.
@@ -43,6 +45,7 @@ impl Caps {
             rows: field(array, registers::CAPS_ROWS),
             columns: field(array, registers::CAPS_COLUMNS),
             int8: array & registers::CAPS_INT8 != 0,
+            explicit: array & registers::CAPS_EXPLICIT != 0,
             depth: device.read(registers::DEPTH)?,
             steps: device.read(registers::STEPS)?,
             vector,

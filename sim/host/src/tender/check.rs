@@ -36,7 +36,9 @@ fn mode(descriptor: &Descriptor, caps: &Caps, field: Field, known: u64, zeros: &
 }
 
 fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
-    let known = l::OPTION_BITS.iter().fold(0, |bits, (_, bit, _)| bits | 1 << bit);
+    let there = |bit: u32| bit != l::EXPLICIT_BIT || caps.explicit;
+    let bits = l::OPTION_BITS.iter().map(|(_, bit, _)| *bit).filter(|bit| there(*bit));
+    let known = bits.fold(0, |bits, bit| bits | 1 << bit);
     let integer = mode(descriptor, caps, matmul::OPTIONS, known, matmul::ZEROS)?;
     for (field, most) in [
         (matmul::ROWS, 65535),

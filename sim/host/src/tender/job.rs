@@ -34,6 +34,7 @@ pub struct MatMulJob {
     integers: Option<Sign>,
     relu: bool,
     per_row: bool,
+    explicit: bool,
     exact: bool,
 }
 
@@ -41,13 +42,20 @@ impl MatMulJob {
     /// Rows of fp16 numbers: sums times scale plus bias of their columns.
     #[must_use]
     pub fn new(product: Product, out: Operand) -> Self {
-        Self { product, out, integers: None, relu: false, per_row: false, exact: false }
+        Self { product, out, integers: None, relu: false, per_row: false, explicit: false, exact: false }
     }
 
     /// The constants are those of rows.
     #[must_use]
     pub fn constants_per_row(self) -> Self {
         Self { per_row: true, ..self }
+    }
+
+    /// Explicit requantization: the sums of each group of channels leave the array on their own, and are added behind it. The
+    /// results are the same; it takes longer.
+    #[must_use]
+    pub fn explicit(self) -> Self {
+        Self { explicit: true, ..self }
     }
 
     /// Negative numbers become 0.
@@ -82,6 +90,7 @@ impl MatMulJob {
             (self.integers == Some(Sign::Unsigned), l::OUT_UNSIGNED_BIT),
             (self.relu, l::RELU_BIT),
             (self.per_row, l::PER_ROW_BIT),
+            (self.explicit, l::EXPLICIT_BIT),
             (self.exact, l::EXACT_BIT),
         ];
         let mut d = Descriptor::new(l::MATMUL_VALUE);

@@ -111,6 +111,11 @@ pub const OPTION_BITS: &[(&str, u32, &str)] = &[
     ("OUT_UNSIGNED", OUT_UNSIGNED_BIT, "Integers that are results are not in two's complement."),
     ("RELU", RELU_BIT, "Negative numbers become 0."),
     ("PER_ROW", PER_ROW_BIT, "Each row has its constants, otherwise each column."),
+    (
+        "EXPLICIT",
+        EXPLICIT_BIT,
+        "Each doubling ends a part of the sum, which is added behind the array; only where CAPS has it.",
+    ),
     ("EXACT", EXACT_BIT, "An overflow is an error."),
 ];
 
@@ -128,6 +133,8 @@ pub const OUT_UNSIGNED_BIT: u32 = 5;
 pub const RELU_BIT: u32 = 6;
 /// Bit of the options.
 pub const PER_ROW_BIT: u32 = 7;
+/// Bit of the options.
+pub const EXPLICIT_BIT: u32 = 8;
 /// Bit of the options.
 pub const EXACT_BIT: u32 = 12;
 

@@ -190,6 +190,7 @@ mod tests {
         rows: 4,
         columns: 8,
         int8: true,
+        explicit: false,
         depth: 64,
         steps: 64,
         vector: vector::Caps {

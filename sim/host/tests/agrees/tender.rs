@@ -17,16 +17,23 @@ use proptest::sample::select;
 use super::cases::{Raw, address, code, every, golden, operand, place};
 use super::support::{CAPS as VECTOR_CAPS, SHAPE as VECTOR_SHAPE, WINDOW};
 
-const CAPS: Caps =
-    Caps { rows: 4, columns: 8, int8: true, depth: 40, steps: 64, vector: vector::Caps { opcode: 3, ..VECTOR_CAPS } };
+const CAPS: Caps = Caps {
+    rows: 4,
+    columns: 8,
+    int8: true,
+    explicit: true,
+    depth: 40,
+    steps: 64,
+    vector: vector::Caps { opcode: 3, ..VECTOR_CAPS },
+};
 /// Without bytes.
-const NARROW: Caps = Caps { int8: false, ..CAPS };
+const NARROW: Caps = Caps { int8: false, explicit: false, ..CAPS };
 
 /// The golden model's checks, and no work: tables and data in memory have no say here.
 struct Checks(TenderTop);
 
 impl Checks {
-    fn new(int8: bool) -> Self {
+    fn new(int8: bool, explicit: bool) -> Self {
         let shape = Shape {
             rows: CAPS.rows,
             columns: CAPS.columns,
@@ -35,6 +42,7 @@ impl Checks {
             overflow: Overflow::Wrap,
             depth: CAPS.depth,
             steps: CAPS.steps,
+            explicit,
             vector: VECTOR_SHAPE,
         };
         Self(TenderTop::new(shape).unwrap())
@@ -64,8 +72,8 @@ impl Accelerator for Checks {
     }
 }
 
-static WIDE_CHECKS: LazyLock<Checks> = LazyLock::new(|| Checks::new(true));
-static NARROW_CHECKS: LazyLock<Checks> = LazyLock::new(|| Checks::new(false));
+static WIDE_CHECKS: LazyLock<Checks> = LazyLock::new(|| Checks::new(true, true));
+static NARROW_CHECKS: LazyLock<Checks> = LazyLock::new(|| Checks::new(false, false));
 
 /// What the device is, for the host and for the golden model.
 fn device(narrow: bool) -> (&'static Caps, &'static Checks) {
@@ -80,6 +88,7 @@ enum Job {
         integers: Option<Sign>,
         relu: bool,
         per_row: bool,
+        explicit: bool,
         exact: bool,
     },
     Pack {
@@ -123,14 +132,9 @@ fn job() -> impl Strategy<Value = Job> {
         table,
         constants,
     });
-    let flags = (prop::option::of(sign()), any::<bool>(), any::<bool>(), any::<bool>());
-    let matmul = (product, operand(), flags).prop_map(|(product, out, (integers, relu, per_row, exact))| Job::MatMul {
-        product,
-        out,
-        integers,
-        relu,
-        per_row,
-        exact,
+    let flags = (prop::option::of(sign()), any::<bool>(), any::<bool>(), prop::bool::weighted(0.1), any::<bool>());
+    let matmul = (product, operand(), flags).prop_map(|(product, out, (integers, relu, per_row, explicit, exact))| {
+        Job::MatMul { product, out, integers, relu, per_row, explicit, exact }
     });
     let pack = ((lines(), lines(), (integer(), sign())), operand(), address(), operand(), any::<bool>(), any::<bool>());
     let pack = pack.prop_map(|((rows, columns, to), x, constants, out, relu, exact)| Job::Pack {
@@ -151,11 +155,12 @@ fn raw(job: &Job) -> Raw {
     let eight = |integer: Integer| u32::from(integer == Integer::Int8);
     let unsigned = |sign: Sign| u32::from(sign == Sign::Unsigned);
     match *job {
-        Job::MatMul { product, out, integers, relu, per_row, exact } => {
+        Job::MatMul { product, out, integers, relu, per_row, explicit, exact } => {
             let mut raw = Raw::of(1);
             let Product { rows, columns, channels, integer, a, b, table, constants } = product;
             let results = integers.map_or(0, |sign| 1 << 4 | unsigned(sign) << 5);
-            let others = u32::from(relu) << 6 | u32::from(per_row) << 7 | u32::from(exact) << 12;
+            let others =
+                u32::from(relu) << 6 | u32::from(per_row) << 7 | u32::from(explicit) << 8 | u32::from(exact) << 12;
             let flags = eight(integer) | unsigned(a.1) << 1 | unsigned(b.1) << 2 | results | others;
             for (at, word) in [(32, rows), (36, columns), (40, channels), (44, table.1), (48, flags)] {
                 raw.put(at, &word.to_le_bytes());
@@ -183,11 +188,12 @@ fn raw(job: &Job) -> Raw {
 
 fn built(job: &Job, caps: &Caps) -> Result<Descriptor, Refusal> {
     match *job {
-        Job::MatMul { product, out, integers, relu, per_row, exact } => {
+        Job::MatMul { product, out, integers, relu, per_row, explicit, exact } => {
             let mut job = MatMulJob::new(product, out);
             job = if let Some(sign) = integers { job.quantize(sign) } else { job };
             job = if relu { job.relu() } else { job };
             job = if per_row { job.constants_per_row() } else { job };
+            job = if explicit { job.explicit() } else { job };
             job = if exact { job.exact() } else { job };
             job.build(caps, &WINDOW)
         }
@@ -203,7 +209,7 @@ fn built(job: &Job, caps: &Caps) -> Result<Descriptor, Refusal> {
 #[test]
 fn builder_and_hardware() {
     // What the types do not let anybody write down: 5.
-    every((job(), prop::bool::weighted(0.2)), &[0, 8, 9, 10, 15], |(job, narrow)| {
+    every((job(), prop::bool::weighted(0.2)), &[0, 5, 8, 9, 10, 15], |(job, narrow)| {
         let (caps, checks) = device(narrow);
         let (built, raw) = (built(&job, caps), raw(&job));
         let expected = golden(checks, 0x1000, &raw.0);
@@ -270,7 +276,7 @@ fn every_bit() {
     let pack = PackJob::new((5, 9), (Integer::Int4, Sign::Signed), at(0x2000), 0x5000, at(0x6000));
     let vector = VectorJob::new(3, 5, at(0x2000), at(0x6000)).build(&CAPS.vector, &WINDOW).unwrap();
     for (good, reserved) in [
-        (MatMulJob::new(product(), at(0x6000)).build(&CAPS, &WINDOW).unwrap(), 24 + 32 + 32 + 128),
+        (MatMulJob::new(product(), at(0x6000)).build(&CAPS, &WINDOW).unwrap(), 23 + 32 + 32 + 128),
         (pack.build(&CAPS, &WINDOW).unwrap(), 28 + 64 + 32 + 32 + 64 + 64 + 32 + 128),
         // Steps but for thirteen; gain, kinds and causal without a norm; epsilon, the end.
         (vector, 32 - 13 + 4 + 24 + 128),

@@ -15,6 +15,7 @@ const INTEGERS: u32 = 4;
 const OUT_UNSIGNED: u32 = 5;
 const RELU: u32 = 6;
 const PER_ROW: u32 = 7;
+const EXPLICIT: u32 = 8;
 const EXACT: u32 = 12;
 
 /// Entry of a table that is no channel.
@@ -117,9 +118,10 @@ fn spoil(rng: &mut StimulusRng, shape: &Shape, one: &mut Descriptor) {
     let any = if one.opcode == 1 { [0, 1, 2, 3, 4] } else { [0, 0, 3, 4, 4] };
     let place = any[rng.random_range(0..5usize)];
     match rng.random_range(0..6u8) {
-        0 => one.flags |= 1 << [3, 8, 11, 13, 31][rng.random_range(0..5usize)],
+        0 if one.opcode == 1 && !shape.explicit && rng.random() => one.flags |= 1 << EXPLICIT,
+        0 => one.flags |= 1 << [3, 9, 11, 13, 31][rng.random_range(0..5usize)],
         // Of a pack these must be 0.
-        1 => one.flags |= [1 << A_UNSIGNED, 1 << B_UNSIGNED, 1 << INTEGERS, 1 << PER_ROW][rng.random_range(0..4usize)],
+        1 => one.flags |= 1 << [A_UNSIGNED, B_UNSIGNED, INTEGERS, PER_ROW, EXPLICIT][rng.random_range(0..5usize)],
         2 => {
             let at = rng.random_range(0..4usize);
             let most = [65535, 65535, shape.depth, shape.steps][at];
@@ -320,7 +322,10 @@ fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, before: 
     };
     let layout = shape.layout(int8);
     let (a_word, b_word) = (layout.row_word_bytes() as u32, layout.column_word_bytes() as u32);
-    let flags = flags(rng, int8, &[A_UNSIGNED, B_UNSIGNED, INTEGERS, OUT_UNSIGNED, RELU, PER_ROW]);
+    let mut flags = flags(rng, int8, &[A_UNSIGNED, B_UNSIGNED, INTEGERS, OUT_UNSIGNED, RELU, PER_ROW]);
+    if shape.explicit && rng.random() {
+        flags |= 1 << EXPLICIT;
+    }
     let has = |bit: u32| flags >> bit & 1 == 1;
     let [mut rows, mut columns] = [layout.rows, layout.columns].map(|lines| size(rng, 3 * lines as u32));
     let mut channels = size(rng, shape.depth);

@@ -41,6 +41,17 @@ impl Real {
     }
 }
 
+/// How channels of different scales come into one sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requantization {
+    /// There is one scale for all.
+    None,
+    /// Sums are doubled in the array between the groups.
+    Implicit,
+    /// The sums of each group leave the array, and are added behind it.
+    Explicit,
+}
+
 /// Matrices as integers, and what a sum of them is worth.
 struct Quantized {
     calibration: Calibration,
@@ -61,9 +72,24 @@ pub fn q_projection(
     integer: Integer,
     (tokens, outputs): (usize, usize),
 ) -> anyhow::Result<Real> {
+    q_projection_by(caps, window, integer, (tokens, outputs), Requantization::Implicit)
+}
+
+/// The same with any requantization; the one scale is that of all channels.
+///
+/// # Errors
+/// As [`q_projection`].
+pub fn q_projection_by(
+    caps: &Caps,
+    window: &Window,
+    integer: Integer,
+    (tokens, outputs): (usize, usize),
+    way: Requantization,
+) -> anyhow::Result<Real> {
+    let groups = if way == Requantization::None { 1 } else { GROUPS };
     let x: Vec<Vec<f64>> = real_numbers("l14_attn_in")?.into_iter().take(tokens).collect();
     let w: Vec<Vec<f64>> = real_numbers("l14_w_q")?.into_iter().map(|row| row[..outputs].to_vec()).collect();
-    let calibration = Calibration::of(&x, scheme(integer)?).map_err(anyhow::Error::msg)?;
+    let calibration = Calibration::of(&x, scheme(integer, groups)?).map_err(anyhow::Error::msg)?;
     let weights = Weights::quantize(&w, bits(integer)).map_err(anyhow::Error::msg)?;
     // The bias of the channels comes back at the output, with the weights that took part.
     let offset = product(std::slice::from_ref(&calibration.bias), &weights.dequantize());
@@ -71,7 +97,8 @@ pub fn q_projection(
     let constant = |(scale, bias): (&f64, &f64)| constants(last * scale, *bias);
     let constants = weights.scales.iter().zip(&offset[0]).map(constant).collect();
     let a = x.iter().map(|row| calibration.quantize(row)).collect();
-    real(caps, window, integer, &Quantized { calibration, a, b: weights.values, constants, exact: product(&x, &w) })
+    let exact = product(&x, &w);
+    real(caps, window, integer, &Quantized { calibration, a, b: weights.values, constants, exact }, way)
 }
 
 /// Scores of the first tokens of one head of layer 14 with each other, not masked: q k^T / 8. Queries have no bias, so that none
@@ -84,7 +111,7 @@ pub fn scores(caps: &Caps, window: &Window, integer: Integer, tokens: usize) -> 
     let (q, k) = (read("l14_q_trace")?, read("l14_k_trace")?);
     let mirrored: Vec<Vec<f64>> =
         q.iter().cloned().chain(q.iter().map(|row| row.iter().map(|x| -x).collect())).collect();
-    let calibration = Calibration::of(&mirrored, scheme(integer)?).map_err(anyhow::Error::msg)?;
+    let calibration = Calibration::of(&mirrored, scheme(integer, GROUPS)?).map_err(anyhow::Error::msg)?;
     // As one column: one scale for all.
     let channels = q.first().map_or(0, Vec::len);
     let column: Vec<Vec<f64>> = (0..channels).flat_map(|c| k.iter().map(move |row| vec![row[c]])).collect();
@@ -94,11 +121,15 @@ pub fn scores(caps: &Caps, window: &Window, integer: Integer, tokens: usize) -> 
     let constants = vec![constants(last * keys.scales[0] / 8.0, 0.0); k.len()];
     let transposed: Vec<Vec<f64>> = (0..channels).map(|c| k.iter().map(|row| row[c] / 8.0).collect()).collect();
     let a = q.iter().map(|row| calibration.quantize(row)).collect();
-    real(caps, window, integer, &Quantized { calibration, a, b, constants, exact: product(&q, &transposed) })
+    let exact = product(&q, &transposed);
+    real(caps, window, integer, &Quantized { calibration, a, b, constants, exact }, Requantization::Implicit)
 }
 
-fn scheme(integer: Integer) -> anyhow::Result<Scheme> {
-    Scheme::new(bits(integer), 8, GoldenSign::Signed).map_err(anyhow::Error::msg)
+/// Groups of channels.
+const GROUPS: usize = 8;
+
+fn scheme(integer: Integer, groups: usize) -> anyhow::Result<Scheme> {
+    Scheme::new(bits(integer), groups, GoldenSign::Signed).map_err(anyhow::Error::msg)
 }
 
 fn constants(scale: f64, bias: f64) -> Constants {
@@ -109,7 +140,7 @@ fn flat(matrix: &[Vec<i64>]) -> Vec<i16> {
     matrix.iter().flatten().map(|&x| x as i16).collect()
 }
 
-fn real(caps: &Caps, window: &Window, integer: Integer, of: &Quantized) -> anyhow::Result<Real> {
+fn real(caps: &Caps, window: &Window, integer: Integer, of: &Quantized, way: Requantization) -> anyhow::Result<Real> {
     let (rows, columns, channels) = (of.a.len(), of.constants.len(), of.b.len());
     let kind = (integer, Sign::Signed);
     let (a, b) = (Panels::rows(caps, kind, rows, channels)?, Panels::columns(caps, kind, columns, channels)?);
@@ -136,7 +167,9 @@ fn real(caps: &Caps, window: &Window, integer: Integer, of: &Quantized) -> anyho
         constants: store(Constants::bytes(&of.constants))?,
     };
     let out = memory.take(results.bytes() as u64)?;
-    let descriptor = MatMulJob::new(product, at(out, results.stride())).exact().build(caps, window)?;
+    let job_of = MatMulJob::new(product, at(out, results.stride())).exact();
+    let job_of = if way == Requantization::Explicit { job_of.explicit() } else { job_of };
+    let descriptor = job_of.build(caps, window)?;
     images.push(Chain::new().then(descriptor).place(job, window, 1)?);
     Ok(Real { images, job, out: (out, results), exact: of.exact.clone() })
 }

@@ -7,7 +7,7 @@ use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
 
 use super::finish::{Finisher, PIECE};
-use super::sums::{Entry, Products, Right};
+use super::sums::{Entry, Parts, Right};
 use super::{Executed, MatMul, Operation, Pack, TenderTop};
 
 /// Bytes of a row, as far as the bus gave them.
@@ -89,8 +89,11 @@ impl TenderTop {
         let entries = table(&operation, memory, &mut codes);
         let mut finisher = Finisher::new(finish, memory, &mut codes);
         let (right, known) = right(&operation, memory, &mut codes);
-        let products =
-            entries.as_deref().map(|e| Products::new(e, &right, finish.layout.bits > 4, self.shape.accumulators()));
+        let wide = finish.layout.bits > 4;
+        let products = entries.as_deref().map(|entries| {
+            let width = operation.explicit.then(|| self.shape.sum_width());
+            Parts::new(entries, &right, wide, self.shape.accumulators(), width)
+        });
         let lines = finish.layout.rows as usize;
         let mut sum_overflows = 0;
         for panel in 0..operation.a.rows {

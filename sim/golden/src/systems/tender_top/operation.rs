@@ -16,6 +16,7 @@ const INTEGERS: u32 = 1 << 4;
 const OUT_UNSIGNED: u32 = 1 << 5;
 const RELU: u32 = 1 << 6;
 const PER_ROW: u32 = 1 << 7;
+const EXPLICIT: u32 = 1 << 8;
 const EXACT: u32 = 1 << 12;
 
 /// What results are.
@@ -70,6 +71,8 @@ pub struct MatMul {
     pub b_signed: bool,
     /// The order of the channels, and where sums are doubled.
     pub table: Command,
+    /// Each doubling ends a part of the sum, which is added behind the array.
+    pub explicit: bool,
     /// What becomes of the sums.
     pub finish: Finish,
 }
@@ -173,6 +176,7 @@ impl MatMul {
     /// There are fewer than 24 words.
     pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
         let known = INT8 | A_UNSIGNED | B_UNSIGNED | INTEGERS | OUT_UNSIGNED | RELU | PER_ROW | EXACT;
+        let known = if shape.explicit { known | EXPLICIT } else { known };
         zeros(shape, fields, known, &[])?;
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
         sizes(&[(word(32), 65535), (word(36), 65535), (word(40), shape.depth), (word(44), shape.steps)])?;
@@ -188,6 +192,7 @@ impl MatMul {
             b: panels(finish.columns, layout.columns, channels, layout.column_word_bytes(), long(72), word(60)),
             b_signed: signed(flags, B_UNSIGNED),
             table: row(long(80), 2 * steps),
+            explicit: flags & EXPLICIT != 0,
             finish,
         };
         for rows in operation.sources().into_iter().chain([&operation.finish.out]) {

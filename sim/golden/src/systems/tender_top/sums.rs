@@ -166,6 +166,48 @@ impl<'a> Products<'a> {
     }
 }
 
+/// Products with explicit requantization: a doubling ends a part of the entries, itself in it; the sums of the parts are added
+/// in a register of their own, which doubles when a part ends with a doubling.
+#[derive(Clone, Debug)]
+pub struct Parts<'a> {
+    parts: Vec<Products<'a>>,
+    /// Bits of that register.
+    width: u32,
+}
+
+impl<'a> Parts<'a> {
+    /// Products of the channels in the table's order, in parts if the sums of parts have a width.
+    #[must_use]
+    pub fn new(
+        entries: &'a [Entry],
+        right: &'a Right,
+        wide: bool,
+        accumulators: Accumulators,
+        width: Option<u32>,
+    ) -> Self {
+        let ends = |entry: &Entry| width.is_some() && *entry == Entry::Rescale;
+        let parts = entries.split_inclusive(ends).map(|part| Products::new(part, right, wide, accumulators)).collect();
+        Self { parts, width: width.unwrap_or(128) }
+    }
+
+    /// As [`Products::row`].
+    #[must_use]
+    pub fn row(&self, left: &[i16]) -> Vec<(i128, bool)> {
+        let (first, others) = self.parts.split_first().expect("a table has an entry");
+        let mut sums = first.row(left);
+        for part in others {
+            let doubles = part.entries.last() == Some(&Entry::Rescale);
+            for (sum, (own, flag)) in sums.iter_mut().zip(part.row(left)) {
+                let whole = if doubles { 2 * sum.0 } else { sum.0 } + own;
+                let unused = 128 - self.width;
+                let wrapped = whole << unused >> unused;
+                *sum = (wrapped, sum.1 | flag | (wrapped != whole));
+            }
+        }
+        sums
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -242,6 +284,23 @@ mod tests {
 
     proptest! {
         #![proptest_config(seeds::proptest(2000))]
+
+        /// What does not overflow is the same sum in parts and as a whole.
+        #[test]
+        fn parts_are_the_whole(
+            (wide, left, right) in any::<bool>().prop_flat_map(|wide| (Just(wide), integers(wide, 5), integers(wide, 20))),
+            entries in prop::collection::vec(entry(5), 1..30),
+            width in 8..24u32,
+        ) {
+            let right = Right { columns: 4, integers: right };
+            let kind = accumulators(64, Overflow::Wrap);
+            let whole = Parts::new(&entries, &right, wide, kind, None).row(&left);
+            let parts = Parts::new(&entries, &right, wide, kind, Some(width)).row(&left);
+            for ((sum, over), (part, flag)) in whole.into_iter().zip(parts) {
+                prop_assert!(!over);
+                prop_assert!(flag || part == sum);
+            }
+        }
 
         /// By either way, in accumulators that hold everything, something and hardly anything.
         #[test]

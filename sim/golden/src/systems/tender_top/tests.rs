@@ -20,6 +20,7 @@ const SHAPE: Shape = Shape {
     overflow: Overflow::Wrap,
     depth: 40,
     steps: 64,
+    explicit: false,
     vector: vector_top::Shape {
         lanes: 4,
         max_beats: 8,

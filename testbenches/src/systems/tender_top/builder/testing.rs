@@ -12,6 +12,7 @@ pub const CAPS: Caps = Caps {
     rows: 16,
     columns: 16,
     int8: true,
+    explicit: false,
     depth: 1536,
     steps: 1600,
     vector: vector::Caps {
@@ -26,7 +27,7 @@ pub const WINDOW: Window = Window { base: 0x1_0000, limit: 0xff_ffff, address_wi
 
 /// The model of an accelerator of these sizes.
 pub fn golden() -> TenderTop {
-    let Caps { rows, columns, int8, depth, steps, vector } = CAPS;
+    let Caps { rows, columns, int8, explicit, depth, steps, vector } = CAPS;
     let vector = vector_top::Shape {
         lanes: vector.lanes,
         max_beats: vector.max_beats,
@@ -35,6 +36,6 @@ pub fn golden() -> TenderTop {
         steps: vector_top::STEP_BITS,
     };
     let (accumulator_width, overflow) = (32, Overflow::Wrap);
-    let shape = Shape { rows, columns, int8, accumulator_width, overflow, depth, steps, vector };
+    let shape = Shape { rows, columns, int8, accumulator_width, overflow, depth, steps, explicit, vector };
     TenderTop::new(shape).unwrap_or_else(|e| panic!("{e}"))
 }

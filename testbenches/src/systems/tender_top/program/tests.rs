@@ -18,7 +18,7 @@ fn shape(rows: u32, columns: u32, accumulator_width: u32) -> Shape {
         steps: vector_top::STEP_BITS,
     };
     let (depth, steps, overflow) = (64, 96, Overflow::Wrap);
-    Shape { rows, columns, int8: true, accumulator_width, overflow, depth, steps, vector }
+    Shape { rows, columns, int8: true, accumulator_width, overflow, depth, steps, explicit: rows != columns, vector }
 }
 
 /// Jobs end well, and in every way that they can end badly; every operation and every kind of overflow comes up, and what
