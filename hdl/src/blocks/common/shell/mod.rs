@@ -1,5 +1,6 @@
 //! What a complete accelerator is from outside: registers, jobs, counters.
 
+pub mod command_list;
 pub mod event_counters;
 pub mod job_controller;
 pub mod job_host;
@@ -9,6 +10,7 @@ pub mod operand_check;
 pub mod operand_list;
 pub mod shell_registers;
 
+pub use command_list::{CommandList, CommandListPorts};
 pub use event_counters::{EventCounters, EventCountersPorts};
 pub use job_controller::{JobController, JobControllerPorts, Operation, OperationEnd};
 pub use job_host::JobHostPorts;
