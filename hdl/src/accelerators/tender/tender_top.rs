@@ -242,6 +242,6 @@ impl CatalogBlock for TenderTop {
             max_beats: 16,
             ..Self::default()
         };
-        vec![set(32, 32, (4, 4), (33, 70), 4), set(128, 40, (8, 16), (64, 100), 16)]
+        vec![set(32, 32, (4, 4), (33, 70), 4), Self { ports: 3, ..set(128, 40, (8, 16), (64, 100), 16) }]
     }
 }

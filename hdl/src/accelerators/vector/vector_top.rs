@@ -143,8 +143,8 @@ impl CatalogBlock for VectorTop {
         };
         vec![
             set(32, 32, 3, 4, RowUnits::default()),
-            set(64, 36, 5, 8, RowUnits::all()),
-            set(256, 40, 16, 16, RowUnits { softmax: true, ..RowUnits::default() }),
+            Self { ports: 3, ..set(64, 36, 5, 8, RowUnits::all()) },
+            Self { ports: 2, ..set(256, 40, 16, 16, RowUnits { softmax: true, ..RowUnits::default() }) },
         ]
     }
 }
