@@ -76,6 +76,20 @@ pub const BUS_WRITE_CACHE: u32 = 0x000000f0;
 pub const BUS_WRITE_CACHE_RESET: u32 = 0x3;
 /// ARPROT and AWPROT.
 pub const BUS_PROT: u32 = 0x00000700;
+/// The ports to memory.
+pub const CAPS_BUS: u32 = 0x04c;
+/// Bits of an address: what lies above is refused as what lies outside of the window. Constant.
+pub const CAPS_BUS_ADDRESS_WIDTH: u32 = 0x000000ff;
+/// What it reads as.
+pub const CAPS_BUS_ADDRESS_WIDTH_VALUE: u32 = 0x40;
+/// Ports. Constant.
+pub const CAPS_BUS_PORTS: u32 = 0x0000ff00;
+/// What it reads as.
+pub const CAPS_BUS_PORTS_VALUE: u32 = 0x1;
+/// Bits of a beat. Constant.
+pub const CAPS_BUS_DATA_WIDTH: u32 = 0xffff0000;
+/// What it reads as.
+pub const CAPS_BUS_DATA_WIDTH_VALUE: u32 = 0x80;
 /// Time of the job, or of the last one.
 pub const CYCLES: u32 = 0x080;
 /// Work of the job.

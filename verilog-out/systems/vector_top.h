@@ -89,6 +89,20 @@
 /* ARPROT and AWPROT. */
 #define VECTOR_TOP_BUS_PROT_SHIFT 8
 #define VECTOR_TOP_BUS_PROT_MASK 0x00000700u
+/* The ports to memory. */
+#define VECTOR_TOP_CAPS_BUS 0x04cu
+/* Bits of an address: what lies above is refused as what lies outside of the window. Constant. */
+#define VECTOR_TOP_CAPS_BUS_ADDRESS_WIDTH_SHIFT 0
+#define VECTOR_TOP_CAPS_BUS_ADDRESS_WIDTH_MASK 0x000000ffu
+#define VECTOR_TOP_CAPS_BUS_ADDRESS_WIDTH_VALUE 0x40u
+/* Ports. Constant. */
+#define VECTOR_TOP_CAPS_BUS_PORTS_SHIFT 8
+#define VECTOR_TOP_CAPS_BUS_PORTS_MASK 0x0000ff00u
+#define VECTOR_TOP_CAPS_BUS_PORTS_VALUE 0x1u
+/* Bits of a beat. Constant. */
+#define VECTOR_TOP_CAPS_BUS_DATA_WIDTH_SHIFT 16
+#define VECTOR_TOP_CAPS_BUS_DATA_WIDTH_MASK 0xffff0000u
+#define VECTOR_TOP_CAPS_BUS_DATA_WIDTH_VALUE 0x80u
 /* Time of the job, or of the last one. */
 #define VECTOR_TOP_CYCLES 0x080u
 #define VECTOR_TOP_CYCLES_HIGH 0x084u

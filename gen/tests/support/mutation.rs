@@ -53,6 +53,7 @@ const SMALL_DMA: &[(&str, u32)] = &[
 /// Modules of accelerators that have no bench of their own, by what their names begin with: controllers, and what joins blocks.
 const GLUE: &[&str] = &[
     "axi_watch_",
+    "command_list_",
     "dma_bank_",
     "gain_reader_",
     "job_shell_",

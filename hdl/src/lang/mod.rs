@@ -46,7 +46,7 @@ pub use names::check as check_name;
 pub use parameters::{
     Allowed, Parameter, ParameterField, ParameterValue, Parameters, Rules, flatten, multiple_of, nest, power_of_two,
 };
-pub use ports::{In, InArray, InArrayOption, InOption, Out, OutArray, OutOption, PortBuilder, PortKind, Ports};
+pub use ports::{Group, In, InArray, InArrayOption, InOption, Out, OutArray, OutOption, PortBuilder, PortKind, Ports};
 pub use registers::{RegisterMap, RegisterPorts};
 pub use signal::{Operand, Signal};
 pub use state::{Fsm, Memory};

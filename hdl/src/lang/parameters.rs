@@ -93,6 +93,8 @@ pub struct ParameterField {
     pub note: Option<&'static str>,
     /// Stands before the value in names of modules.
     pub tag: Option<&'static str>,
+    /// Its default is no part of names of modules: it came later than they did.
+    pub when_set: bool,
 }
 
 /// Legal values of an integer.
@@ -169,6 +171,16 @@ impl Rules {
         }
     }
 
+    /// The rules of another block whose parameters have the names that they have here.
+    pub fn same<P: Parameters>(&mut self, part: &P) {
+        let mut inner = Rules::default();
+        check_all(part, &mut inner);
+        for error in inner.errors {
+            let name = format!("{}{}", self.within, error.parameter);
+            self.errors.push(ParamError::new(&name, &error.value, &error.allowed));
+        }
+    }
+
     /// The rules of another block that is built with parameters derived from these; `parameter` is what the user can change.
     pub fn part<P: Parameters>(&mut self, parameter: &str, part: &P) {
         let mut inner = Rules::default();
@@ -207,6 +219,11 @@ pub trait ParameterValue: fmt::Debug {
         if let (Some(allowed), Some(value)) = (field.allowed, self.number()) {
             rules.demand(allowed.holds(value), field.name, value, allowed);
         }
+    }
+
+    /// Takes defaults out of `values` that are no part of a module's name.
+    fn leave_out(&self, values: &mut Value) {
+        let _ = values;
     }
 
     /// Adds the parts of a module's name, and what they leave untold.
@@ -251,9 +268,29 @@ pub(crate) fn module_name<P: Parameters>(block: &str, parameters: &P) -> String 
         text += &format!("_{part}");
     }
     if name.untold {
-        text += &format!("_x{:08x}", fnv(&parameters.values().to_string()));
+        text += &format!("_x{:08x}", fnv(&named_values(parameters).to_string()));
     }
     format!("{block}{text}")
+}
+
+/// The values that a name tells apart.
+fn named_values<P: Parameters>(parameters: &P) -> Value {
+    let mut values = parameters.values();
+    leave_out_defaults(parameters, &mut values);
+    values
+}
+
+fn leave_out_defaults<P: Parameters>(parameters: &P, values: &mut Value) {
+    let defaults = P::defaults();
+    parameters.visit(&mut |field, value| {
+        let Some(all) = values.as_object_mut() else { return };
+        if field.when_set && all.get(field.name) == defaults.get(field.name) {
+            // `remove` would change the order of the others.
+            all.retain(|name, _| name != field.name);
+        } else if let Some(inner) = all.get_mut(field.name) {
+            value.leave_out(inner);
+        }
+    });
 }
 
 /// FNV-1a, 32 bits.
@@ -284,6 +321,10 @@ impl<P: Parameters + fmt::Debug> ParameterValue for P {
             self.apply_rules(rules);
         }
         rules.within = outer;
+    }
+
+    fn leave_out(&self, values: &mut Value) {
+        leave_out_defaults(self, values);
     }
 
     fn name_parts(&self, _: &ParameterField, default: Option<&Value>, name: &mut NameParts) {

@@ -1,5 +1,6 @@
 //! Port lists: the `ports!` macro and the kinds of port it knows.
 
+use std::marker::PhantomData;
 use std::panic::Location;
 
 use super::array::{Array, declare};
@@ -138,6 +139,23 @@ kinds! {
     OutOption(Option<Signal>) from Option<Type> = |b, name, ty| ty.map(|ty| b.scalar(name, Direction::Output, ty));
     /// Input array that some parameters leave out: `index_i: InArrayOption = (p.width > 0).then(|| uint(p.width).array(4))`.
     InArrayOption(Option<Array>) from Option<ArrayType> = |b, name, ty| ty.map(|ty| b.array(name, Direction::Input, ty));
+}
+
+/// The ports of another list, under their own names: what several blocks have in common. `host: Group<HostPorts> = ()`; what
+/// the list is described with stands right of the `=`.
+#[derive(Debug)]
+pub struct Group<G, S = ()>(PhantomData<(G, S)>);
+
+impl<G: Ports<S>, S> PortKind for Group<G, S> {
+    type Handle = G;
+    type Spec = S;
+
+    fn declare(builder: &mut PortBuilder, _name: &str, spec: S) -> G {
+        let here = builder.loc;
+        let group = G::declare(builder, &spec);
+        builder.loc = here;
+        group
+    }
 }
 
 /// Declares the ports of a block: a struct of handles, used by the block itself and by whoever holds an instance.

@@ -21,6 +21,14 @@ pub enum DeviceError<E: std::error::Error + 'static> {
         /// What is there.
         found: u32,
     },
+    /// Addresses of the window are wider than the device's: jobs would be built that it refuses.
+    #[error("the window has addresses of {given} bits, the device {has}: take what `Device::window` returns")]
+    AddressWidth {
+        /// Bits of an address in the window.
+        given: u32,
+        /// Bits of an address of the device.
+        has: u32,
+    },
     /// It works on something.
     #[error("a job runs; wait for its end or reset the device")]
     Busy,
@@ -99,12 +107,23 @@ pub struct Identity {
     pub accelerator: u32,
 }
 
+/// How a device reaches memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BusCaps {
+    /// Bits of an address.
+    pub address_width: u32,
+    /// Ports.
+    pub ports: u32,
+    /// Bits of a beat.
+    pub data_width: u32,
+}
+
 /// What holds for all jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Memory that they may touch.
     pub window: Window,
-    /// Cycles that memory may take for an answer, 0 for any.
+    /// Cycles that a port of memory may take for an answer, 0 for any.
     pub timeout: u32,
     /// Descriptors of a job at most.
     pub max_descriptors: u32,
@@ -117,17 +136,22 @@ pub struct Counters {
     pub cycles: u64,
     /// In which something was computed.
     pub compute_cycles: u64,
-    /// Beats that were read.
+    /// Beats that were read, on all ports.
     pub read_beats: u64,
-    /// Beats that were written.
+    /// Beats that were written, on all ports.
     pub write_beats: u64,
-    /// Cycles that waited for reads.
+    /// In which some DMA had no beat that would have been taken.
     pub read_waits: u64,
-    /// Cycles that waited for writes.
+    /// In which some port offered a beat that memory did not take.
     pub write_waits: u64,
 }
 
 type Result<T, B> = std::result::Result<T, DeviceError<<B as Bus>::Error>>;
+
+/// The field of a register that a mask names.
+fn field(register: u32, mask: u32) -> u32 {
+    (register & mask) >> mask.trailing_zeros()
+}
 
 /// An accelerator behind a bus.
 #[derive(Debug)]
@@ -195,20 +219,44 @@ impl<B: Bus> Device<B> {
             return Err(DeviceError::WrongId { found });
         }
         let register = self.read(r::VERSION)?;
-        let field = |mask: u32| (register & mask) >> mask.trailing_zeros();
-        let (version, accelerator) = (field(r::VERSION_VERSION), field(r::VERSION_ACCELERATOR));
+        let (version, accelerator) = (field(register, r::VERSION_VERSION), field(register, r::VERSION_ACCELERATOR));
         if version != r::VERSION_VERSION_VALUE {
             return Err(DeviceError::WrongVersion { found: version });
         }
         Ok(Identity { version, accelerator })
     }
 
+    /// How it reaches memory; it was identified before.
+    ///
+    /// # Errors
+    /// Those of the bus.
+    pub fn bus_caps(&mut self) -> Result<BusCaps, B> {
+        let register = self.read(r::CAPS_BUS)?;
+        Ok(BusCaps {
+            address_width: field(register, r::CAPS_BUS_ADDRESS_WIDTH),
+            ports: field(register, r::CAPS_BUS_PORTS),
+            data_width: field(register, r::CAPS_BUS_DATA_WIDTH),
+        })
+    }
+
+    /// Memory from `base` to `limit`, as far as the device can reach it.
+    ///
+    /// # Errors
+    /// Those of the bus.
+    pub fn window(&mut self, base: u64, limit: u64) -> Result<Window, B> {
+        Ok(Window { base, limit, address_width: self.bus_caps()?.address_width })
+    }
+
     /// Sets what holds for all jobs from now on.
     ///
     /// # Errors
-    /// A job runs.
+    /// A job runs; the window has wider addresses than the device.
     pub fn configure(&mut self, settings: &Settings) -> Result<(), B> {
         self.not_busy()?;
+        let (given, has) = (settings.window.address_width, self.bus_caps()?.address_width);
+        if given > has {
+            return Err(DeviceError::AddressWidth { given, has });
+        }
         self.write64(r::WINDOW_BASE, settings.window.base)?;
         self.write64(r::WINDOW_LIMIT, settings.window.limit)?;
         self.write(r::TIMEOUT, settings.timeout)?;

@@ -9,8 +9,8 @@ use golden::systems::vector_top::device::Delays;
 use half::f16;
 use host::vector::{Caps, Epsilon, Function, Integer, Operand, VectorJob, overflows};
 use host::{
-    Allocator, Bus, Chain, Completion, Descriptor, Device, DeviceError, ErrorCode, Format, Identity, Image, Link, Rows,
-    Settings,
+    Allocator, Bus, BusCaps, Chain, Completion, Descriptor, Device, DeviceError, ErrorCode, Format, Identity, Image,
+    Link, Rows, Settings, Window,
 };
 use software::Software;
 use support::{CAPS, WINDOW};
@@ -180,6 +180,21 @@ fn busy_devices_and_resets() {
     assert!(matches!(device.soft_reset(10), Err(DeviceError::ResetTooLong { polls: 10 })));
     assert!(matches!(device.start(chain.address), Err(DeviceError::Refused)));
     assert!(matches!(device.poll(), Err(DeviceError::NoJob)), "the refusal is cleared");
+}
+
+/// What the device reaches is no more than what its addresses reach.
+#[test]
+fn windows_are_the_devices() {
+    let mut device = Device::new(Software::new());
+    assert_eq!(device.bus_caps().unwrap(), BusCaps { address_width: 40, ports: 1, data_width: 64 });
+    let window = device.window(0x1000, u64::MAX).unwrap();
+    assert_eq!((window.address_width, window.last()), (40, (1 << 40) - 1));
+    device.configure(&Settings { window, ..SETTINGS }).unwrap();
+    let wide = Window { address_width: 41, ..window };
+    let refused = device.configure(&Settings { window: wide, timeout: 7, max_descriptors: 1 }).unwrap_err();
+    let said = "the window has addresses of 41 bits, the device 40: take what `Device::window` returns";
+    assert_eq!(refused.to_string(), said);
+    assert_eq!(device.read(host::registers::shell::TIMEOUT).unwrap(), 1000, "nothing was changed");
 }
 
 #[test]

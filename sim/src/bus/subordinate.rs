@@ -55,6 +55,7 @@ pub struct AxiMemory {
     resets: u64,
     /// The cycle that must come next.
     next: Option<u64>,
+    write_wait_cycles: u64,
 }
 
 impl AxiMemory {
@@ -93,6 +94,28 @@ impl AxiMemory {
             stats: PortStats::default(),
         });
         Ok(())
+    }
+
+    /// Answers all managers of a name: the one whose ports begin with `prefix`, or those whose ports begin with `prefix0`,
+    /// `prefix1` and so on. Each has random numbers of its own. Returns what their ports begin with.
+    ///
+    /// # Errors
+    /// Those of [`AxiMemory::serve`]; there is no such manager.
+    pub fn serve_all(&mut self, sim: &Sim, prefix: &str, config: &AxiConfig, seed: u64) -> Result<Vec<String>> {
+        let is_there = |prefix: &str| {
+            let port = |signal: &str| sim.output(&format!("{prefix}_{signal}_o")).is_ok();
+            port("arvalid") || port("awvalid")
+        };
+        let numbered = (0..).map(|k| format!("{prefix}{k}")).take_while(|prefix| is_there(prefix));
+        let several: Vec<String> = if is_there(prefix) { Vec::new() } else { numbered.collect() };
+        let all = if several.is_empty() { vec![prefix.to_owned()] } else { several };
+        all.iter().try_for_each(|prefix| self.serve(sim, prefix, config, seed))?;
+        Ok(all)
+    }
+
+    /// Cycles in which on some interface a beat of W waited for the memory.
+    pub fn write_wait_cycles(&self) -> u64 {
+        self.write_wait_cycles
     }
 
     /// The bytes.
@@ -157,6 +180,8 @@ impl Partner for AxiMemory {
         for port in &mut self.ports {
             moved |= port.sample(sim, now, &mut self.memory)?;
         }
+        let waits = self.ports.iter().any(|port| port.signals.w.valid && !port.signals.w.ready);
+        self.write_wait_cycles += u64::from(waits);
         Ok(moved)
     }
 

@@ -1,4 +1,4 @@
-//! A design in simulation behind the bus of drivers: registers by its AXI4-Lite port `ctrl`, memory behind `mem`.
+//! A design in simulation behind the bus of drivers: registers by its AXI4-Lite port `ctrl`, one memory behind all ports `mem`.
 
 use hdl::lang::CatalogBlock;
 use host::Bus;
@@ -37,6 +37,8 @@ pub struct Hardware<'a> {
     pub sim: &'a mut Sim,
     /// Its memory.
     pub memory: AxiMemory,
+    /// What the ports to memory begin with, in order.
+    pub ports: Vec<String>,
     host: AxiLiteHost,
     irq: Out,
 }
@@ -49,10 +51,10 @@ impl<'a> Hardware<'a> {
     pub fn new(sim: &'a mut Sim, config: &AxiConfig, seed: u64) -> sim::Result<Self> {
         sim.reset(2)?;
         let mut memory = AxiMemory::new();
-        memory.serve(sim, "mem", config, seed)?;
+        let ports = memory.serve_all(sim, "mem", config, seed)?;
         let host = AxiLiteHost::new(sim, "ctrl", LiteConfig::default(), seed)?;
         let irq = sim.output("irq_o")?;
-        Ok(Self { sim, memory, host, irq })
+        Ok(Self { sim, memory, ports, host, irq })
     }
 
     /// One cycle; whether the interrupt is high behind it.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use golden::common::shell::shell_registers::Bus;
 use golden::systems::job::{Accelerator, Report, run as run_golden};
 use golden::systems::memory::BusError as GoldenError;
 use rand::RngExt;
@@ -49,6 +50,8 @@ pub mod register {
     pub const DESCRIPTORS: u64 = 0x44;
     /// Attributes of requests: 4 bits of reads, 4 of writes, 3 of both.
     pub const BUS: u64 = 0x48;
+    /// Bits of an address, ports, bits of a beat.
+    pub const CAPS_BUS: u64 = 0x4c;
     /// Cycles of the job.
     pub const CYCLES: u64 = 0x80;
     /// Cycles in which the lanes or the array took work.
@@ -59,7 +62,7 @@ pub mod register {
     pub const WRITE_BEATS: u64 = 0x98;
     /// Cycles without a beat that was wanted.
     pub const READ_WAITS: u64 = 0xa0;
-    /// Cycles with a beat that was not taken.
+    /// Cycles in which some port offered a beat that was not taken.
     pub const WRITE_WAITS: u64 = 0xa8;
 }
 
@@ -96,10 +99,17 @@ enum Disturbance {
 pub struct Facts<O> {
     /// Its number.
     pub number: u64,
+    /// Its ports to memory.
+    pub bus: Bus,
     /// Registers that never change, and what they read as.
     pub constants: Vec<(u64, u64)>,
     /// Registers that count.
     pub counters: Vec<Counter<O>>,
+}
+
+/// What the ports to memory of an accelerator with so many of them begin with.
+fn names(ports: u32) -> Vec<String> {
+    if ports == 1 { vec!["mem".into()] } else { (0..ports).map(|port| format!("mem{port}")).collect() }
 }
 
 /// Plays jobs.
@@ -109,9 +119,10 @@ pub struct Player<A: Accelerator> {
     rng: StimulusRng,
     host: AxiLiteHost,
     irq: Out,
-    /// Valid, cache and prot of reads, and of writes.
-    ar: [Out; 3],
-    aw: [Out; 3],
+    /// What its ports to memory begin with.
+    ports: Vec<String>,
+    /// Of each, valid, cache and prot of reads, and of writes.
+    requests: Vec<[[Out; 3]; 2]>,
     /// What stands in BUS and in IRQ_ENABLE.
     attributes: u64,
     irq_enable: u64,
@@ -130,15 +141,18 @@ impl<A: Accelerator> Player<A> {
     /// # Errors
     /// The design has no such ports.
     pub fn new(golden: A, facts: Facts<A::Operation>, sim: &Sim, run: &Run) -> sim::Result<Self> {
-        let channel = |name: &str| -> sim::Result<[Out; 3]> {
-            let port = |what: &str| sim.output(&format!("mem_{name}{what}_o"));
+        let ports = names(facts.bus.ports);
+        let channel = |name: String| -> sim::Result<[Out; 3]> {
+            let port = |what: &str| sim.output(&format!("{name}{what}_o"));
             Ok([port("valid")?, port("cache")?, port("prot")?])
         };
+        let both = |port: &String| Ok([channel(format!("{port}_ar"))?, channel(format!("{port}_aw"))?]);
+        let requests = ports.iter().map(both).collect::<sim::Result<_>>()?;
         Ok(Self {
             golden,
             facts,
-            ar: channel("ar")?,
-            aw: channel("aw")?,
+            ports,
+            requests,
             attributes: 0,
             irq_enable: 0,
             words: registers::after_reset(),
@@ -166,9 +180,11 @@ impl<A: Accelerator> Player<A> {
         if self.rng.random_range(0..3u8) == 0 {
             program = self.in_tight_window(program);
         }
-        let config = self.behaviour();
         let mut bus = AxiMemory::new();
-        bus.serve(sim, "mem", &config, run.seed() ^ number)?;
+        for port in self.ports.clone() {
+            let config = self.behaviour();
+            bus.serve(sim, &port, &config, run.seed() ^ number)?;
+        }
         bus.memory_mut().store(program.base, &program.image);
         let mut memory = Watched::of(&program);
         if self.rng.random_range(0..6u8) == 0 {
@@ -181,7 +197,10 @@ impl<A: Accelerator> Player<A> {
             };
             memory.memory.fail(area.clone(), ours);
             let place = Place::Addresses(*area.start()..area.end().saturating_add(1));
-            bus.behaviour("mem").errors = vec![BusError { access: Access::Both, place, response: theirs }];
+            for port in &self.ports {
+                let error = BusError { access: Access::Both, place: place.clone(), response: theirs };
+                bus.behaviour(port).errors = vec![error];
+            }
             program.plain = false;
         }
         let report = run_golden(&self.golden, program.limits, program.job, &mut memory);
@@ -193,7 +212,9 @@ impl<A: Accelerator> Player<A> {
         let mut timeout = [0, self.rng.random_range(400..2000)][usize::from(self.rng.random::<bool>())];
         if let Disturbance::Silence(request, reads) = disturbance {
             timeout = self.rng.random_range(100..400);
-            let behaviour = bus.behaviour("mem");
+            // One port alone, and all others answer.
+            let port = if self.ports.len() == 1 { 0 } else { self.rng.random_range(0..self.ports.len()) };
+            let behaviour = bus.behaviour(&self.ports[port]);
             let silence = Some(Silence::from(request));
             *(if reads { &mut behaviour.silent_reads } else { &mut behaviour.silent_writes }) = silence;
         }

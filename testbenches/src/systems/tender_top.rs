@@ -12,7 +12,7 @@ use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::tender::Overflow;
 
 use super::player::{Counter, Facts, Player};
-use super::vector_top::{function_register, shape_of};
+use super::vector_top::{bus_of, function_register, shape_of};
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -39,6 +39,7 @@ fn facts(block: &TenderTop) -> Facts<Operation> {
     let caps = array.rows | array.columns << 16 | 1 << 25 | array.pe.operand_width << 26 | explicit;
     Facts {
         number: 2,
+        bus: bus_of(&block.axi, block.ports),
         constants: vec![
             (0x100, caps.into()),
             (0x104, block.depth.into()),

@@ -5,6 +5,7 @@ pub mod program;
 mod timing;
 
 use golden::common::float::Function;
+use golden::common::shell::shell_registers::Bus;
 use golden::systems::vector_top::{Executed, Operation, Report, Shape, Units, VectorTop as Golden};
 use hdl::accelerators::vector::{VectorEngine, VectorTop};
 use hdl::blocks::common::row::RowUnits;
@@ -43,12 +44,18 @@ fn facts(block: &VectorTop) -> Facts<Operation> {
     };
     Facts {
         number: 1,
+        bus: bus_of(&block.axi, block.ports),
         constants: vec![(0x100, caps), (0x104, function_register(&block.engine()))],
         counters: vec![
             Counter { name: "COMPUTE_CYCLES", register: register::COMPUTE_CYCLES, expected: Box::new(beats) },
             Counter { name: "OVERFLOWS", register: 0x108, expected: Box::new(Report::overflows) },
         ],
     }
+}
+
+/// What a driver is told of so many ports.
+pub(super) fn bus_of(axi: &AxiSpec, ports: u32) -> Bus {
+    Bus { address_width: axi.address_width, data_width: axi.data_width, ports }
 }
 
 /// What register FUNCTION reads as: the activation, and the steps that not every build has.

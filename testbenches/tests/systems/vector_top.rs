@@ -61,7 +61,7 @@ fn large_faults_are_found() {
         ("the window is not checked", Fault::net("outside", "1'b0").module("operand_check")),
         ("an error of the bus is forgotten", Fault::net("failed", "1'b0").module("vector_controller")),
         ("an overflow is forgotten", Fault::net("overflow", "1'b0").module("vector_engine")),
-        ("an operation ends with its reads", Fault::net("everything_ended", "!ends_0_q").module("vector_controller")),
+        ("an operation ends with its reads", Fault::net("all_over", "over[0]").module("command_list")),
         ("the lanes keep work behind an abort", Fault::net("clear_i", "1'b0").module("row_packer")),
         ("nobody watches the bus", Fault::net("waiting_o", "1'b0").module("axi_watch")),
         ("the bus is idle at once", Fault::net("idle_o", "1'b1").module("dma_bank")),
@@ -148,8 +148,10 @@ fn real_rows_through_the_driver() {
 
 #[test]
 fn cycles_are_those_of_the_formula() {
-    let block = VectorTop::default();
-    for latency in [1, 7, 24] {
+    // On two ports elements and factors share one, on three each operand has its own.
+    let cases = [(1, 1), (1, 7), (1, 24), (2, 1), (2, 24), (3, 1), (3, 24)];
+    for (ports, latency) in cases {
+        let block = VectorTop { ports, ..VectorTop::default() };
         on_hardware(&block, &AxiConfig::ideal(latency), |hardware| {
             let window = Window { base: 0x10_0000, limit: 0x1f_ffff, address_width: 64 };
             let mut device = Device::new(hardware);
@@ -159,8 +161,7 @@ fn cycles_are_those_of_the_formula() {
             for (number, (rows, columns)) in shapes.into_iter().enumerate() {
                 let [add, multiply, norm] = [0, 1, 2].map(|bit| (number * 5 + latency as usize) >> bit & 1 == 1);
                 let bits = [16, 8, 4][number % 3];
-                let operands = 1 + u32::from(add) + u32::from(multiply);
-                let job = Job { rows, columns, operands, norm, bits };
+                let job = Job { rows, columns, add, multiply, norm, bits };
                 let stride = (2u32 * columns).next_multiple_of(64);
                 let operand = |address| Operand { address, stride };
                 let out = Operand { address: 0x18_0000, stride: (columns * bits).div_ceil(8).next_multiple_of(64) };
@@ -183,7 +184,11 @@ fn cycles_are_those_of_the_formula() {
                 let image = chain.place(0x10_0000, &window, 4).unwrap();
                 device.run(&image, 100_000).unwrap();
                 let counters = device.counters().unwrap();
-                assert_eq!(counters.cycles, u64::from(job.cycles(&block, latency)), "{job:?}, latency {latency}");
+                assert_eq!(
+                    counters.cycles,
+                    u64::from(job.cycles(&block, latency)),
+                    "{job:?}, {ports} ports, {latency}"
+                );
                 assert_eq!(counters.compute_cycles, u64::from(rows * columns.div_ceil(8)));
             }
         });

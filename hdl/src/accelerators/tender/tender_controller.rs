@@ -4,10 +4,9 @@ use super::execution_controller::{ExecutionController, Tiles};
 use super::result_stage::ResultMode;
 use super::strip_walker::StripWalker;
 use super::turn_buffer::{Page, TurnBuffer};
-use crate::blocks::common::bus::dma::dma_error;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
 use crate::blocks::common::shell::job_controller::job_error;
-use crate::blocks::common::shell::{Operand, OperandCheck, OperandList, Operation, OperationEnd};
+use crate::blocks::common::shell::{CommandList, Operand, OperandCheck, OperandList, Operation, OperationEnd};
 use crate::lang::{
     About, Block, Bundle, Field, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal,
     Timing, bit, bits_for, bundle, cat, mux, parameters, ports, power_of_two, select, uint,
@@ -64,6 +63,11 @@ impl TenderController {
 
     fn operands(&self) -> OperandList {
         OperandList { operands: READERS + 1, check: OperandCheck::of(&self.axi, &self.dma) }
+    }
+
+    /// The right matrix is read for each row of tiles.
+    fn command_list(&self) -> CommandList {
+        CommandList { dmas: READERS + 1, times: 65535, commands: self.dma.commands }
     }
 
     fn strips(&self) -> StripWalker {
@@ -247,8 +251,9 @@ impl Block for TenderController {
         m.connect(strips.matrix.half, fields.int8());
         m.connect_stream(&io.page, &strips.page);
         let mut strips_taken = bit().lit(0);
-        let mut done = !strips.busy_o;
-        let mut errors = Vec::new();
+        let commands = m.instance("u_commands", self.command_list());
+        m.connect(commands.clear_i, io.abort_i);
+        m.connect(commands.begin_i, begins);
         for (k, place) in (0..).zip(&places) {
             let (command, end) = if k < last {
                 (io.read_command.at(k), io.read_end.at(k))
@@ -264,16 +269,11 @@ impl Block for TenderController {
                 4 => (mux(by_strips & fields.product, zero, one), Some(by_strips & fields.product)),
                 _ => (one, None),
             };
-            let times = mux(place.used, times, zero);
-            let to_ask = m.reg_init(&format!("asks_{k}_q"), uint(16), 0);
-            let open = m.reg_init(&format!("open_{k}_q"), uint(5), 0);
-            let asks = m.wire(&format!("asks_{k}"), to_ask.q.any());
-            let given = m.wire(&format!("given_{k}"), command.fire());
-            let gone = m.wire(&format!("gone_{k}"), asks & given);
-            let fewer = to_ask.q.wrapping_sub(gone.extend(16));
-            to_ask.next(mux(io.abort_i, zero, mux(begins, times, fewer)));
-            let moved = open.q.wrapping_add(given.extend(5)).wrapping_sub(end.fire().extend(5));
-            open.next(mux(io.abort_i | begins, uint(5).lit(0), moved));
+            m.connect(commands.times_i.at(k), mux(place.used, times, zero));
+            m.connect(commands.taken_i.at(k), command.fire());
+            m.connect(commands.ended_i.at(k), end.fire());
+            m.connect(commands.error_i.at(k), end.error);
+            let asks = commands.asks_o.at(k);
             let plain = [
                 (command.address, place.address.slice(0..self.axi.address_width), strips.command.address),
                 (command.row_bytes, place.row_bytes, strips.command.row_bytes),
@@ -293,13 +293,10 @@ impl Block for TenderController {
             }
             m.connect(end.ready, 1);
             m.unused(end.address);
-            done = done & !asks & !open.q.any();
-            errors.push((end.fire() & end.error.any(), end.error));
         }
         m.connect(strips.command.ready, strips_taken);
-        let done = m.wire("all_ended", done);
-        let fault = m.wire("fault", select(&errors, uint(3).lit(dma_error::NONE)));
-        let failed = m.wire("failed", fault.any());
+        let done = m.wire("all_ended", commands.done_o & !strips.busy_o);
+        let failed = m.wire("failed", commands.error_o.any());
 
         let overflowed = m.reg_init("overflowed_q", bit(), 0);
         overflowed.next((overflowed.q | io.overflow_i) & !state.is("Fields"));
@@ -307,10 +304,7 @@ impl Block for TenderController {
         let ends = [
             (state.is("Fields"), wrong),
             (state.is("Check"), list.error_o),
-            (fault.eq(dma_error::SLVERR), code(job_error::SLVERR)),
-            (fault.eq(dma_error::DECERR), code(job_error::DECERR)),
-            // The DMAs refuse nothing that was checked here.
-            (failed, code(job_error::WINDOW)),
+            (failed, commands.error_o),
             (state.is("Run") & io.index_error_i, code(job_error::FIELD)),
             (state.is("Run"), mux(overflow, code(job_error::OVERFLOW), code(0))),
         ];

@@ -3,7 +3,7 @@
 use super::ACCELERATOR;
 use crate::blocks::common::bus::{AxiLiteSubordinate, serve};
 use crate::blocks::common::row::RowUnits;
-use crate::blocks::common::shell::{ShellFields, ShellRegisters};
+use crate::blocks::common::shell::{BusCaps, ShellFields, ShellRegisters};
 use crate::lang::registers::{Constant, ReadOnly};
 use crate::lang::{About, Block, Module, Out, RegisterPorts, Timing, bit, parameters, ports, registers};
 
@@ -30,6 +30,8 @@ parameters! {
         function: u32 = 2, in 0..=255, tag "f";
         /// What it has for whole rows.
         units: RowUnits = RowUnits::default();
+        /// How it reaches memory.
+        bus: BusCaps = BusCaps::default(), named "when set";
     }
 }
 
@@ -96,7 +98,8 @@ ports! {
         /// Bus of the host.
         ctrl: AxiLiteSubordinate = 12,
         /// Registers of all accelerators.
-        shell: RegisterPorts<ShellFields> = ShellRegisters { accelerator: ACCELERATOR, ..ShellRegisters::default() },
+        shell: RegisterPorts<ShellFields> =
+            ShellRegisters { accelerator: ACCELERATOR, bus: p.bus.clone(), ..ShellRegisters::default() },
         /// Its own.
         own: RegisterPorts<TenderFields> = p.clone(),
         /// Level: an enabled bit of STATUS is set.

@@ -5,10 +5,10 @@ use super::tender_lane::TenderLane;
 use super::tender_registers::TenderRegisters;
 use crate::accelerators::vector::VectorEngine;
 use crate::blocks::common::RamImplementation;
-use crate::blocks::common::bus::axi::AxiManager;
+use crate::blocks::common::bus::axi::AxiManagers;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
-use crate::blocks::common::shell::{EventCounters, JobShell};
+use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
 use crate::blocks::tender::MultiScaleArray;
 use crate::lang::{
     About, Block, Bundle, CatalogBlock, Module, Out, Signal, Stream, Timing, bit, mux, parameters, ports,
@@ -27,6 +27,8 @@ parameters! {
         axi: AxiSpec = AxiSpec::default();
         /// Bursts of the DMAs.
         dma: DmaSpec = DmaSpec::default();
+        /// Ports to memory; reader n is on port n modulo ports, and the writer is counted behind the readers.
+        ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
         /// Beats that a read DMA keeps.
         read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
         /// Beats that the write DMA keeps.
@@ -55,7 +57,7 @@ parameters! {
         storage: RamImplementation = RamImplementation::Inferred, tag "";
     }
     rules = |p, rules| {
-        rules.part("read_beats", &p.shell());
+        rules.same(&p.shell());
         rules.part("depth", &p.engine());
         rules.part("max_beats", &p.vector());
     };
@@ -66,6 +68,7 @@ impl TenderTop {
         JobShell {
             axi: self.axi.clone(),
             dma: self.dma.clone(),
+            ports: self.ports,
             readers: READERS,
             writers: 1,
             read_beats: self.read_beats,
@@ -116,6 +119,7 @@ impl TenderTop {
             max_beats: self.max_beats,
             function: self.lane.function as u32,
             units: self.units.clone(),
+            bus: BusCaps::of(&self.axi, self.ports),
         }
     }
 }
@@ -126,7 +130,7 @@ ports! {
         /// Bus of the host.
         ctrl: AxiLiteSubordinate = 12,
         /// Memory.
-        mem: AxiManager = p.shell().port(),
+        mem: AxiManagers = (p.ports, p.shell().port()),
         /// Level: an enabled bit of STATUS is set.
         irq_o: Out = bit(),
     }
@@ -150,7 +154,9 @@ impl Block for TenderTop {
         let vector = m.instance("u_vector", self.vector());
         registers.ctrl.connect(m, &io.ctrl);
         m.connect(io.irq_o, registers.irq_o);
-        io.mem.connect(m, &shell.mem);
+        for (to, from) in io.mem.iter().zip(&shell.mem) {
+            to.connect(m, from);
+        }
         shell.connect_registers(m, &registers.shell);
         for (to, from) in [
             (engine.abort_i, shell.abort_o),
@@ -173,19 +179,25 @@ impl Block for TenderTop {
         let spec = (self.axi.clone(), self.dma.clone());
         for k in 0..READERS {
             let commands = (&vector.read_command.at(k), &engine.read_command.at(k));
-            merge(m, (&format!("read_command_{k}"), &spec), rows, &shell.read_command.at(k), commands);
+            merge(m, (&format!("read_command_{k}"), &spec), rows, &shell.dmas.read_command.at(k), commands);
             let to = (&vector.read.at(k), &engine.read.at(k));
-            fork(m, &format!("read_{k}"), rows, &shell.read.at(k), to);
+            fork(m, &format!("read_{k}"), rows, &shell.dmas.read.at(k), to);
             let to = (&vector.read_end.at(k), &engine.read_end.at(k));
-            fork(m, &format!("read_end_{k}"), rows, &shell.read_end.at(k), to);
+            fork(m, &format!("read_end_{k}"), rows, &shell.dmas.read_end.at(k), to);
         }
         let commands = (&vector.write_command.at(0), &engine.write_command.at(0));
-        merge(m, ("write_command", &spec), rows, &shell.write_command.at(0), commands);
-        merge(m, ("write", &self.axi.data_width), rows, &shell.write.at(0), (&vector.write.at(0), &engine.write.at(0)));
-        fork(m, "write_end", rows, &shell.write_end.at(0), (&vector.write_end.at(0), &engine.write_end.at(0)));
+        merge(m, ("write_command", &spec), rows, &shell.dmas.write_command.at(0), commands);
+        merge(
+            m,
+            ("write", &self.axi.data_width),
+            rows,
+            &shell.dmas.write.at(0),
+            (&vector.write.at(0), &engine.write.at(0)),
+        );
+        fork(m, "write_end", rows, &shell.dmas.write_end.at(0), (&vector.write_end.at(0), &engine.write_end.at(0)));
 
         let counters = m.instance("u_overflows", EventCounters { counters: 2, ..EventCounters::default() });
-        m.connect(counters.clear_i, shell.began_o);
+        m.connect(counters.clear_i, shell.host.began_o);
         m.connect(counters.event_i.at(0), engine.sum_overflow_o);
         m.connect(counters.event_i.at(1), engine.overflow_o | vector.overflow_o);
         m.connect(registers.own.sum_overflows, counters.count_o.at(0));
@@ -235,6 +247,7 @@ impl CatalogBlock for TenderTop {
             ..Self::default()
         };
         let explicit = Self { explicit: true, ..set(64, 36, (8, 4), (64, 100), 8) };
-        vec![set(32, 32, (4, 4), (33, 70), 4), set(128, 40, (8, 16), (64, 100), 16), explicit]
+        let ports = Self { ports: 3, ..set(128, 40, (8, 16), (64, 100), 16) };
+        vec![set(32, 32, (4, 4), (33, 70), 4), ports, explicit]
     }
 }

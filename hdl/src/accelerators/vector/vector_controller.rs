@@ -1,10 +1,9 @@
 //! Does one operation: checks its fields and operands, has the DMAs move them, and waits for all of them.
 
-use crate::blocks::common::bus::dma::dma_error;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
 use crate::blocks::common::row::{NormKind, RowUnits, VectorSteps};
 use crate::blocks::common::shell::job_controller::job_error;
-use crate::blocks::common::shell::{Operand, OperandCheck, OperandList, Operation, OperationEnd};
+use crate::blocks::common::shell::{CommandList, Operand, OperandCheck, OperandList, Operation, OperationEnd};
 use crate::lang::{
     About, Block, Bundle, In, InStream, InStreams, Module, Out, OutBundle, OutOption, OutStream, OutStreams, Signal,
     Timing, bit, bits_for, cat, mux, parameters, ports, select, uint,
@@ -16,7 +15,7 @@ pub(super) const READERS: u32 = 4;
 /// Words of an operation: a descriptor of 128 bytes without its header.
 const WORDS: u32 = 24;
 
-const STATES: [&str; 6] = ["Idle", "Fields", "Check", "Issue", "Run", "Tell"];
+const STATES: [&str; 5] = ["Idle", "Fields", "Check", "Run", "Tell"];
 
 parameters! {
     /// Elaboration parameters.
@@ -47,6 +46,10 @@ impl VectorController {
 
     fn operands(&self) -> OperandList {
         OperandList { operands: READERS + 1, check: OperandCheck::of(&self.axi, &self.dma) }
+    }
+
+    fn command_list(&self) -> CommandList {
+        CommandList { dmas: READERS + 1, times: 1, commands: self.dma.commands }
     }
 
     /// Bits of the elements that count in a softmax, where there is one.
@@ -209,55 +212,40 @@ impl Block for VectorController {
         m.connect(io.begin_o, checked);
 
         m.comment("All that is used is asked for, and all of that has to end.");
-        let mut asked = Vec::new();
-        let mut ended = Vec::new();
-        let mut errors = Vec::new();
+        let commands = m.instance("u_commands", self.command_list());
+        m.connect(commands.clear_i, io.abort_i);
+        m.connect(commands.begin_i, checked);
         for k in 0..=last {
             let (command, end) = if k < last {
                 (io.read_command.at(k), io.read_end.at(k))
             } else {
                 (io.write_command.clone(), io.write_end.clone())
             };
-            let to_ask = m.reg_init(&format!("asks_{k}_q"), bit(), 0);
-            let to_end = m.reg_init(&format!("ends_{k}_q"), bit(), 0);
-            let used = fields.used[k as usize];
-            to_ask.next(((checked & used) | (to_ask.q & !command.ready)) & !io.abort_i);
-            to_end.next(((checked & used) | (to_end.q & !end.valid)) & !io.abort_i);
-            m.connect(command.valid, to_ask.q);
-            m.connect(end.ready, to_end.q);
+            m.connect(commands.times_i.at(k), fields.used[k as usize]);
+            m.connect(commands.taken_i.at(k), command.fire());
+            m.connect(commands.ended_i.at(k), end.fire());
+            m.connect(commands.error_i.at(k), end.error);
+            m.connect(command.valid, commands.asks_o.at(k));
+            m.connect(end.ready, 1);
             let (address, stride) = fields.places[k as usize];
             m.connect(command.address, address.slice(0..self.axi.address_width));
             m.connect(command.row_bytes, bytes[k as usize]);
             m.connect(command.rows, rows);
             m.connect(command.stride, stride);
             m.unused(end.address);
-            asked.push(!to_ask.q);
-            ended.push(!to_end.q);
-            errors.push((end.fire() & end.error.any(), end.error));
         }
-        let all = |signals: &[Signal]| signals.iter().copied().reduce(|a, b| a & b).unwrap_or(bit().lit(1));
-        let everything_asked = m.wire("everything_asked", all(&asked));
-        let everything_ended = m.wire("everything_ended", all(&ended));
-        let fault = m.wire("fault", select(&errors, uint(3).lit(dma_error::NONE)));
-        let failed = m.wire("failed", fault.any());
+        let everything_ended = m.wire("everything_ended", commands.done_o);
+        let failed = m.wire("failed", commands.error_o.any());
 
         let overflowed = m.reg_init("overflowed_q", bit(), 0);
         overflowed.next((overflowed.q | io.overflow_i) & !state.is("Fields"));
-        let bus = select(
-            &[
-                (fault.eq(dma_error::SLVERR), code(job_error::SLVERR)),
-                (fault.eq(dma_error::DECERR), code(job_error::DECERR)),
-            ],
-            // The DMAs refuse nothing that was checked here.
-            code(job_error::WINDOW),
-        );
         let end = m.reg("end_q", uint(8));
         let overflow = overflowed.q & fields.exact;
         end.next(select(
             &[
                 (state.is("Fields"), wrong),
                 (state.is("Check"), list.error_o),
-                (failed, bus),
+                (failed, commands.error_o),
                 (state.is("Run"), mux(overflow, code(job_error::OVERFLOW), code(0))),
             ],
             end.q,
@@ -272,9 +260,7 @@ impl Block for VectorController {
         state.goto("Fields", wrong.any(), "Tell");
         state.goto("Fields", true, "Check");
         state.goto("Check", list.error_o.any(), "Tell");
-        state.goto("Check", checked, "Issue");
-        state.goto("Issue", failed, "Tell");
-        state.goto("Issue", everything_asked, "Run");
+        state.goto("Check", checked, "Run");
         state.goto("Run", failed | everything_ended, "Tell");
         state.goto("Tell", io.operation_end.ready, "Idle");
     }

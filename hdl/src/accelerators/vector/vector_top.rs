@@ -3,10 +3,10 @@
 use super::vector_controller::READERS;
 use super::vector_engine::VectorEngine;
 use super::vector_registers::VectorRegisters;
-use crate::blocks::common::bus::axi::AxiManager;
+use crate::blocks::common::bus::axi::AxiManagers;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
-use crate::blocks::common::shell::{EventCounters, JobShell};
+use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
 use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, parameters, ports};
 
 parameters! {
@@ -16,6 +16,8 @@ parameters! {
         axi: AxiSpec = AxiSpec::default();
         /// Bursts of the DMAs.
         dma: DmaSpec = DmaSpec::default();
+        /// Ports to memory; reader n is on port n modulo ports, and the writer is counted behind the readers.
+        ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
         /// Beats of the longest row.
         max_beats: u32 = 64, in 1..=65535, tag "b";
         /// Beats that a read DMA keeps.
@@ -30,7 +32,7 @@ parameters! {
         units: RowUnits = RowUnits::default();
     }
     rules = |p, rules| {
-        rules.part("read_beats", &p.shell());
+        rules.same(&p.shell());
         rules.part("max_beats", &p.engine());
     };
 }
@@ -40,6 +42,7 @@ impl VectorTop {
         JobShell {
             axi: self.axi.clone(),
             dma: self.dma.clone(),
+            ports: self.ports,
             readers: READERS,
             writers: 1,
             read_beats: self.read_beats,
@@ -69,7 +72,7 @@ ports! {
         /// Bus of the host.
         ctrl: AxiLiteSubordinate = 12,
         /// Memory.
-        mem: AxiManager = p.shell().port(),
+        mem: AxiManagers = (p.ports, p.shell().port()),
         /// Level: an enabled bit of STATUS is set.
         irq_o: Out = bit(),
     }
@@ -92,6 +95,7 @@ impl Block for VectorTop {
             max_beats: self.max_beats,
             function: self.lane.function as u32,
             units: self.units.clone(),
+            bus: BusCaps::of(&self.axi, self.ports),
         };
         let registers = m.instance("u_registers", block);
         let shell = m.instance("u_shell", self.shell());
@@ -99,7 +103,9 @@ impl Block for VectorTop {
 
         registers.ctrl.connect(m, &io.ctrl);
         m.connect(io.irq_o, registers.irq_o);
-        io.mem.connect(m, &shell.mem);
+        for (to, from) in io.mem.iter().zip(&shell.mem) {
+            to.connect(m, from);
+        }
         shell.connect_registers(m, &registers.shell);
 
         m.connect(engine.abort_i, shell.abort_o);
@@ -108,17 +114,17 @@ impl Block for VectorTop {
         m.connect(shell.idle_i, engine.idle_o);
         m.connect(shell.computing_i, engine.computing_o);
         let counter = m.instance("u_overflows", EventCounters { counters: 1, ..EventCounters::default() });
-        m.connect(counter.clear_i, shell.began_o);
+        m.connect(counter.clear_i, shell.host.began_o);
         m.connect(counter.event_i.at(0), engine.overflow_o);
         m.connect(registers.own.overflows, counter.count_o.at(0));
         m.connect_stream(&engine.operation, &shell.operation);
         m.connect_stream(&shell.operation_end, &engine.operation_end);
-        shell.read_command.connect(m, &engine.read_command);
-        engine.read.connect(m, &shell.read);
-        engine.read_end.connect(m, &shell.read_end);
-        shell.write_command.connect(m, &engine.write_command);
-        shell.write.connect(m, &engine.write);
-        engine.write_end.connect(m, &shell.write_end);
+        shell.dmas.read_command.connect(m, &engine.read_command);
+        engine.read.connect(m, &shell.dmas.read);
+        engine.read_end.connect(m, &shell.dmas.read_end);
+        shell.dmas.write_command.connect(m, &engine.write_command);
+        shell.dmas.write.connect(m, &engine.write);
+        engine.write_end.connect(m, &shell.dmas.write_end);
     }
 
     fn timing(&self) -> Timing {
@@ -137,8 +143,8 @@ impl CatalogBlock for VectorTop {
         };
         vec![
             set(32, 32, 3, 4, RowUnits::default()),
-            set(64, 36, 5, 8, RowUnits::all()),
-            set(256, 40, 16, 16, RowUnits { softmax: true, ..RowUnits::default() }),
+            Self { ports: 3, ..set(64, 36, 5, 8, RowUnits::all()) },
+            Self { ports: 2, ..set(256, 40, 16, 16, RowUnits { softmax: true, ..RowUnits::default() }) },
         ]
     }
 }

@@ -33,12 +33,13 @@
 /// A field's type is an integer, `bool`, an enumeration made by [`choices!`](crate::choices), or another struct made
 /// here: nested parameters are set as `outer.inner` and checked and named with the rest. `in` takes a range,
 /// [`power_of_two`] or [`multiple_of`]; `note` says in words what `rules` demand; `tag` puts the value into the names of
-/// modules. Ports, contract and hardware follow in [`Block`](super::Block).
+/// modules; `named "when set"` keeps a default out of them, so that a parameter that comes later renames no module.
+/// Ports, contract and hardware follow in [`Block`](super::Block).
 #[macro_export]
 macro_rules! parameters {
     ($(#[$meta:meta])* $vis:vis struct $name:ident {
         $($(#[doc = $doc:literal])+ $field:ident : $ty:ty = $default:expr
-            $(, in $allowed:expr)? $(, note $note:literal)? $(, tag $tag:literal)? ;)*
+            $(, in $allowed:expr)? $(, note $note:literal)? $(, tag $tag:literal)? $(, named $named:literal)? ;)*
     }
     $(rules = $rules:expr;)?) => {
         $(#[$meta])*
@@ -75,10 +76,12 @@ macro_rules! parameters {
                         allowed: None,
                         note: None,
                         tag: None,
+                        when_set: false,
                     };
                     $(field.allowed = Some($crate::lang::Allowed::from($allowed));)?
                     $(field.note = Some($note);)?
                     $(field.tag = Some($tag);)?
+                    $(field.when_set = $named == "when set";)?
                     visitor(&field, &self.$field);
                 })*
             }

@@ -19,6 +19,8 @@ parameters! {
         rows: u32 = 4, in power_of_two(2..=64), tag "m";
         /// Not in the name.
         slack: u32 = 0, in 0..=100;
+        /// Came later.
+        late: u32 = 3, in 1..=9, named "when set";
     }
     rules = |p, rules| rules.demand(p.slack < 10 * p.rows, "slack", p.slack, format!("below {}", 10 * p.rows));
 }
@@ -41,7 +43,7 @@ parameters! {
 fn what_a_user_sees() {
     let list = Outer::default().list();
     let names: Vec<_> = list.iter().map(|p| p.name.as_str()).collect();
-    assert_eq!(names, ["width", "signed", "style", "inner.rows", "inner.slack"]);
+    assert_eq!(names, ["width", "signed", "style", "inner.rows", "inner.slack", "inner.late"]);
     assert_eq!(list[2].allowed, "single, double_buffered");
     assert_eq!(list[3].allowed, "a power of two from 2 to 64");
     assert_eq!((list[3].meaning.as_str(), &list[3].default), ("Rows of it", &Value::from(4)));
@@ -81,4 +83,33 @@ fn names_of_modules() {
     assert!(told.starts_with("outer_w8_signed_single_m4_x"), "{told}");
     p.inner.slack = 2;
     assert_ne!(name(&p), told);
+}
+
+/// Neither the name nor the hash in it tells of a parameter that came later, unless it is set.
+#[test]
+fn what_came_later_renames_nothing() {
+    let mut p = Outer { inner: Inner { slack: 1, ..Inner::default() }, ..Outer::default() };
+    let before = r#"{"width":8,"signed":false,"style":"single","inner":{"rows":4,"slack":1}}"#;
+    assert_eq!(module_name("outer", &p), format!("outer_w8_single_m4_x{:08x}", fnv(before)));
+    p.inner.late = 4;
+    let set = module_name("outer", &p);
+    assert!(set.starts_with("outer_w8_single_m4_x") && set != module_name("outer", &Outer::default()), "{set}");
+    p.inner.slack = 0;
+    assert_ne!(module_name("outer", &p), set);
+    assert_eq!(module_name("outer", &Outer::default()), "outer_w8_single_m4");
+}
+
+parameters! {
+    /// A block with a part.
+    struct Whole {
+        /// Not in the name.
+        slack: u32 = 0, in 0..=100;
+    }
+    rules = |p, rules| rules.same(&Inner { slack: p.slack, ..Inner::default() });
+}
+
+#[test]
+fn rules_of_a_part_keep_their_names() {
+    let error = Whole { slack: 40 }.check().unwrap_err().to_string();
+    assert_eq!(error, "parameter `slack` is 40, allowed: below 40");
 }

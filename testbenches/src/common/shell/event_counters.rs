@@ -10,19 +10,21 @@ use sim::Bits;
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &EventCounters) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let (counters, width, segment) = (p.counters as usize, p.width, p.segment);
+    let (counters, width, segment, most) = (p.counters as usize, p.width, p.segment, p.most);
     crate::bench(p, move |sim, run| {
         let mut rng = run.rng("events");
+        let event_width = u32::BITS - most.leading_zeros();
         let mut golden = vec![EventCounter::new(width, segment); counters];
         let (clear_i, event_i, count_o) = (sim.input("clear_i")?, sim.input("event_i")?, sim.output("count_o")?);
         sim.reset(1)?;
         for _ in 0..run.vectors() {
             let clear = rng.random_range(0..400u16) == 0;
-            let events: Vec<bool> = (0..counters).map(|_| rng.random_range(0..8u8) != 0).collect();
+            let mut events = || if rng.random_range(0..8u8) == 0 { 0 } else { rng.random_range(1..=u64::from(most)) };
+            let events: Vec<u64> = (0..counters).map(|_| events()).collect();
             sim.poke_u64(clear_i, clear.into());
-            sim.poke(event_i, &Bits::pack(1, events.iter().map(|&e| e.into())));
+            sim.poke(event_i, &Bits::pack(event_width, events.iter().copied()));
             sim.tick()?;
-            golden.iter_mut().zip(&events).for_each(|(counter, &event)| counter.cycle(clear, event));
+            golden.iter_mut().zip(&events).for_each(|(counter, &events)| counter.cycle(clear, events));
             let expected = Bits::pack(width, golden.iter().map(EventCounter::shown));
             run.expect(sim, count_o, &expected)?;
         }

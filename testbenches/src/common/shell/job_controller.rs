@@ -26,9 +26,9 @@ pub fn bench(p: &JobController) -> anyhow::Result<Box<dyn sim::Bench>> {
         descriptor_bytes: p.descriptor_bytes.into(),
         opcodes: p.opcodes as u8,
     };
-    let beat_bytes = p.axi.data_width / 8;
+    let (beat_bytes, ports) = (p.axi.data_width / 8, p.ports as usize);
     crate::bench(p, move |sim, run| {
-        let mut player = Player::new(sim, run, shape, beat_bytes as usize)?;
+        let mut player = Player::new(sim, run, shape, (beat_bytes as usize, ports))?;
         sim.reset(1)?;
         for number in 0..run.vectors() {
             player.job(sim, run, number)?;
@@ -56,6 +56,8 @@ struct Player {
     rng: StimulusRng,
     shape: Shape,
     beat_bytes: usize,
+    /// Ports of the bus.
+    ports: usize,
     /// Of fetch, write, written and operation.
     ready: [bool; 4],
 }
@@ -93,14 +95,16 @@ struct Plan {
     /// The operation from its offer to its end.
     shown: Option<Shown>,
     begun: usize,
-    /// Cycles in which the bus waited without an answer.
-    quiet: u64,
+    /// Of each port of the bus, cycles in which it waited without an answer.
+    quiet: Vec<u64>,
+    /// The one that does not answer where memory is silent.
+    silent_port: usize,
     cycles: u64,
 }
 
 impl Player {
-    fn new(sim: &Sim, run: &Run, shape: Shape, beat_bytes: usize) -> sim::Result<Self> {
-        Ok(Self { pins: Pins::find(sim)?, rng: run.rng("jobs"), shape, beat_bytes, ready: [false; 4] })
+    fn new(sim: &Sim, run: &Run, shape: Shape, (beat_bytes, ports): (usize, usize)) -> sim::Result<Self> {
+        Ok(Self { pins: Pins::find(sim)?, rng: run.rng("jobs"), shape, beat_bytes, ports, ready: [false; 4] })
     }
 
     fn job(&mut self, sim: &mut Sim, run: &mut Run, number: u64) -> sim::Result<()> {
@@ -124,8 +128,20 @@ impl Player {
         sim.poke_u64(p.max_descriptors_i, limits.max_descriptors.into());
         sim.poke_u64(p.timeout_i, timeout);
         let actions = actions.into_iter().zip(world.outcomes.iter().copied()).collect();
-        let mut plan =
-            Plan { actions, end, world, disturbance, timeout, owed: None, shown: None, begun: 0, quiet: 0, cycles: 0 };
+        let silent_port = if self.ports == 1 { 0 } else { self.rng.random_range(0..self.ports) };
+        let mut plan = Plan {
+            actions,
+            end,
+            world,
+            disturbance,
+            timeout,
+            owed: None,
+            shown: None,
+            begun: 0,
+            quiet: vec![0; self.ports],
+            silent_port,
+            cycles: 0,
+        };
         self.quiet_cycle(sim, run, &mut plan, true)?;
         match self.runs(sim, run, &mut plan)? {
             Some(phase) => self.aborts(sim, run, &mut plan, phase)?,
@@ -206,13 +222,19 @@ impl Player {
             sim.poke_u64(any, self.rng.random_range(0..4));
         }
         let silent = matches!(plan.disturbance, Disturbance::Silence(at) if plan.begun > at);
-        // An answer in time, unless memory is silent.
-        let due = plan.timeout > 0 && plan.quiet + 2 >= plan.timeout;
-        let answered = !silent && (due || self.rng.random());
-        let waiting = waits && (silent || self.rng.random());
-        plan.quiet = if waiting && !answered { plan.quiet + 1 } else { 0 };
-        sim.poke_u64(p.waiting_i, waiting.into());
-        sim.poke_u64(p.answered_i, answered.into());
+        let (mut waiting, mut answered) = (0, 0);
+        for port in 0..self.ports {
+            // An answer in time, unless memory is silent there.
+            let silent = silent && port == plan.silent_port;
+            let due = plan.timeout > 0 && plan.quiet[port] + 2 >= plan.timeout;
+            let answers = !silent && (due || self.rng.random());
+            let waits = waits && (silent || self.rng.random());
+            plan.quiet[port] = if waits && !answers { plan.quiet[port] + 1 } else { 0 };
+            waiting |= u64::from(waits) << port;
+            answered |= u64::from(answers) << port;
+        }
+        sim.poke_u64(p.waiting_i, waiting);
+        sim.poke_u64(p.answered_i, answered);
     }
 
     /// Offers what is owed, perhaps; whether it does.

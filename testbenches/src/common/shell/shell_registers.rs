@@ -1,7 +1,8 @@
 //! The registers of all accelerators under random accesses.
 
-use golden::common::shell::shell_registers::fields;
+use golden::common::shell::shell_registers::{Bus, fields};
 use hdl::blocks::common::ShellRegisters;
+use hdl::blocks::common::shell::BusCaps;
 
 use crate::common::bus::axi_lite_registers::{FieldPins, accesses};
 
@@ -10,7 +11,9 @@ use crate::common::bus::axi_lite_registers::{FieldPins, accesses};
 /// # Errors
 /// Parameters that the block refuses.
 pub fn bench(p: &ShellRegisters) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let fields = fields(p.accelerator.into(), p.max_descriptors.into());
+    let BusCaps { address_width, data_width, ports } = p.bus;
+    let bus = Bus { address_width, data_width, ports };
+    let fields = fields(p.accelerator.into(), p.max_descriptors.into(), bus);
     crate::bench(p, move |sim, run| {
         let pins =
             fields.iter().map(|(name, field)| FieldPins::find(sim, name, field)).collect::<sim::Result<Vec<_>>>()?;

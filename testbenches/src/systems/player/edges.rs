@@ -114,7 +114,10 @@ impl<A: Accelerator> Player<A> {
                 continue;
             }
             let mut bus = AxiMemory::new();
-            bus.serve(sim, "mem", &AxiConfig::ideal(self.rng.random_range(1..4)), run.seed())?;
+            let config = AxiConfig::ideal(self.rng.random_range(1..4));
+            for port in &self.ports {
+                bus.serve(sim, port, &config, run.seed())?;
+            }
             bus.memory_mut().store(program.base, &program.image);
             self.set_up(sim, run, &mut bus, (&program, 0), false)?;
             self.start(sim, run, &mut bus, false)?;

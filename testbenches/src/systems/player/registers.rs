@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use golden::systems::job::{Accelerator, Report};
 use rand::RngExt;
-use sim::bus::{AxiMemory, Response, Ticket};
+use sim::bus::{AxiMemory, PortStats, Response, Ticket};
 use sim::{Run, Sim};
 
 use super::{Counter, Player, Program, register};
 
 /// A register that no table has, and one that cannot be written.
-const REFUSED: [u64; 2] = [0x4c, 0];
+const REFUSED: [u64; 2] = [0x50, 0];
 
 /// Most cycles from the call that writes CONTROL up to the start, and from the end up to the interrupt.
 const AROUND: u64 = 12;
@@ -128,6 +128,7 @@ impl<A: Accelerator> Player<A> {
                 (register::VERSION, self.facts.number << 16 | 1),
                 (register::CONTROL, 0),
                 (register::STATUS, 0),
+                (register::CAPS_BUS, self.facts.bus.register()),
             ];
             fixed.extend(&self.facts.constants);
             for at in REFUSED {
@@ -167,7 +168,8 @@ impl<A: Accelerator> Player<A> {
 
     /// Requests carry the attributes that stand in BUS.
     pub(super) fn requests(&self, sim: &Sim, run: &mut Run) -> sim::Result<()> {
-        for (shift, [valid, cache, prot]) in [(0, self.ar), (4, self.aw)] {
+        let requests = self.requests.iter().flat_map(|&[ar, aw]| [(0, ar), (4, aw)]);
+        for (shift, [valid, cache, prot]) in requests {
             if sim.peek_u64(valid) == 1 {
                 run.expect_u64(sim, cache, self.attributes >> shift & 15)?;
                 run.expect_u64(sim, prot, self.attributes >> 8)?;
@@ -191,7 +193,7 @@ impl<A: Accelerator> Player<A> {
             let near = cycles <= passed && passed <= cycles + AROUND;
             run.expect_equal(sim, "CYCLES", &format!("{cycles} of {passed} around it"), true, near)?;
         }
-        // They are counted at the DMAs, where the port's buffers and turns come between.
+        // Reads are waited for at the DMAs, where the port's buffers and turns come between.
         for (name, at) in [("READ_WAITS", register::READ_WAITS), ("WRITE_WAITS", register::WRITE_WAITS)] {
             let waits = self.load_wide(sim, bus, at)?;
             run.expect_equal(sim, name, "no more than cycles", true, waits <= cycles)?;
@@ -199,10 +201,11 @@ impl<A: Accelerator> Player<A> {
         if report.end.code != 0 {
             return Ok(());
         }
-        let stats = bus.stats("mem");
+        let on_all = |beats: fn(&PortStats) -> u64| self.ports.iter().map(|port| beats(&bus.stats(port))).sum();
         let mut counts = vec![
-            ("READ_BEATS", register::READ_BEATS, stats.read_beats),
-            ("WRITE_BEATS", register::WRITE_BEATS, stats.write_beats),
+            ("READ_BEATS", register::READ_BEATS, on_all(|stats| stats.read_beats)),
+            ("WRITE_BEATS", register::WRITE_BEATS, on_all(|stats| stats.write_beats)),
+            ("WRITE_WAITS", register::WRITE_WAITS, bus.write_wait_cycles()),
         ];
         if report.executed.iter().all(|e| e.defined) {
             let own = |c: &Counter<A::Operation>| (c.name, c.register, (c.expected)(report));

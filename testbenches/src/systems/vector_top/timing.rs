@@ -9,8 +9,10 @@ pub struct Job {
     pub rows: u32,
     /// Elements of a row.
     pub columns: u32,
-    /// Operands that are read: 1 to 3.
-    pub operands: u32,
+    /// Addends are read, by reader 1 beside reader 0 of the elements.
+    pub add: bool,
+    /// Factors are read, by reader 2.
+    pub multiply: bool,
     /// Rows are normalised.
     pub norm: bool,
     /// Bits of a result.
@@ -31,10 +33,23 @@ fn bursts(row: u32, bytes: u32, width: u32, most: u32) -> Vec<u32> {
 }
 
 impl Job {
+    /// Operands that are read: 1 to 3.
+    #[must_use]
+    pub fn operands(&self) -> u32 {
+        1 + u32::from(self.add) + u32::from(self.multiply)
+    }
+
+    /// Most operands on one port: reader n is on port n modulo `ports`.
+    fn crowd(&self, ports: u32) -> u32 {
+        let readers = [Some(0), self.add.then_some(1), self.multiply.then_some(2)];
+        let on = |port: u32| readers.iter().flatten().filter(|&reader| reader % ports == port).count() as u32;
+        (0..ports).map(on).max().unwrap_or(1)
+    }
+
     /// Cycles from start to done, as `CYCLES` says, when memory answers `latency` cycles after a request: the descriptor, the
-    /// checks, the first operand, the way through the lanes, and then what is left of reading and writing: operands share the
-    /// port burst by burst, and a burst of results begins when all of its data is there and the one before has left. Holds as
-    /// long as what a reader keeps covers the latency.
+    /// checks, the first operand, the way through the lanes, and then what is left of reading and writing: operands on one port
+    /// share it burst by burst, the port with most of them is what all wait for, and a burst of results begins when all of its
+    /// data is there and the one before has left. Holds as long as what a reader keeps covers the latency.
     #[must_use]
     pub fn cycles(&self, block: &VectorTop, latency: u32) -> u32 {
         let (width, most) = (block.axi.data_width / 8, block.dma.burst_beats);
@@ -43,13 +58,14 @@ impl Job {
         let out_bytes = (self.columns * self.bits).div_ceil(8);
         // Beats of a row that make one of results.
         let share = 16 / self.bits;
+        let crowd = self.crowd(block.ports);
         let (mut read, mut left, mut end) = (0, 0, 0);
         for row in 0..self.rows {
             // When each beat of the row has come, of all operands.
             let mut come = Vec::new();
             for burst in bursts(row, 2 * self.columns, width, most) {
-                come.extend((1..=burst).map(|beat| read + (self.operands - 1) * burst + beat));
-                read += self.operands * burst;
+                come.extend((1..=burst).map(|beat| read + (crowd - 1) * burst + beat));
+                read += crowd * burst;
             }
             if self.norm {
                 let first = come[come.len() - 1] + norm;
@@ -66,6 +82,6 @@ impl Job {
         }
         let descriptor = 128 / width;
         let lanes = block.engine().unit().lanes_latency();
-        76 + descriptor + lanes + 18 * (self.operands - 1) + end + 3 * (latency - 1)
+        76 + descriptor + lanes + 18 * (self.operands() - 1) + end + 3 * (latency - 1)
     }
 }

@@ -4,8 +4,8 @@
 //! What no block here uses is left out, as the specification allows: locks (no exclusives), QoS, regions, user signals.
 
 use crate::lang::{
-    Bundle, Direction, Field, FieldType, FieldValue, Index, Module, PortBuilder, PortKind, Signal, Stream, StreamArray,
-    bundle, parameters, power_of_two, uint,
+    Bundle, Direction, Field, FieldType, FieldValue, In, Index, Module, PortBuilder, PortKind, Signal, Stream,
+    StreamArray, bundle, parameters, ports, power_of_two, uint,
 };
 
 /// Bytes that a burst never crosses.
@@ -226,6 +226,43 @@ kinds! {
     AxiWriteManager(AxiWrite) = |b, name, spec| write(b, name, &spec, true);
     /// The half of a subordinate that is written.
     AxiWriteSubordinate(AxiWrite) = |b, name, spec| write(b, name, &spec, false);
+}
+
+ports! {
+    /// Attributes of all requests of a block.
+    pub struct AttributePorts(_p: &()) {
+        /// ARCACHE of all reads.
+        read_cache_i: In = uint(4),
+        /// AWCACHE of all writes.
+        write_cache_i: In = uint(4),
+        /// ARPROT and AWPROT of all accesses.
+        prot_i: In = uint(3),
+    }
+}
+
+impl AttributePorts {
+    /// Hands the attributes on to a part.
+    #[track_caller]
+    pub fn hand_on(&self, m: &mut Module, part: &Self) {
+        m.connect(part.read_cache_i, self.read_cache_i);
+        m.connect(part.write_cache_i, self.write_cache_i);
+        m.connect(part.prot_i, self.prot_i);
+    }
+}
+
+/// The ports of one manager or of several: `mem: AxiManagers = (p.ports, p.axi.clone())` has the names of `mem` when there
+/// is one, else those of `mem0`, `mem1` and so on.
+#[derive(Debug)]
+pub struct AxiManagers;
+
+impl PortKind for AxiManagers {
+    type Handle = Vec<Axi>;
+    type Spec = (u32, AxiSpec);
+
+    fn declare(b: &mut PortBuilder, name: &str, (count, spec): (u32, AxiSpec)) -> Vec<Axi> {
+        let names = (0..count).map(|k| if count == 1 { name.to_owned() } else { format!("{name}{k}") });
+        names.map(|name| AxiManager::declare(b, &name, spec.clone())).collect()
+    }
 }
 
 /// One channel of several interfaces.

@@ -43,6 +43,8 @@ ports! {
         read_o: Out = bit(),
         /// A beat was written in the cycle before.
         written_o: Out = bit(),
+        /// In the cycle before, a beat of write data was offered and not taken.
+        write_waits_o: Out = bit(),
     }
 }
 
@@ -81,6 +83,7 @@ impl Block for AxiWatch {
         late(m, "answered_q", io.answered_o, moves);
         late(m, "read_q", io.read_o, io.r_valid_i);
         late(m, "written_q", io.written_o, writes);
+        late(m, "write_waits_q", io.write_waits_o, io.w_valid_i & !io.w_ready_i);
         m.connect(io.idle_o, !busy);
     }
 

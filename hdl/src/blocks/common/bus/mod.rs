@@ -24,4 +24,4 @@ pub use axi_lite_registers::{AxiLiteRegisters, AxiLiteRegistersPorts, serve};
 pub use axi_read_dma::{AxiReadDma, AxiReadDmaPorts, RowBeat};
 pub use axi_write_dma::{AxiWriteDma, AxiWriteDmaPorts};
 pub use dma::{DmaCommand, DmaCompletion, DmaSpec};
-pub use dma_bank::{DmaBank, DmaBankPorts};
+pub use dma_bank::{DmaBank, DmaBankPorts, DmaStreamPorts};

@@ -1,7 +1,8 @@
 //! Counters of events, wide and fast: in segments whose carries are registered.
 
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, Module, OutArray, Proof, Timing, bit, mux, parameters, ports, uint,
+    About, Block, CatalogBlock, In, InArray, Module, OutArray, Proof, Timing, bit, bits_for, mux, parameters, ports,
+    uint,
 };
 
 parameters! {
@@ -13,7 +14,14 @@ parameters! {
         width: u32 = 64, in 1..=64, tag "w";
         /// Bits that are added in one cycle.
         segment: u32 = 16, in 1..=64, tag "s";
+        /// Most events of a counter in one cycle.
+        most: u32 = 1, in 1..=65535, note "they fit in a segment", named "when set";
     }
+    rules = |p, rules| {
+        // All segments but the last one are whole; one that is not has the bits of the counter that are left.
+        let fits = p.event_width() <= p.segment.min(p.width);
+        rules.demand(fits, "most", p.most, format!("what fits in a segment of {} bits", p.segment.min(p.width)));
+    };
 }
 
 ports! {
@@ -21,8 +29,8 @@ ports! {
     pub struct EventCountersPorts(p: &EventCounters) {
         /// Sets all counters to 0; events of this cycle and of those still on their way are not counted.
         clear_i: In = bit(),
-        /// Per counter: an event in this cycle.
-        event_i: InArray = bit().array(p.counters),
+        /// Per counter: events in this cycle.
+        event_i: InArray = uint(p.event_width()).array(p.counters),
         /// Per counter: events since the last clear, modulo 2^width, those of the last cycles not counted yet; see latency.
         count_o: OutArray = uint(p.width).array(p.counters),
     }
@@ -31,6 +39,10 @@ ports! {
 impl EventCounters {
     fn segments(&self) -> u32 {
         self.width.div_ceil(self.segment)
+    }
+
+    fn event_width(&self) -> u32 {
+        bits_for(self.most.into())
     }
 }
 
@@ -95,12 +107,20 @@ impl Block for EventCounters {
 
 impl CatalogBlock for EventCounters {
     fn configurations() -> Vec<Self> {
-        let set = |counters, width, segment| Self { counters, width, segment };
-        vec![set(1, 1, 1), set(3, 7, 2), set(2, 8, 64), set(1, 20, 5)]
+        let set = |counters, width, segment| Self { counters, width, segment, ..Self::default() };
+        vec![
+            set(1, 1, 1),
+            set(3, 7, 2),
+            set(2, 8, 64),
+            set(1, 20, 5),
+            Self { most: 3, ..set(2, 7, 2) },
+            Self { most: 5, ..set(3, 64, 16) },
+        ]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let block = Self { counters: 1, width: 4, segment: 2 };
-        vec![Proof { block, depth: 14, cover_depth: 16, induction: true }]
+        let one = Self { counters: 1, width: 4, segment: 2, most: 1 };
+        let three = Self { most: 3, ..one.clone() };
+        [one, three].map(|block| Proof { block, depth: 14, cover_depth: 16, induction: true }).into()
     }
 }

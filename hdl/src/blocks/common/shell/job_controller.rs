@@ -15,13 +15,14 @@
 
 mod properties;
 
+use super::job_host::JobHostPorts;
 use super::shell_registers::{ID, VERSION};
 use crate::blocks::common::bus::dma::dma_error;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutStream, Proof, Reg, Signal, Stream,
-    Timing, bit, bits_for, bundle, cat, multiple_of, mux, parameters, ports, select, uint,
+    About, Block, CatalogBlock, Field, FieldArray, Group, In, InStream, Module, Out, OutStream, Proof, Reg, Signal,
+    Stream, Timing, bit, bits_for, bundle, cat, multiple_of, mux, or_all, parameters, ports, select, uint,
 };
 
 /// Why a job ended, `ERROR_CODE`.
@@ -72,6 +73,8 @@ parameters! {
         descriptor_bytes: u32 = 128, in multiple_of(64, 64..=1024), tag "b";
         /// Operations there are, numbered from 1.
         opcodes: u32 = 4, in 1..=255, tag "o";
+        /// Ports of the bus, each of which has to answer in time.
+        ports: u32 = 1, in 1..=32, named "when set";
     }
     rules = |p, rules| {
         let fits = p.dma.row_width >= bits_for(p.descriptor_bytes.into());
@@ -114,48 +117,16 @@ bundle! {
 ports! {
     /// Ports of [`JobController`].
     pub struct JobControllerPorts(p: &JobController) {
-        /// Starts a job; refused, with refused_o, unless the controller is idle and the bus is.
-        start_i: In = bit(),
-        /// Drops the job at any time.
-        soft_reset_i: In = bit(),
-        /// A soft reset is not done: the bus is not idle.
-        soft_reset_busy_o: Out = bit(),
-        /// Address of the first descriptor; looked at with start_i.
-        job_i: In = uint(64),
-        /// First byte that may be touched; steady while busy.
-        window_base_i: In = uint(64),
-        /// Last byte that may be touched; steady while busy.
-        window_limit_i: In = uint(64),
-        /// Cycles that the bus may wait without an answer, 0 for any.
-        timeout_i: In = uint(32),
-        /// Descriptors of a job at most.
-        max_descriptors_i: In = uint(32),
-        /// The bus waits: something is asked for or offered and not done.
-        waiting_i: In = bit(),
-        /// The bus answered: some channel moved.
-        answered_i: In = bit(),
+        /// The host.
+        host: Group<JobHostPorts> = (),
+        /// Each port of the bus waits: something is asked for or offered and not done.
+        waiting_i: In = uint(p.ports),
+        /// Each port of the bus answered: some channel moved.
+        answered_i: In = uint(p.ports),
         /// Nothing is under way on the bus, and all DMAs and the accelerator are idle.
         idle_i: In = bit(),
         /// All work in flight is dropped: to the abort or clear of DMAs and accelerator. High until idle_i.
         abort_o: Out = bit(),
-        /// A job runs.
-        busy_o: Out = bit(),
-        /// For one cycle: a job begins.
-        began_o: Out = bit(),
-        /// For one cycle: the job is done.
-        done_o: Out = bit(),
-        /// For one cycle: the job ended with an error.
-        error_o: Out = bit(),
-        /// For one cycle: a start was refused.
-        refused_o: Out = bit(),
-        /// The first error of the job; valid from error_o up to the next job.
-        error_code_o: Out = uint(8),
-        /// Its descriptor; valid as error_code_o.
-        error_where_o: Out = uint(64),
-        /// Tag of the descriptor that was completed last, 0 from the start on.
-        tag_o: Out = uint(32),
-        /// Descriptors that are completed.
-        descriptors_o: Out = uint(32),
         /// Descriptors to read.
         fetch: OutStream<DmaCommand> = p.dma_spec(),
         /// What was read.
@@ -182,8 +153,8 @@ impl Block for JobController {
         summary: "walks a chain of descriptors in memory and has an accelerator do them",
         contract: "From start_i on, one descriptor after the other: its address is checked, it is read, its header is checked, the operation is handed\n\
             over, and when that has ended, its tag is written if it asks for it. A next address of 0 ends the job with done_o.\n\
-            The first error ends it: abort_o is high until idle_i, then error_o. Memory that does not answer for timeout_i cycles is an error\n\
-            too; error_o comes at once then, and abort_o stays high, starts refused, until the bus is idle.\n\
+            The first error ends it: abort_o is high until idle_i, then error_o. A port of memory that does not answer for timeout_i cycles is an\n\
+            error too; error_o comes at once then, and abort_o stays high, starts refused, until the bus is idle.\n\
             soft_reset_i drops the job without done_o or error_o; abort_o and soft_reset_busy_o are high until idle_i.\n\
             opcode, flag and words of an operation stay after it was taken, until its operation_end is taken: nobody need copy them.\n\
             An operation is handed over only when everything before it has ended; independent is for accelerators that overlap on their own.",
@@ -199,21 +170,21 @@ impl Block for JobController {
         let failed = m.net("failed", uint(8));
         let fails = m.wire("fails", failed.any());
 
-        let begins = m.wire("begins", io.start_i & state.is("Idle") & io.idle_i & !io.soft_reset_i);
-        m.connect(io.began_o, begins);
-        m.connect(io.refused_o, io.start_i & !begins);
+        let begins = m.wire("begins", io.host.start_i & state.is("Idle") & io.idle_i & !io.host.soft_reset_i);
+        m.connect(io.host.began_o, begins);
+        m.connect(io.host.refused_o, io.host.start_i & !begins);
 
         // The descriptor's place, all of its bytes in the window.
         let last_byte = m.wire("last_byte", here.current.q + (self.descriptor_bytes - 1));
         let inside = |m: &mut Module, name: &str, first: Signal, last: Signal| {
-            let whole = last.le(io.window_limit_i) & first.ge(io.window_base_i);
+            let whole = last.le(io.host.window_limit_i) & first.ge(io.host.window_base_i);
             m.wire(name, whole & !first.slice(0..6).any())
         };
         let placed = inside(m, "placed", here.current.q, last_byte);
         let address_width = self.axi.address_width;
         let reachable = if address_width < 64 { !here.current.q.slice(address_width..64).any() } else { bit().lit(1) };
         let placed = m.wire("reachable", placed & reachable);
-        let more = m.wire("more", here.done.q.lt(io.max_descriptors_i));
+        let more = m.wire("more", here.done.q.lt(io.host.max_descriptors_i));
 
         self.fetch(m, io, state.is("Fetch"), here.current.q);
         let bits = self.receive(m, io, state.is("Receive"));
@@ -245,12 +216,18 @@ impl Block for JobController {
         m.connect(io.operation_end.ready, state.is("Work"));
         let tag_sent = self.write_tag(m, io, state.is("WriteTag"), (header.tag_address, header.tag));
 
-        // A bus that owes something and does not move.
-        let waited = m.reg_init("waited_q", uint(32), 0);
-        // An abort has its own time.
-        let counts = m.wire("counts", io.waiting_i & !io.answered_i & !state.is("Idle") & !fails);
-        waited.next(mux(counts, mux(waited.q.all(), waited.q, waited.q.wrapping_add(1)), 0));
-        let late = m.wire("late", io.timeout_i.any() & waited.q.ge(io.timeout_i));
+        // A port of the bus that owes something and does not move, whatever the others do.
+        let late = (0..self.ports).map(|port| {
+            let name = |what: &str| if self.ports == 1 { what.to_owned() } else { format!("{what}_{port}") };
+            let waited = m.reg_init(&format!("{}_q", name("waited")), uint(32), 0);
+            // An abort has its own time.
+            let quiet = io.waiting_i.bit(port) & !io.answered_i.bit(port);
+            let counts = m.wire(&name("counts"), quiet & !state.is("Idle") & !fails);
+            waited.next(mux(counts, mux(waited.q.all(), waited.q, waited.q.wrapping_add(1)), 0));
+            waited.q.ge(io.host.timeout_i)
+        });
+        let late = late.collect::<Vec<_>>();
+        let late = m.wire("late", io.host.timeout_i.any() & or_all(bit(), &late));
 
         // An end may still come in the first cycle of an abort: it means nothing then.
         let fetch_ends = m.wire("fetch_ends", io.fetch_end.fire() & state.is("Receive"));
@@ -273,14 +250,15 @@ impl Block for JobController {
                 none,
             ),
         );
-        let completed = m.wire("completed", ((work_ends & !header.writes_tag) | tag_ends) & !fails & !io.soft_reset_i);
+        let completed =
+            m.wire("completed", ((work_ends & !header.writes_tag) | tag_ends) & !fails & !io.host.soft_reset_i);
         let ends = m.wire("ends", completed & !header.next.any());
 
         for from in ["Check", "Fetch", "Receive", "Header", "Offer", "Work", "WriteTag", "EndTag"] {
-            state.goto(from, io.soft_reset_i, "Flush");
+            state.goto(from, io.host.soft_reset_i, "Flush");
             state.goto(from, fails, "Drain");
         }
-        state.goto("Idle", io.soft_reset_i, "Flush");
+        state.goto("Idle", io.host.soft_reset_i, "Flush");
         state.goto("Idle", begins, "Check");
         state.goto("Check", true, "Fetch");
         state.goto("Fetch", io.fetch.ready, "Receive");
@@ -293,19 +271,20 @@ impl Block for JobController {
         state.goto("WriteTag", tag_sent, "EndTag");
         state.goto("EndTag", ends, "Idle");
         state.goto("EndTag", tag_ends, "Check");
-        state.goto("Drain", io.soft_reset_i, "Flush");
-        let drained = m.wire("drained", state.is("Drain") & !io.soft_reset_i & (io.idle_i | late | here.timed_out.q));
+        state.goto("Drain", io.host.soft_reset_i, "Flush");
+        let drained =
+            m.wire("drained", state.is("Drain") & !io.host.soft_reset_i & (io.idle_i | late | here.timed_out.q));
         state.goto("Drain", drained & io.idle_i, "Idle");
         state.goto("Drain", drained, "Flush");
-        state.goto("Flush", io.idle_i & !io.soft_reset_i, "Idle");
+        state.goto("Flush", io.idle_i & !io.host.soft_reset_i, "Idle");
 
         here.step(m, io, Step { begins, fails, failed, late, completed, header });
         let aborts = m.wire("aborts", state.is("Drain") | state.is("Flush"));
         m.connect(io.abort_o, aborts);
-        m.connect(io.busy_o, running | state.is("Drain"));
-        m.connect(io.done_o, ends);
-        m.connect(io.error_o, drained);
-        m.connect(io.soft_reset_busy_o, state.is("Flush"));
+        m.connect(io.host.busy_o, running | state.is("Drain"));
+        m.connect(io.host.done_o, ends);
+        m.connect(io.host.error_o, drained);
+        m.connect(io.host.soft_reset_busy_o, state.is("Flush"));
         self.properties(m, io, header);
     }
 
@@ -398,17 +377,17 @@ impl Registers {
 
     fn step(&self, m: &mut Module, io: &JobControllerPorts, now: Step) {
         let Step { begins, fails, failed, late, completed, header } = now;
-        self.current.next_when(begins | completed, mux(begins, io.job_i, header.next));
+        self.current.next_when(begins | completed, mux(begins, io.host.job_i, header.next));
         let counted = mux(completed, self.done.q.wrapping_add(1), self.done.q);
         self.done.next(mux(begins, uint(32).lit(0), counted));
         self.tag.next_when(begins | completed, mux(begins, uint(32).lit(0), header.tag));
         self.code.next_when(fails | begins, failed);
         self.place.next_when(fails, self.current.q);
         self.timed_out.next_when(fails | begins, late & fails);
-        m.connect(io.descriptors_o, self.done.q);
-        m.connect(io.tag_o, self.tag.q);
-        m.connect(io.error_code_o, self.code.q);
-        m.connect(io.error_where_o, self.place.q);
+        m.connect(io.host.descriptors_o, self.done.q);
+        m.connect(io.host.tag_o, self.tag.q);
+        m.connect(io.host.error_code_o, self.code.q);
+        m.connect(io.host.error_where_o, self.place.q);
     }
 }
 
@@ -476,12 +455,18 @@ impl CatalogBlock for JobController {
             opcodes,
             ..Self::default()
         };
-        vec![set(32, 32, 64, 1), set(1024, 64, 64, 255), set(512, 40, 320, 3)]
+        vec![
+            set(32, 32, 64, 1),
+            set(1024, 64, 64, 255),
+            set(512, 40, 320, 3),
+            Self { ports: 3, ..set(128, 48, 128, 2) },
+        ]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
         let axi = AxiSpec { address_width: 32, data_width: 512, id_width: 1 };
         let block = Self { axi, descriptor_bytes: 64, opcodes: 2, ..Self::default() };
-        vec![Proof { block, depth: 14, cover_depth: 24, induction: true }]
+        let two = Self { ports: 2, ..block.clone() };
+        [block, two].map(|block| Proof { block, depth: 14, cover_depth: 24, induction: true }).into()
     }
 }

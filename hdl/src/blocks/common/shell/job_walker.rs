@@ -1,10 +1,12 @@
 //! The controller of jobs with DMAs of its own: for descriptors, and for tags.
 
 use super::job_controller::{JobController, Operation, OperationEnd};
-use crate::blocks::common::bus::axi::{AxiReadManager, AxiWriteManager};
+use super::job_host::JobHostPorts;
+use crate::blocks::common::bus::axi::{AttributePorts, AxiReadManager, AxiWriteManager};
 use crate::blocks::common::bus::{AxiReadDma, AxiSpec, AxiWriteDma, DmaSpec};
 use crate::lang::{
-    About, Block, In, InStream, Module, Out, OutStream, Timing, bit, bits_for, multiple_of, parameters, ports, uint,
+    About, Block, Group, In, InStream, Module, Out, OutStream, Timing, bit, bits_for, multiple_of, parameters, ports,
+    uint,
 };
 
 parameters! {
@@ -16,6 +18,8 @@ parameters! {
         descriptor_bytes: u32 = 128, in multiple_of(64, 64..=1024), tag "b";
         /// Operations there are, numbered from 1.
         opcodes: u32 = 1, in 1..=255, tag "o";
+        /// Ports of the bus, each of which has to answer in time.
+        ports: u32 = 1, in 1..=32, named "when set";
     }
 }
 
@@ -39,6 +43,7 @@ impl JobWalker {
             dma: self.dma(),
             descriptor_bytes: self.descriptor_bytes,
             opcodes: self.opcodes,
+            ports: self.ports,
         }
     }
 
@@ -62,54 +67,18 @@ impl JobWalker {
 ports! {
     /// Ports of [`JobWalker`].
     pub struct JobWalkerPorts(p: &JobWalker) {
-        /// Starts a job; refused, with refused_o, while one runs or the bus is not idle.
-        start_i: In = bit(),
-        /// Drops the job at any time.
-        soft_reset_i: In = bit(),
-        /// A soft reset is not done: the bus is not idle.
-        soft_reset_busy_o: Out = bit(),
-        /// Address of the first descriptor; looked at with start_i.
-        job_i: In = uint(64),
-        /// First byte that may be touched; steady while busy.
-        window_base_i: In = uint(64),
-        /// Last byte that may be touched; steady while busy.
-        window_limit_i: In = uint(64),
-        /// Cycles that the bus may wait without an answer, 0 for any.
-        timeout_i: In = uint(32),
-        /// Descriptors of a job at most.
-        max_descriptors_i: In = uint(32),
-        /// ARCACHE.
-        read_cache_i: In = uint(4),
-        /// AWCACHE.
-        write_cache_i: In = uint(4),
-        /// ARPROT and AWPROT.
-        prot_i: In = uint(3),
-        /// The bus waits: something is asked for or offered and not done.
-        waiting_i: In = bit(),
-        /// The bus answered: some channel moved.
-        answered_i: In = bit(),
+        /// The host.
+        host: Group<JobHostPorts> = (),
+        /// Attributes of requests.
+        attributes: Group<AttributePorts> = (),
+        /// Each port of the bus waits: something is asked for or offered and not done.
+        waiting_i: In = uint(p.ports),
+        /// Each port of the bus answered: some channel moved.
+        answered_i: In = uint(p.ports),
         /// Nothing is under way on the bus, and all other DMAs and the accelerator are idle.
         idle_i: In = bit(),
         /// All work in flight is dropped. High until idle_i, and the DMAs here are idle.
         abort_o: Out = bit(),
-        /// For one cycle: a job begins.
-        began_o: Out = bit(),
-        /// A job runs.
-        busy_o: Out = bit(),
-        /// For one cycle: the job is done, and all it wrote is in memory.
-        done_o: Out = bit(),
-        /// For one cycle: the job ended with an error.
-        error_o: Out = bit(),
-        /// For one cycle: a start was refused.
-        refused_o: Out = bit(),
-        /// The first error of the job; valid from error_o up to the next job.
-        error_code_o: Out = uint(8),
-        /// Its descriptor; valid as error_code_o.
-        error_where_o: Out = uint(64),
-        /// Tag of the descriptor that was completed last, 0 from the start on.
-        tag_o: Out = uint(32),
-        /// Descriptors that are completed.
-        descriptors_o: Out = uint(32),
         /// To the accelerator: what it is to do.
         operation: OutStream<Operation> = p.words(),
         /// From the accelerator: one end for each operation, in order.
@@ -135,33 +104,18 @@ impl Block for JobWalker {
         let fetch = m.instance("u_fetch", self.reader());
         let tag = m.instance("u_tag", self.writer());
         let abort = controller.abort_o;
+        io.host.connect(m, &controller.host);
+        let attributes = &io.attributes;
         for (to, from) in [
-            (controller.start_i, io.start_i),
-            (controller.soft_reset_i, io.soft_reset_i),
-            (controller.job_i, io.job_i),
-            (controller.window_base_i, io.window_base_i),
-            (controller.window_limit_i, io.window_limit_i),
-            (controller.timeout_i, io.timeout_i),
-            (controller.max_descriptors_i, io.max_descriptors_i),
             (controller.waiting_i, io.waiting_i),
             (controller.answered_i, io.answered_i),
-            (io.soft_reset_busy_o, controller.soft_reset_busy_o),
-            (io.began_o, controller.began_o),
-            (io.busy_o, controller.busy_o),
-            (io.done_o, controller.done_o),
-            (io.error_o, controller.error_o),
-            (io.refused_o, controller.refused_o),
-            (io.error_code_o, controller.error_code_o),
-            (io.error_where_o, controller.error_where_o),
-            (io.tag_o, controller.tag_o),
-            (io.descriptors_o, controller.descriptors_o),
             (io.abort_o, abort),
             (fetch.abort_i, abort),
-            (fetch.cache_i, io.read_cache_i),
-            (fetch.prot_i, io.prot_i),
+            (fetch.cache_i, attributes.read_cache_i),
+            (fetch.prot_i, attributes.prot_i),
             (tag.abort_i, abort),
-            (tag.cache_i, io.write_cache_i),
-            (tag.prot_i, io.prot_i),
+            (tag.cache_i, attributes.write_cache_i),
+            (tag.prot_i, attributes.prot_i),
         ] {
             m.connect(to, from);
         }

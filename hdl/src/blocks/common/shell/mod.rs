@@ -1,17 +1,21 @@
 //! What a complete accelerator is from outside: registers, jobs, counters.
 
+pub mod command_list;
 pub mod event_counters;
 pub mod job_controller;
+pub mod job_host;
 pub mod job_shell;
 pub mod job_walker;
 pub mod operand_check;
 pub mod operand_list;
 pub mod shell_registers;
 
+pub use command_list::{CommandList, CommandListPorts};
 pub use event_counters::{EventCounters, EventCountersPorts};
 pub use job_controller::{JobController, JobControllerPorts, Operation, OperationEnd};
+pub use job_host::JobHostPorts;
 pub use job_shell::{JobShell, JobShellPorts};
 pub use job_walker::{JobWalker, JobWalkerPorts};
 pub use operand_check::{Operand, OperandCheck, OperandCheckPorts, Verdict};
 pub use operand_list::{OperandList, OperandListPorts};
-pub use shell_registers::{ShellFields, ShellRegisters, ShellRegistersPorts};
+pub use shell_registers::{BusCaps, ShellFields, ShellRegisters, ShellRegistersPorts};

@@ -3,10 +3,11 @@
 //! An accelerator with registers of its own places them in a block of its own: a port of kind
 //! `RegisterPorts<ShellFields>` beside one for them, and both in one [`serve`].
 
-use crate::blocks::common::bus::{AxiLiteSubordinate, serve};
+use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, serve};
 use crate::lang::registers::{Command, Constant, Pulse, ReadOnly, ReadWrite, Sticky};
 use crate::lang::{
-    About, Block, CatalogBlock, Module, Out, RegisterPorts, Signal, Timing, bit, parameters, ports, registers,
+    About, Block, CatalogBlock, Module, Out, RegisterPorts, Signal, Timing, bit, parameters, ports, power_of_two,
+    registers,
 };
 
 /// What `ID` reads as: the bytes `SNBZ`.
@@ -19,12 +20,34 @@ pub const VERSION: u64 = 1;
 pub const OWN_REGISTERS: u32 = 0x100;
 
 parameters! {
+    /// What a driver needs to know of the ports to memory.
+    pub struct BusCaps {
+        /// Bits of an address.
+        address_width: u32 = 64, in 13..=64;
+        /// Bits of a beat.
+        data_width: u32 = 128, in power_of_two(32..=1024);
+        /// How many there are.
+        ports: u32 = 1, in 1..=32;
+    }
+}
+
+impl BusCaps {
+    /// Those of so many ports.
+    #[must_use]
+    pub fn of(axi: &AxiSpec, ports: u32) -> Self {
+        Self { address_width: axi.address_width, data_width: axi.data_width, ports }
+    }
+}
+
+parameters! {
     /// Elaboration parameters.
     pub struct ShellRegisters {
         /// Number of the accelerator, for drivers.
         accelerator: u32 = 0, in 0..=65535, tag "k";
         /// Descriptors after which a chain ends with an error, after reset.
         max_descriptors: u32 = 65536, in 1..=1_073_741_824;
+        /// How the accelerator reaches memory.
+        bus: BusCaps = BusCaps::default(), named "when set";
     }
 }
 
@@ -72,7 +95,7 @@ registers! {
         }
         /// Memory that does not answer.
         TIMEOUT at 0x014 {
-            /// Cycles that the bus waits without any answer before the job ends with an error; 0 waits for ever.
+            /// Cycles that a port to memory waits without any answer before the job ends with an error; 0 waits for ever.
             timeout: ReadWrite = (32, 0) at 0,
         }
         /// Chains that do not end.
@@ -124,6 +147,15 @@ registers! {
             /// ARPROT and AWPROT.
             prot: ReadWrite = (3, 0) at 8,
         }
+        /// The ports to memory.
+        CAPS_BUS at 0x04c {
+            /// Bits of an address: what lies above is refused as what lies outside of the window.
+            address_width: Constant = (8, p.bus.address_width.into()) at 0,
+            /// Ports.
+            ports: Constant = (8, p.bus.ports.into()) at 8,
+            /// Bits of a beat.
+            data_width: Constant = (16, p.bus.data_width.into()) at 16,
+        }
         /// Time of the job, or of the last one.
         CYCLES at 0x080 {
             /// Cycles from start to done or error.
@@ -136,22 +168,22 @@ registers! {
         }
         /// Reads of the job.
         READ_BEATS at 0x090 {
-            /// Beats that were read.
+            /// Beats that were read, on all ports.
             read_beats: ReadOnly = 64 at 0,
         }
         /// Writes of the job.
         WRITE_BEATS at 0x098 {
-            /// Beats that were written.
+            /// Beats that were written, on all ports.
             write_beats: ReadOnly = 64 at 0,
         }
         /// Reads of the job.
         READ_WAITS at 0x0a0 {
-            /// Cycles in which a beat of memory was wanted and none was there.
+            /// Cycles in which some read DMA had a command, its beat would have been taken, and none was there.
             read_waits: ReadOnly = 64 at 0,
         }
         /// Writes of the job.
         WRITE_WAITS at 0x0a8 {
-            /// Cycles in which a beat to memory was not taken.
+            /// Cycles in which some port offered a beat to memory, and it was not taken.
             write_waits: ReadOnly = 64 at 0,
         }
     }
@@ -202,6 +234,7 @@ impl Block for ShellRegisters {
 
 impl CatalogBlock for ShellRegisters {
     fn configurations() -> Vec<Self> {
-        vec![Self { accelerator: 65535, max_descriptors: 1 }]
+        let bus = BusCaps { address_width: 40, data_width: 1024, ports: 32 };
+        vec![Self { accelerator: 65535, max_descriptors: 1, bus }]
     }
 }

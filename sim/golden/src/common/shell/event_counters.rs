@@ -26,13 +26,13 @@ impl EventCounter {
         self.late[0]
     }
 
-    /// One cycle.
-    pub fn cycle(&mut self, clear: bool, event: bool) {
+    /// One cycle with so many events.
+    pub fn cycle(&mut self, clear: bool, events: u64) {
         if clear {
             *self = Self { count: 0, late: VecDeque::from(vec![0; self.latency]), ..*self };
             return;
         }
-        let count = u128::from(self.count) + u128::from(event);
+        let count = u128::from(self.count) + u128::from(events);
         self.count = (count % (1u128 << self.width)) as u64;
         self.late.pop_front();
         self.late.push_back(self.count);
@@ -46,14 +46,25 @@ mod tests {
     #[test]
     fn shows_late_and_wraps() {
         let mut counter = EventCounter::new(2, 1);
-        let shown: Vec<u64> = [true, true, true, false, true, true]
-            .map(|event| {
-                counter.cycle(false, event);
+        let shown: Vec<u64> = [1, 1, 1, 0, 1, 1]
+            .map(|events| {
+                counter.cycle(false, events);
                 counter.shown()
             })
             .to_vec();
         assert_eq!(shown, [0, 1, 2, 3, 3, 0]);
-        counter.cycle(true, true);
+        counter.cycle(true, 1);
         assert_eq!(counter.shown(), 0);
+    }
+
+    #[test]
+    fn several_at_once() {
+        let mut counter = EventCounter::new(4, 2);
+        let mut shown = Vec::new();
+        for events in [3, 2, 3, 3, 3, 0, 0] {
+            counter.cycle(false, events);
+            shown.push(counter.shown());
+        }
+        assert_eq!(shown, [0, 3, 5, 8, 11, 14, 14]);
     }
 }

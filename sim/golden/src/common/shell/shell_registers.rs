@@ -2,11 +2,30 @@
 
 use crate::common::bus::axi_lite_registers::{Field, Kind};
 
+/// The ports to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bus {
+    /// Bits of an address.
+    pub address_width: u32,
+    /// Bits of a beat.
+    pub data_width: u32,
+    /// How many there are.
+    pub ports: u32,
+}
+
+impl Bus {
+    /// What CAPS_BUS reads as.
+    #[must_use]
+    pub fn register(&self) -> u64 {
+        u64::from(self.address_width | self.ports << 8 | self.data_width << 16)
+    }
+}
+
 /// Name, register, lowest bit, width and kind of each field.
 #[must_use]
-pub fn fields(accelerator: u64, max_descriptors: u64) -> Vec<(&'static str, Field)> {
+pub fn fields(accelerator: u64, max_descriptors: u64, bus: Bus) -> Vec<(&'static str, Field)> {
     use Kind::{Command, Constant, Pulse, ReadOnly, ReadWrite, Sticky};
-    let rows: [(&str, u32, u32, u32, Kind); 30] = [
+    let rows: [(&str, u32, u32, u32, Kind); 33] = [
         ("id", 0x00, 0, 32, Constant(u64::from(u32::from_le_bytes(*b"SNBZ")))),
         ("version", 0x04, 0, 16, Constant(1)),
         ("accelerator", 0x04, 16, 16, Constant(accelerator)),
@@ -31,6 +50,9 @@ pub fn fields(accelerator: u64, max_descriptors: u64) -> Vec<(&'static str, Fiel
         ("read_cache", 0x48, 0, 4, ReadWrite(3)),
         ("write_cache", 0x48, 4, 4, ReadWrite(3)),
         ("prot", 0x48, 8, 3, ReadWrite(0)),
+        ("address_width", 0x4c, 0, 8, Constant(bus.address_width.into())),
+        ("ports", 0x4c, 8, 8, Constant(bus.ports.into())),
+        ("data_width", 0x4c, 16, 16, Constant(bus.data_width.into())),
         ("cycles", 0x80, 0, 64, ReadOnly),
         ("compute_cycles", 0x88, 0, 64, ReadOnly),
         ("read_beats", 0x90, 0, 64, ReadOnly),

@@ -67,7 +67,9 @@ impl<M: Memory> Device<M> {
     /// A device after reset: what is started is done at once.
     #[must_use]
     pub fn new(top: VectorTop, accelerator: u16, max_descriptors: u32, memory: M) -> Self {
-        let mut fields = shell_registers::fields(accelerator.into(), max_descriptors.into());
+        let (address_width, data_width) = (top.shape.address_width, 16 * top.shape.lanes);
+        let bus = shell_registers::Bus { address_width, data_width, ports: 1 };
+        let mut fields = shell_registers::fields(accelerator.into(), max_descriptors.into(), bus);
         fields.extend(own(&top));
         let (names, fields) = fields.into_iter().unzip();
         Self {

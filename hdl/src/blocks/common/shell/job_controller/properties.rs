@@ -10,7 +10,7 @@ impl JobController {
         m.formal(|m| {
             let open = |m: &mut Module, name: &str, begins: Signal, ends: Signal| {
                 let open = m.reg_init(&format!("formal_{name}_q"), bit(), 0);
-                open.next((begins | (open.q & !ends)) & !io.abort_o & !io.soft_reset_i);
+                open.next((begins | (open.q & !ends)) & !io.abort_o & !io.host.soft_reset_i);
                 m.assume(&format!("{name}_ends_what_began"), !ends | open.q);
                 open.q
             };
@@ -25,10 +25,10 @@ impl JobController {
                 !busy(io.fetch.valid | fetching, io.operation.valid | working, asks | writing),
             );
             m.assert_always("aborts_ask_for_nothing", !(io.abort_o & (io.fetch.valid | io.operation.valid | asks)));
-            m.assert_always("done_is_after_everything", !io.done_o | !(fetching & !io.fetch_end.valid));
-            m.assert_always("ends_once", !(io.done_o & io.error_o));
-            m.assert_always("begins_when_idle", !io.began_o | !(io.busy_o | io.abort_o));
-            m.assert_always("starts_are_answered", io.start_i.eq(io.began_o ^ io.refused_o));
+            m.assert_always("done_is_after_everything", !io.host.done_o | !(fetching & !io.fetch_end.valid));
+            m.assert_always("ends_once", !(io.host.done_o & io.host.error_o));
+            m.assert_always("begins_when_idle", !io.host.began_o | !(io.host.busy_o | io.abort_o));
+            m.assert_always("starts_are_answered", io.host.start_i.eq(io.host.began_o ^ io.host.refused_o));
             let right = header.magic.eq(ID as u32) & header.version.eq(VERSION as u32);
             let known = header.opcode.any() & header.opcode.le(self.opcodes) & !header.reserved;
             m.assert_always(
@@ -38,10 +38,10 @@ impl JobController {
             // An operation is what was received last: nothing comes in between its offer and its end.
             let shown = io.operation.valid | working;
             m.assert_always("operation_stays_until_its_end", !(shown & io.fetched.ready));
-            m.assert_always("errors_have_a_code", !io.error_o | io.error_code_o.any());
-            m.cover("chain_of_two", io.done_o & io.descriptors_o.eq(1));
-            m.cover("silent_memory", io.error_o & io.error_code_o.eq(job_error::TIMEOUT));
-            m.cover("reset_while_working", io.soft_reset_i & working);
+            m.assert_always("errors_have_a_code", !io.host.error_o | io.host.error_code_o.any());
+            m.cover("chain_of_two", io.host.done_o & io.host.descriptors_o.eq(1));
+            m.cover("silent_memory", io.host.error_o & io.host.error_code_o.eq(job_error::TIMEOUT));
+            m.cover("reset_while_working", io.host.soft_reset_i & working);
             m.cover("tag_written", io.write_end.fire());
         });
     }

@@ -1,0 +1,102 @@
+//! Has the DMAs asked for the operands of an operation, and knows when all of that has ended, or what went wrong.
+
+use super::job_controller::job_error;
+use crate::blocks::common::bus::dma::dma_error;
+use crate::lang::{
+    About, Block, In, InArray, Module, Out, OutArray, Signal, Timing, bit, bits_for, mux, parameters, ports, select,
+    uint,
+};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct CommandList {
+        /// DMAs, in the order of the operands.
+        dmas: u32 = 5, in 1..=64, tag "n";
+        /// Most commands to a DMA for one operation.
+        times: u32 = 1, in 1..=65535, tag "t";
+        /// Commands that a DMA takes ahead of their ends.
+        commands: u32 = 4, in 2..=16, tag "c";
+    }
+}
+
+impl CommandList {
+    fn times_width(&self) -> u32 {
+        bits_for(self.times.into())
+    }
+
+    /// A command may be in front of those that a DMA has room for.
+    fn open_width(&self) -> u32 {
+        bits_for(u64::from(self.commands) + 1)
+    }
+}
+
+ports! {
+    /// Ports of [`CommandList`].
+    pub struct CommandListPorts(p: &CommandList) {
+        /// Forgets everything at the coming edge.
+        clear_i: In = bit(),
+        /// An operation begins.
+        begin_i: In = bit(),
+        /// How often each DMA is to be asked; looked at with begin_i.
+        times_i: InArray = uint(p.times_width()).array(p.dmas),
+        /// A command to this DMA is due; it stays until it is taken.
+        asks_o: OutArray = bit().array(p.dmas),
+        /// A DMA takes a command: one that is due, or one from elsewhere while none is.
+        taken_i: InArray = bit().array(p.dmas),
+        /// A command of a DMA ends.
+        ended_i: InArray = bit().array(p.dmas),
+        /// With ended_i: 0, or a number of `dma_error`.
+        error_i: InArray = uint(3).array(p.dmas),
+        /// Nothing is due, and all that was taken has ended.
+        done_o: Out = bit(),
+        /// Not 0 for one cycle: a command ended with an error, by this number of `job_error`; that of the first DMA of several.
+        error_o: Out = uint(8),
+    }
+}
+
+impl Block for CommandList {
+    type Ports = CommandListPorts;
+    const ABOUT: About = About {
+        name: "command_list",
+        summary: "commands to the DMAs of an operation, and their ends",
+        contract: "From the cycle after begin_i on, asks_o is high until so many commands were taken. done_o means something from then on. An\n\
+            operation begins when the one before is done, or was cleared.",
+        reference: "",
+    };
+
+    fn build(&self, m: &mut Module, io: &CommandListPorts) {
+        let (times, count) = (uint(self.times_width()), uint(self.open_width()));
+        let over = m.nets("over", bit(), self.dmas);
+        let faults = m.nets("fault", uint(3), self.dmas);
+        m.for_each("dmas", self.dmas, |m, k| {
+            let (taken, ended) = (io.taken_i.at(k), io.ended_i.at(k));
+            let due = m.reg_init("due_q", times, 0);
+            let asks = m.wire("asks", due.q.any());
+            let fewer = due.q.wrapping_sub((asks & taken).extend(times.width));
+            due.next(mux(io.clear_i, times.lit(0), mux(io.begin_i, io.times_i.at(k), fewer)));
+            let open = m.reg_init("open_q", count, 0);
+            let moved = open.q.wrapping_add(taken.extend(count.width)).wrapping_sub(ended.extend(count.width));
+            open.next(mux(io.clear_i | io.begin_i, count.lit(0), moved));
+            m.connect(io.asks_o.at(k), asks);
+            m.connect(over.at(k), !asks & !open.q.any());
+            m.connect(faults.at(k), io.error_i.at(k) & ended.repeat(3));
+        });
+        let all_over = m.wire("all_over", over.packed().all());
+        m.connect(io.done_o, all_over);
+
+        let code = |number: u32| uint(8).lit(number);
+        let errors: Vec<(Signal, Signal)> = (0..self.dmas).map(|k| (faults.at(k).any(), faults.at(k))).collect();
+        let fault = m.wire("first_fault", select(&errors, uint(3).lit(dma_error::NONE)));
+        let meanings = [
+            (fault.eq(dma_error::NONE), code(0)),
+            (fault.eq(dma_error::SLVERR), code(job_error::SLVERR)),
+            (fault.eq(dma_error::DECERR), code(job_error::DECERR)),
+        ];
+        // The DMAs refuse nothing that operand_list has passed.
+        m.connect(io.error_o, select(&meanings, code(job_error::WINDOW)));
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1)
+    }
+}

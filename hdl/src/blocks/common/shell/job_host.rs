@@ -1,0 +1,71 @@
+//! How a host has jobs done: the ports that `job_controller` and all around it up to the registers have in common.
+
+use crate::lang::{In, Module, Out, bit, ports, uint};
+
+ports! {
+    /// What a host asks for, and what it is told.
+    pub struct JobHostPorts(_p: &()) {
+        /// Starts a job; refused, with refused_o, while one runs or the bus is not idle.
+        start_i: In = bit(),
+        /// Drops the job at any time.
+        soft_reset_i: In = bit(),
+        /// A soft reset is not done: the bus is not idle.
+        soft_reset_busy_o: Out = bit(),
+        /// Address of the first descriptor; looked at with start_i.
+        job_i: In = uint(64),
+        /// First byte that may be touched; steady while busy.
+        window_base_i: In = uint(64),
+        /// Last byte that may be touched; steady while busy.
+        window_limit_i: In = uint(64),
+        /// Cycles that a port of the bus may wait without an answer, 0 for any.
+        timeout_i: In = uint(32),
+        /// Descriptors of a job at most.
+        max_descriptors_i: In = uint(32),
+        /// For one cycle: a job begins.
+        began_o: Out = bit(),
+        /// A job runs.
+        busy_o: Out = bit(),
+        /// For one cycle: the job is done, and all it wrote is in memory.
+        done_o: Out = bit(),
+        /// For one cycle: the job ended with an error.
+        error_o: Out = bit(),
+        /// For one cycle: a start was refused.
+        refused_o: Out = bit(),
+        /// The first error of the job; valid from error_o up to the next job.
+        error_code_o: Out = uint(8),
+        /// Its descriptor; valid as error_code_o.
+        error_where_o: Out = uint(64),
+        /// Tag of the descriptor that was completed last, 0 from the start on.
+        tag_o: Out = uint(32),
+        /// Descriptors that are completed.
+        descriptors_o: Out = uint(32),
+    }
+}
+
+impl JobHostPorts {
+    /// Connects the ports of a block to those of the part that does its jobs.
+    #[track_caller]
+    pub fn connect(&self, m: &mut Module, part: &Self) {
+        for (to, from) in [
+            (part.start_i, self.start_i),
+            (part.soft_reset_i, self.soft_reset_i),
+            (part.job_i, self.job_i),
+            (part.window_base_i, self.window_base_i),
+            (part.window_limit_i, self.window_limit_i),
+            (part.timeout_i, self.timeout_i),
+            (part.max_descriptors_i, self.max_descriptors_i),
+            (self.soft_reset_busy_o, part.soft_reset_busy_o),
+            (self.began_o, part.began_o),
+            (self.busy_o, part.busy_o),
+            (self.done_o, part.done_o),
+            (self.error_o, part.error_o),
+            (self.refused_o, part.refused_o),
+            (self.error_code_o, part.error_code_o),
+            (self.error_where_o, part.error_where_o),
+            (self.tag_o, part.tag_o),
+            (self.descriptors_o, part.descriptors_o),
+        ] {
+            m.connect(to, from);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Accelerators with several ports to memory: all numbers of them, errors and silence on each one alone.
+
+use hdl::accelerators::tender::TenderTop;
+use hdl::accelerators::vector::VectorTop;
+use hdl::blocks::common::{AxiSpec, DmaSpec};
+use hdl::lang::CatalogBlock;
+use host::{Bus, BusCaps, Device, DeviceError, Settings, Window};
+use sim::bus::{Access, AxiConfig, BusError, Place, PortStats, Rate, Response, Silence};
+use testbenches::systems::hardware::{Hardware, on_hardware};
+use testbenches::systems::vector_top::Descriptor;
+use testbenches::systems::{tender_top, vector_top};
+use testbenches::{options, run};
+
+/// Four DMAs that read, one that writes.
+const MOST: u32 = 5;
+
+const BASE: u64 = 0x10_0000;
+const WINDOW: Window = Window { base: BASE, limit: BASE + 0xffff, address_width: 32 };
+const X: u64 = BASE + 0x1000;
+const OUT: u64 = BASE + 0x8000;
+
+/// Three and, on a wider bus, two are among the configurations of the catalogue.
+#[test]
+fn jobs_on_the_most_ports() {
+    run(&vector(MOST), vector_top::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
+#[test]
+fn products_on_the_most_ports() {
+    let small = TenderTop::configurations().swap_remove(0);
+    run(&TenderTop { ports: MOST, ..small }, tender_top::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
+#[test]
+#[ignore = "minutes: a model of the whole accelerator for each number of ports"]
+fn large_any_number_of_ports() {
+    let small = TenderTop::configurations().swap_remove(0);
+    for ports in 1..=MOST {
+        run(&vector(ports), vector_top::bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));
+        let block = TenderTop { ports, ..small.clone() };
+        run(&block, tender_top::bench, &options(400)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
+/// Two lanes.
+fn vector(ports: u32) -> VectorTop {
+    VectorTop {
+        axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
+        dma: DmaSpec { burst_beats: 4, ..DmaSpec::default() },
+        ports,
+        max_beats: 16,
+        ..VectorTop::default()
+    }
+}
+
+/// Rows of 20 elements through all operands: elements, addends, factors and gains are read by the readers 0 to 3.
+fn job(rows: u32) -> Descriptor {
+    let place = |at: u64| (BASE + at, 64);
+    Descriptor {
+        flags: 1,
+        tag: 5,
+        tag_address: BASE + 0x200,
+        rows,
+        columns: 20,
+        // Scale, add, multiply, norm, gain.
+        steps: 0x3b,
+        scale: 0x4000,
+        quantizer: 0x3c00,
+        places: [(X, 64), place(0x2000), place(0x3000), (BASE + 0x4000, 0), (OUT, 64)],
+        ..Descriptor::default()
+    }
+}
+
+fn configure(hardware: &mut Hardware<'_>, timeout: u32) {
+    let mut device = Device::new(hardware);
+    device.configure(&Settings { window: WINDOW, timeout, max_descriptors: 3 }).unwrap();
+}
+
+/// The number of the error with which a job ends, 0 for none.
+fn ends(hardware: &mut Hardware<'_>, rows: u32) -> u32 {
+    hardware.write_memory(BASE, &job(rows).bytes()).unwrap();
+    let mut device = Device::new(hardware);
+    device.start(BASE).unwrap();
+    match device.wait(30_000) {
+        Ok(_) => 0,
+        Err(DeviceError::Job(failure)) => failure.number,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// A good job of two rows, and its results: each row is (2 x + 1) * 1 for x = 1, over its root mean square.
+fn works(hardware: &mut Hardware<'_>) {
+    for (at, value) in [(X, 0x3c00u16), (BASE + 0x2000, 0x3c00), (BASE + 0x3000, 0x3c00), (BASE + 0x4000, 0x4000)] {
+        hardware.write_memory(at, &value.to_le_bytes().repeat(64)).unwrap();
+    }
+    hardware.write_memory(OUT, &[0x55; 128]).unwrap();
+    assert_eq!(ends(hardware, 2), 0);
+    for row in 0..2 {
+        let mut bytes = [0; 64];
+        hardware.read_memory(OUT + 64 * row, &mut bytes).unwrap();
+        assert_eq!(bytes[..40], [0, 0x40].repeat(20), "gain 2 times 1.0");
+        assert_eq!(bytes[40..], [0x55; 24], "behind the row");
+    }
+}
+
+fn stats(hardware: &Hardware<'_>) -> Vec<PortStats> {
+    hardware.ports.iter().map(|port| hardware.memory.stats(port)).collect()
+}
+
+/// What passed on each port in a good job.
+fn passed(hardware: &mut Hardware<'_>) -> Vec<[u64; 4]> {
+    let before = stats(hardware);
+    works(hardware);
+    let each = stats(hardware).into_iter().zip(before);
+    each.map(|(now, before)| {
+        [
+            now.reads - before.reads,
+            now.writes - before.writes,
+            now.read_beats - before.read_beats,
+            now.write_beats - before.write_beats,
+        ]
+    })
+    .collect()
+}
+
+/// Readers 0 to 3, then the writer, take turns; descriptors and tags are on the first port.
+#[test]
+fn dmas_are_where_the_page_says() {
+    // Beats of a descriptor; of two rows of x, of addends, factors, results, and of gains, which are read for each row; of a tag.
+    let (shared, row, gain, tag) = (32, 20, 20, 1);
+    let cases = [
+        (2, vec![[shared + 2 * row, row + tag], [row + gain, 0]]),
+        (3, vec![[shared + row + gain, tag], [row, row], [row, 0]]),
+        (5, vec![[shared + row, tag], [row, 0], [row, 0], [gain, 0], [0, row]]),
+    ];
+    for (ports, expected) in cases {
+        on_hardware(&vector(ports), &AxiConfig::ideal(3), |hardware| {
+            configure(hardware, 0);
+            let caps = Device::new(&mut *hardware).bus_caps().unwrap();
+            assert_eq!(caps, BusCaps { address_width: 32, ports, data_width: 32 });
+            let beats: Vec<[u64; 2]> = passed(hardware).iter().map(|p| [p[2], p[3]]).collect();
+            assert_eq!(beats, expected, "{ports} ports");
+        });
+    }
+}
+
+/// SLVERR and DECERR at every beat of every port.
+#[test]
+fn errors_at_every_beat_of_every_port() {
+    on_hardware(&vector(3), &AxiConfig::ideal(3), |hardware| {
+        configure(hardware, 0);
+        let passed = passed(hardware);
+        for (port, [_, _, read_beats, write_beats]) in hardware.ports.clone().iter().zip(passed) {
+            for (access, beats) in [(Access::Read, read_beats), (Access::Write, write_beats)] {
+                for beat in 0..beats {
+                    let response = if beat % 2 == 0 { Response::SlvErr } else { Response::DecErr };
+                    let stats = hardware.memory.stats(port);
+                    let before = if access == Access::Read { stats.read_beats } else { stats.write_beats };
+                    let place = Place::Beat(before + beat);
+                    hardware.memory.behaviour(port).errors = vec![BusError { access, place, response }];
+                    assert_eq!(ends(hardware, 2), 11 + (beat % 2) as u32, "beat {beat} of {port}, {access:?}");
+                    hardware.memory.behaviour(port).errors.clear();
+                    works(hardware);
+                }
+            }
+        }
+    });
+}
+
+/// One port alone does not answer from a request on: error 13, starts are refused, and a reset of both sides helps.
+#[test]
+fn silence_of_one_port_is_an_error() {
+    on_hardware(&vector(3), &AxiConfig::ideal(3), |hardware| {
+        configure(hardware, 50);
+        for (port, [reads, writes, ..]) in hardware.ports.clone().iter().zip(passed(hardware)) {
+            let requests =
+                (0..=reads).map(|k| (true, k, k < reads)).chain((0..=writes).map(|k| (false, k, k < writes)));
+            for (read, request, asked) in requests {
+                let now = hardware.memory.stats(port);
+                let behaviour = hardware.memory.behaviour(port);
+                if read {
+                    behaviour.silent_reads = Some(Silence::from(now.reads + request));
+                } else {
+                    behaviour.silent_writes = Some(Silence::from(now.writes + request));
+                }
+                assert_eq!(ends(hardware, 2), if asked { 13 } else { 0 }, "request {request} of {port}, read: {read}");
+                let again = Device::new(&mut *hardware).start(BASE);
+                assert_eq!(matches!(again, Err(DeviceError::Refused)), asked, "what is owed has not come");
+                let behaviour = hardware.memory.behaviour(port);
+                (behaviour.silent_reads, behaviour.silent_writes) = (None, None);
+                // What was dropped stays owed.
+                hardware.sim.reset(2).unwrap();
+                configure(hardware, 50);
+                works(hardware);
+            }
+        }
+    });
+}
+
+/// Each port has its own time: while one is silent, the others have a beat all the time, and the job ends nevertheless.
+#[test]
+fn ports_that_answer_do_not_hide_a_silent_one() {
+    const TIMEOUT: u32 = 100;
+    let config = AxiConfig { read_rate: Rate { beats: 1, cycles: 40 }, ..AxiConfig::ideal(3) };
+    on_hardware(&vector(3), &config, |hardware| {
+        configure(hardware, TIMEOUT);
+        works(hardware);
+        // Factors alone are there.
+        let port = hardware.ports[2].clone();
+        let reads = hardware.memory.stats(&port).reads;
+        hardware.memory.behaviour(&port).silent_reads = Some(Silence::from(reads));
+        assert_eq!(ends(hardware, 60), 13);
+        let cycles = Device::new(&mut *hardware).counters().unwrap().cycles;
+        // The descriptor of 32 beats, the checks of five operands, the time; the others would go on for as many beats as they keep.
+        let most = 32 * 40 + 5 * 20 + u64::from(TIMEOUT) + 100;
+        assert!(cycles < most, "{cycles} cycles, expected are less than {most}");
+    });
+}
