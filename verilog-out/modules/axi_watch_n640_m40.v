@@ -5,20 +5,21 @@
 module axi_watch_n640_m40 (
   input  wire       clk_i,
   input  wire       rst_ni,
-  input  wire       ar_valid_i,  // A read address is offered
-  input  wire       ar_ready_i,  // It is taken
-  input  wire [7:0] ar_len_i,    // Its beats, less one
-  input  wire       r_valid_i,   // A beat of read data is offered, and is always taken
-  input  wire       aw_valid_i,  // A write address is offered
-  input  wire       aw_ready_i,  // It is taken
-  input  wire       w_valid_i,   // A beat of write data is offered
-  input  wire       w_ready_i,   // It is taken
-  input  wire       b_valid_i,   // A write response is offered, and is always taken
-  output wire       waiting_o,   // Something was asked for or offered in the cycle before, and not done
-  output wire       answered_o,  // Some channel moved in the cycle before
-  output wire       idle_o,      // Nothing is offered and nothing is owed
-  output wire       read_o,      // A beat was read in the cycle before
-  output wire       written_o    // A beat was written in the cycle before
+  input  wire       ar_valid_i,    // A read address is offered
+  input  wire       ar_ready_i,    // It is taken
+  input  wire [7:0] ar_len_i,      // Its beats, less one
+  input  wire       r_valid_i,     // A beat of read data is offered, and is always taken
+  input  wire       aw_valid_i,    // A write address is offered
+  input  wire       aw_ready_i,    // It is taken
+  input  wire       w_valid_i,     // A beat of write data is offered
+  input  wire       w_ready_i,     // It is taken
+  input  wire       b_valid_i,     // A write response is offered, and is always taken
+  output wire       waiting_o,     // Something was asked for or offered in the cycle before, and not done
+  output wire       answered_o,    // Some channel moved in the cycle before
+  output wire       idle_o,        // Nothing is offered and nothing is owed
+  output wire       read_o,        // A beat was read in the cycle before
+  output wire       written_o,     // A beat was written in the cycle before
+  output wire       write_waits_o  // In the cycle before, a beat of write data was offered and not taken
 );
   reg [9:0] owed_q;
   reg [5:0] responses_q;
@@ -26,6 +27,7 @@ module axi_watch_n640_m40 (
   reg       answered_q;
   reg       read_q;
   reg       written_q;
+  reg       write_waits_q;
 
   wire asks = ar_valid_i & ar_ready_i;
   wire [8:0] beats = ar_len_i + 8'd1;
@@ -62,5 +64,10 @@ module axi_watch_n640_m40 (
     else         written_q <= writes;
   end
   assign written_o = written_q;
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) write_waits_q <= 1'b0;
+    else         write_waits_q <= w_valid_i & !w_ready_i;
+  end
+  assign write_waits_o = write_waits_q;
   assign idle_o = !busy;
 endmodule

@@ -12,12 +12,13 @@
 //   dma.stride_width  = 7
 //   descriptor_bytes  = 128
 //   opcodes           = 3
+//   ports             = 1
 // Contract: From start_i on, one descriptor after the other: its address is checked, it is read, its header
 //     is checked, the operation is handed over, and when that has ended, its tag is written if it asks for
 //     it. A next address of 0 ends the job with done_o.
-//   The first error ends it: abort_o is high until idle_i, then error_o. Memory that does not answer for
-//     timeout_i cycles is an error too; error_o comes at once then, and abort_o stays high, starts refused,
-//     until the bus is idle.
+//   The first error ends it: abort_o is high until idle_i, then error_o. A port of memory that does not
+//     answer for timeout_i cycles is an error too; error_o comes at once then, and abort_o stays high, starts
+//     refused, until the bus is idle.
 //   soft_reset_i drops the job without done_o or error_o; abort_o and soft_reset_busy_o are high until
 //     idle_i.
 //   opcode, flag and words of an operation stay after it was taken, until its operation_end is taken: nobody
@@ -28,25 +29,20 @@
 module job_controller_a64_d128_i1_b8_o1_c2_b128_o3_xf7152a67 (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire         start_i,                  // Starts a job; refused, with refused_o, unless the
-                                                // controller is idle and the bus is
+  input  wire         start_i,                  // Starts a job; refused, with refused_o, while one runs or
+                                                // the bus is not idle
   input  wire         soft_reset_i,             // Drops the job at any time
   output wire         soft_reset_busy_o,        // A soft reset is not done: the bus is not idle
   input  wire  [63:0] job_i,                    // Address of the first descriptor; looked at with start_i
   input  wire  [63:0] window_base_i,            // First byte that may be touched; steady while busy
   input  wire  [63:0] window_limit_i,           // Last byte that may be touched; steady while busy
-  input  wire  [31:0] timeout_i,                // Cycles that the bus may wait without an answer, 0 for any
+  input  wire  [31:0] timeout_i,                // Cycles that a port of the bus may wait without an answer, 0
+                                                // for any
   input  wire  [31:0] max_descriptors_i,        // Descriptors of a job at most
-  input  wire         waiting_i,                // The bus waits: something is asked for or offered and not
-                                                // done
-  input  wire         answered_i,               // The bus answered: some channel moved
-  input  wire         idle_i,                   // Nothing is under way on the bus, and all DMAs and the
-                                                // accelerator are idle
-  output wire         abort_o,                  // All work in flight is dropped: to the abort or clear of
-                                                // DMAs and accelerator. High until idle_i
-  output wire         busy_o,                   // A job runs
   output wire         began_o,                  // For one cycle: a job begins
-  output wire         done_o,                   // For one cycle: the job is done
+  output wire         busy_o,                   // A job runs
+  output wire         done_o,                   // For one cycle: the job is done, and all it wrote is in
+                                                // memory
   output wire         error_o,                  // For one cycle: the job ended with an error
   output wire         refused_o,                // For one cycle: a start was refused
   output wire   [7:0] error_code_o,             // The first error of the job; valid from error_o up to the
@@ -55,6 +51,13 @@ module job_controller_a64_d128_i1_b8_o1_c2_b128_o3_xf7152a67 (
   output wire  [31:0] tag_o,                    // Tag of the descriptor that was completed last, 0 from the
                                                 // start on
   output wire  [31:0] descriptors_o,            // Descriptors that are completed
+  input  wire         waiting_i,                // Each port of the bus waits: something is asked for or
+                                                // offered and not done
+  input  wire         answered_i,               // Each port of the bus answered: some channel moved
+  input  wire         idle_i,                   // Nothing is under way on the bus, and all DMAs and the
+                                                // accelerator are idle
+  output wire         abort_o,                  // All work in flight is dropped: to the abort or clear of
+                                                // DMAs and accelerator. High until idle_i
   output wire         fetch_valid_o,            // Descriptors to read
   input  wire         fetch_ready_i,            // The beat is taken at the coming edge, when it is valid
   output wire  [63:0] fetch_address_o,          // Address of the first row, a multiple of 64

@@ -1,5 +1,5 @@
 // job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xcdd0f4b8: what is between an accelerator's registers, its
-//     work and memory: jobs, DMAs, one AXI4 port, counters
+//     work and memory: jobs, DMAs, AXI4 ports, counters
 // Parameters:
 //   axi.address_width = 64
 //   axi.data_width    = 128
@@ -10,14 +10,15 @@
 //   dma.row_width     = 24
 //   dma.rows_width    = 16
 //   dma.stride_width  = 32
+//   ports             = 1
 //   readers           = 4
 //   writers           = 1
 //   read_beats        = 64
 //   write_beats       = 32
 //   descriptor_bytes  = 128
 //   opcodes           = 3
-// Contract: Jobs are those of job_controller, DMAs those of axi_read_dma and axi_write_dma, one port those of
-//     axi_arbiter.
+// Contract: Jobs are those of job_controller, DMAs and ports those of dma_bank, descriptors and tags on the
+//     first one.
 //   An abort, after an error or a soft reset, reaches all DMAs and the accelerator, and lasts until all of
 //     them are idle and nothing is owed on the bus. Counters count from the start of a job to its end and
 //     keep their values up to the next.
@@ -33,11 +34,9 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xcdd0f4b8 (
   input  wire  [63:0] job_i,                      // Address of the first descriptor; looked at with start_i
   input  wire  [63:0] window_base_i,              // First byte that may be touched; steady while busy
   input  wire  [63:0] window_limit_i,             // Last byte that may be touched; steady while busy
-  input  wire  [31:0] timeout_i,                  // Cycles that the bus may wait without an answer, 0 for any
+  input  wire  [31:0] timeout_i,                  // Cycles that a port of the bus may wait without an answer,
+                                                  // 0 for any
   input  wire  [31:0] max_descriptors_i,          // Descriptors of a job at most
-  input  wire   [3:0] read_cache_i,               // ARCACHE of all reads
-  input  wire   [3:0] write_cache_i,              // AWCACHE of all writes
-  input  wire   [2:0] prot_i,                     // AxPROT of all accesses
   output wire         began_o,                    // For one cycle: a job begins
   output wire         busy_o,                     // A job runs
   output wire         done_o,                     // For one cycle: the job is done, and all it wrote is in
@@ -50,13 +49,18 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xcdd0f4b8 (
   output wire  [31:0] tag_o,                      // Tag of the descriptor that was completed last, 0 from the
                                                   // start on
   output wire  [31:0] descriptors_o,              // Descriptors that are completed
+  input  wire   [3:0] read_cache_i,               // ARCACHE of all reads
+  input  wire   [3:0] write_cache_i,              // AWCACHE of all writes
+  input  wire   [2:0] prot_i,                     // ARPROT and AWPROT of all accesses
   output wire  [63:0] cycles_o,                   // Cycles of the job or the last one; valid from 5 cycles
                                                   // after its end on, as all counters
   output wire  [63:0] compute_cycles_o,           // Cycles of it with computing_i
-  output wire  [63:0] read_beats_o,               // Beats it read
-  output wire  [63:0] write_beats_o,              // Beats it wrote
-  output wire  [63:0] read_waits_o,               // Cycles in which a read beat was wanted and none was there
-  output wire  [63:0] write_waits_o,              // Cycles in which a write beat was offered and not taken
+  output wire  [63:0] read_beats_o,               // Beats it read, on all ports
+  output wire  [63:0] write_beats_o,              // Beats it wrote, on all ports
+  output wire  [63:0] read_waits_o,               // Cycles in which some read DMA had a command, its beat
+                                                  // would have been taken, and none was there
+  output wire  [63:0] write_waits_o,              // Cycles in which some port offered a beat to memory, and
+                                                  // it was not taken
   output wire         operation_valid_o,          // To the accelerator: what it is to do
   input  wire         operation_ready_i,          // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_opcode_o,         // Which operation, from 1 on
@@ -159,9 +163,9 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xcdd0f4b8 (
                                                   // is taken
   output wire         mem_rready_o                // The beat is taken at the coming edge, when it is valid
 );
-  wire         walker_abort;
   wire         walker_began;
   wire         walker_busy;
+  wire         walker_abort;
   wire         walker_fetch_arid;
   wire  [63:0] walker_fetch_araddr;
   wire   [7:0] walker_fetch_arlen;
@@ -219,13 +223,6 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xcdd0f4b8 (
     .window_limit_i(window_limit_i),
     .timeout_i(timeout_i),
     .max_descriptors_i(max_descriptors_i),
-    .read_cache_i(read_cache_i),
-    .write_cache_i(write_cache_i),
-    .prot_i(prot_i),
-    .waiting_i(bank_waiting),
-    .answered_i(bank_answered),
-    .idle_i(walker_idle_in),
-    .abort_o(walker_abort),
     .began_o(walker_began),
     .busy_o(walker_busy),
     .done_o(done_o),
@@ -235,6 +232,13 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xcdd0f4b8 (
     .error_where_o(error_where_o),
     .tag_o(tag_o),
     .descriptors_o(descriptors_o),
+    .read_cache_i(read_cache_i),
+    .write_cache_i(write_cache_i),
+    .prot_i(prot_i),
+    .waiting_i(bank_waiting),
+    .answered_i(bank_answered),
+    .idle_i(walker_idle_in),
+    .abort_o(walker_abort),
     .operation_valid_o(operation_valid_o),
     .operation_ready_i(operation_ready_i),
     .operation_opcode_o(operation_opcode_o),

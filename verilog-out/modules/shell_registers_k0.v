@@ -1,5 +1,10 @@
 // shell_registers_k0: the registers of all accelerators on AXI4-Lite
-// Parameters: accelerator = 0, max_descriptors = 65536
+// Parameters:
+//   accelerator       = 0
+//   max_descriptors   = 65536
+//   bus.address_width = 64
+//   bus.data_width    = 128
+//   bus.ports         = 1
 // Contract: The registers that the table beside the Verilog lists; how the bus behaves is the contract of
 //     axi_lite_registers.
 //   Reset clears what the host wrote and all of STATUS. irq_o is high while a bit of STATUS is set whose
@@ -49,8 +54,8 @@ module shell_registers_k0 (
   output wire        irq_done_o,         // Interrupt while done is set
   output wire        irq_error_o,        // Interrupt while error is set
   output wire        irq_refused_o,      // Interrupt while refused is set
-  output wire [31:0] timeout_o,          // Cycles that the bus waits without any answer before the job ends
-                                         // with an error; 0 waits for ever
+  output wire [31:0] timeout_o,          // Cycles that a port to memory waits without any answer before the
+                                         // job ends with an error; 0 waits for ever
   output wire [31:0] max_descriptors_o,  // Descriptors of a job; the next one is an error
   input  wire  [7:0] error_code_i,       // Number of the first error; valid from error on, up to the next
                                          // start
@@ -65,10 +70,12 @@ module shell_registers_k0 (
   output wire  [2:0] prot_o,             // ARPROT and AWPROT
   input  wire [63:0] cycles_i,           // Cycles from start to done or error
   input  wire [63:0] compute_cycles_i,   // Cycles in which the array or the lanes computed
-  input  wire [63:0] read_beats_i,       // Beats that were read
-  input  wire [63:0] write_beats_i,      // Beats that were written
-  input  wire [63:0] read_waits_i,       // Cycles in which a beat of memory was wanted and none was there
-  input  wire [63:0] write_waits_i,      // Cycles in which a beat to memory was not taken
+  input  wire [63:0] read_beats_i,       // Beats that were read, on all ports
+  input  wire [63:0] write_beats_i,      // Beats that were written, on all ports
+  input  wire [63:0] read_waits_i,       // Cycles in which some read DMA had a command, its beat would have
+                                         // been taken, and none was there
+  input  wire [63:0] write_waits_i,      // Cycles in which some port offered a beat to memory, and it was not
+                                         // taken
   output wire        irq_o               // Level: an enabled bit of STATUS is set
 );
   reg        has_address_q;
@@ -256,6 +263,7 @@ module shell_registers_k0 (
       6'd16: read_value = tag_i;
       6'd17: read_value = descriptors_i;
       6'd18: read_value = {21'd0, prot_q, write_cache_q, read_cache_q};
+      6'd19: read_value = 32'd8388928;
       6'd32: read_value = cycles_i[31:0];
       6'd33: read_value = cycles_i[63:32];
       6'd34: read_value = compute_cycles_i[31:0];
@@ -296,7 +304,7 @@ module shell_registers_k0 (
   end
   wire [31:0] read_whole = read_kept ? kept_high_q : read_value;
   always @(posedge clk_i) if (read) read_data_q <= read_whole;
-  wire [63:0] read_allowed_words = 64'hfff0007ffff;
+  wire [63:0] read_allowed_words = 64'hfff000fffff;
   wire read_allowed = read_allowed_words[read_word];
   always @(posedge clk_i) if (read) read_response_q <= read_allowed ? 2'd0 : 2'd2;
   assign ctrl_rvalid_o = read_answered_q;

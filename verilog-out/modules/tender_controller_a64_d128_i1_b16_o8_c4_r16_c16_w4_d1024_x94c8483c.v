@@ -117,16 +117,13 @@ module tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x94c8483c (
   wire [23:0] strips_command_row_bytes;
   wire [15:0] strips_command_rows;
   wire [31:0] strips_command_stride;
-  reg  [15:0] asks_0_q;
-  reg   [4:0] open_0_q;
-  reg  [15:0] asks_1_q;
-  reg   [4:0] open_1_q;
-  reg  [15:0] asks_2_q;
-  reg   [4:0] open_2_q;
-  reg  [15:0] asks_3_q;
-  reg   [4:0] open_3_q;
-  reg  [15:0] asks_4_q;
-  reg   [4:0] open_4_q;
+  wire [79:0] commands_times_in;
+  wire  [4:0] commands_asks;
+  wire  [4:0] commands_taken_in;
+  wire  [4:0] commands_ended_in;
+  wire [14:0] commands_error_in;
+  wire        commands_done;
+  wire  [7:0] commands_error;
   reg         overflowed_q;
   reg   [7:0] end_q;
 
@@ -267,103 +264,72 @@ module tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x94c8483c (
   wire begins = state_q == StateBegin;
   assign begin_o = begins;
   wire by_strips = !product | !(operation_words_i[132] | !product);
-  wire asks_0 = |asks_0_q;
-  wire given_0 = read_command_valid_o[0] & read_command_ready_i[0];
-  wire gone_0 = asks_0 & given_0;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      asks_0_q <= 16'd0;
-      open_0_q <= 5'd0;
-    end else begin
-      asks_0_q <= abort_i ? 16'd0 : begins ? (product ? 16'd1 : 16'd0) : asks_0_q - {15'd0, gone_0};
-      open_0_q <= abort_i | begins ? 5'd0 : open_0_q + {4'd0, given_0}
-          - {4'd0, read_end_valid_i[0] & read_end_ready_o[0]};
-    end
-  end
+  assign commands_times_in[15:0] = product ? 16'd1 : 16'd0;
+  assign commands_taken_in[0] = read_command_valid_o[0] & read_command_ready_i[0];
+  assign commands_ended_in[0] = read_end_valid_i[0] & read_end_ready_o[0];
+  assign commands_error_in[2:0] = read_end_error_i[2:0];
   wire strips_0 = !product & !abort_i;
   assign read_command_address_o[63:0] = strips_0 ? strips_command_address : operand_address_bits;
   assign read_command_row_bytes_o[23:0] = strips_0 ? strips_command_row_bytes : first_bytes;
   assign read_command_rows_o[15:0] = strips_0 ? strips_command_rows : first_rows;
   assign read_command_stride_o[31:0] = strips_0 ? strips_command_stride : operation_words_i[223:192];
-  assign read_command_valid_o[0] = strips_0 ? strips_command_valid : asks_0;
+  assign read_command_valid_o[0] = strips_0 ? strips_command_valid : commands_asks[0];
   assign read_end_ready_o[0] = 1'b1;
-  wire asks_1 = |asks_1_q;
-  wire given_1 = read_command_valid_o[1] & read_command_ready_i[1];
-  wire gone_1 = asks_1 & given_1;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      asks_1_q <= 16'd0;
-      open_1_q <= 5'd0;
-    end else begin
-      asks_1_q <= abort_i ? 16'd0 : begins ? (product ? row_tiles : 16'd0) : asks_1_q - {15'd0, gone_1};
-      open_1_q <= abort_i | begins ? 5'd0 : open_1_q + {4'd0, given_1}
-          - {4'd0, read_end_valid_i[1] & read_end_ready_o[1]};
-    end
-  end
+  assign commands_times_in[31:16] = product ? row_tiles : 16'd0;
+  assign commands_taken_in[1] = read_command_valid_o[1] & read_command_ready_i[1];
+  assign commands_ended_in[1] = read_end_valid_i[1] & read_end_ready_o[1];
+  assign commands_error_in[5:3] = read_end_error_i[5:3];
   assign read_command_address_o[127:64] = operand_address_bits_2;
   assign read_command_row_bytes_o[47:24] = operand_bytes_wide;
   assign read_command_rows_o[31:16] = column_tiles;
   assign read_command_stride_o[63:32] = operation_words_i[255:224];
-  assign read_command_valid_o[1] = asks_1;
+  assign read_command_valid_o[1] = commands_asks[1];
   assign read_end_ready_o[1] = 1'b1;
-  wire asks_2 = |asks_2_q;
-  wire given_2 = read_command_valid_o[2] & read_command_ready_i[2];
-  wire gone_2 = asks_2 & given_2;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      asks_2_q <= 16'd0;
-      open_2_q <= 5'd0;
-    end else begin
-      asks_2_q <= abort_i ? 16'd0 : begins ? (product ? 16'd1 : 16'd0) : asks_2_q - {15'd0, gone_2};
-      open_2_q <= abort_i | begins ? 5'd0 : open_2_q + {4'd0, given_2}
-          - {4'd0, read_end_valid_i[2] & read_end_ready_o[2]};
-    end
-  end
+  assign commands_times_in[47:32] = product ? 16'd1 : 16'd0;
+  assign commands_taken_in[2] = read_command_valid_o[2] & read_command_ready_i[2];
+  assign commands_ended_in[2] = read_end_valid_i[2] & read_end_ready_o[2];
+  assign commands_error_in[8:6] = read_end_error_i[8:6];
   assign read_command_address_o[191:128] = operand_address_bits_3;
   assign read_command_row_bytes_o[71:48] = operand_bytes_wide_2;
   assign read_command_rows_o[47:32] = 16'd1;
   assign read_command_stride_o[95:64] = 32'd0;
-  assign read_command_valid_o[2] = asks_2;
+  assign read_command_valid_o[2] = commands_asks[2];
   assign read_end_ready_o[2] = 1'b1;
-  wire asks_3 = |asks_3_q;
-  wire given_3 = read_command_valid_o[3] & read_command_ready_i[3];
-  wire gone_3 = asks_3 & given_3;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      asks_3_q <= 16'd0;
-      open_3_q <= 5'd0;
-    end else begin
-      asks_3_q <= abort_i ? 16'd0 : begins ? 16'd1 : asks_3_q - {15'd0, gone_3};
-      open_3_q <= abort_i | begins ? 5'd0 : open_3_q + {4'd0, given_3}
-          - {4'd0, read_end_valid_i[3] & read_end_ready_o[3]};
-    end
-  end
+  assign commands_times_in[63:48] = 16'd1;
+  assign commands_taken_in[3] = read_command_valid_o[3] & read_command_ready_i[3];
+  assign commands_ended_in[3] = read_end_valid_i[3] & read_end_ready_o[3];
+  assign commands_error_in[11:9] = read_end_error_i[11:9];
   assign read_command_address_o[255:192] = operand_address_bits_4;
   assign read_command_row_bytes_o[95:72] = constants_bytes;
   assign read_command_rows_o[63:48] = operation_words_i[135] ? 16'd1 : row_tiles;
   assign read_command_stride_o[127:96] = 32'd0;
-  assign read_command_valid_o[3] = asks_3;
+  assign read_command_valid_o[3] = commands_asks[3];
   assign read_end_ready_o[3] = 1'b1;
-  wire asks_4 = |asks_4_q;
-  wire given_4 = write_command_valid_o & write_command_ready_i;
-  wire gone_4 = asks_4 & given_4;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      asks_4_q <= 16'd0;
-      open_4_q <= 5'd0;
-    end else begin
-      asks_4_q <= abort_i ? 16'd0 : begins ? (by_strips & product ? 16'd0 : 16'd1) : asks_4_q
-          - {15'd0, gone_4};
-      open_4_q <= abort_i | begins ? 5'd0 : open_4_q + {4'd0, given_4}
-          - {4'd0, write_end_valid_i & write_end_ready_o};
-    end
-  end
+  assign commands_times_in[79:64] = by_strips & product ? 16'd0 : 16'd1;
+  assign commands_taken_in[4] = write_command_valid_o & write_command_ready_i;
+  assign commands_ended_in[4] = write_end_valid_i & write_end_ready_o;
+  assign commands_error_in[14:12] = write_end_error_i;
+
+  command_list_n5_t65535_c4 u_commands (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .clear_i(abort_i),
+    .begin_i(begins),
+    .times_i(commands_times_in),
+    .asks_o(commands_asks),
+    .taken_i(commands_taken_in),
+    .ended_i(commands_ended_in),
+    .error_i(commands_error_in),
+    .done_o(commands_done),
+    .error_o(commands_error)
+  );
+
   wire strips_4 = by_strips & product & !abort_i;
   assign write_command_address_o = strips_4 ? strips_command_address : operand_address_bits_5;
   assign write_command_row_bytes_o = strips_4 ? strips_command_row_bytes : out_bytes;
   assign write_command_rows_o = strips_4 ? strips_command_rows : out_rows;
   assign write_command_stride_o = strips_4 ? strips_command_stride : operation_words_i[543:512];
-  assign write_command_valid_o = strips_4 ? strips_command_valid : asks_4;
+  assign write_command_valid_o = strips_4 ? strips_command_valid : commands_asks[4];
   assign write_end_ready_o = 1'b1;
   wire strips_begin_in = begins & by_strips;
   wire [63:0] strips_matrix_address_in = product ? operand_address_bits_5 : operand_address_bits;
@@ -393,24 +359,16 @@ module tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x94c8483c (
     .page_columns_o(page_columns_o)
   );
 
-  wire all_ended = !strips_busy & !asks_0 & !(|open_0_q) & !asks_1 & !(|open_1_q) & !asks_2 & !(|open_2_q)
-      & !asks_3 & !(|open_3_q) & !asks_4 & !(|open_4_q);
-  wire [2:0] fault = read_end_valid_i[0] & read_end_ready_o[0] & |read_end_error_i[2:0]
-      ? read_end_error_i[2:0] : read_end_valid_i[1] & read_end_ready_o[1] & |read_end_error_i[5:3]
-      ? read_end_error_i[5:3] : read_end_valid_i[2] & read_end_ready_o[2] & |read_end_error_i[8:6]
-      ? read_end_error_i[8:6] : read_end_valid_i[3] & read_end_ready_o[3] & |read_end_error_i[11:9]
-      ? read_end_error_i[11:9] : write_end_valid_i & write_end_ready_o & |write_end_error_i
-      ? write_end_error_i : 3'd0;
-  wire failed = |fault;
+  wire all_ended = commands_done & !strips_busy;
+  wire failed = |commands_error;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) overflowed_q <= 1'b0;
     else         overflowed_q <= (overflowed_q | overflow_i) & !(state_q == StateFields);
   end
   wire overflow = overflowed_q & operation_words_i[140];
   always @(posedge clk_i) end_q <= state_q == StateFields ? wrong_field : state_q == StateCheck
-      ? operands_error : fault == 3'd2 ? 8'd11 : fault == 3'd3 ? 8'd12 : failed ? 8'd10
-      : (state_q == StateRun) & index_error_i ? 8'd15 : state_q == StateRun ? (overflow ? 8'd14 : 8'd0)
-      : end_q;
+      ? operands_error : failed ? commands_error : (state_q == StateRun) & index_error_i ? 8'd15 : state_q
+      == StateRun ? (overflow ? 8'd14 : 8'd0) : end_q;
   assign operation_end_valid_o = state_q == StateTell;
   assign operation_end_error_o = end_q;
   always @* begin

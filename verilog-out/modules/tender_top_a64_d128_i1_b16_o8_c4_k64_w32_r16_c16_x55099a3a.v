@@ -10,6 +10,7 @@
 //   dma.row_width              = 24
 //   dma.rows_width             = 16
 //   dma.stride_width           = 32
+//   ports                      = 1
 //   read_beats                 = 64
 //   write_beats                = 32
 //   array.rows                 = 16
@@ -515,9 +516,6 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x55099a3a (
     .window_limit_i(registers_window_limit),
     .timeout_i(registers_timeout),
     .max_descriptors_i(registers_max_descriptors),
-    .read_cache_i(registers_read_cache),
-    .write_cache_i(registers_write_cache),
-    .prot_i(registers_prot),
     .began_o(shell_began),
     .busy_o(shell_busy),
     .done_o(shell_done),
@@ -527,6 +525,9 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x55099a3a (
     .error_where_o(shell_error_where),
     .tag_o(shell_tag),
     .descriptors_o(shell_descriptors),
+    .read_cache_i(registers_read_cache),
+    .write_cache_i(registers_write_cache),
+    .prot_i(registers_prot),
     .cycles_o(shell_cycles),
     .compute_cycles_o(shell_compute_cycles),
     .read_beats_o(shell_read_beats),

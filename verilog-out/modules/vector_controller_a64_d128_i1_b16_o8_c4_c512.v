@@ -85,26 +85,22 @@ module vector_controller_a64_d128_i1_b16_o8_c4_c512 (
   localparam [2:0] StateIdle = 3'd0;
   localparam [2:0] StateFields = 3'd1;
   localparam [2:0] StateCheck = 3'd2;
-  localparam [2:0] StateIssue = 3'd3;
-  localparam [2:0] StateRun = 3'd4;
-  localparam [2:0] StateTell = 3'd5;
-  reg  [2:0] state_q;
-  reg  [2:0] state_d;
-  wire [2:0] operands_index;
-  wire       operands_passed;
-  wire [7:0] operands_error;
-  reg        asks_0_q;
-  reg        ends_0_q;
-  reg        asks_1_q;
-  reg        ends_1_q;
-  reg        asks_2_q;
-  reg        ends_2_q;
-  reg        asks_3_q;
-  reg        ends_3_q;
-  reg        asks_4_q;
-  reg        ends_4_q;
-  reg        overflowed_q;
-  reg  [7:0] end_q;
+  localparam [2:0] StateRun = 3'd3;
+  localparam [2:0] StateTell = 3'd4;
+  reg   [2:0] state_q;
+  reg   [2:0] state_d;
+  wire  [2:0] operands_index;
+  wire        operands_passed;
+  wire  [7:0] operands_error;
+  wire  [4:0] commands_times_in;
+  wire  [4:0] commands_asks;
+  wire  [4:0] commands_taken_in;
+  wire  [4:0] commands_ended_in;
+  wire [14:0] commands_error_in;
+  wire  [7:0] commands_error;
+  wire        everything_ended;
+  reg         overflowed_q;
+  reg   [7:0] end_q;
 
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) state_q <= StateIdle;
@@ -212,99 +208,79 @@ module vector_controller_a64_d128_i1_b16_o8_c4_c512 (
   assign begin_o = operands_passed;
 
   // All that is used is asked for, and all of that has to end.
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      asks_0_q <= 1'b0;
-      ends_0_q <= 1'b0;
-    end else begin
-      asks_0_q <= (operands_passed | (asks_0_q & !read_command_ready_i[0])) & !abort_i;
-      ends_0_q <= (operands_passed | (ends_0_q & !read_end_valid_i[0])) & !abort_i;
-    end
-  end
-  assign read_command_valid_o[0] = asks_0_q;
-  assign read_end_ready_o[0] = ends_0_q;
+  assign commands_times_in[0] = 1'b1;
+  assign commands_taken_in[0] = read_command_valid_o[0] & read_command_ready_i[0];
+  assign commands_ended_in[0] = read_end_valid_i[0] & read_end_ready_o[0];
+  assign commands_error_in[2:0] = read_end_error_i[2:0];
+  assign read_command_valid_o[0] = commands_asks[0];
+  assign read_end_ready_o[0] = 1'b1;
   assign read_command_address_o[63:0] = operand_address_bits;
   assign read_command_row_bytes_o[23:0] = read_bytes;
   assign read_command_rows_o[15:0] = operation_words_i[15:0];
   assign read_command_stride_o[31:0] = operation_words_i[223:192];
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      asks_1_q <= 1'b0;
-      ends_1_q <= 1'b0;
-    end else begin
-      asks_1_q <= ((operands_passed & operation_words_i[65]) | (asks_1_q & !read_command_ready_i[1]))
-          & !abort_i;
-      ends_1_q <= ((operands_passed & operation_words_i[65]) | (ends_1_q & !read_end_valid_i[1])) & !abort_i;
-    end
-  end
-  assign read_command_valid_o[1] = asks_1_q;
-  assign read_end_ready_o[1] = ends_1_q;
+  assign commands_times_in[1] = operation_words_i[65];
+  assign commands_taken_in[1] = read_command_valid_o[1] & read_command_ready_i[1];
+  assign commands_ended_in[1] = read_end_valid_i[1] & read_end_ready_o[1];
+  assign commands_error_in[5:3] = read_end_error_i[5:3];
+  assign read_command_valid_o[1] = commands_asks[1];
+  assign read_end_ready_o[1] = 1'b1;
   assign read_command_address_o[127:64] = operand_address_bits_2;
   assign read_command_row_bytes_o[47:24] = read_bytes;
   assign read_command_rows_o[31:16] = operation_words_i[15:0];
   assign read_command_stride_o[63:32] = operation_words_i[255:224];
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      asks_2_q <= 1'b0;
-      ends_2_q <= 1'b0;
-    end else begin
-      asks_2_q <= ((operands_passed & operand_used_or) | (asks_2_q & !read_command_ready_i[2])) & !abort_i;
-      ends_2_q <= ((operands_passed & operand_used_or) | (ends_2_q & !read_end_valid_i[2])) & !abort_i;
-    end
-  end
-  assign read_command_valid_o[2] = asks_2_q;
-  assign read_end_ready_o[2] = ends_2_q;
+  assign commands_times_in[2] = operand_used_or;
+  assign commands_taken_in[2] = read_command_valid_o[2] & read_command_ready_i[2];
+  assign commands_ended_in[2] = read_end_valid_i[2] & read_end_ready_o[2];
+  assign commands_error_in[8:6] = read_end_error_i[8:6];
+  assign read_command_valid_o[2] = commands_asks[2];
+  assign read_end_ready_o[2] = 1'b1;
   assign read_command_address_o[191:128] = operand_address_bits_3;
   assign read_command_row_bytes_o[71:48] = read_bytes;
   assign read_command_rows_o[47:32] = operation_words_i[15:0];
   assign read_command_stride_o[95:64] = operation_words_i[479:448];
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      asks_3_q <= 1'b0;
-      ends_3_q <= 1'b0;
-    end else begin
-      asks_3_q <= ((operands_passed & operation_words_i[69]) | (asks_3_q & !read_command_ready_i[3]))
-          & !abort_i;
-      ends_3_q <= ((operands_passed & operation_words_i[69]) | (ends_3_q & !read_end_valid_i[3])) & !abort_i;
-    end
-  end
-  assign read_command_valid_o[3] = asks_3_q;
-  assign read_end_ready_o[3] = ends_3_q;
+  assign commands_times_in[3] = operation_words_i[69];
+  assign commands_taken_in[3] = read_command_valid_o[3] & read_command_ready_i[3];
+  assign commands_ended_in[3] = read_end_valid_i[3] & read_end_ready_o[3];
+  assign commands_error_in[11:9] = read_end_error_i[11:9];
+  assign read_command_valid_o[3] = commands_asks[3];
+  assign read_end_ready_o[3] = 1'b1;
   assign read_command_address_o[255:192] = operand_address_bits_4;
   assign read_command_row_bytes_o[95:72] = gain_bytes;
   assign read_command_rows_o[63:48] = operation_words_i[15:0];
   assign read_command_stride_o[127:96] = 32'd0;
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      asks_4_q <= 1'b0;
-      ends_4_q <= 1'b0;
-    end else begin
-      asks_4_q <= (operands_passed | (asks_4_q & !write_command_ready_i)) & !abort_i;
-      ends_4_q <= (operands_passed | (ends_4_q & !write_end_valid_i)) & !abort_i;
-    end
-  end
-  assign write_command_valid_o = asks_4_q;
-  assign write_end_ready_o = ends_4_q;
+  assign commands_times_in[4] = 1'b1;
+  assign commands_taken_in[4] = write_command_valid_o & write_command_ready_i;
+  assign commands_ended_in[4] = write_end_valid_i & write_end_ready_o;
+  assign commands_error_in[14:12] = write_end_error_i;
+
+  command_list_n5_t1_c4 u_commands (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .clear_i(abort_i),
+    .begin_i(operands_passed),
+    .times_i(commands_times_in),
+    .asks_o(commands_asks),
+    .taken_i(commands_taken_in),
+    .ended_i(commands_ended_in),
+    .error_i(commands_error_in),
+    .done_o(everything_ended),
+    .error_o(commands_error)
+  );
+
+  assign write_command_valid_o = commands_asks[4];
+  assign write_end_ready_o = 1'b1;
   assign write_command_address_o = operand_address_bits_5;
   assign write_command_row_bytes_o = write_bytes;
   assign write_command_rows_o = operation_words_i[15:0];
   assign write_command_stride_o = operation_words_i[511:480];
-  wire everything_asked = !asks_0_q & !asks_1_q & !asks_2_q & !asks_3_q & !asks_4_q;
-  wire everything_ended = !ends_0_q & !ends_1_q & !ends_2_q & !ends_3_q & !ends_4_q;
-  wire [2:0] fault = read_end_valid_i[0] & read_end_ready_o[0] & |read_end_error_i[2:0]
-      ? read_end_error_i[2:0] : read_end_valid_i[1] & read_end_ready_o[1] & |read_end_error_i[5:3]
-      ? read_end_error_i[5:3] : read_end_valid_i[2] & read_end_ready_o[2] & |read_end_error_i[8:6]
-      ? read_end_error_i[8:6] : read_end_valid_i[3] & read_end_ready_o[3] & |read_end_error_i[11:9]
-      ? read_end_error_i[11:9] : write_end_valid_i & write_end_ready_o & |write_end_error_i
-      ? write_end_error_i : 3'd0;
-  wire failed = |fault;
+  wire failed = |commands_error;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) overflowed_q <= 1'b0;
     else         overflowed_q <= (overflowed_q | overflow_i) & !(state_q == StateFields);
   end
   always @(posedge clk_i) end_q <= state_q == StateFields ? wrong_field : state_q == StateCheck
-      ? operands_error : failed ? (fault == 3'd2 ? 8'd11 : fault == 3'd3 ? 8'd12 : 8'd10) : state_q
-      == StateRun ? (overflowed_q & operation_words_i[76] ? 8'd14 : 8'd0) : end_q;
+      ? operands_error : failed ? commands_error : state_q == StateRun
+      ? (overflowed_q & operation_words_i[76] ? 8'd14 : 8'd0) : end_q;
   assign operation_end_valid_o = state_q == StateTell;
   assign operation_end_error_o = end_q;
   always @* begin
@@ -314,9 +290,7 @@ module vector_controller_a64_d128_i1_b16_o8_c4_c512 (
       StateFields: if (abort_i) state_d = StateIdle; else if (|wrong_field) state_d = StateTell;
           else state_d = StateCheck;
       StateCheck: if (abort_i) state_d = StateIdle; else if (|operands_error) state_d = StateTell;
-          else if (operands_passed) state_d = StateIssue;
-      StateIssue: if (abort_i) state_d = StateIdle; else if (failed) state_d = StateTell;
-          else if (everything_asked) state_d = StateRun;
+          else if (operands_passed) state_d = StateRun;
       StateRun: if (abort_i) state_d = StateIdle; else if (failed | everything_ended) state_d = StateTell;
       StateTell: if (abort_i) state_d = StateIdle; else if (operation_end_ready_i) state_d = StateIdle;
       default: state_d = StateIdle;

@@ -10,6 +10,7 @@
 //   dma.row_width         = 24
 //   dma.rows_width        = 16
 //   dma.stride_width      = 32
+//   ports                 = 1
 //   max_beats             = 64
 //   read_beats            = 64
 //   write_beats           = 32
@@ -236,9 +237,6 @@ module vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_x7cb4e776 (
     .window_limit_i(registers_window_limit),
     .timeout_i(registers_timeout),
     .max_descriptors_i(registers_max_descriptors),
-    .read_cache_i(registers_read_cache),
-    .write_cache_i(registers_write_cache),
-    .prot_i(registers_prot),
     .began_o(shell_began),
     .busy_o(shell_busy),
     .done_o(shell_done),
@@ -248,6 +246,9 @@ module vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_x7cb4e776 (
     .error_where_o(shell_error_where),
     .tag_o(shell_tag),
     .descriptors_o(shell_descriptors),
+    .read_cache_i(registers_read_cache),
+    .write_cache_i(registers_write_cache),
+    .prot_i(registers_prot),
     .cycles_o(shell_cycles),
     .compute_cycles_o(shell_compute_cycles),
     .read_beats_o(shell_read_beats),

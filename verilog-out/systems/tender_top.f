@@ -33,6 +33,7 @@
 ../modules/operand_check_a64_r24_n16_s32.v
 ../modules/operand_list_o5_a64_r24_n16_s32.v
 ../modules/strip_walker_a64_d128_i1_b16_o8_c4_r16_b16_l8_c64_x540a9e92.v
+../modules/command_list_n5_t65535_c4.v
 ../modules/tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x94c8483c.v
 ../modules/stream_fifo_w256_d11_registers_xa45d40dd.v
 ../modules/float_from_int_fp32_w41_signed_s1.v
@@ -63,6 +64,7 @@
 ../modules/stream_width_converter_i128_o128.v
 ../modules/stream_fifo_w96_d4_registers_x82603911.v
 ../modules/tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x5952caf1.v
+../modules/command_list_n5_t1_c4.v
 ../modules/vector_controller_a64_d128_i1_b16_o8_c4_c512_softmax_x8231a531.v
 ../modules/stream_fifo_w143_d14_registers_x574f0ad7.v
 ../modules/float_mul_fp16_s2_ieee.v

@@ -32,6 +32,7 @@
 ../modules/job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1caead6.v
 ../modules/operand_check_a64_r24_n16_s32.v
 ../modules/operand_list_o5_a64_r24_n16_s32.v
+../modules/command_list_n5_t1_c4.v
 ../modules/vector_controller_a64_d128_i1_b16_o8_c4_c512.v
 ../modules/stream_fifo_w133_d14_registers_x3ecdab7e.v
 ../modules/float_mul_fp16_s2_ieee.v

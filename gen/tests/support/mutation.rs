@@ -60,6 +60,7 @@ const GLUE: &[&str] = &[
     "job_walker_",
     "operand_check_",
     "operand_list_",
+    "part_sums_",
     "panel_buffer_",
     "result_stage_",
     "row_packer_",
