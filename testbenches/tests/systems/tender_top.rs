@@ -2,8 +2,9 @@
 
 use golden::systems::tender_top::TenderTop as TenderModel;
 use hdl::accelerators::tender::TenderTop;
+use hdl::blocks::common::row::{RequantizeLane, VectorLane};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
-use hdl::blocks::tender::MultiScaleArray;
+use hdl::blocks::tender::{Drain, MultiScaleArray, TenderPe};
 use hdl::lang::CatalogBlock;
 use host::tender::{Caps, Overflows};
 use host::vector::Integer;
@@ -15,7 +16,7 @@ use testbenches::systems::tender_top::attention::{Measured, real_head};
 use testbenches::systems::tender_top::builder::{Job, Results};
 use testbenches::systems::tender_top::feed_forward::real_slice;
 use testbenches::systems::tender_top::real::{Real, q_projection, scores};
-use testbenches::systems::tender_top::{bench, golden_of};
+use testbenches::systems::tender_top::{bench, golden_of, timing};
 use testbenches::{options, run};
 
 /// Its parameters are small enough to be built in ordinary tests.
@@ -23,6 +24,62 @@ use testbenches::{options, run};
 fn all_small_configurations() {
     for block in TenderTop::configurations() {
         run(&block, bench, &options(200)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
+/// Everything as small as it can be, or odd: one burst at a time, buffers of one burst, registers wherever they may be.
+fn tight() -> TenderTop {
+    TenderTop {
+        axi: AxiSpec { address_width: 40, data_width: 64, id_width: 1 },
+        dma: DmaSpec { burst_beats: 2, outstanding: 1, commands: 2, ..DmaSpec::default() },
+        read_beats: 3,
+        write_beats: 2,
+        array: MultiScaleArray {
+            rows: 8,
+            columns: 4,
+            pe: TenderPe { drain: Drain::Single, pipelined: true, ..TenderPe::default() },
+            ..MultiScaleArray::default()
+        },
+        depth: 33,
+        steps: 70,
+        strip: 32,
+        max_beats: 9,
+        lane: VectorLane { apart: true, mul_stages: 0, add_stages: 1, table_stages: 3, ..VectorLane::default() },
+        requantize: RequantizeLane { mul_stages: 1, int_stages: 0, apart: true },
+        ..TenderTop::default()
+    }
+}
+
+/// A bus that is far wider than the words of the array.
+fn wide() -> TenderTop {
+    TenderTop {
+        axi: AxiSpec { address_width: 64, data_width: 512, id_width: 1 },
+        dma: DmaSpec { burst_beats: 1, outstanding: 3, ..DmaSpec::default() },
+        read_beats: 2,
+        write_beats: 5,
+        array: MultiScaleArray { rows: 4, columns: 8, ..MultiScaleArray::default() },
+        depth: 100,
+        steps: 40,
+        strip: 96,
+        max_beats: 4,
+        ..TenderTop::default()
+    }
+}
+
+/// Jobs of all kinds take the cycles that the recurrence of the golden model says.
+#[test]
+fn cycles_of_jobs() {
+    for block in TenderTop::configurations().into_iter().chain([tight()]) {
+        run(&block, timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
+/// The same of other sizes.
+#[test]
+#[ignore = "models of minutes"]
+fn large_cycles_of_jobs() {
+    for block in [layer_size(), wide()] {
+        run(&block, timing::bench, &options(1500)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }
 
@@ -106,28 +163,37 @@ fn chains(config: &AxiConfig, jobs: &[(Make, Integer, usize)]) -> Vec<Counters> 
     let all = std::sync::Mutex::new(Vec::new());
     on_hardware(&block, config, |hardware| {
         let mut device = Device::new(hardware);
-        device.identify().unwrap();
-        let caps = Caps::read(&mut device).unwrap();
-        device.configure(&Settings { window: WINDOW, timeout: 0, max_descriptors: 16 }).unwrap();
+        let caps = ready(&mut device, WINDOW);
         for &(make, integer, tokens) in jobs {
-            let Job { images, address, descriptors, results } =
-                make(&caps, golden_of(&block).unwrap(), integer, tokens).unwrap().job;
-            for image in &images {
-                device.bus().write_memory(image.address, &image.bytes).unwrap();
-            }
-            device.start(address).unwrap();
-            let done = device.wait(10_000_000).unwrap();
-            assert_eq!(done.descriptors, descriptors);
-            assert_eq!(Overflows::read(&mut device).unwrap(), Overflows::default());
-            for Results { name, address, bytes } in results {
-                let mut got = vec![0; bytes.len()];
-                device.bus().read_memory(address, &mut got).unwrap();
-                assert!(got == bytes, "{name} differ, {integer:?}, {tokens} tokens");
-            }
-            all.lock().unwrap().push(device.counters().unwrap());
+            let job = make(&caps, golden_of(&block).unwrap(), integer, tokens).unwrap().job;
+            all.lock().unwrap().push(chain(&mut device, &job));
         }
     });
     all.into_inner().unwrap()
+}
+
+/// Gets a device ready; what it can do.
+fn ready<B: Bus<Error: std::fmt::Debug>>(device: &mut Device<B>, window: Window) -> Caps {
+    device.identify().unwrap();
+    device.configure(&Settings { window, timeout: 0, max_descriptors: 128 }).unwrap();
+    Caps::read(device).unwrap()
+}
+
+/// Runs a chain.
+fn chain<B: Bus<Error: std::fmt::Debug>>(device: &mut Device<B>, job: &Job) -> Counters {
+    for image in &job.images {
+        device.bus().write_memory(image.address, &image.bytes).unwrap();
+    }
+    device.start(job.address).unwrap();
+    let done = device.wait(10_000_000).unwrap();
+    assert_eq!(done.descriptors, job.descriptors);
+    assert_eq!(Overflows::read(device).unwrap(), Overflows::default());
+    for Results { name, address, bytes } in &job.results {
+        let mut got = vec![0; bytes.len()];
+        device.bus().read_memory(*address, &mut got).unwrap();
+        assert!(&got == bytes, "{name} at {address:#x} differ");
+    }
+    device.counters().unwrap()
 }
 
 const ATTENTION: Make = |caps, golden, integer, tokens| real_head(caps, &WINDOW, golden, integer, tokens);
