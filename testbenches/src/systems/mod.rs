@@ -7,4 +7,5 @@ pub mod player;
 pub mod program;
 pub mod software;
 pub mod tender_top;
+pub mod timing;
 pub mod vector_top;

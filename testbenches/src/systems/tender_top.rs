@@ -3,8 +3,10 @@
 pub mod attention;
 pub mod builder;
 pub mod feed_forward;
+pub mod layer;
 pub mod program;
 pub mod real;
+pub mod timing;
 
 use golden::systems::tender_top::{Operation, Report, Shape, TenderTop as Golden};
 use golden::tender::accumulator::Overflow as Kept;

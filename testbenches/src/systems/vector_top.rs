@@ -6,12 +6,14 @@ mod timing;
 
 use golden::common::float::Function;
 use golden::common::shell::shell_registers::Bus;
+use golden::systems::vector_top::cycles::Timing;
 use golden::systems::vector_top::{Executed, Operation, Report, Shape, Units, VectorTop as Golden};
 use hdl::accelerators::vector::{VectorEngine, VectorTop};
 use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::common::{AxiSpec, FloatFunction};
 
 use super::player::{Counter, Facts, Player, register};
+use super::timing::{compare, shell, unit};
 
 pub use program::Descriptor;
 pub use timing::Job;
@@ -31,6 +33,28 @@ pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
             player.changed_jobs(sim, run, |rng| program::draw(rng, &shape, 1))?;
         }
         Ok(())
+    })
+}
+
+/// Random chains that are right, each before an ideal memory of some latency: cycles are the golden recurrence's. A vector is
+/// such a chain.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (block, golden) = (p.clone(), golden_of(p));
+    crate::bench(p, move |sim, run| {
+        compare(
+            (sim, run),
+            &golden,
+            |rng| program::draw(rng, golden.shape(), 3),
+            |program, latency, memory| {
+                let shell = shell(&block.axi, &block.dma, (block.read_beats, block.write_beats), latency);
+                let timing = Timing { shell, unit: unit(&block.engine().unit()) };
+                let spent = timing.job(&golden, program.limits, program.job, memory);
+                (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
+            },
+        )
     })
 }
 

@@ -12,7 +12,7 @@ use sim::stimulus::{Stall, Tensor, data_folder, real_rows};
 use testbenches::faults::must_be_noticed;
 use testbenches::systems::c_program::{CEnd, CProgram};
 use testbenches::systems::hardware::{Hardware, on_hardware};
-use testbenches::systems::vector_top::{Job, bench, shape_of};
+use testbenches::systems::vector_top::{Job, bench, cycles_bench, shape_of};
 use testbenches::{options, run, run_all};
 
 /// 10^-5 in units of 2^-48.
@@ -146,6 +146,13 @@ fn real_rows_through_the_driver() {
     });
 }
 
+/// Jobs of all kinds take the cycles that the golden recurrence says.
+#[test]
+fn cycles_of_jobs() {
+    run_all(cycles_bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
+/// And those of one operation without gains, whose rows begin with a burst, are a formula.
 #[test]
 fn cycles_are_those_of_the_formula() {
     // On two ports elements and factors share one, on three each operand has its own.

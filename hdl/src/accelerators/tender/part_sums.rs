@@ -68,7 +68,7 @@ impl Block for PartSums {
         let here = hold(m, "place_q", place);
         let moves = m.wire("moves", kept.q & (!ends | io.column.ready));
         m.comment("A column that is not written yet cannot be read.");
-        let waits = m.wire("waits", kept.q & here.eq(place));
+        let waits = m.wire("waits", kept.q & !ends & here.eq(place));
         m.connect(part.ready, (!kept.q | moves) & !waits & !io.clear_i);
         m.connect(takes, part.fire());
         kept.next((takes | (kept.q & !moves)) & !io.clear_i);

@@ -1,5 +1,6 @@
 //! Complete accelerators behind the shell: what a job does to memory, and what the registers say of it.
 
+pub mod cycles;
 #[cfg(test)]
 mod descriptor;
 pub mod execution_controller;

@@ -7,6 +7,7 @@
 //! and [`Executed::defined`](job::Executed::defined) says so. What depends on bytes that the bus did not give is not computed,
 //! so it is no overflow either.
 
+pub mod cycles;
 mod execute;
 mod finish;
 mod layout;

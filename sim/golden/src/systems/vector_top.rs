@@ -3,6 +3,7 @@
 //! The operations of a chain are done one after the other, and rows in order: what the contract leaves open (results on top
 //! of operands, what is written before an error) happens here in one of its ways, and [`job::Executed::defined`] says so.
 
+pub mod cycles;
 pub mod device;
 mod operation;
 

@@ -45,49 +45,47 @@ pub fn norm(b: &mut Builder, x: &Floats, gains: &[f64], out: &Floats) -> anyhow:
     b.rows(x, out, |job| job.norm_with_gains(epsilon, gains))
 }
 
-/// Keys and values of all tokens: keys are turned and packed, values leave the array as the next product has them.
+/// A projection whose heads, side by side, are turned by the angles of their tokens.
 ///
 /// # Errors
 /// The sizes do not fit; no room.
-pub fn keys_values(
+pub fn turned_projection(
     b: &mut Builder,
+    name: &'static str,
     x: &Activations,
     angles: &Floats,
-    (w_k, w_v): (&[Vec<f64>], &[Vec<f64>]),
-) -> anyhow::Result<(Floats, KeysValues)> {
-    let (w_k, w_v) = (b.weights(w_k)?, b.weights(w_v)?);
-    let k = b.floats("keys", angles.rows, angles.columns)?;
-    b.multiply(x, &w_k, 1.0, &k)?;
-    b.rows(&k, &k, |job| job.rotate(angles.at))?;
-    let keys = b.pack_keys("packed keys", &k)?;
-    let values = b.multiply_transposed("values", &w_v, x)?;
-    Ok((k, KeysValues { keys, values }))
+    weights: &[Vec<f64>],
+) -> anyhow::Result<Floats> {
+    let weights = b.weights(weights)?;
+    let out = b.floats(name, angles.rows, angles.columns)?;
+    b.multiply(x, &weights, 1.0, &out)?;
+    b.rows(&out, &out, |job| job.rotate(angles.at))?;
+    Ok(out)
 }
 
-/// Attention of one head, causal, from the normalised tokens to `out`. Returns queries and probabilities.
+impl KeysValues {
+    /// Keys that were turned, and values as they left the array.
+    ///
+    /// # Errors
+    /// No room; numbers that are not finite.
+    pub fn new(b: &mut Builder, keys: &Floats, values: Weights) -> anyhow::Result<Self> {
+        Ok(Self { keys: b.pack_keys("packed keys", keys)?, values })
+    }
+}
+
+/// Attention of one head, causal, from queries that were turned to `out`. Returns the probabilities.
 ///
 /// # Errors
 /// The sizes do not fit; no room.
-pub fn head(
-    b: &mut Builder,
-    x: &Activations,
-    angles: &Floats,
-    w_q: &[Vec<f64>],
-    of: &KeysValues,
-    out: &Floats,
-) -> anyhow::Result<(Floats, Floats)> {
-    let Floats { rows: tokens, columns: width, .. } = *angles;
-    let w_q = b.weights(w_q)?;
-    let q = b.floats("queries", tokens, width)?;
-    b.multiply(x, &w_q, 1.0, &q)?;
-    b.rows(&q, &q, |job| job.rotate(angles.at))?;
-    let queries = b.pack_queries("packed queries", &q, &of.keys)?;
+pub fn head(b: &mut Builder, q: &Floats, of: &KeysValues, out: &Floats) -> anyhow::Result<Floats> {
+    let Floats { rows: tokens, columns: width, .. } = *q;
+    let queries = b.pack_queries("packed queries", q, &of.keys)?;
     let p = b.floats("probabilities", tokens, tokens)?;
     b.multiply(&queries, &of.keys.columns, 1.0 / (width as f64).sqrt(), &p)?;
     b.rows(&p, &p, |job| job.causal_softmax(1))?;
     let packed = b.pack_probabilities("packed probabilities", &p)?;
     b.multiply(&packed, &of.values, 1.0, out)?;
-    Ok((q, p))
+    Ok(p)
 }
 
 /// A job, and how far its numbers are from those of float arithmetic: squared error relative to the squares, by name.
@@ -117,9 +115,13 @@ pub fn real_head(
     let normed = b.floats("normalised", tokens, residual.columns)?;
     norm(&mut b, &residual, &exact.gains, &normed)?;
     let x = b.pack("packed tokens", &normed)?;
-    let (k, of) = keys_values(&mut b, &x, &angles, (&exact.w_k, &exact.w_v))?;
+    let k = turned_projection(&mut b, "keys", &x, &angles, &exact.w_k)?;
+    let w_v = b.weights(&exact.w_v)?;
+    let values = b.multiply_transposed("values", &w_v, &x)?;
+    let of = KeysValues::new(&mut b, &k, values)?;
+    let q = turned_projection(&mut b, "queries", &x, &angles, &exact.w_q)?;
     let out = b.floats("attention", tokens, angles.columns)?;
-    let (q, p) = head(&mut b, &x, &angles, &exact.w_q, &of, &out)?;
+    let p = head(&mut b, &q, &of, &out)?;
     let error = |exact: &[Vec<f64>], rows: &Floats| relative_error(exact, &b.values(rows));
     let errors = vec![
         ("normalised", error(&exact.normed, &normed)),
@@ -168,19 +170,19 @@ impl Exact {
     }
 }
 
-fn rms_norm(row: &[f64], gains: &[f64]) -> Vec<f64> {
+pub(super) fn rms_norm(row: &[f64], gains: &[f64]) -> Vec<f64> {
     let mean = row.iter().map(|x| x * x).sum::<f64>() / row.len() as f64;
     let factor = 1.0 / (mean + EPSILON).sqrt();
     row.iter().zip(gains).map(|(x, gain)| x * factor * gain).collect()
 }
 
-fn turned(row: &[f64], angles: &[f64]) -> Vec<f64> {
+pub(super) fn turned(row: &[f64], angles: &[f64]) -> Vec<f64> {
     let pair = |(x, by): (&[f64], &[f64])| [x[0] * by[0] - x[1] * by[1], x[1] * by[0] + x[0] * by[1]];
     row.chunks(2).zip(angles.chunks(2)).flat_map(pair).collect()
 }
 
 /// Softmax of a query's scores with the keys that it sees, then zeros.
-fn probabilities(query: &[f64], keys: &[Vec<f64>], tokens: usize) -> Vec<f64> {
+pub(super) fn probabilities(query: &[f64], keys: &[Vec<f64>], tokens: usize) -> Vec<f64> {
     let score = |key: &Vec<f64>| query.iter().zip(key).map(|(q, k)| q * k).sum::<f64>() / (query.len() as f64).sqrt();
     let scores: Vec<f64> = keys.iter().map(score).collect();
     let most = scores.iter().copied().fold(f64::MIN, f64::max);

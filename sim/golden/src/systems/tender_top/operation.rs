@@ -97,6 +97,17 @@ pub enum Operation {
     Vector(vector_top::Operation),
 }
 
+impl Operation {
+    /// Steps of the array that take products, where the table names each channel once: one for each channel of each tile.
+    #[must_use]
+    pub fn products(&self) -> u64 {
+        match self {
+            Self::MatMul(product) => product.a.rows * product.b.rows * product.channels,
+            Self::Pack(_) | Self::Vector(_) => 0,
+        }
+    }
+}
+
 impl job::Operation for Operation {
     fn out(&self) -> &Command {
         match self {

@@ -63,6 +63,20 @@ fn the_chain_leaves_the_results() {
     assert_eq!(first.to_f64(), sum(2, 1));
 }
 
+/// Some lines of an operand multiply as all of them do.
+#[test]
+fn lines_are_those_of_the_whole() {
+    let mut b = builder();
+    let (x, w) = (b.given(&numbers(5, 40)).unwrap(), b.weights(&numbers(40, 33)).unwrap());
+    let x = b.pack("x", &x).unwrap();
+    let (all, some) = (b.floats("all", 5, 33).unwrap(), b.floats("some", 5, 13).unwrap());
+    b.multiply(&x, &w, 1.0, &all).unwrap();
+    let part = b.lines(&w, 16, 13).unwrap();
+    b.multiply(&x, &part, 1.0, &some).unwrap();
+    let expected: Vec<Vec<f64>> = b.values(&all).iter().map(|row| row[16..29].to_vec()).collect();
+    assert_eq!(b.values(&some), expected);
+}
+
 #[test]
 fn refusals_say_what_is_right() {
     let oblong = Caps { rows: 8, ..CAPS };
@@ -85,6 +99,8 @@ fn refusals_say_what_is_right() {
     assert_eq!(said(b.multiply(&x, &keys.columns, 1.0, &square)), expected);
     let expected = "queries have 3 channels, keys 40";
     assert_eq!(said(b.pack_queries("queries", &narrow, &keys)), expected);
+    assert_eq!(said(b.lines(&w, 0, 4)), "4 lines from 0 on: there are 3");
+    assert_eq!(said(b.lines(&w, 1, 2)), "line 1 is the first one, must be a multiple of 8");
     // An infinite product: the model says where the chain would end.
     let large = b.given(&vec![vec![6e4; 8]; 2]).unwrap();
     let expected = format!("descriptor {} ends with error 14", b.descriptors);

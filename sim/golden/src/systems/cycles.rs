@@ -1,0 +1,221 @@
+//! Cycles of jobs before a memory that never pauses, as recurrences of times.
+//!
+//! Every event of an operation has a number: beat n of an operand is taken from its DMA, word n of a panel is written, tile n
+//! has its sums, column n of results leaves the lanes. Its time is the latest of a few times before it, each with the cycles
+//! in between: what it needs is there, the event before it of the same kind is over, and so is the one that leaves it room.
+//! The recurrences stand beside what they describe:
+//!
+//! | file | times of |
+//! | --- | --- |
+//! | `cycles.rs` | descriptors, checks, tags |
+//! | `cycles/bus.rs` | commands, bursts, beats and answers of the DMAs; whose burst is next |
+//! | `cycles/stream.rs` | beats that become wider or narrower; arithmetic with a FIFO behind it |
+//! | `cycles/rows.rs` | beats of the vector unit |
+//! | `tender_top/cycles/panels.rs` | words of panels, tiles of the array |
+//! | `tender_top/cycles/pages.rs`, `products.rs` | constants, columns of results, words and rows on their way to memory |
+//!
+//! One thing is no latest of others: DMAs that wait for the port have it in turn, the first one first. All that follows from
+//! the turns so far is worked out before the next one is given.
+
+mod bus;
+mod flow;
+mod rows;
+mod stream;
+mod times;
+
+use crate::common::bus::Command;
+use crate::common::shell::job_controller::{self, Action, Limits, World};
+
+use super::job::{DESCRIPTOR_BYTES, Fields};
+use super::memory::{BusError, Memory};
+use super::vector_top::Operation as RowsOperation;
+pub use bus::Dma;
+pub(super) use bus::{Port, Reader, Writer};
+pub(super) use flow::{Flow, end};
+use rows::Rows;
+pub use rows::{Frame, Unit};
+pub(super) use stream::{Converter, Way};
+pub(super) use times::{Times, extend, latest};
+
+/// Operands of an operation that are read by a DMA of their own each.
+const READERS: usize = 4;
+/// Who shares the port: what reads descriptors, then the DMAs.
+const MANAGERS: usize = 1 + READERS;
+/// Bytes that a bus has at most: no row begins within a beat.
+const MOST_BYTES: u64 = 64;
+
+/// What is between the operations of an accelerator and memory, which answers after so many cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shell {
+    /// Bytes of a beat of the bus, 4 to 64.
+    pub bus_bytes: u64,
+    /// From a request on the bus to its answer.
+    pub latency: u64,
+    /// The read DMAs.
+    pub reads: Dma,
+    /// The write DMA.
+    pub writes: Dma,
+    /// Bits of an address.
+    pub address_width: u32,
+}
+
+/// What a descriptor is, and how long it takes, with its place in the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spent<O> {
+    /// What it does.
+    pub operation: O,
+    /// From the end of the one before.
+    pub cycles: u64,
+}
+
+/// The operations of an accelerator, and their times.
+pub(super) trait Timed {
+    /// An operation.
+    type Operation;
+
+    /// How many there are, from 1 on.
+    fn opcodes(&self) -> u8;
+
+    /// Checks an operation.
+    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Self::Operation, u8>;
+
+    /// When the last command of an operation ends that is handed over in cycle `now`.
+    fn end(&self, operation: &Self::Operation, now: u64) -> u64;
+}
+
+impl Shell {
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
+    /// start to its last one. What operations write is not looked at, so a chain must not change itself.
+    pub(super) fn job<T: Timed>(
+        &self,
+        timed: &T,
+        limits: Limits,
+        job: u64,
+        memory: &mut dyn Memory,
+    ) -> Result<Vec<Spent<T::Operation>>, u8> {
+        assert!(self.bus_bytes <= MOST_BYTES, "a bus of {} bytes: 4 to {MOST_BYTES} are known", self.bus_bytes);
+        let shape = job_controller::Shape {
+            address_width: self.address_width,
+            descriptor_bytes: DESCRIPTOR_BYTES,
+            opcodes: timed.opcodes(),
+        };
+        let mut chain = Chain { timed, limits, memory, operations: Vec::new() };
+        let (actions, end) = job_controller::run(shape, limits, job, &mut chain);
+        if end.code != 0 {
+            return Err(end.code);
+        }
+        let mut operations = chain.operations.into_iter();
+        let (mut spent, mut now, mut before): (Vec<Spent<T::Operation>>, u64, u64) = (Vec::new(), 0, 0);
+        for action in actions {
+            match action {
+                Action::Fetch(address) => now = self.fetched(address, now),
+                Action::Operation { .. } => {
+                    let Some(operation) = operations.next() else { continue };
+                    // Its end is told two cycles later; then comes the next one.
+                    now = timed.end(&operation, now) + 3;
+                    spent.push(Spent { operation, cycles: now - before });
+                    before = now;
+                }
+                Action::Tag { .. } => {
+                    // A command of one beat, and its answer.
+                    now += 12 + self.latency;
+                    spent.iter_mut().next_back().into_iter().for_each(|last| last.cycles += now - before);
+                    before = now;
+                }
+            }
+        }
+        Ok(spent)
+    }
+
+    /// When the operation of a descriptor is handed over, that the controller looks at in cycle `now`.
+    fn fetched(&self, address: u64, now: u64) -> u64 {
+        let beats = (DESCRIPTOR_BYTES / self.bus_bytes).next_power_of_two().min(16);
+        let mut reader =
+            Reader::new(Dma { burst_beats: beats, outstanding: 1, commands: 2, beats: beats.max(2) }, self.bus_bytes);
+        let command = Command { address, row_bytes: DESCRIPTOR_BYTES, rows: 1, stride: 0 };
+        reader.offer(&command, now + 1);
+        end(Fetch { readers: [reader], port: Port::new(self.latency, (0, MANAGERS), 0) }) + 2
+    }
+
+    /// Cycles from an operation to the first cycle behind its checks: one for the fields, 19 for an operand, one for an operand
+    /// that is not used.
+    pub(super) fn checks(used: u64) -> u64 {
+        1 + 19 * used + (READERS as u64 + 1 - used)
+    }
+
+    /// The DMAs that read, before they have a command.
+    pub(super) fn readers(&self) -> (Vec<Reader>, Port) {
+        // The descriptor was read last.
+        (vec![Reader::new(self.reads, self.bus_bytes); READERS], Port::new(self.latency, (1, MANAGERS), 1))
+    }
+
+    /// The DMA that writes.
+    pub(super) fn writer(&self) -> Writer {
+        Writer::new(self.writes, self.bus_bytes, self.latency)
+    }
+
+    /// When the last command of steps on rows ends that are handed over in cycle `now`.
+    pub(super) fn rows(&self, unit: &Unit, operation: &RowsOperation, now: u64) -> u64 {
+        let used = operation.sources().count() as u64 + 1;
+        end(Rows::new((self, unit), operation, now + Self::checks(used)))
+    }
+}
+
+/// A descriptor is read.
+struct Fetch {
+    readers: [Reader; 1],
+    port: Port,
+}
+
+impl Flow for Fetch {
+    fn advance(&mut self) -> bool {
+        let [reader] = &mut self.readers;
+        let mut moved = reader.advance();
+        while let Some(time) = reader.shown(reader.left.known()) {
+            reader.left.push(time);
+            moved = true;
+        }
+        moved
+    }
+
+    fn port(&mut self) -> (&mut Port, &mut [Reader]) {
+        (&mut self.port, &mut self.readers)
+    }
+
+    fn end(&self) -> Option<u64> {
+        self.readers[0].end()
+    }
+}
+
+/// A chain that is only looked at.
+struct Chain<'a, T: Timed> {
+    timed: &'a T,
+    limits: Limits,
+    memory: &'a mut dyn Memory,
+    operations: Vec<T::Operation>,
+}
+
+impl<T: Timed> World for Chain<'_, T> {
+    fn descriptor(&mut self, address: u64) -> Vec<u8> {
+        let mut bytes = vec![0; DESCRIPTOR_BYTES as usize];
+        // What the bus answers was told before.
+        let _ = self.memory.read(address, &mut bytes);
+        bytes
+    }
+
+    fn outcome(&mut self, action: &Action) -> u8 {
+        match action {
+            Action::Fetch(address) => {
+                self.memory.read(*address, &mut [0; DESCRIPTOR_BYTES as usize]).map_or_else(BusError::response, |()| 0)
+            }
+            Action::Operation { opcode, words, .. } => match self.timed.check(*opcode, Fields(words), &self.limits) {
+                Ok(operation) => {
+                    self.operations.push(operation);
+                    0
+                }
+                Err(code) => code,
+            },
+            Action::Tag { .. } => 0,
+        }
+    }
+}

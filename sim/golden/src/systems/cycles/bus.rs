@@ -1,0 +1,295 @@
+//! The bus: DMAs ask for bursts, which share one port in turn, and beats come back in the order of the bursts.
+
+use crate::common::bus::Command;
+
+use super::times::{Times, extend, latest};
+
+/// What a DMA may have under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dma {
+    /// Most beats of a burst.
+    pub burst_beats: u64,
+    /// Most bursts without an answer.
+    pub outstanding: u64,
+    /// Most commands that have not ended.
+    pub commands: u64,
+    /// Beats that it keeps.
+    pub beats: u64,
+}
+
+/// Commands of a DMA as bursts and beats, and how far they are.
+#[derive(Clone, Debug)]
+struct Bursts {
+    dma: Dma,
+    bus_bytes: u64,
+    /// When each command was offered, taken, and found right.
+    offered: Times,
+    taken: Times,
+    entered: Times,
+    /// Of each command: its bursts and beats with all before it.
+    ends: Vec<(i64, i64)>,
+    /// Of each burst: its command, and its beats with all before it.
+    bursts: Vec<(i64, i64)>,
+    /// When each burst was asked for.
+    asked: Times,
+}
+
+impl Bursts {
+    fn new(dma: Dma, bus_bytes: u64) -> Self {
+        let (offered, taken, entered, asked) = Default::default();
+        Self { dma, bus_bytes, offered, taken, entered, ends: Vec::new(), bursts: Vec::new(), asked }
+    }
+
+    fn beats(&self) -> i64 {
+        self.ends.last().map_or(0, |end| end.1)
+    }
+
+    fn end(&self, command: i64) -> (i64, i64) {
+        if command < 0 { (0, 0) } else { self.ends[command as usize] }
+    }
+
+    /// Beats up to the end of a burst.
+    fn through(&self, burst: i64) -> i64 {
+        if burst < 0 { 0 } else { self.bursts[burst as usize].1 }
+    }
+
+    fn offer(&mut self, command: &Command, time: u64) {
+        let (number, mut end) = (self.ends.len() as i64, self.beats());
+        for burst in command.bursts(self.bus_bytes, self.dma.burst_beats) {
+            end += burst.beats as i64;
+            self.bursts.push((number, end));
+        }
+        self.ends.push((self.bursts.len() as i64, end));
+        self.offered.push(time);
+    }
+
+    /// The check of a command takes two cycles, one command at a time; it waits for the last burst of the one before, and for
+    /// a place, which is free two cycles behind the end of what is `done`.
+    fn check(&mut self, done: &Times) -> bool {
+        let mut moved = false;
+        extend!(moved, self.taken, {
+            let n = self.taken.known();
+            latest([self.offered.behind(n, 0), self.entered.behind(n - 1, 1)])
+        });
+        extend!(moved, self.entered, {
+            let n = self.entered.known();
+            let oldest = self.end(n - self.dma.commands as i64).1 - 1;
+            latest([self.taken.behind(n, 2), self.asked.behind(self.end(n - 1).0 - 1, 0), done.behind(oldest, 2)])
+        });
+        moved
+    }
+
+    /// When burst `n` is known, behind its command and the burst before.
+    fn known(&self, n: i64) -> Option<u64> {
+        let (command, _) = *self.bursts.get(n as usize)?;
+        latest([self.entered.behind(command, 1), self.asked.behind(n - 1, 1)])
+    }
+}
+
+/// A read DMA.
+#[derive(Clone, Debug)]
+pub(in crate::systems) struct Reader {
+    bursts: Bursts,
+    /// When each burst was in the arbiter, and had its turn.
+    waiting: Times,
+    turns: Times,
+    /// When each beat came.
+    came: Times,
+    /// When it was taken from the output; whoever takes it says so.
+    pub left: Times,
+}
+
+impl Reader {
+    pub fn new(dma: Dma, bus_bytes: u64) -> Self {
+        let (waiting, turns, came, left) = Default::default();
+        Self { bursts: Bursts::new(dma, bus_bytes), waiting, turns, came, left }
+    }
+
+    /// A command that is offered from this cycle on.
+    pub fn offer(&mut self, command: &Command, time: u64) {
+        self.bursts.offer(command, time);
+    }
+
+    /// Beats of all commands.
+    pub fn beats(&self) -> i64 {
+        self.bursts.beats()
+    }
+
+    /// How many commands there were.
+    pub fn offered(&self) -> i64 {
+        self.bursts.offered.known()
+    }
+
+    /// When a command was taken.
+    pub fn taken(&self, command: i64) -> Option<u64> {
+        self.bursts.taken.behind(command, 0)
+    }
+
+    /// When beat `n` is at the output.
+    pub fn shown(&self, n: i64) -> Option<u64> {
+        latest([self.came.behind(n, 2), self.left.behind(n - 1, 1)])
+    }
+
+    pub fn advance(&mut self) -> bool {
+        let mut moved = self.bursts.check(&self.left);
+        extend!(moved, self.bursts.asked, self.next_asked());
+        extend!(moved, self.waiting, {
+            // Two places.
+            let n = self.waiting.known();
+            latest([self.bursts.asked.behind(n, 1), self.turns.behind(n - 2, 1)])
+        });
+        moved
+    }
+
+    /// A burst is asked for when all of its beats have room, and the address before it has gone on.
+    fn next_asked(&self) -> Option<u64> {
+        let bursts = &self.bursts;
+        let n = bursts.asked.known();
+        let open = bursts.through(n - bursts.dma.outstanding as i64) - 1;
+        let known = bursts.known(n)?;
+        let room = bursts.through(n) - bursts.dma.beats as i64 - 1;
+        latest([Some(known), self.waiting.behind(n - 1, 0), self.came.behind(open, 1), self.left.behind(room, 1)])
+    }
+
+    /// When the next burst can have its turn.
+    fn waits(&self) -> Option<u64> {
+        let n = self.turns.known();
+        latest([self.waiting.behind(n, 1), self.turns.behind(n - 1, 1)])
+    }
+
+    /// When all commands had ended.
+    pub fn end(&self) -> Option<u64> {
+        self.left.behind(self.bursts.beats() - 1, 1)
+    }
+}
+
+/// The read half of the port.
+#[derive(Clone, Debug)]
+pub(in crate::systems) struct Port {
+    latency: u64,
+    /// Number of the first of the managers that read, of so many.
+    first: usize,
+    managers: usize,
+    /// Whose turn is next.
+    next: usize,
+    last_turn: u64,
+    /// When the last beat came.
+    last_beat: u64,
+}
+
+impl Port {
+    /// A port with `managers`, where those from `first` on read; the first turn is that of `next`.
+    pub fn new(latency: u64, (first, managers): (usize, usize), next: usize) -> Self {
+        Self { latency, first, managers, next, last_turn: 0, last_beat: 0 }
+    }
+
+    /// Gives the next turn: to whoever waits first, of several in turn. This is the one place where times are not the latest
+    /// of others.
+    ///
+    /// # Panics
+    /// Nobody waits.
+    pub fn turn(&mut self, readers: &mut [Reader]) {
+        let earliest = readers.iter().filter_map(Reader::waits).min();
+        let now = earliest.expect("a job that has not ended reads").max(self.last_turn + 1);
+        let ahead = |manager: usize| (manager + self.managers - self.next) % self.managers;
+        let waiting = (0..readers.len()).filter(|&k| readers[k].waits().is_some_and(|time| time <= now));
+        let chosen = waiting.min_by_key(|&k| ahead(self.first + k)).unwrap_or(0);
+        self.next = (self.first + chosen + 1) % self.managers;
+        self.last_turn = now;
+        let reader = &mut readers[chosen];
+        let n = reader.turns.known();
+        reader.turns.push(now);
+        // On the bus a cycle later; a beat is a cycle in the arbiter.
+        let first = (now + 1 + self.latency).max(self.last_beat + 1);
+        let beats = (reader.bursts.through(n) - reader.bursts.through(n - 1)) as u64;
+        (first..first + beats).for_each(|beat| reader.came.push(beat + 1));
+        self.last_beat = first + beats - 1;
+    }
+}
+
+/// A write DMA that has the port for itself.
+#[derive(Clone, Debug)]
+pub(in crate::systems) struct Writer {
+    bursts: Bursts,
+    latency: u64,
+    /// When each beat came; whoever brings it says so.
+    pub came: Times,
+    /// When it was on its way to the port.
+    sent: Times,
+    /// Of each beat of a burst that was answered, when that was.
+    answered: Times,
+}
+
+impl Writer {
+    pub fn new(dma: Dma, bus_bytes: u64, latency: u64) -> Self {
+        let (came, sent, answered) = Default::default();
+        Self { bursts: Bursts::new(dma, bus_bytes), latency, came, sent, answered }
+    }
+
+    /// A command that is offered from this cycle on.
+    pub fn offer(&mut self, command: &Command, time: u64) {
+        self.bursts.offer(command, time);
+    }
+
+    /// How many commands there were.
+    pub fn offered(&self) -> i64 {
+        self.bursts.offered.known()
+    }
+
+    /// When a command was taken.
+    pub fn taken(&self, command: i64) -> Option<u64> {
+        self.bursts.taken.behind(command, 0)
+    }
+
+    /// When beat `n` can be taken: its command is there, and so is a place.
+    pub fn free(&self, n: i64) -> Option<u64> {
+        let bursts = &self.bursts;
+        let command = bursts.ends.partition_point(|end| end.1 <= n) as i64;
+        let room = n - bursts.dma.beats as i64;
+        latest([bursts.entered.behind(command, 2), self.sent.behind(room, 1), self.came.behind(n - 1, 1)])
+    }
+
+    pub fn advance(&mut self) -> bool {
+        let mut moved = self.bursts.check(&self.answered);
+        loop {
+            let known = (self.bursts.asked.known(), self.sent.known(), self.answered.known());
+            if let Some(time) = self.next_asked() {
+                self.bursts.asked.push(time);
+                self.send(time);
+            }
+            if known == (self.bursts.asked.known(), self.sent.known(), self.answered.known()) {
+                return moved;
+            }
+            moved = true;
+        }
+    }
+
+    /// A burst begins when all of its beats are there.
+    fn next_asked(&self) -> Option<u64> {
+        let bursts = &self.bursts;
+        let n = bursts.asked.known();
+        let known = bursts.known(n)?;
+        let open = bursts.through(n - bursts.dma.outstanding as i64) - 1;
+        latest([Some(known), self.came.behind(bursts.through(n) - 1, 1), self.answered.behind(open, 1)])
+    }
+
+    /// Its beats follow each other; the last one is on the bus 3 cycles later, and the answer is a cycle in the arbiter.
+    fn send(&mut self, asked: u64) {
+        let n = self.bursts.asked.known() - 1;
+        let beats = self.bursts.through(n) - self.sent.known();
+        let mut last = self.sent.behind(self.sent.known() - 1, 0).unwrap_or(0);
+        for _ in 0..beats {
+            last = (asked + 1).max(last + 1);
+            self.sent.push(last);
+        }
+        let before = self.answered.behind(self.answered.known() - 1, 1).unwrap_or(0);
+        for _ in 0..beats {
+            self.answered.push((last + 3 + self.latency + 1).max(before));
+        }
+    }
+
+    /// When all commands had ended.
+    pub fn end(&self) -> Option<u64> {
+        self.answered.behind(self.bursts.beats() - 1, 1)
+    }
+}

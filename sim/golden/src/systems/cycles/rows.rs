@@ -1,0 +1,234 @@
+//! Steps on rows: a line of ways, one behind the other, each with a number of places.
+
+use super::Shell;
+use super::bus::{Port, Reader, Writer};
+use super::flow::Flow;
+use super::stream::{Converter, Way};
+use super::times::{Times, extend, latest};
+use crate::common::row::vector_unit::{Norm, Output};
+use crate::systems::vector_top::Operation;
+
+/// Operands that are read: the numbers, addends, factors, gains.
+const X: usize = 0;
+const ADDENDS: usize = 1;
+const FACTORS: usize = 2;
+const GAINS: usize = 3;
+
+/// Where a row waits until it was looked at as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Beats that wait.
+    pub beats: u64,
+    /// Cycles from a beat to what is kept of it.
+    pub preparation: u64,
+    /// Cycles from the last beat of a row to the answer.
+    pub analysis: u64,
+    /// Cycles of a beat in the lanes behind the answer.
+    pub scaling: u64,
+}
+
+/// Cycles that a beat is in a FIFO in a memory.
+const FIFO: u64 = 2;
+
+impl Frame {
+    fn kept(&self) -> Way {
+        Way { cycles: 1 + self.preparation + FIFO, places: self.beats as i64 }
+    }
+
+    fn lanes(&self) -> Way {
+        Way { cycles: 1 + self.scaling + FIFO, places: (self.scaling + FIFO + 2) as i64 }
+    }
+}
+
+/// The vector unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// Cycles of the steps on elements.
+    pub steps: u64,
+    /// A register of two places behind them.
+    pub apart: bool,
+    /// Cycles of the arithmetic that turns pairs.
+    pub rotary: u64,
+    /// The norm by the root mean square, softmax, layer norm.
+    pub frames: [Frame; 3],
+    /// Cycles of the last step.
+    pub requantize: u64,
+}
+
+/// An operation on rows under way.
+#[derive(Clone, Debug)]
+pub(in crate::systems) struct Rows {
+    readers: Vec<Reader>,
+    port: Port,
+    writer: Writer,
+    /// Beats of a row.
+    beats: i64,
+    ways: Vec<Way>,
+    /// When a beat goes from each way to the next one.
+    passed: Vec<Times>,
+    /// With which pass an operand is taken.
+    takes: Vec<(usize, usize)>,
+    /// Which pass the answer to its row holds up, and by how much behind the last beat at the pass before.
+    answer: Option<(usize, u64)>,
+    /// With which pass gains are taken that come as pairs with biases.
+    pairs: Option<usize>,
+    packer: Converter,
+}
+
+impl Rows {
+    /// An operation whose commands are offered the cycle behind `begin`.
+    pub fn new((shell, unit): (&Shell, &Unit), operation: &Operation, begin: u64) -> Self {
+        let steps = &operation.steps;
+        let (mut readers, port) = shell.readers();
+        let mut writer = shell.writer();
+        let rows = operation.x.rows;
+        let gains = operation.gains.map(|gains| crate::common::bus::Command { rows, ..gains });
+        let operands = [Some(operation.x), operation.addends, operation.factors, gains];
+        for (reader, command) in readers.iter_mut().zip(operands) {
+            if let Some(command) = command {
+                reader.offer(&command, begin + 1);
+            }
+        }
+        writer.offer(&operation.out, begin + 1);
+
+        let mut takes = vec![(0, X)];
+        takes.extend(steps.add.then_some((0, ADDENDS)));
+        takes.extend(steps.multiply.then_some((0, FACTORS)));
+        let mut ways = vec![Way::section(unit.steps)];
+        ways.extend(unit.apart.then_some(Way::REGISTER));
+        if steps.rotate {
+            takes.push((ways.len(), FACTORS));
+            ways.push(Way::section(unit.rotary));
+        }
+        let (mut answer, mut pairs) = (None, None);
+        if steps.norm {
+            let frame = &unit.frames[match steps.kind {
+                Norm::RmsNorm => 0,
+                Norm::Softmax => 1,
+                Norm::LayerNorm => 2,
+            }];
+            let enters = ways.len();
+            match (steps.gain, steps.kind) {
+                (true, Norm::LayerNorm) => pairs = Some(enters),
+                (true, _) => takes.push((enters, GAINS)),
+                (false, _) => {}
+            }
+            answer = Some((enters + 1, 1 + frame.analysis + FIFO));
+            ways.extend([frame.kept(), frame.lanes()]);
+        }
+        ways.push(Way::section(unit.requantize));
+        let bus = 8 * shell.bus_bytes;
+        let beats = (16 * operation.columns).div_ceil(bus);
+        // A row of narrow results comes in as many beats as one of fp16.
+        let share = match steps.output {
+            Output::Fp16 => 1,
+            Output::Int8 => 2,
+            Output::Int4 => 4,
+        };
+        let packer = Converter::new(bus / share, bus, beats * bus / share);
+        let passed = vec![Times::default(); ways.len() + 1];
+        Self { readers, port, writer, beats: beats as i64, ways, passed, takes, answer, pairs, packer }
+    }
+
+    /// When beat `n` of an operand is there.
+    fn shown(&self, operand: usize, n: i64) -> Option<u64> {
+        self.readers[operand].shown(n)
+    }
+
+    /// The beat of pairs that the gains of beat `n` end with.
+    fn pair_end(&self, n: i64) -> i64 {
+        let per_row = self.readers[GAINS].beats() / (self.readers[X].beats() / self.beats);
+        n / self.beats * per_row + (2 * (n % self.beats) + 1).min(per_row - 1)
+    }
+
+    /// A beat passes when it has gone the way up to here, what goes with it is there, and there is a place ahead.
+    fn next(&self, pass: usize) -> Option<u64> {
+        let n = self.passed[pass].known();
+        let mut time = match pass.checked_sub(1) {
+            Some(before) => self.passed[before].behind(n, self.ways[before].cycles)?,
+            None => 0,
+        };
+        for &(at, operand) in &self.takes {
+            if at == pass {
+                time = time.max(self.shown(operand, n)?);
+            }
+        }
+        if self.pairs == Some(pass) {
+            // The first half of a pair is taken when it comes.
+            let last = self.pair_end(n);
+            if self.readers[GAINS].left.known() < last {
+                return None;
+            }
+            time = time.max(self.shown(GAINS, last)?);
+        }
+        if let Some((at, cycles)) = self.answer
+            && at == pass
+        {
+            time = time.max(self.passed[pass - 1].behind((n / self.beats + 1) * self.beats - 1, cycles)?);
+        }
+        let free = match self.ways.get(pass) {
+            Some(way) => self.passed[pass + 1].behind(n - way.places, 1),
+            None => self.packer.free(n, &self.writer.came),
+        };
+        latest([Some(time), self.passed[pass].behind(n - 1, 1), free])
+    }
+
+    /// First halves of pairs.
+    fn halves(&mut self) -> bool {
+        let Some(pass) = self.pairs else { return false };
+        let mut moved = false;
+        loop {
+            let n = self.readers[GAINS].left.known();
+            let beat = self.passed[pass].known();
+            // Where the gains of the next beat end with the next half, the beat takes it.
+            match self.shown(GAINS, n) {
+                Some(time) if n < self.pair_end(beat) => self.readers[GAINS].left.push(time),
+                _ => return moved,
+            }
+            moved = true;
+        }
+    }
+}
+
+impl Flow for Rows {
+    fn advance(&mut self) -> bool {
+        let mut moved = self.halves();
+        for reader in &mut self.readers {
+            moved |= reader.advance();
+        }
+        moved |= self.writer.advance();
+        for pass in 0..self.passed.len() {
+            while let Some(time) = self.next(pass) {
+                self.passed[pass].push(time);
+                for &(at, operand) in &self.takes {
+                    if at == pass {
+                        self.readers[operand].left.push(time);
+                    }
+                }
+                if self.pairs == Some(pass) {
+                    self.readers[GAINS].left.push(time);
+                    self.halves();
+                }
+                moved = true;
+            }
+        }
+        extend!(moved, self.writer.came, {
+            let n = self.writer.came.known();
+            let last = &self.passed[self.passed.len() - 1];
+            latest([self.packer.shown(n, last), self.writer.free(n)])
+        });
+        moved
+    }
+
+    fn port(&mut self) -> (&mut Port, &mut [Reader]) {
+        (&mut self.port, &mut self.readers)
+    }
+
+    fn end(&self) -> Option<u64> {
+        let mut end = self.writer.end()?;
+        for reader in &self.readers {
+            end = end.max(reader.end()?);
+        }
+        Some(end)
+    }
+}

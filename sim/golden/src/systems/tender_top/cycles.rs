@@ -1,0 +1,80 @@
+//! Cycles of a job before a memory that never pauses; what that means is in [`crate::systems::cycles`].
+
+mod pages;
+mod panels;
+mod products;
+
+use crate::common::shell::job_controller::Limits;
+use crate::systems::cycles::{Shell, Spent, Timed, Unit, end};
+use crate::systems::job::{Accelerator, Fields};
+use crate::systems::memory::Memory;
+
+use super::{Operation, TenderTop};
+pub use panels::Array;
+use products::Columns;
+
+/// What the cycles depend on, beside the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The way to memory.
+    pub shell: Shell,
+    /// The array.
+    pub array: Array,
+    /// Cycles of a sum in the arithmetic on results.
+    pub result: u64,
+    /// Columns of a page of the turn buffer.
+    pub strip: u64,
+    /// The vector unit.
+    pub unit: Unit,
+}
+
+impl Timing {
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
+    /// start to its last one.
+    ///
+    /// # Errors
+    /// The code with which the job ends, where a descriptor or an operation is not right. What operations write is not looked
+    /// at, so a chain must not change itself.
+    ///
+    /// # Panics
+    /// The bus is wider than 64 bytes.
+    pub fn job(
+        &self,
+        accelerator: &TenderTop,
+        limits: Limits,
+        job: u64,
+        memory: &mut dyn Memory,
+    ) -> Result<Vec<Spent<Operation>>, u8> {
+        self.shell.job(&Work { timing: self, accelerator }, limits, job, memory)
+    }
+}
+
+struct Work<'a> {
+    timing: &'a Timing,
+    accelerator: &'a TenderTop,
+}
+
+impl Timed for Work<'_> {
+    type Operation = Operation;
+
+    fn opcodes(&self) -> u8 {
+        self.accelerator.opcodes()
+    }
+
+    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        self.accelerator.check(opcode, fields, limits)
+    }
+
+    fn end(&self, operation: &Operation, now: u64) -> u64 {
+        let timing = self.timing;
+        // One cycle more: its commands are asked for together.
+        match operation {
+            Operation::MatMul(product) => end(Columns::product(timing, product, now + Shell::checks(5) + 1)),
+            Operation::Pack(pack) => end(Columns::pack(timing, pack, now + Shell::checks(3) + 1)),
+            Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! From memory to the array: panels, indices, tiles.
+
+use crate::systems::cycles::{Converter, Reader, Times, extend, latest};
+
+/// A double buffer that a DMA fills.
+#[derive(Clone, Debug)]
+pub(super) struct Buffer {
+    words: Converter,
+    written: Times,
+    /// When each row was given back; the user says so.
+    pub freed: Times,
+}
+
+impl Buffer {
+    pub fn new(words: Converter) -> Self {
+        Self { words, written: Times::default(), freed: Times::default() }
+    }
+
+    /// A beat is taken when the words of the one before are written; a word is written when the row two before is given back.
+    pub fn advance(&mut self, reader: &mut Reader) -> bool {
+        let mut all = false;
+        loop {
+            let mut moved = false;
+            extend!(moved, reader.left, {
+                let n = reader.left.known();
+                latest([reader.shown(n), self.words.free(n, &self.written)])
+            });
+            extend!(moved, self.written, {
+                let n = self.written.known();
+                let row = n / self.words.goes();
+                let shown = self.words.shown(n, &reader.left);
+                latest([shown, self.written.behind(n - 1, 1), self.freed.behind(row - 2, 1)])
+            });
+            if !moved {
+                return all;
+            }
+            all = true;
+        }
+    }
+
+    /// When a row can be used.
+    pub fn there(&self, row: i64) -> Option<u64> {
+        let last = (row + 1) * self.words.goes() - 1;
+        latest([self.written.behind(last, 1), self.freed.behind(row - 1, 1)])
+    }
+}
+
+/// The array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// Rows of PEs.
+    pub rows: u64,
+    /// Columns of PEs.
+    pub columns: u64,
+    /// Sums leave through the accumulators, not through registers of their own.
+    pub single_drain: bool,
+    /// A register behind each multiplier, and at the edges.
+    pub pipelined: bool,
+}
+
+impl Array {
+    /// From the last step of a tile to its last sum.
+    fn last_sum(&self) -> u64 {
+        self.rows + 2 * self.columns + if self.pipelined { 4 } else { 0 }
+    }
+}
+
+/// The tiles of a product.
+#[derive(Clone, Debug)]
+pub(super) struct Tiles {
+    array: Array,
+    steps: u64,
+    /// Panels of B, and tiles.
+    across: i64,
+    count: i64,
+    begin: u64,
+    /// When the last entry of each tile was looked at, and when the array took its last step.
+    ended: Times,
+    last_step: Times,
+}
+
+impl Tiles {
+    /// `steps` for each of `down` by `across` tiles, from a cycle on.
+    pub fn new(array: Array, steps: u64, (down, across): (i64, i64), begin: u64) -> Self {
+        let (ended, last_step) = Default::default();
+        Self { array, steps, across, count: down * across, begin, ended, last_step }
+    }
+
+    /// When all sums of a tile are in the output buffer.
+    pub fn summed(&self, tile: i64) -> Option<u64> {
+        self.last_step.behind(tile, self.array.last_sum())
+    }
+
+    /// `read(tile)`: when the last column of the tile was read from the output buffer, which holds two.
+    pub fn advance(&mut self, [index, a, b]: [&mut Buffer; 3], read: impl Fn(i64) -> Option<u64>) -> bool {
+        let mut moved = false;
+        while let Some((ended, last_step)) = self.next([index, a, b], &read) {
+            let tile = self.ended.known();
+            self.ended.push(ended);
+            self.last_step.push(last_step);
+            b.freed.push(ended);
+            if (tile + 1) % self.across == 0 {
+                a.freed.push(ended);
+            }
+            moved = true;
+        }
+        moved
+    }
+
+    /// A step for each entry, K + G - 1 of them in as many cycles, from when both panels are there; the last one waits for a
+    /// place for the sums, and until those of the tile before have left the PEs.
+    fn next(&self, [index, a, b]: [&Buffer; 3], read: impl Fn(i64) -> Option<u64>) -> Option<(u64, u64)> {
+        let tile = self.ended.known();
+        if tile == self.count {
+            return None;
+        }
+        let (row, before) = (tile / self.across, tile - 1);
+        let entry =
+            if tile == 0 { Some(index.there(0)?.max(self.begin + 1) + 1) } else { self.ended.behind(before, 1) };
+        let first = latest([entry, self.last_step.behind(before, 0), a.there(row), b.there(tile)])?;
+        let room = read(tile - 2)? + u64::from(tile > 1);
+        let (any, last) = if self.array.single_drain {
+            (self.last_step.behind(before, self.array.columns + 2)?, 0)
+        } else {
+            (0, self.last_step.behind(before, self.array.columns)?)
+        };
+        let first_step = (first + 1).max(any);
+        let ended = if self.steps == 1 { first.max(room) } else { (first_step + self.steps - 2).max(room) };
+        Some((ended, (ended + 1).max(last).max(first_step)))
+    }
+}

@@ -1,0 +1,314 @@
+//! Products and packings: from the first command to the last answer.
+
+use crate::common::bus::Command;
+
+use super::Timing;
+use super::pages::Pages;
+use super::panels::{Buffer, Tiles};
+use crate::systems::cycles::{Converter, Flow, Port, Reader, Times, Way, Writer, extend, latest};
+use crate::systems::tender_top::{Finish, MatMul, Output, Pack};
+
+/// Bits of a record of constants.
+const RECORD: u64 = 128;
+/// Records that wait.
+const RECORDS: i64 = 4;
+
+/// What makes columns of sums.
+#[derive(Clone, Debug)]
+struct Sums {
+    /// Index, A and B.
+    buffers: [Buffer; 3],
+    tiles: Tiles,
+}
+
+/// A product or a packing under way.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    readers: Vec<Reader>,
+    port: Port,
+    writer: Writer,
+    begin: u64,
+    /// None: columns are those of rows that are packed.
+    sums: Option<Sums>,
+    /// The rows of fp16 that are packed, or that results are.
+    pages: Option<Pages>,
+    finish: Finish,
+    lanes: Way,
+    /// Constants: beats become records, which wait in a FIFO until they are used.
+    records: Converter,
+    filed: Times,
+    used: Times,
+    /// When each column was read from its buffer, began in the lanes, and left them.
+    read: Times,
+    begun: Times,
+    left: Times,
+    /// Words of panels become beats.
+    words: Converter,
+    /// When each beat of rows was read from the turn buffer.
+    turned: Times,
+}
+
+impl Columns {
+    /// A product whose commands are offered the cycle behind `begin`.
+    pub fn product(timing: &Timing, operation: &MatMul, begin: u64) -> Self {
+        let (finish, bus) = (&operation.finish, 8 * timing.shell.bus_bytes);
+        let (a, b) = (8 * finish.layout.row_word_bytes(), 8 * finish.layout.column_word_bytes());
+        let buffer = |word: u64, words: u64| Buffer::new(Converter::new(bus, word, words * word));
+        let buffers = [buffer(16, operation.steps), buffer(a, operation.channels), buffer(b, operation.channels)];
+        let (down, across) = (operation.a.rows as i64, operation.b.rows as i64);
+        let tiles = Tiles::new(timing.array, operation.steps, (down, across), begin);
+        let mut all = Self::new(timing, finish, Some(Sums { buffers, tiles }), begin);
+        all.readers[0].offer(&operation.a, begin + 1);
+        for _ in 0..down {
+            all.readers[1].offer(&operation.b, begin + 1);
+        }
+        all.readers[2].offer(&operation.table, begin + 1);
+        all.constants(begin);
+        match finish.output {
+            Output::Fp16 => {
+                all.pages = Some(Pages::new(&finish.out, finish.layout.rows, timing.strip, timing.shell.bus_bytes))
+            }
+            Output::Integers { .. } => all.writer.offer(&finish.out, begin + 1),
+        }
+        all
+    }
+
+    /// A packing.
+    pub fn pack(timing: &Timing, operation: &Pack, begin: u64) -> Self {
+        let finish = &operation.finish;
+        let mut all = Self::new(timing, finish, None, begin);
+        all.pages = Some(Pages::new(&operation.x, finish.layout.rows, timing.strip, timing.shell.bus_bytes));
+        all.constants(begin);
+        all.writer.offer(&finish.out, begin + 1);
+        all
+    }
+
+    fn new(timing: &Timing, finish: &Finish, sums: Option<Sums>, begin: u64) -> Self {
+        let bus = 8 * timing.shell.bus_bytes;
+        let word = 8 * finish.layout.row_word_bytes();
+        let records = finish.constants.row_bytes / (RECORD / 8);
+        let (readers, port) = timing.shell.readers();
+        let (filed, used, read, begun, left) = Default::default();
+        Self {
+            readers,
+            port,
+            writer: timing.shell.writer(),
+            begin,
+            sums,
+            pages: None,
+            finish: finish.clone(),
+            lanes: Way::section(timing.result),
+            records: Converter::new(bus, RECORD, RECORD * records),
+            filed,
+            used,
+            read,
+            begun,
+            left,
+            words: Converter::new(word, bus, word * finish.columns),
+            turned: Times::default(),
+        }
+    }
+
+    /// Constants of columns are read again for each panel.
+    fn constants(&mut self, begin: u64) {
+        let Command { address, row_bytes, .. } = self.finish.constants;
+        let rows = if self.finish.per_row { 1 } else { self.panels() as u64 };
+        self.readers[3].offer(&Command { address, row_bytes, rows, stride: 0 }, begin + 1);
+    }
+
+    fn panels(&self) -> i64 {
+        self.finish.rows.div_ceil(self.finish.layout.rows) as i64
+    }
+
+    fn columns(&self) -> i64 {
+        self.finish.columns as i64
+    }
+
+    fn integers(&self) -> bool {
+        self.finish.output != Output::Fp16
+    }
+
+    /// Pages are opened and asked for in turn; one is open at a time, and one is used meanwhile.
+    fn walk(&mut self) -> bool {
+        let Some(pages) = &mut self.pages else { return false };
+        let packs = self.sums.is_none();
+        let mut moved = false;
+        loop {
+            let page = pages.opened.known();
+            let asked = pages.walked.known();
+            let offered = if page == 0 { Some(self.begin + 1) } else { pages.walked.behind(page - 1, 1) };
+            if let (Some(offered), true) = (offered, page == asked && (page as usize) < pages.commands.len()) {
+                let (filled, used) = match packs {
+                    true => (
+                        self.readers[0].left.behind(pages.last(page - 1).1, 1),
+                        self.read.behind(pages.last(page - 2).0, 1),
+                    ),
+                    false => {
+                        (self.left.behind(pages.last(page - 1).0, 1), self.turned.behind(pages.last(page - 2).1, 1))
+                    }
+                };
+                if let Some(opened) = latest([Some(offered), filled, used]) {
+                    // The command does not wait for the page.
+                    pages.opened.push(opened);
+                    moved = true;
+                }
+            }
+            let offers = if packs { self.readers[0].offered() } else { self.writer.offered() };
+            if let (Some(offered), true) = (offered, offers == asked && (asked as usize) < pages.commands.len()) {
+                let command = pages.commands[asked as usize];
+                if packs {
+                    self.readers[0].offer(&command, offered)
+                } else {
+                    self.writer.offer(&command, offered)
+                }
+                moved = true;
+            }
+            let taken = if packs { self.readers[0].taken(asked) } else { self.writer.taken(asked) };
+            match latest([pages.opened.behind(asked, 0), taken]) {
+                Some(walked) => pages.walked.push(walked),
+                None => return moved,
+            }
+            moved = true;
+        }
+    }
+
+    /// A column is read when the one before it has begun, of a tile that is there, or a page.
+    fn next_read(&self) -> Option<u64> {
+        let n = self.read.known();
+        if n == self.panels() * self.columns() {
+            return None;
+        }
+        let there = match (&self.sums, &self.pages) {
+            (Some(sums), _) => sums.tiles.summed(self.tile(n)).map(|time| time + 1),
+            (None, Some(pages)) => self.readers[0].left.behind(pages.last(pages.of_column(n)).1, 1),
+            (None, None) => None,
+        };
+        latest([there, self.read.behind(n - 1, 1), self.begun.behind(n - 1, 0)])
+    }
+
+    fn tiles_across(&self) -> i64 {
+        self.finish.columns.div_ceil(self.finish.layout.columns) as i64
+    }
+
+    fn tile(&self, column: i64) -> i64 {
+        column / self.columns() * self.tiles_across() + column % self.columns() / self.finish.layout.columns as i64
+    }
+
+    /// When constants of rows were kept: one in each cycle, when the panel before has left the lanes.
+    fn next_kept(&self) -> Option<u64> {
+        let n = self.used.known();
+        if !self.finish.per_row {
+            return None;
+        }
+        let panel = n / self.finish.layout.rows as i64;
+        let lanes = self.lanes.cycles;
+        latest([
+            self.filed.behind(n, 1),
+            self.used.behind(n - 1, 1),
+            self.begun.behind(panel * self.columns() - 1, lanes),
+        ])
+    }
+
+    /// A column begins when it is read, its constants are there, and there is room behind the lanes.
+    fn next_begun(&self) -> Option<u64> {
+        let n = self.begun.known();
+        let constants = if self.finish.per_row {
+            let panel = n / self.columns();
+            let last = ((panel + 1) * self.finish.layout.rows as i64).min(self.finish.rows as i64) - 1;
+            self.used.behind(last, 1)
+        } else {
+            self.filed.behind(n, 1)
+        };
+        latest([
+            self.read.behind(n, 1),
+            self.begun.behind(n - 1, 1),
+            constants,
+            self.left.behind(n - self.lanes.places, 1),
+        ])
+    }
+
+    /// Results leave for the words of a panel, or a page.
+    fn next_left(&self) -> Option<u64> {
+        let n = self.left.known();
+        let free = match (&self.pages, self.integers()) {
+            (_, true) => self.words.free(n, &self.writer.came),
+            (Some(pages), false) => pages.opened.behind(pages.of_column(n), 1),
+            (None, false) => None,
+        };
+        latest([self.begun.behind(n, self.lanes.cycles), self.left.behind(n - 1, 1), free])
+    }
+
+    fn next_turned(&self) -> Option<u64> {
+        let n = self.turned.known();
+        let pages = self.pages.as_ref()?;
+        if self.integers() || n > pages.last(pages.commands.len() as i64 - 1).1 {
+            return None;
+        }
+        let filled = self.left.behind(pages.last(pages.of_beat(n)).0, 1);
+        latest([filled, self.turned.behind(n - 1, 1), self.writer.came.behind(n - 1, 0)])
+    }
+
+    fn next_written(&self) -> Option<u64> {
+        let n = self.writer.came.known();
+        let shown = if self.integers() { self.words.shown(n, &self.left) } else { self.turned.behind(n, 1) };
+        latest([shown, self.writer.free(n)])
+    }
+}
+
+impl Flow for Columns {
+    fn advance(&mut self) -> bool {
+        let mut moved = self.walk();
+        for reader in &mut self.readers {
+            moved |= reader.advance();
+        }
+        moved |= self.writer.advance();
+        if let Some(Sums { buffers: [index, a, b], tiles }) = &mut self.sums {
+            for (k, buffer) in [&mut *a, &mut *b, &mut *index].into_iter().enumerate() {
+                moved |= buffer.advance(&mut self.readers[k]);
+            }
+            let (columns, width) = (self.finish.columns as i64, self.finish.layout.columns as i64);
+            let across = self.finish.columns.div_ceil(self.finish.layout.columns) as i64;
+            let read = &self.read;
+            let last = |tile: i64| (tile / across * columns) + ((tile % across + 1) * width).min(columns) - 1;
+            moved |= tiles.advance([index, a, b], |tile| read.behind(if tile < 0 { -1 } else { last(tile) }, 0));
+        } else {
+            extend!(moved, self.readers[0].left, {
+                let (n, reader) = (self.readers[0].left.known(), &self.readers[0]);
+                let page = self.pages.as_ref().and_then(|pages| pages.opened.behind(pages.of_beat(n), 1));
+                latest([reader.shown(n), page])
+            });
+        }
+        extend!(moved, self.readers[3].left, {
+            let n = self.readers[3].left.known();
+            latest([self.readers[3].shown(n), self.records.free(n, &self.filed)])
+        });
+        extend!(moved, self.filed, {
+            let n = self.filed.known();
+            let used = if self.finish.per_row { &self.used } else { &self.begun };
+            let shown = self.records.shown(n, &self.readers[3].left);
+            latest([shown, self.filed.behind(n - 1, 1), used.behind(n - RECORDS, 1)])
+        });
+        extend!(moved, self.used, self.next_kept());
+        extend!(moved, self.read, self.next_read());
+        extend!(moved, self.begun, self.next_begun());
+        extend!(moved, self.left, self.next_left());
+        extend!(moved, self.turned, self.next_turned());
+        extend!(moved, self.writer.came, self.next_written());
+        moved
+    }
+
+    fn port(&mut self) -> (&mut Port, &mut [Reader]) {
+        (&mut self.port, &mut self.readers)
+    }
+
+    fn end(&self) -> Option<u64> {
+        if self.pages.as_ref().is_some_and(|pages| pages.walked.known() < pages.commands.len() as i64) {
+            return None;
+        }
+        let mut end = self.writer.end()?;
+        for reader in &self.readers {
+            end = end.max(reader.end()?);
+        }
+        Some(end)
+    }
+}

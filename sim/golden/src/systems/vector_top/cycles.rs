@@ -1,0 +1,59 @@
+//! Cycles of a job before a memory that never pauses; what that means is in [`crate::systems::cycles`].
+
+use crate::common::shell::job_controller::Limits;
+use crate::systems::cycles::{Shell, Spent, Timed, Unit};
+use crate::systems::job::{Accelerator, Fields};
+use crate::systems::memory::Memory;
+
+use super::{Operation, VectorTop};
+
+/// What the cycles depend on, beside the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The way to memory.
+    pub shell: Shell,
+    /// The vector unit.
+    pub unit: Unit,
+}
+
+impl Timing {
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
+    /// start to its last one.
+    ///
+    /// # Errors
+    /// The code with which the job ends, where a descriptor or an operation is not right. What operations write is not looked
+    /// at, so a chain must not change itself.
+    ///
+    /// # Panics
+    /// The bus is wider than 64 bytes.
+    pub fn job(
+        &self,
+        accelerator: &VectorTop,
+        limits: Limits,
+        job: u64,
+        memory: &mut dyn Memory,
+    ) -> Result<Vec<Spent<Operation>>, u8> {
+        self.shell.job(&Work { timing: self, accelerator }, limits, job, memory)
+    }
+}
+
+struct Work<'a> {
+    timing: &'a Timing,
+    accelerator: &'a VectorTop,
+}
+
+impl Timed for Work<'_> {
+    type Operation = Operation;
+
+    fn opcodes(&self) -> u8 {
+        self.accelerator.opcodes()
+    }
+
+    fn check(&self, _opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        Operation::check(self.accelerator.shape(), limits, fields)
+    }
+
+    fn end(&self, operation: &Operation, now: u64) -> u64 {
+        self.timing.shell.rows(&self.timing.unit, operation, now)
+    }
+}

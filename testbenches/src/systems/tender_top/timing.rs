@@ -1,0 +1,46 @@
+//! Cycles of jobs before a memory that never pauses, against the golden recurrence.
+
+use golden::systems::tender_top::cycles::{Array, Timing};
+use hdl::accelerators::tender::TenderTop;
+use hdl::blocks::tender::Drain;
+
+use super::super::timing::{compare, shell, unit};
+use super::{golden_of, program};
+
+/// How long the parts of a block take, before a memory that answers after `latency` cycles.
+#[must_use]
+pub fn timing(block: &TenderTop, latency: u32) -> Timing {
+    let array = &block.array;
+    Timing {
+        shell: shell(&block.axi, &block.dma, (block.read_beats, block.write_beats), latency),
+        array: Array {
+            rows: array.rows.into(),
+            columns: array.columns.into(),
+            single_drain: array.pe.drain == Drain::Single,
+            pipelined: array.pe.pipelined,
+        },
+        result: block.result.latency().into(),
+        strip: block.strip.into(),
+        unit: unit(&block.vector().unit()),
+    }
+}
+
+/// Random chains that are right, each before an ideal memory of some latency; a vector is such a chain.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (block, golden) = (p.clone(), golden_of(p)?);
+    crate::bench(p, move |sim, run| {
+        let shape = *golden.shape();
+        compare(
+            (sim, run),
+            &golden,
+            |rng| program::draw(rng, &shape, 4),
+            |program, latency, memory| {
+                let spent = timing(&block, latency).job(&golden, program.limits, program.job, memory);
+                (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
+            },
+        )
+    })
+}

@@ -1,0 +1,102 @@
+//! Cycles of jobs before a memory that never pauses, against the golden recurrences.
+
+use golden::systems::cycles::{Dma, Frame, Shell, Unit};
+use golden::systems::job::{Accelerator, run as run_golden};
+use golden::systems::memory::SparseMemory;
+use hdl::blocks::common::row::{RowFrame, VectorUnit};
+use hdl::blocks::common::{AxiSpec, DmaSpec};
+use rand::RngExt;
+use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig};
+use sim::stimulus::StimulusRng;
+use sim::{Run, Sim};
+
+use super::player::register;
+use super::program::Program;
+
+/// What is between an accelerator and a memory that answers after `latency` cycles; `beats` are those that the read and the
+/// write DMA keep.
+#[must_use]
+pub fn shell(axi: &AxiSpec, dma: &DmaSpec, beats: (u32, u32), latency: u32) -> Shell {
+    let of = |beats: u32| Dma {
+        burst_beats: dma.burst_beats.into(),
+        outstanding: dma.outstanding.into(),
+        commands: dma.commands.into(),
+        beats: beats.into(),
+    };
+    let (reads, writes) = (of(beats.0), of(beats.1));
+    let bus_bytes = (axi.data_width / 8).into();
+    Shell { bus_bytes, latency: latency.into(), reads, writes, address_width: axi.address_width }
+}
+
+/// How long the parts of a vector unit take.
+#[must_use]
+pub fn unit(unit: &VectorUnit) -> Unit {
+    let frame = |frame: RowFrame| Frame {
+        beats: frame.buffer.into(),
+        preparation: frame.preparation.into(),
+        analysis: frame.analysis.into(),
+        scaling: frame.scaling.into(),
+    };
+    let stage = unit.stage();
+    Unit {
+        steps: unit.lane.latency().into(),
+        apart: unit.lane.apart,
+        rotary: (unit.rotary().cycles(0) - 1).into(),
+        frames: [frame(stage.rms_norm().frame()), frame(stage.softmax().frame()), frame(stage.layer_norm().frame())],
+        requantize: unit.requantize.latency().into(),
+    }
+}
+
+/// As many random chains that are right as there are vectors, each before an ideal memory of some latency. `cycles` are those
+/// of a chain before a memory of a latency, and what it is made of.
+///
+/// # Errors
+/// Another number of cycles; a broken rule of the bus.
+pub fn compare<A: Accelerator>(
+    (sim, run): (&mut Sim, &mut Run),
+    golden: &A,
+    draw: impl Fn(&mut StimulusRng) -> Program,
+    cycles: impl Fn(&Program, u32, &mut SparseMemory) -> (u64, String),
+) -> sim::Result<()> {
+    sim.reset(2)?;
+    let mut rng = run.rng("jobs");
+    let mut host = AxiLiteHost::new(sim, "ctrl", LiteConfig::default(), run.seed())?;
+    let irq = sim.output("irq_o")?;
+    let mut number = 0;
+    while number < run.vectors() {
+        let program = draw(&mut rng);
+        let latency = [1, 2, 7, 20, 60][rng.random_range(0..5usize)];
+        let memory = || {
+            let mut memory = SparseMemory::new();
+            memory.store(program.base, &program.image);
+            memory
+        };
+        let report = run_golden(golden, program.limits, program.job, &mut memory());
+        // An overflow ends a job wherever it is found; results on a descriptor make another chain.
+        if report.end.code != 0 || report.executed.iter().any(|e| !e.defined) {
+            continue;
+        }
+        number += 1;
+        let (expected, what) = cycles(&program, latency, &mut memory());
+        let mut bus = AxiMemory::new();
+        bus.serve(sim, "mem", &AxiConfig::ideal(latency), run.seed() ^ number)?;
+        bus.memory_mut().store(program.base, &program.image);
+        let limits = program.limits;
+        for (at, value) in
+            [(register::WINDOW_BASE, limits.base), (register::WINDOW_LIMIT, limits.limit), (register::JOB, program.job)]
+        {
+            host.store(sim, &mut [&mut bus], at, value & 0xffff_ffff)?;
+            host.store(sim, &mut [&mut bus], at + 4, value >> 32)?;
+        }
+        host.store(sim, &mut [&mut bus], register::MAX_DESCRIPTORS, limits.max_descriptors.into())?;
+        host.store(sim, &mut [&mut bus], register::IRQ_ENABLE, 6)?;
+        host.store(sim, &mut [&mut bus], register::CONTROL, 1)?;
+        while sim.peek_u64(irq) == 0 {
+            host.cycle(sim, &mut [&mut bus])?;
+        }
+        host.store(sim, &mut [&mut bus], register::STATUS, 6)?;
+        let taken = host.load(sim, &mut [&mut bus], register::CYCLES)?.0;
+        run.expect_equal(sim, "CYCLES", &format!("latency {latency}, {what}"), expected, taken)?;
+    }
+    Ok(())
+}
