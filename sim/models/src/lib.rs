@@ -3,7 +3,9 @@
 //! A study computes with golden models and data; it builds no hardware and runs none. Where a table sets figures of the
 //! hardware beside those of a study, the bench is in `testbenches`, and its example or test calls both.
 
+pub mod gguf;
 pub mod kelle;
 pub mod kllm;
+pub mod smollm2;
 pub mod tender;
 pub mod titanus;

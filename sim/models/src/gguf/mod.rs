@@ -1,0 +1,203 @@
+//! Reader of GGUF files, version 3: metadata by key, tensors by name, dequantized to `f32`.
+//!
+//! A file is input like any other: counts, lengths and offsets in it are held against its size before anything is
+//! allocated or read, and what does not hold is refused with the place in the file.
+//!
+//! Our own, since what there is either reads no tensors (`gguf`, `gguf-rs`: keys and a list) or brings a framework along
+//! (`candle-core`). Only the element types of the model that we run are read: F32, Q4_1, Q8_0.
+
+mod bytes;
+mod header;
+mod tensor;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sim::{Error, Result};
+
+use tensor::Place;
+pub use tensor::{ElementType, Tensor};
+
+/// A value of the metadata.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Any integer.
+    Integer(i128),
+    /// A float of 32 or 64 bits.
+    Float(f64),
+    /// A truth value.
+    Bool(bool),
+    /// A text.
+    Text(String),
+    /// An array of integers of up to 32 bits, or of truth values as 0 and 1.
+    Integers(Vec<i64>),
+    /// An array of floats of 32 bits.
+    Floats(Vec<f32>),
+    /// An array of texts.
+    Texts(Vec<String>),
+}
+
+impl Value {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Integer(_) => "an integer",
+            Self::Float(_) => "a float",
+            Self::Bool(_) => "a truth value",
+            Self::Text(_) => "a text",
+            Self::Integers(_) => "an array of integers",
+            Self::Floats(_) => "an array of floats",
+            Self::Texts(_) => "an array of texts",
+        }
+    }
+}
+
+/// An open file: its metadata, and where its tensors are.
+#[derive(Debug)]
+pub struct File {
+    path: PathBuf,
+    file: fs::File,
+    metadata: BTreeMap<String, Value>,
+    tensors: BTreeMap<String, Place>,
+}
+
+impl File {
+    /// Opens a file and reads all of it but the tensors' elements.
+    ///
+    /// # Errors
+    /// A file that is not there, not a regular file, not GGUF of version 3, truncated, or contradicts itself.
+    pub fn open(path: &Path) -> Result<Self> {
+        header::read(path)
+    }
+
+    /// Where the file is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Names of all tensors, in order.
+    pub fn tensors(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    /// The value of a key, if there is one.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.metadata.get(key)
+    }
+
+    /// A text.
+    ///
+    /// # Errors
+    /// No such key, or a value of another kind.
+    pub fn text(&self, key: &str) -> Result<&str> {
+        match self.value(key)? {
+            Value::Text(text) => Ok(text),
+            other => Err(self.wrong_kind(key, other, "a text")),
+        }
+    }
+
+    /// An integer that is a number of things.
+    ///
+    /// # Errors
+    /// No such key, or a value of another kind or below zero.
+    pub fn count(&self, key: &str) -> Result<usize> {
+        match self.value(key)? {
+            Value::Integer(n) => {
+                usize::try_from(*n).map_err(|_| self.bad(format!("`{key}` is {n}, wanted is a number of things")))
+            }
+            other => Err(self.wrong_kind(key, other, "an integer")),
+        }
+    }
+
+    /// A float.
+    ///
+    /// # Errors
+    /// No such key, a value of another kind, or one that is not finite.
+    pub fn float(&self, key: &str) -> Result<f64> {
+        match self.value(key)? {
+            Value::Float(x) if x.is_finite() => Ok(*x),
+            Value::Float(x) => Err(self.bad(format!("`{key}` is {x}, wanted is a finite number"))),
+            other => Err(self.wrong_kind(key, other, "a float")),
+        }
+    }
+
+    /// A truth value.
+    ///
+    /// # Errors
+    /// No such key, or a value of another kind.
+    pub fn truth(&self, key: &str) -> Result<bool> {
+        match self.value(key)? {
+            Value::Bool(b) => Ok(*b),
+            other => Err(self.wrong_kind(key, other, "a truth value")),
+        }
+    }
+
+    /// Integers.
+    ///
+    /// # Errors
+    /// No such key, or a value of another kind.
+    pub fn integers(&self, key: &str) -> Result<&[i64]> {
+        match self.value(key)? {
+            Value::Integers(values) => Ok(values),
+            other => Err(self.wrong_kind(key, other, "an array of integers")),
+        }
+    }
+
+    /// Texts.
+    ///
+    /// # Errors
+    /// No such key, or a value of another kind.
+    pub fn texts(&self, key: &str) -> Result<&[String]> {
+        match self.value(key)? {
+            Value::Texts(texts) => Ok(texts),
+            other => Err(self.wrong_kind(key, other, "an array of texts")),
+        }
+    }
+
+    /// A tensor of any shape.
+    ///
+    /// # Errors
+    /// No tensor of this name, an element that is not finite, a file that cannot be read any more.
+    pub fn tensor(&self, name: &str) -> Result<Tensor> {
+        self.place(name)?.read(&self.path, &self.file, name)
+    }
+
+    /// A tensor whose shape must be `shape`: the number of rows, then that of elements in a row.
+    ///
+    /// # Errors
+    /// As [`File::tensor`], and another shape.
+    pub fn tensor_of(&self, name: &str, shape: &[usize]) -> Result<Tensor> {
+        let found = &self.place(name)?.shape;
+        if found != shape {
+            return Err(self.bad(format!("tensor `{name}` is {}, wanted is {}", by(found), by(shape))));
+        }
+        self.tensor(name)
+    }
+
+    fn place(&self, name: &str) -> Result<&Place> {
+        self.tensors.get(name).ok_or_else(|| self.bad(format!("there is no tensor `{name}`")))
+    }
+
+    fn value(&self, key: &str) -> Result<&Value> {
+        self.get(key).ok_or_else(|| self.bad(format!("the metadata has no `{key}`")))
+    }
+
+    fn wrong_kind(&self, key: &str, found: &Value, wanted: &str) -> Error {
+        self.bad(format!("`{key}` is {}, wanted is {wanted}", found.kind()))
+    }
+
+    /// A complaint about what the file holds.
+    pub(crate) fn bad(&self, problem: impl Into<String>) -> Error {
+        Error::Data { path: self.path.clone(), problem: problem.into() }
+    }
+}
+
+/// A shape in words: `576 x 64`.
+fn by<T: Display>(shape: &[T]) -> String {
+    shape.iter().map(T::to_string).collect::<Vec<_>>().join(" x ")
+}
