@@ -4,9 +4,11 @@
 //! or whatever a study puts in their place, product by product.
 
 pub mod arithmetic;
+pub mod calibration;
 pub mod matrix;
 pub mod model;
 pub mod perplexity;
+pub mod texts;
 pub mod tokenizer;
 mod weights;
 
