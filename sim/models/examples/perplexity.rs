@@ -9,7 +9,7 @@ use golden::tender::granularity::Granularity;
 use indicatif::{ProgressBar, ProgressStyle};
 use models::kelle::decode::Policy;
 use models::kelle::language_model::{Forgetful, SmallCache};
-use models::kllm::language_model::{ClusteredModel, ClusteredWeights, Outliers};
+use models::kllm::language_model::{ClusteredModel, ClusteredWeights, Counting, Outliers};
 use models::smollm2::calibration::Calibration;
 use models::smollm2::perplexity::{perplexity, surprises};
 use models::smollm2::texts::{self, Text};
@@ -120,6 +120,7 @@ impl Study {
                 let mut model = IntegerModel::new(&weights, 3, Activations::Plain(Granularity::Row));
                 self.row("W4A3 row", &mut model)?;
             }
+            self.row(&format!("INT{bits} weights"), &mut IntegerModel::new(&weights, bits, Activations::Exact))?;
             for groups in GROUPS {
                 let name = format!("Tender INT{bits} {groups} groups");
                 let mut model = IntegerModel::new(&weights, bits, Activations::TenderOnItself { groups });
@@ -134,11 +135,16 @@ impl Study {
 
     fn kllm(&mut self) -> Result<()> {
         let learnt = self.learnt()?;
-        self.progress.set_message("weights in clusters");
-        let weights = ClusteredWeights::new(&self.model, &learnt, 4)?;
-        self.row("KLLM W4A16", &mut ClusteredModel::weights_only(&weights))?;
+        let mut clustered = |counting, name: &str| -> Result<ClusteredWeights> {
+            self.progress.set_message("weights in clusters");
+            let weights = ClusteredWeights::new(&self.model, &learnt, 4, counting)?;
+            self.row(name, &mut ClusteredModel::weights_only(&weights))?;
+            Ok(weights)
+        };
+        drop(clustered(Counting::ByInput, "KLLM W4A16 by input")?);
+        let weights = clustered(Counting::Alike, "KLLM W4A16")?;
         for (outliers, name, shares) in
-            [(Outliers::Online, "KLLM", &[0, 100, 500, 1000][..]), (Outliers::Offline, "KLLM-S", &[100])]
+            [(Outliers::Online, "KLLM", &[100, 0, 1000][..]), (Outliers::Offline, "KLLM-S", &[100])]
         {
             for bits in [4, 3] {
                 for &share in shares {
@@ -163,7 +169,7 @@ impl Study {
             let tender = Activations::Tender { groups: 8, learnt: &learnt };
             self.on_longer(&format!("Tender INT{bits} 8 groups"), &mut IntegerModel::new(&weights, bits, tender))?;
         }
-        let weights = ClusteredWeights::new(&self.model, &learnt, 4)?;
+        let weights = ClusteredWeights::new(&self.model, &learnt, 4, Counting::Alike)?;
         for bits in [4, 3] {
             let mut model = ClusteredModel::new(&weights, &learnt, bits, 100, Outliers::Online)?;
             self.on_longer(&format!("KLLM W4A{bits} 100"), &mut model)?;

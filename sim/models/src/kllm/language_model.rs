@@ -22,6 +22,16 @@ use crate::tender::language_model::PROJECTIONS;
 /// Output channels whose weights train a codebook: all would take ten times as long and change little.
 const TRAINING_CHANNELS: usize = 64;
 
+/// What a weight counts when a codebook is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// All the same.
+    Alike,
+    /// By the mean square of its input on the calibration text and the square of its scale: a stand-in for the Fisher
+    /// information.
+    ByInput,
+}
+
 /// Weights in 4 bits, and what codebooks of activations are trained with.
 #[derive(Clone, Debug)]
 pub struct ClusteredWeights {
@@ -31,19 +41,18 @@ pub struct ClusteredWeights {
 }
 
 impl ClusteredWeights {
-    /// Clusters all weights of the layers, a codebook a matrix and a scale an output channel. A weight counts by the mean square
-    /// of its input on the calibration text.
+    /// Clusters all weights of the layers, a codebook a matrix and a scale an output channel.
     ///
     /// # Errors
     /// A model of other precision than binary16, an input without samples.
-    pub fn new(model: &Model, learnt: &Calibration, bits: u32) -> Result<Self> {
+    pub fn new(model: &Model, learnt: &Calibration, bits: u32, counting: Counting) -> Result<Self> {
         let (mut weights, mut energies) = (BTreeMap::new(), BTreeMap::new());
         for layer in 0..model.config().layers {
             for projection in PROJECTIONS {
                 let weight = model.weight(layer, projection)?;
                 let input = Input::of(projection).context("a projection that is not quantized")?;
                 let tokens = inputs(learnt, layer, input)?;
-                weights.insert((layer, projection), clustered(weight, tokens, bits)?);
+                weights.insert((layer, projection), clustered(weight, tokens, bits, counting)?);
                 let energy = energies.entry((layer, input)).or_insert_with(|| vec![0.0; weight.inputs]);
                 for output in weight.iter() {
                     energy.iter_mut().zip(output).for_each(|(e, &w)| *e += f64::from(w).powi(2));
@@ -59,17 +68,21 @@ fn inputs(learnt: &Calibration, layer: usize, input: Input) -> Result<&[Vec<u64>
 }
 
 /// What the indices of a weight matrix stand for.
-fn clustered(weight: &Weight, tokens: &[Vec<u64>], bits: u32) -> Result<Weight> {
+fn clustered(weight: &Weight, tokens: &[Vec<u64>], bits: u32, counting: Counting) -> Result<Weight> {
     let is_half = |w: &f32| f16::from_f32(*w).to_f32() == *w;
     ensure!(weight.values.iter().all(is_half), "weights must be binary16 numbers: read the model in that precision");
     let column = |output: &[f32]| output.iter().map(|&w| u64::from(f16::from_f32(w).to_bits())).collect();
     let columns: Vec<Vec<u64>> = weight.iter().map(column).collect();
     let square = |k: usize| tokens.iter().map(|t| fp16::value(t[k]).powi(2)).sum::<f64>();
     let squares: Vec<f64> = (0..weight.inputs).map(square).collect();
-    let counts = |s: &Sample| squares[s.index] * fp16::value(s.scale).powi(2);
+    let by_input = |s: &Sample| squares[s.index] * fp16::value(s.scale).powi(2);
+    let counts: Option<&dyn Fn(&Sample) -> f64> = match counting {
+        Counting::Alike => None,
+        Counting::ByInput => Some(&by_input),
+    };
     let step = columns.len().div_ceil(TRAINING_CHANNELS);
     let some: Vec<Vec<u64>> = columns.iter().step_by(step).cloned().collect();
-    let book = train_codebook(bits, &samples(&some, OutlierRule::None, None)?, Some(&counts))?;
+    let book = train_codebook(bits, &samples(&some, OutlierRule::None, None)?, counts)?;
     let quantized = QuantizedWeights::new(&columns, &book)?;
     let mut values = Vec::with_capacity(weight.values.len());
     for (indices, &scale) in quantized.columns.iter().zip(&quantized.scales) {
@@ -193,9 +206,12 @@ mod tests {
         let mut learnt = Calibration::new(1);
         learnt.linear(14, Projection::O, &rows(learn), &weight).unwrap();
 
+        let alike = clustered(&weight, learn, 4, Counting::Alike).unwrap();
+        let study = quantized_weights(slice, learn, Sensitivity::Uniform).unwrap();
+        assert!(alike.output(3).iter().zip(reals(&study.dequantized(3).unwrap())).all(|(&a, b)| f64::from(a) == b));
         let study = quantized_weights(slice, learn, Sensitivity::Both).unwrap();
         let weights = ClusteredWeights {
-            weights: BTreeMap::from([((14, Projection::O), clustered(&weight, learn, 4).unwrap())]),
+            weights: BTreeMap::from([((14, Projection::O), clustered(&weight, learn, 4, Counting::ByInput).unwrap())]),
             energies: BTreeMap::from([((14, Input::AttentionOut), slice.channel_energy())]),
         };
         let found = &weights.weights[&(14, Projection::O)];

@@ -61,6 +61,13 @@ impl Codes {
         Ok(Self { codes: Weight { values: codes, ..*weight }, scales: quantized.scales })
     }
 
+    /// Rows of numbers times what the codes stand for.
+    fn times(&self, x: &Matrix) -> Matrix {
+        let mut y = x.through(&self.codes);
+        y.iter_mut().for_each(|row| row.iter_mut().zip(&self.scales).for_each(|(y, scale)| *y *= scale));
+        y
+    }
+
     /// The product of a row with what the codes stand for, channel by channel as the golden model adds.
     fn offset(&self, bias: &[f64]) -> Vec<f64> {
         let output = |(codes, scale): (&[f32], &f64)| {
@@ -87,6 +94,8 @@ pub enum Activations<'a> {
     },
     /// Symmetric integers, scales from the text itself.
     Plain(Granularity),
+    /// Not at all: weights alone are integers.
+    Exact,
 }
 
 /// A model whose layers multiply integers.
@@ -150,11 +159,9 @@ impl Arithmetic for IntegerModel<'_> {
                 }
                 Activations::Plain(granularity) => {
                     let rows: Vec<Vec<f64>> = rows.iter().map(<[f64]>::to_vec).collect();
-                    let rounded = Matrix::from_rows(&round_trip(&rows, self.bits, granularity))?;
-                    let mut y = rounded.through(&codes.codes);
-                    y.iter_mut().for_each(|row| row.iter_mut().zip(&codes.scales).for_each(|(y, scale)| *y *= scale));
-                    y
+                    codes.times(&Matrix::from_rows(&round_trip(&rows, self.bits, granularity))?)
                 }
+                Activations::Exact => codes.times(&rows),
             };
             y.values.extend(part.values);
         }
@@ -215,6 +222,11 @@ mod tests {
         let quantized = tender::Weights::quantize(&columns(), 8).unwrap().dequantize();
         let expected = product(&round_trip(&rows(), 8, Granularity::Row), &quantized);
         for (a, b) in y.values.iter().zip(expected.concat()) {
+            assert!((a - b).abs() < 1e-9 * b.abs().max(1.0), "{a} {b}");
+        }
+        let mut exact = IntegerModel::new(&weights, 8, Activations::Exact);
+        let expected = product(&rows(), &quantized);
+        for (a, b) in exact.linear(0, Projection::Q, &x, &weight()).unwrap().values.iter().zip(expected.concat()) {
             assert!((a - b).abs() < 1e-9 * b.abs().max(1.0), "{a} {b}");
         }
         let plain = model.linear(1, Projection::Logits, &x, &weight()).unwrap();
