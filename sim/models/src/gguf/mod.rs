@@ -10,7 +10,7 @@ mod bytes;
 mod header;
 mod tensor;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

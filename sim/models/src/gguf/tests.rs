@@ -6,28 +6,28 @@ use super::*;
 
 /// A file made by hand, part by part.
 #[derive(Clone, Default)]
-struct Made {
+pub(crate) struct Made {
     keys: Vec<Vec<u8>>,
     tensors: Vec<Vec<u8>>,
     data: Vec<u8>,
 }
 
-fn text(text: &str) -> Vec<u8> {
+pub(crate) fn text(text: &str) -> Vec<u8> {
     [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()
 }
 
 impl Made {
-    fn key(mut self, name: &str, kind: u32, value: &[u8]) -> Self {
+    pub(crate) fn key(mut self, name: &str, kind: u32, value: &[u8]) -> Self {
         self.keys.push([&text(name), &kind.to_le_bytes()[..], value].concat());
         self
     }
 
-    fn array(self, name: &str, kind: u32, count: u64, elements: &[u8]) -> Self {
+    pub(crate) fn array(self, name: &str, kind: u32, count: u64, elements: &[u8]) -> Self {
         self.key(name, 9, &[&kind.to_le_bytes()[..], &count.to_le_bytes(), elements].concat())
     }
 
     /// A tensor of a shape as the file has it: neighbours first.
-    fn tensor(mut self, name: &str, shape: &[u64], kind: u32, offset: u64) -> Self {
+    pub(crate) fn tensor(mut self, name: &str, shape: &[u64], kind: u32, offset: u64) -> Self {
         let mut entry = [&text(name)[..], &(shape.len() as u32).to_le_bytes()].concat();
         shape.iter().for_each(|size| entry.extend(size.to_le_bytes()));
         entry.extend(kind.to_le_bytes());
@@ -36,13 +36,13 @@ impl Made {
         self
     }
 
-    fn data(mut self, data: &[u8]) -> Self {
+    pub(crate) fn data(mut self, data: &[u8]) -> Self {
         self.data.extend(data);
         self.data.resize(self.data.len().next_multiple_of(32), 0);
         self
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = b"GGUF\x03\0\0\0".to_vec();
         bytes.extend((self.tensors.len() as u64).to_le_bytes());
         bytes.extend((self.keys.len() as u64).to_le_bytes());
@@ -61,7 +61,7 @@ fn saved(bytes: &[u8]) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-fn open(bytes: &[u8]) -> Result<File> {
+pub(crate) fn open(bytes: &[u8]) -> Result<File> {
     // An open file stays after its folder.
     let (_folder, path) = saved(bytes);
     File::open(&path)

@@ -1,4 +1,5 @@
 //! Kelle: decoding with a small key-value cache, and how often it is refreshed meanwhile.
 
 pub mod decode;
+pub mod language_model;
 pub mod refresh;

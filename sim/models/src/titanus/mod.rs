@@ -2,3 +2,4 @@
 
 pub mod compression;
 pub mod key_values;
+pub mod language_model;

@@ -1,0 +1,248 @@
+//! Perplexity of SmolLM2-135M in floats and in the numbers of each accelerator: the tables of docs/perplexity.md.
+//!
+//! `cargo run --release -p models --example perplexity`, or with some of `tender kllm titanus kelle longer` for these parts alone;
+//! `--facts FILE` writes the numbers as JSON. Needs the weights, which `scripts/setup full` fetches. Seeds are fixed.
+
+use anyhow::{Result, bail};
+use golden::kelle::decode::Numbers;
+use golden::tender::granularity::Granularity;
+use indicatif::{ProgressBar, ProgressStyle};
+use models::kelle::decode::Policy;
+use models::kelle::language_model::{Forgetful, SmallCache};
+use models::kllm::language_model::{ClusteredModel, ClusteredWeights, Counting, Outliers};
+use models::smollm2::calibration::Calibration;
+use models::smollm2::perplexity::{perplexity, surprises};
+use models::smollm2::texts::{self, Text};
+use models::smollm2::{Arithmetic, Float, Model, Precision, Tokenizer, open};
+use models::tender::language_model::{Activations, IntegerModel, IntegerWeights};
+use models::titanus::language_model::{Compressed, Pruning};
+use sim::facts::Facts;
+
+const PARTS: [&str; 5] = ["tender", "kllm", "titanus", "kelle", "longer"];
+
+/// Groups of channels that are tried.
+const GROUPS: [usize; 4] = [1, 4, 8, 16];
+
+/// One token of so many becomes a sample for codebooks: 128 of the calibration text.
+const SAMPLE_STRIDE: usize = 20;
+
+struct Study {
+    model: Model,
+    committed: Text,
+    longer: Text,
+    to_learn: Text,
+    learnt: Option<Calibration>,
+    facts: Facts,
+    progress: ProgressBar,
+}
+
+impl Study {
+    fn new(facts: Facts) -> Result<Self> {
+        let file = open()?;
+        let tokenizer = Tokenizer::read(&file)?;
+        let model = Model::read(&file, Precision::Half)?;
+        let study = Self {
+            committed: texts::committed(&tokenizer)?,
+            longer: texts::longer(&tokenizer)?,
+            to_learn: texts::calibration(&tokenizer)?,
+            learnt: None,
+            progress: ProgressBar::new_spinner(),
+            model,
+            facts,
+        };
+        study.progress.set_style(ProgressStyle::with_template("{spinner} {pos} passes, {elapsed} {msg}")?);
+        study.progress.enable_steady_tick(std::time::Duration::from_millis(200));
+        Ok(study)
+    }
+
+    /// What is learnt from the calibration text, by those who need it.
+    fn learnt(&mut self) -> Result<Calibration> {
+        if let Some(learnt) = &self.learnt {
+            return Ok(learnt.clone());
+        }
+        self.progress.set_message("calibration");
+        let mut learnt = Calibration::new(SAMPLE_STRIDE);
+        for window in &self.to_learn.windows {
+            learnt.learn(&self.model, window)?;
+            self.progress.inc(1);
+        }
+        self.learnt = Some(learnt.clone());
+        Ok(learnt)
+    }
+
+    fn of(&self, text: &Text, arithmetic: &mut dyn Arithmetic) -> Result<f64> {
+        let mut all = Vec::new();
+        for window in &text.windows {
+            all.extend(surprises(&self.model, window, arithmetic)?);
+            self.progress.inc(1);
+        }
+        Ok(perplexity(&all))
+    }
+
+    /// A row of the table, and its fact.
+    fn row(&mut self, name: &str, arithmetic: &mut dyn Arithmetic) -> Result<()> {
+        self.progress.set_message(name.to_owned());
+        let perplexity = self.of(&self.committed, arithmetic)?;
+        self.line(name, perplexity);
+        Ok(())
+    }
+
+    /// The same on the longer text.
+    fn on_longer(&mut self, name: &str, arithmetic: &mut dyn Arithmetic) -> Result<()> {
+        self.progress.set_message(name.to_owned());
+        let perplexity = self.of(&self.longer, arithmetic)?;
+        self.line(&format!("longer {name}"), perplexity);
+        Ok(())
+    }
+
+    fn line(&mut self, name: &str, perplexity: f64) {
+        self.facts.add(name, perplexity);
+        self.progress.suspend(|| println!("| {name} | {} |", number(perplexity)));
+    }
+
+    fn note(&mut self, name: &str, value: f64) {
+        self.facts.add(name, value);
+        self.progress.suspend(|| println!("| {name} | {value:.4} |"));
+    }
+
+    fn tender(&mut self) -> Result<()> {
+        let learnt = self.learnt()?;
+        for bits in [8, 4] {
+            self.progress.set_message("weights in integers");
+            let weights = IntegerWeights::new(&self.model, bits)?;
+            for (name, granularity) in
+                [("tensor", Granularity::Tensor), ("row", Granularity::Row), ("column", Granularity::Column)]
+            {
+                let mut model = IntegerModel::new(&weights, bits, Activations::Plain(granularity));
+                self.row(&format!("INT{bits} {name}"), &mut model)?;
+            }
+            if bits == 4 {
+                let mut model = IntegerModel::new(&weights, 3, Activations::Plain(Granularity::Row));
+                self.row("W4A3 row", &mut model)?;
+            }
+            self.row(&format!("INT{bits} weights"), &mut IntegerModel::new(&weights, bits, Activations::Exact))?;
+            for groups in GROUPS {
+                let name = format!("Tender INT{bits} {groups} groups");
+                let mut model = IntegerModel::new(&weights, bits, Activations::TenderOnItself { groups });
+                self.row(&format!("{name} on itself"), &mut model)?;
+                let mut model = IntegerModel::new(&weights, bits, Activations::Tender { groups, learnt: &learnt });
+                self.row(&name, &mut model)?;
+                self.note(&format!("{name} bits of a sum"), model.largest_sum.log2());
+            }
+        }
+        Ok(())
+    }
+
+    fn kllm(&mut self) -> Result<()> {
+        let learnt = self.learnt()?;
+        let mut clustered = |counting, name: &str| -> Result<ClusteredWeights> {
+            self.progress.set_message("weights in clusters");
+            let weights = ClusteredWeights::new(&self.model, &learnt, 4, counting)?;
+            self.row(name, &mut ClusteredModel::weights_only(&weights))?;
+            Ok(weights)
+        };
+        drop(clustered(Counting::ByInput, "KLLM W4A16 by input")?);
+        let weights = clustered(Counting::Alike, "KLLM W4A16")?;
+        for (outliers, name, shares) in
+            [(Outliers::Online, "KLLM", &[100, 0, 1000][..]), (Outliers::Offline, "KLLM-S", &[100])]
+        {
+            for bits in [4, 3] {
+                for &share in shares {
+                    let mut model = ClusteredModel::new(&weights, &learnt, bits, share, outliers)?;
+                    let name = format!("{name} W4A{bits} {share}");
+                    self.row(&name, &mut model)?;
+                    self.note(&format!("{name} kept"), model.kept());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is quantized best by each, on a text three times as long.
+    fn longer(&mut self) -> Result<()> {
+        let learnt = self.learnt()?;
+        self.on_longer("float", &mut Float)?;
+        for bits in [8, 4] {
+            let weights = IntegerWeights::new(&self.model, bits)?;
+            let row = Activations::Plain(Granularity::Row);
+            self.on_longer(&format!("INT{bits} row"), &mut IntegerModel::new(&weights, bits, row))?;
+            let tender = Activations::Tender { groups: 8, learnt: &learnt };
+            self.on_longer(&format!("Tender INT{bits} 8 groups"), &mut IntegerModel::new(&weights, bits, tender))?;
+        }
+        let weights = ClusteredWeights::new(&self.model, &learnt, 4, Counting::Alike)?;
+        for bits in [4, 3] {
+            let mut model = ClusteredModel::new(&weights, &learnt, bits, 100, Outliers::Online)?;
+            self.on_longer(&format!("KLLM W4A{bits} 100"), &mut model)?;
+        }
+        Ok(())
+    }
+
+    fn titanus(&mut self) -> Result<()> {
+        let prefill = self.committed.windows[0].len() / 2;
+        let none = Pruning::Threshold(0);
+        let share = Pruning::Share(0.338);
+        for (name, pruning, bits) in [
+            ("int8", none, None),
+            ("K4 V4", none, Some([4, 4])),
+            ("K3 V3", none, Some([3, 3])),
+            ("K3 V2", none, Some([3, 2])),
+            ("K2 V2", none, Some([2, 2])),
+            ("pruned 34 int8", share, None),
+            ("pruned 50 int8", Pruning::Share(0.5), None),
+            ("pruned 34 K3 V3", share, Some([3, 3])),
+            ("pruned 34 K3 V2", share, Some([3, 2])),
+        ] {
+            self.row(&format!("Titanus {name}"), &mut Compressed::new(pruning, bits, prefill))?;
+        }
+        Ok(())
+    }
+
+    fn kelle(&mut self) -> Result<()> {
+        for tokens in [16, 32, 64, 128] {
+            for (name, policy) in [
+                ("window", Policy::Window),
+                ("first and recent", Policy::SinkAndWindow),
+                ("AERP", Policy::Softmax),
+                ("AERP 8 bits", Policy::Hardware(Numbers::EIGHT_BITS)),
+                ("AERP 4 bits", Policy::Hardware(Numbers::FOUR_BITS)),
+            ] {
+                let is_named = matches!(policy, Policy::SinkAndWindow | Policy::Softmax);
+                if is_named || tokens == 64 {
+                    self.row(&format!("Kelle {tokens} {name}"), &mut SmallCache { tokens, policy })?;
+                }
+            }
+        }
+        for (name, high, low) in
+            [("both 1e-3", 1e-3, 1e-3), ("both 2e-3", 2e-3, 2e-3), ("low 4e-3", 0.0, 4e-3), ("high 4e-3", 4e-3, 0.0)]
+        {
+            self.row(&format!("Kelle flips {name}"), &mut Forgetful::new(high, low, 1))?;
+        }
+        Ok(())
+    }
+}
+
+/// Three digits behind the point, or none where they say nothing.
+fn number(x: f64) -> String {
+    if x < 1000.0 { format!("{x:.3}") } else { format!("{x:.0}") }
+}
+
+fn main() -> Result<()> {
+    let (facts, arguments) = Facts::from_args()?;
+    if let Some(unknown) = arguments.iter().find(|a| !PARTS.contains(&a.as_str())) {
+        bail!("there is no part `{unknown}`; parts are: {}", PARTS.join(", "));
+    }
+    let mut study = Study::new(facts)?;
+    println!("| numbers | {} |\n| --- | ---: |", study.committed.name);
+    study.row("float", &mut Float)?;
+    for part in PARTS.into_iter().filter(|part| arguments.is_empty() || arguments.iter().any(|a| a == part)) {
+        match part {
+            "tender" => study.tender()?,
+            "kllm" => study.kllm()?,
+            "titanus" => study.titanus()?,
+            "kelle" => study.kelle()?,
+            _ => study.longer()?,
+        }
+    }
+    study.progress.finish_and_clear();
+    Ok(study.facts.write()?)
+}

@@ -1,0 +1,220 @@
+//! A whole language model whose heads keep few tokens (Tables 2 and 3) in a memory that forgets (Figure 8, Table 4).
+//!
+//! Each query head has a cache of its own, as in the models of the paper; here three of them would share one in memory. A query
+//! reads what the head holds and its own token, which then enters. Projections are in floats: the paper keeps keys and values
+//! in 16 bits, and so does [`Forgetful`].
+
+use anyhow::{Error, Result};
+use golden::kelle::aerp::{Head, softmax};
+use golden::kelle::decode::{Hardware, budget};
+use golden::kllm::fp16;
+use rand::RngExt;
+use sim::stimulus::{StimulusRng, rng_for};
+
+use super::decode::Policy;
+use crate::smollm2::arithmetic::Group;
+use crate::smollm2::{Arithmetic, Float, Matrix};
+
+/// A model whose heads keep so many tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct SmallCache {
+    /// Tokens a head keeps (N').
+    pub tokens: usize,
+    /// How they are chosen.
+    pub policy: Policy,
+}
+
+impl Arithmetic for SmallCache {
+    fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
+        anyhow::ensure!(group.past == 0, "a small cache is run over a whole text, not behind {} tokens", group.past);
+        queries.iter().map(|q| self.head(group, q)).collect()
+    }
+}
+
+impl SmallCache {
+    fn head(&self, group: Group<'_>, q: &Matrix) -> Result<Matrix> {
+        let scale = (group.width() as f64).sqrt();
+        let scores = q.times_transposed(group.keys);
+        let mut cache = Kept::new(self.policy, self.tokens, q, group.keys)?;
+        let mut result = Matrix::zeros(0, group.width());
+        for query in 0..q.rows() {
+            let mut seen = cache.tokens();
+            let cached = seen.len();
+            seen.push(query);
+            let products: Vec<f64> = seen.iter().map(|&token| scores.row(query)[token] / scale).collect();
+            let attention = softmax(&products);
+            let mut output = vec![0.0; group.width()];
+            for (weight, &token) in attention.iter().zip(&seen) {
+                output.iter_mut().zip(group.values.row(token)).for_each(|(sum, v)| *sum += weight * v);
+            }
+            result.values.extend(output);
+            cache.step(query, &attention[..cached], &products[..cached], self.tokens)?;
+        }
+        Ok(result)
+    }
+}
+
+/// The tokens that a head holds.
+enum Kept {
+    Softmax(Head<f64>),
+    Products(Head<f64>),
+    Hardware(Box<Hardware>),
+    Recent { sink: usize, tokens: Vec<usize> },
+}
+
+impl Kept {
+    fn new(policy: Policy, tokens: usize, q: &Matrix, k: &Matrix) -> Result<Self> {
+        let budget = budget(tokens);
+        Ok(match policy {
+            Policy::Window => Self::Recent { sink: 0, tokens: Vec::new() },
+            Policy::SinkAndWindow => Self::Recent { sink: budget.sink, tokens: Vec::new() },
+            Policy::Softmax => Self::Softmax(Head::new(budget)),
+            Policy::Products => Self::Products(Head::new(budget)),
+            Policy::Hardware(numbers) => {
+                let hardware = Hardware::new(eight_bits(q), eight_bits(k), budget, numbers).map_err(Error::msg)?;
+                Self::Hardware(Box::new(hardware))
+            }
+        })
+    }
+
+    fn tokens(&self) -> Vec<usize> {
+        match self {
+            Self::Softmax(head) | Self::Products(head) => head.kept().iter().map(|kept| kept.token).collect(),
+            Self::Hardware(hardware) => hardware.tokens().to_vec(),
+            Self::Recent { tokens, .. } => tokens.clone(),
+        }
+    }
+
+    /// A query has read the cached tokens; its own enters.
+    fn step(&mut self, query: usize, attention: &[f64], products: &[f64], room: usize) -> Result<()> {
+        let protected = || Error::msg(format!("a cache of {room} tokens protects all of them"));
+        match self {
+            Self::Softmax(head) => {
+                head.attend(attention);
+                head.insert().map_err(|_| protected())?;
+            }
+            Self::Products(head) => {
+                head.attend(products);
+                head.insert().map_err(|_| protected())?;
+            }
+            Self::Hardware(hardware) => drop(hardware.step(query).map_err(|_| protected())?),
+            Self::Recent { sink, tokens } => {
+                tokens.push(query);
+                if tokens.len() > room {
+                    tokens.remove((*sink).min(room));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// As the array multiplies them: 8 bits, one scale for all tokens of the head.
+fn eight_bits(x: &Matrix) -> Vec<Vec<i64>> {
+    let largest = x.values.iter().fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
+    x.iter().map(|row| row.iter().map(|x| (x / largest * 127.0).round() as i64).collect()).collect()
+}
+
+/// Keys and values in binary16, of which bits flip while they wait: once each, with these probabilities.
+#[derive(Clone, Debug)]
+pub struct Forgetful {
+    /// For bits 15 to 8.
+    pub high: f64,
+    /// For bits 7 to 0.
+    pub low: f64,
+    rng: StimulusRng,
+}
+
+impl Forgetful {
+    /// Flips that a seed decides.
+    #[must_use]
+    pub fn new(high: f64, low: f64, seed: u64) -> Self {
+        Self { high, low, rng: rng_for(seed, "retention failures") }
+    }
+
+    fn stored(&mut self, x: &Matrix) -> Matrix {
+        let mut stored = x.clone();
+        for value in &mut stored.values {
+            let mut bits = fp16::from_f64(*value);
+            for bit in 0..16 {
+                let probability = if bit >= 8 { self.high } else { self.low };
+                if self.rng.random_range(0.0..1.0) < probability {
+                    bits ^= 1 << bit;
+                }
+            }
+            // An infinity or a NaN would end the text: the largest number takes its place.
+            *value = fp16::value(if fp16::is_finite(bits) { bits } else { bits & 0x8000 | fp16::LARGEST });
+        }
+        stored
+    }
+}
+
+impl Arithmetic for Forgetful {
+    fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
+        let (keys, values) = (self.stored(group.keys), self.stored(group.values));
+        Float.attention(Group { keys: &keys, values: &values, ..group }, queries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kelle::decode::{Trace, run};
+    use golden::kelle::decode::Numbers;
+
+    fn matrix(rows: &[Vec<f64>]) -> Matrix {
+        Matrix::from_rows(rows).unwrap()
+    }
+
+    fn group<'a>(keys: &'a Matrix, values: &'a Matrix) -> Group<'a> {
+        Group { layer: 0, head: 0, past: 0, keys, values }
+    }
+
+    /// With room for all, attention is what it was; with less, the error is that of the study of single heads.
+    #[test]
+    fn a_head_is_that_of_the_study() {
+        let trace = Trace::read(14, 0).unwrap();
+        let (q, k, v) = (matrix(&trace.q), matrix(&trace.k), matrix(&trace.v));
+        let full = Float.attention(group(&k, &v), std::slice::from_ref(&q)).unwrap().remove(0);
+        use Policy::{Hardware, Products, SinkAndWindow, Softmax, Window};
+        for policy in [Window, Softmax, Hardware(Numbers::EIGHT_BITS)] {
+            let mut room = SmallCache { tokens: 384, policy };
+            let same = room.attention(group(&k, &v), std::slice::from_ref(&q)).unwrap().remove(0);
+            let distance = same.values.iter().zip(&full.values).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(distance < 1e-12, "{policy:?} {distance}");
+        }
+        for policy in [Window, SinkAndWindow, Softmax, Products, Hardware(Numbers::FOUR_BITS)] {
+            let few = SmallCache { tokens: 64, policy }.head(group(&k, &v), &q).unwrap();
+            let error = |row: usize| -> f64 {
+                let of = |f: &dyn Fn(usize) -> f64| (0..64).map(|c| f(c).powi(2)).sum::<f64>();
+                (of(&|c| few.row(row)[c] - full.row(row)[c]) / of(&|c| full.row(row)[c])).sqrt()
+            };
+            let mean = (64..384).map(error).sum::<f64>() / 320.0;
+            let wanted = run(&trace, &trace.full(), 64, policy).unwrap().error;
+            assert!((mean - wanted).abs() < 1e-9, "{policy:?}: {mean}, the study has {wanted}");
+        }
+        let mut later = SmallCache { tokens: 64, policy: Window };
+        assert!(later.attention(Group { past: 1, ..group(&k, &v) }, &[q]).is_err());
+    }
+
+    #[test]
+    fn bits_flip_as_often_as_they_should() {
+        let x = Matrix { columns: 100, values: (0..10_000).map(|i| f64::from(i) / 64.0).collect() };
+        let exact = Forgetful::new(0.0, 0.0, 1).stored(&x);
+        assert!(exact.values.iter().zip(&x.values).all(|(a, &b)| *a == fp16::value(fp16::from_f64(b))));
+        let flipped = |high, low, mask: u64| {
+            let stored = Forgetful::new(high, low, 1).stored(&x);
+            let flips = stored
+                .values
+                .iter()
+                .zip(&exact.values)
+                .map(|(&a, &b)| ((fp16::from_f64(a) ^ fp16::from_f64(b)) & mask).count_ones());
+            f64::from(flips.sum::<u32>()) / 80_000.0
+        };
+        // 80,000 bits: a standard deviation of 0.001 at 0.1. Those that would make an infinity are left out.
+        assert!((flipped(0.0, 0.1, 0x00ff) - 0.1).abs() < 0.005 && flipped(0.0, 0.1, 0xff00) == 0.0);
+        let high = flipped(0.1, 0.0, 0xff00);
+        assert!((0.08..0.105).contains(&high), "{high}");
+        assert_eq!(Forgetful::new(0.1, 0.1, 7).stored(&x), Forgetful::new(0.1, 0.1, 7).stored(&x));
+    }
+}

@@ -1,0 +1,245 @@
+//! A whole language model with K-Means codebooks: KLLM's W4A4 and W4A3 (Tables II and IV).
+//!
+//! Codebooks, indices, scales and outliers are those of the golden models, on binary16 inputs. What the accelerator counts and
+//! looks up is the product of what indices and outliers stand for; here it is that product, summed in f64: the grid is the
+//! accelerator's, the rounding of its sums to binary16 is not. What is between two products, and the last product, is in floats.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use golden::kllm::codebook::Codebook;
+use golden::kllm::fp16;
+use golden::kllm::outliers::{OutlierRule, per_side};
+use golden::kllm::quantize::{Quantized, QuantizedWeights, Sample, samples, train_codebook};
+use half::f16;
+
+use super::quantization::reals;
+use crate::smollm2::arithmetic::Projection;
+use crate::smollm2::calibration::{Calibration, Input};
+use crate::smollm2::{Arithmetic, Matrix, Model, Weight};
+use crate::tender::language_model::PROJECTIONS;
+
+/// Output channels whose weights train a codebook: all would take ten times as long and change little.
+const TRAINING_CHANNELS: usize = 64;
+
+/// What a weight counts when a codebook is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// All the same.
+    Alike,
+    /// By the mean square of its input on the calibration text and the square of its scale: a stand-in for the Fisher
+    /// information.
+    ByInput,
+}
+
+/// Weights in 4 bits, and what codebooks of activations are trained with.
+#[derive(Clone, Debug)]
+pub struct ClusteredWeights {
+    weights: BTreeMap<(usize, Projection), Weight>,
+    /// Of each input channel: the energy of the weights that it meets, in place of the Fisher information.
+    energies: BTreeMap<(usize, Input), Vec<f64>>,
+}
+
+impl ClusteredWeights {
+    /// Clusters all weights of the layers, a codebook a matrix and a scale an output channel.
+    ///
+    /// # Errors
+    /// A model of other precision than binary16, an input without samples.
+    pub fn new(model: &Model, learnt: &Calibration, bits: u32, counting: Counting) -> Result<Self> {
+        let (mut weights, mut energies) = (BTreeMap::new(), BTreeMap::new());
+        for layer in 0..model.config().layers {
+            for projection in PROJECTIONS {
+                let weight = model.weight(layer, projection)?;
+                let input = Input::of(projection).context("a projection that is not quantized")?;
+                let tokens = inputs(learnt, layer, input)?;
+                weights.insert((layer, projection), clustered(weight, tokens, bits, counting)?);
+                let energy = energies.entry((layer, input)).or_insert_with(|| vec![0.0; weight.inputs]);
+                for output in weight.iter() {
+                    energy.iter_mut().zip(output).for_each(|(e, &w)| *e += f64::from(w).powi(2));
+                }
+            }
+        }
+        Ok(Self { weights, energies })
+    }
+}
+
+fn inputs(learnt: &Calibration, layer: usize, input: Input) -> Result<&[Vec<u64>]> {
+    learnt.samples(layer, input).with_context(|| format!("{input:?} of layer {layer} is not calibrated"))
+}
+
+/// What the indices of a weight matrix stand for.
+fn clustered(weight: &Weight, tokens: &[Vec<u64>], bits: u32, counting: Counting) -> Result<Weight> {
+    let is_half = |w: &f32| f16::from_f32(*w).to_f32() == *w;
+    ensure!(weight.values.iter().all(is_half), "weights must be binary16 numbers: read the model in that precision");
+    let column = |output: &[f32]| output.iter().map(|&w| u64::from(f16::from_f32(w).to_bits())).collect();
+    let columns: Vec<Vec<u64>> = weight.iter().map(column).collect();
+    let square = |k: usize| tokens.iter().map(|t| fp16::value(t[k]).powi(2)).sum::<f64>();
+    let squares: Vec<f64> = (0..weight.inputs).map(square).collect();
+    let by_input = |s: &Sample| squares[s.index] * fp16::value(s.scale).powi(2);
+    let counts: Option<&dyn Fn(&Sample) -> f64> = match counting {
+        Counting::Alike => None,
+        Counting::ByInput => Some(&by_input),
+    };
+    let step = columns.len().div_ceil(TRAINING_CHANNELS);
+    let some: Vec<Vec<u64>> = columns.iter().step_by(step).cloned().collect();
+    let book = train_codebook(bits, &samples(&some, OutlierRule::None, None)?, counts)?;
+    let quantized = QuantizedWeights::new(&columns, &book)?;
+    let mut values = Vec::with_capacity(weight.values.len());
+    for (indices, &scale) in quantized.columns.iter().zip(&quantized.scales) {
+        // Products of two binary16 numbers have 22 bits: exact in f32.
+        let table: Vec<f32> = book.values().iter().map(|&c| (fp16::value(scale) * fp16::value(c)) as f32).collect();
+        values.extend(indices.iter().map(|&i| table[usize::from(i)]));
+    }
+    Ok(Weight { values, ..*weight })
+}
+
+/// How outliers are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outliers {
+    /// The largest and smallest of each token: KLLM.
+    Online,
+    /// Beyond thresholds from calibration: KLLM-S.
+    Offline,
+}
+
+/// A model whose layers multiply clustered numbers.
+#[derive(Clone, Debug)]
+pub struct ClusteredModel<'a> {
+    weights: &'a ClusteredWeights,
+    /// Of each input; `None` when activations stay as they are.
+    books: Option<BTreeMap<(usize, Input), (Codebook, OutlierRule)>>,
+    /// The input that was quantized last, and its result: projections share it.
+    last: Option<((usize, Input), Matrix, Matrix)>,
+    elements: u64,
+    outliers: u64,
+}
+
+impl<'a> ClusteredModel<'a> {
+    /// Clustered weights, activations as they are (W4A16).
+    #[must_use]
+    pub fn weights_only(weights: &'a ClusteredWeights) -> Self {
+        Self { weights, books: None, last: None, elements: 0, outliers: 0 }
+    }
+
+    /// Activations of `bits`, but for `share` outliers in hundredths of a per cent, both sides together.
+    ///
+    /// # Errors
+    /// Parameters that the golden model refuses, an input without samples.
+    pub fn new(
+        weights: &'a ClusteredWeights,
+        learnt: &Calibration,
+        bits: u32,
+        share: u32,
+        outliers: Outliers,
+    ) -> Result<Self> {
+        let mut books = BTreeMap::new();
+        for (&(layer, input), energy) in &weights.energies {
+            let tokens = inputs(learnt, layer, input)?;
+            let rule = match (outliers, per_side(energy.len(), share)?) {
+                (_, 0) => OutlierRule::None,
+                (Outliers::Online, per_side) => OutlierRule::TopK { per_side },
+                (Outliers::Offline, _) => OutlierRule::calibrate(tokens, share)?,
+            };
+            let counts = |s: &Sample| energy[s.index];
+            let book = train_codebook(bits, &samples(tokens, rule, None)?, Some(&counts))?;
+            books.insert((layer, input), (book, rule));
+        }
+        Ok(Self { books: Some(books), ..Self::weights_only(weights) })
+    }
+
+    /// Share of the activations that stayed in binary16.
+    #[must_use]
+    pub fn kept(&self) -> f64 {
+        self.outliers as f64 / self.elements.max(1) as f64
+    }
+
+    fn quantize(&mut self, layer: usize, input: Input, x: &Matrix) -> Result<Matrix> {
+        let Some(books) = &self.books else { return Ok(x.clone()) };
+        if let Some((key, of, result)) = &self.last
+            && *key == (layer, input)
+            && of == x
+        {
+            return Ok(result.clone());
+        }
+        let (book, rule) =
+            books.get(&(layer, input)).with_context(|| format!("no codebook of {input:?} in {layer}"))?;
+        let mut result = Matrix::zeros(0, x.columns);
+        for row in x.iter() {
+            let token: Vec<u64> = row.iter().map(|&x| fp16::from_f64(x)).collect();
+            let quantized = Quantized::new(&token, book, *rule)?;
+            self.elements += token.len() as u64;
+            self.outliers += quantized.outliers.len() as u64;
+            result.values.extend(reals(&quantized.dequantized()?));
+        }
+        self.last = Some(((layer, input), x.clone(), result.clone()));
+        Ok(result)
+    }
+}
+
+impl Arithmetic for ClusteredModel<'_> {
+    fn linear(&mut self, layer: usize, projection: Projection, x: &Matrix, weight: &Weight) -> Result<Matrix> {
+        let Some(input) = Input::of(projection) else { return Ok(x.through(weight)) };
+        let weights = self.weights;
+        let clustered = weights.weights.get(&(layer, projection));
+        let clustered = clustered.with_context(|| format!("no weights of {projection:?} in layer {layer}"))?;
+        Ok(self.quantize(layer, input, x)?.through(clustered))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kllm::quantization::{ActivationBook, Detection, Projection as Slice, Sensitivity, quantized_weights};
+
+    /// The output projection of layer 14, a slice of 64 channels: codebooks, indices and outliers of the study of slices.
+    #[test]
+    fn a_projection_is_that_of_the_study() {
+        let slices = Slice::all().unwrap();
+        let slice = slices.iter().find(|p| p.name == "14 o").unwrap();
+        let values = slice.columns.iter().flatten().map(|&w| fp16::value(w) as f32).collect();
+        let weight = Weight { inputs: 576, outputs: 64, values };
+        let rows = |tokens: &[Vec<u64>]| {
+            let rows: Vec<Vec<f64>> = tokens.iter().map(|t| t.iter().map(|&x| fp16::value(x)).collect()).collect();
+            Matrix::from_rows(&rows).unwrap()
+        };
+        let (learn, judge) = slice.tokens.split_at(32);
+        let mut learnt = Calibration::new(1);
+        learnt.linear(14, Projection::O, &rows(learn), &weight).unwrap();
+
+        let alike = clustered(&weight, learn, 4, Counting::Alike).unwrap();
+        let study = quantized_weights(slice, learn, Sensitivity::Uniform).unwrap();
+        assert!(alike.output(3).iter().zip(reals(&study.dequantized(3).unwrap())).all(|(&a, b)| f64::from(a) == b));
+        let study = quantized_weights(slice, learn, Sensitivity::Both).unwrap();
+        let weights = ClusteredWeights {
+            weights: BTreeMap::from([((14, Projection::O), clustered(&weight, learn, 4, Counting::ByInput).unwrap())]),
+            energies: BTreeMap::from([((14, Input::AttentionOut), slice.channel_energy())]),
+        };
+        let found = &weights.weights[&(14, Projection::O)];
+        for (n, output) in found.iter().enumerate() {
+            let wanted = reals(&study.dequantized(n).unwrap());
+            assert!(output.iter().zip(&wanted).all(|(&a, &b)| f64::from(a) == b), "output {n}");
+        }
+        for (bits, share, outliers, detection) in [
+            (4, 100, Outliers::Online, Detection::Online),
+            (3, 100, Outliers::Offline, Detection::Offline),
+            (3, 0, Outliers::Online, Detection::Online),
+        ] {
+            let book = ActivationBook::train(slice, learn, Sensitivity::Both, detection, bits, share).unwrap();
+            let mut model = ClusteredModel::new(&weights, &learnt, bits, share, outliers).unwrap();
+            let x = model.quantize(14, Input::AttentionOut, &rows(judge)).unwrap();
+            let mut kept = 0;
+            for (row, token) in x.iter().zip(judge) {
+                let wanted = book.quantize(token).unwrap();
+                kept += wanted.outliers.len();
+                assert_eq!(row, reals(&wanted.dequantized().unwrap()), "{bits} bits, {share}, {outliers:?}");
+            }
+            assert_eq!(model.kept(), kept as f64 / (32.0 * 576.0));
+            assert_eq!(share > 0, kept > 0);
+            let y = model.linear(14, Projection::O, &rows(judge), &weight).unwrap();
+            assert_eq!(y, x.through(found));
+        }
+        let mut plain = ClusteredModel::weights_only(&weights);
+        assert_eq!(plain.linear(14, Projection::O, &rows(judge), &weight).unwrap(), rows(judge).through(found));
+        assert!(plain.linear(1, Projection::O, &rows(judge), &weight).is_err());
+    }
+}

@@ -1,0 +1,242 @@
+//! Matrices in f64, and their product with weights.
+//!
+//! f64 for two reasons: integers of a quantized product stay exact up to 2^53, so a product of their matrices is what an
+//! integer accumulator holds; and the sums of a whole model agree to 13 digits whatever the order of their terms, which
+//! depends on the processor.
+
+use std::thread;
+
+use anyhow::{Result, ensure};
+
+/// Rows of numbers, one after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    /// Elements of a row.
+    pub columns: usize,
+    /// All elements, row by row.
+    pub values: Vec<f64>,
+}
+
+impl Matrix {
+    /// Rows of zeros.
+    #[must_use]
+    pub fn zeros(rows: usize, columns: usize) -> Self {
+        Self { columns, values: vec![0.0; rows * columns] }
+    }
+
+    /// Rows of the same length.
+    ///
+    /// # Errors
+    /// Rows of different lengths.
+    pub fn from_rows(rows: &[Vec<f64>]) -> Result<Self> {
+        let columns = rows.first().map_or(0, Vec::len);
+        ensure!(rows.iter().all(|row| row.len() == columns), "rows of a matrix must have the same length");
+        Ok(Self { columns, values: rows.concat() })
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.values.len().checked_div(self.columns).unwrap_or(0)
+    }
+
+    /// A row.
+    ///
+    /// # Panics
+    /// When there is no such row.
+    #[must_use]
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.columns..][..self.columns]
+    }
+
+    /// All rows.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f64]> {
+        self.values.chunks_exact(self.columns.max(1))
+    }
+
+    /// All rows, to change.
+    pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [f64]> {
+        self.values.chunks_exact_mut(self.columns.max(1))
+    }
+
+    /// Some of the rows.
+    ///
+    /// # Panics
+    /// When there are no such rows.
+    #[must_use]
+    pub fn some_rows(&self, range: std::ops::Range<usize>) -> Self {
+        let values = self.values[range.start * self.columns..range.end * self.columns].to_vec();
+        Self { columns: self.columns, values }
+    }
+
+    /// Some of the columns.
+    ///
+    /// # Panics
+    /// When there are no such columns.
+    #[must_use]
+    pub fn some_columns(&self, range: std::ops::Range<usize>) -> Self {
+        let values = self.iter().flat_map(|row| &row[range.clone()]).copied().collect();
+        Self { columns: range.len(), values }
+    }
+
+    /// Copies a matrix into the columns from `column` on.
+    ///
+    /// # Panics
+    /// When it has another number of rows or does not fit.
+    pub fn put_columns(&mut self, column: usize, from: &Self) {
+        assert_eq!(self.rows(), from.rows(), "rows of the parts of a matrix");
+        self.iter_mut().zip(from.iter()).for_each(|(to, from)| to[column..][..from.len()].copy_from_slice(from));
+    }
+
+    /// The product with another matrix.
+    ///
+    /// # Panics
+    /// When the sizes do not fit.
+    #[must_use]
+    pub fn times(&self, right: &Self) -> Self {
+        assert_eq!(self.columns, right.rows(), "the inner size of a product");
+        let mut result = Self::zeros(self.rows(), right.columns);
+        dgemm(self, &right.values, (right.columns, 1), &mut result);
+        result
+    }
+
+    /// The product with another matrix, transposed: each row with each row.
+    ///
+    /// # Panics
+    /// When the sizes do not fit.
+    #[must_use]
+    pub fn times_transposed(&self, right: &Self) -> Self {
+        assert_eq!(self.columns, right.columns, "the inner size of a product");
+        let mut result = Self::zeros(self.rows(), right.rows());
+        dgemm(self, &right.values, (1, right.columns), &mut result);
+        result
+    }
+
+    /// The product with a weight, on all cores: each element is the same sum in the same order however many there are.
+    ///
+    /// # Panics
+    /// When the sizes do not fit.
+    #[must_use]
+    pub fn through(&self, weight: &Weight) -> Self {
+        assert_eq!(self.columns, weight.inputs, "inputs of a weight");
+        let mut result = Self::zeros(self.rows(), weight.outputs);
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let share = weight.outputs.div_ceil(threads).max(1);
+        let part = |from: usize| {
+            let to = (from + share).min(weight.outputs);
+            let values = &weight.values[from * weight.inputs..to * weight.inputs];
+            self.times_transposed(&Self { columns: weight.inputs, values: values.iter().map(|&w| w.into()).collect() })
+        };
+        let starts: Vec<usize> = (0..weight.outputs).step_by(share).collect();
+        thread::scope(|scope| {
+            let parts: Vec<_> = starts.iter().map(|&from| scope.spawn(move || part(from))).collect();
+            for (part, &from) in parts.into_iter().zip(&starts) {
+                match part.join() {
+                    Ok(part) => result.put_columns(from, &part),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+        });
+        result
+    }
+}
+
+/// `result = left * right`, where `right` has these distances between its rows and its columns.
+fn dgemm(left: &Matrix, right: &[f64], strides: (usize, usize), result: &mut Matrix) {
+    let (m, k, n) = (left.rows(), left.columns, result.columns);
+    if m == 0 || n == 0 {
+        return;
+    }
+    // The last element that is read; those of `left` and `result` follow from their type.
+    assert!(k == 0 || (k - 1) * strides.0 + (n - 1) * strides.1 < right.len(), "elements of the right matrix");
+    let distance = |size: usize| size as isize;
+    let (row, column) = (distance(strides.0), distance(strides.1));
+    // SAFETY: m x k elements from `left`, k x n from `right` by its strides, checked above, m x n in `result`; the
+    // last is borrowed mutably and therefore none of the others.
+    unsafe {
+        matrixmultiply::dgemm(
+            m,
+            k,
+            n,
+            1.0,
+            left.values.as_ptr(),
+            distance(left.columns),
+            1,
+            right.as_ptr(),
+            row,
+            column,
+            0.0,
+            result.values.as_mut_ptr(),
+            distance(result.columns),
+            1,
+        );
+    }
+}
+
+/// A weight matrix in f32, as the file and integer codes need no more: a row an output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weight {
+    /// Elements of a row.
+    pub inputs: usize,
+    /// Rows.
+    pub outputs: usize,
+    /// All elements, row by row.
+    pub values: Vec<f32>,
+}
+
+impl Weight {
+    /// The elements of an output.
+    ///
+    /// # Panics
+    /// When there is no such output.
+    #[must_use]
+    pub fn output(&self, output: usize) -> &[f32] {
+        &self.values[output * self.inputs..][..self.inputs]
+    }
+
+    /// All outputs.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[f32]> {
+        self.values.chunks_exact(self.inputs.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix(rows: &[&[f64]]) -> Matrix {
+        Matrix::from_rows(&rows.iter().map(|row| row.to_vec()).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn products_by_hand() {
+        let x = matrix(&[&[1.0, 2.0, 3.0], &[0.0, -1.0, 0.5]]);
+        let w = matrix(&[&[1.0, 0.0, 2.0], &[4.0, 1.0, 0.0], &[0.0, 0.0, 1.0], &[1.0, 1.0, 1.0]]);
+        let expected = matrix(&[&[7.0, 6.0, 3.0, 6.0], &[1.0, -1.0, 0.5, -0.5]]);
+        assert_eq!(x.times_transposed(&w), expected);
+        let weight = Weight { inputs: 3, outputs: 4, values: w.values.iter().map(|&w| w as f32).collect() };
+        assert_eq!(x.through(&weight), expected);
+        assert_eq!(weight.iter().nth(3), Some(weight.output(3)));
+        assert_eq!(x.some_columns(1..3).times(&matrix(&[&[2.0], &[10.0]])), matrix(&[&[34.0], &[3.0]]));
+        assert_eq!(x.some_rows(1..2).rows(), 1);
+        assert_eq!(Matrix::zeros(0, 3).times_transposed(&w).rows(), 0);
+        assert!(Matrix::from_rows(&[vec![1.0], vec![]]).is_err());
+    }
+
+    /// Sums of integers are exact, whatever their order: the largest product of a quantized layer.
+    #[test]
+    fn integers_are_exact() {
+        let x = Matrix {
+            columns: 1536,
+            values: (0..3 * 1536).map(|i| f64::from((i * 37) % 255 - 127) * 16384.0).collect(),
+        };
+        let w =
+            Weight { inputs: 1536, outputs: 5, values: (0..5 * 1536).map(|i| ((i * 91) % 255 - 127) as f32).collect() };
+        let sum =
+            |r: usize, c: usize| -> i64 { x.row(r).iter().zip(w.output(c)).map(|(&x, &w)| x as i64 * w as i64).sum() };
+        let y = x.through(&w);
+        for (at, &y) in y.values.iter().enumerate() {
+            assert_eq!(y, sum(at / 5, at % 5) as f64);
+        }
+    }
+}

