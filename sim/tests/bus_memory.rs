@@ -432,18 +432,19 @@ fn all_managers_of_a_name_share_the_memory() {
       output wire [31:0] mem1_awaddr_o, output wire mem1_awvalid_o, input wire mem1_awready_i,
       output wire [31:0] mem1_wdata_o, output wire [3:0] mem1_wstrb_o, output wire mem1_wvalid_o, input wire mem1_wready_i,
       input  wire [1:0] mem1_bresp_i, input wire mem1_bvalid_i, output wire mem1_bready_o);
-      reg sent_q, data_q, written_q, asked_q;
+      reg live_q, sent_q, data_q, written_q, asked_q;
       always @(posedge clk_i or negedge rst_ni)
-        if (!rst_ni) {sent_q, data_q, written_q, asked_q} <= 4'b0000;
+        if (!rst_ni) {live_q, sent_q, data_q, written_q, asked_q} <= 5'b00000;
         else begin
-          if (mem1_awready_i) sent_q <= 1'b1;
-          if (mem1_wready_i) data_q <= 1'b1;
+          live_q <= 1'b1;
+          if (mem1_awvalid_o && mem1_awready_i) sent_q <= 1'b1;
+          if (mem1_wvalid_o && mem1_wready_i) data_q <= 1'b1;
           if (mem1_bvalid_i) written_q <= 1'b1;
           if (mem0_arvalid_o && mem0_arready_i) asked_q <= 1'b1;
         end
       always @(posedge clk_i) if (mem0_rvalid_i) read_o <= mem0_rdata_i;
-      assign {mem1_awaddr_o, mem1_awvalid_o} = {32'h123_4500, !sent_q};
-      assign {mem1_wdata_o, mem1_wstrb_o, mem1_wvalid_o} = {32'hcafe_f00d, 4'b1111, !data_q};
+      assign {mem1_awaddr_o, mem1_awvalid_o} = {32'h123_4500, live_q && !sent_q};
+      assign {mem1_wdata_o, mem1_wstrb_o, mem1_wvalid_o} = {32'hcafe_f00d, 4'b1111, live_q && !data_q};
       assign {mem0_araddr_o, mem0_arvalid_o} = {32'h123_4500, written_q && !asked_q};
       assign {mem0_rready_o, mem1_bready_o} = 2'b11;
     endmodule";
@@ -460,7 +461,8 @@ fn all_managers_of_a_name_share_the_memory() {
     let read = sim.output("read_o").unwrap();
     assert_eq!(sim.peek_u64(read), 0xcafe_f00d);
     assert_eq!((memory.stats("mem0").read_beats, memory.stats("mem1").write_beats), (1, 1));
-    assert_eq!((memory.write_wait_cycles(), memory.stats("mem0").write_waits), (memory.stats("mem1").write_waits, 0));
+    let waits = memory.write_wait_cycles();
+    assert_eq!((waits > 0, waits, 0), (true, memory.stats("mem1").write_waits, memory.stats("mem0").write_waits));
     let none = memory.serve_all(&sim, "other", &config, 1).unwrap_err().to_string();
     assert!(none.contains("there is neither `other_arvalid_o` nor"), "{none}");
 }

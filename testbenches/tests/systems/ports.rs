@@ -6,6 +6,8 @@ use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::lang::CatalogBlock;
 use host::{Bus, BusCaps, Device, DeviceError, Settings, Window};
 use sim::bus::{Access, AxiConfig, BusError, Place, PortStats, Rate, Response, Silence};
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::systems::hardware::{Hardware, on_hardware};
 use testbenches::systems::vector_top::Descriptor;
 use testbenches::systems::{tender_top, vector_top};
@@ -40,6 +42,20 @@ fn large_any_number_of_ports() {
         let block = TenderTop { ports, ..small.clone() };
         run(&block, tender_top::bench, &options(400)).unwrap_or_else(|e| panic!("{e:#}"));
     }
+}
+
+/// What only the first port has.
+#[test]
+#[ignore = "minutes: a model of the whole accelerator for each fault"]
+fn large_faults_of_other_ports_are_found() {
+    let late = "(|timeout_i) & (waited_0_q >= timeout_i)";
+    let faults = [
+        ("only the first port has a time", Fault::net("late", late).module("job_controller")),
+        ("beats are read on the first port", Fault::net("read_beat_o", "watch_0_read").module("dma_bank")),
+        ("beats are written on the first port", Fault::net("write_beat_o", "watch_0_written").module("dma_bank")),
+        ("writes wait on the first port", Fault::net("write_waits_o", "watch_0_write_waits").module("dma_bank")),
+    ];
+    must_be_noticed(&vector(3), vector_top::bench, 400, &faults);
 }
 
 /// Two lanes.
