@@ -1,6 +1,6 @@
 //! Cycles of jobs before a memory that never pauses, against the golden recurrences.
 
-use golden::systems::cycles::{Dma, Frame, Shell, Unit};
+use golden::systems::cycles::{Dma, Frame, Shell, Turns, Unit};
 use golden::systems::job::{Accelerator, run as run_golden};
 use golden::systems::memory::SparseMemory;
 use hdl::blocks::common::row::{RowFrame, VectorUnit};
@@ -16,7 +16,7 @@ use super::program::Program;
 /// What is between an accelerator and a memory that answers after `latency` cycles; `beats` are those that the read and the
 /// write DMA keep.
 #[must_use]
-pub fn shell(axi: &AxiSpec, dma: &DmaSpec, beats: (u32, u32), latency: u32) -> Shell {
+pub fn shell((axi, ports): (&AxiSpec, usize), dma: &DmaSpec, beats: (u32, u32), latency: u32) -> Shell {
     let of = |beats: u32| Dma {
         burst_beats: dma.burst_beats.into(),
         outstanding: dma.outstanding.into(),
@@ -25,7 +25,7 @@ pub fn shell(axi: &AxiSpec, dma: &DmaSpec, beats: (u32, u32), latency: u32) -> S
     };
     let (reads, writes) = (of(beats.0), of(beats.1));
     let bus_bytes = (axi.data_width / 8).into();
-    Shell { bus_bytes, latency: latency.into(), reads, writes, address_width: axi.address_width }
+    Shell { bus_bytes, latency: latency.into(), ports, reads, writes, address_width: axi.address_width }
 }
 
 /// How long the parts of a vector unit take.
@@ -56,13 +56,13 @@ pub fn compare<A: Accelerator>(
     (sim, run): (&mut Sim, &mut Run),
     golden: &A,
     draw: impl Fn(&mut StimulusRng) -> Program,
-    cycles: impl Fn(&Program, u32, &mut SparseMemory) -> (u64, String),
+    cycles: impl Fn(&Program, u32, (&mut SparseMemory, &mut Turns)) -> (u64, String),
 ) -> sim::Result<()> {
     sim.reset(2)?;
     let mut rng = run.rng("jobs");
     let mut host = AxiLiteHost::new(sim, "ctrl", LiteConfig::default(), run.seed())?;
     let irq = sim.output("irq_o")?;
-    let mut number = 0;
+    let (mut number, mut turns) = (0, Turns::default());
     while number < run.vectors() {
         let program = draw(&mut rng);
         let latency = [1, 2, 7, 20, 60][rng.random_range(0..5usize)];
@@ -77,7 +77,7 @@ pub fn compare<A: Accelerator>(
             continue;
         }
         number += 1;
-        let (expected, what) = cycles(&program, latency, &mut memory());
+        let (expected, what) = cycles(&program, latency, (&mut memory(), &mut turns));
         let mut bus = AxiMemory::new();
         bus.serve(sim, "mem", &AxiConfig::ideal(latency), run.seed() ^ number)?;
         bus.memory_mut().store(program.base, &program.image);

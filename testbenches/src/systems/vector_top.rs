@@ -48,10 +48,10 @@ pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
             (sim, run),
             &golden,
             |rng| program::draw(rng, golden.shape(), 3),
-            |program, latency, memory| {
-                let shell = shell(&block.axi, &block.dma, (block.read_beats, block.write_beats), latency);
+            |program, latency, (memory, turns)| {
+                let shell = shell((&block.axi, 1), &block.dma, (block.read_beats, block.write_beats), latency);
                 let timing = Timing { shell, unit: unit(&block.engine().unit()) };
-                let spent = timing.job(&golden, program.limits, program.job, memory);
+                let spent = timing.job(&golden, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
             },
         )

@@ -1,6 +1,7 @@
 //! The Tender accelerator in all configurations, and real products on it.
 
 use golden::common::shell::job_controller::Limits;
+use golden::systems::cycles::Turns;
 use golden::systems::memory::SparseMemory;
 use golden::systems::tender_top::{Operation, TenderTop as TenderModel};
 use golden::tender::granularity::relative_error;
@@ -304,7 +305,9 @@ fn large_decoder_layer_of_64_tokens() {
             let mut memory = SparseMemory::new();
             job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
             let limits = Limits { base: window.base, limit: window.limit, max_descriptors: job.descriptors };
-            let spent = timing::timing(&block, latency).job(&golden, limits, job.address, &mut memory).unwrap();
+            let turns = &mut Turns::default();
+            let spent =
+                timing::timing(&block, latency).job(&golden, limits, job.address, (&mut memory, turns)).unwrap();
             let of = |wanted: fn(&Operation) -> bool| -> u64 {
                 spent.iter().filter(|spent| wanted(&spent.operation)).map(|spent| spent.cycles).sum()
             };

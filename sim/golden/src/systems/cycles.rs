@@ -29,8 +29,8 @@ use crate::common::shell::job_controller::{self, Action, Limits, World};
 use super::job::{DESCRIPTOR_BYTES, Fields};
 use super::memory::{BusError, Memory};
 use super::vector_top::Operation as RowsOperation;
-pub use bus::Dma;
-pub(super) use bus::{Port, Reader, Writer};
+pub use bus::{Dma, Turns};
+pub(super) use bus::{Ports, Reader, Writer};
 pub(super) use flow::{Flow, end};
 use rows::Rows;
 pub use rows::{Frame, Unit};
@@ -39,8 +39,6 @@ pub(super) use times::{Times, extend, latest};
 
 /// Operands of an operation that are read by a DMA of their own each.
 const READERS: usize = 4;
-/// Who shares the port: what reads descriptors, then the DMAs.
-const MANAGERS: usize = 1 + READERS;
 /// Bytes that a bus has at most: no row begins within a beat.
 const MOST_BYTES: u64 = 64;
 
@@ -51,6 +49,8 @@ pub struct Shell {
     pub bus_bytes: u64,
     /// From a request on the bus to its answer.
     pub latency: u64,
+    /// Ports to memory: reader k is on port k modulo their number.
+    pub ports: usize,
     /// The read DMAs.
     pub reads: Dma,
     /// The write DMA.
@@ -80,18 +80,18 @@ pub(super) trait Timed {
     fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Self::Operation, u8>;
 
     /// When the last command of an operation ends that is handed over in cycle `now`.
-    fn end(&self, operation: &Self::Operation, now: u64) -> u64;
+    fn end(&self, operation: &Self::Operation, now: u64, turns: &mut Turns) -> u64;
 }
 
 impl Shell {
     /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
-    /// start to its last one. What operations write is not looked at, so a chain must not change itself.
+    /// start to its last one. `turns` are left from job to job. What operations write is not looked at, so a chain must not change itself.
     pub(super) fn job<T: Timed>(
         &self,
         timed: &T,
         limits: Limits,
         job: u64,
-        memory: &mut dyn Memory,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Vec<Spent<T::Operation>>, u8> {
         assert!(self.bus_bytes <= MOST_BYTES, "a bus of {} bytes: 4 to {MOST_BYTES} are known", self.bus_bytes);
         let shape = job_controller::Shape {
@@ -108,11 +108,11 @@ impl Shell {
         let (mut spent, mut now, mut before): (Vec<Spent<T::Operation>>, u64, u64) = (Vec::new(), 0, 0);
         for action in actions {
             match action {
-                Action::Fetch(address) => now = self.fetched(address, now),
+                Action::Fetch(address) => now = self.fetched(address, now, turns),
                 Action::Operation { .. } => {
                     let Some(operation) = operations.next() else { continue };
                     // Its end is told two cycles later; then comes the next one.
-                    now = timed.end(&operation, now) + 3;
+                    now = timed.end(&operation, now, turns) + 3;
                     spent.push(Spent { operation, cycles: now - before });
                     before = now;
                 }
@@ -128,13 +128,13 @@ impl Shell {
     }
 
     /// When the operation of a descriptor is handed over, that the controller looks at in cycle `now`.
-    fn fetched(&self, address: u64, now: u64) -> u64 {
+    fn fetched(&self, address: u64, now: u64, turns: &mut Turns) -> u64 {
         let beats = (DESCRIPTOR_BYTES / self.bus_bytes).next_power_of_two().min(16);
         let mut reader =
             Reader::new(Dma { burst_beats: beats, outstanding: 1, commands: 2, beats: beats.max(2) }, self.bus_bytes);
         let command = Command { address, row_bytes: DESCRIPTOR_BYTES, rows: 1, stride: 0 };
         reader.offer(&command, now + 1);
-        end(Fetch { readers: [reader], port: Port::new(self.latency, (0, MANAGERS), 0) }) + 2
+        end(Fetch { readers: [reader], ports: Ports::of_descriptors(self.latency) }, turns) + 2
     }
 
     /// Cycles from an operation to the first cycle behind its checks: one for the fields, 19 for an operand, one for an operand
@@ -144,9 +144,9 @@ impl Shell {
     }
 
     /// The DMAs that read, before they have a command.
-    pub(super) fn readers(&self) -> (Vec<Reader>, Port) {
-        // The descriptor was read last.
-        (vec![Reader::new(self.reads, self.bus_bytes); READERS], Port::new(self.latency, (1, MANAGERS), 1))
+    pub(super) fn readers(&self, turns: &Turns) -> (Vec<Reader>, Ports) {
+        let readers = vec![Reader::new(self.reads, self.bus_bytes); READERS];
+        (readers, Ports::new(self.latency, self.ports, READERS, turns))
     }
 
     /// The DMA that writes.
@@ -155,16 +155,16 @@ impl Shell {
     }
 
     /// When the last command of steps on rows ends that are handed over in cycle `now`.
-    pub(super) fn rows(&self, unit: &Unit, operation: &RowsOperation, now: u64) -> u64 {
+    pub(super) fn rows(&self, unit: &Unit, operation: &RowsOperation, now: u64, turns: &mut Turns) -> u64 {
         let used = operation.sources().count() as u64 + 1;
-        end(Rows::new((self, unit), operation, now + Self::checks(used)))
+        end(Rows::new((self, unit), operation, now + Self::checks(used), turns), turns)
     }
 }
 
 /// A descriptor is read.
 struct Fetch {
     readers: [Reader; 1],
-    port: Port,
+    ports: Ports,
 }
 
 impl Flow for Fetch {
@@ -178,8 +178,8 @@ impl Flow for Fetch {
         moved
     }
 
-    fn port(&mut self) -> (&mut Port, &mut [Reader]) {
-        (&mut self.port, &mut self.readers)
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
+        (&mut self.ports, &mut self.readers)
     }
 
     fn end(&self) -> Option<u64> {

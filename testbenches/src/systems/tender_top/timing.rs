@@ -12,7 +12,7 @@ use super::{golden_of, program};
 pub fn timing(block: &TenderTop, latency: u32) -> Timing {
     let array = &block.array;
     Timing {
-        shell: shell(&block.axi, &block.dma, (block.read_beats, block.write_beats), latency),
+        shell: shell((&block.axi, 1), &block.dma, (block.read_beats, block.write_beats), latency),
         array: Array {
             rows: array.rows.into(),
             columns: array.columns.into(),
@@ -37,8 +37,8 @@ pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
             (sim, run),
             &golden,
             |rng| program::draw(rng, &shape, 4),
-            |program, latency, memory| {
-                let spent = timing(&block, latency).job(&golden, program.limits, program.job, memory);
+            |program, latency, (memory, turns)| {
+                let spent = timing(&block, latency).job(&golden, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
             },
         )

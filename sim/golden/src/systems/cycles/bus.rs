@@ -163,14 +163,28 @@ impl Reader {
     }
 }
 
-/// The read half of the port.
+/// Whose turn is next on each port; of a port behind those that are known, that of its first manager.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Turns(Vec<usize>);
+
+impl Turns {
+    fn of(&self, port: usize) -> usize {
+        self.0.get(port).copied().unwrap_or(0)
+    }
+
+    fn set(&mut self, port: usize, next: usize) {
+        if self.0.len() <= port {
+            self.0.resize(port + 1, 0);
+        }
+        self.0[port] = next;
+    }
+}
+
+/// The read half of a port.
 #[derive(Clone, Debug)]
-pub(in crate::systems) struct Port {
-    latency: u64,
-    /// Number of the first of the managers that read, of so many.
-    first: usize,
-    managers: usize,
-    /// Whose turn is next.
+struct Port {
+    /// Readers by the number of their manager.
+    managers: Vec<Option<usize>>,
     next: usize,
     last_turn: u64,
     /// When the last beat came.
@@ -178,32 +192,70 @@ pub(in crate::systems) struct Port {
 }
 
 impl Port {
-    /// A port with `managers`, where those from `first` on read; the first turn is that of `next`.
-    pub fn new(latency: u64, (first, managers): (usize, usize), next: usize) -> Self {
-        Self { latency, first, managers, next, last_turn: 0, last_beat: 0 }
+    /// When the next turn is given, if anybody waits.
+    fn when(&self, readers: &[Reader]) -> Option<u64> {
+        let waits = self.managers.iter().flatten().filter_map(|&k| readers[k].waits());
+        Some(waits.min()?.max(self.last_turn + 1))
     }
 
-    /// Gives the next turn: to whoever waits first, of several in turn. This is the one place where times are not the latest
-    /// of others.
-    ///
-    /// # Panics
-    /// Nobody waits.
-    pub fn turn(&mut self, readers: &mut [Reader]) {
-        let earliest = readers.iter().filter_map(Reader::waits).min();
-        let now = earliest.expect("a job that has not ended reads").max(self.last_turn + 1);
-        let ahead = |manager: usize| (manager + self.managers - self.next) % self.managers;
-        let waiting = (0..readers.len()).filter(|&k| readers[k].waits().is_some_and(|time| time <= now));
-        let chosen = waiting.min_by_key(|&k| ahead(self.first + k)).unwrap_or(0);
-        self.next = (self.first + chosen + 1) % self.managers;
-        self.last_turn = now;
+    fn turn(&mut self, readers: &mut [Reader], now: u64, latency: u64) {
+        let all = self.managers.len();
+        let mut turns = (self.next..self.next + all).map(|turn| turn % all);
+        let waits =
+            |turn: &usize| self.managers[*turn].is_some_and(|k| readers[k].waits().is_some_and(|time| time <= now));
+        let Some(turn) = turns.find(waits) else { return };
+        let Some(chosen) = self.managers[turn] else { return };
+        (self.next, self.last_turn) = (turn + 1, now);
         let reader = &mut readers[chosen];
         let n = reader.turns.known();
         reader.turns.push(now);
         // On the bus a cycle later; a beat is a cycle in the arbiter.
-        let first = (now + 1 + self.latency).max(self.last_beat + 1);
+        let first = (now + 1 + latency).max(self.last_beat + 1);
         let beats = (reader.bursts.through(n) - reader.bursts.through(n - 1)) as u64;
         (first..first + beats).for_each(|beat| reader.came.push(beat + 1));
         self.last_beat = first + beats - 1;
+    }
+}
+
+/// The read halves of the ports: reader k is on port k modulo their number. On the first one is what reads descriptors, ahead
+/// of them.
+#[derive(Clone, Debug)]
+pub(in crate::systems) struct Ports {
+    latency: u64,
+    ports: Vec<Port>,
+}
+
+impl Ports {
+    /// Ports for so many readers; where `turns` says who is next.
+    pub fn new(latency: u64, count: usize, readers: usize, turns: &Turns) -> Self {
+        let port = |port: usize| {
+            let other = (port == 0).then_some(None);
+            let managers = other.into_iter().chain((port..readers).step_by(count).map(Some)).collect();
+            Port { managers, next: turns.of(port), last_turn: 0, last_beat: 0 }
+        };
+        Self { latency, ports: (0..count).map(port).collect() }
+    }
+
+    /// The first one, for who reads descriptors.
+    pub fn of_descriptors(latency: u64) -> Self {
+        Self { latency, ports: vec![Port { managers: vec![Some(0)], next: 0, last_turn: 0, last_beat: 0 }] }
+    }
+
+    /// Gives the next turn: on each port to whoever waits first, of several in turn. This is the one place where times are not
+    /// the latest of others.
+    ///
+    /// # Panics
+    /// Nobody waits.
+    pub fn turn(&mut self, readers: &mut [Reader]) {
+        let waiting = self.ports.iter_mut().filter_map(|port| Some((port.when(readers)?, port)));
+        let next = waiting.min_by_key(|(now, _)| *now);
+        let (now, port) = next.expect("a job that has not ended reads");
+        port.turn(readers, now, self.latency);
+    }
+
+    /// Who is next now.
+    pub fn leave(&self, turns: &mut Turns) {
+        (0..).zip(&self.ports).for_each(|(number, port)| turns.set(number, port.next));
     }
 }
 

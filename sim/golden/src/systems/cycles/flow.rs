@@ -1,28 +1,29 @@
 //! From times that are known to the next ones.
 
-use super::bus::{Port, Reader};
+use super::bus::{Ports, Reader, Turns};
 
 /// An operation whose times are found out.
 pub(in crate::systems) trait Flow {
     /// Finds all times that follow from known ones; whether there were any.
     fn advance(&mut self) -> bool;
 
-    /// The read half of the port, and who reads.
-    fn port(&mut self) -> (&mut Port, &mut [Reader]);
+    /// The read halves of the ports, and who reads.
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]);
 
     /// When its last command ended, if all have.
     fn end(&self) -> Option<u64>;
 }
 
-/// When the last command of an operation ends. All that follows from the turns so far is known before the next turn is
-/// given: what is not known yet happens behind it.
-pub(in crate::systems) fn end(mut flow: impl Flow) -> u64 {
+/// When the last command of an operation ends, and whose turn it is then. All that follows from the turns so far is known before
+/// the next turn is given: what is not known yet happens behind it.
+pub(in crate::systems) fn end(mut flow: impl Flow, turns: &mut Turns) -> u64 {
     loop {
         while flow.advance() {}
         if let Some(end) = flow.end() {
+            flow.ports().0.leave(turns);
             return end;
         }
-        let (port, readers) = flow.port();
-        port.turn(readers);
+        let (ports, readers) = flow.ports();
+        ports.turn(readers);
     }
 }

@@ -1,7 +1,7 @@
 //! Steps on rows: a line of ways, one behind the other, each with a number of places.
 
 use super::Shell;
-use super::bus::{Port, Reader, Writer};
+use super::bus::{Ports, Reader, Turns, Writer};
 use super::flow::Flow;
 use super::stream::{Converter, Way};
 use super::times::{Times, extend, latest};
@@ -59,7 +59,7 @@ pub struct Unit {
 #[derive(Clone, Debug)]
 pub(in crate::systems) struct Rows {
     readers: Vec<Reader>,
-    port: Port,
+    ports: Ports,
     writer: Writer,
     /// Beats of a row.
     beats: i64,
@@ -77,9 +77,9 @@ pub(in crate::systems) struct Rows {
 
 impl Rows {
     /// An operation whose commands are offered the cycle behind `begin`.
-    pub fn new((shell, unit): (&Shell, &Unit), operation: &Operation, begin: u64) -> Self {
+    pub fn new((shell, unit): (&Shell, &Unit), operation: &Operation, begin: u64, turns: &Turns) -> Self {
         let steps = &operation.steps;
-        let (mut readers, port) = shell.readers();
+        let (mut readers, ports) = shell.readers(turns);
         let mut writer = shell.writer();
         let rows = operation.x.rows;
         let gains = operation.gains.map(|gains| crate::common::bus::Command { rows, ..gains });
@@ -127,7 +127,7 @@ impl Rows {
         };
         let packer = Converter::new(bus / share, bus, beats * bus / share);
         let passed = vec![Times::default(); ways.len() + 1];
-        Self { readers, port, writer, beats: beats as i64, ways, passed, takes, answer, pairs, packer }
+        Self { readers, ports, writer, beats: beats as i64, ways, passed, takes, answer, pairs, packer }
     }
 
     /// When beat `n` of an operand is there.
@@ -220,8 +220,8 @@ impl Flow for Rows {
         moved
     }
 
-    fn port(&mut self) -> (&mut Port, &mut [Reader]) {
-        (&mut self.port, &mut self.readers)
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
+        (&mut self.ports, &mut self.readers)
     }
 
     fn end(&self) -> Option<u64> {

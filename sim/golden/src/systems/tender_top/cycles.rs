@@ -5,7 +5,7 @@ mod panels;
 mod products;
 
 use crate::common::shell::job_controller::Limits;
-use crate::systems::cycles::{Shell, Spent, Timed, Unit, end};
+use crate::systems::cycles::{Shell, Spent, Timed, Turns, Unit, end};
 use crate::systems::job::{Accelerator, Fields};
 use crate::systems::memory::Memory;
 
@@ -30,7 +30,7 @@ pub struct Timing {
 
 impl Timing {
     /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
-    /// start to its last one.
+    /// start to its last one. `turns` are left from job to job; they are the default after a reset.
     ///
     /// # Errors
     /// The code with which the job ends, where a descriptor or an operation is not right. What operations write is not looked
@@ -43,9 +43,9 @@ impl Timing {
         accelerator: &TenderTop,
         limits: Limits,
         job: u64,
-        memory: &mut dyn Memory,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Vec<Spent<Operation>>, u8> {
-        self.shell.job(&Work { timing: self, accelerator }, limits, job, memory)
+        self.shell.job(&Work { timing: self, accelerator }, limits, job, (memory, turns))
     }
 }
 
@@ -65,13 +65,15 @@ impl Timed for Work<'_> {
         self.accelerator.check(opcode, fields, limits)
     }
 
-    fn end(&self, operation: &Operation, now: u64) -> u64 {
+    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns) -> u64 {
         let timing = self.timing;
         // One cycle more: its commands are asked for together.
         match operation {
-            Operation::MatMul(product) => end(Columns::product(timing, product, now + Shell::checks(5) + 1)),
-            Operation::Pack(pack) => end(Columns::pack(timing, pack, now + Shell::checks(3) + 1)),
-            Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now),
+            Operation::MatMul(product) => {
+                end(Columns::product(timing, product, now + Shell::checks(5) + 1, turns), turns)
+            }
+            Operation::Pack(pack) => end(Columns::pack(timing, pack, now + Shell::checks(3) + 1, turns), turns),
+            Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
         }
     }
 }

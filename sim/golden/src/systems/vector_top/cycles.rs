@@ -1,7 +1,7 @@
 //! Cycles of a job before a memory that never pauses; what that means is in [`crate::systems::cycles`].
 
 use crate::common::shell::job_controller::Limits;
-use crate::systems::cycles::{Shell, Spent, Timed, Unit};
+use crate::systems::cycles::{Shell, Spent, Timed, Turns, Unit};
 use crate::systems::job::{Accelerator, Fields};
 use crate::systems::memory::Memory;
 
@@ -18,7 +18,7 @@ pub struct Timing {
 
 impl Timing {
     /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
-    /// start to its last one.
+    /// start to its last one. `turns` are left from job to job; they are the default after a reset.
     ///
     /// # Errors
     /// The code with which the job ends, where a descriptor or an operation is not right. What operations write is not looked
@@ -31,9 +31,9 @@ impl Timing {
         accelerator: &VectorTop,
         limits: Limits,
         job: u64,
-        memory: &mut dyn Memory,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Vec<Spent<Operation>>, u8> {
-        self.shell.job(&Work { timing: self, accelerator }, limits, job, memory)
+        self.shell.job(&Work { timing: self, accelerator }, limits, job, (memory, turns))
     }
 }
 
@@ -53,7 +53,7 @@ impl Timed for Work<'_> {
         Operation::check(self.accelerator.shape(), limits, fields)
     }
 
-    fn end(&self, operation: &Operation, now: u64) -> u64 {
-        self.timing.shell.rows(&self.timing.unit, operation, now)
+    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns) -> u64 {
+        self.timing.shell.rows(&self.timing.unit, operation, now, turns)
     }
 }

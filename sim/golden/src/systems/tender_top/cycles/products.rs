@@ -5,7 +5,7 @@ use crate::common::bus::Command;
 use super::Timing;
 use super::pages::Pages;
 use super::panels::{Buffer, Tiles};
-use crate::systems::cycles::{Converter, Flow, Port, Reader, Times, Way, Writer, extend, latest};
+use crate::systems::cycles::{Converter, Flow, Ports, Reader, Times, Turns, Way, Writer, extend, latest};
 use crate::systems::tender_top::{Finish, MatMul, Output, Pack};
 
 /// Bits of a record of constants.
@@ -25,7 +25,7 @@ struct Sums {
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     readers: Vec<Reader>,
-    port: Port,
+    ports: Ports,
     writer: Writer,
     begin: u64,
     /// None: columns are those of rows that are packed.
@@ -50,14 +50,14 @@ pub(super) struct Columns {
 
 impl Columns {
     /// A product whose commands are offered the cycle behind `begin`.
-    pub fn product(timing: &Timing, operation: &MatMul, begin: u64) -> Self {
+    pub fn product(timing: &Timing, operation: &MatMul, begin: u64, turns: &Turns) -> Self {
         let (finish, bus) = (&operation.finish, 8 * timing.shell.bus_bytes);
         let (a, b) = (8 * finish.layout.row_word_bytes(), 8 * finish.layout.column_word_bytes());
         let buffer = |word: u64, words: u64| Buffer::new(Converter::new(bus, word, words * word));
         let buffers = [buffer(16, operation.steps), buffer(a, operation.channels), buffer(b, operation.channels)];
         let (down, across) = (operation.a.rows as i64, operation.b.rows as i64);
         let tiles = Tiles::new(timing.array, operation.steps, (down, across), begin);
-        let mut all = Self::new(timing, finish, Some(Sums { buffers, tiles }), begin);
+        let mut all = Self::new(timing, finish, Some(Sums { buffers, tiles }), (begin, turns));
         all.readers[0].offer(&operation.a, begin + 1);
         for _ in 0..down {
             all.readers[1].offer(&operation.b, begin + 1);
@@ -74,24 +74,24 @@ impl Columns {
     }
 
     /// A packing.
-    pub fn pack(timing: &Timing, operation: &Pack, begin: u64) -> Self {
+    pub fn pack(timing: &Timing, operation: &Pack, begin: u64, turns: &Turns) -> Self {
         let finish = &operation.finish;
-        let mut all = Self::new(timing, finish, None, begin);
+        let mut all = Self::new(timing, finish, None, (begin, turns));
         all.pages = Some(Pages::new(&operation.x, finish.layout.rows, timing.strip, timing.shell.bus_bytes));
         all.constants(begin);
         all.writer.offer(&finish.out, begin + 1);
         all
     }
 
-    fn new(timing: &Timing, finish: &Finish, sums: Option<Sums>, begin: u64) -> Self {
+    fn new(timing: &Timing, finish: &Finish, sums: Option<Sums>, (begin, turns): (u64, &Turns)) -> Self {
         let bus = 8 * timing.shell.bus_bytes;
         let word = 8 * finish.layout.row_word_bytes();
         let records = finish.constants.row_bytes / (RECORD / 8);
-        let (readers, port) = timing.shell.readers();
+        let (readers, ports) = timing.shell.readers(turns);
         let (filed, used, read, begun, left) = Default::default();
         Self {
             readers,
-            port,
+            ports,
             writer: timing.shell.writer(),
             begin,
             sums,
@@ -297,8 +297,8 @@ impl Flow for Columns {
         moved
     }
 
-    fn port(&mut self) -> (&mut Port, &mut [Reader]) {
-        (&mut self.port, &mut self.readers)
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
+        (&mut self.ports, &mut self.readers)
     }
 
     fn end(&self) -> Option<u64> {

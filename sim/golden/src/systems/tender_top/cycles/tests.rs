@@ -10,7 +10,7 @@ fn timing() -> Timing {
     let dma = |beats| Dma { burst_beats: 16, outstanding: 8, commands: 4, beats };
     let frame = Frame { beats: 128, preparation: 0, analysis: 60, scaling: 10 };
     Timing {
-        shell: Shell { bus_bytes: 16, latency: 20, reads: dma(64), writes: dma(32), address_width: 40 },
+        shell: Shell { bus_bytes: 16, latency: 20, ports: 1, reads: dma(64), writes: dma(32), address_width: 40 },
         array: Array { rows: 16, columns: 16, single_drain: false, pipelined: false },
         result: 10,
         strip: 64,
@@ -53,7 +53,7 @@ fn product(down: u64, across: u64, channels: u64, steps: u64) -> Operation {
 fn cycles(operation: &Operation) -> u64 {
     let timing = timing();
     let Operation::MatMul(product) = operation else { panic!("products alone") };
-    end(Columns::product(&timing, product, 0))
+    end(Columns::product(&timing, product, 0, &Turns::default()), &mut Turns::default())
 }
 
 /// Tiles whose results are a burst of 16 beats: how many beats the last burst has makes a difference of some cycles.
