@@ -1,5 +1,6 @@
-//! Cost of the ways to sum a column of the index-based MatMul, as Markdown for `docs/blocks/kllm-lane.md`: the arithmetic of
-//! one column alone, in front of one register for what it keeps. The way that was taken is a block; the others are here.
+//! Cost of the ways to sum a column of the index-based MatMul, as Markdown for `docs/blocks/kllm-lane.md`. The ways that can be
+//! chosen are the parts of `pe_lane`; of the others there is here the arithmetic of one column alone, with a register for what it
+//! keeps and none inside.
 //!
 //! ```sh
 //! cargo run --release -p gen --example kllm_ways -- osu018
@@ -9,9 +10,11 @@
 
 use std::path::Path;
 
+use hdl::blocks::kllm::pe_lane::column::LaneColumn;
+use hdl::blocks::kllm::{PairProducts, PeLane};
 use hdl::lang::{
-    About, Array, Block, In, InArray, Module, Out, OutArray, Signal, choices, elaborate, mux, or_all, parameters, ports,
-    reduce, sint, uint,
+    About, Block, In, InArray, Module, OutArray, Signal, choices, elaborate, or_all, parameters, ports, reduce, sint,
+    uint,
 };
 use senbazuru::error::{Failure, Result};
 use senbazuru::flows::lint::Sources;
@@ -20,10 +23,6 @@ use senbazuru::flows::synth::{Options, synthesise};
 choices! {
     /// What a column does with its pairs.
     pub enum Way {
-        /// A product for each pair, chosen from a row that all columns share.
-        Lookup,
-        /// A weight's centroid for each pair, times the activation's.
-        Multiply,
         /// A sum of weight centroids for each activation index.
         ActivationBins,
         /// A sum of activation centroids for each weight index.
@@ -32,8 +31,6 @@ choices! {
         DrainBins,
         /// Counts times weight centroids, a row of 16, times an activation centroid.
         DrainRow,
-        /// What chooses the rows of `Lookup`.
-        Rows,
     }
 }
 
@@ -41,7 +38,7 @@ parameters! {
     /// A column.
     pub struct Column {
         /// Its way.
-        way: Way = Way::Lookup;
+        way: Way = Way::ActivationBins;
         /// Pairs, or bins, a cycle.
         inputs: u32 = 16, in 1..=64, tag "n";
         /// Bits of a centroid.
@@ -56,26 +53,20 @@ ports! {
         start_i: In = uint(1),
         /// Weight indices.
         w_i: InArray = uint(4).array(p.inputs),
-        /// Activation indices.
-        a_i: InArray = uint(4).array(p.inputs),
         /// Pairs that count.
         present_i: InArray = uint(1).array(p.inputs),
         /// Numbers of inputs: activation centroids, counts.
         x_i: InArray = sint(14).array(p.inputs),
-        /// Sixteen numbers for each input: products.
-        rows_i: InArray = sint(2 * p.centroid).array(16 * p.inputs),
-        /// The product codebook.
-        table_i: InArray = sint(2 * p.centroid).array(256),
+        /// Products.
+        rows_i: InArray = sint(2 * p.centroid).array(p.inputs),
+        /// Which bin an activation is in, decoded for all columns.
+        here_i: InArray = uint(1).array(16 * p.inputs),
         /// The weights' codebook.
         codebook_i: InArray = sint(p.centroid).array(16),
         /// An activation centroid.
         factor_i: In = sint(p.centroid),
         /// What is kept.
         sums_o: OutArray = sint(40).array(16),
-        /// Rows.
-        rows_o: OutArray = sint(2 * p.centroid).array(16 * p.inputs),
-        /// Something of everything, so that nothing is unread.
-        all_o: Out = uint(1),
     }
 }
 
@@ -105,36 +96,17 @@ impl Column {
 
 impl Block for Column {
     type Ports = ColumnPorts;
-    const ABOUT: About = About { name: "way", summary: "a way", contract: "", reference: "" };
+    const ABOUT: About = About { name: "column_way", summary: "a way to sum a column", contract: "", reference: "" };
 
     fn build(&self, m: &mut Module, io: &ColumnPorts) {
         let (n, c) = (self.inputs, self.centroid);
         let codebook: Vec<_> = io.codebook_i.elements();
         let mut bins = 1;
-        let mut rows: Option<Array> = None;
         let pick = |m: &mut Module, i: u32, value: Signal| {
             let kept = value.as_uint() & io.present_i.at(i).repeat(value.width());
             m.wire(&format!("term_{i}"), kept.as_sint())
         };
         match self.way {
-            Way::Lookup => {
-                let mut terms = vec![];
-                for i in 0..n {
-                    let row: Vec<_> = (0..16).map(|v| io.rows_i.at(16 * i + v)).collect();
-                    let value = self.choose(m, &format!("w_{i}"), io.w_i.at(i), &row);
-                    terms.push(pick(m, i, value));
-                }
-                self.add(m, io, 0, 40, &terms);
-            }
-            Way::Multiply => {
-                let mut terms = vec![];
-                for i in 0..n {
-                    let value = self.choose(m, &format!("w_{i}"), io.w_i.at(i), &codebook);
-                    let x = pick(m, i, io.x_i.at(i).truncate(c));
-                    terms.push(m.wire(&format!("product_{i}"), value * x));
-                }
-                self.add(m, io, 0, 40, &terms);
-            }
             Way::ActivationBins => {
                 bins = 16;
                 let values: Vec<_> = (0..n)
@@ -144,10 +116,9 @@ impl Block for Column {
                     })
                     .collect();
                 for b in 0..16 {
-                    // What the columns share is not counted: bit 3 of the index stands for the decoded one.
                     let terms: Vec<_> = (0..n)
                         .map(|i| {
-                            let here = io.table_i.at(16 * b + i % 16).bit(0);
+                            let here = io.here_i.at(n * b + i);
                             values[i as usize] & here.repeat(c).as_sint()
                         })
                         .collect();
@@ -180,39 +151,19 @@ impl Block for Column {
                 let product = if product.width() > 40 { product.truncate(40) } else { product };
                 self.add(m, io, 0, 40, &[product]);
             }
-            Way::Rows => {
-                bins = 0;
-                let all = m.nets("chosen", sint(2 * c), 16 * n);
-                for i in 0..n {
-                    for v in 0..16 {
-                        let column: Vec<_> = (0..16).map(|r| io.table_i.at(16 * r + v)).collect();
-                        let value = self.choose(m, &format!("a_{i}_{v}"), io.a_i.at(i), &column);
-                        m.connect(all.at(16 * i + v), value);
-                    }
-                }
-                rows = Some(all);
-            }
         }
         for b in bins..16 {
             m.connect(io.sums_o.at(b), 0);
         }
-        let zero = m.nets("zero", sint(2 * c), 16 * n);
-        for i in 0..16 * n {
-            m.connect(zero.at(i), 0);
-        }
-        m.connect_each("rows", io.rows_o, rows.unwrap_or(zero));
-        m.connect(io.all_o, 0);
-        for unread in [io.w_i, io.a_i, io.present_i, io.x_i, io.rows_i, io.table_i, io.codebook_i] {
+        for unread in [io.w_i, io.present_i, io.x_i, io.rows_i, io.here_i, io.codebook_i] {
             m.unused(unread.packed());
         }
         m.unused(io.start_i);
         m.unused(io.factor_i);
-        m.unused(mux(io.start_i, io.start_i, io.start_i));
-        m.unused(zero.packed());
     }
 }
 
-fn row(name: &str, block: &Column, library: Option<&Path>) -> Result<()> {
+fn row<B: Block>(name: &str, block: &B, library: Option<&Path>) -> Result<()> {
     let design = elaborate(block).map_err(|e| Failure::Check(e.to_string()))?;
     let options = Options { liberty: library.map(Path::to_owned), ..Options::default() };
     let report = synthesise(&Sources::from(&design), &design.manifest(), &options)?;
@@ -226,16 +177,24 @@ fn row(name: &str, block: &Column, library: Option<&Path>) -> Result<()> {
 fn main() -> Result<()> {
     let library = std::env::args_os().nth(1);
     let library = library.as_deref().map(Path::new);
-    println!("| arithmetic of a column | gates | flip-flops | AND nodes / levels | area, um2 |");
+    println!("| part | gates | flip-flops | AND nodes / levels | area, um2 |");
     println!("| --- | ---: | ---: | ---: | ---: |");
-    let column = |way, inputs, centroid| Column { way, inputs, centroid };
-    for centroid in [12, 8] {
-        row(&format!("lookup, {centroid} bits"), &column(Way::Lookup, 16, centroid), library)?;
-        row(&format!("multiply, {centroid} bits"), &column(Way::Multiply, 16, centroid), library)?;
-        row(&format!("activation bins, {centroid} bits"), &column(Way::ActivationBins, 16, centroid), library)?;
-        row(&format!("weight bins, {centroid} bits"), &column(Way::WeightBins, 16, centroid), library)?;
-        row(&format!("drain of a row of bins, {centroid} bits"), &column(Way::DrainRow, 16, centroid), library)?;
+    let column = |centroid_bits, products| LaneColumn { centroid_bits, products, ..LaneColumn::default() };
+    for bits in [12, 8] {
+        row(&format!("column of a lane, products looked up, {bits} bits"), &column(bits, PairProducts::Lookup), library)?;
+        row(&format!("the same, multiplied, {bits} bits"), &column(bits, PairProducts::Multiply), library)?;
     }
-    row("drain of 4 bins, 12 bits", &column(Way::DrainBins, 4, 12), library)?;
-    row("rows for lookups, 4 inputs, 12 bits", &column(Way::Rows, 4, 12), library)
+    let four = LaneColumn { inputs: 4, ..LaneColumn::default() };
+    row("column of a lane of 4 inputs, products looked up, 12 bits", &four, library)?;
+    let lane = |inputs, products| PeLane { columns: 1, inputs, products, ..PeLane::default() };
+    row("lane of one column of 4 inputs, looked up", &lane(4, PairProducts::Lookup), library)?;
+    row("lane of one column of 16 inputs, multiplied", &lane(16, PairProducts::Multiply), library)?;
+    let way = |way, inputs, centroid| Column { way, inputs, centroid };
+    for bits in [12, 8] {
+        row(&format!("sums of weight centroids in 16 activation bins, {bits} bits"), &way(Way::ActivationBins, 16, bits), library)?;
+        row(&format!("sums of activation centroids in 16 weight bins, {bits} bits"), &way(Way::WeightBins, 16, bits), library)?;
+        row(&format!("drain of a row of 16 bins, {bits} bits"), &way(Way::DrainRow, 16, bits), library)?;
+    }
+    row("drain of 4 bins a cycle, 12 bits", &way(Way::DrainBins, 4, 12), library)?;
+    row("lane of one column of 16 inputs, looked up", &lane(16, PairProducts::Lookup), library)
 }

@@ -14,10 +14,11 @@
 //! **Integers** of 8 bits are two nibbles: a beat of high ones counts 16 times, with the codebook 0 to 15.
 
 mod codebooks;
-mod column;
+pub mod column;
 mod properties;
 
 use column::LaneColumn;
+use properties::Inside;
 
 use crate::blocks::common::arith::popcount;
 use crate::blocks::common::{DoubleBuffer, Ram, RamImplementation};
@@ -272,7 +273,8 @@ impl Block for PeLane {
         let none = leaving.q.ty().lit(0);
         let fewer = mux(leaves, leaving.q.wrapping_sub(1), leaving.q);
         leaving.next(mux(io.clear_i, none, mux(copy, leaving.q.ty().lit(self.drain()), fewer)));
-        self.properties(m, io, &front, copy);
+        let (marks, done, leaving) = (&marks[..], done.q, leaving.q);
+        self.properties(m, io, &Inside { front: &front, marks, enable, add, copy, done, leaving, sums });
     }
 
     fn timing(&self) -> Timing {
@@ -445,6 +447,11 @@ impl CatalogBlock for PeLane {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        vec![]
+        let prove = |columns, inputs, k, outputs| {
+            let products = PairProducts::Lookup;
+            let block = Self { columns, inputs, a_bits: 1, w_bits: 1, centroid_bits: 2, buffer: 2, k, outputs, products, levels: 20 };
+            Proof { block, depth: 9, cover_depth: 16, induction: true }
+        };
+        vec![prove(1, 1, 1, 1), prove(2, 2, 1, 1)]
     }
 }
