@@ -186,15 +186,15 @@ fn main() -> Result<()> {
     }
     let four = LaneColumn { inputs: 4, ..LaneColumn::default() };
     row("column of a lane of 4 inputs, products looked up, 12 bits", &four, library)?;
-    let lane = |inputs, products| PeLane { columns: 1, inputs, products, ..PeLane::default() };
-    row("lane of one column of 4 inputs, looked up", &lane(4, PairProducts::Lookup), library)?;
-    row("lane of one column of 16 inputs, multiplied", &lane(16, PairProducts::Multiply), library)?;
+    // What columns share grows with the inputs.
+    for (inputs, name) in [(1, "lane of one column of 1 input"), (2, "the same, 2 inputs")] {
+        row(name, &PeLane { columns: 1, inputs, ..PeLane::default() }, library)?;
+    }
     let way = |way, inputs, centroid| Column { way, inputs, centroid };
     for bits in [12, 8] {
         row(&format!("sums of weight centroids in 16 activation bins, {bits} bits"), &way(Way::ActivationBins, 16, bits), library)?;
         row(&format!("sums of activation centroids in 16 weight bins, {bits} bits"), &way(Way::WeightBins, 16, bits), library)?;
         row(&format!("drain of a row of 16 bins, {bits} bits"), &way(Way::DrainRow, 16, bits), library)?;
     }
-    row("drain of 4 bins a cycle, 12 bits", &way(Way::DrainBins, 4, 12), library)?;
-    row("lane of one column of 16 inputs, looked up", &lane(16, PairProducts::Lookup), library)
+    row("drain of 4 bins a cycle, 12 bits", &way(Way::DrainBins, 4, 12), library)
 }

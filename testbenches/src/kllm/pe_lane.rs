@@ -435,10 +435,12 @@ impl LaneBench {
         rng: &mut StimulusRng,
     ) -> sim::Result<()> {
         let clear = sim.input("clear_i")?;
+        let (mut centroids, mut kept) = (self.centroids(rng), false);
         for round in 0..=groups {
-            let banks = self.banks(1 + groups / 2, false, rng);
-            let task = Task { centroids: self.centroids(rng), banks };
-            self.change_codebooks(sim, run, streams, &task, rng)?;
+            let task = Task { centroids: centroids.clone(), banks: self.banks(1 + groups / 2, false, rng) };
+            if !kept {
+                self.change_codebooks(sim, run, streams, &task, rng)?;
+            }
             self.push(streams, &task, rng)?;
             if round == groups {
                 return streams.finish(sim, run);
@@ -449,8 +451,11 @@ impl LaneBench {
             }
             let sent = |s: &Streams| [s.codebook.sent(), s.weights.sent(), s.activations.sent()];
             let before = sent(streams);
-            if rng.random() {
-                // A clear takes nothing, whatever is offered.
+            kept = rng.random();
+            if kept {
+                // A clear takes nothing, whatever is offered, and keeps the codebooks. Only an entry that is offered and not
+                // taken is not there.
+                streams.codebook.extend(self.entries(&centroids, rng).into_iter().take(1))?;
                 sim.poke_u64(clear, 1);
                 streams.cycle(sim, run)?;
                 sim.poke_u64(clear, 0);
@@ -459,6 +464,7 @@ impl LaneBench {
                 run.expect_equal(sim, "clear_i", "beats taken with it", before[2], sent(streams)[2])?;
             } else {
                 sim.reset(1)?;
+                centroids = self.centroids(rng);
             }
             *streams = Streams::new(sim, run, [Stall::Never, Stall::Never, Stall::ALL[1], Stall::Never])?;
         }

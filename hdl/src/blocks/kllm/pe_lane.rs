@@ -452,6 +452,6 @@ impl CatalogBlock for PeLane {
             let block = Self { columns, inputs, a_bits: 1, w_bits: 1, centroid_bits: 2, buffer: 2, k, outputs, products, levels: 20 };
             Proof { block, depth: 9, cover_depth: 16, induction: true }
         };
-        vec![prove(1, 1, 1, 1), prove(2, 2, 1, 1)]
+        vec![prove(1, 1, 1, 1), prove(2, 1, 1, 1)]
     }
 }

@@ -50,6 +50,9 @@ ports! {
     }
 }
 
+/// Levels of a register that can hold.
+const ENABLE: u32 = 2;
+
 /// Width of a product of two centroids of `bits` bits, neither of which is the most negative number: signed.
 pub(super) fn product_width(bits: u32) -> u32 {
     2 * bits - 1
@@ -93,7 +96,7 @@ impl LaneColumn {
         // An index is decoded, chooses, and what was chosen comes together; a factor's bit and sign.
         let chosen = self.w_bits + 3;
         let used = if self.products == PairProducts::Lookup { chosen } else { chosen + 3 };
-        RowSum::new(self.inputs * self.rows_of_input(), self.beat_width(), used, self.levels)
+        RowSum::new(self.inputs * self.rows_of_input(), self.beat_width(), used, self.levels - ENABLE)
     }
 
     /// Cycles from w_i to the cycle in which the beat's sum is added.
