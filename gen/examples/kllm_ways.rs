@@ -138,7 +138,8 @@ impl Block for Column {
                 }
             }
             Way::DrainBins => {
-                let terms: Vec<_> = (0..n).map(|i| m.wire(&format!("product_{i}"), io.x_i.at(i) * io.rows_i.at(i))).collect();
+                let terms: Vec<_> =
+                    (0..n).map(|i| m.wire(&format!("product_{i}"), io.x_i.at(i) * io.rows_i.at(i))).collect();
                 self.add(m, io, 0, 40, &terms);
             }
             Way::DrainRow => {
@@ -181,7 +182,11 @@ fn main() -> Result<()> {
     println!("| --- | ---: | ---: | ---: | ---: |");
     let column = |centroid_bits, products| LaneColumn { centroid_bits, products, ..LaneColumn::default() };
     for bits in [12, 8] {
-        row(&format!("column of a lane, products looked up, {bits} bits"), &column(bits, PairProducts::Lookup), library)?;
+        row(
+            &format!("column of a lane, products looked up, {bits} bits"),
+            &column(bits, PairProducts::Lookup),
+            library,
+        )?;
         row(&format!("the same, multiplied, {bits} bits"), &column(bits, PairProducts::Multiply), library)?;
     }
     let four = LaneColumn { inputs: 4, ..LaneColumn::default() };
@@ -192,8 +197,16 @@ fn main() -> Result<()> {
     }
     let way = |way, inputs, centroid| Column { way, inputs, centroid };
     for bits in [12, 8] {
-        row(&format!("sums of weight centroids in 16 activation bins, {bits} bits"), &way(Way::ActivationBins, 16, bits), library)?;
-        row(&format!("sums of activation centroids in 16 weight bins, {bits} bits"), &way(Way::WeightBins, 16, bits), library)?;
+        row(
+            &format!("sums of weight centroids in 16 activation bins, {bits} bits"),
+            &way(Way::ActivationBins, 16, bits),
+            library,
+        )?;
+        row(
+            &format!("sums of activation centroids in 16 weight bins, {bits} bits"),
+            &way(Way::WeightBins, 16, bits),
+            library,
+        )?;
         row(&format!("drain of a row of 16 bins, {bits} bits"), &way(Way::DrainRow, 16, bits), library)?;
     }
     row("drain of 4 bins a cycle, 12 bits", &way(Way::DrainBins, 4, 12), library)

@@ -223,21 +223,23 @@ impl LaneBench {
         let (mut banks, mut ended) = (Vec::new(), 0);
         let limit = 17 * u64::from(self.p.k);
         let mut left = limit;
-        let mut wild = false;
+        // A group of too many pairs, of which some have no high nibbles.
+        let (mut wild, mut low) = (false, false);
         while ended < groups {
             let count = if rng.random_range(0..3u8) == 0 { self.p.buffer } else { rng.random_range(1..=self.p.buffer) };
             let words = self.words(count.min(48), rng);
             let mut bank = Bank { words, passes: Vec::new() };
             let uses = [1, 1, 1, 2, 3][rng.random_range(0..5usize)];
             for _ in 0..uses {
-                let high = rng.random_range(0..3u8) == 0;
+                let high = !low && rng.random_range(0..3u8) == 0;
                 let mut beats: Vec<_> = bank.words.iter().map(|_| self.inputs(high, rng)).collect();
-                let mut last = rng.random_range(0..3u8) != 0;
+                let mut last = rng.random_range(0..if wild { 16u8 } else { 3 }) > u8::from(wild) * 14;
                 if broken && rng.random_range(0..6u8) == 0 {
                     let other = rng.random_range(1..=self.p.buffer).min(49);
                     beats = (0..other).map(|_| self.inputs(high, rng)).collect();
                 }
                 wild |= broken && rng.random_range(0..6u8) == 0;
+                low |= wild && rng.random();
                 for beat in &mut beats {
                     for present in &mut beat.present {
                         let weight = if beat.high { 16 } else { 1 };
@@ -248,7 +250,7 @@ impl LaneBench {
                 // What is wild gets too large soon.
                 last |= left == 0 && !wild;
                 if last {
-                    (left, wild) = (limit, false);
+                    (left, wild, low) = (limit, false, false);
                     ended += 1;
                 }
                 bank.passes.push(Pass { beats, last });
@@ -368,6 +370,8 @@ impl LaneBench {
             }
             return streams.finish(sim, run);
         }
+        let mut streams = Streams::new(sim, run, [Stall::Never; 4])?;
+        self.held_up(sim, run, &mut streams, &mut rng)?;
         let mut left = run.vectors();
         for number in 0.. {
             if left == 0 {
@@ -423,6 +427,31 @@ impl LaneBench {
         streams.until(sim, run, Streams::is_done)?;
         let (got, stated) = (sim.cycle_count() - start, self.p.cycles(&beats));
         run.expect_equal(sim, "sums_valid_o", &format!("cycles of groups of {beats:?} beats"), stated, got)
+    }
+
+    /// Columns that nobody takes do not keep codebooks from changing once no beat looks at them.
+    fn held_up(&self, sim: &mut Sim, run: &mut Run, streams: &mut Streams, rng: &mut StimulusRng) -> sim::Result<()> {
+        let mut task = Task { centroids: self.centroids(rng), banks: Vec::new() };
+        for _ in 0..2 {
+            let passes = vec![Pass { beats: vec![self.inputs(false, rng)], last: true }];
+            task.banks.push(Bank { words: self.words(1, rng), passes });
+        }
+        task.banks.iter_mut().for_each(|bank| bank.passes[0].beats[0].present.fill(false));
+        self.change_codebooks(sim, run, streams, &task, rng)?;
+        self.push(streams, &task, rng)?;
+        let ready = sim.input("sums_ready_i")?;
+        let entries = self.entries(&task.centroids, rng);
+        let long = 4 * entries.len() as u64 + 200;
+        for cycle in 0..2 * long {
+            if cycle == long {
+                streams.codebook.extend(entries.clone())?;
+            }
+            sim.poke_u64(ready, 0);
+            let drivers = &mut [streams.codebook.as_mut(), streams.weights.as_mut(), streams.activations.as_mut()];
+            run.cycle(sim, drivers, &mut [] as &mut [&mut sim::StreamMonitor])?;
+        }
+        run.expect_equal(sim, "codebook_ready_o", "entries taken while sums wait", true, streams.codebook.is_done())?;
+        streams.finish(sim, run)
     }
 
     /// All that is inside is dropped at a random moment, by a clear or a reset; what comes then is summed as ever.

@@ -18,17 +18,21 @@ fn all_configurations() {
     configurations(bench, 120);
 }
 
-/// The paper's lane: 32 columns of 16 inputs.
+/// The paper's lane.
+fn paper() -> PeLane {
+    PeLane { columns: 32, inputs: 16, ..PeLane::default() }
+}
+
 #[test]
 #[ignore = "minutes: 512 pairs a cycle"]
 fn large_the_papers_size() {
-    run(&PeLane::default(), bench, &options(24)).unwrap_or_else(|e| panic!("{e}"));
+    run(&paper(), bench, &options(24)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// What the lane and its formulas say of the layers that the documentation shows.
 #[test]
 fn cycles_of_the_documentation() {
-    let lane = PeLane::default();
+    let lane = paper();
     for (k, outputs, cycles) in [(64, 1, 32), (64, 8, 4), (576, 1, 36), (1536, 1, 96), (4096, 1, 256)] {
         let lane = PeLane { outputs, ..lane.clone() };
         let beats = [k / 16; 101];
@@ -67,7 +71,7 @@ fn fixed(codebook: &Codebook, bits: u32) -> FixedCodebook {
 /// three for each token.
 #[test]
 fn real_tensors() {
-    let block = PeLane { columns: 6, buffer: 36, k: 1536, outputs: 2, ..PeLane::default() };
+    let block = PeLane { columns: 6, inputs: 16, buffer: 36, k: 1536, outputs: 2, ..PeLane::default() };
     let mut tasks = vec![];
     for (input, weight, a_bits) in
         [("l14_attn_in", "l14_w_q", 4), ("l28_down_in", "l28_w_down", 4), ("l14_attn_in", "l14_w_q", 3)]
@@ -124,7 +128,8 @@ fn centroids_as_integers_are_close() {
                 let positions: Vec<_> = (0..mask.len()).map(position).collect();
                 let sums = centroids.sums(&positions, columns.len()).unwrap_or_else(|e| panic!("{e}"));
                 for (sum, column) in sums.iter().zip(columns) {
-                    let value = |codebook: &Codebook, index: u16| f64::from(half::f16::from_bits(codebook.value(index) as u16));
+                    let value =
+                        |codebook: &Codebook, index: u16| f64::from(half::f16::from_bits(codebook.value(index) as u16));
                     let exact: f64 = (0..mask.len())
                         .filter(|&k| !mask[k])
                         .map(|k| value(&token.codebook, token.indices[k]) * value(&real.weights.codebook, column[k]))
@@ -171,8 +176,8 @@ fn faults() -> Vec<(&'static str, Fault)> {
         ("an end is not told", Fault::net("apart", "1'b0")),
         ("a table changes under a beat", Fault::net("building", "1'b0")),
         ("a column begins from the one before", Fault::net("start_i", "1'b0").module("lane_column")),
-        ("too many pairs are not told", Fault::net("wrong", "apart_q")),
-        ("a wrong group spoils the next one", Fault::net("start_q", "1'b0").into("pairs")),
+        ("too many pairs are not told", Fault::net("wrong", "error_2_q")),
+        ("a wrong group spoils the next one", Fault::net("start_2_q", "1'b0").into("wrong_q")),
         ("a clear keeps a beat", Fault::net("clear_i", "1'b0").into("taken_q")),
         ("a clear keeps the place in a bank", Fault::net("clear_i", "1'b0").into("address_q")),
         ("a clear keeps sums", Fault::net("clear_i", "1'b0").into("leaving_q")),

@@ -41,9 +41,9 @@ parameters! {
     /// Elaboration parameters.
     pub struct PeLane {
         /// Output columns that are summed at once.
-        columns: u32 = 32, in 1..=1024, tag "c";
+        columns: u32 = 8, in 1..=1024, tag "c";
         /// Pairs of a column in a beat.
-        inputs: u32 = 16, in 1..=64, tag "n";
+        inputs: u32 = 4, in 1..=64, tag "n";
         /// Width of an activation index in bits.
         a_bits: u32 = 4, in 1..=4, tag "a";
         /// Width of a weight index in bits.
@@ -255,11 +255,9 @@ impl Block for PeLane {
             let u = m.instance("u_column", self.column());
             m.connect(u.enable_i, enable);
             m.for_each("w", self.inputs, |m, i| m.connect(u.w_i.at(i), front.word.at(c * self.inputs + i)));
-            for (to, from) in [
-                (u.rows_i, choices.rows),
-                (u.factors_i, choices.factors),
-                (u.centroids_i, choices.centroids),
-            ] {
+            for (to, from) in
+                [(u.rows_i, choices.rows), (u.factors_i, choices.factors), (u.centroids_i, choices.centroids)]
+            {
                 if let (Some(to), Some(from)) = (to, from) {
                     m.connect(to.packed(), from.packed());
                 }
@@ -278,7 +276,11 @@ impl Block for PeLane {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.latency()).beat(1u32).phase("drain", self.drain(), "beats of the sums of all columns")
+        Timing::new().latency(self.latency()).beat(1u32).phase(
+            "drain",
+            self.drain(),
+            "beats of the sums of all columns",
+        )
     }
 }
 
@@ -311,8 +313,8 @@ impl PeLane {
         at.next(mux(io.clear_i | (take & ends), zero, mux(take, at.q.wrapping_add(1), at.q)));
         m.connect(banks.read_i, take);
         m.connect(banks.read_address_i, at.q);
-        m.connect(banks.use_last_i, take & ends & !io.activations.keep);
         let freed = m.wire("freed", take & ends & !io.activations.keep);
+        m.connect(banks.use_last_i, freed);
 
         m.comment("Where each bank's last word is.");
         let (filling, using) = (m.reg_init("fill_turn_q", bit(), 0), m.reg_init("use_turn_q", bit(), 0));
@@ -367,27 +369,28 @@ impl PeLane {
             let before = marks[marks.len() - 1];
             let valid = m.reg_init(&format!("valid_{stage}_q"), bit(), 0);
             valid.next(mux(enable, before.valid, valid.q) & !io.clear_i);
-            let mut error = before.error;
             if stage == 2 {
-                let here = m.wire("pairs_move", before.valid & enable);
                 let sum = mux(before.start, ty.lit(0), pairs.q).wrapping_add(now.q);
-                let sum = m.wire("pairs", sum);
-                pairs.next_when(here, sum);
-                error = m.wire("wrong", before.error | sum.gt(limit) | (!before.start & wrong.q));
-                wrong.next_when(here, error);
+                pairs.next_when(before.valid & enable, sum);
             }
             let mut keep = |name: &str, value: Signal| {
                 let kept = m.reg(&format!("{name}_{stage}_q"), bit());
                 kept.next_when(enable, value);
                 kept.q
             };
-            marks.push(Mark {
+            let mut mark = Mark {
                 valid: valid.q,
                 start: keep("start", before.start),
                 high: keep("high", before.high),
                 last: keep("last", before.last),
-                error: keep("error", error),
-            });
+                error: keep("error", before.error),
+            };
+            if stage == 2 {
+                let error = mark.error | pairs.q.gt(limit) | (!mark.start & wrong.q);
+                mark.error = m.wire("wrong", error);
+                wrong.next_when(mark.valid & enable, mark.error);
+            }
+            marks.push(mark);
         }
         marks
     }
@@ -449,7 +452,18 @@ impl CatalogBlock for PeLane {
     fn proofs() -> Vec<Proof<Self>> {
         let prove = |columns, inputs, k, outputs| {
             let products = PairProducts::Lookup;
-            let block = Self { columns, inputs, a_bits: 1, w_bits: 1, centroid_bits: 2, buffer: 2, k, outputs, products, levels: 20 };
+            let block = Self {
+                columns,
+                inputs,
+                a_bits: 1,
+                w_bits: 1,
+                centroid_bits: 2,
+                buffer: 2,
+                k,
+                outputs,
+                products,
+                levels: 20,
+            };
             Proof { block, depth: 9, cover_depth: 16, induction: true }
         };
         vec![prove(1, 1, 1, 1), prove(2, 1, 1, 1)]

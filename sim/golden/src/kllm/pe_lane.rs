@@ -89,7 +89,11 @@ impl FixedCodebook {
     /// `bits` outside of 2 to 32.
     pub fn new(codebook: &Codebook, bits: u32) -> Result<Self, KllmError> {
         if !(2..=32).contains(&bits) {
-            return Err(KllmError::Parameter { name: "centroid bits", value: bits.to_string(), allowed: "2 to 32".into() });
+            return Err(KllmError::Parameter {
+                name: "centroid bits",
+                value: bits.to_string(),
+                allowed: "2 to 32".into(),
+            });
         }
         let most = (1i128 << (bits - 1)) - 1;
         // Values are multiples of 2^-24; 2^24 more places hold any that a codebook of zeros could take.
@@ -124,7 +128,16 @@ mod tests {
     fn the_papers_shape() {
         let centroids = Centroids { activations: vec![-1, 2], weights: vec![-3, -1, 1, 4] };
         let a = [0, 1, 1, 0, 1, 0, 0, 1];
-        let b = [[0, 1, 2, 3], [3, 2, 1, 0], [1, 1, 1, 1], [2, 0, 3, 1], [0, 0, 0, 3], [3, 3, 2, 2], [1, 2, 3, 0], [2, 3, 0, 1]];
+        let b = [
+            [0, 1, 2, 3],
+            [3, 2, 1, 0],
+            [1, 1, 1, 1],
+            [2, 0, 3, 1],
+            [0, 0, 0, 3],
+            [3, 3, 2, 2],
+            [1, 2, 3, 0],
+            [2, 3, 0, 1],
+        ];
         let positions: Vec<_> = a.iter().zip(&b).map(|(&a, b)| position(a, b)).collect();
         // Column 0: 3 + 8 - 2 - 1 - 6 - 4 + 1 + 2; column 2: -1 - 2 - 2 - 4 - 6 - 1 - 4 - 6.
         assert_eq!(centroids.sums(&positions, 4).unwrap(), by_counts(&centroids, &positions, 4));
@@ -155,7 +168,8 @@ mod tests {
             scores.iter().zip(values).map(move |(&s, v)| Position { high, ..position(of(s), &[v]) })
         };
         let positions: Vec<_> = nibble(true).chain(nibble(false)).collect();
-        let direct: i128 = scores.iter().zip(values).map(|(&s, v)| i128::from(s) * i128::from(centroids.weights[v])).sum();
+        let direct: i128 =
+            scores.iter().zip(values).map(|(&s, v)| i128::from(s) * i128::from(centroids.weights[v])).sum();
         assert_eq!(centroids.sums(&positions, 1).unwrap(), [direct]);
         assert_eq!(by_counts(&centroids, &positions, 1), [direct]);
         assert_eq!(pairs(&positions), 17 * 5);

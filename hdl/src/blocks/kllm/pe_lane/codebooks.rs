@@ -1,11 +1,11 @@
 //! Codebooks, and what the columns get of them: for each input of a beat a row of products, or the activation's centroid.
 
-use super::column::product_width;
+use super::column::{any_of, product_width};
 use super::{Front, Mark, PairProducts, PeLane, PeLanePorts};
 use crate::blocks::common::row::adder::add;
 use crate::blocks::common::row::pipe::later;
 use crate::blocks::common::row::{product, product_latency};
-use crate::lang::{Array, Module, Signal, bit, cat, mux, or_all, sint, uint};
+use crate::lang::{Array, Module, Signal, bit, cat, mux, sint, uint};
 
 /// What the columns choose from.
 pub(super) struct Choices {
@@ -68,7 +68,8 @@ impl PeLane {
                 });
                 let weights = m.regs("weight_centroid", sint(bits + 1), 1 << self.w_bits);
                 let value = io.codebook.value;
-                let kept = m.wire("entry_value", cat(&[value.slice(1..bits + 1), value.bit(0) | (negative & below.all())]));
+                let kept =
+                    m.wire("entry_value", cat(&[value.slice(1..bits + 1), value.bit(0) | (negative & below.all())]));
                 write(m, "weight_centroids", self.w_bits, (entry.weight, entry.index), |m, here, place| {
                     weights.next_when(m, place, here, kept.as_sint());
                 });
@@ -126,10 +127,9 @@ impl PeLane {
                 m.connect(here.at(r), front.present.at(i) & front.index.at(i).eq(r.value(self.a_bits)));
             });
             m.for_each("codes", each, |m, v| {
-                let chosen: Vec<_> = (0..rows)
-                    .map(|r| values.at(v + r * each).as_uint() & here.at(r).repeat(ty.width))
-                    .collect();
-                let chosen = or_all(uint(ty.width), &chosen);
+                let chosen: Vec<_> =
+                    (0..rows).map(|r| values.at(v + r * each).as_uint() & here.at(r).repeat(ty.width)).collect();
+                let chosen = any_of(m, chosen);
                 keep(m, i * each + v, if ty.signed { chosen.as_sint() } else { chosen });
             });
         });

@@ -4,7 +4,7 @@ use super::PairProducts;
 use crate::blocks::common::arith::carry_save::RowSum;
 use crate::blocks::common::row::adder::add;
 use crate::lang::{
-    About, Array, ArrayType, Block, In, InArray, InArrayOption, Module, Out, Signal, Timing, Type, bit, mux, or_all,
+    About, Array, ArrayType, Block, In, InArray, InArrayOption, Module, Out, Signal, Timing, Type, bit, mux,
     parameters, ports, sint, uint,
 };
 
@@ -115,8 +115,22 @@ pub(super) fn choose(m: &mut Module, index: Signal, values: &[Signal]) -> Signal
             value.as_uint() & here.repeat(ty.width)
         })
         .collect();
-    let chosen = or_all(uint(ty.width), &chosen);
+    let chosen = any_of(m, chosen);
     if ty.signed { chosen.as_sint() } else { chosen }
+}
+
+/// OR of all in few levels: each pair has a name, so that it stays a tree. (Printed together, it would be a chain.)
+pub(super) fn any_of(m: &mut Module, values: Vec<Signal>) -> Signal {
+    let (mut level, mut values) = (0, values);
+    while values.len() > 2 {
+        level += 1;
+        let pair = |(i, pair): (usize, &[Signal])| match pair {
+            &[a, b] => m.wire(&format!("either_{level}_{i}"), a | b),
+            rest => rest[0],
+        };
+        values = values.chunks(2).enumerate().map(pair).collect();
+    }
+    values.into_iter().reduce(|a, b| a | b).unwrap_or_else(|| bit().lit(0))
 }
 
 impl Block for LaneColumn {

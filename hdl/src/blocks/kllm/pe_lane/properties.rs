@@ -44,7 +44,10 @@ impl PeLane {
             let shown = m.reg("formal_shown_q", io.sums.sum.at(0).ty());
             shown.next(io.sums.sum.at(0));
             m.assert_always("offer_stays", !waits.q | (io.sums.valid & io.sums.sum.at(0).eq(shown.q)));
-            m.assert_always("copied_when_free", !inside.copy | inside.leaving.eq(0) | (inside.leaving.eq(1) & io.sums.fire()));
+            m.assert_always(
+                "copied_when_free",
+                !inside.copy | inside.leaving.eq(0) | (inside.leaving.eq(1) & io.sums.fire()),
+            );
             m.cover("waits_with_columns", inside.done & !inside.copy);
             m.cover("cleared_while_waiting", clear & waits.q);
             m.cover("is_wrong", io.sums.valid & io.sums.error);
@@ -119,7 +122,8 @@ impl PeLane {
         }
 
         // Products are known once their row was written after both weights.
-        let (both, rows) = (m.reg_init("formal_weights_known_q", uint(2), 0), m.reg_init("formal_rows_known_q", uint(2), 0));
+        let (both, rows) =
+            (m.reg_init("formal_weights_known_q", uint(2), 0), m.reg_init("formal_rows_known_q", uint(2), 0));
         let one = mux(index.eq(0), uint(2).lit(1), 2);
         let fires = |activation: Signal| (io.codebook.fire() & activation).repeat(2);
         both.next(both.q | (one & fires(!io.codebook.activation)));
