@@ -1,11 +1,11 @@
 //! How short the paths between registers can be made: AND levels of the flattened design before `dc2`.
 //!
-//! `docs/blocks/float.md`, `docs/blocks/float-functions.md`, `docs/blocks/row-units.md`, `docs/blocks/tender.md` and
-//! `docs/blocks/orizuru.md` say the same.
+//! `docs/blocks/float.md`, `docs/blocks/float-functions.md`, `docs/blocks/row-units.md`, `docs/blocks/tender.md`,
+//! `docs/blocks/orizuru.md` and `docs/blocks/kllm-lane.md` say the same.
 
 mod support;
 
-use hdl::blocks::kllm::{Orizuru, TreeStyle};
+use hdl::blocks::kllm::{Orizuru, PairProducts, PeLane, TreeStyle};
 use hdl::blocks::tender::{Drain, MultiScaleArray, Multiplier, TenderPe};
 use hdl::lang::{Block, Design, elaborate};
 use senbazuru::flows::lint::Sources;
@@ -128,6 +128,20 @@ fn tender() {
         text.replace("wire signed [31:0] sum = base + ", "wire signed [31:0] sum = base ^ ")
     });
     assert!(others <= 20 && others < whole, "{others} {whole}");
+}
+
+/// What an index of an activation chooses grows with its bits, by a level each.
+#[test]
+fn the_lane() {
+    for products in [PairProducts::Lookup, PairProducts::Multiply] {
+        let lane = PeLane { columns: 2, inputs: 4, a_bits: 2, products, ..PeLane::default() };
+        let design = elaborate(&lane).unwrap();
+        let whole = levels_of(&design, |text| text);
+        assert!(whole <= 24, "{products:?}: {whole}");
+        // Without what is kept of a column: all other paths.
+        let others = levels_of(&design, |text| text.replace("column_q <= column_sum[39:0]", "column_q <= addend"));
+        assert!(others <= 20 && others < whole, "{products:?}: {others} {whole}");
+    }
 }
 
 fn orizuru(n: u32) -> Orizuru {

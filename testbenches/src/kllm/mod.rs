@@ -9,5 +9,6 @@ pub mod index_matmul_column;
 mod interrupted;
 pub mod orizuru;
 pub mod orizuru_unit;
+pub mod pe_lane;
 pub mod vectors;
 pub mod weighted_sum;

@@ -7,6 +7,7 @@ mod index_distribution_counter;
 mod index_matmul_column;
 mod orizuru;
 mod orizuru_unit;
+mod pe_lane;
 mod real;
 mod weighted_sum;
 

@@ -10,6 +10,7 @@ pub mod orizuru;
 pub mod orizuru_tree;
 pub mod orizuru_unit;
 pub mod orizuru_upper;
+pub mod pe_lane;
 pub mod weighted_sum;
 mod winner;
 
@@ -25,5 +26,6 @@ pub use orizuru::{Orizuru, Pop, VectorBeat};
 pub use orizuru_tree::{Comparators, NodeState, OrizuruTree, Side, TreeStyle};
 pub use orizuru_unit::OrizuruUnit;
 pub use orizuru_upper::OrizuruUpper;
+pub use pe_lane::{ActivationBeat, CodebookEntry, ColumnSums, PairProducts, PeLane, PeLanePorts, WeightWord};
 pub use weighted_sum::{ColumnSum, WeightedBin, WeightedSum, WeightedSumPorts};
 pub use winner::{OutWinner, Winner, WinnerType, WinnersBelow, WinnersBelowPort};

@@ -18,5 +18,6 @@ pub mod norm;
 pub mod orizuru;
 pub mod orizuru_unit;
 pub mod outliers;
+pub mod pe_lane;
 pub mod quantize;
 pub mod weighted_sum;

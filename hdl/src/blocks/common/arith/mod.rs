@@ -1,5 +1,6 @@
 //! Small integer arithmetic.
 
+pub mod carry_save;
 pub mod leading_zeros;
 pub mod popcount;
 pub mod priority_encoder;

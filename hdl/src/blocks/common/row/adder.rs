@@ -25,7 +25,7 @@ pub fn add(m: &mut Module, name: &str, a: Signal, b: Signal, subtract: bool) -> 
 }
 
 /// Levels of [`add`], about, for a sum of `width` bits.
-pub(super) fn levels(width: u32) -> u32 {
+pub(crate) fn levels(width: u32) -> u32 {
     if width < NARROW { width.min(14) } else { 3 + 2 * (width - 1).next_power_of_two().trailing_zeros() }
 }
 

@@ -7,7 +7,7 @@
 //! Sums are exact: fp16 numbers, their squares and powers of two below 1 are integers in a common unit, so there is no order
 //! to state and nothing to lose. Each result is rounded once.
 
-mod adder;
+pub(crate) mod adder;
 mod centre;
 mod half;
 pub mod inverse_root;
@@ -15,14 +15,14 @@ mod lanes;
 pub mod layer_norm;
 pub mod norm_stage;
 mod normaliser;
-mod pipe;
+pub(crate) mod pipe;
 mod power;
 mod product;
 mod reciprocal;
 pub mod rms_norm;
 pub mod rotary_embedding;
 pub mod row_frame;
-mod section;
+pub(crate) mod section;
 pub mod softmax;
 pub mod vector_lane;
 pub mod vector_unit;

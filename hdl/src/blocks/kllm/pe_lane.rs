@@ -1,0 +1,471 @@
+//! A lane: weight indices from a buffer, activation indices as they come, exact sums of the products of their centroids.
+//!
+//! KLLM sections III-B and IV-A. The paper counts how often each pair of indices occurs, in 256 counters a column, and sums
+//! the counts times the Cartesian product of the codebooks afterwards. Here the Cartesian product is looked up, not its
+//! index counted: an activation index chooses a row of 16 products, *once for all columns*, and in each column the weight
+//! index chooses one of the row, which is added. Nothing is left to be drained but one number a column, and an adder for
+//! each pair is less than 256 counters that can all take 16 pairs in a cycle (docs/blocks/kllm-lane.md has the figures).
+//!
+//! **Sums are exact**, so they have no order. Centroids are integers of `centroid_bits`; a codebook of fp16 values is
+//! scaled by a power of two and rounded once, offline.
+//!
+//! **Nothing stops but all of it.** All ranks move on together, unless a complete column waits for the one before it to leave.
+//!
+//! **Integers** of 8 bits are two nibbles: a beat of high ones counts 16 times, with the codebook 0 to 15.
+
+mod codebooks;
+pub mod column;
+mod properties;
+
+use column::LaneColumn;
+use properties::Inside;
+
+use crate::blocks::common::arith::popcount;
+use crate::blocks::common::{DoubleBuffer, Ram, RamImplementation};
+use crate::lang::{
+    About, Array, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, OutStream, Proof, Signal, Timing, Type,
+    bit, bits_for, bundle, choices, mux, parameters, ports, sint, uint,
+};
+
+choices! {
+    /// Where activations and weights are multiplied.
+    pub enum PairProducts {
+        /// Once for each pair of centroids; pairs of indices choose.
+        Lookup,
+        /// For each pair of indices.
+        Multiply,
+    }
+}
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct PeLane {
+        /// Output columns that are summed at once.
+        columns: u32 = 8, in 1..=1024, tag "c";
+        /// Pairs of a column in a beat.
+        inputs: u32 = 4, in 1..=64, tag "n";
+        /// Width of an activation index in bits.
+        a_bits: u32 = 4, in 1..=4, tag "a";
+        /// Width of a weight index in bits.
+        w_bits: u32 = 4, in 1..=4, tag "w";
+        /// Width of a centroid in bits, signed.
+        centroid_bits: u32 = 12, in 2..=16, tag "f";
+        /// Words of a bank of the weight buffer; a word has the indices of a beat for all columns.
+        buffer: u32 = 4, in 2..=65_536, tag "d";
+        /// Largest number of present pairs of a column; 17 times as many where those of high beats count 16.
+        k: u32 = 4096, in 1..=1 << 20, tag "k";
+        /// Sums that leave in a cycle.
+        outputs: u32 = 1, in 1..=1024, note "a divisor of columns", tag "o";
+        /// Where activations and weights are multiplied.
+        products: PairProducts = PairProducts::Lookup, tag "";
+        /// Levels of gates between registers that are aimed at.
+        levels: u32 = 20, in 12..=255;
+    }
+    rules = |p, rules| {
+        let divides = p.outputs > 0 && p.columns.is_multiple_of(p.outputs);
+        rules.demand(divides, "outputs", p.outputs, format!("a divisor of columns = {}", p.columns));
+        let word = p.columns * p.inputs * p.w_bits;
+        let most = 65_536 / (p.inputs * p.w_bits).max(1);
+        rules.demand(word <= 65_536, "columns", p.columns, format!("1 to {most}: a word of the buffer has at most 65536 bits"));
+    };
+}
+
+bundle! {
+    /// An entry of a codebook.
+    pub struct CodebookEntry(p: PeLane) {
+        /// It is one of the activations.
+        activation: Field = bit(),
+        /// Its index.
+        index: Field = uint(p.a_bits.max(p.w_bits)),
+        /// Its value; the most negative number counts as the one above it.
+        value: Field = sint(p.centroid_bits),
+    }
+}
+
+bundle! {
+    /// Weight indices for a beat of activations.
+    pub struct WeightWord(p: PeLane) {
+        /// Those of column c at c * inputs.
+        index: FieldArray = uint(p.w_bits).array(p.columns * p.inputs),
+        /// The bank ends here; it does so after `buffer` words anyway.
+        last: Field = bit(),
+    }
+}
+
+bundle! {
+    /// Activation indices, or nibbles of integers.
+    pub struct ActivationBeat(p: PeLane) {
+        /// Indices.
+        index: FieldArray = uint(p.a_bits).array(p.inputs),
+        /// The position counts: it is there, and no outlier.
+        present: FieldArray = bit().array(p.inputs),
+        /// Products count 16 times.
+        high: Field = bit(),
+        /// The bank ends with this beat; it does so after `buffer` beats and with last anyway.
+        end: Field = bit(),
+        /// Where a bank ends: the next beat begins it again.
+        keep: Field = bit(),
+        /// The columns end with this beat.
+        last: Field = bit(),
+    }
+}
+
+bundle! {
+    /// Sums of columns.
+    pub struct ColumnSums(p: PeLane) {
+        /// Those of the next columns in order.
+        sum: FieldArray = sint(p.sum_width()).array(p.outputs),
+        /// The sums are wrong: too many pairs, or banks that did not end where the activations said. The same for all columns.
+        error: Field = bit(),
+        /// These are the last columns.
+        last: Field = bit(),
+    }
+}
+
+ports! {
+    /// Ports of [`PeLane`].
+    pub struct PeLanePorts(p: &PeLane) {
+        /// Drops all weights, beats and sums at the coming edge; nothing is taken in this cycle, and what leaves in it has left.
+        clear_i: In = bit(),
+        /// Codebooks.
+        codebook: InStream<CodebookEntry> = p.clone(),
+        /// Weights.
+        weights: InStream<WeightWord> = p.clone(),
+        /// Activations.
+        activations: InStream<ActivationBeat> = p.clone(),
+        /// Sums.
+        sums: OutStream<ColumnSums> = p.clone(),
+    }
+}
+
+impl PeLane {
+    /// Width of a sum: 17 k products of the largest centroids fit.
+    #[must_use]
+    pub fn sum_width(&self) -> u32 {
+        let largest = (1u64 << (self.centroid_bits - 1)) - 1;
+        1 + bits_for(17 * u64::from(self.k) * largest * largest)
+    }
+
+    /// Beats that the sums of all columns take to leave.
+    #[must_use]
+    pub fn drain(&self) -> u32 {
+        self.columns / self.outputs.max(1)
+    }
+
+    fn column(&self) -> LaneColumn {
+        LaneColumn {
+            inputs: self.inputs,
+            w_bits: self.w_bits,
+            centroid_bits: self.centroid_bits,
+            sum_width: self.sum_width(),
+            products: self.products,
+            levels: self.levels,
+        }
+    }
+
+    /// Cycles from the one in which the last beat of columns is taken to the one in which their first sums are offered.
+    #[must_use]
+    pub fn latency(&self) -> u32 {
+        // Taken, chosen and added up, added to the column, copied.
+        1 + self.column().latency() + 2
+    }
+
+    /// Cycles from the one in which the first beat is taken to the one in which the last sums leave, both counted, of groups of
+    /// `beats` beats, one after the other and without pauses: all weights are there in time.
+    #[must_use]
+    pub fn cycles(&self, beats: &[u64]) -> u64 {
+        let drain = u64::from(self.drain());
+        let first = beats.first().copied().unwrap_or(0);
+        let others: u64 = beats.iter().skip(1).map(|&beats| beats.max(drain)).sum();
+        first + others + u64::from(self.latency()) + drain - 1
+    }
+
+    fn address(&self) -> Type {
+        self.ram().address()
+    }
+
+    fn ram(&self) -> Ram {
+        Ram::words(self.buffer, self.columns * self.inputs * self.w_bits, RamImplementation::Inferred)
+    }
+}
+
+/// What a beat is, beside its indices.
+#[derive(Clone, Copy)]
+struct Mark {
+    valid: Signal,
+    start: Signal,
+    high: Signal,
+    last: Signal,
+    /// Up to here, something was wrong.
+    error: Signal,
+}
+
+/// The stream of activations and what it does with banks.
+struct Front {
+    /// A beat is taken.
+    take: Signal,
+    /// The weights of the beat that was taken before.
+    word: Array,
+    /// The beat that was taken before.
+    mark: Mark,
+    /// To be driven: products of a codebook are on their way.
+    building: Signal,
+    index: Array,
+    present: Array,
+}
+
+impl Block for PeLane {
+    type Ports = PeLanePorts;
+    const ABOUT: About = About {
+        name: "pe_lane",
+        summary: "lane of an index-based MatMul: weight buffer, products of centroids by index, exact sums of many columns",
+        contract: "For the columns of a group (beats up to one with last), sum = the sum over all present pairs of activation centroid x weight\n\
+            centroid, 16 times that in beats with high: exact, whatever the order. Sums leave in the order of columns, `outputs` at once.\n\
+            Beat t of a bank meets word t of it. Banks are filled and used in turn; one that is kept is begun again, else it is free. A bank\n\
+            ends with last on the one side, with end or last on the other, after `buffer` words on both.\n\
+            error tells that sums are wrong: more pairs than k (with pairs of high beats counting 16, more than 17 k), or a bank in which both\n\
+            sides did not end together. Such a group harms no other one, and nothing hangs.\n\
+            A beat is multiplied with all entries that were taken before it, and with none after it. After a weight's entry all entries of\n\
+            activations must be written again: products are made when these come.\n\
+            Without pauses, with weights in time: sums `latency` cycles after the last beat, groups every max(beats, columns / outputs) cycles.\n\
+            clear_i may come at any time; it keeps the codebooks, also entries on their way. Reset drops these too.",
+        reference: "KLLM, sections III-B and IV-A",
+    };
+
+    fn build(&self, m: &mut Module, io: &PeLanePorts) {
+        m.comment("All ranks move on, unless complete columns wait.");
+        let done = m.reg_init("done_q", bit(), 0);
+        let leaving = m.reg_init("leaving_q", uint(bits_for(self.drain().into())), 0);
+        let leaves = m.wire("leaves", io.sums.fire());
+        let free = m.wire("free", leaving.q.eq(0) | (leaving.q.eq(1) & leaves));
+        let copy = m.wire("copy", done.q & free);
+        let enable = m.wire("enable", !done.q | free);
+
+        let front = self.front(m, io, enable);
+        let marks = self.marks(m, io, &front, enable);
+        let now = marks[marks.len() - 1];
+        let add = m.wire("add", now.valid & enable & !io.clear_i);
+        done.next(mux(enable, now.valid & now.last, done.q) & !io.clear_i);
+        let error = m.reg("error_q", bit());
+        error.next_when(enable, now.error);
+
+        let sums = m.nets("column_sum", sint(self.sum_width()), self.columns);
+        let choices = self.codebooks(m, io, &front, (&marks[1], enable));
+        m.for_each("columns", self.columns, |m, c| {
+            let u = m.instance("u_column", self.column());
+            m.connect(u.enable_i, enable);
+            m.for_each("w", self.inputs, |m, i| m.connect(u.w_i.at(i), front.word.at(c * self.inputs + i)));
+            for (to, from) in
+                [(u.rows_i, choices.rows), (u.factors_i, choices.factors), (u.centroids_i, choices.centroids)]
+            {
+                if let (Some(to), Some(from)) = (to, from) {
+                    m.connect(to.packed(), from.packed());
+                }
+            }
+            m.connect(u.add_i, add);
+            m.connect(u.start_i, now.start);
+            m.connect(u.high_i, now.high);
+            m.connect(sums.at(c), u.sum_o);
+        });
+        self.leave(m, io, (copy, leaves), leaving.q, (sums, error.q));
+        let none = leaving.q.ty().lit(0);
+        let fewer = mux(leaves, leaving.q.wrapping_sub(1), leaving.q);
+        leaving.next(mux(io.clear_i, none, mux(copy, leaving.q.ty().lit(self.drain()), fewer)));
+        let (marks, done, leaving) = (&marks[..], done.q, leaving.q);
+        self.properties(m, io, &Inside { front: &front, marks, enable, add, copy, done, leaving, sums });
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(self.latency()).beat(1u32).phase(
+            "drain",
+            self.drain(),
+            "beats of the sums of all columns",
+        )
+    }
+}
+
+impl PeLane {
+    /// Fills banks, and takes a beat when its weights are there.
+    fn front(&self, m: &mut Module, io: &PeLanePorts, enable: Signal) -> Front {
+        m.comment("Weights: banks that are filled and used in turn.");
+        let banks = m.instance("u_weights", DoubleBuffer { ram: self.ram() });
+        let address = self.address();
+        let (zero, top) = (address.lit(0), address.lit(self.buffer - 1));
+        m.connect(banks.clear_i, io.clear_i);
+        m.unused(banks.refused_o);
+        m.connect(io.weights.ready, banks.fill_ready_o & !io.clear_i);
+        let comes = m.wire("word_comes", io.weights.fire());
+        let fill = m.reg_init("fill_address_q", address, 0);
+        let filled = m.wire("filled", comes & (io.weights.last | fill.q.eq(top)));
+        fill.next(mux(io.clear_i | filled, zero, mux(comes, fill.q.wrapping_add(1), fill.q)));
+        m.connect(banks.write_i, comes);
+        m.connect(banks.write_address_i, fill.q);
+        m.connect(banks.data_i, io.weights.index.packed());
+        m.connect(banks.fill_last_i, filled);
+
+        m.comment("Activations: not while a codebook changes.");
+        let building = m.net("building", bit());
+        let ready = enable & banks.use_valid_o & !io.codebook.valid & !building & !io.clear_i;
+        m.connect(io.activations.ready, ready);
+        let take = m.wire("take", io.activations.fire());
+        let at = m.reg_init("address_q", address, 0);
+        let ends = m.wire("ends", io.activations.end | io.activations.last | at.q.eq(top));
+        at.next(mux(io.clear_i | (take & ends), zero, mux(take, at.q.wrapping_add(1), at.q)));
+        m.connect(banks.read_i, take);
+        m.connect(banks.read_address_i, at.q);
+        let freed = m.wire("freed", take & ends & !io.activations.keep);
+        m.connect(banks.use_last_i, freed);
+
+        m.comment("Where each bank's last word is.");
+        let (filling, using) = (m.reg_init("fill_turn_q", bit(), 0), m.reg_init("use_turn_q", bit(), 0));
+        filling.next((filling.q ^ filled) & !io.clear_i);
+        using.next((using.q ^ freed) & !io.clear_i);
+        let length = m.regs("length", address, 2);
+        m.for_each("length", 2, |m, b| {
+            let here = m.wire("ends_here", filled & filling.q.eq(b.value(1)));
+            length.next_when(m, b, here, fill.q);
+        });
+        let apart = m.wire("apart", ends & at.q.ne(length.q.at(using.q)));
+
+        let index = m.regs("index", uint(self.a_bits), self.inputs);
+        let present = m.regs("present", bit(), self.inputs);
+        m.for_each("taken", self.inputs, |m, i| {
+            index.next_when(m, i, take, io.activations.index.at(i));
+            present.next_when(m, i, take, io.activations.present.at(i));
+        });
+        let open = m.reg_init("open_q", bit(), 0);
+        open.next(mux(take, !io.activations.last, open.q) & !io.clear_i);
+        let valid = m.reg_init("taken_q", bit(), 0);
+        valid.next(mux(enable, take, valid.q) & !io.clear_i);
+        let mut keep = |name: &str, value: Signal| {
+            let kept = m.reg(name, bit());
+            kept.next_when(take, value);
+            kept.q
+        };
+        let mark = Mark {
+            valid: valid.q,
+            start: keep("start_q", !open.q),
+            high: keep("high_q", io.activations.high),
+            last: keep("last_q", io.activations.last),
+            error: keep("apart_q", apart),
+        };
+        let word = m.split("word", banks.data_o, uint(self.w_bits).array(self.columns * self.inputs));
+        Front { take, word, mark, building, index: index.q, present: present.q }
+    }
+
+    /// The beats on their way, from the one that was taken last to the one that is added to the columns; errors are told of all
+    /// beats behind them.
+    fn marks(&self, m: &mut Module, io: &PeLanePorts, front: &Front, enable: Signal) -> Vec<Mark> {
+        let mut marks = vec![front.mark];
+        m.comment("Present pairs of a column; those of high beats count 16.");
+        let limit = 17 * self.k;
+        let ty = uint(bits_for(u64::from(limit) + 16 * u64::from(self.inputs)));
+        let present = popcount::ones(&front.present.elements()).extend(ty.width);
+        let now = m.reg("pairs_now_q", ty);
+        now.next_when(enable, mux(front.mark.high, present.shl(4).truncate(ty.width), present));
+        let pairs = m.reg("pairs_q", ty);
+        let wrong = m.reg("wrong_q", bit());
+        for stage in 1..=self.column().latency() {
+            let before = marks[marks.len() - 1];
+            let valid = m.reg_init(&format!("valid_{stage}_q"), bit(), 0);
+            valid.next(mux(enable, before.valid, valid.q) & !io.clear_i);
+            if stage == 2 {
+                let sum = mux(before.start, ty.lit(0), pairs.q).wrapping_add(now.q);
+                pairs.next_when(before.valid & enable, sum);
+            }
+            let mut keep = |name: &str, value: Signal| {
+                let kept = m.reg(&format!("{name}_{stage}_q"), bit());
+                kept.next_when(enable, value);
+                kept.q
+            };
+            let mut mark = Mark {
+                valid: valid.q,
+                start: keep("start", before.start),
+                high: keep("high", before.high),
+                last: keep("last", before.last),
+                error: keep("error", before.error),
+            };
+            if stage == 2 {
+                let error = mark.error | pairs.q.gt(limit) | (!mark.start & wrong.q);
+                mark.error = m.wire("wrong", error);
+                wrong.next_when(mark.valid & enable, mark.error);
+            }
+            marks.push(mark);
+        }
+        marks
+    }
+
+    /// A copy of the columns, which moves down as sums leave.
+    fn leave(
+        &self,
+        m: &mut Module,
+        io: &PeLanePorts,
+        (copy, leaves): (Signal, Signal),
+        leaving: Signal,
+        (sums, error): (Array, Signal),
+    ) {
+        m.comment("The columns that leave.");
+        let kept = m.regs("leaving_sum", sint(self.sum_width()), self.columns);
+        let stays = self.columns - self.outputs;
+        m.for_each("leave", stays, |m, c| {
+            kept.next_when(m, c, copy | leaves, mux(copy, sums.at(c), kept.q.at(c + self.outputs)));
+        });
+        for c in stays..self.columns {
+            kept.next_when(m, c, copy, sums.at(c));
+        }
+        let wrong = m.reg("leaving_error_q", bit());
+        wrong.next_when(copy, error);
+        m.connect(io.sums.valid, leaving.any());
+        m.for_each("sums", self.outputs, |m, o| m.connect(io.sums.sum.at(o), kept.q.at(o)));
+        m.connect(io.sums.error, wrong.q);
+        m.connect(io.sums.last, leaving.eq(1));
+    }
+}
+
+impl CatalogBlock for PeLane {
+    fn configurations() -> Vec<Self> {
+        use PairProducts::{Lookup, Multiply};
+        let set = |columns, inputs, (a_bits, w_bits, centroid_bits), (buffer, k), outputs, products| Self {
+            columns,
+            inputs,
+            a_bits,
+            w_bits,
+            centroid_bits,
+            buffer,
+            k,
+            outputs,
+            products,
+            levels: 20,
+        };
+        vec![
+            set(1, 1, (1, 1, 2), (2, 1), 1, Lookup),
+            set(2, 4, (4, 4, 12), (36, 1536), 1, Lookup),
+            set(2, 4, (4, 4, 8), (4, 64), 2, Multiply),
+            set(3, 5, (3, 4, 9), (7, 100), 3, Lookup),
+            set(6, 3, (2, 3, 5), (3, 20), 2, Multiply),
+            set(4, 64, (4, 2, 16), (2, 1 << 20), 4, Lookup),
+            Self { levels: 40, ..set(3, 2, (4, 1, 16), (5, 9), 1, Multiply) },
+            Self { levels: 12, ..set(8, 7, (1, 4, 3), (8, 300), 4, Lookup) },
+        ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let prove = |columns, inputs, k, outputs| {
+            let products = PairProducts::Lookup;
+            let block = Self {
+                columns,
+                inputs,
+                a_bits: 1,
+                w_bits: 1,
+                centroid_bits: 2,
+                buffer: 2,
+                k,
+                outputs,
+                products,
+                levels: 20,
+            };
+            Proof { block, depth: 9, cover_depth: 16, induction: true }
+        };
+        vec![prove(1, 1, 1, 1), prove(2, 1, 1, 1)]
+    }
+}
