@@ -21,7 +21,7 @@ use testbenches::systems::tender_top::attention::{Measured, real_head};
 use testbenches::systems::tender_top::builder::{Job, Results};
 use testbenches::systems::tender_top::feed_forward::real_slice;
 use testbenches::systems::tender_top::layer::{Exact, Layer, real_layer};
-use testbenches::systems::tender_top::real::{Real, q_projection, scores};
+use testbenches::systems::tender_top::real::{GROUPS, Real, q_projection, scores};
 use testbenches::systems::tender_top::{bench, golden_of, timing};
 use testbenches::{options, run};
 
@@ -139,8 +139,8 @@ fn shares(block: &TenderTop, config: &AxiConfig, jobs: &[fn(&Caps) -> Real]) -> 
 fn real_products() {
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
     let jobs: [fn(&Caps) -> Real; 4] = [
-        |caps| q_projection(caps, &WINDOW, Integer::Int8, (19, 21)).unwrap(),
-        |caps| q_projection(caps, &WINDOW, Integer::Int4, (19, 37)).unwrap(),
+        |caps| q_projection(caps, &WINDOW, (Integer::Int8, GROUPS), (19, 21)).unwrap(),
+        |caps| q_projection(caps, &WINDOW, (Integer::Int4, GROUPS), (19, 37)).unwrap(),
         |caps| scores(caps, &WINDOW, Integer::Int8, 45).unwrap(),
         |caps| scores(caps, &WINDOW, Integer::Int4, 64).unwrap(),
     ];
@@ -151,8 +151,8 @@ fn real_products() {
 #[test]
 fn the_array_computes_nearly_always() {
     let jobs: [fn(&Caps) -> Real; 3] = [
-        |caps| q_projection(caps, &WINDOW, Integer::Int8, (64, 64)).unwrap(),
-        |caps| q_projection(caps, &WINDOW, Integer::Int4, (64, 64)).unwrap(),
+        |caps| q_projection(caps, &WINDOW, (Integer::Int8, GROUPS), (64, 64)).unwrap(),
+        |caps| q_projection(caps, &WINDOW, (Integer::Int4, GROUPS), (64, 64)).unwrap(),
         |caps| scores(caps, &WINDOW, Integer::Int8, 64).unwrap(),
     ];
     let shares = shares(&layer_size(), &AxiConfig::ideal(20), &jobs);

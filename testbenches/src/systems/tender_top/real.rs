@@ -51,19 +51,19 @@ struct Quantized {
     exact: Vec<Vec<f64>>,
 }
 
-/// The first tokens and outputs of the query projection of layer 14.
+/// The first tokens and outputs of the query projection of layer 14, its channels in so many groups at most.
 ///
 /// # Errors
 /// A missing or damaged file; what the host crate refuses.
 pub fn q_projection(
     caps: &Caps,
     window: &Window,
-    integer: Integer,
+    (integer, groups): (Integer, usize),
     (tokens, outputs): (usize, usize),
 ) -> anyhow::Result<Real> {
     let x: Vec<Vec<f64>> = real_numbers("l14_attn_in")?.into_iter().take(tokens).collect();
     let w: Vec<Vec<f64>> = real_numbers("l14_w_q")?.into_iter().map(|row| row[..outputs].to_vec()).collect();
-    let calibration = Calibration::of(&x, scheme(integer)?).map_err(anyhow::Error::msg)?;
+    let calibration = Calibration::of(&x, scheme(integer, groups)?).map_err(anyhow::Error::msg)?;
     let weights = Weights::quantize(&w, bits(integer)).map_err(anyhow::Error::msg)?;
     // The bias of the channels comes back at the output, with the weights that took part.
     let offset = product(std::slice::from_ref(&calibration.bias), &weights.dequantize());
@@ -84,7 +84,7 @@ pub fn scores(caps: &Caps, window: &Window, integer: Integer, tokens: usize) -> 
     let (q, k) = (read("l14_q_trace")?, read("l14_k_trace")?);
     let mirrored: Vec<Vec<f64>> =
         q.iter().cloned().chain(q.iter().map(|row| row.iter().map(|x| -x).collect())).collect();
-    let calibration = Calibration::of(&mirrored, scheme(integer)?).map_err(anyhow::Error::msg)?;
+    let calibration = Calibration::of(&mirrored, scheme(integer, GROUPS)?).map_err(anyhow::Error::msg)?;
     // As one column: one scale for all.
     let channels = q.first().map_or(0, Vec::len);
     let column: Vec<Vec<f64>> = (0..channels).flat_map(|c| k.iter().map(move |row| vec![row[c]])).collect();
@@ -97,8 +97,11 @@ pub fn scores(caps: &Caps, window: &Window, integer: Integer, tokens: usize) -> 
     real(caps, window, integer, &Quantized { calibration, a, b, constants, exact: product(&q, &transposed) })
 }
 
-fn scheme(integer: Integer) -> anyhow::Result<Scheme> {
-    Scheme::new(bits(integer), 8, GoldenSign::Signed).map_err(anyhow::Error::msg)
+/// Groups of channels, where nothing else is said.
+pub const GROUPS: usize = 8;
+
+fn scheme(integer: Integer, groups: usize) -> anyhow::Result<Scheme> {
+    Scheme::new(bits(integer), groups, GoldenSign::Signed).map_err(anyhow::Error::msg)
 }
 
 fn constants(scale: f64, bias: f64) -> Constants {
@@ -160,7 +163,7 @@ mod tests {
     #[test]
     fn products_are_near_the_real_ones() {
         for (integer, projection, attention) in [(Integer::Int8, 1e-3, 1e-3), (Integer::Int4, 0.25, 0.25)] {
-            let q = error(&q_projection(&CAPS, &WINDOW, integer, (37, 21)).unwrap());
+            let q = error(&q_projection(&CAPS, &WINDOW, (integer, GROUPS), (37, 21)).unwrap());
             let s = error(&scores(&CAPS, &WINDOW, integer, 37).unwrap());
             println!("{integer:?}: q {q:.2e}, scores {s:.2e}");
             assert!(q > 0.0 && q < projection && s > 0.0 && s < attention, "{integer:?}: {q} {s}");
