@@ -21,7 +21,7 @@ use testbenches::systems::tender_top::attention::{Measured, real_head};
 use testbenches::systems::tender_top::builder::{Job, Results};
 use testbenches::systems::tender_top::feed_forward::real_slice;
 use testbenches::systems::tender_top::layer::{Exact, Layer, real_layer};
-use testbenches::systems::tender_top::real::{Real, Requantization, q_projection, q_projection_by, scores};
+use testbenches::systems::tender_top::real::{GROUPS, Real, explicit_q_projection, q_projection, scores};
 use testbenches::systems::tender_top::{bench, golden_of, timing};
 use testbenches::{options, run};
 
@@ -86,8 +86,8 @@ fn cycles_of_jobs() {
 #[test]
 #[ignore = "models of minutes"]
 fn large_cycles_of_jobs() {
-    for block in [layer_size(), wide()] {
-        run(&block, timing::bench, &options(1500)).unwrap_or_else(|e| panic!("{e:#}"));
+    for block in [wide(), layer_size()] {
+        run(&block, timing::bench, &options(300)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }
 
@@ -142,9 +142,9 @@ fn explicit_requantization_takes_longer() {
     let block = TenderTop { explicit: true, ..layer_size() };
     const OF: (usize, usize) = (64, 64);
     let jobs: [fn(&Caps) -> Real; 3] = [
-        |caps| q_projection_by(caps, &WINDOW, Integer::Int4, OF, Requantization::None).unwrap(),
-        |caps| q_projection_by(caps, &WINDOW, Integer::Int4, OF, Requantization::Implicit).unwrap(),
-        |caps| q_projection_by(caps, &WINDOW, Integer::Int4, OF, Requantization::Explicit).unwrap(),
+        |caps| q_projection(caps, &WINDOW, (Integer::Int4, 1), OF).unwrap(),
+        |caps| q_projection(caps, &WINDOW, (Integer::Int4, GROUPS), OF).unwrap(),
+        |caps| explicit_q_projection(caps, &WINDOW, (Integer::Int4, GROUPS), OF).unwrap(),
     ];
     let counters = products(&block, &AxiConfig::ideal(20), &jobs);
     let cycles: Vec<u64> = counters.iter().map(|counters| counters.cycles).collect();
@@ -158,8 +158,8 @@ fn explicit_requantization_takes_longer() {
 fn real_products() {
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
     let jobs: [fn(&Caps) -> Real; 4] = [
-        |caps| q_projection(caps, &WINDOW, Integer::Int8, (19, 21)).unwrap(),
-        |caps| q_projection(caps, &WINDOW, Integer::Int4, (19, 37)).unwrap(),
+        |caps| q_projection(caps, &WINDOW, (Integer::Int8, GROUPS), (19, 21)).unwrap(),
+        |caps| q_projection(caps, &WINDOW, (Integer::Int4, GROUPS), (19, 37)).unwrap(),
         |caps| scores(caps, &WINDOW, Integer::Int8, 45).unwrap(),
         |caps| scores(caps, &WINDOW, Integer::Int4, 64).unwrap(),
     ];
@@ -170,8 +170,8 @@ fn real_products() {
 #[test]
 fn the_array_computes_nearly_always() {
     let jobs: [fn(&Caps) -> Real; 3] = [
-        |caps| q_projection(caps, &WINDOW, Integer::Int8, (64, 64)).unwrap(),
-        |caps| q_projection(caps, &WINDOW, Integer::Int4, (64, 64)).unwrap(),
+        |caps| q_projection(caps, &WINDOW, (Integer::Int8, GROUPS), (64, 64)).unwrap(),
+        |caps| q_projection(caps, &WINDOW, (Integer::Int4, GROUPS), (64, 64)).unwrap(),
         |caps| scores(caps, &WINDOW, Integer::Int8, 64).unwrap(),
     ];
     let share = |counters: &Counters| counters.compute_cycles as f64 / counters.cycles as f64;

@@ -41,17 +41,6 @@ impl Real {
     }
 }
 
-/// How channels of different scales come into one sum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Requantization {
-    /// There is one scale for all.
-    None,
-    /// Sums are doubled in the array between the groups.
-    Implicit,
-    /// The sums of each group leave the array, and are added behind it.
-    Explicit,
-}
-
 /// Matrices as integers, and what a sum of them is worth.
 struct Quantized {
     calibration: Calibration,
@@ -62,31 +51,39 @@ struct Quantized {
     exact: Vec<Vec<f64>>,
 }
 
-/// The first tokens and outputs of the query projection of layer 14.
+/// The first tokens and outputs of the query projection of layer 14, its channels in so many groups at most.
 ///
 /// # Errors
 /// A missing or damaged file; what the host crate refuses.
 pub fn q_projection(
     caps: &Caps,
     window: &Window,
-    integer: Integer,
+    (integer, groups): (Integer, usize),
     (tokens, outputs): (usize, usize),
 ) -> anyhow::Result<Real> {
-    q_projection_by(caps, window, integer, (tokens, outputs), Requantization::Implicit)
+    projection(caps, window, (integer, groups), (tokens, outputs), false)
 }
 
-/// The same with any requantization; the one scale is that of all channels.
+/// The same with explicit requantization.
 ///
 /// # Errors
 /// As [`q_projection`].
-pub fn q_projection_by(
+pub fn explicit_q_projection(
     caps: &Caps,
     window: &Window,
-    integer: Integer,
-    (tokens, outputs): (usize, usize),
-    way: Requantization,
+    kind: (Integer, usize),
+    size: (usize, usize),
 ) -> anyhow::Result<Real> {
-    let groups = if way == Requantization::None { 1 } else { GROUPS };
+    projection(caps, window, kind, size, true)
+}
+
+fn projection(
+    caps: &Caps,
+    window: &Window,
+    (integer, groups): (Integer, usize),
+    (tokens, outputs): (usize, usize),
+    explicit: bool,
+) -> anyhow::Result<Real> {
     let x: Vec<Vec<f64>> = real_numbers("l14_attn_in")?.into_iter().take(tokens).collect();
     let w: Vec<Vec<f64>> = real_numbers("l14_w_q")?.into_iter().map(|row| row[..outputs].to_vec()).collect();
     let calibration = Calibration::of(&x, scheme(integer, groups)?).map_err(anyhow::Error::msg)?;
@@ -98,7 +95,7 @@ pub fn q_projection_by(
     let constants = weights.scales.iter().zip(&offset[0]).map(constant).collect();
     let a = x.iter().map(|row| calibration.quantize(row)).collect();
     let exact = product(&x, &w);
-    real(caps, window, integer, &Quantized { calibration, a, b: weights.values, constants, exact }, way)
+    real(caps, window, integer, &Quantized { calibration, a, b: weights.values, constants, exact }, explicit)
 }
 
 /// Scores of the first tokens of one head of layer 14 with each other, not masked: q k^T / 8. Queries have no bias, so that none
@@ -122,11 +119,11 @@ pub fn scores(caps: &Caps, window: &Window, integer: Integer, tokens: usize) -> 
     let transposed: Vec<Vec<f64>> = (0..channels).map(|c| k.iter().map(|row| row[c] / 8.0).collect()).collect();
     let a = q.iter().map(|row| calibration.quantize(row)).collect();
     let exact = product(&q, &transposed);
-    real(caps, window, integer, &Quantized { calibration, a, b, constants, exact }, Requantization::Implicit)
+    real(caps, window, integer, &Quantized { calibration, a, b, constants, exact }, false)
 }
 
-/// Groups of channels.
-const GROUPS: usize = 8;
+/// Groups of channels, where nothing else is said.
+pub const GROUPS: usize = 8;
 
 fn scheme(integer: Integer, groups: usize) -> anyhow::Result<Scheme> {
     Scheme::new(bits(integer), groups, GoldenSign::Signed).map_err(anyhow::Error::msg)
@@ -140,7 +137,7 @@ fn flat(matrix: &[Vec<i64>]) -> Vec<i16> {
     matrix.iter().flatten().map(|&x| x as i16).collect()
 }
 
-fn real(caps: &Caps, window: &Window, integer: Integer, of: &Quantized, way: Requantization) -> anyhow::Result<Real> {
+fn real(caps: &Caps, window: &Window, integer: Integer, of: &Quantized, explicit: bool) -> anyhow::Result<Real> {
     let (rows, columns, channels) = (of.a.len(), of.constants.len(), of.b.len());
     let kind = (integer, Sign::Signed);
     let (a, b) = (Panels::rows(caps, kind, rows, channels)?, Panels::columns(caps, kind, columns, channels)?);
@@ -168,7 +165,7 @@ fn real(caps: &Caps, window: &Window, integer: Integer, of: &Quantized, way: Req
     };
     let out = memory.take(results.bytes() as u64)?;
     let job_of = MatMulJob::new(product, at(out, results.stride())).exact();
-    let job_of = if way == Requantization::Explicit { job_of.explicit() } else { job_of };
+    let job_of = if explicit { job_of.explicit() } else { job_of };
     let descriptor = job_of.build(caps, window)?;
     images.push(Chain::new().then(descriptor).place(job, window, 1)?);
     Ok(Real { images, job, out: (out, results), exact: of.exact.clone() })
@@ -193,7 +190,7 @@ mod tests {
     #[test]
     fn products_are_near_the_real_ones() {
         for (integer, projection, attention) in [(Integer::Int8, 1e-3, 1e-3), (Integer::Int4, 0.25, 0.25)] {
-            let q = error(&q_projection(&CAPS, &WINDOW, integer, (37, 21)).unwrap());
+            let q = error(&q_projection(&CAPS, &WINDOW, (integer, GROUPS), (37, 21)).unwrap());
             let s = error(&scores(&CAPS, &WINDOW, integer, 37).unwrap());
             println!("{integer:?}: q {q:.2e}, scores {s:.2e}");
             assert!(q > 0.0 && q < projection && s > 0.0 && s < attention, "{integer:?}: {q} {s}");

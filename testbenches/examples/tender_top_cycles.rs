@@ -1,0 +1,77 @@
+//! The table of docs/blocks/tender-top.md: cycles of a slice of a real layer in arrays of several sizes, by the recurrence which
+//! the benches hold the hardware to.
+//!
+//! `cargo run --release -p testbenches --example tender_top_cycles`; `--facts FILE` writes the cycles as JSON.
+
+use golden::common::shell::job_controller::Limits;
+use golden::systems::cycles::Turns;
+use golden::systems::memory::SparseMemory;
+use hdl::accelerators::tender::TenderTop;
+use hdl::blocks::common::{AxiSpec, DmaSpec};
+use hdl::blocks::tender::MultiScaleArray;
+use host::Window;
+use host::tender::Caps;
+use host::vector::{self, Integer, Units};
+use sim::facts::Facts;
+use testbenches::systems::tender_top::real::q_projection;
+use testbenches::systems::tender_top::{golden_of, timing};
+
+const WINDOW: Window = Window { base: 0x10_0000, limit: 0xff_ffff, address_width: 40 };
+/// Of memory.
+const LATENCY: u32 = 20;
+
+/// A square array before a bus that brings it a word a cycle, which keeps so many beats of each operand.
+fn block(size: u32, beats: u32) -> TenderTop {
+    TenderTop {
+        axi: AxiSpec { address_width: 40, data_width: (8 * size).clamp(32, 512), id_width: 1 },
+        dma: DmaSpec { burst_beats: 8, ..DmaSpec::default() },
+        read_beats: beats,
+        array: MultiScaleArray { rows: size, columns: size, ..MultiScaleArray::default() },
+        depth: 576,
+        steps: 600,
+        ..TenderTop::default()
+    }
+}
+
+fn caps(block: &TenderTop) -> Caps {
+    let unit = block.vector();
+    let units = Units { softmax: true, layer_norm: true, rotary: true };
+    let vector = vector::Caps { opcode: 3, lanes: unit.lanes(), max_beats: block.max_beats, function: 2, units };
+    Caps {
+        rows: block.array.rows,
+        columns: block.array.columns,
+        int8: true,
+        depth: block.depth,
+        steps: block.steps,
+        vector,
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let (mut facts, _) = Facts::from_args()?;
+    println!("| array | bus | beats kept | G | INT8 | array busy | INT4 | array busy |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    for size in [4, 8, 16, 32, 64] {
+        for (beats, groups) in [(8, 8), (64, 1), (64, 8)] {
+            let block = block(size, beats);
+            let golden = golden_of(&block)?;
+            let mut row = format!("| {size} x {size} | {} | {beats} | {groups} |", block.axi.data_width / 8);
+            for integer in [Integer::Int8, Integer::Int4] {
+                let real = q_projection(&caps(&block), &WINDOW, (integer, groups), (64, 64))?;
+                let mut memory = SparseMemory::new();
+                real.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
+                let limits = Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: 1 };
+                let job = timing::timing(&block, LATENCY);
+                let spent = job
+                    .job(&golden, limits, real.job, (&mut memory, &mut Turns::default()))
+                    .map_err(|code| anyhow::anyhow!("the job ends with error {code}"))?;
+                let cycles: u64 = spent.iter().map(|spent| spent.cycles).sum();
+                let steps: u64 = spent.iter().map(|spent| spent.operation.products()).sum();
+                row += &format!(" {cycles} | {:.3} |", steps as f64 / cycles as f64);
+                facts.add(&format!("{size} {beats} {groups} {integer:?}"), cycles as f64);
+            }
+            println!("{row}");
+        }
+    }
+    Ok(facts.write()?)
+}
