@@ -81,6 +81,8 @@ struct Streams {
     weights: Driver<WeightWord<Values>>,
     activations: Driver<ActivationBeat<Values>>,
     sums: Monitor<ColumnSums<Values>>,
+    /// Entries come without pauses: beats that are offered beside them must wait.
+    eager: bool,
     seen: usize,
     expected: Vec<(Vec<i128>, bool, bool)>,
 }
@@ -93,6 +95,7 @@ impl Streams {
             weights: run.driver_of(sim, "weights", weights)?,
             activations: run.driver_of(sim, "activations", activations)?,
             sums: run.monitor_of(sim, "sums", sums)?,
+            eager: matches!(codebook, Stall::Never),
             seen: 0,
             expected: Vec::new(),
         })
@@ -409,7 +412,7 @@ impl LaneBench {
     ) -> sim::Result<()> {
         streams.until(sim, run, |s| s.activations.is_done())?;
         streams.codebook.extend(self.entries(&task.centroids, rng))?;
-        streams.until(sim, run, |s| s.codebook.is_done())
+        if streams.eager { Ok(()) } else { streams.until(sim, run, |s| s.codebook.is_done()) }
     }
 
     /// Cycles as stated, without pauses.
