@@ -483,8 +483,9 @@ impl LaneBench {
             }
             let sent = |s: &Streams| [s.codebook.sent(), s.weights.sent(), s.activations.sent()];
             let before = sent(streams);
-            kept = rng.random();
-            if kept {
+            let by_clear: bool = rng.random();
+            kept = by_clear && streams.codebook.is_done();
+            if by_clear {
                 // A clear takes nothing, whatever is offered, and keeps the codebooks. Only an entry that is offered and not
                 // taken is not there.
                 streams.codebook.extend(self.entries(&centroids, rng).into_iter().take(1))?;
@@ -496,6 +497,8 @@ impl LaneBench {
                 run.expect_equal(sim, "clear_i", "beats taken with it", before[2], sent(streams)[2])?;
             } else {
                 sim.reset(1)?;
+            }
+            if !kept {
                 centroids = self.centroids(rng);
             }
             *streams = Streams::new(sim, run, [Stall::Never, Stall::Never, Stall::ALL[1], Stall::Never])?;
