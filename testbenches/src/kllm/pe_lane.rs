@@ -468,16 +468,17 @@ impl LaneBench {
     ) -> sim::Result<()> {
         let clear = sim.input("clear_i")?;
         let (mut centroids, mut kept) = (self.centroids(rng), false);
-        for round in 0..=groups {
-            let task = Task { centroids: centroids.clone(), banks: self.banks(1 + groups / 2, false, rng) };
+        let rounds = 6 * groups;
+        for round in 0..=rounds {
+            let task = Task { centroids: centroids.clone(), banks: self.banks(2 + groups / 2, false, rng) };
             if !kept {
                 self.change_codebooks(sim, run, streams, &task, rng)?;
             }
             self.push(streams, &task, rng)?;
-            if round == groups {
+            if round == rounds {
                 return streams.finish(sim, run);
             }
-            let cycles = task.banks.iter().map(|bank| bank.words.len() as u64).sum::<u64>() + 20;
+            let cycles = task.banks.iter().map(|bank| bank.words.len() as u64).sum::<u64>() + 40;
             for _ in 0..rng.random_range(0..cycles) {
                 streams.cycle(sim, run)?;
             }
@@ -501,7 +502,9 @@ impl LaneBench {
             if !kept {
                 centroids = self.centroids(rng);
             }
-            *streams = Streams::new(sim, run, [Stall::Never, Stall::Never, Stall::ALL[1], Stall::Never])?;
+            // Also where beats wait for sums to leave.
+            let sums = if round % 2 == 0 { Stall::Random { num: 15, den: 16 } } else { Stall::Never };
+            *streams = Streams::new(sim, run, [Stall::Never, Stall::Never, Stall::Never, sums])?;
         }
         Ok(())
     }
