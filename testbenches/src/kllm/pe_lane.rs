@@ -81,6 +81,8 @@ struct Streams {
     weights: Driver<WeightWord<Values>>,
     activations: Driver<ActivationBeat<Values>>,
     sums: Monitor<ColumnSums<Values>>,
+    /// Entries come without pauses: beats that are offered beside them must wait.
+    eager: bool,
     seen: usize,
     expected: Vec<(Vec<i128>, bool, bool)>,
 }
@@ -93,6 +95,7 @@ impl Streams {
             weights: run.driver_of(sim, "weights", weights)?,
             activations: run.driver_of(sim, "activations", activations)?,
             sums: run.monitor_of(sim, "sums", sums)?,
+            eager: matches!(codebook, Stall::Never),
             seen: 0,
             expected: Vec::new(),
         })
@@ -409,7 +412,7 @@ impl LaneBench {
     ) -> sim::Result<()> {
         streams.until(sim, run, |s| s.activations.is_done())?;
         streams.codebook.extend(self.entries(&task.centroids, rng))?;
-        streams.until(sim, run, |s| s.codebook.is_done())
+        if streams.eager { Ok(()) } else { streams.until(sim, run, |s| s.codebook.is_done()) }
     }
 
     /// Cycles as stated, without pauses.
@@ -465,23 +468,25 @@ impl LaneBench {
     ) -> sim::Result<()> {
         let clear = sim.input("clear_i")?;
         let (mut centroids, mut kept) = (self.centroids(rng), false);
-        for round in 0..=groups {
-            let task = Task { centroids: centroids.clone(), banks: self.banks(1 + groups / 2, false, rng) };
+        let rounds = 6 * groups;
+        for round in 0..=rounds {
+            let task = Task { centroids: centroids.clone(), banks: self.banks(2 + groups / 2, false, rng) };
             if !kept {
                 self.change_codebooks(sim, run, streams, &task, rng)?;
             }
             self.push(streams, &task, rng)?;
-            if round == groups {
+            if round == rounds {
                 return streams.finish(sim, run);
             }
-            let cycles = task.banks.iter().map(|bank| bank.words.len() as u64).sum::<u64>() + 20;
+            let cycles = task.banks.iter().map(|bank| bank.words.len() as u64).sum::<u64>() + 40;
             for _ in 0..rng.random_range(0..cycles) {
                 streams.cycle(sim, run)?;
             }
             let sent = |s: &Streams| [s.codebook.sent(), s.weights.sent(), s.activations.sent()];
             let before = sent(streams);
-            kept = rng.random();
-            if kept {
+            let by_clear: bool = rng.random();
+            kept = by_clear && streams.codebook.is_done();
+            if by_clear {
                 // A clear takes nothing, whatever is offered, and keeps the codebooks. Only an entry that is offered and not
                 // taken is not there.
                 streams.codebook.extend(self.entries(&centroids, rng).into_iter().take(1))?;
@@ -493,9 +498,13 @@ impl LaneBench {
                 run.expect_equal(sim, "clear_i", "beats taken with it", before[2], sent(streams)[2])?;
             } else {
                 sim.reset(1)?;
+            }
+            if !kept {
                 centroids = self.centroids(rng);
             }
-            *streams = Streams::new(sim, run, [Stall::Never, Stall::Never, Stall::ALL[1], Stall::Never])?;
+            // Also where beats wait for sums to leave.
+            let sums = if round % 2 == 0 { Stall::Random { num: 15, den: 16 } } else { Stall::Never };
+            *streams = Streams::new(sim, run, [Stall::Never, Stall::Never, Stall::Never, sums])?;
         }
         Ok(())
     }

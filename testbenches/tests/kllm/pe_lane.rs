@@ -158,7 +158,7 @@ fn large_all_faults_are_found() {
     let multiply = PeLane { products: PairProducts::Multiply, ..small() };
     let faults = [
         ("a centroid changes under a beat", Fault::net("codebook_ready_o", "!clear_i")),
-        ("a negative activation is one too small", Fault::net("once", "'0").module("lane_column")),
+        ("a centroid is complemented for the other sign", Fault::net("g_products[1].centroid", "~right")),
     ];
     must_be_noticed(&multiply, bench, 200, &faults);
 }
@@ -184,6 +184,6 @@ fn faults() -> Vec<(&'static str, Fault)> {
         ("words wait for no bank", Fault::net("weights_ready_o", "!clear_i")),
         ("a full bank does not end", Fault::net("filled", "word_comes & weights_last_i")),
         ("the most negative centroid is 0", Fault::net("entry_magnitude", "entry_below + {4'd0, entry_negative}")),
-        ("a product loses its sign", Fault::net("negative", "1'b0")),
+        ("a product loses its sign", Fault::net("g_products[1].negative_3_q", "3'b000")),
     ]
 }
