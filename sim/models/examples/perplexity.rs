@@ -1,6 +1,6 @@
 //! Perplexity of SmolLM2-135M in floats and in the numbers of each accelerator: the tables of docs/perplexity.md.
 //!
-//! `cargo run --release -p models --example perplexity`, or with some of `tender kllm titanus kelle longer` for these parts alone;
+//! `cargo run --release -p models --example perplexity`, or with some of `tender kllm titanus kelle retention longer` for these parts alone;
 //! `--facts FILE` writes the numbers as JSON. Needs the weights, which `scripts/setup full` fetches. Seeds are fixed.
 
 use anyhow::{Result, bail};
@@ -8,7 +8,7 @@ use golden::kelle::decode::Numbers;
 use golden::tender::granularity::Granularity;
 use indicatif::{ProgressBar, ProgressStyle};
 use models::kelle::decode::Policy;
-use models::kelle::language_model::{Forgetful, SmallCache};
+use models::kelle::language_model::{Forgetful, SmallCache, Stored};
 use models::kllm::language_model::{ClusteredModel, ClusteredWeights, Counting, Outliers};
 use models::smollm2::calibration::Calibration;
 use models::smollm2::perplexity::{perplexity, surprises};
@@ -18,7 +18,7 @@ use models::tender::language_model::{Activations, IntegerModel, IntegerWeights};
 use models::titanus::language_model::{Compressed, Pruning};
 use sim::facts::Facts;
 
-const PARTS: [&str; 5] = ["tender", "kllm", "titanus", "kelle", "longer"];
+const PARTS: [&str; 6] = ["tender", "kllm", "titanus", "kelle", "retention", "longer"];
 
 /// Groups of channels that are tried.
 const GROUPS: [usize; 4] = [1, 4, 8, 16];
@@ -158,7 +158,7 @@ impl Study {
         Ok(())
     }
 
-    /// What is quantized best by each, on a text three times as long.
+    /// Floats, rows and Tender on a text four times as long.
     fn longer(&mut self) -> Result<()> {
         let learnt = self.learnt()?;
         self.on_longer("float", &mut Float)?;
@@ -168,11 +168,6 @@ impl Study {
             self.on_longer(&format!("INT{bits} row"), &mut IntegerModel::new(&weights, bits, row))?;
             let tender = Activations::Tender { groups: 8, learnt: &learnt };
             self.on_longer(&format!("Tender INT{bits} 8 groups"), &mut IntegerModel::new(&weights, bits, tender))?;
-        }
-        let weights = ClusteredWeights::new(&self.model, &learnt, 4, Counting::Alike)?;
-        for bits in [4, 3] {
-            let mut model = ClusteredModel::new(&weights, &learnt, bits, 100, Outliers::Online)?;
-            self.on_longer(&format!("KLLM W4A{bits} 100"), &mut model)?;
         }
         Ok(())
     }
@@ -212,10 +207,18 @@ impl Study {
                 }
             }
         }
-        for (name, high, low) in
-            [("both 1e-3", 1e-3, 1e-3), ("both 2e-3", 2e-3, 2e-3), ("low 4e-3", 0.0, 4e-3), ("high 4e-3", 4e-3, 0.0)]
-        {
-            self.row(&format!("Kelle flips {name}"), &mut Forgetful::new(high, low, 1))?;
+        Ok(())
+    }
+
+    fn retention(&mut self) -> Result<()> {
+        for (name, stored, high, low) in [
+            ("half both 1e-3", Stored::Half, 1e-3, 1e-3),
+            ("integer both 1e-3", Stored::Integer, 1e-3, 1e-3),
+            ("integer both 2e-3", Stored::Integer, 2e-3, 2e-3),
+            ("integer low 4e-3", Stored::Integer, 0.0, 4e-3),
+            ("integer high 4e-3", Stored::Integer, 4e-3, 0.0),
+        ] {
+            self.row(&format!("Kelle flips {name}"), &mut Forgetful::new(stored, high, low, 1))?;
         }
         Ok(())
     }
@@ -240,6 +243,7 @@ fn main() -> Result<()> {
             "kllm" => study.kllm()?,
             "titanus" => study.titanus()?,
             "kelle" => study.kelle()?,
+            "retention" => study.retention()?,
             _ => study.longer()?,
         }
     }

@@ -2,7 +2,7 @@
 
 use golden::tender::granularity::Granularity;
 use models::kelle::decode::Policy;
-use models::kelle::language_model::{Forgetful, SmallCache};
+use models::kelle::language_model::{Forgetful, SmallCache, Stored};
 use models::kllm::language_model::{ClusteredModel, ClusteredWeights, Counting, Outliers};
 use models::smollm2::calibration::Calibration;
 use models::smollm2::perplexity::{perplexity, surprises};
@@ -68,6 +68,6 @@ fn large_orders_of_caches() {
     let titanus = |bits| study.of(Compressed::new(Pruning::Share(0.338), bits, 64));
     let (int8, low) = (titanus(None), titanus(Some([3, 2])));
     assert!(int8 < low && float < low, "{int8} {low}");
-    let flips = |high, low| study.of(Forgetful::new(high, low, 1));
+    let flips = |high, low| study.of(Forgetful::new(Stored::Integer, high, low, 1));
     assert!(flips(0.0, 1e-2) < flips(1e-2, 0.0), "the high byte is what counts");
 }

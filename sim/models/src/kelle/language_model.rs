@@ -115,9 +115,20 @@ fn eight_bits(x: &Matrix) -> Vec<Vec<i64>> {
     x.iter().map(|row| row.iter().map(|x| (x / largest * 127.0).round() as i64).collect()).collect()
 }
 
-/// Keys and values in binary16, of which bits flip while they wait: once each, with these probabilities.
+/// The 16 bits of a key's or a value's element. The paper does not say which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// binary16: a flip in the exponent is a factor of up to 2^16.
+    Half,
+    /// An integer in two's complement, one scale for a head's keys or values: a flip is at most half of the range.
+    Integer,
+}
+
+/// Keys and values of which bits flip while they wait: once each, with these probabilities.
 #[derive(Clone, Debug)]
 pub struct Forgetful {
+    /// What the bits are.
+    pub stored: Stored,
     /// For bits 15 to 8.
     pub high: f64,
     /// For bits 7 to 0.
@@ -128,30 +139,41 @@ pub struct Forgetful {
 impl Forgetful {
     /// Flips that a seed decides.
     #[must_use]
-    pub fn new(high: f64, low: f64, seed: u64) -> Self {
-        Self { high, low, rng: rng_for(seed, "retention failures") }
+    pub fn new(stored: Stored, high: f64, low: f64, seed: u64) -> Self {
+        Self { stored, high, low, rng: rng_for(seed, "retention failures") }
     }
 
-    fn stored(&mut self, x: &Matrix) -> Matrix {
+    fn read_back(&mut self, x: &Matrix) -> Matrix {
+        let largest = x.values.iter().fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
+        let unit = largest / 32767.0;
         let mut stored = x.clone();
         for value in &mut stored.values {
-            let mut bits = fp16::from_f64(*value);
-            for bit in 0..16 {
-                let probability = if bit >= 8 { self.high } else { self.low };
-                if self.rng.random_range(0.0..1.0) < probability {
-                    bits ^= 1 << bit;
+            *value = match self.stored {
+                Stored::Half => {
+                    let bits = u64::from(self.flipped(fp16::from_f64(*value) as u16));
+                    // An infinity or a NaN would end the text: the largest number takes its place.
+                    fp16::value(if fp16::is_finite(bits) { bits } else { bits & 0x8000 | fp16::LARGEST })
                 }
-            }
-            // An infinity or a NaN would end the text: the largest number takes its place.
-            *value = fp16::value(if fp16::is_finite(bits) { bits } else { bits & 0x8000 | fp16::LARGEST });
+                Stored::Integer => {
+                    let code = (*value / unit).round_ties_even() as i16;
+                    f64::from(self.flipped(code as u16) as i16) * unit
+                }
+            };
         }
         stored
+    }
+
+    fn flipped(&mut self, bits: u16) -> u16 {
+        (0..16).fold(bits, |bits, bit| {
+            let probability = if bit >= 8 { self.high } else { self.low };
+            if self.rng.random_range(0.0..1.0) < probability { bits ^ 1 << bit } else { bits }
+        })
     }
 }
 
 impl Arithmetic for Forgetful {
     fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
-        let (keys, values) = (self.stored(group.keys), self.stored(group.values));
+        let (keys, values) = (self.read_back(group.keys), self.read_back(group.values));
         Float.attention(Group { keys: &keys, values: &values, ..group }, queries)
     }
 }
@@ -200,10 +222,12 @@ mod tests {
     #[test]
     fn bits_flip_as_often_as_they_should() {
         let x = Matrix { columns: 100, values: (0..10_000).map(|i| f64::from(i) / 64.0).collect() };
-        let exact = Forgetful::new(0.0, 0.0, 1).stored(&x);
+        let exact = Forgetful::new(Stored::Half, 0.0, 0.0, 1).read_back(&x);
         assert!(exact.values.iter().zip(&x.values).all(|(a, &b)| *a == fp16::value(fp16::from_f64(b))));
+        let rounded = Forgetful::new(Stored::Integer, 0.0, 0.0, 1).read_back(&x);
+        assert!(rounded.values.iter().zip(&x.values).all(|(a, b)| (a - b).abs() <= 10_000.0 / 64.0 / 32767.0));
         let flipped = |high, low, mask: u64| {
-            let stored = Forgetful::new(high, low, 1).stored(&x);
+            let stored = Forgetful::new(Stored::Half, high, low, 1).read_back(&x);
             let flips = stored
                 .values
                 .iter()
@@ -215,6 +239,14 @@ mod tests {
         assert!((flipped(0.0, 0.1, 0x00ff) - 0.1).abs() < 0.005 && flipped(0.0, 0.1, 0xff00) == 0.0);
         let high = flipped(0.1, 0.0, 0xff00);
         assert!((0.08..0.105).contains(&high), "{high}");
-        assert_eq!(Forgetful::new(0.1, 0.1, 7).stored(&x), Forgetful::new(0.1, 0.1, 7).stored(&x));
+        let again = || Forgetful::new(Stored::Integer, 0.1, 0.1, 7).read_back(&x);
+        assert_eq!(again(), again());
+        // A flip of the highest bit is half of the range; one of the low byte less than 256 steps.
+        let furthest = |high, low| {
+            let stored = Forgetful::new(Stored::Integer, high, low, 1).read_back(&x);
+            stored.values.iter().zip(&x.values).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) * 64.0 * 32767.0
+                / 9999.0
+        };
+        assert!(furthest(0.1, 0.0) > 32_000.0 && furthest(0.0, 0.1) < 256.0);
     }
 }
