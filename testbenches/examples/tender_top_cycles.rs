@@ -41,6 +41,7 @@ fn caps(block: &TenderTop) -> Caps {
         rows: block.array.rows,
         columns: block.array.columns,
         int8: true,
+        explicit: block.explicit,
         depth: block.depth,
         steps: block.steps,
         vector,
