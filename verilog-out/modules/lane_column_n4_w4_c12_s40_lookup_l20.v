@@ -16,6 +16,7 @@ module lane_column_n4_w4_c12_s40_lookup_l20 (
   output wire signed   [39:0] sum_o      // The sum of the column
 );
   genvar i;
+  genvar j;
   wire         [3:0] w [0:3];
   wire        [24:0] product [0:3];
   wire        [24:0] sum_0 [0:2];
@@ -33,38 +34,27 @@ module lane_column_n4_w4_c12_s40_lookup_l20 (
   end
 
   for (i = 0; i < 4; i = i + 1) begin : g_products
-    wire is_0 = w[i] == 4'd0;
-    wire is_1 = w[i] == 4'd1;
-    wire is_2 = w[i] == 4'd2;
-    wire is_3 = w[i] == 4'd3;
-    wire is_4 = w[i] == 4'd4;
-    wire is_5 = w[i] == 4'd5;
-    wire is_6 = w[i] == 4'd6;
-    wire is_7 = w[i] == 4'd7;
-    wire is_8 = w[i] == 4'd8;
-    wire is_9 = w[i] == 4'd9;
-    wire is_10 = w[i] == 4'd10;
-    wire is_11 = w[i] == 4'd11;
-    wire is_12 = w[i] == 4'd12;
-    wire is_13 = w[i] == 4'd13;
-    wire is_14 = w[i] == 4'd14;
-    wire is_15 = w[i] == 4'd15;
-    wire [22:0] either_1_0 = ($unsigned($signed(rows_i[368*i +: 23])) & {23{is_0}})
-        | ($unsigned($signed(rows_i[368*i + 23 +: 23])) & {23{is_1}});
-    wire [22:0] either_1_1 = ($unsigned($signed(rows_i[368*i + 46 +: 23])) & {23{is_2}})
-        | ($unsigned($signed(rows_i[368*i + 69 +: 23])) & {23{is_3}});
-    wire [22:0] either_1_2 = ($unsigned($signed(rows_i[368*i + 92 +: 23])) & {23{is_4}})
-        | ($unsigned($signed(rows_i[368*i + 115 +: 23])) & {23{is_5}});
-    wire [22:0] either_1_3 = ($unsigned($signed(rows_i[368*i + 138 +: 23])) & {23{is_6}})
-        | ($unsigned($signed(rows_i[368*i + 161 +: 23])) & {23{is_7}});
-    wire [22:0] either_1_4 = ($unsigned($signed(rows_i[368*i + 184 +: 23])) & {23{is_8}})
-        | ($unsigned($signed(rows_i[368*i + 207 +: 23])) & {23{is_9}});
-    wire [22:0] either_1_5 = ($unsigned($signed(rows_i[368*i + 230 +: 23])) & {23{is_10}})
-        | ($unsigned($signed(rows_i[368*i + 253 +: 23])) & {23{is_11}});
-    wire [22:0] either_1_6 = ($unsigned($signed(rows_i[368*i + 276 +: 23])) & {23{is_12}})
-        | ($unsigned($signed(rows_i[368*i + 299 +: 23])) & {23{is_13}});
-    wire [22:0] either_1_7 = ($unsigned($signed(rows_i[368*i + 322 +: 23])) & {23{is_14}})
-        | ($unsigned($signed(rows_i[368*i + 345 +: 23])) & {23{is_15}});
+    wire is [0:15];
+    for (j = 0; j < 16; j = j + 1) begin : g_is
+      localparam is_index = j;
+      assign is[j] = w[i] == is_index[3:0];
+    end
+    wire [22:0] either_1_0 = ($unsigned($signed(rows_i[368*i +: 23])) & {23{is[0]}})
+        | ($unsigned($signed(rows_i[368*i + 23 +: 23])) & {23{is[1]}});
+    wire [22:0] either_1_1 = ($unsigned($signed(rows_i[368*i + 46 +: 23])) & {23{is[2]}})
+        | ($unsigned($signed(rows_i[368*i + 69 +: 23])) & {23{is[3]}});
+    wire [22:0] either_1_2 = ($unsigned($signed(rows_i[368*i + 92 +: 23])) & {23{is[4]}})
+        | ($unsigned($signed(rows_i[368*i + 115 +: 23])) & {23{is[5]}});
+    wire [22:0] either_1_3 = ($unsigned($signed(rows_i[368*i + 138 +: 23])) & {23{is[6]}})
+        | ($unsigned($signed(rows_i[368*i + 161 +: 23])) & {23{is[7]}});
+    wire [22:0] either_1_4 = ($unsigned($signed(rows_i[368*i + 184 +: 23])) & {23{is[8]}})
+        | ($unsigned($signed(rows_i[368*i + 207 +: 23])) & {23{is[9]}});
+    wire [22:0] either_1_5 = ($unsigned($signed(rows_i[368*i + 230 +: 23])) & {23{is[10]}})
+        | ($unsigned($signed(rows_i[368*i + 253 +: 23])) & {23{is[11]}});
+    wire [22:0] either_1_6 = ($unsigned($signed(rows_i[368*i + 276 +: 23])) & {23{is[12]}})
+        | ($unsigned($signed(rows_i[368*i + 299 +: 23])) & {23{is[13]}});
+    wire [22:0] either_1_7 = ($unsigned($signed(rows_i[368*i + 322 +: 23])) & {23{is[14]}})
+        | ($unsigned($signed(rows_i[368*i + 345 +: 23])) & {23{is[15]}});
     wire [22:0] either_2_0 = either_1_0 | either_1_1;
     wire [22:0] either_2_1 = either_1_2 | either_1_3;
     wire [22:0] either_2_2 = either_1_4 | either_1_5;

@@ -108,13 +108,9 @@ impl LaneColumn {
 /// `values[index]`: AND and OR, which is smaller than a tree of multiplexers.
 pub(super) fn choose(m: &mut Module, index: Signal, values: &[Signal]) -> Signal {
     let ty = values[0].ty();
-    let chosen: Vec<_> = (0u32..)
-        .zip(values)
-        .map(|(v, value)| {
-            let here = m.wire(&format!("is_{v}"), index.eq(v));
-            value.as_uint() & here.repeat(ty.width)
-        })
-        .collect();
+    let here = m.nets("is", bit(), values.len() as u32);
+    m.for_each("is", values.len() as u32, |m, v| m.connect(here.at(v), index.eq(v.value(index.width()))));
+    let chosen = (0u32..).zip(values).map(|(v, value)| value.as_uint() & here.at(v).repeat(ty.width)).collect();
     let chosen = any_of(m, chosen);
     if ty.signed { chosen.as_sint() } else { chosen }
 }
