@@ -157,7 +157,7 @@ impl PeLane {
         let (limit, most) = (17 * self.k, uint(8));
         let (pairs, wrong) = (m.reg("formal_pairs_q", most), m.reg("formal_wrong_q", bit()));
         let now = io.activations.present.elements().iter().fold(most.lit(0), |sum, &p| up(sum, p));
-        let now = mux(high, now.shl(4).truncate(8), now);
+        let now = mux(high, times_16(now), now);
         let before = mux(open.q & pairs.q.gt(limit), most.lit(limit + 1), mux(open.q, pairs.q, 0));
         let sum = m.wire("formal_pairs", before.wrapping_add(now));
         pairs.next_when(take, sum);
@@ -201,7 +201,7 @@ impl PeLane {
         for (c, &add) in (0u32..).zip(&adds) {
             let column = m.reg(&format!("formal_column_{c}_q"), sint(self.sum_width()));
             let base = mux(flags.bit(2), sint(self.sum_width()).lit(0), column.q);
-            let addend = mux(flags.bit(1), add.shl(4).truncate(self.sum_width()), add);
+            let addend = mux(flags.bit(1), times_16(add), add);
             column.next_when(inside.add, base.wrapping_add(addend));
             m.assert_always(&format!("sum_is_exact_{c}"), !sure.q | inside.sums.at(c).eq(column.q));
             let copy = m.reg(&format!("formal_copy_{c}_q"), sint(self.sum_width()));
@@ -225,4 +225,10 @@ impl PeLane {
         m.cover("high_nibble", inside.add & now.high & now.valid);
         m.cover("adds_a_negative_product", inside.add & adds[0].lt(0));
     }
+}
+
+/// In the same width.
+fn times_16(value: Signal) -> Signal {
+    let low = cat(&[value.slice(0..value.width() - 4), uint(4).lit(0)]);
+    if value.ty().signed { low.as_sint() } else { low }
 }
