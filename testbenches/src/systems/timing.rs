@@ -79,7 +79,7 @@ pub fn compare<A: Accelerator>(
         number += 1;
         let (expected, what) = cycles(&program, latency, (&mut memory(), &mut turns));
         let mut bus = AxiMemory::new();
-        bus.serve(sim, "mem", &AxiConfig::ideal(latency), run.seed() ^ number)?;
+        bus.serve_all(sim, "mem", &AxiConfig::ideal(latency), run.seed() ^ number)?;
         bus.memory_mut().store(program.base, &program.image);
         let limits = program.limits;
         for (at, value) in

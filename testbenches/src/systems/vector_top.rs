@@ -49,7 +49,12 @@ pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
             &golden,
             |rng| program::draw(rng, golden.shape(), 3),
             |program, latency, (memory, turns)| {
-                let shell = shell((&block.axi, 1), &block.dma, (block.read_beats, block.write_beats), latency);
+                let shell = shell(
+                    (&block.axi, block.ports as usize),
+                    &block.dma,
+                    (block.read_beats, block.write_beats),
+                    latency,
+                );
                 let timing = Timing { shell, unit: unit(&block.engine().unit()) };
                 let spent = timing.job(&golden, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))

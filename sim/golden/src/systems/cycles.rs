@@ -12,6 +12,7 @@
 //! | `cycles/stream.rs` | beats that become wider or narrower; arithmetic with a FIFO behind it |
 //! | `cycles/rows.rs` | beats of the vector unit |
 //! | `tender_top/cycles/panels.rs` | words of panels, tiles of the array |
+//! | `tender_top/cycles/parts.rs` | which sums leave in which order |
 //! | `tender_top/cycles/pages.rs`, `products.rs` | constants, columns of results, words and rows on their way to memory |
 //!
 //! One thing is no latest of others: DMAs that wait for the port have it in turn, the first one first. All that follows from
@@ -80,7 +81,7 @@ pub(super) trait Timed {
     fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Self::Operation, u8>;
 
     /// When the last command of an operation ends that is handed over in cycle `now`.
-    fn end(&self, operation: &Self::Operation, now: u64, turns: &mut Turns) -> u64;
+    fn end(&self, operation: &Self::Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64;
 }
 
 impl Shell {
@@ -104,7 +105,8 @@ impl Shell {
         if end.code != 0 {
             return Err(end.code);
         }
-        let mut operations = chain.operations.into_iter();
+        let Chain { operations, memory, .. } = chain;
+        let mut operations = operations.into_iter();
         let (mut spent, mut now, mut before): (Vec<Spent<T::Operation>>, u64, u64) = (Vec::new(), 0, 0);
         for action in actions {
             match action {
@@ -112,7 +114,7 @@ impl Shell {
                 Action::Operation { .. } => {
                     let Some(operation) = operations.next() else { continue };
                     // Its end is told two cycles later; then comes the next one.
-                    now = timed.end(&operation, now, turns) + 3;
+                    now = timed.end(&operation, now, turns, memory) + 3;
                     spent.push(Spent { operation, cycles: now - before });
                     before = now;
                 }

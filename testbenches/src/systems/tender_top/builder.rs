@@ -8,6 +8,7 @@ mod operands;
 
 use anyhow::{Context, ensure};
 use golden::common::shell::job_controller::Limits;
+use golden::kllm::fp16;
 use golden::systems::memory::SparseMemory;
 use golden::systems::tender_top::TenderTop;
 use golden::tender::calibration::{Calibration, Scheme, Sign as GoldenSign, Weights as Quantized};
@@ -111,8 +112,8 @@ impl Builder {
     /// Rows of different lengths; no room.
     pub fn given(&mut self, values: &[Vec<f64>]) -> anyhow::Result<Floats> {
         let layout = Rows::dense(Format::Fp16, values.len(), values.first().map_or(0, Vec::len))?;
-        let values_flat: Vec<f16> = values.iter().flatten().map(|&x| f16::from_f64(x)).collect();
-        let address = self.store(layout.pack_floats(&values_flat)?)?;
+        let halves: Vec<f16> = values.iter().flatten().map(|&x| f16::from_bits(fp16::from_f64(x) as u16)).collect();
+        let address = self.store(layout.pack_floats(&halves)?)?;
         let at = Operand { address, stride: layout.stride().try_into()? };
         Ok(Floats { at, rows: values.len(), columns: values[0].len() })
     }

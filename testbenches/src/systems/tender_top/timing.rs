@@ -12,13 +12,14 @@ use super::{golden_of, program};
 pub fn timing(block: &TenderTop, latency: u32) -> Timing {
     let array = &block.array;
     Timing {
-        shell: shell((&block.axi, 1), &block.dma, (block.read_beats, block.write_beats), latency),
+        shell: shell((&block.axi, block.ports as usize), &block.dma, (block.read_beats, block.write_beats), latency),
         array: Array {
             rows: array.rows.into(),
             columns: array.columns.into(),
             single_drain: array.pe.drain == Drain::Single,
             pipelined: array.pe.pipelined,
         },
+        explicit: block.explicit,
         result: block.result.latency().into(),
         strip: block.strip.into(),
         unit: unit(&block.vector().unit()),

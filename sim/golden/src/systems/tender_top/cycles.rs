@@ -2,6 +2,7 @@
 
 mod pages;
 mod panels;
+mod parts;
 mod products;
 
 use crate::common::shell::job_controller::Limits;
@@ -11,6 +12,7 @@ use crate::systems::memory::Memory;
 
 use super::{Operation, TenderTop};
 pub use panels::Array;
+use parts::Parts;
 use products::Columns;
 
 /// What the cycles depend on, beside the job.
@@ -20,6 +22,8 @@ pub struct Timing {
     pub shell: Shell,
     /// The array.
     pub array: Array,
+    /// Sums of parts are added behind the output buffer.
+    pub explicit: bool,
     /// Cycles of a sum in the arithmetic on results.
     pub result: u64,
     /// Columns of a page of the turn buffer.
@@ -65,12 +69,13 @@ impl Timed for Work<'_> {
         self.accelerator.check(opcode, fields, limits)
     }
 
-    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns) -> u64 {
+    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64 {
         let timing = self.timing;
         // One cycle more: its commands are asked for together.
         match operation {
             Operation::MatMul(product) => {
-                end(Columns::product(timing, product, now + Shell::checks(5) + 1, turns), turns)
+                let begin = now + Shell::checks(5) + 1;
+                end(Columns::product(timing, product, Parts::of(product, memory), (begin, turns)), turns)
             }
             Operation::Pack(pack) => end(Columns::pack(timing, pack, now + Shell::checks(3) + 1, turns), turns),
             Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),

@@ -53,7 +53,7 @@ impl Timed for Work<'_> {
         Operation::check(self.accelerator.shape(), limits, fields)
     }
 
-    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns) -> u64 {
+    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, _: &mut dyn Memory) -> u64 {
         self.timing.shell.rows(&self.timing.unit, operation, now, turns)
     }
 }

@@ -1,5 +1,6 @@
 //! From memory to the array: panels, indices, tiles.
 
+use super::parts::Parts;
 use crate::systems::cycles::{Converter, Reader, Times, extend, latest};
 
 /// A double buffer that a DMA fills.
@@ -69,37 +70,38 @@ impl Array {
 #[derive(Clone, Debug)]
 pub(super) struct Tiles {
     array: Array,
-    steps: u64,
-    /// Panels of B, and tiles.
-    across: i64,
-    count: i64,
+    parts: Parts,
+    tiles: i64,
     begin: u64,
-    /// When the last entry of each tile was looked at, and when the array took its last step.
+    /// When the last entry of each part of a tile was looked at, and when the array took its last step.
     ended: Times,
     last_step: Times,
 }
 
 impl Tiles {
-    /// `steps` for each of `down` by `across` tiles, from a cycle on.
-    pub fn new(array: Array, steps: u64, (down, across): (i64, i64), begin: u64) -> Self {
+    /// The parts of each tile of `down` panels of A, from a cycle on.
+    pub fn new(array: Array, parts: Parts, down: i64, begin: u64) -> Self {
         let (ended, last_step) = Default::default();
-        Self { array, steps, across, count: down * across, begin, ended, last_step }
+        let tiles = down * parts.across();
+        Self { array, parts, tiles, begin, ended, last_step }
     }
 
-    /// When all sums of a tile are in the output buffer.
-    pub fn summed(&self, tile: i64) -> Option<u64> {
-        self.last_step.behind(tile, self.array.last_sum())
+    /// When all sums of a part are in the output buffer.
+    pub fn summed(&self, part: i64) -> Option<u64> {
+        self.last_step.behind(part, self.array.last_sum())
     }
 
-    /// `read(tile)`: when the last column of the tile was read from the output buffer, which holds two.
+    /// `read(part)`: when the last column of the part was read from the output buffer, which holds two.
     pub fn advance(&mut self, [index, a, b]: [&mut Buffer; 3], read: impl Fn(i64) -> Option<u64>) -> bool {
         let mut moved = false;
         while let Some((ended, last_step)) = self.next([index, a, b], &read) {
-            let tile = self.ended.known();
             self.ended.push(ended);
             self.last_step.push(last_step);
-            b.freed.push(ended);
-            if (tile + 1) % self.across == 0 {
+            let parts = self.ended.known();
+            if parts % self.parts.of_tile() == 0 {
+                b.freed.push(ended);
+            }
+            if parts % (self.parts.of_tile() * self.parts.across()) == 0 {
                 a.freed.push(ended);
             }
             moved = true;
@@ -110,22 +112,24 @@ impl Tiles {
     /// A step for each entry, K + G - 1 of them in as many cycles, from when both panels are there; the last one waits for a
     /// place for the sums, and until those of the tile before have left the PEs.
     fn next(&self, [index, a, b]: [&Buffer; 3], read: impl Fn(i64) -> Option<u64>) -> Option<(u64, u64)> {
-        let tile = self.ended.known();
-        if tile == self.count {
+        let part = self.ended.known();
+        let tile = part / self.parts.of_tile();
+        if tile == self.tiles {
             return None;
         }
-        let (row, before) = (tile / self.across, tile - 1);
+        let (row, before) = (tile / self.parts.across(), part - 1);
         let entry =
-            if tile == 0 { Some(index.there(0)?.max(self.begin + 1) + 1) } else { self.ended.behind(before, 1) };
+            if part == 0 { Some(index.there(0)?.max(self.begin + 1) + 1) } else { self.ended.behind(before, 1) };
         let first = latest([entry, self.last_step.behind(before, 0), a.there(row), b.there(tile)])?;
-        let room = read(tile - 2)? + u64::from(tile > 1);
+        let room = read(part - 2)? + u64::from(part > 1);
         let (any, last) = if self.array.single_drain {
             (self.last_step.behind(before, self.array.columns + 2)?, 0)
         } else {
             (0, self.last_step.behind(before, self.array.columns)?)
         };
         let first_step = (first + 1).max(any);
-        let ended = if self.steps == 1 { first.max(room) } else { (first_step + self.steps - 2).max(room) };
+        let steps = self.parts.steps(part);
+        let ended = if steps == 1 { first.max(room) } else { (first_step + steps - 2).max(room) };
         Some((ended, (ended + 1).max(last).max(first_step)))
     }
 }

@@ -5,6 +5,7 @@ use crate::common::bus::Command;
 use super::Timing;
 use super::pages::Pages;
 use super::panels::{Buffer, Tiles};
+use super::parts::Parts;
 use crate::systems::cycles::{Converter, Flow, Ports, Reader, Times, Turns, Way, Writer, extend, latest};
 use crate::systems::tender_top::{Finish, MatMul, Output, Pack};
 
@@ -19,6 +20,8 @@ struct Sums {
     /// Index, A and B.
     buffers: [Buffer; 3],
     tiles: Tiles,
+    /// In builds that add the sums of parts: when each column was taken for that.
+    taken: Option<Times>,
 }
 
 /// A product or a packing under way.
@@ -38,6 +41,8 @@ pub(super) struct Columns {
     records: Converter,
     filed: Times,
     used: Times,
+    /// What leaves the output buffer.
+    parts: Parts,
     /// When each column was read from its buffer, began in the lanes, and left them.
     read: Times,
     begun: Times,
@@ -50,14 +55,16 @@ pub(super) struct Columns {
 
 impl Columns {
     /// A product whose commands are offered the cycle behind `begin`.
-    pub fn product(timing: &Timing, operation: &MatMul, begin: u64, turns: &Turns) -> Self {
+    pub fn product(timing: &Timing, operation: &MatMul, parts: Parts, (begin, turns): (u64, &Turns)) -> Self {
         let (finish, bus) = (&operation.finish, 8 * timing.shell.bus_bytes);
         let (a, b) = (8 * finish.layout.row_word_bytes(), 8 * finish.layout.column_word_bytes());
         let buffer = |word: u64, words: u64| Buffer::new(Converter::new(bus, word, words * word));
         let buffers = [buffer(16, operation.steps), buffer(a, operation.channels), buffer(b, operation.channels)];
-        let (down, across) = (operation.a.rows as i64, operation.b.rows as i64);
-        let tiles = Tiles::new(timing.array, operation.steps, (down, across), begin);
-        let mut all = Self::new(timing, finish, Some(Sums { buffers, tiles }), (begin, turns));
+        let down = operation.a.rows as i64;
+        let tiles = Tiles::new(timing.array, parts.clone(), down, begin);
+        let sums = Sums { buffers, tiles, taken: timing.explicit.then(Times::default) };
+        let mut all = Self::new(timing, finish, Some(sums), (begin, turns));
+        all.parts = parts;
         all.readers[0].offer(&operation.a, begin + 1);
         for _ in 0..down {
             all.readers[1].offer(&operation.b, begin + 1);
@@ -95,6 +102,7 @@ impl Columns {
             writer: timing.shell.writer(),
             begin,
             sums,
+            parts: Parts::none(finish.columns as i64),
             pages: None,
             finish: finish.clone(),
             lanes: Way::section(timing.result),
@@ -175,23 +183,40 @@ impl Columns {
     /// A column is read when the one before it has begun, of a tile that is there, or a page.
     fn next_read(&self) -> Option<u64> {
         let n = self.read.known();
-        if n == self.panels() * self.columns() {
+        if n == self.panels() * self.parts.of_panel() {
             return None;
         }
         let there = match (&self.sums, &self.pages) {
-            (Some(sums), _) => sums.tiles.summed(self.tile(n)).map(|time| time + 1),
+            (Some(sums), _) => sums.tiles.summed(self.parts.leaving(n).part).map(|time| time + 1),
             (None, Some(pages)) => self.readers[0].left.behind(pages.last(pages.of_column(n)).1, 1),
             (None, None) => None,
         };
-        latest([there, self.read.behind(n - 1, 1), self.begun.behind(n - 1, 0)])
+        let gone = self.taken().unwrap_or(&self.begun).behind(n - 1, 0);
+        latest([there, self.read.behind(n - 1, 1), gone])
     }
 
-    fn tiles_across(&self) -> i64 {
-        self.finish.columns.div_ceil(self.finish.layout.columns) as i64
+    fn taken(&self) -> Option<&Times> {
+        self.sums.as_ref().and_then(|sums| sums.taken.as_ref())
     }
 
-    fn tile(&self, column: i64) -> i64 {
-        column / self.columns() * self.tiles_across() + column % self.columns() / self.finish.layout.columns as i64
+    /// A column is added to those of the parts before it: when the one before is written, or has begun in the lanes. A sum is not
+    /// read in the cycle in which it is written.
+    fn next_taken(&self) -> Option<u64> {
+        let taken = self.taken()?;
+        let n = taken.known();
+        if n >= self.read.known() {
+            return None;
+        }
+        let gone = if n == 0 {
+            Some(0)
+        } else {
+            let (before, here) = (self.parts.leaving(n - 1), self.parts.leaving(n));
+            match before.ends {
+                true => self.begun.behind(before.column, 0),
+                false => taken.behind(n - 1, if before.place == here.place { 2 } else { 1 }),
+            }
+        };
+        latest([self.read.behind(n, 1), gone])
     }
 
     /// When constants of rows were kept: one in each cycle, when the panel before has left the lanes.
@@ -219,12 +244,12 @@ impl Columns {
         } else {
             self.filed.behind(n, 1)
         };
-        latest([
-            self.read.behind(n, 1),
-            self.begun.behind(n - 1, 1),
-            constants,
-            self.left.behind(n - self.lanes.places, 1),
-        ])
+        let there = if n >= self.panels() * self.columns() {
+            None
+        } else {
+            self.taken().unwrap_or(&self.read).behind(self.parts.end_of(n), 1)
+        };
+        latest([there, self.begun.behind(n - 1, 1), constants, self.left.behind(n - self.lanes.places, 1)])
     }
 
     /// Results leave for the words of a panel, or a page.
@@ -262,15 +287,12 @@ impl Flow for Columns {
             moved |= reader.advance();
         }
         moved |= self.writer.advance();
-        if let Some(Sums { buffers: [index, a, b], tiles }) = &mut self.sums {
+        if let Some(Sums { buffers: [index, a, b], tiles, .. }) = &mut self.sums {
             for (k, buffer) in [&mut *a, &mut *b, &mut *index].into_iter().enumerate() {
                 moved |= buffer.advance(&mut self.readers[k]);
             }
-            let (columns, width) = (self.finish.columns as i64, self.finish.layout.columns as i64);
-            let across = self.finish.columns.div_ceil(self.finish.layout.columns) as i64;
-            let read = &self.read;
-            let last = |tile: i64| (tile / across * columns) + ((tile % across + 1) * width).min(columns) - 1;
-            moved |= tiles.advance([index, a, b], |tile| read.behind(if tile < 0 { -1 } else { last(tile) }, 0));
+            let (read, parts) = (&self.read, &self.parts);
+            moved |= tiles.advance([index, a, b], |part| read.behind(parts.last(part), 0));
         } else {
             extend!(moved, self.readers[0].left, {
                 let (n, reader) = (self.readers[0].left.known(), &self.readers[0]);
@@ -290,6 +312,10 @@ impl Flow for Columns {
         });
         extend!(moved, self.used, self.next_kept());
         extend!(moved, self.read, self.next_read());
+        while let Some(time) = self.next_taken() {
+            self.sums.as_mut().and_then(|sums| sums.taken.as_mut()).into_iter().for_each(|taken| taken.push(time));
+            moved = true;
+        }
         extend!(moved, self.begun, self.next_begun());
         extend!(moved, self.left, self.next_left());
         extend!(moved, self.turned, self.next_turned());

@@ -3,6 +3,7 @@
 use super::*;
 use crate::common::bus::Command;
 use crate::systems::cycles::{Dma, Frame};
+use crate::systems::memory::SparseMemory;
 use crate::systems::tender_top::{Finish, Layout, MatMul, Output};
 
 /// 16 x 16 PEs, a bus of 16 bytes.
@@ -12,6 +13,7 @@ fn timing() -> Timing {
     Timing {
         shell: Shell { bus_bytes: 16, latency: 20, ports: 1, reads: dma(64), writes: dma(32), address_width: 40 },
         array: Array { rows: 16, columns: 16, single_drain: false, pipelined: false },
+        explicit: false,
         result: 10,
         strip: 64,
         unit: Unit { steps: 12, apart: false, rotary: 8, frames: [frame; 3], requantize: 5 },
@@ -53,7 +55,8 @@ fn product(down: u64, across: u64, channels: u64, steps: u64) -> Operation {
 fn cycles(operation: &Operation) -> u64 {
     let timing = timing();
     let Operation::MatMul(product) = operation else { panic!("products alone") };
-    end(Columns::product(&timing, product, 0, &Turns::default()), &mut Turns::default())
+    let parts = Parts::of(product, &mut SparseMemory::new());
+    end(Columns::product(&timing, product, parts, (0, &Turns::default())), &mut Turns::default())
 }
 
 /// Tiles whose results are a burst of 16 beats: how many beats the last burst has makes a difference of some cycles.
