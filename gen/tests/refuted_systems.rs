@@ -7,8 +7,10 @@ use support::refute::{Refutation, refute};
 
 #[test]
 fn faults_of_the_execution_controller_are_refuted() {
-    let fault =
-        |what, fault: Fault, by, step| Refutation { block: "execution_controller", proof: 0, what, fault, by, step };
+    let of = |proof| {
+        move |what, fault: Fault, by, step| Refutation { block: "execution_controller", proof, what, fault, by, step }
+    };
+    let (fault, explicit) = (of(0), of(1));
     let net = Fault::net;
     refute(vec![
         fault(
@@ -28,5 +30,8 @@ fn faults_of_the_execution_controller_are_refuted() {
         fault("a panel of A is given back with each tile", net("a_free_o", "ends"), "a_row_of_tiles", 4),
         fault("indices are given back with each row of tiles", net("index_free_o", "a_free_o"), "all_rows", 4),
         fault("it goes on behind a wrong entry", net("bad", "1'b0").into("go"), "an_error_stays", 5),
+        explicit("a part does not begin anew", net("fresh_q", "1'b0"), "first_is_first", 6),
+        explicit("the sums of a part stay", net("ends_part", "1'b0"), "last_is_last", 5),
+        explicit("each part gives its panel back", net("b_free_o", "take_o"), "freed_with_its_place", 4),
     ]);
 }

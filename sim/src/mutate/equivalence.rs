@@ -41,8 +41,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Little effort: what is hard to decide stays open.
-    pub const QUICK: Self = Self { cycles: 20, conflicts: 0, time: Duration::from_secs(60) };
+    /// Little effort: what is hard to decide stays open. The time is a guard alone: a slow machine decides the same.
+    pub const QUICK: Self = Self { cycles: 20, conflicts: 0, time: Duration::from_secs(600) };
 }
 
 impl Default for Limits {

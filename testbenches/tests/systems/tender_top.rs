@@ -15,7 +15,9 @@ use host::vector::Integer;
 use host::{Bus, Counters, Device, Settings, Window};
 use models::smollm2;
 use sim::bus::AxiConfig;
+use sim::fault::Fault;
 use sim::stimulus::{Stall, real_numbers};
+use testbenches::faults::must_be_noticed;
 use testbenches::systems::hardware::on_hardware;
 use testbenches::systems::tender_top::attention::{Measured, real_head};
 use testbenches::systems::tender_top::builder::{Job, Results};
@@ -131,6 +133,23 @@ fn products(block: &TenderTop, config: &AxiConfig, jobs: &[fn(&Caps) -> Real]) -
         }
     });
     counters.into_inner().unwrap()
+}
+
+/// Parts of sums: what is kept, doubled, added, told.
+#[test]
+#[ignore = "minutes: a model of the whole accelerator for each fault"]
+fn large_faults_of_parts_are_found() {
+    let block = TenderTop::configurations().into_iter().find(|block| block.explicit).unwrap();
+    let faults = [
+        ("sums begin anew with each part", Fault::net("begins_q", "1'b1").module("part_sums")),
+        ("sums are not doubled", Fault::net("doubles_q", "1'b0").module("part_sums")),
+        ("a sum is read while it is written", Fault::net("waits", "1'b0").module("part_sums")),
+        ("sums that leave their range are not told", Fault::net("g_row[0].leaves", "1'b0").module("part_sums")),
+        ("a sum stays behind an abort", Fault::net("clear_i", "1'b0").module("part_sums")),
+        ("each part counts its columns", Fault::net("base_q", "sent_q").module("sum_buffer")),
+        ("both tiles are said to be the same", Fault::net("take_page_q", "1'b0").module("sum_buffer")),
+    ];
+    must_be_noticed(&block, bench, 300, &faults);
 }
 
 /// Figure 13 of the paper on the whole accelerator: doublings between groups cost nothing, sums that leave for each group do. Both

@@ -1,10 +1,8 @@
 //! Parts of tiles, with explicit requantization; without it a tile is one part.
 
+use crate::systems::execution_controller::RESCALE;
 use crate::systems::memory::Memory;
 use crate::systems::tender_top::MatMul;
-
-/// Entry of a table that doubles all sums.
-const RESCALE: [u8; 2] = 0x8000u16.to_le_bytes();
 
 /// How columns of sums leave the output buffer: panel by panel, tile by tile, part by part.
 #[derive(Clone, Debug)]
@@ -36,7 +34,7 @@ impl Parts {
         let mut table = vec![0; operation.table.row_bytes as usize];
         let steps = if operation.explicit && memory.read(operation.table.address, &mut table).is_ok() {
             let entries: Vec<_> = table.chunks(2).collect();
-            entries.split_inclusive(|entry| **entry == RESCALE).map(|part| part.len() as u64).collect()
+            entries.split_inclusive(|entry| **entry == RESCALE.to_le_bytes()).map(|part| part.len() as u64).collect()
         } else {
             vec![operation.steps]
         };
