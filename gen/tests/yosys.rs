@@ -60,7 +60,7 @@ fn flat_counts() {
 
 #[test]
 fn hierarchical_total_is_the_sum_of_all_instances() {
-    let options = synth::Options { hierarchical: true, liberty: None };
+    let options = synth::Options { hierarchical: true, liberty: None, ..synth::Options::default() };
     let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
     let report = synthesise(&sources(PAIR), &manifest, &options).unwrap();
     let lines: Vec<_> =
@@ -84,7 +84,7 @@ module top(input wire [1:0] a_i, output wire q_o);
 endmodule
 ";
     let manifest = manifest(vec![module("leaf", 1), module("middle", 1), module("top", 1)]);
-    let options = synth::Options { hierarchical: true, liberty: Some("osu018".into()) };
+    let options = synth::Options { hierarchical: true, liberty: Some("osu018".into()), ..synth::Options::default() };
     let report = synthesise(&sources(text), &manifest, &options).unwrap();
     assert_eq!((report.modules.len(), report.total.gates), (3, 1));
     assert_eq!(report.mapped.unwrap().cells, BTreeMap::from([("AND2X1".to_owned(), 1)]));
@@ -115,6 +115,57 @@ endmodule
     assert_eq!((report.total.memory_bits, report.total.flip_flops), (128, 136));
 }
 
+/// A memory of 16 bytes with an enable, twice.
+const TWO_MEMORIES: &str = "
+module leaf(input wire clk_i, input wire en_i, input wire [3:0] a_i, input wire [7:0] d_i, output reg [7:0] q_o);
+  reg [7:0] memory [0:15];
+  always @(posedge clk_i) if (en_i) memory[a_i] <= d_i;
+  always @(posedge clk_i) q_o <= memory[a_i];
+endmodule
+module top(input wire clk_i, input wire [1:0] en_i, input wire [3:0] a_i, input wire [7:0] d_i, output wire [7:0] q_o);
+  wire [7:0] q_x;
+  wire [7:0] q_y;
+  leaf u_x (.clk_i(clk_i), .en_i(en_i[0]), .a_i(a_i), .d_i(d_i), .q_o(q_x));
+  leaf u_y (.clk_i(clk_i), .en_i(en_i[1]), .a_i(a_i), .d_i(d_i), .q_o(q_y));
+  assign q_o = q_x & q_y;
+endmodule
+";
+
+#[test]
+fn memories_can_be_bits_only() {
+    let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
+    for hierarchical in [false, true] {
+        let options = synth::Options { hierarchical, memories: synth::Memories::Bits, liberty: Some("osu018".into()) };
+        let report = synthesise(&sources(TWO_MEMORIES), &manifest, &options).unwrap();
+        let lines: Vec<_> =
+            report.modules.iter().map(|m| (m.name.as_str(), m.instances, m.own.gates, m.own.memory_bits)).collect();
+        assert_eq!(lines, [("leaf", 2, 0, 128), ("top", 1, 8, 0)]);
+        assert_eq!((report.total.gates, report.total.flip_flops, report.total.memory_bits), (8, 0, 256));
+        assert_eq!(report.mapped.unwrap().cells, BTreeMap::from([("AND2X1".to_owned(), 8)]));
+        assert_eq!(report.aig.map(|a| a.dc2.and_nodes), (!hierarchical).then_some(8));
+    }
+}
+
+/// A design without a memory is what it was.
+#[test]
+fn no_memory_is_left_out_where_there_is_none() {
+    let options = synth::Options { memories: synth::Memories::Bits, ..synth::Options::default() };
+    let report = synthesise(&sources(PAIR), &manifest(vec![module("top", 1)]), &options).unwrap();
+    assert_eq!((report.modules.len(), report.total.flip_flops, report.total.memory_bits), (1, 16, 0));
+}
+
+#[test]
+fn shares_count_what_is_inside() {
+    let mut top = module("top", 1);
+    top.children = BTreeMap::from([("leaf".to_owned(), 2)]);
+    let options = synth::Options { hierarchical: true, liberty: Some("osu018".into()), ..synth::Options::default() };
+    let report = synthesise(&sources(PAIR), &manifest(vec![module("leaf", 2), top]), &options).unwrap();
+    let [leaf, top] = &report.modules[..] else { panic!("{:?}", report.modules) };
+    let area = |m: &synth::ModuleReport| m.mapped.as_ref().unwrap().area;
+    assert_eq!(top.share, Some(1.0));
+    assert_eq!(leaf.share, Some(2.0 * area(leaf) / (2.0 * area(leaf) + area(top))));
+}
+
 #[test]
 fn neither_names_of_cells_nor_units_matter() {
     let folder = tempfile::tempdir().unwrap();
@@ -128,7 +179,7 @@ fn neither_names_of_cells_nor_units_matter() {
     ] {
         let path = folder.path().join("tiny.lib");
         fs::write(&path, tiny_library(units, time, load)).unwrap();
-        let options = synth::Options { hierarchical: false, liberty: Some(path) };
+        let options = synth::Options { hierarchical: false, liberty: Some(path), ..synth::Options::default() };
         let report = synthesise(&sources(text), &manifest(vec![module("top", 1)]), &options).unwrap();
         let mapped = report.mapped.unwrap();
         assert_eq!((report.library.as_deref(), mapped.sequential), (Some("tiny"), 8));
@@ -166,7 +217,7 @@ fn libraries_without_what_a_design_needs() {
         // One cell stands on one line.
         let kept = all.lines().filter(|line| !cells.iter().any(|cell| line.starts_with(&format!("cell ({cell})"))));
         fs::write(&path, kept.collect::<Vec<_>>().join("\n")).unwrap();
-        let options = synth::Options { hierarchical: false, liberty: Some(path.clone()) };
+        let options = synth::Options { hierarchical: false, liberty: Some(path.clone()), ..synth::Options::default() };
         let error = synthesise(&sources(text), &manifest(vec![module("top", 1)]), &options).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{error}");
         error.to_string()
@@ -191,7 +242,7 @@ fn a_library_that_yosys_cannot_read() {
             .replace("area : 8;", "area : 8; odd : ;"),
     )
     .unwrap();
-    let options = synth::Options { hierarchical: false, liberty: Some(path) };
+    let options = synth::Options { hierarchical: false, liberty: Some(path), ..synth::Options::default() };
     let error = synthesise(&sources(PAIR), &manifest(vec![module("top", 1)]), &options).unwrap_err();
     assert_eq!(error.exit_code(), 2);
     assert!(error.to_string().contains("cannot use the library") && error.to_string().contains("odd.lib"), "{error}");
@@ -201,7 +252,7 @@ fn a_library_that_yosys_cannot_read() {
 fn area_of_a_library() {
     let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
     let mapped = |hierarchical| {
-        let options = synth::Options { hierarchical, liberty: Some("osu018".into()) };
+        let options = synth::Options { hierarchical, liberty: Some("osu018".into()), ..synth::Options::default() };
         synthesise(&sources(PAIR), &manifest, &options).unwrap()
     };
     let report = mapped(true);

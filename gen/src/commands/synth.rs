@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Targets;
 use crate::error::Result;
 use crate::flows::lint::Sources;
-use crate::flows::synth::{Counts, Mapped, Options, Report, synthesise};
+use crate::flows::synth::{Counts, Mapped, Memories, Options, Report, synthesise};
 use crate::params::show;
 use crate::present::progress::Progress;
 use crate::present::report;
@@ -24,6 +24,9 @@ pub(super) struct Args {
     /// Keep the modules apart: one line each, the total is the sum over all instances
     #[arg(long)]
     hierarchical: bool,
+    /// Map memories to flip-flops, or leave modules that have one out and count their bits
+    #[arg(long, value_enum, default_value_t)]
+    memories: Memories,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -32,7 +35,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<()> {
     let targets = args.targets.resolve()?;
     let liberty = (args.liberty != Path::new("none")).then(|| args.liberty.clone());
-    let options = Options { liberty, hierarchical: args.hierarchical };
+    let options = Options { liberty, hierarchical: args.hierarchical, memories: args.memories };
     let progress = Progress::new(targets.len(), "synthesising");
     let mut done = Vec::new();
     for (entry, params) in targets {
@@ -53,19 +56,20 @@ pub(super) fn run(args: &Args) -> Result<()> {
 
 fn text(block: &str, params: &Params, report: &Report) -> String {
     let mut page = format!("{block}: {}\n\n", show(params));
-    let headings = ["module", "instances", "gates", "flip-flops", "memory bits", "area", "delay (ps)"];
+    let headings = ["module", "instances", "gates", "flip-flops", "memory bits", "area", "delay (ps)", "share"];
     let mut modules = Table::new(headings);
-    let mut row = |name: &str, instances: String, c: &Counts, mapped: Option<&Mapped>| {
+    let mut row = |name: &str, instances: String, c: &Counts, mapped: Option<&Mapped>, share: Option<f64>| {
         let [gates, flops, bits] = [c.gates, c.flip_flops, c.memory_bits].map(|n| n.to_string());
         let area = mapped.map(|m| format!("{:.0}", m.area)).unwrap_or_default();
         let delay = mapped.and_then(|m| m.delay_ps).map(|d| format!("{d:.0}")).unwrap_or_default();
-        modules.row([name.into(), instances, gates, flops, bits, area, delay]);
+        let share = share.map(|s| format!("{s:.3}")).unwrap_or_default();
+        modules.row([name.into(), instances, gates, flops, bits, area, delay, share]);
     };
     for m in &report.modules {
-        row(&m.name, m.instances.to_string(), &m.own, m.mapped.as_ref());
+        row(&m.name, m.instances.to_string(), &m.own, m.mapped.as_ref(), m.share);
     }
     if report.modules.len() > 1 {
-        row("total", String::new(), &report.total, report.mapped.as_ref());
+        row("total", String::new(), &report.total, report.mapped.as_ref(), None);
     }
     page += &report::table(&modules);
     if let Some(library) = &report.library {

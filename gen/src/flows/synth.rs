@@ -9,13 +9,14 @@
 //!   estimate of the longest path between registers and ports: pin-to-pin delays at a load of 10 fF on every output,
 //!   inputs driven by the library's weakest buffer, buffered and sized, without wires, set-up and clock-to-output times.
 //!
-//! Memories are mapped to flip-flops; their bits are counted separately as well. Black boxes count as cells of their own.
+//! Memories are mapped to flip-flops, and their bits counted apart; or, by option, modules with a memory are left out, and their
+//! bits are all that is counted. Black boxes count as cells of their own.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use hdl::emit::Manifest;
-use serde::Serialize;
+use hdl::emit::{Manifest, ManifestModule};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sim::SourceFile;
 
@@ -32,6 +33,21 @@ pub struct Options {
     pub liberty: Option<PathBuf>,
     /// Keep the modules apart and list each once.
     pub hierarchical: bool,
+    /// What becomes of memories.
+    pub memories: Memories,
+}
+
+/// What becomes of memories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub enum Memories {
+    /// Flip-flops, as in an array of registers.
+    #[default]
+    FlipFlops,
+    /// Bits only: a module that has a memory is left out, with its register of the word that was read, as if it were a macro. A
+    /// memory in the top itself is flip-flops.
+    Bits,
 }
 
 /// What synthesis found.
@@ -62,6 +78,8 @@ pub struct ModuleReport {
     pub own: Counts,
     /// Its own logic in cells of the library, when one was given.
     pub mapped: Option<Mapped>,
+    /// All its instances with the modules inside them, as a share of the area of the whole; where modules were kept apart.
+    pub share: Option<f64>,
 }
 
 /// Numbers of Yosys' generic cells.
@@ -119,7 +137,7 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
     if let Some(library) = &liberty {
         constrain(library, &work)?;
     }
-    let script = script(sources, options.hierarchical, liberty.is_some());
+    let script = script(sources, options, liberty.is_some());
     let log =
         yosys::run_in(&work, &script, &sources.files, &sources.top).map_err(|e| blame_library(e, liberty.as_ref()))?;
     let memories = statistics(&work, "memories.json")?;
@@ -128,23 +146,49 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
     let mut modules = Vec::new();
     let mut total = Counts::default();
     let mut mapped = library.as_ref().map(|_| Mapped::default());
-    // In a flattened design only the top is left.
-    for module in manifest.modules.iter().filter(|m| cells.contains_key(&m.name)) {
-        let own = counts(&cells[&module.name], memories.get(&module.name), manifest);
-        let instances = if options.hierarchical { module.instances } else { 1 };
+    let kept_as_bits = |m: &ManifestModule| {
+        options.memories == Memories::Bits && m.name != sources.top && bits(memories.get(&m.name)) > 0
+    };
+    // In a flattened design only the top is left, and the memories that are not mapped.
+    for module in manifest.modules.iter().filter(|m| cells.contains_key(&m.name) || kept_as_bits(m)) {
+        let own = match cells.get(&module.name).filter(|_| !kept_as_bits(module)) {
+            Some(cells) => counts(cells, memories.get(&module.name), manifest),
+            None => Counts { memory_bits: bits(memories.get(&module.name)), ..Counts::default() },
+        };
+        let instances = if options.hierarchical || kept_as_bits(module) { module.instances } else { 1 };
         total.add(&own, instances);
         let part = library.as_ref().map(|l| l.module(&module.name, manifest));
         if let (Some(whole), Some(part)) = (&mut mapped, &part) {
             whole.add(part, instances);
         }
-        modules.push(ModuleReport { name: module.name.clone(), instances, own, mapped: part });
+        modules.push(ModuleReport { name: module.name.clone(), instances, own, mapped: part, share: None });
     }
     if modules.is_empty() {
         return Err(Failure::NoAnswer(format!("Yosys reports no module of {}", sources.top)));
     }
     let aig = if options.hierarchical { None } else { Some(graph(&work)?) };
+    if options.hierarchical {
+        shares(&mut modules, manifest);
+    }
     let library = liberty.map(|l| l.name);
     Ok(Report { top: sources.top.clone(), modules, total, aig, library, mapped })
+}
+
+/// Area of each module with what is inside it, times its instances, as a share of the top's.
+fn shares(modules: &mut [ModuleReport], manifest: &Manifest) {
+    let mut areas: BTreeMap<&str, f64> = BTreeMap::new();
+    // Children come before their parents.
+    for module in &manifest.modules {
+        let own =
+            modules.iter().find(|m| m.name == module.name).and_then(|m| m.mapped.as_ref()).map_or(0.0, |m| m.area);
+        let inside: f64 =
+            module.children.iter().map(|(child, n)| *n as f64 * areas.get(child.as_str()).unwrap_or(&0.0)).sum();
+        areas.insert(&module.name, own + inside);
+    }
+    let whole = areas.get(manifest.top.as_str()).copied().unwrap_or(0.0);
+    for module in modules.iter_mut().filter(|m| m.mapped.is_some() && whole > 0.0) {
+        module.share = Some(module.instances as f64 * areas[module.name.as_str()] / whole);
+    }
 }
 
 /// The flattened design in cells of a library, as Yosys writes it in JSON.
@@ -229,16 +273,25 @@ fn blame_library(error: Failure, library: Option<&Library>) -> Failure {
     }
 }
 
-fn script(sources: &Sources, hierarchical: bool, mapped: bool) -> String {
+fn script(sources: &Sources, options: &Options, mapped: bool) -> String {
+    let hierarchical = options.hierarchical;
     let flatten = if hierarchical { "" } else { " -flatten" };
     let top = &sources.top;
     let mut lines: Vec<String> = sources.files.iter().map(|f| format!("read_verilog {}", f.name)).collect();
     lines.push(format!("hierarchy -check -top {top}\nproc"));
-    if !hierarchical {
-        lines.push("flatten".into());
-    }
     // Memories are still memories here.
-    lines.push("opt_clean\ntee -q -o memories.json stat -json".into());
+    let count = "opt_clean\ntee -q -o memories.json stat -json";
+    match options.memories {
+        Memories::FlipFlops if hierarchical => lines.push(count.into()),
+        Memories::FlipFlops => lines.push(format!("flatten\n{count}")),
+        Memories::Bits => {
+            lines
+                .push(format!("{count}\nmemory_collect\nselect -set memories t:$mem* %m {top} %d\nblackbox @memories"));
+            if !hierarchical {
+                lines.push("flatten".into());
+            }
+        }
+    }
     lines.push(format!("synth{flatten} -top {top}\ntee -q -o cells.json stat -json\ndesign -save generic"));
     if !hierarchical {
         // What a black box drives is an input of the graph, and what it reads an output.
@@ -311,8 +364,12 @@ fn counts(cells: &Value, memory: Option<&Value>, manifest: &Manifest) -> Counts 
     let cells = cells_of(cells, manifest);
     let flip_flops = cells.iter().filter(|(name, _)| is_flip_flop(name)).map(|(_, n)| n).sum();
     let all: u64 = cells.values().sum();
-    let memory_bits = memory.and_then(|m| m["num_memory_bits"].as_u64()).unwrap_or(0);
-    Counts { gates: all - flip_flops, flip_flops, memory_bits, cells }
+    Counts { gates: all - flip_flops, flip_flops, memory_bits: bits(memory), cells }
+}
+
+/// Bits of memories of a module in Yosys' statistics.
+fn bits(module: Option<&Value>) -> u64 {
+    module.and_then(|m| m["num_memory_bits"].as_u64()).unwrap_or(0)
 }
 
 /// Cells by type, without instances of other modules: their logic is counted there.

@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::error::{Failure, Result};
 use crate::flows::liberty;
 use crate::flows::lint::Sources;
+use crate::flows::synth::Memories;
 use crate::flows::tools::{self, Versions};
 use crate::registry::{self, Params};
 
@@ -88,6 +89,9 @@ pub struct Options {
     /// Synthesise modules apart, each once
     #[arg(long)]
     pub hierarchical: bool,
+    /// Synthesis maps memories to flip-flops, or leaves modules that have one out and counts their bits
+    #[arg(long, value_enum, default_value_t)]
+    pub memories: Memories,
     /// Cell library for area and delay: a name (osu018, osu035, osu050), a Liberty file, or none
     #[arg(long, value_name = "LIBRARY")]
     pub liberty: Option<PathBuf>,
@@ -122,7 +126,15 @@ fn cycles<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { vectors: 100, seed: 1, hierarchical: false, liberty: None, depth: 8, cover_depth: 40 }
+        Self {
+            vectors: 100,
+            seed: 1,
+            hierarchical: false,
+            memories: Memories::FlipFlops,
+            liberty: None,
+            depth: 8,
+            cover_depth: 40,
+        }
     }
 }
 
@@ -165,6 +177,9 @@ impl Options {
         number("cover-depth", self.cover_depth.into(), default.cover_depth.into());
         if self.hierarchical {
             words.push("--hierarchical".into());
+        }
+        if self.memories == Memories::Bits {
+            words.extend(["--memories".into(), "bits".into()]);
         }
         if let Some(library) = &self.liberty {
             words.extend(["--liberty".into(), library.display().to_string()]);
@@ -222,7 +237,7 @@ impl Point {
             }
             Stage::Synth => {
                 let library = options.liberty.as_deref().map(liberty::fingerprint).transpose()?;
-                json!({ "hierarchical": options.hierarchical, "library": library })
+                json!({ "hierarchical": options.hierarchical, "memories": options.memories, "library": library })
             }
             Stage::Prove => json!({ "depth": options.depth, "cover_depth": options.cover_depth }),
         };

@@ -117,7 +117,11 @@ fn simulate(point: &Point, options: &Options) -> Result<Found> {
 }
 
 fn synthesise(point: &Point, options: &Options) -> Result<Found> {
-    let how = synth::Options { liberty: options.liberty.clone(), hierarchical: options.hierarchical };
+    let how = synth::Options {
+        liberty: options.liberty.clone(),
+        hierarchical: options.hierarchical,
+        memories: options.memories,
+    };
     let report = synth::synthesise(&point.sources, &point.manifest, &how)?;
     let mut metrics = numbers(json!({
         "gates": report.total.gates,

@@ -2,6 +2,7 @@
 
 mod c_program;
 mod execution_controller;
+mod part_sums;
 mod ports;
 mod soc;
 mod tender_top;

@@ -19,6 +19,7 @@ mod turn_buffer;
 
 pub use execution_controller::{ExecutionController, ExecutionControllerPorts, Step, Tiles};
 pub use panel_buffer::{PanelBuffer, PanelBufferPorts};
+pub use part_sums::{PartSums, PartSumsPorts};
 pub use result_stage::{Constants, Numbers, ResultMode, ResultStage, ResultStagePorts, Results};
 pub use strip_walker::{Matrix, StripWalker, StripWalkerPorts};
 pub use sum_buffer::{SumBuffer, SumBufferPorts, SumColumn};
