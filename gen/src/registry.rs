@@ -7,7 +7,7 @@ use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::{common::*, kelle::*, kllm::*, tender::*, titanus::*};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
-use testbenches::{MakeBench, common, kelle, kllm, systems, tender, titanus};
+use testbenches::{MakeBench, Work, common, kelle, kllm, systems, tender, titanus};
 
 use crate::error::{Failure, Result};
 
@@ -94,7 +94,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<KvDecompressor>("titanus", titanus::kv_decompressor::bench),
         entry::<VectorTop>("systems", systems::vector_top::bench),
         entry::<ExecutionController>("systems", systems::execution_controller::bench),
-        entry::<TenderTop>("systems", systems::tender_top::bench),
+        working::<TenderTop>("systems", systems::tender_top::bench, systems::tender_top::work::WORK),
     ]
 }
 
@@ -128,6 +128,13 @@ pub trait Entry: Send + Sync {
     /// # Errors
     /// A refused parameter.
     fn bench(&self, params: &Params) -> Result<Box<dyn sim::Bench>>;
+    /// Names of the numbers of [`work`](Self::work); none where there is no such work.
+    fn work_columns(&self) -> &'static [&'static str];
+    /// Cycles of a fixed piece of work, by the block's recurrence.
+    ///
+    /// # Errors
+    /// A block without such work, or parameters that it does not fit on.
+    fn work(&self, params: &Params) -> Result<Vec<(&'static str, f64)>>;
 }
 
 /// One run of the prover.
@@ -171,12 +178,18 @@ pub(crate) fn similar<'a>(wanted: &str, names: &[&'a str]) -> Vec<&'a str> {
 struct Typed<B> {
     family: &'static str,
     bench: MakeBench<B>,
+    work: Option<Work<B>>,
     block: PhantomData<fn() -> B>,
 }
 
 /// A line of the catalogue.
 fn entry<B: CatalogBlock>(family: &'static str, bench: MakeBench<B>) -> Box<dyn Entry> {
-    Box::new(Typed { family, bench, block: PhantomData })
+    Box::new(Typed { family, bench, work: None, block: PhantomData })
+}
+
+/// A line of the catalogue whose block has work to count the cycles of.
+fn working<B: CatalogBlock>(family: &'static str, bench: MakeBench<B>, work: Work<B>) -> Box<dyn Entry> {
+    Box::new(Typed { family, bench, work: Some(work), block: PhantomData })
 }
 
 impl<B: CatalogBlock> Entry for Typed<B> {
@@ -230,6 +243,22 @@ impl<B: CatalogBlock> Entry for Typed<B> {
     fn bench(&self, params: &Params) -> Result<Box<dyn sim::Bench>> {
         let block = from_params::<B>(params).map_err(Failure::Usage)?;
         (self.bench)(&block).map_err(|e| Failure::Usage(format!("{}: {e:#}", B::ABOUT.name)))
+    }
+
+    fn work_columns(&self) -> &'static [&'static str] {
+        self.work.as_ref().map(|work| work.columns).unwrap_or_default()
+    }
+
+    fn work(&self, params: &Params) -> Result<Vec<(&'static str, f64)>> {
+        let name = B::ABOUT.name;
+        let Some(work) = &self.work else {
+            return Err(Failure::Check(format!(
+                "{name} has no work to count the cycles of; complete accelerators have"
+            )));
+        };
+        let block = from_params::<B>(params).map_err(Failure::Usage)?;
+        let cycles = (work.cycles)(&block).map_err(|e| Failure::Check(format!("{name}: {e:#}")))?;
+        Ok(work.columns.iter().copied().zip(cycles).collect())
     }
 }
 

@@ -10,11 +10,10 @@ use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
 use host::Window;
-use host::tender::Caps;
-use host::vector::{self, Integer, Units};
+use host::vector::Integer;
 use sim::facts::Facts;
 use testbenches::systems::tender_top::real::q_projection;
-use testbenches::systems::tender_top::{golden_of, timing};
+use testbenches::systems::tender_top::{caps_of, golden_of, timing};
 
 const WINDOW: Window = Window { base: 0x10_0000, limit: 0xff_ffff, address_width: 40 };
 /// Of memory.
@@ -33,21 +32,6 @@ fn block(size: u32, beats: u32) -> TenderTop {
     }
 }
 
-fn caps(block: &TenderTop) -> Caps {
-    let unit = block.vector();
-    let units = Units { softmax: true, layer_norm: true, rotary: true };
-    let vector = vector::Caps { opcode: 3, lanes: unit.lanes(), max_beats: block.max_beats, function: 2, units };
-    Caps {
-        rows: block.array.rows,
-        columns: block.array.columns,
-        int8: true,
-        explicit: block.explicit,
-        depth: block.depth,
-        steps: block.steps,
-        vector,
-    }
-}
-
 fn main() -> anyhow::Result<()> {
     let (mut facts, _) = Facts::from_args()?;
     println!("| array | bus | beats kept | G | INT8 | array busy | INT4 | array busy |");
@@ -58,7 +42,7 @@ fn main() -> anyhow::Result<()> {
             let golden = golden_of(&block)?;
             let mut row = format!("| {size} x {size} | {} | {beats} | {groups} |", block.axi.data_width / 8);
             for integer in [Integer::Int8, Integer::Int4] {
-                let real = q_projection(&caps(&block), &WINDOW, (integer, groups), (64, 64))?;
+                let real = q_projection(&caps_of(&block), &WINDOW, (integer, groups), (64, 64))?;
                 let mut memory = SparseMemory::new();
                 real.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
                 let limits = Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: 1 };

@@ -55,6 +55,15 @@ impl<F: Fn(&mut Sim, &mut Run) -> sim::Result<()>> Bench for BlockBench<F> {
 /// What a block's file offers: its testbench for the given parameters.
 pub type MakeBench<B> = fn(&B) -> anyhow::Result<Box<dyn Bench>>;
 
+/// A fixed piece of work for a complete accelerator, of which the golden recurrence says what it takes: for comparing parameters.
+#[derive(Debug)]
+pub struct Work<B> {
+    /// Names of the numbers.
+    pub columns: &'static [&'static str],
+    /// The numbers. Errors say why the work does not fit.
+    pub cycles: fn(&B) -> anyhow::Result<Vec<f64>>,
+}
+
 /// How tests run a bench: with `vectors` vectors, and the seed of the run of tests ([`seeds::seed`]).
 #[must_use]
 pub fn options(vectors: u64) -> RunOptions {

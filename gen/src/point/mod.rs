@@ -33,6 +33,8 @@ pub enum Stage {
     Sim,
     /// Synthesis
     Synth,
+    /// Cycles of a fixed piece of work, by the block's recurrence
+    Cycles,
     /// Energy of the testbench's run in cells of a library
     Energy,
     /// The properties of the block, bounded
@@ -41,7 +43,7 @@ pub enum Stage {
 
 impl Stage {
     /// All stages, in the order in which they run.
-    pub const ALL: [Self; 6] = [Self::Gen, Self::Lint, Self::Sim, Self::Synth, Self::Energy, Self::Prove];
+    pub const ALL: [Self; 7] = [Self::Gen, Self::Lint, Self::Sim, Self::Cycles, Self::Synth, Self::Energy, Self::Prove];
 
     /// Name, as users write it.
     #[must_use]
@@ -51,6 +53,7 @@ impl Stage {
             Self::Lint => "lint",
             Self::Sim => "sim",
             Self::Synth => "synth",
+            Self::Cycles => "cycles",
             Self::Energy => "energy",
             Self::Prove => "prove",
         }
@@ -59,7 +62,7 @@ impl Stage {
     /// The tools whose versions matter to the result.
     fn tools(self) -> &'static [&'static str] {
         match self {
-            Self::Gen => &[],
+            Self::Gen | Self::Cycles => &[],
             Self::Lint => &["verilator", "iverilog", "yosys"],
             Self::Sim => &["verilator", "g++"],
             Self::Synth => &["yosys"],
@@ -238,6 +241,9 @@ impl Point {
             Stage::Synth => {
                 let library = options.liberty.as_deref().map(liberty::fingerprint).transpose()?;
                 json!({ "hierarchical": options.hierarchical, "memories": options.memories, "library": library })
+            }
+            Stage::Cycles => {
+                json!({ "block": self.block, "parameters": self.params, "testbenches": testbenches::SOURCE_HASH })
             }
             Stage::Prove => json!({ "depth": options.depth, "cover_depth": options.cover_depth }),
         };

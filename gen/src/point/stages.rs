@@ -26,6 +26,7 @@ pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageRe
         Stage::Lint => check(point),
         Stage::Sim => simulate(point, options),
         Stage::Synth => synthesise(point, options),
+        Stage::Cycles => work(point),
         Stage::Energy => energy(point, options),
         Stage::Prove => properties(point, options),
     };
@@ -67,6 +68,7 @@ pub(super) fn names(stage: Stage, point: &Point, options: &Options) -> Vec<Strin
             of(&always.into_iter().chain(mapped).chain(graph).collect::<Vec<_>>())
         }
         Stage::Energy => of(&["energy_pj_per_cycle", "energy_pj_per_vector", "clock_energy_share", "leakage_nw"]),
+        Stage::Cycles => of(registry::find(&point.block).map(|entry| entry.work_columns()).unwrap_or_default()),
         Stage::Prove => of(&["properties", "properties_held"]),
     }
 }
@@ -155,6 +157,12 @@ fn energy(point: &Point, options: &Options) -> Result<Found> {
         "leakage_nw": report.leakage.map(|watts| watts * 1e9),
     }));
     Ok(Found { metrics, details: json!(report), message: None })
+}
+
+fn work(point: &Point) -> Result<Found> {
+    let found = registry::find(&point.block)?.work(&point.params)?;
+    let metrics = found.into_iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
+    Ok(Found { metrics, details: Value::Null, message: None })
 }
 
 fn properties(point: &Point, options: &Options) -> Result<Found> {

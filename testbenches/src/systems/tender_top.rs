@@ -7,11 +7,15 @@ pub mod layer;
 pub mod program;
 pub mod real;
 pub mod timing;
+pub mod work;
 
 use golden::systems::tender_top::{Operation, Report, Shape, TenderTop as Golden};
 use golden::tender::accumulator::Overflow as Kept;
 use hdl::accelerators::tender::TenderTop;
+use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::tender::Overflow;
+use host::tender::Caps;
+use host::vector::{self, Units};
 
 use super::player::{Counter, Facts, Player};
 use super::vector_top::{bus_of, function_register, shape_of};
@@ -53,6 +57,25 @@ fn facts(block: &TenderTop) -> Facts<Operation> {
             Counter { name: "SUM_OVERFLOWS", register: 0x118, expected: Box::new(Report::sum_overflows) },
             Counter { name: "OVERFLOWS", register: 0x120, expected: Box::new(Report::overflows) },
         ],
+    }
+}
+
+/// What a host reads of an accelerator.
+#[must_use]
+pub fn caps_of(block: &TenderTop) -> Caps {
+    let unit = block.vector();
+    let function = unit.unit().lane.function as u32;
+    let RowUnits { softmax, layer_norm, rotary } = unit.units;
+    let units = Units { softmax, layer_norm, rotary };
+    let vector = vector::Caps { opcode: 3, lanes: unit.lanes(), max_beats: block.max_beats, function, units };
+    Caps {
+        rows: block.array.rows,
+        columns: block.array.columns,
+        int8: block.array.int8,
+        explicit: block.explicit,
+        depth: block.depth,
+        steps: block.steps,
+        vector,
     }
 }
 

@@ -24,6 +24,7 @@ use testbenches::systems::tender_top::builder::{Job, Results};
 use testbenches::systems::tender_top::feed_forward::real_slice;
 use testbenches::systems::tender_top::layer::{Exact, Layer, real_layer};
 use testbenches::systems::tender_top::real::{GROUPS, Real, explicit_q_projection, q_projection, scores};
+use testbenches::systems::tender_top::work::WORK;
 use testbenches::systems::tender_top::{bench, golden_of, timing};
 use testbenches::{options, run};
 
@@ -313,7 +314,8 @@ fn large_decoder_layer_of_64_tokens() {
         let caps = ready(&mut device, window);
         for (integer, most, least) in [(Integer::Int8, 0.01, 0.9), (Integer::Int4, 1.0, 0.5)] {
             let golden = golden_of(&block).unwrap();
-            let Measured { job, errors } = real_layer((&caps, &window), golden.clone(), integer, 64, &layer).unwrap();
+            let Measured { job, errors } =
+                real_layer((&caps, &window), golden.clone(), (integer, GROUPS), 64, &layer).unwrap();
             println!("{integer:?}, {} descriptors: {errors:?}", job.descriptors);
             let counters = chain(&mut device, &job);
             let mut memory = SparseMemory::new();
@@ -347,4 +349,21 @@ fn large_decoder_layer_of_64_tokens() {
 #[ignore = "a model of minutes"]
 fn large_default_parameters() {
     run(&TenderTop::default(), bench, &options(300)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
+/// What a sweep shows of an accelerator, and what it says of one that the layer does not fit on.
+#[test]
+fn cycles_of_a_layer_for_sweeps() {
+    // The whole layer of `large_decoder_layer_of_64_tokens` takes 3,826,632 and 1,075,826 cycles.
+    let found = (WORK.cycles)(&layer_size()).unwrap();
+    assert_eq!(found.len(), WORK.columns.len());
+    let close = |name: &str, cycles: f64| {
+        let value = found[WORK.columns.iter().position(|column| *column == name).unwrap()];
+        assert!((value / cycles - 1.0).abs() < 0.01, "{name}: {value}");
+    };
+    close("layer_cycles_int8_8_groups", 3_826_632.0);
+    close("layer_cycles_int4_8_groups", 1_075_826.0);
+    let refused = |block| (WORK.cycles)(&block).unwrap_err().to_string();
+    assert_eq!(refused(TenderTop { depth: 1535, ..layer_size() }), "depth is 1535, the layer needs 1536");
+    assert_eq!(refused(TenderTop { steps: 1540, ..layer_size() }), "steps is 1540, the layer needs 1543");
 }

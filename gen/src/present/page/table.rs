@@ -174,11 +174,12 @@ impl Table {
 fn group_of(stage: Stage) -> (u8, &'static str) {
     match stage {
         Stage::Synth => (0, "synthesis"),
-        Stage::Energy => (1, "energy"),
-        Stage::Sim => (2, "co-simulation"),
-        Stage::Prove => (3, "proofs"),
-        Stage::Lint => (4, "lint"),
-        Stage::Gen => (5, "Verilog"),
+        Stage::Cycles => (1, "work"),
+        Stage::Energy => (2, "energy"),
+        Stage::Sim => (3, "co-simulation"),
+        Stage::Prove => (4, "proofs"),
+        Stage::Lint => (5, "lint"),
+        Stage::Gen => (6, "Verilog"),
     }
 }
 

@@ -84,6 +84,9 @@ pub struct Executed<O> {
     pub codes: Vec<u8>,
     /// The contract says what every byte of the results is.
     pub defined: bool,
+    /// How it ends does not depend on when results are written. It does where it looks at what it overwrites, or at bytes
+    /// that are not defined: for overflows that are errors, or for entries that have no meaning.
+    pub certain: bool,
     /// Beats or words of results with an overflow.
     pub overflows: u64,
     /// Words in which a sum has an overflow; 0 where there are no sums.
@@ -93,8 +96,8 @@ pub struct Executed<O> {
 impl<O> Executed<O> {
     /// The same for the operation as a part of another type.
     pub fn map<P>(self, into: impl FnOnce(O) -> P) -> Executed<P> {
-        let Self { operation, codes, defined, overflows, sum_overflows } = self;
-        Executed { operation: into(operation), codes, defined, overflows, sum_overflows }
+        let Self { operation, codes, defined, certain, overflows, sum_overflows } = self;
+        Executed { operation: into(operation), codes, defined, certain, overflows, sum_overflows }
     }
 }
 
@@ -133,6 +136,8 @@ pub struct Report<O> {
     pub executed: Vec<Executed<O>>,
     /// Addresses and values of tags that were written.
     pub tags: Vec<(u64, u32)>,
+    /// A descriptor lies where undefined results are.
+    pub lost: bool,
 }
 
 impl<O: Operation> Report<O> {
@@ -156,8 +161,14 @@ impl<O: Operation> Report<O> {
         merged(self.executed.iter().flat_map(|e| rows(e.operation.out())).chain(tags).collect())
     }
 
-    /// Bytes that may hold anything that the model's memory does not, as ascending ranges that do not touch. What a later
-    /// operation computes from them is not among them.
+    /// Whether the job must end as it does here. Else it ends in some way, in its window.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        !self.lost && self.executed.iter().all(|e| e.certain)
+    }
+
+    /// Bytes that may hold anything that the model's memory does not, as ascending ranges that do not touch: results that are not
+    /// defined, and what later operations make of them.
     #[must_use]
     pub fn undefined(&self) -> Vec<RangeInclusive<u64>> {
         let open = self.executed.iter().filter(|e| !e.defined);
@@ -191,10 +202,35 @@ pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &m
         descriptor_bytes: DESCRIPTOR_BYTES,
         opcodes: accelerator.opcodes(),
     };
-    let report = Report { end: End::default(), executed: Vec::new(), tags: Vec::new() };
+    let report = Report { end: End::default(), executed: Vec::new(), tags: Vec::new(), lost: false };
     let mut world = Job { accelerator, limits, memory, fetched: Vec::new(), report };
     let (_, end) = job_controller::run(shape, limits, job, &mut world);
     Report { end, ..world.report }
+}
+
+/// Memory that notices when somebody reads what is not defined.
+struct Touched<'a> {
+    memory: &'a mut dyn Memory,
+    undefined: Vec<RangeInclusive<u64>>,
+    touched: bool,
+}
+
+impl<'a> Touched<'a> {
+    fn new<O: Operation>(memory: &'a mut dyn Memory, report: &Report<O>) -> Self {
+        Self { memory, undefined: report.undefined(), touched: false }
+    }
+}
+
+impl Memory for Touched<'_> {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), BusError> {
+        let last = address.saturating_add(bytes.len() as u64 - 1);
+        self.touched |= self.undefined.iter().any(|range| *range.start() <= last && address <= *range.end());
+        self.memory.read(address, bytes)
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), BusError> {
+        self.memory.write(address, bytes)
+    }
 }
 
 /// A job under way.
@@ -219,12 +255,18 @@ impl<A: Accelerator> World for Job<'_, A> {
                 if let Some(refusal) = whole.refusal(self.accelerator.address_width()) {
                     return refusal.code() as u8;
                 }
-                self.memory.read(*address, &mut self.fetched).map_or_else(BusError::response, |()| 0)
+                let mut memory = Touched::new(self.memory, &self.report);
+                let code = memory.read(*address, &mut self.fetched).map_or_else(BusError::response, |()| 0);
+                self.report.lost |= memory.touched;
+                code
             }
             Action::Operation { opcode, words, .. } => {
-                match self.accelerator.perform(*opcode, Fields(words), &self.limits, self.memory) {
+                let mut memory = Touched::new(self.memory, &self.report);
+                match self.accelerator.perform(*opcode, Fields(words), &self.limits, &mut memory) {
                     Err(code) => code,
-                    Ok(executed) => {
+                    Ok(mut executed) => {
+                        executed.defined &= !memory.touched;
+                        executed.certain &= !memory.touched;
                         let code = executed.codes.first().copied().unwrap_or(0);
                         self.report.executed.push(executed);
                         code

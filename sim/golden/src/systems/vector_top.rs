@@ -101,8 +101,9 @@ impl VectorTop {
             codes.bus(memory.write(address, &packed(operation.steps.output, &done)));
         }
         let codes = codes.all();
-        let defined = codes.is_empty() && operation.is_defined();
-        Executed { operation, codes, defined, overflows, sum_overflows: 0 }
+        let apart = operation.is_defined();
+        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
+        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
 }
 

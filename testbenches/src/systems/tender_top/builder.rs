@@ -18,6 +18,7 @@ use host::tender::{Caps, Constants, MatMulJob, PackJob, Panels, Product, Sign, T
 use host::vector::{Integer, Operand, VectorJob};
 use host::{Allocator, Chain, Descriptor, Format, Image, Rows, Window};
 
+use super::real::GROUPS;
 use operands::Integers;
 pub use operands::{Activations, Floats, Keys, Weights};
 
@@ -61,10 +62,8 @@ pub struct Builder {
     /// A place for one descriptor, for the model alone.
     trial: u64,
     results: Vec<(&'static str, u64, usize)>,
+    groups: usize,
 }
-
-/// Groups of channels.
-const GROUPS: usize = 8;
 
 impl Builder {
     /// An empty chain whose products have operands of these bits.
@@ -88,7 +87,14 @@ impl Builder {
             descriptors: 0,
             trial,
             results: Vec::new(),
+            groups: GROUPS,
         })
+    }
+
+    /// The same with channels in so many groups; [`GROUPS`] otherwise.
+    #[must_use]
+    pub fn in_groups(self, groups: usize) -> Self {
+        Self { groups, ..self }
     }
 
     /// The job.
@@ -163,7 +169,7 @@ impl Builder {
     /// # Errors
     /// Numbers that are not finite; more than a chunk of rows; no room.
     pub fn pack(&mut self, name: &'static str, rows: &Floats) -> anyhow::Result<Activations> {
-        let scheme = self.scheme(GROUPS, GoldenSign::Signed)?;
+        let scheme = self.scheme(self.groups, GoldenSign::Signed)?;
         let calibration = Calibration::of(&self.values(rows), scheme).map_err(anyhow::Error::msg)?;
         self.pack_with(name, rows, calibration, &vec![1.0; rows.columns])
     }
@@ -197,7 +203,7 @@ impl Builder {
         let largest = largest(&self.values(rows), &vec![0.0; own]);
         let most: Vec<f64> = largest.iter().zip(&keys.channels).map(|(x, scale)| x * scale).collect();
         let least = most.iter().map(|x| -x).collect();
-        let scheme = self.scheme(GROUPS, GoldenSign::Signed)?;
+        let scheme = self.scheme(self.groups, GoldenSign::Signed)?;
         let calibration = Calibration::of(&[most, least], scheme).map_err(anyhow::Error::msg)?;
         self.pack_with(name, rows, calibration, &keys.channels)
     }

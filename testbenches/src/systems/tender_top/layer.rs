@@ -45,19 +45,19 @@ impl Layer {
     }
 }
 
-/// The layer for the first tokens of the text: its residual stream is that of layer 14.
+/// The layer for the first tokens of the text, channels in so many groups: its residual stream is that of layer 14.
 ///
 /// # Errors
 /// A missing or damaged file; what the host crate refuses.
 pub fn real_layer(
     (caps, window): (&Caps, &Window),
     golden: TenderTop,
-    integer: Integer,
+    (integer, groups): (Integer, usize),
     tokens: usize,
     layer: &Layer,
 ) -> anyhow::Result<Measured> {
     let exact = Exact::of(tokens, layer)?;
-    let mut b = Builder::new(caps, window, golden, integer)?;
+    let mut b = Builder::new(caps, window, golden, integer)?.in_groups(groups);
     let residual = b.given(&exact.residual)?;
     let attention = attend(&mut b, &residual, layer)?;
     let x = b.pack("packed attention", &attention)?;

@@ -120,8 +120,8 @@ impl TenderTop {
             finisher.panel(panel, &numbers, memory, &mut codes);
         }
         let (codes, overflows) = (codes.all(), finisher.overflows);
-        let defined = codes.is_empty() && operation.is_defined();
-        Executed { operation: Operation::MatMul(operation), codes, defined, overflows, sum_overflows }
+        let (defined, certain) = (codes.is_empty() && operation.is_defined(), operation.is_certain());
+        Executed { operation: Operation::MatMul(operation), codes, defined, certain, overflows, sum_overflows }
     }
 
     /// fp16 numbers that become integers.
@@ -142,7 +142,8 @@ impl TenderTop {
             finisher.panel(panel, &numbers, memory, &mut codes);
         }
         let (codes, overflows) = (codes.all(), finisher.overflows);
-        let defined = codes.is_empty() && operation.is_defined();
-        Executed { operation: Operation::Pack(operation), codes, defined, overflows, sum_overflows: 0 }
+        let apart = operation.is_defined();
+        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.finish.exact);
+        Executed { operation: Operation::Pack(operation), codes, defined, certain, overflows, sum_overflows: 0 }
     }
 }

@@ -222,6 +222,12 @@ impl MatMul {
     pub fn is_defined(&self) -> bool {
         self.finish.is_apart(&self.sources())
     }
+
+    /// Whether how it ends does not depend on that.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        self.is_defined() || (!self.finish.exact && !overlap(&self.table, &self.finish.out))
+    }
 }
 
 impl Pack {

@@ -304,3 +304,22 @@ fn in_place_or_not() {
     assert!(!defined(on_x(0).long(104, 0x2040)), "one row further");
     assert!(defined(Descriptor::new(0).word(56, 128).word(92, 128).long(104, 0x2040)), "between the rows");
 }
+
+/// What looks at results of which nobody knows when they come has no certain end, nor has what is done with them.
+#[test]
+fn ends_that_are_not_certain() {
+    let run = |chain: &[(u64, Descriptor)]| {
+        let report = top().run(LIMITS, 0x1000, &mut memory(chain));
+        let defined: Vec<bool> = report.executed.iter().map(|e| e.defined).collect();
+        (report.is_certain(), defined)
+    };
+    let further = |steps| Descriptor::new(steps).long(104, 0x2040);
+    assert_eq!(run(&[(0x1000, further(0))]), (true, vec![false]), "it ends well, whatever comes out");
+    assert_eq!(run(&[(0x1000, further(0x1000))]), (false, vec![false]), "exact");
+    let next = || further(0).next(0x1080);
+    assert_eq!(run(&[(0x1000, next()), (0x1080, Descriptor::new(0).long(64, 0x2080))]), (false, vec![false; 2]));
+    assert_eq!(run(&[(0x1000, next()), (0x1080, Descriptor::new(0).long(64, 0x4000))]), (true, vec![false, true]));
+    // The second descriptor stands in the results of the first one.
+    let over = Descriptor::new(0).next(0x2080).long(104, 0x2040);
+    assert!(!run(&[(0x1000, over), (0x2080, Descriptor::new(0))]).0);
+}
