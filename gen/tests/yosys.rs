@@ -19,6 +19,16 @@ fn sources(text: &str) -> Sources {
     Sources { top: "top".into(), files, widest_port: 0, netlist: None }
 }
 
+/// A file for each module, as this generator makes them.
+fn file_by_file(text: &str) -> Sources {
+    let file = |module: &str| {
+        let name = module.split_once("module ").unwrap().1.split('(').next().unwrap();
+        SourceFile { name: format!("{name}.v"), text: format!("{module}endmodule\n") }
+    };
+    let files = text.trim_end().trim_end_matches("endmodule").split("endmodule\n").map(file).collect();
+    Sources { files, ..sources(text) }
+}
+
 fn module(name: &str, instances: u64) -> ManifestModule {
     let (block, parameters, children) = (name.to_owned(), serde_json::Value::Null, BTreeMap::new());
     ManifestModule { name: name.into(), block, parameters, instances, children, black_box: false }
@@ -62,7 +72,7 @@ fn flat_counts() {
 fn hierarchical_total_is_the_sum_of_all_instances() {
     let options = synth::Options { hierarchical: true, liberty: None, ..synth::Options::default() };
     let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
-    let report = synthesise(&sources(PAIR), &manifest, &options).unwrap();
+    let report = synthesise(&file_by_file(PAIR), &manifest, &options).unwrap();
     let lines: Vec<_> =
         report.modules.iter().map(|m| (m.name.as_str(), m.instances, m.own.gates, m.own.flip_flops)).collect();
     assert_eq!(lines, [("leaf", 2, 8, 8), ("top", 1, 8, 0)]);
@@ -85,7 +95,7 @@ endmodule
 ";
     let manifest = manifest(vec![module("leaf", 1), module("middle", 1), module("top", 1)]);
     let options = synth::Options { hierarchical: true, liberty: Some("osu018".into()), ..synth::Options::default() };
-    let report = synthesise(&sources(text), &manifest, &options).unwrap();
+    let report = synthesise(&file_by_file(text), &manifest, &options).unwrap();
     assert_eq!((report.modules.len(), report.total.gates), (3, 1));
     assert_eq!(report.mapped.unwrap().cells, BTreeMap::from([("AND2X1".to_owned(), 1)]));
 }
@@ -135,8 +145,10 @@ endmodule
 fn memories_can_be_bits_only() {
     let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
     for hierarchical in [false, true] {
-        let options = synth::Options { hierarchical, memories: synth::Memories::Bits, liberty: Some("osu018".into()) };
-        let report = synthesise(&sources(TWO_MEMORIES), &manifest, &options).unwrap();
+        let liberty = Some("osu018".into());
+        let jobs = std::num::NonZeroUsize::new(2);
+        let options = synth::Options { hierarchical, memories: synth::Memories::Bits, liberty, jobs };
+        let report = synthesise(&file_by_file(TWO_MEMORIES), &manifest, &options).unwrap();
         let lines: Vec<_> =
             report.modules.iter().map(|m| (m.name.as_str(), m.instances, m.own.gates, m.own.memory_bits)).collect();
         assert_eq!(lines, [("leaf", 2, 0, 128), ("top", 1, 8, 0)]);
@@ -159,7 +171,7 @@ fn shares_count_what_is_inside() {
     let mut top = module("top", 1);
     top.children = BTreeMap::from([("leaf".to_owned(), 2)]);
     let options = synth::Options { hierarchical: true, liberty: Some("osu018".into()), ..synth::Options::default() };
-    let report = synthesise(&sources(PAIR), &manifest(vec![module("leaf", 2), top]), &options).unwrap();
+    let report = synthesise(&file_by_file(PAIR), &manifest(vec![module("leaf", 2), top]), &options).unwrap();
     let [leaf, top] = &report.modules[..] else { panic!("{:?}", report.modules) };
     let area = |m: &synth::ModuleReport| m.mapped.as_ref().unwrap().area;
     assert_eq!(top.share, Some(1.0));
@@ -253,7 +265,7 @@ fn area_of_a_library() {
     let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
     let mapped = |hierarchical| {
         let options = synth::Options { hierarchical, liberty: Some("osu018".into()), ..synth::Options::default() };
-        synthesise(&sources(PAIR), &manifest, &options).unwrap()
+        synthesise(&file_by_file(PAIR), &manifest, &options).unwrap()
     };
     let report = mapped(true);
     let [leaf, top] = [0, 1].map(|module| report.modules[module].mapped.clone().unwrap());

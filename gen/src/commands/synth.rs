@@ -35,7 +35,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<()> {
     let targets = args.targets.resolve()?;
     let liberty = (args.liberty != Path::new("none")).then(|| args.liberty.clone());
-    let options = Options { liberty, hierarchical: args.hierarchical, memories: args.memories };
+    let jobs = std::thread::available_parallelism().ok();
+    let options = Options { liberty, hierarchical: args.hierarchical, memories: args.memories, jobs };
     let progress = Progress::new(targets.len(), "synthesising");
     let mut done = Vec::new();
     for (entry, params) in targets {

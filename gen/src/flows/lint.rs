@@ -131,6 +131,20 @@ pub struct ModuleSources {
     formal: bool,
 }
 
+impl ModuleSources {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.file.name.trim_end_matches(".v")
+    }
+
+    /// It, then those that it instantiates.
+    #[must_use]
+    pub fn files(&self) -> Vec<SourceFile> {
+        [std::slice::from_ref(&self.file), &self.children].concat()
+    }
+}
+
 /// The modules of some designs, each once.
 ///
 /// # Errors
@@ -164,7 +178,7 @@ pub fn distinct_modules(designs: &[Sources]) -> Result<Vec<ModuleSources>> {
 /// # Errors
 /// As [`lint`].
 pub fn yosys_lint(module: &ModuleSources) -> Result<Vec<Check>> {
-    let files = [std::slice::from_ref(&module.file), &module.children].concat();
+    let files = module.files();
     let gate = |formal| yosys_gate(&files, formal);
     let plain = gate(false)?;
     if module.formal { Ok(vec![plain, gate(true)?]) } else { Ok(vec![plain]) }

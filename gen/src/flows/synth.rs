@@ -13,6 +13,7 @@
 //! bits are all that is counted. Black boxes count as cells of their own.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use hdl::emit::{Manifest, ManifestModule};
@@ -24,7 +25,11 @@ use crate::error::{Failure, Result};
 use crate::flows::liberty::{self, Library};
 use crate::flows::lint::Sources;
 use crate::flows::workspace::{Workspace, last_lines};
-use crate::flows::yosys::{self, NO_MAPPING};
+use crate::flows::yosys;
+
+mod runs;
+
+use runs::{MAPPING, blame_library, constrain};
 
 /// What is to be done.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +40,8 @@ pub struct Options {
     pub hierarchical: bool,
     /// What becomes of memories.
     pub memories: Memories,
+    /// Modules that are synthesised at a time when they are kept apart; one if there is no number.
+    pub jobs: Option<NonZeroUsize>,
 }
 
 /// What becomes of memories.
@@ -132,20 +139,13 @@ pub struct Graph {
 /// A missing tool, an unreadable library, a design or library that Yosys rejects.
 pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> Result<Report> {
     let liberty = options.liberty.as_deref().map(liberty::open).transpose()?;
-    let work = Workspace::new()?;
-    work.write("resets.v", &reset_map())?;
-    if let Some(library) = &liberty {
-        constrain(library, &work)?;
-    }
-    let script = script(sources, options, liberty.is_some());
-    let log =
-        yosys::run_in(&work, &script, &sources.files, &sources.top).map_err(|e| blame_library(e, liberty.as_ref()))?;
-    let memories = statistics(&work, "memories.json")?;
-    let cells = statistics(&work, "cells.json")?;
-    let library = liberty.as_ref().map(|l| LibraryResults::read(l, &work, &log)).transpose()?;
+    let by = liberty.as_ref();
+    let found =
+        if options.hierarchical { runs::apart(sources, options, by)? } else { runs::whole(sources, options, by)? };
+    let (memories, cells) = (&found.memories, &found.cells);
     let mut modules = Vec::new();
     let mut total = Counts::default();
-    let mut mapped = library.as_ref().map(|_| Mapped::default());
+    let mut mapped = liberty.as_ref().map(|_| Mapped::default());
     let kept_as_bits = |m: &ManifestModule| {
         options.memories == Memories::Bits && m.name != sources.top && bits(memories.get(&m.name)) > 0
     };
@@ -157,21 +157,25 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
         };
         let instances = if options.hierarchical || kept_as_bits(module) { module.instances } else { 1 };
         total.add(&own, instances);
-        let part = library.as_ref().map(|l| l.module(&module.name, manifest));
+        let part = liberty.as_ref().map(|l| found.library.module(&module.name, l, manifest));
         if let (Some(whole), Some(part)) = (&mut mapped, &part) {
             whole.add(part, instances);
         }
         modules.push(ModuleReport { name: module.name.clone(), instances, own, mapped: part, share: None });
     }
-    if modules.is_empty() {
-        return Err(Failure::NoAnswer(format!("Yosys reports no module of {}", sources.top)));
+    let expected = |m: &&ManifestModule| !m.black_box && (options.hierarchical || m.name == manifest.top);
+    let missing = |m: &&ManifestModule| !modules.iter().any(|known| known.name == m.name);
+    if let Some(module) = manifest.modules.iter().filter(expected).find(missing) {
+        return Err(Failure::NoAnswer(format!(
+            "Yosys reports nothing of the module {} of {}",
+            module.name, sources.top
+        )));
     }
-    let aig = if options.hierarchical { None } else { Some(graph(&work)?) };
     if options.hierarchical {
         shares(&mut modules, manifest);
     }
     let library = liberty.map(|l| l.name);
-    Ok(Report { top: sources.top.clone(), modules, total, aig, library, mapped })
+    Ok(Report { top: sources.top.clone(), modules, total, aig: found.aig, library, mapped })
 }
 
 /// Area of each module with what is inside it, times its instances, as a share of the top's.
@@ -208,41 +212,6 @@ pub fn netlist(files: &[SourceFile], top: &str, library: &Library) -> Result<Val
         .map_err(|e| Failure::NoAnswer(format!("cannot understand the netlist of Yosys: {e}")))
 }
 
-/// Brings the library, and what ABC is told of the surroundings of a design.
-fn constrain(library: &Library, work: &Workspace) -> Result<()> {
-    work.link("library.lib", &library.path)?;
-    let driver = library.driver.iter().map(|cell| format!("set_driving_cell {cell}\n")).collect::<String>();
-    work.write("constraints", &(driver + "set_load 10.0\n"))
-}
-
-/// From generic gates to cells of a library. Yosys would put the name of the folder before a relative name for ABC, and
-/// neither of them can quote a quote.
-const MAPPING: &str = "dfflibmap -liberty library.lib
-abc -liberty /proc/self/cwd/library.lib -constr /proc/self/cwd/constraints
-opt_clean";
-
-/// What Yosys and ABC say of the design in cells of a library.
-struct LibraryResults<'a> {
-    library: &'a Library,
-    cells: BTreeMap<String, Value>,
-    areas: BTreeMap<String, f64>,
-    delays: BTreeMap<String, f64>,
-}
-
-impl<'a> LibraryResults<'a> {
-    fn read(library: &'a Library, work: &Workspace, log: &str) -> Result<Self> {
-        let cells = statistics(work, "mapped.json")?;
-        Ok(Self { library, cells, areas: areas(&work.read("area.txt")?), delays: delays(log) })
-    }
-
-    fn module(&self, name: &str, manifest: &Manifest) -> Mapped {
-        let cells = self.cells.get(name).map(|m| cells_of(m, manifest)).unwrap_or_default();
-        let sequential = cells.iter().filter(|(cell, _)| self.library.sequential.contains(*cell)).map(|(_, n)| n).sum();
-        let area = self.areas.get(name).copied().unwrap_or(0.0);
-        Mapped { area, cells, sequential, delay_ps: self.delays.get(name).copied() }
-    }
-}
-
 impl Mapped {
     fn add(&mut self, other: &Self, times: u64) {
         self.area += times as f64 * other.area;
@@ -252,112 +221,6 @@ impl Mapped {
             *self.cells.entry(name.clone()).or_default() += times * number;
         }
     }
-}
-
-/// A library that Yosys cannot use is no fault of the design.
-fn blame_library(error: Failure, library: Option<&Library>) -> Failure {
-    let Some(library) = library else { return error };
-    let path = library.path.display();
-    match error {
-        Failure::Check(text) if text.contains("cannot be legalized") => Failure::Usage(format!(
-            "the library {path} has no flip-flop{} which can stand for one that the design needs:\n{text}",
-            if library.sequential.is_empty() { " at all, so none" } else { "" }
-        )),
-        Failure::NoAnswer(text) if text.contains(NO_MAPPING) => Failure::Usage(format!(
-            "the installed ABC cannot map to the library {path}: does it have an inverter, a NAND or NOR, and their timing?\n{text}"
-        )),
-        Failure::Check(text) if text.to_lowercase().contains("liberty") || text.contains(".lib") => {
-            Failure::Usage(format!("the installed Yosys cannot use the library {path}; a newer one may:\n{text}"))
-        }
-        error => error,
-    }
-}
-
-fn script(sources: &Sources, options: &Options, mapped: bool) -> String {
-    let hierarchical = options.hierarchical;
-    let flatten = if hierarchical { "" } else { " -flatten" };
-    let top = &sources.top;
-    let mut lines: Vec<String> = sources.files.iter().map(|f| format!("read_verilog {}", f.name)).collect();
-    lines.push(format!("hierarchy -check -top {top}\nproc"));
-    // Memories are still memories here.
-    let count = "opt_clean\ntee -q -o memories.json stat -json";
-    match options.memories {
-        Memories::FlipFlops if hierarchical => lines.push(count.into()),
-        Memories::FlipFlops => lines.push(format!("flatten\n{count}")),
-        Memories::Bits => {
-            lines
-                .push(format!("{count}\nmemory_collect\nselect -set memories t:$mem* %m {top} %d\nblackbox @memories"));
-            if !hierarchical {
-                lines.push("flatten".into());
-            }
-        }
-    }
-    lines.push(format!("synth{flatten} -top {top}\ntee -q -o cells.json stat -json\ndesign -save generic"));
-    if !hierarchical {
-        // What a black box drives is an input of the graph, and what it reads an output.
-        lines.push("expose -evert c:* t:$* %d".into());
-        lines.push("dffunmap -ce-only\ntechmap -map resets.v\nasync2sync\ndffunmap".into());
-        lines.push("aigmap\nopt_clean\nwrite_aiger design.aig\ndesign -load generic".into());
-    }
-    if mapped {
-        lines.push(MAPPING.into());
-        // Yosys 0.23 leaves the area out of the JSON.
-        lines.push("tee -q -o area.txt stat -liberty library.lib\ntee -q -o mapped.json stat -json".into());
-    }
-    lines.join("\n") + "\n"
-}
-
-/// Maps flip-flops with an asynchronous reset to plain ones: `$_DFF_PN0_` to `$_DFF_P_` and so on. (`async2sync` would
-/// put gates before and after each of them.)
-fn reset_map() -> String {
-    let mut map = String::new();
-    for edge in ["P", "N"] {
-        for reset in ["P0", "P1", "N0", "N1"] {
-            map += &format!("module \\$_DFF_{edge}{reset}_ (input D, C, R, output Q);\n");
-            map += &format!("  \\$_DFF_{edge}_ plain (.D(D), .C(C), .Q(Q));\nendmodule\n");
-        }
-    }
-    map
-}
-
-/// Area by module, without the modules inside: `Chip area for module '\name': 24557.000000`.
-fn areas(statistics: &str) -> BTreeMap<String, f64> {
-    let line = |line: &str| {
-        let (name, area) = line.trim().strip_prefix("Chip area for module '\\")?.split_once("': ")?;
-        Some((name.to_owned(), area.parse().ok()?))
-    };
-    statistics.lines().filter_map(line).collect()
-}
-
-/// Longest path by module, from ABC's log: the last one, because Yosys runs ABC without the library before.
-fn delays(log: &str) -> BTreeMap<String, f64> {
-    let mut delays = BTreeMap::new();
-    let mut module = "";
-    for line in log.lines() {
-        if let Some((_, name)) = line.split_once("Extracting gate netlist of module `\\") {
-            module = name.split_once('\'').map_or(name, |(name, _)| name);
-        } else if let Some((_, delay)) = line.split_once("Delay =")
-            && line.starts_with("ABC:")
-            && let Some(delay) = delay.split_whitespace().next().and_then(|d| d.parse().ok())
-        {
-            delays.insert(module.to_owned(), delay);
-        }
-    }
-    delays
-}
-
-/// The modules of `stat -json` by name.
-fn statistics(work: &Workspace, name: &str) -> Result<BTreeMap<String, Value>> {
-    let text = work.read(name)?;
-    // Yosys prints the invocation and the JSON object one after the other.
-    let start = text.find('{').unwrap_or(0);
-    // Yosys 0.23 draws the hierarchy, where it is deeper than two levels, right into the JSON.
-    let is_json = |line: &&str| line.trim_start().starts_with(['"', '{', '}']);
-    let text: String = text[start..].lines().filter(is_json).collect();
-    let value: Value = serde_json::from_str(&text)
-        .map_err(|e| Failure::NoAnswer(format!("cannot understand the statistics of Yosys: {e}")))?;
-    let modules = value.get("modules").and_then(Value::as_object).cloned().unwrap_or_default();
-    Ok(modules.into_iter().map(|(name, value)| (name.trim_start_matches('\\').to_owned(), value)).collect())
 }
 
 fn counts(cells: &Value, memory: Option<&Value>, manifest: &Manifest) -> Counts {
@@ -425,19 +288,6 @@ mod tests {
         for name in ["$_ANDNOT_", "ODFFICULT", "$_MUX_"] {
             assert!(!is_flip_flop(name), "{name}");
         }
-    }
-
-    #[test]
-    fn area_lines() {
-        let text = "   Chip area for module '\\pe': 24557.500000\n   Chip area for top module '\\mesh': 9.0\n";
-        assert_eq!(areas(text), BTreeMap::from([("pe".to_owned(), 24557.5)]));
-    }
-
-    #[test]
-    fn delay_lines() {
-        let log = "4.1. Extracting gate netlist of module `\\t' to `<abc-temp-dir>/input.blif'..\n\
-            ABC: WireLoad = \"none\"  Gates =    334 ( 11.1 %)   Area =    11662.00 ( 95.2 %)   Delay =  3000.84 ps  (  7.2 %)\n";
-        assert_eq!(delays(log), BTreeMap::from([("t".to_owned(), 3000.84)]));
     }
 
     #[test]

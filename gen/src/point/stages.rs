@@ -123,6 +123,7 @@ fn synthesise(point: &Point, options: &Options) -> Result<Found> {
         liberty: options.liberty.clone(),
         hierarchical: options.hierarchical,
         memories: options.memories,
+        jobs: None,
     };
     let report = synth::synthesise(&point.sources, &point.manifest, &how)?;
     let mut metrics = numbers(json!({

@@ -19,6 +19,9 @@ mod registers;
 
 use edges::Watched;
 
+/// Bytes that a job may touch; such that touch more are left out.
+const LONGEST: u64 = 1 << 17;
+
 /// Registers that the bench uses, by the table of the shell.
 pub mod register {
     /// The bytes SNBZ.
@@ -205,6 +208,10 @@ impl<A: Accelerator> Player<A> {
             program.plain = false;
         }
         let report = run_golden(&self.golden, program.limits, program.job, &mut memory);
+        // Where a bit of a spoilt chain makes tens of thousands of rows, the job would take longer than is waited for.
+        if memory.bytes() > LONGEST {
+            return Ok(());
+        }
         let disturbance = match self.rng.random_range(0..8u8) {
             0 => Disturbance::SoftReset(self.rng.random_range(0..600)),
             1 => Disturbance::Silence(self.rng.random_range(0..24), self.rng.random()),

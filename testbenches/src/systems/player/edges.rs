@@ -37,6 +37,11 @@ impl Watched {
         Self { memory, read: Vec::new(), written: Vec::new() }
     }
 
+    /// Bytes of all accesses.
+    pub fn bytes(&self) -> u64 {
+        self.touched().map(|range| range.end() - range.start() + 1).sum()
+    }
+
     fn touched(&self) -> impl Iterator<Item = &RangeInclusive<u64>> {
         self.read.iter().chain(&self.written)
     }
@@ -110,7 +115,7 @@ impl<A: Accelerator> Player<A> {
             program.change(self.changes.wrapping_mul(STEP) % BITS);
             self.changes = self.changes.wrapping_add(1);
             let (report, memory) = self.foresee(&program);
-            if memory.touched().map(|range| range.end() - range.start() + 1).sum::<u64>() > MOST {
+            if memory.bytes() > MOST {
                 continue;
             }
             let mut bus = AxiMemory::new();
