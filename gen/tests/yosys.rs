@@ -167,6 +167,18 @@ fn no_memory_is_left_out_where_there_is_none() {
 }
 
 #[test]
+fn black_boxes_are_cells() {
+    let text = TWO_MEMORIES
+        .replace("  reg [7:0] memory [0:15];\n", "")
+        .replace("  always @(posedge clk_i) if (en_i) memory[a_i] <= d_i;\n", "");
+    let text = text.replace("  always @(posedge clk_i) q_o <= memory[a_i];\n", "").replace("output reg", "output wire");
+    let leaf = ManifestModule { black_box: true, ..module("leaf", 2) };
+    let options = synth::Options { hierarchical: true, ..synth::Options::default() };
+    let report = synthesise(&file_by_file(&text), &manifest(vec![leaf, module("top", 1)]), &options).unwrap();
+    assert_eq!((report.modules.len(), report.total.cells["leaf"], report.total.gates), (1, 2, 10));
+}
+
+#[test]
 fn shares_count_what_is_inside() {
     let mut top = module("top", 1);
     top.children = BTreeMap::from([("leaf".to_owned(), 2)]);

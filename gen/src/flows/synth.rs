@@ -140,8 +140,11 @@ pub struct Graph {
 pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> Result<Report> {
     let liberty = options.liberty.as_deref().map(liberty::open).transpose()?;
     let by = liberty.as_ref();
-    let found =
-        if options.hierarchical { runs::apart(sources, options, by)? } else { runs::whole(sources, options, by)? };
+    let found = if options.hierarchical {
+        runs::apart(sources, manifest, options, by)?
+    } else {
+        runs::whole(sources, options, by)?
+    };
     let (memories, cells) = (&found.memories, &found.cells);
     let mut modules = Vec::new();
     let mut total = Counts::default();

@@ -55,8 +55,15 @@ pub(super) fn whole(sources: &Sources, options: &Options, library: Option<&Libra
 
 /// Each module by itself, as many at a time as the options say; those inside it are empty. Yosys repeats its passes on all
 /// modules as long as any of them gets smaller, so one run for all takes several times as long.
-pub(super) fn apart(sources: &Sources, options: &Options, library: Option<&Library>) -> Result<Found> {
-    let modules = distinct_modules(std::slice::from_ref(sources))?;
+pub(super) fn apart(
+    sources: &Sources,
+    manifest: &Manifest,
+    options: &Options,
+    library: Option<&Library>,
+) -> Result<Found> {
+    let mut modules = distinct_modules(std::slice::from_ref(sources))?;
+    // Of a black box there is nothing to say.
+    modules.retain(|module| manifest.modules.iter().any(|m| m.name == module.name() && !m.black_box));
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
