@@ -67,7 +67,7 @@ pub struct ManifestModule {
     pub instances: u64,
     /// Modules placed directly in it, with how often.
     pub children: BTreeMap<String, u64>,
-    /// True when only its interface is known.
+    /// True when synthesis knows its interface only; there may be a simulation model.
     pub black_box: bool,
 }
 
@@ -122,7 +122,9 @@ fn modules(design: &Design) -> Vec<ManifestModule> {
             parameters: module.parameters.clone(),
             instances,
             children,
-            black_box: module.external.as_ref().is_some_and(|x| x.source.is_none()),
+            black_box: module.external.as_ref().is_some_and(|external| {
+                external.source.as_ref().is_none_or(|text| text.contains("(* blackbox *)"))
+            }),
         });
     }
     list.reverse();
