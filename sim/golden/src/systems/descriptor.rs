@@ -25,6 +25,14 @@ impl Descriptor {
         self
     }
 
+    pub fn words(self, words: &[(usize, u32)]) -> Self {
+        words.iter().fold(self, |d, &(at, value)| d.word(at, value))
+    }
+
+    pub fn longs(self, longs: &[(usize, u64)]) -> Self {
+        longs.iter().fold(self, |d, &(at, value)| d.long(at, value))
+    }
+
     pub fn next(self, at: u64) -> Self {
         self.long(8, at)
     }

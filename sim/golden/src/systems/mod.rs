@@ -3,9 +3,11 @@
 pub mod cycles;
 #[cfg(test)]
 mod descriptor;
+pub mod device;
 pub mod execution_controller;
 pub mod job;
 pub mod memory;
 mod operand;
+mod pieces;
 pub mod tender_top;
 pub mod vector_top;

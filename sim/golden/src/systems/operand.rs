@@ -3,6 +3,17 @@
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
 
+/// Sizes that are checked before anything that depends on them.
+pub(super) fn sizes(sizes: &[(u32, u32)]) -> Result<(), u8> {
+    let right = sizes.iter().all(|&(size, most)| (1..=most).contains(&size));
+    if right { Ok(()) } else { Err(code::SIZE) }
+}
+
+/// A single row.
+pub(super) fn row(address: u64, row_bytes: u64) -> Command {
+    Command { address, row_bytes, rows: 1, stride: 0 }
+}
+
 /// First and last byte of all rows.
 fn reach(rows: &Command) -> (u128, u128) {
     let first = u128::from(rows.address);

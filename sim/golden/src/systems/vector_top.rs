@@ -32,6 +32,12 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Bits of a beat of the bus.
+    #[must_use]
+    pub fn data_width(&self) -> u32 {
+        16 * self.lanes
+    }
+
     /// What the model of its unit has to know.
     #[must_use]
     pub fn unit(&self) -> vector_unit::Shape {

@@ -1,46 +1,14 @@
 //! Operations on memory, panel of rows by panel of rows, also behind an error, to find all that goes wrong.
 
-use crate::common::bus::Command;
 use crate::common::float::single;
 use crate::common::shell::job_controller::code;
 use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
+use crate::systems::pieces::Loaded;
 
-use super::finish::{Finisher, PIECE};
+use super::finish::Finisher;
 use super::sums::{Entry, Parts, Right};
 use super::{Executed, MatMul, Operation, Pack, TenderTop};
-
-/// Bytes of a row, as far as the bus gave them.
-pub(super) struct Loaded {
-    bytes: Vec<u8>,
-    /// By piece.
-    good: Vec<bool>,
-}
-
-impl Loaded {
-    /// A row of an operand, which begins at a multiple of the piece.
-    pub(super) fn row(rows: &Command, row: u64, memory: &mut dyn Memory, codes: &mut Codes) -> Self {
-        let mut address = rows.address + row * rows.stride;
-        let mut bytes = vec![0; rows.row_bytes as usize];
-        let mut read = |piece: &mut [u8]| {
-            let good = codes.bus(memory.read(address, piece)).is_some();
-            address = address.wrapping_add(PIECE as u64);
-            good
-        };
-        let good = bytes.chunks_mut(PIECE).map(&mut read).collect();
-        Self { bytes, good }
-    }
-
-    /// Some of the bytes, if all of them are there.
-    pub(super) fn get(&self, range: std::ops::Range<usize>) -> Option<&[u8]> {
-        let good = self.good[range.start / PIECE..range.end.div_ceil(PIECE)].iter().all(|&good| good);
-        good.then(|| &self.bytes[range])
-    }
-
-    fn whole(&self) -> Option<&[u8]> {
-        self.get(0..self.bytes.len())
-    }
-}
 
 /// The entries of the table, if all could be read and mean something.
 fn table(operation: &MatMul, memory: &mut dyn Memory, codes: &mut Codes) -> Option<Vec<Entry>> {

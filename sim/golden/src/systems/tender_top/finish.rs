@@ -5,8 +5,8 @@ use crate::common::row::is_special;
 use crate::common::shell::job_controller::code;
 use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
+use crate::systems::pieces::{self, Loaded};
 
-use super::execute::Loaded;
 use super::{Finish, Output};
 
 /// What a row or column of numbers goes through, fp32.
@@ -86,13 +86,7 @@ impl<'a> Finisher<'a> {
             }
         }
         let out = &finish.out;
-        let mut store = |row: u64, bytes: &[u8]| {
-            let mut address = out.address + row * out.stride;
-            for piece in bytes.chunks(PIECE) {
-                codes.bus(memory.write(address, piece));
-                address = address.wrapping_add(PIECE as u64);
-            }
-        };
+        let mut store = |row: u64, bytes: &[u8]| pieces::store(out, row, bytes, memory, codes);
         match finish.output {
             Output::Fp16 => {
                 for (row, results) in results.iter().enumerate().filter(|(row, _)| known[*row]) {
@@ -114,6 +108,3 @@ impl<'a> Finisher<'a> {
         }
     }
 }
-
-/// Bytes that are moved on their own, so that an error of the bus says as little as possible of its neighbours.
-pub(super) const PIECE: usize = 64;

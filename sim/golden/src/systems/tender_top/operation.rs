@@ -3,7 +3,7 @@
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
 use crate::systems::job::{self, Fields};
-use crate::systems::operand::{self, are_apart, overlap};
+use crate::systems::operand::{self, are_apart, overlap, row, sizes};
 use crate::systems::vector_top;
 
 use super::{Layout, Shape};
@@ -118,20 +118,9 @@ impl job::Operation for Operation {
     }
 }
 
-/// Sizes that are checked before anything that depends on them.
-fn sizes(sizes: &[(u32, u32)]) -> Result<(), u8> {
-    let right = sizes.iter().all(|&(size, most)| (1..=most).contains(&size));
-    if right { Ok(()) } else { Err(code::SIZE) }
-}
-
 /// `lines` in panels of `word` bytes for each of `inner` indices.
 fn panels(lines: u64, in_panel: u64, inner: u64, word: u64, address: u64, stride: u32) -> Command {
     Command { address, row_bytes: inner * word, rows: lines.div_ceil(in_panel), stride: stride.into() }
-}
-
-/// A single row.
-fn row(address: u64, row_bytes: u64) -> Command {
-    Command { address, row_bytes, rows: 1, stride: 0 }
 }
 
 impl Finish {

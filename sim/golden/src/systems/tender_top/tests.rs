@@ -47,14 +47,6 @@ impl Descriptor {
         Self::of(2).words(&words).longs(&[(64, 0x2000), (88, 0x5000), (104, 0x6000)])
     }
 
-    fn words(self, words: &[(usize, u32)]) -> Self {
-        words.iter().fold(self, |d, &(at, value)| d.word(at, value))
-    }
-
-    fn longs(self, longs: &[(usize, u64)]) -> Self {
-        longs.iter().fold(self, |d, &(at, value)| d.long(at, value))
-    }
-
     fn flags(self, flags: u32) -> Self {
         self.word(48, flags)
     }

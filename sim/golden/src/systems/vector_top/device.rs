@@ -1,196 +1,57 @@
 //! The accelerator as a driver sees it: registers, memory, and jobs that take a while.
 
-use crate::common::bus::axi_lite_registers::{Field, Kind, Refused, Registers};
+use crate::common::bus::axi_lite_registers::{Field, Kind};
 use crate::common::float::Function;
-use crate::common::shell::job_controller::{End, Limits};
-use crate::common::shell::shell_registers;
-use crate::systems::memory::Memory;
+use crate::systems::device::{self, Registered};
+use crate::systems::job;
 
-use super::{Units, VectorTop};
+pub use crate::systems::device::Delays;
 
-/// How long things take, in accesses to registers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Delays {
-    /// A job; `None` never ends.
-    pub job: Option<u32>,
-    /// A soft reset; `None` never ends.
-    pub reset: Option<u32>,
+use super::{Operation, Shape, Units, VectorTop};
+
+/// `vector_top` with its registers.
+pub type Device<M> = device::Device<VectorTop, M>;
+
+/// A constant field of a register.
+pub(in crate::systems) fn constant(offset: u32, low: u32, width: u32, value: u64) -> Field {
+    Field { offset, low, width, kind: Kind::Constant(value) }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Idle,
-    Runs(Option<u32>),
-    Resets(Option<u32>),
+/// A count of 64 bits that a job leaves behind.
+pub(in crate::systems) fn count(offset: u32) -> Field {
+    Field { offset, low: 0, width: 64, kind: Kind::ReadOnly }
 }
 
-/// Registers, and jobs that change memory at their end. Counters of cycles and beats read as 0: a model has no time.
-#[derive(Clone, Debug)]
-pub struct Device<M> {
-    top: VectorTop,
-    /// What the jobs work on.
-    pub memory: M,
-    /// How long things take from now on.
-    pub delays: Delays,
-    registers: Registers,
-    names: Vec<&'static str>,
-    state: State,
-    end: End,
-    /// Where the last job that ended with an error did.
-    place: u64,
-    overflows: u64,
-}
-
-/// Fields of the accelerator's own registers.
-fn own(top: &VectorTop) -> [(&'static str, Field); 7] {
-    let function = match top.shape.function {
+/// What the two registers of a vector unit say, here and in an accelerator that has one among others.
+pub(in crate::systems) fn unit(shape: &Shape, caps: u32, functions: u32) -> [(&'static str, Field); 6] {
+    let function = match shape.function {
         Function::GeluErf => 0,
         Function::GeluTanh => 1,
         Function::Silu => 2,
         Function::Tanh => 3,
         Function::Sigmoid => 4,
     };
-    let units = Units::of(top.shape.steps);
-    let constant = |offset, low, width, value| Field { offset, low, width, kind: Kind::Constant(value) };
+    let units = Units::of(shape.steps);
     [
-        ("lanes", constant(0x100, 0, 16, top.shape.lanes.into())),
-        ("max_beats", constant(0x100, 16, 16, top.shape.max_beats.into())),
-        ("function", constant(0x104, 0, 8, function)),
-        ("softmax", constant(0x104, 8, 1, units.softmax.into())),
-        ("layer_norm", constant(0x104, 9, 1, units.layer_norm.into())),
-        ("rotary", constant(0x104, 10, 1, units.rotary.into())),
-        ("overflows", Field { offset: 0x108, low: 0, width: 64, kind: Kind::ReadOnly }),
+        ("lanes", constant(caps, 0, 16, shape.lanes.into())),
+        ("max_beats", constant(caps, 16, 16, shape.max_beats.into())),
+        ("function", constant(functions, 0, 8, function)),
+        ("softmax", constant(functions, 8, 1, units.softmax.into())),
+        ("layer_norm", constant(functions, 9, 1, units.layer_norm.into())),
+        ("rotary", constant(functions, 10, 1, units.rotary.into())),
     ]
 }
 
-impl<M: Memory> Device<M> {
-    /// A device after reset: what is started is done at once.
-    #[must_use]
-    pub fn new(top: VectorTop, accelerator: u16, max_descriptors: u32, memory: M) -> Self {
-        let (address_width, data_width) = (top.shape.address_width, 16 * top.shape.lanes);
-        let bus = shell_registers::Bus { address_width, data_width, ports: 1 };
-        let mut fields = shell_registers::fields(accelerator.into(), max_descriptors.into(), bus);
-        fields.extend(own(&top));
-        let (names, fields) = fields.into_iter().unzip();
-        Self {
-            top,
-            memory,
-            delays: Delays { job: Some(0), reset: Some(0) },
-            registers: Registers::new(fields),
-            names,
-            state: State::Idle,
-            end: End::default(),
-            place: 0,
-            overflows: 0,
-        }
+impl Registered for VectorTop {
+    fn data_width(&self) -> u32 {
+        self.shape.data_width()
     }
 
-    /// Reads the register at an offset.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn read(&mut self, offset: u32) -> Result<u32, Refused> {
-        self.pass();
-        let shown: Vec<u64> = self.names.iter().map(|name| self.shown(name)).collect();
-        self.registers.read(offset, &shown)
+    fn own(&self) -> Vec<(&'static str, Field)> {
+        unit(&self.shape, 0x100, 0x104).into_iter().chain([("overflows", count(0x108))]).collect()
     }
 
-    /// Writes all bytes of the register at an offset.
-    ///
-    /// # Errors
-    /// There is none that can be written.
-    pub fn write(&mut self, offset: u32, value: u32) -> Result<(), Refused> {
-        self.pass();
-        let pulses = self.registers.write(offset, value, 0xf)?;
-        let pulsed = |name| pulses[self.index(name)] != 0;
-        let (start, reset) = (pulsed("start"), pulsed("soft_reset"));
-        let starts = start && self.state == State::Idle && !reset;
-        if start && !starts {
-            self.set("refused");
-        }
-        if reset {
-            self.state = State::Resets(self.delays.reset);
-        } else if starts {
-            self.state = State::Runs(self.delays.job);
-            (self.end, self.overflows) = (End::default(), 0);
-        }
-        self.settle();
-        Ok(())
-    }
-
-    /// The interrupt.
-    #[must_use]
-    pub fn irq(&self) -> bool {
-        [("done", "irq_done"), ("error", "irq_error"), ("refused", "irq_refused")]
-            .iter()
-            .any(|(status, enable)| self.value(status) & self.value(enable) != 0)
-    }
-
-    /// Lets time pass up to the end of a job or a reset that has one.
-    pub fn finish(&mut self) {
-        self.state = match self.state {
-            State::Runs(Some(_)) => State::Runs(Some(0)),
-            State::Resets(Some(_)) => State::Resets(Some(0)),
-            other => other,
-        };
-        self.settle();
-    }
-
-    fn index(&self, name: &str) -> usize {
-        self.names.iter().position(|n| *n == name).unwrap_or(usize::MAX)
-    }
-
-    fn value(&self, name: &str) -> u64 {
-        self.registers.value(self.index(name))
-    }
-
-    fn set(&mut self, name: &str) {
-        let index = self.index(name);
-        self.registers.set(index, 1);
-    }
-
-    fn shown(&self, name: &str) -> u64 {
-        match name {
-            "busy" => u64::from(matches!(self.state, State::Runs(_))),
-            "soft_reset" => u64::from(matches!(self.state, State::Resets(_))),
-            "error_code" => self.end.code.into(),
-            "error_where" => self.place,
-            "tag" => self.end.tag.into(),
-            "descriptors" => self.end.descriptors.into(),
-            "overflows" => self.overflows,
-            _ => 0,
-        }
-    }
-
-    /// An access goes by.
-    fn pass(&mut self) {
-        if let State::Runs(Some(left)) | State::Resets(Some(left)) = &mut self.state {
-            *left = left.saturating_sub(1);
-        }
-        self.settle();
-    }
-
-    /// What has come to its end ends.
-    fn settle(&mut self) {
-        match self.state {
-            State::Runs(Some(0)) => {
-                self.state = State::Idle;
-                let limits = Limits {
-                    base: self.value("window_base"),
-                    limit: self.value("window_limit"),
-                    max_descriptors: self.value("max_descriptors") as u32,
-                };
-                let report = self.top.run(limits, self.value("job"), &mut self.memory);
-                (self.end, self.overflows) = (report.end, report.overflows());
-                if self.end.code == 0 {
-                    self.set("done");
-                } else {
-                    self.place = self.end.place;
-                    self.set("error");
-                }
-            }
-            State::Resets(Some(0)) => self.state = State::Idle,
-            _ => {}
-        }
+    fn counts(&self, report: &job::Report<Operation>) -> Vec<(&'static str, u64)> {
+        vec![("overflows", report.overflows())]
     }
 }

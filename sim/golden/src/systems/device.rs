@@ -1,0 +1,184 @@
+//! The accelerator as a driver sees it: registers, memory, and jobs that take a while.
+
+use crate::common::bus::axi_lite_registers::{Field, Refused, Registers};
+use crate::common::shell::job_controller::{End, Limits};
+use crate::common::shell::shell_registers;
+
+use super::job::{self, Accelerator, Report};
+use super::memory::Memory;
+
+/// An accelerator with registers of its own.
+pub trait Registered: Accelerator {
+    /// Bits of a beat of the bus.
+    fn data_width(&self) -> u32;
+
+    /// Names and fields of its own registers: constants, and what jobs leave behind.
+    fn own(&self) -> Vec<(&'static str, Field)>;
+
+    /// What a job leaves in those that are no constants; they are 0 before its end.
+    fn counts(&self, report: &Report<Self::Operation>) -> Vec<(&'static str, u64)>;
+}
+
+/// How long things take, in accesses to registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delays {
+    /// A job; `None` never ends.
+    pub job: Option<u32>,
+    /// A soft reset; `None` never ends.
+    pub reset: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    Runs(Option<u32>),
+    Resets(Option<u32>),
+}
+
+/// Registers, and jobs that change memory at their end. Counters of cycles and beats read as 0: a model has no time.
+#[derive(Clone, Debug)]
+pub struct Device<A, M> {
+    top: A,
+    /// What the jobs work on.
+    pub memory: M,
+    /// How long things take from now on.
+    pub delays: Delays,
+    registers: Registers,
+    names: Vec<&'static str>,
+    state: State,
+    end: End,
+    /// Where the last job that ended with an error did.
+    place: u64,
+    counts: Vec<(&'static str, u64)>,
+}
+
+impl<A: Registered, M: Memory> Device<A, M> {
+    /// A device after reset: what is started is done at once.
+    #[must_use]
+    pub fn new(top: A, accelerator: u16, max_descriptors: u32, memory: M) -> Self {
+        let bus = shell_registers::Bus { address_width: top.address_width(), data_width: top.data_width(), ports: 1 };
+        let mut fields = shell_registers::fields(accelerator.into(), max_descriptors.into(), bus);
+        fields.extend(top.own());
+        let (names, fields) = fields.into_iter().unzip();
+        Self {
+            top,
+            memory,
+            delays: Delays { job: Some(0), reset: Some(0) },
+            registers: Registers::new(fields),
+            names,
+            state: State::Idle,
+            end: End::default(),
+            place: 0,
+            counts: Vec::new(),
+        }
+    }
+
+    /// Reads the register at an offset.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn read(&mut self, offset: u32) -> Result<u32, Refused> {
+        self.pass();
+        let shown: Vec<u64> = self.names.iter().map(|name| self.shown(name)).collect();
+        self.registers.read(offset, &shown)
+    }
+
+    /// Writes all bytes of the register at an offset.
+    ///
+    /// # Errors
+    /// There is none that can be written.
+    pub fn write(&mut self, offset: u32, value: u32) -> Result<(), Refused> {
+        self.pass();
+        let pulses = self.registers.write(offset, value, 0xf)?;
+        let pulsed = |name| pulses[self.index(name)] != 0;
+        let (start, reset) = (pulsed("start"), pulsed("soft_reset"));
+        let starts = start && self.state == State::Idle && !reset;
+        if start && !starts {
+            self.set("refused");
+        }
+        if reset {
+            self.state = State::Resets(self.delays.reset);
+        } else if starts {
+            self.state = State::Runs(self.delays.job);
+            self.end = End::default();
+            self.counts.clear();
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// The interrupt.
+    #[must_use]
+    pub fn irq(&self) -> bool {
+        [("done", "irq_done"), ("error", "irq_error"), ("refused", "irq_refused")]
+            .iter()
+            .any(|(status, enable)| self.value(status) & self.value(enable) != 0)
+    }
+
+    /// Lets time pass up to the end of a job or a reset that has one.
+    pub fn finish(&mut self) {
+        self.state = match self.state {
+            State::Runs(Some(_)) => State::Runs(Some(0)),
+            State::Resets(Some(_)) => State::Resets(Some(0)),
+            other => other,
+        };
+        self.settle();
+    }
+
+    fn index(&self, name: &str) -> usize {
+        self.names.iter().position(|n| *n == name).unwrap_or(usize::MAX)
+    }
+
+    fn value(&self, name: &str) -> u64 {
+        self.registers.value(self.index(name))
+    }
+
+    fn set(&mut self, name: &str) {
+        let index = self.index(name);
+        self.registers.set(index, 1);
+    }
+
+    fn shown(&self, name: &str) -> u64 {
+        match name {
+            "busy" => u64::from(matches!(self.state, State::Runs(_))),
+            "soft_reset" => u64::from(matches!(self.state, State::Resets(_))),
+            "error_code" => self.end.code.into(),
+            "error_where" => self.place,
+            "tag" => self.end.tag.into(),
+            "descriptors" => self.end.descriptors.into(),
+            _ => self.counts.iter().find(|(counted, _)| *counted == name).map_or(0, |(_, count)| *count),
+        }
+    }
+
+    /// An access goes by.
+    fn pass(&mut self) {
+        if let State::Runs(Some(left)) | State::Resets(Some(left)) = &mut self.state {
+            *left = left.saturating_sub(1);
+        }
+        self.settle();
+    }
+
+    /// What has come to its end ends.
+    fn settle(&mut self) {
+        match self.state {
+            State::Runs(Some(0)) => {
+                self.state = State::Idle;
+                let limits = Limits {
+                    base: self.value("window_base"),
+                    limit: self.value("window_limit"),
+                    max_descriptors: self.value("max_descriptors") as u32,
+                };
+                let report = job::run(&self.top, limits, self.value("job"), &mut self.memory);
+                (self.end, self.counts) = (report.end, self.top.counts(&report));
+                if self.end.code == 0 {
+                    self.set("done");
+                } else {
+                    self.place = self.end.place;
+                    self.set("error");
+                }
+            }
+            State::Resets(Some(0)) => self.state = State::Idle,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Rows in memory, moved piece by piece, so that an error of the bus says as little as possible of its neighbours.
+
+use crate::common::bus::Command;
+
+use super::job::Codes;
+use super::memory::Memory;
+
+/// Bytes that are moved on their own.
+pub(super) const PIECE: usize = 64;
+
+/// Bytes of a row, as far as the bus gave them.
+pub(super) struct Loaded {
+    bytes: Vec<u8>,
+    /// By piece.
+    good: Vec<bool>,
+}
+
+impl Loaded {
+    /// A row of an operand, which begins at a multiple of the piece.
+    pub(super) fn row(rows: &Command, row: u64, memory: &mut dyn Memory, codes: &mut Codes) -> Self {
+        let mut address = rows.address + row * rows.stride;
+        let mut bytes = vec![0; rows.row_bytes as usize];
+        let mut read = |piece: &mut [u8]| {
+            let good = codes.bus(memory.read(address, piece)).is_some();
+            address = address.wrapping_add(PIECE as u64);
+            good
+        };
+        let good = bytes.chunks_mut(PIECE).map(&mut read).collect();
+        Self { bytes, good }
+    }
+
+    /// Some of the bytes, if all of them are there.
+    pub(super) fn get(&self, range: std::ops::Range<usize>) -> Option<&[u8]> {
+        let good = self.good[range.start / PIECE..range.end.div_ceil(PIECE)].iter().all(|&good| good);
+        good.then(|| &self.bytes[range])
+    }
+
+    /// All of the bytes, if they are there.
+    pub(super) fn whole(&self) -> Option<&[u8]> {
+        self.get(0..self.bytes.len())
+    }
+}
+
+/// Writes the first bytes of a row.
+pub(super) fn store(rows: &Command, row: u64, bytes: &[u8], memory: &mut dyn Memory, codes: &mut Codes) {
+    let mut address = rows.address + row * rows.stride;
+    for piece in bytes.chunks(PIECE) {
+        codes.bus(memory.write(address, piece));
+        address = address.wrapping_add(PIECE as u64);
+    }
+}
