@@ -1,0 +1,79 @@
+//! How tokens, panels, constants and codebooks lie in memory.
+
+use super::Shape;
+
+/// Bytes of a token ahead of its indices.
+pub const HEAD_BYTES: u64 = 64;
+/// Bytes of an outlier: position and value.
+pub const OUTLIER_BYTES: u64 = 4;
+/// Bytes of the constants of a channel.
+pub const CONSTANT_BYTES: u64 = 8;
+/// Bytes of a codebook.
+pub const CODEBOOK_BYTES: u64 = 192;
+/// Entries of a codebook.
+pub const ENTRIES: usize = 16;
+
+/// Bytes of the indices of a token, with the zeros behind them.
+#[must_use]
+pub fn index_bytes(inner: u64) -> u64 {
+    inner.div_ceil(2).next_multiple_of(64)
+}
+
+/// Bytes of a token of `inner` positions with room for so many outliers.
+#[must_use]
+pub fn token_bytes(inner: u64, outliers: u64) -> u64 {
+    HEAD_BYTES + index_bytes(inner) + (OUTLIER_BYTES * outliers).next_multiple_of(64)
+}
+
+/// Bytes of a panel.
+pub fn panel_bytes(shape: &Shape, inner: u64) -> u64 {
+    inner.div_ceil(shape.inputs.into()) * shape.channels() * u64::from(shape.inputs) / 2
+}
+
+/// Which nibble of a panel is the index of a channel of it at a position.
+pub fn place(shape: &Shape, channel: usize, position: usize) -> usize {
+    let (inputs, channels) = (shape.inputs as usize, shape.channels() as usize);
+    // Lane l has channels l * columns and those behind it, and lanes come in order: together simply the channels in order.
+    (position / inputs * channels + channel) * inputs + position % inputs
+}
+
+/// A nibble, the low one of a byte first.
+pub fn nibble(bytes: &[u8], at: usize) -> usize {
+    usize::from(bytes[at / 2] >> (4 * (at % 2)) & 15)
+}
+
+/// The 2 bytes at a place.
+pub fn half(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+/// The 4 bytes at a place.
+pub fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// What a product needs of a codebook: centroids as integers.
+pub struct Centroids {
+    /// Of activations.
+    pub activations: [i64; ENTRIES],
+    /// Of weights.
+    pub weights: [i64; ENTRIES],
+}
+
+impl Centroids {
+    /// Those of a codebook, if all of them are integers of `bits` bits and none the most negative one.
+    pub fn of(codebook: &[u8], bits: u32) -> Option<Self> {
+        let most = (1i64 << (bits - 1)) - 1;
+        let centroid = |at: usize| i64::from(half(codebook, at) as i16);
+        let activations = std::array::from_fn(|k| centroid(64 + 2 * k));
+        let weights = std::array::from_fn(|k| centroid(96 + 2 * k));
+        let fit = activations.iter().chain(&weights).all(|centroid| (-most..=most).contains(centroid));
+        fit.then_some(Self { activations, weights })
+    }
+}
+
+/// The midpoints of a codebook for indices of so many bits, fp32.
+pub fn midpoints(codebook: &[u8], three_bits: bool) -> Vec<u32> {
+    let midpoints = if three_bits { 7 } else { 15 };
+    (0..midpoints).map(|k| word(codebook, 4 * k)).collect()
+}

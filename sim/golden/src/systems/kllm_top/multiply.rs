@@ -1,0 +1,176 @@
+//! Products of tokens and weights: y_n = s_a s_w (sum of centroids) + s_w (sum of outliers times centroids).
+
+use crate::common::float::single;
+use crate::common::row::is_special;
+use crate::common::shell::job_controller::code;
+use crate::kllm::fp16;
+use crate::systems::job::Codes;
+use crate::systems::memory::Memory;
+use crate::systems::pieces::{self, Loaded};
+
+use super::layout::{CONSTANT_BYTES, Centroids, HEAD_BYTES, OUTLIER_BYTES, half, index_bytes, nibble, place, word};
+use super::{Beats, Executed, KllmTop, MatMul, Operation, Work};
+
+/// What sums are multiplied by, fp32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scales {
+    /// The token's scale, fp16.
+    pub token: u16,
+    /// Factor of the sum of centroids, beside the token's scale.
+    pub dense: u32,
+    /// Factor of the sum of outliers.
+    pub sparse: u32,
+}
+
+/// A result from its two sums, the second one in units of 2^-24 of an outlier.
+#[must_use]
+pub fn element(dense: i128, sparse: i128, scales: Scales) -> u16 {
+    let alpha = single::mul(single::from_fp16(scales.token), scales.dense);
+    let dense = single::mul(single::from_int(dense), alpha);
+    let sparse = single::mul(single::from_int(sparse), scales.sparse);
+    single::to_fp16(single::add(dense, sparse))
+}
+
+/// A token, as far as a product needs it.
+struct Token {
+    scale: u16,
+    /// Centroids; 0 at the positions of outliers.
+    centroids: Vec<i64>,
+    /// Positions, and values in units of 2^-24; `None` where one of them or the scale is infinite or no number.
+    outliers: Option<Vec<(usize, i128)>>,
+    repeated: u64,
+}
+
+/// Positions and values of outliers, if positions ascend and are below `inner`.
+fn outliers(records: &[u8], inner: u64) -> Option<Vec<(usize, u16)>> {
+    let records: Vec<_> =
+        records.chunks(OUTLIER_BYTES as usize).map(|record| (usize::from(half(record, 0)), half(record, 2))).collect();
+    let ascend = records.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    let inside = records.last().is_none_or(|&(last, _)| (last as u64) < inner);
+    (ascend && inside).then_some(records)
+}
+
+impl Token {
+    /// A token, if all of it could be read and means something.
+    fn of(
+        operation: &MatMul,
+        loaded: &Loaded,
+        centroids: &Centroids,
+        inputs: usize,
+        codes: &mut Codes,
+    ) -> Option<Self> {
+        let head = loaded.get(0..HEAD_BYTES as usize)?;
+        let (scale, count, bits) = (half(head, 0), u64::from(half(head, 2)), head[4]);
+        if !(3..=4).contains(&bits) || count > operation.outliers {
+            codes.note(code::FIELD);
+            return None;
+        }
+        let first = (HEAD_BYTES + index_bytes(operation.inner)) as usize;
+        let records = loaded.get(first..first + (OUTLIER_BYTES * count) as usize)?;
+        let Some(records) = outliers(records, operation.inner) else {
+            codes.note(code::FIELD);
+            return None;
+        };
+        let indices = loaded.get(HEAD_BYTES as usize..first)?;
+        let mut of_inliers: Vec<i64> =
+            (0..operation.inner as usize).map(|k| centroids.activations[nibble(indices, k)]).collect();
+        let mut repeated = 0;
+        for (k, &(position, _)) in records.iter().enumerate() {
+            of_inliers[position] = 0;
+            // Not the first one of its beat.
+            repeated += u64::from(k > 0 && records[k - 1].0 / inputs == position / inputs);
+        }
+        let value = |&(position, value): &(usize, u16)| Some((position, fp16::units(value.into())?));
+        let outliers = if is_special(scale) { None } else { records.iter().map(value).collect() };
+        Some(Self { scale, centroids: of_inliers, outliers, repeated })
+    }
+
+    /// A result without what is added.
+    fn element(&self, weights: &[i64], (dense, sparse): (u32, u32)) -> u16 {
+        let Some(outliers) = &self.outliers else { return NAN };
+        let inliers: i64 = self.centroids.iter().zip(weights).map(|(a, w)| a * w).sum();
+        let outliers = outliers.iter().map(|&(position, value)| value * i128::from(weights[position])).sum();
+        element(inliers.into(), outliers, Scales { token: self.scale, dense, sparse })
+    }
+}
+
+/// The canonical NaN.
+const NAN: u16 = 0x7e00;
+
+impl KllmTop {
+    /// A product, also behind an error, to find all that goes wrong.
+    pub(super) fn multiply(&self, operation: MatMul, memory: &mut dyn Memory) -> Executed {
+        let mut codes = Codes::default();
+        let shape = &self.shape;
+        let inputs = shape.inputs as usize;
+        let codebook = Loaded::row(&operation.codebook, 0, memory, &mut codes);
+        let centroids = codebook.whole().and_then(|bytes| {
+            let centroids = Centroids::of(bytes, shape.centroid_bits);
+            if centroids.is_none() {
+                codes.note(code::FIELD);
+            }
+            centroids
+        });
+        // Heads are looked at all the same.
+        let known = centroids.is_some();
+        let centroids = centroids.unwrap_or(Centroids { activations: [0; 16], weights: [0; 16] });
+        let weights = self.weights(&operation, &centroids, memory, &mut codes);
+        let constants = Loaded::row(&operation.constants, 0, memory, &mut codes);
+        let (mut overflows, mut beats) = (0, Beats::default());
+        for row in 0..operation.tokens.rows {
+            let loaded = Loaded::row(&operation.tokens, row, memory, &mut codes);
+            let addends = operation.addends.as_ref().map(|rows| Loaded::row(rows, row, memory, &mut codes));
+            let Some(token) = Token::of(&operation, &loaded, &centroids, inputs, &mut codes) else { continue };
+            let in_panel = operation.inner.div_ceil(inputs as u64) + token.repeated;
+            beats.taken += operation.panels.rows * in_panel;
+            beats.repeated += operation.panels.rows * token.repeated;
+            let result = |channel: usize| -> Option<u16> {
+                let record =
+                    constants.get(CONSTANT_BYTES as usize * channel..CONSTANT_BYTES as usize * (channel + 1))?;
+                let y = token.element(weights[channel].as_ref()?, (word(record, 0), word(record, 4)));
+                let Some(addends) = &addends else { return Some(y) };
+                let addend = half(addends.get(2 * channel..2 * channel + 2)?, 0);
+                Some(fp16::add(y.into(), addend.into()) as u16)
+            };
+            let results: Vec<Option<u16>> =
+                if known { (0..operation.channels as usize).map(result).collect() } else { Vec::new() };
+            let special = results.iter().flatten().filter(|&&y| is_special(y)).count();
+            overflows += special as u64;
+            if special > 0 && operation.exact {
+                codes.note(code::OVERFLOW);
+            }
+            if results.iter().any(Option::is_some) {
+                let bytes: Vec<u8> = results.iter().flat_map(|y| y.unwrap_or(0).to_le_bytes()).collect();
+                pieces::store(&operation.out, row, &bytes, memory, &mut codes);
+            }
+        }
+        let codes = codes.all();
+        let defined = codes.is_empty() && operation.is_defined();
+        let operation = Work { operation: Operation::MatMul(operation), beats };
+        Executed { operation, codes, defined, overflows, sum_overflows: 0 }
+    }
+
+    /// The centroids of each channel, where they could be read.
+    fn weights(
+        &self,
+        operation: &MatMul,
+        centroids: &Centroids,
+        memory: &mut dyn Memory,
+        codes: &mut Codes,
+    ) -> Vec<Option<Vec<i64>>> {
+        let shape = &self.shape;
+        let in_panel = shape.channels();
+        let mut weights = Vec::new();
+        for panel in 0..operation.panels.rows {
+            let loaded = Loaded::row(&operation.panels, panel, memory, codes);
+            let here = in_panel.min(operation.channels - panel * in_panel);
+            let channel = |channel: usize| {
+                let bytes = loaded.whole()?;
+                let index = |k| nibble(bytes, place(shape, channel, k));
+                Some((0..operation.inner as usize).map(|k| centroids.weights[index(k)]).collect())
+            };
+            weights.extend((0..here as usize).map(channel));
+        }
+        weights
+    }
+}

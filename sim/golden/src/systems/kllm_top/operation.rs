@@ -1,0 +1,215 @@
+//! Descriptors of `kllm_top` behind their header: fields, and the checks in their order.
+
+use crate::common::bus::Command;
+use crate::common::shell::job_controller::{Limits, code};
+use crate::systems::job::{self, Fields};
+use crate::systems::operand::{self, are_apart, overlap, row, sizes};
+use crate::systems::vector_top;
+
+use super::Shape;
+use super::layout::{CODEBOOK_BYTES, CONSTANT_BYTES, panel_bytes, token_bytes};
+
+/// Bits of the flags.
+const THREE_BITS: u32 = 1 << 0;
+const EXACT: u32 = 1 << 12;
+/// Bits of the word that says what is added.
+const ADD: u32 = 1 << 0;
+
+/// A product of tokens and weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatMul {
+    /// Channels: results of a token.
+    pub channels: u64,
+    /// Positions of a token.
+    pub inner: u64,
+    /// Outliers of a token, at most.
+    pub outliers: u64,
+    /// A result that is infinite or no number is an error.
+    pub exact: bool,
+    /// The tokens.
+    pub tokens: Command,
+    /// Panels of the weights.
+    pub panels: Command,
+    /// Two factors of each channel.
+    pub constants: Command,
+    /// The centroids.
+    pub codebook: Command,
+    /// Where the results go: rows of fp16.
+    pub out: Command,
+    /// What is added, if anything.
+    pub addends: Option<Command>,
+}
+
+/// Rows of fp16 that become tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quantize {
+    /// Elements of a row.
+    pub columns: u64,
+    /// Indices have 3 bits, otherwise 4.
+    pub three_bits: bool,
+    /// An inlier that is infinite or no number is an error.
+    pub exact: bool,
+    /// How many of the largest elements are outliers.
+    pub largest: u64,
+    /// How many of the smallest ones.
+    pub smallest: u64,
+    /// The numbers.
+    pub x: Command,
+    /// The midpoints.
+    pub codebook: Command,
+    /// Where the tokens go.
+    pub out: Command,
+}
+
+/// An operation whose fields are all right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A product of tokens and weights.
+    MatMul(MatMul),
+    /// Rows of fp16 that become tokens.
+    Quantize(Quantize),
+    /// Steps on rows of fp16 numbers.
+    Vector(vector_top::Operation),
+}
+
+impl job::Operation for Operation {
+    fn out(&self) -> &Command {
+        match self {
+            Self::MatMul(operation) => &operation.out,
+            Self::Quantize(operation) => &operation.out,
+            Self::Vector(operation) => operation.out(),
+        }
+    }
+}
+
+/// Checks where operands are, in this order.
+fn place<'a>(operands: impl Iterator<Item = &'a Command>, shape: &Shape, limits: &Limits) -> Result<(), u8> {
+    let mut operands = operands;
+    operands.try_for_each(|rows| operand::check(rows, limits, shape.vector.address_width))
+}
+
+/// The longest token that there is room for.
+fn most_inner(shape: &Shape) -> u32 {
+    shape.depth * shape.inputs
+}
+
+impl MatMul {
+    /// The operation in the fields behind a header.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
+        let (word, long) = (|at| fields.word(at), |at| fields.long(at));
+        if word(44) & !EXACT != 0 || word(48) & !ADD != 0 || !fields.are_zero((120..128).step_by(4)) {
+            return Err(code::RESERVED);
+        }
+        sizes(&[(word(32), 65_535), (word(36), 65_535), (word(40), most_inner(shape))])?;
+        if word(116) > 2 * shape.kmax {
+            return Err(code::SIZE);
+        }
+        let (rows, channels, inner, outliers) = (word(32).into(), word(36).into(), word(40).into(), word(116).into());
+        let results = |address, stride: usize| Command {
+            address: long(address),
+            row_bytes: 2 * channels,
+            rows,
+            stride: word(stride).into(),
+        };
+        let operation = Self {
+            channels,
+            inner,
+            outliers,
+            exact: word(44) & EXACT != 0,
+            tokens: Command {
+                address: long(64),
+                row_bytes: token_bytes(inner, outliers),
+                rows,
+                stride: word(52).into(),
+            },
+            panels: Command {
+                address: long(72),
+                row_bytes: panel_bytes(shape, inner),
+                rows: channels.div_ceil(shape.channels()),
+                stride: word(56).into(),
+            },
+            constants: row(long(80), CONSTANT_BYTES * channels),
+            codebook: row(long(88), CODEBOOK_BYTES),
+            out: results(96, 60),
+            addends: (word(48) & ADD != 0).then(|| results(104, 112)),
+        };
+        let operands = operation.sources().into_iter().chain([&operation.out]).chain(&operation.addends);
+        place(operands, shape, limits)?;
+        Ok(operation)
+    }
+
+    /// What is read but for the addends, in the order of the checks.
+    fn sources(&self) -> [&Command; 4] {
+        [&self.tokens, &self.panels, &self.constants, &self.codebook]
+    }
+
+    /// Whether the addends are read where the results are written, element by element: the contract allows this.
+    fn in_place(&self) -> bool {
+        let same = |rows: &Command| rows.address == self.out.address && rows.stride == self.out.stride;
+        self.addends.as_ref().is_some_and(same)
+    }
+
+    /// Whether results do not depend on when they are written.
+    #[must_use]
+    pub fn is_defined(&self) -> bool {
+        let addends = self.addends.iter().filter(|_| !self.in_place());
+        are_apart(&self.out) && !self.sources().into_iter().chain(addends).any(|source| overlap(source, &self.out))
+    }
+}
+
+impl Quantize {
+    /// The operation in the fields behind a header.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
+        let (word, long) = (|at| fields.word(at), |at| fields.long(at));
+        if word(40) & !(THREE_BITS | EXACT) != 0 || !fields.are_zero([56, 60].into_iter().chain((88..128).step_by(4))) {
+            return Err(code::RESERVED);
+        }
+        sizes(&[(word(32), 65_535), (word(36), most_inner(shape))])?;
+        let (largest, smallest) = (word(44) & 0xffff, word(44) >> 16);
+        if largest > shape.kmax || smallest > shape.kmax || largest + smallest > word(36) {
+            return Err(code::SIZE);
+        }
+        let (rows, columns) = (word(32).into(), word(36).into());
+        let (largest, smallest) = (largest.into(), smallest.into());
+        let operation = Self {
+            columns,
+            three_bits: word(40) & THREE_BITS != 0,
+            exact: word(40) & EXACT != 0,
+            largest,
+            smallest,
+            x: Command { address: long(64), row_bytes: 2 * columns, rows, stride: word(48).into() },
+            codebook: row(long(72), CODEBOOK_BYTES),
+            out: Command {
+                address: long(80),
+                row_bytes: token_bytes(columns, largest + smallest),
+                rows,
+                stride: word(52).into(),
+            },
+        };
+        place(operation.sources().into_iter().chain([&operation.out]), shape, limits)?;
+        Ok(operation)
+    }
+
+    /// What is read, in the order of the checks.
+    fn sources(&self) -> [&Command; 2] {
+        [&self.x, &self.codebook]
+    }
+
+    /// Whether results do not depend on when they are written.
+    #[must_use]
+    pub fn is_defined(&self) -> bool {
+        are_apart(&self.out) && !self.sources().iter().any(|source| overlap(source, &self.out))
+    }
+}

@@ -1,0 +1,187 @@
+//! Rows of fp16 numbers that become tokens: outliers, the scale of what is left, and the index of each inlier.
+
+use std::ops::Range;
+
+use crate::common::float::{Direction, single};
+use crate::common::row::is_special;
+use crate::common::shell::job_controller::code;
+use crate::format::Format;
+use crate::kllm::fp16::{self, FP32};
+use crate::kllm::orizuru::{NanPolicy, top_k};
+use crate::kllm::quantize::scale;
+use crate::systems::job::Codes;
+use crate::systems::memory::Memory;
+use crate::systems::pieces::{self, Loaded};
+
+use super::layout::{HEAD_BYTES, OUTLIER_BYTES, half, index_bytes, midpoints};
+use super::{Beats, Executed, KllmTop, Operation, Quantize, Work};
+
+/// How many of `k` outliers segment `segment` of `segments` looks for.
+#[must_use]
+pub fn share(k: u64, segment: u64, segments: u64) -> u64 {
+    k * (segment + 1) / segments - k * segment / segments
+}
+
+/// The middles between centroids of a token, fp16: midpoints times its scale, rounded down twice.
+#[must_use]
+pub fn thresholds(midpoints: &[u32], scale: u16) -> Vec<u64> {
+    let threshold = |&midpoint: &u32| {
+        let product = FP32.mul_directed(Direction::Down, single::from_fp16(scale).into(), midpoint.into()).bits;
+        fp16::from_f64_down(f32::from_bits(product as u32).into())
+    };
+    midpoints.iter().map(threshold).collect()
+}
+
+/// The index of a value by a binary search for the number of thresholds below it: those that do not ascend, or are no
+/// numbers, lead where the search leads. All of them are as many as a power of two, less one.
+fn index(thresholds: &[u64], value: u16) -> u8 {
+    let mut index = 0;
+    let mut step = thresholds.len().div_ceil(2);
+    while step > 0 {
+        // Nothing is below a number that is none, and the other way round.
+        if fp16::value(thresholds[index + step - 1]) < fp16::value(value.into()) {
+            index += step;
+        }
+        step /= 2;
+    }
+    index as u8
+}
+
+/// What became of a row.
+struct Token {
+    bytes: Vec<u8>,
+    overflows: u64,
+}
+
+impl Quantize {
+    /// Which elements are outliers.
+    fn outliers(&self, values: &[u64], segment: usize) -> Vec<bool> {
+        let segments = values.len().div_ceil(segment);
+        let part = |(s, values): (usize, &[u64])| {
+            let k = |k| share(k, s as u64, segments as u64) as usize;
+            let selected = top_k(values, k(self.largest), k(self.smallest), Format::FP16, NanPolicy::TotalOrder);
+            // There is a value, and each is one of the format.
+            selected.map_or_else(|_| vec![false; values.len()], |selected| selected.mask)
+        };
+        values.chunks(segment).enumerate().flat_map(part).collect()
+    }
+
+    fn token(&self, row: &[u8], midpoints: &[u32], segment: usize) -> Token {
+        let values: Vec<u64> = row.chunks(2).map(|pair| half(pair, 0).into()).collect();
+        let outlier = self.outliers(&values, segment);
+        let scale = scale(&values, &outlier) as u16;
+        let thresholds = thresholds(midpoints, scale);
+        let mut bytes = vec![0; self.out.row_bytes as usize];
+        let count = outlier.iter().filter(|&&outlier| outlier).count() as u16;
+        put(&mut bytes, 0..2, scale);
+        put(&mut bytes, 2..4, count);
+        bytes[4] = if self.three_bits { 3 } else { 4 };
+        let mut record = (HEAD_BYTES + index_bytes(self.columns)) as usize;
+        let mut overflows = 0;
+        for (k, (&value, outlier)) in values.iter().zip(outlier).enumerate() {
+            let value = value as u16;
+            if outlier {
+                put(&mut bytes, record..record + 2, k as u16);
+                put(&mut bytes, record + 2..record + 4, value);
+                record += OUTLIER_BYTES as usize;
+            } else {
+                bytes[HEAD_BYTES as usize + k / 2] |= index(&thresholds, value) << (4 * (k % 2));
+                overflows += u64::from(is_special(value));
+            }
+        }
+        Token { bytes, overflows }
+    }
+}
+
+fn put(bytes: &mut [u8], at: Range<usize>, value: u16) {
+    bytes[at].copy_from_slice(&value.to_le_bytes());
+}
+
+impl KllmTop {
+    /// Rows that become tokens, also behind an error, to find all that goes wrong.
+    pub(super) fn quantize(&self, operation: Quantize, memory: &mut dyn Memory) -> Executed {
+        let mut codes = Codes::default();
+        let codebook = Loaded::row(&operation.codebook, 0, memory, &mut codes);
+        let midpoints = codebook.whole().map(|bytes| midpoints(bytes, operation.three_bits));
+        let mut overflows = 0;
+        for row in 0..operation.x.rows {
+            let loaded = Loaded::row(&operation.x, row, memory, &mut codes);
+            let (Some(values), Some(midpoints)) = (loaded.whole(), &midpoints) else { continue };
+            let token = operation.token(values, midpoints, self.shape.orizuru as usize);
+            overflows += token.overflows;
+            if token.overflows > 0 && operation.exact {
+                codes.note(code::OVERFLOW);
+            }
+            pieces::store(&operation.out, row, &token.bytes, memory, &mut codes);
+        }
+        let codes = codes.all();
+        let defined = codes.is_empty() && operation.is_defined();
+        let operation = Work { operation: Operation::Quantize(operation), beats: Beats::default() };
+        Executed { operation, codes, defined, overflows, sum_overflows: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kllm::codebook::Codebook;
+
+    #[test]
+    fn shares_add_up() {
+        for k in 0..20 {
+            for segments in 1..7 {
+                let shares: Vec<u64> = (0..segments).map(|s| share(k, s, segments)).collect();
+                assert_eq!(shares.iter().sum::<u64>(), k);
+                assert!(shares.iter().all(|share| share.abs_diff(k / segments) <= 1), "{shares:?}");
+            }
+        }
+    }
+
+    /// Thresholds and indices are those of the algorithm, as long as midpoints fit in fp32.
+    #[test]
+    fn thresholds_are_those_of_the_algorithm() {
+        let centroids = [-1.0, -0.71, -0.4, -0.11, 0.07, 0.31, 0.66, 0.99];
+        let codebook = Codebook::from_centroids(3, &centroids).unwrap();
+        let of = |pair: &[u64]| f64::midpoint(fp16::value(pair[0]), fp16::value(pair[1]));
+        let midpoints: Vec<f64> = codebook.values().windows(2).map(of).collect();
+        let singles: Vec<u32> = midpoints.iter().map(|&m| (m as f32).to_bits()).collect();
+        assert!(midpoints.iter().all(|&m| f64::from(m as f32) == m));
+        for scale in (0..0x7c00u16).step_by(7) {
+            let expected = codebook.thresholds(scale.into()).unwrap();
+            let found = thresholds(&singles, scale);
+            assert!(found.iter().zip(&expected).all(|(a, b)| fp16::value(*a) == fp16::value(*b)), "{scale:#x}");
+            for x in (0..0xffffu16).step_by(977).filter(|&x| !is_special(x)) {
+                assert_eq!(u16::from(index(&found, x)), crate::kllm::codebook::cluster(&expected, x.into()));
+            }
+        }
+    }
+
+    /// Just below 1, where rounding to nearest would make a threshold of 1.
+    #[test]
+    fn thresholds_are_rounded_down_twice() {
+        let mut nearest = 0;
+        for scale in 0x3c00..0x4000u16 {
+            let s = fp16::value(scale.into());
+            let below = |m: f32| s * f64::from(m) < 1.0;
+            let mut midpoint = (1.0 / s) as f32;
+            while !below(midpoint) {
+                midpoint = midpoint.next_down();
+            }
+            let threshold = thresholds(&[midpoint.to_bits()], scale)[0];
+            assert_eq!(threshold, 0x3bff, "{scale:#x}");
+            nearest += u32::from(((s * f64::from(midpoint)) as f32).to_bits() == 1f32.to_bits());
+        }
+        assert!(nearest > 100, "{nearest}");
+    }
+
+    #[test]
+    fn searches_that_have_an_end() {
+        let of = |values: &[f64]| values.iter().map(|&v| fp16::from_f64(v)).collect::<Vec<u64>>();
+        let table = of(&[-1.0, 0.0, f64::NAN]);
+        let values = [-2.0, -1.0, -0.5, -0.0, 1.0, f64::INFINITY, f64::NAN];
+        assert_eq!(values.map(|v| index(&table, fp16::from_f64(v) as u16)), [0, 0, 1, 1, 2, 2, 0]);
+        // Not ascending: 0 is asked for first.
+        let table = of(&[5.0, 0.0, -5.0]);
+        assert_eq!([-9.0, -1.0, 1.0, 9.0].map(|v| index(&table, fp16::from_f64(v) as u16)), [0, 0, 3, 3]);
+    }
+}
