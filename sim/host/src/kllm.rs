@@ -1,0 +1,42 @@
+//! Jobs of `kllm_top`: products of tokens and weights that are both indices of centroids, rows of fp16 numbers that become
+//! tokens, and the steps of [`vector`](crate::vector) on rows.
+
+mod caps;
+mod check;
+mod codebook;
+mod job;
+pub mod layout;
+mod panels;
+pub mod registers;
+mod tokens;
+
+pub use caps::{Beats, Caps, overflows};
+pub use check::check;
+pub use codebook::{Codebook, CodebookError};
+pub use job::{MatMulJob, Product, QuantizeJob};
+pub use panels::Panels;
+pub use tokens::{Bits, Token, TokenError, Tokens};
+
+#[cfg(test)]
+mod tests {
+    use super::Caps;
+    use crate::vector;
+
+    pub const CAPS: Caps = Caps {
+        lanes: 2,
+        columns: 2,
+        inputs: 4,
+        centroid_bits: 8,
+        buffer: 2,
+        inner: 24,
+        segment: 16,
+        outliers: 3,
+        vector: vector::Caps {
+            opcode: 3,
+            lanes: 4,
+            max_beats: 8,
+            function: 2,
+            units: vector::Units { softmax: false, layer_norm: false, rotary: false },
+        },
+    };
+}

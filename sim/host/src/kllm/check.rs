@@ -1,0 +1,102 @@
+//! The checks of the hardware, in their order.
+
+use super::layout::{self as l, matmul, quantize};
+use super::{Caps, Panels, Tokens};
+use crate::descriptor::Extent;
+use crate::layout::{Field, header};
+use crate::vector;
+use crate::{Descriptor, ErrorCode, Refusal, Window};
+
+/// Checks a descriptor behind its header as the hardware does. What is wrong in tokens and codebooks comes up while the
+/// operation runs.
+///
+/// # Errors
+/// The first check that fails.
+pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+    match descriptor.get(header::OPCODE) as u8 {
+        l::MATMUL_VALUE => check_matmul(descriptor, caps, window),
+        l::VECTOR_VALUE => vector::check(descriptor, &caps.vector, window),
+        l::QUANTIZE_VALUE => check_quantize(descriptor, caps, window),
+        l::SCORES_VALUE => {
+            let expected = "0x1, 0x3 or 0x4: the device has no products of integers and weights";
+            Err(Refusal::new(ErrorCode::Field, header::OPCODE.name, "0x2", expected))
+        }
+        _ => descriptor.check_header(window, l::OPCODES),
+    }
+}
+
+/// Checks that a field is made of known bits.
+fn check_bits(descriptor: &Descriptor, field: Field, known: u64) -> Result<(), Refusal> {
+    let value = descriptor.get(field);
+    if value & !known == 0 {
+        return Ok(());
+    }
+    let expected = format!("made of the bits of {known:#x}");
+    Err(Refusal::new(ErrorCode::Reserved, field.name, format!("{value:#x}"), expected))
+}
+
+/// Checks a number of outliers: 0 to `most`.
+fn check_outliers(descriptor: &Descriptor, field: Field, most: u64) -> Result<(), Refusal> {
+    let value = descriptor.get(field);
+    if value <= most {
+        return Ok(());
+    }
+    Err(Refusal::new(ErrorCode::Size, field.name, value.to_string(), format!("0 to {most}")))
+}
+
+fn row(address: Field, row_bytes: u64) -> Extent {
+    Extent { address, stride: None, rows: 1, row_bytes }
+}
+
+fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+    check_bits(descriptor, matmul::OPTIONS, 1 << l::EXACT_BIT)?;
+    check_bits(descriptor, matmul::ADD, 1 << l::ADD_BIT)?;
+    descriptor.check_zeros(matmul::ZEROS)?;
+    for (field, most) in [(matmul::TOKENS, 65535), (matmul::CHANNELS, 65535), (matmul::INNER, caps.inner.into())] {
+        descriptor.check_size(field, most)?;
+    }
+    check_outliers(descriptor, matmul::OUTLIERS, 2 * u64::from(caps.outliers))?;
+    let get = |field| descriptor.get(field);
+    let (tokens, channels, inner) = (get(matmul::TOKENS), get(matmul::CHANNELS), get(matmul::INNER));
+    let rows = |address, stride, rows, row_bytes| Extent { address, stride: Some(stride), rows, row_bytes };
+    let results = |address, stride| rows(address, stride, tokens, 2 * channels);
+    let token_bytes = Tokens::row_bytes_of(inner, get(matmul::OUTLIERS));
+    let panels = channels.div_ceil(caps.panel_channels() as u64);
+    let panel_bytes = Panels::panel_bytes_of(caps, inner as usize) as u64;
+    let addends = (get(matmul::ADD) != 0).then(|| results(matmul::ADDEND_ADDRESS, matmul::ADDEND_STRIDE));
+    for operand in [
+        rows(matmul::TOKEN_ADDRESS, matmul::TOKEN_STRIDE, tokens, token_bytes),
+        rows(matmul::PANEL_ADDRESS, matmul::PANEL_STRIDE, panels, panel_bytes),
+        row(matmul::CONSTANTS_ADDRESS, l::RECORD_BYTES * channels),
+        row(matmul::CODEBOOK_ADDRESS, l::CODEBOOK_BYTES),
+        results(matmul::OUT_ADDRESS, matmul::OUT_STRIDE),
+    ]
+    .into_iter()
+    .chain(addends)
+    {
+        descriptor.check_operand(window, &operand)?;
+    }
+    Ok(())
+}
+
+fn check_quantize(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+    check_bits(descriptor, quantize::OPTIONS, 1 << l::EXACT_BIT | 1 << l::THREE_BITS_BIT)?;
+    descriptor.check_zeros(quantize::ZEROS)?;
+    descriptor.check_size(quantize::ROWS, 65535)?;
+    descriptor.check_size(quantize::COLUMNS, caps.inner.into())?;
+    let get = |field| descriptor.get(field);
+    let (rows, columns) = (get(quantize::ROWS), get(quantize::COLUMNS));
+    check_outliers(descriptor, quantize::LARGEST, caps.outliers.into())?;
+    // Together they are no more than there are elements.
+    let left = columns.saturating_sub(get(quantize::LARGEST));
+    check_outliers(descriptor, quantize::SMALLEST, left.min(caps.outliers.into()))?;
+    if get(quantize::LARGEST) > columns {
+        return check_outliers(descriptor, quantize::LARGEST, columns);
+    }
+    let token_bytes = Tokens::row_bytes_of(columns, get(quantize::LARGEST) + get(quantize::SMALLEST));
+    let x = Extent { address: quantize::X_ADDRESS, stride: Some(quantize::X_STRIDE), rows, row_bytes: 2 * columns };
+    descriptor.check_operand(window, &x)?;
+    descriptor.check_operand(window, &row(quantize::CODEBOOK_ADDRESS, l::CODEBOOK_BYTES))?;
+    let (address, stride) = (quantize::OUT_ADDRESS, Some(quantize::OUT_STRIDE));
+    descriptor.check_operand(window, &Extent { address, stride, rows, row_bytes: token_bytes })
+}

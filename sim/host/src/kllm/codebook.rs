@@ -1,0 +1,239 @@
+//! Centroids of both operands, as the hardware takes them, and the constants that go with them.
+
+use half::f16;
+
+use super::Bits;
+use super::layout::{CODEBOOK_BYTES, RECORD_BYTES};
+
+/// Why there is no codebook, or no constants.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CodebookError {
+    /// Too many or too few centroids.
+    #[error("{what}: {given} centroids were given, must be {expected}")]
+    Count {
+        /// Whose.
+        what: &'static str,
+        /// How many there are.
+        given: usize,
+        /// How many there can be.
+        expected: &'static str,
+    },
+    /// A number that is infinite or none.
+    #[error("{what} {index} is {value}, must be finite")]
+    NotFinite {
+        /// Of what it is one.
+        what: &'static str,
+        /// Which one.
+        index: usize,
+        /// What it is.
+        value: f16,
+    },
+    /// There is no order in which to search.
+    #[error("activation centroid {index} is {value}, must be at least {before}, the one before it")]
+    Order {
+        /// Which one.
+        index: usize,
+        /// What it is.
+        value: f16,
+        /// The one before it.
+        before: f16,
+    },
+    /// The device has another width.
+    #[error("centroids of {0} bits, must be 2 to 16")]
+    Width(u32),
+}
+
+/// Centroids as integers: a codebook times a power of two, rounded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fixed {
+    integers: Vec<i16>,
+    /// The power; what was multiplied is divided by it in the constants.
+    shift: i32,
+}
+
+impl Fixed {
+    /// The largest power with which all are integers of `bits` bits, and none the most negative one.
+    fn of(values: &[f16], bits: u32) -> Self {
+        let most = f64::from((1i32 << (bits - 1)) - 1);
+        // Exact: 11 bits, and any exponent.
+        let rounded = |value: &f16, shift: i32| (value.to_f64() * 2f64.powi(shift)).round_ties_even();
+        // All are multiples of 2^-24, and below 2^16.
+        let fits = |&shift: &i32| values.iter().all(|value| rounded(value, shift).abs() <= most);
+        let shift = (-16..=24).rev().find(fits).unwrap_or(-16);
+        Self { integers: values.iter().map(|value| rounded(value, shift) as i16).collect(), shift }
+    }
+}
+
+/// Centroids of activations and of weights.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Codebook {
+    values: Vec<f16>,
+    activations: Fixed,
+    weights: Fixed,
+}
+
+fn all_finite(what: &'static str, values: &[f16]) -> Result<(), CodebookError> {
+    match values.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(index) => Err(CodebookError::NotFinite { what, index, value: values[index] }),
+    }
+}
+
+impl Codebook {
+    /// 8 or 16 centroids of activations, which ascend, and 16 of weights, for a device whose centroids have `bits` bits.
+    ///
+    /// # Errors
+    /// Another number of them; one that is not finite; activations that do not ascend; a width that no device has.
+    pub fn new(activations: &[f16], weights: &[f16], bits: u32) -> Result<Self, CodebookError> {
+        for (what, given, right, expected) in
+            [("activations", activations.len(), [8, 16], "8 or 16"), ("weights", weights.len(), [16, 16], "16")]
+        {
+            if !right.contains(&given) {
+                return Err(CodebookError::Count { what, given, expected });
+            }
+        }
+        if !(2..=16).contains(&bits) {
+            return Err(CodebookError::Width(bits));
+        }
+        all_finite("activation centroid", activations)?;
+        all_finite("weight centroid", weights)?;
+        if let Some(k) = activations.windows(2).position(|pair| pair[1] < pair[0]) {
+            return Err(CodebookError::Order { index: k + 1, value: activations[k + 1], before: activations[k] });
+        }
+        Ok(Self {
+            values: activations.to_vec(),
+            activations: Fixed::of(activations, bits),
+            weights: Fixed::of(weights, bits),
+        })
+    }
+
+    /// Bits of an index of an activation.
+    #[must_use]
+    pub fn bits(&self) -> Bits {
+        if self.values.len() == 8 { Bits::Three } else { Bits::Four }
+    }
+
+    /// As it lies in memory.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; CODEBOOK_BYTES as usize];
+        let mut put = |at: usize, all: &[u8]| bytes[at..at + all.len()].copy_from_slice(all);
+        for (k, pair) in self.values.windows(2).enumerate() {
+            put(4 * k, &middle(pair[0], pair[1]).to_le_bytes());
+        }
+        for (at, fixed) in [(64, &self.activations), (96, &self.weights)] {
+            for (k, integer) in fixed.integers.iter().enumerate() {
+                put(at + 2 * k, &integer.to_le_bytes());
+            }
+        }
+        for (k, value) in self.values.iter().enumerate() {
+            put(128 + 2 * k, &value.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The constants of channels whose weights have these scales, as they lie in memory.
+    ///
+    /// # Errors
+    /// A scale that is not finite.
+    pub fn constants(&self, scales: &[f16]) -> Result<Vec<u8>, CodebookError> {
+        all_finite("weight scale", scales)?;
+        // Powers are from 2^-48 to 2^32: with any scale of fp16 a normal number, or 0, and nothing is rounded.
+        let powers = [self.activations.shift + self.weights.shift, self.weights.shift + 24];
+        let record = |scale: &f16| {
+            let mut bytes = [0; RECORD_BYTES as usize];
+            for (at, power) in [0, 4].into_iter().zip(powers) {
+                bytes[at..at + 4].copy_from_slice(&(scale.to_f32() * 2f32.powi(-power)).to_le_bytes());
+            }
+            bytes
+        };
+        Ok(scales.iter().flat_map(record).collect())
+    }
+}
+
+/// The middle of two centroids, rounded down: a number of fp16 that is above the one is above the other, unless the two are
+/// more than 2^13 times each other.
+fn middle(a: f16, b: f16) -> f32 {
+    // Exact.
+    let middle = f64::midpoint(a.to_f64(), b.to_f64());
+    let single = middle as f32;
+    if f64::from(single) > middle { single.next_down() } else { single }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn halves(values: &[f32]) -> Vec<f16> {
+        values.iter().map(|&value| f16::from_f32(value)).collect()
+    }
+
+    #[test]
+    fn bytes_by_hand() {
+        let a = halves(&[-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0]);
+        let w: Vec<f16> = (0..16).map(|k| f16::from_f32((k as f32 - 8.0) / 4.0)).collect();
+        let codebook = Codebook::new(&a, &w, 5).unwrap();
+        assert_eq!(codebook.bits(), Bits::Three);
+        let bytes = codebook.bytes();
+        assert_eq!(bytes.len(), 192);
+        let single = |at: usize| f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        assert_eq!([0, 4, 24, 28, 60].map(single), [-0.75, -0.375, 0.875, 0.0, 0.0]);
+        let integers = |at: usize| -> Vec<i16> {
+            bytes[at..at + 32].chunks(2).map(|b| i16::from_le_bytes([b[0], b[1]])).collect()
+        };
+        // Up to 15: times 8, and times 4 as 2 x 8 is too large.
+        assert_eq!(integers(64)[..9], [-8, -4, -2, 0, 2, 4, 6, 8, 0]);
+        assert_eq!(integers(96), (-8..8).collect::<Vec<i16>>());
+        assert_eq!((&bytes[128..130], &bytes[144..]), (&[0x00, 0xbc][..], &[0; 48][..]));
+        let constants = codebook.constants(&halves(&[3.0, 0.0])).unwrap();
+        let words: Vec<f32> = constants.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+        assert_eq!(words, [3.0 / 32.0, 3.0 * 2f32.powi(-26), 0.0, 0.0]);
+    }
+
+    #[test]
+    fn middles_are_rounded_down() {
+        let half = |bits| f16::from_bits(bits);
+        // 25 bits: 1 and 2^-24, and their negatives.
+        assert_eq!(middle(half(1), half(0x3c00)), 0.5);
+        assert_eq!(middle(half(0xbc00), half(0x8001)), (-0.5f32).next_down());
+        assert_eq!(middle(half(0x3c00), half(0x3c01)), 1.0 + 2f32.powi(-11));
+    }
+
+    /// Constants are exact, whatever scales and codebooks there are.
+    #[test]
+    fn constants_are_exact() {
+        let smallest = f16::from_bits(1);
+        for (a, w) in [(smallest, f16::MAX), (f16::MAX, smallest), (f16::ZERO, f16::ZERO), (f16::MAX, f16::MAX)] {
+            for bits in [2, 12, 16] {
+                let codebook = Codebook::new(&[a; 16], &[w; 16], bits).unwrap();
+                let scales = [smallest, f16::MAX, f16::ONE, f16::ZERO];
+                let constants = codebook.constants(&scales).unwrap();
+                for (record, scale) in constants.chunks(8).zip(scales) {
+                    let single = |at: usize| f64::from(f32::from_le_bytes(record[at..at + 4].try_into().unwrap()));
+                    let power = |power: i32| scale.to_f64() * 2f64.powi(-power);
+                    assert_eq!(single(0), power(codebook.activations.shift + codebook.weights.shift));
+                    assert_eq!(single(4), power(codebook.weights.shift + 24));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn refusals_say_what_is_right() {
+        let said = |a: &[f16], w: &[f16], bits| Codebook::new(a, w, bits).unwrap_err().to_string();
+        let (a, w) = (vec![f16::ONE; 8], vec![f16::ONE; 16]);
+        assert_eq!(said(&a[1..], &w, 12), "activations: 7 centroids were given, must be 8 or 16");
+        assert_eq!(said(&a, &a, 12), "weights: 8 centroids were given, must be 16");
+        assert_eq!(said(&a, &w, 17), "centroids of 17 bits, must be 2 to 16");
+        let mut wrong = w.clone();
+        wrong[3] = f16::INFINITY;
+        assert_eq!(said(&a, &wrong, 12), "weight centroid 3 is inf, must be finite");
+        wrong[3] = f16::from_f32(0.5);
+        let message = "activation centroid 3 is 0.5, must be at least 1, the one before it";
+        assert_eq!(said(&wrong, &w, 12), message);
+        assert!(Codebook::new(&a, &wrong, 12).is_ok(), "weights are not searched");
+        let codebook = Codebook::new(&a, &w, 12).unwrap();
+        let message = "weight scale 1 is NaN, must be finite";
+        assert_eq!(codebook.constants(&[f16::ONE, f16::NAN]).unwrap_err().to_string(), message);
+    }
+}

@@ -1,0 +1,149 @@
+//! Jobs in terms of what they do; what no field could say cannot be written down.
+
+use super::layout::{self as l, matmul, quantize};
+use super::{Bits, Caps, check};
+use crate::vector::Operand;
+use crate::{Descriptor, Refusal, Window};
+
+/// A product of tokens and weights: what is multiplied, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// Tokens.
+    pub tokens: u32,
+    /// Channels: results of a token.
+    pub channels: u32,
+    /// Positions of a token.
+    pub inner: u32,
+    /// Outliers that there is room for in a token.
+    pub outliers: u32,
+    /// Where the tokens are.
+    pub token_rows: Operand,
+    /// Where the panels are.
+    pub panels: Operand,
+    /// Address of the constants.
+    pub constants: u64,
+    /// Address of the codebook.
+    pub codebook: u64,
+}
+
+/// A product whose results are rows of fp16.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatMulJob {
+    product: Product,
+    out: Operand,
+    addends: Option<Operand>,
+    exact: bool,
+}
+
+impl MatMulJob {
+    /// Rows of fp16 numbers.
+    #[must_use]
+    pub fn new(product: Product, out: Operand) -> Self {
+        Self { product, out, addends: None, exact: false }
+    }
+
+    /// Adds rows of fp16 numbers, which may be those that the results go to.
+    #[must_use]
+    pub fn add_rows(self, addends: Operand) -> Self {
+        Self { addends: Some(addends), ..self }
+    }
+
+    /// A result that is infinite or no number is an error.
+    #[must_use]
+    pub fn exact(self) -> Self {
+        Self { exact: true, ..self }
+    }
+
+    /// The descriptor.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
+        let Product { tokens, channels, inner, outliers, token_rows, panels, constants, codebook } = self.product;
+        let addends = self.addends.unwrap_or(Operand { address: 0, stride: 0 });
+        let mut d = Descriptor::new(l::MATMUL_VALUE);
+        for (field, value) in [
+            (matmul::TOKENS, tokens.into()),
+            (matmul::CHANNELS, channels.into()),
+            (matmul::INNER, inner.into()),
+            (matmul::OPTIONS, u64::from(self.exact) << l::EXACT_BIT),
+            (matmul::ADD, u64::from(self.addends.is_some()) << l::ADD_BIT),
+            (matmul::TOKEN_STRIDE, token_rows.stride.into()),
+            (matmul::PANEL_STRIDE, panels.stride.into()),
+            (matmul::OUT_STRIDE, self.out.stride.into()),
+            (matmul::TOKEN_ADDRESS, token_rows.address),
+            (matmul::PANEL_ADDRESS, panels.address),
+            (matmul::CONSTANTS_ADDRESS, constants),
+            (matmul::CODEBOOK_ADDRESS, codebook),
+            (matmul::OUT_ADDRESS, self.out.address),
+            (matmul::ADDEND_ADDRESS, addends.address),
+            (matmul::ADDEND_STRIDE, addends.stride.into()),
+            (matmul::OUTLIERS, outliers.into()),
+        ] {
+            d.set(field, value);
+        }
+        check(&d, caps, window)?;
+        Ok(d)
+    }
+}
+
+/// fp16 numbers that become tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuantizeJob {
+    rows: u32,
+    columns: u32,
+    bits: Bits,
+    largest: u16,
+    smallest: u16,
+    x: Operand,
+    codebook: u64,
+    out: Operand,
+    exact: bool,
+}
+
+impl QuantizeJob {
+    /// Rows of fp16 numbers, the address of the codebook, and how many of the largest and of the smallest elements of a row
+    /// stay as they are: the tokens have room for all of these.
+    #[must_use]
+    pub fn new(
+        (rows, columns): (u32, u32),
+        bits: Bits,
+        (largest, smallest): (u16, u16),
+        x: Operand,
+        codebook: u64,
+        out: Operand,
+    ) -> Self {
+        Self { rows, columns, bits, largest, smallest, x, codebook, out, exact: false }
+    }
+
+    /// An element that is infinite or no number, and no outlier, is an error.
+    #[must_use]
+    pub fn exact(self) -> Self {
+        Self { exact: true, ..self }
+    }
+
+    /// The descriptor.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
+        let three = u64::from(self.bits == Bits::Three);
+        let mut d = Descriptor::new(l::QUANTIZE_VALUE);
+        for (field, value) in [
+            (quantize::ROWS, self.rows.into()),
+            (quantize::COLUMNS, self.columns.into()),
+            (quantize::OPTIONS, three << l::THREE_BITS_BIT | u64::from(self.exact) << l::EXACT_BIT),
+            (quantize::LARGEST, self.largest.into()),
+            (quantize::SMALLEST, self.smallest.into()),
+            (quantize::X_STRIDE, self.x.stride.into()),
+            (quantize::OUT_STRIDE, self.out.stride.into()),
+            (quantize::X_ADDRESS, self.x.address),
+            (quantize::CODEBOOK_ADDRESS, self.codebook),
+            (quantize::OUT_ADDRESS, self.out.address),
+        ] {
+            d.set(field, value);
+        }
+        check(&d, caps, window)?;
+        Ok(d)
+    }
+}

@@ -1,0 +1,121 @@
+//! What lies where behind the header of a descriptor of `kllm_top`; steps on rows are those of
+//! [`vector::layout`](crate::vector::layout).
+
+/// Products of tokens and weights.
+pub mod matmul {
+    use crate::layout::fields;
+
+    fields! {
+        /// All fields behind the header, in order.
+        FIELDS:
+        /// Tokens, 1 to 65535.
+        TOKENS, "tokens", 4 at 32;
+        /// Channels: results of a token, 1 to 65535.
+        CHANNELS, "channels", 4 at 36;
+        /// Positions of a token, 1 to KMAX.
+        INNER, "inner", 4 at 40;
+        /// Bits SNBZ_KLLM_OPTION_...: EXACT; others 0.
+        OPTIONS, "options", 4 at 44;
+        /// Bit 0: the addends are added; others 0.
+        ADD, "add", 4 at 48;
+        /// Bytes from token to token.
+        TOKEN_STRIDE, "token_stride", 4 at 52;
+        /// Bytes from panel to panel.
+        PANEL_STRIDE, "panel_stride", 4 at 56;
+        /// Bytes from row to row of the results.
+        OUT_STRIDE, "out_stride", 4 at 60;
+        /// The tokens.
+        TOKEN_ADDRESS, "token_address", 8 at 64;
+        /// Weights: panels of channels.
+        PANEL_ADDRESS, "panel_address", 8 at 72;
+        /// Constants of each channel: records of 8 bytes.
+        CONSTANTS_ADDRESS, "constants_address", 8 at 80;
+        /// The codebook.
+        CODEBOOK_ADDRESS, "codebook_address", 8 at 88;
+        /// Where the results go: rows of fp16.
+        OUT_ADDRESS, "out_address", 8 at 96;
+        /// What is added: rows of fp16.
+        ADDEND_ADDRESS, "addend_address", 8 at 104;
+        /// Bytes from row to row of the addends.
+        ADDEND_STRIDE, "addend_stride", 4 at 112;
+        /// Outliers that there is room for in a token, up to twice those of ORIZURU.
+        OUTLIERS, "outliers", 4 at 116;
+        /// 0.
+        ZERO_0, "zero_0", 8 at 120;
+    }
+
+    /// Fields that must be 0.
+    pub const ZEROS: &[crate::layout::Field] = &[ZERO_0];
+}
+
+/// Rows of fp16 numbers that become tokens.
+pub mod quantize {
+    use crate::layout::fields;
+
+    fields! {
+        /// All fields behind the header, in order.
+        FIELDS:
+        /// Rows, 1 to 65535.
+        ROWS, "rows", 4 at 32;
+        /// Elements of a row, 1 to KMAX.
+        COLUMNS, "columns", 4 at 36;
+        /// Bits SNBZ_KLLM_OPTION_...: THREE_BITS, EXACT; others 0.
+        OPTIONS, "options", 4 at 40;
+        /// How many of the largest elements of a row stay as they are.
+        LARGEST, "largest", 2 at 44;
+        /// How many of the smallest ones.
+        SMALLEST, "smallest", 2 at 46;
+        /// Bytes from row to row of x.
+        X_STRIDE, "x_stride", 4 at 48;
+        /// Bytes from token to token.
+        OUT_STRIDE, "out_stride", 4 at 52;
+        /// 0.
+        ZERO_0, "zero_0", 8 at 56;
+        /// Rows of fp16.
+        X_ADDRESS, "x_address", 8 at 64;
+        /// The codebook.
+        CODEBOOK_ADDRESS, "codebook_address", 8 at 72;
+        /// Where the tokens go.
+        OUT_ADDRESS, "out_address", 8 at 80;
+        /// 0.
+        ZERO_1, "zero_1", 8 at 88;
+        /// 0.
+        ZERO_2, "zero_2", 8 at 96;
+        /// 0.
+        ZERO_3, "zero_3", 8 at 104;
+        /// 0.
+        ZERO_4, "zero_4", 8 at 112;
+        /// 0.
+        ZERO_5, "zero_5", 8 at 120;
+    }
+
+    /// Fields that must be 0.
+    pub const ZEROS: &[crate::layout::Field] = &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5];
+}
+
+/// A product of tokens and weights.
+pub const MATMUL_VALUE: u8 = 1;
+/// A product of integers and weights: no device has it yet.
+pub const SCORES_VALUE: u8 = 2;
+/// Steps on rows.
+pub const VECTOR_VALUE: u8 = 3;
+/// Rows that become tokens.
+pub const QUANTIZE_VALUE: u8 = 4;
+/// Largest number of an operation.
+pub const OPCODES: u8 = 4;
+
+/// Bit of the options of a quantizer: indices have 3 bits, otherwise 4.
+pub const THREE_BITS_BIT: u32 = 0;
+/// Bit of the options: an overflow is an error.
+pub const EXACT_BIT: u32 = 12;
+/// Bit of the word that says what is added.
+pub const ADD_BIT: u32 = 0;
+
+/// Bytes of a token ahead of its indices.
+pub const HEAD_BYTES: u64 = 64;
+/// Bytes of an outlier.
+pub const OUTLIER_BYTES: u64 = 4;
+/// Bytes of the constants of a channel.
+pub const RECORD_BYTES: u64 = 8;
+/// Bytes of a codebook.
+pub const CODEBOOK_BYTES: u64 = 192;
