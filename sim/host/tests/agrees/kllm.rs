@@ -68,7 +68,7 @@ impl Accelerator for Checks {
         _memory: &mut dyn Memory,
     ) -> Result<Executed<Work>, u8> {
         let operation = Work { operation: self.0.check(opcode, fields, limits)?, beats: Beats::default() };
-        Ok(Executed { operation, codes: Vec::new(), defined: true, overflows: 0, sum_overflows: 0 })
+        Ok(Executed { operation, codes: Vec::new(), defined: true, certain: true, overflows: 0, sum_overflows: 0 })
     }
 }
 

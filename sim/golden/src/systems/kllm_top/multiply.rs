@@ -145,9 +145,9 @@ impl KllmTop {
             }
         }
         let codes = codes.all();
-        let defined = codes.is_empty() && operation.is_defined();
+        let (defined, certain) = (codes.is_empty() && operation.is_defined(), operation.is_certain());
         let operation = Work { operation: Operation::MatMul(operation), beats };
-        Executed { operation, codes, defined, overflows, sum_overflows: 0 }
+        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
 
     /// The centroids of each channel, where they could be read.

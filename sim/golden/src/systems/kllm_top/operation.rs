@@ -161,6 +161,13 @@ impl MatMul {
         let addends = self.addends.iter().filter(|_| !self.in_place());
         are_apart(&self.out) && !self.sources().into_iter().chain(addends).any(|source| overlap(source, &self.out))
     }
+
+    /// Whether how it ends does not depend on that: heads of tokens and centroids may have no meaning.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        let looked_at = [&self.tokens, &self.codebook];
+        self.is_defined() || (!self.exact && !looked_at.into_iter().any(|source| overlap(source, &self.out)))
+    }
 }
 
 impl Quantize {

@@ -115,9 +115,10 @@ impl KllmTop {
             pieces::store(&operation.out, row, &token.bytes, memory, &mut codes);
         }
         let codes = codes.all();
-        let defined = codes.is_empty() && operation.is_defined();
+        let apart = operation.is_defined();
+        let (defined, certain) = (codes.is_empty() && apart, apart || !operation.exact);
         let operation = Work { operation: Operation::Quantize(operation), beats: Beats::default() };
-        Executed { operation, codes, defined, overflows, sum_overflows: 0 }
+        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
 }
 

@@ -164,3 +164,16 @@ fn results_on_operands() {
     run(&mut memory);
     assert_eq!(floats(&memory, 0x7000, 6), [790.0, -221.0, 0.25, -1768.0, 140.5, 0.0]);
 }
+
+/// Results on top of what has no wrong value leave the end alone, unless an overflow is an error.
+#[test]
+fn ends_that_are_not_certain() {
+    let certain = |descriptor: Descriptor| run(&mut memory(&descriptor)).is_certain();
+    let product = |at, flags| certain(Descriptor::product().words(&[(44, flags), (48, 1)]).long(96, at));
+    assert!(product(0x6000, EXACT) && product(0x7000, EXACT), "nothing is overwritten, or in place");
+    // Addends and constants; tokens and codebooks can be wrong.
+    assert!(product(0x7040, 0) && product(0x4000, 0) && !product(0x2140, 0) && !product(0x5080, 0));
+    assert!(!product(0x7040, EXACT) && !product(0x4000, EXACT));
+    let quantize = |flags| certain(Descriptor::quantize().word(40, flags).long(80, 0x7040));
+    assert!(quantize(0) && !quantize(EXACT));
+}
