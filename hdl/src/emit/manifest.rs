@@ -122,9 +122,10 @@ fn modules(design: &Design) -> Vec<ManifestModule> {
             parameters: module.parameters.clone(),
             instances,
             children,
-            black_box: module.external.as_ref().is_some_and(|external| {
-                external.source.as_ref().is_none_or(|text| text.contains("(* blackbox *)"))
-            }),
+            black_box: module
+                .external
+                .as_ref()
+                .is_some_and(|external| external.source.as_ref().is_none_or(|text| text.contains("(* blackbox *)"))),
         });
     }
     list.reverse();
