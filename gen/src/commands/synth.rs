@@ -57,14 +57,16 @@ pub(super) fn run(args: &Args) -> Result<()> {
 
 fn text(block: &str, params: &Params, report: &Report) -> String {
     let mut page = format!("{block}: {}\n\n", show(params));
-    let headings = ["module", "instances", "gates", "flip-flops", "memory bits", "area", "delay (ps)", "share"];
-    let mut modules = Table::new(headings);
+    let shares = report.modules.iter().any(|m| m.share.is_some());
+    let headings = ["module", "instances", "gates", "flip-flops", "memory bits", "area", "delay (ps)"];
+    let headings = headings.into_iter().chain(shares.then_some("share")).map(str::to_owned).collect();
+    let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |name: &str, instances: String, c: &Counts, mapped: Option<&Mapped>, share: Option<f64>| {
         let [gates, flops, bits] = [c.gates, c.flip_flops, c.memory_bits].map(|n| n.to_string());
         let area = mapped.map(|m| format!("{:.0}", m.area)).unwrap_or_default();
         let delay = mapped.and_then(|m| m.delay_ps).map(|d| format!("{d:.0}")).unwrap_or_default();
-        let share = share.map(|s| format!("{s:.3}")).unwrap_or_default();
-        modules.row([name.into(), instances, gates, flops, bits, area, delay, share]);
+        let share = shares.then(|| share.map(|s| format!("{s:.3}")).unwrap_or_default());
+        rows.push([name.into(), instances, gates, flops, bits, area, delay].into_iter().chain(share).collect());
     };
     for m in &report.modules {
         row(&m.name, m.instances.to_string(), &m.own, m.mapped.as_ref(), m.share);
@@ -72,7 +74,7 @@ fn text(block: &str, params: &Params, report: &Report) -> String {
     if report.modules.len() > 1 {
         row("total", String::new(), &report.total, report.mapped.as_ref(), None);
     }
-    page += &report::table(&modules);
+    page += &report::table(&Table::of(headings, rows));
     if let Some(library) = &report.library {
         page += &format!("area and delay in cells of {library}, without wires\n");
     }
