@@ -10,6 +10,7 @@ pub mod engine;
 pub mod error;
 pub mod flows;
 pub mod output;
+mod parallel;
 pub mod params;
 pub mod point;
 pub mod present;

@@ -2,7 +2,6 @@
 //! point reaches another.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use sim::process::{ProcessError, Tool};
 
 use super::{Engine, Job, Lost};
 use crate::error::{Failure, Result};
+use crate::parallel::while_true;
 use crate::present::progress::Progress;
 
 /// Runs jobs on this machine.
@@ -23,20 +23,14 @@ pub struct Local {
 
 impl Engine for Local {
     fn run(&self, jobs: &[Job], progress: &Progress) -> Result<Lost> {
-        let next = AtomicUsize::new(0);
         let lost = Mutex::new(Lost::new());
-        std::thread::scope(|scope| {
-            for _ in 0..self.jobs.get().min(jobs.len()) {
-                scope.spawn(|| {
-                    while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        progress.message(&job.label);
-                        if let Some(reason) = self.one(job, progress) {
-                            lost.lock().unwrap_or_else(PoisonError::into_inner).insert(job.number, reason);
-                        }
-                        progress.step();
-                    }
-                });
+        while_true(self.jobs, jobs, |job| {
+            progress.message(&job.label);
+            if let Some(reason) = self.one(job, progress) {
+                lost.lock().unwrap_or_else(PoisonError::into_inner).insert(job.number, reason);
             }
+            progress.step();
+            true
         });
         Ok(lost.into_inner().unwrap_or_else(PoisonError::into_inner))
     }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use hdl::emit::Manifest;
 use serde_json::Value;
@@ -15,6 +14,7 @@ use crate::flows::liberty::Library;
 use crate::flows::lint::{ModuleSources, Sources, distinct_modules};
 use crate::flows::workspace::Workspace;
 use crate::flows::yosys::{self, NO_MAPPING};
+use crate::parallel::while_true;
 
 /// What Yosys and ABC say, by module.
 #[derive(Default)]
@@ -64,23 +64,15 @@ pub(super) fn apart(
     let mut modules = distinct_modules(std::slice::from_ref(sources))?;
     // Of a black box there is nothing to say.
     modules.retain(|module| manifest.modules.iter().any(|m| m.name == module.name() && !m.black_box));
-    let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..options.jobs.map_or(1, NonZeroUsize::get).min(modules.len()) {
-            scope.spawn(|| {
-                while let Some(module) = modules.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = one(module, &sources.top, options, library);
-                    if result.is_err() {
-                        next.store(modules.len(), Ordering::Relaxed);
-                    }
-                    found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(result);
-                }
-            });
-        }
+    while_true(options.jobs.unwrap_or(NonZeroUsize::MIN), &modules, |module| {
+        let result = one(module, &sources.top, options, library);
+        let good = result.is_ok();
+        found.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+        good
     });
     let mut all = Found::default();
-    for one in found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+    for one in found.into_inner().unwrap_or_else(PoisonError::into_inner) {
         let one = one?;
         all.memories.extend(one.memories);
         all.cells.extend(one.cells);

@@ -37,7 +37,8 @@ pub const WORK: Work<TenderTop> = Work {
 };
 
 /// Cycles of a decoder layer of the sizes of SmolLM2-135M for 64 tokens, and the share of them in which the array takes products;
-/// memory answers 20 cycles after it was asked and never pauses. Weights are drawn: cycles depend on sizes only.
+/// memory answers 20 cycles after it was asked and never pauses. Weights are drawn; the
+/// real layer of 64 tokens takes 0.3 % more cycles at 16 x 16.
 ///
 /// # Errors
 /// An accelerator that such a layer does not fit on: too few channels or steps, no norm of such rows, an array that is not square.
