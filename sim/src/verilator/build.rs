@@ -38,7 +38,7 @@ pub(super) fn build(design: &Design, options: &BuildOptions) -> Result<Built> {
     let verilator = verilator_call(design, options);
     let mut key = Key::new("model");
     key.add(&toolchain.versions).add(&verilator.command_line()).add(&toolchain.compiler(options).command_line());
-    key.add(options.opt.flag()).add(SHIM).add(EXPORTS).add(design.clock.as_deref().unwrap_or("(none)"));
+    key.add(&options.opt.flags().join(" ")).add(SHIM).add(EXPORTS).add(design.clock.as_deref().unwrap_or("(none)"));
     for file in &design.files {
         key.add(&file.name).add(&file.text);
     }
@@ -123,9 +123,9 @@ fn compile(
     let units = write_units(&objects)?;
     let compiler = toolchain.compiler(options).dir(&objects).arg("-c");
     let jobs = units.iter().map(|unit| {
-        let opt = if unit.slow { "-O0" } else { options.opt.flag() };
+        let opt = if unit.slow { &["-O0"] } else { options.opt.flags() };
         let prefix = toolchain.prefix(options, opt)?;
-        let call = compiler.clone().arg(opt).arg("-include").arg(prefix);
+        let call = compiler.clone().args(opt).arg("-include").arg(prefix);
         Ok(call.args([&unit.file, "-o", &format!("{}.o", unit.file)]))
     });
     compile_all(&design.top, jobs.collect::<Result<_>>()?)?;

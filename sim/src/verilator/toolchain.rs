@@ -99,8 +99,8 @@ impl Toolchain {
 
     /// What every model includes, compiled once: it takes longer to read than most models. A compiler that cannot use it
     /// reads the header beside it.
-    pub fn prefix(&self, options: &BuildOptions, opt: &str) -> Result<PathBuf> {
-        let compiler = self.compiler(options).args([opt, "-x", "c++-header", PREFIX, "-o", "prefix.h.gch"]);
+    pub fn prefix(&self, options: &BuildOptions, opt: &[&str]) -> Result<PathBuf> {
+        let compiler = self.compiler(options).args(opt).args(["-x", "c++-header", PREFIX, "-o", "prefix.h.gch"]);
         let mut key = Key::new("prefix");
         key.add(&self.versions).add(&compiler.command_line()).add(PREFIX_HEADER);
         let build = |folder: &Path| {
