@@ -63,6 +63,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<ShellRegisters>("common", common::shell::shell_registers::bench),
         entry::<EventCounters>("common", common::shell::event_counters::bench),
         entry::<JobController>("common", common::shell::job_controller::bench),
+        entry::<OperandCheck>("common", common::shell::operand_check::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
         entry::<ConcatUnit>("kllm", kllm::concat_unit::bench),

@@ -9,6 +9,7 @@ const READ: &str = "axi_read_dma";
 const WRITE: &str = "axi_write_dma";
 const ARBITER: &str = "axi_arbiter";
 const REGISTERS: &str = "axi_lite_registers";
+const OPERAND: &str = "operand_check";
 
 fn fault(block: &'static str, what: &'static str, fault: Fault, by: &'static str, step: u32) -> Refutation {
     Refutation { block, proof: 0, what, fault, by, step }
@@ -22,6 +23,11 @@ fn forgets(register: &str) -> Fault {
 #[test]
 fn faults_of_the_bus_are_refuted() {
     let net = Fault::net;
+    let outside = |what, parts: &str, by| {
+        let parts = parts.replace("beyond", "(|end_q[65:13])").replace("below", "(address_q < window_base_i)");
+        let parts = parts.replace("above", "({2'd0, window_limit_i} < end_q)");
+        fault(OPERAND, what, net("outside", &parts), by, 7)
+    };
     refute(vec![
         fault(
             READ,
@@ -45,6 +51,14 @@ fn faults_of_the_bus_are_refuted() {
             "answers_follow_address_and_data",
             4,
         ),
+        outside("the window has no end", "beyond | below", "what_passes_lies_inside"),
+        outside("addresses go on behind the bus", "above | below", "what_passes_lies_inside"),
+        outside(
+            "the last byte of the window is outside",
+            "beyond | below | (window_limit_i <= end_q)",
+            "what_lies_inside_passes",
+        ),
+        fault(OPERAND, "only the last bit of rows counts", net("again", "3'd0"), "what_is_left_of_the_product", 3),
     ]);
 }
 

@@ -8,7 +8,9 @@ use golden::common::shell::shell_registers::Bus;
 use golden::systems::job::{Accelerator, Report, run as run_golden};
 use golden::systems::memory::BusError as GoldenError;
 use rand::RngExt;
-use sim::bus::{Access, AxiConfig, AxiLiteHost, AxiMemory, BusError, LiteConfig, Place, Response, Silence};
+use sim::bus::{
+    Access, AxiConfig, AxiLiteHost, AxiMemory, BusError, LiteConfig, Place, Response, Silence, Skew, Stalls,
+};
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Out, Run, Sim};
 
@@ -122,6 +124,8 @@ pub struct Player<A: Accelerator> {
     facts: Facts<A::Operation>,
     rng: StimulusRng,
     host: AxiLiteHost,
+    /// The host pauses.
+    pauses: bool,
     irq: Out,
     /// What its ports to memory begin with.
     ports: Vec<String>,
@@ -164,6 +168,7 @@ impl<A: Accelerator> Player<A> {
             started: 0,
             refused: None,
             rng: run.rng("jobs"),
+            pauses: false,
             host: AxiLiteHost::new(sim, "ctrl", LiteConfig::default(), run.seed())?,
             irq: sim.output("irq_o")?,
         })
@@ -180,6 +185,7 @@ impl<A: Accelerator> Player<A> {
         number: u64,
         draw: impl FnOnce(&mut StimulusRng) -> Program,
     ) -> sim::Result<()> {
+        self.other_host(sim, run.seed() ^ number)?;
         let mut program = draw(&mut self.rng);
         if self.rng.random_range(0..3u8) == 0 {
             program = self.in_tight_window(program);
@@ -236,6 +242,18 @@ impl<A: Accelerator> Player<A> {
         }
         self.compare(sim, run, &bus, (&program, &report, &memory), disturbance)?;
         self.play_with_registers(sim, run, &mut bus)
+    }
+
+    /// From here on the host is plain, or it pauses, and sends address and data of a write apart.
+    fn other_host(&mut self, sim: &Sim, seed: u64) -> sim::Result<()> {
+        let plain = LiteConfig::default();
+        let some = self.rng.random_range(0..4);
+        let skew = [Skew::Together, Skew::AddressFirst(some), Skew::DataFirst(some)][self.rng.random_range(0..3usize)];
+        let stalls = Stalls::all(Stall::Random { num: 1, den: 3 });
+        self.pauses = self.rng.random_range(0..3u8) == 0;
+        let config = if self.pauses { LiteConfig { skew, stalls, ..plain } } else { plain };
+        self.host = AxiLiteHost::new(sim, "ctrl", config, seed)?;
+        Ok(())
     }
 
     /// How the bus behaves: quick, or in any way.

@@ -28,6 +28,10 @@ pub struct Program {
     pub plain: bool,
     /// What is free, in bytes from the beginning of the image; multiples of 64.
     free: Range<u64>,
+    /// The last byte of the bus.
+    top: u64,
+    /// Some rows lie behind the image: see [`Program::spread`].
+    is_spread: bool,
 }
 
 /// Bits of a job that [`Program::change`] can change: those of its first descriptor, of JOB, and of both ends of the window.
@@ -54,7 +58,7 @@ impl Program {
         let count = rng.random_range(1..=most);
         let limits =
             Limits { base, limit: base + (ARENA - 1), max_descriptors: [count, 7][rng.random_range(0..2usize)] };
-        let mut program = Self { limits, job: base, base, image, plain: true, free: 0..ARENA };
+        let mut program = Self { limits, job: base, base, image, plain: true, free: 0..ARENA, top, is_spread: false };
         let mut chain = Vec::new();
         for _ in 0..count {
             // A descriptor may lie on either side of its operands.
@@ -99,6 +103,22 @@ impl Program {
             self.free.end = at;
         }
         self.base + at
+    }
+
+    /// A stride with which all rows of an operand but the first lie behind the image, where nothing else is: a power of two, or
+    /// any; the window grows. There is one such operand in a job; none of one row, and none where addresses end.
+    pub fn spread(&mut self, rng: &mut StimulusRng, address: u64, [rows, row_bytes]: [u64; 2]) -> Option<u32> {
+        let least = ARENA - (address - self.base);
+        let most = (self.top - address - row_bytes).checked_div(rows - 1)?.min(u32::MAX.into()) / 64 * 64;
+        if self.is_spread || most < least {
+            return None;
+        }
+        let power = 1 << rng.random_range(0..32u8);
+        let stride =
+            if (least..=most).contains(&power) { power } else { 64 * rng.random_range(least / 64..=most / 64) };
+        self.is_spread = true;
+        self.limits.limit = self.limits.limit.max(address + (rows - 1) * stride + row_bytes - 1);
+        Some(stride as u32)
     }
 
     /// Bytes that are left.

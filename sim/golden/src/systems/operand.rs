@@ -1,7 +1,9 @@
 //! Rows in memory that an operation reads or writes: where they may be, and whether they meet.
 
 use crate::common::bus::Command;
-use crate::common::shell::job_controller::{Limits, code};
+use crate::common::shell::job_controller::code;
+pub(super) use crate::common::shell::operand_check::check;
+use crate::common::shell::operand_check::reach;
 
 /// Sizes that are checked before anything that depends on them.
 pub(super) fn sizes(sizes: &[(u32, u32)]) -> Result<(), u8> {
@@ -12,25 +14,6 @@ pub(super) fn sizes(sizes: &[(u32, u32)]) -> Result<(), u8> {
 /// A single row.
 pub(super) fn row(address: u64, row_bytes: u64) -> Command {
     Command { address, row_bytes, rows: 1, stride: 0 }
-}
-
-/// First and last byte of all rows.
-fn reach(rows: &Command) -> (u128, u128) {
-    let first = u128::from(rows.address);
-    let last = first + u128::from(rows.rows - 1) * u128::from(rows.stride) + u128::from(rows.row_bytes) - 1;
-    (first, last)
-}
-
-/// Checks that address and stride are multiples of 64, and then that all bytes lie in the window and on the bus.
-pub(super) fn check(rows: &Command, limits: &Limits, address_width: u32) -> Result<(), u8> {
-    if !rows.address.is_multiple_of(64) || !rows.stride.is_multiple_of(64) {
-        return Err(code::ALIGNMENT);
-    }
-    let (first, last) = reach(rows);
-    if first < limits.base.into() || last > limits.limit.into() || last >> address_width != 0 {
-        return Err(code::WINDOW);
-    }
-    Ok(())
 }
 
 /// Whether no byte is in two of the rows.

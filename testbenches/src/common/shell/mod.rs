@@ -2,4 +2,5 @@
 
 pub mod event_counters;
 pub mod job_controller;
+pub mod operand_check;
 pub mod shell_registers;

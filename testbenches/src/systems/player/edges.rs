@@ -82,7 +82,10 @@ impl<A: Accelerator> Player<A> {
         }
         let width = self.golden.address_width();
         if width < 64 && self.rng.random_range(0..3u8) == 0 {
-            program.limits.limit |= self.rng.random::<u64>() << width;
+            program.limits.limit = match self.rng.random() {
+                true => 1 << self.rng.random_range(width..64),
+                false => program.limits.limit | self.rng.random::<u64>() << width,
+            };
         }
         program
     }

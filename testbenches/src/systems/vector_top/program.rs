@@ -175,6 +175,11 @@ pub fn descriptor(rng: &mut StimulusRng, places: &mut Program, shape: &Shape) ->
     if is_softmax(steps) && rng.random() {
         scores(rng, places, areas[0], [rows, columns]);
     }
+    let part = [0, 1, 2, 4][rng.random_range(0..4usize)];
+    if areas[part].1 != 0 && often(rng, 6) {
+        let stride = places.spread(rng, areas[part].0, [rows.into(), u64::from(2 * columns)]);
+        areas[part].1 = stride.unwrap_or(areas[part].1);
+    }
     // In place, where that may be.
     if steps & FORMATS == 0 && areas[0].1 != 0 && often(rng, 6) {
         areas[4] = areas[0];

@@ -2,4 +2,5 @@
 
 mod event_counters;
 mod job_controller;
+mod operand_check;
 mod shell_registers;

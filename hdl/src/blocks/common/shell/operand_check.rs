@@ -3,8 +3,8 @@
 use super::job_controller::job_error;
 use crate::blocks::common::bus::{AxiSpec, DmaSpec};
 use crate::lang::{
-    About, Block, Field, In, InStream, Module, OutStream, Timing, bit, bits_for, bundle, mux, parameters, ports,
-    select, uint,
+    About, Block, CatalogBlock, Field, In, InStream, Module, OutStream, Proof, Timing, bit, bits_for, bundle, mux,
+    parameters, ports, select, uint,
 };
 
 parameters! {
@@ -136,9 +136,63 @@ impl Block for OperandCheck {
         state.goto("Multiply", steps.q.eq(1), "Add");
         state.goto("Add", true, "Tell");
         state.goto("Tell", io.verdict.ready, "Idle");
+
+        m.formal(|m| {
+            // The product at once instead of bit by bit.
+            let product = m.reg("formal_product_q", span_ty);
+            let times = io.operand.rows.wrapping_sub(1) * io.operand.stride;
+            product.next_when(takes, times);
+            let [base, limit] = ["formal_base_q", "formal_limit_q"].map(|name| m.reg(name, uint(64)));
+            base.next(io.window_base_i);
+            limit.next(io.window_limit_i);
+            let steady = base.q.eq(io.window_base_i) & limit.q.eq(io.window_limit_i);
+            m.assume("the_window_stays", state.is("Idle") | steady);
+            let rest = (rows.q * stride.q).truncate(span_ty.width);
+            m.assert_always("what_is_left_of_the_product", !multiplies | span.q.wrapping_add(rest).eq(product.q));
+            let passed = rows.q.shr_by(steps.q).any();
+            m.assert_always("a_step_for_each_bit", !multiplies | (!passed & steps.q.any()));
+            m.assert_always("the_product", !state.is("Add") | span.q.eq(product.q));
+            let row_last = row_last.q.extend(wide);
+            let last = m.wire(
+                "formal_last",
+                product.q.extend(wide).wrapping_add(row_last).wrapping_add(address.q.extend(wide)),
+            );
+            m.assert_always("the_last_byte", !state.is("Tell") | end.q.eq(last));
+            let on_bus = !last.slice(self.address_width..wide).any();
+            let above = io.window_limit_i.extend(wide).lt(last);
+            let inside = on_bus & !above & !address.q.lt(io.window_base_i);
+            let told = m.wire("formal_told", io.verdict.valid & aligned.q);
+            m.assert_always(
+                "what_passes_lies_inside",
+                !io.verdict.valid | io.verdict.error.any() | (aligned.q & inside),
+            );
+            m.assert_always("what_lies_inside_passes", !told | !inside | io.verdict.error.eq(0));
+            m.cover("passes", io.verdict.valid & io.verdict.error.eq(0) & product.q.any());
+            m.cover("fails", told & io.verdict.error.any());
+        });
     }
 
     fn timing(&self) -> Timing {
         Timing::new().latency(self.cycles()).beat(self.cycles() + 1)
+    }
+}
+
+impl CatalogBlock for OperandCheck {
+    fn configurations() -> Vec<Self> {
+        let set = |address_width, row_width, rows_width, stride_width| Self {
+            address_width,
+            row_width,
+            rows_width,
+            stride_width,
+        };
+        vec![set(13, 1, 1, 7), set(32, 24, 16, 32), set(40, 13, 9, 33), set(64, 32, 32, 64), set(63, 32, 5, 64)]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let set = |rows_width, stride_width| Self { address_width: 13, row_width: 3, rows_width, stride_width };
+        // An operand; and two, one after the other, with clears: all that is left of the first is loaded anew for the second.
+        [(set(3, 9), 8), (set(2, 7), 13)]
+            .map(|(block, depth)| Proof { block, depth, cover_depth: 8, induction: false })
+            .into()
     }
 }
