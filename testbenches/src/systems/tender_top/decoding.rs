@@ -4,6 +4,7 @@ use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
+use sim::Design;
 
 /// Numbers of the longest row: the width of the feed-forward network of SmolLM2-135M.
 const LONGEST: u32 = 1536;
@@ -25,4 +26,15 @@ pub fn for_decoding(columns: u32) -> TenderTop {
         units: RowUnits { layer_norm: false, ..RowUnits::all() },
         ..TenderTop::default()
     }
+}
+
+/// Such an accelerator for the simulator. The vector unit, nearly half of the logic, works in one cycle of forty: its clock stands
+/// still from the end of its operation to the next one, which changes neither results nor cycles.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn simulated(block: &TenderTop) -> anyhow::Result<Design> {
+    let design = Design::from(&hdl::lang::elaborate(block)?);
+    // It has nothing to do without an operation of its own; what goes on behind its end, it ends awake.
+    Ok(design.with_clock_gate("u_vector", "rows | !vector_idle | shell_abort")?)
 }

@@ -2,9 +2,11 @@
 
 use std::ops::AddAssign;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use golden::common::shell::job_controller::Limits;
+use golden::systems::cycles::Turns;
 use golden::systems::memory::SparseMemory;
+use golden::systems::tender_top::cycles::Timing;
 use golden::systems::tender_top::{Report, TenderTop};
 use host::tender::Overflows;
 use host::{Bus, Counters, Device, Settings, Window};
@@ -17,7 +19,7 @@ pub const MAX_DESCRIPTORS: u32 = 256;
 pub struct Spent {
     /// Descriptors that were done.
     pub descriptors: u64,
-    /// Cycles from start to end; 0 of a model, which has no time.
+    /// Cycles from start to end; 0 of a model that is not [timed](InSoftware::timed).
     pub cycles: u64,
     /// Cycles in which the array, or the vector unit, computed; 0 of a model.
     pub computing: u64,
@@ -121,31 +123,42 @@ pub struct InSoftware {
     golden: TenderTop,
     window: Window,
     memory: SparseMemory,
+    timing: Option<(Timing, Turns)>,
 }
 
 impl InSoftware {
     /// The model of an accelerator that may touch the memory of a window.
     #[must_use]
     pub fn new(golden: TenderTop, window: &Window) -> Self {
-        Self { golden, window: *window, memory: SparseMemory::new() }
+        Self { golden, window: *window, memory: SparseMemory::new(), timing: None }
     }
 
-    fn report(&mut self, job: u64) -> Result<Report> {
+    /// The same with the cycles that its jobs take before a memory that never pauses, from a reset on.
+    #[must_use]
+    pub fn timed(self, timing: Timing) -> Self {
+        Self { timing: Some((timing, Turns::default())), ..self }
+    }
+
+    fn report(&mut self, job: u64) -> Result<(Report, Spent)> {
         let Window { base, limit, .. } = self.window;
         let limits = Limits { base, limit, max_descriptors: MAX_DESCRIPTORS };
+        let mut cycles = 0;
+        if let Some((timing, turns)) = &mut self.timing {
+            let each = timing.job(&self.golden, limits, job, (&mut self.memory, turns));
+            let each = each.map_err(|code| anyhow!("the model of cycles ends with error {code}"))?;
+            cycles = each.iter().map(|operation| operation.cycles).sum();
+        }
         let report = self.golden.run(limits, job, &mut self.memory);
         let end = report.end;
         ensure!(end.code == 0, "the golden model ends with error {} at {:#x}", end.code, end.place);
-        Ok(report)
-    }
-}
-
-fn spent(report: &Report) -> Spent {
-    Spent {
-        descriptors: report.end.descriptors.into(),
-        sum_overflows: report.sum_overflows(),
-        overflows: report.overflows(),
-        ..Spent::default()
+        let spent = Spent {
+            descriptors: end.descriptors.into(),
+            cycles,
+            computing: 0,
+            sum_overflows: report.sum_overflows(),
+            overflows: report.overflows(),
+        };
+        Ok((report, spent))
     }
 }
 
@@ -161,12 +174,12 @@ impl Executor for InSoftware {
     }
 
     fn run(&mut self, job: u64) -> Result<Spent> {
-        Ok(spent(&self.report(job)?))
+        Ok(self.report(job)?.1)
     }
 }
 
 /// Another executor beside the golden model: after each job, every byte that the model wrote must be the same in both memories,
-/// and so must the counts of what did not fit.
+/// and so must the counts of what did not fit, and the cycles, if the model is [timed](InSoftware::timed).
 pub struct Checked<E> {
     inner: E,
     golden: InSoftware,
@@ -186,6 +199,15 @@ impl<E: Executor> Checked<E> {
     }
 }
 
+/// `work` in a thread beside `other`.
+fn beside<T: Send, U>(work: impl FnOnce() -> T + Send, other: impl FnOnce() -> U) -> (T, U) {
+    std::thread::scope(|scope| {
+        let work = scope.spawn(work);
+        let other = other();
+        (work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), other)
+    })
+}
+
 impl<E: Executor> Executor for Checked<E> {
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         self.golden.write(address, bytes)?;
@@ -197,9 +219,11 @@ impl<E: Executor> Executor for Checked<E> {
     }
 
     fn run(&mut self, job: u64) -> Result<Spent> {
-        let report = self.golden.report(job)?;
-        let real = self.inner.run(job)?;
-        let expected = Spent { cycles: real.cycles, computing: real.computing, ..spent(&report) };
+        let Self { inner, golden, .. } = self;
+        let (expected, real) = beside(|| golden.report(job), || inner.run(job));
+        let ((report, expected), real) = (expected?, real?);
+        let cycles = if self.golden.timing.is_some() { expected.cycles } else { real.cycles };
+        let expected = Spent { cycles, computing: real.computing, ..expected };
         ensure!(real == expected, "hardware and golden model differ: {real:?}, expected {expected:?}");
         ensure!(report.undefined().is_empty(), "results overlap with operands at {:x?}", report.undefined());
         for range in report.written() {
@@ -209,7 +233,7 @@ impl<E: Executor> Executor for Checked<E> {
             if let Some(at) = found.iter().zip(&wanted).position(|(found, wanted)| found != wanted) {
                 let (found, wanted) = (found[at], wanted[at]);
                 let place = first + at as u64;
-                return Err(anyhow::anyhow!("the byte at {place:#x} is {found:#04x}, expected {wanted:#04x}"))
+                return Err(anyhow!("the byte at {place:#x} is {found:#04x}, expected {wanted:#04x}"))
                     .context("hardware and golden model differ");
             }
             self.bytes += count as u64;

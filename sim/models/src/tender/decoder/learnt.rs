@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::smollm2::arithmetic::{Group, Projection};
 use crate::smollm2::calibration::{Extremes, Input, extremes};
-use crate::smollm2::{Arithmetic, Matrix, Model, Weight};
+use crate::smollm2::{Arithmetic, Matrix, Model, Tokenizer, Weight, texts};
 
 /// A place in a layer where numbers become integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +28,18 @@ pub enum Site {
 pub struct Learnt(BTreeMap<(usize, Site), Extremes>);
 
 impl Learnt {
+    /// From the texts that everything here is calibrated with, `context` tokens of each at most.
+    ///
+    /// # Errors
+    /// As [`Model::forward`], and a tokenizer of other words.
+    pub fn of_texts(model: &Model, tokenizer: &Tokenizer, context: usize) -> Result<Self> {
+        let mut learnt = Self::default();
+        for window in texts::calibration(tokenizer)?.windows {
+            learnt.learn(model, &window[..context.min(window.len())])?;
+        }
+        Ok(learnt)
+    }
+
     /// Runs one more text through the float model.
     ///
     /// # Errors

@@ -348,6 +348,13 @@ impl Decoder {
     }
 }
 
+/// The token with the largest number; the first of those.
+#[must_use]
+pub fn likeliest(logits: &[f16]) -> u32 {
+    let first = (0, f16::NEG_INFINITY);
+    logits.iter().zip(0..).fold(first, |most, (&x, token)| if x > most.1 { (token, x) } else { most }).0
+}
+
 fn gain(p: &mut Placer<'_>, model: &Model, layer: usize, norm: Norm) -> Result<u64> {
     let gains = model.gain(layer, norm)?.iter().map(|&x| x.into()).collect();
     Ok(p.floats(&[gains])?.address)
