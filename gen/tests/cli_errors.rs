@@ -312,3 +312,48 @@ error: `yosys` is not installed or not on PATH: install the Debian package `yosy
     senbazuru(&args).current_dir(folder.path()).env("PATH", "").assert().code(0);
     assert!(fs::metadata(folder.path().join("out/mac_pe_w4_a8.v")).is_ok());
 }
+
+#[test]
+fn nothing_to_run() {
+    senbazuru(&["run", "--on", "tendr", "Gravity is"]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
+error: no model runs on `tendr`; did you mean tender? accelerators are: tender
+
+"#]]);
+    senbazuru(&["run", "--on", "tender", ""]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
+error: the prompt is empty; give the text to go on with
+
+"#]]);
+    for tokens in ["0", "257"] {
+        let run =
+            senbazuru(&["run", "--on", "tender", "--tokens", tokens, "Gravity is"]).assert().code(2).stdout_eq("");
+        let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+        let start = format!("error: invalid value '{tokens}' for '--tokens <N>': {tokens} is not in 1..=256\n");
+        assert!(text.starts_with(&start), "{text}");
+    }
+    senbazuru(&["run", "Gravity is"]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
+error: the following required arguments were not provided:
+  --on <NAME>
+
+Usage: senbazuru run --on <NAME> <PROMPT>
+
+For more information, try '--help'.
+
+"#]]);
+}
+
+#[test]
+fn weights_missing_or_wrong() {
+    let cache = in_folder(&[]);
+    let refused = |part: &str| {
+        let run = senbazuru(&["run", "--on", "tender", "Gravity is"]).env("SENBAZURU_CACHE", cache.path());
+        let run = run.assert().code(2).stdout_eq("");
+        let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+        assert!(text.starts_with("error: ") && text.contains(part), "{text}");
+        assert!(text.contains("SmolLM2-135M") && text.contains("`scripts/setup full` fetches it"), "{text}");
+    };
+    refused("No such file");
+    let folder = cache.path().join("weights");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("SmolLM2-135M-Instruct.Q4_1.gguf"), "GGUF").unwrap();
+    refused("not the weights of SmolLM2-135M, or damaged");
+}

@@ -32,6 +32,7 @@
 mod bits;
 mod broken;
 pub mod bus;
+mod clock_gate;
 mod error;
 pub mod facts;
 pub mod fault;

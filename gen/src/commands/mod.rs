@@ -9,6 +9,7 @@ mod point;
 mod prove;
 mod render;
 mod report;
+mod run;
 mod sim;
 mod sweep;
 mod synth;
@@ -40,6 +41,8 @@ enum Command {
     Lint(lint::Args),
     /// Co-simulate with the golden model in Verilator
     Sim(sim::Args),
+    /// Let a language model write text on an accelerator in simulation
+    Run(run::Args),
     /// Synthesise with Yosys: cells, flip-flops, AND nodes and levels, area
     Synth(synth::Args),
     /// Energy of a testbench's run in the cells of a library
@@ -121,6 +124,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Gen(args) => generate::run(&args),
         Command::Lint(args) => lint::run(&args),
         Command::Sim(args) => sim::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Synth(args) => synth::run(&args),
         Command::Energy(args) => energy::run(&args),
         Command::Prove(args) => prove::run(&args),

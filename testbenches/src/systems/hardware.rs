@@ -65,6 +65,15 @@ impl<'a> Hardware<'a> {
         self.host.cycle(self.sim, &mut [&mut self.memory])?;
         Ok(self.sim.peek_u64(self.irq) == 1)
     }
+
+    /// Cycles up to the interrupt: what [`host::Device::wait_for_interrupt`] asks for.
+    ///
+    /// # Errors
+    /// A broken rule of the bus.
+    pub fn sleep(&mut self) -> Result<(), HardwareError> {
+        while !self.cycle()? {}
+        Ok(())
+    }
 }
 
 impl Bus for Hardware<'_> {

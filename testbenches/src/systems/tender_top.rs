@@ -2,6 +2,7 @@
 
 pub mod attention;
 pub mod builder;
+pub mod decoding;
 pub mod feed_forward;
 pub mod layer;
 pub mod program;

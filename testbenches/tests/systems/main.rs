@@ -5,6 +5,7 @@ mod execution_controller;
 mod part_sums;
 mod ports;
 mod soc;
+mod tender_decoder;
 mod tender_top;
 mod vector_errors;
 mod vector_top;

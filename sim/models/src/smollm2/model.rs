@@ -169,6 +169,32 @@ impl Model {
         Ok(Self { config, weights, gains })
     }
 
+    /// A model of given weights and gains: those of [`Config::shape`], and rows of the width.
+    ///
+    /// # Errors
+    /// A shape that contradicts itself, a weight or gain that is missing or has another shape.
+    pub fn new(
+        config: Config,
+        weights: BTreeMap<(usize, Projection), Weight>,
+        gains: BTreeMap<(usize, Norm), Vec<f32>>,
+    ) -> Result<Self> {
+        config.check()?;
+        let model = Self { config, weights, gains };
+        let of_layers = (0..config.layers).flat_map(|layer| LAYER.map(|(projection, _)| (layer, projection)));
+        for (layer, projection) in of_layers.chain([(config.layers, Projection::Logits)]) {
+            let Weight { outputs, inputs, values } = model.weight(layer, projection)?;
+            let (found, wanted) = ([*outputs, *inputs], config.shape(projection));
+            let whole = values.len() == outputs * inputs;
+            ensure!(found == wanted && whole, "{projection:?} of layer {layer} is {found:?}, wanted is {wanted:?}");
+        }
+        let of_layers = (0..config.layers).flat_map(|layer| [Norm::Attention, Norm::FeedForward].map(|n| (layer, n)));
+        for (layer, norm) in of_layers.chain([(config.layers, Norm::Output)]) {
+            let found = model.gain(layer, norm)?.len();
+            ensure!(found == config.width, "gain {norm:?} of layer {layer} has {found}, wanted are {}", config.width);
+        }
+        Ok(model)
+    }
+
     /// Shape and constants.
     #[must_use]
     pub fn config(&self) -> &Config {

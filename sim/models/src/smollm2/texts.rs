@@ -1,9 +1,6 @@
 //! The texts that are judged, and the one that is learnt from.
 
-use std::fs;
-use std::path::Path;
-
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use super::tokenizer::Tokenizer;
 
@@ -19,32 +16,36 @@ pub struct Text {
 /// The committed text: the opening of "Pride and Prejudice", whose activations are among the test data.
 ///
 /// # Errors
-/// A missing file.
+/// A tokenizer that makes fewer tokens of it than it should have.
 pub fn committed(tokenizer: &Tokenizer) -> Result<Text> {
-    Ok(Text { name: "Pride and Prejudice", windows: windows(tokenizer, "../../scripts/data/text.txt", 384, 384, 1)? })
+    Ok(Text {
+        name: "Pride and Prejudice",
+        windows: windows(tokenizer, include_str!("../../../../scripts/data/text.txt"), 384, 384, 1)?,
+    })
 }
 
 /// A longer one: the beginning of Query 31 of Newton's "Opticks".
 ///
 /// # Errors
-/// A missing file.
+/// A tokenizer that makes fewer tokens of it than it should have.
 pub fn longer(tokenizer: &Tokenizer) -> Result<Text> {
-    Ok(Text { name: "Opticks", windows: windows(tokenizer, "texts/opticks.txt", 512, 512, 3)? })
+    Ok(Text { name: "Opticks", windows: windows(tokenizer, include_str!("../../texts/opticks.txt"), 512, 512, 3)? })
 }
 
 /// What is learnt from: Query 28, in windows that overlap, so that several tokens are once the first.
 ///
 /// # Errors
-/// A missing file.
+/// A tokenizer that makes fewer tokens of it than it should have.
 pub fn calibration(tokenizer: &Tokenizer) -> Result<Text> {
-    Ok(Text { name: "calibration", windows: windows(tokenizer, "texts/calibration.txt", 512, 136, 5)? })
+    Ok(Text {
+        name: "calibration",
+        windows: windows(tokenizer, include_str!("../../texts/calibration.txt"), 512, 136, 5)?,
+    })
 }
 
-fn windows(tokenizer: &Tokenizer, file: &str, length: usize, step: usize, count: usize) -> Result<Vec<Vec<u32>>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-    let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+fn windows(tokenizer: &Tokenizer, text: &str, length: usize, step: usize, count: usize) -> Result<Vec<Vec<u32>>> {
     let tokens = tokenizer.encode(text.trim_end())?;
     let needed = (count - 1) * step + length;
-    ensure!(tokens.len() >= needed, "{}: {} tokens, wanted are {needed}", path.display(), tokens.len());
+    ensure!(tokens.len() >= needed, "a text of {} tokens, wanted are {needed}", tokens.len());
     Ok(tokens.windows(length).step_by(step).take(count).map(<[u32]>::to_vec).collect())
 }

@@ -1,5 +1,6 @@
 //! Tender: errors by granularity of scales, and the passes of implicit and explicit requantization.
 
+pub mod decoder;
 pub mod granularity;
 pub mod language_model;
 pub mod projection;

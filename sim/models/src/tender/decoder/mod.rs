@@ -1,0 +1,474 @@
+//! A whole decoder on `tender_top`, a token at a time: memory images and chains of descriptors.
+//!
+//! The accelerator does norms, projections, rotary embedding, scores, softmax, values, activation, residual sums and the last
+//! product, with integers of 8 bits, channels in groups (Tender, section III), keys and values with a scale for each channel.
+//! The host looks up a token's embedding, puts the bytes of its keys and values, which the accelerator has quantized, into the
+//! panels of those before it, and chooses the next token. Scales are those of texts that the float model read ([`Learnt`]);
+//! what leaves their range is saturated and counted.
+//!
+//! Heads that share keys are rows of one product. A layer is cut where its keys are there; what is behind it, and what is before
+//! it in the next layer, is one job.
+
+mod chain;
+mod executor;
+mod image;
+mod learnt;
+
+use anyhow::{Context, Result, ensure};
+use half::f16;
+use host::Window;
+use host::tender::{Caps, Constants, MatMulJob, Sign, Table};
+use host::vector::{Epsilon, Operand};
+
+pub use executor::{Checked, Executor, InSoftware, MAX_DESCRIPTORS, OnDevice, Spent};
+pub use learnt::{Learnt, Site};
+
+use crate::smollm2::arithmetic::{Norm, Projection as Name};
+use crate::smollm2::calibration::Input;
+use crate::smollm2::model::Config;
+use crate::smollm2::{Matrix, Model, arithmetic};
+use chain::Steps;
+use image::{INTEGER, Packing, Placer, Projection, centred, half};
+
+/// Groups of channels.
+pub const GROUPS: usize = 8;
+/// Largest integer that stands for a probability.
+const PROBABILITY: f64 = 255.0;
+
+/// Keys and values of a head, or of several that share them.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    queries: PackedQueries,
+    keys: Operand,
+    values: Operand,
+    value_constants: u64,
+}
+
+/// How the queries of a head are packed, and what their scores are multiplied with.
+#[derive(Clone, Copy, Debug)]
+struct PackedQueries {
+    constants: u64,
+    table: (u64, u32),
+    scores: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Layer {
+    gains: [u64; 2],
+    /// Constants of packings, by their input.
+    attention: u64,
+    attention_out: u64,
+    feed_forward: u64,
+    down: u64,
+    /// Queries, keys and values side by side.
+    qkv: Projection,
+    o: Projection,
+    /// Gate and up side by side.
+    gate_up: Projection,
+    back: Projection,
+    /// Constants that pack keys and values.
+    stored: u64,
+    heads: Vec<Head>,
+}
+
+/// Rows that pass from operation to operation, and packed ones.
+#[derive(Clone, Copy, Debug)]
+struct Buffers {
+    x: Operand,
+    hidden: Operand,
+    normed: Operand,
+    qkv: Operand,
+    turned: Operand,
+    scores: Operand,
+    probabilities: Operand,
+    attention: Operand,
+    added: Operand,
+    gate_up: Operand,
+    gated: Operand,
+    logits: Operand,
+    left: Operand,
+    stored: Operand,
+    queries: Operand,
+    weights: Operand,
+    job: u64,
+}
+
+/// A model on the accelerator, with the keys and values of a text.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    caps: Caps,
+    window: Window,
+    config: Config,
+    epsilon: Epsilon,
+    context: usize,
+    layers: Vec<Layer>,
+    output_gain: u64,
+    output: u64,
+    probabilities: u64,
+    logits: Projection,
+    /// By token, fp16.
+    embedding: Vec<Vec<u8>>,
+    angles: Operand,
+    /// Channels of probabilities in their order.
+    positions: u64,
+    buffers: Buffers,
+    tokens: usize,
+}
+
+impl Decoder {
+    /// Quantizes a model, and puts it into memory, with room for `context` tokens.
+    ///
+    /// # Errors
+    /// A model that the accelerator has no room for, or that was not calibrated; no room in the window.
+    pub fn new(
+        (model, learnt): (&Model, &Learnt),
+        (caps, window): (&Caps, &Window),
+        context: usize,
+        memory: &mut dyn Executor,
+    ) -> Result<Self> {
+        let config = *model.config();
+        let most = (caps.vector.lanes * caps.vector.max_beats) as usize;
+        let fits = context.min(most).min(caps.depth as usize).min(caps.steps as usize).min(config.context);
+        ensure!((1..=fits).contains(&context), "a context of {context} tokens; allowed are 1 to {fits}");
+        ensure!(config.head_width.is_multiple_of(32), "heads of {}; wanted are multiples of 32", config.head_width);
+        let mut p = Placer::new(caps, window, GROUPS, memory);
+        let layers = (0..config.layers)
+            .map(|layer| layer_image(&mut p, (model, learnt), layer, context))
+            .collect::<Result<_>>()?;
+        let packing = p.packing(learnt.at(config.layers, Site::Output)?, &vec![1.0; config.width])?;
+        let embedding = model.weight(config.layers, Name::Logits)?;
+        let logits = p.projection(&[embedding], &packing)?;
+        let probability = Constants { quantizer: PROBABILITY as f32, ..Constants::default() };
+        let bytes = |row: &[f32]| row.iter().flat_map(|&x| half(x.into()).to_le_bytes()).collect();
+        Ok(Self {
+            caps: *caps,
+            window: *window,
+            epsilon: Epsilon::new(config.norm_eps)?,
+            context,
+            layers,
+            output_gain: gain(&mut p, model, config.layers, Norm::Output)?,
+            output: packing.constants,
+            probabilities: p.constants(&vec![probability; context])?,
+            logits,
+            embedding: embedding.iter().map(bytes).collect(),
+            angles: p.floats(&angles(&config, context))?,
+            positions: p.store(&Table::of_passes(&[(0..context).collect()])?.bytes())?,
+            buffers: buffers(&mut p, &config, context)?,
+            config,
+            tokens: 0,
+        })
+    }
+
+    /// Tokens so far.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        self.tokens
+    }
+
+    /// Tokens there is room for.
+    #[must_use]
+    pub fn context(&self) -> usize {
+        self.context
+    }
+
+    /// Jobs of a token.
+    #[must_use]
+    pub fn jobs(&self) -> usize {
+        self.layers.len() + 1
+    }
+
+    /// Forgets the text.
+    pub fn clear(&mut self) {
+        self.tokens = 0;
+    }
+
+    /// Passes the next token of the text through all layers; the numbers of all tokens that may follow, if they are wanted.
+    /// `done` is called behind each job.
+    ///
+    /// # Errors
+    /// A token that is not in the vocabulary, no room for it, whatever the executor finds. The text is of no use any more then.
+    pub fn token(
+        &mut self,
+        on: &mut dyn Executor,
+        (token, wanted): (u32, bool),
+        done: &mut dyn FnMut(&Spent) -> Result<()>,
+    ) -> Result<Vec<f16>> {
+        let at = self.tokens;
+        ensure!(at < self.context, "there is room for {} tokens", self.context);
+        let embedding = self.embedding.get(token as usize);
+        let embedding =
+            embedding.with_context(|| format!("token {token}; the vocabulary has {}", self.embedding.len()))?;
+        on.write(self.buffers.x.address, embedding)?;
+        let mut steps = self.steps();
+        self.begin(&mut steps, 0)?;
+        for layer in 0..self.layers.len() {
+            let begun = std::mem::replace(&mut steps, self.steps());
+            begun.run(on, self.buffers.job, done)?;
+            self.keep(on, layer)?;
+            self.attend(&mut steps, layer)?;
+            self.feed(&mut steps, layer)?;
+            if layer + 1 < self.layers.len() {
+                self.begin(&mut steps, layer + 1)?;
+            } else if wanted {
+                self.last(&mut steps)?;
+            }
+        }
+        steps.run(on, self.buffers.job, done)?;
+        self.tokens += 1;
+        if !wanted {
+            return Ok(Vec::new());
+        }
+        let mut bytes = vec![0; 2 * self.config.vocabulary];
+        on.read(self.buffers.logits.address, &mut bytes)?;
+        Ok(bytes.chunks(2).map(|pair| f16::from_le_bytes([pair[0], pair[1]])).collect())
+    }
+
+    fn steps(&self) -> Steps {
+        Steps::new(&self.caps, &self.window)
+    }
+
+    /// From the residual stream to queries that are turned, and keys and values that are integers.
+    fn begin(&self, s: &mut Steps, layer: usize) -> Result<()> {
+        let (c, b, l) = (&self.config, &self.buffers, &self.layers[layer]);
+        let (width, head) = (c.width as u32, c.head_width as u32);
+        s.rows((1, width), b.x, b.normed, |job| job.norm_with_gains(self.epsilon, l.gains[0]))?;
+        s.pack((1, width), Sign::Signed, b.normed, l.attention, b.left)?;
+        s.project(b.left, &l.qkv, b.qkv)?;
+        // Heads lie one behind the other: a row each.
+        let heads = |at: Operand| Operand { stride: 2 * head, ..at };
+        let angles =
+            Operand { address: self.angles.address + self.tokens as u64 * u64::from(self.angles.stride), stride: 0 };
+        let turned = (c.heads + c.kv_heads) as u32;
+        s.rows((turned, head), heads(b.qkv), heads(b.turned), |job| job.rotate(angles))?;
+        // Values join the keys.
+        let values = (c.kv_heads * c.head_width) as u32;
+        let first = u64::from(turned * head * 2);
+        let (from, to) = (b.qkv.address + first, b.turned.address + first);
+        s.rows((1, values), Operand { address: from, stride: 0 }, Operand { address: to, stride: 0 }, |job| job)?;
+        let keys = Operand { address: b.turned.address + 2 * u64::from(width), stride: 0 };
+        s.pack((1, 2 * values), Sign::Signed, keys, l.stored, b.stored)
+    }
+
+    /// The host's part of a layer: the integers of the token's keys and values go where those of earlier tokens are.
+    fn keep(&self, on: &mut dyn Executor, layer: usize) -> Result<()> {
+        let (c, lines) = (&self.config, self.caps.panel_columns(INTEGER));
+        let word = self.caps.panel_rows(INTEGER);
+        let channels = c.kv_heads * c.head_width;
+        let mut words = vec![0; 2 * channels * word];
+        on.read(self.buffers.stored.address, &mut words)?;
+        // The first line of the panel is the token.
+        let integers: Vec<u8> = words.iter().copied().step_by(word).collect();
+        let (keys, values) = integers.split_at(channels);
+        for (head, at) in self.layers[layer].heads.iter().enumerate() {
+            let of_head = head * c.head_width..(head + 1) * c.head_width;
+            // A key is a column of its panel.
+            let panel = at.keys.address + (self.tokens / lines) as u64 * u64::from(at.keys.stride);
+            for (channel, &key) in keys[of_head.clone()].iter().enumerate() {
+                on.write(panel + (channel * lines + self.tokens % lines) as u64, &[key])?;
+            }
+            // A value is a word of each panel.
+            for (panel, part) in values[of_head].chunks(lines).enumerate() {
+                let first = at.values.address + panel as u64 * u64::from(at.values.stride);
+                on.write(first + (self.tokens * lines) as u64, part)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Attention of all heads.
+    fn attend(&self, s: &mut Steps, layer: usize) -> Result<()> {
+        let (c, b) = (&self.config, &self.buffers);
+        let (shared, seen) = ((c.heads / c.kv_heads) as u32, self.tokens as u32 + 1);
+        let head = c.head_width as u32;
+        let rows = |at: Operand, head: usize| Operand {
+            address: at.address + u64::from(shared * at.stride) * head as u64,
+            ..at
+        };
+        let heads = |at: Operand| Operand { stride: 2 * head, ..at };
+        for (number, at) in self.layers[layer].heads.iter().enumerate() {
+            s.pack((shared, head), Sign::Signed, rows(heads(b.turned), number), at.queries.constants, b.queries)?;
+            let keys = Projection {
+                panels: at.keys,
+                channels: head,
+                columns: seen,
+                table: at.queries.table,
+                constants: at.queries.scores,
+            };
+            let product = chain::product((shared, Sign::Signed), b.queries, &keys);
+            s.then(
+                MatMulJob::new(product, rows(b.scores, number)).constants_per_row().build(&self.caps, &self.window)?,
+            );
+        }
+        s.rows((c.heads as u32, seen), b.scores, b.probabilities, |job| job.softmax(seen))?;
+        for (number, at) in self.layers[layer].heads.iter().enumerate() {
+            let probabilities = rows(b.probabilities, number);
+            s.pack((shared, seen), Sign::Unsigned, probabilities, self.probabilities, b.weights)?;
+            let values = Projection {
+                panels: at.values,
+                channels: seen,
+                columns: head,
+                table: (self.positions, seen),
+                constants: at.value_constants,
+            };
+            let product = chain::product((shared, Sign::Unsigned), b.weights, &values);
+            s.then(MatMulJob::new(product, rows(heads(b.attention), number)).build(&self.caps, &self.window)?);
+        }
+        Ok(())
+    }
+
+    /// From the results of the heads to the end of a layer.
+    fn feed(&self, s: &mut Steps, layer: usize) -> Result<()> {
+        let (c, b, l) = (&self.config, &self.buffers, &self.layers[layer]);
+        let (width, ffn) = (c.width as u32, c.ffn_width as u32);
+        s.pack((1, width), Sign::Signed, b.attention, l.attention_out, b.left)?;
+        s.project(b.left, &l.o, b.added)?;
+        s.rows((1, width), b.x, b.hidden, |job| job.add_rows(b.added))?;
+        s.rows((1, width), b.hidden, b.normed, |job| job.norm_with_gains(self.epsilon, l.gains[1]))?;
+        s.pack((1, width), Sign::Signed, b.normed, l.feed_forward, b.left)?;
+        s.project(b.left, &l.gate_up, b.gate_up)?;
+        let most = self.caps.vector.lanes * self.caps.vector.max_beats;
+        // Parts begin where operands may.
+        for first in (0..ffn).step_by((most / 32 * 32) as usize) {
+            let part = |at: Operand, first: u32| Operand { address: at.address + 2 * u64::from(first), ..at };
+            let columns = (ffn - first).min(most / 32 * 32);
+            let up = part(b.gate_up, ffn + first);
+            s.rows((1, columns), part(b.gate_up, first), part(b.gated, first), |job| job.activate().multiply_rows(up))?;
+        }
+        s.pack((1, ffn), Sign::Signed, b.gated, l.down, b.left)?;
+        s.project(b.left, &l.back, b.added)?;
+        s.rows((1, width), b.hidden, b.x, |job| job.add_rows(b.added))
+    }
+
+    /// The last norm, and the last product.
+    fn last(&self, s: &mut Steps) -> Result<()> {
+        let (width, b) = (self.config.width as u32, &self.buffers);
+        s.rows((1, width), b.x, b.normed, |job| job.norm_with_gains(self.epsilon, self.output_gain))?;
+        s.pack((1, width), Sign::Signed, b.normed, self.output, b.left)?;
+        s.project(b.left, &self.logits, b.logits)
+    }
+}
+
+/// The token with the largest number; the first of those.
+#[must_use]
+pub fn likeliest(logits: &[f16]) -> u32 {
+    let first = (0, f16::NEG_INFINITY);
+    logits.iter().zip(0..).fold(first, |most, (&x, token)| if x > most.1 { (token, x) } else { most }).0
+}
+
+fn gain(p: &mut Placer<'_>, model: &Model, layer: usize, norm: Norm) -> Result<u64> {
+    let gains = model.gain(layer, norm)?.iter().map(|&x| x.into()).collect();
+    Ok(p.floats(&[gains])?.address)
+}
+
+/// Cosine and sine of each pair of neighbours, by position.
+fn angles(config: &Config, positions: usize) -> Vec<Vec<f64>> {
+    // Turning (1, 0) shows them.
+    let mut turned = Matrix::zeros(positions, config.head_width);
+    turned.iter_mut().for_each(|row| row.iter_mut().step_by(2).for_each(|x| *x = 1.0));
+    let turn = arithmetic::Rotation { width: config.head_width, base: config.rope_base, past: 0 };
+    arithmetic::rotate(&mut turned, turn);
+    turned.iter().map(<[f64]>::to_vec).collect()
+}
+
+fn layer_image(p: &mut Placer<'_>, (model, learnt): (&Model, &Learnt), layer: usize, context: usize) -> Result<Layer> {
+    let config = model.config();
+    let packing = |p: &mut Placer<'_>, input: Input, channels: usize| {
+        p.packing(learnt.at(layer, Site::Input(input))?, &vec![1.0; channels])
+    };
+    let attention = packing(p, Input::Attention, config.width)?;
+    let attention_out = packing(p, Input::AttentionOut, config.width)?;
+    let feed_forward = packing(p, Input::FeedForward, config.width)?;
+    let down = packing(p, Input::Down, config.ffn_width)?;
+    let mut projection = |names: &[Name], packing: &Packing| {
+        let weights = names.iter().map(|&name| model.weight(layer, name)).collect::<Result<Vec<_>>>()?;
+        p.projection(&weights, packing)
+    };
+    let qkv = projection(&[Name::Q, Name::K, Name::V], &attention)?;
+    let o = projection(&[Name::O], &attention_out)?;
+    let gate_up = projection(&[Name::Gate, Name::Up], &feed_forward)?;
+    let back = projection(&[Name::Down], &down)?;
+    let mut stored = [Vec::new(), Vec::new()];
+    let heads = (0..config.kv_heads).map(|number| {
+        let (keys, values) = (learnt.at(layer, Site::Keys(number))?, learnt.at(layer, Site::Values(number))?);
+        let ((key_middles, key_scales), (middles, scales)) = (centred(keys), centred(values));
+        let constant = |(middle, scale): (&f64, &f64)| Constants {
+            scale: 1.0,
+            bias: -middle as f32,
+            quantizer: (1.0 / scale) as f32,
+        };
+        stored[0].extend(key_middles.iter().zip(&key_scales).map(constant));
+        stored[1].extend(middles.iter().zip(&scales).map(constant));
+        head_image(p, (learnt.at(layer, Site::Queries(number))?, &key_scales), (&middles, &scales), (config, context))
+    });
+    let heads = heads.collect::<Result<_>>()?;
+    Ok(Layer {
+        gains: [gain(p, model, layer, Norm::Attention)?, gain(p, model, layer, Norm::FeedForward)?],
+        attention: attention.constants,
+        attention_out: attention_out.constants,
+        feed_forward: feed_forward.constants,
+        down: down.constants,
+        qkv,
+        o,
+        gate_up,
+        back,
+        stored: p.constants(&stored.concat())?,
+        heads,
+    })
+}
+
+/// Queries have no bias: none must come back with keys. What is taken from all keys of a channel changes all scores of a query by
+/// the same number, and softmax not at all; the scale of a key's channel is a factor of the queries. What is taken from values
+/// comes back with probabilities that sum to 1.
+fn head_image(
+    p: &mut Placer<'_>,
+    ([low, high], key_scales): (&[Vec<f64>; 2], &[f64]),
+    (middles, scales): (&[f64], &[f64]),
+    (config, context): (&Config, usize),
+) -> Result<Head> {
+    let most: Vec<f64> = low.iter().zip(high).zip(key_scales).map(|((a, b), s)| a.abs().max(b.abs()) * s).collect();
+    let least = most.iter().map(|x| -x).collect();
+    let packing = p.packing(&[least, most], key_scales)?;
+    let last = packing.calibration.scales[packing.calibration.scales.len() - 1];
+    let factor = last / (config.head_width as f64).sqrt();
+    let one = Constants { scale: factor as f32, ..Constants::default() };
+    let value = |(middle, scale): (&f64, &f64)| Constants {
+        scale: (scale / PROBABILITY) as f32,
+        bias: *middle as f32,
+        quantizer: 1.0,
+    };
+    let queries = PackedQueries {
+        constants: packing.constants,
+        table: packing.table,
+        scores: p.constants(&vec![one; config.heads / config.kv_heads])?,
+    };
+    Ok(Head {
+        queries,
+        keys: p.right(context, config.head_width)?,
+        values: p.right(config.head_width, context)?,
+        value_constants: p.constants(&middles.iter().zip(scales).map(value).collect::<Vec<_>>())?,
+    })
+}
+
+fn buffers(p: &mut Placer<'_>, c: &Config, context: usize) -> Result<Buffers> {
+    let shared = c.heads / c.kv_heads;
+    let (width, stored) = (c.width, c.kv_heads * c.head_width);
+    Ok(Buffers {
+        x: p.rows(1, width)?,
+        hidden: p.rows(1, width)?,
+        normed: p.rows(1, width)?,
+        qkv: p.rows(1, width + 2 * stored)?,
+        turned: p.rows(1, width + 2 * stored)?,
+        scores: p.rows(c.heads, context)?,
+        probabilities: p.rows(c.heads, context)?,
+        attention: p.rows(1, width)?,
+        added: p.rows(1, width)?,
+        gate_up: p.rows(1, 2 * c.ffn_width)?,
+        gated: p.rows(1, c.ffn_width)?,
+        logits: p.rows(1, c.vocabulary)?,
+        left: p.left(1, width.max(c.ffn_width))?,
+        stored: p.left(1, 2 * stored)?,
+        queries: p.left(shared, c.head_width)?,
+        weights: p.left(shared, context)?,
+        job: p.room(Steps::most())?,
+    })
+}

@@ -1,0 +1,199 @@
+//! A whole decoder on the Tender accelerator, a token at a time: the RTL and the golden model agree after every job.
+
+use std::collections::BTreeMap;
+
+use hdl::accelerators::tender::TenderTop;
+use host::Window;
+use models::smollm2::arithmetic::{Norm, Projection};
+use models::smollm2::model::Config;
+use models::smollm2::{self, Float, Model, Precision, Tokenizer, Weight};
+use models::tender::decoder::{Checked, Decoder, Executor, InSoftware, Learnt, OnDevice, Spent, likeliest};
+use rand::RngExt;
+use sim::bus::AxiConfig;
+use sim::{BuildOptions, Design, Initial};
+use testbenches::systems::hardware::Hardware;
+use testbenches::systems::tender_top::decoding::{for_decoding, simulated};
+use testbenches::systems::tender_top::timing::timing;
+use testbenches::systems::tender_top::{caps_of, golden_of};
+
+/// Cycles until memory answers.
+const LATENCY: u32 = 20;
+const WINDOW: Window = Window { base: 0x10_0000, limit: 0x1fff_ffff, address_width: 32 };
+
+/// Two layers, two key heads that two query heads share each.
+const CONFIG: Config = Config {
+    layers: 2,
+    width: 128,
+    ffn_width: 160,
+    heads: 4,
+    kv_heads: 2,
+    head_width: 32,
+    rope_base: 100.0,
+    norm_eps: 1e-5,
+    vocabulary: 50,
+    context: 40,
+};
+
+/// Weights as large as those of a model that was trained, about.
+fn made() -> Model {
+    let mut rng = sim::stimulus::rng(seeds::seed(1));
+    let mut weight = |projection: Projection| {
+        let [outputs, inputs] = CONFIG.shape(projection);
+        let most = 2.0 / (inputs as f32).sqrt();
+        Weight { outputs, inputs, values: (0..outputs * inputs).map(|_| rng.random_range(-most..most)).collect() }
+    };
+    use Projection::{Down, Gate, K, Logits, O, Q, Up, V};
+    let mut weights = BTreeMap::from([((CONFIG.layers, Logits), weight(Logits))]);
+    let mut gains = BTreeMap::from([((CONFIG.layers, Norm::Output), vec![1.5; CONFIG.width])]);
+    for layer in 0..CONFIG.layers {
+        weights.extend([Q, K, V, O, Gate, Up, Down].map(|projection| ((layer, projection), weight(projection))));
+        gains.extend([Norm::Attention, Norm::FeedForward].map(|norm| ((layer, norm), vec![0.75; CONFIG.width])));
+    }
+    Model::new(CONFIG, weights, gains).unwrap()
+}
+
+fn learnt(model: &Model) -> Learnt {
+    let mut learnt = Learnt::default();
+    // A made model has no channels that all texts share: others would be saturated.
+    learnt.learn(model, &TEXT).unwrap();
+    learnt
+}
+
+fn software(block: &TenderTop) -> InSoftware {
+    InSoftware::new(golden_of(block).unwrap(), &WINDOW)
+}
+
+const TEXT: [u32; 7] = [3, 10, 41, 5, 9, 26, 5];
+
+/// Logits of the text's tokens.
+fn logits(model: &Model, block: &TenderTop, on: &mut dyn Executor, text: &[u32]) -> (Vec<Vec<f64>>, Spent) {
+    let (learnt, mut all) = (learnt(model), Spent::default());
+    let mut decoder = Decoder::new((model, &learnt), (&caps_of(block), &WINDOW), 32, on).unwrap();
+    let mut token = |&token: &u32| {
+        let mut add = |spent: &Spent| {
+            all += *spent;
+            Ok(())
+        };
+        let logits = decoder.token(on, (token, true), &mut add).unwrap();
+        logits.into_iter().map(|x| x.to_f64()).collect()
+    };
+    (text.iter().map(&mut token).collect(), all)
+}
+
+fn relative(found: &[f64], exact: &[f64]) -> f64 {
+    let error: f64 = found.iter().zip(exact).map(|(a, b)| (a - b).powi(2)).sum();
+    error / exact.iter().map(|x| x * x).sum::<f64>()
+}
+
+/// The model's own arithmetic: what it computes is the network, up to integers of 8 bits.
+#[test]
+fn logits_are_near_the_float_ones() {
+    let (model, block) = (made(), for_decoding(16));
+    let (found, _) = logits(&model, &block, &mut software(&block), &TEXT);
+    let x = model.forward(&TEXT, &mut model.cache(), &mut Float).unwrap();
+    let exact = model.logits(&x, &mut Float).unwrap();
+    for (found, exact) in found.iter().zip(exact.iter()) {
+        let error = relative(found, exact);
+        println!("{error:.2e}");
+        assert!(error > 0.0 && error < 1e-3, "{error:.2e}");
+    }
+}
+
+/// A simulation of a design before a memory that answers after [`LATENCY`] cycles.
+fn simulate<T>(design: &Design, work: impl FnOnce(&mut dyn Executor) -> T) -> T {
+    let model = sim::Model::build(design, &BuildOptions::default()).unwrap();
+    let mut sim = model.instance_with(Initial::Random(seeds::seed(2))).unwrap();
+    let hardware = Hardware::new(&mut sim, &AxiConfig::ideal(LATENCY), 1).unwrap();
+    work(&mut OnDevice::new(hardware, &WINDOW, Hardware::sleep).unwrap())
+}
+
+/// Every byte of every job is the golden model's, and so are its cycles; the clock gate of the simulation changes neither.
+#[test]
+fn every_job_is_the_golden_one() {
+    let (model, block) = (made(), for_decoding(8));
+    let golden = || software(&block).timed(timing(&block, LATENCY));
+    let alone = logits(&model, &block, &mut golden(), &TEXT);
+    let plain = Design::from(&hdl::lang::elaborate(&block).unwrap());
+    for design in [simulated(&block).unwrap(), plain] {
+        simulate(&design, |device| {
+            let mut on = Checked::new(device, golden());
+            let (found, spent) = logits(&model, &block, &mut on, &TEXT);
+            assert!(spent.computing > spent.cycles / 2, "{spent:?}");
+            assert!(on.bytes() > 10_000, "{}", on.bytes());
+            assert_eq!((&found, Spent { computing: 0, ..spent }), (&alone.0, alone.1));
+        });
+    }
+}
+
+/// A device whose memory differs in one bit of a weight is found out, and so is one that takes a cycle more.
+#[test]
+fn other_hardware_is_noticed() {
+    let (model, block) = (made(), for_decoding(8));
+    let learnt = learnt(&model);
+    let refused = |device: &mut dyn Executor, golden: InSoftware, spoil: Option<u8>| {
+        let mut on = Checked::new(Spoilt { device, spoil }, golden);
+        let mut decoder = Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), 32, &mut on).unwrap();
+        let error = decoder.token(&mut on, (3, true), &mut |_| Ok(())).unwrap_err();
+        format!("{error:#}")
+    };
+    let error = refused(&mut software(&block), software(&block), Some(1));
+    assert!(error.starts_with("hardware and golden model differ: the byte at 0x"), "{error}");
+    // Software has no cycles of its own.
+    let error = refused(&mut software(&block), software(&block).timed(timing(&block, LATENCY)), None);
+    assert!(error.starts_with("hardware and golden model differ: Spent {") && error.contains("cycles: 0"), "{error}");
+}
+
+/// A device that changes the last bit of the largest thing in memory: the panels of a projection.
+struct Spoilt<'a> {
+    device: &'a mut dyn Executor,
+    spoil: Option<u8>,
+}
+
+impl Executor for Spoilt<'_> {
+    fn write(&mut self, address: u64, bytes: &[u8]) -> anyhow::Result<()> {
+        let mut bytes = bytes.to_vec();
+        if let (true, Some(bits)) = (bytes.len() > 16_000, self.spoil) {
+            bytes[0] ^= bits;
+        }
+        self.device.write(address, &bytes)
+    }
+
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> anyhow::Result<()> {
+        self.device.read(address, bytes)
+    }
+
+    fn run(&mut self, job: u64) -> anyhow::Result<Spent> {
+        self.device.run(job)
+    }
+}
+
+/// All of SmolLM2-135M, in the accelerator of `senbazuru run`: three tokens are read and two written, as in software.
+#[test]
+#[ignore = "a simulation of minutes"]
+fn large_smollm2_writes_as_the_golden_model() {
+    let file = smollm2::open().unwrap();
+    let tokenizer = Tokenizer::read(&file).unwrap();
+    let model = Model::read(&file, Precision::File).unwrap();
+    let learnt = Learnt::of_texts(&model, &tokenizer, 256).unwrap();
+    let (block, prompt) = (for_decoding(64), tokenizer.encode("Gravity is").unwrap());
+    let golden = || software(&block).timed(timing(&block, LATENCY));
+    let write = |on: &mut dyn Executor| {
+        let mut decoder = Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), 256, on).unwrap();
+        let mut text = prompt.clone();
+        let mut logits = Vec::new();
+        for at in 0..prompt.len() + 1 {
+            logits = decoder.token(on, (text[at], at + 1 >= prompt.len()), &mut |_| Ok(())).unwrap();
+            if at + 1 == text.len() {
+                text.push(likeliest(&logits));
+            }
+        }
+        (tokenizer.decode(&text).unwrap(), logits)
+    };
+    let alone = write(&mut golden());
+    assert_eq!(alone.0, "Gravity is a fundamental");
+    simulate(&simulated(&block).unwrap(), |device| {
+        let mut on = Checked::new(device, golden());
+        assert_eq!(write(&mut on), alone);
+        assert!(on.bytes() > 4_000_000, "{}", on.bytes());
+    });
+}
