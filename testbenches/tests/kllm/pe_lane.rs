@@ -59,6 +59,8 @@ fn inputs(token: &Quantized) -> Vec<Inputs> {
         index: indices[k..k + INPUTS].iter().map(|&a| a.into()).collect(),
         present: mask[k..k + INPUTS].iter().map(|outlier| !outlier).collect(),
         high: false,
+        outlier: None,
+        again: false,
     };
     (0..indices.len()).step_by(INPUTS).map(beat).collect()
 }

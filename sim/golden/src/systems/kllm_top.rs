@@ -17,7 +17,6 @@ use super::job::{self, Fields};
 use super::memory::Memory;
 use super::vector_top::{self, VectorTop};
 pub use layout::{CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTLIER_BYTES, token_bytes};
-pub use multiply::{Scales, element};
 pub use operation::{MatMul, Operation, Quantize};
 pub use quantize::{share, thresholds};
 pub use registers::Device;
