@@ -72,6 +72,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<ClusteringUnit>("kllm", kllm::clustering_unit::bench),
         entry::<IndexMatmulColumn>("kllm", kllm::index_matmul_column::bench),
         entry::<PeLane>("kllm", kllm::pe_lane::bench),
+        entry::<ScalingUnit>("kllm", kllm::scaling_unit::bench),
         entry::<TenderPe>("tender", tender::tender_pe::bench),
         entry::<MultiScaleArray>("tender", tender::multi_scale_array::bench),
         entry::<WeightStationaryArray>("tender", tender::weight_stationary_array::bench),

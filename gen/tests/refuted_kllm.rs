@@ -9,6 +9,11 @@ fn fault(what: &'static str, fault: Fault, by: &'static str, step: u32) -> Refut
     Refutation { block: "pe_lane", proof: 0, what, fault, by, step }
 }
 
+/// The same of the lane with outliers.
+fn sparse(what: &'static str, fault: Fault, by: &'static str, step: u32) -> Refutation {
+    Refutation { block: "pe_lane", proof: 2, what, fault, by, step }
+}
+
 #[test]
 fn faults_of_the_lane_are_refuted() {
     refute(vec![
@@ -38,6 +43,35 @@ fn large_late_faults_of_the_lane_are_refuted() {
             Fault::net("start_i", "1'b0").module("lane_column"),
             "sum_is_exact_0",
             12,
+        ),
+    ]);
+}
+
+#[test]
+fn faults_of_outliers_are_refuted() {
+    refute(vec![
+        sparse("too many outliers are not told", Fault::net("too_many", "1'b0"), "error_tells", 10),
+        sparse("a position that is none is not told", Fault::net("nowhere", "1'b0"), "error_tells", 9),
+        sparse("an outlier without a value is not told", Fault::net("is_special", "1'b0"), "special_tells", 9),
+    ]);
+}
+
+#[test]
+#[ignore = "minutes: faults that show after many steps"]
+fn large_late_faults_of_outliers_are_refuted() {
+    refute(vec![
+        sparse(
+            "a beat that comes again meets the next word",
+            Fault::net("activations_again_i", "1'b0").into("address_q"),
+            "beat_meets_its_word",
+            5,
+        ),
+        sparse("a subnormal outlier is twice as large", Fault::net("normal", "1'b1"), "outlier_sum_is_exact_0", 10),
+        sparse(
+            "a negative outlier is added",
+            Fault::net("outlier_negative_1_q", "1'b0").module("lane_column"),
+            "outlier_sum_is_exact_0",
+            10,
         ),
     ]);
 }

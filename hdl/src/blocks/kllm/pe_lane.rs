@@ -17,6 +17,7 @@
 
 mod codebooks;
 pub mod column;
+mod outlier_properties;
 mod outliers;
 mod properties;
 
@@ -315,7 +316,8 @@ impl Block for PeLane {
         let fewer = mux(leaves, leaving.q.wrapping_sub(1), leaving.q);
         leaving.next(mux(io.clear_i, none, mux(copy, leaving.q.ty().lit(self.drain()), fewer)));
         let (marks, done, leaving) = (&marks[..], done.q, leaving.q);
-        self.properties(m, io, &Inside { front: &front, marks, enable, add, copy, done, leaving, sums });
+        let inside = Inside { front: &front, marks, enable, add, copy, done, leaving, sums, outlier_sums: sparse };
+        self.properties(m, io, &inside);
     }
 
     fn timing(&self) -> Timing {
@@ -523,7 +525,7 @@ impl CatalogBlock for PeLane {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let prove = |columns, inputs, k, outputs| {
+        let prove = |columns, inputs, k, outputs, outliers| {
             let products = PairProducts::Lookup;
             let block = Self {
                 columns,
@@ -536,10 +538,10 @@ impl CatalogBlock for PeLane {
                 outputs,
                 products,
                 levels: 20,
-                outliers: 0,
+                outliers,
             };
             Proof { block, depth: 9, cover_depth: 16, induction: true }
         };
-        vec![prove(1, 1, 1, 1), prove(2, 1, 1, 1)]
+        vec![prove(1, 1, 1, 1, 0), prove(2, 1, 1, 1, 0), prove(1, 1, 1, 1, 1)]
     }
 }

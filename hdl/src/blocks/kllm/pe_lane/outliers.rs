@@ -1,4 +1,4 @@
-//! Outliers of a lane: fp16 numbers that are multiplied with weight centroids, exactly.
+//! Outliers of a lane (KLLM section III-D): fp16 numbers that are multiplied with weight centroids, exactly.
 //!
 //! A beat brings at most one. Its significand goes through the multipliers that make rows of products when codebooks come, so it
 //! costs no multiplier of its own; each column chooses one of 16 products, shifts it by the exponent and adds it to a sum of
