@@ -66,12 +66,12 @@ fn large_late_faults_of_outliers_are_refuted() {
             "beat_meets_its_word",
             5,
         ),
-        sparse("a subnormal outlier is twice as large", Fault::net("normal", "1'b1"), "outlier_sum_is_exact_0", 10),
+        sparse("a subnormal outlier is twice as large", Fault::net("normal", "1'b1"), "outlier_sum_is_exact_0", 9),
         sparse(
             "a negative outlier is added",
             Fault::net("outlier_negative_1_q", "1'b0").module("lane_column"),
             "outlier_sum_is_exact_0",
-            10,
+            9,
         ),
     ]);
 }
