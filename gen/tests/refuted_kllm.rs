@@ -1,4 +1,4 @@
-//! What the proofs of KLLM's lane refute, as `docs/proofs.md` lists it.
+//! What the proofs of KLLM's lane and scaling unit refute, as `docs/proofs.md` lists it.
 
 mod support;
 
@@ -72,6 +72,24 @@ fn large_late_faults_of_outliers_are_refuted() {
             Fault::net("outlier_negative_1_q", "1'b0").module("lane_column"),
             "outlier_sum_is_exact_0",
             9,
+        ),
+    ]);
+}
+
+#[test]
+#[ignore = "minutes: faults that show after many steps"]
+fn large_faults_of_the_scaling_unit_are_refuted() {
+    let fault =
+        |what, fault, by, step| -> Refutation { Refutation { block: "scaling_unit", proof: 0, what, fault, by, step } };
+    refute(vec![
+        fault("sums are taken without factors", Fault::net("begins", "sums_valid_i & scale_room"), "taken_together", 2),
+        fault("marks leave a beat early", Fault::net("marks_5_q", "{right[7:0], 2'b00}"), "marks_of_its_beat", 8),
+        fault("an infinite scale is a number", Fault::net("no_value", "sums_special_i"), "no_value_of_its_beat", 8),
+        fault(
+            "a clear keeps a beat",
+            Fault::net("clear_i", "1'b0").into("scale_valid_5_q"),
+            "leaves_only_what_came",
+            8,
         ),
     ]);
 }
