@@ -8,7 +8,9 @@ use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
+use hdl::lang::CatalogBlock;
 use senbazuru::flows::energy::{Cells, Netlist};
+use senbazuru::flows::lint::Sources;
 use senbazuru::flows::{liberty, synth};
 use sim::Design;
 use sim::bus::AxiConfig;
@@ -20,11 +22,14 @@ use testbenches::systems::tender_top::bench as tender_bench;
 use testbenches::systems::vector_top::bench;
 
 /// The design in cells of osu018, and how many they are.
-fn mapped(design: &Design) -> (Design, usize) {
+fn mapped(block: &impl CatalogBlock) -> (Design, usize) {
     let library = liberty::open(Path::new("osu018")).unwrap();
     let text = fs::read_to_string(&library.path).unwrap();
     let cells = Cells::read(&liberty::parse(&text).unwrap()).unwrap();
-    let json = synth::netlist(&design.files, &design.top, &library).unwrap_or_else(|e| panic!("{e}"));
+    let elaborated = hdl::lang::elaborate(block).unwrap();
+    let (sources, design) = (Sources::from(&elaborated), Design::from(&elaborated));
+    let jobs = std::thread::available_parallelism().unwrap();
+    let json = synth::netlist_by_modules(&sources, &library, jobs).unwrap_or_else(|e| panic!("{e}"));
     let netlist = Netlist::read(&json, &design.top, &cells).unwrap();
     (Design { files: netlist.verilog(&cells), ..design.clone() }, netlist.instances.len())
 }
@@ -44,7 +49,7 @@ fn large_vector_top_runs_jobs_in_cells() {
         requantize: RequantizeLane { mul_stages: 0, int_stages: 0, ..RequantizeLane::default() },
         ..VectorTop::default()
     };
-    let (design, cells) = mapped(&Design::from(&hdl::lang::elaborate(&block).unwrap()));
+    let (design, cells) = mapped(&block);
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");
     let session = testbenches::bench(&block, |sim, run| {
@@ -80,7 +85,7 @@ fn large_tender_top_runs_jobs_in_cells() {
         units: RowUnits::default(),
         ..TenderTop::default()
     };
-    let (design, cells) = mapped(&Design::from(&hdl::lang::elaborate(&block).unwrap()));
+    let (design, cells) = mapped(&block);
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");
     let report = sim::run(&*tender_bench(&block).unwrap(), &design, &options(40)).unwrap_or_else(|e| panic!("{e}"));

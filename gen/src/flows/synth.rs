@@ -19,17 +19,16 @@ use std::path::PathBuf;
 use hdl::emit::{Manifest, ManifestModule};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sim::SourceFile;
 
 use crate::error::{Failure, Result};
-use crate::flows::liberty::{self, Library};
+use crate::flows::liberty;
 use crate::flows::lint::Sources;
 use crate::flows::workspace::{Workspace, last_lines};
-use crate::flows::yosys;
 
+mod netlist;
 mod runs;
 
-use runs::{MAPPING, blame_library, constrain};
+pub use netlist::{netlist, netlist_by_modules};
 
 /// What is to be done.
 #[derive(Clone, Debug, Default)]
@@ -196,23 +195,6 @@ fn shares(modules: &mut [ModuleReport], manifest: &Manifest) {
     for module in modules.iter_mut().filter(|m| m.mapped.is_some() && whole > 0.0) {
         module.share = Some(module.instances as f64 * areas[module.name.as_str()] / whole);
     }
-}
-
-/// The flattened design in cells of a library, as Yosys writes it in JSON.
-///
-/// # Errors
-/// A missing tool, a design or library that Yosys rejects.
-pub fn netlist(files: &[SourceFile], top: &str, library: &Library) -> Result<Value> {
-    // What else there may be is for the simulator.
-    let files: Vec<_> = files.iter().filter(|f| f.name.ends_with(".v")).cloned().collect();
-    let work = Workspace::new()?;
-    constrain(library, &work)?;
-    let mut script: String = files.iter().map(|f| format!("read_verilog {}\n", f.name)).collect();
-    script += &format!("hierarchy -check -top {top}\nsynth -flatten -top {top}\n");
-    script += &format!("{MAPPING}\nopt_clean -purge\nwrite_json netlist.json\n");
-    yosys::run_in(&work, &script, &files, top).map_err(|e| blame_library(e, Some(library)))?;
-    serde_json::from_str(&work.read("netlist.json")?)
-        .map_err(|e| Failure::NoAnswer(format!("cannot understand the netlist of Yosys: {e}")))
 }
 
 impl Mapped {

@@ -78,7 +78,7 @@ fn wide() -> TenderTop {
 /// Jobs of all kinds take the cycles that the recurrence of the golden model says.
 #[test]
 fn cycles_of_jobs() {
-    for block in TenderTop::configurations().into_iter().chain([tight()]) {
+    for block in TenderTop::configurations() {
         run(&block, timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }
@@ -87,7 +87,7 @@ fn cycles_of_jobs() {
 #[test]
 #[ignore = "models of minutes"]
 fn large_cycles_of_jobs() {
-    for block in [wide(), layer_size()] {
+    for block in [tight(), wide(), layer_size()] {
         run(&block, timing::bench, &options(300)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }
