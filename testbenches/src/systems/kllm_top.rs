@@ -1,6 +1,7 @@
 //! [`KllmTop`] between a host and a memory: chains of products and rows, right and wrong ones; see [`Player`].
 
 pub mod program;
+pub mod real;
 
 use golden::systems::kllm_top::{KllmTop as Golden, Report, Shape, Work};
 use hdl::accelerators::kllm::KllmTop;
