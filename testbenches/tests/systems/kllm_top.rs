@@ -45,28 +45,26 @@ fn faults_are_found() {
 #[test]
 #[ignore = "minutes: a model for each fault"]
 fn large_all_faults_are_found() {
+    let tokens = |net: &str, value: &str| Fault::net(net, value).module("token_reader");
+    let controller = |net: &str, value: &str| Fault::net(net, value).module("kllm_controller");
+    let results = |net: &str, value: &str| Fault::net(net, value).module("kllm_results");
     must_notice(&[
         ("factors of a panel stay for the next one", Fault::net("again", "factors_valid_o").module("factor_ring")),
-        ("an outlier counts as an inlier too", Fault::net("absent", "1'b0").module("token_reader")),
-        ("an outlier that was sent counts as an inlier", Fault::net("gone", "{2'b0}").module("token_reader")),
-        (
-            "positions behind the last one count",
-            Fault::net("rest_q", "17'd65536").module("token_reader").into("beats_present_o"),
-        ),
-        ("outliers in any order are taken", Fault::net("least_q", "17'd0").module("token_reader")),
-        ("any head is taken", Fault::net("wrong_head", "1'b0").module("token_reader")),
+        ("an outlier counts as an inlier too", tokens("beats_present_o", "right | {2{outlier_here & !again}}")),
+        ("an outlier that was sent counts as an inlier", tokens("gone[0]", "1'b0")),
+        ("positions behind the last one count", tokens("beats_present_o", "right | {last & !outlier_here, 1'b0}")),
+        ("outliers in any order are taken", tokens("least_q", "17'd0")),
+        ("any head is taken", tokens("error_o", "wrong_outlier")),
+        ("tokens begin before their codebook", tokens("go_i", "1'b1")),
         ("centroids that do not fit are taken", Fault::net("error_o", "1'b0").module("codebook_loader")),
-        ("sums behind the last channel are results", Fault::net("over_q", "1'b0").module("kllm_results")),
-        ("addends are added unasked", Fault::net("size_add_i", "1'b1").module("kllm_results")),
-        ("tokens begin before their codebook", Fault::net("go_i", "1'b1").module("token_reader")),
-        ("the panel of the first token serves all", Fault::net("panel_moves", "1'b0").module("kllm_results")),
         ("a bank of weights never ends", Fault::net("last_beat", "1'b0").module("lane_bank")),
-        ("sizes are not looked at", Fault::net("wrong_size", "1'b0").module("kllm_controller")),
-        ("an overflow is no error", Fault::net("overflow", "1'b0").module("kllm_controller")),
-        (
-            "the second panel is where the first one is",
-            Fault::net("panel_address_q", "places").module("kllm_controller"),
-        ),
+        ("sums behind the last channel are results", results("over_q", "1'b0")),
+        ("addends are added unasked", results("size_add_i", "1'b1")),
+        ("the first panel never ends", results("sum_panel_moves", "1'b0")),
+        ("sizes are not looked at", controller("wrong_size", "1'b0")),
+        ("an overflow is no error", controller("overflow", "1'b0")),
+        ("all panels are where the first one is", controller("taken_3", "1'b0").into("panel_address_q")),
+        ("results of all panels go where the first ones go", controller("taken_6", "1'b0").into("out_address_q")),
     ]);
 }
 

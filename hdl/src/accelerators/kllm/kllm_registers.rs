@@ -43,7 +43,7 @@ registers! {
         /// Bits of a centroid, words of a bank of weights.
         CENTROID at 0x104 {
             /// Bits of a centroid.
-            centroid_bits: Constant = (5, p.spec.centroid_bits.into()) at 0,
+            bits: Constant = (5, p.spec.centroid_bits.into()) at 0,
             /// Words of a bank of weights.
             buffer: Constant = (16, p.spec.buffer.into()) at 16,
         }
