@@ -191,6 +191,12 @@ fn main() -> Result<()> {
     }
     let four = LaneColumn { inputs: 4, ..LaneColumn::default() };
     row("column of a lane of 4 inputs, products looked up, 12 bits", &four, library)?;
+    // 64 outliers.
+    let outlier_width = PeLane { outliers: 64, ..PeLane::default() }.outlier_width();
+    let sparse = LaneColumn { outlier_width, ..LaneColumn::default() };
+    row("column of a lane, products looked up, 12 bits, outliers", &sparse, library)?;
+    let lane = PeLane { columns: 1, inputs: 1, outliers: 64, ..PeLane::default() };
+    row("lane of one column of 1 input, outliers", &lane, library)?;
     // What columns share grows with the inputs.
     for (inputs, name) in [(1, "lane of one column of 1 input"), (2, "the same, 2 inputs")] {
         row(name, &PeLane { columns: 1, inputs, ..PeLane::default() }, library)?;

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use hdl::accelerators::kllm::KllmTop;
 use hdl::accelerators::tender::{ExecutionController, TenderTop};
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::{common::*, kelle::*, kllm::*, tender::*, titanus::*};
@@ -73,6 +74,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<ClusteringUnit>("kllm", kllm::clustering_unit::bench),
         entry::<IndexMatmulColumn>("kllm", kllm::index_matmul_column::bench),
         entry::<PeLane>("kllm", kllm::pe_lane::bench),
+        entry::<ScalingUnit>("kllm", kllm::scaling_unit::bench),
         entry::<TenderPe>("tender", tender::tender_pe::bench),
         entry::<MultiScaleArray>("tender", tender::multi_scale_array::bench),
         entry::<WeightStationaryArray>("tender", tender::weight_stationary_array::bench),
@@ -95,6 +97,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<KvDecompressor>("titanus", titanus::kv_decompressor::bench),
         entry::<VectorTop>("systems", systems::vector_top::bench),
         entry::<ExecutionController>("systems", systems::execution_controller::bench),
+        entry::<KllmTop>("systems", systems::kllm_top::bench),
         working::<TenderTop>("systems", systems::tender_top::bench, systems::tender_top::work::WORK),
     ]
 }

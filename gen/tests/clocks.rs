@@ -134,8 +134,10 @@ fn tender() {
 #[test]
 fn the_lane() {
     let lane = PeLane { columns: 2, inputs: 4, a_bits: 2, ..PeLane::default() };
-    let levels = levels(&lane);
-    assert!(levels <= 20, "{levels}");
+    let deepest = levels(&lane);
+    assert!(deepest <= 20, "{deepest}");
+    let outliers = levels(&PeLane { outliers: 64, ..lane });
+    assert!(outliers <= 20, "{outliers} with outliers");
 }
 
 fn orizuru(n: u32) -> Orizuru {

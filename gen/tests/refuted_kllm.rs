@@ -1,4 +1,4 @@
-//! What the proofs of KLLM's lane refute, as `docs/proofs.md` lists it.
+//! What the proofs of KLLM's lane and scaling unit refute, as `docs/proofs.md` lists it.
 
 mod support;
 
@@ -7,6 +7,11 @@ use support::refute::{Refutation, refute};
 
 fn fault(what: &'static str, fault: Fault, by: &'static str, step: u32) -> Refutation {
     Refutation { block: "pe_lane", proof: 0, what, fault, by, step }
+}
+
+/// The same of the lane with outliers.
+fn sparse(what: &'static str, fault: Fault, by: &'static str, step: u32) -> Refutation {
+    Refutation { block: "pe_lane", proof: 2, what, fault, by, step }
 }
 
 #[test]
@@ -38,6 +43,53 @@ fn large_late_faults_of_the_lane_are_refuted() {
             Fault::net("start_i", "1'b0").module("lane_column"),
             "sum_is_exact_0",
             12,
+        ),
+    ]);
+}
+
+#[test]
+fn faults_of_outliers_are_refuted() {
+    refute(vec![
+        sparse("too many outliers are not told", Fault::net("too_many", "1'b0"), "error_tells", 10),
+        sparse("a position that is none is not told", Fault::net("nowhere", "1'b0"), "error_tells", 9),
+        sparse("an outlier without a value is not told", Fault::net("is_special", "1'b0"), "special_tells", 9),
+    ]);
+}
+
+#[test]
+#[ignore = "minutes: faults that show after many steps"]
+fn large_late_faults_of_outliers_are_refuted() {
+    refute(vec![
+        sparse(
+            "a beat that comes again meets the next word",
+            Fault::net("activations_again_i", "1'b0").into("address_q"),
+            "beat_meets_its_word",
+            5,
+        ),
+        sparse("a subnormal outlier is twice as large", Fault::net("normal", "1'b1"), "outlier_sum_is_exact_0", 9),
+        sparse(
+            "a negative outlier is added",
+            Fault::net("outlier_negative_1_q", "1'b0").module("lane_column"),
+            "outlier_sum_is_exact_0",
+            9,
+        ),
+    ]);
+}
+
+#[test]
+#[ignore = "minutes: faults that show after many steps"]
+fn large_faults_of_the_scaling_unit_are_refuted() {
+    let fault =
+        |what, fault, by, step| -> Refutation { Refutation { block: "scaling_unit", proof: 0, what, fault, by, step } };
+    refute(vec![
+        fault("sums are taken without factors", Fault::net("begins", "sums_valid_i & scale_room"), "taken_together", 2),
+        fault("marks leave a beat early", Fault::net("marks_5_q", "{right[7:0], 2'b00}"), "marks_of_its_beat", 8),
+        fault("an infinite scale is a number", Fault::net("no_value", "sums_special_i"), "no_value_of_its_beat", 8),
+        fault(
+            "a clear keeps a beat",
+            Fault::net("clear_i", "1'b0").into("scale_valid_5_q"),
+            "leaves_only_what_came",
+            8,
         ),
     ]);
 }

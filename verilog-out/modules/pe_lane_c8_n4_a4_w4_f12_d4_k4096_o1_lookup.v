@@ -11,6 +11,7 @@
 //   outputs       = 1
 //   products      = lookup
 //   levels        = 20
+//   outliers      = 0
 // Contract: For the columns of a group (beats up to one with last), sum = the sum over all present pairs of
 //     activation centroid x weight centroid, 16 times that in beats with high: exact, whatever the order.
 //     Sums leave in the order of columns, `outputs` at once.
@@ -56,9 +57,9 @@ module pe_lane_c8_n4_a4_w4_f12_d4_k4096_o1_lookup (
   output wire                sums_valid_o,           // Sums
   input  wire                sums_ready_i,           // The beat is taken at the coming edge, when it is valid
   output wire         [39:0] sums_sum_o,             // Those of the next columns in order
-  output wire                sums_error_o,           // The sums are wrong: too many pairs, or banks that did
-                                                     // not end where the activations said. The same for all
-                                                     // columns
+  output wire                sums_error_o,           // The sums are wrong: too many pairs or outliers, or
+                                                     // banks that did not end where the activations said. The
+                                                     // same for all columns
   output wire                sums_last_o             // These are the last columns
 );
   genvar i;

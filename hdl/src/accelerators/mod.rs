@@ -1,4 +1,7 @@
 //! Complete accelerators: work from memory, results to memory.
 
+mod engines;
+pub mod kllm;
+mod rows;
 pub mod tender;
 pub mod vector;

@@ -10,5 +10,6 @@ mod interrupted;
 pub mod orizuru;
 pub mod orizuru_unit;
 pub mod pe_lane;
+pub mod scaling_unit;
 pub mod vectors;
 pub mod weighted_sum;

@@ -1,16 +1,18 @@
 //! [`PeLane`] against the golden sums: banks that are used once and several times, by one group or by many; pauses on all
-//! sides; groups that break a rule between others; codebooks that change while beats are inside; clears at random moments.
+//! sides; outliers, one or several in a beat; groups that break a rule between others; codebooks that change while beats are inside; clears at random moments.
 
+mod outliers;
 mod streams;
 
-use golden::kllm::pe_lane::{Centroids, Position, pairs};
+use golden::kllm::pe_lane::{Centroids, Position, outlier_sum, pairs};
 use hdl::blocks::kllm::PeLane;
 use hdl::blocks::kllm::pe_lane::{ActivationBeat, CodebookEntry, WeightWord};
+use hdl::lang::index_width;
 use rand::RngExt;
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Error, Run, Sim, Values};
 
-use streams::Streams;
+use streams::{Streams, Sums};
 
 /// A bank of weights, and what it is used for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +23,7 @@ pub struct Bank {
     pub passes: Vec<Pass>,
 }
 
-/// One use of a bank: a beat for each word, or the rule is broken.
+/// One use of a bank: a beat for each word, besides those that are sent again; or the rule is broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pass {
     /// The beats.
@@ -39,6 +41,10 @@ pub struct Inputs {
     pub present: Vec<bool>,
     /// They count 16 times.
     pub high: bool,
+    /// An outlier: its position and its value, fp16.
+    pub outlier: Option<(usize, u16)>,
+    /// The next beat meets the same word.
+    pub again: bool,
 }
 
 /// Banks that share their codebooks.
@@ -53,6 +59,7 @@ pub struct Task {
 /// What is known of a group: its sums, and whether they are wrong.
 struct Group {
     sums: Vec<i128>,
+    outliers: Vec<Option<i128>>,
     error: bool,
     beats: u64,
 }
@@ -130,6 +137,8 @@ impl LaneBench {
                 .map(|_| if sparse == 0 { rng.random::<bool>() } else { rng.random_range(0..24u8) != 0 })
                 .collect(),
             high,
+            outlier: None,
+            again: false,
         }
     }
 
@@ -144,7 +153,7 @@ impl LaneBench {
     fn banks(&self, groups: u64, broken: bool, rng: &mut StimulusRng) -> Vec<Bank> {
         let (mut banks, mut ended) = (Vec::new(), 0);
         let limit = 17 * u64::from(self.p.k);
-        let mut left = limit;
+        let (mut left, mut outliers) = (limit, u64::from(self.p.outliers));
         // A group of too many pairs, of which some have no high nibbles.
         let (mut wild, mut low) = (false, false);
         while ended < groups {
@@ -169,10 +178,12 @@ impl LaneBench {
                         left = left.saturating_sub(if *present { weight } else { 0 });
                     }
                 }
+                let beats = outliers::put_in(&self.p, beats, &mut outliers, wild, rng);
                 // What is wild gets too large soon.
                 last |= left == 0 && !wild;
                 if last {
                     (left, wild, low) = (limit, false, false);
+                    outliers = self.p.outliers.into();
                     ended += 1;
                 }
                 bank.passes.push(Pass { beats, last });
@@ -192,11 +203,13 @@ impl LaneBench {
         let mut banks = Vec::new();
         for _ in 0..groups {
             let of_group = rng.random_range(1..=fits.min(4));
+            let mut outliers = self.p.outliers.into();
             for number in 0..of_group {
                 let mut beats: Vec<_> = (0..count).map(|_| self.inputs(false, rng)).collect();
                 if u64::from(count * self.p.inputs) > u64::from(self.p.k) {
                     beats.iter_mut().for_each(|beat| beat.present.fill(false));
                 }
+                let beats = outliers::put_in(&self.p, beats, &mut outliers, false, rng);
                 let pass = Pass { beats, last: number + 1 == of_group };
                 banks.push(Bank { words: self.words(count, rng), passes: vec![pass] });
             }
@@ -209,24 +222,44 @@ impl LaneBench {
         let (columns, inputs) = (self.p.columns as usize, self.p.inputs as usize);
         let centroids = self.counted(centroids);
         let mut groups = Vec::new();
-        let (mut positions, mut apart, mut beats) = (Vec::new(), false, 0);
+        let (mut positions, mut wrong, mut beats) = (Vec::new(), false, 0);
+        let mut terms: Vec<Vec<(u16, i64)>> = vec![Vec::new(); columns];
         for bank in banks {
             for pass in &bank.passes {
-                apart |= pass.beats.len() != bank.words.len();
                 beats += pass.beats.len() as u64;
-                for (word, beat) in bank.words.iter().zip(&pass.beats) {
+                let mut words = bank.words.iter();
+                let mut word = words.next();
+                for beat in &pass.beats {
+                    // Beyond the last word there is anything.
+                    let Some(indices) = word else {
+                        wrong = true;
+                        break;
+                    };
                     positions.extend((0..inputs).map(|i| Position {
                         activation: beat.index[i] as usize,
-                        weights: (0..columns).map(|c| word[c * inputs + i] as usize).collect(),
+                        weights: (0..columns).map(|c| indices[c * inputs + i] as usize).collect(),
                         present: beat.present[i],
                         high: beat.high,
                     }));
+                    if let Some((position, value)) = beat.outlier {
+                        wrong |= position >= inputs;
+                        for (c, terms) in terms.iter_mut().enumerate() {
+                            let index = indices.get(c * inputs + position).map_or(0, |&index| index as usize);
+                            terms.push((value, centroids.weights[index]));
+                        }
+                    }
+                    if !beat.again {
+                        word = words.next();
+                    }
                 }
+                wrong |= word.is_some();
                 if pass.last {
                     let sums = centroids.sums(&positions, columns).map_err(|e| Error::Unsupported(e.to_string()))?;
-                    let error = apart || pairs(&positions) > 17 * u64::from(self.p.k);
-                    groups.push(Group { sums, error, beats });
-                    (positions, apart, beats) = (Vec::new(), false, 0);
+                    let many = terms[0].len() as u64 > self.p.outliers.into();
+                    let error = wrong || many || pairs(&positions) > 17 * u64::from(self.p.k);
+                    let outliers = terms.iter_mut().map(|terms| outlier_sum(terms.drain(..))).collect();
+                    groups.push(Group { sums, outliers, error, beats });
+                    (positions, wrong, beats) = (Vec::new(), false, 0);
                 }
             }
         }
@@ -237,12 +270,16 @@ impl LaneBench {
         let groups = self.groups(&task.centroids, &task.banks)?;
         let outputs = self.p.outputs as usize;
         for group in &groups {
-            let beats = group.sums.chunks(outputs);
+            let beats = group.sums.chunks(outputs).zip(group.outliers.chunks(outputs));
             let count = beats.len();
-            let beat = |(i, sums): (usize, &[i128])| (sums.to_vec(), group.error, i + 1 == count);
-            streams.expected.extend(beats.enumerate().map(beat));
+            streams.expected.extend(beats.enumerate().map(|(i, (sums, outliers))| Sums {
+                sums: sums.to_vec(),
+                outliers: (self.p.outliers > 0).then(|| outliers.to_vec()),
+                error: group.error,
+                last: i + 1 == count,
+            }));
         }
-        let full = self.p.buffer as usize;
+        let (full, inputs) = (self.p.buffer as usize, self.p.inputs as usize);
         let bit = |b: bool| Bits::truncated(1, b.into());
         for bank in &task.banks {
             for (number, word) in bank.words.iter().enumerate() {
@@ -253,17 +290,26 @@ impl LaneBench {
                 streams.weights.push(WeightWord { index, last: bit(last) })?;
             }
             for (number, pass) in bank.passes.iter().enumerate() {
-                for (at, beat) in pass.beats.iter().enumerate() {
-                    let ends = at + 1 == pass.beats.len();
+                let mut at = 0;
+                for (sent, beat) in pass.beats.iter().enumerate() {
+                    let ends = sent + 1 == pass.beats.len();
                     let last = ends && pass.last;
-                    let by_itself = last || at + 1 == full;
+                    at += usize::from(!beat.again);
+                    let by_itself = last || at == full;
+                    let (position, value) = beat.outlier.unwrap_or_else(|| (rng.random_range(0..inputs), rng.random()));
+                    let position = Bits::truncated(index_width(inputs as u64), position as u64);
+                    let some = self.p.outliers > 0;
                     streams.activations.push(ActivationBeat {
                         index: Bits::pack(self.p.a_bits, beat.index.iter().copied()),
                         present: Bits::pack(1, beat.present.iter().map(|&p| p.into())),
                         high: bit(beat.high),
-                        end: bit(ends && (!by_itself || rng.random())),
+                        end: bit(if beat.again { rng.random() } else { ends && (!by_itself || rng.random()) }),
                         keep: bit(if ends { number + 1 < bank.passes.len() } else { rng.random() }),
                         last: bit(last),
+                        outlier: some.then(|| bit(beat.outlier.is_some())),
+                        position: some.then_some(position),
+                        value: some.then(|| Bits::truncated(16, value.into())),
+                        again: some.then(|| bit(beat.again)),
                     })?;
                 }
             }

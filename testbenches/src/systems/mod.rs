@@ -3,6 +3,7 @@
 pub mod c_program;
 pub mod execution_controller;
 pub mod hardware;
+pub mod kllm_top;
 pub mod part_sums;
 pub mod player;
 pub mod program;

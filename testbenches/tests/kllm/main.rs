@@ -9,6 +9,7 @@ mod orizuru;
 mod orizuru_unit;
 mod pe_lane;
 mod real;
+mod scaling_unit;
 mod weighted_sum;
 
 use hdl::lang::{Block, CatalogBlock, elaborate};

@@ -38,7 +38,8 @@ fn cycles_of_the_documentation() {
         let beats = [k / 16; 101];
         assert_eq!((lane.cycles(&beats) - lane.cycles(&beats[..1])) / 100, cycles, "K = {k}");
     }
-    assert_eq!(lane.latency(), 7);
+    let latency = |inputs, outliers| PeLane { inputs, outliers, ..lane.clone() }.latency();
+    assert_eq!([latency(16, 0), latency(16, 64), latency(4, 0), latency(4, 64)], [7, 7, 6, 7]);
 }
 
 const INPUTS: usize = 16;
@@ -59,6 +60,8 @@ fn inputs(token: &Quantized) -> Vec<Inputs> {
         index: indices[k..k + INPUTS].iter().map(|&a| a.into()).collect(),
         present: mask[k..k + INPUTS].iter().map(|outlier| !outlier).collect(),
         high: false,
+        outlier: None,
+        again: false,
     };
     (0..indices.len()).step_by(INPUTS).map(beat).collect()
 }
@@ -149,6 +152,44 @@ fn centroids_as_integers_are_close() {
 fn faults_are_found() {
     let all = faults();
     must_be_noticed(&small(), bench, 60, &all[..6]);
+}
+
+/// The lane of [`small`] with outliers.
+fn sparse() -> PeLane {
+    PeLane { outliers: 6, ..small() }
+}
+
+#[test]
+fn faults_of_outliers_are_found() {
+    let all = faults_of_outliers();
+    must_be_noticed(&sparse(), bench, 60, &all[..4]);
+}
+
+#[test]
+#[ignore = "minutes: a model for each fault"]
+fn large_all_faults_of_outliers_are_found() {
+    must_be_noticed(&sparse(), bench, 300, &faults_of_outliers());
+}
+
+fn faults_of_outliers() -> Vec<(&'static str, Fault)> {
+    let column = |net, value| Fault::net(net, value).module("lane_column");
+    vec![
+        ("an outlier meets the weight of the next beat", column("w_outlier_2_q", "w_outlier_1_q")),
+        ("outliers move on while beats wait", Fault::net("multipliers_move", "1'b1")),
+        ("a beat that comes again meets the next word", Fault::net("activations_again_i", "1'b0").into("address_q")),
+        ("a bank ends before the last outlier", Fault::net("activations_again_i", "1'b0").into("u_weights")),
+        ("a subnormal outlier is twice as large", Fault::net("normal", "1'b1")),
+        ("an outlier counts in the next group", column("start_i", "1'b0").into("u_outlier")),
+        ("an outlier that is not there counts", Fault::net("outlier_1_q", "1'b1")),
+        ("the sign of the weight is lost", column("outlier_negative_1_q", "1'b0")),
+        ("the largest outlier loses a place", column("shifted_4", "right & ~47'h100000000000")),
+        ("too many outliers are not told", Fault::net("too_many", "1'b0")),
+        ("one that has no value is not told", Fault::net("is_special", "1'b0")),
+        ("one without a value spoils the next group", Fault::net("start_1_q", "1'b0").into("special_q")),
+        ("a position that is none is not told", Fault::net("nowhere", "1'b0")),
+        ("a centroid changes under an outlier", Fault::net("looks", "1'b0")),
+        ("sums of outliers leave twice", Fault::net("leaves", "1'b0").into("leaving_outliers")),
+    ]
 }
 
 #[test]

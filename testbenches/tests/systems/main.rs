@@ -2,6 +2,7 @@
 
 mod c_program;
 mod execution_controller;
+mod kllm_top;
 mod part_sums;
 mod ports;
 mod soc;

@@ -1,10 +1,11 @@
 //! Rows of memory on their way to the array: each becomes words in one of two banks.
 
+use crate::accelerators::rows::rows_to_words;
 use crate::blocks::common::bus::{AxiSpec, RowBeat};
-use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPorts};
+use crate::blocks::common::stream::StreamWidthConverter;
 use crate::blocks::common::{DoubleBuffer, Ram, RamImplementation};
 use crate::lang::{
-    About, Block, In, InStream, Module, Out, Stream, Timing, Type, bit, index_width, mux, parameters, ports, uint,
+    About, Block, In, InStream, Module, Out, Timing, Type, bit, index_width, mux, parameters, ports, uint,
 };
 
 parameters! {
@@ -93,18 +94,4 @@ impl Block for PanelBuffer {
     fn timing(&self) -> Timing {
         Timing::new().latency(1).beat(1u32)
     }
-}
-
-/// Beats of rows as what a converter takes: the bytes in use, and where a row ends.
-pub(super) fn rows_to_words(m: &mut Module, name: &str, rows: &Stream<RowBeat>, words: &StreamWidthConverterPorts) {
-    m.connect(words.input.valid, rows.valid);
-    m.connect(rows.ready, words.input.ready);
-    m.connect(words.input.data.data, rows.data.data);
-    let strobe = m.nets(&format!("{name}_strobe"), bit(), rows.data.data.width() / 8);
-    m.for_each(&format!("{name}_byte"), strobe.count(), |m, i| {
-        m.connect(strobe.at(i), rows.bytes.gt(i.value(rows.bytes.width())));
-    });
-    m.connect(words.input.strobe, strobe.packed());
-    m.connect(words.input.last, rows.row_last);
-    m.unused(rows.last);
 }

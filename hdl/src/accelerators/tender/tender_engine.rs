@@ -1,13 +1,14 @@
 //! What works between the shell's streams on products and packings: controller, buffers, array, lanes.
 
 use super::execution_controller::{ENTRY, ExecutionController};
-use super::panel_buffer::{PanelBuffer, rows_to_words};
+use super::panel_buffer::PanelBuffer;
 use super::part_sums::PartSums;
 use super::result_stage::{ResultStage, ResultStagePorts};
 use super::sum_buffer::SumBuffer;
 use super::tender_controller::{READERS, TenderController, TenderControllerPorts};
 use super::tender_lane::TenderLane;
 use super::turn_buffer::TurnBuffer;
+use crate::accelerators::rows::rows_to_words;
 use crate::blocks::common::RamImplementation;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};

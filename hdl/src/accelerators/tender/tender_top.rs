@@ -3,6 +3,7 @@
 use super::tender_engine::TenderEngine;
 use super::tender_lane::TenderLane;
 use super::tender_registers::TenderRegisters;
+use crate::accelerators::engines::{fork, merge};
 use crate::accelerators::vector::VectorEngine;
 use crate::blocks::common::RamImplementation;
 use crate::blocks::common::bus::axi::AxiManagers;
@@ -10,9 +11,7 @@ use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
 use crate::blocks::tender::MultiScaleArray;
-use crate::lang::{
-    About, Block, Bundle, CatalogBlock, Module, Out, Signal, Stream, Timing, bit, mux, parameters, ports,
-};
+use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, parameters, ports};
 
 /// Operation of the vector engine.
 const VECTOR: u32 = 3;
@@ -207,31 +206,6 @@ impl Block for TenderTop {
     fn timing(&self) -> Timing {
         Timing::new()
     }
-}
-
-/// A stream to the first of two where `first` holds, else to the second.
-fn fork<B: Bundle>(m: &mut Module, name: &str, first: Signal, from: &Stream<B>, to: (&Stream<B>, &Stream<B>)) {
-    m.connect(to.0.valid, from.valid & first);
-    m.connect(to.1.valid, from.valid & !first);
-    to.0.data.drive(m, &format!("{name}_first"), &from.data);
-    to.1.data.drive(m, &format!("{name}_second"), &from.data);
-    m.connect(from.ready, mux(first, to.0.ready, to.1.ready));
-}
-
-/// A stream from the first of two where `first` holds, else from the second.
-fn merge<B: Bundle>(
-    m: &mut Module,
-    (name, spec): (&str, &B::Spec),
-    first: Signal,
-    to: &Stream<B>,
-    from: (&Stream<B>, &Stream<B>),
-) {
-    m.connect(to.valid, mux(first, from.0.valid, from.1.valid));
-    let chosen = m.wire(name, mux(first, from.0.data.pack(), from.1.data.pack()));
-    let chosen = B::unpack(m, name, spec, chosen);
-    to.data.drive(m, name, &chosen);
-    m.connect(from.0.ready, to.ready & first);
-    m.connect(from.1.ready, to.ready & !first);
 }
 
 impl CatalogBlock for TenderTop {

@@ -11,6 +11,7 @@ pub mod orizuru_tree;
 pub mod orizuru_unit;
 pub mod orizuru_upper;
 pub mod pe_lane;
+pub mod scaling_unit;
 pub mod weighted_sum;
 mod winner;
 
@@ -27,5 +28,6 @@ pub use orizuru_tree::{Comparators, NodeState, OrizuruTree, Side, TreeStyle};
 pub use orizuru_unit::OrizuruUnit;
 pub use orizuru_upper::OrizuruUpper;
 pub use pe_lane::{ActivationBeat, CodebookEntry, ColumnSums, PairProducts, PeLane, PeLanePorts, WeightWord};
+pub use scaling_unit::{ScaledResults, ScaledSums, ScalingFactors, ScalingUnit, ScalingUnitPorts};
 pub use weighted_sum::{ColumnSum, WeightedBin, WeightedSum, WeightedSumPorts};
 pub use winner::{OutWinner, Winner, WinnerType, WinnersBelow, WinnersBelowPort};

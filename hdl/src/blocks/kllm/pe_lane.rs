@@ -11,20 +11,26 @@
 //!
 //! **Nothing stops but all of it.** All ranks move on together, unless a complete column waits for the one before it to leave.
 //!
+//! **Outliers** are fp16 numbers beside the indices, one a beat; a beat with more of them is sent again. Their sum is exact as well.
+//!
 //! **Integers** of 8 bits are two nibbles: a beat of high ones counts 16 times, with the codebook 0 to 15.
 
 mod codebooks;
 pub mod column;
+mod outlier_properties;
+mod outliers;
 mod properties;
 
 use column::LaneColumn;
+use outliers::Taken;
 use properties::Inside;
 
 use crate::blocks::common::arith::popcount;
+use crate::blocks::common::row::held;
 use crate::blocks::common::{DoubleBuffer, Ram, RamImplementation};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, OutStream, Proof, Signal, Timing, Type,
-    bit, bits_for, bundle, choices, mux, parameters, ports, sint, uint,
+    About, Array, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, FieldOption, In, InStream, Module,
+    OutStream, Proof, Signal, Timing, Type, bit, bits_for, bundle, choices, mux, parameters, ports, sint, uint,
 };
 
 choices! {
@@ -60,9 +66,13 @@ parameters! {
         products: PairProducts = PairProducts::Lookup, tag "";
         /// Levels of gates between registers that are aimed at.
         levels: u32 = 20, in 12..=255;
+        /// Largest number of outliers of a column; 0: none, and no hardware for them.
+        outliers: u32 = 0, in 0..=65_536;
     }
     rules = |p, rules| {
         let divides = p.outputs > 0 && p.columns.is_multiple_of(p.outputs);
+        let looked_up = p.outliers == 0 || p.products == PairProducts::Lookup;
+        rules.demand(looked_up, "outliers", p.outliers, "0 unless products = lookup");
         rules.demand(divides, "outputs", p.outputs, format!("a divisor of columns = {}", p.columns));
         let word = p.columns * p.inputs * p.w_bits;
         let most = 65_536 / (p.inputs * p.w_bits).max(1);
@@ -107,6 +117,14 @@ bundle! {
         keep: Field = bit(),
         /// The columns end with this beat.
         last: Field = bit(),
+        /// There is an outlier; it does not count 16 times.
+        outlier: FieldOption = bit().when(p.outliers > 0),
+        /// Its position in the beat; present leaves it out.
+        position: FieldOption = uint(p.position_width()).when(p.outliers > 0),
+        /// Its value, fp16.
+        value: FieldOption = uint(16).when(p.outliers > 0),
+        /// The next beat meets the same word, whatever end and last say.
+        again: FieldOption = bit().when(p.outliers > 0),
     }
 }
 
@@ -115,10 +133,14 @@ bundle! {
     pub struct ColumnSums(p: PeLane) {
         /// Those of the next columns in order.
         sum: FieldArray = sint(p.sum_width()).array(p.outputs),
-        /// The sums are wrong: too many pairs, or banks that did not end where the activations said. The same for all columns.
+        /// The sums are wrong: too many pairs or outliers, or banks that did not end where the activations said. The same for all columns.
         error: Field = bit(),
         /// These are the last columns.
         last: Field = bit(),
+        /// Sums of their outliers, in units of 2^-24.
+        outliers: FieldArrayOption = (p.outliers > 0).then(|| sint(p.outlier_width()).array(p.outputs)),
+        /// An outlier was infinite or no number: sums of outliers mean nothing. The same for all columns.
+        special: FieldOption = bit().when(p.outliers > 0),
     }
 }
 
@@ -160,6 +182,7 @@ impl PeLane {
             sum_width: self.sum_width(),
             products: self.products,
             levels: self.levels,
+            outlier_width: self.outlier_width(),
         }
     }
 
@@ -198,6 +221,8 @@ struct Mark {
     last: Signal,
     /// Up to here, something was wrong.
     error: Signal,
+    /// Up to here, an outlier had no value; not known of beats just taken.
+    special: Option<Signal>,
 }
 
 /// The stream of activations and what it does with banks.
@@ -212,6 +237,8 @@ struct Front {
     building: Signal,
     index: Array,
     present: Array,
+    /// The outlier of the beat that was taken before.
+    outlier: Option<Taken>,
 }
 
 impl Block for PeLane {
@@ -249,8 +276,12 @@ impl Block for PeLane {
         let error = m.reg("error_q", bit());
         error.next_when(enable, now.error);
 
+        let special = now.special.map(|special| held(m, "special_done", special, 1, enable));
+
         let sums = m.nets("column_sum", sint(self.sum_width()), self.columns);
-        let choices = self.codebooks(m, io, &front, (&marks[1], enable));
+        let sparse = (self.outliers > 0).then(|| m.nets("outlier_sum", sint(self.outlier_width()), self.columns));
+        let choices = self.codebooks(m, io, &front, (&marks, enable));
+        let place = front.outlier.map(|outlier| self.place(m, &outlier, enable));
         m.for_each("columns", self.columns, |m, c| {
             let u = m.instance("u_column", self.column());
             m.connect(u.enable_i, enable);
@@ -262,17 +293,31 @@ impl Block for PeLane {
                     m.connect(to.packed(), from.packed());
                 }
             }
+            if let (Some(to), Some(from)) = (u.place_i, place) {
+                m.connect(to, from);
+            }
+            if let (Some(rows), Some(shift), Some(from)) = (u.outlier_rows_i, u.shift_i, &choices.outliers) {
+                m.connect(rows.packed(), from.rows.packed());
+                m.connect(shift, from.shift);
+            }
+            if let (Some(to), Some(from)) = (sparse, u.outlier_sum_o) {
+                m.connect(to.at(c), from);
+            }
             m.connect(u.add_i, add);
             m.connect(u.start_i, now.start);
             m.connect(u.high_i, now.high);
             m.connect(sums.at(c), u.sum_o);
         });
         self.leave(m, io, (copy, leaves), leaving.q, (sums, error.q));
+        if let (Some(sums), Some(special)) = (sparse, special) {
+            self.leave_outliers(m, io, (copy, leaves), (sums, special));
+        }
         let none = leaving.q.ty().lit(0);
         let fewer = mux(leaves, leaving.q.wrapping_sub(1), leaving.q);
         leaving.next(mux(io.clear_i, none, mux(copy, leaving.q.ty().lit(self.drain()), fewer)));
         let (marks, done, leaving) = (&marks[..], done.q, leaving.q);
-        self.properties(m, io, &Inside { front: &front, marks, enable, add, copy, done, leaving, sums });
+        let inside = Inside { front: &front, marks, enable, add, copy, done, leaving, sums, outlier_sums: sparse };
+        self.properties(m, io, &inside);
     }
 
     fn timing(&self) -> Timing {
@@ -309,8 +354,11 @@ impl PeLane {
         m.connect(io.activations.ready, ready);
         let take = m.wire("take", io.activations.fire());
         let at = m.reg_init("address_q", address, 0);
-        let ends = m.wire("ends", io.activations.end | io.activations.last | at.q.eq(top));
-        at.next(mux(io.clear_i | (take & ends), zero, mux(take, at.q.wrapping_add(1), at.q)));
+        let ends = io.activations.end | io.activations.last | at.q.eq(top);
+        let again = io.activations.again;
+        let ends = m.wire("ends", again.map_or(ends, |again| ends & !again));
+        let moves = again.map_or(take, |again| take & !again);
+        at.next(mux(io.clear_i | (take & ends), zero, mux(moves, at.q.wrapping_add(1), at.q)));
         m.connect(banks.read_i, take);
         m.connect(banks.read_address_i, at.q);
         let freed = m.wire("freed", take & ends & !io.activations.keep);
@@ -326,6 +374,12 @@ impl PeLane {
             length.next_when(m, b, here, fill.q);
         });
         let apart = m.wire("apart", ends & at.q.ne(length.q.at(using.q)));
+        let outlier = self.take_outlier(m, io, take);
+        // A position that there is not.
+        let nowhere =
+            io.activations.position.filter(|_| self.inputs < 1 << self.position_width()).map(|p| p.ge(self.inputs));
+        let nowhere =
+            nowhere.zip(io.activations.outlier).map(|(nowhere, outlier)| m.wire("nowhere", nowhere & outlier));
 
         let index = m.regs("index", uint(self.a_bits), self.inputs);
         let present = m.regs("present", bit(), self.inputs);
@@ -347,10 +401,11 @@ impl PeLane {
             start: keep("start_q", !open.q),
             high: keep("high_q", io.activations.high),
             last: keep("last_q", io.activations.last),
-            error: keep("apart_q", apart),
+            error: keep("apart_q", nowhere.map_or(apart, |nowhere| apart | nowhere)),
+            special: None,
         };
         let word = m.split("word", banks.data_o, uint(self.w_bits).array(self.columns * self.inputs));
-        Front { take, word, mark, building, index: index.q, present: present.q }
+        Front { take, word, mark, building, index: index.q, present: present.q, outlier }
     }
 
     /// The beats on their way, from the one that was taken last to the one that is added to the columns; errors are told of all
@@ -384,9 +439,13 @@ impl PeLane {
                 high: keep("high", before.high),
                 last: keep("last", before.last),
                 error: keep("error", before.error),
+                special: before.special.map(|special| keep("special", special)),
             };
             if stage == 2 {
+                let told = self.tell(m, front, (before.start, before.valid), enable);
                 let error = mark.error | pairs.q.gt(limit) | (!mark.start & wrong.q);
+                let error = told.as_ref().map_or(error, |told| error | told.too_many);
+                mark.special = told.map(|told| told.special);
                 mark.error = m.wire("wrong", error);
                 wrong.next_when(mark.valid & enable, mark.error);
             }
@@ -395,7 +454,6 @@ impl PeLane {
         marks
     }
 
-    /// A copy of the columns, which moves down as sums leave.
     fn leave(
         &self,
         m: &mut Module,
@@ -405,20 +463,32 @@ impl PeLane {
         (sums, error): (Array, Signal),
     ) {
         m.comment("The columns that leave.");
-        let kept = m.regs("leaving_sum", sint(self.sum_width()), self.columns);
+        let kept = self.copied(m, ("leaving_sum", "leave"), (copy, leaves), sums);
+        let wrong = m.reg("leaving_error_q", bit());
+        wrong.next_when(copy, error);
+        m.connect(io.sums.valid, leaving.any());
+        m.for_each("sums", self.outputs, |m, o| m.connect(io.sums.sum.at(o), kept.at(o)));
+        m.connect(io.sums.error, wrong.q);
+        m.connect(io.sums.last, leaving.eq(1));
+    }
+
+    /// A copy of the columns, which moves down as sums leave.
+    fn copied(
+        &self,
+        m: &mut Module,
+        (name, scope): (&str, &str),
+        (copy, leaves): (Signal, Signal),
+        sums: Array,
+    ) -> Array {
+        let kept = m.regs(name, sums.ty().element, self.columns);
         let stays = self.columns - self.outputs;
-        m.for_each("leave", stays, |m, c| {
+        m.for_each(scope, stays, |m, c| {
             kept.next_when(m, c, copy | leaves, mux(copy, sums.at(c), kept.q.at(c + self.outputs)));
         });
         for c in stays..self.columns {
             kept.next_when(m, c, copy, sums.at(c));
         }
-        let wrong = m.reg("leaving_error_q", bit());
-        wrong.next_when(copy, error);
-        m.connect(io.sums.valid, leaving.any());
-        m.for_each("sums", self.outputs, |m, o| m.connect(io.sums.sum.at(o), kept.q.at(o)));
-        m.connect(io.sums.error, wrong.q);
-        m.connect(io.sums.last, leaving.eq(1));
+        kept.q
     }
 }
 
@@ -436,6 +506,7 @@ impl CatalogBlock for PeLane {
             outputs,
             products,
             levels: 20,
+            outliers: 0,
         };
         vec![
             set(1, 1, (1, 1, 2), (2, 1), 1, Lookup),
@@ -446,11 +517,15 @@ impl CatalogBlock for PeLane {
             set(4, 64, (4, 2, 16), (2, 1 << 20), 4, Lookup),
             Self { levels: 40, ..set(3, 2, (4, 1, 16), (5, 9), 1, Multiply) },
             Self { levels: 12, ..set(8, 7, (1, 4, 3), (8, 300), 4, Lookup) },
+            Self { outliers: 1, ..set(1, 1, (1, 1, 2), (2, 4), 1, Lookup) },
+            Self { outliers: 16, ..set(3, 5, (4, 4, 12), (6, 60), 1, Lookup) },
+            Self { outliers: 300, ..set(2, 16, (3, 4, 12), (4, 1536), 2, Lookup) },
+            Self { outliers: 65_536, levels: 12, ..set(2, 33, (4, 3, 16), (2, 1 << 20), 1, Lookup) },
         ]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let prove = |columns, inputs, k, outputs| {
+        let prove = |columns, inputs, k, outputs, outliers| {
             let products = PairProducts::Lookup;
             let block = Self {
                 columns,
@@ -463,9 +538,10 @@ impl CatalogBlock for PeLane {
                 outputs,
                 products,
                 levels: 20,
+                outliers,
             };
             Proof { block, depth: 9, cover_depth: 16, induction: true }
         };
-        vec![prove(1, 1, 1, 1), prove(2, 1, 1, 1)]
+        vec![prove(1, 1, 1, 1, 0), prove(2, 1, 1, 1, 0), prove(1, 1, 1, 1, 1)]
     }
 }

@@ -20,4 +20,5 @@ pub mod orizuru_unit;
 pub mod outliers;
 pub mod pe_lane;
 pub mod quantize;
+pub mod scaling_unit;
 pub mod weighted_sum;

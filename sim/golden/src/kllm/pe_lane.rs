@@ -70,6 +70,14 @@ pub fn pairs(positions: &[Position]) -> u64 {
     positions.iter().filter(|p| p.present).map(|p| p.factor() as u64).sum()
 }
 
+/// The sum of fp16 outliers times the centroids of their weights, in units of 2^-24 of an outlier: exact. None, where an outlier
+/// is infinite or no number.
+#[must_use]
+pub fn outlier_sum(terms: impl IntoIterator<Item = (u16, i64)>) -> Option<i128> {
+    let term = |(outlier, centroid): (u16, i64)| Some(fp16::units(outlier.into())? * i128::from(centroid));
+    terms.into_iter().map(term).sum()
+}
+
 /// A codebook as integers times 2^-shift.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedCodebook {
@@ -184,6 +192,15 @@ mod tests {
         assert_eq!(pairs(&positions), 2);
         assert!(centroids.sums(&[position(2, &[0])], 1).is_err());
         assert!(centroids.sums(&[position(0, &[0, 1])], 1).is_err());
+    }
+
+    /// 1.5 and the smallest number; what has no value spoils the sum, also where its centroid is 0.
+    #[test]
+    fn outliers_are_exact() {
+        assert_eq!(outlier_sum([(0x3e00, -3), (0x0001, 5), (0x8001, 2)]), Some(-3 * (3 << 23) + 5 - 2));
+        assert_eq!(outlier_sum([(0x7bff, 32767), (0xfbff, -32767)]), Some(2 * 32767 * (2047 << 29)));
+        assert_eq!(outlier_sum([]), Some(0));
+        assert_eq!((outlier_sum([(0x7c00, 0)]), outlier_sum([(0x3c00, 1), (0x7e00, 1)])), (None, None));
     }
 
     #[test]

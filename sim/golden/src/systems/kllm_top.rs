@@ -17,7 +17,6 @@ use super::job::{self, Fields};
 use super::memory::Memory;
 use super::vector_top::{self, VectorTop};
 pub use layout::{CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTLIER_BYTES, token_bytes};
-pub use multiply::{Scales, element};
 pub use operation::{MatMul, Operation, Quantize};
 pub use quantize::{share, thresholds};
 pub use registers::Device;
@@ -37,7 +36,7 @@ pub struct Shape {
     pub buffer: u32,
     /// Beats of the longest token.
     pub depth: u32,
-    /// Values among which outliers are found at once.
+    /// Values among which outliers are found at once; 0: nothing makes tokens.
     pub orizuru: u32,
     /// Outliers of a token on each side, at most.
     pub kmax: u32,
@@ -121,7 +120,7 @@ impl KllmTop {
             ("buffer", shape.buffer, 2, 65_535),
             // The position of an outlier has 16 bits.
             ("depth", shape.depth, 1, 65_536 / shape.inputs.clamp(2, 254)),
-            ("orizuru", shape.orizuru, 1, 65_535),
+            ("orizuru", shape.orizuru, 0, 65_535),
             ("kmax", shape.kmax, 0, 32_767),
         ] {
             if !(least..=most).contains(&size) {
@@ -148,7 +147,7 @@ impl KllmTop {
         match opcode {
             MATMUL => MatMul::check(&self.shape, limits, fields).map(Operation::MatMul),
             VECTOR => vector_top::Operation::check(&self.shape.vector, limits, fields).map(Operation::Vector),
-            QUANTIZE => Quantize::check(&self.shape, limits, fields).map(Operation::Quantize),
+            QUANTIZE if self.shape.orizuru > 0 => Quantize::check(&self.shape, limits, fields).map(Operation::Quantize),
             // Not built.
             _ => Err(code::FIELD),
         }

@@ -19,7 +19,8 @@ pub struct Caps {
     pub buffer: u32,
     /// Positions of the longest token.
     pub inner: u32,
-    /// Values among which outliers are found at once: longer rows are cut, and each part has its share of them.
+    /// Values among which outliers are found at once: longer rows are cut, and each part has its share of them. 0: the device
+    /// makes no tokens.
     pub segment: u32,
     /// Outliers of a token on each side, at most.
     pub outliers: u32,
@@ -46,7 +47,7 @@ impl Caps {
             units: vector::Units::of(function),
         };
         Ok(Self {
-            lanes: field(lanes, registers::CAPS_LANES),
+            lanes: field(lanes, registers::CAPS_PE_LANES),
             columns: field(lanes, registers::CAPS_COLUMNS),
             inputs: field(lanes, registers::CAPS_INPUTS),
             centroid_bits: field(centroid, registers::CENTROID_BITS),

@@ -16,9 +16,14 @@ pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<()
     match descriptor.get(header::OPCODE) as u8 {
         l::MATMUL_VALUE => check_matmul(descriptor, caps, window),
         l::VECTOR_VALUE => vector::check(descriptor, &caps.vector, window),
-        l::QUANTIZE_VALUE => check_quantize(descriptor, caps, window),
+        l::QUANTIZE_VALUE if caps.segment > 0 => check_quantize(descriptor, caps, window),
+        l::QUANTIZE_VALUE => {
+            let expected = "0x1 or 0x3: the device has nothing that makes tokens";
+            Err(Refusal::new(ErrorCode::Field, header::OPCODE.name, "0x4", expected))
+        }
         l::SCORES_VALUE => {
-            let expected = "0x1, 0x3 or 0x4: the device has no products of integers and weights";
+            let others = if caps.segment > 0 { "0x1, 0x3 or 0x4" } else { "0x1 or 0x3" };
+            let expected = format!("{others}: the device has no products of integers and weights");
             Err(Refusal::new(ErrorCode::Field, header::OPCODE.name, "0x2", expected))
         }
         _ => descriptor.check_header(window, l::OPCODES),

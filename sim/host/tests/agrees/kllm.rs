@@ -287,6 +287,12 @@ fn refusals_name_field_value_and_what_is_right() {
     let scores = check(&Descriptor::new(2), &CAPS, &WINDOW).unwrap_err().to_string();
     let message = "opcode is 0x2, must be 0x1, 0x3 or 0x4: the device has no products of integers and weights";
     assert_eq!(scores, format!("{message}{end} FIELD (15)"));
+    let without = Caps { segment: 0, ..CAPS };
+    let said = |opcode| check(&Descriptor::new(opcode), &without, &WINDOW).unwrap_err().to_string();
+    let message = "opcode is 0x2, must be 0x1 or 0x3: the device has no products of integers and weights";
+    assert_eq!(said(2), format!("{message}{end} FIELD (15)"));
+    let message = "opcode is 0x4, must be 0x1 or 0x3: the device has nothing that makes tokens";
+    assert_eq!(said(4), format!("{message}{end} FIELD (15)"));
 }
 
 /// What the constants of the registers' module find is what the model's registers say.
@@ -295,7 +301,7 @@ fn registers_of_the_model() {
     let mut model = Model::new(CHECKS.0.clone(), 3, 16, SparseMemory::new());
     let mut field = |word, mask: u32| (model.read(word).unwrap() & mask) >> mask.trailing_zeros();
     for (word, mask, value) in [
-        (registers::CAPS, registers::CAPS_LANES, CAPS.lanes),
+        (registers::CAPS, registers::CAPS_PE_LANES, CAPS.lanes),
         (registers::CAPS, registers::CAPS_COLUMNS, CAPS.columns),
         (registers::CAPS, registers::CAPS_INPUTS, CAPS.inputs),
         (registers::CENTROID, registers::CENTROID_BITS, CAPS.centroid_bits),

@@ -4,6 +4,16 @@ use hdl::blocks::kllm::pe_lane::{ActivationBeat, CodebookEntry, ColumnSums, Weig
 use sim::stimulus::Stall;
 use sim::{Bits, Difference, Driver, Monitor, Run, Sim, Values};
 
+/// A beat of sums that must leave.
+#[derive(Clone, Debug)]
+pub(super) struct Sums {
+    pub sums: Vec<i128>,
+    /// Those of outliers, if there is hardware for them; none where one of them has no value.
+    pub outliers: Option<Vec<Option<i128>>>,
+    pub error: bool,
+    pub last: bool,
+}
+
 /// The streams, and what has been compared.
 pub(super) struct Streams {
     pub codebook: Driver<CodebookEntry<Values>>,
@@ -13,7 +23,7 @@ pub(super) struct Streams {
     /// Entries come without pauses: beats that are offered beside them must wait.
     pub eager: bool,
     pub seen: usize,
-    pub expected: Vec<(Vec<i128>, bool, bool)>,
+    pub expected: Vec<Sums>,
 }
 
 impl Streams {
@@ -39,7 +49,7 @@ impl Streams {
         }
         let place = format!("beat {} of sums", self.seen);
         let got = &self.sums.received()[self.seen];
-        let Some((sums, error, last)) = self.expected.get(self.seen) else {
+        let Some(Sums { sums, outliers, error, last }) = self.expected.get(self.seen) else {
             run.expect_equal(sim, "sums_valid_o", "beats of sums", self.expected.len(), self.seen + 1)?;
             return Ok(moved);
         };
@@ -49,6 +59,16 @@ impl Streams {
         if !error {
             let width = got.sum.width() / sums.len() as u32;
             run.expect_equal(sim, "sums_sum_o", &place, &packed(width, sums), &got.sum)?;
+        }
+        if let (false, Some(outliers)) = (error, outliers) {
+            let known: Option<Vec<i128>> = outliers.iter().copied().collect();
+            if let Some(special) = &got.special {
+                run.expect_equal(sim, "sums_special_o", &place, &bit(known.is_none()), special)?;
+            }
+            if let (Some(known), Some(sums)) = (known, &got.outliers) {
+                let width = sums.width() / known.len() as u32;
+                run.expect_equal(sim, "sums_outliers_o", &place, &packed(width, &known), sums)?;
+            }
         }
         self.seen += 1;
         Ok(moved)

@@ -1,4 +1,4 @@
-//! Registers, adders and products without enables: a value that enters comes out a fixed number of cycles later.
+//! Registers, adders and products, most without enables: a value that enters comes out a fixed number of cycles later.
 
 use crate::lang::{Array, Module, Signal, Type, cat, uint};
 
@@ -20,7 +20,19 @@ pub fn later(m: &mut Module, name: &str, signal: Signal, count: u32) -> Signal {
     if signal.ty().signed { last.as_sint() } else { last }
 }
 
-/// The same of a bit that is low after reset, and that `clear` makes low on all of its way.
+/// `signal`, `count` cycles with `enable` later: a register each, for those that must wait together.
+#[track_caller]
+pub fn held(m: &mut Module, name: &str, signal: Signal, count: u32, enable: Signal) -> Signal {
+    let mut signal = signal;
+    for rank in 1..=count {
+        let register = m.reg(&format!("{name}_{rank}_q"), signal.ty());
+        register.next_when(enable, signal);
+        signal = register.q;
+    }
+    signal
+}
+
+/// [`later`] of a bit that is low after reset, and that `clear` makes low on all of its way.
 #[track_caller]
 pub fn later_valid(m: &mut Module, name: &str, signal: Signal, count: u32, clear: Signal) -> Signal {
     if count == 0 {

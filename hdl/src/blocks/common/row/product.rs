@@ -1,8 +1,8 @@
 //! Products in ranks of registers: multiples are added three to two until two are left, and these by a prefix tree.
 
-use super::pipe::later;
+use super::pipe::{held, later};
 use crate::blocks::common::arith::carry_save::RowSum;
-use crate::lang::{About, Block, In, Module, Out, Signal, Timing, parameters, ports, uint};
+use crate::lang::{About, Block, In, InOption, Module, Out, Signal, Timing, bit, parameters, ports, uint};
 
 /// Levels between registers, about.
 const LEVELS: u32 = 20;
@@ -10,16 +10,28 @@ const LEVELS: u32 = 20;
 /// The product of two unsigned numbers, `b` the narrower one, [`product_latency`] cycles later.
 #[track_caller]
 pub fn product(m: &mut Module, name: &str, a: Signal, b: Signal) -> Signal {
-    let u = m.instance(&format!("u_{name}"), RowProduct { a_width: a.width(), b_width: b.width() });
+    let u = m.instance(&format!("u_{name}"), RowProduct { a_width: a.width(), b_width: b.width(), held: false });
     m.connect(u.a_i, a);
     m.connect(u.b_i, b);
+    m.wire(name, u.product_o)
+}
+
+/// The same where registers move on only with `enable`.
+#[track_caller]
+pub fn product_held(m: &mut Module, name: &str, (a, b): (Signal, Signal), enable: Signal) -> Signal {
+    let u = m.instance(&format!("u_{name}"), RowProduct { a_width: a.width(), b_width: b.width(), held: true });
+    m.connect(u.a_i, a);
+    m.connect(u.b_i, b);
+    if let Some(enable_i) = u.enable_i {
+        m.connect(enable_i, enable);
+    }
     m.wire(name, u.product_o)
 }
 
 /// Cycles of [`product`].
 #[must_use]
 pub fn product_latency(a_width: u32, b_width: u32) -> u32 {
-    RowProduct { a_width, b_width }.latency()
+    RowProduct { a_width, b_width, held: false }.latency()
 }
 
 parameters! {
@@ -29,6 +41,8 @@ parameters! {
         a_width: u32 = 18, in 1..=128, tag "a";
         /// Bits of the other one.
         b_width: u32 = 11, in 1..=128, tag "b";
+        /// Registers move on only when they are told to.
+        held: bool = false, tag "held";
     }
 }
 
@@ -39,6 +53,8 @@ ports! {
         a_i: In = uint(p.a_width),
         /// The other one.
         b_i: In = uint(p.b_width),
+        /// Everything moves on; otherwise everything holds.
+        enable_i: InOption = bit().when(p.held),
         /// Their product.
         product_o: Out = uint(p.a_width + p.b_width),
     }
@@ -61,20 +77,24 @@ impl Block for RowProduct {
     const ABOUT: About = About {
         name: "row_product",
         summary: "product of unsigned numbers in ranks of registers",
-        contract: "product_o = a_i * b_i of `latency` cycles ago.",
+        contract: "product_o = a_i * b_i of `latency` cycles ago; with enable_i, only cycles in which it is high count.",
         reference: "",
     };
 
     fn build(&self, m: &mut Module, io: &RowProductPorts) {
         let ty = uint(self.a_width + self.b_width);
-        let (a, b) = (later(m, "a", io.a_i, 1), later(m, "b", io.b_i, 1));
+        let next = |m: &mut Module, name: &str, signal| match io.enable_i {
+            Some(enable) => held(m, name, signal, 1, enable),
+            None => later(m, name, signal, 1),
+        };
+        let (a, b) = (next(m, "a", io.a_i), next(m, "b", io.b_i));
         let rows = m.nets("multiple", ty, self.b_width);
         m.for_each("multiples", self.b_width, |m, i| {
             let taken = a & b.slice_at(i, 1).repeat(self.a_width);
             m.connect(rows.at(i), taken.extend(ty.width).shl_by(i.value(8)));
         });
-        let sum = self.sum().build(m, rows, None);
-        let product = later(m, "product", sum, 1);
+        let sum = self.sum().build(m, rows, io.enable_i);
+        let product = next(m, "product", sum);
         m.connect(io.product_o, product);
     }
 

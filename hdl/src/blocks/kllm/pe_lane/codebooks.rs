@@ -1,10 +1,9 @@
 //! Codebooks, and what the columns get of them: for each input of a beat a row of products, or the activation's centroid.
 
 use super::column::{any_of, product_width};
+use super::outliers::Factor;
 use super::{Front, Mark, PairProducts, PeLane, PeLanePorts};
-use crate::blocks::common::row::adder::add;
-use crate::blocks::common::row::pipe::later;
-use crate::blocks::common::row::{product, product_latency};
+use crate::blocks::common::row::{add, later, product, product_held};
 use crate::lang::{Array, Module, Signal, bit, cat, mux, sint, uint};
 
 /// What the columns choose from.
@@ -12,11 +11,20 @@ pub(super) struct Choices {
     pub rows: Option<Array>,
     pub factors: Option<Array>,
     pub centroids: Option<Array>,
+    pub outliers: Option<OutlierRows>,
+}
+
+/// An outlier's product with each weight centroid: sign, magnitude above it; and the power of two that belongs to them.
+pub(super) struct OutlierRows {
+    pub rows: Array,
+    pub shift: Signal,
 }
 
 /// An entry as sign and magnitude.
 struct Entry {
-    /// It is taken, and one of the activations; or of the weights.
+    /// It is taken.
+    comes: Signal,
+    /// It is one of the activations, or of the weights.
     activation: Signal,
     weight: Signal,
     index: Signal,
@@ -25,19 +33,27 @@ struct Entry {
 }
 
 impl PeLane {
-    /// `next`: the beat behind the one that was taken last.
+    /// `marks`: the beats on their way.
     pub(super) fn codebooks(
         &self,
         m: &mut Module,
         io: &PeLanePorts,
         front: &Front,
-        (next, enable): (&Mark, Signal),
+        (marks, enable): (&[Mark], Signal),
     ) -> Choices {
         m.comment("Entries of codebooks wait until no beat that came before them looks at one.");
         let ready = match self.products {
+            // Outliers look at weights until they leave the multipliers, which they share with entries.
+            PairProducts::Lookup if self.outliers > 0 => {
+                let looks = m.wire(
+                    "looks",
+                    cat(&marks[..marks.len() - 1].iter().map(|mark| mark.valid).collect::<Vec<_>>()).any(),
+                );
+                !looks
+            }
             PairProducts::Lookup => !front.mark.valid | enable,
             // Weights are looked up a cycle after activations.
-            PairProducts::Multiply => !front.mark.valid & (!next.valid | enable),
+            PairProducts::Multiply => !front.mark.valid & (!marks[1].valid | enable),
         };
         m.connect(io.codebook.ready, ready & !io.clear_i);
         let comes = m.wire("entry_comes", io.codebook.fire());
@@ -47,6 +63,7 @@ impl PeLane {
         // The most negative number has no magnitude of so many bits.
         let up = negative & !below.all();
         let entry = Entry {
+            comes,
             activation: m.wire("activation_comes", comes & io.codebook.activation),
             weight: m.wire("weight_comes", comes & !io.codebook.activation),
             index: io.codebook.index,
@@ -55,10 +72,10 @@ impl PeLane {
         };
         match self.products {
             PairProducts::Lookup => {
-                let table = self.table(m, front, &entry);
+                let (table, outliers) = self.table(m, front, &entry, enable);
                 let row = m.regs("row", table.ty().element, self.inputs << self.w_bits);
                 self.look_up(m, front, table, |m, place, chosen| row.next_when(m, place, enable, chosen));
-                Choices { rows: Some(row.q), factors: None, centroids: None }
+                Choices { rows: Some(row.q), factors: None, centroids: None, outliers }
             }
             PairProducts::Multiply => {
                 m.connect(front.building, 0);
@@ -75,37 +92,54 @@ impl PeLane {
                 });
                 let factor = m.regs("factor", uint(bits + 1), self.inputs);
                 self.look_up(m, front, activations.q, |m, place, chosen| factor.next_when(m, place, enable, chosen));
-                Choices { rows: None, factors: Some(factor.q), centroids: Some(weights.q) }
+                Choices { rows: None, factors: Some(factor.q), centroids: Some(weights.q), outliers: None }
             }
         }
     }
 
-    /// The Cartesian product: an activation's entry is multiplied with all of the weights.
-    fn table(&self, m: &mut Module, front: &Front, entry: &Entry) -> Array {
+    /// The Cartesian product: an activation's entry is multiplied with all of the weights. So are outliers, by the same multipliers.
+    fn table(&self, m: &mut Module, front: &Front, entry: &Entry, enable: Signal) -> (Array, Option<OutlierRows>) {
         let (rows, codes, bits) = (1u32 << self.a_bits, 1u32 << self.w_bits, self.centroid_bits - 1);
         let weights = m.regs("weight_centroid", uint(bits + 1), codes);
         write(m, "weight_centroids", self.w_bits, (entry.weight, entry.index), |m, here, place| {
             weights.next_when(m, place, here, cat(&[entry.negative, entry.magnitude]));
         });
         m.comment("Products of an activation's centroid with all of the weights.");
-        let latency = product_latency(bits, bits);
+        let latency = self.multiplication();
         let line = m.reg_init("row_comes_q", uint(latency), 0);
-        line.next(cat(&[line.q.slice(0..latency - 1), entry.activation]));
+        line.next(if latency == 1 { entry.activation } else { cat(&[line.q.slice(0..latency - 1), entry.activation]) });
         m.connect(front.building, line.q.any());
+        let outlier = front.outlier.map(|outlier| self.factor(m, outlier, (entry.comes, entry.magnitude), enable));
+        let moves = outlier.as_ref().map(|_| m.wire("multipliers_move", enable | entry.comes | line.q.any()));
         let index = later(m, "row_index", entry.index, latency);
         let ty = sint(product_width(self.centroid_bits));
         let table = m.regs("product", ty, rows * codes);
+        let outlier_rows =
+            outlier.as_ref().map(|_| m.nets("outlier_row", uint(1 + self.column().outlier_product()), codes));
         m.for_each("products", codes, |m, v| {
             let weight = weights.q.at(v);
             let negative = later(m, "negative", weight.msb() ^ entry.negative, latency);
-            let product = product(m, "magnitude", weight.slice(0..bits), entry.magnitude);
-            let opposite = add(m, "opposite", product.ty().lit(0), product, true).truncate(ty.width);
-            let signed = m.wire("row_product", mux(negative, opposite, product.extend(ty.width)).as_sint());
+            let magnitude = weight.slice(0..bits);
+            let product = match (&outlier, moves) {
+                (Some(Factor { factor, .. }), Some(moves)) if factor.width() > bits => {
+                    product_held(m, "magnitude", (*factor, magnitude), moves)
+                }
+                (Some(Factor { factor, .. }), Some(moves)) => product_held(m, "magnitude", (magnitude, *factor), moves),
+                _ => product(m, "magnitude", magnitude, entry.magnitude),
+            };
+            let of_entry = product.truncate(2 * bits);
+            let opposite = add(m, "opposite", of_entry.ty().lit(0), of_entry, true).truncate(ty.width);
+            let signed = m.wire("row_product", mux(negative, opposite, of_entry.extend(ty.width)).as_sint());
             write(m, "table", self.a_bits, (line.q.msb(), index), |m, here, place| {
                 table.next_when(m, place * codes + v, here, signed);
             });
+            if let (Some(rows), Some(outlier)) = (outlier_rows, &outlier) {
+                let magnitude = product.truncate(self.column().outlier_product());
+                m.connect(rows.at(v), cat(&[magnitude, weight.msb() ^ outlier.negative]));
+            }
         });
-        table.q
+        let outliers = outlier_rows.zip(outlier).map(|(rows, outlier)| OutlierRows { rows, shift: outlier.shift });
+        (table.q, outliers)
     }
 
     /// For each input of a beat, what its index chooses of `values`, or 0 if it is absent; one after the other, if there are
@@ -129,7 +163,7 @@ impl PeLane {
             m.for_each("codes", each, |m, v| {
                 let chosen: Vec<_> =
                     (0..rows).map(|r| values.at(v + r * each).as_uint() & here.at(r).repeat(ty.width)).collect();
-                let chosen = any_of(m, chosen);
+                let chosen = any_of(m, "either", chosen);
                 keep(m, i * each + v, if ty.signed { chosen.as_sint() } else { chosen });
             });
         });

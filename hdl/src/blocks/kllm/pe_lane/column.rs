@@ -1,11 +1,12 @@
-//! One output column of a lane: its weight indices, their products, the sum of a beat, the sum of the column.
+//! One output column of a lane: its weight indices, their products, the sum of a beat, the sum of the column; and the sum of its
+//! outliers.
 
 use super::PairProducts;
 use crate::blocks::common::arith::carry_save::RowSum;
-use crate::blocks::common::row::adder::add;
+use crate::blocks::common::row::{add, held, product_latency};
 use crate::lang::{
-    About, Array, ArrayType, Block, In, InArray, InArrayOption, Module, Out, Signal, Timing, Type, bit, mux,
-    parameters, ports, sint, uint,
+    About, Array, ArrayType, Block, In, InArray, InArrayOption, InOption, Module, Out, OutOption, Signal, Timing, Type,
+    bit, cat, mux, parameters, ports, sint, uint,
 };
 
 parameters! {
@@ -23,7 +24,13 @@ parameters! {
         products: PairProducts = PairProducts::Lookup, tag "";
         /// Levels between registers that are aimed at.
         levels: u32 = 20, in 12..=255, tag "l";
+        /// Width of the sum of outliers in bits, signed; 0: there are none.
+        outlier_width: u32 = 0, in 0..=128;
     }
+    rules = |p, rules| {
+        let looked_up = p.outlier_width == 0 || p.products == PairProducts::Lookup;
+        rules.demand(looked_up, "outlier_width", p.outlier_width, "0 unless products = lookup");
+    };
 }
 
 ports! {
@@ -39,6 +46,13 @@ ports! {
         factors_i: InArrayOption = p.factors(),
         /// Weight centroids.
         centroids_i: InArrayOption = p.centroids(),
+        /// One cycle after w_i: where the outlier is, one bit of them.
+        place_i: InOption = uint(p.inputs).when(p.outlier_width > 0),
+        /// A cycle before the beat is added: signs, and magnitudes above them, of the outlier's significand times all weight
+        /// centroids; 0 where there is no outlier.
+        outlier_rows_i: InArrayOption = p.outlier_rows(),
+        /// With them, the power of two that belongs to them: 29 at most, or what is added means nothing.
+        shift_i: InOption = uint(5).when(p.outlier_width > 0),
         /// The beat's sum is added.
         add_i: In = bit(),
         /// The column starts with it.
@@ -47,9 +61,15 @@ ports! {
         high_i: In = bit(),
         /// The sum of the column.
         sum_o: Out = sint(p.sum_width),
+        /// The sum of the column's outliers, in units of 2^-24.
+        outlier_sum_o: OutOption = sint(p.outlier_width.max(1)).when(p.outlier_width > 0),
     }
 }
 
+/// Bits of an outlier's significand: fp16.
+pub(super) const SIGNIFICAND: u32 = 11;
+/// Places that the significand of the largest fp16 number is above that of the smallest one.
+pub(super) const LARGEST_SHIFT: u32 = 29;
 /// Levels of a register that can hold.
 const ENABLE: u32 = 2;
 
@@ -99,29 +119,49 @@ impl LaneColumn {
         RowSum::new(self.inputs * self.rows_of_input(), self.beat_width(), used, self.levels - ENABLE)
     }
 
+    /// Bits of an outlier's significand times a centroid: magnitude.
+    pub(super) fn outlier_product(&self) -> u32 {
+        SIGNIFICAND + self.centroid_bits - 1
+    }
+
+    fn outlier_rows(&self) -> Option<ArrayType> {
+        (self.outlier_width > 0).then(|| uint(1 + self.outlier_product()).array(self.codes()))
+    }
+
+    /// Cycles of the product of a significand and a centroid.
+    pub(super) fn multiplication(&self) -> u32 {
+        let bits = self.centroid_bits - 1;
+        product_latency(bits.max(SIGNIFICAND), bits)
+    }
+
     /// Cycles from w_i to the cycle in which the beat's sum is added.
     pub(super) fn latency(&self) -> u32 {
+        let dense = self.dense_latency();
+        if self.outlier_width == 0 { dense } else { dense.max(self.multiplication() + 1) }
+    }
+
+    fn dense_latency(&self) -> u32 {
         2 + self.sum().latency()
     }
 }
 
-/// `values[index]`: AND and OR, which is smaller than a tree of multiplexers.
-pub(super) fn choose(m: &mut Module, index: Signal, values: &[Signal]) -> Signal {
+/// `values[index]`: AND and OR, which is smaller than a tree of multiplexers. Nets have these names.
+pub(super) fn choose(m: &mut Module, (name, either): (&str, &str), index: Signal, values: &[Signal]) -> Signal {
     let ty = values[0].ty();
-    let here = m.nets("is", bit(), values.len() as u32);
-    m.for_each("is", values.len() as u32, |m, v| m.connect(here.at(v), index.eq(v.value(index.width()))));
+    let here = m.nets(name, bit(), values.len() as u32);
+    m.for_each(name, values.len() as u32, |m, v| m.connect(here.at(v), index.eq(v.value(index.width()))));
     let chosen = (0u32..).zip(values).map(|(v, value)| value.as_uint() & here.at(v).repeat(ty.width)).collect();
-    let chosen = any_of(m, chosen);
+    let chosen = any_of(m, either, chosen);
     if ty.signed { chosen.as_sint() } else { chosen }
 }
 
 /// OR of all in few levels: each pair has a name, so that it stays a tree. (Printed together, it would be a chain.)
-pub(super) fn any_of(m: &mut Module, values: Vec<Signal>) -> Signal {
+pub(super) fn any_of(m: &mut Module, name: &str, values: Vec<Signal>) -> Signal {
     let (mut level, mut values) = (0, values);
     while values.len() > 2 {
         level += 1;
         let pair = |(i, pair): (usize, &[Signal])| match pair {
-            &[a, b] => m.wire(&format!("either_{level}_{i}"), a | b),
+            &[a, b] => m.wire(&format!("{name}_{level}_{i}"), a | b),
             rest => rest[0],
         };
         values = values.chunks(2).enumerate().map(pair).collect();
@@ -135,7 +175,8 @@ impl Block for LaneColumn {
         name: "lane_column",
         summary: "a column of a lane: chooses, adds up, keeps the sum",
         contract: "Where add_i is high, sum_o after the edge = (start_i ? 0 : sum_o) + (high_i ? 16 : 1) * the sum of the products\n\
-            of the beat whose weight indices came `latency` enabled cycles ago.",
+            of the beat whose weight indices came `latency` enabled cycles ago.\n\
+            outlier_sum_o the same of the beat's outlier times its weight's centroid, never 16 times.",
         reference: "KLLM, sections III-B and IV-A",
     };
 
@@ -148,6 +189,8 @@ impl Block for LaneColumn {
             _ => m.nets("none", uint(self.beat_width()), 1),
         };
         let sum = self.sum().build(m, rows, Some(io.enable_i)).as_sint();
+        // Outliers may take longer.
+        let sum = held(m, "sum", sum, self.latency() - self.dense_latency(), io.enable_i);
         let beat = m.reg("beat_q", sint(self.beat_width()));
         beat.next_when(io.enable_i, sum);
 
@@ -160,6 +203,12 @@ impl Block for LaneColumn {
         let next = add(m, "column", before, addend.as_uint(), false).truncate(width);
         column.next_when(io.add_i, next.as_sint());
         m.connect(io.sum_o, column.q);
+        if let (Some(place), Some(rows), Some(shift), Some(sum)) =
+            (io.place_i, io.outlier_rows_i, io.shift_i, io.outlier_sum_o)
+        {
+            let sparse = self.outliers(m, io, w.q, (place, rows, shift));
+            m.connect(sum, sparse);
+        }
     }
 
     fn timing(&self) -> Timing {
@@ -168,13 +217,49 @@ impl Block for LaneColumn {
 }
 
 impl LaneColumn {
+    /// The sum of the outliers: the weight index of each chooses what is shifted and added.
+    fn outliers(
+        &self,
+        m: &mut Module,
+        io: &LaneColumnPorts,
+        w: Array,
+        (place, rows, shift): (Signal, Array, Signal),
+    ) -> Signal {
+        let width = self.outlier_width;
+        m.comment("The outlier's weight.");
+        let here = (0..self.inputs).map(|i| w.at(i) & place.bit(i).repeat(self.w_bits)).collect();
+        let here = any_of(m, "w_here", here);
+        let here = held(m, "w_outlier", here, self.latency() - 2, io.enable_i);
+        m.comment("Its product, as a magnitude: shifted, then added or subtracted.");
+        let product = choose(m, ("is_outlier", "outlier_either"), here, &rows.elements());
+        let product = m.wire("outlier_product", product);
+        let mut magnitude = product.slice(1..1 + self.outlier_product());
+        for bit in 0..shift.width() {
+            let shifted = magnitude.shl(1 << bit);
+            let same = magnitude.extend(shifted.width());
+            magnitude = m.wire(&format!("shifted_{bit}"), mux(shift.bit(bit), shifted, same));
+        }
+        // What is finite has no more bits.
+        let magnitude = magnitude.truncate(self.outlier_product() + LARGEST_SHIFT);
+        let magnitude = held(m, "outlier", magnitude, 1, io.enable_i);
+        let negative = held(m, "outlier_negative", product.bit(0), 1, io.enable_i);
+        let sum = m.reg("outlier_sum_q", sint(width));
+        let before = sum.q.as_uint() & (!io.start_i).repeat(width);
+        let addend = magnitude.extend(width) ^ negative.repeat(width);
+        // A complement needs one more: a carry from a place below.
+        let (before, addend) = (cat(&[before, bit().lit(1)]), m.wire("outlier_addend", cat(&[addend, negative])));
+        let next = add(m, "outlier", before, addend, false).slice(1..1 + width);
+        sum.next_when(io.add_i, next.as_sint());
+        sum.q
+    }
+
     fn chosen_products(&self, m: &mut Module, rows: Array, w: Array) -> Array {
         let ty = uint(self.beat_width());
         let terms = m.nets("product", ty, self.inputs);
         let codes = self.codes();
         m.for_each("products", self.inputs, |m, i| {
             let row: Vec<_> = (0..codes).map(|v| rows.at(i * codes + v)).collect();
-            let product = choose(m, w.at(i), &row);
+            let product = choose(m, ("is", "either"), w.at(i), &row);
             let product = m.wire("chosen", product);
             m.connect(terms.at(i), product.extend(ty.width).as_uint());
         });
@@ -190,7 +275,7 @@ impl LaneColumn {
         m.for_each("products", self.inputs, |m, i| {
             let factor = factors.at(i);
             let negative = factor.bit(bits);
-            let centroid = choose(m, w.at(i), &centroids);
+            let centroid = choose(m, ("is", "either"), w.at(i), &centroids);
             let centroid = m.wire("centroid", centroid.as_uint() ^ negative.repeat(bits + 1));
             let wide = m.wire("wide", centroid.as_sint().extend(ty.width).as_uint());
             for j in 0..bits {

@@ -6,6 +6,7 @@
 //! added up.
 
 use super::column::product_width;
+use super::outlier_properties::Known;
 use super::{Front, Mark, PairProducts, PeLane, PeLanePorts};
 use crate::lang::{Array, Module, Signal, bit, cat, mux, reduce, sint, uint};
 
@@ -23,6 +24,8 @@ pub(super) struct Inside<'a> {
     /// Beats of sums that have not left.
     pub leaving: Signal,
     pub sums: Array,
+    /// Those of outliers.
+    pub outlier_sums: Option<Array>,
 }
 
 /// Numbers of beats and groups: more than are ever inside.
@@ -84,9 +87,10 @@ impl PeLane {
             ends_at.next_when(m, b, here, fill.q);
         });
         let (at, using) = (m.reg_init("formal_at_q", bit(), 0), m.reg_init("formal_use_turn_q", bit(), 0));
-        let ends = m.wire("formal_ends_here", io.activations.end | io.activations.last | at.q);
+        let again = io.activations.again.unwrap_or_else(|| bit().lit(0));
+        let ends = m.wire("formal_ends_here", (io.activations.end | io.activations.last | at.q) & !again);
         let goes = m.wire("formal_goes", take & ends);
-        at.next((at.q ^ take) & !goes & !clear);
+        at.next((at.q ^ (take & !again)) & !goes & !clear);
         using.next((using.q ^ (goes & !io.activations.keep)) & !clear);
         let full = m.reg_init("formal_full_q", uint(2), 0);
         let back = m.wire("formal_back", goes & !io.activations.keep);
@@ -128,6 +132,7 @@ impl PeLane {
         let fires = |activation: Signal| (io.codebook.fire() & activation).repeat(2);
         both.next(both.q | (one & fires(!io.codebook.activation)));
         rows.next(rows.q | (one & fires(io.codebook.activation) & both.q.all().repeat(2)));
+        let weights_known = known & both.q.all();
         let known = m.wire("formal_known", known & rows.q.all());
 
         // What a beat must add, and its number.
@@ -162,7 +167,8 @@ impl PeLane {
         let sum = m.wire("formal_pairs", before.wrapping_add(now));
         pairs.next_when(take, sum);
         let apart = ends & at.q.ne(ends_at.q.at(using.q));
-        let error = m.wire("formal_wrong", sum.gt(limit) | apart | (open.q & wrong.q));
+        let outlier = self.outlier_errors(m, io, take, open.q);
+        let error = m.wire("formal_wrong", sum.gt(limit) | apart | outlier | (open.q & wrong.q));
         wrong.next_when(take, error);
         let mut errors = m.reg("formal_error_0_q", bit());
         errors.next_when(take, error);
@@ -211,6 +217,11 @@ impl PeLane {
             m.assert_always(&format!("leaves_what_was_added_{c}"), !here | shown.eq(copy.q));
         }
         m.assert_always("error_tells", !io.sums.valid | io.sums.error.eq(left_error.q));
+
+        if let Some(sums) = inside.outlier_sums {
+            let known = Known { word, weights: weights.q, beat: weights_known };
+            self.outlier_properties(m, io, inside, (sums, position), &known);
+        }
 
         // Groups.
         let groups = m.reg_init("formal_groups_q", number, 0);

@@ -1,9 +1,10 @@
 //! Products of tokens and weights: y_n = s_a s_w (sum of centroids) + s_w (sum of outliers times centroids).
 
-use crate::common::float::single;
 use crate::common::row::is_special;
 use crate::common::shell::job_controller::code;
 use crate::kllm::fp16;
+use crate::kllm::pe_lane::outlier_sum;
+use crate::kllm::scaling_unit::{Scales, result};
 use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
 use crate::systems::pieces::{self, Loaded};
@@ -11,33 +12,13 @@ use crate::systems::pieces::{self, Loaded};
 use super::layout::{CONSTANT_BYTES, Centroids, HEAD_BYTES, OUTLIER_BYTES, half, index_bytes, nibble, place, word};
 use super::{Beats, Executed, KllmTop, MatMul, Operation, Work};
 
-/// What sums are multiplied by, fp32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scales {
-    /// The token's scale, fp16.
-    pub token: u16,
-    /// Factor of the sum of centroids, beside the token's scale.
-    pub dense: u32,
-    /// Factor of the sum of outliers.
-    pub sparse: u32,
-}
-
-/// A result from its two sums, the second one in units of 2^-24 of an outlier.
-#[must_use]
-pub fn element(dense: i128, sparse: i128, scales: Scales) -> u16 {
-    let alpha = single::mul(single::from_fp16(scales.token), scales.dense);
-    let dense = single::mul(single::from_int(dense), alpha);
-    let sparse = single::mul(single::from_int(sparse), scales.sparse);
-    single::to_fp16(single::add(dense, sparse))
-}
-
 /// A token, as far as a product needs it.
 struct Token {
     scale: u16,
     /// Centroids; 0 at the positions of outliers.
     centroids: Vec<i64>,
-    /// Positions, and values in units of 2^-24; `None` where one of them or the scale is infinite or no number.
-    outliers: Option<Vec<(usize, i128)>>,
+    /// Positions and values of outliers, fp16.
+    outliers: Vec<(usize, u16)>,
     repeated: u64,
 }
 
@@ -80,22 +61,16 @@ impl Token {
             // Not the first one of its beat.
             repeated += u64::from(k > 0 && records[k - 1].0 / inputs == position / inputs);
         }
-        let value = |&(position, value): &(usize, u16)| Some((position, fp16::units(value.into())?));
-        let outliers = if is_special(scale) { None } else { records.iter().map(value).collect() };
-        Some(Self { scale, centroids: of_inliers, outliers, repeated })
+        Some(Self { scale, centroids: of_inliers, outliers: records, repeated })
     }
 
     /// A result without what is added.
     fn element(&self, weights: &[i64], (dense, sparse): (u32, u32)) -> u16 {
-        let Some(outliers) = &self.outliers else { return NAN };
         let inliers: i64 = self.centroids.iter().zip(weights).map(|(a, w)| a * w).sum();
-        let outliers = outliers.iter().map(|&(position, value)| value * i128::from(weights[position])).sum();
-        element(inliers.into(), outliers, Scales { token: self.scale, dense, sparse })
+        let outliers = outlier_sum(self.outliers.iter().map(|&(position, value)| (value, weights[position])));
+        result(inliers.into(), outliers, Scales { token: self.scale, dense, sparse })
     }
 }
-
-/// The canonical NaN.
-const NAN: u16 = 0x7e00;
 
 impl KllmTop {
     /// A product, also behind an error, to find all that goes wrong.

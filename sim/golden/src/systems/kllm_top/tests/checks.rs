@@ -158,3 +158,11 @@ fn checks_in_their_order() {
     ];
     in_order(&Descriptor::quantize(), &quantize);
 }
+
+/// Without what finds outliers nothing makes tokens.
+#[test]
+fn no_quantizer() {
+    let without = top_of(Shape { orizuru: 0, ..SHAPE });
+    assert_eq!(code_on(&without, &Descriptor::quantize()), code::FIELD);
+    assert_eq!(code_on(&without, &Descriptor::product()), 0);
+}

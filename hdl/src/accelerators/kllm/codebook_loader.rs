@@ -1,0 +1,106 @@
+//! Codebooks from memory to the lanes: weights first, as these want them, although they lie behind the activations.
+
+use super::kllm_spec::{BYTES, KllmSpec};
+use crate::accelerators::rows::starts_to_words;
+use crate::blocks::common::bus::{AxiSpec, RowBeat};
+use crate::blocks::common::stream::{StreamFifo, StreamWidthConverter};
+use crate::blocks::kllm::CodebookEntry;
+use crate::lang::{About, Block, In, InStream, Module, Out, OutStream, Timing, bit, mux, parameters, ports, uint};
+
+/// Centroids of a codebook.
+const ENTRIES: u32 = 16;
+/// Numbers of 16 bits ahead of the centroids of activations, and up to those of weights.
+const MIDPOINTS: u32 = 32;
+/// Numbers up to the end of the centroids of weights.
+const NUMBERS: u32 = MIDPOINTS + 2 * ENTRIES;
+/// When all entries have left.
+const DONE: u32 = NUMBERS + ENTRIES;
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct CodebookLoader {
+        /// The bus.
+        axi: AxiSpec = AxiSpec::default();
+        /// The lanes.
+        spec: KllmSpec = KllmSpec::default();
+    }
+    rules = |p, rules| rules.part("axi.data_width", &p.numbers());
+}
+
+impl CodebookLoader {
+    fn numbers(&self) -> StreamWidthConverter {
+        StreamWidthConverter { input_width: self.axi.data_width, output_width: 16, granule: 8 }
+    }
+}
+
+ports! {
+    /// Ports of [`CodebookLoader`].
+    pub struct CodebookLoaderPorts(p: &CodebookLoader) {
+        /// Forgets what came; the next row is a codebook.
+        clear_i: In = bit(),
+        /// A codebook: one row.
+        rows: InStream<RowBeat> = p.axi.clone(),
+        /// To the lanes.
+        entries: OutStream<CodebookEntry> = p.spec.lane(),
+        /// All entries have left; up to the next clear_i.
+        done_o: Out = bit(),
+        /// For one cycle: a centroid is no integer of so many bits, or the most negative one.
+        error_o: Out = bit(),
+    }
+}
+
+impl Block for CodebookLoader {
+    type Ports = CodebookLoaderPorts;
+    const ABOUT: About = About {
+        name: "codebook_loader",
+        summary: "centroids of a codebook in memory, to the lanes",
+        contract: "Of a row of at least 128 bytes, numbers of 16 bits: 32 that are left out, 16 centroids of activations, 16 of weights. Those of\n\
+            weights leave first. A wrong one is told, and leaves cut.",
+        reference: "KLLM, section III-B",
+    };
+
+    fn build(&self, m: &mut Module, io: &CodebookLoaderPorts) {
+        let (clear, bits) = (io.clear_i, self.spec.centroid_bits);
+        let numbers = m.instance("u_numbers", self.numbers());
+        m.connect(numbers.clear_i, clear);
+        starts_to_words(m, "row", &io.rows, (uint(BYTES).lit(2 * NUMBERS), clear), &numbers);
+        m.unused(numbers.output.strobe);
+        m.unused(numbers.output.last);
+        let block = StreamFifo { proved: false, ..StreamFifo::registers(bits, ENTRIES) };
+        let kept = m.instance("u_activations", block);
+        m.connect(kept.clear_i, clear);
+        m.unused(kept.level_o);
+        m.unused(kept.almost_full_o);
+        m.unused(kept.input.ready);
+
+        let ty = uint(7);
+        let count = m.reg_init("count_q", ty, 0);
+        let activation = m.wire("is_activation", count.q.ge(MIDPOINTS) & count.q.lt(MIDPOINTS + ENTRIES));
+        let weight = m.wire("is_weight", count.q.ge(MIDPOINTS + ENTRIES) & count.q.lt(NUMBERS));
+        let sends = m.wire("sends", count.q.ge(NUMBERS) & count.q.lt(DONE));
+        let number = m.wire("number", numbers.output.data.data);
+        let comes = m.wire("comes", numbers.output.fire());
+        m.connect(numbers.output.ready, mux(weight, io.entries.ready, !sends & count.q.ne(DONE)));
+        m.connect(kept.input.valid, comes & activation);
+        m.connect(kept.input.data.data, number.slice(0..bits));
+        m.connect(kept.output.ready, io.entries.ready & sends);
+        m.connect(io.entries.valid, (weight & numbers.output.valid) | sends);
+        m.unused(kept.output.valid);
+        m.connect(io.entries.activation, sends);
+        m.connect(io.entries.index, count.q.slice(0..4));
+        m.connect(io.entries.value, mux(sends, kept.output.data.data, number.slice(0..bits)).as_sint());
+        let moves = m.wire("moves", comes | (sends & io.entries.ready));
+        count.next(mux(clear, ty.lit(0), mux(moves, count.q.wrapping_add(1), count.q)));
+        m.connect(io.done_o, count.q.eq(DONE));
+
+        // All bits from the sign on are equal, and those below not all 0 where it is negative.
+        let high = number.slice(bits - 1..16);
+        let least = number.bit(15) & !number.slice(0..bits - 1).any();
+        let fits = !high.any() | (high.all() & !least);
+        m.connect(io.error_o, comes & (activation | weight) & !fits);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}

@@ -1,0 +1,172 @@
+//! All lanes: codebooks and activations go to each of them, weights and sums to one after the other.
+
+use super::kllm_spec::{COUNT, KllmSpec};
+use crate::accelerators::rows::rows_to_words;
+use crate::blocks::common::bus::{AxiSpec, RowBeat};
+use crate::blocks::common::stream::{StreamFork, StreamWidthConverter};
+use crate::blocks::kllm::{ActivationBeat, CodebookEntry, ColumnSums};
+use crate::lang::{
+    About, Array, Block, Bundle, In, InStream, Module, OutStream, Signal, Stream, Timing, bit, index_width, mux,
+    parameters, ports, uint,
+};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct LaneBank {
+        /// The bus.
+        axi: AxiSpec = AxiSpec::default();
+        /// The lanes.
+        spec: KllmSpec = KllmSpec::default();
+    }
+    rules = |p, rules| rules.part("spec.columns", &p.words());
+}
+
+impl LaneBank {
+    fn words(&self) -> StreamWidthConverter {
+        StreamWidthConverter { input_width: self.axi.data_width, output_width: self.spec.word(), granule: 8 }
+    }
+}
+
+ports! {
+    /// Ports of [`LaneBank`].
+    pub struct LaneBankPorts(p: &LaneBank) {
+        /// Drops all weights, beats and sums.
+        clear_i: In = bit(),
+        /// Beats of a panel; steady from clear_i on.
+        beats_i: In = uint(COUNT),
+        /// Entries of codebooks; one is taken when all lanes have it.
+        codebook: InStream<CodebookEntry> = p.spec.lane(),
+        /// Panels of weights, a row each: of each beat the words of all lanes.
+        weights: InStream<RowBeat> = p.axi.clone(),
+        /// Beats of tokens; one is taken when all lanes have it.
+        activations: InStream<ActivationBeat> = p.spec.lane(),
+        /// Sums of the channels of a panel in order; last with the last ones of the last lane.
+        sums: OutStream<ColumnSums> = p.spec.lane(),
+    }
+}
+
+/// What a lane takes from a stream that goes to all of them.
+struct Taken<B> {
+    valid: Array,
+    ready: Array,
+    data: B,
+}
+
+impl Block for LaneBank {
+    type Ports = LaneBankPorts;
+    const ABOUT: About = About {
+        name: "lane_bank",
+        summary: "all lanes: their weights in turn, the same activations, their sums in turn",
+        contract: "Each lane does what pe_lane does; a bank of weights ends with its panel.",
+        reference: "KLLM, section IV-A, figure 6",
+    };
+
+    fn build(&self, m: &mut Module, io: &LaneBankPorts) {
+        let (count, clear, lane) = (self.spec.lanes, io.clear_i, self.spec.lane());
+        let codebook = self.to_all(m, "codebook", clear, &io.codebook);
+        let activations = self.to_all(m, "activations", clear, &io.activations);
+
+        m.comment("Words of weights.");
+        let words = m.instance("u_words", self.words());
+        m.connect(words.clear_i, clear);
+        rows_to_words(m, "weights", &io.weights, &words);
+        m.unused(words.output.strobe);
+        m.unused(words.output.last);
+        let turn_ty = uint(index_width(count.into()));
+        let (moves, word) = (m.wire("word_moves", words.output.fire()), words.output.data.data);
+        let turn = self.turn(m, "word", clear, moves);
+        let lane_last = m.wire("last_lane", turn.eq(count - 1));
+        let beat = m.reg("beat_q", uint(COUNT));
+        let beat_last = m.wire("last_beat", beat.q.wrapping_add(1).eq(io.beats_i));
+        let next = mux(beat_last, uint(COUNT).lit(0), beat.q.wrapping_add(1));
+        beat.next(mux(clear, uint(COUNT).lit(0), mux(moves & lane_last, next, beat.q)));
+        let indices = m.split("weight", word, uint(4).array(self.spec.columns * self.spec.inputs));
+
+        m.comment("Lanes.");
+        let takes = m.nets("weights_ready", bit(), count);
+        let (offers, leaves) = (m.nets("sums_valid", bit(), count), m.nets("sums_ready", bit(), count));
+        let sums = m.nets("sums_word", uint(ColumnSums::width(&lane)), count);
+        m.for_each("lanes", count, |m, i| {
+            let u = m.instance("u_lane", lane.clone());
+            m.connect(u.clear_i, clear);
+            m.connect(u.codebook.valid, codebook.valid.at(i));
+            m.connect(codebook.ready.at(i), u.codebook.ready);
+            u.codebook.data.drive(m, "lane_codebook", &codebook.data);
+            m.connect(u.activations.valid, activations.valid.at(i));
+            m.connect(activations.ready.at(i), u.activations.ready);
+            u.activations.data.drive(m, "lane_activations", &activations.data);
+            let here = m.wire("word_here", turn.eq(i.value(turn_ty.width)));
+            m.connect(u.weights.valid, words.output.valid & here);
+            m.connect(takes.at(i), u.weights.ready);
+            m.connect_each("lane_weights", u.weights.index, indices);
+            m.connect(u.weights.last, beat_last);
+            m.connect(offers.at(i), u.sums.valid);
+            m.connect(u.sums.ready, leaves.at(i));
+            m.connect(sums.at(i), u.sums.data.pack());
+        });
+        m.connect(words.output.ready, takes.at(turn));
+
+        m.comment("Sums.");
+        let lane_ends = m.net("lane_ends", bit());
+        let from = self.turn(m, "sums", clear, lane_ends);
+        m.connect(io.sums.valid, offers.at(from));
+        m.for_each("leaving", count, |m, i| {
+            m.connect(leaves.at(i), io.sums.ready & from.eq(i.value(turn_ty.width)));
+        });
+        let chosen = m.wire("chosen", sums.at(from));
+        let chosen = ColumnSums::unpack(m, "chosen", &lane, chosen);
+        m.connect(lane_ends, io.sums.fire() & chosen.last);
+        let last = chosen.last & from.eq(count - 1);
+        m.connect_each("sum", io.sums.sum, chosen.sum);
+        if let (Some(to), Some(from)) = (io.sums.outliers, chosen.outliers) {
+            m.connect_each("outlier_sum", to, from);
+        }
+        if let (Some(to), Some(from)) = (io.sums.special, chosen.special) {
+            m.connect(to, from);
+        }
+        m.connect(io.sums.error, chosen.error);
+        m.connect(io.sums.last, last);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
+
+impl LaneBank {
+    /// Whose turn it is; `moves` gives it to the next lane.
+    fn turn(&self, m: &mut Module, name: &str, clear: Signal, moves: Signal) -> Signal {
+        let (count, ty) = (self.spec.lanes, uint(index_width(self.spec.lanes.into())));
+        let turn = m.reg_init(&format!("{name}_turn_q"), ty, 0);
+        let next = mux(turn.q.eq(count - 1), ty.lit(0), turn.q.wrapping_add(1));
+        turn.next(mux(clear, ty.lit(0), mux(moves, next, turn.q)));
+        turn.q
+    }
+
+    /// A stream to all lanes.
+    fn to_all<B: Bundle<Spec = crate::blocks::kllm::PeLane>>(
+        &self,
+        m: &mut Module,
+        name: &str,
+        clear: Signal,
+        from: &Stream<B>,
+    ) -> Taken<B> {
+        let (count, spec) = (self.spec.lanes, self.spec.lane());
+        let (valid, ready) =
+            (m.nets(&format!("{name}_valid"), bit(), count), m.nets(&format!("{name}_ready"), bit(), count));
+        let word = m.wire(&format!("{name}_word"), from.data.pack());
+        if count == 1 {
+            m.connect(valid.at(0), from.valid);
+            m.connect(from.ready, ready.at(0));
+            return Taken { valid, ready, data: B::unpack(m, name, &spec, word) };
+        }
+        let fork = m.instance(&format!("u_{name}"), StreamFork { width: B::width(&spec), outputs: count });
+        m.connect(fork.clear_i, clear);
+        m.connect(fork.input.valid, from.valid);
+        m.connect(fork.input.data.data, word);
+        m.connect(from.ready, fork.input.ready);
+        m.connect_each(&format!("{name}_offered"), valid, fork.output_valid_o);
+        m.connect_each(&format!("{name}_taken"), fork.output_ready_i, ready);
+        Taken { valid, ready, data: B::unpack(m, name, &spec, fork.output_data_o) }
+    }
+}

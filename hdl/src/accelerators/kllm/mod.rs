@@ -1,0 +1,31 @@
+//! KLLM, complete: products of tokens and weights that are indices of centroids, with outliers beside, and the rows between
+//! them, from memory to memory.
+//!
+//! Channels come in *panels*: as many as all lanes have. A panel's weights are read once for all tokens if a bank of the lanes
+//! holds them, else once for each; tokens are read again for each panel, which is little beside its weights.
+
+mod codebook_loader;
+mod factor_ring;
+mod kllm_controller;
+mod kllm_engine;
+mod kllm_registers;
+mod kllm_results;
+mod kllm_spec;
+mod kllm_top;
+mod lane_bank;
+mod panel_walk;
+mod token_reader;
+
+pub use codebook_loader::{CodebookLoader, CodebookLoaderPorts};
+pub use factor_ring::{FactorRing, FactorRingPorts};
+pub use kllm_controller::{KllmController, KllmControllerPorts};
+pub use kllm_engine::{KllmEngine, KllmEnginePorts};
+pub use kllm_registers::{KllmFields, KllmRegisters, KllmRegistersPorts};
+pub use kllm_results::{KllmResults, KllmResultsPorts};
+pub use kllm_spec::{KllmSpec, ProductSize};
+pub use kllm_top::{KllmTop, KllmTopPorts};
+pub use lane_bank::{LaneBank, LaneBankPorts};
+pub use token_reader::{TokenReader, TokenReaderPorts};
+
+/// Number of the accelerator, in `VERSION`.
+pub const ACCELERATOR: u32 = 3;

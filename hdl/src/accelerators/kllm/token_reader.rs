@@ -1,0 +1,230 @@
+//! Tokens from memory to the lanes: heads, indices and outliers come beside each other and become beats.
+
+use super::kllm_spec::{BYTES, COUNT, KllmSpec, ProductSize};
+use crate::accelerators::rows::starts_to_words;
+use crate::blocks::common::bus::{AxiSpec, RowBeat};
+use crate::blocks::common::stream::{StreamWidthConverter, Word};
+use crate::blocks::kllm::ActivationBeat;
+use crate::lang::{
+    About, Block, In, InBundle, InStream, Module, Out, OutStream, Signal, Timing, bit, mux, parameters, ports, uint,
+};
+
+/// Bytes of a head that mean something, and some: scale, outliers, bits.
+const HEAD: u32 = 8;
+/// Bits of an outlier: position and value.
+const OUTLIER: u32 = 32;
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct TokenReader {
+        /// The bus.
+        axi: AxiSpec = AxiSpec::default();
+        /// The lanes.
+        spec: KllmSpec = KllmSpec::default();
+    }
+    rules = |p, rules| {
+        for width in [8 * HEAD, OUTLIER, 4 * p.spec.inputs] {
+            rules.part("axi.data_width", &p.words(width));
+        }
+    };
+}
+
+impl TokenReader {
+    fn words(&self, output_width: u32) -> StreamWidthConverter {
+        StreamWidthConverter { input_width: self.axi.data_width, output_width, granule: 8 }
+    }
+}
+
+ports! {
+    /// Ports of [`TokenReader`].
+    pub struct TokenReaderPorts(p: &TokenReader) {
+        /// Forgets what came; the next rows are those of the first token.
+        clear_i: In = bit(),
+        /// The product; steady from clear_i on.
+        size: InBundle<ProductSize> = (),
+        /// Tokens may begin: the lanes have their codebooks.
+        go_i: In = bit(),
+        /// Heads of tokens: a row each.
+        heads: InStream<RowBeat> = p.axi.clone(),
+        /// Their indices.
+        indices: InStream<RowBeat> = p.axi.clone(),
+        /// Their outliers; no rows if there is no room for any.
+        outliers: InStream<RowBeat> = p.axi.clone(),
+        /// To the lanes.
+        beats: OutStream<ActivationBeat> = p.spec.lane(),
+        /// The scale of each token, no later than its first beat.
+        scale: OutStream<Word> = 16,
+        /// For one cycle: a head or an outlier means nothing.
+        error_o: Out = bit(),
+    }
+}
+
+/// The outliers of a token.
+struct Outliers {
+    /// None is left.
+    none: Signal,
+    /// The next one is known, or there is none.
+    known: Signal,
+    /// It is in this beat.
+    here: Signal,
+    /// Whether the one behind it is there too is known.
+    sure: Signal,
+    /// It is.
+    more: Signal,
+    position: Signal,
+    value: Signal,
+}
+
+impl Block for TokenReader {
+    type Ports = TokenReaderPorts;
+    const ABOUT: About = About {
+        name: "token_reader",
+        summary: "heads, indices and outliers of tokens as beats for the lanes",
+        contract: "Token after token, panel after panel: beats of indices, of which those at outliers and behind the last position are absent. A beat\n\
+            with r outliers leaves max(1, r) times, all but the last time with again and without indices. A head with other bits than 3 or 4 or\n\
+            more outliers than there is room for, and outliers whose positions do not ascend or are not there, raise error_o; what leaves from\n\
+            then on up to clear_i means nothing.",
+        reference: "KLLM, sections III-D and IV-A",
+    };
+
+    fn build(&self, m: &mut Module, io: &TokenReaderPorts) {
+        let (clear, inputs, size) = (io.clear_i, self.spec.inputs, &io.size);
+        let ty = uint(COUNT);
+        m.comment("Heads.");
+        let heads = m.instance("u_heads", self.words(8 * HEAD));
+        m.connect(heads.clear_i, clear);
+        starts_to_words(m, "head", &io.heads, (uint(BYTES).lit(HEAD), clear), &heads);
+        m.unused(heads.output.strobe);
+        m.unused(heads.output.last);
+        let head = m.wire("head", heads.output.data.data);
+        let (count, bits) = (m.wire("count", head.slice(16..32)), head.slice(32..40));
+        m.unused(head.slice(40..64));
+        let open = m.reg_init("open_q", bit(), 0);
+        // Its outliers are still being dropped.
+        let behind = m.reg_init("behind_q", bit(), 0);
+        let may = m.wire("may_open", !open.q & !behind.q & io.go_i & !clear);
+        m.connect(io.scale.valid, heads.output.valid & may);
+        m.connect(io.scale.data.data, head.slice(0..16));
+        m.connect(heads.output.ready, io.scale.ready & may);
+        let opens = m.wire("opens", heads.output.fire());
+        let wrong_head = opens & (count.extend(COUNT).gt(size.outliers) | !(bits.eq(3) | bits.eq(4)));
+
+        m.comment("Indices.");
+        let indices = m.instance("u_indices", self.words(4 * inputs));
+        m.connect(indices.clear_i, clear);
+        let bytes = m.wire("index_bytes", size.inner.wrapping_add(1).shr(1).extend(BYTES));
+        starts_to_words(m, "index", &io.indices, (bytes, clear), &indices);
+        m.unused(indices.output.strobe);
+        m.unused(indices.output.last);
+        let rest = m.reg("rest_q", ty);
+        let base = m.reg("base_q", ty);
+        let last = m.wire("last", rest.q.le(inputs));
+
+        m.comment("Outliers.");
+        let leaves = m.wire("leaves", io.beats.fire());
+        let (outliers, wrong_outlier) = self.outliers(m, io, (opens, count), (behind, base.q, leaves));
+
+        m.comment("Beats.");
+        let again = m.wire("again", outliers.here & outliers.more);
+        let whole = (outliers.none | outliers.known) & (!outliers.here | outliers.sure);
+        m.connect(io.beats.valid, open.q & indices.output.valid & whole);
+        let moves = m.wire("moves", leaves & !again);
+        m.connect(indices.output.ready, moves);
+        let ends = m.wire("ends", moves & last);
+        open.next((opens | (open.q & !ends)) & !clear);
+        base.next_when(opens | moves, mux(opens, ty.lit(0), base.q.wrapping_add(inputs)));
+        rest.next_when(opens | moves, mux(opens, size.inner, rest.q.wrapping_sub(inputs)));
+        let token = m.reg("token_q", uint(16));
+        let token_last = m.wire("token_last", token.q.wrapping_add(1).eq(size.tokens));
+        let next = mux(token_last, uint(16).lit(0), token.q.wrapping_add(1));
+        token.next(mux(clear, uint(16).lit(0), mux(ends, next, token.q)));
+        // Outliers of this beat that were sent before.
+        let gone = m.regs_init("gone", bit(), inputs, 0);
+        let nibbles = m.split("nibble", indices.output.data.data, uint(4).array(inputs));
+        let Some(port) = io.beats.position else { return };
+        let position = m.wire("position", outliers.position.slice(0..port.width()));
+        m.for_each("inputs", inputs, |m, i| {
+            let here = m.wire("here", outliers.here & position.eq(i.value(position.width())));
+            let absent = m.wire("absent", here | gone.q.at(i));
+            let there = rest.q.gt(i.value(COUNT));
+            m.connect(io.beats.index.at(i), nibbles.at(i));
+            m.connect(io.beats.present.at(i), there & !absent & !again);
+            gone.next(m, i, mux(leaves, absent & again, gone.q.at(i)) & !clear);
+        });
+        m.connect(io.beats.high, 0);
+        m.connect(io.beats.end, 0);
+        m.connect(io.beats.keep, size.fits & !token_last);
+        m.connect(io.beats.last, last & !again);
+        for (to, from) in [
+            (io.beats.outlier, outliers.here),
+            (io.beats.position, position),
+            (io.beats.value, outliers.value),
+            (io.beats.again, again),
+        ] {
+            if let Some(to) = to {
+                m.connect(to, from);
+            }
+        }
+        m.connect(io.error_o, wrong_head | wrong_outlier);
+        for unused in [size.channels, size.beats, size.add] {
+            m.unused(unused);
+        }
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
+
+impl TokenReader {
+    /// The next outlier in a register, and the one behind it as it comes.
+    fn outliers(
+        &self,
+        m: &mut Module,
+        io: &TokenReaderPorts,
+        (opens, count): (Signal, Signal),
+        (behind, base, leaves): (crate::lang::Reg, Signal, Signal),
+    ) -> (Outliers, Signal) {
+        let (clear, size, ty, inputs) = (io.clear_i, &io.size, uint(COUNT), self.spec.inputs);
+        let words = m.instance("u_outliers", self.words(OUTLIER));
+        m.connect(words.clear_i, clear);
+        let bytes = m.wire("outlier_bytes", size.outliers.shl(2).extend(BYTES));
+        starts_to_words(m, "outlier", &io.outliers, (bytes, clear), &words);
+        m.unused(words.output.strobe);
+        let record = m.wire("record", words.output.data.data);
+        let place = |m: &mut Module, name: &str, record: Signal| {
+            let far = m.wire(&format!("{name}_offset"), record.slice(0..16).extend(COUNT).wrapping_sub(base));
+            (far, far.lt(inputs))
+        };
+        // Those that are still to come.
+        let left = m.reg("outliers_left_q", uint(16));
+        let some = m.wire("outliers_come", left.q.any());
+        let valid = m.reg_init("outlier_valid_q", bit(), 0);
+        let held = m.reg("outlier_q", uint(OUTLIER));
+        let (offset, near) = place(m, "outlier", held.q);
+        let here = m.wire("outlier_here", valid.q & near);
+        let (_, next_near) = place(m, "next", record);
+        let used = m.wire("outlier_used", leaves & here);
+        m.connect(words.output.ready, behind.q & (!some | !valid.q | used));
+        let comes = m.wire("record_comes", words.output.fire());
+        let load = m.wire("outlier_loads", comes & some);
+        left.next_when(opens | load, mux(opens, count, left.q.wrapping_sub(1)));
+        behind.next(((opens & size.outliers.any()) | (behind.q & !(comes & words.output.last))) & !clear);
+        valid.next((load | (valid.q & !used)) & !clear);
+        held.next_when(load, record);
+        let least = m.reg("least_q", ty);
+        let position = record.slice(0..16).extend(COUNT);
+        least.next_when(opens | load, mux(opens, ty.lit(0), position.wrapping_add(1)));
+        let wrong = m.wire("wrong_outlier", load & (position.lt(least.q) | position.ge(size.inner)));
+        let outliers = Outliers {
+            none: !some,
+            known: valid.q,
+            here,
+            sure: !some | words.output.valid,
+            more: some & next_near,
+            position: offset,
+            value: held.q.slice(16..32),
+        };
+        (outliers, wrong)
+    }
+}

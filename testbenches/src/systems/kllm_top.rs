@@ -1,0 +1,71 @@
+//! [`KllmTop`] between a host and a memory: chains of products and rows, right and wrong ones; see [`Player`].
+
+pub mod program;
+pub mod real;
+
+use golden::systems::kllm_top::{KllmTop as Golden, Report, Shape, Work};
+use hdl::accelerators::kllm::KllmTop;
+
+use super::player::{Counter, Facts, Player};
+use super::vector_top::{bus_of, function_register, shape_of};
+
+/// The bench of the accelerator; a vector is a job.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (block, golden) = (p.clone(), golden_of(p)?);
+    crate::bench(p, move |sim, run| {
+        sim.reset(2)?;
+        let mut player = Player::new(golden.clone(), facts(&block), sim, run)?;
+        let shape = *golden.shape();
+        for number in 0..run.vectors() {
+            player.job(sim, run, number, |rng| program::draw(rng, &shape, 4))?;
+            player.changed_jobs(sim, run, |rng| program::draw(rng, &shape, 1))?;
+        }
+        Ok(())
+    })
+}
+
+/// Registers of its own.
+fn facts(block: &KllmTop) -> Facts<Work> {
+    let (lanes, unit) = (&block.product, block.vector());
+    let caps = lanes.lanes | lanes.columns << 8 | lanes.inputs << 20;
+    Facts {
+        number: 3,
+        bus: bus_of(&block.axi, block.ports),
+        constants: vec![
+            (0x100, caps.into()),
+            (0x104, (lanes.buffer << 16 | lanes.centroid_bits).into()),
+            (0x108, (lanes.depth * lanes.inputs).into()),
+            (0x10c, (lanes.kmax << 16).into()),
+            (0x110, (block.max_beats << 16 | unit.lanes()).into()),
+            (0x114, function_register(&unit)),
+        ],
+        counters: vec![
+            Counter { name: "OVERFLOWS", register: 0x118, expected: Box::new(Report::overflows) },
+            Counter { name: "COMPUTE", register: 0x120, expected: Box::new(|report: &Report| report.beats().taken) },
+            Counter { name: "REPEATS", register: 0x128, expected: Box::new(|report: &Report| report.beats().repeated) },
+        ],
+    }
+}
+
+/// The golden model of an accelerator.
+///
+/// # Errors
+/// Parameters that the model refuses.
+pub fn golden_of(block: &KllmTop) -> anyhow::Result<Golden> {
+    let lanes = &block.product;
+    Golden::new(Shape {
+        lanes: lanes.lanes,
+        columns: lanes.columns,
+        inputs: lanes.inputs,
+        centroid_bits: lanes.centroid_bits,
+        buffer: lanes.buffer,
+        depth: lanes.depth,
+        orizuru: 0,
+        kmax: lanes.kmax,
+        vector: shape_of(&block.vector(), &block.axi),
+    })
+    .map_err(anyhow::Error::msg)
+}
