@@ -73,5 +73,42 @@ module operand_check_a64_r24_n16_s32 (
       default: state_d = StateIdle;
     endcase
   end
+
+`ifdef FORMAL
+  reg formal_started = 1'b0;
+  always @(posedge clk_i) formal_started <= 1'b1;
+  always @* if (!formal_started) assume (!rst_ni);
+  reg [47:0] formal_product_q;
+  reg [63:0] formal_base_q;
+  reg [63:0] formal_limit_q;
+  wire [15:0] formal_product_difference = operand_rows_i - 16'd1;
+  always @(posedge clk_i) if (takes) formal_product_q <= formal_product_difference * operand_stride_i;
+  always @(posedge clk_i) begin
+    formal_base_q <= window_base_i;
+    formal_limit_q <= window_limit_i;
+  end
+  always @(posedge clk_i) if (rst_ni) the_window_stays: assume ((state_q == StateIdle)
+      | ((formal_base_q == window_base_i) & (formal_limit_q == window_limit_i)));
+  always @(posedge clk_i) if (rst_ni) what_is_left_of_the_product: assert (!rows_test
+      | ((span_q + ({32'd0, rows_q} * stride_q)) == formal_product_q));
+  always @(posedge clk_i) if (rst_ni) a_step_for_each_bit: assert (!rows_test
+      | (!(|(rows_q >> steps_q)) & |steps_q));
+  always @(posedge clk_i) if (rst_ni) the_product: assert (!(state_q == StateAdd)
+      | (span_q == formal_product_q));
+  wire [65:0] formal_last = {18'd0, formal_product_q} + {42'd0, row_last_q} + {2'd0, address_q};
+  always @(posedge clk_i) if (rst_ni) the_last_byte: assert (!(state_q == StateTell)
+      | (end_q == formal_last));
+  wire formal_told = verdict_valid_o & aligned_q;
+  wire what_passes_lies_inside_and = !(|formal_last[65:64]) & !({2'd0, window_limit_i} < formal_last)
+      & !(address_q < window_base_i);
+  always @(posedge clk_i) if (rst_ni) what_passes_lies_inside: assert (!verdict_valid_o | |verdict_error_o
+      | (aligned_q & what_passes_lies_inside_and));
+  always @(posedge clk_i) if (rst_ni) what_lies_inside_passes: assert (!formal_told
+      | !what_passes_lies_inside_and | (verdict_error_o == 8'd0));
+  always @(posedge clk_i) if (rst_ni) passes: cover (verdict_valid_o & (verdict_error_o == 8'd0)
+      & |formal_product_q);
+  always @(posedge clk_i) if (rst_ni) fails: cover (formal_told & |verdict_error_o);
+`endif
+
   wire unused_twice_bits = twice_bits[48];
 endmodule
