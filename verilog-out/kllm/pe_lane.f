@@ -1,9 +1,11 @@
 ../modules/ram_d4_w128_g128_inferred.v
 ../modules/double_buffer_d4_w128_g128_inferred.v
+../modules/lane_banks_c8_n4_a4_w4_f12_d4_k4096_o1_lookup.v
 ../modules/row_adder_w24.v
 ../modules/row_product_a11_b11.v
 ../modules/row_adder_w24_sub.v
 ../modules/row_adder_w32.v
 ../modules/row_adder_w48.v
 ../modules/lane_column_n4_w4_c12_s40_lookup_l20.v
+../modules/lane_drain_c8_w40_o1.v
 ../modules/pe_lane_c8_n4_a4_w4_f12_d4_k4096_o1_lookup.v

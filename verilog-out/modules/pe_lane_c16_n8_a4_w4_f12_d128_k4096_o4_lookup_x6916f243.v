@@ -78,16 +78,11 @@ module pe_lane_c16_n8_a4_w4_f12_d128_k4096_o4_lookup_x6916f243 (
   genvar j;
   reg                 done_q;
   reg           [2:0] leaving_q;
-  wire                weights_fill_ready;
-  wire                weights_use_valid;
-  wire        [511:0] weights_data;
-  wire                unused_weights_refused;
-  reg           [6:0] fill_address_q;
+  wire                weights_valid;
+  wire        [511:0] weights_word;
+  wire          [6:0] weights_end;
   wire                building;
   reg           [6:0] address_q;
-  reg                 fill_turn_q;
-  reg                 use_turn_q;
-  wire          [6:0] length [0:1];
   reg                 outlier_1_q;
   reg           [2:0] position_1_q;
   reg          [15:0] value_1_q;
@@ -118,45 +113,28 @@ module pe_lane_c16_n8_a4_w4_f12_d128_k4096_o4_lookup_x6916f243 (
   reg           [6:0] outliers_q;
   reg                 special_q;
   reg                 valid_3_q;
-  reg                 start_3_q;
-  reg                 high_3_q;
-  reg                 last_3_q;
-  reg                 error_3_q;
-  reg                 special_3_q;
+  reg           [4:0] mark_3_1_q;
   reg                 valid_4_q;
-  reg                 start_4_q;
-  reg                 high_4_q;
-  reg                 last_4_q;
-  reg                 error_4_q;
-  reg                 special_4_q;
+  reg           [4:0] mark_4_1_q;
   reg                 error_q;
   reg                 special_done_1_q;
   wire signed  [39:0] column_sum [0:15];
   wire signed  [57:0] outlier_sum [0:15];
   wire         [11:0] weight_centroid [0:15];
   reg           [2:0] row_comes_q;
-  reg                 outlier_negative_1_q;
-  reg                 outlier_negative_2_q;
-  reg                 outlier_negative_3_q;
-  reg           [4:0] shift_1_q;
-  reg           [4:0] shift_2_q;
-  reg           [4:0] shift_3_q;
+  reg           [5:0] outlier_along_1_q;
+  reg           [5:0] outlier_along_2_q;
+  reg           [5:0] outlier_along_3_q;
   reg          [11:0] row_index_3_q;
   wire signed  [22:0] product [0:255];
   wire         [22:0] outlier_row [0:15];
   wire signed  [22:0] row [0:127];
   reg           [7:0] place_1_q;
-  wire signed  [39:0] leaving_sum [0:15];
-  reg  signed  [39:0] leaving_sum_12_q;
-  reg  signed  [39:0] leaving_sum_13_q;
-  reg  signed  [39:0] leaving_sum_14_q;
-  reg  signed  [39:0] leaving_sum_15_q;
+  wire        [639:0] leaving_sums_sums_in;
+  wire        [159:0] leaving_sums_next;
   reg                 leaving_error_q;
-  wire signed  [57:0] leaving_outliers [0:15];
-  reg  signed  [57:0] leaving_outliers_12_q;
-  reg  signed  [57:0] leaving_outliers_13_q;
-  reg  signed  [57:0] leaving_outliers_14_q;
-  reg  signed  [57:0] leaving_outliers_15_q;
+  wire        [927:0] leaving_outliers_sums_in;
+  wire        [231:0] leaving_outliers_next;
   reg                 leaving_special_1_q;
 
   // All ranks move on, unless complete columns wait.
@@ -166,17 +144,8 @@ module pe_lane_c16_n8_a4_w4_f12_d128_k4096_o4_lookup_x6916f243 (
   wire enable = !done_q | free;
 
   // Weights: banks that are filled and used in turn.
-  assign weights_ready_o = weights_fill_ready & !clear_i;
-  wire word_comes = weights_valid_i & weights_ready_o;
-  wire filled = word_comes & (weights_last_i | (fill_address_q == 7'd127));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) fill_address_q <= 7'd0;
-    else         fill_address_q <= clear_i | filled ? 7'd0 : word_comes ? fill_address_q + 7'd1
-        : fill_address_q;
-  end
-
   // Activations: not while a codebook changes.
-  assign activations_ready_o = enable & weights_use_valid & !codebook_valid_i & !building & !clear_i;
+  assign activations_ready_o = enable & weights_valid & !codebook_valid_i & !building & !clear_i;
   wire take = activations_valid_i & activations_ready_o;
   wire ends = (activations_end_i | activations_last_i | (address_q == 7'd127)) & !activations_again_i;
   always @(posedge clk_i or negedge rst_ni) begin
@@ -186,43 +155,23 @@ module pe_lane_c16_n8_a4_w4_f12_d128_k4096_o4_lookup_x6916f243 (
   end
   wire freed = take & ends & !activations_keep_i;
 
-  double_buffer_d128_w512_g512_inferred u_weights (
+  lane_banks_c16_n8_a4_w4_f12_d128_k4096_o4_lookup_x74df35d7 u_weights (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
-    .fill_ready_o(weights_fill_ready),
-    .write_i(word_comes),
-    .write_address_i(fill_address_q),
-    .data_i(weights_index_i),
-    .fill_last_i(filled),
-    .use_valid_o(weights_use_valid),
+    .weights_valid_i(weights_valid_i),
+    .weights_ready_o(weights_ready_o),
+    .weights_index_i(weights_index_i),
+    .weights_last_i(weights_last_i),
+    .valid_o(weights_valid),
     .read_i(take),
-    .read_address_i(address_q),
-    .data_o(weights_data),
-    .use_last_i(freed),
-    .refused_o(unused_weights_refused)
+    .address_i(address_q),
+    .word_o(weights_word),
+    .end_o(weights_end),
+    .free_i(freed)
   );
 
-  // Where each bank's last word is.
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      fill_turn_q <= 1'b0;
-      use_turn_q <= 1'b0;
-    end else begin
-      fill_turn_q <= (fill_turn_q ^ filled) & !clear_i;
-      use_turn_q <= (use_turn_q ^ freed) & !clear_i;
-    end
-  end
-
-  for (i = 0; i < 2; i = i + 1) begin : g_length
-    reg [6:0] length_q;
-    localparam ends_here_index = i;
-    wire ends_here = filled & (fill_turn_q == ends_here_index[0]);
-    assign length[i] = length_q;
-    always @(posedge clk_i) if (ends_here) length_q <= fill_address_q;
-  end
-
-  wire apart = ends & (address_q != length[use_turn_q]);
+  wire apart = ends & (address_q != weights_end);
 
   // The beat's outlier.
   always @(posedge clk_i) if (take) begin
@@ -257,7 +206,7 @@ module pe_lane_c16_n8_a4_w4_f12_d128_k4096_o4_lookup_x6916f243 (
   end
 
   for (i = 0; i < 128; i = i + 1) begin : g_word
-    assign word[i] = weights_data[4*i +: 4];
+    assign word[i] = weights_word[4*i +: 4];
   end
 
   // Present pairs of a column; those of high beats count 16.
@@ -311,32 +260,21 @@ module pe_lane_c16_n8_a4_w4_f12_d128_k4096_o4_lookup_x6916f243 (
     if (!rst_ni) valid_3_q <= 1'b0;
     else         valid_3_q <= (enable ? valid_2_q : valid_3_q) & !clear_i;
   end
-  always @(posedge clk_i) if (enable) begin
-    start_3_q <= start_2_q;
-    high_3_q <= high_2_q;
-    last_3_q <= last_2_q;
-    error_3_q <= wrong;
-    special_3_q <= special_q;
-  end
+  always @(posedge clk_i) if (enable) mark_3_1_q <= {start_2_q, high_2_q, last_2_q, wrong, special_q};
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_4_q <= 1'b0;
     else         valid_4_q <= (enable ? valid_3_q : valid_4_q) & !clear_i;
   end
-  always @(posedge clk_i) if (enable) begin
-    start_4_q <= start_3_q;
-    high_4_q <= high_3_q;
-    last_4_q <= last_3_q;
-    error_4_q <= error_3_q;
-    special_4_q <= special_3_q;
-  end
+  always @(posedge clk_i) if (enable) mark_4_1_q <= {mark_3_1_q[4], mark_3_1_q[3], mark_3_1_q[2],
+      mark_3_1_q[1], mark_3_1_q[0]};
   wire add = valid_4_q & enable & !clear_i;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) done_q <= 1'b0;
-    else         done_q <= (enable ? valid_4_q & last_4_q : done_q) & !clear_i;
+    else         done_q <= (enable ? valid_4_q & mark_4_1_q[2] : done_q) & !clear_i;
   end
   always @(posedge clk_i) if (enable) begin
-    error_q <= error_4_q;
-    special_done_1_q <= special_4_q;
+    error_q <= mark_4_1_q[1];
+    special_done_1_q <= mark_4_1_q[0];
   end
 
   // Entries of codebooks wait until no beat that came before them looks at one.
@@ -368,12 +306,9 @@ module pe_lane_c16_n8_a4_w4_f12_d128_k4096_o4_lookup_x6916f243 (
   wire [10:0] factor = entry_comes ? entry_magnitude : {normal, value_1_q[9:0]} & {11{outlier_1_q}};
   wire [4:0] shift = value_1_q[14:10] - {4'd0, normal};
   always @(posedge clk_i) if (enable) begin
-    outlier_negative_1_q <= value_1_q[15];
-    outlier_negative_2_q <= outlier_negative_1_q;
-    outlier_negative_3_q <= outlier_negative_2_q;
-    shift_1_q <= shift;
-    shift_2_q <= shift_1_q;
-    shift_3_q <= shift_2_q;
+    outlier_along_1_q <= {value_1_q[15], shift};
+    outlier_along_2_q <= outlier_along_1_q;
+    outlier_along_3_q <= outlier_along_2_q;
   end
   wire multipliers_move = enable | entry_comes | |row_comes_q;
   always @(posedge clk_i) row_index_3_q <= {row_index_3_q[7:0], codebook_index_i};
@@ -400,7 +335,7 @@ module pe_lane_c16_n8_a4_w4_f12_d128_k4096_o4_lookup_x6916f243 (
       assign product[i + 16*j] = product_q;
       always @(posedge clk_i) if (table_written) product_q <= row_product;
     end
-    assign outlier_row[i] = {magnitude, weight_centroid[i][11] ^ outlier_negative_3_q};
+    assign outlier_row[i] = {magnitude, weight_centroid[i][11] ^ outlier_along_3_q[5]};
     wire unused_opposite_sum = opposite_sum[23];
   end
 
@@ -472,64 +407,55 @@ module pe_lane_c16_n8_a4_w4_f12_d128_k4096_o4_lookup_x6916f243 (
       .rows_i(column_rows_in),
       .place_i(place_1_q),
       .outlier_rows_i(column_outlier_rows_in),
-      .shift_i(shift_3_q),
+      .shift_i(outlier_along_3_q[4:0]),
       .add_i(add),
-      .start_i(start_4_q),
-      .high_i(high_4_q),
+      .start_i(mark_4_1_q[4]),
+      .high_i(mark_4_1_q[3]),
       .sum_o(column_sum[i]),
       .outlier_sum_o(outlier_sum[i])
     );
   end
 
   // The columns that leave.
-  for (i = 0; i < 12; i = i + 1) begin : g_leave
-    reg signed [39:0] leaving_sum_q;
-    assign leaving_sum[i] = leaving_sum_q;
-    always @(posedge clk_i) if (copy | leaves) leaving_sum_q <= copy ? column_sum[i] : leaving_sum[i + 4];
+  lane_drain_c16_w40_o4 u_leaving_sums (
+    .clk_i(clk_i),
+    .copy_i(copy),
+    .leaves_i(leaves),
+    .sums_i(leaving_sums_sums_in),
+    .next_o(leaving_sums_next)
+  );
+
+  for (i = 0; i < 16; i = i + 1) begin : g_leaving_sums_copied
+    assign leaving_sums_sums_in[40*i +: 40] = column_sum[i];
   end
 
-  assign leaving_sum[12] = leaving_sum_12_q;
-  always @(posedge clk_i) if (copy) leaving_sum_12_q <= column_sum[12];
-  assign leaving_sum[13] = leaving_sum_13_q;
-  always @(posedge clk_i) if (copy) leaving_sum_13_q <= column_sum[13];
-  assign leaving_sum[14] = leaving_sum_14_q;
-  always @(posedge clk_i) if (copy) leaving_sum_14_q <= column_sum[14];
-  assign leaving_sum[15] = leaving_sum_15_q;
-  always @(posedge clk_i) if (copy) begin
-    leaving_sum_15_q <= column_sum[15];
-    leaving_error_q <= error_q;
-  end
+  always @(posedge clk_i) if (copy) leaving_error_q <= error_q;
   assign sums_valid_o = |leaving_q;
 
   for (i = 0; i < 4; i = i + 1) begin : g_sums
-    assign sums_sum_o[40*i +: 40] = leaving_sum[i];
+    assign sums_sum_o[40*i +: 40] = leaving_sums_next[40*i +: 40];
   end
 
   assign sums_error_o = leaving_error_q;
   assign sums_last_o = leaving_q == 3'd1;
 
   // The sums of outliers that leave.
-  for (i = 0; i < 12; i = i + 1) begin : g_leave_outliers
-    reg signed [57:0] leaving_outliers_q;
-    assign leaving_outliers[i] = leaving_outliers_q;
-    always @(posedge clk_i) if (copy | leaves) leaving_outliers_q <= copy ? outlier_sum[i]
-        : leaving_outliers[i + 4];
+  lane_drain_c16_w58_o4 u_leaving_outliers (
+    .clk_i(clk_i),
+    .copy_i(copy),
+    .leaves_i(leaves),
+    .sums_i(leaving_outliers_sums_in),
+    .next_o(leaving_outliers_next)
+  );
+
+  for (i = 0; i < 16; i = i + 1) begin : g_leaving_outliers_copied
+    assign leaving_outliers_sums_in[58*i +: 58] = outlier_sum[i];
   end
 
-  assign leaving_outliers[12] = leaving_outliers_12_q;
-  always @(posedge clk_i) if (copy) leaving_outliers_12_q <= outlier_sum[12];
-  assign leaving_outliers[13] = leaving_outliers_13_q;
-  always @(posedge clk_i) if (copy) leaving_outliers_13_q <= outlier_sum[13];
-  assign leaving_outliers[14] = leaving_outliers_14_q;
-  always @(posedge clk_i) if (copy) leaving_outliers_14_q <= outlier_sum[14];
-  assign leaving_outliers[15] = leaving_outliers_15_q;
-  always @(posedge clk_i) if (copy) begin
-    leaving_outliers_15_q <= outlier_sum[15];
-    leaving_special_1_q <= special_done_1_q;
-  end
+  always @(posedge clk_i) if (copy) leaving_special_1_q <= special_done_1_q;
 
   for (i = 0; i < 4; i = i + 1) begin : g_outliers
-    assign sums_outliers_o[58*i +: 58] = leaving_outliers[i];
+    assign sums_outliers_o[58*i +: 58] = leaving_outliers_next[58*i +: 58];
   end
 
   assign sums_special_o = leaving_special_1_q;

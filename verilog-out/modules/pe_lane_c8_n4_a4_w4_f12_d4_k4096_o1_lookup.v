@@ -66,16 +66,11 @@ module pe_lane_c8_n4_a4_w4_f12_d4_k4096_o1_lookup (
   genvar j;
   reg                 done_q;
   reg           [3:0] leaving_q;
-  wire                weights_fill_ready;
-  wire                weights_use_valid;
-  wire        [127:0] weights_data;
-  wire                unused_weights_refused;
-  reg           [1:0] fill_address_q;
+  wire                weights_valid;
+  wire        [127:0] weights_word;
+  wire          [1:0] weights_end;
   wire                building;
   reg           [1:0] address_q;
-  reg                 fill_turn_q;
-  reg                 use_turn_q;
-  wire          [1:0] length [0:1];
   wire          [3:0] index [0:3];
   wire                present [0:3];
   reg                 open_q;
@@ -99,10 +94,7 @@ module pe_lane_c8_n4_a4_w4_f12_d4_k4096_o1_lookup (
   reg                 last_2_q;
   reg                 error_2_q;
   reg                 valid_3_q;
-  reg                 start_3_q;
-  reg                 high_3_q;
-  reg                 last_3_q;
-  reg                 error_3_q;
+  reg           [3:0] mark_3_1_q;
   reg                 error_q;
   wire signed  [39:0] column_sum [0:7];
   wire         [11:0] weight_centroid [0:15];
@@ -110,8 +102,8 @@ module pe_lane_c8_n4_a4_w4_f12_d4_k4096_o1_lookup (
   reg          [11:0] row_index_3_q;
   wire signed  [22:0] product [0:255];
   wire signed  [22:0] row [0:63];
-  wire signed  [39:0] leaving_sum [0:7];
-  reg  signed  [39:0] leaving_sum_7_q;
+  wire        [319:0] leaving_sums_sums_in;
+  wire         [39:0] leaving_sums_next;
   reg                 leaving_error_q;
 
   // All ranks move on, unless complete columns wait.
@@ -121,17 +113,8 @@ module pe_lane_c8_n4_a4_w4_f12_d4_k4096_o1_lookup (
   wire enable = !done_q | free;
 
   // Weights: banks that are filled and used in turn.
-  assign weights_ready_o = weights_fill_ready & !clear_i;
-  wire word_comes = weights_valid_i & weights_ready_o;
-  wire filled = word_comes & (weights_last_i | (fill_address_q == 2'd3));
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) fill_address_q <= 2'd0;
-    else         fill_address_q <= clear_i | filled ? 2'd0 : word_comes ? fill_address_q + 2'd1
-        : fill_address_q;
-  end
-
   // Activations: not while a codebook changes.
-  assign activations_ready_o = enable & weights_use_valid & !codebook_valid_i & !building & !clear_i;
+  assign activations_ready_o = enable & weights_valid & !codebook_valid_i & !building & !clear_i;
   wire take = activations_valid_i & activations_ready_o;
   wire ends = activations_end_i | activations_last_i | (address_q == 2'd3);
   always @(posedge clk_i or negedge rst_ni) begin
@@ -140,43 +123,23 @@ module pe_lane_c8_n4_a4_w4_f12_d4_k4096_o1_lookup (
   end
   wire freed = take & ends & !activations_keep_i;
 
-  double_buffer_d4_w128_g128_inferred u_weights (
+  lane_banks_c8_n4_a4_w4_f12_d4_k4096_o1_lookup u_weights (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(clear_i),
-    .fill_ready_o(weights_fill_ready),
-    .write_i(word_comes),
-    .write_address_i(fill_address_q),
-    .data_i(weights_index_i),
-    .fill_last_i(filled),
-    .use_valid_o(weights_use_valid),
+    .weights_valid_i(weights_valid_i),
+    .weights_ready_o(weights_ready_o),
+    .weights_index_i(weights_index_i),
+    .weights_last_i(weights_last_i),
+    .valid_o(weights_valid),
     .read_i(take),
-    .read_address_i(address_q),
-    .data_o(weights_data),
-    .use_last_i(freed),
-    .refused_o(unused_weights_refused)
+    .address_i(address_q),
+    .word_o(weights_word),
+    .end_o(weights_end),
+    .free_i(freed)
   );
 
-  // Where each bank's last word is.
-  always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      fill_turn_q <= 1'b0;
-      use_turn_q <= 1'b0;
-    end else begin
-      fill_turn_q <= (fill_turn_q ^ filled) & !clear_i;
-      use_turn_q <= (use_turn_q ^ freed) & !clear_i;
-    end
-  end
-
-  for (i = 0; i < 2; i = i + 1) begin : g_length
-    reg [1:0] length_q;
-    localparam ends_here_index = i;
-    wire ends_here = filled & (fill_turn_q == ends_here_index[0]);
-    assign length[i] = length_q;
-    always @(posedge clk_i) if (ends_here) length_q <= fill_address_q;
-  end
-
-  wire apart = ends & (address_q != length[use_turn_q]);
+  wire apart = ends & (address_q != weights_end);
 
   for (i = 0; i < 4; i = i + 1) begin : g_taken
     reg [3:0] index_q;
@@ -204,7 +167,7 @@ module pe_lane_c8_n4_a4_w4_f12_d4_k4096_o1_lookup (
   end
 
   for (i = 0; i < 32; i = i + 1) begin : g_word
-    assign word[i] = weights_data[4*i +: 4];
+    assign word[i] = weights_word[4*i +: 4];
   end
 
   // Present pairs of a column; those of high beats count 16.
@@ -241,18 +204,13 @@ module pe_lane_c8_n4_a4_w4_f12_d4_k4096_o1_lookup (
     if (!rst_ni) valid_3_q <= 1'b0;
     else         valid_3_q <= (enable ? valid_2_q : valid_3_q) & !clear_i;
   end
-  always @(posedge clk_i) if (enable) begin
-    start_3_q <= start_2_q;
-    high_3_q <= high_2_q;
-    last_3_q <= last_2_q;
-    error_3_q <= wrong;
-  end
+  always @(posedge clk_i) if (enable) mark_3_1_q <= {start_2_q, high_2_q, last_2_q, wrong};
   wire add = valid_3_q & enable & !clear_i;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) done_q <= 1'b0;
-    else         done_q <= (enable ? valid_3_q & last_3_q : done_q) & !clear_i;
+    else         done_q <= (enable ? valid_3_q & mark_3_1_q[1] : done_q) & !clear_i;
   end
-  always @(posedge clk_i) if (enable) error_q <= error_3_q;
+  always @(posedge clk_i) if (enable) error_q <= mark_3_1_q[0];
 
   // Entries of codebooks wait until no beat that came before them looks at one.
   assign codebook_ready_o = (!taken_q | enable) & !clear_i;
@@ -357,26 +315,28 @@ module pe_lane_c8_n4_a4_w4_f12_d4_k4096_o1_lookup (
       .w_i(column_w_in),
       .rows_i(column_rows_in),
       .add_i(add),
-      .start_i(start_3_q),
-      .high_i(high_3_q),
+      .start_i(mark_3_1_q[3]),
+      .high_i(mark_3_1_q[2]),
       .sum_o(column_sum[i])
     );
   end
 
   // The columns that leave.
-  for (i = 0; i < 7; i = i + 1) begin : g_leave
-    reg signed [39:0] leaving_sum_q;
-    assign leaving_sum[i] = leaving_sum_q;
-    always @(posedge clk_i) if (copy | leaves) leaving_sum_q <= copy ? column_sum[i] : leaving_sum[i + 1];
+  lane_drain_c8_w40_o1 u_leaving_sums (
+    .clk_i(clk_i),
+    .copy_i(copy),
+    .leaves_i(leaves),
+    .sums_i(leaving_sums_sums_in),
+    .next_o(leaving_sums_next)
+  );
+
+  for (i = 0; i < 8; i = i + 1) begin : g_leaving_sums_copied
+    assign leaving_sums_sums_in[40*i +: 40] = column_sum[i];
   end
 
-  assign leaving_sum[7] = leaving_sum_7_q;
-  always @(posedge clk_i) if (copy) begin
-    leaving_sum_7_q <= column_sum[7];
-    leaving_error_q <= error_q;
-  end
+  always @(posedge clk_i) if (copy) leaving_error_q <= error_q;
   assign sums_valid_o = |leaving_q;
-  assign sums_sum_o[39:0] = leaving_sum[0];
+  assign sums_sum_o[39:0] = leaving_sums_next[39:0];
   assign sums_error_o = leaving_error_q;
   assign sums_last_o = leaving_q == 4'd1;
   always @(posedge clk_i or negedge rst_ni) begin

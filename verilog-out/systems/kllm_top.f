@@ -45,6 +45,7 @@
 ../modules/stream_width_converter_i128_o512.v
 ../modules/ram_d128_w512_g512_inferred.v
 ../modules/double_buffer_d128_w512_g512_inferred.v
+../modules/lane_banks_c16_n8_a4_w4_f12_d128_k4096_o4_lookup_x74df35d7.v
 ../modules/row_adder_w24.v
 ../modules/row_product_a11_b11_held.v
 ../modules/row_adder_w24_sub.v
@@ -52,6 +53,8 @@
 ../modules/row_adder_w48.v
 ../modules/row_adder_w64.v
 ../modules/lane_column_n8_w4_c12_s40_lookup_l20_x5853669b.v
+../modules/lane_drain_c16_w40_o4.v
+../modules/lane_drain_c16_w58_o4.v
 ../modules/pe_lane_c16_n8_a4_w4_f12_d128_k4096_o4_lookup_x6916f243.v
 ../modules/lane_bank_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0.v
 ../modules/stream_fifo_w16_d8_registers_xcb8bbb75.v

@@ -188,7 +188,7 @@ fn faults_of_outliers() -> Vec<(&'static str, Fault)> {
         ("one without a value spoils the next group", Fault::net("start_1_q", "1'b0").into("special_q")),
         ("a position that is none is not told", Fault::net("nowhere", "1'b0")),
         ("a centroid changes under an outlier", Fault::net("looks", "1'b0")),
-        ("sums of outliers leave twice", Fault::net("leaves", "1'b0").into("leaving_outliers")),
+        ("sums of outliers leave twice", Fault::net("leaves", "1'b0").into("u_leaving_outliers")),
     ]
 }
 
@@ -222,8 +222,8 @@ fn faults() -> Vec<(&'static str, Fault)> {
         ("a clear keeps a beat", Fault::net("clear_i", "1'b0").into("taken_q")),
         ("a clear keeps the place in a bank", Fault::net("clear_i", "1'b0").into("address_q")),
         ("a clear keeps sums", Fault::net("clear_i", "1'b0").into("leaving_q")),
-        ("words wait for no bank", Fault::net("weights_ready_o", "!clear_i")),
-        ("a full bank does not end", Fault::net("filled", "word_comes & weights_last_i")),
+        ("words wait for no bank", Fault::net("weights_ready_o", "!clear_i").module("lane_banks")),
+        ("a full bank does not end", Fault::net("filled", "word_comes & weights_last_i").module("lane_banks")),
         ("the most negative centroid is 0", Fault::net("entry_magnitude", "entry_below + {4'd0, entry_negative}")),
         ("a product loses its sign", Fault::net("g_products[1].negative_3_q", "3'b000")),
     ]

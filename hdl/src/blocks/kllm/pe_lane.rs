@@ -15,22 +15,26 @@
 //!
 //! **Integers** of 8 bits are two nibbles: a beat of high ones counts 16 times, with the codebook 0 to 15.
 
+mod banks;
 mod codebooks;
 pub mod column;
+mod drain;
 mod outlier_properties;
 mod outliers;
 mod properties;
 
+use banks::LaneBanks;
 use column::LaneColumn;
+use drain::LaneDrain;
 use outliers::Taken;
 use properties::Inside;
 
 use crate::blocks::common::arith::popcount;
 use crate::blocks::common::row::held;
-use crate::blocks::common::{DoubleBuffer, Ram, RamImplementation};
+use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, FieldOption, In, InStream, Module,
-    OutStream, Proof, Signal, Timing, Type, bit, bits_for, bundle, choices, mux, parameters, ports, sint, uint,
+    OutStream, Proof, Signal, Timing, bit, bits_for, bundle, cat, choices, mux, parameters, ports, sint, uint,
 };
 
 choices! {
@@ -203,12 +207,12 @@ impl PeLane {
         first + others + u64::from(self.latency()) + drain - 1
     }
 
-    fn address(&self) -> Type {
-        self.ram().address()
+    fn word_width(&self) -> u32 {
+        self.columns * self.inputs * self.w_bits
     }
 
     fn ram(&self) -> Ram {
-        Ram::words(self.buffer, self.columns * self.inputs * self.w_bits, RamImplementation::Inferred)
+        Ram::words(self.buffer, self.word_width(), RamImplementation::Inferred)
     }
 }
 
@@ -333,24 +337,15 @@ impl PeLane {
     /// Fills banks, and takes a beat when its weights are there.
     fn front(&self, m: &mut Module, io: &PeLanePorts, enable: Signal) -> Front {
         m.comment("Weights: banks that are filled and used in turn.");
-        let banks = m.instance("u_weights", DoubleBuffer { ram: self.ram() });
-        let address = self.address();
+        let banks = m.instance("u_weights", LaneBanks { lane: self.clone() });
+        let address = self.ram().address();
         let (zero, top) = (address.lit(0), address.lit(self.buffer - 1));
         m.connect(banks.clear_i, io.clear_i);
-        m.unused(banks.refused_o);
-        m.connect(io.weights.ready, banks.fill_ready_o & !io.clear_i);
-        let comes = m.wire("word_comes", io.weights.fire());
-        let fill = m.reg_init("fill_address_q", address, 0);
-        let filled = m.wire("filled", comes & (io.weights.last | fill.q.eq(top)));
-        fill.next(mux(io.clear_i | filled, zero, mux(comes, fill.q.wrapping_add(1), fill.q)));
-        m.connect(banks.write_i, comes);
-        m.connect(banks.write_address_i, fill.q);
-        m.connect(banks.data_i, io.weights.index.packed());
-        m.connect(banks.fill_last_i, filled);
+        m.connect_stream(&banks.weights, &io.weights);
 
         m.comment("Activations: not while a codebook changes.");
         let building = m.net("building", bit());
-        let ready = enable & banks.use_valid_o & !io.codebook.valid & !building & !io.clear_i;
+        let ready = enable & banks.valid_o & !io.codebook.valid & !building & !io.clear_i;
         m.connect(io.activations.ready, ready);
         let take = m.wire("take", io.activations.fire());
         let at = m.reg_init("address_q", address, 0);
@@ -360,20 +355,11 @@ impl PeLane {
         let moves = again.map_or(take, |again| take & !again);
         at.next(mux(io.clear_i | (take & ends), zero, mux(moves, at.q.wrapping_add(1), at.q)));
         m.connect(banks.read_i, take);
-        m.connect(banks.read_address_i, at.q);
+        m.connect(banks.address_i, at.q);
         let freed = m.wire("freed", take & ends & !io.activations.keep);
-        m.connect(banks.use_last_i, freed);
+        m.connect(banks.free_i, freed);
 
-        m.comment("Where each bank's last word is.");
-        let (filling, using) = (m.reg_init("fill_turn_q", bit(), 0), m.reg_init("use_turn_q", bit(), 0));
-        filling.next((filling.q ^ filled) & !io.clear_i);
-        using.next((using.q ^ freed) & !io.clear_i);
-        let length = m.regs("length", address, 2);
-        m.for_each("length", 2, |m, b| {
-            let here = m.wire("ends_here", filled & filling.q.eq(b.value(1)));
-            length.next_when(m, b, here, fill.q);
-        });
-        let apart = m.wire("apart", ends & at.q.ne(length.q.at(using.q)));
+        let apart = m.wire("apart", ends & at.q.ne(banks.end_o));
         let outlier = self.take_outlier(m, io, take);
         // A position that there is not.
         let nowhere =
@@ -404,7 +390,7 @@ impl PeLane {
             error: keep("apart_q", nowhere.map_or(apart, |nowhere| apart | nowhere)),
             special: None,
         };
-        let word = m.split("word", banks.data_o, uint(self.w_bits).array(self.columns * self.inputs));
+        let word = m.split("word", banks.word_o, uint(self.w_bits).array(self.columns * self.inputs));
         Front { take, word, mark, building, index: index.q, present: present.q, outlier }
     }
 
@@ -428,18 +414,28 @@ impl PeLane {
                 let sum = mux(before.start, ty.lit(0), pairs.q).wrapping_add(now.q);
                 pairs.next_when(before.valid & enable, sum);
             }
-            let mut keep = |name: &str, value: Signal| {
-                let kept = m.reg(&format!("{name}_{stage}_q"), bit());
-                kept.next_when(enable, value);
-                kept.q
+            let names = ["start", "high", "last", "error", "special"];
+            let fields: Vec<Signal> =
+                [before.start, before.high, before.last, before.error].into_iter().chain(before.special).collect();
+            let kept: Vec<Signal> = if stage > 2 {
+                // Nobody looks at them on the way: one word.
+                let word = held(m, &format!("mark_{stage}"), cat(&fields), 1, enable);
+                (0..word.width()).rev().map(|at| word.bit(at)).collect()
+            } else {
+                let one = |(name, &value): (&&str, &Signal)| {
+                    let kept = m.reg(&format!("{name}_{stage}_q"), bit());
+                    kept.next_when(enable, value);
+                    kept.q
+                };
+                names.iter().zip(&fields).map(one).collect()
             };
             let mut mark = Mark {
                 valid: valid.q,
-                start: keep("start", before.start),
-                high: keep("high", before.high),
-                last: keep("last", before.last),
-                error: keep("error", before.error),
-                special: before.special.map(|special| keep("special", special)),
+                start: kept[0],
+                high: kept[1],
+                last: kept[2],
+                error: kept[3],
+                special: kept.get(4).copied(),
             };
             if stage == 2 {
                 let told = self.tell(m, front, (before.start, before.valid), enable);
@@ -463,7 +459,7 @@ impl PeLane {
         (sums, error): (Array, Signal),
     ) {
         m.comment("The columns that leave.");
-        let kept = self.copied(m, ("leaving_sum", "leave"), (copy, leaves), sums);
+        let kept = self.copied(m, "leaving_sums", (copy, leaves), sums);
         let wrong = m.reg("leaving_error_q", bit());
         wrong.next_when(copy, error);
         m.connect(io.sums.valid, leaving.any());
@@ -472,23 +468,14 @@ impl PeLane {
         m.connect(io.sums.last, leaving.eq(1));
     }
 
-    /// A copy of the columns, which moves down as sums leave.
-    fn copied(
-        &self,
-        m: &mut Module,
-        (name, scope): (&str, &str),
-        (copy, leaves): (Signal, Signal),
-        sums: Array,
-    ) -> Array {
-        let kept = m.regs(name, sums.ty().element, self.columns);
-        let stays = self.columns - self.outputs;
-        m.for_each(scope, stays, |m, c| {
-            kept.next_when(m, c, copy | leaves, mux(copy, sums.at(c), kept.q.at(c + self.outputs)));
-        });
-        for c in stays..self.columns {
-            kept.next_when(m, c, copy, sums.at(c));
-        }
-        kept.q
+    /// A copy of the columns, of which the next ones are returned.
+    fn copied(&self, m: &mut Module, name: &str, (copy, leaves): (Signal, Signal), sums: Array) -> Array {
+        let (columns, outputs, width) = (self.columns, self.outputs, sums.ty().element.width);
+        let u = m.instance(&format!("u_{name}"), LaneDrain { columns, width, outputs });
+        m.connect(u.copy_i, copy);
+        m.connect(u.leaves_i, leaves);
+        m.connect_each(&format!("{name}_copied"), u.sums_i, sums);
+        u.next_o
     }
 }
 

@@ -95,11 +95,8 @@ impl PeLane {
         let width = SIGNIFICAND.max(entry.width());
         let factor = m.wire("factor", mux(comes, entry.extend(width), significand.extend(width)));
         let shift = m.wire("shift", exponent.wrapping_sub(normal.extend(5)));
-        Factor {
-            factor,
-            negative: held(m, "outlier_negative", value.bit(15), inside, enable),
-            shift: held(m, "shift", shift, inside, enable),
-        }
+        let along = held(m, "outlier_along", cat(&[value.bit(15), shift]), inside, enable);
+        Factor { factor, negative: along.msb(), shift: along.slice(0..5) }
     }
 
     /// The sums of outliers leave beside the others.
@@ -112,7 +109,7 @@ impl PeLane {
     ) {
         let (Some(to), Some(flag)) = (io.sums.outliers, io.sums.special) else { return };
         m.comment("The sums of outliers that leave.");
-        let kept = self.copied(m, ("leaving_outliers", "leave_outliers"), (copy, leaves), sums);
+        let kept = self.copied(m, "leaving_outliers", (copy, leaves), sums);
         let special = held(m, "leaving_special", special, 1, copy);
         m.for_each("outliers", self.outputs, |m, o| m.connect(to.at(o), kept.at(o)));
         m.connect(flag, special);
