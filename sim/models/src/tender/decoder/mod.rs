@@ -13,6 +13,7 @@ mod chain;
 mod executor;
 mod image;
 mod learnt;
+mod place;
 
 use anyhow::{Context, Result, ensure};
 use half::f16;
@@ -23,12 +24,12 @@ use host::vector::{Epsilon, Operand};
 pub use executor::{Checked, Executor, InSoftware, MAX_DESCRIPTORS, OnDevice, Spent};
 pub use learnt::{Learnt, Site};
 
+use crate::smollm2::Model;
 use crate::smollm2::arithmetic::{Norm, Projection as Name};
-use crate::smollm2::calibration::Input;
 use crate::smollm2::model::Config;
-use crate::smollm2::{Matrix, Model, arithmetic};
 use chain::Steps;
-use image::{INTEGER, Packing, Placer, Projection, centred, half};
+use image::{INTEGER, Placer, Projection, half};
+use place::{angles, buffers, gain, layer_image};
 
 /// Groups of channels.
 pub const GROUPS: usize = 8;
@@ -353,122 +354,4 @@ impl Decoder {
 pub fn likeliest(logits: &[f16]) -> u32 {
     let first = (0, f16::NEG_INFINITY);
     logits.iter().zip(0..).fold(first, |most, (&x, token)| if x > most.1 { (token, x) } else { most }).0
-}
-
-fn gain(p: &mut Placer<'_>, model: &Model, layer: usize, norm: Norm) -> Result<u64> {
-    let gains = model.gain(layer, norm)?.iter().map(|&x| x.into()).collect();
-    Ok(p.floats(&[gains])?.address)
-}
-
-/// Cosine and sine of each pair of neighbours, by position.
-fn angles(config: &Config, positions: usize) -> Vec<Vec<f64>> {
-    // Turning (1, 0) shows them.
-    let mut turned = Matrix::zeros(positions, config.head_width);
-    turned.iter_mut().for_each(|row| row.iter_mut().step_by(2).for_each(|x| *x = 1.0));
-    let turn = arithmetic::Rotation { width: config.head_width, base: config.rope_base, past: 0 };
-    arithmetic::rotate(&mut turned, turn);
-    turned.iter().map(<[f64]>::to_vec).collect()
-}
-
-fn layer_image(p: &mut Placer<'_>, (model, learnt): (&Model, &Learnt), layer: usize, context: usize) -> Result<Layer> {
-    let config = model.config();
-    let packing = |p: &mut Placer<'_>, input: Input, channels: usize| {
-        p.packing(learnt.at(layer, Site::Input(input))?, &vec![1.0; channels])
-    };
-    let attention = packing(p, Input::Attention, config.width)?;
-    let attention_out = packing(p, Input::AttentionOut, config.width)?;
-    let feed_forward = packing(p, Input::FeedForward, config.width)?;
-    let down = packing(p, Input::Down, config.ffn_width)?;
-    let mut projection = |names: &[Name], packing: &Packing| {
-        let weights = names.iter().map(|&name| model.weight(layer, name)).collect::<Result<Vec<_>>>()?;
-        p.projection(&weights, packing)
-    };
-    let qkv = projection(&[Name::Q, Name::K, Name::V], &attention)?;
-    let o = projection(&[Name::O], &attention_out)?;
-    let gate_up = projection(&[Name::Gate, Name::Up], &feed_forward)?;
-    let back = projection(&[Name::Down], &down)?;
-    let mut stored = [Vec::new(), Vec::new()];
-    let heads = (0..config.kv_heads).map(|number| {
-        let (keys, values) = (learnt.at(layer, Site::Keys(number))?, learnt.at(layer, Site::Values(number))?);
-        let ((key_middles, key_scales), (middles, scales)) = (centred(keys), centred(values));
-        let constant = |(middle, scale): (&f64, &f64)| Constants {
-            scale: 1.0,
-            bias: -middle as f32,
-            quantizer: (1.0 / scale) as f32,
-        };
-        stored[0].extend(key_middles.iter().zip(&key_scales).map(constant));
-        stored[1].extend(middles.iter().zip(&scales).map(constant));
-        head_image(p, (learnt.at(layer, Site::Queries(number))?, &key_scales), (&middles, &scales), (config, context))
-    });
-    let heads = heads.collect::<Result<_>>()?;
-    Ok(Layer {
-        gains: [gain(p, model, layer, Norm::Attention)?, gain(p, model, layer, Norm::FeedForward)?],
-        attention: attention.constants,
-        attention_out: attention_out.constants,
-        feed_forward: feed_forward.constants,
-        down: down.constants,
-        qkv,
-        o,
-        gate_up,
-        back,
-        stored: p.constants(&stored.concat())?,
-        heads,
-    })
-}
-
-/// Queries have no bias: none must come back with keys. What is taken from all keys of a channel changes all scores of a query by
-/// the same number, and softmax not at all; the scale of a key's channel is a factor of the queries. What is taken from values
-/// comes back with probabilities that sum to 1.
-fn head_image(
-    p: &mut Placer<'_>,
-    ([low, high], key_scales): (&[Vec<f64>; 2], &[f64]),
-    (middles, scales): (&[f64], &[f64]),
-    (config, context): (&Config, usize),
-) -> Result<Head> {
-    let most: Vec<f64> = low.iter().zip(high).zip(key_scales).map(|((a, b), s)| a.abs().max(b.abs()) * s).collect();
-    let least = most.iter().map(|x| -x).collect();
-    let packing = p.packing(&[least, most], key_scales)?;
-    let last = packing.calibration.scales[packing.calibration.scales.len() - 1];
-    let factor = last / (config.head_width as f64).sqrt();
-    let one = Constants { scale: factor as f32, ..Constants::default() };
-    let value = |(middle, scale): (&f64, &f64)| Constants {
-        scale: (scale / PROBABILITY) as f32,
-        bias: *middle as f32,
-        quantizer: 1.0,
-    };
-    let queries = PackedQueries {
-        constants: packing.constants,
-        table: packing.table,
-        scores: p.constants(&vec![one; config.heads / config.kv_heads])?,
-    };
-    Ok(Head {
-        queries,
-        keys: p.right(context, config.head_width)?,
-        values: p.right(config.head_width, context)?,
-        value_constants: p.constants(&middles.iter().zip(scales).map(value).collect::<Vec<_>>())?,
-    })
-}
-
-fn buffers(p: &mut Placer<'_>, c: &Config, context: usize) -> Result<Buffers> {
-    let shared = c.heads / c.kv_heads;
-    let (width, stored) = (c.width, c.kv_heads * c.head_width);
-    Ok(Buffers {
-        x: p.rows(1, width)?,
-        hidden: p.rows(1, width)?,
-        normed: p.rows(1, width)?,
-        qkv: p.rows(1, width + 2 * stored)?,
-        turned: p.rows(1, width + 2 * stored)?,
-        scores: p.rows(c.heads, context)?,
-        probabilities: p.rows(c.heads, context)?,
-        attention: p.rows(1, width)?,
-        added: p.rows(1, width)?,
-        gate_up: p.rows(1, 2 * c.ffn_width)?,
-        gated: p.rows(1, c.ffn_width)?,
-        logits: p.rows(1, c.vocabulary)?,
-        left: p.left(1, width.max(c.ffn_width))?,
-        stored: p.left(1, 2 * stored)?,
-        queries: p.left(shared, c.head_width)?,
-        weights: p.left(shared, context)?,
-        job: p.room(Steps::most())?,
-    })
 }
