@@ -7,6 +7,7 @@
 use std::error::Error;
 
 use sim::bus::{AxiConfig, AxiMemory, cycle};
+use sim::process::processor_time;
 use sim::{BuildOptions, Design, In, Model, Out, Sim};
 
 const ROUNDS: u32 = 5;
@@ -77,12 +78,6 @@ fn jobs(sim: &mut Sim, jobs: u64, mut cycle: impl FnMut(&mut Sim) -> sim::Result
         }
     }
     Ok((sim.cycle_count() - before) as f64 / (processor_time() - clock) as f64 * 1e9)
-}
-
-/// Nanoseconds that this thread has run.
-fn processor_time() -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or_default()
 }
 
 fn checked(model: &Model, count: u64) -> sim::Result<f64> {

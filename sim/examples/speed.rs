@@ -7,6 +7,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use sim::process::Tool;
+use sim::process::processor_time;
 use sim::{BuildOptions, Cache, Design, Model, Opt};
 
 const ROUNDS: u32 = 15;
@@ -92,12 +93,6 @@ fn drive(model: &Model, size: u32, cycles: u64) -> sim::Result<(f64, u32)> {
         sim.tick()?;
     }
     Ok((cycles as f64 / (processor_time() - start) as f64 * 1e9, sum))
-}
-
-/// Nanoseconds that this thread has run.
-fn processor_time() -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or_default()
 }
 
 /// Compiles Verilator's own executable with the loop below, and with the options of `sim`'s models: both run the same code.

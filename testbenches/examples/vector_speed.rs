@@ -9,6 +9,7 @@ use std::error::Error;
 
 use hdl::accelerators::vector::VectorTop;
 use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig, cycle};
+use sim::process::processor_time;
 use sim::{BuildOptions, Design, Model, Out, Sim};
 
 const ROUNDS: u32 = 5;
@@ -72,12 +73,6 @@ fn job(sim: &mut Sim, rows: u32, mut cycle: impl FnMut(&mut Sim) -> sim::Result<
     let (cycles, time) = (sim.cycle_count() - before, processor_time() - clock);
     assert!((least..least + least / 4).contains(&cycles), "{cycles} cycles for {least} beats");
     Ok(cycles as f64 / time as f64 * 1e9)
-}
-
-/// Nanoseconds that this thread has run.
-fn processor_time() -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or_default()
 }
 
 fn checked(model: &Model, rows: u32) -> sim::Result<f64> {

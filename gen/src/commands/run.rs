@@ -8,6 +8,7 @@ use host::Window;
 use models::smollm2::{Model, Precision, Tokenizer, open};
 use models::tender::decoder::{Checked, Decoder, Executor, InSoftware, Learnt, OnDevice, Spent, likeliest};
 use sim::bus::AxiConfig;
+use sim::process::processor_time;
 use sim::{BuildOptions, Initial, Opt};
 use testbenches::systems::hardware::Hardware;
 use testbenches::systems::tender_top::decoding::{for_decoding, simulated};
@@ -138,7 +139,7 @@ impl Text<'_> {
     ) -> Result<String> {
         self.progress.message("putting the weights into memory");
         let mut decoder = Decoder::new((model, learnt), (&caps_of(block), &WINDOW), CONTEXT, on).map_err(failed)?;
-        let (jobs, start, mut all) = (decoder.jobs(), Instant::now(), Spent::default());
+        let (jobs, start, clock, mut all) = (decoder.jobs(), Instant::now(), processor_time(), Spent::default());
         if !to_terminal() {
             report::print(&self.args.prompt)?;
         }
@@ -169,7 +170,8 @@ impl Text<'_> {
                 break;
             }
         }
-        Ok(self.told(decoder.tokens(), start.elapsed().as_secs_f64(), &all, block))
+        let busy = (processor_time() - clock) as f64 * 1e-9;
+        Ok(self.told(decoder.tokens(), [start.elapsed().as_secs_f64(), busy], &all, block))
     }
 
     /// Prints what is new of the text, as far as its characters are whole.
@@ -183,23 +185,24 @@ impl Text<'_> {
         Ok(whole.len().max(shown))
     }
 
-    fn told(&self, tokens: usize, seconds: f64, all: &Spent, block: &TenderTop) -> String {
+    fn told(&self, tokens: usize, [seconds, busy]: [f64; 2], all: &Spent, block: &TenderTop) -> String {
         let array = &block.array;
         let shape = format!("{} x {} PEs, INT8, a bus of {} bits", array.rows, array.columns, block.axi.data_width);
         let (read, written) = (self.prompt.len(), self.written.len());
+        let each = |seconds: f64| seconds / tokens as f64;
         let mut lines = vec![
             format!("  on          tender_top, {shape}"),
-            format!("  tokens      {read} read, {written} written, {:.3} a second", tokens as f64 / seconds),
+            format!("  tokens      {read} read, {written} written"),
+            // Others may have had the processor meanwhile.
+            format!("  time        {:.1} s a token, of which this thread ran {:.1} s", each(seconds), each(busy)),
         ];
-        if all.cycles > 0 {
-            let (each, busy) = (all.cycles / tokens as u64, all.computing as f64 / all.cycles as f64);
-            let speed = all.cycles as f64 / seconds;
-            lines.push(format!(
-                "  cycles      {} a token, {speed:.0} a second; array or vector unit compute in {:.1} % of them",
-                count(each),
-                100.0 * busy
-            ));
+        if !self.args.golden {
+            let computing = 100.0 * all.computing as f64 / all.cycles as f64;
+            let speed = count((all.cycles as f64 / busy) as u64);
+            lines.push(format!("  simulation  {speed} cycles a second of processor time"));
+            lines.push(format!("  computing   array or vector unit in {computing:.1} % of the cycles"));
         }
+        lines.push(format!("  cycles      {} a token", count(all.cycles / tokens as u64)));
         lines.extend([
             format!("  operations  {}, {} a token", count(all.descriptors), count(all.descriptors / tokens as u64)),
             format!("  saturated   {} words of results left the range of the calibration", count(all.overflows)),
