@@ -140,7 +140,7 @@ pub enum Opt {
     #[default]
     O1,
     /// `g++ -O3`; gains up to 10 % on designs dominated by wide arithmetic, and 40 % on a `tender_top` of 4 x 64 PEs, which takes
-    /// three times as long to compile: for runs of many minutes.
+    /// two to three times as long to compile: for runs of many minutes.
     O3,
 }
 

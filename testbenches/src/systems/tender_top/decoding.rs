@@ -28,7 +28,7 @@ pub fn for_decoding(columns: u32) -> TenderTop {
     }
 }
 
-/// Such an accelerator for the simulator. The vector unit, nearly half of the logic, works in one cycle of forty: its clock stands
+/// Such an accelerator for the simulator. The vector unit, nearly half of the logic, waits while there are products: its clock stands
 /// still from the end of its operation to the next one, which changes neither results nor cycles.
 ///
 /// # Errors
