@@ -21,7 +21,7 @@ use testbenches::{options, run};
 #[test]
 fn all_small_configurations() {
     for block in KllmTop::configurations() {
-        run(&block, bench, &options(200)).unwrap_or_else(|e| panic!("{e:#}"));
+        run(&block, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }
 
