@@ -229,7 +229,7 @@ fn token_of(rng: &mut StimulusRng, shape: &Shape, inner: u32, most: u32) -> Vec<
         0 => put(2, (most + 1) as u16),
         1 => put(4, [0, 2, 5, 0x104][rng.random_range(0..4usize)]),
         2 if count > 0 => put(records + OUTLIER_BYTES * u64::from(count - 1), inner as u16),
-        3 if count > 1 => {
+        3..=6 if count > 1 => {
             let k = rng.random_range(1..count as usize);
             put(records + OUTLIER_BYTES * k as u64, positions[k - 1] as u16);
         }
