@@ -58,7 +58,6 @@ const GLUE: &[&str] = &[
     "gain_reader_",
     "job_shell_",
     "job_walker_",
-    "operand_check_",
     "operand_list_",
     "part_sums_",
     "panel_buffer_",
