@@ -113,7 +113,7 @@ impl ScalingUnit {
         FloatConvert { from, to, stages: self.convert_stages, ..FloatConvert::default() }
     }
 
-    fn from_int(&self, width: u32) -> FloatFromInt {
+    fn int_to_float(&self, width: u32) -> FloatFromInt {
         let stages = self.convert_stages;
         FloatFromInt { format: self.wide, width, stages, ..FloatFromInt::default() }
     }
@@ -144,7 +144,7 @@ impl ScalingUnit {
     }
 
     fn single(&self, m: &mut Module, name: &str, sum: Signal) -> Signal {
-        let u = m.instance(&format!("u_{name}"), self.from_int(sum.width()));
+        let u = m.instance(&format!("u_{name}"), self.int_to_float(sum.width()));
         m.connect(u.valid_i, 1);
         m.connect(u.a_i, sum);
         m.unused(u.valid_o);
