@@ -17,7 +17,7 @@ fn large_a_text_is_written() {
 #[test]
 #[ignore = "needs the weights of SmolLM2-135M"]
 fn large_long_prompts_are_refused() {
-    let prompt = "Gravity is ".repeat(100);
+    let prompt = "Gravity is ".repeat(200);
     let run = senbazuru(&["run", "--on", "tender", &prompt]).assert().code(2).stdout_eq("");
     let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
     assert!(text.starts_with("error: the prompt has ") && text.ends_with("; there is room for 256 in all\n"), "{text}");
