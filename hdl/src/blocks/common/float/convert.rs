@@ -223,7 +223,7 @@ impl FloatConvert {
             m.assert_always("nearest_of_normal_numbers", implies(inside, near));
             if to.exponent_bits() >= from.exponent_bits() && g >= f {
                 m.assert_always("a_wider_format_holds_all", implies(normal, place.eq(exact)));
-            } else {
+            } else if g < f {
                 m.cover("is_rounded", inside & place.ne(exact));
             }
             if to.exponent_bits() < from.exponent_bits() {
