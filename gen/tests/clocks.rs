@@ -132,7 +132,8 @@ fn tender() {
 
 /// Products looked up; a choice among more activations takes a level more for each bit of the index.
 #[test]
-fn the_lane() {
+#[ignore = "a minute of synthesis"]
+fn large_lane() {
     let lane = PeLane { columns: 2, inputs: 4, a_bits: 2, ..PeLane::default() };
     let deepest = levels(&lane);
     assert!(deepest <= 20, "{deepest}");

@@ -48,18 +48,12 @@ fn large_late_faults_of_the_lane_are_refuted() {
 }
 
 #[test]
-fn faults_of_outliers_are_refuted() {
+#[ignore = "minutes: faults that show after many steps"]
+fn large_faults_of_outliers_are_refuted() {
     refute(vec![
         sparse("too many outliers are not told", Fault::net("too_many", "1'b0"), "error_tells", 10),
         sparse("a position that is none is not told", Fault::net("nowhere", "1'b0"), "error_tells", 9),
         sparse("an outlier without a value is not told", Fault::net("is_special", "1'b0"), "special_tells", 9),
-    ]);
-}
-
-#[test]
-#[ignore = "minutes: faults that show after many steps"]
-fn large_late_faults_of_outliers_are_refuted() {
-    refute(vec![
         sparse(
             "a beat that comes again meets the next word",
             Fault::net("activations_again_i", "1'b0").into("address_q"),

@@ -270,11 +270,11 @@ fn every_shipped_sweep_can_be_planned() {
 
 /// With their few values for a quick look.
 #[test]
-fn every_shipped_sweep_works() {
+fn shipped_sweeps_work() {
     let folder = tempfile::tempdir().unwrap();
-    for file in shipped() {
+    for file in seeds::some(&shipped(), 4) {
         let output = folder.path().join(file.file_stem().unwrap());
-        let run = sweep_command(&file, &output, &folder.path().join("store"), &["--small"]).run().unwrap();
+        let run = sweep_command(file, &output, &folder.path().join("store"), &["--small"]).run().unwrap();
         assert!(run.success(), "{}:\n{}", file.display(), run.log());
         assert!(Results::read(&output).unwrap().points.len() > 1, "{} has one point", file.display());
     }

@@ -86,3 +86,15 @@ pub fn run<B: CatalogBlock>(block: &B, make: MakeBench<B>, options: &RunOptions)
 pub fn run_all<B: CatalogBlock>(make: MakeBench<B>, options: &RunOptions) -> anyhow::Result<Vec<RunReport>> {
     std::iter::once(B::default()).chain(B::configurations()).map(|block| run(&block, make, options)).collect()
 }
+
+/// Runs `count` of a large block's configurations, all of them in a full run ([`seeds::some`]).
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_some<B: CatalogBlock>(
+    count: usize,
+    make: MakeBench<B>,
+    options: &RunOptions,
+) -> anyhow::Result<Vec<RunReport>> {
+    seeds::some(&B::configurations(), count).into_iter().map(|block| run(block, make, options)).collect()
+}

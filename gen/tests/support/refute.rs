@@ -26,18 +26,20 @@ pub struct Refutation {
     pub step: u32,
 }
 
-/// Proves each faulty design, and demands that the property fails at its step and that `docs/proofs.md` says so.
+/// Demands that `docs/proofs.md` has each of the faults, and that a proof of the faulty design fails in its property at its
+/// step: of all in a full run, else of a third of them, and two at least.
 pub fn refute(faults: Vec<Refutation>) {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/proofs.md")).unwrap();
-    let work = faults.into_iter().map(|f| (format!("{} {}: {}", f.block, f.proof, f.what), f)).collect();
-    on_all_cores(work, |fault: &Refutation| {
+    for fault in &faults {
+        let row = format!("| `{}` | {} | `{}` | {} |", fault.block, fault.what, fault.by, fault.step);
+        assert!(page.contains(&row), "docs/proofs.md has no line\n{row}");
+    }
+    let some = seeds::some(&faults, faults.len().div_ceil(3).max(2));
+    let work = some.into_iter().map(|f| (format!("{} {}: {}", f.block, f.proof, f.what), f)).collect();
+    on_all_cores(work, |fault: &&Refutation| {
         let refuted = refuted(fault)?;
         let expected = (fault.by.to_owned(), fault.step);
-        if !refuted.contains(&expected) {
-            return Err(format!("expected {expected:?}, refuted: {refuted:?}"));
-        }
-        let row = format!("| `{}` | {} | `{}` | {} |", fault.block, fault.what, fault.by, fault.step);
-        if page.contains(&row) { Ok(()) } else { Err(format!("docs/proofs.md has no line\n{row}")) }
+        if refuted.contains(&expected) { Ok(()) } else { Err(format!("expected {expected:?}, refuted: {refuted:?}")) }
     });
 }
 

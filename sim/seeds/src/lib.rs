@@ -4,7 +4,10 @@
 //! ones: it sets [`VARIABLE`], and each seed that a test asks for becomes one that follows from both. So a failure is
 //! repeated by the same value of the variable; the case that it found then becomes a fixed test.
 //!
-//! This is the only place that reads the variable, and nothing else in the workspace may draw random numbers of its own.
+//! What takes too long for every run is left to `scripts/test --full`: tests called `large_`, and the rest of lists of
+//! which an ordinary run takes [`some`].
+//!
+//! This is the only place that reads the variables, and nothing else in the workspace may draw random numbers of its own.
 
 /// The environment variable of a soak run: a number.
 pub const VARIABLE: &str = "SENBAZURU_SEED";
@@ -21,6 +24,21 @@ pub fn seed(fixed: u64) -> u64 {
         Ok(Some(drawn)) => mix(drawn, fixed),
         Err(problem) => panic!("{problem}"),
     }
+}
+
+/// The environment variable of a full run.
+pub const FULL: &str = "SENBAZURU_FULL";
+
+/// Of a list whose every entry takes seconds: all in a full run, which `scripts/test --full` is by [`FULL`], else `count` of
+/// them at even distances, the first one among them.
+#[must_use]
+pub fn some<T>(all: &[T], count: usize) -> Vec<&T> {
+    if std::env::var_os(FULL).is_some() { all.iter().collect() } else { spread(all, count) }
+}
+
+fn spread<T>(all: &[T], count: usize) -> Vec<&T> {
+    let count = count.min(all.len());
+    (0..count).map(|k| &all[k * all.len() / count]).collect()
 }
 
 fn drawn(text: Option<&str>) -> Result<Option<u64>, String> {
@@ -66,6 +84,13 @@ mod tests {
             let problem = drawn(Some(text)).unwrap_err();
             assert!(problem.contains(&format!("SENBAZURU_SEED is `{text}`")), "{problem}");
         }
+    }
+
+    #[test]
+    fn some_are_spread_over_all() {
+        assert_eq!(spread(&[1, 2, 3, 4, 5, 6, 7], 3), [&1, &3, &5]);
+        assert_eq!(spread(&[1, 2], 3), [&1, &2]);
+        assert_eq!(spread::<u8>(&[], 3), Vec::<&u8>::new());
     }
 
     #[test]

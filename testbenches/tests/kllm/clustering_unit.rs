@@ -37,12 +37,6 @@ fn real_activations_and_all_values() {
 
 #[test]
 fn faults_are_found() {
-    must_be_noticed(&small(), bench, 6000, &faults()[..2]);
-}
-
-#[test]
-#[ignore = "minutes: a model for each fault"]
-fn large_all_faults_are_found() {
     must_be_noticed(&small(), bench, 6000, &faults());
 }
 

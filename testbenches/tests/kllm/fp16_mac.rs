@@ -13,12 +13,6 @@ fn all_configurations() {
 
 #[test]
 fn faults_are_found() {
-    must_be_noticed(&small(), bench, 4000, &faults()[..1]);
-}
-
-#[test]
-#[ignore = "minutes: a model for each fault"]
-fn large_all_faults_are_found() {
     must_be_noticed(&small(), bench, 4000, &faults());
 }
 

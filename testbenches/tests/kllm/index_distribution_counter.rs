@@ -24,12 +24,6 @@ fn the_papers_size() {
 
 #[test]
 fn faults_are_found() {
-    must_be_noticed(&small(), bench, 120, &faults()[..1]);
-}
-
-#[test]
-#[ignore = "minutes: a model for each fault"]
-fn large_all_faults_are_found() {
     must_be_noticed(&small(), bench, 120, &faults());
 }
 

@@ -70,12 +70,6 @@ fn large_other_sums() {
 
 #[test]
 fn faults_are_found() {
-    must_be_noticed(&small(), bench, 80, &faults()[..1]);
-}
-
-#[test]
-#[ignore = "minutes: a model for each fault"]
-fn large_all_faults_are_found() {
     must_be_noticed(&small(), bench, 80, &faults());
 }
 

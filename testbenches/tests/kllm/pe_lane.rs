@@ -150,8 +150,7 @@ fn centroids_as_integers_are_close() {
 
 #[test]
 fn faults_are_found() {
-    let all = faults();
-    must_be_noticed(&small(), bench, 60, &all[..6]);
+    must_be_noticed(&small(), bench, 200, &faults());
 }
 
 /// The lane of [`small`] with outliers.
@@ -161,13 +160,6 @@ fn sparse() -> PeLane {
 
 #[test]
 fn faults_of_outliers_are_found() {
-    let all = faults_of_outliers();
-    must_be_noticed(&sparse(), bench, 60, &all[..4]);
-}
-
-#[test]
-#[ignore = "minutes: a model for each fault"]
-fn large_all_faults_of_outliers_are_found() {
     must_be_noticed(&sparse(), bench, 300, &faults_of_outliers());
 }
 
@@ -194,8 +186,7 @@ fn faults_of_outliers() -> Vec<(&'static str, Fault)> {
 
 #[test]
 #[ignore = "minutes: a model for each fault"]
-fn large_all_faults_are_found() {
-    must_be_noticed(&small(), bench, 200, &faults());
+fn large_faults_of_multipliers_are_found() {
     let multiply = PeLane { products: PairProducts::Multiply, ..small() };
     let faults = [
         ("a centroid changes under a beat", Fault::net("codebook_ready_o", "!clear_i")),

@@ -21,12 +21,6 @@ fn default_configuration() {
 
 #[test]
 fn faults_are_found() {
-    must_be_noticed(&small(), bench, 1000, &faults()[..3]);
-}
-
-#[test]
-#[ignore = "minutes: a model for each fault"]
-fn large_all_faults_are_found() {
     must_be_noticed(&small(), bench, 1000, &faults());
 }
 

@@ -222,6 +222,6 @@ impl CatalogBlock for TenderTop {
         };
         let explicit = Self { explicit: true, ..set(64, 36, (8, 4), (64, 100), 8) };
         let ports = Self { ports: 3, ..set(128, 40, (8, 16), (64, 100), 16) };
-        vec![set(32, 32, (4, 4), (33, 70), 4), ports, explicit]
+        vec![set(32, 32, (4, 4), (33, 70), 4), explicit, ports]
     }
 }
