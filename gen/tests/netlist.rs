@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use hdl::accelerators::kllm::{KllmSpec, KllmTop};
 use hdl::accelerators::tender::{TenderLane, TenderTop};
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
@@ -18,6 +19,7 @@ use sim::stimulus::Stall;
 use testbenches::options;
 use testbenches::systems::c_program::{CEnd, CProgram};
 use testbenches::systems::hardware::Hardware;
+use testbenches::systems::kllm_top::bench as kllm_bench;
 use testbenches::systems::tender_top::bench as tender_bench;
 use testbenches::systems::vector_top::bench;
 
@@ -89,5 +91,37 @@ fn large_tender_top_runs_jobs_in_cells() {
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");
     let report = sim::run(&*tender_bench(&block).unwrap(), &design, &options(40)).unwrap_or_else(|e| panic!("{e}"));
+    println!("{} cycles in {:.0} s", report.cycles, report.seconds);
+}
+
+/// A lane of 32 channels on a bus of 4 bytes, with no row unit but RMS norm: jobs of the bench.
+#[test]
+#[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
+fn large_kllm_top_runs_jobs_in_cells() {
+    let block = KllmTop {
+        axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
+        dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
+        read_beats: 8,
+        write_beats: 4,
+        product: KllmSpec {
+            lanes: 1,
+            columns: 32,
+            inputs: 2,
+            centroid_bits: 6,
+            buffer: 3,
+            depth: 12,
+            kmax: 1,
+            outputs: 1,
+        },
+        max_beats: 4,
+        lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },
+        requantize: RequantizeLane { mul_stages: 0, int_stages: 0, ..RequantizeLane::default() },
+        units: RowUnits::default(),
+        ..KllmTop::default()
+    };
+    let (design, cells) = mapped(&block);
+    println!("{cells} cells");
+    assert!(cells > 10_000, "{cells} cells are no accelerator");
+    let report = sim::run(&*kllm_bench(&block).unwrap(), &design, &options(40)).unwrap_or_else(|e| panic!("{e}"));
     println!("{} cycles in {:.0} s", report.cycles, report.seconds);
 }
