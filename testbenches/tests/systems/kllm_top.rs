@@ -13,7 +13,7 @@ use sim::fault::Fault;
 use sim::stimulus::Stall;
 use testbenches::faults::must_be_noticed;
 use testbenches::systems::hardware::on_hardware;
-use testbenches::systems::kllm_top::real::{Projection, projection};
+use testbenches::systems::kllm_top::real::{Projection, RealTokens, projection, quantization};
 use testbenches::systems::kllm_top::{bench, golden_of};
 use testbenches::{options, run};
 
@@ -156,4 +156,64 @@ fn cycles_of_real_products() {
     let ((sparse, repeated), (dense, none)) = (more(0), more(2));
     assert!(sparse <= 32 * 74 + repeated + 10 && dense <= 32 * 73 + 10 && none == 0, "{sparse} {repeated} {dense}");
     assert!(all[4].0.cycles < 1600, "{:?}", all[4]);
+}
+
+/// Runs rows that become tokens, one after the other, and returns what was counted; each byte is the model's.
+fn quantizations(
+    block: &KllmTop,
+    config: &AxiConfig,
+    jobs: &[Projection],
+    also: impl Fn(&RealTokens, &[u8]),
+) -> Vec<Counters> {
+    let golden = golden_of(block).unwrap();
+    let all = std::sync::Mutex::new(Vec::new());
+    on_hardware(block, config, |hardware| {
+        let mut device = Device::new(hardware);
+        device.identify().unwrap();
+        let caps = Caps::read(&mut device).unwrap();
+        device.configure(&Settings { window: WINDOW, timeout: 0, max_descriptors: 4 }).unwrap();
+        for &of in jobs {
+            let real = quantization(&caps, &WINDOW, of).unwrap();
+            for image in &real.images {
+                device.bus().write_memory(image.address, &image.bytes).unwrap();
+            }
+            device.start(real.job).unwrap();
+            device.wait(10_000_000).unwrap();
+            let expected = real.expected(&golden, &WINDOW);
+            let mut got = vec![0; expected.len()];
+            device.bus().read_memory(real.out, &mut got).unwrap();
+            assert!(got == expected, "{of:?}");
+            also(&real, &got);
+            all.lock().unwrap().push(device.counters().unwrap());
+        }
+    });
+    all.into_inner().unwrap()
+}
+
+/// Hidden states that are ahead of the query projection, and those ahead of the one down, which are sparse.
+const HIDDEN: [Projection; 3] = [
+    QUERIES,
+    Projection { bits: Bits::Three, outliers: 8, ..QUERIES },
+    Projection { input: "l14_down_in", outliers: 0, tokens: 4, ..QUERIES },
+];
+
+/// Rows longer than Orizuru is wide, with pauses of memory and without.
+#[test]
+fn real_rows_become_tokens() {
+    let block = KllmTop { orizuru: 128, ..real_size() };
+    for config in [AxiConfig::rough(Stall::Random { num: 1, den: 8 }), AxiConfig::ideal(20)] {
+        let counters = quantizations(&block, &config, &HIDDEN, |_, _| {});
+        println!("{counters:?}");
+    }
+}
+
+/// The paper's size: rows are sought in as a whole, so tokens are those of the algorithm.
+#[test]
+#[ignore = "minutes: 273 units"]
+fn large_tokens_of_the_algorithm() {
+    let block = KllmTop { orizuru: 4096, ..real_size() };
+    let counters = quantizations(&block, &AxiConfig::ideal(20), &HIDDEN, |real, got| {
+        assert_eq!(real.tokens.unpack(got).unwrap(), real.whole);
+    });
+    println!("{counters:?}");
 }
