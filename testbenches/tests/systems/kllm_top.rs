@@ -26,8 +26,13 @@ fn all_small_configurations() {
 }
 
 /// The smallest configuration.
-fn small() -> KllmTop {
+fn with_quantizer() -> KllmTop {
     KllmTop::configurations().swap_remove(0)
+}
+
+/// The same without a quantizer, for which there are more products.
+fn small() -> KllmTop {
+    KllmTop { orizuru: 0, ..with_quantizer() }
 }
 
 fn must_notice(faults: &[(&str, Fault)]) {
@@ -66,6 +71,37 @@ fn large_all_faults_are_found() {
         ("all panels are where the first one is", controller("taken_3", "1'b0").into("panel_address_q")),
         ("results of all panels go where the first ones go", controller("taken_6", "1'b0").into("out_address_q")),
     ]);
+}
+
+/// The beat that waits with its outliers when the last indices have left.
+#[test]
+fn faults_of_the_quantizer_are_found() {
+    let faults = [("a row ends with its indices", Fault::net("row_done", "index_ends").module("token_scanner"))];
+    must_be_noticed(&with_quantizer(), bench, 80, &faults);
+}
+
+#[test]
+#[ignore = "minutes: a model for each fault"]
+fn large_all_faults_of_the_quantizer_are_found() {
+    let finder = |net: &str, value: &str| Fault::net(net, value).module("outlier_finder");
+    let scanner = |net: &str, value: &str| Fault::net(net, value).module("token_scanner");
+    let thresholds = |net: &str, value: &str| Fault::net(net, value).module("threshold_unit");
+    let controller = |net: &str, value: &str| Fault::net(net, value).module("quantize_controller");
+    let faults = [
+        ("who is found from both sides counts twice", Fault::net("fresh_o", "marked_q").module("outlier_mask")),
+        ("outliers count as inliers", scanner("mask_i", "2'd0")),
+        ("the second outlier of a beat is lost", scanner("others", "1'b0")),
+        ("positions behind the last one count", scanner("g_counts[1].here", "1'b1")),
+        ("a root counts where nobody else is", finder("others", "1'b1")),
+        ("all segments look for what the first one looks for", finder("next_segment", "1'b0")),
+        ("outliers of a segment are marked in the first one", finder("segment_base_q", "5'd0")),
+        ("the scale of a row stays for the next one", finder("leaves", "clear_i").into("scale_q")),
+        ("thresholds are of no scale", thresholds("begins", "1'b0").into("scale_q")),
+        ("3 bits are searched like 4", thresholds("none", "1'b0")),
+        ("sizes are not looked at", controller("wrong_size", "1'b0")),
+        ("an overflow is no error", controller("overflow", "1'b0")),
+    ];
+    must_be_noticed(&with_quantizer(), bench, 150, &faults);
 }
 
 /// 64 channels at once, 8 positions a beat: banks hold the weights of a projection of the model.
@@ -204,6 +240,21 @@ fn real_rows_become_tokens() {
     for config in [AxiConfig::rough(Stall::Random { num: 1, den: 8 }), AxiConfig::ideal(20)] {
         let counters = quantizations(&block, &config, &HIDDEN, |_, _| {});
         println!("{counters:?}");
+    }
+}
+
+/// Cycles of a further row before a memory without pauses: its closed formula. How long the last row takes to leave depends on
+/// where its outliers lie.
+#[test]
+fn cycles_of_real_rows() {
+    let block = KllmTop { orizuru: 128, ..real_size() };
+    let spec = block.quantizer().unwrap().spec;
+    for outliers in [0, 3, 8] {
+        let jobs = [16, 48].map(|tokens| Projection { tokens, outliers, ..QUERIES });
+        let counters = quantizations(&block, &AxiConfig::ideal(20), &jobs, |_, _| {});
+        let row = spec.row_cycles(576, outliers as u32);
+        println!("{outliers}: {row} {counters:?}");
+        assert!((counters[1].cycles - counters[0].cycles).abs_diff(32 * row) <= 4, "{outliers}: {row}, {counters:?}");
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::kllm_spec::COUNT;
 use super::quantizer_spec::OUTLIERS;
-use crate::lang::{About, Block, CatalogBlock, In, Module, Out, Proof, Timing, bit, mux, parameters, ports, uint};
+use crate::lang::{
+    About, Block, CatalogBlock, In, Module, Out, Proof, Signal, Timing, bit, mux, parameters, ports, uint,
+};
 
 parameters! {
     /// Elaboration parameters.
@@ -63,7 +65,7 @@ impl Block for OutlierShare {
         share.next(mux(io.clear_i | io.next_i, share_ty.lit(0), counted));
         m.connect(io.ready_o, !more);
         m.connect(io.share_o, share.q);
-        self.properties(m, io);
+        self.properties(m, io, rest.q);
     }
 
     fn timing(&self) -> Timing {
@@ -73,9 +75,9 @@ impl Block for OutlierShare {
 
 impl OutlierShare {
     /// Shares of a row add up to its outliers, and each is what is due less what was due before.
-    fn properties(&self, m: &mut Module, io: &OutlierSharePorts) {
+    fn properties(&self, m: &mut Module, io: &OutlierSharePorts, rest: Signal) {
         m.formal(|m| {
-            let wide = uint(self.count_width + self.segment_width + 1);
+            let wide = self.count_width + self.segment_width + 2;
             let begun = m.reg_init("formal_begun_q", bit(), 0);
             begun.next(begun.q | io.clear_i);
             let [count, segments] =
@@ -95,15 +97,19 @@ impl OutlierShare {
             let last = m.wire("formal_last", at.q.wrapping_add(1).eq(segments));
             let zero = at.q.ty().lit(0);
             at.next(mux(io.clear_i, zero, mux(io.next_i, mux(last, zero, at.q.wrapping_add(1)), at.q)));
-            let sum = m.wire("formal_sum", given.q.wrapping_add(io.share_o));
+            let sum = m.wire("formal_sum", given.q + io.share_o);
             let none = given.q.ty().lit(0);
-            given.next(mux(io.clear_i, none, mux(io.next_i, mux(last, none, sum), given.q)));
-            let due = m.wire("formal_due", (count * (at.q + 1)).extend(wide.width + 1));
-            let whole = m.wire("formal_whole", (sum * segments).extend(wide.width + 1));
+            given.next(mux(io.clear_i, none, mux(io.next_i, mux(last, none, sum.slice(0..self.count_width)), given.q)));
+            let due = m.wire("formal_due", (count * (at.q + 1)).extend(wide));
+            let whole = m.wire("formal_whole", (sum * segments).extend(wide));
             // sum = floor(count (segment + 1) / segments).
-            let floor = whole.le(due) & due.lt(whole.wrapping_add(segments.extend(wide.width + 1)));
-            m.assert_always("floor_of_what_is_due", !(begun.q & io.ready_o) | floor);
-            m.assert_always("all_are_given", !(begun.q & io.ready_o & last) | sum.eq(count));
+            let floor = whole.le(due) & due.lt(whole.wrapping_add(segments.extend(wide)));
+            let ready = m.wire("formal_ready", begun.q & io.ready_o & !io.clear_i);
+            let here = m.wire("formal_here", begun.q & !io.clear_i);
+            m.assert_always("a_segment_of_the_row", !here | at.q.lt(segments));
+            m.assert_always("what_is_left_over", !here | due.eq(whole.wrapping_add(rest.extend(wide))));
+            m.assert_always("floor_of_what_is_due", !ready | floor);
+            m.assert_always("all_are_given", !(ready & last) | sum.eq(count.extend(sum.width())));
             m.cover("a_second_row", begun.q & io.next_i & last & io.share_o.ge(2));
         });
     }
@@ -115,12 +121,12 @@ impl CatalogBlock for OutlierShare {
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let prove = |count_width, segment_width, depth| Proof {
+        let prove = |count_width, segment_width| Proof {
             block: Self { count_width, segment_width },
-            depth,
+            depth: 8,
             cover_depth: 16,
-            induction: false,
+            induction: true,
         };
-        vec![prove(3, 2, 20), prove(2, 3, 20)]
+        vec![prove(3, 2), prove(2, 3)]
     }
 }

@@ -93,6 +93,23 @@ impl QuantizerSpec {
         }
     }
 
+    /// Cycles from the first beat of a row of so many elements to that of the next one, with so many outliers on each side, before
+    /// a memory that gives a beat a cycle and takes what is written: of each segment its beats, the time of Orizuru to its first
+    /// pops, and a pop for each outlier of its share and one for the scale. Indices leave meanwhile.
+    #[must_use]
+    pub fn row_cycles(&self, columns: u32, outliers: u32) -> u64 {
+        let (finder, lanes) = (self.finder(), self.lanes());
+        let segments = columns.div_ceil(self.orizuru);
+        let due = |segment: u32| u64::from(outliers) * u64::from(segment) / u64::from(segments.max(1));
+        let segment = |s: u32| {
+            let elements = self.orizuru.min(columns - s * self.orizuru);
+            let pops = (due(s + 1) - due(s) + 1).min(elements.into());
+            // A pop of one side, then of the other, and the state behind them.
+            u64::from(elements.div_ceil(lanes) + finder.init_cycles()) + u64::from(finder.pop_cycles()) * pops + 1
+        };
+        (0..segments).map(segment).sum()
+    }
+
     /// The rows that are found in and those that become tokens.
     pub(super) fn rows(&self) -> DoubleBuffer {
         let depth = self.beats().max(2);

@@ -4,13 +4,16 @@ use super::kllm_spec::COUNT;
 use super::outlier_finder::TokenHead;
 use super::quantizer_spec::{OUTLIERS, QuantizerSpec, RECORD};
 use super::token_scanner::IndexBeats;
+use crate::blocks::common::bus::AxiSpec;
 use crate::blocks::common::stream::stream_width_converter::Part;
 use crate::blocks::common::stream::{FifoStorage, StreamFifo, StreamWidthConverter, Word};
 use crate::lang::{
-    About, Block, In, InStream, Module, OutStream, Signal, Stream, Timing, bit, cat, mux, parameters, ports, select,
-    uint,
+    About, Block, CatalogBlock, In, InStream, Module, OutStream, Proof, Signal, Stream, Timing, bit, cat, mux,
+    parameters, ports, select, uint,
 };
 
+/// Bits of a number of beats in the formal section.
+const BITS: u32 = 7;
 /// Bits of a token ahead of its indices.
 const HEAD: u32 = 512;
 
@@ -136,6 +139,7 @@ impl Block for TokenPacker {
         state.goto("Indices", ends & room, "Outliers");
         state.goto("Indices", ends, "Head");
         state.goto("Outliers", ends, "Head");
+        self.properties(m, io);
     }
 
     fn timing(&self) -> Timing {
@@ -194,5 +198,142 @@ impl TokenPacker {
         due.next(mux(io.clear_i, uint(OUTLIERS).lit(0), mux(head_ends, io.heads.outliers, fewer)));
         m.unused(words.output.strobe);
         words.output
+    }
+}
+
+impl TokenPacker {
+    /// A record and a beat of indices that the prover chooses are followed to where they leave. Beats of a token are counted
+    /// at the ports.
+    fn properties(&self, m: &mut Module, io: &TokenPackerPorts) {
+        m.formal(|m| {
+            // Enough for the few beats that are looked at.
+            let ty = uint(BITS);
+            let steady = |m: &mut Module, name: &str, value: Signal| {
+                let held = m.reg(&format!("formal_{name}_q"), value.ty());
+                held.next(value);
+                let begun = m.reg_init(&format!("formal_{name}_begun_q"), bit(), 0);
+                begun.next(1);
+                m.assume(&format!("{name}_is_steady"), !begun.q | io.clear_i | value.eq(held.q));
+                value.slice(0..BITS)
+            };
+            let index_beats = steady(m, "index_beats", io.index_beats_i);
+            let outlier_beats = steady(m, "outlier_beats", io.outlier_beats_i);
+            let (records, parts) = (self.width() / RECORD, self.indices().ratio());
+            m.assume("few_beats", io.index_beats_i.any() & io.index_beats_i.le(2) & io.outlier_beats_i.le(1));
+            let room = mux(outlier_beats.any(), ty.lit(records.min(2 * self.spec.kmax)), ty.lit(0));
+            m.assume("there_is_room", io.heads.outliers.le(room.extend(OUTLIERS)));
+            let cleared = m.reg_init("formal_cleared_q", bit(), 0);
+            cleared.next(cleared.q | io.clear_i);
+            m.assume("begins_with_a_clear", cleared.q | io.clear_i);
+            let count = |m: &mut Module, name: &str, moves: Signal| {
+                let counter = m.reg_init(&format!("formal_{name}_q"), ty, 0);
+                let next = counter.q.wrapping_add(moves.extend(BITS));
+                counter.next(mux(io.clear_i, ty.lit(0), next));
+                counter.q
+            };
+            // Beats of indices in a token: as many as it has places for, or fewer.
+            let row = m.reg("formal_row_q", ty);
+            row.next(row.q);
+            m.assume("a_row_fits", row.q.any() & row.q.le((index_beats * parts).slice(0..BITS)));
+            let of_row = m.reg_init("formal_of_row_q", ty, 0);
+            let row_ends = m.wire("formal_row_ends", of_row.q.wrapping_add(1).eq(row.q));
+            let index_moves = m.wire("formal_index_moves", io.indices.fire());
+            let index_next = mux(row_ends, ty.lit(0), of_row.q.wrapping_add(1));
+            of_row.next(mux(io.clear_i, ty.lit(0), mux(index_moves, index_next, of_row.q)));
+            m.assume("last_ends_a_row", io.indices.last.eq(row_ends));
+
+            // Where the writer is: the beat of its token, tokens and outliers ahead of it.
+            let (at, ahead) = (m.reg_init("formal_at_q", ty, 0), m.reg_init("formal_ahead_q", ty, 0));
+            let mine = m.reg_init("formal_mine_q", ty, 0);
+            let moves = m.wire("formal_moves", io.write.fire());
+            let heads = self.head_beats();
+            let outliers_from = m.wire("formal_outliers_from", index_beats.wrapping_add(heads));
+            let last = m.wire("formal_last", at.q.wrapping_add(1).eq(outliers_from.wrapping_add(outlier_beats)));
+            at.next(mux(io.clear_i | (moves & last), ty.lit(0), at.q.wrapping_add(moves.extend(BITS))));
+            mine.next_when(moves & at.q.eq(0), io.heads.outliers.slice(0..BITS));
+            let all = ahead.q.wrapping_add(mine.q);
+            ahead.next(mux(io.clear_i, ty.lit(0), mux(moves & last, all, ahead.q)));
+            let token = count(m, "token", moves & last);
+            let base = m.reg_init("formal_base_q", ty, 0);
+            base.next(mux(io.clear_i, ty.lit(0), mux(moves & last, base.q.wrapping_add(row.q), base.q)));
+            let follow = |m: &mut Module, name: &str, number: Signal, moves: Signal, data: Signal| {
+                let chosen = m.reg(&format!("formal_{name}_chosen_q"), ty);
+                chosen.next(chosen.q);
+                let here = moves & number.eq(chosen.q);
+                let (known, value) = (
+                    m.reg_init(&format!("formal_{name}_known_q"), bit(), 0),
+                    m.reg(&format!("formal_{name}_value_q"), data.ty()),
+                );
+                known.next((known.q | here) & !io.clear_i);
+                value.next_when(here, data);
+                (chosen.q, known.q, value.q)
+            };
+            let record_moves = m.wire("formal_record_moves", io.records.fire());
+            let record = count(m, "record", record_moves);
+            let (chosen, known, value) = follow(m, "record", record, record_moves, io.records.data.data);
+            let in_records = m.wire("formal_in_records", io.write.valid & at.q.ge(outliers_from));
+            let word = at.q.wrapping_sub(outliers_from);
+            let offset = (word * records).slice(0..BITS);
+            let slots = m.split("formal_slot", io.write.data.data, uint(RECORD).array(records));
+            let (lost, strange) = (m.nets("formal_lost", bit(), records), m.nets("formal_strange", bit(), records));
+            m.for_each("formal_records", records, |m, k| {
+                let number = m.wire("formal_number", offset.wrapping_add(k.value(BITS)));
+                let is_one = number.lt(mine.q);
+                let followed = m.wire("formal_followed", in_records & is_one & chosen.eq(ahead.q.wrapping_add(number)));
+                let slot = slots.at(k);
+                m.connect(lost.at(k), followed & !(known & slot.eq(value)));
+                m.connect(strange.at(k), in_records & !is_one & slot.any());
+            });
+            m.assert_always("record_leaves_as_it_came", !lost.packed().any());
+            m.assert_always("zeros_behind_the_records", !strange.packed().any());
+            let index = count(m, "index", index_moves);
+            let (chosen, known, value) = follow(m, "index", index, index_moves, io.indices.indices);
+            let in_indices = m.wire("formal_in_indices", io.write.valid & at.q.ge(heads) & at.q.lt(outliers_from));
+            let offset = (at.q.wrapping_sub(heads) * parts).slice(0..BITS);
+            let slots = m.split("formal_part", io.write.data.data, uint(self.width() / parts).array(parts));
+            let (lost, strange) =
+                (m.nets("formal_index_lost", bit(), parts), m.nets("formal_index_strange", bit(), parts));
+            m.for_each("formal_indices", parts, |m, k| {
+                let number = m.wire("formal_index_number", offset.wrapping_add(k.value(BITS)));
+                let is_one = number.lt(row.q);
+                let followed =
+                    m.wire("formal_index_followed", in_indices & is_one & chosen.eq(base.q.wrapping_add(number)));
+                let slot = slots.at(k);
+                m.connect(lost.at(k), followed & !(known & slot.eq(value)));
+                m.connect(strange.at(k), in_indices & !is_one & slot.any());
+            });
+            m.assert_always("index_leaves_as_it_came", !lost.packed().any());
+            m.assert_always("zeros_behind_the_indices", !strange.packed().any());
+            let head = m.wire("formal_head", io.write.valid & at.q.eq(0));
+            let told = io.write.data.data.slice(0..32).eq(cat(&[io.heads.outliers, io.heads.scale]));
+            m.assert_always("head_leaves_as_it_came", !head | (io.heads.valid & told));
+            m.cover("second_token_with_outliers", in_records & token.eq(1) & mine.q.ge(2));
+        });
+    }
+}
+
+impl CatalogBlock for TokenPacker {
+    fn configurations() -> Vec<Self> {
+        let set = |data_width, kmax, inner| Self {
+            spec: QuantizerSpec {
+                axi: AxiSpec { address_width: 32, data_width, id_width: 1 },
+                orizuru: 32,
+                kmax,
+                inner,
+                ..QuantizerSpec::default()
+            },
+        };
+        vec![set(32, 1, 6), set(64, 9, 300), set(512, 20, 416)]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let spec = QuantizerSpec {
+            axi: AxiSpec { address_width: 32, data_width: 512, id_width: 1 },
+            orizuru: 32,
+            kmax: 2,
+            inner: 96,
+            ..QuantizerSpec::default()
+        };
+        vec![Proof { block: Self { spec }, depth: 14, cover_depth: 18, induction: false }]
     }
 }
