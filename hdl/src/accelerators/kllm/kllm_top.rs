@@ -144,8 +144,8 @@ impl Block for KllmTop {
         name: "kllm_top",
         summary: "accelerator for products of K-Means indices with fp16 outliers, and for the rows between them, from memory to memory",
         contract: "A job is a chain of descriptors of 128 bytes: 1 a product of tokens and panels of weights, 3 rows through the steps of vector_unit,\n\
-            4 rows that become tokens, where there is a quantizer; others are refused. Descriptors, errors and registers: docs/blocks/kllm-top.md. No input in memory hangs it or makes it\n\
-            write outside of the rows that a right descriptor names.",
+            4 rows that become tokens, where there is a quantizer; others are refused. Descriptors, errors and registers:\n\
+            docs/blocks/kllm-top.md. No input in memory hangs it or makes it write outside of the rows that a right descriptor names.",
         reference: "KLLM, section IV-A, figure 6",
     };
 
