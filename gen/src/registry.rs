@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use hdl::accelerators::kllm::KllmTop;
+use hdl::accelerators::kllm::{KllmTop, OutlierMask, OutlierShare, TokenPacker};
 use hdl::accelerators::tender::{ExecutionController, TenderTop};
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::{common::*, kelle::*, kllm::*, tender::*, titanus::*};
@@ -97,6 +97,9 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<KvDecompressor>("titanus", titanus::kv_decompressor::bench),
         entry::<VectorTop>("systems", systems::vector_top::bench),
         entry::<ExecutionController>("systems", systems::execution_controller::bench),
+        entry::<OutlierShare>("systems", systems::outlier_share::bench),
+        entry::<OutlierMask>("systems", systems::outlier_mask::bench),
+        entry::<TokenPacker>("systems", systems::token_packer::bench),
         entry::<KllmTop>("systems", systems::kllm_top::bench),
         working::<TenderTop>("systems", systems::tender_top::bench, systems::tender_top::work::WORK),
     ]

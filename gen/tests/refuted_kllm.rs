@@ -1,4 +1,4 @@
-//! What the proofs of KLLM's lane and scaling unit refute, as `docs/proofs.md` lists it.
+//! What the proofs of KLLM's lane, scaling unit and quantizer refute, as `docs/proofs.md` lists it.
 
 mod support;
 
@@ -85,5 +85,28 @@ fn large_faults_of_the_scaling_unit_are_refuted() {
             "leaves_only_what_came",
             8,
         ),
+    ]);
+}
+
+#[test]
+fn faults_of_the_quantizer_are_refuted() {
+    let mask = |what, fault, by, step| Refutation { block: "outlier_mask", proof: 0, what, fault, by, step };
+    let share = |what, fault, by, step| Refutation { block: "outlier_share", proof: 0, what, fault, by, step };
+    refute(vec![
+        mask("who is found from both sides counts twice", Fault::net("fresh_o", "marked_q"), "fresh_once", 5),
+        mask(
+            "the row in use is filled",
+            Fault::net("fill_last_i", "1'b0").into("fill_bank_q"),
+            "the_bit_of_its_row",
+            5,
+        ),
+        mask("a mark marks its neighbour", Fault::net("one_hot", "2'b11"), "the_bit_of_its_row", 5),
+        share(
+            "what is left over is lost",
+            Fault::net("clear_i", "clear_i | next_i").into("rest_q"),
+            "what_is_left_over",
+            4,
+        ),
+        share("a share is one too small", Fault::net("more", "right & (share_q != 3'd1)"), "floor_of_what_is_due", 4),
     ]);
 }

@@ -11,9 +11,12 @@
 //   tree.levels_per_cycle  = 4
 //   tree.node_state        = value
 //   tree.count_comparisons = false
-// Contract: After n values have entered, max and min deliver the k_max_i largest and k_min_i smallest values,
-//     each with its index, best first, the lower index first among equal values; last marks the final one.
-//   When fewer values take part than were asked for, the stream ends early; with none it delivers nothing.
+//   masked                 = false
+// Contract: After n values have entered, or with masked those up to last, max and min deliver the k_max_i
+//     largest and k_min_i smallest values, each with its index, best first, the lower index first among equal
+//     values; last marks the final one.
+//   When fewer values take part than were asked for (with nan = never_selected NaNs do not, with masked those
+//     without present), the stream ends early; with none it delivers nothing.
 //   done_o rises when both sides have delivered; outlier_o then holds one bit per value. A vector enters
 //     after the one before is done. clear_i or reset drops a vector at any time; the next one may enter at
 //     once.

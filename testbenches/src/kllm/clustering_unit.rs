@@ -85,6 +85,8 @@ impl ClusteringBench {
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("values");
         let mut table = Table::find(sim, self.bits)?;
+        let clear = sim.input("clear_i")?;
+        sim.poke_u64(clear, 0);
         run.reset(sim, 2)?;
         // As many tables as there are vectors for.
         let tables = (run.vectors() / VALUES_A_TABLE).max(6);
@@ -154,7 +156,7 @@ impl ClusteringBench {
         })
     }
 
-    /// A reset while values are inside: they are dropped, the table stays.
+    /// A reset or a clear while values are inside: they are dropped, the table stays.
     fn interrupted(
         &self,
         sim: &mut Sim,
@@ -171,7 +173,20 @@ impl ClusteringBench {
             indices[0].expect([expected])?;
         }
         table.garble(sim, rng);
-        cut_short(sim, run, &mut values, &mut indices, rng.random_range(0..16))?;
+        if rng.random() {
+            cut_short(sim, run, &mut values, &mut indices, rng.random_range(0..16))?;
+        } else {
+            for _ in 0..rng.random_range(0..16u8) {
+                run.cycle(sim, &mut values, &mut indices)?;
+            }
+            let clear = sim.input("clear_i")?;
+            sim.poke_u64(clear, 1);
+            run.cycle(sim, &mut values, &mut indices)?;
+            sim.poke_u64(clear, 0);
+            let valid = sim.output("indices_valid_o")?;
+            sim.settle()?;
+            run.expect_u64(sim, valid, 0)?;
+        }
         self.values(sim, run, 1, task, table, rng)
     }
 

@@ -37,8 +37,15 @@ pub fn bench_of(p: &Orizuru, given: Vec<Vec<u64>>) -> anyhow::Result<Box<dyn sim
 /// # Errors
 /// Values that do not fit the format.
 pub fn golden(p: &Orizuru, values: &[u64], k: (usize, usize)) -> sim::Result<Trace> {
-    Trace::new(values, k.0, k.1, number_format(p.format), nan_policy(p.nan))
-        .map_err(|e| Error::Unsupported(e.to_string()))
+    masked(p, values, &vec![true; values.len()], k)
+}
+
+/// The same where only some values are `present`.
+fn masked(p: &Orizuru, values: &[u64], present: &[bool], k: (usize, usize)) -> sim::Result<Trace> {
+    let (format, nan) = (number_format(p.format), nan_policy(p.nan));
+    let available: Vec<bool> =
+        values.iter().zip(present).map(|(&raw, &here)| here && nan.admits(format, raw)).collect();
+    Trace::of(values, &available, k, format).map_err(|e| Error::Unsupported(e.to_string()))
 }
 
 /// What the contract says of cycles.
@@ -77,6 +84,27 @@ impl OrizuruBench {
         (values, (k(k_max), k(k_min)))
     }
 
+    /// Which values take part: all, the first ones, or any.
+    fn present(&self, rng: &mut StimulusRng) -> Vec<bool> {
+        let n = self.p.n as usize;
+        if !self.p.masked {
+            return vec![true; n];
+        }
+        let kind = rng.random_range(0..4u8);
+        let length = if kind == 0 { n } else { rng.random_range(0..=n) };
+        (0..n).map(|i| if kind == 3 { rng.random() } else { i < length }).collect()
+    }
+
+    fn vector(&self, number: u64, rng: &mut StimulusRng) -> sim::Result<Vector> {
+        let (values, k) = self.next(number, rng);
+        let present = self.present(rng);
+        let all = self.p.beats() as usize;
+        let least = present.iter().rposition(|&here| here).map_or(1, |last| last / self.p.lanes as usize + 1);
+        // With nobody behind it, a vector may end there, or go on.
+        let beats = if self.p.masked { rng.random_range(least..=all) } else { all };
+        Ok(Vector { golden: masked(&self.p, &values, &present, k)?, values, present, beats, k })
+    }
+
     fn run(&self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let mut rng = run.rng("vectors");
         let ports = Ports::find(sim, &self.p)?;
@@ -90,12 +118,11 @@ impl OrizuruBench {
             let mut load = [run.driver_of(sim, "load", stalls[0])?];
             let mut pops = [run.monitor_of(sim, "max", stalls[1])?, run.monitor_of(sim, "min", stalls[2])?];
             for number in half as u64 * (run.vectors() / 2)..(half as u64 + 1) * run.vectors().div_ceil(2) {
-                let (values, k) = self.next(number, &mut rng);
-                let vector = Vector { golden: golden(&self.p, &values, k)?, values, k };
+                let vector = self.vector(number, &mut rng)?;
                 self.one(sim, run, &ports, &vector, &mut load, &mut pops, &mut rng, half == 0)?;
                 if self.given.is_empty() {
-                    let (values, k) = self.next(rng.random_range(0..1 << 32), &mut rng);
-                    let vector = Vector { golden: golden(&self.p, &values, k)?, values, k };
+                    let number = rng.random_range(0..1 << 32);
+                    let vector = self.vector(number, &mut rng)?;
                     self.dropped(sim, run, &ports, &vector, stalls, &mut rng)?;
                 }
             }
@@ -106,6 +133,9 @@ impl OrizuruBench {
 
 struct Vector {
     values: Vec<u64>,
+    present: Vec<bool>,
+    /// Beats that are sent.
+    beats: usize,
     k: (usize, usize),
     golden: Trace,
 }
@@ -167,13 +197,19 @@ impl OrizuruBench {
 
     /// The beats of a vector.
     fn beats(&self, vector: &Vector, rng: &mut StimulusRng) -> Vec<VectorBeat<Values>> {
-        let lanes = self.p.lanes as usize;
-        let beat = |beat: &[u64]| {
+        let (lanes, all) = (self.p.lanes as usize, self.p.beats() as usize);
+        let beat = |(number, (beat, here)): (usize, (&[u64], &[bool]))| {
             // Lanes past the end hold noise, which must not matter.
             let lane = |i| beat.get(i).copied().unwrap_or_else(|| rng.random::<u64>() & self.format.mask());
-            VectorBeat { data: Bits::pack(self.format.width(), (0..lanes).map(lane)) }
+            let data = Bits::pack(self.format.width(), (0..lanes).map(lane));
+            let there = |i| u64::from(here.get(i).copied().unwrap_or_else(|| rng.random()));
+            let present = self.p.masked.then(|| Bits::pack(1, (0..lanes).map(there)));
+            // The n-th value ends a vector by itself.
+            let ends = number + 1 == vector.beats && (vector.beats < all || rng.random());
+            VectorBeat { data, present, last: self.p.masked.then(|| Bits::truncated(1, ends.into())) }
         };
-        vector.values.chunks(lanes).map(beat).collect()
+        let beats = vector.values.chunks(lanes).zip(vector.present.chunks(lanes));
+        beats.take(vector.beats).enumerate().map(beat).collect()
     }
 
     /// What both sides deliver of it.
@@ -253,7 +289,8 @@ impl OrizuruBench {
     /// contract.
     fn check_cycles(&self, sim: &Sim, run: &mut Run, vector: &Vector, cycles: u64) -> sim::Result<()> {
         let pops = vector.golden.max.len().max(vector.golden.min.len()) as u64;
-        let stated = timing(&self.p).vector(pops);
+        let left_out = u64::from(self.p.beats()) - vector.beats as u64;
+        let stated = timing(&self.p).vector(pops) - left_out;
         if cycles == stated {
             return Ok(());
         }

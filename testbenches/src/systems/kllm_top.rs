@@ -1,4 +1,4 @@
-//! [`KllmTop`] between a host and a memory: chains of products and rows, right and wrong ones; see [`Player`].
+//! [`KllmTop`] between a host and a memory: chains of products, rows, and rows that become tokens, right and wrong ones; see [`Player`].
 
 pub mod program;
 pub mod real;
@@ -38,7 +38,7 @@ fn facts(block: &KllmTop) -> Facts<Work> {
             (0x100, caps.into()),
             (0x104, (lanes.buffer << 16 | lanes.centroid_bits).into()),
             (0x108, (lanes.depth * lanes.inputs).into()),
-            (0x10c, (lanes.kmax << 16).into()),
+            (0x10c, (lanes.kmax << 16 | block.orizuru).into()),
             (0x110, (block.max_beats << 16 | unit.lanes()).into()),
             (0x114, function_register(&unit)),
         ],
@@ -63,7 +63,7 @@ pub fn golden_of(block: &KllmTop) -> anyhow::Result<Golden> {
         centroid_bits: lanes.centroid_bits,
         buffer: lanes.buffer,
         depth: lanes.depth,
-        orizuru: 0,
+        orizuru: block.orizuru,
         kmax: lanes.kmax,
         vector: shape_of(&block.vector(), &block.axi),
     })

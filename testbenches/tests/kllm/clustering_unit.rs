@@ -55,6 +55,7 @@ fn faults() -> Vec<(&'static str, Fault)> {
             "a NaN of a midpoint is below everything",
             Fault::net("written_key", "&midpoint_i[14:10] & |midpoint_i[9:0] ? 16'd0 : right"),
         ),
+        ("a clear keeps what is inside", Fault::net("clear_i", "1'b0")),
         ("a wrong candidate", Fault::net("g_lanes[0].midpoint_2", "midpoint[{g_lanes[0].found_1, 1'b1}]")),
     ]
 }

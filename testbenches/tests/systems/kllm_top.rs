@@ -13,7 +13,7 @@ use sim::fault::Fault;
 use sim::stimulus::Stall;
 use testbenches::faults::must_be_noticed;
 use testbenches::systems::hardware::on_hardware;
-use testbenches::systems::kllm_top::real::{Projection, projection};
+use testbenches::systems::kllm_top::real::{Projection, RealTokens, projection, quantization};
 use testbenches::systems::kllm_top::{bench, golden_of};
 use testbenches::{options, run_some};
 
@@ -23,8 +23,13 @@ fn all_small_configurations() {
 }
 
 /// The smallest configuration.
-fn small() -> KllmTop {
+fn with_quantizer() -> KllmTop {
     KllmTop::configurations().swap_remove(0)
+}
+
+/// The same without a quantizer, for which there are more products.
+fn small() -> KllmTop {
+    KllmTop { orizuru: 0, ..with_quantizer() }
 }
 
 fn must_notice(faults: &[(&str, Fault)]) {
@@ -57,6 +62,37 @@ fn large_all_faults_are_found() {
         ("all panels are where the first one is", controller("taken_3", "1'b0").into("panel_address_q")),
         ("results of all panels go where the first ones go", controller("taken_6", "1'b0").into("out_address_q")),
     ]);
+}
+
+/// The beat that waits with its outliers when the last indices have left.
+#[test]
+fn faults_of_the_quantizer_are_found() {
+    let faults = [("a row ends with its indices", Fault::net("row_done", "index_ends").module("token_scanner"))];
+    must_be_noticed(&with_quantizer(), bench, 80, &faults);
+}
+
+#[test]
+#[ignore = "minutes: a model for each fault"]
+fn large_all_faults_of_the_quantizer_are_found() {
+    let finder = |net: &str, value: &str| Fault::net(net, value).module("outlier_finder");
+    let scanner = |net: &str, value: &str| Fault::net(net, value).module("token_scanner");
+    let thresholds = |net: &str, value: &str| Fault::net(net, value).module("threshold_unit");
+    let controller = |net: &str, value: &str| Fault::net(net, value).module("quantize_controller");
+    let faults = [
+        ("who is found from both sides counts twice", Fault::net("fresh_o", "marked_q").module("outlier_mask")),
+        ("outliers count as inliers", scanner("mask_i", "2'd0")),
+        ("the second outlier of a beat is lost", scanner("others", "1'b0")),
+        ("positions behind the last one count", scanner("g_counts[1].here", "1'b1")),
+        ("a root counts where nobody else is", finder("others", "1'b1")),
+        ("all segments look for what the first one looks for", finder("next_segment", "1'b0")),
+        ("outliers of a segment are marked in the first one", finder("segment_base_q", "5'd0")),
+        ("the scale of a row stays for the next one", finder("leaves", "clear_i").into("scale_q")),
+        ("thresholds are of no scale", thresholds("begins", "1'b0").into("scale_q")),
+        ("3 bits are searched like 4", thresholds("none", "1'b0")),
+        ("sizes are not looked at", controller("wrong_size", "1'b0")),
+        ("an overflow is no error", controller("overflow", "1'b0")),
+    ];
+    must_be_noticed(&with_quantizer(), bench, 150, &faults);
 }
 
 /// 64 channels at once, 8 positions a beat: banks hold the weights of a projection of the model.
@@ -148,4 +184,79 @@ fn large_cycles_of_real_products() {
     let ((sparse, repeated), (dense, none)) = (more(0), more(2));
     assert!(sparse <= 32 * 74 + repeated + 10 && dense <= 32 * 73 + 10 && none == 0, "{sparse} {repeated} {dense}");
     assert!(all[4].0.cycles < 1600, "{:?}", all[4]);
+}
+
+/// Runs rows that become tokens, one after the other, and returns what was counted; each byte is the model's.
+fn quantizations(
+    block: &KllmTop,
+    config: &AxiConfig,
+    jobs: &[Projection],
+    also: impl Fn(&RealTokens, &[u8]),
+) -> Vec<Counters> {
+    let golden = golden_of(block).unwrap();
+    let all = std::sync::Mutex::new(Vec::new());
+    on_hardware(block, config, |hardware| {
+        let mut device = Device::new(hardware);
+        device.identify().unwrap();
+        let caps = Caps::read(&mut device).unwrap();
+        device.configure(&Settings { window: WINDOW, timeout: 0, max_descriptors: 4 }).unwrap();
+        for &of in jobs {
+            let real = quantization(&caps, &WINDOW, of).unwrap();
+            for image in &real.images {
+                device.bus().write_memory(image.address, &image.bytes).unwrap();
+            }
+            device.start(real.job).unwrap();
+            device.wait(10_000_000).unwrap();
+            let expected = real.expected(&golden, &WINDOW);
+            let mut got = vec![0; expected.len()];
+            device.bus().read_memory(real.out, &mut got).unwrap();
+            assert!(got == expected, "{of:?}");
+            also(&real, &got);
+            all.lock().unwrap().push(device.counters().unwrap());
+        }
+    });
+    all.into_inner().unwrap()
+}
+
+/// Hidden states that are ahead of the query projection, and those ahead of the one down, which are sparse.
+const HIDDEN: [Projection; 3] = [
+    QUERIES,
+    Projection { bits: Bits::Three, outliers: 8, ..QUERIES },
+    Projection { input: "l14_down_in", outliers: 0, tokens: 4, ..QUERIES },
+];
+
+/// Rows longer than Orizuru is wide, with pauses of memory and without.
+#[test]
+fn real_rows_become_tokens() {
+    let block = KllmTop { orizuru: 128, ..real_size() };
+    for config in [AxiConfig::rough(Stall::Random { num: 1, den: 8 }), AxiConfig::ideal(20)] {
+        let counters = quantizations(&block, &config, &HIDDEN, |_, _| {});
+        println!("{counters:?}");
+    }
+}
+
+/// Cycles of a further row before a memory without pauses: its closed formula. How long the last row takes to leave depends on
+/// where its outliers lie.
+#[test]
+fn cycles_of_real_rows() {
+    let block = KllmTop { orizuru: 128, ..real_size() };
+    let spec = block.quantizer().unwrap().spec;
+    for outliers in [0, 3, 8] {
+        let jobs = [16, 48].map(|tokens| Projection { tokens, outliers, ..QUERIES });
+        let counters = quantizations(&block, &AxiConfig::ideal(20), &jobs, |_, _| {});
+        let row = spec.row_cycles(576, outliers as u32);
+        println!("{outliers}: {row} {counters:?}");
+        assert!((counters[1].cycles - counters[0].cycles).abs_diff(32 * row) <= 4, "{outliers}: {row}, {counters:?}");
+    }
+}
+
+/// The paper's size: rows are sought in as a whole, so tokens are those of the algorithm.
+#[test]
+#[ignore = "minutes: 273 units"]
+fn large_tokens_of_the_algorithm() {
+    let block = KllmTop { orizuru: 4096, ..real_size() };
+    let counters = quantizations(&block, &AxiConfig::ideal(20), &HIDDEN, |real, got| {
+        assert_eq!(real.tokens.unpack(got).unwrap(), real.whole);
+    });
+    println!("{counters:?}");
 }

@@ -5,6 +5,7 @@ mod execution_controller;
 mod kllm_top;
 mod part_sums;
 mod ports;
+mod quantizer;
 mod soc;
 mod tender_decoder;
 mod tender_top;

@@ -21,17 +21,17 @@ const ADDENDS: u32 = 5;
 const OUT: u32 = READERS;
 
 /// Words of an operation: a descriptor of 128 bytes without its header.
-const WORDS: u32 = 24;
+pub(super) const WORDS: u32 = 24;
 /// Operation of a product.
 const MATMUL: u32 = 1;
 /// Bit of the options: an overflow is an error.
-const EXACT: u32 = 12;
+pub(super) const EXACT: u32 = 12;
 /// Bytes of a token ahead of its indices.
-const HEAD_BYTES: u32 = 64;
+pub(super) const HEAD_BYTES: u32 = 64;
 /// Bytes of the constants of a channel.
 const CONSTANT_BYTES: u32 = 8;
 /// Bytes of a codebook.
-const CODEBOOK_BYTES: u32 = 192;
+pub(super) const CODEBOOK_BYTES: u32 = 192;
 
 const STATES: [&str; 6] = ["Idle", "Fields", "Check", "Begin", "Run", "Tell"];
 

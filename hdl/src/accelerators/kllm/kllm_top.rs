@@ -1,20 +1,29 @@
-//! The KLLM accelerator: registers, shell, the engine for products, the engine for rows.
+//! The KLLM accelerator: registers, shell, the engines for products, for rows, and for rows that become tokens.
 
 use super::kllm_controller::READERS;
 use super::kllm_engine::KllmEngine;
 use super::kllm_registers::KllmRegisters;
 use super::kllm_spec::KllmSpec;
-use crate::accelerators::engines::{fork, merge};
+use super::quantize_controller::READERS as QUANTIZED;
+use super::quantize_engine::QuantizeEngine;
+use super::quantizer_spec::QuantizerSpec;
+use crate::accelerators::engines::{fork_all, merge_all, of_used};
 use crate::accelerators::vector::VectorEngine;
 use crate::blocks::common::bus::axi::AxiManagers;
-use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
+use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
-use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
-use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, mux, parameters, ports};
+use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell, JobShellPorts, Operation, OperationEnd};
+use crate::blocks::common::stream::Word;
+use crate::blocks::kllm::TreeStyle;
+use crate::lang::{
+    About, Block, CatalogBlock, Module, Out, Signal, Stream, StreamArray, Timing, bit, bits_for, parameters, ports,
+};
 
 /// Operation of the vector engine.
 const VECTOR: u32 = 3;
-/// Largest number of an operation; 2 and 4 are refused.
+/// Operation of the quantizer.
+const QUANTIZE: u32 = 4;
+/// Largest number of an operation; 2 is refused, and 4 without a quantizer.
 const OPCODES: u32 = 4;
 /// Read DMAs that the vector engine has too.
 const SHARED: u32 = 4;
@@ -42,11 +51,18 @@ parameters! {
         requantize: RequantizeLane = RequantizeLane::default();
         /// What the vector unit has for whole rows, beside the norm by the root mean square.
         units: RowUnits = RowUnits::all();
+        /// Values among which the quantizer finds outliers at once: makes tokens of rows; 0 without one.
+        orizuru: u32 = 0, in 0..=32_768, note "0, or a power of two, a beat of the bus at least", named "when set";
+        /// How the trees of its Orizuru are built.
+        tree: TreeStyle = TreeStyle::default(), named "when set";
     }
     rules = |p, rules| {
         rules.same(&p.shell());
         rules.part("product", &p.engine());
         rules.part("max_beats", &p.vector());
+        if let Some(quantizer) = p.quantizer() {
+            rules.part("orizuru", &quantizer);
+        }
     };
 }
 
@@ -84,10 +100,23 @@ impl KllmTop {
         }
     }
 
+    /// What makes tokens of rows, if anything does.
+    #[must_use]
+    pub fn quantizer(&self) -> Option<QuantizeEngine> {
+        let spec = QuantizerSpec {
+            axi: self.axi.clone(),
+            orizuru: self.orizuru,
+            kmax: self.product.kmax,
+            inner: self.product.inner(),
+            tree: self.tree.clone(),
+        };
+        (self.orizuru > 0).then(|| QuantizeEngine { dma: self.dma.clone(), spec })
+    }
+
     fn registers(&self) -> KllmRegisters {
         KllmRegisters {
             spec: self.product.clone(),
-            orizuru: 0,
+            orizuru: self.orizuru,
             lanes: self.vector().lanes(),
             max_beats: self.max_beats,
             function: self.lane.function as u32,
@@ -114,9 +143,9 @@ impl Block for KllmTop {
     const ABOUT: About = About {
         name: "kllm_top",
         summary: "accelerator for products of K-Means indices with fp16 outliers, and for the rows between them, from memory to memory",
-        contract: "A job is a chain of descriptors of 128 bytes: 1 a product of tokens and panels of weights, 3 rows through the steps of vector_unit;\n\
-            2 and 4 are refused. Descriptors, errors and registers: docs/blocks/kllm-top.md. No input in memory hangs it or makes it\n\
-            write outside of the rows that a right descriptor names.",
+        contract: "A job is a chain of descriptors of 128 bytes: 1 a product of tokens and panels of weights, 3 rows through the steps of vector_unit,\n\
+            4 rows that become tokens, where there is a quantizer; others are refused. Descriptors, errors and registers:\n\
+            docs/blocks/kllm-top.md. No input in memory hangs it or makes it write outside of the rows that a right descriptor names.",
         reference: "KLLM, section IV-A, figure 6",
     };
 
@@ -125,62 +154,63 @@ impl Block for KllmTop {
         let shell = m.instance("u_shell", self.shell());
         let engine = m.instance("u_engine", self.engine());
         let vector = m.instance("u_vector", self.vector());
+        let quantizer = self.quantizer().map(|quantizer| m.instance("u_quantizer", quantizer));
         registers.ctrl.connect(m, &io.ctrl);
         m.connect(io.irq_o, registers.irq_o);
         for (to, from) in io.mem.iter().zip(&shell.mem) {
             to.connect(m, from);
         }
         shell.connect_registers(m, &registers.shell);
-        for (to, from) in [
-            (engine.abort_i, shell.abort_o),
-            (vector.abort_i, shell.abort_o),
-            (engine.window_base_i, registers.shell.window_base),
-            (vector.window_base_i, registers.shell.window_base),
-            (engine.window_limit_i, registers.shell.window_limit),
-            (vector.window_limit_i, registers.shell.window_limit),
-            (shell.idle_i, engine.idle_o & vector.idle_o),
-            (shell.computing_i, engine.computing_o | vector.computing_o),
-        ] {
-            m.connect(to, from);
-        }
 
-        m.comment("An operation goes to one of the two engines, and the DMAs with it.");
+        m.comment("An operation goes to one of the engines, and the DMAs with it.");
         let rows = m.wire("rows", shell.operation.opcode.eq(VECTOR));
-        fork(m, "operation", rows, &shell.operation, (&vector.operation, &engine.operation));
-        let ends = (&vector.operation_end, &engine.operation_end);
-        merge(m, ("operation_end", &()), rows, &shell.operation_end, ends);
-        let spec = (self.axi.clone(), self.dma.clone());
-        for k in 0..SHARED {
-            let commands = (&vector.read_command.at(k), &engine.read_command.at(k));
-            merge(m, (&format!("read_command_{k}"), &spec), rows, &shell.dmas.read_command.at(k), commands);
-            let to = (&vector.read.at(k), &engine.read.at(k));
-            fork(m, &format!("read_{k}"), rows, &shell.dmas.read.at(k), to);
-            let to = (&vector.read_end.at(k), &engine.read_end.at(k));
-            fork(m, &format!("read_end_{k}"), rows, &shell.dmas.read_end.at(k), to);
+        let mut engines = vec![Engine {
+            chosen: Some(rows),
+            controls: [vector.abort_i, vector.window_base_i, vector.window_limit_i],
+            states: [vector.idle_o, vector.computing_o, vector.overflow_o],
+            operation: vector.operation,
+            end: vector.operation_end,
+            reads: (SHARED, vector.read_command, vector.read, vector.read_end),
+            writes: (vector.write_command, vector.write, vector.write_end),
+        }];
+        engines.extend(quantizer.map(|quantizer| Engine {
+            chosen: Some(m.wire("tokens", shell.operation.opcode.eq(QUANTIZE))),
+            controls: [quantizer.abort_i, quantizer.window_base_i, quantizer.window_limit_i],
+            states: [quantizer.idle_o, quantizer.computing_o, quantizer.overflows_o],
+            operation: quantizer.operation,
+            end: quantizer.operation_end,
+            reads: (QUANTIZED, quantizer.read_command, quantizer.read, quantizer.read_end),
+            writes: (quantizer.write_command, quantizer.write, quantizer.write_end),
+        }));
+        engines.push(Engine {
+            chosen: None,
+            controls: [engine.abort_i, engine.window_base_i, engine.window_limit_i],
+            states: [engine.idle_o, engine.computing_o, engine.overflows_o],
+            operation: engine.operation,
+            end: engine.operation_end,
+            reads: (READERS, engine.read_command, engine.read, engine.read_end),
+            writes: (engine.write_command, engine.write, engine.write_end),
+        });
+        for own in &engines {
+            let [abort, base, limit] = own.controls;
+            m.connect(abort, shell.abort_o);
+            m.connect(base, registers.shell.window_base);
+            m.connect(limit, registers.shell.window_limit);
         }
-        for k in SHARED..READERS {
-            m.connect_stream(&shell.dmas.read_command.at(k), &engine.read_command.at(k));
-            m.connect_stream(&engine.read.at(k), &shell.dmas.read.at(k));
-            m.connect_stream(&engine.read_end.at(k), &shell.dmas.read_end.at(k));
-        }
-        let commands = (&vector.write_command.at(0), &engine.write_command.at(0));
-        merge(m, ("write_command", &spec), rows, &shell.dmas.write_command.at(0), commands);
-        merge(
-            m,
-            ("write", &self.axi.data_width),
-            rows,
-            &shell.dmas.write.at(0),
-            (&vector.write.at(0), &engine.write.at(0)),
-        );
-        fork(m, "write_end", rows, &shell.dmas.write_end.at(0), (&vector.write_end.at(0), &engine.write_end.at(0)));
+        let state = |k: usize| engines.iter().map(|own| own.states[k]).collect::<Vec<Signal>>();
+        m.connect(shell.idle_i, state(0).into_iter().reduce(|a, b| a & b).unwrap_or(engine.idle_o));
+        m.connect(shell.computing_i, state(1).into_iter().reduce(|a, b| a | b).unwrap_or(engine.computing_o));
+        self.streams(m, &shell, &engines);
 
-        let counters = EventCounters { counters: 3, most: self.product.outputs, ..EventCounters::default() };
+        let most = self.quantizer().map_or(0, |quantizer| quantizer.spec.lanes()).max(self.product.outputs);
+        let counters = EventCounters { counters: 3, most, ..EventCounters::default() };
         let counters = m.instance("u_counters", counters);
         m.connect(counters.clear_i, shell.host.began_o);
-        let width = engine.overflows_o.width();
-        let overflows = mux(rows, vector.overflow_o.extend(width), engine.overflows_o);
+        let width = bits_for(most.into());
+        let chosen: Vec<Signal> = engines.iter().filter_map(|own| own.chosen).collect();
+        let overflows: Vec<Signal> = state(2).into_iter().map(|count| count.extend(width)).collect();
         for (k, event, count) in [
-            (0, overflows, registers.own.overflows),
+            (0, of_used(&chosen, &overflows), registers.own.overflows),
             (1, engine.computing_o.extend(width), registers.own.compute),
             (2, engine.repeats_o.extend(width), registers.own.repeats),
         ] {
@@ -191,6 +221,50 @@ impl Block for KllmTop {
 
     fn timing(&self) -> Timing {
         Timing::new()
+    }
+}
+
+/// An engine behind the shell.
+struct Engine {
+    /// The operation is its own; the last engine does what nobody else has.
+    chosen: Option<Signal>,
+    /// Abort, first and last byte of the window.
+    controls: [Signal; 3],
+    /// It is idle; it computes; results of this cycle with an overflow.
+    states: [Signal; 3],
+    operation: Stream<Operation>,
+    end: Stream<OperationEnd>,
+    /// How many DMAs it reads with, commands, rows, ends.
+    reads: (u32, StreamArray<DmaCommand>, StreamArray<RowBeat>, StreamArray<DmaCompletion>),
+    /// Commands, rows, ends of writing.
+    writes: (StreamArray<DmaCommand>, StreamArray<Word>, StreamArray<DmaCompletion>),
+}
+
+impl KllmTop {
+    /// Between the shell and the engine that is chosen.
+    fn streams(&self, m: &mut Module, shell: &JobShellPorts, engines: &[Engine]) {
+        let chosen: Vec<Signal> = engines.iter().filter_map(|own| own.chosen).collect();
+        let operations: Vec<_> = engines.iter().map(|own| own.operation.clone()).collect();
+        fork_all(m, "operation", &chosen, &shell.operation, &operations);
+        let ends: Vec<_> = engines.iter().map(|own| own.end.clone()).collect();
+        merge_all(m, ("operation_end", &()), &chosen, &shell.operation_end, &ends);
+        let (spec, dmas) = ((self.axi.clone(), self.dma.clone()), &shell.dmas);
+        for k in 0..READERS {
+            let readers: Vec<&Engine> = engines.iter().filter(|own| k < own.reads.0).collect();
+            let chosen: Vec<Signal> = readers.iter().filter_map(|own| own.chosen).collect();
+            let commands: Vec<_> = readers.iter().map(|own| own.reads.1.at(k)).collect();
+            merge_all(m, (&format!("read_command_{k}"), &spec), &chosen, &dmas.read_command.at(k), &commands);
+            let rows: Vec<_> = readers.iter().map(|own| own.reads.2.at(k)).collect();
+            fork_all(m, &format!("read_{k}"), &chosen, &dmas.read.at(k), &rows);
+            let ends: Vec<_> = readers.iter().map(|own| own.reads.3.at(k)).collect();
+            fork_all(m, &format!("read_end_{k}"), &chosen, &dmas.read_end.at(k), &ends);
+        }
+        let commands: Vec<_> = engines.iter().map(|own| own.writes.0.at(0)).collect();
+        merge_all(m, ("write_command", &spec), &chosen, &dmas.write_command.at(0), &commands);
+        let rows: Vec<_> = engines.iter().map(|own| own.writes.1.at(0)).collect();
+        merge_all(m, ("write", &self.axi.data_width), &chosen, &dmas.write.at(0), &rows);
+        let ends: Vec<_> = engines.iter().map(|own| own.writes.2.at(0)).collect();
+        fork_all(m, "write_end", &chosen, &dmas.write_end.at(0), &ends);
     }
 }
 
@@ -207,8 +281,9 @@ impl CatalogBlock for KllmTop {
             KllmSpec { lanes, columns, inputs, centroid_bits, buffer, depth, kmax, outputs }
         };
         vec![
-            set(32, 32, 4, spec([1, 32, 2], 6, [3, 20], 1, 1)),
-            Self { ports: 3, ..set(128, 40, 8, spec([2, 16, 4], 8, [4, 12], 5, 4)) },
+            Self { orizuru: 8, ..set(32, 32, 4, spec([1, 32, 2], 6, [3, 20], 1, 1)) },
+            set(64, 48, 8, spec([1, 32, 4], 10, [3, 10], 2, 2)),
+            Self { ports: 3, orizuru: 16, ..set(128, 40, 8, spec([2, 16, 4], 8, [4, 12], 5, 4)) },
         ]
     }
 }

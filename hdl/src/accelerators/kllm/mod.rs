@@ -13,8 +13,18 @@ mod kllm_results;
 mod kllm_spec;
 mod kllm_top;
 mod lane_bank;
+mod outlier_finder;
+mod outlier_mask;
+mod outlier_share;
 mod panel_walk;
+mod quantize_controller;
+mod quantize_engine;
+mod quantizer_spec;
+mod threshold_unit;
+mod token_packer;
+mod token_quantizer;
 mod token_reader;
+mod token_scanner;
 
 pub use codebook_loader::{CodebookLoader, CodebookLoaderPorts};
 pub use factor_ring::{FactorRing, FactorRingPorts};
@@ -25,7 +35,17 @@ pub use kllm_results::{KllmResults, KllmResultsPorts};
 pub use kllm_spec::{KllmSpec, ProductSize};
 pub use kllm_top::{KllmTop, KllmTopPorts};
 pub use lane_bank::{LaneBank, LaneBankPorts};
+pub use outlier_finder::{OutlierFinder, OutlierFinderPorts, TokenHead};
+pub use outlier_mask::{OutlierMask, OutlierMaskPorts};
+pub use outlier_share::{OutlierShare, OutlierSharePorts};
+pub use quantize_controller::{QuantizeController, QuantizeControllerPorts};
+pub use quantize_engine::{QuantizeEngine, QuantizeEnginePorts};
+pub use quantizer_spec::{QuantizeSize, QuantizerSpec};
+pub use threshold_unit::{ThresholdUnit, ThresholdUnitPorts};
+pub use token_packer::{TokenPacker, TokenPackerPorts};
+pub use token_quantizer::{TokenQuantizer, TokenQuantizerPorts};
 pub use token_reader::{TokenReader, TokenReaderPorts};
+pub use token_scanner::{IndexBeats, TokenScanner, TokenScannerPorts};
 
 /// Number of the accelerator, in `VERSION`.
 pub const ACCELERATOR: u32 = 3;

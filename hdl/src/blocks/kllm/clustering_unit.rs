@@ -59,6 +59,9 @@ bundle! {
 ports! {
     /// Ports of [`ClusteringUnit`].
     pub struct ClusteringUnitPorts(p: &ClusteringUnit) {
+        /// Drops all values inside at the coming edge; nothing is taken in this cycle, and what leaves in it has left. The
+        /// midpoints stay.
+        clear_i: In = bit(),
         /// A midpoint is written at this edge. Values that are inside may still be found with the old one.
         write_i: In = bit(),
         /// Its number: midpoint i lies between centroids i and i + 1. All ones does not exist and is ignored.
@@ -99,10 +102,10 @@ impl Block for ClusteringUnit {
         summary: "index of the nearest centroid, by binary search over midpoints",
         contract: "index = number of midpoints less than the value: a value on a midpoint belongs to the lower centroid;\n\
             -0 = +0; a NaN gets index 0. Midpoints ascend; NaNs and infinities at the end stand for none. In a table\n\
-            that does not ascend, the index is that of some centroid. A value taken at the edge of a write or before\n\
+            that does not ascend, the index is that of some centroid, of a binary search the one it leads to. A value taken at the edge of a write or before\n\
             it, and still inside, is found with the old midpoint or the new one. A beat a cycle; the first comes out 1\n\
-            cycle later, n with pipelined. Reset drops all values inside at any time and keeps the midpoints; they\n\
-            are unknown until written.",
+            cycle later, n with pipelined. Reset and clear_i drop all values inside at any time and keep the midpoints;\n\
+            they are unknown until written.",
         reference: "KLLM, sections III-A and IV-A",
     };
 
@@ -112,11 +115,11 @@ impl Block for ClusteringUnit {
         let mut valid = io.values.valid;
         for rank in 1..=self.ranks() {
             let register = m.reg_init(&format!("valid_{rank}_q"), bit(), 0);
-            register.next_when(enable, valid);
+            register.next(mux(enable, valid, register.q) & !io.clear_i);
             valid = register.q;
         }
         m.connect(enable, !valid | io.indices.ready);
-        m.connect(io.values.ready, enable);
+        m.connect(io.values.ready, enable & !io.clear_i);
         m.connect(io.indices.valid, valid);
         m.for_each("lanes", self.lanes, |m, lane| {
             let key = m.wire("key", value_key(io.values.value.at(lane)));

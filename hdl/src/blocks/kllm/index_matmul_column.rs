@@ -196,9 +196,8 @@ impl IndexMatmulColumn {
             let convert = FloatConvert {
                 from: self.mac.accumulate,
                 to: FloatFormat::Fp16,
-                stages: 0,
                 subnormals: self.mac.subnormals,
-                flags: false,
+                ..FloatConvert::default()
             };
             let u = m.instance("u_narrow", convert);
             m.connect(u.valid_i, sum.valid);

@@ -9,8 +9,9 @@ use super::orizuru_unit::OrizuruUnit;
 use super::orizuru_upper::OrizuruUpper;
 use crate::blocks::common::number_format::{NanPolicy, NumberFormat};
 use crate::lang::{
-    About, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutArray, OutOption, OutStream, Proof,
-    Timing, bit, bits_for, bundle, index_width, mux, parameters, ports, power_of_two, uint,
+    About, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, FieldOption, In, InStream, Module, Out, OutArray,
+    OutOption, OutStream, Proof, Timing, bit, bits_for, bundle, index_width, mux, parameters, ports, power_of_two,
+    uint,
 };
 use structure::{Load, Request};
 
@@ -37,6 +38,9 @@ parameters! {
         lanes: u32 = 16, in power_of_two(1..=4096), note "at most radix and n rounded up to a power of two", tag "p";
         /// How the trees of its units are built.
         tree: TreeStyle = TreeStyle::default();
+        /// Vectors may be shorter than n, or have holes: each value comes with a bit that says whether it takes part, and the last
+        /// beat is marked.
+        masked: bool = false, named "when set";
     }
     rules = |p, rules| {
         rules.demand(p.k_max <= p.n, "k_max", p.k_max, format!("1 to n = {}", p.n));
@@ -51,6 +55,10 @@ bundle! {
     pub struct VectorBeat(p: Orizuru) {
         /// Values in order; lanes past the end of the vector, in its last beat, are ignored.
         data: FieldArray = p.format.ty().array(p.lanes),
+        /// They take part; others are never popped.
+        present: FieldArrayOption = p.masked.then(|| bit().array(p.lanes)),
+        /// The vector ends here, though it may be shorter than n; without it a vector ends with its n-th value.
+        last: FieldOption = bit().when(p.masked),
     }
 }
 
@@ -162,9 +170,10 @@ impl Block for Orizuru {
     const ABOUT: About = About {
         name: "orizuru",
         summary: "the k largest and k smallest of N values, in order",
-        contract: "After n values have entered, max and min deliver the k_max_i largest and k_min_i smallest values, each with\n\
+        contract: "After n values have entered, or with masked those up to last, max and min deliver the k_max_i largest and k_min_i smallest values, each with\n\
             its index, best first, the lower index first among equal values; last marks the final one.\n\
-            When fewer values take part than were asked for, the stream ends early; with none it delivers nothing.\n\
+            When fewer values take part than were asked for (with nan = never_selected NaNs do not, with masked those without present),\n\
+            the stream ends early; with none it delivers nothing.\n\
             done_o rises when both sides have delivered; outlier_o then holds one bit per value. A vector enters\n\
             after the one before is done. clear_i or reset drops a vector at any time; the next one may enter at once.",
         reference: "KLLM, section IV-C and table I",
@@ -177,7 +186,8 @@ impl Block for Orizuru {
         m.connect(io.load.ready, loading);
         let fire = m.wire("load_fire", io.load.valid & loading & !io.clear_i);
         let beat = m.reg_init("beat_q", uint(index_width(u64::from(self.beats()))), 0);
-        let last_beat = m.wire("last_beat", fire & beat.q.eq(self.beats() - 1));
+        let whole = beat.q.eq(self.beats() - 1);
+        let last_beat = m.wire("last_beat", fire & io.load.last.map_or(whole, |last| whole | last));
         let first_beat = m.wire("first_beat", fire & beat.q.eq(0));
         let restart = m.wire("restart", last_beat | io.clear_i);
         beat.next_when(fire | io.clear_i, mux(restart, beat.q.ty().lit(0), beat.q.wrapping_add(1)));
@@ -217,7 +227,7 @@ impl Block for Orizuru {
     fn timing(&self) -> Timing {
         Timing::new()
             .beat(1u32)
-            .phase("load", self.beats(), "beats of a vector, one a cycle")
+            .phase("load", self.beats(), "beats of a vector of n values, one a cycle")
             .phase("init", self.init_cycles(), "from the last beat to the first pop")
             .phase("pop", self.pop_cycles(), "from one pop to the next of the same side")
     }
@@ -236,6 +246,7 @@ impl CatalogBlock for Orizuru {
             radix,
             lanes,
             tree: TreeStyle { comparators, levels_per_cycle, node_state, count_comparisons: true },
+            masked: false,
         };
         let (fp16, bf16) = (NumberFormat::FP16, NumberFormat::BF16);
         let (int8, int16) = (NumberFormat::Int { bits: 8 }, NumberFormat::Int { bits: 16 });
@@ -257,6 +268,9 @@ impl CatalogBlock for Orizuru {
         let no_nan = |s: Self| Self { nan: NanPolicy::NeverSelected, ..s };
         list.push(no_nan(set(16, 16, fp16, 16, 16, (Parallel, Value, 4))));
         list.push(no_nan(set(50, 11, bf16, 8, 8, (Shared, Pointer, 1))));
+        let masked = |s: Self| Self { masked: true, ..s };
+        list.push(masked(set(48, 5, fp16, 16, 8, (Parallel, Value, 4))));
+        list.push(masked(no_nan(set(19, 19, fp16, 4, 4, (Parallel, Pointer, 1)))));
         list
     }
 
@@ -278,6 +292,7 @@ impl CatalogBlock for Orizuru {
             radix: 4,
             lanes: 4,
             tree: style(Parallel, Value, 2),
+            masked: false,
         };
         let prove = |block| Proof { block, depth: 8, cover_depth: 40, induction: true };
         vec![
@@ -287,7 +302,10 @@ impl CatalogBlock for Orizuru {
             prove(Self { tree: style(Parallel, Pointer, 1), ..base.clone() }),
             prove(Self { n: 3, k_max: 3, k_min: 3, radix: 2, lanes: 1, tree: style(Shared, Value, 1), ..base.clone() }),
             prove(Self { tree: style(Shared, Pointer, 1), ..base.clone() }),
-            prove(Self { format: NumberFormat::Int { bits: 3 }, n: 3, k_max: 2, k_min: 3, ..base }),
+            prove(Self { format: NumberFormat::Int { bits: 3 }, n: 3, k_max: 2, k_min: 3, ..base.clone() }),
+            prove(Self { masked: true, n: 3, k_max: 3, k_min: 2, lanes: 2, ..base.clone() }),
+            // A vector may end with either of the units.
+            prove(Self { masked: true, radix: 2, lanes: 2, tree: style(Parallel, Value, 1), ..base }),
         ]
     }
 }

@@ -121,8 +121,22 @@ impl Error for OrizuruError {
 /// # Errors
 /// No values, a format with a wrong width, or a value that does not fit the format.
 pub fn top_k(values: &[u64], k_max: usize, k_min: usize, format: Format, nan: NanPolicy) -> Result<TopK, OrizuruError> {
+    let available: Vec<bool> = values.iter().map(|&raw| nan.admits(format, raw)).collect();
+    top_k_of(values, &available, (k_max, k_min), format)
+}
+
+/// The same among the values that are `available`; those behind the last entry are not.
+///
+/// # Errors
+/// As [`top_k`].
+pub fn top_k_of(
+    values: &[u64],
+    available: &[bool],
+    (k_max, k_min): (usize, usize),
+    format: Format,
+) -> Result<TopK, OrizuruError> {
     check_input(values, format)?;
-    let available = || (0..values.len()).filter(|&i| nan.admits(format, values[i]));
+    let available = || (0..values.len()).filter(|&i| available.get(i) == Some(&true));
     let take = |order: Vec<usize>, k| -> Vec<Pop> {
         order.into_iter().take(k).map(|index| Pop { index, value: values[index] }).collect()
     };
@@ -182,8 +196,22 @@ impl Trace {
         format: Format,
         nan: NanPolicy,
     ) -> Result<Self, OrizuruError> {
-        let selected = top_k(values, k_max, k_min, format, nan)?;
-        let mut tree = Tree::new(values, format, nan)?;
+        let available: Vec<bool> = values.iter().map(|&raw| nan.admits(format, raw)).collect();
+        Self::of(values, &available, (k_max, k_min), format)
+    }
+
+    /// The same among the values that are `available`; those behind the last entry are not.
+    ///
+    /// # Errors
+    /// As [`top_k`].
+    pub fn of(
+        values: &[u64],
+        available: &[bool],
+        (k_max, k_min): (usize, usize),
+        format: Format,
+    ) -> Result<Self, OrizuruError> {
+        let selected = top_k_of(values, available, (k_max, k_min), format)?;
+        let mut tree = Tree::of(values, available, format)?;
         let init = tree.init_count();
         let mut beats = |side, pops: &[Pop]| -> Vec<Beat> {
             let beat = |(i, &pop)| {

@@ -4,6 +4,7 @@ use golden::common::float::{Float, FloatFormat};
 use hdl::blocks::common::FloatConvert;
 use rand::{Rng, RngExt};
 
+use super::to_int::direction;
 use super::{Corners, Operands, Unit, expected, outputs};
 use crate::common::formats::{float, float_format};
 
@@ -30,6 +31,7 @@ fn corners(format: FloatFormat) -> Corners {
 pub fn bench(p: &FloatConvert) -> anyhow::Result<Box<dyn sim::Bench>> {
     let float = float(p.from, p.subnormals);
     let to = float_format(p.to);
+    let direction = direction(p.rounding);
     let operands = Operands::new(float.format);
     Unit {
         stages: p.stages,
@@ -47,7 +49,7 @@ pub fn bench(p: &FloatConvert) -> anyhow::Result<Box<dyn sim::Bench>> {
             };
             [a, 0, 0, 0]
         }),
-        golden: Box::new(move |&[a, ..]| expected(float.convert(a, to))),
+        golden: Box::new(move |&[a, ..]| expected(float.convert_directed(direction, a, to))),
     }
     .bench(p)
 }

@@ -4,6 +4,10 @@ use golden::systems::kllm_top::{CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTL
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
+mod quantize;
+
+pub use quantize::{Made, Quantize};
+
 use super::super::program::Program;
 use super::super::vector_top::program as vector;
 
@@ -67,7 +71,17 @@ impl Descriptor {
 /// # Panics
 /// The shape is one that the accelerator refuses.
 pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
+    let mut made = None;
     Program::draw(rng, shape.vector.address_width, chain, |rng, program| {
+        if shape.orizuru > 0 && often(rng, 2) {
+            let mut one = quantize::quantize(rng, program, shape);
+            made = Some(Made::by(&one));
+            if often(rng, 12) {
+                program.plain = false;
+                one.spoil(rng, shape);
+            }
+            return one.bytes();
+        }
         if often(rng, 4) {
             let mut one = vector::descriptor(rng, program, &shape.vector);
             if often(rng, 16) {
@@ -78,7 +92,9 @@ pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
             bytes[5] = 3;
             return bytes;
         }
-        let mut one = product(rng, program, shape);
+        // Tokens that the chain has made, more often than not.
+        let given = made.take().filter(|_| !often(rng, 4));
+        let mut one = product(rng, program, shape, given);
         if often(rng, 12) {
             program.plain = false;
             spoil(rng, shape, &mut one);
@@ -100,6 +116,7 @@ fn spoil(rng: &mut StimulusRng, shape: &Shape, one: &mut Descriptor) {
         }
         3 => one.places[place].0 |= 1 << rng.random_range(0..6u8),
         4 => one.places[[0, 1, 4, 5][rng.random_range(0..4usize)]].1 |= 1 << rng.random_range(0..6u8),
+        // Without a quantizer; with one it has other fields.
         5 => one.opcode = [2, 4][rng.random_range(0..2usize)],
         _ => one.places[place].0 ^= 1 << rng.random_range(12..64u8),
     }
@@ -143,11 +160,14 @@ fn area_bytes(rows: u32, bytes: u32) -> u32 {
 }
 
 /// A product of tokens and weights.
-fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Descriptor {
+fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, given: Option<Made>) -> Descriptor {
     let in_panel = shape.channels() as u32;
     let (mut tokens, mut channels) = (size(rng, 5), size(rng, 3 * in_panel));
     let mut inner = size(rng, shape.depth * shape.inputs);
-    let outliers = if often(rng, 4) { 0 } else { size(rng, 2 * shape.kmax) };
+    let mut outliers = if often(rng, 4) { 0 } else { size(rng, 2 * shape.kmax) };
+    if let Some(made) = given {
+        (tokens, inner, outliers) = (made.tokens, made.inner, made.outliers);
+    }
     let token = |inner: u32| token_bytes(inner.into(), outliers.into()) as u32;
     let panel = |inner: u32| inner.div_ceil(shape.inputs) * in_panel * shape.inputs / 2;
     let share = program.left() as u32 / 4;
@@ -161,13 +181,17 @@ fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Descr
     };
     while bytes(tokens, channels, inner) > share && [tokens, channels, inner] != [1; 3] {
         match [tokens, channels, inner].into_iter().max() {
+            _ if given.is_some() && channels > 1 => channels = channels.div_ceil(2),
+            // There is no room for as many positions.
+            _ if given.is_some() => return product(rng, program, shape, None),
             Some(most) if most == channels => channels = channels.div_ceil(2),
             Some(most) if most == inner => inner = inner.div_ceil(2),
             _ => tokens = tokens.div_ceil(2),
         }
     }
-    let token_place = area(rng, program, tokens, token(inner), true);
-    for row in 0..if token_place.1 == 0 { 1 } else { tokens } {
+    let token_place = given.map_or_else(|| area(rng, program, tokens, token(inner), true), |made| made.place);
+    let rows = if token_place.1 == 0 { 1 } else { tokens };
+    for row in 0..if given.is_some() { 0 } else { rows } {
         let bytes = token_of(rng, shape, inner, outliers);
         program.put(token_place.0 + u64::from(row * token_place.1), &bytes);
     }

@@ -8,7 +8,7 @@ use golden::systems::kllm_top::{KllmTop, Report};
 use golden::systems::memory::SparseMemory;
 use golden::tender::granularity::product;
 use half::f16;
-use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, Token, Tokens};
+use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, QuantizeJob, Token, Tokens};
 use host::vector::Operand;
 use host::{Allocator, Chain, Format, Image, Rows, Window};
 use sim::stimulus::{real_numbers, real_rows};
@@ -117,4 +117,72 @@ pub fn projection(caps: &Caps, window: &Window, of: Projection) -> anyhow::Resul
     images.push(Chain::new().then(descriptor).place(job, window, 1)?);
     let exact = product(&real_numbers(of.input)?[..of.tokens], &real_numbers(of.weights)?);
     Ok(Real { images, job, out: (out, results), exact })
+}
+
+/// Rows that become tokens: as a job, and what should come of them.
+#[derive(Clone, Debug)]
+pub struct RealTokens {
+    /// The descriptor and its operands.
+    pub images: Vec<Image>,
+    /// Address of the descriptor.
+    pub job: u64,
+    /// Where the tokens go.
+    pub out: u64,
+    /// How they lie there.
+    pub tokens: Tokens,
+    /// What the algorithm makes of the rows, outliers sought among all elements of a row at once.
+    pub whole: Vec<Token>,
+}
+
+impl RealTokens {
+    /// What the model makes of them.
+    ///
+    /// # Panics
+    /// The model ends with an error.
+    #[must_use]
+    pub fn expected(&self, golden: &KllmTop, window: &Window) -> Vec<u8> {
+        let mut memory = SparseMemory::new();
+        self.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
+        let limits = Limits { base: window.base, limit: window.limit, max_descriptors: 1 };
+        let report = golden.run(limits, self.job, &mut memory);
+        assert_eq!((report.end.code, report.overflows()), (0, 0));
+        memory.bytes(self.out, self.tokens.bytes())
+    }
+}
+
+/// The first rows of a tensor as a job; `of.weights` has no say.
+///
+/// # Errors
+/// A missing or damaged file; what the golden model or the host crate refuses.
+pub fn quantization(caps: &Caps, window: &Window, of: Projection) -> anyhow::Result<RealTokens> {
+    let x = real_rows(of.input)?;
+    let rule = if of.outliers == 0 { OutlierRule::None } else { OutlierRule::TopK { per_side: of.outliers } };
+    let bits = if of.bits == Bits::Three { 3 } else { 4 };
+    let codebook = train_codebook(bits, &samples(&x[of.tokens..], rule, None)?, None)?;
+    let quantized = x[..of.tokens].iter().map(|row| Ok(token(&Quantized::new(row, &codebook, rule)?, of.bits)));
+    let whole: Vec<Token> = quantized.collect::<anyhow::Result<_>>()?;
+    let columns = x[0].len();
+    let weights = [f16::ONE; 16];
+    let codebook = Codebook::new(&halves(&codebook), &weights, caps.centroid_bits)?;
+    let rows = Rows::dense(Format::Fp16, of.tokens, columns)?;
+    let values: Vec<f16> = x[..of.tokens].iter().flatten().map(|&bits| f16::from_bits(bits as u16)).collect();
+    let tokens = Tokens::new(of.tokens, columns, 2 * of.outliers)?;
+    let mut memory = Allocator::new(window);
+    let job = memory.take(128)?;
+    let mut images = Vec::new();
+    let mut store = |bytes: Vec<u8>| -> anyhow::Result<u64> {
+        let address = memory.take(bytes.len() as u64)?;
+        images.push(Image { address, bytes });
+        Ok(address)
+    };
+    let (x, codebook) = (store(rows.pack_floats(&values)?)?, store(codebook.bytes())?);
+    let out = memory.take(tokens.bytes() as u64)?;
+    let at = |address, stride: u64| Operand { address, stride: stride as u32 };
+    let outliers = of.outliers as u16;
+    let sizes = (of.tokens as u32, columns as u32);
+    let (x, to) = (at(x, rows.stride()), at(out, tokens.stride()));
+    let descriptor =
+        QuantizeJob::new(sizes, of.bits, (outliers, outliers), x, codebook, to).exact().build(caps, window)?;
+    images.push(Chain::new().then(descriptor).place(job, window, 1)?);
+    Ok(RealTokens { images, job, out, tokens, whole })
 }

@@ -5,13 +5,14 @@
 
 use std::cmp::Ordering;
 
-use super::format::{FloatFormat, Subnormals};
+use super::format::{FloatFormat, RoundingDirection, Subnormals};
 use super::ranks::Ranks;
-use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
+use super::round::{Operand, Remainder, TooLarge, Unrounded, connect_option, is_signalling, round};
 use super::seen::{Seen, implies};
 use super::shift::{normalise, shift_right};
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, parameters, ports, uint,
+    About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, cat, mux, parameters, ports,
+    uint,
 };
 
 parameters! {
@@ -25,6 +26,8 @@ parameters! {
         stages: u32 = 0, in 0..=DEPTHS.len() as u32 - 1, tag "s";
         /// Subnormal numbers, or zeros instead.
         subnormals: Subnormals = Subnormals::Ieee, tag "";
+        /// Where a number goes that the target does not have.
+        rounding: RoundingDirection = RoundingDirection::NearestEven;
         /// Outputs for IEEE 754's exceptions.
         flags: bool = false, tag "flags";
     }
@@ -39,11 +42,11 @@ ports! {
         a_i: In = p.from.ty(),
         /// The outputs are those of the operands `stages` cycles ago, and mean something; low after reset.
         valid_o: Out = bit(),
-        /// The nearest value of format `to`.
+        /// The value of format `to` that it is rounded to.
         result_o: Out = p.to.ty(),
         /// IEEE 754's invalid operation, of this result alone; present with `flags`.
         invalid_o: OutOption = bit().when(p.flags),
-        /// The result is an infinity because it was too large; present with `flags`.
+        /// The result was too large: it is an infinity, or the largest number; present with `flags`.
         overflow_o: OutOption = bit().when(p.flags),
         /// The result is inexact, and the exact one is below the smallest normal number in magnitude; present with `flags`.
         underflow_o: OutOption = bit().when(p.flags),
@@ -67,10 +70,10 @@ impl Block for FloatConvert {
     const ABOUT: About = About {
         name: "float_convert",
         summary: "conversion between floating-point formats",
-        contract: "result_o = a_i of `stages` cycles ago in format `to`, rounded to nearest, ties to even; every NaN is the\n\
-            canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
+        contract: "result_o = a_i of `stages` cycles ago in format `to`, rounded as `rounding` says: to nearest, ties to even, unless\n\
+            something else is asked for. Every NaN is the canonical quiet one. valid_o is valid_i of `stages` cycles ago;\n\
             a reset may come at any time and drops the operations inside.",
-        reference: "IEEE 754-2019, section 5.4.2",
+        reference: "IEEE 754-2019, sections 4.3 and 5.4.2",
     };
 
     fn build(&self, m: &mut Module, io: &FloatConvertPorts) {
@@ -98,7 +101,10 @@ impl Block for FloatConvert {
         let guard = placed.significand.bit(0);
         let zero = bit().lit(0);
         let (up, inexact) = match placed.lost {
-            Some(lost) => (guard & (placed.significand.bit(1) | lost), guard | lost),
+            Some(lost) => {
+                let rest = Remainder { half: guard, more: lost, odd: placed.significand.bit(1) };
+                (rest.rounds_up(self.rounding, pipe.now(sign)), guard | lost)
+            }
             // The guard bit is always 0 then.
             None => (zero, zero),
         };
@@ -113,7 +119,7 @@ impl Block for FloatConvert {
             inexact,
             special: pipe.now(special),
             nan: pipe.now(nan),
-            too_large: TooLarge::Infinity,
+            too_large: TooLarge::rounded(self.rounding, pipe.now(sign)),
         };
         let result = round(m, &unrounded, self.to, self.subnormals);
         m.connect(io.result_o, result.bits);
@@ -219,8 +225,16 @@ impl FloatConvert {
             let place = m.wire("seen_place", wide(result.magnitude, g));
             let inside = m.wire("seen_inside", normal & !result.infinite & !exact.msb() & exact.ge(1u64 << f.max(g)));
             let unit = 1u64 << (f.max(g) - g);
-            let near = place.le(exact.wrapping_add(unit / 2)) & exact.le(place.wrapping_add(unit / 2));
-            m.assert_always("nearest_of_normal_numbers", implies(inside, near));
+            // How far above and below the exact number the result may be, in magnitude, and whether less than that.
+            let within = |up: u64, down: u64| place.le(exact.wrapping_add(up)) & exact.le(place.wrapping_add(down));
+            let (cut, raised) = (within(0, unit - 1), within(unit - 1, 0));
+            let near = match self.rounding {
+                RoundingDirection::NearestEven | RoundingDirection::NearestAway => within(unit / 2, unit / 2),
+                RoundingDirection::TowardZero => cut,
+                RoundingDirection::Down => mux(a.sign, raised, cut),
+                RoundingDirection::Up => mux(a.sign, cut, raised),
+            };
+            m.assert_always("neighbour_of_normal_numbers", implies(inside, near));
             if to.exponent_bits() >= from.exponent_bits() && g >= f {
                 m.assert_always("a_wider_format_holds_all", implies(normal, place.eq(exact)));
             } else if g < f {
@@ -238,8 +252,15 @@ impl FloatConvert {
 impl CatalogBlock for FloatConvert {
     fn configurations() -> Vec<Self> {
         use FloatFormat::{Bf16, E3m2, E5m2, Fp16, Fp32};
-        let set = |from, to, stages, subnormals| Self { from, to, stages, subnormals, flags: true };
+        let rounding = RoundingDirection::NearestEven;
+        let set = |from, to, stages, subnormals| Self { from, to, stages, subnormals, rounding, flags: true };
+        let other = |rounding, set: Self| Self { rounding, ..set };
         vec![
+            other(RoundingDirection::Down, set(Fp32, Fp16, 1, Subnormals::Ieee)),
+            other(RoundingDirection::Up, set(Fp16, E5m2, 0, Subnormals::Ieee)),
+            other(RoundingDirection::NearestAway, set(Fp32, Bf16, 0, Subnormals::Flush)),
+            other(RoundingDirection::TowardZero, set(Bf16, Fp16, 0, Subnormals::Flush)),
+            other(RoundingDirection::Down, set(Bf16, Fp32, 0, Subnormals::Ieee)),
             set(E3m2, E3m2, 0, Subnormals::Ieee),
             set(Fp16, Bf16, 0, Subnormals::Ieee),
             set(Fp16, Fp32, 2, Subnormals::Ieee),
@@ -254,16 +275,19 @@ impl CatalogBlock for FloatConvert {
 
     fn proofs() -> Vec<Proof<Self>> {
         let prove = |from, to, subnormals| Proof {
-            block: Self { from, to, stages: 0, subnormals, flags: false },
+            block: Self { from, to, subnormals, ..Self::default() },
             depth: 1,
             cover_depth: 1,
             induction: true,
         };
         use FloatFormat::{Bf16, Fp16, Fp32};
+        let mut down = prove(Fp32, Fp16, Subnormals::Ieee);
+        down.block.rounding = RoundingDirection::Down;
         vec![
             prove(Fp32, Fp16, Subnormals::Ieee),
             prove(Fp16, Fp32, Subnormals::Ieee),
             prove(Fp32, Bf16, Subnormals::Flush),
+            down,
         ]
     }
 }

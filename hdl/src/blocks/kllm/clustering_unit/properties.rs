@@ -53,6 +53,9 @@ impl ClusteringUnit {
             let shown = m.wire("index_shown", io.indices.valid);
             m.assert_always("index_is_the_number_below", !shown | index.eq(number.q));
             m.assert_always("nan_gets_index_0", !(shown & is_nan.q) | index.eq(0));
+            let cleared = m.reg_init("cleared_q", bit(), 0);
+            cleared.next(io.clear_i);
+            m.assert_always("nothing_after_a_clear", !(cleared.q & shown));
             m.cover("highest_index", shown & index.all());
             m.cover("written_and_kept", known.q & !here);
         });

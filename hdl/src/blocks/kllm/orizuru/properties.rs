@@ -6,6 +6,7 @@
 use super::structure::Load;
 use super::{Orizuru, OrizuruPorts, Pop};
 use crate::blocks::common::NanPolicy;
+use crate::blocks::common::arith::popcount;
 use crate::blocks::kllm::orizuru_tree::Side;
 use crate::lang::{Module, Signal, Stream, bit, bits_for, mux, uint};
 
@@ -55,7 +56,8 @@ impl Orizuru {
         let fire = m.wire("seen_fire", io.load.fire() & !io.clear_i);
         let beat = m.reg_init("seen_beat_q", load.beat.ty(), 0);
         let first = m.wire("seen_first", fire & beat.q.eq(0));
-        let last = m.wire("seen_last", fire & beat.q.eq(self.beats() - 1));
+        let whole = beat.q.eq(self.beats() - 1);
+        let last = m.wire("seen_last", fire & io.load.last.map_or(whole, |last| whole | last));
         let next = mux(last | io.clear_i, beat.q.ty().lit(0), beat.q.wrapping_add(1));
         beat.next_when(fire | io.clear_i, next);
         let clear = m.wire("seen_clear", first | io.clear_i);
@@ -69,16 +71,28 @@ impl Orizuru {
         }
         let name = |what: &str| format!("{}_{what}", offer.side.name());
         let ty = uint(bits_for(u64::from(self.n).max((1 << wanted.width()) - 1)));
-        let all = mux(wanted.gt(self.n), ty.lit(self.n), wanted.extend(ty.width));
-        let due = m.reg(&name("due_q"), ty);
-        due.next_when(load.first, all);
+        let due = if self.masked {
+            // Asked for with the first beat; who takes part is known with the last one.
+            let asked = m.reg(&name("seen_asked_q"), ty);
+            asked.next_when(load.first, wanted.extend(ty.width));
+            let there = m.reg(&name("seen_there_q"), ty);
+            let now = popcount::ones(&load.present.elements()).extend(ty.width);
+            let before = mux(load.first, ty.lit(0), there.q);
+            there.next_when(load.fire, before.wrapping_add(now));
+            m.wire(&name("seen_due"), mux(asked.q.gt(there.q), there.q, asked.q))
+        } else {
+            let all = mux(wanted.gt(self.n), ty.lit(self.n), wanted.extend(ty.width));
+            let due = m.reg(&name("due_q"), ty);
+            due.next_when(load.first, all);
+            due.q
+        };
         let pops = m.reg_init(&name("pops_q"), ty, 0);
         let more = mux(offer.port.fire(), pops.q.wrapping_add(1), pops.q);
         pops.next(mux(load.clear, ty.lit(0), more));
-        m.assert_always(&name("no_pop_too_many"), !offer.valid | pops.q.lt(due.q));
-        let last = pops.q.wrapping_add(1).eq(due.q);
+        m.assert_always(&name("no_pop_too_many"), !offer.valid | pops.q.lt(due));
+        let last = pops.q.wrapping_add(1).eq(due);
         m.assert_always(&name("last_marks_the_final_one"), !offer.valid | offer.port.last.eq(last));
-        m.assert_always(&name("done_after_all_pops"), !io.done_o | pops.q.eq(due.q));
+        m.assert_always(&name("done_after_all_pops"), !io.done_o | pops.q.eq(due));
     }
 
     /// Per value: a copy, what has left, and that an offer is consistent with it.

@@ -60,7 +60,8 @@ impl Orizuru {
                     NanPolicy::TotalOrder => bit().lit(0),
                     NanPolicy::NeverSelected => self.format.is_nan(value),
                 };
-                m.connect(present.at(lane), inside & !ignored);
+                let there = io.load.present.map_or(inside, |masked| inside & masked.at(lane));
+                m.connect(present.at(lane), there & !ignored);
             });
         }
         (keys, present)
@@ -69,7 +70,7 @@ impl Orizuru {
     /// How many values of the vector take part.
     pub(super) fn taking_part(&self, m: &mut Module, load: &Load) -> Signal {
         let width = bits_for(u64::from(self.n));
-        if self.nan == NanPolicy::TotalOrder {
+        if self.nan == NanPolicy::TotalOrder && !self.masked {
             return uint(width).lit(self.n);
         }
         let now = m.wire("present_count", popcount::ones(&load.present.elements()));
@@ -144,7 +145,13 @@ impl Orizuru {
             });
             m.connect_each("unit_keys", leaf.key_i, load.keys);
             m.connect_each("unit_present", leaf.present_i, load.present);
-            m.connect(leaf.start_i, selected & unit_end);
+            // A vector that ends early leaves the units behind it empty: they start together with its last one.
+            let behind = match unit_beat.filter(|_| self.masked) {
+                Some(beat) => load.last & beat.lt(u.value(beat.width())),
+                None => bit().lit(0),
+            };
+            let starts = if self.masked { selected | behind } else { selected };
+            m.connect(leaf.start_i, starts & unit_end);
             tier.connect(m, u, &leaf.max, &leaf.min, leaf.init_done_o);
             m.for_each("unit_outliers", radix, |m, i| m.connect(outliers.at(u * radix + i), leaf.outlier_o.at(i)));
             if let (Some(counts), Some(count)) = (counts, leaf.compared_o) {

@@ -8,17 +8,24 @@ use super::semantics::with_semantics;
 use super::{Direction, Float, Rounded};
 use rustc_apfloat::Float as _;
 
+impl Direction {
+    /// The same for `rustc_apfloat`.
+    pub(super) fn round(self) -> Round {
+        match self {
+            Self::NearestEven => Round::NearestTiesToEven,
+            Self::NearestAway => Round::NearestTiesToAway,
+            Self::TowardZero => Round::TowardZero,
+            Self::Down => Round::TowardNegative,
+            Self::Up => Round::TowardPositive,
+        }
+    }
+}
+
 impl Float {
     /// a * b, rounded in a direction. A product is too large when it would be with an exponent of any size, also if the result
     /// is the largest number then.
     pub fn mul_directed(self, direction: Direction, a: u64, b: u64) -> Rounded {
-        let round = match direction {
-            Direction::NearestEven => Round::NearestTiesToEven,
-            Direction::NearestAway => Round::NearestTiesToAway,
-            Direction::TowardZero => Round::TowardZero,
-            Direction::Down => Round::TowardNegative,
-            Direction::Up => Round::TowardPositive,
-        };
+        let round = direction.round();
         let bits = with_semantics!(self.format, S => {
             self.bits(self.operand::<S>(a).mul_r(self.operand::<S>(b), round))
         });

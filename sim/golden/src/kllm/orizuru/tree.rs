@@ -65,11 +65,20 @@ impl Tree {
     /// # Errors
     /// No values, a format with a wrong width, or a value that does not fit the format.
     pub fn new(values: &[u64], format: Format, nan: NanPolicy) -> Result<Self, OrizuruError> {
+        let available: Vec<bool> = values.iter().map(|&raw| nan.admits(format, raw)).collect();
+        Self::of(values, &available, format)
+    }
+
+    /// The same where only some leaves are `available` from the start; those behind the last entry are not.
+    ///
+    /// # Errors
+    /// As [`Tree::new`].
+    pub fn of(values: &[u64], available: &[bool], format: Format) -> Result<Self, OrizuruError> {
         check_input(values, format)?;
         let width = values.len().next_power_of_two();
         let mut leaves = values.to_vec();
         leaves.resize(width, 0);
-        let mut available: Vec<bool> = values.iter().map(|&raw| nan.admits(format, raw)).collect();
+        let mut available: Vec<bool> = available.iter().copied().take(values.len()).collect();
         available.resize(width, false);
         let half = |side| Half { side, bits: vec![false; width], available: available.clone(), pop_count: 0 };
         let mut tree =

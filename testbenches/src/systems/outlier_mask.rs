@@ -1,0 +1,85 @@
+//! [`OutlierMask`]: rows that are filled and used in any order of words, elements that are marked once and again, clears.
+
+use std::collections::VecDeque;
+
+use hdl::accelerators::kllm::OutlierMask;
+use rand::RngExt;
+
+/// A row: of each word the bits, if it was made blank.
+type Row = Vec<Option<u64>>;
+
+/// The bench; a vector is a cycle.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &OutlierMask) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (depth, lanes) = (p.depth as usize, p.lanes);
+    crate::bench(p, move |sim, run| {
+        let mut rng = run.rng("rows");
+        let names =
+            ["clear_i", "blank_i", "mark_i", "word_i", "lane_i", "fill_last_i", "read_i", "read_word_i", "use_last_i"];
+        let inputs = names.iter().map(|name| sim.input(name)).collect::<sim::Result<Vec<_>>>()?;
+        let (fresh_o, mask_o) = (sim.output("fresh_o")?, sim.output("mask_o")?);
+        inputs.iter().for_each(|&input| sim.poke_u64(input, 0));
+        sim.reset(2)?;
+        let mut filled: Row = vec![None; depth];
+        let mut full: VecDeque<Row> = VecDeque::new();
+        // What was read last, if it is known.
+        let mut shown = None;
+        for _ in 0..run.vectors() {
+            let clear = rng.random_range(0..60u8) == 0;
+            let (word, lane) = (rng.random_range(0..depth), rng.random_range(0..lanes));
+            let read_word = rng.random_range(0..depth);
+            let (fills, uses) = (full.len() < 2 && !clear, !full.is_empty() && !clear);
+            let kind = rng.random_range(0..5u8);
+            let (blank, mark) = (fills && kind < 2, fills && (2..4).contains(&kind));
+            let fill_last = fills && rng.random_range(0..12u8) == 0;
+            let (read, use_last) = (uses && rng.random(), uses && rng.random_range(0..12u8) == 0);
+            let bits = [clear, blank, mark].map(u64::from);
+            let values = [
+                bits[0],
+                bits[1],
+                bits[2],
+                word as u64,
+                lane.into(),
+                fill_last.into(),
+                read.into(),
+                read_word as u64,
+                use_last.into(),
+            ];
+            for (&input, value) in inputs.iter().zip(values) {
+                sim.poke_u64(input, value);
+            }
+            sim.tick()?;
+            let mut fresh = Some(0);
+            if blank {
+                filled[word] = Some(0);
+            } else if mark {
+                fresh = filled[word].map(|bits| 1 - (bits >> lane & 1));
+                filled[word] = filled[word].map(|bits| bits | 1 << lane);
+            }
+            if let Some(fresh) = fresh {
+                run.expect_u64(sim, fresh_o, fresh)?;
+            }
+            if read {
+                shown = full[0][read_word];
+            }
+            if use_last {
+                full.pop_front();
+                shown = None;
+            }
+            if fill_last {
+                // What is in the other bank was there before; it must be made blank again.
+                full.push_back(std::mem::replace(&mut filled, vec![None; depth]));
+            }
+            if clear {
+                (filled, shown) = (vec![None; depth], None);
+                full.clear();
+            }
+            if let Some(shown) = shown {
+                run.expect_u64(sim, mask_o, shown)?;
+            }
+        }
+        Ok(())
+    })
+}

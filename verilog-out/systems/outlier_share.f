@@ -1,0 +1,1 @@
+../modules/outlier_share_o16_s17.v
