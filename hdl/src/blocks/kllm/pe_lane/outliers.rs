@@ -5,7 +5,8 @@
 //! its own, which has room for all places of fp16 (a sum of Kulisch's kind) and so no rounding and no order.
 
 use super::column::SIGNIFICAND;
-use super::{Front, PeLane, PeLanePorts};
+use super::front::Front;
+use super::{PeLane, PeLanePorts};
 use crate::blocks::common::row::{held, product_latency};
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, index_width, mux, uint};
 
