@@ -101,6 +101,10 @@ impl Block for CodebookLoader {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new()
+        Timing::new().latency(1).beat(1).phase(
+            "activations",
+            ENTRIES,
+            "entries of activations, behind the last one of the weights",
+        )
     }
 }

@@ -113,6 +113,6 @@ impl Block for FactorRing {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new()
+        Timing::new().latency(3).beat(1)
     }
 }

@@ -20,6 +20,8 @@ const CONSTANTS: u32 = 4;
 const ADDENDS: u32 = 5;
 const OUT: u32 = READERS;
 
+/// Operands that are checked.
+const OPERANDS: u32 = 6;
 /// Words of an operation: a descriptor of 128 bytes without its header.
 const WORDS: u32 = 24;
 /// Operation of a product.
@@ -64,7 +66,7 @@ impl KllmController {
     }
 
     fn operands(&self) -> OperandList {
-        OperandList { operands: 6, check: OperandCheck::of(&self.axi, &self.dma) }
+        OperandList { operands: OPERANDS, check: OperandCheck::of(&self.axi, &self.dma) }
     }
 
     /// Tokens are read for each panel, and a codebook ahead of the heads.
@@ -280,7 +282,12 @@ impl Block for KllmController {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new()
+        // The state of the fields; an operand is 19 cycles, one that is not used is 1.
+        Timing::new().phase(
+            "checks",
+            1 + 19 * OPERANDS,
+            "from an operation with addends to the cycle in which it begins",
+        )
     }
 }
 

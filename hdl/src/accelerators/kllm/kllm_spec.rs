@@ -107,6 +107,12 @@ impl KllmSpec {
         FloatAdd { format: FloatFormat::Fp16, stages: 3, ..FloatAdd::default() }
     }
 
+    /// Cycles of an addend's sum; a register behind the adder.
+    #[must_use]
+    pub fn adding(&self) -> u32 {
+        self.adder().stages + 1
+    }
+
     /// Bits of a word of a lane's weights.
     pub(super) fn word(&self) -> u32 {
         4 * self.columns * self.inputs

@@ -172,7 +172,11 @@ impl Block for TokenReader {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new()
+        Timing::new().latency(3).beat(1).phase(
+            "token",
+            3,
+            "from the last beat of a token to the first one of the next; 2 without outliers",
+        )
     }
 }
 

@@ -5,6 +5,7 @@
 //! rounds once, to nearest, ties to even. What depends on bytes that the bus did not give is not computed, so it is no
 //! overflow either.
 
+pub mod cycles;
 mod layout;
 mod multiply;
 mod operation;

@@ -53,8 +53,9 @@ impl PeLane {
         index_width(self.inputs.into())
     }
 
-    /// Cycles of the products of the codebooks.
-    pub(super) fn multiplication(&self) -> u32 {
+    /// Cycles of the products of the codebooks: no beat is taken for so long behind the last entry.
+    #[must_use]
+    pub fn multiplication(&self) -> u32 {
         let bits = self.centroid_bits - 1;
         if self.outliers > 0 { self.column().multiplication() } else { product_latency(bits, bits) }
     }

@@ -9,7 +9,9 @@ use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
 use crate::systems::pieces::{self, Loaded};
 
-use super::layout::{CONSTANT_BYTES, Centroids, HEAD_BYTES, OUTLIER_BYTES, half, index_bytes, nibble, place, word};
+use super::layout::{
+    CONSTANT_BYTES, Centroids, ENTRIES, HEAD_BYTES, OUTLIER_BYTES, half, index_bytes, nibble, place, word,
+};
 use super::{Beats, Executed, KllmTop, MatMul, Operation, Work};
 
 /// A token, as far as a product needs it.
@@ -29,6 +31,15 @@ fn outliers(records: &[u8], inner: u64) -> Option<Vec<(usize, u16)>> {
     let ascend = records.windows(2).all(|pair| pair[0].0 < pair[1].0);
     let inside = records.last().is_none_or(|&(last, _)| (last as u64) < inner);
     (ascend && inside).then_some(records)
+}
+
+/// Positions of the outliers of a token; none if it cannot be read, or means nothing.
+pub(super) fn positions(operation: &MatMul, row: u64, memory: &mut dyn Memory) -> Vec<usize> {
+    let mut codes = Codes::default();
+    let loaded = Loaded::row(&operation.tokens, row, memory, &mut codes);
+    let none = Centroids { activations: [0; ENTRIES], weights: [0; ENTRIES] };
+    let token = Token::of(operation, &loaded, &none, 1, &mut codes);
+    token.into_iter().flat_map(|token| token.outliers).map(|(position, _)| position).collect()
 }
 
 impl Token {
@@ -88,7 +99,7 @@ impl KllmTop {
         });
         // Heads are looked at all the same.
         let known = centroids.is_some();
-        let centroids = centroids.unwrap_or(Centroids { activations: [0; 16], weights: [0; 16] });
+        let centroids = centroids.unwrap_or(Centroids { activations: [0; ENTRIES], weights: [0; ENTRIES] });
         let weights = self.weights(&operation, &centroids, memory, &mut codes);
         let constants = Loaded::row(&operation.constants, 0, memory, &mut codes);
         let (mut overflows, mut beats) = (0, Beats::default());
