@@ -56,6 +56,8 @@ bundle! {
         fits: Field = bit(),
         /// There are addends.
         add: Field = bit(),
+        /// Tokens are rows of 8-bit integers.
+        integers: Field = bit(),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, mux, par
 
 /// Operation of the vector engine.
 const VECTOR: u32 = 3;
-/// Largest number of an operation; 2 and 4 are refused.
+/// Largest number of an operation; 4 is refused.
 const OPCODES: u32 = 4;
 /// Read DMAs that the vector engine has too.
 const SHARED: u32 = 4;
@@ -114,8 +114,8 @@ impl Block for KllmTop {
     const ABOUT: About = About {
         name: "kllm_top",
         summary: "accelerator for products of K-Means indices with fp16 outliers, and for the rows between them, from memory to memory",
-        contract: "A job is a chain of descriptors of 128 bytes: 1 a product of tokens and panels of weights, 3 rows through the steps of vector_unit;\n\
-            2 and 4 are refused. Descriptors, errors and registers: docs/blocks/kllm-top.md. No input in memory hangs it or makes it\n\
+        contract: "A job is a chain of descriptors of 128 bytes: 1 a product of tokens and panels of weights, 2 one of 8-bit integers and\n\
+            panels, 3 rows through the steps of vector_unit; 4 is refused. Descriptors, errors and registers: docs/blocks/kllm-top.md. No input in memory hangs it or makes it\n\
             write outside of the rows that a right descriptor names.",
         reference: "KLLM, section IV-A, figure 6",
     };

@@ -1,6 +1,5 @@
 //! A product: from the first command to the last answer.
 
-use super::super::layout::index_bytes;
 use super::super::{HEAD_BYTES, MatMul, OUTLIER_BYTES, Shape};
 use super::Timing;
 use super::lanes::Lanes;
@@ -37,8 +36,9 @@ impl Product {
         let lanes = Lanes::new((timing.lane, timing.outputs), bus_bytes, shape, operation);
 
         let tokens = operation.tokens;
-        let indices = tokens.address + HEAD_BYTES;
-        let outliers = indices + index_bytes(operation.inner);
+        let indices = tokens.address + if operation.integers { 0 } else { HEAD_BYTES };
+        let nibbles = operation.nibble_bytes();
+        let outliers = indices + nibbles;
         let part = |address, row_bytes| Command { address, row_bytes, ..tokens };
         let panels = operation.panels.rows;
         let rows = if lanes.fits() { 1 } else { tokens.rows };
@@ -50,8 +50,10 @@ impl Product {
         };
         readers[0].offer(&operation.codebook, begin + 1);
         for panel in 0..panels {
-            readers[0].offer(&part(tokens.address, HEAD_BYTES), begin + 1);
-            readers[1].offer(&part(indices, index_bytes(operation.inner)), begin + 1);
+            if !operation.integers {
+                readers[0].offer(&part(tokens.address, HEAD_BYTES), begin + 1);
+            }
+            readers[1].offer(&part(indices, nibbles), begin + 1);
             if operation.outliers > 0 {
                 let row_bytes = (OUTLIER_BYTES * operation.outliers).next_multiple_of(64);
                 readers[2].offer(&part(outliers, row_bytes), begin + 1);

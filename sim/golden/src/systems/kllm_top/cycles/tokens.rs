@@ -1,7 +1,7 @@
 //! Codebook and tokens, up to the beats that the lanes are offered.
 
 use super::super::MatMul;
-use super::super::layout::{CODEBOOK_BYTES, ENTRIES, HEAD_BYTES, OUTLIER_BYTES, index_bytes};
+use super::super::layout::{CODEBOOK_BYTES, ENTRIES, HEAD_BYTES, OUTLIER_BYTES};
 use super::super::multiply::positions;
 use crate::systems::cycles::{Reader, Times, Words, latest};
 use crate::systems::memory::Memory;
@@ -82,6 +82,10 @@ pub(super) struct Tokens {
     beats: Vec<Beat>,
     counts: Vec<i64>,
     panels: i64,
+    /// Tokens are rows of integers: a beat of high nibbles, one of low ones.
+    integers: bool,
+    /// Words of indices of a token, and of integers.
+    indexed: i64,
     /// Beats of a token without those that come again, and outliers that there is room for.
     words: i64,
     room: i64,
@@ -106,6 +110,11 @@ impl Tokens {
                 let here = |outlier: usize| {
                     positions.get(outlier).is_some_and(|&position| (position as u64 / inputs) as i64 == word)
                 };
+                if operation.integers {
+                    let beat = Beat { token, word, outlier: 0, here: false, again: true };
+                    beats.extend([beat, Beat { again: false, ..beat }]);
+                    continue;
+                }
                 loop {
                     let (here, again) = (here(outlier), here(outlier) && here(outlier + 1));
                     beats.push(Beat { token, word, outlier: outlier as i64, here, again });
@@ -120,14 +129,21 @@ impl Tokens {
         let room = operation.outliers;
         let codebook = CODEBOOK_BYTES.div_ceil(bus_bytes) as i64;
         let records = OUTLIER_BYTES * room;
+        // A word has half the positions of a beat where these are bytes.
+        let (bits, indexed) = match operation.integers {
+            false => (8 * inner.div_ceil(2), words),
+            true => (8 * inner, (2 * inner).div_ceil(inputs) as i64),
+        };
         Self {
             beats,
             counts,
             panels: operation.panels.rows as i64,
+            integers: operation.integers,
+            indexed,
             words,
             room: room as i64,
             heads: Words::of_starts(bus_bytes, (HEAD, HEAD), HEAD_BYTES, codebook),
-            indices: Words::of_starts(bus_bytes, (4 * inputs, 8 * inner.div_ceil(2)), index_bytes(inner), 0),
+            indices: Words::of_starts(bus_bytes, (4 * inputs, bits), operation.nibble_bytes(), 0),
             outliers: Words::of_starts(
                 bus_bytes,
                 (8 * OUTLIER_BYTES, 8 * records.max(OUTLIER_BYTES)),
@@ -183,7 +199,8 @@ impl Tokens {
         let record = token * self.room + beat.outlier;
         let known = if beat.outlier < count { self.outliers.left.behind(record, 1) } else { Some(0) };
         let sure = if beat.here && beat.outlier + 1 < count { self.outliers.shown(record + 1) } else { Some(0) };
-        let indices = self.indices.shown(panel * self.in_panel() * self.words + beat.token * self.words + beat.word);
+        let last = if self.integers { (2 * beat.word + 1).min(self.indexed - 1) } else { beat.word };
+        let indices = self.indices.shown(token * self.indexed + last);
         latest([self.opened.behind(token, 1), indices, known, sure, self.taken.behind(n - 1, 1)])
     }
 
@@ -204,7 +221,7 @@ impl Tokens {
         let begins = codebook.last()? + 1;
         latest([
             Some(begins),
-            self.heads.shown(n),
+            if self.integers { self.indices.shown(n * self.indexed) } else { self.heads.shown(n) },
             self.opened.behind(n - 1, 1),
             self.taken.behind(self.through(n - 1) - 1, 1),
             self.outliers.left.behind(n * self.room - 1, 1),
@@ -230,6 +247,17 @@ impl Tokens {
         latest([self.outliers.shown(n), self.opened.behind(token, 1), used])
     }
 
+    /// The first of two words of a beat of integers is kept, when the beat before it is over.
+    fn next_kept(&self) -> Option<u64> {
+        let n = self.indices.left.known();
+        let (token, word) = (n / self.indexed, n % self.indexed);
+        if !self.integers || token == self.panels * self.in_panel() || word % 2 == 1 || word + 1 == self.indexed {
+            return None;
+        }
+        let beat = 2 * token * self.words + word;
+        latest([self.indices.shown(n), self.opened.behind(token, 1), self.taken.behind(beat - 1, 1)])
+    }
+
     /// `scaled(token)`: when the last sums of a token began to be scaled.
     pub fn advance(
         &mut self,
@@ -244,7 +272,13 @@ impl Tokens {
             moved |= self.room > 0 && self.outliers.take(outliers);
             if let Some(time) = self.next_opened(codebook, &scaled) {
                 self.opened.push(time);
-                self.heads.left.push(time);
+                if !self.integers {
+                    self.heads.left.push(time);
+                }
+                moved = true;
+            }
+            if let Some(time) = self.next_kept() {
+                self.indices.left.push(time);
                 moved = true;
             }
             if self.room > 0
