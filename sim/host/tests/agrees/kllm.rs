@@ -9,6 +9,7 @@ use golden::kllm::pe_lane::FixedCodebook;
 use golden::systems::job::{Accelerator, Executed, Fields};
 use golden::systems::kllm_top::{Beats, Device as Model, KllmTop, Shape, Work};
 use golden::systems::memory::{Memory, SparseMemory};
+use golden::systems::vector_top::STEP_BITS;
 use half::f16;
 use host::kllm::{Bits, Caps, Codebook, MatMulJob, Product, QuantizeJob, Token, Tokens, check, registers};
 use host::vector::{self, Operand, VectorJob};
@@ -218,8 +219,14 @@ fn any_bytes() {
         Raw(bytes)
     });
     let places = prop_oneof![4 => Just(0x1000), 1 => place()];
-    let codes = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10];
-    every((prop_oneof![20 => mutated(), 1 => random], places), &codes, |(raw, at)| {
+    // Steps on rows, all kinds of them: those that there are not, too.
+    let steps = any::<u32>().prop_map(|steps| {
+        let mut raw = Raw::of(3);
+        [(32, 3), (36, 5), (40, steps & STEP_BITS)].into_iter().for_each(|(at, word)| raw.put(at, &word.to_le_bytes()));
+        raw
+    });
+    let codes = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 15];
+    every((prop_oneof![20 => mutated(), 1 => random, 1 => steps], places), &codes, |(raw, at)| {
         let descriptor = Descriptor::from_bytes(raw.0.clone().try_into().unwrap());
         let verdict = Descriptor::check_place(at, &WINDOW)
             .and_then(|()| descriptor.check_header(&WINDOW, 4))
