@@ -8,10 +8,11 @@ use hdl::blocks::common::bus::DmaSpec;
 use hdl::blocks::common::{AxiReadDma, AxiSpec, AxiWriteDma, RamImplementation};
 use hdl::lang::{Design, elaborate};
 use senbazuru::flows::lint::Sources;
-use senbazuru::flows::prove::{Options, prove};
+use senbazuru::flows::prove::{Kind, Options, Property, prove};
 use senbazuru::params::show;
 use senbazuru::registry::{self, Entry, ProofRun};
 use support::on_all_cores;
+use support::parts::{self, Part};
 
 /// How the names of proofs begin that take over ten seconds each. Most of these blocks have shorter ones besides, and broken
 /// ones are refuted in the ordinary run.
@@ -80,6 +81,37 @@ fn holds(design: &Design, options: &Options) -> Result<(), String> {
     let properties = prove(&Sources::from(design), options).unwrap();
     let bad: Vec<_> = properties.iter().filter(|p| !p.verdict.is_good()).map(|p| format!("{p:?}")).collect();
     if bad.is_empty() { Ok(()) } else { Err(bad.join("\n")) }
+}
+
+/// What is proved of parts of accelerators; what these place is proved by itself, and not all it can do is reached here.
+#[test]
+fn parts_of_accelerators_hold() {
+    parts_hold(|part| !part.long);
+}
+
+#[test]
+#[ignore = "minutes: proofs of ten seconds and more"]
+fn large_parts_of_accelerators_hold() {
+    parts_hold(|part| part.long);
+}
+
+fn parts_hold(wanted: impl Fn(&Part) -> bool) {
+    let parts = parts::all().into_iter().filter(wanted).map(|part| (part.name.to_owned(), part)).collect();
+    on_all_cores(parts, |part: &Part| {
+        let options = Options {
+            depth: part.depth,
+            cover_depth: part.cover_depth,
+            induction: part.induction,
+            solver: "z3".into(),
+            limit: Duration::from_secs(300),
+            traces: std::env::temp_dir().join("senbazuru_proofs"),
+        };
+        let properties = prove(&Sources::from(&(part.design)()), &options).unwrap();
+        let looked_at = |p: &&Property| p.kind == Kind::Assert || !p.name.contains('.');
+        let bad: Vec<_> =
+            properties.iter().filter(looked_at).filter(|p| !p.verdict.is_good()).map(|p| format!("{p:?}")).collect();
+        if bad.is_empty() { Ok(()) } else { Err(bad.join("\n")) }
+    });
 }
 
 /// DMAs with beats of 64 bytes: bursts reach the boundary of 4 KiB within the depth, and go on behind it.

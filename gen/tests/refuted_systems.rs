@@ -1,4 +1,4 @@
-//! What the proofs of parts of accelerators refute, as `docs/proofs.md` lists it.
+//! What the proofs of accelerators and of their parts refute, as `docs/proofs.md` lists it.
 
 mod support;
 
@@ -33,5 +33,35 @@ fn faults_of_the_execution_controller_are_refuted() {
         explicit("a part does not begin anew", net("fresh_q", "1'b0"), "first_is_first", 6),
         explicit("the sums of a part stay", net("ends_part", "1'b0"), "last_is_last", 5),
         explicit("each part gives its panel back", net("b_free_o", "take_o"), "freed_with_its_place", 4),
+    ]);
+}
+
+fn part(block: &'static str) -> impl Fn(&'static str, Fault, &'static str, u32) -> Refutation {
+    move |what, fault, by, step| Refutation { block, proof: 0, what, fault, by, step }
+}
+
+#[test]
+fn faults_of_commands_and_codebooks_are_refuted() {
+    let (list, loader) = (part("command_list"), part("codebook_loader"));
+    let net = Fault::net;
+    refute(vec![
+        list("an operation is over at once", net("all_over", "1'b1"), "done_behind_the_last_end", 3),
+        list("no error is told", net("first_fault", "3'd0"), "an_error_is_told", 4),
+        loader("midpoints are kept as centroids", net("is_activation", "1'b1"), "what_waits", 4),
+        loader("it counts what does not come", net("moves", "1'b1"), "count_of_both", 3),
+    ]);
+}
+
+#[test]
+#[ignore = "minutes: faults that show after many steps"]
+fn large_faults_of_factors_and_tokens_are_refuted() {
+    let (ring, reader) = (part("factor_ring"), part("token_reader"));
+    let net = Fault::net;
+    refute(vec![
+        ring("factors do not go round", net("again", "1'b0"), "the_record_of_its_turn", 9),
+        ring("factors leave before all of a panel came", net("opens", "1'b1"), "the_record_of_its_turn", 9),
+        reader("a second outlier of a beat is lost", net("repeats", "1'b0"), "again_while_there_are_more", 7),
+        reader("an outlier that was sent counts as an inlier", net("gone[0]", "1'b0"), "present_0", 8),
+        reader("outliers of a token are left for the next one", net("behind_q", "1'b1"), "an_outlier_in_its_beat", 9),
     ]);
 }

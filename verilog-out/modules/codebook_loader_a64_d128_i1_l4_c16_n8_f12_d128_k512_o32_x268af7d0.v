@@ -49,7 +49,7 @@ module codebook_loader_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 (
   wire        unused_activations_input_ready;
   wire        unused_activations_output_valid;
   wire [11:0] activations_output_data;
-  wire  [4:0] unused_activations_level;
+  wire  [4:0] activations_level;
   wire        unused_activations_almost_full;
   reg   [6:0] count_q;
   wire [15:0] number;
@@ -109,7 +109,7 @@ module codebook_loader_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 (
     .output_valid_o(unused_activations_output_valid),
     .output_ready_i(activations_output_ready_in),
     .output_data_o(activations_output_data),
-    .level_o(unused_activations_level),
+    .level_o(activations_level),
     .almost_full_o(unused_activations_almost_full)
   );
 
@@ -123,8 +123,53 @@ module codebook_loader_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 (
     else         count_q <= clear_i ? 7'd0 : moves ? count_q + 7'd1 : count_q;
   end
   assign done_o = count_q == 7'd80;
-  assign error_o = comes & (is_activation | is_weight)
+  wire wrong = comes & (is_activation | is_weight)
       & !(!(|number[15:11]) | (&number[15:11] & !(number[15] & !(|number[10:0]))));
+  assign error_o = wrong;
+
+`ifdef FORMAL
+  reg formal_started = 1'b0;
+  always @(posedge clk_i) formal_started <= 1'b1;
+  always @* if (!formal_started) assume (!rst_ni);
+  reg [6:0] formal_came_q;
+  reg [6:0] formal_sent_q;
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      formal_came_q <= 7'd0;
+      formal_sent_q <= 7'd0;
+    end else begin
+      formal_came_q <= clear_i ? 7'd0 : formal_came_q + {6'd0, comes};
+      formal_sent_q <= clear_i ? 7'd0 : formal_sent_q + {6'd0, entries_valid_o & entries_ready_i};
+    end
+  end
+  always @(posedge clk_i) if (rst_ni) numbers_of_one_row: assert (!comes | (formal_came_q < 7'd64));
+  always @(posedge clk_i) if (rst_ni) count_of_both: assert (count_q
+      == (formal_came_q < 7'd64 ? formal_came_q : formal_sent_q + 7'd48));
+  always @(posedge clk_i) if (rst_ni) a_weight_leaves_as_it_comes: assert ((formal_came_q == 7'd64)
+      | (formal_sent_q == (formal_came_q < 7'd48 ? 7'd0 : formal_came_q - 7'd48)));
+  always @(posedge clk_i) if (rst_ni) no_more_than_all: assert ((formal_sent_q <= 7'd32)
+      & ((formal_came_q == 7'd64) | (formal_sent_q < 7'd16)));
+  wire weights_first_test = formal_sent_q >= 7'd16;
+  always @(posedge clk_i) if (rst_ni) weights_first: assert (!entries_valid_o
+      | (entries_activation_o == weights_first_test));
+  always @(posedge clk_i) if (rst_ni) in_order: assert (!entries_valid_o
+      | (entries_index_o == formal_sent_q[3:0]));
+  always @(posedge clk_i) if (rst_ni) done_with_the_last: assert (done_o == (formal_sent_q == 7'd32));
+  // Nothing is lost where centroids of activations wait, and none leaves that is not there.
+  always @(posedge clk_i) if (rst_ni) what_waits: assert ({2'd0, activations_level}
+      == ((formal_came_q < 7'd32 ? 7'd0 : formal_came_q < 7'd48 ? formal_came_q - 7'd32 : 7'd16)
+          - (weights_first_test ? formal_sent_q - 7'd16 : 7'd0)));
+  // A number that is none of so many bits is told.
+  wire wrong_ones_are_told_and = ($signed(number) <= 16'sd2047) & ($signed(number) >= 16'shf801);
+  always @(posedge clk_i) if (rst_ni) wrong_ones_are_told: assert (error_o
+      == (comes & (formal_came_q >= 7'd32) & !wrong_ones_are_told_and));
+  always @(posedge clk_i) if (rst_ni) value_of_its_number: assert (!(entries_valid_o & !weights_first_test
+      & wrong_ones_are_told_and)
+      | ($signed({{4{entries_value_o[11]}}, entries_value_o}) == $signed(number)));
+  always @(posedge clk_i) if (rst_ni) begins_again: cover (clear_i & (formal_came_q == 7'd1));
+`endif
+
   wire [4:0] unused_rows_bytes = rows_bytes_i;
   wire unused_rows_last = rows_last_i;
+  wire [4:0] unused_activations_level = activations_level;
 endmodule

@@ -45,4 +45,49 @@ module command_list_n7_t65535_c4 (
       ? fault[3] : |fault[4] ? fault[4] : |fault[5] ? fault[5] : |fault[6] ? fault[6] : 3'd0;
   assign error_o = first_fault == 3'd0 ? 8'd0 : first_fault == 3'd2 ? 8'd11 : first_fault == 3'd3 ? 8'd12
       : 8'd10;
+
+`ifdef FORMAL
+  reg formal_started = 1'b0;
+  always @(posedge clk_i) formal_started <= 1'b1;
+  always @* if (!formal_started) assume (!rst_ni);
+  for (i = 0; i < 7; i = i + 1) begin : g_formal
+    reg  [2:0] formal_open_q;
+    reg [15:0] formal_wanted_q;
+    reg [15:0] formal_given_q;
+    // The environment: a beginning when the one before is done, ends of what was taken, no more than a DMA
+    //   takes.
+    wire begins_when_done = !begin_i | done_o;
+    always @(posedge clk_i) if (rst_ni) assume (begins_when_done);
+    always @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) formal_open_q <= 3'd0;
+      else         formal_open_q <= clear_i | begin_i ? 3'd0 : formal_open_q + {2'd0, taken_i[i]}
+          - {2'd0, ended_i[i]};
+    end
+    wire what_ends_was_taken = !ended_i[i] | |formal_open_q;
+    always @(posedge clk_i) if (rst_ni) assume (what_ends_was_taken);
+    wire room_for_what_is_taken = !taken_i[i] | (formal_open_q <= 3'd4);
+    always @(posedge clk_i) if (rst_ni) assume (room_for_what_is_taken);
+    wire nothing_is_taken_unasked = !taken_i[i] | asks_o[i];
+    always @(posedge clk_i) if (rst_ni) assume (nothing_is_taken_unasked);
+    always @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        formal_wanted_q <= 16'd0;
+        formal_given_q <= 16'd0;
+      end else begin
+        formal_wanted_q <= clear_i ? 16'd0 : begin_i ? times_i[16*i +: 16] : formal_wanted_q;
+        formal_given_q <= clear_i | begin_i ? 16'd0 : formal_given_q + {15'd0, taken_i[i]};
+      end
+    end
+    wire never_more_often = formal_given_q <= formal_wanted_q;
+    always @(posedge clk_i) if (rst_ni) assert (never_more_often);
+    wire asks_until_all_are_given = asks_o[i] == (formal_given_q != formal_wanted_q);
+    always @(posedge clk_i) if (rst_ni) assert (asks_until_all_are_given);
+    wire done_behind_the_last_end = !done_o | ((formal_given_q == formal_wanted_q) & !(|formal_open_q));
+    always @(posedge clk_i) if (rst_ni) assert (done_behind_the_last_end);
+    wire an_error_is_told = !(ended_i[i] & |error_i[3*i +: 3]) | |error_o;
+    always @(posedge clk_i) if (rst_ni) assert (an_error_is_told);
+    wire all_given_and_ended = done_o & (formal_wanted_q == 16'd65535);
+    always @(posedge clk_i) if (rst_ni) cover (all_given_and_ended);
+  end
+`endif
 endmodule

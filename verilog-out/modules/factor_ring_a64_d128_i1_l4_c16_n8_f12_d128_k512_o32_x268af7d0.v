@@ -27,6 +27,7 @@ module factor_ring_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 (
   input  wire         size_fits_i,        // A bank holds the weights of a panel: they come once for all
                                           // tokens
   input  wire         size_add_i,         // There are addends
+  input  wire         size_integers_i,    // Tokens are rows of 8-bit integers
   input  wire         rows_valid_i,       // The factors of all channels: one row
   output wire         rows_ready_o,       // The beat is taken at the coming edge, when it is valid
   input  wire [127:0] rows_data_i,        // The bytes, the first one lowest
@@ -151,6 +152,7 @@ module factor_ring_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 (
   wire [16:0] unused_size_outliers = size_outliers_i;
   wire unused_size_fits = size_fits_i;
   wire unused_size_add = size_add_i;
+  wire unused_size_integers = size_integers_i;
   wire unused_rows_last = rows_last_i;
   wire [10:0] unused_in_panel_sum = {in_panel_sum[16:8], in_panel_sum[1:0]};
 endmodule

@@ -100,6 +100,7 @@ module kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_xb48c776a (
   wire         [16:0] controller_size_outliers;
   wire                controller_size_fits;
   wire                controller_size_add;
+  wire                controller_size_integers;
   wire                codebook_rows_ready;
   wire                codebook_entries_valid;
   wire                codebook_entries_activation;
@@ -170,7 +171,7 @@ module kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_xb48c776a (
 
   wire beat_moves = tokens_beats_valid & tokens_beats_ready_in;
   assign computing_o = beat_moves;
-  assign repeats_o = beat_moves & tokens_beats_again;
+  assign repeats_o = beat_moves & tokens_beats_again & !tokens_beats_high;
 
   // Results.
   lane_bank_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 u_lanes (
@@ -223,6 +224,7 @@ module kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_xb48c776a (
     .size_outliers_i(controller_size_outliers),
     .size_fits_i(controller_size_fits),
     .size_add_i(controller_size_add),
+    .size_integers_i(controller_size_integers),
     .go_i(codebook_done),
     .heads_valid_i(tokens_heads_valid_in),
     .heads_ready_o(tokens_heads_ready),
@@ -270,6 +272,7 @@ module kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_xb48c776a (
     .size_outliers_i(controller_size_outliers),
     .size_fits_i(controller_size_fits),
     .size_add_i(controller_size_add),
+    .size_integers_i(controller_size_integers),
     .sums_valid_i(lanes_sums_valid),
     .sums_ready_o(results_sums_ready),
     .sums_sum_i(lanes_sums_sum),
@@ -326,6 +329,7 @@ module kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_xb48c776a (
     .size_outliers_o(controller_size_outliers),
     .size_fits_o(controller_size_fits),
     .size_add_o(controller_size_add),
+    .size_integers_o(controller_size_integers),
     .field_error_i(controller_field_error_in),
     .overflow_i(controller_overflow_in),
     .read_command_address_o(read_command_address_o),

@@ -27,6 +27,7 @@ module kllm_results_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 (
   input  wire         size_fits_i,           // A bank holds the weights of a panel: they come once for all
                                              // tokens
   input  wire         size_add_i,            // There are addends
+  input  wire         size_integers_i,       // Tokens are rows of 8-bit integers
   input  wire         sums_valid_i,          // Sums of the channels of a panel, token after token; last with
                                              // the last ones
   output wire         sums_ready_o,          // The beat is taken at the coming edge, when it is valid
@@ -172,6 +173,7 @@ module kllm_results_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x268af7d0 (
     .size_outliers_i(size_outliers_i),
     .size_fits_i(size_fits_i),
     .size_add_i(size_add_i),
+    .size_integers_i(size_integers_i),
     .rows_valid_i(constants_valid_i),
     .rows_ready_o(constants_ready_o),
     .rows_data_i(constants_data_i),

@@ -3,6 +3,7 @@
 
 pub mod library;
 pub mod mutation;
+pub mod parts;
 pub mod refute;
 
 use std::fs;

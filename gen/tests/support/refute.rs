@@ -10,7 +10,7 @@ use senbazuru::registry;
 use sim::Design;
 use sim::fault::{self, Fault};
 
-use super::on_all_cores;
+use super::{on_all_cores, parts};
 
 /// A fault of a block, and the property that refutes it.
 #[derive(Debug)]
@@ -45,13 +45,19 @@ pub fn refute(faults: Vec<Refutation>) {
 
 /// The properties that fail, and after how many cycles.
 fn refuted(broken: &Refutation) -> Result<Vec<(String, u32)>, String> {
-    let entry = registry::find(broken.block).map_err(|e| e.to_string())?;
-    let proof = entry.proofs().into_iter().nth(broken.proof).ok_or("there is no such proof")?;
-    let hardware = entry.elaborate(&proof.params).map_err(|e| e.to_string())?;
+    let part = parts::all().into_iter().filter(|part| part.name == broken.block).nth(broken.proof);
+    let (hardware, depth) = match part {
+        Some(part) => ((part.design)(), part.depth),
+        None => {
+            let entry = registry::find(broken.block).map_err(|e| e.to_string())?;
+            let proof = entry.proofs().into_iter().nth(broken.proof).ok_or("there is no such proof")?;
+            (entry.elaborate(&proof.params).map_err(|e| e.to_string())?, proof.depth)
+        }
+    };
     let netlist = fault::netlist(&Design::from(&hardware), &broken.fault).map_err(|e| e.to_string())?;
     let sources = Sources { netlist: Some(netlist), ..Sources::from(&hardware) };
     let options = Options {
-        depth: proof.depth.max(broken.step),
+        depth: depth.max(broken.step),
         cover_depth: 1,
         induction: false,
         solver: "z3".into(),

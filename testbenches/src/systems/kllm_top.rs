@@ -2,6 +2,7 @@
 
 pub mod program;
 pub mod real;
+pub mod timing;
 
 use golden::systems::kllm_top::{KllmTop as Golden, Report, Shape, Work};
 use hdl::accelerators::kllm::KllmTop;

@@ -16,7 +16,7 @@ use super::program::Program;
 /// What is between an accelerator and a memory that answers after `latency` cycles; `beats` are those that the read and the
 /// write DMA keep.
 #[must_use]
-pub fn shell((axi, ports): (&AxiSpec, usize), dma: &DmaSpec, beats: (u32, u32), latency: u32) -> Shell {
+pub fn shell((axi, ports, readers): (&AxiSpec, usize, usize), dma: &DmaSpec, beats: (u32, u32), latency: u32) -> Shell {
     let of = |beats: u32| Dma {
         burst_beats: dma.burst_beats.into(),
         outstanding: dma.outstanding.into(),
@@ -25,7 +25,7 @@ pub fn shell((axi, ports): (&AxiSpec, usize), dma: &DmaSpec, beats: (u32, u32), 
     };
     let (reads, writes) = (of(beats.0), of(beats.1));
     let bus_bytes = (axi.data_width / 8).into();
-    Shell { bus_bytes, latency: latency.into(), ports, reads, writes, address_width: axi.address_width }
+    Shell { bus_bytes, latency: latency.into(), ports, readers, reads, writes, address_width: axi.address_width }
 }
 
 /// How long the parts of a vector unit take.

@@ -50,7 +50,7 @@ pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
             |rng| program::draw(rng, golden.shape(), 3),
             |program, latency, (memory, turns)| {
                 let shell = shell(
-                    (&block.axi, block.ports as usize),
+                    (&block.axi, block.ports as usize, 4),
                     &block.dma,
                     (block.read_beats, block.write_beats),
                     latency,

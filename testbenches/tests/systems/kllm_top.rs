@@ -1,5 +1,6 @@
 //! The KLLM accelerator in all configurations, and real products on it.
 
+use golden::systems::cycles::Turns;
 use golden::systems::kllm_top::Beats;
 use golden::tender::granularity::relative_error;
 use half::f16;
@@ -14,12 +15,20 @@ use sim::stimulus::Stall;
 use testbenches::faults::must_be_noticed;
 use testbenches::systems::hardware::on_hardware;
 use testbenches::systems::kllm_top::real::{Projection, RealTokens, projection, quantization};
-use testbenches::systems::kllm_top::{bench, golden_of};
-use testbenches::{options, run_some};
+use testbenches::systems::kllm_top::{bench, golden_of, timing};
+use testbenches::{options, run, run_some};
 
 #[test]
 fn all_small_configurations() {
     run_some::<KllmTop>(1, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
+/// Cycles of random chains are those of the golden recurrence; it does not know the quantizer.
+#[test]
+fn cycles_of_jobs() {
+    for block in KllmTop::configurations() {
+        run(&KllmTop { orizuru: 0, ..block }, timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
 }
 
 /// The smallest configuration.
@@ -115,14 +124,26 @@ fn real_size() -> KllmTop {
 
 const WINDOW: Window = Window { base: 0x10_0000, limit: 0x3f_ffff, address_width: 40 };
 
-/// Runs projections; their results and beats are the model's. Returns what was counted, the beats, and the error beside the
-/// product of the numbers themselves.
-fn projections(config: &AxiConfig, jobs: &[Projection]) -> Vec<(Counters, kllm::Beats, f64)> {
+/// Cycles that an ideal memory takes here.
+const LATENCY: u32 = 20;
+
+/// What a projection took.
+struct Measured {
+    counters: Counters,
+    beats: kllm::Beats,
+    /// Beside the product of the numbers themselves.
+    error: f64,
+    /// Cycles before an ideal memory, by the golden recurrence.
+    cycles: u64,
+}
+
+/// Runs projections; their results and beats are the model's.
+fn projections(config: &AxiConfig, jobs: &[Projection]) -> Vec<Measured> {
     let block = real_size();
     let golden = golden_of(&block).unwrap();
     let all = std::sync::Mutex::new(Vec::new());
     on_hardware(&block, config, |hardware| {
-        let mut device = Device::new(hardware);
+        let (mut device, mut turns) = (Device::new(hardware), Turns::default());
         device.identify().unwrap();
         let caps = Caps::read(&mut device).unwrap();
         device.configure(&Settings { window: WINDOW, timeout: 0, max_descriptors: 4 }).unwrap();
@@ -147,7 +168,8 @@ fn projections(config: &AxiConfig, jobs: &[Projection]) -> Vec<(Counters, kllm::
                 .map(|row| row[..2 * outputs].chunks(2).map(|b| f16::from_le_bytes([b[0], b[1]]).to_f64()).collect())
                 .collect();
             let error = relative_error(&real.exact, &values);
-            all.lock().unwrap().push((device.counters().unwrap(), beats, error));
+            let cycles = real.cycles(&timing::timing(&block, LATENCY), (&golden, &WINDOW), &mut turns);
+            all.lock().unwrap().push(Measured { counters: device.counters().unwrap(), beats, error, cycles });
         }
     });
     all.into_inner().unwrap()
@@ -161,29 +183,33 @@ const QUERIES: Projection =
 fn real_products() {
     let rough = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
     let jobs = [QUERIES, Projection { bits: Bits::Three, ..QUERIES }, Projection { outliers: 0, ..QUERIES }];
-    let errors: Vec<f64> = projections(&rough, &jobs).into_iter().map(|(_, _, error)| error).collect();
+    let errors: Vec<f64> = projections(&rough, &jobs).into_iter().map(|measured| measured.error).collect();
     println!("{errors:?}");
     // 0.0081, 0.0153, 0.0156: an outlier in a hundred is worth as much as a bit.
     assert!(errors[0] < 0.0082 && errors[1] < 0.0154 && errors[2] > errors[1], "{errors:?}");
 }
 
-/// Cycles of the same before a memory without pauses. A token takes its 72 beats, one of each that is sent again, and two
-/// cycles to begin (one without outliers), and a few of all tokens wait for the bus; ahead of that stand the weights, 1,152 beats of the bus, which come once.
+/// Cycles of the same before a memory without pauses are those of the golden recurrence. A token takes its 72 beats, one of each that
+/// is sent again, and two cycles to begin (one without outliers), and a few of all tokens wait for the bus; ahead of that stand
+/// the weights, 1,152 beats of the bus, which come once.
 #[test]
 #[ignore = "a minute: five real products"]
 fn large_cycles_of_real_products() {
     let jobs = [16, 48].map(|tokens| Projection { tokens, ..QUERIES });
     let dense = [16, 48].map(|tokens| Projection { tokens, outliers: 0, ..QUERIES });
     let one = [Projection { tokens: 1, ..QUERIES }];
-    let all = projections(&AxiConfig::ideal(20), &[&jobs[..], &dense, &one].concat());
-    all.iter().for_each(|(counters, beats, _)| println!("{counters:?} {beats:?}"));
+    let all = projections(&AxiConfig::ideal(LATENCY), &[&jobs[..], &dense, &one].concat());
+    for Measured { counters, beats, cycles, .. } in &all {
+        println!("{counters:?} {beats:?}, lanes busy {:.3}", beats.taken as f64 / *cycles as f64);
+        assert_eq!(counters.cycles, *cycles);
+    }
     let more = |few: usize| {
         let (few, many) = (&all[few], &all[few + 1]);
-        (many.0.cycles - few.0.cycles, many.1.repeated - few.1.repeated)
+        (many.cycles - few.cycles, many.beats.repeated - few.beats.repeated)
     };
     let ((sparse, repeated), (dense, none)) = (more(0), more(2));
     assert!(sparse <= 32 * 74 + repeated + 10 && dense <= 32 * 73 + 10 && none == 0, "{sparse} {repeated} {dense}");
-    assert!(all[4].0.cycles < 1600, "{:?}", all[4]);
+    assert!(all[4].cycles < 1600, "{}", all[4].cycles);
 }
 
 /// Runs rows that become tokens, one after the other, and returns what was counted; each byte is the model's.

@@ -5,7 +5,9 @@ use crate::accelerators::rows::starts_to_words;
 use crate::blocks::common::bus::{AxiSpec, RowBeat};
 use crate::blocks::common::stream::{StreamFifo, StreamWidthConverter};
 use crate::blocks::kllm::CodebookEntry;
-use crate::lang::{About, Block, In, InStream, Module, Out, OutStream, Timing, bit, mux, parameters, ports, uint};
+use crate::lang::{
+    About, Block, In, InStream, Module, Out, OutStream, Signal, Timing, bit, mux, parameters, ports, uint,
+};
 
 /// Centroids of a codebook.
 const ENTRIES: u32 = 16;
@@ -97,10 +99,71 @@ impl Block for CodebookLoader {
         let high = number.slice(bits - 1..16);
         let least = number.bit(15) & !number.slice(0..bits - 1).any();
         let fits = !high.any() | (high.all() & !least);
-        m.connect(io.error_o, comes & (activation | weight) & !fits);
+        let wrong = m.wire("wrong", comes & (activation | weight) & !fits);
+        m.connect(io.error_o, wrong);
+        let inside = Inside { count: count.q, comes, number, kept: kept.level_o };
+        self.properties(m, io, &inside);
     }
 
     fn timing(&self) -> Timing {
-        Timing::new()
+        Timing::new().latency(1).beat(1).phase(
+            "activations",
+            ENTRIES,
+            "entries of activations, behind the last one of the weights",
+        )
+    }
+}
+
+/// What the properties look at.
+struct Inside {
+    count: Signal,
+    /// A number comes.
+    comes: Signal,
+    number: Signal,
+    /// Centroids of activations that wait.
+    kept: Signal,
+}
+
+impl CodebookLoader {
+    /// Entries are counted at their port, numbers where they come: each is what it says, and of each kind there are 16.
+    fn properties(&self, m: &mut Module, io: &CodebookLoaderPorts, inside: &Inside) {
+        m.formal(|m| {
+            let ty = uint(7);
+            let counted = |m: &mut Module, name: &str, one: Signal| {
+                let count = m.reg_init(name, ty, 0);
+                count.next(mux(io.clear_i, ty.lit(0), count.q.wrapping_add(one.extend(7))));
+                count.q
+            };
+            let came = counted(m, "formal_came_q", inside.comes);
+            let sent = counted(m, "formal_sent_q", io.entries.fire());
+            let (comes, number) = (inside.comes, inside.number.as_sint());
+            m.assert_always("numbers_of_one_row", !comes | came.lt(NUMBERS));
+            m.assert_always(
+                "count_of_both",
+                inside.count.eq(mux(came.lt(NUMBERS), came, sent.wrapping_add(MIDPOINTS + ENTRIES))),
+            );
+            let weights = mux(came.lt(MIDPOINTS + ENTRIES), ty.lit(0), came.wrapping_sub(MIDPOINTS + ENTRIES));
+            m.assert_always("a_weight_leaves_as_it_comes", came.eq(NUMBERS) | sent.eq(weights));
+            let (sixteen, all) = (ty.lit(ENTRIES), sent.ge(ENTRIES));
+            m.assert_always("no_more_than_all", sent.le(2 * ENTRIES) & (came.eq(NUMBERS) | sent.lt(ENTRIES)));
+            m.assert_always("weights_first", !io.entries.valid | io.entries.activation.eq(all));
+            m.assert_always("in_order", !io.entries.valid | io.entries.index.eq(sent.slice(0..4)));
+            m.assert_always("done_with_the_last", io.done_o.eq(sent.eq(2 * ENTRIES)));
+            m.comment("Nothing is lost where centroids of activations wait, and none leaves that is not there.");
+            let kept = mux(
+                came.lt(MIDPOINTS),
+                ty.lit(0),
+                mux(came.lt(MIDPOINTS + ENTRIES), came.wrapping_sub(MIDPOINTS), sixteen),
+            );
+            let gone = mux(all, sent.wrapping_sub(ENTRIES), ty.lit(0));
+            m.assert_always("what_waits", inside.kept.extend(7).eq(kept.wrapping_sub(gone)));
+            m.comment("A number that is none of so many bits is told.");
+            let most = (1i64 << (self.spec.centroid_bits - 1)) - 1;
+            let fits = number.le(most) & number.ge(-most);
+            m.assert_always("wrong_ones_are_told", io.error_o.eq(comes & came.ge(MIDPOINTS) & !fits));
+            let weight = io.entries.valid & !all & fits;
+            m.assert_always("value_of_its_number", !weight | io.entries.value.extend(16).eq(number));
+            m.cover("begins_again", io.clear_i & came.eq(1));
+        });
     }
 }

@@ -7,7 +7,8 @@ use crate::blocks::common::bus::{AxiSpec, RowBeat};
 use crate::blocks::common::stream::{FifoStorage, StreamFifo, StreamWidthConverter};
 use crate::blocks::kllm::ScalingFactors;
 use crate::lang::{
-    About, Block, In, InBundle, InStream, Module, OutStream, Timing, bit, bits_for, mux, parameters, ports, uint,
+    About, Block, In, InBundle, InStream, Module, OutStream, Signal, Timing, bit, bits_for, mux, parameters, ports,
+    uint,
 };
 
 /// Bits of the factors of a channel.
@@ -107,12 +108,80 @@ impl Block for FactorRing {
             m.connect(io.factors.dense.at(i), halves.at(i * 2));
             m.connect(io.factors.outliers.at(i), halves.at(i * 2 + 1));
         });
-        for unused in [io.size.inner, io.size.beats, io.size.outliers, io.size.fits, io.size.add] {
+        for unused in [io.size.inner, io.size.beats, io.size.outliers, io.size.fits, io.size.add, io.size.integers] {
             m.unused(unused);
         }
+        self.properties(m, io);
     }
 
     fn timing(&self) -> Timing {
-        Timing::new()
+        Timing::new().latency(3).beat(1)
+    }
+}
+
+impl FactorRing {
+    /// Records carry their number. Of a product of up to two panels and three tokens, what leaves is counted at the port: for each panel,
+    /// and in it for each token, its records in order.
+    fn properties(&self, m: &mut Module, io: &FactorRingPorts) {
+        // A beat is a record, and all records have a number of 8 bits.
+        if self.axi.data_width != self.width() || self.spec.result_beats() > 8 {
+            return;
+        }
+        m.formal(|m| {
+            let (ty, most) = (uint(8), self.spec.result_beats());
+            let counted = |m: &mut Module, name: &str, next: &dyn Fn(Signal) -> Signal| {
+                let count = m.reg_init(name, ty, 0);
+                let next = next(count.q);
+                count.next(mux(io.clear_i, ty.lit(0), next));
+                count.q
+            };
+            m.comment(
+                "The environment: a row, each of its beats a record with its number; sizes are steady from clear_i on.",
+            );
+            let began = m.reg_init("formal_began_q", bit(), 0);
+            began.next(began.q | io.clear_i);
+            let mut sizes = vec![];
+            for (name, size) in [("tokens", io.size.tokens), ("channels", io.size.channels)] {
+                let before = m.reg(&format!("formal_{name}_q"), size.ty());
+                before.next(size);
+                m.assume(&format!("{name}_steady"), !began.q | io.clear_i | size.eq(before.q));
+                sizes.push(size);
+            }
+            let (tokens, channels) = (sizes[0], sizes[1]);
+            m.assume("up_to_three_tokens", tokens.any() & tokens.le(3));
+            m.assume("up_to_two_panels", channels.any() & channels.le(2 * self.spec.panel()));
+            let records =
+                channels.extend(18).wrapping_add(self.spec.outputs - 1).shr(self.spec.outputs.trailing_zeros());
+            let records = m.wire("formal_records", records.slice(0..8));
+            let came = counted(m, "formal_came_q", &|q| q.wrapping_add(io.rows.fire().extend(8)));
+            m.assume("nothing_ahead_of_a_product", !io.rows.valid | (began.q & came.lt(records)));
+            m.assume("whole_beats", io.rows.bytes.eq(self.axi.bytes()));
+            m.assume("one_row", io.rows.row_last.eq(came.wrapping_add(1).eq(records)));
+            m.assume("a_record_is_its_number", io.rows.data.data.slice(0..8).eq(came));
+
+            m.comment("What leaves: place in its panel, token, records of all panels before.");
+            let moves = io.factors.fire();
+            let place = m.reg_init("formal_place_q", ty, 0);
+            let token = m.reg_init("formal_token_q", ty, 0);
+            let before = m.reg_init("formal_before_q", ty, 0);
+            let rest = records.wrapping_sub(before.q);
+            let here = mux(rest.gt(most), ty.lit(most), rest);
+            let row = moves & place.q.wrapping_add(1).eq(here);
+            let panel = row & token.q.wrapping_add(1).eq(tokens.slice(0..8));
+            place.next(mux(io.clear_i | row, ty.lit(0), place.q.wrapping_add(moves.extend(8))));
+            token.next(mux(io.clear_i | panel, ty.lit(0), token.q.wrapping_add(row.extend(8))));
+            before.next(mux(io.clear_i, ty.lit(0), mux(panel, before.q.wrapping_add(here), before.q)));
+            let number = before.q.wrapping_add(place.q);
+            let over = before.q.eq(records);
+            let leaves = began.q & io.factors.valid & !io.clear_i;
+            m.assert_always("no_more_than_all", !leaves | !over);
+            m.assert_always("the_record_of_its_turn", !leaves | io.factors.dense.at(0).slice(0..8).eq(number));
+            m.assert_always("a_record_that_came", !leaves | number.lt(came));
+            let offered = m.reg_init("formal_offered_q", bit(), 0);
+            offered.next(leaves & !io.factors.ready);
+            m.assert_always("an_offer_stays", !offered.q | io.factors.valid | io.clear_i);
+            m.cover("all_panels_of_two_tokens", over & tokens.eq(2) & records.eq(2 * most));
+            m.cover("all_of_one_token", over & tokens.eq(1) & records.eq(2 * most));
+        });
     }
 }

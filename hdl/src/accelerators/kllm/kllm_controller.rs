@@ -1,4 +1,4 @@
-//! Does one product: checks its fields and operands, has the DMAs move them, and waits for all of them.
+//! Does one product, of tokens or of integers: checks its fields and operands, has the DMAs move them, and waits for all of them.
 
 use super::kllm_spec::{COUNT, KllmSpec, ProductSize};
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec};
@@ -20,10 +20,13 @@ const CONSTANTS: u32 = 4;
 const ADDENDS: u32 = 5;
 const OUT: u32 = READERS;
 
+/// Operands that are checked.
+const OPERANDS: u32 = 6;
 /// Words of an operation: a descriptor of 128 bytes without its header.
 pub(super) const WORDS: u32 = 24;
-/// Operation of a product.
+/// Operation of a product of tokens, and of one of integers.
 const MATMUL: u32 = 1;
+const SCORES: u32 = 2;
 /// Bit of the options: an overflow is an error.
 pub(super) const EXACT: u32 = 12;
 /// Bytes of a token ahead of its indices.
@@ -49,6 +52,7 @@ parameters! {
         let longest = [
             u64::from(p.spec.depth) * u64::from(p.spec.beat_bytes()),
             65_535 * u64::from(CONSTANT_BYTES),
+            65_536,
             u64::from(HEAD_BYTES) + 65_536 / 2 + u64::from(8 * p.spec.kmax) + 64,
         ];
         let least = longest.into_iter().map(bits_for).max().unwrap_or(0);
@@ -64,7 +68,7 @@ impl KllmController {
     }
 
     fn operands(&self) -> OperandList {
-        OperandList { operands: 6, check: OperandCheck::of(&self.axi, &self.dma) }
+        OperandList { operands: OPERANDS, check: OperandCheck::of(&self.axi, &self.dma) }
     }
 
     /// Tokens are read for each panel, and a codebook ahead of the heads.
@@ -144,6 +148,8 @@ struct Fields {
     outliers: Signal,
     add: Signal,
     exact: Signal,
+    /// Tokens are rows of integers.
+    integers: Signal,
     reserved: Signal,
     unknown: Signal,
 }
@@ -152,7 +158,11 @@ impl Fields {
     fn new(m: &mut Module, io: &KllmControllerPorts) -> Self {
         let word = |k: u32| io.operation.words.at(k);
         let (options, add) = (word(3), word(4));
-        let strange = cat(&[options.slice(13..32), options.slice(0..EXACT), add.slice(1..32), word(22), word(23)]);
+        let integers = m.wire("integers", io.operation.opcode.eq(SCORES));
+        // Integers have no outliers.
+        let none = word(21) & integers.repeat(32);
+        let strange =
+            cat(&[options.slice(13..32), options.slice(0..EXACT), add.slice(1..32), none, word(22), word(23)]);
         Self {
             tokens: word(0),
             channels: word(1),
@@ -160,8 +170,9 @@ impl Fields {
             outliers: word(21),
             add: add.bit(0),
             exact: options.bit(EXACT),
+            integers,
             reserved: m.wire("reserved", strange.any()),
-            unknown: m.wire("unknown", io.operation.opcode.ne(MATMUL)),
+            unknown: m.wire("unknown", io.operation.opcode.ne(MATMUL) & !integers),
         }
     }
 }
@@ -170,8 +181,8 @@ impl Block for KllmController {
     type Ports = KllmControllerPorts;
     const ABOUT: About = About {
         name: "kllm_controller",
-        summary: "checks a product of tokens and weights and has it done",
-        contract: "Another operation is refused with 15. Fields first: 5 for one that must be 0, 9 for a size; then each operand that is used, as\n\
+        summary: "checks a product of tokens or integers and weights and has it done",
+        contract: "Another operation than 1 and 2 is refused with 15. Fields first: 5 for one that must be 0, 9 for a size; then each operand that is used, as\n\
             operand_check says. Nothing is read or written unless all is right. Then all DMAs are asked; the first error of one of them, a\n\
             head, outlier or centroid without a meaning (15), or their last end ends the operation. With bit 12 of the options, an\n\
             overflow is error 14.",
@@ -228,7 +239,7 @@ impl Block for KllmController {
                 (io.write_command.clone(), io.write_end.clone())
             };
             let times = match k {
-                HEADS => panels.wrapping_add(1),
+                HEADS => mux(fields.integers, uint(16).lit(1), panels.wrapping_add(1)),
                 OUTLIERS => mux(fields.outliers.any(), panels, zero),
                 CONSTANTS => uint(16).lit(1),
                 ADDENDS => mux(fields.add, panels, zero),
@@ -280,7 +291,12 @@ impl Block for KllmController {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new()
+        // The state of the fields; an operand is 19 cycles, one that is not used is 1.
+        Timing::new().phase(
+            "checks",
+            1 + 19 * OPERANDS,
+            "from an operation with addends to the cycle in which it begins",
+        )
     }
 }
 
@@ -307,6 +323,7 @@ impl KllmController {
             (io.size.outliers, fields.outliers.slice(0..COUNT)),
             (io.size.fits, beats.le(self.spec.buffer)),
             (io.size.add, fields.add),
+            (io.size.integers, fields.integers),
         ] {
             m.connect(to, from);
         }
@@ -321,10 +338,12 @@ impl KllmController {
         // To the next multiple of 64.
         let whole = |value: Signal| cat(&[value.wrapping_add(63).slice(6..width), uint(6).lit(0)]);
         let inner = fields.inner.slice(0..COUNT);
-        let index_bytes = m.wire("index_bytes", whole(bytes(inner.wrapping_add(1).shr(1))));
+        let nibbles = mux(fields.integers, inner, inner.wrapping_add(1).shr(1).extend(COUNT));
+        let index_bytes = m.wire("index_bytes", whole(bytes(nibbles)));
         let outliers = fields.outliers.slice(0..COUNT);
         let outlier_bytes = m.wire("outlier_bytes", whole(bytes(outliers.shl(2))));
         let token_bytes = index_bytes.wrapping_add(outlier_bytes).wrapping_add(HEAD_BYTES);
+        let token_bytes = mux(fields.integers, index_bytes, token_bytes);
         let beat_bytes = self.spec.beat_bytes();
         let panel_bytes = bytes(io.size.beats.shl(beat_bytes.trailing_zeros()));
         let channels = fields.channels.slice(0..16);
@@ -354,7 +373,7 @@ impl KllmController {
         fields: &Fields,
     ) -> Place {
         let tokens = places.tokens;
-        let head = tokens.address.wrapping_add(HEAD_BYTES);
+        let head = tokens.address.wrapping_add(mux(fields.integers, uint(64).lit(0), HEAD_BYTES));
         match k {
             HEADS => {
                 let given = m.reg_init("codebook_given_q", bit(), 0);

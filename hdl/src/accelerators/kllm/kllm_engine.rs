@@ -154,7 +154,7 @@ impl Block for KllmEngine {
         let moves = m.wire("beat_moves", reader.beats.fire());
         m.connect(io.computing_o, moves);
         if let Some(again) = reader.beats.again {
-            m.connect(io.repeats_o, moves & again);
+            m.connect(io.repeats_o, moves & again & !reader.beats.high);
         }
 
         m.comment("Results.");

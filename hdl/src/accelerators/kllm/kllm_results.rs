@@ -113,7 +113,9 @@ impl Block for KllmResults {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new()
+        let scaling = self.spec.scaling().cycles(0);
+        // To a register and a FIFO behind each; a word of a row is there a cycle later.
+        Timing::new().latency(scaling + u64::from(self.spec.adding()) + 2).beat(1)
     }
 }
 
@@ -179,8 +181,7 @@ impl KllmResults {
         m.unused(addends.output.strobe);
         m.unused(addends.output.last);
         let add = io.size.add;
-        // A register behind the adder.
-        let latency = self.spec.adder().stages + 1;
+        let latency = self.spec.adding();
         let section = Section::new(m, "add", (latency, bits + outputs + 1), clear);
         let free = m.wire("addend_there", !add | addends.output.valid);
         let begins = m.wire("add_begins", scaled.valid & free & section.room);

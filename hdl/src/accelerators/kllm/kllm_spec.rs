@@ -56,6 +56,8 @@ bundle! {
         fits: Field = bit(),
         /// There are addends.
         add: Field = bit(),
+        /// Tokens are rows of 8-bit integers.
+        integers: Field = bit(),
     }
 }
 
@@ -105,6 +107,12 @@ impl KllmSpec {
     /// What adds to them.
     pub(super) fn adder(&self) -> FloatAdd {
         FloatAdd { format: FloatFormat::Fp16, stages: 3, ..FloatAdd::default() }
+    }
+
+    /// Cycles of an addend's sum; a register behind the adder.
+    #[must_use]
+    pub fn adding(&self) -> u32 {
+        self.adder().stages + 1
     }
 
     /// Bits of a word of a lane's weights.

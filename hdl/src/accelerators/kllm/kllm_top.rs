@@ -23,7 +23,7 @@ use crate::lang::{
 const VECTOR: u32 = 3;
 /// Operation of the quantizer.
 const QUANTIZE: u32 = 4;
-/// Largest number of an operation; 2 is refused, and 4 without a quantizer.
+/// Largest number of an operation; 4 is refused without a quantizer.
 const OPCODES: u32 = 4;
 /// Read DMAs that the vector engine has too.
 const SHARED: u32 = 4;
@@ -143,9 +143,9 @@ impl Block for KllmTop {
     const ABOUT: About = About {
         name: "kllm_top",
         summary: "accelerator for products of K-Means indices with fp16 outliers, and for the rows between them, from memory to memory",
-        contract: "A job is a chain of descriptors of 128 bytes: 1 a product of tokens and panels of weights, 3 rows through the steps of vector_unit,\n\
-            4 rows that become tokens, where there is a quantizer; others are refused. Descriptors, errors and registers:\n\
-            docs/blocks/kllm-top.md. No input in memory hangs it or makes it write outside of the rows that a right descriptor names.",
+        contract: "A job is a chain of descriptors of 128 bytes: 1 a product of tokens and panels of weights, 2 one of 8-bit integers and panels,\n\
+            3 rows through the steps of vector_unit, 4 rows that become tokens, where there is a quantizer. Descriptors, errors and\n\
+            registers: docs/blocks/kllm-top.md. No input in memory hangs it or makes it write outside of the rows that a right descriptor names.",
         reference: "KLLM, section IV-A, figure 6",
     };
 

@@ -129,7 +129,9 @@ impl Block for LaneBank {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new()
+        let lane = self.spec.lane();
+        let drain = self.spec.lanes * lane.drain();
+        Timing::new().latency(lane.latency()).beat(1).phase("drain", drain, "beats of the sums of all lanes")
     }
 }
 

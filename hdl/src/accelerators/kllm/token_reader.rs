@@ -1,4 +1,7 @@
-//! Tokens from memory to the lanes: heads, indices and outliers come beside each other and become beats.
+//! Tokens from memory to the lanes: heads, indices and outliers come beside each other and become beats. Rows of 8-bit integers
+//! have no heads and no outliers; a beat of their high nibbles goes ahead of one of the low ones.
+
+mod properties;
 
 use super::kllm_spec::{BYTES, COUNT, KllmSpec, ProductSize};
 use crate::accelerators::rows::starts_to_words;
@@ -6,11 +9,14 @@ use crate::blocks::common::bus::{AxiSpec, RowBeat};
 use crate::blocks::common::stream::{StreamWidthConverter, Word};
 use crate::blocks::kllm::ActivationBeat;
 use crate::lang::{
-    About, Block, In, InBundle, InStream, Module, Out, OutStream, Signal, Timing, bit, mux, parameters, ports, uint,
+    About, Block, In, InBundle, InStream, Module, Out, OutStream, Signal, Timing, bit, cat, mux, parameters, ports,
+    uint,
 };
 
 /// Bytes of a head that mean something, and some: scale, outliers, bits.
 const HEAD: u32 = 8;
+/// The scale of integers: 1, fp16.
+const ONE: u32 = 0x3c00;
 /// Bits of an outlier: position and value.
 const OUTLIER: u32 = 32;
 
@@ -44,7 +50,7 @@ ports! {
         size: InBundle<ProductSize> = (),
         /// Tokens may begin: the lanes have their codebooks.
         go_i: In = bit(),
-        /// Heads of tokens: a row each.
+        /// Heads of tokens: a row each; none of integers.
         heads: InStream<RowBeat> = p.axi.clone(),
         /// Their indices.
         indices: InStream<RowBeat> = p.axi.clone(),
@@ -83,7 +89,8 @@ impl Block for TokenReader {
         contract: "Token after token, panel after panel: beats of indices, of which those at outliers and behind the last position are absent. A beat\n\
             with r outliers leaves max(1, r) times, all but the last time with again and without indices. A head with other bits than 3 or 4 or\n\
             more outliers than there is room for, and outliers whose positions do not ascend or are not there, raise error_o; what leaves from\n\
-            then on up to clear_i means nothing.",
+            then on up to clear_i means nothing.\n\
+            Integers: a beat of high nibbles with again, then one of low ones; their scale is 1.",
         reference: "KLLM, sections III-D and IV-A",
     };
 
@@ -97,39 +104,59 @@ impl Block for TokenReader {
         m.unused(heads.output.strobe);
         m.unused(heads.output.last);
         let head = m.wire("head", heads.output.data.data);
-        let (count, bits) = (m.wire("count", head.slice(16..32)), head.slice(32..40));
+        let count = m.wire("count", head.slice(16..32) & (!size.integers).repeat(16));
+        let bits = head.slice(32..40);
         m.unused(head.slice(40..64));
         let open = m.reg_init("open_q", bit(), 0);
         // Its outliers are still being dropped.
         let behind = m.reg_init("behind_q", bit(), 0);
         let may = m.wire("may_open", !open.q & !behind.q & io.go_i & !clear);
-        m.connect(io.scale.valid, heads.output.valid & may);
-        m.connect(io.scale.data.data, head.slice(0..16));
+        // Integers begin with their first word.
+        let first_word = m.net("first_word", bit());
+        let there = m.wire("head_there", mux(size.integers, first_word, heads.output.valid));
+        m.connect(io.scale.valid, there & may);
+        m.connect(io.scale.data.data, mux(size.integers, uint(16).lit(ONE), head.slice(0..16)));
         m.connect(heads.output.ready, io.scale.ready & may);
-        let opens = m.wire("opens", heads.output.fire());
-        let wrong_head = opens & (count.extend(COUNT).gt(size.outliers) | !(bits.eq(3) | bits.eq(4)));
+        let opens = m.wire("opens", io.scale.fire());
+        let strange = m.wire("strange", count.extend(COUNT).gt(size.outliers) | !(bits.eq(3) | bits.eq(4)));
+        let wrong_head = opens & strange & !size.integers;
 
         m.comment("Indices.");
         let indices = m.instance("u_indices", self.words(4 * inputs));
         m.connect(indices.clear_i, clear);
-        let bytes = m.wire("index_bytes", size.inner.wrapping_add(1).shr(1).extend(BYTES));
+        let nibbles = size.inner.wrapping_add(1).shr(1).extend(BYTES);
+        let bytes = m.wire("index_bytes", mux(size.integers, size.inner.extend(BYTES), nibbles));
         starts_to_words(m, "index", &io.indices, (bytes, clear), &indices);
         m.unused(indices.output.strobe);
         m.unused(indices.output.last);
         let rest = m.reg("rest_q", ty);
         let base = m.reg("base_q", ty);
         let last = m.wire("last", rest.q.le(inputs));
+        m.connect(first_word, indices.output.valid);
+        m.comment(
+            "Integers: the first word of a beat waits for the second one, if there is one; high nibbles go ahead.",
+        );
+        let half = m.reg_init("half_q", bit(), 0);
+        let kept = m.reg("half_word_q", uint(4 * inputs));
+        let waits = m.wire("waits", size.integers & !half.q & rest.q.gt(inputs / 2));
+        let keeps = m.wire("keeps", open.q & indices.output.valid & waits);
+        kept.next_when(keeps, indices.output.data.data);
+        let low = m.reg_init("low_q", bit(), 0);
+        let high = m.wire("high", size.integers & !low.q);
 
         m.comment("Outliers.");
         let leaves = m.wire("leaves", io.beats.fire());
         let (outliers, wrong_outlier) = self.outliers(m, io, (opens, count), (behind, base.q, leaves));
 
         m.comment("Beats.");
-        let again = m.wire("again", outliers.here & outliers.more);
+        let repeats = m.wire("repeats", outliers.here & outliers.more);
+        let again = m.wire("again", repeats | high);
         let whole = (outliers.none | outliers.known) & (!outliers.here | outliers.sure);
-        m.connect(io.beats.valid, open.q & indices.output.valid & whole);
+        m.connect(io.beats.valid, open.q & indices.output.valid & whole & !waits);
         let moves = m.wire("moves", leaves & !again);
-        m.connect(indices.output.ready, moves);
+        m.connect(indices.output.ready, moves | keeps);
+        half.next((keeps | (half.q & !moves)) & !clear);
+        low.next(mux(leaves, high, low.q) & !clear);
         let ends = m.wire("ends", moves & last);
         open.next((opens | (open.q & !ends)) & !clear);
         base.next_when(opens | moves, mux(opens, ty.lit(0), base.q.wrapping_add(inputs)));
@@ -141,17 +168,21 @@ impl Block for TokenReader {
         // Outliers of this beat that were sent before.
         let gone = m.regs_init("gone", bit(), inputs, 0);
         let nibbles = m.split("nibble", indices.output.data.data, uint(4).array(inputs));
+        let first = m.wire("first_half", mux(half.q, kept.q, indices.output.data.data));
+        let words = m.wire("halves", cat(&[indices.output.data.data, first]));
+        let halves = m.split("byte_half", words, uint(4).array(2 * inputs));
         let Some(port) = io.beats.position else { return };
         let position = m.wire("position", outliers.position.slice(0..port.width()));
         m.for_each("inputs", inputs, |m, i| {
             let here = m.wire("here", outliers.here & position.eq(i.value(position.width())));
             let absent = m.wire("absent", here | gone.q.at(i));
             let there = rest.q.gt(i.value(COUNT));
-            m.connect(io.beats.index.at(i), nibbles.at(i));
-            m.connect(io.beats.present.at(i), there & !absent & !again);
-            gone.next(m, i, mux(leaves, absent & again, gone.q.at(i)) & !clear);
+            let of_byte = mux(high, halves.at(i * 2 + 1), halves.at(i * 2));
+            m.connect(io.beats.index.at(i), mux(size.integers, of_byte, nibbles.at(i)));
+            m.connect(io.beats.present.at(i), there & !absent & !repeats);
+            gone.next(m, i, mux(leaves, absent & repeats, gone.q.at(i)) & !clear);
         });
-        m.connect(io.beats.high, 0);
+        m.connect(io.beats.high, high);
         m.connect(io.beats.end, 0);
         m.connect(io.beats.keep, size.fits & !token_last);
         m.connect(io.beats.last, last & !again);
@@ -169,10 +200,15 @@ impl Block for TokenReader {
         for unused in [size.channels, size.beats, size.add] {
             m.unused(unused);
         }
+        self.properties(m, io);
     }
 
     fn timing(&self) -> Timing {
-        Timing::new()
+        Timing::new().latency(3).beat(1).phase(
+            "token",
+            3,
+            "from the last beat of a token to the first one of the next; 2 without outliers",
+        )
     }
 }
 

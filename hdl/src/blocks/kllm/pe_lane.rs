@@ -19,22 +19,22 @@ mod banks;
 mod codebooks;
 pub mod column;
 mod drain;
+mod front;
 mod outlier_properties;
 mod outliers;
 mod properties;
+mod streams;
 
-use banks::LaneBanks;
 use column::LaneColumn;
 use drain::LaneDrain;
-use outliers::Taken;
 use properties::Inside;
+pub use streams::{ActivationBeat, CodebookEntry, ColumnSums, WeightWord};
 
-use crate::blocks::common::arith::popcount;
 use crate::blocks::common::row::held;
 use crate::blocks::common::{Ram, RamImplementation};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, Field, FieldArray, FieldArrayOption, FieldOption, In, InStream, Module,
-    OutStream, Proof, Signal, Timing, bit, bits_for, bundle, cat, choices, mux, parameters, ports, sint, uint,
+    About, Array, Block, CatalogBlock, In, InStream, Module, OutStream, Proof, Signal, Timing, bit, bits_for, choices,
+    mux, parameters, ports, sint, uint,
 };
 
 choices! {
@@ -82,70 +82,6 @@ parameters! {
         let most = 65_536 / (p.inputs * p.w_bits).max(1);
         rules.demand(word <= 65_536, "columns", p.columns, format!("1 to {most}: a word of the buffer has at most 65536 bits"));
     };
-}
-
-bundle! {
-    /// An entry of a codebook.
-    pub struct CodebookEntry(p: PeLane) {
-        /// It is one of the activations.
-        activation: Field = bit(),
-        /// Its index.
-        index: Field = uint(p.a_bits.max(p.w_bits)),
-        /// Its value; the most negative number counts as the one above it.
-        value: Field = sint(p.centroid_bits),
-    }
-}
-
-bundle! {
-    /// Weight indices for a beat of activations.
-    pub struct WeightWord(p: PeLane) {
-        /// Those of column c at c * inputs.
-        index: FieldArray = uint(p.w_bits).array(p.columns * p.inputs),
-        /// The bank ends here; it does so after `buffer` words anyway.
-        last: Field = bit(),
-    }
-}
-
-bundle! {
-    /// Activation indices, or nibbles of integers.
-    pub struct ActivationBeat(p: PeLane) {
-        /// Indices.
-        index: FieldArray = uint(p.a_bits).array(p.inputs),
-        /// The position counts: it is there, and no outlier.
-        present: FieldArray = bit().array(p.inputs),
-        /// Products count 16 times.
-        high: Field = bit(),
-        /// The bank ends with this beat; it does so after `buffer` beats and with last anyway.
-        end: Field = bit(),
-        /// Where a bank ends: the next beat begins it again.
-        keep: Field = bit(),
-        /// The columns end with this beat.
-        last: Field = bit(),
-        /// There is an outlier; it does not count 16 times.
-        outlier: FieldOption = bit().when(p.outliers > 0),
-        /// Its position in the beat; present leaves it out.
-        position: FieldOption = uint(p.position_width()).when(p.outliers > 0),
-        /// Its value, fp16.
-        value: FieldOption = uint(16).when(p.outliers > 0),
-        /// The next beat meets the same word, whatever end and last say.
-        again: FieldOption = bit().when(p.outliers > 0),
-    }
-}
-
-bundle! {
-    /// Sums of columns.
-    pub struct ColumnSums(p: PeLane) {
-        /// Those of the next columns in order.
-        sum: FieldArray = sint(p.sum_width()).array(p.outputs),
-        /// The sums are wrong: too many pairs or outliers, or banks that did not end where the activations said. The same for all columns.
-        error: Field = bit(),
-        /// These are the last columns.
-        last: Field = bit(),
-        /// Sums of their outliers, in units of 2^-24.
-        outliers: FieldArrayOption = (p.outliers > 0).then(|| sint(p.outlier_width()).array(p.outputs)),
-        /// An outlier was infinite or no number: sums of outliers mean nothing. The same for all columns.
-        special: FieldOption = bit().when(p.outliers > 0),
-    }
 }
 
 ports! {
@@ -214,35 +150,6 @@ impl PeLane {
     fn ram(&self) -> Ram {
         Ram::words(self.buffer, self.word_width(), RamImplementation::Inferred)
     }
-}
-
-/// What a beat is, beside its indices.
-#[derive(Clone, Copy)]
-struct Mark {
-    valid: Signal,
-    start: Signal,
-    high: Signal,
-    last: Signal,
-    /// Up to here, something was wrong.
-    error: Signal,
-    /// Up to here, an outlier had no value; not known of beats just taken.
-    special: Option<Signal>,
-}
-
-/// The stream of activations and what it does with banks.
-struct Front {
-    /// A beat is taken.
-    take: Signal,
-    /// The weights of the beat that was taken before.
-    word: Array,
-    /// The beat that was taken before.
-    mark: Mark,
-    /// To be driven: products of a codebook are on their way.
-    building: Signal,
-    index: Array,
-    present: Array,
-    /// The outlier of the beat that was taken before.
-    outlier: Option<Taken>,
 }
 
 impl Block for PeLane {
@@ -334,122 +241,6 @@ impl Block for PeLane {
 }
 
 impl PeLane {
-    /// Fills banks, and takes a beat when its weights are there.
-    fn front(&self, m: &mut Module, io: &PeLanePorts, enable: Signal) -> Front {
-        m.comment("Weights: banks that are filled and used in turn.");
-        let banks = m.instance("u_weights", LaneBanks { lane: self.clone() });
-        let address = self.ram().address();
-        let (zero, top) = (address.lit(0), address.lit(self.buffer - 1));
-        m.connect(banks.clear_i, io.clear_i);
-        m.connect_stream(&banks.weights, &io.weights);
-
-        m.comment("Activations: not while a codebook changes.");
-        let building = m.net("building", bit());
-        let ready = enable & banks.valid_o & !io.codebook.valid & !building & !io.clear_i;
-        m.connect(io.activations.ready, ready);
-        let take = m.wire("take", io.activations.fire());
-        let at = m.reg_init("address_q", address, 0);
-        let ends = io.activations.end | io.activations.last | at.q.eq(top);
-        let again = io.activations.again;
-        let ends = m.wire("ends", again.map_or(ends, |again| ends & !again));
-        let moves = again.map_or(take, |again| take & !again);
-        at.next(mux(io.clear_i | (take & ends), zero, mux(moves, at.q.wrapping_add(1), at.q)));
-        m.connect(banks.read_i, take);
-        m.connect(banks.address_i, at.q);
-        let freed = m.wire("freed", take & ends & !io.activations.keep);
-        m.connect(banks.free_i, freed);
-
-        let apart = m.wire("apart", ends & at.q.ne(banks.end_o));
-        let outlier = self.take_outlier(m, io, take);
-        // A position that there is not.
-        let nowhere =
-            io.activations.position.filter(|_| self.inputs < 1 << self.position_width()).map(|p| p.ge(self.inputs));
-        let nowhere =
-            nowhere.zip(io.activations.outlier).map(|(nowhere, outlier)| m.wire("nowhere", nowhere & outlier));
-
-        let index = m.regs("index", uint(self.a_bits), self.inputs);
-        let present = m.regs("present", bit(), self.inputs);
-        m.for_each("taken", self.inputs, |m, i| {
-            index.next_when(m, i, take, io.activations.index.at(i));
-            present.next_when(m, i, take, io.activations.present.at(i));
-        });
-        let open = m.reg_init("open_q", bit(), 0);
-        open.next(mux(take, !io.activations.last, open.q) & !io.clear_i);
-        let valid = m.reg_init("taken_q", bit(), 0);
-        valid.next(mux(enable, take, valid.q) & !io.clear_i);
-        let mut keep = |name: &str, value: Signal| {
-            let kept = m.reg(name, bit());
-            kept.next_when(take, value);
-            kept.q
-        };
-        let mark = Mark {
-            valid: valid.q,
-            start: keep("start_q", !open.q),
-            high: keep("high_q", io.activations.high),
-            last: keep("last_q", io.activations.last),
-            error: keep("apart_q", nowhere.map_or(apart, |nowhere| apart | nowhere)),
-            special: None,
-        };
-        let word = m.split("word", banks.word_o, uint(self.w_bits).array(self.columns * self.inputs));
-        Front { take, word, mark, building, index: index.q, present: present.q, outlier }
-    }
-
-    /// The beats on their way, from the one that was taken last to the one that is added to the columns; errors are told of all
-    /// beats behind them.
-    fn marks(&self, m: &mut Module, io: &PeLanePorts, front: &Front, enable: Signal) -> Vec<Mark> {
-        let mut marks = vec![front.mark];
-        m.comment("Present pairs of a column; those of high beats count 16.");
-        let limit = 17 * self.k;
-        let ty = uint(bits_for(u64::from(limit) + 16 * u64::from(self.inputs)));
-        let present = popcount::ones(&front.present.elements()).extend(ty.width);
-        let now = m.reg("pairs_now_q", ty);
-        now.next_when(enable, mux(front.mark.high, present.shl(4).truncate(ty.width), present));
-        let pairs = m.reg("pairs_q", ty);
-        let wrong = m.reg("wrong_q", bit());
-        for stage in 1..=self.column().latency() {
-            let before = marks[marks.len() - 1];
-            let valid = m.reg_init(&format!("valid_{stage}_q"), bit(), 0);
-            valid.next(mux(enable, before.valid, valid.q) & !io.clear_i);
-            if stage == 2 {
-                let sum = mux(before.start, ty.lit(0), pairs.q).wrapping_add(now.q);
-                pairs.next_when(before.valid & enable, sum);
-            }
-            let names = ["start", "high", "last", "error", "special"];
-            let fields: Vec<Signal> =
-                [before.start, before.high, before.last, before.error].into_iter().chain(before.special).collect();
-            let kept: Vec<Signal> = if stage > 2 {
-                // Nobody looks at them on the way: one word.
-                let word = held(m, &format!("mark_{stage}"), cat(&fields), 1, enable);
-                (0..word.width()).rev().map(|at| word.bit(at)).collect()
-            } else {
-                let one = |(name, &value): (&&str, &Signal)| {
-                    let kept = m.reg(&format!("{name}_{stage}_q"), bit());
-                    kept.next_when(enable, value);
-                    kept.q
-                };
-                names.iter().zip(&fields).map(one).collect()
-            };
-            let mut mark = Mark {
-                valid: valid.q,
-                start: kept[0],
-                high: kept[1],
-                last: kept[2],
-                error: kept[3],
-                special: kept.get(4).copied(),
-            };
-            if stage == 2 {
-                let told = self.tell(m, front, (before.start, before.valid), enable);
-                let error = mark.error | pairs.q.gt(limit) | (!mark.start & wrong.q);
-                let error = told.as_ref().map_or(error, |told| error | told.too_many);
-                mark.special = told.map(|told| told.special);
-                mark.error = m.wire("wrong", error);
-                wrong.next_when(mark.valid & enable, mark.error);
-            }
-            marks.push(mark);
-        }
-        marks
-    }
-
     fn leave(
         &self,
         m: &mut Module,

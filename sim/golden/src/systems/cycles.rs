@@ -9,8 +9,10 @@
 //! | --- | --- |
 //! | `cycles.rs` | descriptors, checks, tags |
 //! | `cycles/bus.rs` | commands, bursts, beats and answers of the DMAs; whose burst is next |
-//! | `cycles/stream.rs` | beats that become wider or narrower; arithmetic with a FIFO behind it |
+//! | `cycles/stream.rs` | beats that become wider or narrower, of whole rows or of their beginnings; arithmetic with a FIFO behind it |
 //! | `cycles/rows.rs` | beats of the vector unit |
+//! | `kllm_top/cycles/tokens.rs`, `lanes.rs` | codebook, heads, indices, outliers; words and banks of weights, sums |
+//! | `kllm_top/cycles/results.rs`, `products.rs` | factors, addends, results; a product from its commands to their ends |
 //! | `tender_top/cycles/panels.rs` | words of panels, tiles of the array |
 //! | `tender_top/cycles/parts.rs` | which sums leave in which order |
 //! | `tender_top/cycles/pages.rs`, `products.rs` | constants, columns of results, words and rows on their way to memory |
@@ -35,11 +37,11 @@ pub(super) use bus::{Ports, Reader, Writer};
 pub(super) use flow::{Flow, end};
 use rows::Rows;
 pub use rows::{Frame, Unit};
-pub(super) use stream::{Converter, Way};
+pub(super) use stream::{Converter, Packets, Way, Words};
 pub(super) use times::{Times, extend, latest};
 
-/// Operands of an operation that are read by a DMA of their own each.
-const READERS: usize = 4;
+/// Operands of an operation on rows: those that are read, and the results.
+const ROW_OPERANDS: u64 = 5;
 /// Bytes that a bus has at most: no row begins within a beat.
 const MOST_BYTES: u64 = 64;
 
@@ -52,6 +54,8 @@ pub struct Shell {
     pub latency: u64,
     /// Ports to memory: reader k is on port k modulo their number.
     pub ports: usize,
+    /// DMAs that read.
+    pub readers: usize,
     /// The read DMAs.
     pub reads: Dma,
     /// The write DMA.
@@ -141,14 +145,14 @@ impl Shell {
 
     /// Cycles from an operation to the first cycle behind its checks: one for the fields, 19 for an operand, one for an operand
     /// that is not used.
-    pub(super) fn checks(used: u64) -> u64 {
-        1 + 19 * used + (READERS as u64 + 1 - used)
+    pub(super) fn checks(used: u64, operands: u64) -> u64 {
+        1 + 19 * used + (operands - used)
     }
 
     /// The DMAs that read, before they have a command.
     pub(super) fn readers(&self, turns: &Turns) -> (Vec<Reader>, Ports) {
-        let readers = vec![Reader::new(self.reads, self.bus_bytes); READERS];
-        (readers, Ports::new(self.latency, self.ports, READERS, turns))
+        let readers = vec![Reader::new(self.reads, self.bus_bytes); self.readers];
+        (readers, Ports::new(self.latency, self.ports, self.readers, turns))
     }
 
     /// The DMA that writes.
@@ -159,7 +163,7 @@ impl Shell {
     /// When the last command of steps on rows ends that are handed over in cycle `now`.
     pub(super) fn rows(&self, unit: &Unit, operation: &RowsOperation, now: u64, turns: &mut Turns) -> u64 {
         let used = operation.sources().count() as u64 + 1;
-        end(Rows::new((self, unit), operation, now + Self::checks(used), turns), turns)
+        end(Rows::new((self, unit), operation, now + Self::checks(used, ROW_OPERANDS), turns), turns)
     }
 }
 

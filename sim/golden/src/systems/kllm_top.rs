@@ -1,10 +1,11 @@
-//! `kllm_top`: products of tokens and weights that are both indices of centroids, with outliers beside; rows of fp16 numbers
-//! that become such tokens; and the steps of [`vector_top`](super::vector_top) on rows.
+//! `kllm_top`: products of tokens and weights that are both indices of centroids, with outliers beside; products of 8-bit
+//! integers and such weights; rows of fp16 numbers that become tokens; and the steps of [`vector_top`](super::vector_top) on rows.
 //!
 //! Sums are integers and lose nothing, so the order of beats and of panels is no part of this model; each step behind them
 //! rounds once, to nearest, ties to even. What depends on bytes that the bus did not give is not computed, so it is no
 //! overflow either.
 
+pub mod cycles;
 mod layout;
 mod multiply;
 mod operation;
@@ -16,7 +17,7 @@ use crate::common::shell::job_controller::{Limits, code};
 use super::job::{self, Fields};
 use super::memory::Memory;
 use super::vector_top::{self, VectorTop};
-pub use layout::{CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTLIER_BYTES, token_bytes};
+pub use layout::{CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTLIER_BYTES, integer_bytes, token_bytes};
 pub use operation::{MatMul, Operation, Quantize};
 pub use quantize::{share, thresholds};
 pub use registers::Device;
@@ -68,7 +69,7 @@ pub struct KllmTop {
 /// Beats of activations that the lanes take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beats {
-    /// All of them: for each panel and token those of the token, and the repeated ones.
+    /// All of them: for each panel and token those of the token, and the repeated ones; of integers two for all nibbles.
     pub taken: u64,
     /// Those that are sent again because a beat has more than one outlier.
     pub repeated: u64,
@@ -145,7 +146,8 @@ impl KllmTop {
     /// The code of the first check that fails.
     pub fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
         match opcode {
-            MATMUL => MatMul::check(&self.shape, limits, fields).map(Operation::MatMul),
+            MATMUL => MatMul::check(&self.shape, limits, fields, false).map(Operation::MatMul),
+            SCORES => MatMul::check(&self.shape, limits, fields, true).map(Operation::MatMul),
             VECTOR => vector_top::Operation::check(&self.shape.vector, limits, fields).map(Operation::Vector),
             QUANTIZE if self.shape.orizuru > 0 => Quantize::check(&self.shape, limits, fields).map(Operation::Quantize),
             // Not built.
@@ -162,6 +164,7 @@ impl KllmTop {
 /// Largest number of an operation.
 const OPCODES: u8 = 4;
 const MATMUL: u8 = 1;
+const SCORES: u8 = 2;
 const VECTOR: u8 = 3;
 const QUANTIZE: u8 = 4;
 

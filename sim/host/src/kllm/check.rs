@@ -5,7 +5,7 @@ use super::{Caps, Panels, Tokens};
 use crate::descriptor::Extent;
 use crate::layout::{Field, header};
 use crate::vector;
-use crate::{Descriptor, ErrorCode, Refusal, Window};
+use crate::{ALIGNMENT, Descriptor, ErrorCode, Refusal, Window};
 
 /// Checks a descriptor behind its header as the hardware does. What is wrong in tokens and codebooks comes up while the
 /// operation runs.
@@ -14,17 +14,12 @@ use crate::{Descriptor, ErrorCode, Refusal, Window};
 /// The first check that fails.
 pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
     match descriptor.get(header::OPCODE) as u8 {
-        l::MATMUL_VALUE => check_matmul(descriptor, caps, window),
+        l::MATMUL_VALUE | l::SCORES_VALUE => check_matmul(descriptor, caps, window),
         l::VECTOR_VALUE => vector::check(descriptor, &caps.vector, window),
         l::QUANTIZE_VALUE if caps.segment > 0 => check_quantize(descriptor, caps, window),
         l::QUANTIZE_VALUE => {
-            let expected = "0x1 or 0x3: the device has nothing that makes tokens";
+            let expected = "0x1, 0x2 or 0x3: the device has nothing that makes tokens";
             Err(Refusal::new(ErrorCode::Field, header::OPCODE.name, "0x4", expected))
-        }
-        l::SCORES_VALUE => {
-            let others = if caps.segment > 0 { "0x1, 0x3 or 0x4" } else { "0x1 or 0x3" };
-            let expected = format!("{others}: the device has no products of integers and weights");
-            Err(Refusal::new(ErrorCode::Field, header::OPCODE.name, "0x2", expected))
         }
         _ => descriptor.check_header(window, l::OPCODES),
     }
@@ -56,6 +51,8 @@ fn row(address: Field, row_bytes: u64) -> Extent {
 fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
     check_bits(descriptor, matmul::OPTIONS, 1 << l::EXACT_BIT)?;
     check_bits(descriptor, matmul::ADD, 1 << l::ADD_BIT)?;
+    let integers = descriptor.get(header::OPCODE) == l::SCORES_VALUE.into();
+    descriptor.check_zeros(if integers { &[matmul::OUTLIERS] } else { &[] })?;
     descriptor.check_zeros(matmul::ZEROS)?;
     for (field, most) in [(matmul::TOKENS, 65535), (matmul::CHANNELS, 65535), (matmul::INNER, caps.inner.into())] {
         descriptor.check_size(field, most)?;
@@ -65,7 +62,10 @@ fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result
     let (tokens, channels, inner) = (get(matmul::TOKENS), get(matmul::CHANNELS), get(matmul::INNER));
     let rows = |address, stride, rows, row_bytes| Extent { address, stride: Some(stride), rows, row_bytes };
     let results = |address, stride| rows(address, stride, tokens, 2 * channels);
-    let token_bytes = Tokens::row_bytes_of(inner, get(matmul::OUTLIERS));
+    let token_bytes = match integers {
+        false => Tokens::row_bytes_of(inner, get(matmul::OUTLIERS)),
+        true => inner.next_multiple_of(ALIGNMENT),
+    };
     let panels = channels.div_ceil(caps.panel_channels() as u64);
     let panel_bytes = Panels::panel_bytes_of(caps, inner as usize) as u64;
     let addends = (get(matmul::ADD) != 0).then(|| results(matmul::ADDEND_ADDRESS, matmul::ADDEND_STRIDE));

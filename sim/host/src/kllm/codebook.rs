@@ -41,6 +41,9 @@ pub enum CodebookError {
     /// The device has another width.
     #[error("centroids of {0} bits, must be 2 to 16")]
     Width(u32),
+    /// The device has no room for the centroid 15.
+    #[error("centroids of {0} bits, must be 5 to 16 for integers")]
+    Integers(u32),
 }
 
 /// Centroids as integers: a codebook times a power of two, rounded.
@@ -105,6 +108,20 @@ impl Codebook {
             activations: Fixed::of(activations, bits),
             weights: Fixed::of(weights, bits),
         })
+    }
+
+    /// Integers of 8 bits in place of activations: their nibbles are indices of 0 to 15. And 16 centroids of weights, for a device whose
+    /// centroids have `bits` bits.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); a width below 5, in which there is no 15.
+    pub fn of_integers(weights: &[f16], bits: u32) -> Result<Self, CodebookError> {
+        if bits < 5 {
+            return Err(CodebookError::Integers(bits));
+        }
+        let values: Vec<f16> = (0..16u8).map(f16::from).collect();
+        let activations = Fixed { integers: (0..16).collect(), shift: 0 };
+        Ok(Self { activations, ..Self::new(&values, weights, bits)? })
     }
 
     /// Bits of an index of an activation.
@@ -188,6 +205,14 @@ mod tests {
         let constants = codebook.constants(&halves(&[3.0, 0.0])).unwrap();
         let words: Vec<f32> = constants.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
         assert_eq!(words, [3.0 / 32.0, 3.0 * 2f32.powi(-26), 0.0, 0.0]);
+        // Nibbles are what they are; a scale of 3 / 4 for each of them.
+        let scores = Codebook::of_integers(&w, 5).unwrap();
+        let bytes = scores.bytes();
+        let nibbles: Vec<u8> = bytes[64..96].chunks(2).map(|b| b[0]).collect();
+        assert_eq!((nibbles, &bytes[96..128]), ((0..16).collect(), &codebook.bytes()[96..128]));
+        let constants = scores.constants(&halves(&[3.0])).unwrap();
+        assert_eq!(f32::from_le_bytes(constants[..4].try_into().unwrap()), 3.0 / 4.0);
+        assert_eq!(Codebook::of_integers(&w, 4), Err(CodebookError::Integers(4)));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{Bits, Caps, check};
 use crate::vector::Operand;
 use crate::{Descriptor, Refusal, Window};
 
-/// A product of tokens and weights: what is multiplied, and where it is.
+/// A product of tokens, or of integers, and weights: what is multiplied, and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Product {
     /// Tokens.
@@ -33,13 +33,14 @@ pub struct MatMulJob {
     out: Operand,
     addends: Option<Operand>,
     exact: bool,
+    integers: bool,
 }
 
 impl MatMulJob {
     /// Rows of fp16 numbers.
     #[must_use]
     pub fn new(product: Product, out: Operand) -> Self {
-        Self { product, out, addends: None, exact: false }
+        Self { product, out, addends: None, exact: false, integers: false }
     }
 
     /// Adds rows of fp16 numbers, which may be those that the results go to.
@@ -54,6 +55,13 @@ impl MatMulJob {
         Self { exact: true, ..self }
     }
 
+    /// Tokens are rows of unsigned 8-bit integers, without heads and outliers: attention scores. The codebook is one of
+    /// [`of_integers`](super::Codebook::of_integers).
+    #[must_use]
+    pub fn of_integers(self) -> Self {
+        Self { integers: true, ..self }
+    }
+
     /// The descriptor.
     ///
     /// # Errors
@@ -61,7 +69,7 @@ impl MatMulJob {
     pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
         let Product { tokens, channels, inner, outliers, token_rows, panels, constants, codebook } = self.product;
         let addends = self.addends.unwrap_or(Operand { address: 0, stride: 0 });
-        let mut d = Descriptor::new(l::MATMUL_VALUE);
+        let mut d = Descriptor::new(if self.integers { l::SCORES_VALUE } else { l::MATMUL_VALUE });
         for (field, value) in [
             (matmul::TOKENS, tokens.into()),
             (matmul::CHANNELS, channels.into()),

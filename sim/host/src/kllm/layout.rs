@@ -1,7 +1,7 @@
 //! What lies where behind the header of a descriptor of `kllm_top`; steps on rows are those of
 //! [`vector::layout`](crate::vector::layout).
 
-/// Products of tokens and weights.
+/// Products of tokens, or of integers, and weights.
 pub mod matmul {
     use crate::layout::fields;
 
@@ -38,7 +38,7 @@ pub mod matmul {
         ADDEND_ADDRESS, "addend_address", 8 at 104;
         /// Bytes from row to row of the addends.
         ADDEND_STRIDE, "addend_stride", 4 at 112;
-        /// Outliers that there is room for in a token, up to twice those of ORIZURU.
+        /// Outliers that there is room for in a token, up to twice those of ORIZURU; of integers 0.
         OUTLIERS, "outliers", 4 at 116;
         /// 0.
         ZERO_0, "zero_0", 8 at 120;
@@ -95,7 +95,7 @@ pub mod quantize {
 
 /// A product of tokens and weights.
 pub const MATMUL_VALUE: u8 = 1;
-/// A product of integers and weights: no device has it yet.
+/// A product of integers of 8 bits and weights.
 pub const SCORES_VALUE: u8 = 2;
 /// Steps on rows.
 pub const VECTOR_VALUE: u8 = 3;

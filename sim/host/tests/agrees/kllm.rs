@@ -9,6 +9,7 @@ use golden::kllm::pe_lane::FixedCodebook;
 use golden::systems::job::{Accelerator, Executed, Fields};
 use golden::systems::kllm_top::{Beats, Device as Model, KllmTop, Shape, Work};
 use golden::systems::memory::{Memory, SparseMemory};
+use golden::systems::vector_top::STEP_BITS;
 use half::f16;
 use host::kllm::{Bits, Caps, Codebook, MatMulJob, Product, QuantizeJob, Token, Tokens, check, registers};
 use host::vector::{self, Operand, VectorJob};
@@ -79,6 +80,7 @@ enum Job {
         out: Operand,
         addends: Option<Operand>,
         exact: bool,
+        integers: bool,
     },
     Quantize {
         size: (u32, u32),
@@ -112,8 +114,13 @@ fn job() -> impl Strategy<Value = Job> {
     let product = product.prop_map(|(rows, channels, inner, outliers, (token_rows, panels, constants, codebook))| {
         Product { tokens: rows, channels, inner, outliers, token_rows, panels, constants, codebook }
     });
-    let matmul = (product, operand(), prop::option::of(operand()), any::<bool>());
-    let matmul = matmul.prop_map(|(product, out, addends, exact)| Job::MatMul { product, out, addends, exact });
+    // With outliers, integers are refused.
+    let integers = prop_oneof![5 => Just((false, false)), 1 => Just((true, false)), 3 => Just((true, true))];
+    let matmul = (product, operand(), prop::option::of(operand()), any::<bool>(), integers);
+    let matmul = matmul.prop_map(|(product, out, addends, exact, (integers, none))| {
+        let product = Product { outliers: if none { 0 } else { product.outliers }, ..product };
+        Job::MatMul { product, out, addends, exact, integers }
+    });
     let k = || prop_oneof![20 => 0..8u16, 1 => select(vec![8, 241, u16::MAX])];
     let bits = select(vec![Bits::Three, Bits::Four]);
     let quantize = ((lines(), inner()), bits, (k(), k()), operand(), address(), tokens(), any::<bool>());
@@ -132,8 +139,8 @@ fn job() -> impl Strategy<Value = Job> {
 /// The descriptor as the contract's table says.
 fn raw(job: &Job) -> Raw {
     match *job {
-        Job::MatMul { product, out, addends, exact } => {
-            let mut raw = Raw::of(1);
+        Job::MatMul { product, out, addends, exact, integers } => {
+            let mut raw = Raw::of(if integers { 2 } else { 1 });
             let Product { tokens, channels, inner, outliers, token_rows, panels, constants, codebook } = product;
             let (flags, add) = (u32::from(exact) << 12, u32::from(addends.is_some()));
             let words = [(32, tokens), (36, channels), (40, inner), (44, flags), (48, add), (116, outliers)];
@@ -162,8 +169,9 @@ fn raw(job: &Job) -> Raw {
 
 fn built(job: &Job) -> Result<Descriptor, Refusal> {
     match *job {
-        Job::MatMul { product, out, addends, exact } => {
+        Job::MatMul { product, out, addends, exact, integers } => {
             let job = MatMulJob::new(product, out);
+            let job = if integers { job.of_integers() } else { job };
             let job = if let Some(addends) = addends { job.add_rows(addends) } else { job };
             if exact { job.exact() } else { job }.build(&CAPS, &WINDOW)
         }
@@ -176,8 +184,8 @@ fn built(job: &Job) -> Result<Descriptor, Refusal> {
 
 #[test]
 fn builder_and_hardware() {
-    // What the types do not let anybody write down: 5, 15.
-    every(job(), &[0, 8, 9, 10], |job| {
+    // What the types do not let anybody write down: 15.
+    every(job(), &[0, 5, 8, 9, 10], |job| {
         let (built, raw) = (built(&job), raw(&job));
         let expected = golden(&*CHECKS, 0x1000, &raw.0);
         prop_assert_eq!(code(&built), expected, "{:?}", built);
@@ -211,8 +219,14 @@ fn any_bytes() {
         Raw(bytes)
     });
     let places = prop_oneof![4 => Just(0x1000), 1 => place()];
+    // Steps on rows, all kinds of them: those that there are not, too.
+    let steps = any::<u32>().prop_map(|steps| {
+        let mut raw = Raw::of(3);
+        [(32, 3), (36, 5), (40, steps & STEP_BITS)].into_iter().for_each(|(at, word)| raw.put(at, &word.to_le_bytes()));
+        raw
+    });
     let codes = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 15];
-    every((prop_oneof![20 => mutated(), 1 => random], places), &codes, |(raw, at)| {
+    every((prop_oneof![20 => mutated(), 1 => random, 1 => steps], places), &codes, |(raw, at)| {
         let descriptor = Descriptor::from_bytes(raw.0.clone().try_into().unwrap());
         let verdict = Descriptor::check_place(at, &WINDOW)
             .and_then(|()| descriptor.check_header(&WINDOW, 4))
@@ -284,14 +298,12 @@ fn refusals_name_field_value_and_what_is_right() {
     assert_eq!(said((8, 0), 9), format!("largest is 8, must be 0 to 7{end} SIZE (9)"));
     assert_eq!(said((7, 3), 9), format!("smallest is 3, must be 0 to 2{end} SIZE (9)"));
     assert_eq!(said((3, 0), 2), format!("largest is 3, must be 0 to 2{end} SIZE (9)"));
-    let scores = check(&Descriptor::new(2), &CAPS, &WINDOW).unwrap_err().to_string();
-    let message = "opcode is 0x2, must be 0x1, 0x3 or 0x4: the device has no products of integers and weights";
-    assert_eq!(scores, format!("{message}{end} FIELD (15)"));
+    let scores = MatMulJob::new(product(), Operand { address: 0x1000, stride: 0 }).of_integers();
+    let message = scores.build(&CAPS, &WINDOW).unwrap_err().to_string();
+    assert!(message.starts_with("outliers is "), "{message}");
     let without = Caps { segment: 0, ..CAPS };
     let said = |opcode| check(&Descriptor::new(opcode), &without, &WINDOW).unwrap_err().to_string();
-    let message = "opcode is 0x2, must be 0x1 or 0x3: the device has no products of integers and weights";
-    assert_eq!(said(2), format!("{message}{end} FIELD (15)"));
-    let message = "opcode is 0x4, must be 0x1 or 0x3: the device has nothing that makes tokens";
+    let message = "opcode is 0x4, must be 0x1, 0x2 or 0x3: the device has nothing that makes tokens";
     assert_eq!(said(4), format!("{message}{end} FIELD (15)"));
 }
 

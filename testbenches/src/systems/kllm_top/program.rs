@@ -1,6 +1,8 @@
 //! Jobs of the KLLM accelerator: descriptors, right and wrong, and what they work on.
 
-use golden::systems::kllm_top::{CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTLIER_BYTES, Shape, token_bytes};
+use golden::systems::kllm_top::{
+    CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTLIER_BYTES, Shape, integer_bytes, token_bytes,
+};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
@@ -17,7 +19,7 @@ const EXACT: u32 = 12;
 /// A product, field by field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Descriptor {
-    /// 1; others are refused.
+    /// 1, or 2 with integers; others are refused.
     pub opcode: u8,
     /// Bit 0 writes the tag, bit 1 says that it does not depend on the one before.
     pub header_flags: u16,
@@ -117,7 +119,7 @@ fn spoil(rng: &mut StimulusRng, shape: &Shape, one: &mut Descriptor) {
         3 => one.places[place].0 |= 1 << rng.random_range(0..6u8),
         4 => one.places[[0, 1, 4, 5][rng.random_range(0..4usize)]].1 |= 1 << rng.random_range(0..6u8),
         // Without a quantizer; with one it has other fields.
-        5 => one.opcode = [2, 4][rng.random_range(0..2usize)],
+        5 => one.opcode = 4,
         _ => one.places[place].0 ^= 1 << rng.random_range(12..64u8),
     }
 }
@@ -159,16 +161,20 @@ fn area_bytes(rows: u32, bytes: u32) -> u32 {
     rows * (bytes.next_multiple_of(64) + 64) + 128
 }
 
-/// A product of tokens and weights.
+/// A product of tokens, or of integers, and weights.
 fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, given: Option<Made>) -> Descriptor {
     let in_panel = shape.channels() as u32;
     let (mut tokens, mut channels) = (size(rng, 5), size(rng, 3 * in_panel));
     let mut inner = size(rng, shape.depth * shape.inputs);
-    let mut outliers = if often(rng, 4) { 0 } else { size(rng, 2 * shape.kmax) };
+    let integers = given.is_none() && often(rng, 4);
+    let mut outliers = if integers || often(rng, 4) { 0 } else { size(rng, 2 * shape.kmax) };
     if let Some(made) = given {
         (tokens, inner, outliers) = (made.tokens, made.inner, made.outliers);
     }
-    let token = |inner: u32| token_bytes(inner.into(), outliers.into()) as u32;
+    let token = |inner: u32| match integers {
+        false => token_bytes(inner.into(), outliers.into()) as u32,
+        true => integer_bytes(inner.into()) as u32,
+    };
     let panel = |inner: u32| inner.div_ceil(shape.inputs) * in_panel * shape.inputs / 2;
     let share = program.left() as u32 / 4;
     let bytes = |tokens: u32, channels: u32, inner: u32| {
@@ -192,7 +198,10 @@ fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, given: O
     let token_place = given.map_or_else(|| area(rng, program, tokens, token(inner), true), |made| made.place);
     let rows = if token_place.1 == 0 { 1 } else { tokens };
     for row in 0..if given.is_some() { 0 } else { rows } {
-        let bytes = token_of(rng, shape, inner, outliers);
+        let bytes = match integers {
+            false => token_of(rng, shape, inner, outliers),
+            true => (0..token(inner)).map(|_| rng.random()).collect(),
+        };
         program.put(token_place.0 + u64::from(row * token_place.1), &bytes);
     }
     let panels = channels.div_ceil(in_panel);
@@ -218,7 +227,7 @@ fn product(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, given: O
         }
     }
     Descriptor {
-        opcode: 1,
+        opcode: if integers { 2 } else { 1 },
         header_flags: rng.random_range(0..4),
         tag: rng.random(),
         tag_address: program.take(rng, 64),

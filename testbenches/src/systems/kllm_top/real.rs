@@ -4,6 +4,8 @@ use golden::common::shell::job_controller::Limits;
 use golden::kllm::codebook::Codebook as GoldenCodebook;
 use golden::kllm::outliers::OutlierRule;
 use golden::kllm::quantize::{Quantized, QuantizedWeights, samples, train_codebook};
+use golden::systems::cycles::Turns;
+use golden::systems::kllm_top::cycles::Timing;
 use golden::systems::kllm_top::{KllmTop, Report};
 use golden::systems::memory::SparseMemory;
 use golden::tender::granularity::product;
@@ -33,14 +35,33 @@ impl Real {
     /// The model ends with an error.
     #[must_use]
     pub fn expected(&self, golden: &KllmTop, window: &Window) -> (Report, Vec<u8>) {
-        let mut memory = SparseMemory::new();
-        self.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
-        let limits = Limits { base: window.base, limit: window.limit, max_descriptors: 1 };
+        let (limits, mut memory) = (limits(window), self.memory());
         let report = golden.run(limits, self.job, &mut memory);
         assert_eq!((report.end.code, report.overflows()), (0, 0));
         let bytes = memory.bytes(self.out.0, self.out.1.bytes());
         (report, bytes)
     }
+
+    /// What the register CYCLES has at its end, before an ideal memory.
+    ///
+    /// # Panics
+    /// The job is not right.
+    #[must_use]
+    pub fn cycles(&self, timing: &Timing, (golden, window): (&KllmTop, &Window), turns: &mut Turns) -> u64 {
+        let spent = timing.job(golden, limits(window), self.job, (&mut self.memory(), turns));
+        let spent = spent.unwrap_or_else(|code| panic!("the job ends with {code}"));
+        spent.iter().map(|spent| spent.cycles).sum()
+    }
+
+    fn memory(&self) -> SparseMemory {
+        let mut memory = SparseMemory::new();
+        self.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
+        memory
+    }
+}
+
+fn limits(window: &Window) -> Limits {
+    Limits { base: window.base, limit: window.limit, max_descriptors: 1 }
 }
 
 /// What is multiplied.

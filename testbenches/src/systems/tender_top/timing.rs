@@ -12,7 +12,7 @@ use super::{golden_of, program};
 pub fn timing(block: &TenderTop, latency: u32) -> Timing {
     let array = &block.array;
     Timing {
-        shell: shell((&block.axi, block.ports as usize), &block.dma, (block.read_beats, block.write_beats), latency),
+        shell: shell((&block.axi, block.ports as usize, 4), &block.dma, (block.read_beats, block.write_beats), latency),
         array: Array {
             rows: array.rows.into(),
             columns: array.columns.into(),

@@ -3,8 +3,8 @@
 use super::job_controller::job_error;
 use crate::blocks::common::bus::dma::dma_error;
 use crate::lang::{
-    About, Block, In, InArray, Module, Out, OutArray, Signal, Timing, bit, bits_for, mux, parameters, ports, select,
-    uint,
+    About, Block, In, InArray, Index, Module, Out, OutArray, Signal, Timing, bit, bits_for, mux, parameters, ports,
+    select, uint,
 };
 
 parameters! {
@@ -94,9 +94,41 @@ impl Block for CommandList {
         ];
         // The DMAs refuse nothing that operand_list has passed.
         m.connect(io.error_o, select(&meanings, code(job_error::WINDOW)));
+        self.properties(m, io);
     }
 
     fn timing(&self) -> Timing {
         Timing::new().latency(1)
+    }
+}
+
+impl CommandList {
+    /// Commands of each DMA as the ports show them: given exactly as often as was wanted, and all ended when that is told.
+    fn properties(&self, m: &mut Module, io: &CommandListPorts) {
+        m.formal(|m| m.for_each("formal", self.dmas, |m, k| self.properties_of(m, io, k)));
+    }
+
+    fn properties_of(&self, m: &mut Module, io: &CommandListPorts, k: Index) {
+        let (asks, taken, ended) = (io.asks_o.at(k), io.taken_i.at(k), io.ended_i.at(k));
+        let (times, count) = (uint(self.times_width()), uint(self.open_width()));
+        m.comment("The environment: a beginning when the one before is done, ends of what was taken, no more than a DMA takes.");
+        m.assume("begins_when_done", !io.begin_i | io.done_o);
+        let open = m.reg_init("formal_open_q", count, 0);
+        let moved = open.q.wrapping_add(taken.extend(count.width)).wrapping_sub(ended.extend(count.width));
+        open.next(mux(io.clear_i | io.begin_i, count.lit(0), moved));
+        m.assume("what_ends_was_taken", !ended | open.q.any());
+        m.assume("room_for_what_is_taken", !taken | open.q.le(self.commands));
+        m.assume("nothing_is_taken_unasked", !taken | asks);
+
+        let wanted = m.reg_init("formal_wanted_q", times, 0);
+        wanted.next(mux(io.clear_i, times.lit(0), mux(io.begin_i, io.times_i.at(k), wanted.q)));
+        let given = m.reg_init("formal_given_q", times, 0);
+        let more = given.q.wrapping_add(taken.extend(times.width));
+        given.next(mux(io.clear_i | io.begin_i, times.lit(0), more));
+        m.assert_always("never_more_often", given.q.le(wanted.q));
+        m.assert_always("asks_until_all_are_given", asks.eq(given.q.ne(wanted.q)));
+        m.assert_always("done_behind_the_last_end", !io.done_o | (given.q.eq(wanted.q) & !open.q.any()));
+        m.assert_always("an_error_is_told", !(ended & io.error_i.at(k).any()) | io.error_o.any());
+        m.cover("all_given_and_ended", io.done_o & wanted.q.eq(self.times));
     }
 }

@@ -1,8 +1,9 @@
 //! Codebooks, and what the columns get of them: for each input of a beat a row of products, or the activation's centroid.
 
 use super::column::{any_of, product_width};
+use super::front::{Front, Mark};
 use super::outliers::Factor;
-use super::{Front, Mark, PairProducts, PeLane, PeLanePorts};
+use super::{PairProducts, PeLane, PeLanePorts};
 use crate::blocks::common::row::{add, later, product, product_held};
 use crate::lang::{Array, Module, Signal, bit, cat, mux, sint, uint};
 

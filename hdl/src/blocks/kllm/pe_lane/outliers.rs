@@ -5,7 +5,8 @@
 //! its own, which has room for all places of fp16 (a sum of Kulisch's kind) and so no rounding and no order.
 
 use super::column::SIGNIFICAND;
-use super::{Front, PeLane, PeLanePorts};
+use super::front::Front;
+use super::{PeLane, PeLanePorts};
 use crate::blocks::common::row::{held, product_latency};
 use crate::lang::{Array, Module, Signal, bit, bits_for, cat, index_width, mux, uint};
 
@@ -52,8 +53,9 @@ impl PeLane {
         index_width(self.inputs.into())
     }
 
-    /// Cycles of the products of the codebooks.
-    pub(super) fn multiplication(&self) -> u32 {
+    /// Cycles of the products of the codebooks: no beat is taken for so long behind the last entry.
+    #[must_use]
+    pub fn multiplication(&self) -> u32 {
         let bits = self.centroid_bits - 1;
         if self.outliers > 0 { self.column().multiplication() } else { product_latency(bits, bits) }
     }

@@ -6,8 +6,9 @@
 //! added up.
 
 use super::column::product_width;
+use super::front::{Front, Mark};
 use super::outlier_properties::Known;
-use super::{Front, Mark, PairProducts, PeLane, PeLanePorts};
+use super::{PairProducts, PeLane, PeLanePorts};
 use crate::lang::{Array, Module, Signal, bit, cat, mux, reduce, sint, uint};
 
 /// What the properties see beside the ports.

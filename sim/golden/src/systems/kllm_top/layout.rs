@@ -25,6 +25,12 @@ pub fn token_bytes(inner: u64, outliers: u64) -> u64 {
     HEAD_BYTES + index_bytes(inner) + (OUTLIER_BYTES * outliers).next_multiple_of(64)
 }
 
+/// Bytes of a row of so many integers of 8 bits, with what is behind them.
+#[must_use]
+pub fn integer_bytes(inner: u64) -> u64 {
+    inner.next_multiple_of(64)
+}
+
 /// Bytes of a panel.
 pub fn panel_bytes(shape: &Shape, inner: u64) -> u64 {
     inner.div_ceil(shape.inputs.into()) * shape.channels() * u64::from(shape.inputs) / 2
@@ -60,14 +66,21 @@ pub struct Centroids {
     pub weights: [i64; ENTRIES],
 }
 
+/// Where the centroids of a codebook are.
+pub const CENTROIDS: std::ops::Range<usize> = 64..128;
+
+/// Whether the number at a place is a centroid: an integer of `bits` bits, and not the most negative one.
+pub fn is_centroid(codebook: &[u8], at: usize, bits: u32) -> bool {
+    i64::from(half(codebook, at) as i16).abs() < 1i64 << (bits - 1)
+}
+
 impl Centroids {
     /// Those of a codebook, if all of them are integers of `bits` bits and none the most negative one.
     pub fn of(codebook: &[u8], bits: u32) -> Option<Self> {
-        let most = (1i64 << (bits - 1)) - 1;
         let centroid = |at: usize| i64::from(half(codebook, at) as i16);
-        let activations = std::array::from_fn(|k| centroid(64 + 2 * k));
-        let weights = std::array::from_fn(|k| centroid(96 + 2 * k));
-        let fit = activations.iter().chain(&weights).all(|centroid| (-most..=most).contains(centroid));
+        let activations = std::array::from_fn(|k| centroid(CENTROIDS.start + 2 * k));
+        let weights = std::array::from_fn(|k| centroid(CENTROIDS.start + 2 * (ENTRIES + k)));
+        let fit = CENTROIDS.step_by(2).all(|at| is_centroid(codebook, at, bits));
         fit.then_some(Self { activations, weights })
     }
 }

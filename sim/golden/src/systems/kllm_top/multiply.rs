@@ -1,4 +1,5 @@
-//! Products of tokens and weights: y_n = s_a s_w (sum of centroids) + s_w (sum of outliers times centroids).
+//! Products of tokens and weights: y_n = s_a s_w (sum of centroids) + s_w (sum of outliers times centroids); and of integers
+//! and weights, where the sum of centroids alone is scaled.
 
 use crate::common::row::is_special;
 use crate::common::shell::job_controller::code;
@@ -9,8 +10,14 @@ use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
 use crate::systems::pieces::{self, Loaded};
 
-use super::layout::{CONSTANT_BYTES, Centroids, HEAD_BYTES, OUTLIER_BYTES, half, index_bytes, nibble, place, word};
+use super::layout::{
+    CENTROIDS, CONSTANT_BYTES, Centroids, ENTRIES, HEAD_BYTES, OUTLIER_BYTES, half, index_bytes, is_centroid, nibble,
+    place, word,
+};
 use super::{Beats, Executed, KllmTop, MatMul, Operation, Work};
+
+/// The scale of integers: 1.
+const ONE: u16 = 0x3c00;
 
 /// A token, as far as a product needs it.
 struct Token {
@@ -29,6 +36,18 @@ fn outliers(records: &[u8], inner: u64) -> Option<Vec<(usize, u16)>> {
     let ascend = records.windows(2).all(|pair| pair[0].0 < pair[1].0);
     let inside = records.last().is_none_or(|&(last, _)| (last as u64) < inner);
     (ascend && inside).then_some(records)
+}
+
+/// Positions of the outliers of a token; none if it cannot be read, or means nothing.
+pub(super) fn positions(operation: &MatMul, row: u64, memory: &mut dyn Memory) -> Vec<usize> {
+    if operation.integers {
+        return Vec::new();
+    }
+    let mut codes = Codes::default();
+    let loaded = Loaded::row(&operation.tokens, row, memory, &mut codes);
+    let none = Centroids { activations: [0; ENTRIES], weights: [0; ENTRIES] };
+    let token = Token::of(operation, &loaded, &none, 1, &mut codes);
+    token.into_iter().flat_map(|token| token.outliers).map(|(position, _)| position).collect()
 }
 
 impl Token {
@@ -64,6 +83,15 @@ impl Token {
         Some(Self { scale, centroids: of_inliers, outliers: records, repeated })
     }
 
+    /// Integers, if all of them could be read: the centroid of the high nibble 16 times, and that of the low one. With the codebook
+    /// 0 to 15 that is the integer.
+    fn of_integers(operation: &MatMul, loaded: &Loaded, centroids: &Centroids) -> Option<Self> {
+        let bytes = loaded.get(0..operation.inner as usize)?;
+        let centroid = |nibble: u8| centroids.activations[usize::from(nibble)];
+        let integers = bytes.iter().map(|&byte| 16 * centroid(byte >> 4) + centroid(byte & 15)).collect();
+        Some(Self { scale: ONE, centroids: integers, outliers: Vec::new(), repeated: 0 })
+    }
+
     /// A result without what is added.
     fn element(&self, weights: &[i64], (dense, sparse): (u32, u32)) -> u16 {
         let inliers: i64 = self.centroids.iter().zip(weights).map(|(a, w)| a * w).sum();
@@ -79,24 +107,28 @@ impl KllmTop {
         let shape = &self.shape;
         let inputs = shape.inputs as usize;
         let codebook = Loaded::row(&operation.codebook, 0, memory, &mut codes);
-        let centroids = codebook.whole().and_then(|bytes| {
-            let centroids = Centroids::of(bytes, shape.centroid_bits);
-            if centroids.is_none() {
-                codes.note(code::FIELD);
-            }
-            centroids
-        });
+        // Those that came are looked at, whether the codebook comes as a whole or not.
+        let wrong = |at: usize| codebook.get(at..at + 2).is_some_and(|n| !is_centroid(n, 0, shape.centroid_bits));
+        if CENTROIDS.step_by(2).any(wrong) {
+            codes.note(code::FIELD);
+        }
+        let centroids = codebook.whole().and_then(|bytes| Centroids::of(bytes, shape.centroid_bits));
         // Heads are looked at all the same.
         let known = centroids.is_some();
-        let centroids = centroids.unwrap_or(Centroids { activations: [0; 16], weights: [0; 16] });
+        let centroids = centroids.unwrap_or(Centroids { activations: [0; ENTRIES], weights: [0; ENTRIES] });
         let weights = self.weights(&operation, &centroids, memory, &mut codes);
         let constants = Loaded::row(&operation.constants, 0, memory, &mut codes);
         let (mut overflows, mut beats) = (0, Beats::default());
         for row in 0..operation.tokens.rows {
             let loaded = Loaded::row(&operation.tokens, row, memory, &mut codes);
             let addends = operation.addends.as_ref().map(|rows| Loaded::row(rows, row, memory, &mut codes));
-            let Some(token) = Token::of(&operation, &loaded, &centroids, inputs, &mut codes) else { continue };
-            let in_panel = operation.inner.div_ceil(inputs as u64) + token.repeated;
+            let token = match operation.integers {
+                false => Token::of(&operation, &loaded, &centroids, inputs, &mut codes),
+                true => Token::of_integers(&operation, &loaded, &centroids),
+            };
+            let Some(token) = token else { continue };
+            let each = if operation.integers { 2 } else { 1 };
+            let in_panel = each * operation.inner.div_ceil(inputs as u64) + token.repeated;
             beats.taken += operation.panels.rows * in_panel;
             beats.repeated += operation.panels.rows * token.repeated;
             let result = |channel: usize| -> Option<u16> {

@@ -7,7 +7,7 @@ use crate::systems::operand::{self, are_apart, overlap, row, sizes};
 use crate::systems::vector_top;
 
 use super::Shape;
-use super::layout::{CODEBOOK_BYTES, CONSTANT_BYTES, panel_bytes, token_bytes};
+use super::layout::{CODEBOOK_BYTES, CONSTANT_BYTES, index_bytes, integer_bytes, panel_bytes, token_bytes};
 
 /// Bits of the flags.
 const THREE_BITS: u32 = 1 << 0;
@@ -15,13 +15,15 @@ const EXACT: u32 = 1 << 12;
 /// Bits of the word that says what is added.
 const ADD: u32 = 1 << 0;
 
-/// A product of tokens and weights.
+/// A product of tokens, or of integers, and weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatMul {
     /// Channels: results of a token.
     pub channels: u64,
     /// Positions of a token.
     pub inner: u64,
+    /// Tokens are rows of unsigned 8-bit integers, without heads and outliers.
+    pub integers: bool,
     /// Outliers of a token, at most.
     pub outliers: u64,
     /// A result that is infinite or no number is an error.
@@ -64,7 +66,7 @@ pub struct Quantize {
 /// An operation whose fields are all right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A product of tokens and weights.
+    /// A product of tokens, or of integers, and weights.
     MatMul(MatMul),
     /// Rows of fp16 that become tokens.
     Quantize(Quantize),
@@ -94,16 +96,17 @@ fn most_inner(shape: &Shape) -> u32 {
 }
 
 impl MatMul {
-    /// The operation in the fields behind a header.
+    /// The operation in the fields behind a header, of tokens or of `integers`.
     ///
     /// # Errors
     /// The code of the first check that fails.
     ///
     /// # Panics
     /// There are fewer than 24 words.
-    pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
+    pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>, integers: bool) -> Result<Self, u8> {
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
-        if word(44) & !EXACT != 0 || word(48) & !ADD != 0 || !fields.are_zero((120..128).step_by(4)) {
+        let behind = if integers { 116..128 } else { 120..128 };
+        if word(44) & !EXACT != 0 || word(48) & !ADD != 0 || !fields.are_zero(behind.step_by(4)) {
             return Err(code::RESERVED);
         }
         sizes(&[(word(32), 65_535), (word(36), 65_535), (word(40), most_inner(shape))])?;
@@ -120,11 +123,12 @@ impl MatMul {
         let operation = Self {
             channels,
             inner,
+            integers,
             outliers,
             exact: word(44) & EXACT != 0,
             tokens: Command {
                 address: long(64),
-                row_bytes: token_bytes(inner, outliers),
+                row_bytes: if integers { integer_bytes(inner) } else { token_bytes(inner, outliers) },
                 rows,
                 stride: word(52).into(),
             },
@@ -142,6 +146,11 @@ impl MatMul {
         let operands = operation.sources().into_iter().chain([&operation.out]).chain(&operation.addends);
         place(operands, shape, limits)?;
         Ok(operation)
+    }
+
+    /// Bytes of the indices, or integers, of a token.
+    pub(super) fn nibble_bytes(&self) -> u64 {
+        if self.integers { integer_bytes(self.inner) } else { index_bytes(self.inner) }
     }
 
     /// What is read but for the addends, in the order of the checks.
@@ -165,8 +174,8 @@ impl MatMul {
     /// Whether how it ends does not depend on that: heads of tokens and centroids may have no meaning.
     #[must_use]
     pub fn is_certain(&self) -> bool {
-        let looked_at = [&self.tokens, &self.codebook];
-        self.is_defined() || (!self.exact && !looked_at.into_iter().any(|source| overlap(source, &self.out)))
+        let looked_at = [(!self.integers).then_some(&self.tokens), Some(&self.codebook)];
+        self.is_defined() || (!self.exact && !looked_at.into_iter().flatten().any(|source| overlap(source, &self.out)))
     }
 }
 

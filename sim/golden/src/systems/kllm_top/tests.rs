@@ -130,6 +130,30 @@ fn a_product_by_hand() {
     assert_eq!(floats(&all, 0x6000, 6), [790.0, -221.0, 0.25, -1768.0, 140.5, 0.0]);
 }
 
+/// Rows of integers in place of tokens: 3, 0x12, 0, 255, 16 and five times 1. Nibbles are their own centroids.
+#[test]
+fn integers_by_hand() {
+    let words = [(32, 2), (36, 5), (40, 5), (52, 64), (56, 64), (60, 64)];
+    let longs = [(64, 0x2000), (72, 0x3000), (80, 0x4000), (88, 0x5000), (96, 0x6000)];
+    let descriptor = Descriptor::of(2).words(&words).longs(&longs);
+    let mut all = memory(&descriptor);
+    all.store(0x2000, &[3, 0x12, 0, 255, 16, 0xee]);
+    all.store(0x2040, &[1, 1, 1, 1, 1, 0xee]);
+    let (nibbles, weights): (Vec<i16>, Vec<i16>) = (0..16).map(|k| (k, k - 8)).unzip();
+    all.store(0x5000, &codebook(&[], &nibbles, &weights));
+    let report = top().run(LIMITS, 0x1000, &mut all);
+    assert_eq!((report.end.code, report.beats()), (0, Beats { taken: 16, repeated: 0 }));
+    // Weights 1, 2, 3, 4, 5 | -1 five times | 0 | -8 five times | 1, -1, 1, -1, 1.
+    let sums =
+        [3 + 36 + 1020 + 80, -(3 + 18 + 255 + 16), 0, -8 * (3 + 18 + 255 + 16), 3 - 18 - 255 + 16].map(f64::from);
+    let rounded: Vec<f64> = sums.iter().map(|&sum| half::f16::from_f64(sum).to_f64()).collect();
+    assert_eq!(floats(&all, 0x6000, 5), rounded);
+    assert_eq!(floats(&all, 0x6040, 5), [15.0, -5.0, 0.0, -40.0, 1.0]);
+    // Of outliers there are none.
+    let report = top().run(LIMITS, 0x1000, &mut memory(&descriptor.words(&[(116, 1)])));
+    assert_eq!(report.end.code, code::RESERVED);
+}
+
 #[test]
 fn channels_behind_the_last_one_are_nowhere() {
     let mut all = memory(&Descriptor::product().words(&[(32, 1), (36, 3)]));

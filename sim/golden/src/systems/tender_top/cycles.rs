@@ -15,6 +15,9 @@ pub use panels::Array;
 use parts::Parts;
 use products::Columns;
 
+/// Operands of an operation, used or not.
+const OPERANDS: u64 = 5;
+
 /// What the cycles depend on, beside the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
@@ -74,10 +77,12 @@ impl Timed for Work<'_> {
         // One cycle more: its commands are asked for together.
         match operation {
             Operation::MatMul(product) => {
-                let begin = now + Shell::checks(5) + 1;
+                let begin = now + Shell::checks(5, OPERANDS) + 1;
                 end(Columns::product(timing, product, Parts::of(product, memory), (begin, turns)), turns)
             }
-            Operation::Pack(pack) => end(Columns::pack(timing, pack, now + Shell::checks(3) + 1, turns), turns),
+            Operation::Pack(pack) => {
+                end(Columns::pack(timing, pack, now + Shell::checks(3, OPERANDS) + 1, turns), turns)
+            }
             Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
         }
     }

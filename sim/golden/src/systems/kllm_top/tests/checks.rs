@@ -43,7 +43,7 @@ fn reserved() {
 
 #[test]
 fn operations_there_are() {
-    for (opcode, expected) in [(0, code::OPCODE), (2, code::FIELD), (5, code::OPCODE), (6, code::OPCODE)] {
+    for (opcode, expected) in [(0, code::OPCODE), (2, code::RESERVED), (5, code::OPCODE), (6, code::OPCODE)] {
         assert_eq!(code_of(Descriptor::product().byte(5, opcode)), expected, "{opcode}");
     }
     // Those of vector_top are its own.

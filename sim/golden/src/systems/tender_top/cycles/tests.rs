@@ -11,7 +11,15 @@ fn timing() -> Timing {
     let dma = |beats| Dma { burst_beats: 16, outstanding: 8, commands: 4, beats };
     let frame = Frame { beats: 128, preparation: 0, analysis: 60, scaling: 10 };
     Timing {
-        shell: Shell { bus_bytes: 16, latency: 20, ports: 1, reads: dma(64), writes: dma(32), address_width: 40 },
+        shell: Shell {
+            bus_bytes: 16,
+            latency: 20,
+            ports: 1,
+            readers: 4,
+            reads: dma(64),
+            writes: dma(32),
+            address_width: 40,
+        },
         array: Array { rows: 16, columns: 16, single_drain: false, pipelined: false },
         explicit: false,
         result: 10,

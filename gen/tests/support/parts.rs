@@ -1,0 +1,43 @@
+//! Parts of accelerators that stand in no catalogue, and what is proved of them.
+
+use hdl::accelerators::kllm::{CodebookLoader, FactorRing, KllmSpec, TokenReader};
+use hdl::blocks::common::AxiSpec;
+use hdl::blocks::common::shell::CommandList;
+use hdl::lang::{Block, Design, elaborate};
+
+/// A proof of a part.
+pub struct Part {
+    pub name: &'static str,
+    pub design: Box<dyn Fn() -> Design + Send + Sync>,
+    pub depth: u32,
+    pub cover_depth: u32,
+    pub induction: bool,
+    /// It takes minutes.
+    pub long: bool,
+}
+
+fn part<B: Block + Send + Sync + 'static>(block: B, depth: u32, cover_depth: u32, induction: bool) -> Part {
+    let design = Box::new(move || elaborate(&block).unwrap());
+    Part { name: B::ABOUT.name, design, depth, cover_depth, induction, long: !induction }
+}
+
+/// All of them; buses are so wide that a row is a beat.
+pub fn all() -> Vec<Part> {
+    let axi = |data_width| AxiSpec { address_width: 32, data_width, id_width: 1 };
+    let spec = |inputs, outputs| KllmSpec {
+        lanes: 1,
+        columns: 32,
+        inputs,
+        centroid_bits: 2,
+        buffer: 2,
+        depth: 2,
+        kmax: 1,
+        outputs,
+    };
+    vec![
+        part(CommandList { dmas: 2, times: 3, commands: 2 }, 10, 14, true),
+        part(CodebookLoader { axi: axi(32), spec: spec(2, 1) }, 8, 8, true),
+        part(FactorRing { axi: axi(1024), spec: spec(2, 16) }, 11, 16, false),
+        part(TokenReader { axi: axi(64), spec: spec(2, 1) }, 9, 14, false),
+    ]
+}

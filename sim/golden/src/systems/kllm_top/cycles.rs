@@ -1,0 +1,88 @@
+//! Cycles of a job before a memory that never pauses; what that means is in [`crate::systems::cycles`].
+
+mod lanes;
+mod products;
+mod results;
+mod tokens;
+
+use crate::common::shell::job_controller::Limits;
+use crate::systems::cycles::{Shell, Spent, Timed, Turns, Unit, end};
+use crate::systems::job::{Accelerator, Fields};
+use crate::systems::memory::Memory;
+
+use super::{KllmTop, Operation};
+pub use lanes::Lane;
+use products::Product;
+
+/// Operands of a product, used or not.
+const OPERANDS: u64 = 6;
+
+/// What the cycles depend on, beside the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The way to memory.
+    pub shell: Shell,
+    /// Sums that leave the lanes in a cycle.
+    pub outputs: u64,
+    /// A lane.
+    pub lane: Lane,
+    /// Cycles of a sum in the arithmetic that scales it, and of a result in the adder.
+    pub scaling: u64,
+    /// See `scaling`.
+    pub adding: u64,
+    /// The vector unit.
+    pub unit: Unit,
+}
+
+impl Timing {
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
+    /// start to its last one. `turns` are left from job to job; they are the default after a reset.
+    ///
+    /// # Errors
+    /// The code with which the job ends, where a descriptor or an operation is not right. What operations write is not looked
+    /// at, so a chain must not change itself.
+    ///
+    /// # Panics
+    /// The bus is wider than 64 bytes, or the accelerator makes tokens: the times of that are not known here.
+    pub fn job(
+        &self,
+        accelerator: &KllmTop,
+        limits: Limits,
+        job: u64,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<Vec<Spent<Operation>>, u8> {
+        assert_eq!(accelerator.shape.orizuru, 0, "an accelerator without a quantizer");
+        self.shell.job(&Work { timing: self, accelerator }, limits, job, (memory, turns))
+    }
+}
+
+struct Work<'a> {
+    timing: &'a Timing,
+    accelerator: &'a KllmTop,
+}
+
+impl Timed for Work<'_> {
+    type Operation = Operation;
+
+    fn opcodes(&self) -> u8 {
+        self.accelerator.opcodes()
+    }
+
+    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        self.accelerator.check(opcode, fields, limits)
+    }
+
+    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64 {
+        let timing = self.timing;
+        match operation {
+            Operation::MatMul(product) => {
+                // One cycle more: its commands are asked for together.
+                let used = OPERANDS - u64::from(product.addends.is_none());
+                let begin = now + Shell::checks(used, OPERANDS) + 1;
+                end(Product::new((timing, &self.accelerator.shape), product, memory, (begin, turns)), turns)
+            }
+            Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
+            Operation::Quantize(_) => unreachable!("refused without a quantizer"),
+        }
+    }
+}

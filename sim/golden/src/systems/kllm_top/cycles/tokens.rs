@@ -1,0 +1,296 @@
+//! Codebook and tokens, up to the beats that the lanes are offered.
+
+use super::super::MatMul;
+use super::super::layout::{CODEBOOK_BYTES, ENTRIES, HEAD_BYTES, OUTLIER_BYTES};
+use super::super::multiply::positions;
+use crate::systems::cycles::{Reader, Times, Words, latest};
+use crate::systems::memory::Memory;
+
+/// Bits of a head that mean something.
+const HEAD: u64 = 64;
+/// Numbers of a codebook up to the last one of the weights.
+const NUMBERS: i64 = 64;
+/// Tokens whose scales wait for their results.
+const SCALES: i64 = 8;
+
+/// Centroids on their way to the lanes: those of weights as they come, then those of activations, one a cycle.
+#[derive(Clone, Debug)]
+pub(super) struct Codebook {
+    numbers: Words,
+    beats: i64,
+}
+
+impl Codebook {
+    pub fn new(bus_bytes: u64) -> Self {
+        let numbers = Words::of_starts(bus_bytes, (16, 16 * NUMBERS as u64), CODEBOOK_BYTES, 0);
+        Self { numbers, beats: CODEBOOK_BYTES.div_ceil(bus_bytes) as i64 }
+    }
+
+    pub fn advance(&mut self, reader: &mut Reader) -> bool {
+        let mut moved = false;
+        loop {
+            let mut all = reader.left.known() < self.beats && self.numbers.take(reader);
+            while self.numbers.left.known() < NUMBERS
+                && let Some(time) = self.numbers.shown(self.numbers.left.known())
+            {
+                self.numbers.left.push(time);
+                all = true;
+            }
+            if !all {
+                return moved;
+            }
+            moved = true;
+        }
+    }
+
+    /// When the last entry left.
+    pub fn last(&self) -> Option<u64> {
+        self.numbers.left.behind(NUMBERS - 1, ENTRIES as u64)
+    }
+}
+
+/// What a beat waits for.
+#[derive(Clone, Copy, Debug)]
+struct Beat {
+    /// Its token, of all tokens of a panel.
+    token: i64,
+    /// Its indices, of all beats of a token.
+    word: i64,
+    /// The first outlier of its token that is not in a beat before it.
+    outlier: i64,
+    /// It brings that one.
+    here: bool,
+    /// It comes again.
+    again: bool,
+}
+
+/// A beat as the lanes see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offered {
+    /// Its token, of all panels.
+    pub token: i64,
+    /// Its place among the beats of the token.
+    pub word: i64,
+    pub again: bool,
+    pub last: bool,
+}
+
+/// Tokens, for each panel again.
+#[derive(Clone, Debug)]
+pub(super) struct Tokens {
+    /// Beats of all tokens, and of how many outliers each token tells.
+    beats: Vec<Beat>,
+    counts: Vec<i64>,
+    panels: i64,
+    /// Tokens are rows of integers: a beat of high nibbles, one of low ones.
+    integers: bool,
+    /// Words of indices of a token, and of integers.
+    indexed: i64,
+    /// Beats of a token without those that come again, and outliers that there is room for.
+    words: i64,
+    room: i64,
+    heads: Words,
+    indices: Words,
+    outliers: Words,
+    /// When each token began.
+    opened: Times,
+    /// When each beat was taken by the last lane; the lanes say so.
+    pub taken: Times,
+}
+
+impl Tokens {
+    pub fn new(bus_bytes: u64, inputs: u64, operation: &MatMul, memory: &mut dyn Memory) -> Self {
+        let inner = operation.inner;
+        let words = inner.div_ceil(inputs) as i64;
+        let (mut beats, mut counts) = (Vec::new(), Vec::new());
+        for token in 0..operation.tokens.rows as i64 {
+            let positions = positions(operation, token as u64, memory);
+            let mut outlier = 0;
+            for word in 0..words {
+                let here = |outlier: usize| {
+                    positions.get(outlier).is_some_and(|&position| (position as u64 / inputs) as i64 == word)
+                };
+                if operation.integers {
+                    let beat = Beat { token, word, outlier: 0, here: false, again: true };
+                    beats.extend([beat, Beat { again: false, ..beat }]);
+                    continue;
+                }
+                loop {
+                    let (here, again) = (here(outlier), here(outlier) && here(outlier + 1));
+                    beats.push(Beat { token, word, outlier: outlier as i64, here, again });
+                    outlier += usize::from(here);
+                    if !again {
+                        break;
+                    }
+                }
+            }
+            counts.push(positions.len() as i64);
+        }
+        let room = operation.outliers;
+        let codebook = CODEBOOK_BYTES.div_ceil(bus_bytes) as i64;
+        let records = OUTLIER_BYTES * room;
+        // A word has half the positions of a beat where these are bytes.
+        let (bits, indexed) = match operation.integers {
+            false => (8 * inner.div_ceil(2), words),
+            true => (8 * inner, (2 * inner).div_ceil(inputs) as i64),
+        };
+        Self {
+            beats,
+            counts,
+            panels: operation.panels.rows as i64,
+            integers: operation.integers,
+            indexed,
+            words,
+            room: room as i64,
+            heads: Words::of_starts(bus_bytes, (HEAD, HEAD), HEAD_BYTES, codebook),
+            indices: Words::of_starts(bus_bytes, (4 * inputs, bits), operation.nibble_bytes(), 0),
+            outliers: Words::of_starts(
+                bus_bytes,
+                (8 * OUTLIER_BYTES, 8 * records.max(OUTLIER_BYTES)),
+                records.next_multiple_of(64),
+                0,
+            ),
+            opened: Times::default(),
+            taken: Times::default(),
+        }
+    }
+
+    /// Tokens of a panel, and of all of them.
+    fn in_panel(&self) -> i64 {
+        self.counts.len() as i64
+    }
+
+    /// Beats of all panels.
+    pub fn count(&self) -> i64 {
+        self.panels * self.beats.len() as i64
+    }
+
+    fn beat(&self, n: i64) -> (i64, &Beat) {
+        let each = self.beats.len() as i64;
+        (n / each, &self.beats[(n % each) as usize])
+    }
+
+    /// Beat `n`.
+    pub fn offered(&self, n: i64) -> Offered {
+        let (panel, beat) = self.beat(n);
+        Offered {
+            token: panel * self.in_panel() + beat.token,
+            word: beat.word,
+            again: beat.again,
+            last: beat.word == self.words - 1 && !beat.again,
+        }
+    }
+
+    /// Beats up to the end of a token, of all tokens.
+    fn through(&self, token: i64) -> i64 {
+        if token < 0 {
+            return 0;
+        }
+        let (panel, token) = (token / self.in_panel(), token % self.in_panel());
+        panel * self.beats.len() as i64 + self.beats.partition_point(|beat| beat.token <= token) as i64
+    }
+
+    /// When beat `n` is offered to the lanes: its token has begun, its indices are there, it is known whether an outlier is in it,
+    /// and if so, whether the one behind that is in it too.
+    pub fn shown(&self, n: i64) -> Option<u64> {
+        let (panel, beat) = self.beat(n);
+        let token = panel * self.in_panel() + beat.token;
+        let count = self.counts[beat.token as usize];
+        let record = token * self.room + beat.outlier;
+        let known = if beat.outlier < count { self.outliers.left.behind(record, 1) } else { Some(0) };
+        let sure = if beat.here && beat.outlier + 1 < count { self.outliers.shown(record + 1) } else { Some(0) };
+        let last = if self.integers { (2 * beat.word + 1).min(self.indexed - 1) } else { beat.word };
+        let indices = self.indices.shown(token * self.indexed + last);
+        latest([self.opened.behind(token, 1), indices, known, sure, self.taken.behind(n - 1, 1)])
+    }
+
+    /// Beat `n` was taken.
+    pub fn took(&mut self, n: i64, time: u64) {
+        self.taken.push(time);
+        if !self.offered(n).again {
+            self.indices.left.push(time);
+        }
+    }
+
+    /// The next token begins when the one before has ended, with all records that there is room for, and its scale has a place.
+    fn next_opened(&self, codebook: &Codebook, scaled: impl Fn(i64) -> Option<u64>) -> Option<u64> {
+        let n = self.opened.known();
+        if n == self.panels * self.in_panel() {
+            return None;
+        }
+        let begins = codebook.last()? + 1;
+        latest([
+            Some(begins),
+            if self.integers { self.indices.shown(n * self.indexed) } else { self.heads.shown(n) },
+            self.opened.behind(n - 1, 1),
+            self.taken.behind(self.through(n - 1) - 1, 1),
+            self.outliers.left.behind(n * self.room - 1, 1),
+            if n < SCALES { Some(0) } else { scaled(n - SCALES).map(|time| time + 1) },
+        ])
+    }
+
+    /// A record is taken from when its token has begun: if it is one of its outliers, when the one before is used.
+    fn next_outlier(&self) -> Option<u64> {
+        let n = self.outliers.left.known();
+        if n == self.panels * self.in_panel() * self.room {
+            return None;
+        }
+        let (token, outlier) = (n / self.room, n % self.room);
+        let (panel, of_panel) = (token / self.in_panel(), token % self.in_panel());
+        let used = if outlier > 0 && outlier < self.counts[of_panel as usize] {
+            // The beat that brings the one before.
+            let in_panel = self.beats.partition_point(|beat| (beat.token, beat.outlier) < (of_panel, outlier));
+            self.taken.behind(panel * self.beats.len() as i64 + in_panel as i64 - 1, 0)
+        } else {
+            Some(0)
+        };
+        latest([self.outliers.shown(n), self.opened.behind(token, 1), used])
+    }
+
+    /// The first of two words of a beat of integers is kept, when the beat before it is over.
+    fn next_kept(&self) -> Option<u64> {
+        let n = self.indices.left.known();
+        let (token, word) = (n / self.indexed, n % self.indexed);
+        if !self.integers || token == self.panels * self.in_panel() || word % 2 == 1 || word + 1 == self.indexed {
+            return None;
+        }
+        let beat = 2 * token * self.words + word;
+        latest([self.indices.shown(n), self.opened.behind(token, 1), self.taken.behind(beat - 1, 1)])
+    }
+
+    /// `scaled(token)`: when the last sums of a token began to be scaled.
+    pub fn advance(
+        &mut self,
+        [heads, indices, outliers]: [&mut Reader; 3],
+        codebook: &Codebook,
+        scaled: impl Fn(i64) -> Option<u64>,
+    ) -> bool {
+        let mut all = false;
+        loop {
+            let mut moved = heads.left.known() >= codebook.beats && self.heads.take(heads);
+            moved |= self.indices.take(indices);
+            moved |= self.room > 0 && self.outliers.take(outliers);
+            if let Some(time) = self.next_opened(codebook, &scaled) {
+                self.opened.push(time);
+                if !self.integers {
+                    self.heads.left.push(time);
+                }
+                moved = true;
+            }
+            if let Some(time) = self.next_kept() {
+                self.indices.left.push(time);
+                moved = true;
+            }
+            if self.room > 0
+                && let Some(time) = self.next_outlier()
+            {
+                self.outliers.left.push(time);
+                moved = true;
+            }
+            if !moved {
+                return all;
+            }
+            all = true;
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Cycles of jobs before a memory that never pauses, against the golden recurrence.
+
+use golden::systems::kllm_top::cycles::{Lane, Timing};
+use hdl::accelerators::kllm::KllmTop;
+
+use super::super::timing::{compare, shell, unit};
+use super::{golden_of, program};
+
+/// DMAs that read.
+const READERS: usize = 6;
+
+/// How long the parts of a block take, before a memory that answers after `latency` cycles.
+#[must_use]
+pub fn timing(block: &KllmTop, latency: u32) -> Timing {
+    let spec = &block.product;
+    let (lane, beats) = (spec.lane(), (block.read_beats, block.write_beats));
+    Timing {
+        shell: shell((&block.axi, block.ports as usize, READERS), &block.dma, beats, latency),
+        outputs: spec.outputs.into(),
+        lane: Lane { multiplication: lane.multiplication().into(), latency: lane.latency().into() },
+        scaling: spec.scaling().cycles(0) - 1,
+        adding: spec.adding().into(),
+        unit: unit(&block.vector().unit()),
+    }
+}
+
+/// Random chains that are right, each before an ideal memory of some latency; a vector is such a chain.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (block, golden) = (p.clone(), golden_of(p)?);
+    crate::bench(p, move |sim, run| {
+        let shape = *golden.shape();
+        compare(
+            (sim, run),
+            &golden,
+            |rng| program::draw(rng, &shape, 4),
+            |program, latency, (memory, turns)| {
+                let spent = timing(&block, latency).job(&golden, program.limits, program.job, (memory, turns));
+                (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
+            },
+        )
+    })
+}
