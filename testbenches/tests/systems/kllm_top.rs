@@ -26,8 +26,8 @@ fn all_small_configurations() {
 /// Cycles of random chains are those of the golden recurrence; it does not know the quantizer.
 #[test]
 fn cycles_of_jobs() {
-    for block in KllmTop::configurations() {
-        run(&KllmTop { orizuru: 0, ..block }, timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+    for block in seeds::some(&KllmTop::configurations(), 1) {
+        run(&KllmTop { orizuru: 0, ..block.clone() }, timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }
 
@@ -73,13 +73,6 @@ fn large_all_faults_are_found() {
     ]);
 }
 
-/// The beat that waits with its outliers when the last indices have left.
-#[test]
-fn faults_of_the_quantizer_are_found() {
-    let faults = [("a row ends with its indices", Fault::net("row_done", "index_ends").module("token_scanner"))];
-    must_be_noticed(&with_quantizer(), bench, 80, &faults);
-}
-
 #[test]
 #[ignore = "minutes: a model for each fault"]
 fn large_all_faults_of_the_quantizer_are_found() {
@@ -88,6 +81,8 @@ fn large_all_faults_of_the_quantizer_are_found() {
     let thresholds = |net: &str, value: &str| Fault::net(net, value).module("threshold_unit");
     let controller = |net: &str, value: &str| Fault::net(net, value).module("quantize_controller");
     let faults = [
+        // The beat that waits with its outliers when the last indices have left.
+        ("a row ends with its indices", scanner("row_done", "index_ends")),
         ("who is found from both sides counts twice", Fault::net("fresh_o", "marked_q").module("outlier_mask")),
         ("outliers count as inliers", scanner("mask_i", "2'd0")),
         ("the second outlier of a beat is lost", scanner("others", "1'b0")),
