@@ -19,8 +19,17 @@ fn faults_of_floating_point_units_are_refuted() {
             "float_convert",
             "what is rounded up goes down",
             Fault::operator("rounded", "+", "-"),
-            "nearest_of_normal_numbers",
+            "neighbour_of_normal_numbers",
         ),
+        Refutation {
+            proof: 3,
+            ..fault(
+                "float_convert",
+                "positive numbers are rounded up to infinity",
+                Fault::net("largest", "1'b0"),
+                "what_is_too_large",
+            )
+        },
         fault("float_from_int", "a complement lacks its unit", Fault::net("up", "1'b0"), "exact_above_2_to_the_3"),
         fault("float_to_int", "what is too large wraps", Fault::net("outside", "beyond"), "beyond_is_the_end"),
     ]);

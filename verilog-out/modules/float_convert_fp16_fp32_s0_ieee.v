@@ -67,9 +67,12 @@ module float_convert_fp16_fp32_s0_ieee (
       | (|seen_a[14:0] & (seen_a[14:0] < 15'd1024)));
   wire [32:0] seen_exact = {5'd0, {seen_a[14:0], 13'd0}} + 33'h38000000;
   wire [32:0] seen_place = {2'd0, seen_result[30:0]};
-  wire seen_inside = seen_normal & !infinity_stays_test_2 & !seen_exact[32] & (seen_exact >= 33'h800000);
+  wire seen_above = seen_normal & !seen_exact[32] & (seen_exact >= 33'h7f800000);
+  wire seen_inside = seen_normal & !seen_above & !infinity_stays_test_2 & !seen_exact[32]
+      & (seen_exact >= 33'h800000);
   always @* neighbour_of_normal_numbers: assert (!seen_inside
       | ((seen_place <= (seen_exact + 33'd0)) & (seen_exact <= (seen_place + 33'd0))));
+  always @* what_is_too_large: assert (!seen_above | infinity_stays_test_2);
   always @* a_wider_format_holds_all: assert (!seen_normal | (seen_place == seen_exact));
   always @* a_number: cover (&{seen_inside, seen_result[31]});
 `endif

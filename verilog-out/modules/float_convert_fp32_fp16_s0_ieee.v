@@ -66,9 +66,12 @@ module float_convert_fp32_fp16_s0_ieee (
       | (|seen_a[30:0] & (seen_a[30:0] < 31'd8388608)));
   wire [32:0] seen_exact = {2'd0, seen_a[30:0]} + 33'h1c8000000;
   wire [32:0] seen_place = {5'd0, {seen_result[14:0], 13'd0}};
-  wire seen_inside = seen_normal & !infinity_stays_test_2 & !seen_exact[32] & (seen_exact >= 33'h800000);
+  wire seen_above = seen_normal & !seen_exact[32] & (seen_exact >= 33'hf800000);
+  wire seen_inside = seen_normal & !seen_above & !infinity_stays_test_2 & !seen_exact[32]
+      & (seen_exact >= 33'h800000);
   always @* neighbour_of_normal_numbers: assert (!seen_inside
       | ((seen_place <= (seen_exact + 33'd4096)) & (seen_exact <= (seen_place + 33'd4096))));
+  always @* what_is_too_large: assert (!seen_above | infinity_stays_test_2);
   always @* is_rounded: cover (seen_inside & (seen_place != seen_exact));
   always @* too_large: cover (seen_normal & infinity_stays_test_2);
   always @* vanishes: cover (seen_normal & !(|seen_result[14:0]));

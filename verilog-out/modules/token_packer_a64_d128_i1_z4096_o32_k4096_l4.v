@@ -228,9 +228,9 @@ module token_packer_a64_d128_i1_z4096_o32_k4096_l4 (
   end
   always @(posedge clk_i) if (rst_ni) begins_with_a_clear: assume (formal_cleared_q | clear_i);
   always @(posedge clk_i) formal_row_q <= formal_row_q;
-  wire [9:0] a_row_fits_product = index_beats_i[6:0] * 3'd4;
+  wire [6:0] a_row_fits_sum = index_beats_i[6:0] + index_beats_i[6:0];
   always @(posedge clk_i) if (rst_ni) a_row_fits: assume (|formal_row_q
-      & (formal_row_q <= a_row_fits_product[6:0]));
+      & (formal_row_q <= (a_row_fits_sum + a_row_fits_sum)));
   wire formal_row_ends = (formal_of_row_q + 7'd1) == formal_row_q;
   wire formal_index_moves = indices_valid_i & indices_ready_o;
   always @(posedge clk_i or negedge rst_ni) begin
@@ -282,9 +282,9 @@ module token_packer_a64_d128_i1_z4096_o32_k4096_l4 (
   end
   for (i = 0; i < 4; i = i + 1) begin : g_formal_records
     wire [6:0] formal_number_difference = formal_at_q - formal_outliers_from;
-    wire [9:0] formal_number_product = formal_number_difference * 3'd4;
+    wire [6:0] formal_number_sum = formal_number_difference + formal_number_difference;
     localparam formal_number_index = i;
-    wire [6:0] formal_number = formal_number_product[6:0] + formal_number_index[6:0];
+    wire [6:0] formal_number = formal_number_sum + formal_number_sum + formal_number_index[6:0];
     wire formal_followed_test = formal_number < formal_mine_q;
     wire formal_followed = formal_in_records & formal_followed_test
         & (formal_record_chosen_q == (formal_ahead_q + formal_number));
@@ -313,9 +313,10 @@ module token_packer_a64_d128_i1_z4096_o32_k4096_l4 (
   end
   for (i = 0; i < 4; i = i + 1) begin : g_formal_indices
     wire [6:0] formal_index_number_difference = formal_at_q - 7'd4;
-    wire [9:0] formal_index_number_product = formal_index_number_difference * 3'd4;
+    wire [6:0] formal_index_number_sum = formal_index_number_difference + formal_index_number_difference;
     localparam formal_index_number_index = i;
-    wire [6:0] formal_index_number = formal_index_number_product[6:0] + formal_index_number_index[6:0];
+    wire [6:0] formal_index_number = formal_index_number_sum + formal_index_number_sum
+        + formal_index_number_index[6:0];
     wire formal_index_followed_test = formal_index_number < formal_row_q;
     wire formal_index_followed = formal_in_indices & formal_index_followed_test
         & (formal_index_chosen_q == (formal_base_q + formal_index_number));

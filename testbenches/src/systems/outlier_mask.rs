@@ -1,12 +1,8 @@
 //! [`OutlierMask`]: rows that are filled and used in any order of words, elements that are marked once and again, clears.
 
-use std::collections::VecDeque;
-
+use golden::systems::outlier_mask::OutlierMask as Golden;
 use hdl::accelerators::kllm::OutlierMask;
 use rand::RngExt;
-
-/// A row: of each word the bits, if it was made blank.
-type Row = Vec<Option<u64>>;
 
 /// The bench; a vector is a cycle.
 ///
@@ -22,15 +18,14 @@ pub fn bench(p: &OutlierMask) -> anyhow::Result<Box<dyn sim::Bench>> {
         let (fresh_o, mask_o) = (sim.output("fresh_o")?, sim.output("mask_o")?);
         inputs.iter().for_each(|&input| sim.poke_u64(input, 0));
         sim.reset(2)?;
-        let mut filled: Row = vec![None; depth];
-        let mut full: VecDeque<Row> = VecDeque::new();
+        let mut golden = Golden::new(depth);
         // What was read last, if it is known.
         let mut shown = None;
         for _ in 0..run.vectors() {
             let clear = rng.random_range(0..60u8) == 0;
             let (word, lane) = (rng.random_range(0..depth), rng.random_range(0..lanes));
             let read_word = rng.random_range(0..depth);
-            let (fills, uses) = (full.len() < 2 && !clear, !full.is_empty() && !clear);
+            let (fills, uses) = (golden.fills() && !clear, golden.uses() && !clear);
             let kind = rng.random_range(0..5u8);
             let (blank, mark) = (fills && kind < 2, fills && (2..4).contains(&kind));
             let fill_last = fills && rng.random_range(0..12u8) == 0;
@@ -51,30 +46,25 @@ pub fn bench(p: &OutlierMask) -> anyhow::Result<Box<dyn sim::Bench>> {
                 sim.poke_u64(input, value);
             }
             sim.tick()?;
-            let mut fresh = Some(0);
             if blank {
-                filled[word] = Some(0);
-            } else if mark {
-                fresh = filled[word].map(|bits| 1 - (bits >> lane & 1));
-                filled[word] = filled[word].map(|bits| bits | 1 << lane);
+                golden.blank(word);
             }
+            let fresh = if mark { golden.mark(word, lane) } else { Some(false) };
             if let Some(fresh) = fresh {
-                run.expect_u64(sim, fresh_o, fresh)?;
+                run.expect_u64(sim, fresh_o, fresh.into())?;
             }
             if read {
-                shown = full[0][read_word];
+                shown = golden.read(read_word);
             }
             if use_last {
-                full.pop_front();
+                golden.use_last();
                 shown = None;
             }
             if fill_last {
-                // What is in the other bank was there before; it must be made blank again.
-                full.push_back(std::mem::replace(&mut filled, vec![None; depth]));
+                golden.fill_last();
             }
             if clear {
-                (filled, shown) = (vec![None; depth], None);
-                full.clear();
+                (golden, shown) = (Golden::new(depth), None);
             }
             if let Some(shown) = shown {
                 run.expect_u64(sim, mask_o, shown)?;

@@ -1,6 +1,6 @@
 //! [`OutlierShare`]: rows of any number of outliers and segments, clears at any moment.
 
-use golden::systems::kllm_top::share;
+use golden::systems::outlier_share::share;
 use hdl::accelerators::kllm::OutlierShare;
 use rand::RngExt;
 

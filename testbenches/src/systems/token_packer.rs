@@ -1,54 +1,19 @@
 //! [`TokenPacker`]: tokens of any length, with few outliers and as many as there is room for, with stalls on all streams and
 //! clears at random moments.
 
-use golden::systems::kllm_top::{HEAD_BYTES, OUTLIER_BYTES, token_bytes};
+use golden::systems::token_packer::{Size, Token};
 use hdl::accelerators::kllm::{IndexBeats, TokenHead, TokenPacker};
 use hdl::blocks::common::stream::Word;
 use rand::RngExt;
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Run, Sim, Values};
 
-/// A token, and what is told of it.
-struct Token {
-    scale: u16,
-    indices: Vec<u8>,
-    outliers: Vec<(u16, u16)>,
-}
-
-/// What tokens of a job have in common.
-#[derive(Clone, Copy)]
-struct Size {
-    columns: u32,
-    room: u32,
-    three: bool,
-}
-
-impl Token {
-    fn any(rng: &mut StimulusRng, size: Size) -> Self {
-        let count = if rng.random() { size.room } else { rng.random_range(0..=size.room) };
-        Self {
-            scale: rng.random(),
-            indices: (0..size.columns).map(|_| rng.random_range(0..16u8)).collect(),
-            outliers: (0..count).map(|_| (rng.random(), rng.random())).collect(),
-        }
-    }
-
-    /// As it lies in memory.
-    fn bytes(&self, size: Size) -> Vec<u8> {
-        let mut bytes = vec![0; token_bytes(size.columns.into(), size.room.into()) as usize];
-        bytes[..2].copy_from_slice(&self.scale.to_le_bytes());
-        bytes[2..4].copy_from_slice(&(self.outliers.len() as u16).to_le_bytes());
-        bytes[4] = if size.three { 3 } else { 4 };
-        for (k, index) in self.indices.iter().enumerate() {
-            bytes[HEAD_BYTES as usize + k / 2] |= index << (4 * (k % 2));
-        }
-        let room = (OUTLIER_BYTES * u64::from(size.room)).next_multiple_of(64) as usize;
-        let first = bytes.len() - room;
-        for (k, (position, value)) in self.outliers.iter().enumerate() {
-            bytes[first + 4 * k..][..2].copy_from_slice(&position.to_le_bytes());
-            bytes[first + 4 * k + 2..][..2].copy_from_slice(&value.to_le_bytes());
-        }
-        bytes
+fn any(rng: &mut StimulusRng, size: Size) -> Token {
+    let count = if rng.random() { size.room } else { rng.random_range(0..=size.room) };
+    Token {
+        scale: rng.random(),
+        indices: (0..size.columns).map(|_| rng.random_range(0..16u8)).collect(),
+        outliers: (0..count).map(|_| (rng.random(), rng.random())).collect(),
     }
 }
 
@@ -79,7 +44,7 @@ fn job(p: &TokenPacker, sim: &mut Sim, run: &mut Run, rng: &mut StimulusRng, cou
     let most = (2 * p.spec.kmax).min(columns);
     let room = [0, most, rng.random_range(0..=most)][rng.random_range(0..3usize)];
     let size = Size { columns, room, three: rng.random() };
-    let tokens: Vec<Token> = (0..count).map(|_| Token::any(rng, size)).collect();
+    let tokens: Vec<Token> = (0..count).map(|_| any(rng, size)).collect();
     let (lanes, width) = (p.spec.lanes() as usize, p.spec.axi.data_width);
     let beats = |bytes: u32| u64::from(bytes.next_multiple_of(64) * 8 / width);
     for (name, value) in [

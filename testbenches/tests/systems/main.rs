@@ -3,11 +3,13 @@
 mod c_program;
 mod execution_controller;
 mod kllm_top;
+mod outlier_mask;
+mod outlier_share;
 mod part_sums;
 mod ports;
-mod quantizer;
 mod soc;
 mod tender_decoder;
 mod tender_top;
+mod token_packer;
 mod vector_errors;
 mod vector_top;

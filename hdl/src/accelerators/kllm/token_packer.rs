@@ -222,6 +222,8 @@ impl TokenPacker {
             m.assume("few_beats", io.index_beats_i.any() & io.index_beats_i.le(2) & io.outlier_beats_i.le(1));
             let room = mux(outlier_beats.any(), ty.lit(records.min(2 * self.spec.kmax)), ty.lit(0));
             m.assume("there_is_room", io.heads.outliers.le(room.extend(OUTLIERS)));
+            // By a power of two, modulo that of the counters.
+            let times = |value: Signal, factor: u32| (0..factor.ilog2()).fold(value, |sum, _| sum.wrapping_add(sum));
             let cleared = m.reg_init("formal_cleared_q", bit(), 0);
             cleared.next(cleared.q | io.clear_i);
             m.assume("begins_with_a_clear", cleared.q | io.clear_i);
@@ -234,7 +236,7 @@ impl TokenPacker {
             // Beats of indices in a token: as many as it has places for, or fewer.
             let row = m.reg("formal_row_q", ty);
             row.next(row.q);
-            m.assume("a_row_fits", row.q.any() & row.q.le((index_beats * parts).slice(0..BITS)));
+            m.assume("a_row_fits", row.q.any() & row.q.le(times(index_beats, parts)));
             let of_row = m.reg_init("formal_of_row_q", ty, 0);
             let row_ends = m.wire("formal_row_ends", of_row.q.wrapping_add(1).eq(row.q));
             let index_moves = m.wire("formal_index_moves", io.indices.fire());
@@ -273,7 +275,7 @@ impl TokenPacker {
             let (chosen, known, value) = follow(m, "record", record, record_moves, io.records.data.data);
             let in_records = m.wire("formal_in_records", io.write.valid & at.q.ge(outliers_from));
             let word = at.q.wrapping_sub(outliers_from);
-            let offset = (word * records).slice(0..BITS);
+            let offset = times(word, records);
             let slots = m.split("formal_slot", io.write.data.data, uint(RECORD).array(records));
             let (lost, strange) = (m.nets("formal_lost", bit(), records), m.nets("formal_strange", bit(), records));
             m.for_each("formal_records", records, |m, k| {
@@ -289,7 +291,7 @@ impl TokenPacker {
             let index = count(m, "index", index_moves);
             let (chosen, known, value) = follow(m, "index", index, index_moves, io.indices.indices);
             let in_indices = m.wire("formal_in_indices", io.write.valid & at.q.ge(heads) & at.q.lt(outliers_from));
-            let offset = (at.q.wrapping_sub(heads) * parts).slice(0..BITS);
+            let offset = times(at.q.wrapping_sub(heads), parts);
             let slots = m.split("formal_part", io.write.data.data, uint(self.width() / parts).array(parts));
             let (lost, strange) =
                 (m.nets("formal_index_lost", bit(), parts), m.nets("formal_index_strange", bit(), parts));

@@ -19,7 +19,7 @@ use super::memory::Memory;
 use super::vector_top::{self, VectorTop};
 pub use layout::{CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTLIER_BYTES, integer_bytes, token_bytes};
 pub use operation::{MatMul, Operation, Quantize};
-pub use quantize::{share, thresholds};
+pub use quantize::thresholds;
 pub use registers::Device;
 
 /// How the accelerator was built.

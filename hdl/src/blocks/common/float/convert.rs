@@ -223,7 +223,10 @@ impl FloatConvert {
             let offset = uint(width).lit((offset << f.max(g)).rem_euclid(1 << width));
             let exact = m.wire("seen_exact", wide(a.magnitude, f).wrapping_add(offset));
             let place = m.wire("seen_place", wide(result.magnitude, g));
-            let inside = m.wire("seen_inside", normal & !result.infinite & !exact.msb() & exact.ge(1u64 << f.max(g)));
+            let infinity = ((1u64 << to.exponent_bits()) - 1) << g;
+            let above = m.wire("seen_above", normal & !exact.msb() & exact.ge(infinity << (f.max(g) - g)));
+            let inside = !above & !result.infinite & !exact.msb() & exact.ge(1u64 << f.max(g));
+            let inside = m.wire("seen_inside", normal & inside);
             let unit = 1u64 << (f.max(g) - g);
             // How far above and below the exact number the result may be, in magnitude, and whether less than that.
             let within = |up: u64, down: u64| place.le(exact.wrapping_add(up)) & exact.le(place.wrapping_add(down));
@@ -235,6 +238,14 @@ impl FloatConvert {
                 RoundingDirection::Up => mux(a.sign, cut, raised),
             };
             m.assert_always("neighbour_of_normal_numbers", implies(inside, near));
+            let largest = result.magnitude.eq(infinity - 1);
+            let too_large = match self.rounding {
+                RoundingDirection::NearestEven | RoundingDirection::NearestAway => result.infinite,
+                RoundingDirection::TowardZero => largest,
+                RoundingDirection::Down => mux(a.sign, result.infinite, largest),
+                RoundingDirection::Up => mux(a.sign, largest, result.infinite),
+            };
+            m.assert_always("what_is_too_large", implies(above, too_large));
             if to.exponent_bits() >= from.exponent_bits() && g >= f {
                 m.assert_always("a_wider_format_holds_all", implies(normal, place.eq(exact)));
             } else if g < f {

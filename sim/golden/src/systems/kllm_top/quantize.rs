@@ -11,16 +11,11 @@ use crate::kllm::orizuru::{NanPolicy, top_k};
 use crate::kllm::quantize::scale;
 use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
+use crate::systems::outlier_share::share;
 use crate::systems::pieces::{self, Loaded};
 
 use super::layout::{HEAD_BYTES, OUTLIER_BYTES, half, index_bytes, midpoints};
 use super::{Beats, Executed, KllmTop, Operation, Quantize, Work};
-
-/// How many of `k` outliers segment `segment` of `segments` looks for.
-#[must_use]
-pub fn share(k: u64, segment: u64, segments: u64) -> u64 {
-    k * (segment + 1) / segments - k * segment / segments
-}
 
 /// The middles between centroids of a token, fp16: midpoints times its scale, rounded down twice.
 #[must_use]
@@ -126,17 +121,6 @@ impl KllmTop {
 mod tests {
     use super::*;
     use crate::kllm::codebook::Codebook;
-
-    #[test]
-    fn shares_add_up() {
-        for k in 0..20 {
-            for segments in 1..7 {
-                let shares: Vec<u64> = (0..segments).map(|s| share(k, s, segments)).collect();
-                assert_eq!(shares.iter().sum::<u64>(), k);
-                assert!(shares.iter().all(|share| share.abs_diff(k / segments) <= 1), "{shares:?}");
-            }
-        }
-    }
 
     /// Thresholds and indices are those of the algorithm, as long as midpoints fit in fp32.
     #[test]
