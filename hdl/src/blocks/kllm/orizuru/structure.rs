@@ -146,11 +146,11 @@ impl Orizuru {
             m.connect_each("unit_keys", leaf.key_i, load.keys);
             m.connect_each("unit_present", leaf.present_i, load.present);
             // A vector that ends early leaves the units behind it empty: they start together with its last one.
-            let behind = match unit_beat.filter(|_| self.masked) {
-                Some(beat) => load.last & beat.lt(u.value(beat.width())),
-                None => bit().lit(0),
-            };
-            let starts = if self.masked { selected | behind } else { selected };
+            let starts = unit_beat.filter(|_| self.masked).map_or(selected, |beat| {
+                // A bit more, so that the comparison is a constant for no unit.
+                let width = beat.width() + 1;
+                selected | (load.last & beat.extend(width).le(u.value(width)))
+            });
             m.connect(leaf.start_i, starts & unit_end);
             tier.connect(m, u, &leaf.max, &leaf.min, leaf.init_done_o);
             m.for_each("unit_outliers", radix, |m, i| m.connect(outliers.at(u * radix + i), leaf.outlier_o.at(i)));
