@@ -79,12 +79,18 @@ pub fn run<B: CatalogBlock>(block: &B, make: MakeBench<B>, options: &RunOptions)
     Ok(sim::run(&*make(block)?, &design, options)?)
 }
 
-/// Runs the bench on the default and on every configuration of the block; returns the reports in that order.
+/// Configurations beside the default that an ordinary run takes: each is a model of its own.
+const SOME: usize = 4;
+
+/// Runs the bench on the default and on configurations of the block, in a full run all of them ([`seeds::some`]); returns the
+/// reports in that order.
 ///
 /// # Errors
 /// The first failure.
 pub fn run_all<B: CatalogBlock>(make: MakeBench<B>, options: &RunOptions) -> anyhow::Result<Vec<RunReport>> {
-    std::iter::once(B::default()).chain(B::configurations()).map(|block| run(&block, make, options)).collect()
+    let configurations = B::configurations();
+    let some = seeds::some(&configurations, SOME);
+    std::iter::once(&B::default()).chain(some).map(|block| run(block, make, options)).collect()
 }
 
 /// Runs `count` of a large block's configurations, all of them in a full run ([`seeds::some`]).

@@ -32,7 +32,7 @@ fn real_activations() {
     let block = Orizuru { n: 1536, k_max: 8, k_min: 8, tree, ..Orizuru::default() };
     let design = Design::from(&hdl::lang::elaborate(&block).unwrap_or_else(|e| panic!("{e}")));
     for name in ["l02_down_in", "l28_down_in"] {
-        let rows: Vec<_> = real_rows(name).unwrap_or_else(|e| panic!("{e}")).into_iter().take(16).collect();
+        let rows: Vec<_> = real_rows(name).unwrap_or_else(|e| panic!("{e}")).into_iter().take(6).collect();
         let options = options(rows.len() as u64);
         let bench = bench_of(&block, rows).unwrap_or_else(|e| panic!("{e}"));
         sim::run(&*bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
