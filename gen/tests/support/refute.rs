@@ -61,7 +61,7 @@ fn refuted(broken: &Refutation) -> Result<Vec<(String, u32)>, String> {
         cover_depth: 1,
         induction: false,
         solver: "z3".into(),
-        limit: Duration::from_secs(300),
+        limit: Duration::from_secs(900),
         traces: Path::new(env!("CARGO_TARGET_TMPDIR")).join("refuted"),
     };
     let properties = prove(&sources, &options).map_err(|e| e.to_string())?;
