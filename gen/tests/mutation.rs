@@ -34,7 +34,7 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
     let rows = Mutex::new(BTreeMap::new());
     // Accelerators are made of blocks that are here.
     let wanted = |name: &str| whole || !LARGE.contains(&name);
-    let blocks = registry::all().into_iter().filter(|e| e.family() != "systems" && wanted(e.about().name));
+    let blocks = registry::all().into_iter().filter(|e| !mutation::is_accelerator(&**e) && wanted(e.about().name));
     let mut work: Vec<_> = blocks.map(|entry| (entry.about().name.to_owned(), entry)).collect();
     // Work is taken from the end: what takes longest begins.
     work.sort_by_key(|(block, _)| LONGEST.iter().position(|name| name == block).map(|at| LONGEST.len() - at));

@@ -11,6 +11,9 @@ const WORK: u64 = 60_000;
 /// Vectors are doubled from here on as long as they fit into [`WORK`], and halved if these do not.
 const VECTORS: u64 = 1000;
 
+/// Vectors of blocks of which a few are far longer than others.
+const FIXED: &[(&str, u64)] = &[("execution_controller", 400)];
+
 /// Blocks whose smallest configuration hardly uses what it has, so that most faults are none there, which takes long to
 /// prove; with what is changed in it.
 const CHANGED: &[(&str, &[(&str, u32)])] = &[
@@ -67,8 +70,11 @@ const GLUE: &[&str] = &[
     "kllm_top_",
     "lane_bank_",
     "operand_list_",
+    "outlier_finder_",
     "part_sums_",
     "panel_buffer_",
+    "quantize_controller_",
+    "quantize_engine_",
     "result_stage_",
     "row_packer_",
     "strip_walker_",
@@ -78,7 +84,10 @@ const GLUE: &[&str] = &[
     "tender_lane_",
     "tender_registers_",
     "tender_top_",
+    "threshold_unit_",
+    "token_quantizer_",
     "token_reader_",
+    "token_scanner_",
     "turn_buffer_",
     "vector_controller_",
     "vector_engine_",
@@ -120,9 +129,14 @@ fn smallest(entry: &dyn Entry) -> Result<(Params, Design), String> {
     Err("no configuration has anything to mutate".to_owned())
 }
 
+/// Whether a block is made of blocks that have samples of their own.
+pub fn is_accelerator(entry: &dyn Entry) -> bool {
+    entry.family() == "systems" && entry.about().name.ends_with("_top")
+}
+
 /// A sample of the mutations of a configuration; of an accelerator those of [`GLUE`]: its blocks have their own.
 fn mutations(entry: &dyn Entry, design: &Design, sample: Sample) -> sim::Result<Mutations> {
-    if entry.family() != "systems" {
+    if !is_accelerator(entry) {
         return mutate::list(design, sample);
     }
     let mut mutations = mutate::list(design, Sample { count: usize::MAX, ..sample })?;
@@ -149,7 +163,8 @@ pub fn test(
         let effort = mutants.effort(&*bench, &options(vectors)).map_err(|e| e.to_string())?;
         Ok(effort.cycles.max(effort.compared / 4))
     };
-    let vectors = match vectors {
+    let fixed = FIXED.iter().find(|(block, _)| *block == entry.about().name).map(|(_, vectors)| *vectors);
+    let vectors = match vectors.or(fixed) {
         Some(vectors) => vectors,
         None => {
             let mut vectors = VECTORS;

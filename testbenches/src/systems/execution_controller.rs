@@ -17,12 +17,16 @@ pub fn bench(p: &ExecutionController) -> anyhow::Result<Box<dyn sim::Bench>> {
         let ports = Ports::new(&block, sim)?;
         ports.quiet(sim);
         run.reset(sim, 2)?;
-        for _ in 0..run.vectors() {
-            product(&block, &ports, sim, run, &mut rng)?;
+        for number in 0..run.vectors() {
+            let many = (number % MANY == MANY / 2).then_some((number / MANY).is_multiple_of(2));
+            product(&block, &ports, (sim, run), &mut rng, many)?;
         }
         Ok(())
     })
 }
+
+/// Of so many products one has as many tiles as can be asked for.
+const MANY: u64 = 200;
 
 struct Ports {
     clear: In,
@@ -89,6 +93,13 @@ impl Ports {
     }
 }
 
+/// A product of a step, with about as many tiles as there can be.
+fn draw_many(p: &ExecutionController, rng: &mut StimulusRng, rows: bool) -> Tiles {
+    let many = 65_535 - rng.random_range(0..3);
+    let [row_tiles, column_tiles] = if rows { [many, 1] } else { [1, many] };
+    Tiles { row_tiles, column_tiles, channels: 1, table: vec![0], explicit: p.explicit && rng.random() }
+}
+
 /// A product of random tiles; of each eight one has a wrong entry.
 fn draw(p: &ExecutionController, rng: &mut StimulusRng) -> Tiles {
     let channels = rng.random_range(1..=p.depth.min(12));
@@ -108,11 +119,14 @@ fn draw(p: &ExecutionController, rng: &mut StimulusRng) -> Tiles {
 fn product(
     p: &ExecutionController,
     ports: &Ports,
-    sim: &mut Sim,
-    run: &mut Run,
+    (sim, run): (&mut Sim, &mut Run),
     rng: &mut StimulusRng,
+    many: Option<bool>,
 ) -> sim::Result<()> {
-    let tiles = draw(p, rng);
+    let tiles = match many {
+        Some(rows) => draw_many(p, rng, rows),
+        None => draw(p, rng),
+    };
     let (steps, wrong) = tiles.steps();
     let sizes = [tiles.row_tiles, tiles.column_tiles, tiles.table.len() as u32, tiles.channels];
     for (port, size) in ports.sizes.into_iter().zip(sizes) {
@@ -123,9 +137,9 @@ fn product(
     }
     let parts: Vec<_> = steps.iter().filter(|step| step.last).collect();
     // How often of 16 something that is not there comes: indices, A, B, room, the array.
-    let eager = rng.random_range(0..3u8) == 0;
+    let eager = many.is_some() || rng.random_range(0..3u8) == 0;
     let pace: [u8; 5] = std::array::from_fn(|_| if eager { 16 } else { rng.random_range(2..=16) });
-    let clear_after = (rng.random_range(0..6u8) == 0).then(|| rng.random_range(0..60u32));
+    let clear_after = (many.is_none() && rng.random_range(0..6u8) == 0).then(|| rng.random_range(0..60u32));
     // Whether each buffer has what is next, and how often each was freed.
     let mut there = [eager; 3];
     let mut freed = [0; 3];
@@ -221,7 +235,7 @@ fn product(
             }
             break;
         }
-        if cycle > 20_000 {
+        if cycle > if many.is_some() { 1_000_000 } else { 20_000 } {
             return run.expect_equal(sim, "busy_o", "a product that does not end", false, true);
         }
     }
