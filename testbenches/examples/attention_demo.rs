@@ -12,8 +12,9 @@ use host::tender::Caps;
 use host::vector::Integer;
 use host::{Bus, Counters, Device, Format, Rows, Settings, Window};
 use sim::bus::AxiConfig;
+use testbenches::systems::float_head::HEAD;
 use testbenches::systems::hardware::on_hardware;
-use testbenches::systems::tender_top::attention::{HEAD, Measured, real_head};
+use testbenches::systems::tender_top::attention::{Measured, real_head};
 use testbenches::systems::tender_top::golden_of;
 
 /// Tokens of the text.

@@ -1,7 +1,9 @@
 //! Benches and programs of complete accelerators: a host on the registers, jobs in memory, a bus that does whatever AXI allows.
 
 pub mod c_program;
+pub mod chain_builder;
 pub mod execution_controller;
+pub mod float_head;
 pub mod hardware;
 pub mod kllm_top;
 pub mod outlier_mask;

@@ -13,7 +13,9 @@ use sim::bus::AxiConfig;
 use sim::fault::Fault;
 use sim::stimulus::Stall;
 use testbenches::faults::must_be_noticed;
+use testbenches::systems::chain_builder::Results;
 use testbenches::systems::hardware::on_hardware;
+use testbenches::systems::kllm_top::attention::{Measured as Head, real_head};
 use testbenches::systems::kllm_top::real::{Projection, RealTokens, projection, quantization};
 use testbenches::systems::kllm_top::{bench, golden_of, timing};
 use testbenches::{options, run, run_some};
@@ -112,7 +114,7 @@ fn real_size() -> KllmTop {
             outputs: 8,
             ..KllmSpec::default()
         },
-        max_beats: 16,
+        max_beats: 72,
         ..KllmTop::default()
     }
 }
@@ -244,6 +246,45 @@ fn quantizations(
         }
     });
     all.into_inner().unwrap()
+}
+
+/// One attention head of the real model as a chain of nine descriptors, W4A4 and W4A3: all that it writes is the golden model's,
+/// with pauses of memory and without.
+#[test]
+fn real_head_of_attention() {
+    let block = with_orizuru();
+    let golden = golden_of(&block).unwrap();
+    let all = std::sync::Mutex::new(Vec::new());
+    for (config, bits) in
+        [(AxiConfig::rough(Stall::Random { num: 1, den: 8 }), Bits::Four), (AxiConfig::ideal(20), Bits::Three)]
+    {
+        on_hardware(&block, &config, |hardware| {
+            let mut device = Device::new(hardware);
+            device.identify().unwrap();
+            let caps = Caps::read(&mut device).unwrap();
+            device.configure(&Settings { window: WINDOW, timeout: 0, max_descriptors: 9 }).unwrap();
+            let Head { job, errors } = real_head(&caps, &WINDOW, golden.clone(), bits, (24, 3)).unwrap();
+            for image in &job.images {
+                device.bus().write_memory(image.address, &image.bytes).unwrap();
+            }
+            device.start(job.address).unwrap();
+            device.wait(10_000_000).unwrap();
+            for Results { name, address, bytes } in &job.results {
+                let mut got = vec![0; bytes.len()];
+                device.bus().read_memory(*address, &mut got).unwrap();
+                assert!(got == *bytes, "{name}");
+            }
+            println!("{bits:?} {errors:?} {:?}", device.counters().unwrap());
+            all.lock().unwrap().push(errors);
+        });
+    }
+    for (errors, most) in
+        all.into_inner().unwrap().into_iter().zip([[1e-7, 0.0135, 0.005, 0.055], [1e-7, 0.0345, 0.009, 0.072]])
+    {
+        for ((name, error), most) in errors.into_iter().zip(most) {
+            assert!(error > 0.0 && error < most, "{name}: {error:.2e}");
+        }
+    }
 }
 
 /// Hidden states that are ahead of the query projection, and those ahead of the one down, which are sparse.

@@ -79,7 +79,7 @@ pub struct Projection {
     pub outliers: usize,
 }
 
-fn halves(codebook: &GoldenCodebook) -> Vec<f16> {
+pub(super) fn halves(codebook: &GoldenCodebook) -> Vec<f16> {
     codebook.values().iter().map(|&value| f16::from_bits(value as u16)).collect()
 }
 

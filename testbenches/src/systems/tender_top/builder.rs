@@ -6,63 +6,43 @@
 
 mod operands;
 
+use std::ops::{Deref, DerefMut};
+
 use anyhow::{Context, ensure};
-use golden::common::shell::job_controller::Limits;
-use golden::kllm::fp16;
-use golden::systems::memory::SparseMemory;
 use golden::systems::tender_top::TenderTop;
 use golden::tender::calibration::{Calibration, Scheme, Sign as GoldenSign, Weights as Quantized};
 use golden::tender::granularity::product;
-use half::f16;
+use host::Window;
 use host::tender::{Caps, Constants, MatMulJob, PackJob, Panels, Product, Sign, Table};
-use host::vector::{Integer, Operand, VectorJob};
-use host::{Allocator, Chain, Descriptor, Format, Image, Rows, Window};
+use host::vector::{Integer, Operand};
 
+use super::super::chain_builder::ChainBuilder;
+pub use super::super::chain_builder::{Floats, Job, Results};
 use super::real::GROUPS;
 use operands::Integers;
-pub use operands::{Activations, Floats, Keys, Weights};
-
-/// Results of a job as the golden model computes them.
-#[derive(Clone, Debug)]
-pub struct Results {
-    /// What they are.
-    pub name: &'static str,
-    /// Where.
-    pub address: u64,
-    /// From the first row or panel to the last one. What lies between is as the images have it.
-    pub bytes: Vec<u8>,
-}
-
-/// A chain, all that it reads, and all that it writes.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// Descriptors, operands, tables, constants, and a pattern where results go.
-    pub images: Vec<Image>,
-    /// Address of the first descriptor.
-    pub address: u64,
-    /// Descriptors.
-    pub descriptors: u32,
-    /// What the memory holds at the end.
-    pub results: Vec<Results>,
-}
+pub use operands::{Activations, Keys, Weights};
 
 /// Puts a chain together.
 #[derive(Debug)]
 pub struct Builder {
     caps: Caps,
-    window: Window,
-    golden: TenderTop,
     integer: Integer,
-    free: Allocator,
-    images: Vec<Image>,
-    /// What the images and the descriptors up to now make of memory.
-    memory: SparseMemory,
-    chain: Chain,
-    descriptors: u32,
-    /// A place for one descriptor, for the model alone.
-    trial: u64,
-    results: Vec<(&'static str, u64, usize)>,
     groups: usize,
+    base: ChainBuilder<TenderTop>,
+}
+
+impl Deref for Builder {
+    type Target = ChainBuilder<TenderTop>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.base
+    }
+}
+
+impl DerefMut for Builder {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.base
+    }
 }
 
 impl Builder {
@@ -73,22 +53,8 @@ impl Builder {
     pub fn new(caps: &Caps, window: &Window, golden: TenderTop, integer: Integer) -> anyhow::Result<Self> {
         let (rows, columns) = (caps.rows, caps.columns);
         ensure!(rows == columns, "the array is {rows} x {columns}, must be square: packed rows become columns");
-        let mut free = Allocator::new(window);
-        let trial = free.take(Descriptor::BYTES as u64)?;
-        Ok(Self {
-            caps: *caps,
-            window: *window,
-            golden,
-            integer,
-            free,
-            images: Vec::new(),
-            memory: SparseMemory::new(),
-            chain: Chain::new(),
-            descriptors: 0,
-            trial,
-            results: Vec::new(),
-            groups: GROUPS,
-        })
+        let base = ChainBuilder::new(caps.vector, window, golden)?;
+        Ok(Self { caps: *caps, integer, groups: GROUPS, base })
     }
 
     /// The same with channels in so many groups; [`GROUPS`] otherwise.
@@ -101,51 +67,8 @@ impl Builder {
     ///
     /// # Errors
     /// There is no room for the descriptors, or there is none of them.
-    pub fn finish(mut self) -> anyhow::Result<Job> {
-        let address = self.free.take(self.chain.bytes())?;
-        self.images.push(self.chain.place(address, &self.window, self.descriptors)?);
-        let results = self.results.iter().map(|&(name, address, count)| Results {
-            name,
-            address,
-            bytes: self.memory.bytes(address, count),
-        });
-        Ok(Job { address, descriptors: self.descriptors, results: results.collect(), images: self.images })
-    }
-
-    /// Rows of numbers, rounded to fp16, that the job finds in memory.
-    ///
-    /// # Errors
-    /// Rows of different lengths; no room.
-    pub fn given(&mut self, values: &[Vec<f64>]) -> anyhow::Result<Floats> {
-        let layout = Rows::dense(Format::Fp16, values.len(), values.first().map_or(0, Vec::len))?;
-        let halves: Vec<f16> = values.iter().flatten().map(|&x| f16::from_bits(fp16::from_f64(x) as u16)).collect();
-        let address = self.store(layout.pack_floats(&halves)?)?;
-        let at = Operand { address, stride: layout.stride().try_into()? };
-        Ok(Floats { at, rows: values.len(), columns: values[0].len() })
-    }
-
-    /// Room for rows that the job writes.
-    ///
-    /// # Errors
-    /// No room.
-    pub fn floats(&mut self, name: &'static str, rows: usize, columns: usize) -> anyhow::Result<Floats> {
-        let layout = Rows::dense(Format::Fp16, rows, columns)?;
-        let address = self.room(name, layout.bytes())?;
-        Ok(Floats { at: Operand { address, stride: layout.stride().try_into()? }, rows, columns })
-    }
-
-    /// The job writes rows that it was [`given`](Self::given), or a slice of them.
-    pub fn writes(&mut self, name: &'static str, rows: &Floats) {
-        let bytes = rows.rows.saturating_sub(1) * rows.at.stride as usize + 2 * rows.columns;
-        self.results.push((name, rows.at.address, bytes));
-    }
-
-    /// What rows are, behind the descriptors that there are.
-    #[must_use]
-    pub fn values(&self, rows: &Floats) -> Vec<Vec<f64>> {
-        let number = |pair: &[u8]| f16::from_le_bytes([pair[0], pair[1]]).to_f64();
-        let row = |r| self.memory.bytes(rows.at.address + r * u64::from(rows.at.stride), 2 * rows.columns);
-        (0..rows.rows as u64).map(|r| row(r).chunks(2).map(number).collect()).collect()
+    pub fn finish(self) -> anyhow::Result<Job> {
+        self.base.finish()
     }
 
     /// Weights, [channel, output], quantized with a scale for each output.
@@ -252,7 +175,8 @@ impl Builder {
         let at = Operand { address: self.room(name, panels.bytes())?, stride: panels.stride().try_into()? };
         let size = (rows.rows as u32, rows.columns as u32);
         let job = PackJob::new(size, (self.integer, sign), rows.at, constants, at).exact();
-        self.then(job.build(&self.caps, &self.window)?)?;
+        let descriptor = job.build(&self.caps, &self.window)?;
+        self.then(descriptor)?;
         Ok(Integers { at, panels, sign, lines: rows.rows, inner: rows.columns })
     }
 
@@ -275,7 +199,8 @@ impl Builder {
             w.scales.iter().zip(offset).zip(w.added.iter().copied()).map(constant).collect();
         let product = self.product(&x.integers, &w.integers, x.table, &constants)?;
         let job = MatMulJob::new(product, out.at).exact();
-        self.then(job.build(&self.caps, &self.window)?)
+        let descriptor = job.build(&self.caps, &self.window)?;
+        self.then(descriptor)
     }
 
     /// The transpose of activations times weights, as integers with a scale for each output, around the middle of its range: the
@@ -304,7 +229,8 @@ impl Builder {
         let at = Operand { address: self.room(name, panels.bytes())?, stride: panels.stride().try_into()? };
         let product = self.product(&w.integers, &x.integers, x.table, &constants)?;
         let job = MatMulJob::new(product, at).constants_per_row().quantize(Sign::Signed).exact();
-        self.then(job.build(&self.caps, &self.window)?)?;
+        let descriptor = job.build(&self.caps, &self.window)?;
+        self.then(descriptor)?;
         let integers = Integers { at, panels, sign: Sign::Signed, lines, inner };
         Ok(Weights { integers, scales, added, known: None })
     }
@@ -329,29 +255,6 @@ impl Builder {
         })
     }
 
-    /// Steps on rows: `steps` adds them to a job that copies `x` to `out`.
-    ///
-    /// # Errors
-    /// The sizes differ; the hardware would refuse it.
-    pub fn rows(&mut self, x: &Floats, out: &Floats, steps: impl FnOnce(VectorJob) -> VectorJob) -> anyhow::Result<()> {
-        let (from, to) = ((x.rows, x.columns), (out.rows, out.columns));
-        ensure!(from == to, "operands are {from:?}, results {to:?}");
-        let job = steps(VectorJob::new(x.rows as u32, x.columns as u32, x.at, out.at)).exact();
-        self.then(job.build(&self.caps.vector, &self.window)?)
-    }
-
-    /// Adds a descriptor, and does it in the model.
-    fn then(&mut self, descriptor: Descriptor) -> anyhow::Result<()> {
-        let image = Chain::new().then(descriptor.clone()).place(self.trial, &self.window, 1)?;
-        self.memory.store(image.address, &image.bytes);
-        let limits = Limits { base: self.window.base, limit: self.window.limit, max_descriptors: 1 };
-        let end = self.golden.run(limits, self.trial, &mut self.memory).end;
-        ensure!(end.code == 0, "descriptor {} ends with error {}", self.descriptors, end.code);
-        self.chain = std::mem::take(&mut self.chain).then(descriptor);
-        self.descriptors += 1;
-        Ok(())
-    }
-
     fn scheme(&self, groups: usize, sign: GoldenSign) -> anyhow::Result<Scheme> {
         Scheme::new(bits(self.integer), groups, sign).map_err(anyhow::Error::msg)
     }
@@ -360,20 +263,6 @@ impl Builder {
     fn integers(&self, of: &Integers) -> anyhow::Result<Vec<Vec<i64>>> {
         let values = of.panels.unpack(&self.memory.bytes(of.at.address, of.panels.bytes()))?;
         Ok(values.chunks(of.inner).map(|line| line.iter().map(|&x| x.into()).collect()).collect())
-    }
-
-    fn room(&mut self, name: &'static str, bytes: usize) -> anyhow::Result<u64> {
-        // No number that a job leaves there by chance.
-        let address = self.store(vec![0xa5; bytes])?;
-        self.results.push((name, address, bytes));
-        Ok(address)
-    }
-
-    fn store(&mut self, bytes: Vec<u8>) -> anyhow::Result<u64> {
-        let address = self.free.take(bytes.len() as u64)?;
-        self.memory.store(address, &bytes);
-        self.images.push(Image { address, bytes });
-        Ok(address)
     }
 }
 

@@ -8,7 +8,8 @@ use host::tender::Caps;
 use host::vector::Integer;
 use sim::stimulus::real_numbers;
 
-use super::attention::{KeysValues, Measured, angles, head, norm, probabilities, rms_norm, turned, turned_projection};
+use super::super::float_head::{angles, probabilities, rms_norm, turned};
+use super::attention::{KeysValues, Measured, head, norm, turned_projection};
 use super::builder::{Builder, Floats};
 use super::feed_forward::add_projection;
 

@@ -3,39 +3,10 @@
 use anyhow::{Context, ensure};
 use golden::tender::calibration::Calibration;
 use golden::tender::granularity::product;
-use host::ALIGNMENT;
 use host::tender::{Panels, Sign};
 use host::vector::Operand;
 
 use super::Builder;
-
-/// Rows of fp16 numbers in memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Floats {
-    /// Where.
-    pub at: Operand,
-    /// Rows.
-    pub rows: usize,
-    /// Numbers of a row.
-    pub columns: usize,
-}
-
-impl Floats {
-    /// Some columns of all rows.
-    ///
-    /// # Errors
-    /// They are not there, or the first one is not aligned.
-    pub fn slice(&self, first: usize, columns: usize) -> anyhow::Result<Self> {
-        let end = first.checked_add(columns).filter(|&end| end <= self.columns);
-        ensure!(end.is_some(), "{columns} columns from {first} on: there are {}", self.columns);
-        let least = ALIGNMENT as usize / 2;
-        ensure!(
-            first.is_multiple_of(least),
-            "column {first} is the first one of a slice, must be a multiple of {least}"
-        );
-        Ok(Self { at: Operand { address: self.at.address + 2 * first as u64, ..self.at }, columns, ..*self })
-    }
-}
 
 /// Lines of integers in memory, in panels: rows of a product's left matrix or columns of its right one.
 #[derive(Clone, Copy, Debug)]

@@ -1,3 +1,7 @@
+use golden::common::shell::job_controller::Limits;
+use golden::systems::memory::SparseMemory;
+use half::f16;
+
 use super::testing::{CAPS, WINDOW, golden};
 use super::*;
 
@@ -103,6 +107,6 @@ fn refusals_say_what_is_right() {
     assert_eq!(said(b.lines(&w, 1, 2)), "line 1 is the first one, must be a multiple of 8");
     // An infinite product: the model says where the chain would end.
     let large = b.given(&vec![vec![6e4; 8]; 2]).unwrap();
-    let expected = format!("descriptor {} ends with error 14", b.descriptors);
+    let expected = format!("descriptor {} ends with error 14", b.descriptors());
     assert_eq!(said(b.rows(&large, &large, |job| job.scale(f16::from_f32(2.0)))), expected);
 }

@@ -1,0 +1,212 @@
+//! Chains of descriptors and all that they read and write. Each descriptor is done in the golden model as soon as it is there, so
+//! what follows can be fitted to the numbers that it will meet.
+
+use anyhow::ensure;
+use golden::common::shell::job_controller::Limits;
+use golden::kllm::fp16;
+use golden::systems::job::{self, Accelerator};
+use golden::systems::memory::SparseMemory;
+use half::f16;
+use host::vector::{Caps, Operand, VectorJob};
+use host::{ALIGNMENT, Allocator, Chain, Descriptor, Format, Image, Rows, Window};
+
+/// Results of a job as the golden model computes them.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// What they are.
+    pub name: &'static str,
+    /// Where.
+    pub address: u64,
+    /// From the first row or panel to the last one. What lies between is as the images have it.
+    pub bytes: Vec<u8>,
+}
+
+/// A chain, all that it reads, and all that it writes.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Descriptors, operands, tables, constants, and a pattern where results go.
+    pub images: Vec<Image>,
+    /// Address of the first descriptor.
+    pub address: u64,
+    /// Descriptors.
+    pub descriptors: u32,
+    /// What the memory holds at the end.
+    pub results: Vec<Results>,
+}
+
+/// Rows of fp16 numbers in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Floats {
+    /// Where.
+    pub at: Operand,
+    /// Rows.
+    pub rows: usize,
+    /// Numbers of a row.
+    pub columns: usize,
+}
+
+impl Floats {
+    /// Some columns of all rows.
+    ///
+    /// # Errors
+    /// They are not there, or the first one is not aligned.
+    pub fn slice(&self, first: usize, columns: usize) -> anyhow::Result<Self> {
+        let end = first.checked_add(columns).filter(|&end| end <= self.columns);
+        ensure!(end.is_some(), "{columns} columns from {first} on: there are {}", self.columns);
+        let least = ALIGNMENT as usize / 2;
+        ensure!(
+            first.is_multiple_of(least),
+            "column {first} is the first one of a slice, must be a multiple of {least}"
+        );
+        Ok(Self { at: Operand { address: self.at.address + 2 * first as u64, ..self.at }, columns, ..*self })
+    }
+}
+
+/// Puts a chain together, of what all accelerators have.
+#[derive(Debug)]
+pub struct ChainBuilder<A> {
+    pub(super) window: Window,
+    vector: Caps,
+    golden: A,
+    free: Allocator,
+    images: Vec<Image>,
+    /// What the images and the descriptors up to now make of memory.
+    pub(super) memory: SparseMemory,
+    chain: Chain,
+    descriptors: u32,
+    /// A place for one descriptor, for the model alone.
+    trial: u64,
+    results: Vec<(&'static str, u64, usize)>,
+}
+
+impl<A: Accelerator> ChainBuilder<A> {
+    /// An empty chain.
+    ///
+    /// # Errors
+    /// The window has no room.
+    pub fn new(vector: Caps, window: &Window, golden: A) -> anyhow::Result<Self> {
+        let mut free = Allocator::new(window);
+        let trial = free.take(Descriptor::BYTES as u64)?;
+        Ok(Self {
+            window: *window,
+            vector,
+            golden,
+            free,
+            images: Vec::new(),
+            memory: SparseMemory::new(),
+            chain: Chain::new(),
+            descriptors: 0,
+            trial,
+            results: Vec::new(),
+        })
+    }
+
+    /// The job.
+    ///
+    /// # Errors
+    /// There is no room for the descriptors, or there is none of them.
+    pub fn finish(mut self) -> anyhow::Result<Job> {
+        let address = self.free.take(self.chain.bytes())?;
+        self.images.push(self.chain.place(address, &self.window, self.descriptors)?);
+        let results = self.results.iter().map(|&(name, address, count)| Results {
+            name,
+            address,
+            bytes: self.memory.bytes(address, count),
+        });
+        Ok(Job { address, descriptors: self.descriptors, results: results.collect(), images: self.images })
+    }
+
+    /// Descriptors that there are.
+    #[must_use]
+    pub fn descriptors(&self) -> u32 {
+        self.descriptors
+    }
+
+    /// Rows of numbers, rounded to fp16, that the job finds in memory.
+    ///
+    /// # Errors
+    /// Rows of different lengths; no room.
+    pub fn given(&mut self, values: &[Vec<f64>]) -> anyhow::Result<Floats> {
+        let layout = Rows::dense(Format::Fp16, values.len(), values.first().map_or(0, Vec::len))?;
+        let halves: Vec<f16> = values.iter().flatten().map(|&x| f16::from_bits(fp16::from_f64(x) as u16)).collect();
+        let address = self.store(layout.pack_floats(&halves)?)?;
+        let at = Operand { address, stride: layout.stride().try_into()? };
+        Ok(Floats { at, rows: values.len(), columns: values[0].len() })
+    }
+
+    /// Room for rows that the job writes.
+    ///
+    /// # Errors
+    /// No room.
+    pub fn floats(&mut self, name: &'static str, rows: usize, columns: usize) -> anyhow::Result<Floats> {
+        let layout = Rows::dense(Format::Fp16, rows, columns)?;
+        let address = self.room(name, layout.bytes())?;
+        Ok(Floats { at: Operand { address, stride: layout.stride().try_into()? }, rows, columns })
+    }
+
+    /// The job writes rows that it was [`given`](Self::given), or a slice of them.
+    pub fn writes(&mut self, name: &'static str, rows: &Floats) {
+        let bytes = rows.rows.saturating_sub(1) * rows.at.stride as usize + 2 * rows.columns;
+        self.results.push((name, rows.at.address, bytes));
+    }
+
+    /// What rows are, behind the descriptors that there are.
+    #[must_use]
+    pub fn values(&self, rows: &Floats) -> Vec<Vec<f64>> {
+        let number = |pair: &[u8]| f16::from_le_bytes([pair[0], pair[1]]).to_f64();
+        let row = |r| self.memory.bytes(rows.at.address + r * u64::from(rows.at.stride), 2 * rows.columns);
+        (0..rows.rows as u64).map(|r| row(r).chunks(2).map(number).collect()).collect()
+    }
+
+    /// Steps on rows: `steps` adds them to a job that copies `x` to `out`.
+    ///
+    /// # Errors
+    /// The sizes differ; the hardware would refuse it.
+    pub fn rows(&mut self, x: &Floats, out: &Floats, steps: impl FnOnce(VectorJob) -> VectorJob) -> anyhow::Result<()> {
+        let (from, to) = ((x.rows, x.columns), (out.rows, out.columns));
+        ensure!(from == to, "operands are {from:?}, results {to:?}");
+        self.steps(x, out.at, steps)
+    }
+
+    /// The same, with results of any format at `out`.
+    ///
+    /// # Errors
+    /// The hardware would refuse it.
+    pub fn steps(
+        &mut self,
+        x: &Floats,
+        out: Operand,
+        steps: impl FnOnce(VectorJob) -> VectorJob,
+    ) -> anyhow::Result<()> {
+        let job = steps(VectorJob::new(x.rows as u32, x.columns as u32, x.at, out)).exact();
+        self.then(job.build(&self.vector, &self.window)?)
+    }
+
+    /// Adds a descriptor, and does it in the model.
+    pub(super) fn then(&mut self, descriptor: Descriptor) -> anyhow::Result<()> {
+        let image = Chain::new().then(descriptor.clone()).place(self.trial, &self.window, 1)?;
+        self.memory.store(image.address, &image.bytes);
+        let limits = Limits { base: self.window.base, limit: self.window.limit, max_descriptors: 1 };
+        let end = job::run(&self.golden, limits, self.trial, &mut self.memory).end;
+        ensure!(end.code == 0, "descriptor {} ends with error {}", self.descriptors, end.code);
+        self.chain = std::mem::take(&mut self.chain).then(descriptor);
+        self.descriptors += 1;
+        Ok(())
+    }
+
+    /// Room for bytes that the job writes.
+    pub(super) fn room(&mut self, name: &'static str, bytes: usize) -> anyhow::Result<u64> {
+        // No number that a job leaves there by chance.
+        let address = self.store(vec![0xa5; bytes])?;
+        self.results.push((name, address, bytes));
+        Ok(address)
+    }
+
+    /// Bytes that the job finds in memory.
+    pub(super) fn store(&mut self, bytes: Vec<u8>) -> anyhow::Result<u64> {
+        let address = self.free.take(bytes.len() as u64)?;
+        self.memory.store(address, &bytes);
+        self.images.push(Image { address, bytes });
+        Ok(address)
+    }
+}
