@@ -106,17 +106,26 @@ impl<A: Accelerator> ChainBuilder<A> {
     /// # Errors
     /// There is no room for the descriptors, or there is none of them.
     pub fn finish(mut self) -> anyhow::Result<Job> {
+        self.job()
+    }
+
+    /// The job up to now; what follows is another one, which finds what this one has left in memory.
+    ///
+    /// # Errors
+    /// There is no room for the descriptors, or there is none of them.
+    pub fn job(&mut self) -> anyhow::Result<Job> {
         let address = self.free.take(self.chain.bytes())?;
-        self.images.push(self.chain.place(address, &self.window, self.descriptors)?);
-        let results = self.results.iter().map(|&(name, address, count)| Results {
+        let descriptors = std::mem::take(&mut self.descriptors);
+        self.images.push(std::mem::take(&mut self.chain).place(address, &self.window, descriptors)?);
+        let results = std::mem::take(&mut self.results).into_iter().map(|(name, address, count)| Results {
             name,
             address,
             bytes: self.memory.bytes(address, count),
         });
-        Ok(Job { address, descriptors: self.descriptors, results: results.collect(), images: self.images })
+        Ok(Job { address, descriptors, results: results.collect(), images: std::mem::take(&mut self.images) })
     }
 
-    /// Descriptors that there are.
+    /// Descriptors of the job up to now.
     #[must_use]
     pub fn descriptors(&self) -> u32 {
         self.descriptors

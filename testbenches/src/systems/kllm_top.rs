@@ -1,6 +1,8 @@
 //! [`KllmTop`] between a host and a memory: chains of products, rows, and rows that become tokens, right and wrong ones; see [`Player`].
 
 pub mod attention;
+mod builder;
+pub mod layer;
 pub mod program;
 pub mod real;
 pub mod timing;

@@ -4,6 +4,7 @@ pub mod c_program;
 pub mod chain_builder;
 pub mod execution_controller;
 pub mod float_head;
+pub mod float_layer;
 pub mod hardware;
 pub mod kllm_top;
 pub mod outlier_mask;

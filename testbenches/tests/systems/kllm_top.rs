@@ -120,14 +120,14 @@ fn real_size() -> KllmTop {
 }
 
 /// The same with an Orizuru that rows of the model are longer than.
-fn with_orizuru() -> KllmTop {
+pub(crate) fn with_orizuru() -> KllmTop {
     KllmTop { orizuru: 128, ..real_size() }
 }
 
-const WINDOW: Window = Window { base: 0x10_0000, limit: 0x3f_ffff, address_width: 40 };
+pub(crate) const WINDOW: Window = Window { base: 0x10_0000, limit: 0x3f_ffff, address_width: 40 };
 
 /// Cycles that an ideal memory takes here.
-const LATENCY: u32 = 20;
+pub(crate) const LATENCY: u32 = 20;
 
 /// What a projection took.
 struct Measured {

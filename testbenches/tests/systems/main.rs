@@ -2,7 +2,9 @@
 
 mod c_program;
 mod execution_controller;
+mod kllm_layer;
 mod kllm_top;
+mod layer_14;
 mod outlier_mask;
 mod outlier_share;
 mod part_sums;

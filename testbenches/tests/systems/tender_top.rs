@@ -13,20 +13,22 @@ use hdl::lang::CatalogBlock;
 use host::tender::{Caps, Overflows};
 use host::vector::Integer;
 use host::{Bus, Counters, Device, Settings, Window};
-use models::smollm2;
 use sim::bus::AxiConfig;
 use sim::fault::Fault;
 use sim::stimulus::{Stall, real_numbers};
 use testbenches::faults::must_be_noticed;
+use testbenches::systems::float_layer::Exact;
 use testbenches::systems::hardware::on_hardware;
 use testbenches::systems::tender_top::attention::{Measured, real_head};
 use testbenches::systems::tender_top::builder::{Job, Results};
 use testbenches::systems::tender_top::feed_forward::real_slice;
-use testbenches::systems::tender_top::layer::{Exact, Layer, real_layer};
+use testbenches::systems::tender_top::layer::real_layer;
 use testbenches::systems::tender_top::real::{GROUPS, Real, explicit_q_projection, q_projection, scores};
 use testbenches::systems::tender_top::work::WORK;
 use testbenches::systems::tender_top::{bench, golden_of, timing};
 use testbenches::{options, run, run_some};
+
+use crate::layer_14::layer_14;
 
 #[test]
 fn all_small_configurations() {
@@ -271,26 +273,6 @@ fn busy(jobs: &[(Make, Integer, usize)], least: &[f64]) {
     let shares: Vec<f64> = counters.iter().map(|c| c.compute_cycles as f64 / c.cycles as f64).collect();
     println!("{counters:?}, {shares:.3?}");
     assert!(shares.len() == least.len() && shares.iter().zip(least).all(|(share, least)| share > least), "{shares:?}");
-}
-
-/// Layer 14 of the model.
-fn layer_14() -> Layer {
-    let file = smollm2::open().unwrap_or_else(|e| panic!("{e}"));
-    let tensor = |name: &str, shape: &[usize]| {
-        file.tensor_of(&format!("blk.14.{name}.weight"), shape).unwrap_or_else(|e| panic!("{e}")).values
-    };
-    let gains = ["attn_norm", "ffn_norm"].map(|name| tensor(name, &[576]).into_iter().map(f64::from).collect());
-    let weights = |name, outputs, inputs| Layer::transposed(&tensor(name, &[outputs, inputs]), inputs);
-    Layer {
-        gains,
-        q: weights("attn_q", 576, 576),
-        k: weights("attn_k", 192, 576),
-        v: weights("attn_v", 192, 576),
-        o: weights("attn_output", 576, 576),
-        gate: weights("ffn_gate", 1536, 576),
-        up: weights("ffn_up", 1536, 576),
-        down: weights("ffn_down", 576, 1536),
-    }
 }
 
 /// A whole decoder layer as one chain, INT8 and INT4: every byte is the golden model's, and every cycle the recurrence's.

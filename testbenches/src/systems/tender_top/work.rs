@@ -12,7 +12,8 @@ use sim::stimulus::{StimulusRng, rng_for};
 
 use crate::Work;
 
-use super::layer::{Layer, real_layer};
+use super::super::float_layer::Layer;
+use super::layer::real_layer;
 use super::{caps_of, golden_of, timing};
 
 /// Tokens of the layer.
