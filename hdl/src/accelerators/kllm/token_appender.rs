@@ -1,15 +1,16 @@
 //! Puts the indices and the scale of a token into lines of panels and of their constants.
 
 use super::append_spec::{AppendSize, AppendSpec, LINE};
+use super::kllm_spec::KllmSpec;
 use super::line_merger::LineMerger;
-use crate::blocks::common::bus::RowBeat;
+use crate::blocks::common::bus::{AxiSpec, RowBeat};
 use crate::blocks::common::row::later_valid;
 use crate::blocks::common::stream::Word;
 use crate::blocks::common::stream::stream_width_converter::StreamWidthConverterPorts;
 use crate::blocks::common::{FloatConvert, FloatFormat, FloatMul};
 use crate::lang::{
-    About, Block, Bundle, In, InBundle, InStream, Module, Out, OutStream, Signal, Stream, Timing, bit, cat, mux,
-    parameters, ports, uint,
+    About, Block, Bundle, CatalogBlock, In, InBundle, InStream, Module, Out, OutStream, Signal, Stream, Timing, bit,
+    cat, mux, parameters, ports, uint,
 };
 
 /// Ranks of the multipliers.
@@ -175,5 +176,17 @@ impl TokenAppender {
             })
             .collect();
         m.wire("constants", cat(&[products[1], products[0]]))
+    }
+}
+
+impl CatalogBlock for TokenAppender {
+    fn configurations() -> Vec<Self> {
+        let set = |data_width, [lanes, columns, inputs]: [u32; 3], depth| Self {
+            spec: AppendSpec {
+                axi: AxiSpec { address_width: 32, data_width, id_width: 1 },
+                product: KllmSpec { lanes, columns, inputs, depth, kmax: 2, outputs: 2, ..KllmSpec::default() },
+            },
+        };
+        vec![set(32, [1, 64, 2], 90), set(128, [2, 16, 8], 40), set(512, [1, 32, 64], 6)]
     }
 }
