@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use hdl::accelerators::kllm::{KllmTop, OutlierMask, OutlierShare, TokenPacker};
+use hdl::accelerators::kllm::{KllmTop, OutlierMask, OutlierShare, TokenAppender, TokenPacker};
 use hdl::accelerators::tender::{ExecutionController, TenderTop};
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::{common::*, kelle::*, kllm::*, tender::*, titanus::*};
@@ -99,6 +99,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<ExecutionController>("systems", systems::execution_controller::bench),
         entry::<OutlierShare>("systems", systems::outlier_share::bench),
         entry::<OutlierMask>("systems", systems::outlier_mask::bench),
+        entry::<TokenAppender>("systems", systems::token_appender::bench),
         entry::<TokenPacker>("systems", systems::token_packer::bench),
         entry::<KllmTop>("systems", systems::kllm_top::bench),
         working::<TenderTop>("systems", systems::tender_top::bench, systems::tender_top::work::WORK),

@@ -3,7 +3,7 @@
 use crate::lang::{Bundle, Module, Signal, Stream, select};
 
 /// What the engines' parts of a stream are called.
-const NAMES: [&str; 3] = ["first", "second", "third"];
+const NAMES: [&str; 4] = ["first", "second", "third", "fourth"];
 
 /// Whether each of the streams is the one that is used: that whose bit of `chosen` holds, at most one of which does, or the
 /// last one, which has none.

@@ -16,7 +16,7 @@ mod tokens;
 pub use caps::{Beats, Caps, overflows};
 pub use check::check;
 pub use codebook::{Codebook, CodebookError};
-pub use job::{MatMulJob, Product, QuantizeJob};
+pub use job::{AppendJob, MatMulJob, Product, QuantizeJob};
 pub use panels::Panels;
 pub use tokens::{Bits, Token, TokenError, Tokens};
 

@@ -25,6 +25,14 @@ fn all_small_configurations() {
     run_some::<KllmTop>(1, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
+/// Tokens are put into panels too.
+#[test]
+fn chains_that_append() {
+    let block = KllmTop::configurations().swap_remove(2);
+    assert!(block.appender().is_some() && block.quantizer().is_some());
+    run(&block, bench, &options(100)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
 /// Cycles of random chains are those of the golden recurrence; it does not know the quantizer.
 #[test]
 fn cycles_of_jobs() {

@@ -12,6 +12,7 @@ mod ports;
 mod soc;
 mod tender_decoder;
 mod tender_top;
+mod token_appender;
 mod token_packer;
 mod vector_errors;
 mod vector_top;

@@ -1,5 +1,9 @@
-//! The KLLM accelerator: registers, shell, the engines for products, for rows, and for rows that become tokens.
+//! The KLLM accelerator: registers, shell, the engines for products, for rows, for rows that become tokens, and for tokens that
+//! are put into panels.
 
+use super::append_controller::READERS as APPENDED;
+use super::append_engine::AppendEngine;
+use super::append_spec::AppendSpec;
 use super::kllm_controller::READERS;
 use super::kllm_engine::KllmEngine;
 use super::kllm_registers::KllmRegisters;
@@ -23,8 +27,10 @@ use crate::lang::{
 const VECTOR: u32 = 3;
 /// Operation of the quantizer.
 const QUANTIZE: u32 = 4;
-/// Largest number of an operation; 4 is refused without a quantizer.
-const OPCODES: u32 = 4;
+/// Operation that puts a token into panels.
+const APPEND: u32 = 5;
+/// Largest number of an operation; 4 is refused without a quantizer, 5 where beats of panels are less than lines.
+const OPCODES: u32 = 5;
 /// Read DMAs that the vector engine has too.
 const SHARED: u32 = 4;
 
@@ -62,6 +68,9 @@ parameters! {
         rules.part("max_beats", &p.vector());
         if let Some(quantizer) = p.quantizer() {
             rules.part("orizuru", &quantizer);
+        }
+        if let Some(appender) = p.appender() {
+            rules.part("product", &appender);
         }
     };
 }
@@ -113,6 +122,14 @@ impl KllmTop {
         (self.orizuru > 0).then(|| QuantizeEngine { dma: self.dma.clone(), spec })
     }
 
+    /// What puts tokens into panels, if anything does: lines are whole beats of the bus, and a beat of a panel is whole lines.
+    #[must_use]
+    pub fn appender(&self) -> Option<AppendEngine> {
+        let spec = AppendSpec { axi: self.axi.clone(), product: self.product.clone() };
+        let built = self.axi.data_width <= 512 && self.product.beat_bytes() >= 64;
+        built.then(|| AppendEngine { dma: self.dma.clone(), spec })
+    }
+
     fn registers(&self) -> KllmRegisters {
         KllmRegisters {
             spec: self.product.clone(),
@@ -144,8 +161,8 @@ impl Block for KllmTop {
         name: "kllm_top",
         summary: "accelerator for products of K-Means indices with fp16 outliers, and for the rows between them, from memory to memory",
         contract: "A job is a chain of descriptors of 128 bytes: 1 a product of tokens and panels of weights, 2 one of 8-bit integers and panels,\n\
-            3 rows through the steps of vector_unit, 4 rows that become tokens, where there is a quantizer. Descriptors, errors and\n\
-            registers: docs/blocks/kllm-top.md. No input in memory hangs it or makes it write outside of the rows that a right descriptor names.",
+            3 rows through the steps of vector_unit, 4 rows that become tokens, where there is a quantizer, 5 a token that is put into\n\
+            panels. Descriptors, errors and registers: docs/blocks/kllm-top.md. No input in memory hangs it or makes it write outside of the rows that a right descriptor names.",
         reference: "KLLM, section IV-A, figure 6",
     };
 
@@ -155,6 +172,7 @@ impl Block for KllmTop {
         let engine = m.instance("u_engine", self.engine());
         let vector = m.instance("u_vector", self.vector());
         let quantizer = self.quantizer().map(|quantizer| m.instance("u_quantizer", quantizer));
+        let appender = self.appender().map(|appender| m.instance("u_appender", appender));
         registers.ctrl.connect(m, &io.ctrl);
         m.connect(io.irq_o, registers.irq_o);
         for (to, from) in io.mem.iter().zip(&shell.mem) {
@@ -181,6 +199,17 @@ impl Block for KllmTop {
             end: quantizer.operation_end,
             reads: (QUANTIZED, quantizer.read_command, quantizer.read, quantizer.read_end),
             writes: (quantizer.write_command, quantizer.write, quantizer.write_end),
+        }));
+        // It has no numbers that overflow.
+        let none = bit().lit(0);
+        engines.extend(appender.map(|appender| Engine {
+            chosen: Some(m.wire("appends", shell.operation.opcode.eq(APPEND))),
+            controls: [appender.abort_i, appender.window_base_i, appender.window_limit_i],
+            states: [appender.idle_o, appender.computing_o, none],
+            operation: appender.operation,
+            end: appender.operation_end,
+            reads: (APPENDED, appender.read_command, appender.read, appender.read_end),
+            writes: (appender.write_command, appender.write, appender.write_end),
         }));
         engines.push(Engine {
             chosen: None,

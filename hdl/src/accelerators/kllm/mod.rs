@@ -4,6 +4,9 @@
 //! Channels come in *panels*: as many as all lanes have. A panel's weights are read once for all tokens if a bank of the lanes
 //! holds them, else once for each; tokens are read again for each panel, which is little beside its weights.
 
+mod append_controller;
+mod append_engine;
+mod append_spec;
 mod codebook_loader;
 mod factor_ring;
 mod kllm_controller;
@@ -13,6 +16,7 @@ mod kllm_results;
 mod kllm_spec;
 mod kllm_top;
 mod lane_bank;
+mod line_merger;
 mod outlier_finder;
 mod outlier_mask;
 mod outlier_share;
@@ -21,11 +25,15 @@ mod quantize_controller;
 mod quantize_engine;
 mod quantizer_spec;
 mod threshold_unit;
+mod token_appender;
 mod token_packer;
 mod token_quantizer;
 mod token_reader;
 mod token_scanner;
 
+pub use append_controller::{AppendController, AppendControllerPorts};
+pub use append_engine::{AppendEngine, AppendEnginePorts};
+pub use append_spec::{AppendSize, AppendSpec};
 pub use codebook_loader::{CodebookLoader, CodebookLoaderPorts};
 pub use factor_ring::{FactorRing, FactorRingPorts};
 pub use kllm_controller::{KllmController, KllmControllerPorts};
@@ -35,6 +43,7 @@ pub use kllm_results::{KllmResults, KllmResultsPorts};
 pub use kllm_spec::{KllmSpec, ProductSize};
 pub use kllm_top::{KllmTop, KllmTopPorts};
 pub use lane_bank::{LaneBank, LaneBankPorts};
+pub use line_merger::{LineMerger, LineMergerPorts};
 pub use outlier_finder::{OutlierFinder, OutlierFinderPorts, TokenHead};
 pub use outlier_mask::{OutlierMask, OutlierMaskPorts};
 pub use outlier_share::{OutlierShare, OutlierSharePorts};
@@ -42,6 +51,7 @@ pub use quantize_controller::{QuantizeController, QuantizeControllerPorts};
 pub use quantize_engine::{QuantizeEngine, QuantizeEnginePorts};
 pub use quantizer_spec::{QuantizeSize, QuantizerSpec};
 pub use threshold_unit::{ThresholdUnit, ThresholdUnitPorts};
+pub use token_appender::{TokenAppender, TokenAppenderPorts};
 pub use token_packer::{TokenPacker, TokenPackerPorts};
 pub use token_quantizer::{TokenQuantizer, TokenQuantizerPorts};
 pub use token_reader::{TokenReader, TokenReaderPorts};

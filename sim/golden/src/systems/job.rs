@@ -16,6 +16,11 @@ const HEADER: usize = 32;
 pub trait Operation {
     /// Where the results go.
     fn out(&self) -> &Command;
+
+    /// Where anything is written: the results, and what else there is.
+    fn outs(&self) -> Vec<&Command> {
+        vec![self.out()]
+    }
 }
 
 /// What does the operations of a chain.
@@ -158,7 +163,7 @@ impl<O: Operation> Report<O> {
     #[must_use]
     pub fn written(&self) -> Vec<RangeInclusive<u64>> {
         let tags = self.tags.iter().map(|&(address, _)| address..=address + 3);
-        merged(self.executed.iter().flat_map(|e| rows(e.operation.out())).chain(tags).collect())
+        merged(self.executed.iter().flat_map(|e| e.operation.outs()).flat_map(rows).chain(tags).collect())
     }
 
     /// Whether the job must end as it does here. Else it ends in some way, in its window.
@@ -172,7 +177,7 @@ impl<O: Operation> Report<O> {
     #[must_use]
     pub fn undefined(&self) -> Vec<RangeInclusive<u64>> {
         let open = self.executed.iter().filter(|e| !e.defined);
-        merged(open.flat_map(|e| rows(e.operation.out())).collect())
+        merged(open.flat_map(|e| e.operation.outs()).flat_map(rows).collect())
     }
 }
 

@@ -1,10 +1,12 @@
 //! `kllm_top`: products of tokens and weights that are both indices of centroids, with outliers beside; products of 8-bit
-//! integers and such weights; rows of fp16 numbers that become tokens; and the steps of [`vector_top`](super::vector_top) on rows.
+//! integers and such weights; rows of fp16 numbers that become tokens; tokens that are put into panels of weights; and the
+//! steps of [`vector_top`](super::vector_top) on rows.
 //!
 //! Sums are integers and lose nothing, so the order of beats and of panels is no part of this model; each step behind them
 //! rounds once, to nearest, ties to even. What depends on bytes that the bus did not give is not computed, so it is no
 //! overflow either.
 
+mod append;
 pub mod cycles;
 mod layout;
 mod multiply;
@@ -17,6 +19,7 @@ use crate::common::shell::job_controller::{Limits, code};
 use super::job::{self, Fields};
 use super::memory::Memory;
 use super::vector_top::{self, VectorTop};
+pub use append::Append;
 pub use layout::{CODEBOOK_BYTES, CONSTANT_BYTES, HEAD_BYTES, OUTLIER_BYTES, integer_bytes, token_bytes};
 pub use operation::{MatMul, Operation, Quantize};
 pub use quantize::thresholds;
@@ -88,6 +91,10 @@ impl job::Operation for Work {
     fn out(&self) -> &crate::common::bus::Command {
         self.operation.out()
     }
+
+    fn outs(&self) -> Vec<&crate::common::bus::Command> {
+        self.operation.outs()
+    }
 }
 
 /// An operation that touched memory.
@@ -150,6 +157,9 @@ impl KllmTop {
             SCORES => MatMul::check(&self.shape, limits, fields, true).map(Operation::MatMul),
             VECTOR => vector_top::Operation::check(&self.shape.vector, limits, fields).map(Operation::Vector),
             QUANTIZE if self.shape.orizuru > 0 => Quantize::check(&self.shape, limits, fields).map(Operation::Quantize),
+            APPEND if append::is_built(&self.shape) => {
+                Append::check(&self.shape, limits, fields).map(Operation::Append)
+            }
             // Not built.
             _ => Err(code::FIELD),
         }
@@ -162,11 +172,12 @@ impl KllmTop {
 }
 
 /// Largest number of an operation.
-const OPCODES: u8 = 4;
+const OPCODES: u8 = 5;
 const MATMUL: u8 = 1;
 const SCORES: u8 = 2;
 const VECTOR: u8 = 3;
 const QUANTIZE: u8 = 4;
+const APPEND: u8 = 5;
 
 impl job::Accelerator for KllmTop {
     type Operation = Work;
@@ -189,6 +200,7 @@ impl job::Accelerator for KllmTop {
         Ok(match self.check(opcode, fields, limits)? {
             Operation::MatMul(operation) => self.multiply(operation, memory),
             Operation::Quantize(operation) => self.quantize(operation, memory),
+            Operation::Append(operation) => self.append(operation, memory),
             Operation::Vector(operation) => {
                 let executed = self.vector.execute(operation, memory);
                 executed.map(|operation| Work { operation: Operation::Vector(operation), beats: Beats::default() })

@@ -64,6 +64,12 @@ impl Caps {
     pub fn panel_channels(&self) -> usize {
         self.lanes as usize * self.columns as usize
     }
+
+    /// Whether the device puts tokens into panels: a beat of a panel is whole lines of 64 bytes, and a beat of the bus 64 at most.
+    #[must_use]
+    pub fn appends(&self) -> bool {
+        (self.panel_channels() * self.inputs as usize).is_multiple_of(128) && self.vector.lanes <= 32
+    }
 }
 
 /// Beats of activations of the last job.

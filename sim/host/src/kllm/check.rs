@@ -1,6 +1,6 @@
 //! The checks of the hardware, in their order.
 
-use super::layout::{self as l, matmul, quantize};
+use super::layout::{self as l, append, matmul, quantize};
 use super::{Caps, Panels, Tokens};
 use crate::descriptor::Extent;
 use crate::layout::{Field, header};
@@ -21,6 +21,11 @@ pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<()
             let expected = "0x1, 0x2 or 0x3: the device has nothing that makes tokens";
             Err(Refusal::new(ErrorCode::Field, header::OPCODE.name, "0x4", expected))
         }
+        l::APPEND_VALUE if caps.appends() => check_append(descriptor, caps, window),
+        l::APPEND_VALUE => {
+            let expected = "0x1 to 0x4: the device has nothing that puts tokens into panels";
+            Err(Refusal::new(ErrorCode::Field, header::OPCODE.name, "0x5", expected))
+        }
         _ => descriptor.check_header(window, l::OPCODES),
     }
 }
@@ -35,8 +40,8 @@ fn check_bits(descriptor: &Descriptor, field: Field, known: u64) -> Result<(), R
     Err(Refusal::new(ErrorCode::Reserved, field.name, format!("{value:#x}"), expected))
 }
 
-/// Checks a number of outliers: 0 to `most`.
-fn check_outliers(descriptor: &Descriptor, field: Field, most: u64) -> Result<(), Refusal> {
+/// Checks a number that may be 0: up to `most`.
+fn check_most(descriptor: &Descriptor, field: Field, most: u64) -> Result<(), Refusal> {
     let value = descriptor.get(field);
     if value <= most {
         return Ok(());
@@ -57,7 +62,7 @@ fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result
     for (field, most) in [(matmul::TOKENS, 65535), (matmul::CHANNELS, 65535), (matmul::INNER, caps.inner.into())] {
         descriptor.check_size(field, most)?;
     }
-    check_outliers(descriptor, matmul::OUTLIERS, 2 * u64::from(caps.outliers))?;
+    check_most(descriptor, matmul::OUTLIERS, 2 * u64::from(caps.outliers))?;
     let get = |field| descriptor.get(field);
     let (tokens, channels, inner) = (get(matmul::TOKENS), get(matmul::CHANNELS), get(matmul::INNER));
     let rows = |address, stride, rows, row_bytes| Extent { address, stride: Some(stride), rows, row_bytes };
@@ -91,12 +96,12 @@ fn check_quantize(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Resu
     descriptor.check_size(quantize::COLUMNS, caps.inner.into())?;
     let get = |field| descriptor.get(field);
     let (rows, columns) = (get(quantize::ROWS), get(quantize::COLUMNS));
-    check_outliers(descriptor, quantize::LARGEST, caps.outliers.into())?;
+    check_most(descriptor, quantize::LARGEST, caps.outliers.into())?;
     // Together they are no more than there are elements.
     let left = columns.saturating_sub(get(quantize::LARGEST));
-    check_outliers(descriptor, quantize::SMALLEST, left.min(caps.outliers.into()))?;
+    check_most(descriptor, quantize::SMALLEST, left.min(caps.outliers.into()))?;
     if get(quantize::LARGEST) > columns {
-        return check_outliers(descriptor, quantize::LARGEST, columns);
+        return check_most(descriptor, quantize::LARGEST, columns);
     }
     let token_bytes = Tokens::row_bytes_of(columns, get(quantize::LARGEST) + get(quantize::SMALLEST));
     let x = Extent { address: quantize::X_ADDRESS, stride: Some(quantize::X_STRIDE), rows, row_bytes: 2 * columns };
@@ -104,4 +109,31 @@ fn check_quantize(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Resu
     descriptor.check_operand(window, &row(quantize::CODEBOOK_ADDRESS, l::CODEBOOK_BYTES))?;
     let (address, stride) = (quantize::OUT_ADDRESS, Some(quantize::OUT_STRIDE));
     descriptor.check_operand(window, &Extent { address, stride, rows, row_bytes: token_bytes })
+}
+
+fn check_append(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
+    check_bits(descriptor, append::OPTIONS, 1 << l::POSITION_BIT)?;
+    descriptor.check_zeros(append::ZEROS)?;
+    let get = |field| descriptor.get(field);
+    let position = get(append::OPTIONS) != 0;
+    let unused: &[Field] =
+        if position { &[append::DENSE_FACTOR, append::OUTLIER_FACTOR] } else { &[append::PANEL_STRIDE] };
+    descriptor.check_zeros(unused)?;
+    descriptor.check_size(append::ELEMENTS, caps.inner.into())?;
+    let (in_panel, inputs) = (caps.panel_channels() as u64, u64::from(caps.inputs));
+    let (number, elements) = (get(append::NUMBER), get(append::ELEMENTS));
+    check_most(descriptor, append::NUMBER, if position { u64::from(caps.inner) } else { in_panel } - 1)?;
+    let token_bytes = Tokens::row_bytes_of(elements, 0);
+    descriptor.check_operand(window, &row(append::TOKEN_ADDRESS, token_bytes))?;
+    let beat_bytes = in_panel * inputs / 2;
+    // Up to what changes.
+    let panels = if position {
+        let (stride, rows) = (Some(append::PANEL_STRIDE), elements.div_ceil(in_panel));
+        Extent { address: append::PANEL_ADDRESS, stride, rows, row_bytes: (number / inputs + 1) * beat_bytes }
+    } else {
+        row(append::PANEL_ADDRESS, elements.div_ceil(inputs) * beat_bytes)
+    };
+    descriptor.check_operand(window, &panels)?;
+    let each = if position { 2 } else { l::RECORD_BYTES };
+    descriptor.check_operand(window, &row(append::SCALES_ADDRESS, (each * (number + 1)).next_multiple_of(ALIGNMENT)))
 }

@@ -1,6 +1,6 @@
 //! Jobs in terms of what they do; what no field could say cannot be written down.
 
-use super::layout::{self as l, matmul, quantize};
+use super::layout::{self as l, append, matmul, quantize};
 use super::{Bits, Caps, check};
 use crate::vector::Operand;
 use crate::{Descriptor, Refusal, Window};
@@ -148,6 +148,73 @@ impl QuantizeJob {
             (quantize::X_ADDRESS, self.x.address),
             (quantize::CODEBOOK_ADDRESS, self.codebook),
             (quantize::OUT_ADDRESS, self.out.address),
+        ] {
+            d.set(field, value);
+        }
+        check(&d, caps, window)?;
+        Ok(d)
+    }
+}
+
+/// A token, made without outliers, that is put into panels of weights: a cache of keys or of values grows by one. The token
+/// may be one that the operation before has made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AppendJob {
+    number: usize,
+    elements: u32,
+    position: bool,
+    token: u64,
+    panels: Operand,
+    scales: u64,
+    factors: [f32; 2],
+}
+
+impl AppendJob {
+    /// The token at `token` becomes a channel of panels whose channels are as long as it is, as the keys of attention are:
+    /// at `panels` are all panels, at `constants` those of all channels. Both constants of the channel become the token's scale
+    /// times a factor: of the sum of centroids and of that of outliers.
+    #[must_use]
+    pub fn channel(
+        (channel, elements): (usize, u32),
+        token: u64,
+        panels: Operand,
+        constants: u64,
+        factors: [f32; 2],
+    ) -> Self {
+        Self { number: channel, elements, position: false, token, panels, scales: constants, factors }
+    }
+
+    /// The token at `token` becomes a position of panels with a channel for each of its elements, as the values of attention
+    /// are. Its scale becomes that element of the row of fp16 at `scales`.
+    #[must_use]
+    pub fn position((position, elements): (usize, u32), token: u64, panels: Operand, scales: u64) -> Self {
+        Self { number: position, elements, position: true, token, panels, scales, factors: [0.0; 2] }
+    }
+
+    /// The descriptor.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
+        let in_panel = caps.panel_channels();
+        // The hardware gets the address of a channel's own panel, and need not multiply. What is behind all addresses is
+        // behind the window too.
+        let (number, panel) =
+            if self.position { (self.number, 0) } else { (self.number % in_panel, self.number / in_panel) };
+        let step = |base: u64, bytes: u64| base.saturating_add(bytes.saturating_mul(panel as u64));
+        let stride = if self.position { self.panels.stride } else { 0 };
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let mut d = Descriptor::new(l::APPEND_VALUE);
+        for (field, value) in [
+            (append::NUMBER, number.into()),
+            (append::ELEMENTS, self.elements.into()),
+            (append::OPTIONS, u64::from(self.position) << l::POSITION_BIT),
+            (append::PANEL_STRIDE, stride.into()),
+            (append::DENSE_FACTOR, self.factors[0].to_bits().into()),
+            (append::OUTLIER_FACTOR, self.factors[1].to_bits().into()),
+            (append::TOKEN_ADDRESS, self.token),
+            (append::PANEL_ADDRESS, step(self.panels.address, self.panels.stride.into())),
+            (append::SCALES_ADDRESS, step(self.scales, l::RECORD_BYTES * in_panel as u64)),
         ] {
             d.set(field, value);
         }

@@ -93,6 +93,51 @@ pub mod quantize {
     pub const ZEROS: &[crate::layout::Field] = &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5];
 }
 
+/// A token that is put into panels of weights.
+pub mod append {
+    use crate::layout::fields;
+
+    fields! {
+        /// All fields behind the header, in order.
+        FIELDS:
+        /// The channel of its panel, or the position of each channel, that the token becomes.
+        NUMBER, "number", 4 at 32;
+        /// Elements of the token, 1 to KMAX.
+        ELEMENTS, "elements", 4 at 36;
+        /// Bit SNBZ_KLLM_OPTION_POSITION; others 0.
+        OPTIONS, "options", 4 at 40;
+        /// 0.
+        ZERO_0, "zero_0", 4 at 44;
+        /// Bytes from panel to panel; of a channel 0.
+        PANEL_STRIDE, "panel_stride", 4 at 48;
+        /// 0.
+        ZERO_1, "zero_1", 4 at 52;
+        /// Times the scale the first constant of a channel, fp32; of a position 0.
+        DENSE_FACTOR, "dense_factor", 4 at 56;
+        /// The second one.
+        OUTLIER_FACTOR, "outlier_factor", 4 at 60;
+        /// The token.
+        TOKEN_ADDRESS, "token_address", 8 at 64;
+        /// The panels; of a channel its own.
+        PANEL_ADDRESS, "panel_address", 8 at 72;
+        /// Constants of the channel's panel, or the row of scales.
+        SCALES_ADDRESS, "scales_address", 8 at 80;
+        /// 0.
+        ZERO_2, "zero_2", 8 at 88;
+        /// 0.
+        ZERO_3, "zero_3", 8 at 96;
+        /// 0.
+        ZERO_4, "zero_4", 8 at 104;
+        /// 0.
+        ZERO_5, "zero_5", 8 at 112;
+        /// 0.
+        ZERO_6, "zero_6", 8 at 120;
+    }
+
+    /// Fields that must be 0.
+    pub const ZEROS: &[crate::layout::Field] = &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6];
+}
+
 /// A product of tokens and weights.
 pub const MATMUL_VALUE: u8 = 1;
 /// A product of integers of 8 bits and weights.
@@ -101,11 +146,15 @@ pub const SCORES_VALUE: u8 = 2;
 pub const VECTOR_VALUE: u8 = 3;
 /// Rows that become tokens.
 pub const QUANTIZE_VALUE: u8 = 4;
+/// A token that is put into panels.
+pub const APPEND_VALUE: u8 = 5;
 /// Largest number of an operation.
-pub const OPCODES: u8 = 4;
+pub const OPCODES: u8 = 5;
 
 /// Bit of the options of a quantizer: indices have 3 bits, otherwise 4.
 pub const THREE_BITS_BIT: u32 = 0;
+/// Bit of the options of a token that is put into panels: it becomes a position of each channel, otherwise a channel.
+pub const POSITION_BIT: u32 = 0;
 /// Bit of the options: an overflow is an error.
 pub const EXACT_BIT: u32 = 12;
 /// Bit of the word that says what is added.

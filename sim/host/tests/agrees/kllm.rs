@@ -33,7 +33,7 @@ const CAPS: Caps = Caps {
 };
 
 /// The golden model's checks, and no work: tokens and codebooks in memory have no say here.
-struct Checks(KllmTop);
+pub struct Checks(pub KllmTop);
 
 static CHECKS: LazyLock<Checks> = LazyLock::new(|| {
     let shape = Shape {
@@ -229,7 +229,7 @@ fn any_bytes() {
     every((prop_oneof![20 => mutated(), 1 => random, 1 => steps], places), &codes, |(raw, at)| {
         let descriptor = Descriptor::from_bytes(raw.0.clone().try_into().unwrap());
         let verdict = Descriptor::check_place(at, &WINDOW)
-            .and_then(|()| descriptor.check_header(&WINDOW, 4))
+            .and_then(|()| descriptor.check_header(&WINDOW, 5))
             .and_then(|()| check(&descriptor, &CAPS, &WINDOW));
         let expected = golden(&*CHECKS, at, &raw.0);
         prop_assert_eq!(code(&verdict), expected, "{:?}", verdict);
@@ -271,7 +271,7 @@ fn every_bit() {
             // The opcode makes it another operation.
             let opcode = (8 * 5..8 * 6).contains(&bit);
             let descriptor = Descriptor::from_bytes(bytes);
-            let verdict = descriptor.check_header(&WINDOW, 4).and_then(|()| check(&descriptor, &CAPS, &WINDOW));
+            let verdict = descriptor.check_header(&WINDOW, 5).and_then(|()| check(&descriptor, &CAPS, &WINDOW));
             assert_eq!(code(&verdict), golden(&*CHECKS, 0x1000, &bytes), "bit {bit}: {verdict:?}");
             *codes.entry(code(&verdict)).or_insert(0) += usize::from(!opcode);
         }
@@ -305,6 +305,8 @@ fn refusals_name_field_value_and_what_is_right() {
     let said = |opcode| check(&Descriptor::new(opcode), &without, &WINDOW).unwrap_err().to_string();
     let message = "opcode is 0x4, must be 0x1, 0x2 or 0x3: the device has nothing that makes tokens";
     assert_eq!(said(4), format!("{message}{end} FIELD (15)"));
+    let message = "opcode is 0x5, must be 0x1 to 0x4: the device has nothing that puts tokens into panels";
+    assert_eq!(said(5), format!("{message}{end} FIELD (15)"));
 }
 
 /// What the constants of the registers' module find is what the model's registers say.

@@ -2,6 +2,7 @@
 
 mod cases;
 mod kllm;
+mod kllm_append;
 mod steps;
 #[path = "../support/mod.rs"]
 mod support;

@@ -6,6 +6,7 @@ use golden::systems::kllm_top::{
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
+mod append;
 mod quantize;
 
 pub use quantize::{Made, Quantize};
@@ -75,6 +76,17 @@ impl Descriptor {
 pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
     let mut made = None;
     Program::draw(rng, shape.vector.address_width, chain, |rng, program| {
+        // Where there is a quantizer: cycles are foretold without either.
+        if shape.orizuru > 0 && append::is_built(shape) && often(rng, 4) {
+            // Tokens of the chain stay for a product.
+            let given = if often(rng, 2) { made } else { None };
+            let mut one = append::append(rng, program, shape, given);
+            if often(rng, 12) {
+                program.plain = false;
+                one.spoil(rng, shape);
+            }
+            return one.bytes();
+        }
         if shape.orizuru > 0 && often(rng, 2) {
             let mut one = quantize::quantize(rng, program, shape);
             made = Some(Made::by(&one));

@@ -83,6 +83,7 @@ impl Timed for Work<'_> {
             }
             Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
             Operation::Quantize(_) => unreachable!("refused without a quantizer"),
+            Operation::Append(_) => unreachable!("no job of this test has one"),
         }
     }
 }

@@ -6,8 +6,8 @@ use crate::systems::job::{self, Fields};
 use crate::systems::operand::{self, are_apart, overlap, row, sizes};
 use crate::systems::vector_top;
 
-use super::Shape;
 use super::layout::{CODEBOOK_BYTES, CONSTANT_BYTES, index_bytes, integer_bytes, panel_bytes, token_bytes};
+use super::{Append, Shape};
 
 /// Bits of the flags.
 const THREE_BITS: u32 = 1 << 0;
@@ -70,6 +70,8 @@ pub enum Operation {
     MatMul(MatMul),
     /// Rows of fp16 that become tokens.
     Quantize(Quantize),
+    /// A token that is put into panels.
+    Append(Append),
     /// Steps on rows of fp16 numbers.
     Vector(vector_top::Operation),
 }
@@ -79,19 +81,27 @@ impl job::Operation for Operation {
         match self {
             Self::MatMul(operation) => &operation.out,
             Self::Quantize(operation) => &operation.out,
+            Self::Append(operation) => &operation.lines,
             Self::Vector(operation) => operation.out(),
+        }
+    }
+
+    fn outs(&self) -> Vec<&Command> {
+        match self {
+            Self::Append(operation) => operation.outs(),
+            _ => vec![self.out()],
         }
     }
 }
 
 /// Checks where operands are, in this order.
-fn place<'a>(operands: impl Iterator<Item = &'a Command>, shape: &Shape, limits: &Limits) -> Result<(), u8> {
+pub(super) fn place<'a>(operands: impl Iterator<Item = &'a Command>, shape: &Shape, limits: &Limits) -> Result<(), u8> {
     let mut operands = operands;
     operands.try_for_each(|rows| operand::check(rows, limits, shape.vector.address_width))
 }
 
 /// The longest token that there is room for.
-fn most_inner(shape: &Shape) -> u32 {
+pub(super) fn most_inner(shape: &Shape) -> u32 {
     shape.depth * shape.inputs
 }
 

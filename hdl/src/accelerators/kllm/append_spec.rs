@@ -1,0 +1,56 @@
+//! What all parts that put tokens into panels agree upon.
+
+use super::kllm_spec::{COUNT, KllmSpec};
+use crate::blocks::common::bus::AxiSpec;
+use crate::blocks::common::stream::StreamWidthConverter;
+use crate::lang::{Field, bit, bundle, parameters, uint};
+
+/// Bits of a line: what is read, changed and written at once.
+pub(super) const LINE: u32 = 512;
+
+parameters! {
+    /// The panels, and the bus.
+    pub struct AppendSpec {
+        /// The bus.
+        axi: AxiSpec = AxiSpec::default();
+        /// The lanes whose weights are in the panels.
+        product: KllmSpec = KllmSpec::default();
+    }
+    rules = |p, rules| {
+        rules.demand(p.axi.data_width <= LINE, "axi.data_width", p.axi.data_width, format!("at most {LINE}"));
+        let least = LINE / 4 / p.product.panel().max(1);
+        rules.demand(p.product.beat_bytes() >= LINE / 8, "product.inputs", p.product.inputs, format!("at least {least}"));
+        rules.part("axi.data_width", &p.to_lines());
+    };
+}
+
+bundle! {
+    /// A token that is put into panels, as the parts need to know it; steady while it is in hand.
+    pub struct AppendSize(_unit: ()) {
+        /// The channel of its panel, or the position of each channel, that the token is.
+        number: Field = uint(COUNT),
+        /// It is a position.
+        position: Field = bit(),
+        /// Factors of its scale for both constants of a channel, fp32.
+        dense: Field = uint(32),
+        /// The second one.
+        outliers: Field = uint(32),
+    }
+}
+
+impl AppendSpec {
+    /// Beats of the bus become lines.
+    pub(super) fn to_lines(&self) -> StreamWidthConverter {
+        StreamWidthConverter { input_width: self.axi.data_width, output_width: LINE, granule: 8 }
+    }
+
+    /// Lines become beats of the bus.
+    pub(super) fn from_lines(&self) -> StreamWidthConverter {
+        StreamWidthConverter { input_width: LINE, output_width: self.axi.data_width, granule: 8 }
+    }
+
+    /// Runs of as many positions as a beat of the lanes has in a line.
+    pub(super) fn runs(&self) -> u32 {
+        LINE / 4 / self.product.inputs.max(1)
+    }
+}
