@@ -1,5 +1,5 @@
 ../modules/kllm_registers_l4_c16_n8_f12_d128_k512_o32_r4_o0_l8_x8f9ebd7d.v
-../modules/job_controller_a64_d128_i1_b8_o1_c2_b128_o4_xf7267388.v
+../modules/job_controller_a64_d128_i1_b8_o1_c2_b128_o5_xfb243b3d.v
 ../modules/axi_bursts_a64_d128_i1_b8_o1_c2_x1ad29cc9.v
 ../modules/axi_slots_a64_d128_i1_b8_o1_c2_x5fc59279.v
 ../modules/ram_d8_w129_g129_inferred.v
@@ -10,7 +10,7 @@
 ../modules/ram_d2_w144_g144_inferred.v
 ../modules/axi_buffer_w144_d2_inferred.v
 ../modules/axi_write_dma_a64_d128_i1_b1_o1_c2_k2_inferred_x1f43feee.v
-../modules/job_walker_a64_d128_i1_b128_o4.v
+../modules/job_walker_a64_d128_i1_b128_o5.v
 ../modules/axi_slice_w85.v
 ../modules/axi_turns_a64_d128_i1_n7.v
 ../modules/axi_slice_w145.v
@@ -29,7 +29,7 @@
 ../modules/axi_write_dma_a64_d128_i1_b16_o8_c4_k32_inferred.v
 ../modules/dma_bank_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32.v
 ../modules/event_counters_n6_w64_s16.v
-../modules/job_shell_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32_x5a406fcd.v
+../modules/job_shell_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32_x5642a818.v
 ../modules/operand_check_a64_r24_n16_s32.v
 ../modules/operand_list_o6_a64_r24_n16_s32.v
 ../modules/command_list_n7_t65535_c4.v
@@ -159,5 +159,13 @@
 ../modules/row_packer_l8.v
 ../modules/gain_reader_a64_d128_i1.v
 ../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x264a44b1.v
+../modules/operand_list_o3_a64_r24_n16_s32.v
+../modules/command_list_n3_t2_c4.v
+../modules/append_controller_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_xfea2b287.v
+../modules/float_convert_fp16_fp32_s0_ieee.v
+../modules/stream_width_converter_i512_o128.v
+../modules/line_merger_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x42a4d685.v
+../modules/token_appender_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x42a4d685.v
+../modules/append_engine_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_xfea2b287.v
 ../modules/event_counters_n3_w64_s16_x21a9af1c.v
 ../modules/kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_xba69df76.v

@@ -1,17 +1,13 @@
 //! [`TokenAppender`]: tokens of any length that become channels and positions, heads that are none, with stalls on all streams
-//! and clears at random moments. What is expected is counted index by index; lines, groups and masks are the hardware's own.
+//! and clears at random moments.
 
-use golden::common::float::single;
-use golden::kllm::fp16::FP32;
+use golden::systems::token_appender::{Appended, LINE};
 use hdl::accelerators::kllm::TokenAppender;
 use hdl::blocks::common::bus::RowBeat;
 use hdl::blocks::common::stream::Word;
 use rand::RngExt;
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Bits, Run, Sim, Values};
-
-/// Bytes of a line.
-const LINE: usize = 64;
 
 /// The bench; a vector is a token.
 ///
@@ -31,74 +27,24 @@ pub fn bench(p: &TokenAppender) -> anyhow::Result<Box<dyn sim::Bench>> {
     })
 }
 
-/// A token, the lines that it goes to, and how they are to become.
-struct Job {
-    number: usize,
-    position: bool,
-    factors: [u32; 2],
-    /// Head and indices.
-    token: Vec<u8>,
-    /// Lines of panels, then that of constants or scales.
-    lines: Vec<u8>,
-}
-
-impl Job {
-    fn draw(p: &TokenAppender, rng: &mut StimulusRng) -> Self {
-        let (product, position) = (&p.spec.product, rng.random::<bool>());
-        let (inner, panel, inputs) = (product.inner() as usize, product.panel() as usize, product.inputs as usize);
-        let elements = if rng.random_range(0..4u8) == 0 { inner } else { rng.random_range(1..=inner) };
-        let number = rng.random_range(0..if position { inner } else { panel });
-        let lines = if position { elements.div_ceil(panel) * panel * inputs / 128 } else { elements.div_ceil(inputs) };
-        let mut bytes = |count: usize| -> Vec<u8> { (0..count).map(|_| rng.random()).collect() };
-        let mut token = bytes(LINE + elements.div_ceil(2).next_multiple_of(LINE));
-        let lines = bytes(LINE * (lines + 1));
-        token[2..4].fill(0);
-        token[4] = rng.random_range(3..=4);
-        match rng.random_range(0..12u8) {
-            0 => token[rng.random_range(2..4usize)] = 1 << rng.random_range(0..8u8),
-            1 => token[4] = [0, 2, 5, 0x14, 0x83][rng.random_range(0..5usize)],
-            _ => {}
-        }
-        let factors = [rng.random_range(-3.0..3.0f32).to_bits(), rng.random()];
-        Self { number, position, factors, token, lines }
+fn draw(p: &TokenAppender, rng: &mut StimulusRng) -> Appended {
+    let (product, position) = (&p.spec.product, rng.random::<bool>());
+    let (inner, panel, inputs) = (product.inner() as usize, product.panel() as usize, product.inputs as usize);
+    let elements = if rng.random_range(0..4u8) == 0 { inner } else { rng.random_range(1..=inner) };
+    let number = rng.random_range(0..if position { inner } else { panel });
+    let lines = if position { elements.div_ceil(panel) * panel * inputs / 128 } else { elements.div_ceil(inputs) };
+    let mut bytes = |count: usize| -> Vec<u8> { (0..count).map(|_| rng.random()).collect() };
+    let mut token = bytes(LINE + elements.div_ceil(2).next_multiple_of(LINE));
+    let lines = bytes(LINE * (lines + 1));
+    token[2..4].fill(0);
+    token[4] = rng.random_range(3..=4);
+    match rng.random_range(0..12u8) {
+        0 => token[rng.random_range(2..4usize)] = 1 << rng.random_range(0..8u8),
+        1 => token[4] = [0, 2, 5, 0x14, 0x83][rng.random_range(0..5usize)],
+        _ => {}
     }
-
-    fn is_right(&self) -> bool {
-        self.token[2..4] == [0; 2] && (3..=4).contains(&self.token[4])
-    }
-
-    fn expected(&self, inputs: usize) -> Vec<u8> {
-        let mut lines = self.lines.clone();
-        let nibbles = 2 * (lines.len() - LINE);
-        let scale_line = nibbles / 2;
-        let indices = &self.token[LINE..];
-        let mut next = 0;
-        for at in 0..nibbles {
-            // Runs follow each other; a line has some of them.
-            let (run, place) = (at / inputs, at % inputs);
-            let changes = if self.position {
-                place == self.number % inputs
-            } else {
-                run % (128 / inputs) == self.number % (128 / inputs)
-            };
-            if changes {
-                let value = indices.get(next / 2).map_or(0, |byte| byte >> (4 * (next % 2)) & 15);
-                let low = 4 * (at % 2);
-                lines[at / 2] = lines[at / 2] & !(15 << low) | value << low;
-                next += 1;
-            }
-        }
-        let half = [self.token[0], self.token[1]];
-        let wide = u64::from(single::from_fp16(u16::from_le_bytes(half)));
-        let scale: Vec<u8> = if self.position {
-            half.to_vec()
-        } else {
-            self.factors.iter().flat_map(|&f| (FP32.mul(wide, f.into()).bits as u32).to_le_bytes()).collect()
-        };
-        let at = scale_line + self.number * scale.len() % LINE;
-        lines[at..at + scale.len()].copy_from_slice(&scale);
-        lines
-    }
+    let factors = [rng.random_range(-3.0..3.0f32).to_bits(), rng.random()];
+    Appended { number, position, factors, token, lines }
 }
 
 fn beats(bytes: &[u8], width: usize, last: usize) -> Vec<RowBeat<Values>> {
@@ -107,14 +53,14 @@ fn beats(bytes: &[u8], width: usize, last: usize) -> Vec<RowBeat<Values>> {
     let of = |(k, data): (usize, &[u8])| RowBeat {
         data: Bits::pack(8, data.iter().map(|&byte| byte.into())),
         bytes: Bits::truncated(width.ilog2() - 2, beat as u64),
-        row_last: Bits::truncated(1, ((k + 1) * beat % LINE == 0).into()),
+        row_last: Bits::truncated(1, ((k + 1) * beat).is_multiple_of(LINE).into()),
         last: Bits::truncated(1, (k + 1 == count || (k + 1) * beat == last).into()),
     };
     bytes.chunks(beat).enumerate().map(of).collect()
 }
 
 fn token(p: &TokenAppender, sim: &mut Sim, run: &mut Run, rng: &mut StimulusRng) -> sim::Result<()> {
-    let job = Job::draw(p, rng);
+    let job = draw(p, rng);
     let (inputs, width) = (p.spec.product.inputs as usize, p.spec.axi.data_width as usize);
     for (name, value) in [
         ("size_number_i", job.number as u64),

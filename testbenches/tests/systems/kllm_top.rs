@@ -18,19 +18,17 @@ use testbenches::systems::hardware::on_hardware;
 use testbenches::systems::kllm_top::attention::{Measured as Head, real_head};
 use testbenches::systems::kllm_top::real::{Projection, RealTokens, projection, quantization};
 use testbenches::systems::kllm_top::{bench, golden_of, timing};
-use testbenches::{options, run, run_some};
+use testbenches::{options, run};
 
+/// The last one has all operations; it is the one of an ordinary run.
 #[test]
 fn all_small_configurations() {
-    run_some::<KllmTop>(1, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
-}
-
-/// Tokens are put into panels too.
-#[test]
-fn chains_that_append() {
-    let block = KllmTop::configurations().swap_remove(2);
-    assert!(block.appender().is_some() && block.quantizer().is_some());
-    run(&block, bench, &options(100)).unwrap_or_else(|e| panic!("{e:#}"));
+    let mut all = KllmTop::configurations();
+    all.reverse();
+    assert!(all[0].appender().is_some() && all[0].quantizer().is_some());
+    for block in seeds::some(&all, 1) {
+        run(block, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
 }
 
 /// Cycles of random chains are those of the golden recurrence; it does not know the quantizer.

@@ -45,7 +45,7 @@ impl AppendSpec {
     }
 
     /// Lines become beats of the bus.
-    pub(super) fn from_lines(&self) -> StreamWidthConverter {
+    pub(super) fn to_beats(&self) -> StreamWidthConverter {
         StreamWidthConverter { input_width: LINE, output_width: self.axi.data_width, granule: 8 }
     }
 

@@ -93,7 +93,7 @@ impl Block for TokenAppender {
         m.comment("Lines.");
         let old = m.instance("u_lines", self.spec.to_lines());
         Self::lines(m, clear, &io.lines, &old);
-        let new = m.instance("u_write", self.spec.from_lines());
+        let new = m.instance("u_write", self.spec.to_beats());
         m.connect(new.clear_i, clear);
         let is_scale = m.reg_init("is_scale_q", bit(), 0);
         let goes = m.wire("line_goes", begun.q & !error.q & mux(is_scale.q, there.q, some));
