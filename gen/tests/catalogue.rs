@@ -120,11 +120,8 @@ fn modules_are_short_and_have_no_series() {
             let (begins, ends) = (*line == "`ifdef FORMAL", *line == "`endif");
             formal = (formal || begins) && !ends;
             // Lists of ports, nets and connections are as long as interfaces are.
-            let net = line.starts_with("  wire ") && !line.contains('=');
-            let list = line.trim_start().starts_with('.')
-                || line.starts_with("  input ")
-                || line.starts_with("  output ")
-                || net;
+            let list =
+                line.trim_start().starts_with('.') || line.starts_with("  input ") || line.starts_with("  output ");
             !formal && !list
         });
         let shape = |line: &str| line.split(|c: char| c.is_ascii_digit()).filter(|s| !s.is_empty()).collect::<String>();

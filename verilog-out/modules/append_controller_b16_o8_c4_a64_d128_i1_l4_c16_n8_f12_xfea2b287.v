@@ -132,8 +132,8 @@ module append_controller_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_xfea2b287 (
   wire [16:0] panels_sum = elements + 17'd63;
   wire [16:0] panels_wide = {6'd0, panels_sum[16:6]};
   wire [15:0] panels = panels_wide[15:0];
-  wire [31:0] beats_ahead_sum = {15'd0, {3'd0, number[16:3]}} + 32'd0;
-  wire [31:0] beats_ahead_bits = {beats_ahead_sum[23:0], 8'd0};
+  wire [31:0] beats_ahead_wide = {15'd0, {3'd0, number[16:3]}};
+  wire [31:0] beats_ahead_bits = {beats_ahead_wide[23:0], 8'd0};
   wire [23:0] beats_ahead = beats_ahead_bits[23:0];
   wire [19:0] in_beat_bits = {number, 3'd0};
   wire [23:0] in_beat_wide = {5'd0, in_beat_bits[19:1]};
@@ -144,8 +144,8 @@ module append_controller_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_xfea2b287 (
   wire [16:0] token_bytes_sum_2 = elements + 17'd1;
   wire [23:0] token_bytes_sum = {8'd0, token_bytes_sum_2[16:1]} + 24'd63;
   wire [23:0] token_bytes = {token_bytes_sum[23:6], 6'd0} + 24'd64;
-  wire [31:0] all_beats_sum = {15'd0, {1'b0, beats}} + 32'd0;
-  wire [31:0] all_beats_bits = {all_beats_sum[23:0], 8'd0};
+  wire [31:0] all_beats_wide = {15'd0, {1'b0, beats}};
+  wire [31:0] all_beats_bits = {all_beats_wide[23:0], 8'd0};
   wire [23:0] all_beats = all_beats_bits[23:0];
   wire [15:0] panel_rows = is_position ? panels : 16'd1;
   wire [23:0] panel_bytes = is_position ? beats_ahead + 24'd256 : all_beats;
@@ -295,13 +295,13 @@ module append_controller_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_xfea2b287 (
   wire unused_beats_wide = beats_wide[16];
   wire [5:0] unused_panels_sum = panels_sum[5:0];
   wire unused_panels_wide = panels_wide[16];
-  wire [7:0] unused_beats_ahead_sum = beats_ahead_sum[31:24];
+  wire [7:0] unused_beats_ahead_wide = beats_ahead_wide[31:24];
   wire [7:0] unused_beats_ahead_bits = beats_ahead_bits[31:24];
   wire unused_in_beat_bits = in_beat_bits[0];
   wire [5:0] unused_in_beat_wide = in_beat_wide[5:0];
   wire [5:0] unused_scale_bytes_sum = scale_bytes_sum[5:0];
   wire unused_token_bytes_sum_2 = token_bytes_sum_2[0];
   wire [5:0] unused_token_bytes_sum = token_bytes_sum[5:0];
-  wire [7:0] unused_all_beats_sum = all_beats_sum[31:24];
+  wire [7:0] unused_all_beats_wide = all_beats_wide[31:24];
   wire [7:0] unused_all_beats_bits = all_beats_bits[31:24];
 endmodule

@@ -167,5 +167,6 @@
 ../modules/line_merger_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x42a4d685.v
 ../modules/token_appender_a64_d128_i1_l4_c16_n8_f12_d128_k512_o32_x42a4d685.v
 ../modules/append_engine_b16_o8_c4_a64_d128_i1_l4_c16_n8_f12_xfea2b287.v
+../modules/kllm_engines_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x403eac1b.v
 ../modules/event_counters_n3_w64_s16_x21a9af1c.v
 ../modules/kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_xba69df76.v

@@ -55,6 +55,8 @@ const SMALL_DMA: &[(&str, u32)] = &[
 
 /// Modules of accelerators that have no bench of their own, by what their names begin with: controllers, and what joins blocks.
 const GLUE: &[&str] = &[
+    "append_controller_",
+    "append_engine_",
     "axi_watch_",
     "codebook_loader_",
     "command_list_",
@@ -65,6 +67,7 @@ const GLUE: &[&str] = &[
     "job_walker_",
     "kllm_controller_",
     "kllm_engine_",
+    "kllm_engines_",
     "kllm_registers_",
     "kllm_results_",
     "kllm_top_",

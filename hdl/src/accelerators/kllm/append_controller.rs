@@ -257,7 +257,7 @@ impl AppendController {
         let upwards = |by: u32| elements.wrapping_add(by - 1).shr(shift(by)).extend(COUNT).slice(0..16);
         let beats = m.wire("beats", upwards(inputs));
         let panels = m.wire("panels", upwards(panel));
-        let times_beat = |value: Signal| bytes(value.extend(32).wrapping_add(0)).shl(shift(beat)).slice(0..width);
+        let times_beat = |value: Signal| bytes(value.extend(32)).shl(shift(beat)).slice(0..width);
         let ahead = m.wire("beats_ahead", times_beat(number.shr(shift(inputs)).extend(COUNT)));
         // A nibble for each position: half as many bytes.
         let in_beat = m.wire("in_beat", begin(bytes(number.shl(shift(inputs)).shr(1))));

@@ -1,38 +1,24 @@
-//! The KLLM accelerator: registers, shell, the engines for products, for rows, for rows that become tokens, and for tokens that
-//! are put into panels.
+//! The KLLM accelerator: registers, shell, engines.
 
-use super::append_controller::READERS as APPENDED;
 use super::append_engine::AppendEngine;
 use super::append_spec::AppendSpec;
 use super::kllm_controller::READERS;
 use super::kllm_engine::KllmEngine;
+use super::kllm_engines::KllmEngines;
 use super::kllm_registers::KllmRegisters;
 use super::kllm_spec::KllmSpec;
-use super::quantize_controller::READERS as QUANTIZED;
 use super::quantize_engine::QuantizeEngine;
 use super::quantizer_spec::QuantizerSpec;
-use crate::accelerators::engines::{fork_all, merge_all, of_used};
 use crate::accelerators::vector::VectorEngine;
 use crate::blocks::common::bus::axi::AxiManagers;
-use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
+use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
-use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell, JobShellPorts, Operation, OperationEnd};
-use crate::blocks::common::stream::Word;
+use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
 use crate::blocks::kllm::TreeStyle;
-use crate::lang::{
-    About, Block, CatalogBlock, Module, Out, Signal, Stream, StreamArray, Timing, bit, bits_for, parameters, ports,
-};
+use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, bits_for, parameters, ports};
 
-/// Operation of the vector engine.
-const VECTOR: u32 = 3;
-/// Operation of the quantizer.
-const QUANTIZE: u32 = 4;
-/// Operation that puts a token into panels.
-const APPEND: u32 = 5;
 /// Largest number of an operation; 4 is refused without a quantizer, 5 where beats of panels are less than lines.
 const OPCODES: u32 = 5;
-/// Read DMAs that the vector engine has too.
-const SHARED: u32 = 4;
 
 parameters! {
     /// Elaboration parameters.
@@ -130,6 +116,11 @@ impl KllmTop {
         built.then(|| AppendEngine { dma: self.dma.clone(), spec })
     }
 
+    /// Most results of a cycle.
+    pub(super) fn most_overflows(&self) -> u32 {
+        self.quantizer().map_or(0, |quantizer| quantizer.spec.lanes()).max(self.product.outputs)
+    }
+
     fn registers(&self) -> KllmRegisters {
         KllmRegisters {
             spec: self.product.clone(),
@@ -169,79 +160,40 @@ impl Block for KllmTop {
     fn build(&self, m: &mut Module, io: &KllmTopPorts) {
         let registers = m.instance("u_registers", self.registers());
         let shell = m.instance("u_shell", self.shell());
-        let engine = m.instance("u_engine", self.engine());
-        let vector = m.instance("u_vector", self.vector());
-        let quantizer = self.quantizer().map(|quantizer| m.instance("u_quantizer", quantizer));
-        let appender = self.appender().map(|appender| m.instance("u_appender", appender));
+        let engines = m.instance("u_engines", KllmEngines { top: self.clone() });
         registers.ctrl.connect(m, &io.ctrl);
         m.connect(io.irq_o, registers.irq_o);
         for (to, from) in io.mem.iter().zip(&shell.mem) {
             to.connect(m, from);
         }
         shell.connect_registers(m, &registers.shell);
-
-        m.comment("An operation goes to one of the engines, and the DMAs with it.");
-        let rows = m.wire("rows", shell.operation.opcode.eq(VECTOR));
-        let mut engines = vec![Engine {
-            chosen: Some(rows),
-            controls: [vector.abort_i, vector.window_base_i, vector.window_limit_i],
-            states: [vector.idle_o, vector.computing_o, vector.overflow_o],
-            operation: vector.operation,
-            end: vector.operation_end,
-            reads: (SHARED, vector.read_command, vector.read, vector.read_end),
-            writes: (vector.write_command, vector.write, vector.write_end),
-        }];
-        engines.extend(quantizer.map(|quantizer| Engine {
-            chosen: Some(m.wire("tokens", shell.operation.opcode.eq(QUANTIZE))),
-            controls: [quantizer.abort_i, quantizer.window_base_i, quantizer.window_limit_i],
-            states: [quantizer.idle_o, quantizer.computing_o, quantizer.overflows_o],
-            operation: quantizer.operation,
-            end: quantizer.operation_end,
-            reads: (QUANTIZED, quantizer.read_command, quantizer.read, quantizer.read_end),
-            writes: (quantizer.write_command, quantizer.write, quantizer.write_end),
-        }));
-        // It has no numbers that overflow.
-        let none = bit().lit(0);
-        engines.extend(appender.map(|appender| Engine {
-            chosen: Some(m.wire("appends", shell.operation.opcode.eq(APPEND))),
-            controls: [appender.abort_i, appender.window_base_i, appender.window_limit_i],
-            states: [appender.idle_o, appender.computing_o, none],
-            operation: appender.operation,
-            end: appender.operation_end,
-            reads: (APPENDED, appender.read_command, appender.read, appender.read_end),
-            writes: (appender.write_command, appender.write, appender.write_end),
-        }));
-        engines.push(Engine {
-            chosen: None,
-            controls: [engine.abort_i, engine.window_base_i, engine.window_limit_i],
-            states: [engine.idle_o, engine.computing_o, engine.overflows_o],
-            operation: engine.operation,
-            end: engine.operation_end,
-            reads: (READERS, engine.read_command, engine.read, engine.read_end),
-            writes: (engine.write_command, engine.write, engine.write_end),
-        });
-        for own in &engines {
-            let [abort, base, limit] = own.controls;
-            m.connect(abort, shell.abort_o);
-            m.connect(base, registers.shell.window_base);
-            m.connect(limit, registers.shell.window_limit);
+        for (to, from) in [
+            (engines.abort_i, shell.abort_o),
+            (engines.window_base_i, registers.shell.window_base),
+            (engines.window_limit_i, registers.shell.window_limit),
+            (shell.idle_i, engines.idle_o),
+            (shell.computing_i, engines.computing_o),
+        ] {
+            m.connect(to, from);
         }
-        let state = |k: usize| engines.iter().map(|own| own.states[k]).collect::<Vec<Signal>>();
-        m.connect(shell.idle_i, state(0).into_iter().reduce(|a, b| a & b).unwrap_or(engine.idle_o));
-        m.connect(shell.computing_i, state(1).into_iter().reduce(|a, b| a | b).unwrap_or(engine.computing_o));
-        self.streams(m, &shell, &engines);
+        m.connect_stream(&engines.operation, &shell.operation);
+        m.connect_stream(&shell.operation_end, &engines.operation_end);
+        shell.dmas.read_command.connect(m, &engines.read_command);
+        engines.read.connect(m, &shell.dmas.read);
+        engines.read_end.connect(m, &shell.dmas.read_end);
+        shell.dmas.write_command.connect(m, &engines.write_command);
+        shell.dmas.write.connect(m, &engines.write);
+        engines.write_end.connect(m, &shell.dmas.write_end);
 
-        let most = self.quantizer().map_or(0, |quantizer| quantizer.spec.lanes()).max(self.product.outputs);
+        let most = self.most_overflows();
         let counters = EventCounters { counters: 3, most, ..EventCounters::default() };
         let counters = m.instance("u_counters", counters);
         m.connect(counters.clear_i, shell.host.began_o);
         let width = bits_for(most.into());
-        let chosen: Vec<Signal> = engines.iter().filter_map(|own| own.chosen).collect();
-        let overflows: Vec<Signal> = state(2).into_iter().map(|count| count.extend(width)).collect();
         for (k, event, count) in [
-            (0, of_used(&chosen, &overflows), registers.own.overflows),
-            (1, engine.computing_o.extend(width), registers.own.compute),
-            (2, engine.repeats_o.extend(width), registers.own.repeats),
+            (0, engines.overflows_o, registers.own.overflows),
+            (1, engines.beats_o.extend(width), registers.own.compute),
+            (2, engines.repeats_o.extend(width), registers.own.repeats),
         ] {
             m.connect(counters.event_i.at(k), event);
             m.connect(count, counters.count_o.at(k));
@@ -250,50 +202,6 @@ impl Block for KllmTop {
 
     fn timing(&self) -> Timing {
         Timing::new()
-    }
-}
-
-/// An engine behind the shell.
-struct Engine {
-    /// The operation is its own; the last engine does what nobody else has.
-    chosen: Option<Signal>,
-    /// Abort, first and last byte of the window.
-    controls: [Signal; 3],
-    /// It is idle; it computes; results of this cycle with an overflow.
-    states: [Signal; 3],
-    operation: Stream<Operation>,
-    end: Stream<OperationEnd>,
-    /// How many DMAs it reads with, commands, rows, ends.
-    reads: (u32, StreamArray<DmaCommand>, StreamArray<RowBeat>, StreamArray<DmaCompletion>),
-    /// Commands, rows, ends of writing.
-    writes: (StreamArray<DmaCommand>, StreamArray<Word>, StreamArray<DmaCompletion>),
-}
-
-impl KllmTop {
-    /// Between the shell and the engine that is chosen.
-    fn streams(&self, m: &mut Module, shell: &JobShellPorts, engines: &[Engine]) {
-        let chosen: Vec<Signal> = engines.iter().filter_map(|own| own.chosen).collect();
-        let operations: Vec<_> = engines.iter().map(|own| own.operation.clone()).collect();
-        fork_all(m, "operation", &chosen, &shell.operation, &operations);
-        let ends: Vec<_> = engines.iter().map(|own| own.end.clone()).collect();
-        merge_all(m, ("operation_end", &()), &chosen, &shell.operation_end, &ends);
-        let (spec, dmas) = ((self.axi.clone(), self.dma.clone()), &shell.dmas);
-        for k in 0..READERS {
-            let readers: Vec<&Engine> = engines.iter().filter(|own| k < own.reads.0).collect();
-            let chosen: Vec<Signal> = readers.iter().filter_map(|own| own.chosen).collect();
-            let commands: Vec<_> = readers.iter().map(|own| own.reads.1.at(k)).collect();
-            merge_all(m, (&format!("read_command_{k}"), &spec), &chosen, &dmas.read_command.at(k), &commands);
-            let rows: Vec<_> = readers.iter().map(|own| own.reads.2.at(k)).collect();
-            fork_all(m, &format!("read_{k}"), &chosen, &dmas.read.at(k), &rows);
-            let ends: Vec<_> = readers.iter().map(|own| own.reads.3.at(k)).collect();
-            fork_all(m, &format!("read_end_{k}"), &chosen, &dmas.read_end.at(k), &ends);
-        }
-        let commands: Vec<_> = engines.iter().map(|own| own.writes.0.at(0)).collect();
-        merge_all(m, ("write_command", &spec), &chosen, &dmas.write_command.at(0), &commands);
-        let rows: Vec<_> = engines.iter().map(|own| own.writes.1.at(0)).collect();
-        merge_all(m, ("write", &self.axi.data_width), &chosen, &dmas.write.at(0), &rows);
-        let ends: Vec<_> = engines.iter().map(|own| own.writes.2.at(0)).collect();
-        fork_all(m, "write_end", &chosen, &dmas.write_end.at(0), &ends);
     }
 }
 
