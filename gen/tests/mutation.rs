@@ -108,7 +108,7 @@ fn check(block: &str, report: &Report, count: usize, spare: usize) -> Result<(),
 /// Few of each block: one that lives says little about the block, and all of them together must reach the goal.
 #[test]
 fn sample_of_mutants() {
-    table("mutation.txt", 3, 1, Limits::QUICK, false);
+    table("mutation.txt", 2, 1, Limits::QUICK, false);
 }
 
 /// More of them, and proofs that take longer. `cargo run -p gen --example mutation -- BLOCK all` does one block.

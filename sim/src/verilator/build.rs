@@ -54,6 +54,9 @@ pub(super) fn build(design: &Design, options: &BuildOptions) -> Result<Built> {
     Ok(Built { library: folder.join("model.so"), members, warnings: read("warnings.txt")? })
 }
 
+/// Modules of a design that is built for its size.
+const LARGE: usize = 60;
+
 fn verilator_call(design: &Design, options: &BuildOptions) -> Tool {
     // Unknown and uninitialised values are set at run time, so that a test can run with random ones. Warnings do not
     // stop a build: they are kept with the model, and judging the Verilog is the business of `lint`.
@@ -88,6 +91,10 @@ fn verilator_call(design: &Design, options: &BuildOptions) -> Tool {
     }
     if options.plain {
         call = call.arg("-fno-dfg");
+    }
+    // Copies of small modules in their parents are half of the C++ text of an accelerator, and make it no faster.
+    if design.files.len() >= LARGE {
+        call = call.args(["--inline-mult", "1"]);
     }
     call.args(design.defines.iter().map(|d| format!("-D{d}"))).args(design.files.iter().map(|f| f.name.as_str()))
 }
