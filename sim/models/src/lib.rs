@@ -4,6 +4,7 @@
 //! hardware beside those of a study, the bench is in `testbenches`, and its example or test calls both.
 
 pub mod gguf;
+pub mod headlines;
 pub mod kelle;
 pub mod kllm;
 pub mod smollm2;

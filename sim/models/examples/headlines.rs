@@ -1,0 +1,5 @@
+//! The tables of docs/headlines.md.
+
+fn main() {
+    print!("{}", models::headlines::markdown());
+}

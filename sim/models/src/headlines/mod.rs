@@ -1,0 +1,141 @@
+//! What of the papers' headline figures follows from numbers that are printed: in the papers, in their artefacts and in data sheets.
+//!
+//! No figure here is measured. Each is a formula of printed inputs; where a figure does not follow from any, its row is the arithmetic that
+//! shows why.
+
+mod kelle;
+mod kllm;
+mod tender;
+mod titanus;
+
+use std::fmt::Write;
+
+/// A figure of a paper, and what follows from printed numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What it is.
+    pub figure: &'static str,
+    /// The paper's value as it prints it, and where.
+    pub paper: &'static str,
+    /// What the formula gives.
+    pub value: f64,
+    /// Decimals to print.
+    pub decimals: usize,
+    /// Unit.
+    pub unit: &'static str,
+    /// Least and most that agree with the paper; none where it has no such figure.
+    pub accept: Option<[f64; 2]>,
+    /// The formula with its inputs and their sources.
+    pub basis: &'static str,
+}
+
+impl Row {
+    /// Whether the formula agrees with the paper, where it has the figure.
+    #[must_use]
+    pub fn agrees(&self) -> Option<bool> {
+        self.accept.map(|[least, most]| (least..=most).contains(&self.value))
+    }
+}
+
+/// Accepted: so much, relative, beside the paper's value.
+const fn within(paper: f64, share: f64) -> Option<[f64; 2]> {
+    Some([paper * (1.0 - share), paper * (1.0 + share)])
+}
+
+/// The rows of each paper.
+#[must_use]
+pub fn rows() -> [(&'static str, Vec<Row>); 4] {
+    [("Tender", tender::rows()), ("KLLM", kllm::rows()), ("Kelle", kelle::rows()), ("Titanus", titanus::rows())]
+}
+
+/// The rows as Markdown.
+#[must_use]
+pub fn markdown() -> String {
+    let mut text = String::new();
+    for (name, rows) in rows() {
+        let _ = write!(
+            text,
+            "\n## {name}\n\n| figure | paper | follows | agrees | from |\n| --- | --- | ---: | --- | --- |\n"
+        );
+        for row in rows {
+            let agrees = match row.agrees() {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "-",
+            };
+            let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
+            let Row { figure, paper, value, decimals, basis, .. } = row;
+            let _ = writeln!(text, "| {figure} | {paper} | {value:.decimals$}{unit} | {agrees} | {basis} |");
+        }
+    }
+    text
+}
+
+/// A stack of decoder layers.
+struct Decoder {
+    layers: f64,
+    width: f64,
+    /// Weights of a layer in squares of the width.
+    squares: f64,
+}
+
+impl Decoder {
+    /// Attention of four squares, a feed-forward network of two matrices of 4 x width.
+    const fn opt(layers: f64, width: f64) -> Self {
+        Self { layers, width, squares: 12.0 }
+    }
+
+    /// Weights of the layers.
+    fn weights(&self) -> f64 {
+        self.layers * self.squares * self.width * self.width
+    }
+
+    /// Multiply-accumulates of so many tokens from the beginning: weights, and scores and values of all pairs of tokens.
+    fn work(&self, tokens: f64) -> f64 {
+        self.weights() * tokens + 2.0 * self.layers * tokens * tokens * self.width
+    }
+}
+
+/// LLaMA-2-7B: four squares of 4096 in attention, three matrices of 4096 x 11008.
+const LLAMA_2_7B: Decoder = Decoder { layers: 32.0, width: 4096.0, squares: 4.0 + 3.0 * 11008.0 / 4096.0 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the rows say of themselves, and what is known not to follow.
+    #[test]
+    fn verdicts() {
+        let rejected: Vec<&str> = rows()
+            .iter()
+            .flat_map(|(_, rows)| rows.iter().filter(|row| row.agrees() == Some(false)).map(|row| row.figure))
+            .collect();
+        assert_eq!(
+            rejected,
+            [
+                "speed over an A100, LLaMA-2-7B",
+                "A3 : A4, throughput",
+                "peak of the array",
+                "keys and values of a token computed again",
+                "the same from memory",
+                "memory in use, PG19 at batch 16, N' = 2048",
+            ]
+        );
+    }
+
+    #[test]
+    fn work_of_opt() {
+        // tender.txt, section VI: a prompt of 2048 tokens.
+        assert_eq!((Decoder::opt(32.0, 4096.0).work(2048.0) / 1e11).round(), 143.0);
+        assert_eq!((Decoder::opt(64.0, 9216.0).work(2048.0) / 1e11).round(), 1385.0);
+    }
+
+    #[test]
+    fn page_is_fresh() {
+        let page = include_str!("../../../../docs/headlines.md");
+        let (_, tables) = page.split_once("<!-- headlines -->\n").unwrap();
+        let (tables, _) = tables.split_once("<!-- /headlines -->").unwrap();
+        let fresh = markdown();
+        assert!(tables == fresh, "`cargo run -p models --example headlines` prints what belongs there:\n{fresh}");
+    }
+}
