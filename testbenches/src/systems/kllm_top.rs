@@ -2,6 +2,7 @@
 
 pub mod attention;
 mod builder;
+mod cache;
 pub mod layer;
 pub mod program;
 pub mod real;

@@ -8,14 +8,14 @@ use hdl::accelerators::kllm::{KllmSpec, KllmTop};
 use hdl::blocks::common::AxiSpec;
 use hdl::lang::CatalogBlock;
 use host::kllm::{self, Bits, Caps};
-use host::{Bus, Counters, Device, Settings, Window};
+use host::{Bus, Counters, Device, Window};
 use sim::bus::AxiConfig;
 use sim::fault::Fault;
 use sim::stimulus::Stall;
 use testbenches::faults::must_be_noticed;
-use testbenches::systems::chain_builder::Results;
-use testbenches::systems::hardware::on_hardware;
-use testbenches::systems::kllm_top::attention::{Measured as Head, real_head};
+use testbenches::systems::chain_builder::Measured;
+use testbenches::systems::hardware::{on_hardware, ready};
+use testbenches::systems::kllm_top::attention::{CachedHead, cached_head, real_head};
 use testbenches::systems::kllm_top::real::{Projection, RealTokens, projection, quantization};
 use testbenches::systems::kllm_top::{bench, golden_of, timing};
 use testbenches::{options, run};
@@ -136,7 +136,7 @@ pub(crate) const WINDOW: Window = Window { base: 0x10_0000, limit: 0x3f_ffff, ad
 pub(crate) const LATENCY: u32 = 20;
 
 /// What a projection took.
-struct Measured {
+struct Cost {
     counters: Counters,
     beats: kllm::Beats,
     /// Beside the product of the numbers themselves.
@@ -146,14 +146,13 @@ struct Measured {
 }
 
 /// Runs projections; their results and beats are the model's.
-fn projections(block: &KllmTop, config: &AxiConfig, jobs: &[Projection]) -> Vec<Measured> {
+fn projections(block: &KllmTop, config: &AxiConfig, jobs: &[Projection]) -> Vec<Cost> {
     let golden = golden_of(block).unwrap();
     let all = std::sync::Mutex::new(Vec::new());
     on_hardware(block, config, |hardware| {
         let (mut device, mut turns) = (Device::new(hardware), Turns::default());
-        device.identify().unwrap();
+        ready(&mut device, WINDOW, 4).unwrap();
         let caps = Caps::read(&mut device).unwrap();
-        device.configure(&Settings { window: WINDOW, timeout: 0, max_descriptors: 4 }).unwrap();
         for &of in jobs {
             let real = projection(&caps, &WINDOW, of).unwrap();
             for image in &real.images {
@@ -177,7 +176,7 @@ fn projections(block: &KllmTop, config: &AxiConfig, jobs: &[Projection]) -> Vec<
             let error = relative_error(&real.exact, &values);
             let mut cycles = || real.cycles(&timing::timing(block, LATENCY), (&golden, &WINDOW), &mut turns);
             let cycles = (block.orizuru == 0).then(&mut cycles);
-            all.lock().unwrap().push(Measured { counters: device.counters().unwrap(), beats, error, cycles });
+            all.lock().unwrap().push(Cost { counters: device.counters().unwrap(), beats, error, cycles });
         }
     });
     all.into_inner().unwrap()
@@ -208,7 +207,7 @@ fn large_cycles_of_real_products() {
     let dense = [16, 48].map(|tokens| Projection { tokens, outliers: 0, ..QUERIES });
     let one = [Projection { tokens: 1, ..QUERIES }];
     let all = projections(&real_size(), &AxiConfig::ideal(LATENCY), &[&jobs[..], &dense, &one].concat());
-    for Measured { counters, beats, cycles, .. } in &all {
+    for Cost { counters, beats, cycles, .. } in &all {
         let cycles = cycles.expect("there is no quantizer");
         println!("{counters:?} {beats:?}, lanes busy {:.3}", beats.taken as f64 / cycles as f64);
         assert_eq!(counters.cycles, cycles);
@@ -233,9 +232,8 @@ fn quantizations(
     let all = std::sync::Mutex::new(Vec::new());
     on_hardware(block, config, |hardware| {
         let mut device = Device::new(hardware);
-        device.identify().unwrap();
+        ready(&mut device, WINDOW, 4).unwrap();
         let caps = Caps::read(&mut device).unwrap();
-        device.configure(&Settings { window: WINDOW, timeout: 0, max_descriptors: 4 }).unwrap();
         for &of in jobs {
             let real = quantization(&caps, &WINDOW, of).unwrap();
             for image in &real.images {
@@ -266,21 +264,11 @@ fn real_head_of_attention() {
     {
         on_hardware(&block, &config, |hardware| {
             let mut device = Device::new(hardware);
-            device.identify().unwrap();
+            ready(&mut device, WINDOW, 9).unwrap();
             let caps = Caps::read(&mut device).unwrap();
-            device.configure(&Settings { window: WINDOW, timeout: 0, max_descriptors: 9 }).unwrap();
-            let Head { job, errors } = real_head(&caps, &WINDOW, golden.clone(), bits, (24, 3)).unwrap();
-            for image in &job.images {
-                device.bus().write_memory(image.address, &image.bytes).unwrap();
-            }
-            device.start(job.address).unwrap();
-            device.wait(10_000_000).unwrap();
-            for Results { name, address, bytes } in &job.results {
-                let mut got = vec![0; bytes.len()];
-                device.bus().read_memory(*address, &mut got).unwrap();
-                assert!(got == *bytes, "{name}");
-            }
-            println!("{bits:?} {errors:?} {:?}", device.counters().unwrap());
+            let Measured { job, errors } = real_head(&caps, &WINDOW, golden.clone(), bits, (24, 3)).unwrap();
+            let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
+            println!("{bits:?} {errors:?} {counters:?}");
             all.lock().unwrap().push(errors);
         });
     }
@@ -292,6 +280,58 @@ fn real_head_of_attention() {
         }
     }
 }
+
+/// Runs heads with caches that the chain fills; all that they write is the golden model's. What else is told of each.
+fn cached_heads(config: &AxiConfig, heads: &[(Bits, [usize; 2])]) -> Vec<CachedHead> {
+    let block = with_orizuru();
+    let golden = golden_of(&block).unwrap();
+    let all = std::sync::Mutex::new(Vec::new());
+    on_hardware(&block, config, |hardware| {
+        let mut device = Device::new(hardware);
+        ready(&mut device, WINDOW, 100).unwrap();
+        let caps = Caps::read(&mut device).unwrap();
+        for &(bits, tokens) in heads {
+            let head = cached_head(&caps, &WINDOW, golden.clone(), bits, (tokens, 3)).unwrap();
+            let Measured { job, errors } = &head.measured;
+            let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
+            println!("{bits:?}, {tokens:?} tokens, {} descriptors: {errors:?} {counters:?}", job.descriptors);
+            all.lock().unwrap().push(head);
+        }
+    });
+    all.into_inner().unwrap()
+}
+
+/// Four tokens behind 21 that are cached, as one chain that puts their keys and values into the cache itself, W4A4 and W4A3, with
+/// pauses of memory and without.
+#[test]
+fn real_head_with_a_cache() {
+    let rough = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
+    for (config, bits, most) in
+        [(rough, Bits::Four, CACHED_ERRORS[0]), (AxiConfig::ideal(LATENCY), Bits::Three, CACHED_ERRORS[1])]
+    {
+        for head in cached_heads(&config, &[(bits, [21, 4])]) {
+            for ((name, error), most) in head.measured.errors.into_iter().zip(most) {
+                assert!(error > 0.0 && error < most, "{name}: {error:.2e}");
+            }
+        }
+    }
+}
+
+/// What a chain has put into an empty cache are the panels, constants and scales that a host makes of the same tokens. With ten of
+/// them values go beyond a beat of positions.
+#[test]
+fn panels_of_a_chain_are_those_of_a_host() {
+    for CachedHead { measured, by_host } in cached_heads(&AxiConfig::ideal(LATENCY), &[(Bits::Four, [0, 10])]) {
+        assert_eq!(by_host.len(), 4);
+        for (name, bytes) in by_host {
+            let found = measured.job.results(name).unwrap();
+            assert!(!bytes.is_empty() && found.starts_with(&bytes), "{name}");
+        }
+    }
+}
+
+/// Most of the errors of queries, keys, values, probabilities and attention.
+const CACHED_ERRORS: [[f64; 5]; 2] = [[0.0115, 0.0171, 0.0513, 0.038, 0.095], [0.0308, 0.0307, 0.148, 0.124, 0.574]];
 
 /// Hidden states that are ahead of the query projection, and those ahead of the one down, which are sparse.
 const HIDDEN: [Projection; 3] = [

@@ -149,18 +149,26 @@ impl Codebook {
         bytes
     }
 
+    /// What the scale of a channel is multiplied with for its two constants, times `by`: the factors of an
+    /// [`AppendJob`](super::AppendJob). With 1, as those of the weights are, they are powers of two.
+    #[must_use]
+    pub fn factors(&self, by: f32) -> [f32; 2] {
+        // Powers are from 2^-48 to 2^32: with any scale of fp16 a normal number, or 0, and nothing is rounded.
+        let powers = [self.activations.shift + self.weights.shift, self.weights.shift + 24];
+        powers.map(|power| by * 2f32.powi(-power))
+    }
+
     /// The constants of channels whose weights have these scales, as they lie in memory.
     ///
     /// # Errors
     /// A scale that is not finite.
     pub fn constants(&self, scales: &[f16]) -> Result<Vec<u8>, CodebookError> {
         all_finite("weight scale", scales)?;
-        // Powers are from 2^-48 to 2^32: with any scale of fp16 a normal number, or 0, and nothing is rounded.
-        let powers = [self.activations.shift + self.weights.shift, self.weights.shift + 24];
+        let factors = self.factors(1.0);
         let record = |scale: &f16| {
             let mut bytes = [0; RECORD_BYTES as usize];
-            for (at, power) in [0, 4].into_iter().zip(powers) {
-                bytes[at..at + 4].copy_from_slice(&(scale.to_f32() * 2f32.powi(-power)).to_le_bytes());
+            for (at, factor) in [0, 4].into_iter().zip(factors) {
+                bytes[at..at + 4].copy_from_slice(&(scale.to_f32() * factor).to_le_bytes());
             }
             bytes
         };
