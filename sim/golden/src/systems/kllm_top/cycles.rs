@@ -1,5 +1,6 @@
 //! Cycles of a job before a memory that never pauses; what that means is in [`crate::systems::cycles`].
 
+mod append;
 mod lanes;
 mod products;
 mod results;
@@ -11,11 +12,14 @@ use crate::systems::job::{Accelerator, Fields};
 use crate::systems::memory::Memory;
 
 use super::{KllmTop, Operation};
+use append::Appended;
 pub use lanes::Lane;
 use products::Product;
 
 /// Operands of a product, used or not.
 const OPERANDS: u64 = 6;
+/// Operands of a token that is put into panels: token, panels, constants or scales.
+const APPENDED: u64 = 3;
 
 /// What the cycles depend on, beside the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +87,10 @@ impl Timed for Work<'_> {
             }
             Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
             Operation::Quantize(_) => unreachable!("refused without a quantizer"),
-            Operation::Append(_) => unreachable!("no job of this test has one"),
+            Operation::Append(append) => {
+                let begin = now + Shell::checks(APPENDED, APPENDED);
+                end(Appended::new((timing, &self.accelerator.shape), append, (begin, turns)), turns)
+            }
         }
     }
 }
