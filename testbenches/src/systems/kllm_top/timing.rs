@@ -1,10 +1,11 @@
 //! Cycles of jobs before a memory that never pauses, against the golden recurrence.
 
-use golden::systems::kllm_top::cycles::{Lane, Timing};
+use golden::systems::kllm_top::cycles::{Finder, Lane, Timing};
 use hdl::accelerators::kllm::KllmTop;
 
 use super::super::timing::{compare, shell, unit};
 use super::{golden_of, program};
+use crate::kllm::orizuru;
 
 /// DMAs that read.
 const READERS: usize = 6;
@@ -21,6 +22,10 @@ pub fn timing(block: &KllmTop, latency: u32) -> Timing {
         scaling: spec.scaling().cycles(0) - 1,
         adding: spec.adding().into(),
         unit: unit(&block.vector().unit()),
+        finder: block.quantizer().map(|quantizer| {
+            let orizuru = orizuru::timing(&quantizer.spec.finder());
+            Finder { first_pop: orizuru.first_pop(), next_pop: orizuru.next_pop() }
+        }),
     }
 }
 
