@@ -20,7 +20,7 @@ pub(super) struct Quantized {
     rows: usize,
     inner: usize,
     outliers: usize,
-    codebook: GoldenCodebook,
+    pub(super) codebook: GoldenCodebook,
 }
 
 /// Panels in memory, and the centroids of all their channels.
@@ -131,10 +131,40 @@ impl Builder<'_> {
         addends: Option<&Floats>,
         out: &Floats,
     ) -> anyhow::Result<()> {
-        let codebook = Codebook::new(&halves(&x.codebook), &halves(&w.matrix.codebook), self.caps.centroid_bits)?;
+        let codebook = self.codebook(x, w)?;
+        self.multiply_by(x, w, (&codebook, times), addends, out)
+    }
+
+    /// The product of tokens behind a function f with f(s x) = s f(x) for positive s: its codebook is another one.
+    pub(super) fn multiply_activated(
+        &mut self,
+        name: &'static str,
+        x: &Quantized,
+        w: &Weights,
+        f: impl Fn(f16) -> f16,
+    ) -> anyhow::Result<Floats> {
+        ensure!(x.outliers == 0, "outliers do not go through a function of centroids");
+        let codebook = self.codebook(x, w)?.activated(f, self.caps.centroid_bits)?;
+        let out = self.b.floats(name, x.rows, w.matrix.channels)?;
+        self.multiply_by(x, w, (&codebook, 1.0), None, &out)?;
+        Ok(out)
+    }
+
+    fn codebook(&self, x: &Quantized, w: &Weights) -> anyhow::Result<Codebook> {
+        Ok(Codebook::new(&halves(&x.codebook), &halves(&w.matrix.codebook), self.caps.centroid_bits)?)
+    }
+
+    fn multiply_by(
+        &mut self,
+        x: &Quantized,
+        w: &Weights,
+        (codebook, times): (&Codebook, f64),
+        addends: Option<&Floats>,
+        out: &Floats,
+    ) -> anyhow::Result<()> {
         let scales: Vec<f16> = w.scales.iter().map(|scale| f16::from_f64(scale.to_f64() * times)).collect();
         let constants = self.b.store(codebook.constants(&scales)?)?;
-        let product = self.product(x, &w.matrix, &codebook, constants)?;
+        let product = self.product(x, &w.matrix, codebook, constants)?;
         let job = MatMulJob::new(product, out.at).exact();
         let job = if let Some(addends) = addends { job.add_rows(addends.at) } else { job };
         let descriptor = job.build(self.caps, &self.b.window)?;
