@@ -10,11 +10,12 @@ use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::tender::MultiScaleArray;
 use host::tender::Caps;
 use host::vector::Integer;
-use host::{Bus, Counters, Device, Format, Rows, Settings, Window};
+use host::{Counters, Device, Format, Rows, Window};
 use sim::bus::AxiConfig;
+use testbenches::systems::chain_builder::Measured;
 use testbenches::systems::float_head::HEAD;
-use testbenches::systems::hardware::on_hardware;
-use testbenches::systems::tender_top::attention::{Measured, real_head};
+use testbenches::systems::hardware::{on_hardware, ready};
+use testbenches::systems::tender_top::attention::real_head;
 use testbenches::systems::tender_top::golden_of;
 
 /// Tokens of the text.
@@ -48,34 +49,15 @@ fn main() -> Result<()> {
     let done = Mutex::new(None);
     on_hardware(&block, &AxiConfig::ideal(20), |hardware| {
         let mut device = Device::new(hardware);
-        device.identify().unwrap_or_else(|e| panic!("{e}"));
+        ready(&mut device, WINDOW, 16).unwrap_or_else(|e| panic!("{e:#}"));
         let caps = Caps::read(&mut device).unwrap_or_else(|e| panic!("{e}"));
         let head = real_head(&caps, &WINDOW, golden.clone(), Integer::Int8, TOKENS).unwrap_or_else(|e| panic!("{e:#}"));
-        let counters = compute(&mut device, &head).unwrap_or_else(|e| panic!("{e:#}"));
+        let counters = head.job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
         *done.lock().unwrap_or_else(|e| panic!("{e}")) = Some((head, counters));
     });
     let done = done.into_inner().ok().flatten();
     let (head, counters) = done.context("the hardware did not run")?;
     show(&head, &counters)
-}
-
-/// Runs the job, and compares all that it leaves in memory with the golden model's.
-fn compute<B: Bus>(device: &mut Device<B>, head: &Measured) -> Result<Counters>
-where
-    B::Error: std::error::Error + Send + Sync + 'static,
-{
-    device.configure(&Settings { window: WINDOW, timeout: 0, max_descriptors: 16 })?;
-    for image in &head.job.images {
-        device.bus().write_memory(image.address, &image.bytes)?;
-    }
-    device.start(head.job.address)?;
-    device.wait(10_000_000)?;
-    for results in &head.job.results {
-        let mut got = vec![0; results.bytes.len()];
-        device.bus().read_memory(results.address, &mut got)?;
-        anyhow::ensure!(got == results.bytes, "{} differ from the golden model's", results.name);
-    }
-    Ok(device.counters()?)
 }
 
 fn show(head: &Measured, counters: &Counters) -> Result<()> {

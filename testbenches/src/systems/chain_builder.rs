@@ -1,14 +1,19 @@
 //! Chains of descriptors and all that they read and write. Each descriptor is done in the golden model as soon as it is there, so
 //! what follows can be fitted to the numbers that it will meet.
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use golden::common::shell::job_controller::Limits;
 use golden::kllm::fp16;
 use golden::systems::job::{self, Accelerator};
 use golden::systems::memory::SparseMemory;
 use half::f16;
-use host::vector::{Caps, Operand, VectorJob};
-use host::{ALIGNMENT, Allocator, Chain, Descriptor, Format, Image, Rows, Window};
+use host::vector::{Caps, Epsilon, Operand, VectorJob};
+use host::{ALIGNMENT, Allocator, Bus, Chain, Counters, Descriptor, Device, Format, Image, Rows, Window};
+
+use super::float_head::EPSILON;
+
+/// Looks at STATUS until a chain has taken too long.
+const POLLS: u32 = 100_000_000;
 
 /// Results of a job as the golden model computes them.
 #[derive(Clone, Debug)]
@@ -32,6 +37,46 @@ pub struct Job {
     pub descriptors: u32,
     /// What the memory holds at the end.
     pub results: Vec<Results>,
+}
+
+impl Job {
+    /// Runs the chain on a device that is ready for it: what was counted.
+    ///
+    /// # Errors
+    /// The device fails; it did another number of descriptors; a byte that it has written is not the golden model's.
+    pub fn run<B: Bus>(&self, device: &mut Device<B>) -> anyhow::Result<Counters> {
+        for image in &self.images {
+            device.bus().write_memory(image.address, &image.bytes)?;
+        }
+        device.start(self.address)?;
+        let done = device.wait(POLLS)?.descriptors;
+        ensure!(done == self.descriptors, "{done} descriptors are done, must be {}", self.descriptors);
+        for Results { name, address, bytes } in &self.results {
+            let mut got = vec![0; bytes.len()];
+            device.bus().read_memory(*address, &mut got)?;
+            let place = got.iter().zip(bytes).position(|(got, expected)| got != expected);
+            ensure!(place.is_none(), "{name} at {address:#x} differ from the golden model's, byte {place:?} first");
+        }
+        Ok(device.counters()?)
+    }
+
+    /// The results of a name.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn results(&self, name: &str) -> anyhow::Result<&[u8]> {
+        let found = self.results.iter().find(|results| results.name == name);
+        Ok(&found.with_context(|| format!("the job has no results {name:?}"))?.bytes)
+    }
+}
+
+/// A job, and how far its numbers are from those of float arithmetic: squared error relative to the squares, by name.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// The job.
+    pub job: Job,
+    /// Errors.
+    pub errors: Vec<(&'static str, f64)>,
 }
 
 /// Rows of fp16 numbers in memory.
@@ -191,6 +236,17 @@ impl<A: Accelerator> ChainBuilder<A> {
         self.then(job.build(&self.vector, &self.window)?)
     }
 
+    /// The norm ahead of a layer's attention or feed-forward network: by the root mean square, times gains.
+    ///
+    /// # Errors
+    /// No room; the hardware would refuse it.
+    pub fn norm(&mut self, name: &'static str, x: &Floats, gains: &[f64]) -> anyhow::Result<Floats> {
+        let gains = self.given(&[gains.to_vec()])?.at.address;
+        let (epsilon, out) = (Epsilon::new(EPSILON)?, self.floats(name, x.rows, x.columns)?);
+        self.rows(x, &out, |job| job.norm_with_gains(epsilon, gains))?;
+        Ok(out)
+    }
+
     /// Adds a descriptor, and does it in the model.
     pub(super) fn then(&mut self, descriptor: Descriptor) -> anyhow::Result<()> {
         let image = Chain::new().then(descriptor.clone()).place(self.trial, &self.window, 1)?;
@@ -206,8 +262,14 @@ impl<A: Accelerator> ChainBuilder<A> {
     /// Room for bytes that the job writes.
     pub(super) fn room(&mut self, name: &'static str, bytes: usize) -> anyhow::Result<u64> {
         // No number that a job leaves there by chance.
-        let address = self.store(vec![0xa5; bytes])?;
-        self.results.push((name, address, bytes));
+        self.changed(name, vec![0xa5; bytes])
+    }
+
+    /// Bytes that the job finds in memory, and changes.
+    pub(super) fn changed(&mut self, name: &'static str, bytes: Vec<u8>) -> anyhow::Result<u64> {
+        let count = bytes.len();
+        let address = self.store(bytes)?;
+        self.results.push((name, address, count));
         Ok(address)
     }
 

@@ -1,7 +1,7 @@
 //! A design in simulation behind the bus of drivers: registers by its AXI4-Lite port `ctrl`, one memory behind all ports `mem`.
 
 use hdl::lang::CatalogBlock;
-use host::Bus;
+use host::{Bus, Device, Settings, Window};
 use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig, Response};
 use sim::{Out, Sim};
 
@@ -29,6 +29,15 @@ pub fn on_hardware<B: CatalogBlock>(block: &B, config: &AxiConfig, work: impl Fn
     let design = hdl::lang::elaborate(block).unwrap_or_else(|e| panic!("{e}"));
     let bench = bench.unwrap_or_else(|e| panic!("{e:#}"));
     sim::run(&*bench, &sim::Design::from(&design), &crate::options(1)).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Makes a device ready: jobs of up to so many descriptors may touch `window`.
+///
+/// # Errors
+/// There is something else; the bus fails.
+pub fn ready<B: Bus>(device: &mut Device<B>, window: Window, max_descriptors: u32) -> anyhow::Result<()> {
+    device.identify()?;
+    Ok(device.configure(&Settings { window, timeout: 0, max_descriptors })?)
 }
 
 /// A design in simulation.

@@ -1,7 +1,9 @@
 //! [`KllmTop`] between a host and a memory: chains of products, rows, and rows that become tokens, right and wrong ones; see [`Player`].
 
+pub mod activation;
 pub mod attention;
 mod builder;
+mod cache;
 pub mod layer;
 pub mod program;
 pub mod real;

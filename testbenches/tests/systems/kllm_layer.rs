@@ -1,12 +1,11 @@
 //! A decoder layer of the real model on the KLLM accelerator.
 
 use host::kllm::{Bits, Caps};
-use host::{Bus, Device, Settings, Window};
+use host::{Device, Window};
 use sim::bus::AxiConfig;
-use testbenches::systems::chain_builder::Results;
-use testbenches::systems::hardware::on_hardware;
+use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kllm_top::golden_of;
-use testbenches::systems::kllm_top::layer::{Measured, real_layer};
+use testbenches::systems::kllm_top::layer::{Layers, real_layer};
 
 use crate::kllm_top::{LATENCY, WINDOW, with_orizuru};
 use crate::layer_14::layer_14;
@@ -20,24 +19,14 @@ fn large_decoder_layer_of_8_tokens() {
     let window = Window { limit: 0x1fff_ffff, ..WINDOW };
     on_hardware(&block, &AxiConfig::ideal(LATENCY), |hardware| {
         let mut device = Device::new(hardware);
-        device.identify().unwrap();
+        ready(&mut device, window, 100).unwrap();
         let caps = Caps::read(&mut device).unwrap();
-        device.configure(&Settings { window, timeout: 0, max_descriptors: 100 }).unwrap();
         for (bits, most) in [(Bits::Four, 0.12), (Bits::Three, 0.31)] {
-            let Measured { jobs, errors } = real_layer((&caps, &window), golden.clone(), bits, 8, &layer).unwrap();
+            let Layers { jobs, errors } = real_layer((&caps, &window), golden.clone(), bits, 8, &layer).unwrap();
             println!("{bits:?}: {errors:?}");
             for job in &jobs {
-                for image in &job.images {
-                    device.bus().write_memory(image.address, &image.bytes).unwrap();
-                }
-                device.start(job.address).unwrap();
-                device.wait(100_000_000).unwrap();
-                for Results { name, address, bytes } in &job.results {
-                    let mut got = vec![0; bytes.len()];
-                    device.bus().read_memory(*address, &mut got).unwrap();
-                    assert!(got == *bytes, "{name}");
-                }
-                println!("{} descriptors: {:?}", job.descriptors, device.counters().unwrap());
+                let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
+                println!("{} descriptors: {counters:?}", job.descriptors);
             }
             let error = |name| errors.iter().find(|error| error.0 == name).unwrap().1;
             let (adds, integers) = (error("what the layer adds"), error("what integers to the nearest add"));

@@ -12,15 +12,15 @@ use hdl::blocks::tender::{Drain, MultiScaleArray, TenderPe};
 use hdl::lang::CatalogBlock;
 use host::tender::{Caps, Overflows};
 use host::vector::Integer;
-use host::{Bus, Counters, Device, Settings, Window};
+use host::{Bus, Counters, Device, Window};
 use sim::bus::AxiConfig;
 use sim::fault::Fault;
 use sim::stimulus::{Stall, real_numbers};
 use testbenches::faults::must_be_noticed;
 use testbenches::systems::float_layer::Exact;
-use testbenches::systems::hardware::on_hardware;
-use testbenches::systems::tender_top::attention::{Measured, real_head};
-use testbenches::systems::tender_top::builder::{Job, Results};
+use testbenches::systems::hardware::{on_hardware, ready};
+use testbenches::systems::tender_top::attention::real_head;
+use testbenches::systems::tender_top::builder::{Job, Measured};
 use testbenches::systems::tender_top::feed_forward::real_slice;
 use testbenches::systems::tender_top::layer::real_layer;
 use testbenches::systems::tender_top::real::{GROUPS, Real, explicit_q_projection, q_projection, scores};
@@ -110,9 +110,8 @@ fn products(block: &TenderTop, config: &AxiConfig, jobs: &[fn(&Caps) -> Real]) -
     let counters = std::sync::Mutex::new(Vec::new());
     on_hardware(block, config, |hardware| {
         let mut device = Device::new(hardware);
-        device.identify().unwrap();
+        ready(&mut device, WINDOW, 4).unwrap();
         let caps = Caps::read(&mut device).unwrap();
-        device.configure(&Settings { window: WINDOW, timeout: 0, max_descriptors: 4 }).unwrap();
         for make in jobs {
             let real = make(&caps);
             for image in &real.images {
@@ -203,7 +202,8 @@ fn chains(config: &AxiConfig, jobs: &[(Make, Integer, usize)]) -> Vec<Counters> 
     let all = std::sync::Mutex::new(Vec::new());
     on_hardware(&block, config, |hardware| {
         let mut device = Device::new(hardware);
-        let caps = ready(&mut device, WINDOW);
+        ready(&mut device, WINDOW, 128).unwrap();
+        let caps = Caps::read(&mut device).unwrap();
         for &(make, integer, tokens) in jobs {
             let job = make(&caps, golden_of(&block).unwrap(), integer, tokens).unwrap().job;
             all.lock().unwrap().push(chain(&mut device, &job));
@@ -212,28 +212,11 @@ fn chains(config: &AxiConfig, jobs: &[(Make, Integer, usize)]) -> Vec<Counters> 
     all.into_inner().unwrap()
 }
 
-/// Gets a device ready; what it can do.
-fn ready<B: Bus<Error: std::fmt::Debug>>(device: &mut Device<B>, window: Window) -> Caps {
-    device.identify().unwrap();
-    device.configure(&Settings { window, timeout: 0, max_descriptors: 128 }).unwrap();
-    Caps::read(device).unwrap()
-}
-
-/// Runs a chain.
-fn chain<B: Bus<Error: std::fmt::Debug>>(device: &mut Device<B>, job: &Job) -> Counters {
-    for image in &job.images {
-        device.bus().write_memory(image.address, &image.bytes).unwrap();
-    }
-    device.start(job.address).unwrap();
-    let done = device.wait(10_000_000).unwrap();
-    assert_eq!(done.descriptors, job.descriptors);
+/// Runs a chain, in which nothing overflows.
+fn chain<B: Bus>(device: &mut Device<B>, job: &Job) -> Counters {
+    let counters = job.run(device).unwrap_or_else(|e| panic!("{e:#}"));
     assert_eq!(Overflows::read(device).unwrap(), Overflows::default());
-    for Results { name, address, bytes } in &job.results {
-        let mut got = vec![0; bytes.len()];
-        device.bus().read_memory(*address, &mut got).unwrap();
-        assert!(&got == bytes, "{name} at {address:#x} differ");
-    }
-    device.counters().unwrap()
+    counters
 }
 
 const ATTENTION: Make = |caps, golden, integer, tokens| real_head(caps, &WINDOW, golden, integer, tokens);
@@ -290,7 +273,8 @@ fn large_decoder_layer_of_64_tokens() {
     }
     on_hardware(&block, &AxiConfig::ideal(latency), |hardware| {
         let mut device = Device::new(hardware);
-        let caps = ready(&mut device, window);
+        ready(&mut device, window, 128).unwrap();
+        let caps = Caps::read(&mut device).unwrap();
         for (integer, most, least) in [(Integer::Int8, 0.01, 0.9), (Integer::Int4, 1.0, 0.5)] {
             let golden = golden_of(&block).unwrap();
             let Measured { job, errors } =

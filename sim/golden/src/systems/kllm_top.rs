@@ -197,7 +197,14 @@ impl job::Accelerator for KllmTop {
         limits: &Limits,
         memory: &mut dyn Memory,
     ) -> Result<Executed, u8> {
-        Ok(match self.check(opcode, fields, limits)? {
+        Ok(self.execute(self.check(opcode, fields, limits)?, memory))
+    }
+}
+
+impl KllmTop {
+    /// Does an operation.
+    fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
+        match operation {
             Operation::MatMul(operation) => self.multiply(operation, memory),
             Operation::Quantize(operation) => self.quantize(operation, memory),
             Operation::Append(operation) => self.append(operation, memory),
@@ -205,7 +212,7 @@ impl job::Accelerator for KllmTop {
                 let executed = self.vector.execute(operation, memory);
                 executed.map(|operation| Work { operation: Operation::Vector(operation), beats: Beats::default() })
             }
-        })
+        }
     }
 }
 

@@ -124,6 +124,21 @@ impl Codebook {
         Ok(Self { activations, ..Self::new(&values, weights, bits)? })
     }
 
+    /// The codebook of the same tokens behind a function of one number that commutes with a positive factor, f(s x) = s f(x), as ReLU does: only
+    /// centroids of activations are replaced (KLLM, section III-C1), for a device whose centroids have `bits` bits. Midpoints stay, so
+    /// tokens are made as before. Outliers do not go through the function: tokens must have none.
+    ///
+    /// # Errors
+    /// f makes a centroid infinite or no number; a width that no device has.
+    pub fn activated(&self, f: impl Fn(f16) -> f16, bits: u32) -> Result<Self, CodebookError> {
+        if !(2..=16).contains(&bits) {
+            return Err(CodebookError::Width(bits));
+        }
+        let values: Vec<f16> = self.values.iter().map(|&value| f(value)).collect();
+        all_finite("activated centroid", &values)?;
+        Ok(Self { activations: Fixed::of(&values, bits), ..self.clone() })
+    }
+
     /// Bits of an index of an activation.
     #[must_use]
     pub fn bits(&self) -> Bits {
@@ -149,18 +164,26 @@ impl Codebook {
         bytes
     }
 
+    /// What the scale of a channel is multiplied with for its two constants, times `by`: the factors of an
+    /// [`AppendJob`](super::AppendJob). With 1, as those of the weights are, they are powers of two.
+    #[must_use]
+    pub fn factors(&self, by: f32) -> [f32; 2] {
+        // Powers are from 2^-48 to 2^32: with any scale of fp16 a normal number, or 0, and nothing is rounded.
+        let powers = [self.activations.shift + self.weights.shift, self.weights.shift + 24];
+        powers.map(|power| by * 2f32.powi(-power))
+    }
+
     /// The constants of channels whose weights have these scales, as they lie in memory.
     ///
     /// # Errors
     /// A scale that is not finite.
     pub fn constants(&self, scales: &[f16]) -> Result<Vec<u8>, CodebookError> {
         all_finite("weight scale", scales)?;
-        // Powers are from 2^-48 to 2^32: with any scale of fp16 a normal number, or 0, and nothing is rounded.
-        let powers = [self.activations.shift + self.weights.shift, self.weights.shift + 24];
+        let factors = self.factors(1.0);
         let record = |scale: &f16| {
             let mut bytes = [0; RECORD_BYTES as usize];
-            for (at, power) in [0, 4].into_iter().zip(powers) {
-                bytes[at..at + 4].copy_from_slice(&(scale.to_f32() * 2f32.powi(-power)).to_le_bytes());
+            for (at, factor) in [0, 4].into_iter().zip(factors) {
+                bytes[at..at + 4].copy_from_slice(&(scale.to_f32() * factor).to_le_bytes());
             }
             bytes
         };
@@ -183,6 +206,28 @@ mod tests {
 
     fn halves(values: &[f32]) -> Vec<f16> {
         values.iter().map(|&value| f16::from_f32(value)).collect()
+    }
+
+    /// Centroids of activations change, with a power of their own; midpoints and weights stay.
+    #[test]
+    fn a_function_replaces_centroids() {
+        let activations = halves(&[-1.0, -0.5, -0.25, -0.125, 0.0, 0.125, 0.25, 0.5]);
+        let codebook = Codebook::new(&activations, &halves(&[0.5; 16]), 8).unwrap();
+        let relu = |x: f16| x.max(f16::ZERO);
+        let replaced = codebook.activated(relu, 8).unwrap();
+        let (before, after) = (codebook.bytes(), replaced.bytes());
+        assert_eq!((&before[..64], &before[96..]), (&after[..64], &after[96..]));
+        let integers = |bytes: &[u8]| -> Vec<i16> {
+            bytes[64..80].chunks(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect()
+        };
+        assert_eq!(integers(&before), [-64, -32, -16, -8, 0, 8, 16, 32]);
+        assert_eq!(integers(&after), [0, 0, 0, 0, 0, 16, 32, 64]);
+        assert_eq!(replaced.factors(1.0)[0], codebook.factors(1.0)[0] / 2.0);
+        assert_eq!(replaced.factors(1.0)[1], codebook.factors(1.0)[1]);
+        let none = |_: f16| f16::NAN;
+        let said = codebook.activated(none, 8).unwrap_err().to_string();
+        assert_eq!(said, "activated centroid 0 is NaN, must be finite");
+        assert_eq!(codebook.activated(relu, 1), Err(CodebookError::Width(1)));
     }
 
     #[test]

@@ -1,24 +1,15 @@
-//! One attention head of the real model as one chain: tokens and queries are quantized by the accelerator; the panels of weights,
-//! keys and values are there, as a host or an earlier job has left them.
+//! One attention head of the real model as one chain: tokens and queries are quantized by the accelerator. Panels of keys and values
+//! are there, as a host has left them, or the chain puts its own tokens behind those that are there.
 
 use golden::systems::kllm_top::KllmTop;
 use golden::tender::granularity::relative_error;
 use host::Window;
 use host::kllm::{Bits, Caps};
-use host::vector::Epsilon;
 
-use super::super::chain_builder::{ChainBuilder, Floats, Job};
-use super::super::float_head::{EPSILON, Exact};
-use super::builder::{Builder, columns_of, fp16};
-
-/// A job, and how far its numbers are from those of float arithmetic: squared error relative to the squares, by name.
-#[derive(Clone, Debug)]
-pub struct Measured {
-    /// The job.
-    pub job: Job,
-    /// Errors.
-    pub errors: Vec<(&'static str, f64)>,
-}
+use super::super::chain_builder::{ChainBuilder, Floats, Measured};
+use super::super::float_head::Exact;
+use super::builder::{Builder, columns_of, fp16, train};
+use super::cache::{Cache, Codebooks};
 
 /// Query head 6 of layer 14 for the first tokens of the text, from the residual stream on; keys and values are those of the
 /// float layer, quantized. `outliers` of a token on each side stay as they are, one of a query for 16 of these.
@@ -37,10 +28,7 @@ pub fn real_head(
     let mut head = Builder { caps, bits, b };
     let residual = head.b.given(&exact.residual)?;
     let angles = head.b.given(&exact.angles)?;
-    let gains = head.b.given(std::slice::from_ref(&exact.gains))?.at.address;
-    let normed = head.b.floats("normalised", tokens, residual.columns)?;
-    let epsilon = Epsilon::new(EPSILON)?;
-    head.b.rows(&residual, &normed, |job| job.norm_with_gains(epsilon, gains))?;
+    let normed = head.b.norm("normalised", &residual, &exact.gains)?;
     let x = head.quantize("tokens", &normed, outliers, &all.normed)?;
     let w_q = head.weights(&columns_of(&fp16(&exact.w_q)))?;
     let q = head.multiply("queries", &x, &w_q, 1.0)?;
@@ -60,4 +48,64 @@ pub fn real_head(
         ("attention", error(&exact.attention, &out)),
     ];
     Ok(Measured { job: head.b.finish()?, errors })
+}
+
+/// A head whose keys and values are cached, and what a host makes of its tokens.
+#[derive(Clone, Debug)]
+pub struct CachedHead {
+    /// The chain.
+    pub measured: Measured,
+    /// Of a cache that was empty before: results of the job by name, and the bytes with which they begin if a host puts the
+    /// same tokens there.
+    pub by_host: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// The same head for `new` tokens behind `cached` ones, whose keys and values a host has put into the cache: those of the new ones are
+/// put there by the chain. Codebooks of queries, keys and values are trained on the float layer's numbers for all 64 tokens.
+///
+/// # Errors
+/// A missing or damaged file; more tokens than are stored; what the host crate refuses.
+pub fn cached_head(
+    caps: &Caps,
+    window: &Window,
+    golden: KllmTop,
+    bits: Bits,
+    ([cached, new], outliers): ([usize; 2], usize),
+) -> anyhow::Result<CachedHead> {
+    let (exact, all) = (Exact::of(cached + new)?, Exact::of(64)?);
+    let mut head = Builder { caps, bits, b: ChainBuilder::new(caps.vector, window, golden)? };
+    let values = golden::tender::granularity::product(&all.normed, &all.w_v);
+    let of_a_query = outliers.div_ceil(16);
+    let of_queries = train(bits, &all.queries, of_a_query)?;
+    let codebooks = Codebooks::new(&of_queries, [&all.keys, &values], caps.centroid_bits)?;
+    let before = [&exact.keys[..cached], &values[..cached]];
+    let mut cache = Cache::new(&mut head, codebooks, before, (values[0].len(), cached + new))?;
+
+    let residual = head.b.given(&exact.residual[cached..])?;
+    let angles = head.b.given(&exact.angles[cached..])?;
+    let normed = head.b.norm("normalised", &residual, &exact.gains)?;
+    let x = head.quantize("tokens", &normed, outliers, &all.normed)?;
+    let mut project = |name, weights: &[Vec<f64>]| {
+        let weights = head.weights(&columns_of(&fp16(weights)))?;
+        head.multiply(name, &x, &weights, 1.0)
+    };
+    let (q, k) = (project("queries", &exact.w_q)?, project("keys", &exact.w_k)?);
+    let v = project("values", &exact.w_v)?;
+    head.b.rows(&q, &q, |job| job.rotate(angles.at))?;
+    head.b.rows(&k, &k, |job| job.rotate(angles.at))?;
+    cache.append(&mut head, &k, &v)?;
+    let queries = head.quantize_with("tokens of queries", &q, (bits, of_a_query), of_queries)?;
+    let out = head.b.floats("attention", new, q.columns)?;
+    let p = head.attend(&queries, &cache, &out)?;
+    let error = |exact: &[Vec<f64>], rows: &Floats| relative_error(&exact[cached..], &head.b.values(rows));
+    let errors = vec![
+        ("queries", error(&exact.queries, &q)),
+        ("keys", error(&exact.keys, &k)),
+        ("values", error(&values[..cached + new], &v)),
+        ("probabilities", error(&exact.probabilities, &p)),
+        ("attention", error(&exact.attention, &out)),
+    ];
+    let job = head.b.job()?;
+    let by_host = if cached == 0 { cache.by_host(&head, &job)? } else { Vec::new() };
+    Ok(CachedHead { measured: Measured { job, errors }, by_host })
 }

@@ -1,6 +1,6 @@
 //! Chains of the KLLM accelerator in terms of rows, tokens and weights.
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use golden::kllm::codebook::Codebook as GoldenCodebook;
 use golden::kllm::outliers::OutlierRule;
 use golden::kllm::quantize::{QuantizedWeights, samples, train_codebook};
@@ -11,24 +11,30 @@ use host::vector::{Integer, Operand};
 use host::{Format, Rows};
 
 use super::super::chain_builder::{ChainBuilder, Floats};
+use super::cache::Cache;
 use super::real::halves;
 
 /// Tokens in memory, and what their indices stand for.
 pub(super) struct Quantized {
-    at: Operand,
+    pub(super) at: Operand,
     rows: usize,
     inner: usize,
     outliers: usize,
-    codebook: GoldenCodebook,
+    pub(super) codebook: GoldenCodebook,
 }
 
-/// Panels in memory: channels with their scales, and the centroids of all.
+/// Panels in memory, and the centroids of all their channels.
+pub(super) struct Matrix {
+    pub(super) panels: Operand,
+    pub(super) channels: usize,
+    pub(super) inner: usize,
+    pub(super) codebook: GoldenCodebook,
+}
+
+/// Panels in memory, and the scales of their channels.
 pub(super) struct Weights {
-    panels: Operand,
-    channels: usize,
-    inner: usize,
+    matrix: Matrix,
     scales: Vec<f16>,
-    codebook: GoldenCodebook,
 }
 
 /// Chains of the accelerator, whose tokens have indices of so many bits.
@@ -42,8 +48,15 @@ pub(super) fn fp16(rows: &[Vec<f64>]) -> Vec<Vec<u64>> {
     rows.iter().map(|row| row.iter().map(|&x| golden::kllm::fp16::from_f64(x)).collect()).collect()
 }
 
-pub(super) fn columns_of(rows: &[Vec<u64>]) -> Vec<Vec<u64>> {
+pub(super) fn columns_of<T: Copy>(rows: &[Vec<T>]) -> Vec<Vec<T>> {
     (0..rows[0].len()).map(|n| rows.iter().map(|row| row[n]).collect()).collect()
+}
+
+/// A codebook for tokens of numbers like these, with so many outliers on each side.
+pub(super) fn train(bits: Bits, like: &[Vec<f64>], outliers: usize) -> anyhow::Result<GoldenCodebook> {
+    let rule = if outliers == 0 { OutlierRule::None } else { OutlierRule::TopK { per_side: outliers } };
+    let bits = if bits == Bits::Three { 3 } else { 4 };
+    Ok(train_codebook(bits, &samples(&fp16(like), rule, None)?, None)?)
 }
 
 impl Builder<'_> {
@@ -55,16 +68,25 @@ impl Builder<'_> {
         outliers: usize,
         like: &[Vec<f64>],
     ) -> anyhow::Result<Quantized> {
-        let rule = if outliers == 0 { OutlierRule::None } else { OutlierRule::TopK { per_side: outliers } };
-        let bits = if self.bits == Bits::Three { 3 } else { 4 };
-        let codebook = train_codebook(bits, &samples(&fp16(like), rule, None)?, None)?;
+        let codebook = train(self.bits, like, outliers)?;
+        self.quantize_with(name, x, (self.bits, outliers), codebook)
+    }
+
+    /// The same with a codebook from elsewhere.
+    pub(super) fn quantize_with(
+        &mut self,
+        name: &'static str,
+        x: &Floats,
+        (bits, outliers): (Bits, usize),
+        codebook: GoldenCodebook,
+    ) -> anyhow::Result<Quantized> {
         let tokens = Tokens::new(x.rows, x.columns, 2 * outliers)?;
         let at = Operand { address: self.b.room(name, tokens.bytes())?, stride: tokens.stride() as u32 };
         let bytes = Codebook::new(&halves(&codebook), &[f16::ONE; 16], self.caps.centroid_bits)?.bytes();
         let place = self.b.store(bytes)?;
         let sizes = (x.rows as u32, x.columns as u32);
         let of_a_side = (outliers as u16, outliers as u16);
-        let job = QuantizeJob::new(sizes, self.bits, of_a_side, x.at, place, at).exact();
+        let job = QuantizeJob::new(sizes, bits, of_a_side, x.at, place, at).exact();
         let descriptor = job.build(self.caps, &self.b.window)?;
         self.b.then(descriptor)?;
         Ok(Quantized { at, rows: x.rows, inner: x.columns, outliers, codebook })
@@ -84,7 +106,7 @@ impl Builder<'_> {
         let indices: Vec<u8> = channels.iter().flatten().map(|&index| index as u8).collect();
         let address = self.b.store(panels.pack(&indices)?)?;
         let at = Operand { address, stride: panels.stride() as u32 };
-        Ok(Weights { panels: at, channels: count, inner, scales, codebook })
+        Ok(Weights { matrix: Matrix { panels: at, channels: count, inner, codebook }, scales })
     }
 
     /// A product to rows of fp16, times a number.
@@ -95,7 +117,7 @@ impl Builder<'_> {
         w: &Weights,
         times: f64,
     ) -> anyhow::Result<Floats> {
-        let out = self.b.floats(name, x.rows, w.channels)?;
+        let out = self.b.floats(name, x.rows, w.matrix.channels)?;
         self.multiply_to(x, w, times, None, &out)?;
         Ok(out)
     }
@@ -109,17 +131,48 @@ impl Builder<'_> {
         addends: Option<&Floats>,
         out: &Floats,
     ) -> anyhow::Result<()> {
-        ensure!(x.inner == w.inner, "{} positions times {}", x.inner, w.inner);
-        let codebook = Codebook::new(&halves(&x.codebook), &halves(&w.codebook), self.caps.centroid_bits)?;
+        let codebook = self.codebook(x, w)?;
+        self.multiply_by(x, w, (&codebook, times), addends, out)
+    }
+
+    /// The product of tokens behind a function f with f(s x) = s f(x) for positive s: its codebook is another one.
+    pub(super) fn multiply_activated(
+        &mut self,
+        name: &'static str,
+        x: &Quantized,
+        w: &Weights,
+        f: impl Fn(f16) -> f16,
+    ) -> anyhow::Result<Floats> {
+        ensure!(x.outliers == 0, "outliers do not go through a function of centroids");
+        let codebook = self.codebook(x, w)?.activated(f, self.caps.centroid_bits)?;
+        let out = self.b.floats(name, x.rows, w.matrix.channels)?;
+        self.multiply_by(x, w, (&codebook, 1.0), None, &out)?;
+        Ok(out)
+    }
+
+    fn codebook(&self, x: &Quantized, w: &Weights) -> anyhow::Result<Codebook> {
+        Ok(Codebook::new(&halves(&x.codebook), &halves(&w.matrix.codebook), self.caps.centroid_bits)?)
+    }
+
+    fn multiply_by(
+        &mut self,
+        x: &Quantized,
+        w: &Weights,
+        (codebook, times): (&Codebook, f64),
+        addends: Option<&Floats>,
+        out: &Floats,
+    ) -> anyhow::Result<()> {
         let scales: Vec<f16> = w.scales.iter().map(|scale| f16::from_f64(scale.to_f64() * times)).collect();
-        let product = self.product(x, w, &codebook, &scales)?;
+        let constants = self.b.store(codebook.constants(&scales)?)?;
+        let product = self.product(x, &w.matrix, codebook, constants)?;
         let job = MatMulJob::new(product, out.at).exact();
         let job = if let Some(addends) = addends { job.add_rows(addends.at) } else { job };
         let descriptor = job.build(self.caps, &self.b.window)?;
         self.b.then(descriptor)
     }
 
-    fn product(&mut self, x: &Quantized, w: &Weights, codebook: &Codebook, scales: &[f16]) -> anyhow::Result<Product> {
+    fn product(&mut self, x: &Quantized, w: &Matrix, codebook: &Codebook, constants: u64) -> anyhow::Result<Product> {
+        ensure!(x.inner == w.inner, "{} positions times {}", x.inner, w.inner);
         Ok(Product {
             tokens: x.rows as u32,
             channels: w.channels as u32,
@@ -127,13 +180,13 @@ impl Builder<'_> {
             outliers: 2 * x.outliers as u32,
             token_rows: x.at,
             panels: w.panels,
-            constants: self.b.store(codebook.constants(scales)?)?,
+            constants,
             codebook: self.b.store(codebook.bytes())?,
         })
     }
 
     /// Probabilities times values, which are quantized token by token: the scale of each is multiplied into its probability ahead
-    /// of the product, whose integers are then of 7 bits.
+    /// of the product.
     pub(super) fn mean_of(&mut self, p: &Floats, values: &[Vec<u64>], out: &Floats) -> anyhow::Result<()> {
         let codebook = train_codebook(4, &samples(values, OutlierRule::None, None)?, None)?;
         let quantized = QuantizedWeights::new(values, &codebook)?;
@@ -142,22 +195,47 @@ impl Builder<'_> {
         let most = scales.iter().copied().fold(0.0, f64::max);
         let unit = f16::from_f64(most / 127.0);
         let factors = self.b.given(&[scales])?;
+        let channels = columns_of(&quantized.columns);
+        let w = self.panels(&channels, vec![unit; channels.len()], codebook)?;
+        self.weighted_sum(p, Operand { stride: 0, ..factors.at }, (&w.matrix, unit), out)
+    }
+
+    /// Probabilities times a row of scales become integers of 7 bits, each worth `unit`; these times values.
+    fn weighted_sum(
+        &mut self,
+        p: &Floats,
+        scales: Operand,
+        (values, unit): (&Matrix, f16),
+        out: &Floats,
+    ) -> anyhow::Result<()> {
         let layout = Rows::dense(Format::Int8, p.rows, p.columns)?;
         let integers = Operand { address: self.b.room("scores", layout.bytes())?, stride: layout.stride() as u32 };
-        let each = Operand { stride: 0, ..factors.at };
         self.b.steps(p, integers, |job| {
-            job.multiply_rows(each).quantize(Integer::Int8, f16::from_f64(1.0 / unit.to_f64()))
+            job.multiply_rows(scales).quantize(Integer::Int8, f16::from_f64(1.0 / unit.to_f64()))
         })?;
-        let width = values[0].len();
-        let channels: Vec<Vec<u16>> =
-            (0..width).map(|n| quantized.columns.iter().map(|token| token[n]).collect()).collect();
-        let w = self.panels(&channels, vec![unit; width], codebook)?;
-        let codebook = Codebook::of_integers(&halves(&w.codebook), self.caps.centroid_bits)?;
-        let x = Quantized { at: integers, rows: p.rows, inner: p.columns, outliers: 0, codebook: w.codebook.clone() };
-        let product = self.product(&x, &w, &codebook, &w.scales)?;
+        let codebook = Codebook::of_integers(&halves(&values.codebook), self.caps.centroid_bits)?;
+        let constants = self.b.store(codebook.constants(&vec![unit; values.channels])?)?;
+        let (rows, inner) = (p.rows, p.columns);
+        let x = Quantized { at: integers, rows, inner, outliers: 0, codebook: values.codebook.clone() };
+        let product = self.product(&x, values, &codebook, constants)?;
         let job = MatMulJob::new(product, out.at).of_integers().exact();
         let descriptor = job.build(self.caps, &self.b.window)?;
         self.b.then(descriptor)
+    }
+
+    /// Attention of queries that are those of the last tokens in a cache, causal; returns the probabilities.
+    pub(super) fn attend(&mut self, queries: &Quantized, cache: &Cache, out: &Floats) -> anyhow::Result<Floats> {
+        let (keys, constants) = cache.keys();
+        let first = (keys.channels + 1).checked_sub(queries.rows).filter(|&first| first > 0);
+        let first = first.with_context(|| format!("{} queries, {} keys", queries.rows, keys.channels))?;
+        let p = self.b.floats("probabilities", queries.rows, keys.channels)?;
+        let product = self.product(queries, &keys, &cache.codebooks.scores, constants)?;
+        let descriptor = MatMulJob::new(product, p.at).exact().build(self.caps, &self.b.window)?;
+        self.b.then(descriptor)?;
+        self.b.rows(&p, &p, |job| job.causal_softmax(first as u32))?;
+        let (values, scales) = cache.values();
+        self.weighted_sum(&p, scales, (&values, cache.codebooks.unit), out)?;
+        Ok(p)
     }
 }
 

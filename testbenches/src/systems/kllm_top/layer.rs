@@ -5,16 +5,15 @@ use golden::systems::kllm_top::KllmTop;
 use golden::tender::granularity::relative_error;
 use host::Window;
 use host::kllm::{Bits, Caps};
-use host::vector::Epsilon;
 
 use super::super::chain_builder::{ChainBuilder, Floats, Job};
-use super::super::float_head::{EPSILON, angles};
+use super::super::float_head::angles;
 use super::super::float_layer::{Exact, HEAD, Layer, sum};
 use super::builder::{Builder, Quantized, bits_of, columns_of, fp16};
 
 /// Both jobs, and how far their numbers are from those of float arithmetic: squared error relative to the squares, by name.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct Layers {
     /// Up to queries, keys and values; the rest.
     pub jobs: [Job; 2],
     /// Errors.
@@ -27,13 +26,6 @@ fn outliers(positions: usize) -> usize {
 }
 
 impl Builder<'_> {
-    fn norm(&mut self, name: &'static str, x: &Floats, gains: &[f64]) -> anyhow::Result<Floats> {
-        let gains = self.b.given(&[gains.to_vec()])?.at.address;
-        let (epsilon, out) = (Epsilon::new(EPSILON)?, self.b.floats(name, x.rows, x.columns)?);
-        self.b.rows(x, &out, |job| job.norm_with_gains(epsilon, gains))?;
-        Ok(out)
-    }
-
     fn tokens(&mut self, name: &'static str, x: &Floats, like: &[Vec<f64>]) -> anyhow::Result<Quantized> {
         self.quantize(name, x, outliers(x.columns), like)
     }
@@ -96,11 +88,11 @@ pub fn real_layer(
     bits: Bits,
     tokens: usize,
     layer: &Layer,
-) -> anyhow::Result<Measured> {
+) -> anyhow::Result<Layers> {
     let (exact, all) = (Exact::of(tokens, layer)?, Exact::of(64, layer)?);
     let mut b = Builder { caps, bits, b: ChainBuilder::new(caps.vector, window, golden)? };
     let residual = b.b.given(&exact.residual)?;
-    let normed = b.norm("normalised", &residual, &layer.gains[0])?;
+    let normed = b.b.norm("normalised", &residual, &layer.gains[0])?;
     let x = b.tokens("tokens", &normed, &all.attended)?;
     let [q, k, v] =
         [("queries", &layer.q), ("keys", &layer.k), ("values", &layer.v)].map(|(name, w)| b.project(name, &x, w));
@@ -121,7 +113,7 @@ pub fn real_layer(
     }
     let x = b.tokens("tokens of the attention", &attention, &all.attention)?;
     let hidden = b.add_projection("behind the attention", &x, &layer.o, &residual)?;
-    let normed = b.norm("normalised again", &hidden, &layer.gains[1])?;
+    let normed = b.b.norm("normalised again", &hidden, &layer.gains[1])?;
     let x = b.tokens("tokens again", &normed, &all.normed)?;
     let (gate, up) = (b.project("gate", &x, &layer.gate)?, b.project("up", &x, &layer.up)?);
     let gated = b.gate(&gate, &up)?;
@@ -138,5 +130,5 @@ pub fn real_layer(
         ("behind the layer", error(&exact.out, &out)),
         ("what integers to the nearest add", relative_error(&added(&exact.out), &added(&rounded.out))),
     ];
-    Ok(Measured { jobs: [first, b.b.finish()?], errors })
+    Ok(Layers { jobs: [first, b.b.finish()?], errors })
 }

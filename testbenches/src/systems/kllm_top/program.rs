@@ -76,8 +76,7 @@ impl Descriptor {
 pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
     let mut made = None;
     Program::draw(rng, shape.vector.address_width, chain, |rng, program| {
-        // Where there is a quantizer: cycles are foretold without either.
-        if shape.orizuru > 0 && append::is_built(shape) && often(rng, 4) {
+        if append::is_built(shape) && often(rng, 4) {
             // Tokens of the chain stay for a product.
             let given = if often(rng, 2) { made } else { None };
             let mut one = append::append(rng, program, shape, given);

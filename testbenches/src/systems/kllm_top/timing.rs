@@ -1,10 +1,16 @@
 //! Cycles of jobs before a memory that never pauses, against the golden recurrence.
 
-use golden::systems::kllm_top::cycles::{Lane, Timing};
+use golden::common::shell::job_controller::Limits;
+use golden::systems::cycles::Turns;
+use golden::systems::kllm_top::cycles::{Finder, Lane, Timing};
+use golden::systems::memory::SparseMemory;
 use hdl::accelerators::kllm::KllmTop;
+use host::Window;
 
+use super::super::chain_builder::Job;
 use super::super::timing::{compare, shell, unit};
 use super::{golden_of, program};
+use crate::kllm::orizuru;
 
 /// DMAs that read.
 const READERS: usize = 6;
@@ -21,7 +27,29 @@ pub fn timing(block: &KllmTop, latency: u32) -> Timing {
         scaling: spec.scaling().cycles(0) - 1,
         adding: spec.adding().into(),
         unit: unit(&block.vector().unit()),
+        finder: block.quantizer().map(|quantizer| {
+            let orizuru = orizuru::timing(&quantizer.spec.finder());
+            Finder { first_pop: orizuru.first_pop(), next_pop: orizuru.next_pop() }
+        }),
     }
+}
+
+/// What the register CYCLES has at the end of a chain before an ideal memory; `turns` are left by the job before.
+///
+/// # Errors
+/// The chain ends with an error.
+pub fn cycles_of(
+    (block, latency): (&KllmTop, u32),
+    window: &Window,
+    job: &Job,
+    turns: &mut Turns,
+) -> anyhow::Result<u64> {
+    let mut memory = SparseMemory::new();
+    job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
+    let limits = Limits { base: window.base, limit: window.limit, max_descriptors: job.descriptors };
+    let spent = timing(block, latency).job(&golden_of(block)?, limits, job.address, (&mut memory, turns));
+    let spent = spent.map_err(|code| anyhow::anyhow!("the job ends with error {code}"))?;
+    Ok(spent.iter().map(|spent| spent.cycles).sum())
 }
 
 /// Random chains that are right, each before an ideal memory of some latency; a vector is such a chain.

@@ -5,26 +5,16 @@ use golden::systems::tender_top::TenderTop;
 use golden::tender::granularity::relative_error;
 use host::Window;
 use host::tender::Caps;
-use host::vector::{Epsilon, Integer};
+use host::vector::Integer;
 
-use super::super::float_head::{EPSILON, Exact};
-use super::builder::{Activations, Builder, Floats, Job, Keys, Weights};
+use super::super::float_head::Exact;
+use super::builder::{Activations, Builder, Floats, Keys, Measured, Weights};
 
 /// Keys and values of a head, or of several that share them.
 #[derive(Clone, Debug)]
 pub struct KeysValues {
     keys: Keys,
     values: Weights,
-}
-
-/// The norm ahead of a layer's attention or feed-forward network.
-///
-/// # Errors
-/// No room; the hardware would refuse it.
-pub fn norm(b: &mut Builder, x: &Floats, gains: &[f64], out: &Floats) -> anyhow::Result<()> {
-    let gains = b.given(&[gains.to_vec()])?.at.address;
-    let epsilon = Epsilon::new(EPSILON)?;
-    b.rows(x, out, |job| job.norm_with_gains(epsilon, gains))
 }
 
 /// A projection whose heads, side by side, are turned by the angles of their tokens.
@@ -70,15 +60,6 @@ pub fn head(b: &mut Builder, q: &Floats, of: &KeysValues, out: &Floats) -> anyho
     Ok(p)
 }
 
-/// A job, and how far its numbers are from those of float arithmetic: squared error relative to the squares, by name.
-#[derive(Clone, Debug)]
-pub struct Measured {
-    /// The job.
-    pub job: Job,
-    /// Errors.
-    pub errors: Vec<(&'static str, f64)>,
-}
-
 /// Head [`HEAD`](crate::systems::float_head::HEAD) of layer 14 for the first tokens of the text, from the residual stream on.
 ///
 /// # Errors
@@ -94,8 +75,7 @@ pub fn real_head(
     let mut b = Builder::new(caps, window, golden, integer)?;
     let residual = b.given(&exact.residual)?;
     let angles = b.given(&exact.angles)?;
-    let normed = b.floats("normalised", tokens, residual.columns)?;
-    norm(&mut b, &residual, &exact.gains, &normed)?;
+    let normed = b.norm("normalised", &residual, &exact.gains)?;
     let x = b.pack("packed tokens", &normed)?;
     let k = turned_projection(&mut b, "keys", &x, &angles, &exact.w_k)?;
     let w_v = b.weights(&exact.w_v)?;

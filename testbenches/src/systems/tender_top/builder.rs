@@ -17,7 +17,7 @@ use host::tender::{Caps, Constants, MatMulJob, PackJob, Panels, Product, Sign, T
 use host::vector::{Integer, Operand};
 
 use super::super::chain_builder::ChainBuilder;
-pub use super::super::chain_builder::{Floats, Job, Results};
+pub use super::super::chain_builder::{Floats, Job, Measured, Results};
 use super::real::GROUPS;
 use operands::Integers;
 pub use operands::{Activations, Keys, Weights};

@@ -13,8 +13,7 @@ use host::tender::Caps;
 use host::vector::Integer;
 use sim::stimulus::real_numbers;
 
-use super::attention::Measured;
-use super::builder::{Activations, Builder, Floats};
+use super::builder::{Activations, Builder, Floats, Measured};
 
 /// A projection whose results are added to rows; the results alone are in `product`.
 ///

@@ -8,8 +8,8 @@ use host::vector::Integer;
 
 use super::super::float_head::angles;
 use super::super::float_layer::{Exact, HEAD, Layer, sum};
-use super::attention::{KeysValues, Measured, head, norm, turned_projection};
-use super::builder::{Builder, Floats};
+use super::attention::{KeysValues, head, turned_projection};
+use super::builder::{Builder, Floats, Measured};
 use super::feed_forward::add_projection;
 
 /// The layer for the first tokens of the text, channels in so many groups: its residual stream is that of layer 14.
@@ -53,14 +53,13 @@ pub fn real_layer(
 
 /// Attention of all heads, side by side: of queries, keys and values one product each, then head by head.
 fn attend(b: &mut Builder, residual: &Floats, layer: &Layer) -> anyhow::Result<Floats> {
-    let (tokens, width) = (residual.rows, residual.columns);
+    let tokens = residual.rows;
     let heads = layer.q[0].len() / HEAD;
     let shared = layer.k[0].len() / HEAD;
     let one_head = angles(tokens, HEAD);
     let all: Vec<Vec<f64>> = one_head.iter().map(|row| row.repeat(heads)).collect();
     let all = b.given(&all)?;
-    let normed = b.floats("normalised", tokens, width)?;
-    norm(b, residual, &layer.gains[0], &normed)?;
+    let normed = b.norm("normalised", residual, &layer.gains[0])?;
     let x = b.pack("packed tokens", &normed)?;
     let q = turned_projection(b, "queries", &x, &all, &layer.q)?;
     let k = turned_projection(b, "keys", &x, &all.slice(0, shared * HEAD)?, &layer.k)?;
@@ -81,8 +80,7 @@ fn attend(b: &mut Builder, residual: &Floats, layer: &Layer) -> anyhow::Result<F
 /// vector unit takes.
 fn feed(b: &mut Builder, caps: &Caps, hidden: &Floats, layer: &Layer) -> anyhow::Result<Floats> {
     let (tokens, channels) = (hidden.rows, layer.gate[0].len());
-    let normed = b.floats("normalised again", tokens, hidden.columns)?;
-    norm(b, hidden, &layer.gains[1], &normed)?;
+    let normed = b.norm("normalised again", hidden, &layer.gains[1])?;
     let x = b.pack("packed tokens again", &normed)?;
     let [gate, up] = [("gate", &layer.gate), ("up", &layer.up)];
     let mut project = |(name, weights): (&'static str, &Vec<Vec<f64>>)| -> anyhow::Result<Floats> {

@@ -16,7 +16,7 @@ use super::{Beats, Executed, KllmTop, Operation, Shape, Work};
 /// Bit of the options: the token is a position of each channel, otherwise a channel of its own.
 const POSITION: u32 = 1 << 0;
 /// What is read and written at once.
-const LINE: u64 = 64;
+pub(super) const LINE: u64 = 64;
 
 /// Bytes of the indices of a beat for all channels of a panel.
 fn beat_bytes(shape: &Shape) -> u64 {

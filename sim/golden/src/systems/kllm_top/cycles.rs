@@ -1,8 +1,11 @@
 //! Cycles of a job before a memory that never pauses; what that means is in [`crate::systems::cycles`].
 
+mod append;
 mod lanes;
 mod products;
+mod quantize;
 mod results;
+mod scan;
 mod tokens;
 
 use crate::common::shell::job_controller::Limits;
@@ -11,11 +14,26 @@ use crate::systems::job::{Accelerator, Fields};
 use crate::systems::memory::Memory;
 
 use super::{KllmTop, Operation};
+use append::Appended;
 pub use lanes::Lane;
 use products::Product;
+use quantize::Quantized;
 
 /// Operands of a product, used or not.
 const OPERANDS: u64 = 6;
+/// Operands of a token that is put into panels: token, panels, constants or scales.
+const APPENDED: u64 = 3;
+/// Operands of rows that become tokens: rows, codebook, tokens.
+const QUANTIZED: u64 = 3;
+
+/// What finds outliers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finder {
+    /// From the last beat of a segment to the first pop.
+    pub first_pop: u64,
+    /// From a pop to the next one of its side, 2 at least.
+    pub next_pop: u64,
+}
 
 /// What the cycles depend on, beside the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +50,8 @@ pub struct Timing {
     pub adding: u64,
     /// The vector unit.
     pub unit: Unit,
+    /// What finds outliers, where tokens are made.
+    pub finder: Option<Finder>,
 }
 
 impl Timing {
@@ -39,11 +59,11 @@ impl Timing {
     /// start to its last one. `turns` are left from job to job; they are the default after a reset.
     ///
     /// # Errors
-    /// The code with which the job ends, where a descriptor or an operation is not right. What operations write is not looked
-    /// at, so a chain must not change itself.
+    /// The code with which the job ends, where a descriptor or an operation is not right. Operations are done, since a product may take
+    /// tokens that the chain has made; but descriptors are those of the beginning, so a chain must not change itself.
     ///
     /// # Panics
-    /// The bus is wider than 64 bytes, or the accelerator makes tokens: the times of that are not known here.
+    /// The bus is wider than 64 bytes, or the accelerator makes tokens and there is no `finder`.
     pub fn job(
         &self,
         accelerator: &KllmTop,
@@ -51,7 +71,10 @@ impl Timing {
         job: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Vec<Spent<Operation>>, u8> {
-        assert_eq!(accelerator.shape.orizuru, 0, "an accelerator without a quantizer");
+        assert!(
+            accelerator.shape.orizuru == 0 || self.finder.is_some(),
+            "a quantizer has something that finds outliers"
+        );
         self.shell.job(&Work { timing: self, accelerator }, limits, job, (memory, turns))
     }
 }
@@ -74,7 +97,7 @@ impl Timed for Work<'_> {
 
     fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64 {
         let timing = self.timing;
-        match operation {
+        let ended = match operation {
             Operation::MatMul(product) => {
                 // One cycle more: its commands are asked for together.
                 let used = OPERANDS - u64::from(product.addends.is_none());
@@ -82,8 +105,17 @@ impl Timed for Work<'_> {
                 end(Product::new((timing, &self.accelerator.shape), product, memory, (begin, turns)), turns)
             }
             Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
-            Operation::Quantize(_) => unreachable!("refused without a quantizer"),
-            Operation::Append(_) => unreachable!("no job of this test has one"),
-        }
+            Operation::Quantize(quantize) => {
+                let begin = now + Shell::checks(QUANTIZED, QUANTIZED);
+                let shapes = (timing, &self.accelerator.shape);
+                end(Quantized::new(shapes, (quantize, memory), (begin, turns)), turns)
+            }
+            Operation::Append(append) => {
+                let begin = now + Shell::checks(APPENDED, APPENDED);
+                end(Appended::new((timing, &self.accelerator.shape), append, (begin, turns)), turns)
+            }
+        };
+        self.accelerator.execute(operation.clone(), memory);
+        ended
     }
 }

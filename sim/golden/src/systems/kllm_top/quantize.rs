@@ -61,6 +61,17 @@ impl Quantize {
         values.chunks(segment).enumerate().flat_map(part).collect()
     }
 
+    /// Which elements of each row are outliers.
+    pub(super) fn marked(&self, memory: &mut dyn Memory, segment: usize) -> Vec<Vec<bool>> {
+        let mut row = |row| {
+            let loaded = Loaded::row(&self.x, row, memory, &mut Codes::default());
+            let bytes = loaded.whole().map_or_else(|| vec![0; self.x.row_bytes as usize], <[u8]>::to_vec);
+            let values: Vec<u64> = bytes.chunks(2).map(|pair| half(pair, 0).into()).collect();
+            self.outliers(&values, segment)
+        };
+        (0..self.x.rows).map(&mut row).collect()
+    }
+
     fn token(&self, row: &[u8], midpoints: &[u32], segment: usize) -> Token {
         let values: Vec<u64> = row.chunks(2).map(|pair| half(pair, 0).into()).collect();
         let outlier = self.outliers(&values, segment);

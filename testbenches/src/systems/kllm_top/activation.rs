@@ -1,0 +1,52 @@
+//! A function of one number between the tokens of the real model and a product: the codebook of the product is another one.
+
+use golden::kllm::activation::Function;
+use golden::kllm::fp16;
+use golden::systems::kllm_top::KllmTop;
+use golden::tender::granularity::{product, relative_error};
+use half::f16;
+use host::Window;
+use host::kllm::{Bits, Caps, Token, Tokens};
+
+use super::super::chain_builder::{ChainBuilder, Floats, Measured};
+use super::super::float_head::Exact;
+use super::builder::{Builder, columns_of, fp16 as bits_of_rows};
+
+/// Tokens of layer 14 ahead of the query projection, without outliers; the same tokens times its weights as they are and behind ReLU,
+/// with a codebook each. Errors are those beside float arithmetic: of the numbers, of what tokens stand for behind ReLU, and of the
+/// product without ReLU.
+///
+/// # Errors
+/// A missing or damaged file; what the host crate refuses.
+pub fn real_relu(
+    caps: &Caps,
+    window: &Window,
+    golden: KllmTop,
+    (bits, tokens): (Bits, usize),
+) -> anyhow::Result<Measured> {
+    let (exact, all) = (Exact::of(tokens)?, Exact::of(64)?);
+    let mut b = Builder { caps, bits, b: ChainBuilder::new(caps.vector, window, golden)? };
+    let rows = b.b.given(&exact.normed)?;
+    let x = b.quantize("tokens", &rows, 0, &all.normed)?;
+    let w = b.weights(&columns_of(&bits_of_rows(&exact.w_q)))?;
+    let plain = b.multiply("product", &x, &w, 1.0)?;
+    let relu = |x: f16| f16::from_bits(Function::Relu.apply(x.to_bits().into()) as u16);
+    let activated = b.multiply_activated("product behind ReLU", &x, &w, relu)?;
+    let of_numbers = |x: &f64| fp16::value(Function::Relu.apply(fp16::from_f64(*x)));
+    let positive: Vec<Vec<f64>> = exact.normed.iter().map(|row| row.iter().map(of_numbers).collect()).collect();
+    let job = b.b.job()?;
+    let stand_for = |token: &Token| -> Vec<f64> {
+        let value = |&index: &u8| token.scale.to_f64() * fp16::value(x.codebook.value(index.into()));
+        token.indices.iter().map(value).map(|x| x.max(0.0)).collect()
+    };
+    let made = Tokens::new(tokens, rows.columns, 0)?.unpack(job.results("tokens")?)?;
+    let of_tokens: Vec<Vec<f64>> = made.iter().map(stand_for).collect();
+    let error = |x: &[Vec<f64>], rows: &Floats| relative_error(&product(x, &exact.w_q), &b.b.values(rows));
+    let errors = vec![
+        ("product", error(&exact.normed, &plain)),
+        ("product behind ReLU", error(&positive, &activated)),
+        ("product of tokens behind ReLU", error(&of_tokens, &activated)),
+        ("product without ReLU", error(&exact.normed, &activated)),
+    ];
+    Ok(Measured { job, errors })
+}
