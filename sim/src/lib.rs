@@ -56,5 +56,6 @@ pub use runner::{Bench, Run, RunOptions, RunReport, run};
 pub use stream::{Beat, StreamDriver, StreamMonitor};
 pub use typed::{Driver, Monitor, Values};
 pub use verilator::{
-    BuildOptions, Cache, Coverage, Design, Dir, In, Initial, Model, Opt, Out, Port, Ratio, Sim, SourceFile, Trace,
+    BuildOptions, Cache, Coverage, Design, Dir, Held, In, Initial, Left, Model, Opt, Out, Port, Ratio, Sim, SourceFile,
+    Trace,
 };

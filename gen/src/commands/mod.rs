@@ -1,5 +1,7 @@
 //! The commands: arguments here, one file each for what they do.
 
+mod clean;
+mod doctor;
 mod energy;
 mod generate;
 mod info;
@@ -59,6 +61,10 @@ enum Command {
     Render(render::Args),
     /// Make the HTML page of a sweep: table, curves, diagrams
     Report(report::Args),
+    /// Show which tools are installed, in which versions, and what does not work without those that are missing
+    Doctor(doctor::Args),
+    /// Remove compiled models from the cache, or those that were not used for the longest time
+    Clean(clean::Args),
     /// Print the completion script of a shell
     Completions {
         /// Shell
@@ -133,6 +139,8 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Wave(args) => wave::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Clean(args) => clean::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "senbazuru", &mut script);

@@ -32,10 +32,20 @@ pub fn versions(tools: &[&str]) -> Result<Versions> {
     Ok(found)
 }
 
-fn ask(tool: &str) -> Result<String> {
-    let flag = if matches!(tool, "yosys" | "iverilog") { "-V" } else { "--version" };
-    let output = Tool::new(tool).arg(flag).run()?;
-    Ok(first_line(&output))
+/// What a tool says of itself.
+///
+/// # Errors
+/// The tool is not installed, or dies when asked.
+pub fn ask(tool: &str) -> Result<String> {
+    let question: &[&str] = match tool {
+        "yosys" | "iverilog" => &["-V"],
+        "yosys-abc" => &["-q", "version"],
+        // It has no version of its own, and tells how it is called.
+        "yosys-smtbmc" => &["-h"],
+        _ => &["--version"],
+    };
+    let output = Tool::new(tool).args(question.iter().copied()).run()?;
+    Ok(if tool == "yosys-smtbmc" { "part of Yosys".into() } else { first_line(&output) })
 }
 
 /// `Yosys 0.23 (git sha1 7ce5011c24b)`: what is in parentheses says how it was built, and stays.

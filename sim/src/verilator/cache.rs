@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::{Error, Result, files};
 
 /// The list of checksums in an entry: one line a file, checksum and name.
-const SUMS: &str = "checksums.txt";
+pub(super) const SUMS: &str = "checksums.txt";
 
 /// Where compiled models are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 mod access;
 mod build;
 mod cache;
+mod cleaning;
 mod coverage;
 mod instance;
 mod model;
@@ -14,6 +15,7 @@ mod toolchain;
 
 pub use access::{In, Out};
 pub use cache::Cache;
+pub use cleaning::{Held, Left};
 pub use coverage::{Coverage, Ratio};
 pub use instance::Sim;
 pub use model::{Initial, Model};

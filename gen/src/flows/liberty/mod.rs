@@ -55,9 +55,15 @@ pub fn fingerprint(library: &Path) -> Result<String> {
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
 
+/// Where Debian's package puts the library of this name.
+#[must_use]
+pub fn place(name: &str) -> PathBuf {
+    format!("/usr/share/qflow/tech/{name}/{name}_stdcells.lib").into()
+}
+
 fn locate(library: &Path) -> Result<PathBuf> {
     if let Some(name) = NAMED.into_iter().find(|name| library == Path::new(name)) {
-        let path = PathBuf::from(format!("/usr/share/qflow/tech/{name}/{name}_stdcells.lib"));
+        let path = place(name);
         if !path.is_file() {
             return Err(Failure::Tool(ToolMissing { tool: name.into(), package: format!("qflow-tech-{name}") }));
         }
