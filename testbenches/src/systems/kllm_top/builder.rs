@@ -238,8 +238,3 @@ impl Builder<'_> {
         Ok(p)
     }
 }
-
-/// What rows are, as bits of fp16.
-pub(super) fn bits_of(b: &ChainBuilder<KllmTop>, rows: &Floats) -> Vec<Vec<u64>> {
-    fp16(&b.values(rows))
-}

@@ -1,24 +1,16 @@
-//! A whole decoder layer of the real model from the residual stream to the residual stream, as two jobs. Between them the host makes
-//! panels of the keys and values that the first one leaves.
+//! A whole decoder layer of the real model from the residual stream to the residual stream, as one chain that puts its keys and values
+//! into the caches of all heads itself.
 
 use golden::systems::kllm_top::KllmTop;
 use golden::tender::granularity::relative_error;
 use host::Window;
 use host::kllm::{Bits, Caps};
 
-use super::super::chain_builder::{ChainBuilder, Floats, Job};
+use super::super::chain_builder::{ChainBuilder, Floats, Measured};
 use super::super::float_head::angles;
 use super::super::float_layer::{Exact, HEAD, Layer, sum};
-use super::builder::{Builder, Quantized, bits_of, columns_of, fp16};
-
-/// Both jobs, and how far their numbers are from those of float arithmetic: squared error relative to the squares, by name.
-#[derive(Clone, Debug)]
-pub struct Layers {
-    /// Up to queries, keys and values; the rest.
-    pub jobs: [Job; 2],
-    /// Errors.
-    pub errors: Vec<(&'static str, f64)>,
-}
+use super::builder::{Builder, Quantized, columns_of, fp16, train};
+use super::cache::{Cache, Codebooks};
 
 /// Outliers on each side, of so many positions: half a percent, as in the paper.
 fn outliers(positions: usize) -> usize {
@@ -49,19 +41,30 @@ impl Builder<'_> {
         Ok(out)
     }
 
-    /// One head's attention, causal: of queries that were turned, with keys and values as the host has read them.
-    fn head(
+    /// Attention of a group of query heads that share keys and values: both are put behind those that are cached, and the group's
+    /// queries meet all of them. Of `exact` the cache has what is ahead of `q`.
+    fn group(
         &mut self,
-        q: &Floats,
-        (keys, values): (&[Vec<u64>], &[Vec<u64>]),
-        like: &[Vec<f64>],
+        number: usize,
+        [q, k, v]: [&Floats; 3],
+        (exact, all): (&Exact, &Exact),
         out: &Floats,
     ) -> anyhow::Result<()> {
-        let queries = self.tokens("tokens of queries", q, like)?;
-        let keys = self.weights(keys)?;
-        let p = self.multiply("probabilities", &queries, &keys, 1.0 / (q.columns as f64).sqrt())?;
-        self.b.rows(&p, &p, |job| job.causal_softmax(1))?;
-        self.mean_of(&p, values, out)
+        let (cached, heads) = (exact.residual.len() - q.rows, q.columns / k.columns);
+        let group = number * heads..(number + 1) * heads;
+        let like: Vec<Vec<f64>> = all.queries[group.clone()].concat();
+        let of_queries = train(self.bits, &like, outliers(HEAD))?;
+        let codebooks = Codebooks::new(&of_queries, [&all.keys[number], &all.values[number]], self.caps.centroid_bits)?;
+        let before = [&exact.keys[number][..cached], &exact.values[number][..cached]];
+        let mut cache = Cache::new(self, codebooks, before, (HEAD, cached + q.rows))?;
+        cache.append(self, &k.slice(number * HEAD, HEAD)?, &v.slice(number * HEAD, HEAD)?)?;
+        for head in group {
+            let q = q.slice(head * HEAD, HEAD)?;
+            let how = (self.bits, outliers(HEAD));
+            let queries = self.quantize_with("tokens of queries", &q, how, of_queries.clone())?;
+            self.attend(&queries, &cache, &out.slice(head * HEAD, HEAD)?)?;
+        }
+        Ok(())
     }
 
     /// As many columns of both at a time as the vector unit takes.
@@ -78,38 +81,35 @@ impl Builder<'_> {
     }
 }
 
-/// The layer for the first tokens of the text; codebooks of activations are trained on the float layer's numbers for all 64.
+/// The layer for `new` tokens behind `cached` ones, whose keys and values a host has put into the caches. Codebooks are trained on the
+/// float layer's numbers for all 64 tokens of the text.
 ///
 /// # Errors
-/// A missing or damaged file; what the host crate refuses.
+/// A missing or damaged file; more tokens than are stored; what the host crate refuses.
 pub fn real_layer(
     (caps, window): (&Caps, &Window),
     golden: KllmTop,
     bits: Bits,
-    tokens: usize,
+    [cached, new]: [usize; 2],
     layer: &Layer,
-) -> anyhow::Result<Layers> {
+) -> anyhow::Result<Measured> {
+    let tokens = cached + new;
     let (exact, all) = (Exact::of(tokens, layer)?, Exact::of(64, layer)?);
     let mut b = Builder { caps, bits, b: ChainBuilder::new(caps.vector, window, golden)? };
-    let residual = b.b.given(&exact.residual)?;
+    let residual = b.b.given(&exact.residual[cached..])?;
     let normed = b.b.norm("normalised", &residual, &layer.gains[0])?;
     let x = b.tokens("tokens", &normed, &all.attended)?;
     let [q, k, v] =
         [("queries", &layer.q), ("keys", &layer.k), ("values", &layer.v)].map(|(name, w)| b.project(name, &x, w));
     let [q, k, v] = [q?, k?, v?];
-    let (heads, shared) = (q.columns / HEAD, k.columns / HEAD);
-    let turns: Vec<Vec<f64>> = angles(tokens, HEAD).iter().map(|row| row.repeat(heads)).collect();
+    let turns: Vec<Vec<f64>> = angles(tokens, HEAD)[cached..].iter().map(|row| row.repeat(q.columns / HEAD)).collect();
     let turns = b.b.given(&turns)?;
     b.b.rows(&q, &q, |job| job.rotate(turns.at))?;
     b.b.rows(&k, &k, |job| job.rotate(turns.at))?;
-    let first = b.b.job()?;
 
-    let attention = b.b.floats("attention", tokens, q.columns)?;
-    for number in 0..heads {
-        let group = number * shared / heads * HEAD;
-        let (keys, values) = (bits_of(&b.b, &k.slice(group, HEAD)?), bits_of(&b.b, &v.slice(group, HEAD)?));
-        let like = &all.queries[number];
-        b.head(&q.slice(number * HEAD, HEAD)?, (&keys, &values), like, &attention.slice(number * HEAD, HEAD)?)?;
+    let attention = b.b.floats("attention", new, q.columns)?;
+    for group in 0..k.columns / HEAD {
+        b.group(group, [&q, &k, &v], (&exact, &all), &attention)?;
     }
     let x = b.tokens("tokens of the attention", &attention, &all.attention)?;
     let hidden = b.add_projection("behind the attention", &x, &layer.o, &residual)?;
@@ -120,15 +120,16 @@ pub fn real_layer(
     let x = b.tokens("tokens of the gated", &gated, &all.gated)?;
     let out = b.add_projection("behind the layer", &x, &layer.down, &hidden)?;
 
-    let added = |rows: &[Vec<f64>]| sum(rows, &exact.residual, -1.0);
+    let added = |rows: &[Vec<f64>]| sum(rows, &exact.residual[cached..], -1.0);
     let rounded = Exact::rounded(tokens, layer, Some(if bits == Bits::Three { 3 } else { 4 }))?;
-    let error = |exact: &[Vec<f64>], rows: &Floats| relative_error(exact, &b.b.values(rows));
+    let error = |exact: &[Vec<f64>], rows: &Floats| relative_error(&exact[cached..], &b.b.values(rows));
+    let exactly = added(&exact.out[cached..]);
     let errors = vec![
         ("attention", error(&exact.attention, &attention)),
         ("gated", error(&exact.gated, &gated)),
-        ("what the layer adds", relative_error(&added(&exact.out), &added(&b.b.values(&out)))),
+        ("what the layer adds", relative_error(&exactly, &added(&b.b.values(&out)))),
         ("behind the layer", error(&exact.out, &out)),
-        ("what integers to the nearest add", relative_error(&added(&exact.out), &added(&rounded.out))),
+        ("what integers to the nearest add", relative_error(&exactly, &added(&rounded.out[cached..]))),
     ];
-    Ok(Layers { jobs: [first, b.b.finish()?], errors })
+    Ok(Measured { job: b.b.finish()?, errors })
 }
