@@ -119,6 +119,7 @@ mod tests {
                 "keys and values of a token computed again",
                 "the same from memory",
                 "memory in use, PG19 at batch 16, N' = 2048",
+                "fewer memory accesses, everything once",
             ]
         );
     }
