@@ -1,6 +1,7 @@
 //! Identifiers: which names a person may give, and which words Verilog keeps for itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
 
 use super::error::Loc;
 
@@ -22,12 +23,18 @@ struct super supply0 supply1 sync_accept_on sync_reject_on table tagged task thi
 tran tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped \
 use uwire var vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor";
 
+/// Every name of every design is looked up.
+fn is_reserved(name: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| KEYWORDS.split_whitespace().collect());
+    WORDS.contains(name)
+}
+
 /// Checks a name given to a signal, port, instance or module: what a bridge that brings names from elsewhere asks first.
 ///
 /// # Errors
 /// Says what is wrong with the name and what would be right.
 pub fn check(name: &str) -> Result<(), String> {
-    if KEYWORDS.split_whitespace().any(|k| k == name) {
+    if is_reserved(name) {
         return Err(format!("`{name}` is a reserved word of Verilog or SystemVerilog; choose another name"));
     }
     if name.is_empty() {
@@ -56,7 +63,7 @@ pub(crate) fn check_external(name: &str) -> Result<(), String> {
     if !head || !bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'$') {
         return Err(format!("`{name}` is not a Verilog identifier"));
     }
-    if KEYWORDS.split_whitespace().any(|k| k == name) {
+    if is_reserved(name) {
         return Err(format!("`{name}` is a reserved word of Verilog or SystemVerilog"));
     }
     Ok(())

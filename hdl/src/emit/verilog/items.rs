@@ -42,7 +42,7 @@ pub(super) struct Printer<'a> {
     pub(super) uses: Vec<u32>,
     /// Text name of each net.
     pub(super) names: Vec<String>,
-    /// Expressions that get a name because they are deep, and whether `expr` is already inside an expression.
+    /// Expressions that get a name because they are deep, empty if there is none, and whether `expr` is already inside an expression.
     pub(super) deep: Vec<bool>,
     pub(super) nested: bool,
     pub(super) reads: Vec<u32>,

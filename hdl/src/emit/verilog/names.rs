@@ -11,7 +11,7 @@ impl Printer<'_> {
     /// Names the deep parts of an expression, innermost first, so that neither a reader nor our own recursion has to
     /// follow thousands of levels.
     pub(super) fn prepare(&mut self, root: NodeId) {
-        if self.nested || !self.deep.contains(&true) {
+        if self.nested || self.deep.is_empty() {
             return;
         }
         let ir = self.ir;

@@ -20,7 +20,7 @@ pub(super) fn node_uses(ir: &ModuleIr) -> Vec<u32> {
     uses
 }
 
-/// Which expressions to give a name so that no text nests deeper than some thirty operations.
+/// Which expressions to give a name so that no text nests deeper than some thirty operations; nothing if there is none.
 pub(super) fn deep_nodes(ir: &ModuleIr) -> Vec<bool> {
     const DEEPEST: u32 = 32;
     let mut depth = vec![0_u32; ir.nodes.len()];
@@ -32,6 +32,9 @@ pub(super) fn deep_nodes(ir: &ModuleIr) -> Vec<bool> {
         let can_have_a_name = !matches!(node.op, Op::Lookup(..));
         deep[id] = below >= DEEPEST && can_have_a_name;
         depth[id] = if deep[id] { 0 } else { below };
+    }
+    if !deep.contains(&true) {
+        deep.clear();
     }
     deep
 }
