@@ -128,6 +128,30 @@ fn large_all_faults_of_the_quantizer_are_found() {
     must_be_noticed(&with_quantizer(), bench, 150, &faults);
 }
 
+/// With one port, which leaves more operations for those that put tokens into panels.
+#[test]
+#[ignore = "minutes: a model for each fault"]
+fn large_all_faults_of_the_appender_are_found() {
+    let controller = |net: &str, value: &str| Fault::net(net, value).module("append_controller");
+    let engine = |net: &str, value: &str| Fault::net(net, value).module("append_engine");
+    let faults = [
+        ("sizes are not looked at", controller("wrong_size", "1'b0")),
+        ("fields that must be 0 may be anything", controller("reserved", "1'b0")),
+        ("any head is taken", controller("wrong_head", "1'b0")),
+        ("errors of DMAs are no errors", controller("failed", "1'b0")),
+        ("a position is a channel of its panel", controller("size_position_o", "1'b0")),
+        ("constants are written where lines are", controller("taken_2", "1'b0").into("lines_given_2_q")),
+        ("lines are read where constants are", controller("taken_1", "1'b1").into("lines_given_1_q")),
+        ("the last beat of a token has no line", controller("beats_sum", "elements")),
+        ("the last panel has no line", controller("panels_sum", "elements")),
+        ("all lines are in the first beat", controller("beats_ahead", "24'd0")),
+        ("the scale is at the first position", controller("scale_at", "24'd0")),
+        ("the token before is not dropped", engine("appender_clear_in", "abort_i")),
+    ];
+    let block = KllmTop { ports: 1, ..KllmTop::configurations().swap_remove(2) };
+    must_be_noticed(&block, bench, 200, &faults);
+}
+
 /// 64 channels at once, 8 positions a beat: banks hold the weights of a projection of the model.
 fn real_size() -> KllmTop {
     KllmTop {
