@@ -1,6 +1,6 @@
 //! Identifiers: which names a person may give, and which words Verilog keeps for itself.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use super::error::Loc;
@@ -25,7 +25,7 @@ use uwire var vectored virtual void wait wait_order wand weak weak0 weak1 while 
 
 /// Every name of every design is looked up.
 fn is_reserved(name: &str) -> bool {
-    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| KEYWORDS.split_whitespace().collect());
+    static WORDS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| KEYWORDS.split_whitespace().collect());
     WORDS.contains(name)
 }
 
