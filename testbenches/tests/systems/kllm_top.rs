@@ -47,7 +47,7 @@ fn large_cycles_of_jobs() {
     let mut all = KllmTop::configurations();
     for (comparators, node_state, levels_per_cycle) in [
         (Comparators::Parallel, NodeState::Value, 1),
-        (Comparators::Parallel, NodeState::Pointer, 2),
+        (Comparators::Parallel, NodeState::Pointer, 1),
         (Comparators::Shared, NodeState::Value, 1),
     ] {
         let tree = TreeStyle { comparators, node_state, levels_per_cycle, ..TreeStyle::default() };
