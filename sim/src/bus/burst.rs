@@ -41,6 +41,24 @@ impl Burst {
         }
     }
 
+    /// First byte and number of bytes of all that it touches.
+    pub fn footprint(&self) -> (u64, u64) {
+        let (bytes, all) = (self.bytes(), self.bytes() * u64::from(self.beats));
+        match self.kind {
+            FIXED => (self.start & !(bytes - 1), bytes),
+            WRAP => (self.start - self.start % all, all),
+            _ => (self.start & !(bytes - 1), all),
+        }
+    }
+
+    /// Bytes of the footprint that must be there for beat `n`.
+    pub fn needed(&self, n: u32) -> u64 {
+        match self.kind {
+            FIXED | WRAP => self.footprint().1,
+            _ => self.bytes() * u64::from(n + 1),
+        }
+    }
+
     /// Byte lanes that carry data of the beat at `address`, on a bus of `bus` bytes.
     #[inline]
     pub fn lanes(&self, address: u64, bus: u64) -> u128 {

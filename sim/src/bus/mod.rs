@@ -18,6 +18,7 @@ mod read;
 mod rules;
 mod signals;
 mod subordinate;
+mod timing;
 mod write;
 
 pub use checker::{Promises, ProtocolChecker};
@@ -29,6 +30,7 @@ pub use signals::{
     Address, Data, FIXED, INCR, MAX_WORDS, ReadData, Response, Signals, WRAP, Wire, WriteData, WriteResponse,
 };
 pub use subordinate::{AxiMemory, PortStats};
+pub use timing::MemoryTiming;
 
 use crate::{Result, Sim};
 

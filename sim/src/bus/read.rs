@@ -9,6 +9,7 @@ use super::config::{AxiConfig, BeatPlace, Credit, Order, response};
 use super::memory::Memory;
 use super::ports::ReadPorts;
 use super::signals::Signals;
+use super::timing::Timing;
 use crate::Sim;
 use crate::stimulus::{StallPattern, StimulusRng, rng_for};
 
@@ -22,6 +23,8 @@ struct Pending {
     /// First cycle in which it may be answered.
     due: u64,
     number: u64,
+    /// What the memory's timing calls it.
+    asked: u64,
 }
 
 pub(super) struct ReadSide {
@@ -59,7 +62,13 @@ impl ReadSide {
     }
 
     #[inline]
-    pub fn drive(&mut self, sim: &mut Sim, now: u64, config: &AxiConfig, memory: &mut Memory, last: &mut Signals) {
+    pub fn drive(
+        &mut self,
+        (sim, now): (&mut Sim, u64),
+        config: &AxiConfig,
+        (memory, timing): (&mut Memory, &mut Timing),
+        last: &mut Signals,
+    ) {
         let valid_waits = last.ar.valid && !last.ar.ready;
         let pause = self.address_pause.next_pause();
         let ready = !pause && self.open < config.max_reads && (valid_waits || !config.stalls.ready_after_valid);
@@ -74,7 +83,7 @@ impl ReadSide {
         r.valid = false;
         if !pause
             && credit
-            && let Some(index) = self.choose(now, config)
+            && let Some(index) = self.choose(now, config, timing)
         {
             self.credit.spend();
             let read = &mut self.queue[index];
@@ -93,6 +102,9 @@ impl ReadSide {
             read.beat += 1;
             r.payload.last = read.beat == read.burst.beats;
             if r.payload.last {
+                if let Some(timing) = timing {
+                    timing.answered(read.asked);
+                }
                 self.queue.remove(index);
             }
             self.ports.offer(sim, &r.payload);
@@ -103,9 +115,14 @@ impl ReadSide {
 
     /// The read whose next beat is offered.
     #[inline]
-    fn choose(&mut self, now: u64, config: &AxiConfig) -> Option<usize> {
+    fn choose(&mut self, now: u64, config: &AxiConfig, timing: &Timing) -> Option<usize> {
+        let there = |read: &Pending| {
+            timing.as_ref().is_none_or(|timing| timing.done(read.asked) >= read.burst.needed(read.beat))
+        };
         let may = |read: &Pending| {
-            read.due <= now && config.silent_reads.is_none_or(|silence| !silence.covers(read.number, read.beat))
+            read.due <= now
+                && there(read)
+                && config.silent_reads.is_none_or(|silence| !silence.covers(read.number, read.beat))
         };
         if config.order == Order::Issue {
             return self.queue.front().filter(|read| may(read)).map(|_| 0);
@@ -120,13 +137,21 @@ impl ReadSide {
 
     /// Takes what passes at the coming edge.
     #[inline]
-    pub fn sample(&mut self, now: u64, config: &AxiConfig, memory: &mut Memory, signals: &Signals) -> bool {
+    pub fn sample(
+        &mut self,
+        now: u64,
+        config: &AxiConfig,
+        (memory, timing): (&mut Memory, &mut Timing),
+        signals: &Signals,
+    ) -> bool {
         if signals.ar.passes() {
             let request = &signals.ar.payload;
             let burst = Burst::of(request);
             let due = now + config.read_latency.draw(&mut self.rng);
             let page = memory.page_of(burst.start);
-            self.queue.push_back(Pending { id: request.id, burst, beat: 0, page, due, number: self.requests });
+            let (first, bytes) = burst.footprint();
+            let asked = timing.as_mut().map_or(0, |timing| timing.ask(first, bytes, false));
+            self.queue.push_back(Pending { id: request.id, burst, beat: 0, page, due, number: self.requests, asked });
             self.requests += 1;
             self.open += 1;
         }

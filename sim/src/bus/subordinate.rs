@@ -6,6 +6,7 @@ use super::memory::Memory;
 use super::ports::{Names, ReadPorts, WritePorts};
 use super::read::ReadSide;
 use super::signals::Signals;
+use super::timing::{MemoryTiming, Timing};
 use super::write::WriteSide;
 use super::{Partner, Violation};
 use crate::{Error, Result, Sim};
@@ -51,6 +52,7 @@ struct Port {
 #[derive(Default)]
 pub struct AxiMemory {
     memory: Memory,
+    timing: Timing,
     ports: Vec<Port>,
     resets: u64,
     /// The cycle that must come next.
@@ -113,6 +115,11 @@ impl AxiMemory {
         Ok(all)
     }
 
+    /// From now on no answer comes before `timing` has it; nothing may be open.
+    pub fn timed_by(&mut self, timing: Box<dyn MemoryTiming>) {
+        self.timing = Some(timing);
+    }
+
     /// Cycles in which on some interface a beat of W waited for the memory.
     pub fn write_wait_cycles(&self) -> u64 {
         self.write_wait_cycles
@@ -160,6 +167,9 @@ impl Partner for AxiMemory {
             self.resets = sim.resets();
             self.next = None;
             self.ports.iter_mut().for_each(Port::reset);
+            if let Some(timing) = &mut self.timing {
+                timing.reset();
+            }
         }
         if let Some(next) = self.next
             && next != now
@@ -168,8 +178,11 @@ impl Partner for AxiMemory {
             return Err(Error::Unsupported(problem));
         }
         self.next = Some(now + 1);
+        if let Some(timing) = &mut self.timing {
+            timing.cycle();
+        }
         for port in &mut self.ports {
-            port.drive(sim, now, &mut self.memory);
+            port.drive(sim, now, (&mut self.memory, &mut self.timing));
         }
         Ok(())
     }
@@ -178,7 +191,7 @@ impl Partner for AxiMemory {
         let now = sim.cycle_count();
         let mut moved = false;
         for port in &mut self.ports {
-            moved |= port.sample(sim, now, &mut self.memory)?;
+            moved |= port.sample(sim, now, (&mut self.memory, &mut self.timing))?;
         }
         let waits = self.ports.iter().any(|port| port.signals.w.valid && !port.signals.w.ready);
         self.write_wait_cycles += u64::from(waits);
@@ -211,17 +224,17 @@ impl Port {
     }
 
     #[inline]
-    fn drive(&mut self, sim: &mut Sim, now: u64, memory: &mut Memory) {
+    fn drive(&mut self, sim: &mut Sim, now: u64, (memory, timing): (&mut Memory, &mut Timing)) {
         if let Some(read) = &mut self.read {
-            read.drive(sim, now, &self.config, memory, &mut self.signals);
+            read.drive((sim, now), &self.config, (memory, timing), &mut self.signals);
         }
         if let Some(write) = &mut self.write {
-            write.drive(sim, now, &self.config, &mut self.signals);
+            write.drive(sim, now, &self.config, timing, &mut self.signals);
         }
     }
 
     #[inline]
-    fn sample(&mut self, sim: &Sim, now: u64, memory: &mut Memory) -> Result<bool, Violation> {
+    fn sample(&mut self, sim: &Sim, now: u64, (memory, timing): (&mut Memory, &mut Timing)) -> Result<bool, Violation> {
         let signals = &mut self.signals;
         if let Some(read) = &self.read {
             read.ports.sample(sim, &mut signals.ar, &mut signals.r);
@@ -239,11 +252,11 @@ impl Port {
         self.stats.count(now, signals);
         let mut moved = false;
         if let Some(read) = &mut self.read {
-            moved |= read.sample(now, &self.config, memory, signals);
+            moved |= read.sample(now, &self.config, (memory, timing), signals);
             self.stats.most_reads = self.stats.most_reads.max(read.open() as u64);
         }
         if let Some(write) = &mut self.write {
-            moved |= write.sample(now, &self.config, memory, signals);
+            moved |= write.sample(now, &self.config, (memory, timing), signals);
             self.stats.most_writes = self.stats.most_writes.max(write.open() as u64);
         }
         Ok(moved)

@@ -8,6 +8,7 @@ use super::memory::Memory;
 use super::ports::WritePorts;
 use super::read::pick;
 use super::signals::{Response, Signals, WriteData};
+use super::timing::Timing;
 use crate::Sim;
 use crate::stimulus::{StallPattern, StimulusRng, rng_for};
 
@@ -25,6 +26,8 @@ struct Pending {
     due: Option<u64>,
     number: u64,
     worst: Response,
+    /// What the memory's timing calls it.
+    asked: u64,
 }
 
 pub(super) struct WriteSide {
@@ -70,7 +73,7 @@ impl WriteSide {
     }
 
     #[inline]
-    pub fn drive(&mut self, sim: &mut Sim, now: u64, config: &AxiConfig, last: &mut Signals) {
+    pub fn drive(&mut self, sim: &mut Sim, now: u64, config: &AxiConfig, timing: &mut Timing, last: &mut Signals) {
         let waits = (last.aw.valid && !last.aw.ready, last.w.valid && !last.w.ready);
         let late = config.stalls.ready_after_valid;
         let data_is_here = waits.1 || !self.early.is_empty();
@@ -97,10 +100,13 @@ impl WriteSide {
             return;
         }
         b.valid = false;
-        if !pause && let Some(index) = self.choose(now, config) {
+        if !pause && let Some(index) = self.choose(now, config, timing) {
             b.valid = true;
             b.payload.id = self.queue[index].id;
             b.payload.resp = self.queue[index].worst;
+            if let Some(timing) = timing {
+                timing.answered(self.queue[index].asked);
+            }
             self.queue.remove(index);
             self.complete -= 1;
             self.ports.offer(sim, &b.payload);
@@ -111,9 +117,13 @@ impl WriteSide {
 
     /// The write that is answered.
     #[inline]
-    fn choose(&mut self, now: u64, config: &AxiConfig) -> Option<usize> {
+    fn choose(&mut self, now: u64, config: &AxiConfig, timing: &Timing) -> Option<usize> {
+        let there = |write: &Pending| {
+            timing.as_ref().is_none_or(|timing| timing.done(write.asked) >= write.burst.footprint().1)
+        };
         let may = |write: &Pending| {
             write.due.is_some_and(|due| due <= now)
+                && there(write)
                 && config.silent_writes.is_none_or(|silence| write.number < silence.request)
         };
         if config.order == Order::Issue {
@@ -124,25 +134,31 @@ impl WriteSide {
 
     /// Takes what passes at the coming edge.
     #[inline]
-    pub fn sample(&mut self, now: u64, config: &AxiConfig, memory: &mut Memory, signals: &Signals) -> bool {
+    pub fn sample(
+        &mut self,
+        now: u64,
+        config: &AxiConfig,
+        (memory, timing): (&mut Memory, &mut Timing),
+        signals: &Signals,
+    ) -> bool {
         if signals.aw.passes() {
             let request = &signals.aw.payload;
             let burst = Burst::of(request);
             let page = memory.page_of(burst.start);
             let (id, number, worst) = (request.id, self.requests, Response::Okay);
-            self.queue.push_back(Pending { id, burst, beat: 0, page, due: None, number, worst });
+            self.queue.push_back(Pending { id, burst, beat: 0, page, due: None, number, worst, asked: 0 });
             self.requests += 1;
             self.open += 1;
             while self.complete < self.queue.len()
                 && let Some(beat) = self.early.pop_front()
             {
-                self.store(now, config, memory, &beat);
+                self.store(now, config, (memory, timing), &beat);
             }
         }
         if signals.w.passes() {
             self.credit.spend();
             if self.complete < self.queue.len() {
-                self.store(now, config, memory, &signals.w.payload);
+                self.store(now, config, (memory, timing), &signals.w.payload);
             } else {
                 self.early.push_back(signals.w.payload);
             }
@@ -152,7 +168,7 @@ impl WriteSide {
     }
 
     #[inline]
-    fn store(&mut self, now: u64, config: &AxiConfig, memory: &mut Memory, beat: &WriteData) {
+    fn store(&mut self, now: u64, config: &AxiConfig, (memory, timing): (&mut Memory, &mut Timing), beat: &WriteData) {
         let write = &mut self.queue[self.complete];
         let address = write.burst.address(write.beat);
         let answer = if config.errors.is_empty() {
@@ -169,6 +185,8 @@ impl WriteSide {
         self.beats += 1;
         if write.beat == write.burst.beats {
             write.due = Some(now + config.write_latency.draw(&mut self.rng));
+            let (first, bytes) = write.burst.footprint();
+            write.asked = timing.as_mut().map_or(0, |timing| timing.ask(first, bytes, true));
             self.complete += 1;
         }
     }

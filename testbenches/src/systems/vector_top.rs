@@ -18,6 +18,9 @@ use super::timing::{compare, shell, unit};
 pub use program::Descriptor;
 pub use timing::Job;
 
+/// DMAs that read.
+const READERS: usize = 4;
+
 /// The bench of the accelerator; a vector is a job.
 ///
 /// # Errors
@@ -36,6 +39,14 @@ pub fn bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
     })
 }
 
+/// How long the parts of a block take, before a memory that answers after `latency` cycles.
+#[must_use]
+pub fn timing(block: &VectorTop, latency: u32) -> Timing {
+    let beats = (block.read_beats, block.write_beats);
+    let shell = shell((&block.axi, block.ports as usize, READERS), &block.dma, beats, latency);
+    Timing { shell, unit: unit(&block.engine().unit()) }
+}
+
 /// Random chains that are right, each before an ideal memory of some latency: cycles are the golden recurrence's. A vector is
 /// such a chain.
 ///
@@ -49,14 +60,7 @@ pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
             &golden,
             |rng| program::draw(rng, golden.shape(), 3),
             |program, latency, (memory, turns)| {
-                let shell = shell(
-                    (&block.axi, block.ports as usize, 4),
-                    &block.dma,
-                    (block.read_beats, block.write_beats),
-                    latency,
-                );
-                let timing = Timing { shell, unit: unit(&block.engine().unit()) };
-                let spent = timing.job(&golden, program.limits, program.job, (memory, turns));
+                let spent = timing(&block, latency).job(&golden, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
             },
         )

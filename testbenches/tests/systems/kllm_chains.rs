@@ -9,9 +9,10 @@ use testbenches::systems::chain_builder::Measured;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kllm_top::activation::real_relu;
 use testbenches::systems::kllm_top::attention::{CachedHead, cached_head, real_head};
+use testbenches::systems::kllm_top::real::with_orizuru;
 use testbenches::systems::kllm_top::{golden_of, timing};
 
-use crate::kllm_top::{LATENCY, WINDOW, with_orizuru};
+use crate::kllm_top::{LATENCY, WINDOW};
 
 /// Most of the errors of queries, keys, values, probabilities and attention.
 const CACHED_ERRORS: [[f64; 5]; 2] = [[0.0115, 0.0171, 0.0513, 0.038, 0.095], [0.0308, 0.0307, 0.148, 0.124, 0.574]];

@@ -7,9 +7,10 @@ use sim::bus::AxiConfig;
 use testbenches::systems::chain_builder::Measured;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kllm_top::layer::real_layer;
+use testbenches::systems::kllm_top::real::with_orizuru;
 use testbenches::systems::kllm_top::{golden_of, timing};
 
-use crate::kllm_top::{LATENCY, WINDOW, with_orizuru};
+use crate::kllm_top::{LATENCY, WINDOW};
 use crate::layer_14::layer_14;
 
 /// A whole decoder layer as one chain, W4A4 and W4A3, for 8 tokens from empty caches on and for one behind 24: every byte that it

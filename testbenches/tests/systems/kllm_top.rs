@@ -4,8 +4,7 @@ use golden::systems::cycles::Turns;
 use golden::systems::kllm_top::Beats;
 use golden::tender::granularity::relative_error;
 use half::f16;
-use hdl::accelerators::kllm::{KllmSpec, KllmTop};
-use hdl::blocks::common::AxiSpec;
+use hdl::accelerators::kllm::KllmTop;
 use hdl::lang::CatalogBlock;
 use host::kllm::{self, Bits, Caps};
 use host::{Bus, Counters, Device, Window};
@@ -14,7 +13,7 @@ use sim::fault::Fault;
 use sim::stimulus::Stall;
 use testbenches::faults::must_be_noticed;
 use testbenches::systems::hardware::{on_hardware, ready};
-use testbenches::systems::kllm_top::real::{Projection, RealTokens, projection, quantization};
+use testbenches::systems::kllm_top::real::{Projection, RealTokens, projection, quantization, real_size, with_orizuru};
 use testbenches::systems::kllm_top::{bench, golden_of, timing};
 use testbenches::{options, run};
 
@@ -150,29 +149,6 @@ fn large_all_faults_of_the_appender_are_found() {
     ];
     let block = KllmTop { ports: 1, ..KllmTop::configurations().swap_remove(2) };
     must_be_noticed(&block, bench, 200, &faults);
-}
-
-/// 64 channels at once, 8 positions a beat: banks hold the weights of a projection of the model.
-fn real_size() -> KllmTop {
-    KllmTop {
-        axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
-        product: KllmSpec {
-            lanes: 2,
-            columns: 32,
-            inputs: 8,
-            buffer: 72,
-            depth: 192,
-            outputs: 8,
-            ..KllmSpec::default()
-        },
-        max_beats: 72,
-        ..KllmTop::default()
-    }
-}
-
-/// The same with an Orizuru that rows of the model are longer than.
-pub(crate) fn with_orizuru() -> KllmTop {
-    KllmTop { orizuru: 128, ..real_size() }
 }
 
 pub(crate) const WINDOW: Window = Window { base: 0x10_0000, limit: 0x3f_ffff, address_width: 40 };

@@ -23,7 +23,7 @@ use testbenches::systems::tender_top::attention::real_head;
 use testbenches::systems::tender_top::builder::{Job, Measured};
 use testbenches::systems::tender_top::feed_forward::real_slice;
 use testbenches::systems::tender_top::layer::real_layer;
-use testbenches::systems::tender_top::real::{GROUPS, Real, explicit_q_projection, q_projection, scores};
+use testbenches::systems::tender_top::real::{GROUPS, Real, explicit_q_projection, layer_size, q_projection, scores};
 use testbenches::systems::tender_top::work::WORK;
 use testbenches::systems::tender_top::{bench, golden_of, timing};
 use testbenches::{options, run, run_some};
@@ -86,20 +86,6 @@ fn cycles_of_jobs() {
 fn large_cycles_of_jobs() {
     for block in [tight(), wide(), layer_size()] {
         run(&block, timing::bench, &options(300)).unwrap_or_else(|e| panic!("{e:#}"));
-    }
-}
-
-/// An array of 16 x 16 PEs before a bus of 16 bytes, deep enough for the down projection of the model, its vector unit wide
-/// enough for the norms.
-fn layer_size() -> TenderTop {
-    TenderTop {
-        axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
-        dma: DmaSpec { burst_beats: 16, ..DmaSpec::default() },
-        array: MultiScaleArray { rows: 16, columns: 16, ..MultiScaleArray::default() },
-        depth: 1536,
-        steps: 1600,
-        max_beats: 72,
-        ..TenderTop::default()
     }
 }
 

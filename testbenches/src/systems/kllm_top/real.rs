@@ -10,10 +10,37 @@ use golden::systems::kllm_top::{KllmTop, Report};
 use golden::systems::memory::SparseMemory;
 use golden::tender::granularity::product;
 use half::f16;
+use hdl::accelerators::kllm::{KllmSpec, KllmTop as Block};
+use hdl::blocks::common::AxiSpec;
 use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, QuantizeJob, Token, Tokens};
 use host::vector::Operand;
 use host::{Allocator, Chain, Format, Image, Rows, Window};
 use sim::stimulus::{real_numbers, real_rows};
+
+/// 64 channels at once, 8 positions a beat: banks hold the weights of a projection of the model.
+#[must_use]
+pub fn real_size() -> Block {
+    Block {
+        axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
+        product: KllmSpec {
+            lanes: 2,
+            columns: 32,
+            inputs: 8,
+            buffer: 72,
+            depth: 192,
+            outputs: 8,
+            ..KllmSpec::default()
+        },
+        max_beats: 72,
+        ..Block::default()
+    }
+}
+
+/// The same with an Orizuru that rows of the model are longer than.
+#[must_use]
+pub fn with_orizuru() -> Block {
+    Block { orizuru: 128, ..real_size() }
+}
 
 /// A job, and what its results should be about.
 #[derive(Clone, Debug)]

@@ -5,12 +5,30 @@ use golden::systems::memory::SparseMemory;
 use golden::systems::tender_top::TenderTop;
 use golden::tender::calibration::{Calibration, Scheme, Sign as GoldenSign, Weights};
 use golden::tender::granularity::product;
+use hdl::accelerators::tender::TenderTop as Block;
+use hdl::blocks::common::{AxiSpec, DmaSpec};
+use hdl::blocks::tender::MultiScaleArray;
 use host::tender::{Caps, Constants, MatMulJob, Panels, Product, Sign, Table};
 use host::vector::{Integer, Operand};
 use host::{Allocator, Chain, Format, Image, Rows, Window};
 use sim::stimulus::real_numbers;
 
 use super::builder::bits;
+
+/// An array of 16 x 16 PEs before a bus of 16 bytes, deep enough for the down projection of the model, its vector unit wide
+/// enough for the norms.
+#[must_use]
+pub fn layer_size() -> Block {
+    Block {
+        axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
+        dma: DmaSpec { burst_beats: 16, ..DmaSpec::default() },
+        array: MultiScaleArray { rows: 16, columns: 16, ..MultiScaleArray::default() },
+        depth: 1536,
+        steps: 1600,
+        max_beats: 72,
+        ..Block::default()
+    }
+}
 
 /// A job, and what its results should be about.
 #[derive(Clone, Debug)]

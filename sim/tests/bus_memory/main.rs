@@ -1,5 +1,7 @@
 //! A memory behind AXI4: a design that copies, under every behaviour of the memory, and a probe for exact timing.
 
+mod timing;
+
 use sim::bus::{
     Access, AxiConfig, AxiMemory, BusError, Latency, Order, Partner, Place, Rate, Response, Rule, Silence, Stalls,
     WriteOrder, cycle,
@@ -7,8 +9,8 @@ use sim::bus::{
 use sim::stimulus::Stall;
 use sim::{BuildOptions, Design, Error, Initial, Model, Result, Sim};
 
-const COPIER: &str = include_str!("designs/copier.v");
-const PROBE: &str = include_str!("designs/probe.v");
+const COPIER: &str = include_str!("../designs/copier.v");
+const PROBE: &str = include_str!("../designs/probe.v");
 
 fn model(top: &str, text: &str, define: &str) -> Model {
     let mut design = Design::from_verilog(top, text);

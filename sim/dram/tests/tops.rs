@@ -1,0 +1,142 @@
+//! Work of the accelerators before DRAM, beside the analytic model: the cycles before an ideal memory with the latency of an idle
+//! DRAM, or those that all bytes take at its peak, whichever are more. What is printed is a row of the table in docs/dram.md.
+
+use std::sync::Mutex;
+
+use dram::{Dram, Kind};
+use golden::common::shell::job_controller::Limits;
+use golden::systems::cycles::Turns;
+use golden::systems::memory::SparseMemory;
+use hdl::accelerators::vector::VectorTop;
+use hdl::blocks::common::AxiSpec;
+use hdl::lang::CatalogBlock;
+use host::kllm::Bits;
+use host::vector::{Caps, Integer, Operand, VectorJob};
+use host::{Chain, Counters, Device, Link, Window};
+use sim::bus::AxiConfig;
+use testbenches::systems::hardware::{Hardware, on_hardware, ready};
+use testbenches::systems::{kllm_top, tender_top, vector_top};
+
+const WINDOW: Window = Window { base: 0x10_0000, limit: 0x3f_ffff, address_width: 40 };
+
+/// One cycle of the designs, ns.
+const PERIOD: f64 = 1.0;
+
+type On<'a, 'b> = Device<&'a mut Hardware<'b>>;
+
+/// Cycles of a job before an ideal memory of a latency.
+type Model<'a> = Box<dyn Fn(u32) -> u64 + 'a>;
+
+/// What an accelerator takes before each kind of DRAM, at most so many times what the analytic model says. `work` runs a job and
+/// gives what it counted and its cycle model.
+fn before_dram<'a, B: CatalogBlock>(
+    (name, block): (&str, &B),
+    (bus, most): (u64, [f64; 2]),
+    work: impl Fn(&mut On<'_, '_>) -> (Counters, Model<'a>),
+) {
+    for (kind, most) in [Kind::Hbm2, Kind::Lpddr4].into_iter().zip(most) {
+        let idle = Dram::new(kind, PERIOD).unwrap().latency() as u32;
+        let found = Mutex::new(None);
+        on_hardware(block, &AxiConfig::ideal(1), |hardware| {
+            let dram = Dram::new(kind, PERIOD).unwrap();
+            let (peak, reads) = (dram.peak(), dram.reads());
+            hardware.memory.timed_by(Box::new(dram));
+            let ports = hardware.ports.clone();
+            let mut device = Device::new(hardware);
+            ready(&mut device, WINDOW, 128).unwrap();
+            let (Counters { cycles, .. }, model) = work(&mut device);
+            let stats = ports.iter().map(|port| device.bus().memory.stats(port));
+            let bytes = bus * stats.map(|stats| stats.read_beats + stats.write_beats).sum::<u64>();
+            let wait = reads.get().cycles as f64 / reads.get().bursts as f64;
+            let (rate, ideal) = (bytes as f64 / (cycles as f64 * PERIOD), model(idle));
+            let analytic = (ideal as f64).max(bytes as f64 / (peak * PERIOD));
+            let ratio = cycles as f64 / analytic;
+            println!(
+                "| {name} | {kind:?} | {bytes} | {cycles} | {ideal} | {analytic:.0} | {ratio:.2} | {wait:.0} | {rate:.1} | {:.2} |",
+                rate / peak
+            );
+            *found.lock().unwrap() = Some(ratio);
+        });
+        let ratio = found.into_inner().unwrap().unwrap();
+        assert!((0.99..most).contains(&ratio), "{name}, {kind:?}: {ratio:.3} of the analytic model");
+    }
+}
+
+/// Rows through the vector unit: two operands read, one written, next to no arithmetic to hide behind. From one to the next are
+/// 1 MiB and `step` bytes.
+fn rows(name: &str, block: &VectorTop, step: u64, most: [f64; 2]) {
+    let golden = vector_top::golden_of(block);
+    before_dram((name, block), (u64::from(block.axi.data_width / 8), most), |device| {
+        let caps = Caps::read(device).unwrap();
+        let (rows, columns) = (256, 512);
+        let operand = |address| Operand { address, stride: 2 * columns };
+        let steps = VectorJob::new(rows, columns, operand(0x11_0000), operand(0x31_0000 + 2 * step))
+            .multiply_rows(operand(0x21_0000 + step));
+        let chain = Chain::new().then(Link::from(steps.build(&caps, &WINDOW).unwrap()));
+        let image = chain.place(0x10_0000, &WINDOW, 4).unwrap();
+        device.run(&image, 1_000_000).unwrap();
+        let golden = golden.clone();
+        let model = move |latency| {
+            let mut memory = SparseMemory::new();
+            memory.store(image.address, &image.bytes);
+            let turns = &mut Turns::default();
+            let spent = vector_top::timing(block, latency).job(&golden, limits(1), image.address, (&mut memory, turns));
+            spent.unwrap().iter().map(|spent| spent.cycles).sum()
+        };
+        (device.counters().unwrap(), Box::new(model))
+    });
+}
+
+fn limits(max_descriptors: u32) -> Limits {
+    Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors }
+}
+
+#[test]
+fn vector_rows() {
+    let axi = |data_width| AxiSpec { address_width: 40, data_width, id_width: 1 };
+    let narrow = VectorTop { axi: axi(128), max_beats: 64, ..VectorTop::default() };
+    rows("`vector_top`, 16 bytes, in the same banks", &narrow, 0, [1.2, 1.6]);
+    rows("`vector_top`, 16 bytes, apart", &narrow, APART, [1.2, 1.6]);
+    let wide = VectorTop { axi: axi(256), ports: 3, max_beats: 32, ..VectorTop::default() };
+    rows("`vector_top`, 3 ports of 32 bytes, in the same banks", &wide, 0, [3.6, 1.4]);
+    rows("`vector_top`, 3 ports of 32 bytes, apart", &wide, APART, [1.15, 1.05]);
+}
+
+/// Other channels of HBM2 and other banks of both.
+const APART: u64 = 0x6000;
+
+#[test]
+fn head_on_tender() {
+    let block = tender_top::real::layer_size();
+    let golden = tender_top::golden_of(&block).unwrap();
+    before_dram(("`tender_top`, a head, 25 tokens, INT8", &block), (16, [1.06, 1.1]), |device| {
+        let caps = host::tender::Caps::read(device).unwrap();
+        let job = tender_top::attention::real_head(&caps, &WINDOW, golden.clone(), Integer::Int8, 25).unwrap().job;
+        let counters = job.run(device).unwrap();
+        let (block, golden) = (&block, &golden);
+        let model = move |latency| {
+            let mut memory = SparseMemory::new();
+            job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
+            let (limits, turns) = (limits(job.descriptors), &mut Turns::default());
+            let spent =
+                tender_top::timing::timing(block, latency).job(golden, limits, job.address, (&mut memory, turns));
+            spent.unwrap().iter().map(|spent| spent.cycles).sum()
+        };
+        (counters, Box::new(model))
+    });
+}
+
+#[test]
+fn head_on_kllm() {
+    let block = kllm_top::real::with_orizuru();
+    let golden = kllm_top::golden_of(&block).unwrap();
+    before_dram(("`kllm_top`, a head, 24 tokens, W4A4", &block), (16, [1.02, 1.13]), |device| {
+        let caps = host::kllm::Caps::read(device).unwrap();
+        let job = kllm_top::attention::real_head(&caps, &WINDOW, golden.clone(), Bits::Four, (24, 3)).unwrap().job;
+        let counters = job.run(device).unwrap();
+        let block = &block;
+        let model =
+            move |latency| kllm_top::timing::cycles_of((block, latency), &WINDOW, &job, &mut Turns::default()).unwrap();
+        (counters, Box::new(model))
+    });
+}
