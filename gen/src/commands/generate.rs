@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Targets;
 use crate::error::{Failure, Result};
-use crate::output::{Bundle, Earlier, Layout};
+use crate::output::{Bundle, Earlier, Layout, Package};
 use crate::present::progress::Progress;
 use crate::present::report;
 
@@ -26,6 +26,12 @@ pub(super) struct Args {
     /// Remove from the folder what earlier runs wrote there and this one does not
     #[arg(long)]
     prune: bool,
+    /// Also write what other flows take: FuseSoC core, EDAM, cocotb test with Makefile, SDC; of one block
+    #[arg(long, conflicts_with_all = ["all", "stdout"])]
+    package: bool,
+    /// Clock period of the package, in ns
+    #[arg(long, value_name = "NS", requires = "package", default_value = "10", value_parser = period)]
+    period: f64,
     /// Print JSON
     #[arg(long, conflicts_with = "stdout")]
     json: bool,
@@ -35,11 +41,19 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let targets = args.targets.resolve()?;
     let layout = if args.targets.all && !args.stdout { Layout::Library } else { Layout::Flat };
     let mut bundle = Bundle::new(layout);
+    if args.package && targets.len() > 1 {
+        return Err(Failure::Usage("--package goes with one block, as its Makefile and tests do: name one".into()));
+    }
     let progress = Progress::new(targets.len(), "generating");
     for (entry, params) in &targets {
         let block = entry.about().name;
         progress.message(block);
-        bundle.add(entry.family(), block, &entry.elaborate(params)?)?;
+        let design = entry.elaborate(params)?;
+        bundle.add(entry.family(), block, &design)?;
+        if args.package {
+            let package = Package { period: args.period };
+            bundle.add_package(entry.family(), &entry.about(), &design.manifest(), &package)?;
+        }
         progress.step();
     }
     drop(progress);
@@ -66,6 +80,13 @@ pub(super) fn run(args: &Args) -> Result<()> {
         Vec::new()
     };
     finish(args, &bundle, &folder, stale, removed, &earlier)
+}
+
+fn period(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(period) if Package::PERIODS.contains(&period) => Ok(period),
+        _ => Err(format!("allowed: {} to {} ns", Package::PERIODS.start(), Package::PERIODS.end())),
+    }
 }
 
 impl Args {

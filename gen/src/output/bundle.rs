@@ -5,10 +5,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use hdl::emit::Manifest;
+use hdl::lang::About;
 use serde::Serialize;
 use sim::files;
 
-use super::{Earlier, registers};
+use super::{Earlier, Package, package, registers};
 use crate::error::{Failure, Result};
 
 /// Where the files go, relative to one folder.
@@ -83,6 +85,22 @@ impl Bundle {
         self.add_text(family, block, top, modules, described)
     }
 
+    /// Adds to the design that was added last what other flows take: see [`Package`].
+    ///
+    /// # Errors
+    /// More than one design, or a library: a package has a folder of its own.
+    pub fn add_package(&mut self, family: &str, about: &About, manifest: &Manifest, package: &Package) -> Result<()> {
+        let (Layout::Flat, [design]) = (self.layout, &mut self.designs[..]) else {
+            return Err(Failure::Usage("a package is of one block, in a folder of its own: name one block".into()));
+        };
+        let verilog: Vec<_> = design.files.iter().filter(|p| is_verilog(p)).map(|p| p.display().to_string()).collect();
+        for (name, text) in package::files(family, about, manifest, &verilog, package)? {
+            design.files.push(PathBuf::from(&name));
+            self.files.insert(name.into(), text);
+        }
+        Ok(())
+    }
+
     fn add_text(
         &mut self,
         family: &str,
@@ -137,7 +155,7 @@ impl Bundle {
     #[must_use]
     pub fn verilog(&self) -> Vec<&str> {
         let mut paths: Vec<&PathBuf> = Vec::new();
-        for path in self.designs.iter().flat_map(|d| &d.files).filter(|p| p.extension().is_some_and(|e| e == "v")) {
+        for path in self.designs.iter().flat_map(|d| &d.files).filter(|p| is_verilog(p)) {
             if !paths.contains(&path) {
                 paths.push(path);
             }
@@ -180,8 +198,9 @@ impl Bundle {
             let Some((other, _)) = earlier.others.iter().find(|(_, files)| files.contains(path)) else { continue };
             let path = dir.join(path);
             if fs::read(&path).is_ok_and(|there| there != text.as_bytes()) {
+                let what = if is_verilog(&path) { "module" } else { "file" };
                 return Err(Failure::Check(format!(
-                    "{} is another module than the one to be written, and {other}, which an earlier run left there, \
+                    "{} is another {what} than the one to be written, and {other}, which an earlier run left there, \
                      needs it: write to another folder, or remove what is of that run with --prune",
                     path.display()
                 )));
@@ -207,6 +226,10 @@ impl Bundle {
         }
         Ok(stale)
     }
+}
+
+fn is_verilog(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "v")
 }
 
 /// Line number of the first difference.

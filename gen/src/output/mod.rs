@@ -1,14 +1,17 @@
 //! Files: whole or not at all.
 //!
 //! [`Bundle`] holds the files of one design or of several, which share their modules, and knows where they go;
-//! `earlier` finds in a folder what a run before this one left there.
+//! `earlier` finds in a folder what a run before this one left there; `package` makes the files that other flows take.
 
 mod bundle;
 mod earlier;
+mod package;
 mod registers;
+mod templates;
 
 pub use bundle::{Bundle, Design, Layout};
 pub use earlier::{Earlier, remove_stale};
+pub use package::Package;
 
 use std::fs;
 use std::io::{self, Write};

@@ -3,12 +3,11 @@
 
 use hdl::emit::Manifest;
 use hdl::lang::registers::{Access, Register, RegisterField};
-use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{Environment, Error, UndefinedBehavior};
 use serde::Serialize;
 
-use crate::error::{Failure, Result};
+use super::templates;
+use crate::error::Result;
 
 /// Templates by the extension of the file they make.
 const TEMPLATES: [(&str, &str); 4] = [
@@ -147,17 +146,13 @@ pub(super) fn files(manifest: &Manifest) -> Result<Vec<(&'static str, String)>> 
         legend: legend.collect::<Vec<_>>().join(", ") + ".",
         registers,
     };
-    let mut environment = Environment::new();
-    let bug = |e: Error| Failure::Check(format!("templates of registers: {e:#}"));
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    let mut syntax = SyntaxConfig::builder();
-    environment
-        .set_syntax(syntax.trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build().map_err(bug)?);
+    let bug = templates::bug("registers");
+    let mut environment = templates::environment().map_err(&bug)?;
     environment.add_filter("hex", |value: u64, digits: usize| format!("{value:0digits$x}"));
     environment.add_filter("rdl", |text: &str| text.replace('\\', "\\\\").replace('"', "\\\""));
     let fill = |(extension, template): (&'static str, &str)| {
         let text = environment.render_str(template, Serde(&data));
-        Ok((extension, text.map_err(bug)?))
+        Ok((extension, text.map_err(&bug)?))
     };
     TEMPLATES.into_iter().map(fill).collect()
 }

@@ -1,0 +1,197 @@
+//! The files that other flows take: a FuseSoC core, the same for Edalize, a cocotb test with its Makefile, and timing
+//! constraints.
+
+mod streams;
+
+use std::ops::RangeInclusive;
+
+use hdl::emit::{Manifest, ManifestPort};
+use hdl::lang::About;
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use super::templates;
+use crate::error::Result;
+
+/// What a package is made with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Package {
+    /// Clock period in ns, one of [`Package::PERIODS`].
+    pub period: f64,
+}
+
+impl Package {
+    /// Clock periods that a package may have, in ns: simulators have picoseconds.
+    pub const PERIODS: RangeInclusive<f64> = 0.01..=1e6;
+}
+
+/// What is used outside of the block, of the period, before its inputs and after its outputs.
+const FRACTION: f64 = 0.2;
+
+/// Names that do not depend on the block, with their templates.
+const COMMON: [(&str, &str); 3] = [
+    ("Makefile", include_str!("../../../templates/package/Makefile")),
+    ("stream_bench.py", include_str!("../../../templates/package/stream_bench.py")),
+    ("check_results.py", include_str!("../../../templates/package/check_results.py")),
+];
+
+/// What stands before and after the name of the top, with the templates.
+const NAMED: [(&str, &str, &str); 4] = [
+    ("", ".core", include_str!("../../../templates/package/core")),
+    ("", ".eda.yml", include_str!("../../../templates/package/eda.yml")),
+    ("", ".sdc", include_str!("../../../templates/package/sdc")),
+    ("test_", ".py", include_str!("../../../templates/package/test.py")),
+];
+
+/// The names of the files of a package.
+pub(super) fn names(top: &str) -> Vec<String> {
+    let named = NAMED.iter().map(|(before, after, _)| format!("{before}{top}{after}"));
+    named.chain(COMMON.iter().map(|(name, _)| (*name).to_owned())).collect()
+}
+
+/// Whether a file may be one of a package, by its name.
+pub(super) fn is_name(name: &str) -> bool {
+    let named = |(before, after, _): &(&str, &str, &str)| name.starts_with(before) && name.ends_with(after);
+    COMMON.iter().any(|(common, _)| *common == name) || NAMED.iter().any(named)
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    generated: String,
+    version: &'a str,
+    family: &'a str,
+    top: &'a str,
+    summary: &'a str,
+    period: f64,
+    fraction: f64,
+    clock: Option<&'a str>,
+    reset: Option<&'a str>,
+    virtual_clock: &'static str,
+    verilog: &'a [String],
+    python: Vec<String>,
+    sdc: String,
+    /// Modules whose Verilog is elsewhere.
+    boxes: Vec<&'a str>,
+    streams: Vec<StreamData<'a>>,
+    /// Ports of no stream.
+    inputs: Vec<PortData<'a>>,
+    known: Vec<&'a str>,
+    /// Ports as SDC names them.
+    input_ports: Vec<String>,
+    output_ports: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct StreamData<'a> {
+    name: &'a str,
+    meaning: String,
+    valid: &'a str,
+    ready: &'a str,
+    into: bool,
+    answers: Option<&'a str>,
+    data: Vec<&'a str>,
+    shared: Vec<&'a str>,
+    lanes: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct PortData<'a> {
+    name: &'a str,
+    meaning: String,
+}
+
+/// A text on one line: it goes into comments.
+fn line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The files of a package, by name. `verilog` is the file list.
+///
+/// # Errors
+/// A template that does not fit its data: a bug, kept from being a panic.
+pub(super) fn files(
+    family: &str,
+    about: &About,
+    manifest: &Manifest,
+    verilog: &[String],
+    package: &Package,
+) -> Result<Vec<(String, String)>> {
+    let data = data(family, about, manifest, verilog, package);
+    let bug = templates::bug("packages");
+    let mut environment = templates::environment().map_err(&bug)?;
+    // A string of JSON is one of YAML and of Python.
+    environment.add_filter("quoted", |text: &str| serde_json::Value::from(text).to_string());
+    environment.add_filter("python", |value: minijinja::Value| match value.as_str() {
+        Some(text) => serde_json::Value::from(text).to_string(),
+        None if value.is_none() => "None".to_owned(),
+        None => if value.is_true() { "True" } else { "False" }.to_owned(),
+    });
+    environment.add_filter("tuple", |items: Vec<String>| {
+        let items: Vec<_> = items.iter().map(|text| serde_json::Value::from(&text[..]).to_string()).collect();
+        format!("({}{})", items.join(", "), if items.len() == 1 { "," } else { "" })
+    });
+    let templates = NAMED.iter().map(|(_, _, text)| *text).chain(COMMON.iter().map(|(_, text)| *text));
+    let fill =
+        |(name, template): (String, &str)| Ok((name, environment.render_str(template, Serde(&data)).map_err(&bug)?));
+    names(&manifest.top).into_iter().zip(templates).map(fill).collect()
+}
+
+fn data<'a>(
+    family: &'a str,
+    about: &'a About,
+    manifest: &'a Manifest,
+    verilog: &'a [String],
+    package: &Package,
+) -> Data<'a> {
+    let top = &manifest.top;
+    let streams = streams::of(manifest);
+    let in_a_stream = |port: &ManifestPort| {
+        streams.iter().any(|s| [s.valid, s.ready].contains(&port) || s.data.iter().any(|p| p.name == port.name))
+    };
+    let alone =
+        |direction: &'static str| manifest.ports.iter().filter(move |p| p.direction == direction && !in_a_stream(p));
+    let constrained = |direction: &str| {
+        let ports = manifest.ports.iter().filter(|p| p.direction == direction);
+        ports
+            .map(|p| if p.width == 1 && p.elements.is_none() { p.name.clone() } else { format!("{}[*]", p.name) })
+            .collect()
+    };
+    let stream = |s: &streams::Stream<'a>| {
+        let lanes = s.valid.elements;
+        let (data, shared): (Vec<&ManifestPort>, Vec<_>) =
+            s.data.iter().copied().partition(|p| lanes.is_none() || p.elements == lanes);
+        StreamData {
+            name: s.name,
+            meaning: line(&s.valid.meaning),
+            valid: &s.valid.name,
+            ready: &s.ready.name,
+            into: s.into,
+            answers: s.answers.filter(|_| s.into),
+            data: data.iter().map(|p| &p.name[..]).collect(),
+            shared: shared.iter().map(|p| &p.name[..]).collect(),
+            lanes,
+        }
+    };
+    let sources = |m: &&hdl::emit::ManifestModule| m.black_box && !verilog.contains(&format!("{}.v", m.name));
+    Data {
+        generated: format!("Generated by {}. Do not edit.", manifest.generator),
+        version: manifest.generator.rsplit(' ').next().unwrap_or_default(),
+        family,
+        top,
+        summary: about.summary,
+        period: package.period,
+        fraction: FRACTION,
+        clock: manifest.clock.as_deref(),
+        reset: manifest.reset.as_deref(),
+        virtual_clock: "outside",
+        verilog,
+        python: names(top).into_iter().filter(|name| name.ends_with(".py")).collect(),
+        sdc: format!("{top}.sdc"),
+        boxes: manifest.modules.iter().filter(sources).map(|m| &m.name[..]).collect(),
+        streams: streams.iter().map(stream).collect(),
+        inputs: alone("input").map(|p| PortData { name: &p.name, meaning: line(&p.meaning) }).collect(),
+        known: alone("output").map(|p| &p.name[..]).collect(),
+        input_ports: constrained("input"),
+        output_ports: constrained("output"),
+    }
+}
