@@ -6,11 +6,12 @@ edge, where it has settled. An X is seen where the simulator has one: in Icarus 
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Optional
 
 import cocotb
 from cocotb.clock import Clock
+from cocotb.handle import HierarchyArrayObject, HierarchyObject, NonHierarchyIndexableObject
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 
@@ -20,12 +21,13 @@ class Stream:
 
     name: str
     valid: str
-    ready: str
+    ready: Optional[str]  # without it, every valid beat moves
     into: bool  # the block takes its beats
     data: tuple = ()  # ports of what a beat carries, one value a lane
     shared: tuple = ()  # the same for all lanes
     lanes: Optional[int] = None
     driven: bool = True  # beats into the block are offered
+    below: dict = field(default_factory=dict)  # what values of a port are less than, where bits allow more
 
     def labels(self):
         """The names of its channels: `input`, or `input[0]`, `input[1]`, ..."""
@@ -37,10 +39,12 @@ class Bench:
 
     `source["input"]` is an iterator of the beats to offer, each a dict from port to value; random ones unless replaced.
     `moved["output"]` are the beats that have moved, in order. In a share `stall` of the cycles a stream pauses.
+    `inputs` are those of no stream, and their values; None is a new random value in each cycle. Outputs of no stream: those
+    `known` are never X, and of `others` the log tells which are at the end.
     """
 
-    def __init__(self, dut, streams, inputs, known, clock=None, reset=None, period_ns=10.0, seed=1, stall=0.5):
-        self.dut, self.streams, self.inputs, self.known = dut, streams, dict(inputs), known
+    def __init__(self, dut, streams, inputs, known, others, clock, reset, period_ns, seed=1, stall=0.5):
+        self.dut, self.streams, self.inputs, self.known, self.others = dut, streams, dict(inputs), known, others
         self.clock, self.reset_name, self.period = clock, reset, max(2, 2 * round(period_ns * 500))
         self.rng, self.stall, self.cycles = random.Random(seed), stall, 0
         self.source, self.moved, self.offered, self.held = {}, {}, {}, {}
@@ -55,9 +59,24 @@ class Bench:
         return len(getattr(self.dut, port)) // (1 if port in stream.shared else stream.lanes or 1)
 
     def random_beats(self, stream):
-        """Beats of random bits, without end."""
+        """Random beats, without end."""
         while True:
-            yield {port: self.rng.getrandbits(self.width(stream, port)) for port in stream.data + stream.shared}
+            ports = stream.data + stream.shared
+            yield {port: self.rng.randrange(stream.below.get(port, 1 << self.width(stream, port))) for port in ports}
+
+    def fill_memories(self, scope=None):
+        """Memories hold anything when power comes, but no X: what was never written has random bits."""
+        for part in self.dut if scope is None else scope:
+            if isinstance(part, HierarchyObject):
+                self.fill_memories(part)
+            elif isinstance(part, HierarchyArrayObject):
+                for one in part:
+                    self.fill_memories(one)
+            elif isinstance(part, NonHierarchyIndexableObject):
+                # Arrays of wires have drivers.
+                for word in (word for word in part if word._type == "GPI_REGISTER"):
+                    if not word.value.is_resolvable:
+                        word.value = self.rng.getrandbits(len(word))
 
     async def reset(self, cycles=4):
         """Starts the clock, and resets the block; what was offered or held is forgotten."""
@@ -65,9 +84,9 @@ class Bench:
         self.held.clear()
         self.cycles = 0
         for name, value in self.inputs.items():
-            getattr(self.dut, name).value = value
+            getattr(self.dut, name).value = value or 0
         for stream in self.streams:
-            for port in (stream.valid, *stream.data, *stream.shared) if stream.into else (stream.ready,):
+            for port in (stream.valid, *stream.data, *stream.shared) if stream.into else filter(None, (stream.ready,)):
                 getattr(self.dut, port).value = 0
         if self.reset_name:
             getattr(self.dut, self.reset_name).value = 0
@@ -80,6 +99,9 @@ class Bench:
 
     async def cycle(self):
         """One cycle: offers, waits until all has settled, checks, and goes on to the next edge."""
+        for name in (name for name, value in self.inputs.items() if value is None):
+            port = getattr(self.dut, name)
+            port.value = self.rng.getrandbits(len(port))
         for stream in self.streams:
             self.offer(stream) if stream.into else self.take(stream)
         await (FallingEdge(getattr(self.dut, self.clock)) if self.clock else Timer(self.period // 2, "ps"))
@@ -112,13 +134,16 @@ class Bench:
 
     def take(self, stream):
         """Drives `ready` of a stream out of the block."""
+        if stream.ready is None:
+            return
         ready = (self.rng.random() >= self.stall for _ in stream.labels())
         getattr(self.dut, stream.ready).value = sum(bit << k for k, bit in enumerate(ready))
 
     def check(self, stream):
         """Holds the block to the rules, and notes which beats move at the coming edge."""
         for k, label in enumerate(stream.labels()):
-            valid, ready = self.bits(stream.valid, stream, k), self.bits(stream.ready, stream, k)
+            valid = self.bits(stream.valid, stream, k)
+            ready = "1" if stream.ready is None else self.bits(stream.ready, stream, k)
             self.must(valid in "01", label, f"{stream.valid} is {valid}")
             self.must(ready in "01", label, f"{stream.ready} is {ready}")
             held = self.held.pop(label, None)
@@ -152,4 +177,7 @@ class Bench:
         """Says how many beats each stream moved. A run in which none moved has tested nothing, and fails."""
         for label, beats in self.moved.items():
             self.dut._log.info("%s: %d beats", label, len(beats))
-        assert not self.moved or any(self.moved.values()), "no beat moved: nothing was tested"
+        for port in self.others:
+            if not set(self.bits(port)) <= set("01"):
+                self.dut._log.warning("%s is X, in all or in part", port)
+        assert not self.source or any(self.moved.values()), "no beat moved, nothing was tested: are the INPUTS right?"

@@ -1,4 +1,4 @@
-"""First test of {{ top }} under cocotb. {{ generated }}
+r"""First test of {{ top }} under cocotb. {{ generated }}
 
 {{ summary }}
 
@@ -29,7 +29,7 @@ STREAMS = (
     Stream(
         {{ s.name|quoted }},
         valid={{ s.valid|quoted }},
-        ready={{ s.ready|quoted }},
+        ready={{ s.ready|python }},
         into={{ s.into|python }},
 {% if s.data %}
         data={{ s.data|tuple }},
@@ -43,6 +43,9 @@ STREAMS = (
 {% if s.answers %}
         driven=False,
 {% endif %}
+{% if s.below %}
+        below={ {%- for b in s.below %}{{ b.port|quoted }}: {{ b.limit }}{{ "" if loop.last else ", " }}{% endfor -%} },
+{% endif %}
     ),
 {% endfor %}
 )
@@ -51,10 +54,10 @@ STREAMS = ()
 {% endif %}
 
 {% if inputs %}
-# Inputs that belong to no stream, and what they are during this test.
+# Inputs that belong to no stream, and what they are during this test{{ "" if held else ": a random value in each cycle" }}.
 INPUTS = {
 {% for p in inputs %}
-    {{ p.name|quoted }}: 0,{{ "  # " if p.meaning else "" }}{{ p.meaning }}
+    {{ p.name|quoted }}: {{ 0 if held else "None" }},{{ "  # " if p.meaning else "" }}{{ p.meaning }}
 {% endfor %}
 }
 {% else %}
@@ -63,27 +66,25 @@ INPUTS = {}
 
 {% if known %}
 # Outputs that belong to no stream, and are never X.
-KNOWN = (
-{% for p in known %}
-    {{ p|quoted }},
-{% endfor %}
-)
+KNOWN = {{ known|tuple }}
 {% else %}
 KNOWN = ()
 {% endif %}
-
-
-def bench(dut, stall):
-    """The block with random beats on all streams."""
-    return Bench(dut, STREAMS, INPUTS, KNOWN, CLOCK, RESET, PERIOD_NS, SEED, stall)
+{% if others %}
+# Outputs that may be X until the block has been told what they depend on: the log says which are.
+OTHERS = {{ others|tuple }}
+{% else %}
+OTHERS = ()
+{% endif %}
 
 
 async def keeps_the_rules(dut, stall):
-    b = bench(dut, stall)
-    await b.reset()
+    bench = Bench(dut, STREAMS, INPUTS, KNOWN, OTHERS, CLOCK, RESET, PERIOD_NS, SEED, stall)
+    bench.fill_memories()
+    await bench.reset()
     for _ in range(CYCLES):
-        await b.cycle()
-    b.finish()
+        await bench.cycle()
+    bench.finish()
 
 
 @cocotb.test()

@@ -73,9 +73,12 @@ struct Data<'a> {
     /// Modules whose Verilog is elsewhere.
     boxes: Vec<&'a str>,
     streams: Vec<StreamData<'a>>,
-    /// Ports of no stream.
+    /// Ports of no stream: inputs; whether they are held at zero, or random; outputs that are never X, and those that
+    /// may be.
     inputs: Vec<PortData<'a>>,
+    held: bool,
     known: Vec<&'a str>,
+    others: Vec<&'a str>,
     /// Ports as SDC names them.
     input_ports: Vec<String>,
     output_ports: Vec<String>,
@@ -86,12 +89,30 @@ struct StreamData<'a> {
     name: &'a str,
     meaning: String,
     valid: &'a str,
-    ready: &'a str,
+    ready: Option<&'a str>,
     into: bool,
     answers: Option<&'a str>,
     data: Vec<&'a str>,
     shared: Vec<&'a str>,
     lanes: Option<u32>,
+    below: Vec<Below<'a>>,
+}
+
+/// A port whose values are less than a limit.
+#[derive(Serialize)]
+struct Below<'a> {
+    port: &'a str,
+    limit: u64,
+}
+
+/// The limit of a field that says which one of several is meant: `layer` of a block with a parameter `layers`, when the
+/// field has the bits for that many and no more.
+fn limit<'a>(manifest: &Manifest, field: &'a ManifestPort) -> Option<Below<'a>> {
+    let word = field.name.rsplit('_').nth(1)?;
+    let limit = manifest.parameters.get(format!("{word}s"))?.as_u64()?;
+    let bits = u64::BITS - limit.checked_sub(1)?.leading_zeros();
+    let needed = bits == field.width && field.elements.is_none() && !limit.is_power_of_two();
+    needed.then_some(Below { port: &field.name, limit })
 }
 
 #[derive(Serialize)]
@@ -145,16 +166,15 @@ fn data<'a>(
 ) -> Data<'a> {
     let top = &manifest.top;
     let streams = streams::of(manifest);
-    let in_a_stream = |port: &ManifestPort| {
-        streams.iter().any(|s| [s.valid, s.ready].contains(&port) || s.data.iter().any(|p| p.name == port.name))
-    };
+    let in_a_stream = |port: &ManifestPort| streams.iter().any(|s| s.ports().any(|p| p.name == port.name));
     let alone =
         |direction: &'static str| manifest.ports.iter().filter(move |p| p.direction == direction && !in_a_stream(p));
-    let constrained = |direction: &str| {
-        let ports = manifest.ports.iter().filter(|p| p.direction == direction);
-        ports
-            .map(|p| if p.width == 1 && p.elements.is_none() { p.name.clone() } else { format!("{}[*]", p.name) })
-            .collect()
+    // A register need not be reset when nobody is told that it is valid.
+    let (known, others): (Vec<&ManifestPort>, Vec<_>) =
+        alone("output").partition(|p| manifest.clock.is_none() || p.name.ends_with("ready_o"));
+    let constrained = |direction: &'static str| {
+        let ports = manifest.ports.iter().filter(move |p| p.direction == direction);
+        ports.map(|p| if p.width == 1 && p.elements.is_none() { p.name.clone() } else { format!("{}[*]", p.name) })
     };
     let stream = |s: &streams::Stream<'a>| {
         let lanes = s.valid.elements;
@@ -164,12 +184,13 @@ fn data<'a>(
             name: s.name,
             meaning: line(&s.valid.meaning),
             valid: &s.valid.name,
-            ready: &s.ready.name,
+            ready: s.ready.map(|p| &p.name[..]),
             into: s.into,
             answers: s.answers.filter(|_| s.into),
             data: data.iter().map(|p| &p.name[..]).collect(),
             shared: shared.iter().map(|p| &p.name[..]).collect(),
             lanes,
+            below: s.data.iter().filter(|_| s.into).filter_map(|p| limit(manifest, p)).collect(),
         }
     };
     let sources = |m: &&hdl::emit::ManifestModule| m.black_box && !verilog.contains(&format!("{}.v", m.name));
@@ -190,8 +211,11 @@ fn data<'a>(
         boxes: manifest.modules.iter().filter(sources).map(|m| &m.name[..]).collect(),
         streams: streams.iter().map(stream).collect(),
         inputs: alone("input").map(|p| PortData { name: &p.name, meaning: line(&p.meaning) }).collect(),
-        known: alone("output").map(|p| &p.name[..]).collect(),
-        input_ports: constrained("input"),
-        output_ports: constrained("output"),
+        // Without one there is nothing else to vary, and nothing to be out of step with.
+        held: streams.iter().any(|s| s.into),
+        known: known.iter().map(|p| &p.name[..]).collect(),
+        others: others.iter().map(|p| &p.name[..]).collect(),
+        input_ports: constrained("input").chain(manifest.reset.clone()).collect(),
+        output_ports: constrained("output").collect(),
     }
 }

@@ -1,6 +1,6 @@
 //! The ready/valid streams among the ports of a block, by the names that stream ports have: `<name>_valid_i`,
 //! `<name>_ready_o` and `<name>_<field>_i` into the block, and the other way round out of it. Channels of AXI are the same
-//! without the line before `valid`: `mem_awvalid_o`, `mem_awready_i`, `mem_awaddr_o`.
+//! without the line before `valid`: `mem_awvalid_o`, `mem_awready_i`, `mem_awaddr_o`. Outputs may be valid without `ready`.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,21 @@ use hdl::emit::{Manifest, ManifestPort};
 pub(super) struct Stream<'a> {
     pub name: &'a str,
     pub valid: &'a ManifestPort,
-    pub ready: &'a ManifestPort,
+    /// None: every valid beat moves. Streams out of the block only.
+    pub ready: Option<&'a ManifestPort>,
     /// What a beat carries.
     pub data: Vec<&'a ManifestPort>,
     /// Beats into the block.
     pub into: bool,
     /// The channel of requests that this one answers: beats that nobody asked for would be against the protocol.
     pub answers: Option<&'a str>,
+}
+
+impl<'a> Stream<'a> {
+    /// All of its ports.
+    pub(super) fn ports(&self) -> impl Iterator<Item = &'a ManifestPort> + '_ {
+        [self.valid].into_iter().chain(self.ready).chain(self.data.iter().copied())
+    }
 }
 
 /// What the names of the ports of a stream begin with, and end with: `output_` and `_o`.
@@ -34,11 +42,13 @@ fn affixes<'a>(port: &'a ManifestPort, what: &str) -> Option<Affixes<'a>> {
 /// The fields of a stream without a name cannot be told from other ports: it has none here.
 pub(super) fn of(manifest: &Manifest) -> Vec<Stream<'_>> {
     let ports = &manifest.ports;
-    // What is valid without a `ready` has fields of its own, too.
     let starts: BTreeSet<Affixes> = ports.iter().filter_map(|p| affixes(p, "valid")).collect();
     let owner = |port: &ManifestPort| {
         let end = if port.direction == "input" { "_i" } else { "_o" };
-        let fits = |(start, e): &&Affixes| *e == end && !start.is_empty() && port.name.starts_with(start);
+        // `data_valid_o` goes with `data_o`, too.
+        let bare = |start: &str| start.strip_suffix('_').is_some_and(|name| port.name.strip_suffix(end) == Some(name));
+        let fits =
+            |(start, e): &&Affixes| *e == end && !start.is_empty() && (port.name.starts_with(start) || bare(start));
         starts.iter().filter(fits).max_by_key(|(start, _)| start.len()).copied()
     };
     let mut streams: Vec<Stream> = Vec::new();
@@ -49,8 +59,13 @@ pub(super) fn of(manifest: &Manifest) -> Vec<Stream<'_>> {
                 && p.elements == valid.elements
                 && affixes(p, "ready").is_some_and(|(start, _)| start == of.0)
         };
-        let Some(ready) = ports.iter().find(back) else { continue };
-        let data = ports.iter().filter(|p| p.name != valid.name && owner(p) == Some(of)).collect();
+        let ready = ports.iter().find(back);
+        if ready.is_none() && valid.direction == "input" {
+            // What comes with it may be a command: when it is legal is for the block to say.
+            continue;
+        }
+        let fields = |p: &&ManifestPort| p.direction == valid.direction && p.name != valid.name && owner(p) == Some(of);
+        let data = ports.iter().filter(fields).collect();
         let name = of.0.trim_end_matches('_');
         let name = if name.is_empty() { "stream" } else { name };
         streams.push(Stream { name, valid, ready, data, into: valid.direction == "input", answers: None });
@@ -83,7 +98,14 @@ mod tests {
         let line = |s: &Stream| {
             let fields: Vec<_> = s.data.iter().map(|p| &p.name[..]).collect();
             let answers = s.answers.map_or(String::new(), |a| format!(" answers {a}"));
-            format!("{} {}: {}{answers}", if s.into { "in" } else { "out" }, s.name, fields.join(" "))
+            let kind = if s.into {
+                "in"
+            } else if s.ready.is_some() {
+                "out"
+            } else {
+                "pulse"
+            };
+            format!("{kind} {}: {}{answers}", s.name, fields.join(" "))
         };
         of(&manifest).iter().map(line).collect()
     }
@@ -99,18 +121,22 @@ mod tests {
             "{job:?}"
         );
         assert!(job.contains(&"in fetch_end: fetch_end_error_i fetch_end_address_i".into()), "{job:?}");
-        // `k_max_i` is an input, and no field of an output; `tail_k` has no `ready`.
         let lines = lines("kv_compressor");
         assert!(lines.contains(&"out k: k_data_o k_last_o".into()), "{lines:?}");
-        assert!(!lines.iter().any(|l| l.contains("tail")), "{lines:?}");
+        assert!(lines.contains(&"pulse tail_k: tail_k_used_o tail_k_data_o".into()), "{lines:?}");
     }
 
     #[test]
     fn what_is_no_stream() {
-        for block in ["mac_mesh", "float_add", "double_buffer", "outlier_share", "row_frame"] {
-            let found = lines(block);
-            assert!(found.iter().all(|l| block == "row_frame" && !l.contains("beat")), "{block}: {found:?}");
+        for block in ["mac_mesh", "outlier_share", "ram"] {
+            assert!(lines(block).is_empty(), "{block}: {:?}", lines(block));
         }
+        // A stream without a name: its fields cannot be told.
+        assert_eq!(lines("float_add"), ["pulse stream: "]);
+        // `ready` without `valid`, and an input that is valid without `ready`.
+        assert_eq!(lines("double_buffer"), ["pulse use: "]);
+        let found = lines("kv_bank_group");
+        assert_eq!(found, ["in access: access_write_i access_row_i access_data_i", "pulse data: data_o"]);
     }
 
     #[test]
