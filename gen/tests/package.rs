@@ -1,0 +1,327 @@
+//! `gen --package`, read by those it is for: FuseSoC, Edalize, cocotb in two simulators, OpenSTA.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use senbazuru::registry::{self, Params};
+use sim::Design;
+use sim::fault::{self, Fault};
+use sim::process::{Output, Tool};
+use snapbox::str;
+use support::{MESH, in_folder, on_all_cores, senbazuru};
+use tempfile::TempDir;
+
+/// A program of the Python environment.
+fn python(program: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/python/bin").join(program);
+    let path = std::path::absolute(&path).unwrap();
+    assert!(path.exists(), "there is no {}: run `scripts/setup tests`", path.display());
+    path
+}
+
+/// A tool that finds the programs of the Python environment, and nothing of the user's in a home folder.
+fn tool(program: &str, folder: &Path) -> Tool {
+    let bin = python("cocotb-config").parent().unwrap().display().to_string();
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
+    let tool = Tool::new(program).dir(folder).env("PATH", path).env("HOME", folder).env("MAKEFLAGS", "");
+    tool.env("XDG_CONFIG_HOME", folder).env("XDG_DATA_HOME", folder).env("XDG_CACHE_HOME", folder)
+}
+
+fn run(tool: Tool) -> String {
+    let command = tool.command_line();
+    let output = tool.run().unwrap_or_else(|e| panic!("{e}"));
+    assert!(output.success(), "{command}\n{}", output.log());
+    output.log()
+}
+
+/// The package of a block, in the folder `out` of a temporary one, and the name of the top.
+fn package(block: &str, set: &[&str], more: &[&str]) -> (TempDir, String) {
+    let folder = in_folder(&[]);
+    let set = set.iter().flat_map(|s| ["--set", s]).collect::<Vec<_>>();
+    let args = [&["gen", block, "--package", "-o", "out"], more, &set[..]].concat();
+    senbazuru(&args).current_dir(folder.path()).assert().code(0).stderr_eq("");
+    let names = names(&folder.path().join("out"));
+    let top = names.iter().find_map(|name| name.strip_suffix(".core")).unwrap().to_owned();
+    (folder, top)
+}
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// The generated test in a simulator.
+fn cocotb(folder: &Path, simulator: &str, cycles: &str) -> Output {
+    let make = tool("make", &folder.join("out")).arg(format!("SIM={simulator}")).env("CYCLES", cycles);
+    make.run().unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Puts the block with a fault in the place of the block, which is a single module.
+fn break_it(folder: &Path, top: &str, (block, set): (&str, &[&str]), fault: &Fault) {
+    let entry = registry::find(block).unwrap();
+    let mut params: Params = entry.defaults();
+    for (name, value) in set.iter().map(|s| s.split_once('=').unwrap()) {
+        params.insert(name.into(), serde_json::from_str(value).unwrap());
+    }
+    let faulty = fault::design(&Design::from(&entry.elaborate(&params).unwrap()), fault).unwrap();
+    let [file] = &faulty.files[..] else { panic!("{block} is several modules") };
+    fs::write(folder.join("out").join(format!("{top}.v")), &file.text).unwrap();
+}
+
+#[test]
+fn a_package_is_written_checked_and_removed() {
+    let folder = in_folder(&[]);
+    let run = |more: &[&str]| {
+        let args = [&["gen", "mac_mesh", "-o", "out"], more, &MESH].concat();
+        senbazuru(&args).current_dir(folder.path()).assert()
+    };
+    run(&["--package", "--period", "2.5"]).code(0).stderr_eq("").stdout_eq(str![[r#"
+mac_mesh: 11 files written in out
+
+"#]]);
+    let out = folder.path().join("out");
+    let all = names(&out);
+    let top = "mac_mesh_r2_c2_w4_a8";
+    let packaged = [
+        "Makefile".into(),
+        "check_results.py".into(),
+        "stream_bench.py".into(),
+        format!("{top}.core"),
+        format!("{top}.eda.yml"),
+        format!("{top}.sdc"),
+        format!("test_{top}.py"),
+    ];
+    assert!(packaged.iter().all(|name| all.contains(name)), "{all:?}");
+    run(&["--package", "--period", "2.5", "--check"]).code(0);
+    // Another period is other constraints.
+    run(&["--package", "--check"]).code(1).stderr_eq(str![[r#"
+error: the generated files are stale:
+  out/mac_mesh_r2_c2_w4_a8.sdc:[..] differs
+  out/test_mac_mesh_r2_c2_w4_a8.py:[..] differs
+
+"#]]);
+    fs::write(out.join("my_tests.py"), "import cocotb\n").unwrap();
+    run(&["--prune"]).code(0).stdout_eq(str![[r#"
+mac_mesh: 4 files written in out
+7 files of earlier runs removed
+
+"#]]);
+    let left = names(&out);
+    assert!(packaged.iter().all(|name| !left.contains(name)) && left.contains("my_tests.py"), "{left:?}");
+    // A Makefile of the user's, and that of another design.
+    fs::write(out.join("Makefile"), "all:\n\techo mine\n").unwrap();
+    run(&["--package"]).code(2).stderr_eq(str![[r#"
+error: out/Makefile is there already and not from senbazuru: write to another folder
+
+"#]]);
+    assert_eq!(names(&out).len(), left.len() + 1);
+    fs::remove_file(out.join("Makefile")).unwrap();
+    run(&["--package"]).code(0);
+    let wider = ["gen", "mac_mesh", "-o", "out", "--package", "--set", "rows=3"];
+    senbazuru(&wider).current_dir(folder.path()).assert().code(1).stderr_eq(str![[r#"
+error: out/Makefile is another file than the one to be written, and mac_mesh_r2_c2_w4_a8.json, which an earlier run left there, needs it: write to another folder, or remove what is of that run with --prune
+
+"#]]);
+}
+
+#[test]
+fn wrong_requests_write_nothing() {
+    let folder = in_folder(&[]);
+    let run = |args: &[&str]| senbazuru(&[&["gen"], args].concat()).current_dir(folder.path()).assert().code(2);
+    run(&["popcount", "crc32", "--package", "-o", "out"]).stderr_eq(str![[r#"
+error: --package goes with one block, as its Makefile and tests do: name one
+
+"#]]);
+    run(&["--all", "--package"]).stderr_eq(str![[r#"
+error: the argument '--all' cannot be used with '--package'
+...
+"#]]);
+    run(&["popcount", "--stdout", "--package"]).stderr_eq(str![[r#"
+error: the argument '--stdout' cannot be used with '--package'
+...
+"#]]);
+    run(&["popcount", "--period", "5"]).stderr_eq(str![[r#"
+error: the following required arguments were not provided:
+  --package
+...
+"#]]);
+    for period in ["0", "-1", "nan", "inf", "0.001", "10ns", "1e9"] {
+        let run = run(&["popcount", "--package", &format!("--period={period}")]);
+        let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+        let expected = format!("invalid value '{period}' for '--period <NS>': allowed: 0.01 to 1000000 ns");
+        assert!(text.contains(&expected), "{text}");
+    }
+    assert!(names(folder.path()).is_empty());
+}
+
+/// FuseSoC in the folder beside the package.
+fn fusesoc(folder: &Path, args: &[&str]) -> Output {
+    tool("fusesoc", folder).args(["--cores-root", "out"]).args(args).run().unwrap()
+}
+
+#[test]
+fn fusesoc_finds_the_core_and_lints_it() {
+    let (folder, top) = package("stream_width_converter", &[], &[]);
+    let core = format!("senbazuru:common:{top}:{}", env!("CARGO_PKG_VERSION"));
+    let shown = fusesoc(folder.path(), &["core", "show", &core]);
+    assert!(shown.success(), "{}", shown.log());
+    for target in ["default", "lint", "sim", "sim_verilator", "synth"] {
+        assert!(shown.stdout.lines().any(|l| l.split(" :").next().unwrap().trim() == target), "{}", shown.log());
+    }
+    let lint = fusesoc(folder.path(), &["run", "--target", "lint", &core]);
+    assert!(lint.success() && lint.log().contains("verilator -f"), "{}", lint.log());
+    // What the linter complains of is not passed over.
+    let file = folder.path().join("out").join(format!("{top}.v"));
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replacen("endmodule", "wire unused;\nendmodule", 1)).unwrap();
+    let lint = fusesoc(folder.path(), &["run", "--target", "lint", &core]);
+    assert!(!lint.success() && lint.log().contains("UNUSED"), "{}", lint.log());
+}
+
+#[test]
+fn edalize_reads_the_same_list() {
+    let (folder, top) = package("fp16_mac", &[], &[]);
+    let out = folder.path().join("out");
+    let reader = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/edam.py");
+    fs::create_dir(folder.path().join("work")).unwrap();
+    let edam = out.join(format!("{top}.eda.yml"));
+    let python = tool(&python("python").display().to_string(), folder.path());
+    let text = run(python.arg(reader).arg(edam).arg(folder.path().join("work")));
+    let list = fs::read_to_string(out.join(format!("{top}.f"))).unwrap();
+    assert!(list.lines().count() > 1, "{list}");
+    let sources: String = list.lines().map(|file| format!("{file}:verilogSource-2005 ")).collect();
+    assert!(text.contains(&format!("{top} {top} {sources}{top}.sdc:SDC")), "{text}");
+}
+
+/// A block of one module, and how a fault of it looks to the harness.
+type Case = (&'static str, &'static [&'static str], [(fn() -> Fault, &'static str); 3]);
+
+const REGISTER: Case = (
+    "stream_register",
+    &["width=8"],
+    [
+        (|| Fault::net("output_valid_o", "right & input_valid_i"), "output_valid_o fell before the beat was taken"),
+        (
+            || Fault::net("output_data_o", "right ^ {8{output_ready_i}}"),
+            "output_data_o changed before the beat was taken",
+        ),
+        (|| Fault::net("input_ready_o", "right & (input_data_i != 8'd7) & 1'bx"), "input_ready_o is x"),
+    ],
+);
+
+/// Streams side by side.
+const ARBITER: Case = (
+    "stream_arbiter",
+    &["width=8"],
+    [
+        (|| Fault::net("output_valid_o", "right & (input_data_i[1:0] != 2'd3)"), "output: output_valid_o fell"),
+        (|| Fault::net("output_data_o", "right + {7'd0, output_ready_i}"), "output: output_data_o changed"),
+        (|| Fault::net("input_ready_o", "{right[3], 1'bx, right[1:0]}"), "input[2]: input_ready_o is x"),
+    ],
+);
+
+/// The harness passes, and fails for the first `faults` of the case's.
+fn judged(case: &Case, simulator: &str, faults: usize) {
+    let (block, set, all) = case;
+    let (folder, top) = package(block, set, &[]);
+    let good = cocotb(folder.path(), simulator, "100");
+    assert!(good.success() && good.log().contains("TESTS=3 PASS=3 FAIL=0"), "{}", good.log());
+    for (fault, message) in &all[..faults] {
+        break_it(folder.path(), &top, (block, set), &fault());
+        let bad = cocotb(folder.path(), simulator, "100");
+        assert!(!bad.success() && bad.log().contains(message), "{}\n{}", fault(), bad.log());
+        assert!(bad.log().contains("results.xml: failed: "), "{}", bad.log());
+    }
+}
+
+#[test]
+fn the_harness_passes_and_can_fail() {
+    judged(&REGISTER, "icarus", 1);
+}
+
+#[test]
+#[ignore = "compiles models"]
+fn large_the_harness_can_fail_in_both_simulators() {
+    for case in [&REGISTER, &ARBITER] {
+        judged(case, "icarus", 3);
+        // Verilator has no X.
+        judged(case, "verilator", 2);
+    }
+}
+
+#[test]
+#[ignore = "simulates every block"]
+fn large_the_harness_of_every_block_passes() {
+    let blocks = registry::all().iter().map(|e| (e.about().name.to_owned(), e.about().name)).collect();
+    on_all_cores(blocks, |block| {
+        let (folder, _) = package(block, &[], &[]);
+        let output = cocotb(folder.path(), "icarus", "200");
+        if output.success() { Ok(()) } else { Err(output.log()) }
+    });
+}
+
+#[test]
+#[ignore = "compiles models"]
+fn large_fusesoc_runs_the_harness() {
+    let (folder, top) = package(REGISTER.0, REGISTER.1, &[]);
+    let core = format!("senbazuru:common:{top}:{}", env!("CARGO_PKG_VERSION"));
+    for target in ["sim", "sim_verilator"] {
+        let sim = fusesoc(folder.path(), &["run", "--target", target, &core]);
+        assert!(sim.success() && sim.log().contains("TESTS=3 PASS=3 FAIL=0"), "{}", sim.log());
+    }
+    // FuseSoC itself does not look at what cocotb found.
+    break_it(folder.path(), &top, (REGISTER.0, REGISTER.1), &REGISTER.2[0].0());
+    for target in ["sim", "sim_verilator"] {
+        let sim = fusesoc(folder.path(), &["run", "--target", target, &core]);
+        assert!(!sim.success() && sim.log().contains("results.xml: failed: "), "{}", sim.log());
+    }
+}
+
+/// What OpenSTA says of a package's constraints, on the block in cells of osu018.
+fn timing(block: &str, set: &[&str], period: &str) -> String {
+    let (folder, top) = package(block, set, &["--period", period]);
+    let out = folder.path().join("out");
+    let library = senbazuru::flows::liberty::open(Path::new("osu018")).unwrap().path.display().to_string();
+    let sources = fs::read_to_string(out.join(format!("{top}.f"))).unwrap().replace('\n', " ");
+    let script = format!(
+        "read_verilog {sources}\nsynth -flatten -top {top}\ndfflibmap -liberty {library}\nabc -liberty {library}\n\
+         opt_clean\nwrite_verilog -noattr netlist.v\n"
+    );
+    fs::write(out.join("map.ys"), script).unwrap();
+    run(Tool::new("yosys").args(["-q", "map.ys"]).dir(&out));
+    let script = format!(
+        "read_liberty {library}\nread_verilog netlist.v\nlink_design {top}\nread_sdc {top}.sdc\ncheck_setup -verbose\n\
+         puts checked\nreport_clock_properties\nreport_checks -path_delay max -digits 3\nwrite_sdc -no_timestamp read.sdc\n"
+    );
+    fs::write(out.join("timing.tcl"), script).unwrap();
+    let log = run(Tool::new("sta").args(["-no_splash", "-exit", "timing.tcl"]).dir(&out));
+    assert!(!log.contains("Warning") && !log.contains("Error"), "{log}");
+    log + &fs::read_to_string(out.join("read.sdc")).unwrap()
+}
+
+#[test]
+fn opensta_reads_the_constraints() {
+    let log = timing("stream_register", &["width=2"], "4");
+    // Every port but the clock is constrained, so nothing is found wanting.
+    assert!(log.starts_with("checked\n"), "{log}");
+    for line in [
+        "create_clock -name clk_i -period 4.0000 ",
+        "set_input_delay 0.8000 -clock [get_clocks {clk_i}] -add_delay [get_ports {input_data_i[1]}]",
+        "set_output_delay 0.8000 -clock [get_clocks {clk_i}] -add_delay [get_ports {output_data_o[0]}]",
+        "set_false_path\\\n    -from [get_ports {rst_ni}]",
+        "slack (MET)",
+    ] {
+        assert!(log.contains(line), "{line}\n{log}");
+    }
+    assert!(timing("stream_register", &["width=2"], "0.5").contains("slack (VIOLATED)"));
+}
+
+#[test]
+fn paths_of_a_block_without_a_clock_are_constrained() {
+    let log = timing("popcount", &["width=8"], "4");
+    assert!(log.starts_with("checked\n"), "{log}");
+    assert!(log.contains("create_clock -name outside -period 4.0000") && log.contains("slack (MET)"), "{log}");
+    assert!(!log.contains("set_false_path"), "{log}");
+}
