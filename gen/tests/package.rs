@@ -54,7 +54,10 @@ fn names(folder: &Path) -> BTreeSet<String> {
 
 /// The generated test in a simulator.
 fn cocotb(folder: &Path, simulator: &str, cycles: &str) -> Output {
+    // A design with a fault is as Yosys writes it.
+    let args = if simulator == "verilator" { "-Wno-fatal" } else { "" };
     let make = tool("make", &folder.join("out")).arg(format!("SIM={simulator}")).env("CYCLES", cycles);
+    let make = make.env("COMPILE_ARGS", args);
     make.run().unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -167,15 +170,15 @@ fn fusesoc_finds_the_core_and_lints_it() {
     let core = format!("senbazuru:common:{top}:{}", env!("CARGO_PKG_VERSION"));
     let shown = fusesoc(folder.path(), &["core", "show", &core]);
     assert!(shown.success(), "{}", shown.log());
-    for target in ["default", "lint", "sim", "sim_verilator", "synth"] {
+    for target in ["default", "lint", "sim", "synth"] {
         assert!(shown.stdout.lines().any(|l| l.split(" :").next().unwrap().trim() == target), "{}", shown.log());
     }
     let lint = fusesoc(folder.path(), &["run", "--target", "lint", &core]);
     assert!(lint.success() && lint.log().contains("verilator -f"), "{}", lint.log());
-    // What the linter complains of is not passed over.
+    // What the linter complains of is not passed over. It knows names with `unused` in them as meant so.
     let file = folder.path().join("out").join(format!("{top}.v"));
     let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replacen("endmodule", "wire unused;\nendmodule", 1)).unwrap();
+    fs::write(&file, text.replacen("endmodule", "wire spare;\nendmodule", 1)).unwrap();
     let lint = fusesoc(folder.path(), &["run", "--target", "lint", &core]);
     assert!(!lint.success() && lint.log().contains("UNUSED"), "{}", lint.log());
 }
@@ -196,7 +199,7 @@ fn edalize_reads_the_same_list() {
 }
 
 /// A block of one module, and how a fault of it looks to the harness.
-type Case = (&'static str, &'static [&'static str], [(fn() -> Fault, &'static str); 3]);
+type Case = (&'static str, &'static [&'static str], [(fn() -> Fault, &'static str); 2]);
 
 const REGISTER: Case = (
     "stream_register",
@@ -207,7 +210,6 @@ const REGISTER: Case = (
             || Fault::net("output_data_o", "right ^ {8{output_ready_i}}"),
             "output_data_o changed before the beat was taken",
         ),
-        (|| Fault::net("input_ready_o", "right & (input_data_i != 8'd7) & 1'bx"), "input_ready_o is x"),
     ],
 );
 
@@ -216,9 +218,8 @@ const ARBITER: Case = (
     "stream_arbiter",
     &["width=8"],
     [
-        (|| Fault::net("output_valid_o", "right & (input_data_i[1:0] != 2'd3)"), "output: output_valid_o fell"),
+        (|| Fault::net("output_valid_o", "right & (input_valid_i != 4'd15)"), "output: output_valid_o fell"),
         (|| Fault::net("output_data_o", "right + {7'd0, output_ready_i}"), "output: output_data_o changed"),
-        (|| Fault::net("input_ready_o", "{right[3], 1'bx, right[1:0]}"), "input[2]: input_ready_o is x"),
     ],
 );
 
@@ -245,10 +246,27 @@ fn the_harness_passes_and_can_fail() {
 #[ignore = "compiles models"]
 fn large_the_harness_can_fail_in_both_simulators() {
     for case in [&REGISTER, &ARBITER] {
-        judged(case, "icarus", 3);
-        // Verilator has no X.
+        judged(case, "icarus", 2);
         judged(case, "verilator", 2);
     }
+}
+
+/// A register that forgot its reset.
+const UNKNOWN: &str = "module stream_register_w8_both(
+  input  wire clk_i, input wire rst_ni, input wire clear_i, input wire input_valid_i, output wire input_ready_o,
+  input  wire [7:0] input_data_i, output reg output_valid_o, input wire output_ready_i, output reg [7:0] output_data_o);
+  assign input_ready_o = output_ready_i | !output_valid_o;
+  always @(posedge clk_i)
+    if (rst_ni & !clear_i & input_ready_o) {output_valid_o, output_data_o} <= {input_valid_i, input_data_i};
+endmodule
+";
+
+#[test]
+fn unknown_bits_are_found() {
+    let (folder, top) = package(REGISTER.0, REGISTER.1, &[]);
+    fs::write(folder.path().join("out").join(format!("{top}.v")), UNKNOWN).unwrap();
+    let bad = cocotb(folder.path(), "icarus", "100");
+    assert!(!bad.success() && bad.log().contains("input: input_ready_o is x"), "{}", bad.log());
 }
 
 #[test]
@@ -257,7 +275,7 @@ fn large_the_harness_of_every_block_passes() {
     let blocks = registry::all().iter().map(|e| (e.about().name.to_owned(), e.about().name)).collect();
     on_all_cores(blocks, |block| {
         let (folder, _) = package(block, &[], &[]);
-        let output = cocotb(folder.path(), "icarus", "200");
+        let output = cocotb(folder.path(), "icarus", "60");
         if output.success() { Ok(()) } else { Err(output.log()) }
     });
 }
@@ -267,16 +285,13 @@ fn large_the_harness_of_every_block_passes() {
 fn large_fusesoc_runs_the_harness() {
     let (folder, top) = package(REGISTER.0, REGISTER.1, &[]);
     let core = format!("senbazuru:common:{top}:{}", env!("CARGO_PKG_VERSION"));
-    for target in ["sim", "sim_verilator"] {
-        let sim = fusesoc(folder.path(), &["run", "--target", target, &core]);
-        assert!(sim.success() && sim.log().contains("TESTS=3 PASS=3 FAIL=0"), "{}", sim.log());
-    }
+    let run = || fusesoc(folder.path(), &["run", "--target", "sim", &core]);
+    let sim = run();
+    assert!(sim.success() && sim.log().contains("TESTS=3 PASS=3 FAIL=0"), "{}", sim.log());
     // FuseSoC itself does not look at what cocotb found.
     break_it(folder.path(), &top, (REGISTER.0, REGISTER.1), &REGISTER.2[0].0());
-    for target in ["sim", "sim_verilator"] {
-        let sim = fusesoc(folder.path(), &["run", "--target", target, &core]);
-        assert!(!sim.success() && sim.log().contains("results.xml: failed: "), "{}", sim.log());
-    }
+    let sim = run();
+    assert!(!sim.success() && sim.log().contains("results.xml: failed: "), "{}", sim.log());
 }
 
 /// What OpenSTA says of a package's constraints, on the block in cells of osu018.
