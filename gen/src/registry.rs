@@ -93,6 +93,8 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<DequantizationUnit>("titanus", titanus::dequantization_unit::bench),
         entry::<KvPacker>("titanus", titanus::kv_packer::bench),
         entry::<KvUnpacker>("titanus", titanus::kv_unpacker::bench),
+        entry::<ComputingEngine>("titanus", titanus::computing_engine::bench),
+        entry::<DcimMacro>("titanus", titanus::dcim_macro::bench),
         entry::<KvCompressor>("titanus", titanus::kv_compressor::bench),
         entry::<KvDecompressor>("titanus", titanus::kv_decompressor::bench),
         entry::<VectorTop>("systems", systems::vector_top::bench),

@@ -23,6 +23,11 @@ const BELOW: &[(&str, f64, &str)] = &[
         0.98,
         "values of sums behind counters: neither many of them nor proofs that reach the first one",
     ),
+    (
+        "dcim_macro",
+        0.97,
+        "sums that are not whole, whose upper bits nobody sees: no proof knows which outputs are valid",
+    ),
     ("dequantization_unit", 0.98, "the operand of a multiplier that rests: no proof that nobody looks at the product"),
     ("kv_decompressor", 0.98, "as the dequantizer in it"),
 ];
@@ -108,7 +113,7 @@ fn check(block: &str, report: &Report, count: usize, spare: usize) -> Result<(),
 /// Few of each block: one that lives says little about the block, and all of them together must reach the goal.
 #[test]
 fn sample_of_mutants() {
-    table("mutation.txt", 2, 1, Limits::QUICK, false);
+    table("mutation.txt", 1, 1, Limits::QUICK, false);
 }
 
 /// More of them, and proofs that take longer. `cargo run -p gen --example mutation -- BLOCK all` does one block.

@@ -80,7 +80,7 @@ pub fn run<B: CatalogBlock>(block: &B, make: MakeBench<B>, options: &RunOptions)
 }
 
 /// Configurations beside the default that an ordinary run takes: each is a model of its own.
-const SOME: usize = 2;
+const SOME: usize = 1;
 
 /// Runs the bench on the default and on configurations of the block, in a full run all of them ([`seeds::some`]); returns the
 /// reports in that order.

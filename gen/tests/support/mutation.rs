@@ -37,6 +37,9 @@ const CHANGED: &[(&str, &[(&str, u32)])] = &[
     ("dequantization_unit", &[("levels", 2)]),
     // With two tiles a word is never read while it is written.
     ("kv_decompressor", &[("tiles", 1), ("levels", 2)]),
+    // One input and one output have no tree, and one MU no other that rests.
+    ("dcim_macro", &[("input_width", 3), ("cells.inputs", 3), ("cells.outputs", 2), ("cells.weight_width", 3)]),
+    ("computing_engine", &[("vpus", 2), ("units", 2), ("lanes", 2), ("operand_width", 3), ("max_beats", 2)]),
     // Columns of one pair give counts of one.
     ("index_matmul_column", &[("counter.b_bits", 2), ("counter.k", 6)]),
     // With one tile, one level and one token in the buffer most counters stand still.

@@ -1,7 +1,9 @@
 //! Testbenches of Titanus: key-value caches pruned and quantized on the fly.
 
 pub mod channel_monitor;
+pub mod computing_engine;
 pub mod damage;
+pub mod dcim_macro;
 pub mod dequantization_unit;
 pub mod kv_compressor;
 pub mod kv_decompressor;

@@ -1,6 +1,8 @@
 //! The units of Titanus, a file each, and the way through all of them.
 
 mod channel_monitor;
+mod computing_engine;
+mod dcim_macro;
 mod dequantization_unit;
 mod kv_compressor;
 mod kv_decompressor;

@@ -64,7 +64,16 @@ pub(super) fn of(manifest: &Manifest) -> Vec<Stream<'_>> {
             // What comes with it may be a command: when it is legal is for the block to say.
             continue;
         }
-        let fields = |p: &&ManifestPort| p.direction == valid.direction && p.name != valid.name && owner(p) == Some(of);
+        // `fetch_end_ready_o` answers `fetch_end_valid_i`, and is no field of `fetch`.
+        let answers = |p: &ManifestPort| {
+            let begins = affixes(p, "ready").map(|(start, _)| start);
+            ports.iter().any(|q| {
+                q.direction != p.direction && affixes(q, "valid").map(|(start, _)| start) == begins && begins.is_some()
+            })
+        };
+        let fields = |p: &&ManifestPort| {
+            p.direction == valid.direction && p.name != valid.name && owner(p) == Some(of) && !answers(p)
+        };
         let data = ports.iter().filter(fields).collect();
         let name = of.0.trim_end_matches('_');
         let name = if name.is_empty() { "stream" } else { name };

@@ -5,6 +5,9 @@ use crate::blocks::common::{Popcount, PopcountPorts};
 use crate::lang::{Module, Signal, Type, bits_for, index_width, uint};
 
 pub mod channel_monitor;
+pub mod computing_engine;
+pub mod dcim_cells;
+pub mod dcim_macro;
 pub mod dequantization_unit;
 mod format;
 pub mod kv_compressor;
@@ -20,6 +23,9 @@ pub mod tile_state;
 pub mod tiles;
 
 pub use channel_monitor::{ChannelMonitor, ChannelMonitorPorts};
+pub use computing_engine::{ComputingEngine, ComputingEnginePorts, DotBeat, DotResult};
+pub use dcim_cells::{DcimCells, DcimCellsPorts, DcimImplementation};
+pub use dcim_macro::{DcimMacro, DcimMacroPorts, DcimResult, DcimVector, WeightRow as DcimRow};
 pub use dequantization_unit::{DequantizationUnit, DequantizationUnitPorts};
 pub use kv_compressor::{KvCompressor, KvCompressorPorts};
 pub use kv_decompressor::{KvDecompressor, KvDecompressorPorts};

@@ -1,11 +1,13 @@
 //! Small integer arithmetic.
 
+pub mod adder_tree;
 pub mod carry_save;
 pub mod leading_zeros;
 pub mod popcount;
 pub mod priority_encoder;
 pub mod row_product;
 
+pub(crate) use adder_tree::adder_tree;
 pub use leading_zeros::{LeadingZeros, LeadingZerosPorts};
 pub use popcount::{Popcount, PopcountPorts};
 pub use priority_encoder::{PriorityEncoder, PriorityEncoderPorts};

@@ -3,6 +3,7 @@
 pub mod banked_memory;
 pub mod double_buffer;
 mod memory_bank;
+pub(crate) mod port_names;
 pub mod ram;
 pub mod single_port_ram;
 mod sram_macro;

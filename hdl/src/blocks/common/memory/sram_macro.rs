@@ -3,6 +3,7 @@
 //! What a real macro leaves open, the model breaks: read data holds for one cycle only, and a word that is read and
 //! written at once is unknown in the granules that are written. What is built around the macro may rely on neither.
 
+use super::port_names::{is_identifier, pairs};
 use crate::lang::{
     Direction, ExternalInstance, ExternalModule, ExternalPort, Module, Parameters as _, Signal, Type, bit, parameters,
     uint,
@@ -28,22 +29,10 @@ parameters! {
     };
 }
 
-fn is_identifier(name: &str) -> bool {
-    let mut letters = name.chars();
-    letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
-        && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
 impl SramMacro {
     /// The pairs of the port map; `None` when it is wrong.
     fn pairs(&self) -> Option<Vec<(&str, &str)>> {
-        let words = self.port_map.split([' ', ',']).filter(|w| !w.is_empty());
-        let pairs: Vec<(&str, &str)> = words.map(|w| w.split_once('=')).collect::<Option<_>>()?;
-        let good = |(i, (port, name)): (usize, &(&str, &str))| {
-            let fresh = pairs[..i].iter().all(|(p, n)| p != port && n != name);
-            PORTS.contains(port) && is_identifier(name) && fresh
-        };
-        pairs.iter().enumerate().all(good).then(|| pairs.clone())
+        pairs(&self.port_map, &PORTS)
     }
 
     /// What the macro calls a port.

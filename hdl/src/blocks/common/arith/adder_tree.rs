@@ -1,0 +1,24 @@
+//! Sums of many terms, or numbers of ones in an array, by pairs of pairs.
+
+use crate::lang::{Array, Module, Signal, Type};
+
+/// The sum of all terms, exact, by nets called after `name`: sums of a level have the type that `sum_of` gives for so many terms.
+#[track_caller]
+pub fn adder_tree(m: &mut Module, name: &str, terms: Array, sum_of: impl Fn(u32) -> Type) -> Signal {
+    let (all, mut of, mut level) = (terms.count(), 1, terms);
+    while level.count() > 1 {
+        of = (2 * of).min(all);
+        let (count, ty) = (level.count(), sum_of(of));
+        let pairs = count / 2;
+        let next = m.nets(&format!("{name}_of_{of}"), ty, count - pairs);
+        m.for_each(&format!("{name}_pair_of_{of}"), pairs, |m, i| {
+            let (a, b) = (level.at(i * 2).extend(ty.width), level.at(i * 2 + 1).extend(ty.width));
+            m.connect(next.at(i), a.wrapping_add(b));
+        });
+        if count % 2 == 1 {
+            m.connect(next.at(pairs), level.at(count - 1).extend(ty.width));
+        }
+        level = next;
+    }
+    level.at(0)
+}
