@@ -187,6 +187,7 @@ impl CatalogBlock for TokenAppender {
                 product: KllmSpec { lanes, columns, inputs, depth, kmax: 2, outputs: 2, ..KllmSpec::default() },
             },
         };
-        vec![set(32, [1, 64, 2], 90), set(128, [2, 16, 8], 40), set(512, [1, 32, 64], 6)]
+        // Tokens with fewer indices than a panel has channels, and a line in a cycle.
+        vec![set(32, [1, 64, 2], 90), set(128, [4, 64, 8], 40), set(512, [1, 32, 64], 6)]
     }
 }
