@@ -95,6 +95,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<KvUnpacker>("titanus", titanus::kv_unpacker::bench),
         entry::<ComputingEngine>("titanus", titanus::computing_engine::bench),
         entry::<DcimMacro>("titanus", titanus::dcim_macro::bench),
+        entry::<DcimLinear>("titanus", titanus::dcim_linear::bench),
         entry::<KvCompressor>("titanus", titanus::kv_compressor::bench),
         entry::<KvDecompressor>("titanus", titanus::kv_decompressor::bench),
         entry::<VectorTop>("systems", systems::vector_top::bench),

@@ -170,10 +170,11 @@ fn verilog_is_clean_in_all_tools() {
 }
 
 /// How the names of modules begin on which Yosys spends most of its time.
-const SLOW: [&str; 11] = [
+const SLOW: [&str; 12] = [
     "channel_monitor_l32",
     "computing_engine_v4_u16",
     "dcim_cells_i256",
+    "dcim_linear_x8_i256",
     "dcim_macro_x8_i256",
     "dequantization_unit_l32",
     "index_distribution_counter_a4_b4_n16_k4096",

@@ -8,8 +8,23 @@ use support::refute::{Refutation, refute};
 #[test]
 fn faults_of_titanus_are_refuted() {
     let fault = |block, what, fault, by, step| Refutation { block, proof: 0, what, fault, by, step };
-    let (macro_, engine) = ("dcim_macro", "computing_engine");
+    let (macro_, store, engine) = ("dcim_macro", "dcim_linear", "computing_engine");
     refute(vec![
+        fault(
+            store,
+            "sums of other rows are added",
+            Fault::net("head_row[0]", "1'b1").into("term[0]"),
+            "sums_of_column_0",
+            9,
+        ),
+        fault(
+            store,
+            "a vector does not wait for its macros",
+            Fault::net("macro_ready[1]", "1'b1"),
+            "sums_of_column_0",
+            11,
+        ),
+        fault(store, "sums do not wait for all macros", Fault::net("macro_valid[1]", "1'b1"), "sums_of_column_0", 6),
         fault(macro_, "bits do not move", Fault::net("step", "1'b0").into("x[0]"), "bits_in_order", 4),
         fault(macro_, "weights change under a vector", Fault::net("write_ready_o", "1'b1"), "weights_stay", 3),
         fault(macro_, "the sign is added", Fault::net("sign_q", "1'b0").into("sum[0]"), "sums_are_worth_their_bits", 5),

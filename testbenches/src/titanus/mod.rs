@@ -3,6 +3,7 @@
 pub mod channel_monitor;
 pub mod computing_engine;
 pub mod damage;
+pub mod dcim_linear;
 pub mod dcim_macro;
 pub mod dequantization_unit;
 pub mod kv_compressor;

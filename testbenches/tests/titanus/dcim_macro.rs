@@ -36,7 +36,7 @@ fn faults_are_found() {
 }
 
 /// Scaled to signed integers of 8 bits by the largest magnitude.
-fn integers(rows: &[&[f64]]) -> Vec<Vec<i64>> {
+pub fn integers(rows: &[&[f64]]) -> Vec<Vec<i64>> {
     let largest = rows.iter().flat_map(|row| row.iter()).fold(0.0f64, |most, x| most.max(x.abs()));
     rows.iter().map(|row| row.iter().map(|x| (x / largest * 127.0).round() as i64).collect()).collect()
 }

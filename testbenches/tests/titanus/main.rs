@@ -2,6 +2,7 @@
 
 mod channel_monitor;
 mod computing_engine;
+mod dcim_linear;
 mod dcim_macro;
 mod dequantization_unit;
 mod kv_compressor;

@@ -177,7 +177,7 @@ impl DcimCells {
         let [clk, write, row, data, step, bits, out] = PORTS.map(&named);
         let (inputs, outputs, index) = (self.inputs, self.outputs, self.row().width);
         let there = if inputs == 1 << index { String::new() } else { format!(" && {row} < {index}'d{inputs}") };
-        let at = format!("i[{}:0]", index - 1);
+        let at = format!("cell_at[{}:0]", index - 1);
         let sign = match partial - weight {
             0 => format!("weights[{at}]"),
             more => format!("{{{{{more}{{weights[{at}][{}]}}}}, weights[{at}]}}", weight - 1),
@@ -188,10 +188,10 @@ impl DcimCells {
              module {name} (\n  input  wire {clk}{ports}\n);\n  genvar k;\n  generate\n\
              \x20   for (k = 0; k < {outputs}; k = k + 1) begin : g_column\n\
              \x20     reg [{high}:0] weights [0:{last}];\n      reg [{top}:0] partial_q;\n\
-             \x20     function [{top}:0] sum(input {bit_range}chosen);\n        reg [{index}:0] i;\n        begin\n\
-             \x20         sum = {partial}'d0;\n          for (i = {over}'d0; i < {over}'d{inputs}; i = i + {over}'d1)\n\
-             \x20           if ({chosen}) sum = sum + {sign};\n        end\n      endfunction\n\
-             \x20     always @(posedge {clk}) if ({step}) partial_q <= sum({bits});\n\
+             \x20     function [{top}:0] cells_sum(input {bit_range}chosen);\n        reg [{index}:0] cell_at;\n        begin\n\
+             \x20         cells_sum = {partial}'d0;\n          for (cell_at = {over}'d0; cell_at < {over}'d{inputs}; cell_at = cell_at + {over}'d1)\n\
+             \x20           if ({chosen}) cells_sum = cells_sum + {sign};\n        end\n      endfunction\n\
+             \x20     always @(posedge {clk}) if ({step}) partial_q <= cells_sum({bits});\n\
              \x20     always @(posedge {clk}) if ({write}{there}) weights[{row}] <= {data}[{weight}*k +: {weight}];\n\
              \x20     assign {out}[{partial}*k +: {partial}] = partial_q;\n    end\n  endgenerate\nendmodule\n",
             ports = types.iter().map(line).collect::<String>(),

@@ -4,13 +4,14 @@
 //! - [`cpq`]: cascade pruning-quantization of a whole sequence with hierarchical quantization extension, and its decoding;
 //! - [`mod@format`]: the bytes that move off chip; [`kv_unpacker`] and [`dequantization_unit`]: what comes back of them, damaged or not;
 //! - [`baseline`]: what HQE avoids, and what other groupings cost: re-quantization per channel, group-wise quantization;
-//! - [`dcim_macro`]: products with weights that stay; [`computing_engine`]: dot products that skip zeros;
+//! - [`dcim_macro`], [`dcim_linear`]: products with weights that stay; [`computing_engine`]: dot products that skip zeros;
 //! - [`traffic`]: bits moved, element by element.
 
 pub mod baseline;
 pub mod channel_monitor;
 pub mod computing_engine;
 pub mod cpq;
+pub mod dcim_linear;
 pub mod dcim_macro;
 pub mod dequantization_unit;
 pub mod format;
