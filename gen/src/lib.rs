@@ -9,6 +9,7 @@ mod commands;
 pub mod engine;
 pub mod error;
 pub mod flows;
+pub mod mutation;
 pub mod output;
 mod parallel;
 pub mod params;

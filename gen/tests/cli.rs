@@ -308,3 +308,31 @@ fn clean_shows_sizes_and_removes_builds() {
     in_cache(&["sim", "concat_unit", "--vectors", "2"]);
     senbazuru(&["clean", "--sizes", "--keep", "1"]).assert().code(2);
 }
+
+#[test]
+fn mutants_of_a_block() {
+    let run =
+        senbazuru(&["mutate", "popcount", "--set", "width=3", "--count", "6", "--floor", "0.99"]).assert().code(0);
+    let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
+    assert!(text.starts_with("popcount: 100.0 % of the mutants that can be noticed are\n"), "{text}");
+    let run = senbazuru(&["mutate", "popcount", "--set", "width=3", "--count", "6", "--json"]).assert().code(0);
+    let found: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).unwrap();
+    assert_eq!((found["mutants"].as_u64(), found["share"].as_f64()), (Some(6), Some(1.0)));
+    // A bench that looks at nothing but one vector of three bits misses some.
+    let run = senbazuru(&[
+        "mutate",
+        "popcount",
+        "--set",
+        "width=9",
+        "--count",
+        "all",
+        "--vectors",
+        "1",
+        "--no-proofs",
+        "--floor",
+        "1",
+    ]);
+    let run = run.assert().code(1);
+    let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+    assert!(text.contains("of the mutants are noticed, less than 100.0 %"), "{text}");
+}

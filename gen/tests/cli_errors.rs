@@ -342,6 +342,33 @@ For more information, try '--help'.
 }
 
 #[test]
+fn exploring_what_is_not_there() {
+    senbazuru(&["explore", "titan"]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
+error: nothing to explore in `titan`; did you mean titanus? subjects are: titanus
+
+"#]]);
+    senbazuru(&["explore", "titanus", "--widths", "-0.1"]).assert().code(2).stdout_eq("");
+    senbazuru(&["explore", "titanus", "--widths", "NaN"]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
+error: --widths is the share by which perplexity may rise: 0 or more, for example 0.05
+
+"#]]);
+}
+
+#[test]
+fn mutants_without_a_number() {
+    for (option, value, wanted) in [
+        ("--count", "0", "a number from 1 on, or `all`"),
+        ("--count", "few", "a number from 1 on, or `all`"),
+        ("--floor", "99", "a number from 0 to 1"),
+    ] {
+        let run = senbazuru(&["mutate", "popcount", option, value]).assert().code(2).stdout_eq("");
+        let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+        assert!(text.contains(wanted), "{text}");
+    }
+    senbazuru(&["mutate", "popcnt"]).assert().code(2).stdout_eq("");
+}
+
+#[test]
 fn weights_missing_or_wrong() {
     let cache = in_folder(&[]);
     let refused = |part: &str| {

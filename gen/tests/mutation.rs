@@ -1,6 +1,6 @@
 //! How many small faults of the hardware each bench notices: mutants of every block's smallest configuration.
 //!
-//! `cargo run -p gen --example mutation -- BLOCK` does the same for one block. What is tested is a fixed function of the tree.
+//! `senbazuru mutate BLOCK` does the same for one block. What is tested is a fixed function of the tree.
 
 mod support;
 
@@ -9,9 +9,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
 
-use senbazuru::registry;
+use senbazuru::{mutation, registry};
 use sim::mutate::{Limits, Report, Sample};
-use support::mutation;
 
 /// The share of mutants that a bench must notice, among those that are not proved to do the same.
 const GOAL: f64 = 0.99;
@@ -46,10 +45,11 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     support::on_all_cores(work, |entry| {
         let block = entry.about().name;
-        let (params, design) = mutation::configuration(&**entry)?;
+        let (params, design) = mutation::configuration(&**entry).map_err(|e| e.to_string())?;
         // Proofs of these do not end in the time of the ordinary run, and a few of them may live.
         let proof = (whole || BELOW.iter().all(|(below, ..)| *below != block)).then_some(proof);
-        let (vectors, report) = mutation::test(&**entry, &params, &design, sample, None, proof)?;
+        let (vectors, report) =
+            mutation::test(&**entry, &params, &design, sample, None, proof).map_err(|e| e.to_string())?;
         let verdict = check(block, &report, sample.count, spare);
         let mut rows = rows.lock().unwrap();
         rows.insert(block, (vectors, report));
@@ -103,7 +103,7 @@ fn check(block: &str, report: &Report, count: usize, spare: usize) -> Result<(),
     let allowed = ((1.0 - floor) * report.judged() as f64) as usize + spare;
     match missed > allowed {
         true => Err(format!(
-            "below its floor of {:.0} %; `cargo run -p gen --example mutation -- {block} {count}` repeats it\n{report}",
+            "below its floor of {:.0} %; `senbazuru mutate {block} --count {count}` repeats it\n{report}",
             100.0 * floor
         )),
         false => Ok(()),
@@ -116,7 +116,7 @@ fn sample_of_mutants() {
     table("mutation.txt", 1, 1, Limits::QUICK, false);
 }
 
-/// More of them, and proofs that take longer. `cargo run -p gen --example mutation -- BLOCK all` does one block.
+/// More of them, and proofs that take longer. `senbazuru mutate BLOCK --count all` does one block.
 #[test]
 #[ignore = "minutes: 25 mutants of each block"]
 fn large_sample_of_mutants() {

@@ -3,10 +3,12 @@
 mod clean;
 mod doctor;
 mod energy;
+mod explore;
 mod generate;
 mod info;
 mod lint;
 mod list;
+mod mutate;
 mod point;
 mod prove;
 mod render;
@@ -43,6 +45,8 @@ enum Command {
     Lint(lint::Args),
     /// Co-simulate with the golden model in Verilator
     Sim(sim::Args),
+    /// Break the block's netlist in many small ways and count those that its bench notices
+    Mutate(mutate::Args),
     /// Let a language model write text on an accelerator in simulation
     Run(run::Args),
     /// Synthesise with Yosys: cells, flip-flops, AND nodes and levels, area
@@ -55,6 +59,8 @@ enum Command {
     Sweep(sweep::Args),
     /// Run the stages of a sweep on one set of parameters
     Point(point::Args),
+    /// Search for settings of an algorithm that are best in two ways at once, on a language model
+    Explore(explore::Args),
     /// Draw signals of a waveform file as a timing diagram, in SVG
     Wave(wave::Args),
     /// Fill a template with numbers of sweeps
@@ -130,12 +136,14 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Gen(args) => generate::run(&args),
         Command::Lint(args) => lint::run(&args),
         Command::Sim(args) => sim::run(&args),
+        Command::Mutate(args) => mutate::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Synth(args) => synth::run(&args),
         Command::Energy(args) => energy::run(&args),
         Command::Prove(args) => prove::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Point(args) => point::run(&args),
+        Command::Explore(args) => explore::run(&args),
         Command::Wave(args) => wave::run(&args),
         Command::Render(args) => render::run(&args),
         Command::Report(args) => report::run(&args),

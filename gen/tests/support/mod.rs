@@ -2,7 +2,6 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 pub mod library;
-pub mod mutation;
 pub mod parts;
 pub mod refute;
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::fit::{Fit, fit};
 use super::names::heading;
 use crate::params::plain;
-use crate::present::numbers::shown;
+use crate::present::numbers::{shown, significant};
 use crate::sweep::{Plot, PointResult, Results};
 
 /// A chart, ready to be drawn.
@@ -53,6 +53,26 @@ pub(super) fn all(results: &Results) -> Vec<Result<Curves, String>> {
 }
 
 impl Curves {
+    /// Points that are no sweep's.
+    pub(super) fn of_points(plot: Plot, series: &[(&str, Vec<[f64; 2]>)]) -> Self {
+        let dots = |points: &[[f64; 2]]| -> Vec<Dot> {
+            let dot = |(point, &[x, y]): (usize, &[f64; 2])| Dot {
+                point,
+                x,
+                y,
+                title: format!("{}, {}", significant(x, 4), significant(y, 4)),
+            };
+            points.iter().enumerate().map(dot).collect()
+        };
+        let series = series.iter().map(|(name, points)| Series {
+            name: (*name).into(),
+            points: dots(points),
+            fit: None,
+            front: models::explore::front::best(points),
+        });
+        Self { title: plot.title.clone(), plot, categories: None, log_x: false, log_y: false, series: series.collect() }
+    }
+
     /// The points that have what the plot wants; the error says that none has.
     fn new(results: &Results, plot: Plot) -> Result<Self, String> {
         let title = if plot.title.is_empty() {

@@ -26,7 +26,8 @@ use crate::params::show;
 use crate::point::Stage;
 use crate::present::palette;
 use crate::registry;
-use crate::sweep::Results;
+use crate::sweep::{Plot, Results};
+use curves::Curves;
 use table::Table;
 
 const TEMPLATES: [(&str, &str); 6] = [
@@ -40,6 +41,27 @@ const TEMPLATES: [(&str, &str); 6] = [
 
 /// Designs drawn on a page, at most.
 const DIAGRAMS: usize = 6;
+
+/// A drawing of points with two numbers each, x and y, in series by name, and the front of each; a file of its own.
+///
+/// # Errors
+/// No point at all, or one that is not finite.
+pub fn front(title: &str, [x, y]: [&str; 2], series: &[(&str, Vec<[f64; 2]>)]) -> Result<String> {
+    let all = series.iter().flat_map(|(_, points)| points).flatten();
+    if all.clone().count() == 0 || all.clone().any(|number| !number.is_finite()) {
+        return Err(Failure::Check(format!("drawing `{title}`: no points, or some that are not finite")));
+    }
+    let plot = Plot {
+        title: title.into(),
+        x: x.into(),
+        y: y.into(),
+        series: None,
+        log: false,
+        pareto: true,
+        conditions: Vec::new(),
+    };
+    Ok(palette::standalone(&chart::draw(&Curves::of_points(plot, series))?))
+}
 
 /// One sweep.
 #[derive(Serialize)]

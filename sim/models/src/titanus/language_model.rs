@@ -5,9 +5,10 @@
 //! accelerator, so queries of the prefill read values that depend on all of it. Projections are in floats, where the paper
 //! has W8A8.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use golden::titanus::cpq::{Config, Sequence};
 use golden::titanus::pruning_unit::prune;
+use golden::titanus::traffic::Traffic;
 
 use super::key_values::threshold_for;
 use crate::smollm2::arithmetic::Group;
@@ -25,21 +26,61 @@ pub enum Pruning {
     Share(f64),
 }
 
+/// How the keys and values of a layer are compressed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting {
+    /// Of keys, of values.
+    pub pruning: [Pruning; 2],
+    /// Bits of keys, of values; `None` leaves int8.
+    pub bits: Option<[u32; 2]>,
+}
+
 /// A model with compressed keys and values.
 #[derive(Clone, Debug)]
 pub struct Compressed {
-    pruning: Pruning,
-    bits: Option<[u32; 2]>,
+    /// One for all layers, or one for each.
+    settings: Vec<Setting>,
     prefill: usize,
     elements: u64,
     zeros: u64,
+    moved: u64,
+    spread: Vec<[f64; 2]>,
 }
 
 impl Compressed {
     /// Keys and values of so many bits; `None` leaves int8. `prefill` tokens are quantized together.
     #[must_use]
     pub fn new(pruning: Pruning, bits: Option<[u32; 2]>, prefill: usize) -> Self {
-        Self { pruning, bits, prefill, elements: 0, zeros: 0 }
+        Self::by_layer(vec![Setting { pruning: [pruning; 2], bits }], prefill)
+    }
+
+    /// The same with a setting for each layer.
+    #[must_use]
+    pub fn by_layer(settings: Vec<Setting>, prefill: usize) -> Self {
+        Self { settings, prefill, elements: 0, zeros: 0, moved: 0, spread: Vec::new() }
+    }
+
+    /// Bits that keys and values take off chip, so far, as the paper counts them: index, labels, values, records of levels.
+    #[must_use]
+    pub fn moved_bits(&self) -> u64 {
+        self.moved
+    }
+
+    /// Elements of keys and values, so far.
+    #[must_use]
+    pub fn elements(&self) -> u64 {
+        self.elements
+    }
+
+    /// Per layer the widest span of a channel of keys and of values, in steps of int8, so far.
+    #[must_use]
+    pub fn spread(&self) -> &[[f64; 2]] {
+        &self.spread
+    }
+
+    fn setting(&self, layer: usize) -> Result<Setting> {
+        let setting = if self.settings.len() == 1 { self.settings.first() } else { self.settings.get(layer) };
+        setting.copied().with_context(|| format!("{} settings, none for layer {layer}", self.settings.len()))
     }
 
     /// Share of the elements that pruning made zero, so far.
@@ -49,11 +90,12 @@ impl Compressed {
     }
 
     /// Keys or values of a head, there and back.
-    fn read_back(&mut self, x: &Matrix, side: usize) -> Matrix {
+    fn read_back(&mut self, x: &Matrix, side: usize, layer: usize) -> Result<Matrix> {
+        let setting = self.setting(layer)?;
         let largest = x.values.iter().fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
         let int8 = |row: &[f64]| row.iter().map(|x| (x * 127.0 / largest).round() as i8).collect();
         let tokens: Vec<Vec<i8>> = x.iter().map(int8).collect();
-        let threshold = match self.pruning {
+        let threshold = match setting.pruning[side] {
             Pruning::Threshold(threshold) => threshold,
             Pruning::Share(share) => threshold_for(&tokens, share),
         };
@@ -61,21 +103,34 @@ impl Compressed {
             tokens.iter().map(|token| token.iter().map(|&x| prune(x, threshold)).collect()).collect();
         self.elements += x.values.len() as u64;
         self.zeros += pruned.iter().flatten().filter(|&&x| x == 0).count() as u64;
-        let decoded = match self.bits {
-            None => pruned,
+        self.spread.resize(self.spread.len().max(layer + 1), [0.0; 2]);
+        for channel in 0..x.columns {
+            let of_channel = || pruned.iter().map(|token| token[channel]);
+            let span = f64::from(of_channel().max().unwrap_or(0)) - f64::from(of_channel().min().unwrap_or(0));
+            self.spread[layer][side] = self.spread[layer][side].max(span);
+        }
+        let decoded = match setting.bits {
+            None => {
+                self.moved += Traffic::pruned(&pruned).total();
+                pruned
+            }
             Some(bits) => {
-                Sequence::encode(Config { bits: bits[side], max_levels: LEVELS }, &pruned, self.prefill).decode()
+                let config = Config { bits: bits[side], max_levels: LEVELS };
+                let sequence = Sequence::encode(config, &pruned, self.prefill);
+                self.moved += Traffic::cpq(&sequence).total();
+                sequence.decode()
             }
         };
         let values = decoded.iter().flatten().map(|&x| f64::from(x) * largest / 127.0).collect();
-        Matrix { columns: x.columns, values }
+        Ok(Matrix { columns: x.columns, values })
     }
 }
 
 impl Arithmetic for Compressed {
     fn attention(&mut self, group: Group<'_>, queries: &[Matrix]) -> Result<Vec<Matrix>> {
         anyhow::ensure!(group.past == 0, "a whole text is compressed, not what follows {} tokens", group.past);
-        let (keys, values) = (self.read_back(group.keys, 0), self.read_back(group.values, 1));
+        let keys = self.read_back(group.keys, 0, group.layer)?;
+        let values = self.read_back(group.values, 1, group.layer)?;
         Float.attention(Group { keys: &keys, values: &values, ..group }, queries)
     }
 }
@@ -93,14 +148,14 @@ mod tests {
         let (x, study) = (Matrix::from_rows(&rows).unwrap(), key_values(14).unwrap().k);
         let largest = x.values.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
         let codes = |x: &Matrix| x.values.iter().map(|x| (x * 127.0 / largest).round() as i8).collect::<Vec<_>>();
-        let plain = Compressed::new(Pruning::Threshold(0), None, 192).read_back(&x, 0);
+        let plain = Compressed::new(Pruning::Threshold(0), None, 192).read_back(&x, 0, 0).unwrap();
         assert_eq!(codes(&plain), study.concat());
         let mut compressed = Compressed::new(Pruning::Share(0.3), Some([3, 2]), 192);
-        let found = codes(&compressed.read_back(&x, 0));
+        let found = codes(&compressed.read_back(&x, 0, 0).unwrap());
         let pruned = crate::titanus::key_values::prune(&study, threshold_for(&study, 0.3));
         assert_eq!(found, Sequence::encode(Config { bits: 3, max_levels: LEVELS }, &pruned, 192).decode().concat());
         assert!((0.3..0.4).contains(&compressed.zeros()), "{}", compressed.zeros());
         // Values have their own width.
-        assert_ne!(found, codes(&compressed.read_back(&x, 1)));
+        assert_ne!(found, codes(&compressed.read_back(&x, 1, 0).unwrap()));
     }
 }

@@ -1,8 +1,11 @@
-//! Runs a block's bench on mutants of a small configuration; of an accelerator, on mutants of its controller and glue.
+//! Mutants of a block: which of them its bench notices. Those of a small configuration; of an accelerator, those of its controller
+//! and of what joins its blocks.
 
-use senbazuru::registry::{Entry, Params};
 use sim::mutate::{self, Limits, Mutations, Report, Sample};
 use sim::{BuildOptions, Design, RunOptions};
+
+use crate::error::{Failure, Result};
+use crate::registry::{Entry, Params};
 
 /// Cycles, or fours of compared values where there are more of them, that a run on the design as it is may take: a sample of mutants
 /// is then run in a second or two.
@@ -39,6 +42,19 @@ const CHANGED: &[(&str, &[(&str, u32)])] = &[
     ("kv_decompressor", &[("tiles", 1), ("levels", 2)]),
     // One input and one output have no tree, and one MU no other that rests.
     ("dcim_macro", &[("input_width", 3), ("cells.inputs", 3), ("cells.outputs", 2), ("cells.weight_width", 3)]),
+    (
+        "dcim_linear",
+        &[
+            ("tile.input_width", 2),
+            ("tile.cells.inputs", 2),
+            ("tile.cells.outputs", 2),
+            ("tile.cells.weight_width", 2),
+            ("rows", 2),
+            ("columns", 3),
+            ("load", 1),
+            ("drain", 1),
+        ],
+    ),
     ("computing_engine", &[("vpus", 2), ("units", 2), ("lanes", 2), ("operand_width", 3), ("max_beats", 2)]),
     // Columns of one pair give counts of one.
     ("index_matmul_column", &[("counter.b_bits", 2), ("counter.k", 6)]),
@@ -101,26 +117,29 @@ const GLUE: &[&str] = &[
     "vector_top_",
 ];
 
-/// The configuration whose mutants are tested: the smallest registered one, with what [`CHANGED`] says.
-pub fn configuration(entry: &dyn Entry) -> Result<(Params, Design), String> {
+/// The configuration whose mutants are tested: the smallest registered one, or one as small that uses what the block has.
+///
+/// # Errors
+/// A block in which there is nothing to mutate.
+pub fn configuration(entry: &dyn Entry) -> Result<(Params, Design)> {
     let (mut params, design) = smallest(entry)?;
     let Some((_, changes)) = CHANGED.iter().find(|(block, _)| *block == entry.about().name) else {
         return Ok((params, design));
     };
     for (name, value) in *changes {
         let old = params.insert((*name).to_owned(), (*value).into());
-        old.ok_or_else(|| format!("`{}` has no parameter `{name}`", entry.about().name))?;
+        old.ok_or_else(|| Failure::Check(format!("`{}` has no parameter `{name}`", entry.about().name)))?;
     }
-    let design = Design::from(&entry.elaborate(&params).map_err(|e| e.to_string())?);
+    let design = Design::from(&entry.elaborate(&params)?);
     Ok((params, design))
 }
 
 /// The smallest registered configuration in which there is something to mutate, by the amount of Verilog and the width of
 /// the ports.
-fn smallest(entry: &dyn Entry) -> Result<(Params, Design), String> {
+fn smallest(entry: &dyn Entry) -> Result<(Params, Design)> {
     let mut designs = Vec::new();
     for params in entry.configurations() {
-        let design = Design::from(&entry.elaborate(&params).map_err(|e| e.to_string())?);
+        let design = Design::from(&entry.elaborate(&params)?);
         designs.push((params, design));
     }
     designs.sort_by_key(|(_, design)| {
@@ -128,14 +147,15 @@ fn smallest(entry: &dyn Entry) -> Result<(Params, Design), String> {
         text * design.ports.iter().map(|port| port.width as usize).sum::<usize>()
     });
     for (params, design) in designs {
-        if mutate::list(&design, Sample::ALL).map_err(|e| e.to_string())?.available > 0 {
+        if mutate::list(&design, Sample::ALL)?.available > 0 {
             return Ok((params, design));
         }
     }
-    Err("no configuration has anything to mutate".to_owned())
+    Err(Failure::Check(format!("no configuration of `{}` has anything to mutate", entry.about().name)))
 }
 
 /// Whether a block is made of blocks that have samples of their own.
+#[must_use]
 pub fn is_accelerator(entry: &dyn Entry) -> bool {
     entry.family() == "systems" && entry.about().name.ends_with("_top")
 }
@@ -152,7 +172,10 @@ fn mutations(entry: &dyn Entry, design: &Design, sample: Sample) -> sim::Result<
     Ok(mutations)
 }
 
-/// Runs the bench on a sample of the mutants of a configuration. Without `vectors`, as many as are ordinary.
+/// Runs the bench on a sample of the mutants of a configuration, with so many vectors: without a number, as many as are run in a moment.
+///
+/// # Errors
+/// A tool that dies; a bench that fails on the design as it is.
 pub fn test(
     entry: &dyn Entry,
     params: &Params,
@@ -160,13 +183,13 @@ pub fn test(
     sample: Sample,
     vectors: Option<u64>,
     proof: Option<Limits>,
-) -> Result<(u64, Report), String> {
-    let mutations = mutations(entry, design, sample).map_err(|e| e.to_string())?;
-    let mutants = mutate::build(mutations, &BuildOptions::default()).map_err(|e| e.to_string())?;
-    let bench = entry.bench(params).map_err(|e| e.to_string())?;
+) -> Result<(u64, Report)> {
+    let mutations = mutations(entry, design, sample)?;
+    let mutants = mutate::build(mutations, &BuildOptions::default())?;
+    let bench = entry.bench(params)?;
     let options = |vectors| RunOptions { vectors, patience: 3000, ..RunOptions::default() };
-    let work = |vectors| -> Result<u64, String> {
-        let effort = mutants.effort(&*bench, &options(vectors)).map_err(|e| e.to_string())?;
+    let work = |vectors| -> Result<u64> {
+        let effort = mutants.effort(&*bench, &options(vectors))?;
         Ok(effort.cycles.max(effort.compared / 4))
     };
     let fixed = FIXED.iter().find(|(block, _)| *block == entry.about().name).map(|(_, vectors)| *vectors);
@@ -184,5 +207,5 @@ pub fn test(
         }
     };
     let options = mutate::Options { run: options(vectors), proof };
-    mutate::run(&*bench, &mutants, &options).map(|report| (vectors, report)).map_err(|e| e.to_string())
+    Ok((vectors, mutate::run(&*bench, &mutants, &options)?))
 }

@@ -1,0 +1,268 @@
+//! `explore`: settings of an algorithm that are best in two ways at once.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use models::explore::front::{best, hypervolume};
+use models::explore::nsga2::{Search, nsga2, random};
+use models::explore::store::Store;
+use models::explore::{Objectives, Point};
+use models::smollm2::{Model, Precision, Tokenizer, open, texts};
+use models::titanus::exploration::{Exploration, Step, limits};
+
+use crate::error::{Failure, Result};
+use crate::output::replace;
+use crate::present::numbers::decimal;
+use crate::present::page;
+use crate::present::progress::Progress;
+use crate::present::report;
+use crate::present::table::Table;
+use crate::registry::similar;
+
+/// What can be explored.
+const SUBJECTS: [&str; 1] = ["titanus"];
+/// Hypervolumes are shares of what lies below twice the perplexity of int8 and below the bytes that it takes with indices.
+const WORST: Objectives = [2.0, 1.125];
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// What to explore: titanus, its thresholds of each layer (perplexity against bytes of keys and values)
+    subject: String,
+    /// Tokens of the text that are read, half of them as prefill
+    #[arg(long, value_name = "N", default_value_t = 96, value_parser = clap::value_parser!(u64).range(2..=384))]
+    tokens: u64,
+    /// Settings of a generation
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(2..=1000))]
+    population: u64,
+    /// Generations after the first one
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u64).range(0..=10_000))]
+    generations: u64,
+    /// Seed of all random numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Search with so many seeds, from --seed on, and at random beside: median hypervolumes
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
+    seeds: u64,
+    /// Search at random as well, with the same number of settings
+    #[arg(long)]
+    random: bool,
+    /// Then choose widths of numbers, from the setting with the fewest bytes whose perplexity is at most this share higher than
+    /// that of int8; widths may make it higher by the same share once more
+    #[arg(long, value_name = "SHARE")]
+    widths: Option<f64>,
+    /// Keep what was computed in a file; the same command goes on where it was stopped
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// Write the front with all thresholds as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Draw all settings and the front, as SVG
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Settings that are computed side by side [default: processors]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+pub(super) fn run(args: &Args) -> Result<()> {
+    if !SUBJECTS.contains(&args.subject.as_str()) {
+        let near = similar(&args.subject, &SUBJECTS);
+        let hint = near.first().map(|name| format!(" did you mean {name}?")).unwrap_or_default();
+        let known = SUBJECTS.join(", ");
+        return Err(Failure::Usage(format!("nothing to explore in `{}`;{hint} subjects are: {known}", args.subject)));
+    }
+    if args.widths.is_some_and(|share| !(share >= 0.0 && share.is_finite())) {
+        return Err(Failure::Usage(
+            "--widths is the share by which perplexity may rise: 0 or more, for example 0.05".into(),
+        ));
+    }
+    let file = open()?;
+    let tokenizer = Tokenizer::read(&file).map_err(failed)?;
+    let progress = Progress::new(1, "reading the weights of SmolLM2-135M");
+    let model = Model::read(&file, Precision::Half).map_err(failed)?;
+    let text = texts::committed(&tokenizer).map_err(failed)?;
+    let window = &text.windows[0];
+    let tokens = window
+        .get(..args.tokens as usize)
+        .ok_or_else(|| Failure::Usage(format!("--tokens is {}; the text has {}", args.tokens, window.len())))?;
+    let problem = Exploration::problem(&model, tokens);
+    let store = args.store.as_deref().map(|path| Store::open(path, &problem)).transpose();
+    let store = store.map_err(|e| Failure::Usage(format!("{e:#}")))?;
+    let threads = args.threads.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let exploration = Exploration::new(&model, tokens, threads, store).map_err(failed)?;
+    let mut told = Told { args, exploration, progress: &progress, done: 0 };
+    let text = told.all()?;
+    drop(progress);
+    report::print(&text)
+}
+
+fn failed(error: anyhow::Error) -> Failure {
+    Failure::Check(format!("{error:#}"))
+}
+
+/// A search that is going on.
+struct Told<'a> {
+    args: &'a Args,
+    exploration: Exploration<'a>,
+    progress: &'a Progress,
+    done: usize,
+}
+
+impl Told<'_> {
+    fn all(&mut self) -> Result<String> {
+        let layers = self.exploration.layers();
+        let plain = self.exploration.thresholds(&[vec![0; 2 * layers]]).map_err(failed)?[0];
+        let reference = [WORST[0] * plain[0], WORST[1]];
+        let with_random = self.args.random || self.args.seeds > 1;
+        let (mut first, mut volumes) = (None, Vec::new());
+        for seed in (self.args.seed..).take(self.args.seeds as usize) {
+            let found = self.search(seed, false)?;
+            let others = if with_random { self.search(seed, true)? } else { Vec::new() };
+            volumes.push([&found, &others].map(|points| hypervolume(&objectives(points), reference)));
+            first.get_or_insert((found, others));
+        }
+        let (found, others) = first.unwrap_or_default();
+        let front: Vec<&Point> = best(&objectives(&found)).into_iter().map(|n| &found[n]).collect();
+        let mut text = self.front(&front, plain);
+        text += &self.volumes(&volumes, with_random);
+        if let Some(path) = &self.args.csv {
+            replace(path, csv(&front).as_bytes())?;
+        }
+        if let Some(path) = &self.args.svg {
+            self.draw(path, &found, &others, reference)?;
+        }
+        if let Some(share) = self.args.widths {
+            text += &self.widths(&front, plain, share)?;
+        }
+        Ok(text)
+    }
+
+    fn search(&mut self, seed: u64, at_random: bool) -> Result<Vec<Point>> {
+        let search = Search {
+            limits: limits(self.exploration.layers()),
+            population: self.args.population as usize,
+            generations: self.args.generations as usize,
+            seed,
+        };
+        self.done = 0;
+        let Self { exploration, progress, done, .. } = self;
+        let what = if at_random { "at random" } else { "NSGA-II" };
+        let mut evaluate = |genes: &[Vec<u32>]| {
+            let all = exploration.thresholds(genes)?;
+            *done += genes.len();
+            let least = all.iter().map(|worth| worth[0]).fold(f64::INFINITY, f64::min);
+            let budget = search.budget();
+            progress
+                .message(format!("seed {seed}, {what}: {done} of {budget} settings, perplexity from {least:.2} on"));
+            Ok(all)
+        };
+        let search = &search;
+        if at_random { random(search, &mut evaluate) } else { nsga2(search, &mut evaluate) }.map_err(failed)
+    }
+
+    /// What was found, as a table.
+    fn front(&self, front: &[&Point], plain: Objectives) -> String {
+        let mut table = Table::new(["perplexity", "bytes an element", "thresholds of keys", "of values"]);
+        for point in front {
+            let range = |side: usize| {
+                let of_side = || point.genes.iter().skip(side).step_by(2);
+                let (low, high) = (of_side().min().copied().unwrap_or(0), of_side().max().copied().unwrap_or(0));
+                let mean = of_side().map(|&t| f64::from(t)).sum::<f64>() / (point.genes.len() / 2).max(1) as f64;
+                format!("{low} to {high}, mean {}", decimal(mean, 1))
+            };
+            let [perplexity, bytes] = point.objectives;
+            table.row([decimal(perplexity, 3), decimal(bytes, 4), range(0), range(1)]);
+        }
+        let tokens = self.args.tokens;
+        let int8 = decimal(plain[0], 3);
+        format!(
+            "{}\n{} settings of {tokens} tokens; int8 without pruning: perplexity {int8}, 1 byte an element\n",
+            report::table(&table),
+            self.args.population * (self.args.generations + 1)
+        )
+    }
+
+    fn volumes(&self, volumes: &[[f64; 2]], with_random: bool) -> String {
+        let median = |n: usize| {
+            let mut all: Vec<f64> = volumes.iter().map(|both| both[n]).collect();
+            all.sort_by(f64::total_cmp);
+            let middle = all.len() / 2;
+            let pair = [all.get(middle.saturating_sub(1 - all.len() % 2)), all.get(middle)];
+            decimal(pair.iter().flatten().copied().sum::<f64>() / 2.0, 4)
+        };
+        let of = if volumes.len() > 1 { format!("median of {} seeds, ", volumes.len()) } else { String::new() };
+        let random = if with_random { format!("; at random {}", median(1)) } else { String::new() };
+        format!("hypervolume (twice the perplexity of int8, 1.125 bytes): {of}NSGA-II {}{random}\n", median(0))
+    }
+
+    fn draw(&self, path: &Path, found: &[Point], others: &[Point], worst: Objectives) -> Result<()> {
+        // What is broken anyway would leave no room for the rest.
+        let shown = |points: &[Point]| -> Vec<Objectives> {
+            objectives(points).into_iter().filter(|worth| worth[0] < worst[0]).collect()
+        };
+        let mut series = vec![("NSGA-II", shown(found))];
+        if !others.is_empty() {
+            series.push(("at random", shown(others)));
+        }
+        let title = "Thresholds of each layer: perplexity and bytes of keys and values";
+        replace(path, page::front(title, ["perplexity", "bytes an element"], &series)?.as_bytes())
+    }
+
+    /// The second stage.
+    fn widths(&mut self, front: &[&Point], plain: Objectives, share: f64) -> Result<String> {
+        let limit = plain[0] * (1.0 + share);
+        let within = front.iter().rev().find(|point| point.objectives[0] <= limit);
+        let Some(from) = within else {
+            return Ok(format!("widths: no setting of the front has a perplexity of {} or less\n", decimal(limit, 3)));
+        };
+        let most = limit * (1.0 + share);
+        self.progress.message("widths of numbers");
+        let steps = self.exploration.choose_widths(&from.genes, most).map_err(failed)?;
+        let mut table = Table::new(["widths", "perplexity", "bytes an element", "bits of keys, mean", "of values"]);
+        let row = |step: &Step| {
+            let mean = |side: usize| {
+                let sum: u32 = step.widths.iter().map(|width| width[side]).sum();
+                decimal(f64::from(sum) / step.widths.len().max(1) as f64, 2)
+            };
+            [step.what.clone(), decimal(step.worth[0], 3), decimal(step.worth[1], 4), mean(0), mean(1)]
+        };
+        steps.iter().for_each(|step| table.row(row(step)));
+        let from = decimal(from.objectives[0], 3);
+        let most = decimal(most, 3);
+        Ok(format!("\nfrom the setting with perplexity {from}, up to {most}:\n{}", report::table(&table)))
+    }
+}
+
+fn objectives(points: &[Point]) -> Vec<Objectives> {
+    points.iter().map(|point| point.objectives).collect()
+}
+
+/// A line a setting: what it is worth, and the thresholds of keys and values layer by layer.
+fn csv(front: &[&Point]) -> String {
+    let layers = front.first().map_or(0, |point| point.genes.len() / 2);
+    let names = (0..layers).flat_map(|layer| [format!("threshold_k_{layer}"), format!("threshold_v_{layer}")]);
+    let head: Vec<String> =
+        ["perplexity".to_owned(), "bytes_per_element".to_owned()].into_iter().chain(names).collect();
+    let line = |point: &&Point| {
+        let worth = point.objectives.iter().map(f64::to_string);
+        worth.chain(point.genes.iter().map(u32::to_string)).collect::<Vec<_>>().join(",")
+    };
+    let lines: Vec<String> = front.iter().map(line).collect();
+    format!("{}\n{}\n", head.join(","), lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_by_hand() {
+        let points = [
+            Point { genes: vec![1, 2, 3, 4], objectives: [16.5, 0.25] },
+            Point { genes: vec![5, 6, 7, 8], objectives: [17.0, 0.125] },
+        ];
+        let expected = "perplexity,bytes_per_element,threshold_k_0,threshold_v_0,threshold_k_1,threshold_v_1\n\
+                        16.5,0.25,1,2,3,4\n17,0.125,5,6,7,8\n";
+        assert_eq!(csv(&points.iter().collect::<Vec<_>>()), expected);
+    }
+}

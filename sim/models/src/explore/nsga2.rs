@@ -1,0 +1,254 @@
+//! NSGA-II (Deb, Pratap, Agarwal, Meyarivan, IEEE Transactions on Evolutionary Computation 6 (2), 2002), and the random search to
+//! compare it with.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Result, ensure};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::front::{crowding, ranks};
+use super::{Evaluate, Genes, Objectives, Point};
+
+/// Share of pairs of parents that are crossed, and how much children are like them.
+const CROSSOVER: (f64, f64) = (0.9, 15.0);
+/// How near to what it was a changed integer stays.
+const MUTATION: f64 = 20.0;
+/// Draws after which a child that was there before is taken as it is.
+const DRAWS: usize = 16;
+
+/// What is searched, and for how long.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// The largest value of each integer.
+    pub limits: Vec<u32>,
+    /// Settings of a generation.
+    pub population: usize,
+    /// Generations after the first one.
+    pub generations: usize,
+    /// Of all random numbers.
+    pub seed: u64,
+}
+
+impl Search {
+    fn checked(&self) -> Result<&Self> {
+        ensure!(!self.limits.is_empty(), "nothing to choose: a search needs at least one integer");
+        ensure!(self.population >= 2, "a population of {}; at least 2", self.population);
+        Ok(self)
+    }
+
+    /// Settings that are evaluated.
+    #[must_use]
+    pub fn budget(&self) -> usize {
+        self.population * (self.generations + 1)
+    }
+
+    fn rng(&self) -> ChaCha8Rng {
+        ChaCha8Rng::seed_from_u64(self.seed)
+    }
+
+    /// Integers up to a common share of their limits: as many small settings as large ones.
+    fn draw(&self, rng: &mut ChaCha8Rng) -> Genes {
+        let share: f64 = rng.random();
+        self.limits.iter().map(|&limit| (rng.random::<f64>() * share * (f64::from(limit) + 1.0)) as u32).collect()
+    }
+
+    /// Two children: simulated binary crossover of rounded integers.
+    fn cross(&self, a: &Genes, b: &Genes, rng: &mut ChaCha8Rng) -> [Genes; 2] {
+        let mut children = [a.clone(), b.clone()];
+        if rng.random::<f64>() >= CROSSOVER.0 {
+            return children;
+        }
+        for (n, &limit) in self.limits.iter().enumerate() {
+            if rng.random() {
+                let u: f64 = rng.random();
+                let power = 1.0 / (CROSSOVER.1 + 1.0);
+                let spread = if u <= 0.5 { (2.0 * u).powf(power) } else { (0.5 / (1.0 - u)).powf(power) };
+                let (mean, half) = (f64::from(a[n] + b[n]) / 2.0, (f64::from(a[n]) - f64::from(b[n])) / 2.0);
+                for (child, sign) in children.iter_mut().zip([1.0, -1.0]) {
+                    child[n] = (mean + sign * spread * half).round().clamp(0.0, limit.into()) as u32;
+                }
+                if rng.random() {
+                    let [first, second] = &mut children;
+                    std::mem::swap(&mut first[n], &mut second[n]);
+                }
+            }
+        }
+        children
+    }
+
+    /// Polynomial mutation of one integer of a child, on average; by at least one.
+    fn mutate(&self, genes: &mut Genes, rng: &mut ChaCha8Rng) {
+        let each = 1.0 / self.limits.len() as f64;
+        for (gene, &limit) in genes.iter_mut().zip(&self.limits) {
+            if limit > 0 && rng.random::<f64>() < each {
+                let u: f64 = rng.random();
+                let power = 1.0 / (MUTATION + 1.0);
+                let by = if u < 0.5 { (2.0 * u).powf(power) - 1.0 } else { 1.0 - (2.0 * (1.0 - u)).powf(power) };
+                let by = by * f64::from(limit);
+                let by = if by.abs() < 1.0 { by.signum() } else { by.round() };
+                *gene = (f64::from(*gene) + by).clamp(0.0, limit.into()) as u32;
+            }
+        }
+    }
+}
+
+/// Settings of a generation with their places in it.
+struct Ranked {
+    points: Vec<Point>,
+    ranks: Vec<usize>,
+    crowding: Vec<f64>,
+}
+
+impl Ranked {
+    /// The best of the points: by fronts, within a front those that have most room.
+    fn of(points: Vec<Point>, population: usize) -> Self {
+        let objectives: Vec<Objectives> = points.iter().map(|point| point.objectives).collect();
+        let ranks = ranks(&objectives);
+        let mut room = vec![0.0; points.len()];
+        for rank in 0..=ranks.iter().copied().max().unwrap_or(0) {
+            let front: Vec<usize> = (0..points.len()).filter(|&n| ranks[n] == rank).collect();
+            let of_front: Vec<Objectives> = front.iter().map(|&n| objectives[n]).collect();
+            front.iter().zip(crowding(&of_front)).for_each(|(&n, distance)| room[n] = distance);
+        }
+        let mut order: Vec<usize> = (0..points.len()).collect();
+        order.sort_by(|&a, &b| ranks[a].cmp(&ranks[b]).then(room[b].total_cmp(&room[a])));
+        order.truncate(population);
+        Self {
+            points: order.iter().map(|&n| points[n].clone()).collect(),
+            ranks: order.iter().map(|&n| ranks[n]).collect(),
+            crowding: order.iter().map(|&n| room[n]).collect(),
+        }
+    }
+
+    /// The better one of two.
+    fn parent(&self, rng: &mut ChaCha8Rng) -> &Genes {
+        let [a, b] = [0; 2].map(|_| rng.random_range(0..self.points.len()));
+        let better = self.ranks[b].cmp(&self.ranks[a]).then(self.crowding[a].total_cmp(&self.crowding[b]));
+        &self.points[if better.is_ge() { a } else { b }].genes
+    }
+}
+
+fn evaluated(genes: Vec<Genes>, evaluate: &mut Evaluate<'_>) -> Result<Vec<Point>> {
+    let objectives = evaluate(&genes)?;
+    ensure!(objectives.len() == genes.len(), "{} results for {} settings", objectives.len(), genes.len());
+    // Worse than anything, whatever its sign.
+    let real = |objectives: Objectives| objectives.map(|x| if x.is_nan() { f64::INFINITY } else { x });
+    let points = genes.into_iter().zip(objectives);
+    Ok(points.map(|(genes, objectives)| Point { genes, objectives: real(objectives) }).collect())
+}
+
+/// All settings that NSGA-II evaluates, in order.
+///
+/// # Errors
+/// A search for nothing; what `evaluate` fails with.
+pub fn nsga2(search: &Search, evaluate: &mut Evaluate<'_>) -> Result<Vec<Point>> {
+    let (mut rng, count) = (search.checked()?.rng(), search.population);
+    let first = (0..count).map(|_| search.draw(&mut rng)).collect();
+    let mut all = evaluated(first, evaluate)?;
+    let mut seen: BTreeSet<Genes> = all.iter().map(|point| point.genes.clone()).collect();
+    let mut parents = Ranked::of(all.clone(), count);
+    for _ in 0..search.generations {
+        let mut children: Vec<Genes> = Vec::with_capacity(count);
+        while children.len() < count {
+            for attempt in 1..=DRAWS {
+                let two = [parents.parent(&mut rng), parents.parent(&mut rng)];
+                let mut two = search.cross(two[0], two[1], &mut rng);
+                two.iter_mut().for_each(|child| search.mutate(child, &mut rng));
+                if let Some(new) = two.into_iter().find(|child| attempt == DRAWS || !seen.contains(child)) {
+                    seen.insert(new.clone());
+                    children.push(new);
+                    break;
+                }
+            }
+        }
+        let children = evaluated(children, evaluate)?;
+        all.extend(children.iter().cloned());
+        let both = parents.points.into_iter().chain(children).collect();
+        parents = Ranked::of(both, count);
+    }
+    Ok(all)
+}
+
+/// As many settings, drawn as the first generation of [`nsga2`] is.
+///
+/// # Errors
+/// A search for nothing; what `evaluate` fails with.
+pub fn random(search: &Search, evaluate: &mut Evaluate<'_>) -> Result<Vec<Point>> {
+    let mut rng = search.checked()?.rng();
+    let mut all = Vec::new();
+    for _ in 0..=search.generations {
+        let genes = (0..search.population).map(|_| search.draw(&mut rng)).collect();
+        all.extend(evaluated(genes, evaluate)?);
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explore::front::hypervolume;
+
+    const STEPS: u32 = 1000;
+
+    /// ZDT1 (Zitzler, Deb, Thiele, Evolutionary Computation 8 (2), 2000), whose best points are f2 = 1 - sqrt(f1).
+    fn zdt1(genes: &Genes) -> Objectives {
+        let x: Vec<f64> = genes.iter().map(|&gene| f64::from(gene) / f64::from(STEPS)).collect();
+        let g = 1.0 + 9.0 * x[1..].iter().sum::<f64>() / (x.len() - 1) as f64;
+        [x[0], g * (1.0 - (x[0] / g).sqrt())]
+    }
+
+    fn search(seed: u64, generations: usize) -> Search {
+        Search { limits: vec![STEPS; 30], population: 100, generations, seed }
+    }
+
+    fn volume(points: &[Point]) -> f64 {
+        hypervolume(&points.iter().map(|point| point.objectives).collect::<Vec<_>>(), [1.0, 1.0])
+    }
+
+    /// The area above 1 - sqrt(x) in the unit square is 2/3.
+    #[test]
+    fn finds_the_known_front() {
+        let mut evaluate = |genes: &[Genes]| Ok(genes.iter().map(zdt1).collect());
+        for seed in 1..=3 {
+            let found = nsga2(&search(seed, 250), &mut evaluate).unwrap();
+            assert_eq!(found.len(), search(seed, 250).budget());
+            let area = volume(&found);
+            assert!((0.65..2.0 / 3.0).contains(&area), "seed {seed}: {area}");
+            let at_random = volume(&random(&search(seed, 250), &mut evaluate).unwrap());
+            assert!(at_random < area / 2.0, "seed {seed}: {at_random}");
+        }
+    }
+
+    #[test]
+    fn a_seed_is_a_search() {
+        let run = |seed| nsga2(&search(seed, 3), &mut |genes| Ok(genes.iter().map(zdt1).collect())).unwrap();
+        assert_eq!(run(1), run(1));
+        assert_ne!(run(1), run(2));
+        let settings: BTreeSet<Genes> = run(1).into_iter().map(|point| point.genes).collect();
+        assert_eq!(settings.len(), 400, "no setting is evaluated twice");
+    }
+
+    #[test]
+    fn numbers_that_are_none_lose() {
+        let mut evaluate = |genes: &[Genes]| {
+            Ok(genes.iter().map(|genes| if genes[0] > 3 { [-f64::NAN; 2] } else { [1.0, 1.0] }).collect())
+        };
+        let search = Search { limits: vec![100], population: 8, generations: 30, seed: 1 };
+        let found = nsga2(&search, &mut evaluate).unwrap();
+        assert!(found.iter().any(|point| point.objectives == [f64::INFINITY; 2]));
+        let best = super::super::front::best(&found.iter().map(|point| point.objectives).collect::<Vec<_>>());
+        assert!(best.iter().all(|&n| found[n].objectives == [1.0, 1.0]));
+    }
+
+    #[test]
+    fn refusals() {
+        let mut evaluate = |_: &[Genes]| Ok(vec![]);
+        let nothing = Search { limits: vec![], population: 4, generations: 1, seed: 1 };
+        assert!(nsga2(&nothing, &mut evaluate).unwrap_err().to_string().contains("at least one integer"));
+        let alone = Search { limits: vec![1], population: 1, generations: 1, seed: 1 };
+        assert!(random(&alone, &mut evaluate).unwrap_err().to_string().contains("at least 2"));
+        let few = Search { limits: vec![1], population: 2, generations: 1, seed: 1 };
+        assert!(nsga2(&few, &mut evaluate).unwrap_err().to_string().contains("0 results for 2 settings"));
+    }
+}

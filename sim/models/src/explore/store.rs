@@ -1,0 +1,138 @@
+//! What a search has computed, kept in a file: a line each, so that what was broken off goes on where it stopped.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use super::{Genes, Objectives};
+
+/// Settings and what they are worth.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    file: File,
+    known: BTreeMap<Genes, Objectives>,
+}
+
+impl Store {
+    /// Opens a file, or begins it. `problem` says what is computed: a file of another problem is refused.
+    ///
+    /// A last line without an end is what was being written when the program was stopped; it is dropped.
+    ///
+    /// # Errors
+    /// Names file and line.
+    pub fn open(path: &Path, problem: &str) -> Result<Self> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+        };
+        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        let mut known = BTreeMap::new();
+        for (number, line) in (1..).zip(whole.lines()) {
+            let place = || format!("{}, line {number}", path.display());
+            let line: Value = serde_json::from_str(line).with_context(place)?;
+            if number == 1 {
+                let found = line["problem"].as_str().unwrap_or("nothing");
+                if found != problem {
+                    bail!("{} has results of `{found}`, not of `{problem}`; name another file", path.display());
+                }
+            } else {
+                let (genes, objectives) =
+                    entry(&line).with_context(|| format!("{}: a setting and two numbers are expected", place()))?;
+                known.insert(genes, objectives);
+            }
+        }
+        let writing = || format!("cannot write {}", path.display());
+        let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(path).with_context(writing)?;
+        file.set_len(whole.len() as u64).with_context(writing)?;
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).with_context(writing)?;
+        if whole.is_empty() {
+            writeln!(file, "{}", json!({ "problem": problem })).with_context(writing)?;
+        }
+        Ok(Self { path: path.to_owned(), file, known })
+    }
+
+    /// What a setting is worth, if it was computed.
+    #[must_use]
+    pub fn get(&self, genes: &Genes) -> Option<Objectives> {
+        self.known.get(genes).copied()
+    }
+
+    /// Keeps what was computed.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add(&mut self, genes: &Genes, objectives: Objectives) -> Result<()> {
+        // Numbers that JSON does not have are written as text.
+        let worth = objectives.map(|x| if x.is_finite() { json!(x) } else { json!(x.to_string()) });
+        let line = json!({ "setting": genes, "worth": worth });
+        let writing = || format!("cannot write {}", self.path.display());
+        self.file.write_all(format!("{line}\n").as_bytes()).with_context(writing)?;
+        self.file.flush().with_context(writing)?;
+        self.known.insert(genes.clone(), objectives);
+        Ok(())
+    }
+
+    /// Settings that were computed.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Nothing was computed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+}
+
+fn entry(line: &Value) -> Option<(Genes, Objectives)> {
+    let genes = line["setting"].as_array()?.iter().map(|gene| gene.as_u64()?.try_into().ok());
+    let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.parse().ok());
+    match &line["worth"].as_array()?[..] {
+        [a, b] => Some((genes.collect::<Option<_>>()?, [number(a)?, number(b)?])),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("store");
+        let mut store = Store::open(&path, "a problem").unwrap();
+        assert!(store.is_empty());
+        store.add(&vec![1, 2], [0.1, 3.0]).unwrap();
+        store.add(&vec![], [f64::INFINITY, -0.0]).unwrap();
+        drop(store);
+        // Stopped in the middle of a line.
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{text}{{\"setting\": [7")).unwrap();
+        let mut store = Store::open(&path, "a problem").unwrap();
+        assert_eq!((store.len(), store.get(&vec![1, 2]), store.get(&vec![7])), (2, Some([0.1, 3.0]), None));
+        assert_eq!(store.get(&vec![]), Some([f64::INFINITY, -0.0]));
+        store.add(&vec![7], [1.0, 1.0]).unwrap();
+        assert_eq!(Store::open(&path, "a problem").unwrap().get(&vec![7]), Some([1.0, 1.0]));
+    }
+
+    #[test]
+    fn refusals() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("store");
+        drop(Store::open(&path, "a problem").unwrap());
+        let error = Store::open(&path, "another").unwrap_err().to_string();
+        assert!(error.contains("`a problem`, not of `another`"), "{error}");
+        std::fs::write(&path, "{\"problem\": \"a problem\"}\n{\"setting\": [-1], \"worth\": [1, 2]}\n").unwrap();
+        let error = Store::open(&path, "a problem").unwrap_err().to_string();
+        assert!(error.contains("line 2: a setting and two numbers"), "{error}");
+        assert!(Store::open(dir.path(), "a problem").unwrap_err().to_string().contains("cannot read"));
+    }
+}
