@@ -29,7 +29,12 @@ const BELOW: &[(&str, f64, &str)] = &[
     ),
     ("dequantization_unit", 0.98, "the operand of a multiplier that rests: no proof that nobody looks at the product"),
     ("kv_decompressor", 0.98, "as the dequantizer in it"),
+    ("token_appender", 0.92, "bits of words of 512 that a later beat of the bus replaces: proofs of that do not end"),
 ];
+
+/// Blocks in which proofs of what cannot be noticed take minutes each, and the share that is noticed of all mutants of the
+/// large sample: they are tested without proofs. `senbazuru mutate softmax --count 25` proves 7 of the other 10.
+const NOT_PROVED: &[(&str, f64)] = &[("layer_norm", 0.68), ("rms_norm", 0.52), ("softmax", 0.6), ("vector_unit", 0.68)];
 
 /// Tests `count` mutants of all blocks, demands their shares, and leaves a table, `target/tmp/<name>`, with the share of all
 /// in its last line. `spare` mutants of a block may live beyond its share; `whole`: also of those that take long.
@@ -37,7 +42,7 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
     let sample = Sample { count, seed: 1 };
     let rows = Mutex::new(BTreeMap::new());
     // Accelerators are made of blocks that are here.
-    let wanted = |name: &str| whole || !LARGE.contains(&name);
+    let wanted = |name: &str| whole || NOT_PROVED.iter().all(|(large, _)| *large != name);
     let blocks = registry::all().into_iter().filter(|e| !mutation::is_accelerator(&**e) && wanted(e.about().name));
     let mut work: Vec<_> = blocks.map(|entry| (entry.about().name.to_owned(), entry)).collect();
     // Work is taken from the end: what takes longest begins.
@@ -47,7 +52,8 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
         let block = entry.about().name;
         let (params, design) = mutation::configuration(&**entry).map_err(|e| e.to_string())?;
         // Proofs of these do not end in the time of the ordinary run, and a few of them may live.
-        let proof = (whole || BELOW.iter().all(|(below, ..)| *below != block)).then_some(proof);
+        let hard = BELOW.iter().any(|(below, ..)| *below == block) && !whole;
+        let proof = (!hard && NOT_PROVED.iter().all(|(large, _)| *large != block)).then_some(proof);
         let (vectors, report) =
             mutation::test(&**entry, &params, &design, sample, None, proof).map_err(|e| e.to_string())?;
         let verdict = check(block, &report, sample.count, spare);
@@ -57,14 +63,11 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
         verdict
     });
     let rows = rows.into_inner().unwrap();
-    let there: Rows =
-        rows.clone().into_iter().filter(|(block, _)| BELOW.iter().all(|(below, ..)| below != block)).collect();
+    let apart = |block: &str| BELOW.iter().map(|b| b.0).chain(NOT_PROVED.iter().map(|b| b.0)).any(|name| name == block);
+    let there: Rows = rows.clone().into_iter().filter(|(block, _)| !apart(block)).collect();
     let (killed, judged) = total(&there);
     assert!(killed as f64 >= GOAL * judged as f64, "{}", text(&rows));
 }
-
-/// Blocks whose mutants take minutes each to be proved: they are in the large sample only.
-const LARGE: [&str; 4] = ["layer_norm", "rms_norm", "softmax", "vector_unit"];
 
 /// Blocks of which the mutants take longest.
 const LONGEST: [&str; 4] = ["kv_bank_group", "index_matmul_column", "kv_compressor", "kv_decompressor"];
@@ -98,7 +101,9 @@ fn text(rows: &Rows) -> String {
 }
 
 fn check(block: &str, report: &Report, count: usize, spare: usize) -> Result<(), String> {
-    let floor = BELOW.iter().find(|(name, ..)| *name == block).map_or(GOAL, |(_, share, _)| *share);
+    let floors =
+        BELOW.iter().map(|(name, share, _)| (name, share)).chain(NOT_PROVED.iter().map(|(name, share)| (name, share)));
+    let floor = floors.into_iter().find(|(name, _)| **name == block).map_or(GOAL, |(_, share)| *share);
     let missed = report.judged() - report.killed();
     let allowed = ((1.0 - floor) * report.judged() as f64) as usize + spare;
     match missed > allowed {
