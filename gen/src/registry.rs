@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use hdl::accelerators::kllm::{KllmTop, OutlierMask, OutlierShare, TokenAppender, TokenPacker};
 use hdl::accelerators::tender::{ExecutionController, TenderTop};
 use hdl::accelerators::vector::VectorTop;
-use hdl::blocks::{common::*, kelle::*, kllm::*, tender::*, titanus::*};
+use hdl::blocks::{baselines::*, common::*, kelle::*, kllm::*, tender::*, titanus::*};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
 use serde_json::{Map, Value};
-use testbenches::{MakeBench, Work, common, kelle, kllm, systems, tender, titanus};
+use testbenches::{MakeBench, Work, baselines, common, kelle, kllm, systems, tender, titanus};
 
 use crate::error::{Failure, Result};
 
@@ -98,6 +98,9 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<DcimLinear>("titanus", titanus::dcim_linear::bench),
         entry::<KvCompressor>("titanus", titanus::kv_compressor::bench),
         entry::<KvDecompressor>("titanus", titanus::kv_decompressor::bench),
+        entry::<ExponentPe>("baselines", baselines::exponent_pe::bench),
+        entry::<OliveDecoder>("baselines", baselines::olive_decoder::bench),
+        entry::<AntDecoder>("baselines", baselines::ant_decoder::bench),
         entry::<VectorTop>("systems", systems::vector_top::bench),
         entry::<ExecutionController>("systems", systems::execution_controller::bench),
         entry::<OutlierShare>("systems", systems::outlier_share::bench),

@@ -8,6 +8,7 @@ use hdl::lang::{Block, CatalogBlock};
 use serde_json::Value;
 use sim::{Bench, Design, Run, RunOptions, RunReport, Sim};
 
+pub mod baselines;
 pub mod common;
 pub mod faults;
 pub mod kelle;

@@ -4,6 +4,7 @@
 //! depend on `hdl` and shares no code or shortcut with the hardware it judges: a shared bug would be
 //! an invisible bug.
 
+pub mod baselines;
 pub mod common;
 pub mod format;
 pub mod kelle;

@@ -21,9 +21,11 @@ use crate::lang::{
     About, Block, In, InOption, Module, Out, OutOption, Signal, Timing, Type, bit, bits_for, choices, mux, parameters,
     ports, sint, uint,
 };
+use drain::RowOfSums;
 use step::Arriving;
 
 mod catalog;
+pub(in crate::blocks) mod drain;
 mod properties;
 mod step;
 
@@ -234,7 +236,16 @@ impl Block for TenderPe {
                 m.connect(io.result_o, acc.q);
                 m.connect(io.overflow_o, overflow.q);
             }
-            Drain::Double => self.result_register(m, io, passed.last, (acc.q, overflow.q)),
+            Drain::Double => {
+                let complete = if self.pipelined {
+                    let complete = m.reg_init("complete_q", bit(), 0);
+                    complete.next(passed.last);
+                    complete.q
+                } else {
+                    passed.last
+                };
+                RowOfSums::of(io).register(m, complete, (acc.q, overflow.q));
+            }
         }
         self.properties(m, io, (acc.q, overflow.q), kept);
     }
@@ -299,26 +310,5 @@ impl TenderPe {
         kept.next(product);
         let arriving = shift.map_or(kept.q, |shift| m.wire("arriving", mux(!shift, kept.q, 0)));
         (arriving, Some(kept.q))
-    }
-
-    /// The register beside the accumulator: takes the sum of a tile when it is complete, then those of the row.
-    fn result_register(&self, m: &mut Module, io: &TenderPePorts, last: Signal, (acc, overflow): (Signal, Signal)) {
-        let complete = if self.pipelined {
-            let complete = m.reg_init("complete_q", bit(), 0);
-            complete.next(last);
-            complete.q
-        } else {
-            last
-        };
-        // The rest of the row may be working still: a sum waits until all can move.
-        let holds = m.reg_init("holds_q", bit(), 0);
-        holds.next(complete | (holds.q & !io.drain_i));
-        let moves = m.wire("moves", complete | io.drain_i | !holds.q);
-        let result = m.reg("result_q", self.acc_type());
-        let result_overflow = m.reg("result_overflow_q", bit());
-        result.next_when(moves, mux(complete, acc, io.result_i));
-        result_overflow.next_when(moves, mux(complete, overflow, io.overflow_i));
-        m.connect(io.result_o, result.q);
-        m.connect(io.overflow_o, result_overflow.q);
     }
 }

@@ -1,7 +1,8 @@
 //! What is proved of the PE (`ifdef FORMAL`): each step against exact arithmetic, written without the PE's short cuts.
 
+use super::drain::RowOfSums;
 use super::{Drain, Overflow, Rescale, TenderPe, TenderPePorts};
-use crate::lang::{Module, Signal, bit, bits_for, cat, mux, sint, uint};
+use crate::lang::{Module, Signal, bit, bits_for, mux, sint, uint};
 
 /// The step that reaches the sum in this cycle, by the ports alone.
 struct Arrives {
@@ -42,7 +43,7 @@ impl TenderPe {
             let shifts = m.reg_init("spec_shifts_q", bit(), 0);
             if let Some(last) = step.last {
                 shifts.next(bit().lit(0));
-                self.waiting_sum(m, io, last, (acc, overflow));
+                RowOfSums::of(io).properties(m, last, (acc, overflow));
             } else {
                 shifts.next((shifts.q | io.drain_i) & !step.first);
                 let neighbour = m.reg("spec_neighbour_q", io.result_i.ty());
@@ -176,22 +177,5 @@ impl TenderPe {
         };
         m.assert_always("sum_is_exact_or_flagged", !checked | now.0.eq(value));
         m.assert_always("flag_tells", !checked | now.1.eq(flag | nearest.ne(exact)));
-    }
-
-    /// The register beside the accumulator takes the sum of a tile, and keeps it until the row moves.
-    fn waiting_sum(&self, m: &mut Module, io: &TenderPePorts, last: Signal, (acc, overflow): (Signal, Signal)) {
-        let [complete, waits, moved] =
-            ["ended", "waits", "moved"].map(|name| m.reg_init(&format!("spec_row_{name}_q"), bit(), 0));
-        complete.next(last);
-        waits.next(complete.q | (waits.q & !io.drain_i));
-        moved.next(!complete.q & io.drain_i);
-        let (sum, neighbour) = (cat(&[overflow, acc]), cat(&[io.overflow_i, io.result_i]));
-        let [kept, entered] = ["kept", "entered"].map(|name| m.reg(&format!("spec_row_{name}_q"), sum.ty()));
-        kept.next_when(complete.q, sum);
-        entered.next(neighbour);
-        let result = m.wire("spec_result", cat(&[io.overflow_o, io.result_o]));
-        m.assert_always("sum_waits", !waits.q | result.eq(kept.q));
-        m.assert_always("row_moves", !moved.q | result.eq(entered.q));
-        m.cover("a_sum_waits", waits.q & !complete.q & io.result_o.lt(-2));
     }
 }

@@ -1,0 +1,9 @@
+//! What the papers compare themselves with, as circuits of our own: processing elements and decoders of ANT, OliVe, OLAccel and BitMoD.
+
+pub mod ant_decoder;
+pub mod exponent_pe;
+pub mod olive_decoder;
+
+pub use ant_decoder::AntDecoder;
+pub use exponent_pe::ExponentPe;
+pub use olive_decoder::OliveDecoder;

@@ -1,0 +1,56 @@
+//! The register beside an accumulator, a place in the row that shifts sums out.
+
+use super::TenderPePorts;
+use crate::lang::{Module, Signal, bit, cat, mux};
+
+/// The ports by which sums move along a row of PEs.
+pub(in crate::blocks) struct RowOfSums {
+    pub(in crate::blocks) drain_i: Signal,
+    pub(in crate::blocks) result_i: Signal,
+    pub(in crate::blocks) overflow_i: Signal,
+    pub(in crate::blocks) result_o: Signal,
+    pub(in crate::blocks) overflow_o: Signal,
+}
+
+impl RowOfSums {
+    pub(super) fn of(io: &TenderPePorts) -> Self {
+        Self {
+            drain_i: io.drain_i,
+            result_i: io.result_i,
+            overflow_i: io.overflow_i,
+            result_o: io.result_o,
+            overflow_o: io.overflow_o,
+        }
+    }
+
+    /// Takes the sum of a tile in the cycle in which it is complete, then those of the row.
+    pub(in crate::blocks) fn register(&self, m: &mut Module, complete: Signal, (acc, overflow): (Signal, Signal)) {
+        // The rest of the row may be working still: a sum waits until all can move.
+        let holds = m.reg_init("holds_q", bit(), 0);
+        holds.next(complete | (holds.q & !self.drain_i));
+        let moves = m.wire("moves", complete | self.drain_i | !holds.q);
+        let result = m.reg("result_q", acc.ty());
+        let result_overflow = m.reg("result_overflow_q", bit());
+        result.next_when(moves, mux(complete, acc, self.result_i));
+        result_overflow.next_when(moves, mux(complete, overflow, self.overflow_i));
+        m.connect(self.result_o, result.q);
+        m.connect(self.overflow_o, result_overflow.q);
+    }
+
+    /// What is proved of it: the sum of a tile stays until the row moves. `last` is a cycle before the sum is complete.
+    pub(in crate::blocks) fn properties(&self, m: &mut Module, last: Signal, (acc, overflow): (Signal, Signal)) {
+        let [complete, waits, moved] =
+            ["ended", "waits", "moved"].map(|name| m.reg_init(&format!("spec_row_{name}_q"), bit(), 0));
+        complete.next(last);
+        waits.next(complete.q | (waits.q & !self.drain_i));
+        moved.next(!complete.q & self.drain_i);
+        let (sum, neighbour) = (cat(&[overflow, acc]), cat(&[self.overflow_i, self.result_i]));
+        let [kept, entered] = ["kept", "entered"].map(|name| m.reg(&format!("spec_row_{name}_q"), sum.ty()));
+        kept.next_when(complete.q, sum);
+        entered.next(neighbour);
+        let result = m.wire("spec_result", cat(&[self.overflow_o, self.result_o]));
+        m.assert_always("sum_waits", !waits.q | result.eq(kept.q));
+        m.assert_always("row_moves", !moved.q | result.eq(entered.q));
+        m.cover("a_sum_waits", waits.q & !complete.q & self.result_o.lt(-2));
+    }
+}

@@ -1,0 +1,100 @@
+//! The processing element of ANT and OliVe: exact products of whole operands; sums and their row are those of Tender's PE.
+
+use crate::tender::accumulator::Overflow;
+use crate::tender::tender_pe::{Drain, Inputs, Pe, Work};
+
+/// The inputs of one cycle.
+#[derive(Clone, Copy, Debug)]
+pub struct Cycle {
+    /// The sum starts again.
+    pub first: bool,
+    /// This is the last step of the tile.
+    pub last: bool,
+    /// Activation: integer and exponent.
+    pub act: (i64, u32),
+    /// Weight: integer and exponent.
+    pub weight: (i64, u32),
+    /// The row starts to shift.
+    pub drain: bool,
+    /// What the left neighbour shows.
+    pub neighbour: (i64, bool),
+}
+
+/// What a pair of integer and exponent stands for.
+#[must_use]
+pub fn value((integer, exponent): (i64, u32)) -> i128 {
+    i128::from(integer) * (1 << exponent)
+}
+
+/// The state of a PE.
+#[derive(Clone, Debug)]
+pub struct ExponentPe {
+    row: Pe,
+    limit: i128,
+}
+
+impl ExponentPe {
+    /// A PE after reset whose sums have `width` bits.
+    ///
+    /// # Errors
+    /// A width that is odd, or not within 2 to 64.
+    pub fn new(width: u32) -> Result<Self, String> {
+        if !width.is_multiple_of(2) {
+            return Err(format!("accumulator width is {width}, allowed: even numbers, 2 to 64"));
+        }
+        let row = Pe::new(width, Overflow::Wrap, Drain::Double)?;
+        Ok(Self { row, limit: 1 << (width / 2 - 1) })
+    }
+
+    /// Largest magnitude of an operand: a product of two is a quarter of the sums' range.
+    #[must_use]
+    pub fn limit(&self) -> i128 {
+        self.limit
+    }
+
+    /// One cycle; returns what the PE shows after it.
+    ///
+    /// # Errors
+    /// An operand beyond the limit.
+    pub fn step(&mut self, cycle: &Cycle) -> Result<Option<(i64, bool)>, String> {
+        let (act, weight) = (value(cycle.act), value(cycle.weight));
+        if let Some(large) = [act, weight].into_iter().find(|operand| operand.abs() > self.limit) {
+            return Err(format!("operand is {large}, allowed: -{0} to {0}", self.limit));
+        }
+        let neighbour = (cycle.neighbour.0.into(), cycle.neighbour.1);
+        let Cycle { first, last, drain, .. } = *cycle;
+        let shown = self.row.step(&Inputs { first, last, work: Work::Add(act * weight), drain, neighbour });
+        Ok(shown.map(|(sum, flag)| (sum as i64, flag)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cycle(first: bool, act: (i64, u32), weight: (i64, u32)) -> Cycle {
+        Cycle { first, last: true, act, weight, drain: false, neighbour: (5, false) }
+    }
+
+    /// 3 x 2^5 = 96 times -7, then 96 x 96: outliers of OliVe.
+    #[test]
+    fn products_by_hand() {
+        let mut pe = ExponentPe::new(32).unwrap();
+        let idle = cycle(false, (0, 0), (0, 0));
+        pe.step(&cycle(true, (3, 5), (-7, 0))).unwrap();
+        assert_eq!(pe.step(&cycle(false, (3, 5), (3, 5))).unwrap(), Some((-672, false)));
+        assert_eq!(pe.step(&idle).unwrap(), Some((8544, false)));
+    }
+
+    #[test]
+    fn the_largest_operands() {
+        let mut pe = ExponentPe::new(32).unwrap();
+        assert_eq!(pe.limit(), 32768);
+        let most = cycle(false, (-8, 12), (-8, 12));
+        pe.step(&Cycle { first: true, ..most }).unwrap();
+        assert_eq!(pe.step(&most).unwrap(), Some((1 << 30, false)));
+        assert_eq!(pe.step(&most).unwrap(), Some((i64::from(i32::MIN), true)));
+        assert!(pe.step(&cycle(true, (9, 12), (0, 0))).unwrap_err().contains("operand is 36864"));
+        assert!(ExponentPe::new(7).is_err() && ExponentPe::new(66).is_err());
+    }
+}

@@ -1,0 +1,23 @@
+//! The decoder of ANT's types, with a sign and without, and broken ones.
+
+use hdl::blocks::baselines::AntDecoder;
+use sim::fault::Fault;
+use testbenches::baselines::ant_decoder::bench;
+use testbenches::faults::must_be_noticed;
+use testbenches::options;
+
+#[test]
+fn both_signs() {
+    for report in testbenches::run_all(bench, &options(1)).unwrap_or_else(|e| panic!("{e:#}")) {
+        assert_eq!(report.compared, 64, "{report:?}");
+    }
+}
+
+#[test]
+fn broken_decoders_are_noticed() {
+    let faults = [
+        ("no power of two below 2", Fault::net("power", "body")),
+        ("a magnitude without its lowest bit", Fault::net("magnitude", "{right[4:1], 1'b0}")),
+    ];
+    must_be_noticed(&AntDecoder::default(), bench, 1, &faults);
+}

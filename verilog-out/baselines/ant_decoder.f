@@ -1,0 +1,1 @@
+../modules/ant_decoder_signed.v

@@ -1,0 +1,1 @@
+../modules/olive_decoder_p1.v
