@@ -204,7 +204,7 @@ impl Told<'_> {
         if !others.is_empty() {
             series.push(("at random", shown(others)));
         }
-        let title = "Thresholds of each layer: perplexity and bytes of keys and values";
+        let title = "Thresholds by layer: perplexity, bytes of keys and values";
         replace(path, page::front(title, ["perplexity", "bytes an element"], &series)?.as_bytes())
     }
 

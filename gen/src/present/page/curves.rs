@@ -55,22 +55,19 @@ pub(super) fn all(results: &Results) -> Vec<Result<Curves, String>> {
 impl Curves {
     /// Points that are no sweep's.
     pub(super) fn of_points(plot: Plot, series: &[(&str, Vec<[f64; 2]>)]) -> Self {
-        let dots = |points: &[[f64; 2]]| -> Vec<Dot> {
-            let dot = |(point, &[x, y]): (usize, &[f64; 2])| Dot {
-                point,
-                x,
-                y,
-                title: format!("{}, {}", significant(x, 4), significant(y, 4)),
+        let of = |name: &str, points: &[[f64; 2]]| {
+            // A front is drawn from point to point.
+            let mut points = points.to_vec();
+            points.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
+            let dot = |(point, &[x, y]): (usize, &[f64; 2])| {
+                let title = format!("{}, {}", significant(x, 4), significant(y, 4));
+                Dot { point, x, y, title }
             };
-            points.iter().enumerate().map(dot).collect()
+            let dots = points.iter().enumerate().map(dot).collect();
+            Series { name: name.into(), points: dots, fit: None, front: models::explore::front::best(&points) }
         };
-        let series = series.iter().map(|(name, points)| Series {
-            name: (*name).into(),
-            points: dots(points),
-            fit: None,
-            front: models::explore::front::best(points),
-        });
-        Self { title: plot.title.clone(), plot, categories: None, log_x: false, log_y: false, series: series.collect() }
+        let series = series.iter().map(|(name, points)| of(name, points)).collect();
+        Self { title: plot.title.clone(), plot, categories: None, log_x: false, log_y: false, series }
     }
 
     /// The points that have what the plot wants; the error says that none has.

@@ -68,9 +68,8 @@ impl Store {
     /// # Errors
     /// The file cannot be written.
     pub fn add(&mut self, genes: &Genes, objectives: Objectives) -> Result<()> {
-        // Numbers that JSON does not have are written as text.
-        let worth = objectives.map(|x| if x.is_finite() { json!(x) } else { json!(x.to_string()) });
-        let line = json!({ "setting": genes, "worth": worth });
+        // As text: JSON has no infinity, and its reader may miss the last bit of a number.
+        let line = json!({ "setting": genes, "worth": objectives.map(|x| x.to_string()) });
         let writing = || format!("cannot write {}", self.path.display());
         self.file.write_all(format!("{line}\n").as_bytes()).with_context(writing)?;
         self.file.flush().with_context(writing)?;
@@ -93,7 +92,7 @@ impl Store {
 
 fn entry(line: &Value) -> Option<(Genes, Objectives)> {
     let genes = line["setting"].as_array()?.iter().map(|gene| gene.as_u64()?.try_into().ok());
-    let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.parse().ok());
+    let number = |value: &Value| value.as_str()?.parse().ok();
     match &line["worth"].as_array()?[..] {
         [a, b] => Some((genes.collect::<Option<_>>()?, [number(a)?, number(b)?])),
         _ => None,
@@ -110,14 +109,17 @@ mod tests {
         let path = dir.path().join("store");
         let mut store = Store::open(&path, "a problem").unwrap();
         assert!(store.is_empty());
-        store.add(&vec![1, 2], [0.1, 3.0]).unwrap();
+        store.add(&vec![1, 2], [49.119_856_819_398_684, 3.0]).unwrap();
         store.add(&vec![], [f64::INFINITY, -0.0]).unwrap();
         drop(store);
         // Stopped in the middle of a line.
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, format!("{text}{{\"setting\": [7")).unwrap();
         let mut store = Store::open(&path, "a problem").unwrap();
-        assert_eq!((store.len(), store.get(&vec![1, 2]), store.get(&vec![7])), (2, Some([0.1, 3.0]), None));
+        assert_eq!(
+            (store.len(), store.get(&vec![1, 2]), store.get(&vec![7])),
+            (2, Some([49.119_856_819_398_684, 3.0]), None)
+        );
         assert_eq!(store.get(&vec![]), Some([f64::INFINITY, -0.0]));
         store.add(&vec![7], [1.0, 1.0]).unwrap();
         assert_eq!(Store::open(&path, "a problem").unwrap().get(&vec![7]), Some([1.0, 1.0]));
@@ -130,7 +132,8 @@ mod tests {
         drop(Store::open(&path, "a problem").unwrap());
         let error = Store::open(&path, "another").unwrap_err().to_string();
         assert!(error.contains("`a problem`, not of `another`"), "{error}");
-        std::fs::write(&path, "{\"problem\": \"a problem\"}\n{\"setting\": [-1], \"worth\": [1, 2]}\n").unwrap();
+        std::fs::write(&path, "{\"problem\": \"a problem\"}\n{\"setting\": [-1], \"worth\": [\"1\", \"2\"]}\n")
+            .unwrap();
         let error = Store::open(&path, "a problem").unwrap_err().to_string();
         assert!(error.contains("line 2: a setting and two numbers"), "{error}");
         assert!(Store::open(dir.path(), "a problem").unwrap_err().to_string().contains("cannot read"));
