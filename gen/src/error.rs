@@ -78,7 +78,7 @@ impl From<sim::Error> for Failure {
     fn from(error: sim::Error) -> Self {
         match error {
             sim::Error::Process(process) => process.into(),
-            sim::Error::Data { .. } => Self::Usage(error.to_string()),
+            sim::Error::Data { .. } | sim::Error::Setting { .. } => Self::Usage(error.to_string()),
             verdict if verdict.is_verdict() => Self::Check(verdict.to_string()),
             other => Self::NoAnswer(other.to_string()),
         }

@@ -121,6 +121,14 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// An environment variable cannot be used.
+    #[error("{name}: {problem}")]
+    Setting {
+        /// Its name.
+        name: &'static str,
+        /// What it holds and what would be right.
+        problem: String,
+    },
     /// A tensor file or another input holds something else than was asked for.
     #[error("{}: {problem}", path.display())]
     Data {
@@ -149,7 +157,12 @@ impl Error {
             | Self::Bus(_)
             | Self::BusTimeout { .. } => true,
             // Generated C++ compiles, whatever the design: where it does not, the compiler or the disk is to blame.
-            Self::Process(_) | Self::Compile { .. } | Self::Load { .. } | Self::Io { .. } | Self::Data { .. } => false,
+            Self::Process(_)
+            | Self::Compile { .. }
+            | Self::Load { .. }
+            | Self::Io { .. }
+            | Self::Setting { .. }
+            | Self::Data { .. } => false,
         }
     }
 

@@ -38,6 +38,7 @@ pub mod facts;
 pub mod fault;
 pub mod files;
 mod from_hdl;
+pub mod held;
 pub mod lint;
 mod mismatch;
 pub mod mutate;
@@ -56,6 +57,6 @@ pub use runner::{Bench, Run, RunOptions, RunReport, run};
 pub use stream::{Beat, StreamDriver, StreamMonitor};
 pub use typed::{Driver, Monitor, Values};
 pub use verilator::{
-    BuildOptions, Cache, Coverage, Design, Dir, Held, In, Initial, Left, Model, Opt, Out, Port, Ratio, Sim, SourceFile,
-    Trace,
+    BuildOptions, CACHE_LIMIT, Cache, Coverage, Design, Dir, In, Initial, Model, Opt, Out, Port, Ratio, Sim,
+    SourceFile, Trace,
 };

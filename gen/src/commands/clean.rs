@@ -1,20 +1,28 @@
-//! `clean`: what compiled models take, and less of it.
+//! `clean`: what compiled models and stored results take, and less of it.
 
-use serde_json::json;
-use sim::{Cache, Held};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use sim::held::{Held, MIB, limit};
+use sim::{CACHE_LIMIT, Cache};
 
 use crate::error::Result;
+use crate::point::{STORE, STORE_LIMIT, Store};
 use crate::present::report;
 use crate::present::table::Table;
 
-const MIB: u64 = 1 << 20;
-
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Keep so many MiB of what was used last
-    #[arg(long, value_name = "MIB", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1 << 40))]
-    keep: u64,
-    /// Show sizes, remove nothing
+    /// Remove results of sweeps instead: those in DIR
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = STORE)]
+    store: Option<PathBuf>,
+    /// Keep so many MiB of what was used last [default: SENBAZURU_CACHE_LIMIT or, of results, SENBAZURU_STORE_LIMIT; without that
+    /// setting 0]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(..=1 << 40))]
+    keep: Option<u64>,
+    /// Show sizes of the cache and of stored results, remove nothing
     #[arg(long, conflicts_with = "keep")]
     sizes: bool,
     /// Print JSON
@@ -22,20 +30,35 @@ pub(super) struct Args {
     json: bool,
 }
 
+/// A folder with what is kept in it.
+#[derive(Serialize)]
+struct Folder {
+    folder: PathBuf,
+    /// Bytes that its setting allows.
+    limit: Option<u64>,
+    sections: BTreeMap<String, Held>,
+}
+
 pub(super) fn run(args: &Args) -> Result<()> {
-    let cache = Cache::User;
+    let store = Store::new(args.store.as_deref().unwrap_or(Path::new(STORE)));
     if args.sizes {
-        return sizes(&cache, args.json);
+        return sizes(&store, args.json);
     }
-    let left = cache.shrink(args.keep * MIB)?;
+    let (setting, what) = if args.store.is_some() { (STORE_LIMIT, "results") } else { (CACHE_LIMIT, "builds") };
+    let most = match args.keep {
+        Some(keep) => keep * MIB,
+        None => limit(setting)?.unwrap_or(0),
+    };
+    let (left, root) = match args.store {
+        Some(_) => (store.shrink(most)?, store.root().to_owned()),
+        None => (Cache::User.shrink(most)?, Cache::User.root()),
+    };
     if args.json {
-        let held = |held: Held| json!({ "builds": held.entries, "bytes": held.bytes });
-        return report::json(&json!({ "removed": held(left.removed), "kept": held(left.kept) }));
+        return report::json(&left);
     }
     let (gone, kept) = (left.removed, left.kept);
-    let root = cache.root();
     report::print(&format!(
-        "removed {} builds, {}; kept {}, {} in {}\n",
+        "removed {} {what}, {}; kept {}, {} in {}\n",
         gone.entries,
         size(gone.bytes),
         kept.entries,
@@ -44,17 +67,33 @@ pub(super) fn run(args: &Args) -> Result<()> {
     ))
 }
 
-fn sizes(cache: &Cache, json: bool) -> Result<()> {
-    let held = cache.held()?;
+fn sizes(store: &Store, json: bool) -> Result<()> {
+    let cache = Folder { folder: Cache::User.root(), limit: limit(CACHE_LIMIT)?, sections: Cache::User.held()? };
+    let store = Folder { folder: store.root().to_owned(), limit: limit(STORE_LIMIT)?, sections: store.held()? };
+    let weights = fs::metadata(models::smollm2::path()).map_or(0, |file| file.len());
     if json {
-        let of = |(name, held): (String, Held)| (name, json!({ "builds": held.entries, "bytes": held.bytes }));
-        return report::json(&held.into_iter().map(of).collect::<serde_json::Map<_, _>>());
+        return report::json(&serde_json::json!({ "cache": cache, "store": store, "weights": weights }));
     }
-    let mut table = Table::new(["what", "builds", "size"]);
-    for (name, held) in held {
-        table.row([name, held.entries.to_string(), size(held.bytes)]);
+    let mut text = format!("{}\n{}", of(&cache, "compiled models", CACHE_LIMIT), of(&store, "results", STORE_LIMIT));
+    if weights > 0 {
+        text += &format!("\nand {} of weights, which `clean` leaves alone\n", size(weights));
     }
-    report::print(&format!("{}in {}\n", report::table(&table), cache.root().display()))
+    report::print(&text)
+}
+
+fn of(folder: &Folder, what: &str, setting: &str) -> String {
+    let limit = match folder.limit {
+        Some(limit) => format!("at most {} by {setting}", size(limit)),
+        None => format!("no limit by {setting}"),
+    };
+    let mut table = Table::new(["what", "number", "size"]);
+    let mut all = Held::default();
+    for (name, held) in &folder.sections {
+        table.row([name.clone(), held.entries.to_string(), size(held.bytes)]);
+        all = Held { entries: all.entries + held.entries, bytes: all.bytes + held.bytes };
+    }
+    table.row(["all".into(), all.entries.to_string(), size(all.bytes)]);
+    format!("{what} in {}, {limit}\n{}", folder.folder.display(), report::table(&table))
 }
 
 fn size(bytes: u64) -> String {

@@ -19,7 +19,7 @@ pub(super) struct Args {
     #[command(flatten)]
     options: Options,
     /// Folder of stored results: what is there is not run again
-    #[arg(long, value_name = "DIR", default_value = "target/sweeps/store")]
+    #[arg(long, value_name = "DIR", default_value = point::STORE)]
     store: PathBuf,
     /// The keys that the results must have: of a submitting machine, whose tools may differ from those here
     #[arg(long, value_name = "STAGE=KEY,..", value_delimiter = ',', hide = true)]

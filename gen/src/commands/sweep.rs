@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use sim::held::limit;
 
 use crate::engine::{Engine, Job, Local, Lost, Slurm};
 use crate::error::{Failure, Result};
 use crate::params::show_changes;
-use crate::point::Store;
+use crate::point::{STORE, STORE_LIMIT, Store};
 use crate::present::progress::Progress;
 use crate::present::report;
 use crate::registry;
@@ -36,7 +37,7 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Folder of stored results, shared by all sweeps: what is there is not run again
-    #[arg(long, value_name = "DIR", default_value = "target/sweeps/store")]
+    #[arg(long, value_name = "DIR", default_value = STORE)]
     store: PathBuf,
     /// Leave out combinations that the block refuses, instead of ending with an error before anything runs
     #[arg(long)]
@@ -77,6 +78,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let plan = Plan::new(&spec)?;
     refuse_illegal(args, &spec, &plan)?;
     let store = Store::new(&args.store);
+    let limit = limit(STORE_LIMIT)?;
     let output = args.folder(&spec)?;
     if args.engine == EngineName::Print {
         let program = "senbazuru".to_owned();
@@ -87,6 +89,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
     let lost = start(args, &spec, &plan, &store, &output)?;
     let results = collect(&spec, &plan, &store, args.again(), |number| lost.get(&number).cloned())?;
     sweep::write(&output, &spec, &plan, &results)?;
+    limit.map_or(Ok(()), |most| store.shrink(most).map(drop))?;
     if args.json {
         report::json(&results)?;
     } else {

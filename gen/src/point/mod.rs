@@ -6,7 +6,7 @@
 mod stages;
 mod store;
 
-pub use store::{StageResult, Status, Store};
+pub use store::{STORE, STORE_LIMIT, StageResult, Status, Store};
 
 use std::fmt;
 use std::path::{Path, PathBuf};

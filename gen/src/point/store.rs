@@ -3,11 +3,14 @@
 //! A file appears whole or not at all (written beside its place, then renamed), so any number of jobs on any number of
 //! machines share a folder, and a job that is killed leaves nothing half-written.
 
+use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sim::held::{Aged, Held, Left, keep_newest};
 
 use super::{Key, Stage};
 use crate::error::{Failure, Result};
@@ -51,6 +54,12 @@ pub struct StageResult {
     /// Wall time.
     pub seconds: f64,
 }
+
+/// Where results are unless the user says otherwise.
+pub const STORE: &str = "target/sweeps/store";
+
+/// The setting for its size, in MiB: results beyond it go at the end of a sweep.
+pub const STORE_LIMIT: &str = "SENBAZURU_STORE_LIMIT";
 
 /// A folder of results.
 #[derive(Clone, Debug)]
@@ -107,12 +116,67 @@ impl Store {
         let text = serde_json::to_string_pretty(result).map_err(|e| Failure::Check(e.to_string()))?;
         replace(&path, text.as_bytes())
     }
+
+    /// What is stored, by stage.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub fn held(&self) -> Result<BTreeMap<String, Held>> {
+        let mut held = BTreeMap::<String, Held>::new();
+        for (stage, entry) in self.results()? {
+            held.entry(stage.to_string()).or_default().add(entry.bytes);
+        }
+        Ok(held)
+    }
+
+    /// Removes results, those that were not read for the longest time first, until at most `most` bytes are left.
+    ///
+    /// # Errors
+    /// A folder that cannot be read, a file that cannot be removed.
+    pub fn shrink(&self, most: u64) -> Result<Left> {
+        let all = self.results()?.into_iter().map(|(_, entry)| entry).collect();
+        keep_newest(all, most, |entry| match fs::remove_file(&entry.what) {
+            // Somebody else was faster.
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(Failure::file("remove", &entry.what, &e)),
+            _ => Ok(true),
+        })
+    }
+
+    /// The files of results: those with the names that this store gives. A folder of anything else holds none.
+    fn results(&self) -> Result<Vec<(Stage, Aged<PathBuf>)>> {
+        let mut all = Vec::new();
+        for stage in Stage::ALL {
+            for group in in_folder(&self.root.join(stage.name()))? {
+                for path in in_folder(&group)? {
+                    let hash = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+                    let ours = hash.len() == 32 && hash.bytes().all(|b| b.is_ascii_hexdigit());
+                    if !ours || self.file(stage, hash) != path {
+                        continue;
+                    }
+                    // What went in the meantime is not there.
+                    let Ok(about) = fs::symlink_metadata(&path) else { continue };
+                    if let (true, Ok(written)) = (about.is_file(), about.modified()) {
+                        let used = about.accessed().map_or(written, |read| read.max(written));
+                        all.push((stage, Aged { what: path, bytes: about.len(), used }));
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// What is in a folder, which need not be one.
+fn in_folder(folder: &Path) -> Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(e) => Err(Failure::file("read", folder, &e)),
+        Ok(entries) => entries.map(|e| e.map(|e| e.path()).map_err(|e| Failure::file("read", folder, &e))).collect(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use sim::process::Tool;
 
     use super::*;
@@ -149,5 +213,34 @@ mod tests {
         assert_eq!(store.get(&key).unwrap(), None);
         store.put(&result()).unwrap();
         assert_eq!(store.get(&key).unwrap(), Some(result()));
+    }
+
+    #[test]
+    fn old_results_go_and_other_files_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().join("store"));
+        assert_eq!(store.held().unwrap(), BTreeMap::new());
+        let mut paths = Vec::new();
+        for (age, stage) in [(3, Stage::Synth), (1, Stage::Sim), (2, Stage::Synth)] {
+            let key = format!("{age:032x}");
+            store.put(&StageResult { stage, key: key.clone(), ..result() }).unwrap();
+            let path = store.file(stage, &key);
+            let then = std::time::SystemTime::now() - std::time::Duration::from_secs(86_400 * age);
+            let times = fs::FileTimes::new().set_accessed(then).set_modified(then);
+            fs::File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
+            paths.push(path);
+        }
+        let mine = store.root().join("synth/00/notes.json");
+        fs::write(&mine, "mine").unwrap();
+        let held = store.held().unwrap();
+        assert_eq!(
+            held.iter().map(|(name, held)| (name.as_str(), held.entries)).collect::<Vec<_>>(),
+            [("sim", 1), ("synth", 2)]
+        );
+        let most = held["sim"].bytes + held["synth"].bytes / 2;
+        assert_eq!(store.shrink(most).unwrap().removed.entries, 1);
+        assert!(!paths[0].exists() && paths[1].exists() && paths[2].exists());
+        assert_eq!(store.shrink(0).unwrap().removed.entries, 2);
+        assert!(mine.exists() && paths.iter().all(|path| !path.exists()));
     }
 }

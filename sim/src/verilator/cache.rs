@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::cleaning::note_use;
 use crate::{Error, Result, files};
 
 /// The list of checksums in an entry: one line a file, checksum and name.
@@ -43,17 +44,21 @@ impl Cache {
     /// The finished folder for `key` in the section `kind`, if it is there and whole.
     pub(crate) fn find(&self, kind: &str, key: &str) -> Option<PathBuf> {
         let path = absolute(&self.root()).ok()?.join(kind).join(key);
-        is_whole(&path).then_some(path)
+        is_whole(&path).then(|| {
+            note_use(&path);
+            path
+        })
     }
 
     /// The finished folder for `key` in the section `kind`; `build` fills a temporary folder when there is none yet, or
     /// when the one that is there is damaged.
     pub(crate) fn entry(&self, kind: &str, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let root = absolute(&self.root())?;
-        let path = root.join(kind).join(key);
-        if is_whole(&path) {
+        if let Some(path) = self.find(kind, key) {
             return Ok(path);
         }
+        let limit = self.limit()?;
+        let path = root.join(kind).join(key);
         let staging = root.join("tmp");
         for folder in [&root.join(kind), &staging, &root.join("lock")] {
             fs::create_dir_all(folder).map_err(Error::io(folder))?;
@@ -76,6 +81,7 @@ impl Cache {
         // of it keeps the files.
         clear_unless(&path, |_| false)?;
         fs::rename(&contents, &path).map_err(Error::io(&path))?;
+        limit.map_or(Ok(()), |most| self.keep(most))?;
         Ok(path)
     }
 }

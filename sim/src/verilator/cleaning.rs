@@ -2,44 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::Cache;
 use super::cache::SUMS;
+use crate::held::{Aged, Held, Left, keep_newest, limit};
 use crate::{Error, Result, files};
 
-/// What a section of the cache holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
-    /// Finished builds.
-    pub entries: u64,
-    /// Bytes of their files.
-    pub bytes: u64,
-}
+/// The setting for [`Cache::User`], in MiB: builds beyond it go when a new one comes.
+pub const LIMIT: &str = "SENBAZURU_CACHE_LIMIT";
 
-/// What a cleaning did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Left {
-    /// What went.
-    pub removed: Held,
-    /// What stayed, since it was used last or is in use.
-    pub kept: Held,
-}
+/// What was used in this time is not removed by the setting: somebody may be about to load it.
+const RECENT: Duration = Duration::from_secs(600);
 
 /// A finished build.
 struct Entry {
     path: PathBuf,
     lock: PathBuf,
-    bytes: u64,
-    used: SystemTime,
-}
-
-impl Held {
-    fn add(&mut self, bytes: u64) {
-        self.entries += 1;
-        self.bytes += bytes;
-    }
 }
 
 impl Cache {
@@ -50,7 +31,7 @@ impl Cache {
     pub fn held(&self) -> Result<BTreeMap<String, Held>> {
         let mut held = BTreeMap::<String, Held>::new();
         for entry in entries(&self.root())? {
-            let section = entry.path.parent().and_then(Path::file_name).unwrap_or_default();
+            let section = entry.what.path.parent().and_then(Path::file_name).unwrap_or_default();
             held.entry(section.to_string_lossy().into_owned()).or_default().add(entry.bytes);
         }
         Ok(held)
@@ -63,18 +44,34 @@ impl Cache {
     /// A folder cannot be read, or an entry cannot be removed.
     pub fn shrink(&self, most: u64) -> Result<Left> {
         let root = self.root();
-        let mut all = entries(&root)?;
-        all.sort_by_key(|entry| entry.used);
-        let (mut left, mut bytes) = (Left::default(), all.iter().map(|entry| entry.bytes).sum::<u64>());
-        for entry in all {
-            if bytes > most && remove(&root, &entry)? {
-                bytes -= entry.bytes;
-                left.removed.add(entry.bytes);
-            } else {
-                left.kept.add(entry.bytes);
-            }
-        }
-        Ok(left)
+        keep_newest(entries(&root)?, most, |entry| remove(&root, &entry.what))
+    }
+
+    /// What [`LIMIT`] says, in bytes.
+    pub(super) fn limit(&self) -> Result<Option<u64>> {
+        if *self == Self::User { limit(LIMIT) } else { Ok(None) }
+    }
+
+    /// Keeps the limit after a new build. What was used in the last minutes stays.
+    pub(super) fn keep(&self, most: u64) -> Result<()> {
+        self.shrink_old(most, RECENT)
+    }
+
+    fn shrink_old(&self, most: u64, recent: Duration) -> Result<()> {
+        let (root, now) = (self.root(), SystemTime::now());
+        keep_newest(entries(&root)?, most, |entry| {
+            // A time in the future is a recent one.
+            let old = now.duration_since(entry.used).is_ok_and(|age| age > recent);
+            Ok::<_, Error>(old && remove(&root, &entry.what)?)
+        })?;
+        Ok(())
+    }
+}
+
+/// Notes that an entry is used: many systems note reads once a day only. Whoever may not write there goes without.
+pub(super) fn note_use(entry: &Path) {
+    if let Ok(sums) = fs::File::open(entry.join(SUMS)) {
+        let _ = sums.set_times(fs::FileTimes::new().set_accessed(SystemTime::now()));
     }
 }
 
@@ -86,37 +83,48 @@ fn remove(root: &Path, entry: &Entry) -> Result<bool> {
     }
     let staging = root.join("tmp");
     let scratch = files::scratch_in(&staging).map_err(Error::io(&staging))?;
-    fs::rename(&entry.path, scratch.path().join("entry")).map_err(Error::io(&entry.path))?;
-    Ok(true)
+    match fs::rename(&entry.path, scratch.path().join("entry")) {
+        // Another cleaning was faster.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(true),
+        other => other.map(|()| true).map_err(Error::io(&entry.path)),
+    }
 }
 
 /// What has a list of checksums is an entry: nothing else in the folder is one, such as downloads.
-fn entries(root: &Path) -> Result<Vec<Entry>> {
+fn entries(root: &Path) -> Result<Vec<Aged<Entry>>> {
     let mut all = Vec::new();
     for section in folders(root)? {
         if section.ends_with("tmp") {
             continue;
         }
         for path in folders(&section)? {
-            let Ok(sums) = fs::metadata(path.join(SUMS)) else { continue };
             let lock = root.join("lock").join(path.file_name().unwrap_or_default());
-            let mut bytes = 0;
-            for file in fs::read_dir(&path).map_err(Error::io(&path))? {
-                bytes += file.and_then(|file| file.metadata()).map_err(Error::io(&path))?.len();
+            match look(&path) {
+                Ok((bytes, used)) => all.push(Aged { what: Entry { path, lock }, bytes, used }),
+                // No entry, or one that just went.
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(Error::io(&path)(e)),
             }
-            let written = sums.modified().map_err(Error::io(&path))?;
-            // Looked at in every use; some systems note that once a day only.
-            let used = sums.accessed().map_or(written, |read| read.max(written));
-            all.push(Entry { path, lock, bytes, used });
         }
     }
     Ok(all)
 }
 
+/// Bytes of an entry, and when it was used.
+fn look(path: &Path) -> io::Result<(u64, SystemTime)> {
+    let sums = fs::metadata(path.join(SUMS))?;
+    let mut bytes = 0;
+    for file in fs::read_dir(path)? {
+        bytes += file?.metadata()?.len();
+    }
+    let written = sums.modified()?;
+    Ok((bytes, sums.accessed().map_or(written, |read| read.max(written))))
+}
+
 /// The folders in a folder, which need not be there.
 fn folders(of: &Path) -> Result<Vec<PathBuf>> {
     let found = match fs::read_dir(of) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.map_err(Error::io(of))?,
     };
     let mut all = Vec::new();
@@ -141,7 +149,7 @@ mod tests {
         for (age, key) in [(30, "a"), (20, "b"), (10, "c")] {
             let write = |folder: &Path| fs::write(folder.join("model.so"), [7; 100]).map_err(Error::io(folder));
             let path = cache.entry("models", key, write).unwrap();
-            let then = SystemTime::now() - std::time::Duration::from_secs(86_400 * age);
+            let then = SystemTime::now() - Duration::from_secs(86_400 * age);
             let times = fs::FileTimes::new().set_accessed(then).set_modified(then);
             fs::File::options().write(true).open(path.join(SUMS)).unwrap().set_times(times).unwrap();
         }
@@ -170,6 +178,15 @@ mod tests {
         assert_eq!(cache.shrink(0).unwrap().removed.entries, 2);
         assert!(folder.path().join("weights/model.gguf").exists());
         assert_eq!(fs::read_dir(folder.path().join("tmp")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_limit_spares_what_was_just_used() {
+        let (folder, cache) = three();
+        cache.find("models", "a").unwrap();
+        cache.shrink_old(0, RECENT).unwrap();
+        assert!(folder.path().join("models/a").exists());
+        assert_eq!(cache.held().unwrap()["models"].entries, 1);
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod toolchain;
 
 pub use access::{In, Out};
 pub use cache::Cache;
-pub use cleaning::{Held, Left};
+pub use cleaning::LIMIT as CACHE_LIMIT;
 pub use coverage::{Coverage, Ratio};
 pub use instance::Sim;
 pub use model::{Initial, Model};
