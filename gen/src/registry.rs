@@ -101,6 +101,8 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<ExponentPe>("baselines", baselines::exponent_pe::bench),
         entry::<OliveDecoder>("baselines", baselines::olive_decoder::bench),
         entry::<AntDecoder>("baselines", baselines::ant_decoder::bench),
+        entry::<OutlierPeGroup>("baselines", baselines::outlier_pe_group::bench),
+        entry::<BitSerialPe>("baselines", baselines::bit_serial_pe::bench),
         entry::<VectorTop>("systems", systems::vector_top::bench),
         entry::<ExecutionController>("systems", systems::execution_controller::bench),
         entry::<OutlierShare>("systems", systems::outlier_share::bench),

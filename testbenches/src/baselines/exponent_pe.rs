@@ -2,7 +2,9 @@
 //! a left neighbour with random sums. Tiles begin, rows shift and resets come in any cycle.
 
 use golden::baselines::exponent_pe::{Cycle, ExponentPe as Golden, value};
+use golden::tender::tender_pe::Drain as GoldenDrain;
 use hdl::blocks::baselines::ExponentPe;
+use hdl::blocks::tender::Drain;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 use sim::{In, Out, Run, Sim};
@@ -36,7 +38,11 @@ struct Bench {
 
 impl Bench {
     fn new(p: &ExponentPe) -> anyhow::Result<Self> {
-        let fresh = Golden::new(p.accumulator_width).map_err(anyhow::Error::msg)?;
+        let drain = match p.drain {
+            Drain::Single => GoldenDrain::Single,
+            Drain::Double => GoldenDrain::Double,
+        };
+        let fresh = Golden::new(p.accumulator_width, drain).map_err(anyhow::Error::msg)?;
         let integers = -1i64 << (p.operand_width - 1)..1i64 << p.operand_width;
         let exponents = 0..1u32 << p.exponent_width;
         let all = exponents.flat_map(|exponent| integers.clone().map(move |integer| (integer, exponent)));
@@ -70,6 +76,8 @@ impl Bench {
         run.reset(sim, 2)?;
         let half = 1i128 << (self.p.accumulator_width - 1);
         let (low, high) = (-half as i64, (half - 1) as i64);
+        // Accumulators that shift have no sum of their own until the next tile.
+        let drains = if self.p.drain == Drain::Single { 120u8 } else { 12 };
         let (mut mood, mut left, mut started, mut overflows) = (0u8, 0u32, false, 0u64);
         for _ in 0..run.vectors() {
             if left == 0 {
@@ -92,7 +100,7 @@ impl Bench {
                 last: rng.random_range(0..15u8) == 0,
                 act,
                 weight,
-                drain: rng.random_range(0..12u8) == 0,
+                drain: rng.random_range(0..drains) == 0,
                 neighbour: (rng.random_range(low..=high), rng.random()),
             };
             started = true;

@@ -1,5 +1,7 @@
 //! Testbenches of what the papers compare themselves with.
 
 pub mod ant_decoder;
+pub mod bit_serial_pe;
 pub mod exponent_pe;
 pub mod olive_decoder;
+pub mod outlier_pe_group;

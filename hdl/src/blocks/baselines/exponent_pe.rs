@@ -5,9 +5,10 @@
 //! exponents of three bits are enough for all their signed types of 4 bits, those of four also for the halves of operands of
 //! 8 bits, a step each.
 //!
-//! All else is as in `tender_pe` with `drain = double`: the registers that pass operands on, the accumulator, its flag,
+//! All else is as in `tender_pe` with the same `drain`: the registers that pass operands on, the accumulator, its flag,
 //! the register beside it. So the difference of their areas is that of their arithmetic.
 
+use crate::blocks::tender::Drain;
 use crate::blocks::tender::tender_pe::drain::RowOfSums;
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, Proof, Signal, Timing, bit, mux, parameters, ports, sint, uint,
@@ -22,6 +23,8 @@ parameters! {
         exponent_width: u32 = 4, in 1..=4, tag "e";
         /// Width of the accumulator in bits, signed.
         accumulator_width: u32 = 32, in 6..=64, note "even, at least 2 x operand_width + 2", tag "a";
+        /// Sums leave from the accumulators, or from registers beside them while the next tile runs.
+        drain: Drain = Drain::Double, tag "";
     }
     rules = |p, rules| {
         let least = 2 * p.operand_width + 2;
@@ -64,7 +67,7 @@ ports! {
         weight_o: Out = sint(p.operand_width + 1),
         /// `weight_exponent_i`, one cycle later.
         weight_exponent_o: Out = uint(p.exponent_width),
-        /// The register beside the accumulator; unknown until the first tile.
+        /// The accumulator (`single`), or the register beside it (`double`); unknown until the first tile.
         result_o: Out = sint(p.accumulator_width),
         /// Some step of the sum in `result_o` did not fit; moves with it.
         overflow_o: Out = bit(),
@@ -80,8 +83,9 @@ impl Block for ExponentPe {
             Integers are -2^(operand_width - 1) to 2^operand_width - 1, and an operand is at most 2^(accumulator_width / 2 - 1) in \
             magnitude; one beyond spoils the sum and its flag up to the next first_i and nothing else.\n\
             An acc' outside of accumulator_width bits wraps, and sets the flag until the next first_i.\n\
-            result_o = the sum from the cycle after it is complete until drain_i; from then on result_i, one cycle later. A second \
-            sum that completes before drain_i takes the place of the first one.\n\
+            single: result_o = acc; from drain_i until the next first_i, acc' = result_i.\n\
+            double: result_o = the sum from the cycle after it is complete until drain_i; from then on result_i, one cycle later. A \
+            second sum that completes before drain_i takes the place of the first one.\n\
             Reset drops the controls on their way and sums that wait; the sum is unknown until the next first_i.",
         reference: "OliVe and ANT, the PE of their systolic arrays; Tender, section V-C",
     };
@@ -99,6 +103,20 @@ impl Block for ExponentPe {
         let outer = base.msb() ^ base.bit(self.accumulator_width - 2);
         let leaves = m.wire("leaves", outer & (sum.msb() ^ base.msb()));
         let flag = m.wire("overflow", leaves | (overflow.q & !io.first_i));
+        let shift = (self.drain == Drain::Single).then(|| {
+            let draining = m.reg_init("draining_q", bit(), 0);
+            let shift = m.wire("shift", (draining.q | io.drain_i) & !io.first_i);
+            draining.next(shift);
+            shift
+        });
+        if let Some(shift) = shift {
+            acc.next(mux(shift, io.result_i, sum));
+            overflow.next(mux(shift, io.overflow_i, flag));
+            m.connect(io.result_o, acc.q);
+            m.connect(io.overflow_o, overflow.q);
+            self.properties(m, io, (acc.q, overflow.q), Leaving::Shift(shift));
+            return;
+        }
         acc.next(sum);
         overflow.next(flag);
         let row = RowOfSums {
@@ -109,12 +127,20 @@ impl Block for ExponentPe {
             overflow_o: io.overflow_o,
         };
         row.register(m, last, (acc.q, overflow.q));
-        self.properties(m, io, &row, (acc.q, overflow.q));
+        self.properties(m, io, (acc.q, overflow.q), Leaving::Row(row));
     }
 
     fn timing(&self) -> Timing {
         Timing::new().latency(1).beat(1u32)
     }
+}
+
+/// How sums leave, as far as properties are concerned.
+enum Leaving {
+    /// The accumulators shift.
+    Shift(Signal),
+    /// Registers beside them do.
+    Row(RowOfSums),
 }
 
 impl ExponentPe {
@@ -153,7 +179,7 @@ impl ExponentPe {
     }
 
     /// Each step against exact arithmetic of operands, not of their parts.
-    fn properties(&self, m: &mut Module, io: &ExponentPePorts, row: &RowOfSums, (acc, overflow): (Signal, Signal)) {
+    fn properties(&self, m: &mut Module, io: &ExponentPePorts, (acc, overflow): (Signal, Signal), leaving: Leaving) {
         if self.operand_width > 3 || self.accumulator_width > 10 {
             return;
         }
@@ -176,14 +202,27 @@ impl ExponentPe {
                 (m.reg("spec_sum_q", exact.ty()), m.reg("spec_flag_q", bit()), m.reg_init("spec_seen_q", bit(), 0));
             value.next(exact);
             flag.next(overflow & !io.first_i);
-            seen.next(bit().lit(1));
+            seen.next(match leaving {
+                Leaving::Shift(shift) => !shift,
+                Leaving::Row(_) => bit().lit(1),
+            });
             let fits = m.wire("spec_fits", value.q.saturate(self.accumulator_width).eq(value.q));
             let wrapped = value.q.truncate(self.accumulator_width);
             m.assert_always("sum_is_exact_or_flagged", !seen.q | acc.eq(wrapped));
             m.assert_always("flag_tells", !seen.q | overflow.eq(flag.q | !fits));
             m.cover("overflows_above", seen.q & overflow & !flag.q & acc.lt(0));
             m.cover("overflows_below", seen.q & overflow & !flag.q & acc.gt(0));
-            row.properties(m, io.last_i, (acc, overflow));
+            match leaving {
+                Leaving::Row(row) => row.properties(m, io.last_i, (acc, overflow)),
+                Leaving::Shift(shift) => {
+                    let (shifted, entered) =
+                        (m.reg_init("spec_shifted_q", bit(), 0), m.reg("spec_entered_q", acc.ty()));
+                    shifted.next(shift);
+                    entered.next(io.result_i);
+                    m.assert_always("row_moves", !shifted.q | acc.eq(entered.q));
+                    m.cover("a_row_begins_to_move", shifted.q);
+                }
+            }
         });
     }
 }
@@ -194,17 +233,19 @@ impl CatalogBlock for ExponentPe {
             operand_width,
             exponent_width,
             accumulator_width,
+            ..Self::default()
         };
-        vec![set(2, 1, 6), set(3, 2, 12), set(4, 3, 32), set(5, 4, 26), set(8, 4, 64)]
+        let single = Self { drain: Drain::Single, ..set(4, 4, 20) };
+        vec![set(2, 1, 6), set(3, 2, 12), set(4, 3, 32), set(5, 4, 26), set(8, 4, 64), single]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let proof = |operand_width, exponent_width, accumulator_width| Proof {
-            block: Self { operand_width, exponent_width, accumulator_width },
+        let proof = |exponent_width, accumulator_width, drain| Proof {
+            block: Self { operand_width: 2, exponent_width, accumulator_width, drain },
             depth: 5,
             cover_depth: 16,
             induction: true,
         };
-        vec![proof(2, 1, 6), proof(2, 2, 10)]
+        vec![proof(1, 6, Drain::Double), proof(2, 10, Drain::Double), proof(1, 6, Drain::Single)]
     }
 }

@@ -1,9 +1,13 @@
 //! What the papers compare themselves with, as circuits of our own: processing elements and decoders of ANT, OliVe, OLAccel and BitMoD.
 
 pub mod ant_decoder;
+pub mod bit_serial_pe;
 pub mod exponent_pe;
 pub mod olive_decoder;
+pub mod outlier_pe_group;
 
 pub use ant_decoder::AntDecoder;
+pub use bit_serial_pe::BitSerialPe;
 pub use exponent_pe::ExponentPe;
 pub use olive_decoder::OliveDecoder;
+pub use outlier_pe_group::OutlierPeGroup;

@@ -34,15 +34,15 @@ pub struct ExponentPe {
 }
 
 impl ExponentPe {
-    /// A PE after reset whose sums have `width` bits.
+    /// A PE after reset whose sums have `width` bits and leave as `drain` says.
     ///
     /// # Errors
     /// A width that is odd, or not within 2 to 64.
-    pub fn new(width: u32) -> Result<Self, String> {
+    pub fn new(width: u32, drain: Drain) -> Result<Self, String> {
         if !width.is_multiple_of(2) {
             return Err(format!("accumulator width is {width}, allowed: even numbers, 2 to 64"));
         }
-        let row = Pe::new(width, Overflow::Wrap, Drain::Double)?;
+        let row = Pe::new(width, Overflow::Wrap, drain)?;
         Ok(Self { row, limit: 1 << (width / 2 - 1) })
     }
 
@@ -79,7 +79,7 @@ mod tests {
     /// 3 x 2^5 = 96 times -7, then 96 x 96: outliers of OliVe.
     #[test]
     fn products_by_hand() {
-        let mut pe = ExponentPe::new(32).unwrap();
+        let mut pe = ExponentPe::new(32, Drain::Double).unwrap();
         let idle = cycle(false, (0, 0), (0, 0));
         pe.step(&cycle(true, (3, 5), (-7, 0))).unwrap();
         assert_eq!(pe.step(&cycle(false, (3, 5), (3, 5))).unwrap(), Some((-672, false)));
@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn the_largest_operands() {
-        let mut pe = ExponentPe::new(32).unwrap();
+        let mut pe = ExponentPe::new(32, Drain::Double).unwrap();
         assert_eq!(pe.limit(), 32768);
         let most = cycle(false, (-8, 12), (-8, 12));
         pe.step(&Cycle { first: true, ..most }).unwrap();
         assert_eq!(pe.step(&most).unwrap(), Some((1 << 30, false)));
         assert_eq!(pe.step(&most).unwrap(), Some((i64::from(i32::MIN), true)));
         assert!(pe.step(&cycle(true, (9, 12), (0, 0))).unwrap_err().contains("operand is 36864"));
-        assert!(ExponentPe::new(7).is_err() && ExponentPe::new(66).is_err());
+        assert!(ExponentPe::new(7, Drain::Double).is_err() && ExponentPe::new(66, Drain::Single).is_err());
     }
 }

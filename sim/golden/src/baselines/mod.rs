@@ -1,5 +1,8 @@
-//! Golden models of what the papers compare themselves with: number formats of ANT and OliVe, and their processing element.
+//! Golden models of what the papers compare themselves with: number formats of ANT and OliVe, and the processing elements of
+//! ANT, OliVe, OLAccel and BitMoD.
 
 pub mod ant_decoder;
+pub mod bit_serial_pe;
 pub mod exponent_pe;
 pub mod olive_decoder;
+pub mod outlier_pe_group;
