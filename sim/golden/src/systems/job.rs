@@ -21,6 +21,11 @@ pub trait Operation {
     fn outs(&self) -> Vec<&Command> {
         vec![self.out()]
     }
+
+    /// Whether it is over at once, and doing it again right behind it changes nothing.
+    fn repeats(&self) -> bool {
+        false
+    }
 }
 
 /// What does the operations of a chain.
@@ -45,6 +50,14 @@ pub trait Accelerator {
         limits: &Limits,
         memory: &mut dyn Memory,
     ) -> Result<Executed<Self::Operation>, u8>;
+
+    /// The operation that was just done has read bytes that are not defined: what it leaves in the accelerator is not, either.
+    fn doubt(&self, _operation: &Self::Operation) {}
+
+    /// Whether it remembers anything from job to job.
+    fn remembers(&self) -> bool {
+        false
+    }
 }
 
 /// A descriptor behind its header, with the offsets of the whole.
@@ -270,8 +283,10 @@ impl<A: Accelerator> World for Job<'_, A> {
                 match self.accelerator.perform(*opcode, Fields(words), &self.limits, &mut memory) {
                     Err(code) => code,
                     Ok(mut executed) => {
-                        executed.defined &= !memory.touched;
-                        executed.certain &= !memory.touched;
+                        if memory.touched {
+                            (executed.defined, executed.certain) = (false, false);
+                            self.accelerator.doubt(&executed.operation);
+                        }
                         let code = executed.codes.first().copied().unwrap_or(0);
                         self.report.executed.push(executed);
                         code
