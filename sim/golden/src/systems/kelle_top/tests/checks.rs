@@ -40,11 +40,11 @@ fn reserved() {
         assert_eq!(checked(Descriptor::attention().word(48, 1 << bit)), expected, "bit {bit} of attention");
     }
     for (good, zeros) in [
-        (Descriptor::linear(), vec![96..128]),
-        (Descriptor::attention(), vec![59..60]),
-        (Descriptor::clear(0, 1), vec![40..128]),
-        (Descriptor::refresh(), vec![52..128]),
-        (Descriptor::save(0, 1), vec![52..56, 64..128]),
+        (Descriptor::linear(), [96..128, 0..0]),
+        (Descriptor::attention(), [59..60, 0..0]),
+        (Descriptor::clear(0, 1), [40..128, 0..0]),
+        (Descriptor::refresh(), [52..128, 0..0]),
+        (Descriptor::save(0, 1), [52..56, 64..128]),
     ] {
         assert_eq!(code_of(good.clone()), 0, "{good:?}");
         for at in zeros.into_iter().flatten() {
