@@ -51,10 +51,11 @@ pub trait Accelerator {
         memory: &mut dyn Memory,
     ) -> Result<Executed<Self::Operation>, u8>;
 
-    /// The operation that was just done has read bytes that are not defined: what it leaves in the accelerator is not, either.
-    fn doubt(&self, _operation: &Self::Operation) {}
+    /// What the operation has left in the accelerator, if anything, is not known: it ended with an error or was dropped, or depends
+    /// on bytes that are not defined.
+    fn forget(&self, _operation: &Self::Operation) {}
 
-    /// Whether it remembers anything from job to job.
+    /// Whether anything stays in it from job to job.
     fn remembers(&self) -> bool {
         false
     }
@@ -283,9 +284,10 @@ impl<A: Accelerator> World for Job<'_, A> {
                 match self.accelerator.perform(*opcode, Fields(words), &self.limits, &mut memory) {
                     Err(code) => code,
                     Ok(mut executed) => {
-                        if memory.touched {
-                            (executed.defined, executed.certain) = (false, false);
-                            self.accelerator.doubt(&executed.operation);
+                        executed.defined &= !memory.touched;
+                        executed.certain &= !memory.touched;
+                        if !executed.defined {
+                            self.accelerator.forget(&executed.operation);
                         }
                         let code = executed.codes.first().copied().unwrap_or(0);
                         self.report.executed.push(executed);

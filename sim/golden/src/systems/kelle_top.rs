@@ -291,8 +291,9 @@ impl job::Accelerator for KelleTop {
         Ok(self.execute(self.check(opcode, fields, limits)?, memory))
     }
 
-    fn doubt(&self, work: &Work) {
+    fn forget(&self, work: &Work) {
         if let Operation::Attention(attention) = &work.operation {
+            // One that an error has emptied is known.
             self.cache.borrow_mut().heads[attention.head].doubt();
         }
     }

@@ -57,9 +57,6 @@ impl KelleTop {
         }
         let codes = codes.all();
         let known = operation.is_defined() && !head.unknown;
-        if !known {
-            head.doubt();
-        }
         if !codes.is_empty() {
             *head = Head::default();
         }
