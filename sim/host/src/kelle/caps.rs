@@ -48,8 +48,8 @@ impl Caps {
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         use registers as r;
         let field = |word: u32, mask: u32| (word & mask) >> mask.trailing_zeros();
-        let (array, linear, cache) = (device.read(r::ARRAY)?, device.read(r::LINEAR)?, device.read(r::CACHE)?);
-        let (attention, scores) = (device.read(r::ATTENTION)?, device.read(r::SCORES)?);
+        let (array, linear, cache) = (device.read(r::CAPS)?, device.read(r::LINEAR)?, device.read(r::HEADS)?);
+        let (attention, scores) = (device.read(r::VECTORS)?, device.read(r::SCORES)?);
         let (unit, function) = (device.read(r::VECTOR_CAPS)?, device.read(r::FUNCTION)?);
         let vector = vector::Caps {
             opcode: layout::VECTOR_VALUE,
@@ -59,15 +59,15 @@ impl Caps {
             units: vector::Units::of(function),
         };
         Ok(Self {
-            rows: field(array, r::ARRAY_ROWS),
-            columns: field(array, r::ARRAY_COLUMNS),
+            rows: field(array, r::CAPS_ROWS),
+            columns: field(array, r::CAPS_COLUMNS),
             tokens: field(linear, r::LINEAR_TOKENS),
             inner: field(linear, r::LINEAR_INNER),
-            heads: field(cache, r::CACHE_HEADS),
-            slots: field(cache, r::CACHE_SLOTS),
-            width: field(attention, r::ATTENTION_WIDTH),
-            group: field(attention, r::ATTENTION_GROUP),
-            score_lanes: field(attention, r::ATTENTION_SCORE_LANES),
+            heads: field(cache, r::HEADS_HEADS),
+            slots: field(cache, r::HEADS_SLOTS),
+            width: field(attention, r::VECTORS_WIDTH),
+            group: field(attention, r::VECTORS_GROUP),
+            score_lanes: field(attention, r::VECTORS_SCORE_LANES),
             score_bits: field(scores, r::SCORES_SCORE),
             amount_bits: field(scores, r::SCORES_AMOUNT),
             interval_bits: field(scores, r::SCORES_INTERVAL),

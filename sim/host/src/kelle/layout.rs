@@ -53,17 +53,17 @@ pub mod attention {
     fields! {
         /// All fields behind the header, in order.
         FIELDS:
-        /// The head, below HEADS of CACHE.
+        /// The head, below HEADS of HEADS.
         HEAD, "head", 4 at 32;
         /// Tokens, 1 to 65535.
         TOKENS, "tokens", 4 at 36;
-        /// Query heads of the head, 1 to GROUP of ATTENTION.
+        /// Query heads of the head, 1 to GROUP of VECTORS.
         GROUP, "group", 4 at 40;
-        /// Elements of a vector: a multiple of COLUMNS of ARRAY, up to WIDTH of ATTENTION.
+        /// Elements of a vector: a multiple of COLUMNS of CAPS, up to WIDTH of VECTORS.
         ELEMENTS, "elements", 4 at 44;
         /// Bit SNBZ_KELLE_OPTION_EXACT; others 0.
         OPTIONS, "options", 4 at 48;
-        /// Tokens that the head keeps, 1 to SLOTS of CACHE.
+        /// Tokens that the head keeps, 1 to SLOTS of HEADS.
         BUDGET, "budget", 2 at 52;
         /// First tokens that stay.
         SINK, "sink", 2 at 54;
@@ -114,7 +114,7 @@ pub mod clear {
         FIELDS:
         /// The first one.
         FIRST, "first", 4 at 32;
-        /// How many, 1 or more; all of them below HEADS of CACHE.
+        /// How many, 1 or more; all of them below HEADS of HEADS.
         HEADS, "heads", 4 at 36;
         /// 0.
         ZERO_0, "zero_0", 8 at 40;
@@ -196,13 +196,13 @@ pub mod save {
     fields! {
         /// All fields behind the header, in order.
         FIELDS:
-        /// Their head, below HEADS of CACHE.
+        /// Their head, below HEADS of HEADS.
         HEAD, "head", 4 at 32;
         /// Position of the first one, the oldest being 0.
         FIRST, "first", 4 at 36;
         /// How many, 1 or more, as the head has them.
         TOKENS, "tokens", 4 at 40;
-        /// Elements of a vector: a multiple of COLUMNS of ARRAY, up to WIDTH of ATTENTION.
+        /// Elements of a vector: a multiple of COLUMNS of CAPS, up to WIDTH of VECTORS.
         ELEMENTS, "elements", 4 at 44;
         /// Bytes from row to row.
         OUT_STRIDE, "out_stride", 4 at 48;

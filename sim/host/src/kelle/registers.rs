@@ -1,11 +1,11 @@
 //! Registers of `kelle_top` behind those of all accelerators.
 
 /// The array.
-pub const ARRAY: u32 = 0x100;
+pub const CAPS: u32 = 0x100;
 /// Its rows.
-pub const ARRAY_ROWS: u32 = 0x0000_ffff;
+pub const CAPS_ROWS: u32 = 0x0000_ffff;
 /// Its columns.
-pub const ARRAY_COLUMNS: u32 = 0xffff_0000;
+pub const CAPS_COLUMNS: u32 = 0xffff_0000;
 /// Sizes of a linear operation.
 pub const LINEAR: u32 = 0x104;
 /// Rows, at most.
@@ -13,19 +13,19 @@ pub const LINEAR_TOKENS: u32 = 0x0000_ffff;
 /// Channels, at most.
 pub const LINEAR_INNER: u32 = 0xffff_0000;
 /// Heads that the accelerator keeps.
-pub const CACHE: u32 = 0x108;
+pub const HEADS: u32 = 0x108;
 /// How many.
-pub const CACHE_HEADS: u32 = 0x0000_ffff;
+pub const HEADS_HEADS: u32 = 0x0000_ffff;
 /// The largest budget.
-pub const CACHE_SLOTS: u32 = 0xffff_0000;
+pub const HEADS_SLOTS: u32 = 0xffff_0000;
 /// Sizes of attention.
-pub const ATTENTION: u32 = 0x10c;
+pub const VECTORS: u32 = 0x10c;
 /// Elements of a vector in the cache.
-pub const ATTENTION_WIDTH: u32 = 0x0000_ffff;
+pub const VECTORS_WIDTH: u32 = 0x0000_ffff;
 /// Query heads of a head, at most.
-pub const ATTENTION_GROUP: u32 = 0x00ff_0000;
+pub const VECTORS_GROUP: u32 = 0x00ff_0000;
 /// Scores that the softmax takes at once.
-pub const ATTENTION_SCORE_LANES: u32 = 0xff00_0000;
+pub const VECTORS_SCORE_LANES: u32 = 0xff00_0000;
 /// Widths of numbers.
 pub const SCORES: u32 = 0x110;
 /// Bits of an importance.
