@@ -82,6 +82,8 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<ScoreRegisterFile>("kelle", kelle::score_register_file::bench),
         entry::<RefreshController>("kelle", kelle::refresh_controller::bench),
         entry::<KvBankGroup>("kelle", kelle::kv_bank_group::bench),
+        entry::<ReconfigurableArray>("kelle", kelle::reconfigurable_array::bench),
+        entry::<KvCache>("kelle", kelle::kv_cache::bench),
         entry::<SystolicEvictor>("kelle", kelle::systolic_evictor::bench),
         entry::<EvictionController>("kelle", kelle::eviction_controller::bench),
         entry::<PruningUnit>("titanus", titanus::pruning_unit::bench),

@@ -49,7 +49,7 @@ pub(super) fn merge_all<B: Bundle>(
     let data: Vec<Signal> = from.iter().map(|from| from.data.pack()).collect();
     let data = m.wire(name, of_used(chosen, &data));
     let data = B::unpack(m, name, spec, data);
-    to.data.drive(m, name, &data);
+    to.data.drive(m, &format!("{name}_out"), &data);
     for (here, from) in used(chosen).into_iter().zip(from) {
         m.connect(from.ready, to.ready & here);
     }

@@ -1,6 +1,7 @@
 //! Complete accelerators: work from memory, results to memory.
 
 mod engines;
+pub mod kelle;
 pub mod kllm;
 mod rows;
 pub mod tender;

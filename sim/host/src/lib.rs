@@ -5,6 +5,7 @@
 //! - [`vector`]: jobs of `vector_top`, refused here as the hardware would refuse them, with the field's name.
 //! - [`tender`]: jobs of `tender_top`, the same way: products of integer matrices and what belongs to them.
 //! - [`kllm`]: jobs of `kllm_top`: products of tokens and weights that are indices, and rows that become tokens.
+//! - [`kelle`]: jobs of `kelle_top`: rows times 8-bit weights, attention of heads that the accelerator keeps.
 //! - [`Chain`]: descriptors one after the other, as an [`Image`] of memory.
 //! - [`Window`], [`Allocator`], [`Rows`]: where things are, and tensors as bytes.
 //!
@@ -18,6 +19,7 @@ mod chain;
 mod descriptor;
 mod device;
 mod error_code;
+pub mod kelle;
 pub mod kllm;
 pub mod layout;
 mod memory;

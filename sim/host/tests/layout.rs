@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use host::kelle::layout as kelle;
 use host::kllm::layout as kllm;
 use host::layout::{c_header, header};
 use host::tender::layout as tender;
@@ -17,9 +18,18 @@ fn the_c_header_is_the_committed_one() {
 
 #[test]
 fn fields_are_side_by_side() {
-    for fields in
-        [vector::FIELDS, tender::matmul::FIELDS, tender::pack::FIELDS, kllm::matmul::FIELDS, kllm::quantize::FIELDS]
-    {
+    for fields in [
+        vector::FIELDS,
+        tender::matmul::FIELDS,
+        tender::pack::FIELDS,
+        kllm::matmul::FIELDS,
+        kllm::quantize::FIELDS,
+        kelle::linear::FIELDS,
+        kelle::attention::FIELDS,
+        kelle::clear::FIELDS,
+        kelle::refresh::FIELDS,
+        kelle::save::FIELDS,
+    ] {
         let mut at = 0;
         let mut names = BTreeSet::new();
         for field in header::FIELDS.iter().chain(fields) {

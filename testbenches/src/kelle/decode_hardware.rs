@@ -27,8 +27,12 @@ pub struct Text {
 /// # Errors
 /// Blocks that do not elaborate.
 pub fn bench(text: Text, tokens: usize, numbers: Numbers) -> anyhow::Result<Box<dyn sim::Bench>> {
-    let file =
-        ScoreRegisterFile { rows: tokens as u32, score_width: numbers.score_width, amount_width: numbers.amount_width };
+    let file = ScoreRegisterFile {
+        rows: tokens as u32,
+        score_width: numbers.score_width,
+        amount_width: numbers.amount_width,
+        heads: 1,
+    };
     let evictor = SystolicEvictor {
         rows: ROWS as u32,
         score_width: numbers.score_width,

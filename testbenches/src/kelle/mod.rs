@@ -4,6 +4,8 @@ pub mod decode_hardware;
 pub mod edram_bank;
 pub mod eviction_controller;
 pub mod kv_bank_group;
+pub mod kv_cache;
+pub mod reconfigurable_array;
 pub mod refresh_controller;
 pub mod refresh_runs;
 pub mod score_register_file;

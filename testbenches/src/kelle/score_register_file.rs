@@ -33,7 +33,9 @@ impl Bench {
         let (read_score, valid_o) = (sim.output("read_score_o")?, sim.output("valid_o")?);
         let (high_o, saturated_o) = (sim.output("high_o")?, sim.output("saturated_o")?);
         let (promoted_valid, promoted_row) = (sim.output("promoted_valid_o")?, sim.output("promoted_row_o")?);
+        let step_head = (self.p.heads > 1).then(|| input("step_head_i")).transpose()?;
         let rows = self.p.rows as usize;
+        let part = rows / self.p.heads as usize;
         let places = 1u64 << self.p.row().width;
         let top = (1i64 << self.p.score_width) - 1;
         let half = 1i64 << (self.p.amount_width - 1);
@@ -64,6 +66,10 @@ impl Bench {
                 threshold = rng.random_range(0..=top);
             }
             let read = rng.random_range(0..rows);
+            let head = rng.random_range(0..self.p.heads as usize);
+            if let Some(step_head) = step_head {
+                sim.poke_u64(step_head, head as u64);
+            }
             sim.poke_u64(set_valid, is_set.into());
             sim.poke_u64(set_row, set as u64);
             sim.poke_u64(clear_valid, is_clear.into());
@@ -96,7 +102,7 @@ impl Bench {
                 golden.set(set);
             }
             if step {
-                golden.step();
+                golden.step_of(head * part..(head + 1) * part);
             }
             run.expect_u64(sim, promoted_valid, promoted.into())?;
             if promoted {

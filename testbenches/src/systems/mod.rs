@@ -2,10 +2,12 @@
 
 pub mod c_program;
 pub mod chain_builder;
+mod draw;
 pub mod execution_controller;
 pub mod float_head;
 pub mod float_layer;
 pub mod hardware;
+pub mod kelle_top;
 pub mod kllm_top;
 pub mod outlier_mask;
 pub mod outlier_share;

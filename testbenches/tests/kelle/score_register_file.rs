@@ -19,5 +19,5 @@ fn broken_score_files_are_noticed() {
         ("scores never age", Fault::net("halve", "1'b0")),
         ("saturation is forgotten", Fault::net("ages", "right & over").into("saturated_q")),
     ];
-    must_be_noticed(&ScoreRegisterFile { rows: 7, score_width: 4, amount_width: 9 }, bench, 5000, &faults);
+    must_be_noticed(&ScoreRegisterFile { rows: 7, score_width: 4, amount_width: 9, heads: 1 }, bench, 5000, &faults);
 }

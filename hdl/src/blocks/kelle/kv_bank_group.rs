@@ -9,22 +9,12 @@
 //! classes; the controller refreshes underneath, and `access_ready_o` goes low only when a refresh can wait no longer.
 
 use super::edram_bank::TIME_WIDTH;
-use super::{EdramBank, RefreshController, RefreshControllerPorts, ScoreRegisterFile};
+use super::{Byte, ByteBanks, RefreshController, ScoreRegisterFile};
 use crate::blocks::common::RamImplementation;
 use crate::lang::{
-    About, Block, CatalogBlock, In, InArray, InOption, Index, Module, Out, OutArray, Signal, Timing, bit, cat, choices,
-    index_width, parameters, ports, sint, uint,
+    About, Block, CatalogBlock, In, InArray, InOption, Module, Out, OutArray, Timing, bit, index_width, parameters,
+    ports, sint, uint,
 };
-
-choices! {
-    /// Which byte of a 16-bit element.
-    pub enum Byte {
-        /// Bits 15 to 8.
-        Msb,
-        /// Bits 7 to 0.
-        Lsb,
-    }
-}
 
 parameters! {
     /// Elaboration parameters.
@@ -121,15 +111,22 @@ impl KvBankGroup {
     /// The score file inside.
     #[must_use]
     pub fn scores(&self) -> ScoreRegisterFile {
-        ScoreRegisterFile { rows: self.refresh.rows, score_width: self.score_width, amount_width: self.amount_width }
+        ScoreRegisterFile {
+            rows: self.refresh.rows,
+            score_width: self.score_width,
+            amount_width: self.amount_width,
+            heads: 1,
+        }
     }
 
-    /// One of the banks.
+    /// The banks.
     #[must_use]
-    pub fn bank(&self) -> EdramBank {
-        EdramBank {
+    pub fn all_banks(&self) -> ByteBanks {
+        ByteBanks {
+            byte: self.byte,
+            banks: self.banks,
+            lanes: self.lanes,
             rows: self.refresh.rows,
-            width: 8 * self.lanes,
             implementation: self.implementation,
             retention_model: self.retention_model,
         }
@@ -139,44 +136,6 @@ impl KvBankGroup {
     #[must_use]
     pub fn elements(&self) -> u32 {
         self.banks * self.lanes
-    }
-
-    /// Bank number `bank`: takes its bytes out of the elements, and puts them back in their places.
-    fn bank_of(
-        &self,
-        m: &mut Module,
-        io: &KvBankGroupPorts,
-        refresh: &RefreshControllerPorts,
-        [read, write]: [Signal; 2],
-        bank: Index,
-    ) {
-        let u = m.instance("u_bank", self.bank());
-        m.connect(u.read_i, read);
-        m.connect(u.write_i, write);
-        m.connect(u.row_i, io.access_row_i);
-        m.connect(u.refresh_read_i, refresh.refresh_read_o);
-        m.connect(u.refresh_write_i, refresh.refresh_write_o);
-        m.connect(u.refresh_row_i, refresh.refresh_row_o);
-        let low = if self.byte == Byte::Msb { 8 } else { 0 };
-        let bytes = m.nets("bytes", uint(8), self.lanes);
-        m.for_each("lane", self.lanes, |m, lane| {
-            let element = m.wire("element", io.access_data_i.at(bank * self.lanes + lane));
-            m.connect(bytes.at(lane), element.slice(low..low + 8));
-            let (byte, zeros) = (u.data_o.slice_at(lane * 8, 8), uint(8).lit(0));
-            let parts = if self.byte == Byte::Msb { [byte, zeros] } else { [zeros, byte] };
-            m.connect(io.data_o.at(bank * self.lanes + lane), cat(&parts));
-        });
-        m.connect(u.data_i, bytes.packed());
-        if let (Some(to), Some(from), Some(at)) = (u.cell_write_i, io.cell_write_i, io.cell_bank_i) {
-            m.connect(to, from & at.eq(bank.value(at.width())));
-        }
-        for (to, from) in
-            [(u.cell_row_i, io.cell_row_i), (u.cell_bit_i, io.cell_bit_i), (u.cell_time_i, io.cell_time_i)]
-        {
-            if let (Some(to), Some(from)) = (to, from) {
-                m.connect(to, from);
-            }
-        }
     }
 }
 
@@ -234,7 +193,30 @@ impl Block for KvBankGroup {
         let data_valid = m.reg_init("data_valid_q", bit(), 0);
         data_valid.next(read);
         m.connect(io.data_valid_o, data_valid.q);
-        m.for_each("bank", self.banks, |m, bank| self.bank_of(m, io, &refresh, [read, write], bank));
+        let banks = m.instance("u_banks", self.all_banks());
+        for (to, from) in [
+            (banks.read_i, read),
+            (banks.write_i, write),
+            (banks.row_i, io.access_row_i),
+            (banks.refresh_read_i, refresh.refresh_read_o),
+            (banks.refresh_write_i, refresh.refresh_write_o),
+            (banks.refresh_row_i, refresh.refresh_row_o),
+        ] {
+            m.connect(to, from);
+        }
+        m.connect_each("data_in", banks.data_i, io.access_data_i);
+        m.connect_each("data_out", io.data_o, banks.data_o);
+        for (to, from) in [
+            (banks.cell_write_i, io.cell_write_i),
+            (banks.cell_bank_i, io.cell_bank_i),
+            (banks.cell_row_i, io.cell_row_i),
+            (banks.cell_bit_i, io.cell_bit_i),
+            (banks.cell_time_i, io.cell_time_i),
+        ] {
+            if let (Some(to), Some(from)) = (to, from) {
+                m.connect(to, from);
+            }
+        }
     }
 
     fn timing(&self) -> Timing {

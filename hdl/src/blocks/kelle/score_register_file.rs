@@ -3,15 +3,16 @@
 //! Scores are sums of attention scores in few bits (the paper: 4). A sum below 0 becomes 0; one above the top becomes the top
 //! and is remembered in `saturated_o`. When the step in which that happened ends (`step_i`), all scores are halved: their
 //! order stays meaningful, and old importance fades. Within a step scores do not age, since the evictor holds copies of
-//! them. A row is high when it is valid and its score is at least `threshold_i`.
+//! them. A row is high when it is valid and its score is at least `threshold_i`. Where several heads share the file, each has
+//! an equal part of the rows, and only those of the head whose step ends age.
 //!
 //! In one cycle the update comes first, then clear, then set, then the end of the step.
 
 mod properties;
 
 use crate::lang::{
-    About, Block, CatalogBlock, In, Module, Out, OutArray, Proof, Timing, Type, bit, index_width, mux, parameters,
-    ports, select, sint, uint,
+    About, Block, CatalogBlock, In, InOption, Index, Module, Out, OutArray, Proof, Signal, Timing, Type, bit,
+    index_width, mux, parameters, ports, select, sint, uint,
 };
 
 /// Most rows with which the formal section is there: it holds all of them.
@@ -26,7 +27,13 @@ parameters! {
         score_width: u32 = 4, in 1..=32, tag "s";
         /// Width of what is added to a score in bits, signed.
         amount_width: u32 = 5, in 2..=33, tag "a";
+        /// Heads, one after the other, with an equal part of the rows each.
+        heads: u32 = 1, in 1..=4096, note "a divisor of rows", named "when set";
     }
+    rules = |p, rules| {
+        let divides = p.rows.is_multiple_of(p.heads);
+        rules.demand(divides, "heads", p.heads, format!("a divisor of rows = {}", p.rows));
+    };
 }
 
 ports! {
@@ -48,6 +55,8 @@ ports! {
         update_amount_i: In = sint(p.amount_width),
         /// The step ends: scores age if one saturated, in this cycle too.
         step_i: In = bit(),
+        /// Head whose step ends.
+        step_head_i: InOption = uint(index_width(u64::from(p.heads))).when(p.heads > 1),
         /// Lowest high score; a new one holds at once, for all rows, and is no promotion.
         threshold_i: In = uint(p.score_width),
         /// Row to read.
@@ -82,7 +91,7 @@ impl Block for ScoreRegisterFile {
         name: "score_register_file",
         summary: "saturating importance scores of the rows of a KV cache, with ageing and classes",
         contract: "an update makes a valid row's score clamp(score + amount, 0, 2^score_width - 1).\n\
-            If a sum exceeded the top since the step before ended, step_i halves all scores, rounded down.\n\
+            If a sum exceeded the top since the step before ended, step_i halves all scores (of its head), rounded down.\n\
             In one cycle: update, clear, set (score 0), end of step. high_o = valid and score >= threshold_i.\n\
             Each operation takes effect at the edge, and none is left unfinished: there is nothing to break off. Operations on rows\n\
             that do not exist, clears and updates of rows without a token change nothing. Reset forgets all tokens.",
@@ -113,7 +122,8 @@ impl Block for ScoreRegisterFile {
         let halve = m.wire("halve", ages & io.step_i);
         m.connect(io.saturated_o, saturated.q);
 
-        m.for_each("rows", self.rows, |m, i| {
+        let part = self.rows / self.heads;
+        let row = |m: &mut Module, i: Index, halve: Signal| {
             let place = i.value(row_width);
             let is_set = m.wire("is_set", io.set_valid_i & io.set_row_i.eq(place));
             let is_cleared = m.wire("is_cleared", io.clear_valid_i & io.clear_row_i.eq(place));
@@ -126,7 +136,14 @@ impl Block for ScoreRegisterFile {
             score.next(m, i, mux(is_set, score_ty.lit(0), mux(halve, half, sum)));
             m.connect(io.valid_o.at(i), valid_here);
             m.connect(io.high_o.at(i), valid_here & score_here.ge(io.threshold_i));
-        });
+        };
+        match io.step_head_i {
+            None => m.for_each("rows", part, |m, i| row(m, i, halve)),
+            Some(head) => m.for_each("heads", self.heads, |m, h| {
+                let halves = m.wire("halve_here", halve & head.eq(h.value(head.width())));
+                m.for_each("rows", part, |m, i| row(m, h * part + i, halves));
+            }),
+        }
         m.connect(io.read_score_o, score.q.at(io.read_row_i));
 
         let promoted = m.reg_init("promoted_q", bit(), 0);
@@ -148,12 +165,15 @@ impl Block for ScoreRegisterFile {
 
 impl CatalogBlock for ScoreRegisterFile {
     fn configurations() -> Vec<Self> {
-        let set = |rows, score_width, amount_width| Self { rows, score_width, amount_width };
-        vec![set(2, 1, 2), set(7, 4, 9), set(33, 24, 20)]
+        let set = |rows, score_width, amount_width| Self { rows, score_width, amount_width, heads: 1 };
+        vec![set(2, 1, 2), set(7, 4, 9), set(33, 24, 20), Self { heads: 3, ..set(12, 5, 6) }]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        let block = Self { rows: 3, score_width: 3, amount_width: 4 };
-        vec![Proof { block, depth: 6, cover_depth: 6, induction: true }]
+        let proof = |rows, heads| {
+            let block = Self { rows, score_width: 3, amount_width: 4, heads };
+            Proof { block, depth: 6, cover_depth: 6, induction: true }
+        };
+        vec![proof(3, 1), proof(4, 2)]
     }
 }

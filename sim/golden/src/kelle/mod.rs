@@ -6,6 +6,7 @@ pub mod edram_bank;
 pub mod eviction_controller;
 pub mod kv_bank_group;
 pub mod lifetime;
+pub mod reconfigurable_array;
 pub mod refresh_controller;
 pub mod schedule;
 pub mod score_register_file;

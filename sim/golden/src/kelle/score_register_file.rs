@@ -4,6 +4,8 @@
 //! that happened, all scores are halved (rounded down), so that their order stays meaningful. Scores do not age within a
 //! step: the evictor holds copies of them meanwhile.
 
+use std::ops::Range;
+
 /// The file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoreFile {
@@ -63,8 +65,13 @@ impl ScoreFile {
 
     /// Ends a step.
     pub fn step(&mut self) {
+        self.step_of(0..self.scores.len());
+    }
+
+    /// Ends a step of the head that has these rows.
+    pub fn step_of(&mut self, rows: Range<usize>) {
         if self.saturated {
-            self.scores.iter_mut().flatten().for_each(|s| *s /= 2);
+            self.scores[rows].iter_mut().flatten().for_each(|s| *s /= 2);
             self.saturated = false;
         }
     }
@@ -92,6 +99,9 @@ mod tests {
         f.step();
         assert_eq!((f.score(0), f.score(1), f.saturated()), (Some(7), Some(1), false));
         assert!(f.is_high(0, 7) && !f.is_high(0, 8) && !f.is_high(2, 0));
+        f.add(1, 20);
+        f.step_of(1..3);
+        assert_eq!((f.score(0), f.score(1), f.saturated()), (Some(7), Some(7), false));
         f.clear(0);
         assert_eq!(f.score(0), None);
         assert!(ScoreFile::new(1, 0).is_err());

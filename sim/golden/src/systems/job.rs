@@ -21,6 +21,11 @@ pub trait Operation {
     fn outs(&self) -> Vec<&Command> {
         vec![self.out()]
     }
+
+    /// Whether it is over at once, and doing it again right behind it changes nothing.
+    fn repeats(&self) -> bool {
+        false
+    }
 }
 
 /// What does the operations of a chain.
@@ -45,6 +50,15 @@ pub trait Accelerator {
         limits: &Limits,
         memory: &mut dyn Memory,
     ) -> Result<Executed<Self::Operation>, u8>;
+
+    /// What the operation has left in the accelerator, if anything, is not known: it ended with an error or was dropped, or depends
+    /// on bytes that are not defined.
+    fn forget(&self, _operation: &Self::Operation) {}
+
+    /// Whether anything stays in it from job to job.
+    fn remembers(&self) -> bool {
+        false
+    }
 }
 
 /// A descriptor behind its header, with the offsets of the whole.
@@ -272,6 +286,9 @@ impl<A: Accelerator> World for Job<'_, A> {
                     Ok(mut executed) => {
                         executed.defined &= !memory.touched;
                         executed.certain &= !memory.touched;
+                        if !executed.defined {
+                            self.accelerator.forget(&executed.operation);
+                        }
                         let code = executed.codes.first().copied().unwrap_or(0);
                         self.report.executed.push(executed);
                         code

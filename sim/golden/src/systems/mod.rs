@@ -6,6 +6,7 @@ mod descriptor;
 pub mod device;
 pub mod execution_controller;
 pub mod job;
+pub mod kelle_top;
 pub mod kllm_top;
 pub mod memory;
 mod operand;

@@ -1,6 +1,7 @@
 //! What the host accepts, the golden model of the hardware accepts, and the other way round: with the same code.
 
 mod cases;
+mod kelle;
 mod kllm;
 mod kllm_append;
 mod steps;

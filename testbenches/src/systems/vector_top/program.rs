@@ -5,6 +5,7 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use sim::stimulus::StimulusRng;
 
+use super::super::draw::often;
 use super::super::program::Program;
 use crate::common::row::rms_norm::epsilon;
 
@@ -96,10 +97,6 @@ pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
         }
         one.bytes()
     })
-}
-
-fn often(rng: &mut StimulusRng, one_in: u32) -> bool {
-    rng.random_range(0..one_in) == 0
 }
 
 /// Steps that the shape has, such as go together; there are rows that can be turned only where `pairs` is up.

@@ -18,6 +18,17 @@ impl ScoreRegisterFile {
             let rises = m.nets("model_rises", bit(), rows);
             let any_over = m.wire("model_any_over", over.packed().any());
             let ages = m.wire("model_ages", io.step_i & (saturated.q | any_over));
+            // Row i is one of head h.
+            let mine = (self.heads > 1).then(|| {
+                let mine = m.grid("model_mine", bit(), self.heads, rows);
+                m.for_each("model_head", self.heads, |m, h| {
+                    m.for_each("model_row", rows, |m, i| {
+                        let (first, here) = (h.value(row_ty.width) * rows, i.value(row_ty.width) * self.heads);
+                        m.connect(mine.at((h, i)), here.ge(first) & here.lt(first + rows));
+                    });
+                });
+                mine
+            });
             m.for_each("model", rows, |m, i| {
                 let (old, here) = (score.q.at(i), i.value(row_ty.width));
                 let held = valid.q.at(i);
@@ -34,6 +45,10 @@ impl ScoreRegisterFile {
                 let low = old.lt(io.threshold_i);
                 m.connect(rises.at(i), update & low & sum.ge(io.threshold_i));
                 let half = if self.score_width == 1 { score_ty.lit(0) } else { sum.shr(1).extend(self.score_width) };
+                let ages = match io.step_head_i.zip(mine) {
+                    None => ages,
+                    Some((head, mine)) => ages & mine.at((head, i)),
+                };
                 score.next(m, i, select(&[(set, score_ty.lit(0)), (ages, half)], sum));
                 valid.next(m, i, select(&[(set, bit().lit(1)), (clear, bit().lit(0))], held));
                 m.assert_always("valid_rows", io.valid_o.at(i).eq(held));

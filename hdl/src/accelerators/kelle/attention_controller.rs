@@ -1,0 +1,316 @@
+//! Checks operations on heads, has the DMAs move operands of attention, and waits for all of it.
+
+use super::attention_spec::AttentionSpec;
+use super::walk::fit;
+use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec};
+use crate::blocks::common::shell::job_controller::job_error;
+use crate::blocks::common::shell::{CommandList, Operand, OperandCheck, OperandList, Operation, OperationEnd};
+use crate::blocks::kelle::Intervals;
+use crate::lang::{
+    About, Block, Bundle, Field, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal,
+    Timing, bit, bits_for, bundle, cat, parameters, ports, select, uint,
+};
+
+/// What is read: queries, keys, values.
+pub(super) const READERS: u32 = 3;
+const WORDS: u32 = 24;
+/// Bit of the options: what is not exact is an error.
+const EXACT: u32 = 12;
+/// Most bits that an importance is shifted by.
+const SHIFT: u32 = 47;
+
+/// Operations.
+pub(super) const ATTENTION: u32 = 2;
+pub(super) const CLEAR: u32 = 4;
+pub(super) const REFRESH: u32 = 5;
+
+const STATES: [&str; 7] = ["Idle", "Fields", "Check", "Run", "Set", "Wipe", "Tell"];
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct AttentionController {
+        /// Commands of the DMAs.
+        dma: DmaSpec = DmaSpec::default();
+        /// Sizes.
+        spec: AttentionSpec = AttentionSpec::default();
+    }
+    rules = |p, rules| {
+        let least = bits_for(2 * u64::from(p.spec.group) * u64::from(p.spec.width));
+        rules.demand(p.dma.row_width >= least, "dma.row_width", p.dma.row_width, format!("at least {least}"));
+        rules.demand(p.dma.rows_width == 16, "dma.rows_width", p.dma.rows_width, "16");
+        rules.demand(p.dma.stride_width == 32, "dma.stride_width", p.dma.stride_width, "32");
+    };
+}
+
+bundle! {
+    /// What an operation of attention is.
+    pub struct AttentionWork(p: AttentionSpec) {
+        /// The head.
+        head: Field = p.head(),
+        /// Tokens.
+        tokens: Field = uint(16),
+        /// Query heads.
+        queries: Field = p.groups(),
+        /// Slices of a vector.
+        slices: Field = uint(bits_for(p.slices().into())),
+        /// Tokens that the head has behind a step, at most.
+        budget: Field = uint(16),
+        /// First tokens that stay.
+        sink: Field = uint(16),
+        /// Recent tokens that stay.
+        window: Field = uint(16),
+        /// Bits that a product loses before it counts as importance.
+        shift: Field = uint(6),
+        /// Quantizers of queries, keys, values, the first one lowest: fp32.
+        quantizers: Field = uint(96),
+        /// Times a product a score, fp32.
+        score_scale: Field = uint(32),
+        /// Times a sum of values a result, fp32.
+        result_scale: Field = uint(32),
+    }
+}
+
+ports! {
+    /// Ports of [`AttentionController`].
+    pub struct AttentionControllerPorts(p: &AttentionController) {
+        /// Drops the operation.
+        abort_i: In = bit(),
+        /// No operation is in hand.
+        idle_o: Out = bit(),
+        /// First byte that may be touched; steady while an operation is in hand.
+        window_base_i: In = uint(64),
+        /// Last byte that may be touched; steady while an operation is in hand.
+        window_limit_i: In = uint(64),
+        /// What to do; its fields stay up to its end.
+        operation: InStream<Operation> = WORDS,
+        /// How it ended.
+        operation_end: OutStream<OperationEnd> = (),
+        /// For one cycle: an operation of attention that is right begins.
+        begin_o: Out = bit(),
+        /// What it is; valid from begin_o up to the end.
+        work: OutBundle<AttentionWork> = p.spec.clone(),
+        /// All of its tokens are done.
+        tokens_done_i: In = bit(),
+        /// A number was saturated, is infinite or no number.
+        inexact_i: In = bit(),
+        /// It failed: nothing of it is to go on.
+        failed_o: Out = bit(),
+        /// Heads are to be emptied, for one cycle.
+        wipe_o: Out = bit(),
+        /// The first of them.
+        wipe_head_o: Out = p.spec.head(),
+        /// How many.
+        wipe_heads_o: Out = uint(bits_for(p.spec.heads.into())),
+        /// That is being done, or something like it.
+        wiping_i: In = bit(),
+        /// New refresh intervals, for one cycle.
+        config_o: Out = bit(),
+        /// The intervals.
+        config: OutBundle<Intervals> = p.spec.interval_width,
+        /// With config_o: the lowest high score.
+        threshold_o: Out = uint(p.spec.score_width),
+        /// What to read: queries, keys, values.
+        read_command: OutStreams<DmaCommand> = (READERS, (p.spec.spec.axi.clone(), p.dma.clone())),
+        /// Ends of that.
+        read_end: InStreams<DmaCompletion> = (READERS, p.spec.spec.axi.clone()),
+        /// Where to write.
+        write_command: OutStream<DmaCommand> = (p.spec.spec.axi.clone(), p.dma.clone()),
+        /// Ends of that.
+        write_end: InStream<DmaCompletion> = p.spec.spec.axi.clone(),
+    }
+}
+
+impl Block for AttentionController {
+    type Ports = AttentionControllerPorts;
+    const ABOUT: About = About {
+        name: "attention_controller",
+        summary: "checks an operation on heads and has it done",
+        contract: "Fields first: 5 for one that must be 0, 9 for a size, 15 for an operation that is not there; then queries, keys, values, results,\n\
+            as operand_check says. Nothing is read, written or changed unless all is right. The first error of a DMA ends attention and\n\
+            empties its head, as an abort does; with bit 12 of the options a number that is not exact is error 14.",
+        reference: "Kelle, sections 4.1 and 4.2",
+    };
+
+    fn build(&self, m: &mut Module, io: &AttentionControllerPorts) {
+        let state = m.fsm("state", &STATES);
+        m.connect(io.idle_o, state.is("Idle") & !io.wiping_i);
+        m.connect(io.operation.ready, state.is("Idle") & !io.wiping_i & !io.abort_i);
+        m.unused(io.operation.independent);
+        let code = |number: u32| uint(8).lit(number);
+        let word = |k: u32| io.operation.words.at(k);
+        let opcode = |number: u32| io.operation.opcode.eq(number);
+        let attends = m.wire("attends", opcode(ATTENTION));
+        let clears = m.wire("clears", opcode(CLEAR));
+        let sets = m.wire("sets", opcode(REFRESH));
+        let wrong = self.wrong(m, io, [attends, clears, sets]);
+        self.work(m, io);
+
+        m.comment("One operand after the other: queries, keys, values, results.");
+        let list = m.instance(
+            "u_operands",
+            OperandList { operands: 4, check: OperandCheck::of(&self.spec.spec.axi, &self.dma) },
+        );
+        m.connect(list.clear_i, io.abort_i);
+        m.connect(list.window_base_i, io.window_base_i);
+        m.connect(list.window_limit_i, io.window_limit_i);
+        m.connect(list.start_i, state.is("Fields") & attends & !wrong.any());
+        m.connect(list.used_i, 1);
+        let wide = |k: u32| cat(&[word(k + 1), word(k)]);
+        let width = self.dma.row_width;
+        let vector = m.wire("vector_bytes", fit(word(3).slice(0..16).shl(1), width));
+        let count = word(2).slice(0..io.work.queries.width());
+        let query = m.wire("query_bytes", fit(word(3).slice(0..16).shl(1) * count, width));
+        let places = [(16, 12, query), (18, 13, vector), (20, 14, vector), (22, 15, query)];
+        let of = |m: &mut Module, name: &str, values: [Signal; 4]| m.lookup(name, list.index_o, &values);
+        let rows = word(1).slice(0..16);
+        let operand = Operand {
+            address: of(m, "operand_address", places.map(|p| wide(p.0))),
+            row_bytes: of(m, "operand_bytes", places.map(|p| p.2)),
+            rows,
+            stride: of(m, "operand_stride", places.map(|p| word(p.1))),
+        };
+        list.operand.drive(m, "operand", &operand);
+        let begins = list.passed_o;
+        m.connect(io.begin_o, begins);
+
+        m.comment("All is asked for, and all of that has to end, and all tokens.");
+        let block = CommandList { dmas: READERS + 1, times: 1, commands: self.dma.commands };
+        let commands = m.instance("u_commands", block);
+        m.connect(commands.clear_i, io.abort_i);
+        m.connect(commands.begin_i, begins);
+        for (k, (address, stride, row_bytes)) in (0u32..).zip(places) {
+            let (command, end) = if k < READERS {
+                (io.read_command.at(k), io.read_end.at(k))
+            } else {
+                (io.write_command.clone(), io.write_end.clone())
+            };
+            m.connect(commands.times_i.at(k), 1);
+            m.connect(commands.taken_i.at(k), command.fire());
+            m.connect(commands.ended_i.at(k), end.fire());
+            m.connect(commands.error_i.at(k), end.error);
+            m.connect(command.valid, commands.asks_o.at(k));
+            m.connect(command.address, wide(address).slice(0..self.spec.spec.axi.address_width));
+            m.connect(command.row_bytes, row_bytes);
+            m.connect(command.rows, rows);
+            m.connect(command.stride, word(stride));
+            m.connect(end.ready, 1);
+            m.unused(end.address);
+        }
+        let runs = m.wire("runs", state.is("Run"));
+        let inexact = m.reg_init("inexact_q", bit(), 0);
+        inexact.next((inexact.q | io.inexact_i) & !state.is("Fields"));
+        let refused = m.wire("refused", inexact.q & word(4).bit(EXACT));
+        let fails = m.wire("fails", runs & (commands.error_o.any() | refused));
+        let done = m.wire("done", commands.done_o & io.tokens_done_i);
+        m.connect(io.failed_o, fails);
+        let ends = [
+            (state.is("Fields"), wrong),
+            (state.is("Check"), list.error_o),
+            (commands.error_o.any(), commands.error_o),
+            (runs, select(&[(refused, code(job_error::OVERFLOW))], code(0))),
+        ];
+        let end = m.reg("end_q", uint(8));
+        end.next(select(&ends, end.q));
+        m.connect(io.operation_end.valid, state.is("Tell"));
+        m.connect(io.operation_end.error, end.q);
+
+        m.comment("Heads that are emptied: those asked for, or that of an operation which fails or is dropped.");
+        let empties = m.wire("empties", state.is("Fields") & clears & !wrong.any());
+        let loses = m.wire("loses", fails | (runs & io.abort_i));
+        m.connect(io.wipe_o, (empties & !io.abort_i) | loses);
+        m.connect(io.wipe_head_o, word(0).slice(0..io.wipe_head_o.width()));
+        let heads = io.wipe_heads_o.ty();
+        m.connect(io.wipe_heads_o, select(&[(runs, heads.lit(1))], word(1).slice(0..heads.width)));
+        m.connect(io.config_o, state.is("Set") & !io.abort_i);
+        for (to, k) in
+            [(io.config.high_msb, 1), (io.config.high_lsb, 2), (io.config.low_msb, 3), (io.config.low_lsb, 4)]
+        {
+            m.connect(to, word(k).slice(0..to.width()));
+        }
+        m.connect(io.threshold_o, word(0).slice(0..io.threshold_o.width()));
+
+        for from in STATES {
+            state.goto(from, io.abort_i, "Idle");
+        }
+        state.goto("Idle", io.operation.valid & !io.wiping_i, "Fields");
+        state.goto("Fields", wrong.any(), "Tell");
+        state.goto("Fields", attends, "Check");
+        state.goto("Fields", clears, "Wipe");
+        state.goto("Fields", bit().lit(1), "Set");
+        state.goto("Check", list.error_o.any(), "Tell");
+        state.goto("Check", begins, "Run");
+        state.goto("Run", fails, "Wipe");
+        state.goto("Run", done, "Tell");
+        state.goto("Set", bit().lit(1), "Tell");
+        state.goto("Wipe", !io.wiping_i, "Tell");
+        state.goto("Tell", io.operation_end.ready, "Idle");
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
+
+impl AttentionController {
+    /// Why the fields are wrong, or 0.
+    fn wrong(&self, m: &mut Module, io: &AttentionControllerPorts, [attends, clears, sets]: [Signal; 3]) -> Signal {
+        let spec = &self.spec;
+        let code = |number: u32| uint(8).lit(number);
+        let word = |k: u32| io.operation.words.at(k);
+        let any = |from: u32| cat(&(from..WORDS).map(word).collect::<Vec<Signal>>()).any();
+        let options = cat(&[word(4).slice(EXACT + 1..32), word(4).slice(0..EXACT), word(6).slice(24..32)]);
+        let reserved = [(attends, options.any()), (clears, any(2)), (sets, any(5))];
+        let reserved = m.wire("reserved", select(&reserved, bit().lit(0)));
+
+        let (elements, columns) = (word(3), spec.spec.columns);
+        let whole = !elements.slice(0..columns.trailing_zeros()).any();
+        let [budget, sink, window] = [word(5).slice(0..16), word(5).slice(16..32), word(6).slice(0..16)];
+        let kept = m.wire("kept", sink + window);
+        let sizes = [
+            word(0).ge(spec.heads),
+            !word(1).any() | word(1).slice(16..32).any(),
+            !word(2).any() | word(2).gt(spec.group),
+            !elements.any() | elements.gt(spec.width) | !whole,
+            !budget.any() | budget.gt(spec.slots) | kept.ge(budget.extend(17)),
+            word(6).slice(16..24).gt(SHIFT),
+        ];
+        let attention = sizes.into_iter().fold(bit().lit(0), |a, b| a | b);
+        let behind = m.wire("heads_end", word(0) + word(1));
+        let heads = !word(1).any() | behind.gt(spec.heads);
+        let (least, most) = (2 * spec.rows(), (1u64 << spec.interval_width) - 1);
+        let interval = |k: u32| word(k).lt(least) | word(k).gt(most);
+        let top = (1u64 << spec.score_width) - 1;
+        let too_high = if spec.score_width < 32 { word(0).gt(top) } else { bit().lit(0) };
+        let refresh = (1..5).map(interval).fold(too_high, |a, b| a | b);
+        let sizes = [(attends, attention), (clears, heads), (sets, refresh)];
+        let wrong_size = m.wire("wrong_size", select(&sizes, bit().lit(0)));
+        let missing = m.wire("missing", !attends & !clears & !sets);
+        let wrongs = [
+            (missing, code(job_error::FIELD)),
+            (reserved, code(job_error::RESERVED)),
+            (wrong_size, code(job_error::SIZE)),
+        ];
+        m.wire("wrong_field", select(&wrongs, code(0)))
+    }
+
+    fn work(&self, m: &mut Module, io: &AttentionControllerPorts) {
+        let word = |k: u32| io.operation.words.at(k);
+        let work = &io.work;
+        let slices = word(3).slice(0..16).shr(self.spec.spec.columns.trailing_zeros());
+        for (to, from) in [
+            (work.head, word(0).slice(0..work.head.width())),
+            (work.tokens, word(1).slice(0..16)),
+            (work.queries, word(2).slice(0..work.queries.width())),
+            (work.slices, fit(slices, work.slices.width())),
+            (work.budget, word(5).slice(0..16)),
+            (work.sink, word(5).slice(16..32)),
+            (work.window, word(6).slice(0..16)),
+            (work.shift, word(6).slice(16..22)),
+            (work.quantizers, cat(&[word(9), word(8), word(7)])),
+            (work.score_scale, word(10)),
+            (work.result_scale, word(11)),
+        ] {
+            m.connect(to, from);
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! What works between the shell's streams on heads: controller, sequencer, cache, lists, evictor, softmax, and the array.
+
+use super::attention_controller::{AttentionController, AttentionControllerPorts, READERS};
+use super::attention_sequencer::{AttentionSequencer, AttentionSequencerPorts};
+use super::attention_spec::AttentionSpec;
+use super::attention_sums::{AttentionSums, AttentionSumsPorts};
+use super::cache_reader::{CacheReader, CacheReaderPorts};
+use super::head_wiper::HeadWiper;
+use super::importance_unit::ImportanceUnit;
+use super::integer_lanes::IntegerLane;
+use super::linear_controller::WORDS;
+use super::sum_lanes::SumLane;
+use super::token_list::TokenList;
+use super::token_loader::{TokenLoader, TokenLoaderPorts};
+use super::walk::fit;
+use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec, RowBeat};
+use crate::blocks::common::shell::{Operation, OperationEnd};
+use crate::blocks::common::stream::Word;
+use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep, KvCachePorts};
+use crate::lang::{
+    About, Block, Bundle, In, InArray, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Timing, bit,
+    bits_for, mux, parameters, ports, select, sint, uint,
+};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct AttentionEngine {
+        /// Commands of the DMAs.
+        dma: DmaSpec = DmaSpec::default();
+        /// Sizes.
+        spec: AttentionSpec = AttentionSpec::default();
+        /// Lowest high score after a reset.
+        threshold: u32 = 16, in 0..=65_535, note "below 2^spec.score_width", tag "t";
+        /// How an fp16 number becomes an integer.
+        integer: IntegerLane = IntegerLane::default();
+        /// How a sum becomes an fp16 number; its width is that of the array's sums.
+        sum: SumLane = SumLane::default();
+    }
+    rules = |p, rules| {
+        let top = (1u64 << p.spec.score_width) - 1;
+        rules.demand(u64::from(p.threshold) <= top, "threshold", p.threshold, format!("0 to {top}"));
+        rules.part("spec", &p.controller());
+        rules.part("spec", &p.spec.walk());
+        rules.part("sum", &p.sums());
+    };
+}
+
+impl AttentionEngine {
+    fn controller(&self) -> AttentionController {
+        AttentionController { dma: self.dma.clone(), spec: self.spec.clone() }
+    }
+
+    fn sums(&self) -> AttentionSums {
+        AttentionSums { spec: self.spec.clone(), integer: self.integer.clone(), sum: self.sum.clone() }
+    }
+}
+
+ports! {
+    /// Ports of [`AttentionEngine`].
+    pub struct AttentionEnginePorts(p: &AttentionEngine) {
+        /// Drops everything; the head of an operation of attention is emptied.
+        abort_i: In = bit(),
+        /// Empties all heads.
+        forget_i: In = bit(),
+        /// No operation is in hand, and no heads are being emptied.
+        idle_o: Out = bit(),
+        /// First byte that may be touched; steady while an operation is in hand.
+        window_base_i: In = uint(64),
+        /// Last byte that may be touched; steady while an operation is in hand.
+        window_limit_i: In = uint(64),
+        /// The array is to be cleared.
+        clear_array_o: Out = bit(),
+        /// Numbers that were saturated in this cycle.
+        saturations_o: Out = uint(bits_for(p.spec.spec.lanes().into())),
+        /// Scores and results of this cycle that are infinite or no number.
+        overflows_o: Out = uint(bits_for(p.spec.spec.lanes().into())),
+        /// For one cycle: a token had to go.
+        evicts_o: Out = bit(),
+        /// Rows that were refreshed in this cycle, of all groups of banks.
+        refreshes_o: Out = uint(3),
+        /// An access to the cache waits for a refresh in this cycle.
+        stalls_o: Out = bit(),
+        /// What to do; its fields stay up to its end.
+        operation: InStream<Operation> = WORDS,
+        /// How it ended.
+        operation_end: OutStream<OperationEnd> = (),
+        /// Rows of weights to the array.
+        load: OutStream<ArrayRow> = p.spec.spec.array(),
+        /// Steps of the array.
+        step: OutStream<ArrayStep> = p.spec.spec.array(),
+        /// Results of the array.
+        result: InStream<ArrayResult> = p.spec.spec.array(),
+        /// A row of the array has a sum.
+        row_valid_i: InArray = bit().array(p.spec.spec.rows),
+        /// The sum.
+        row_sum_i: InArray = sint(p.spec.spec.accumulator_width).array(p.spec.spec.rows),
+        /// What to read: queries, keys, values.
+        read_command: OutStreams<DmaCommand> = (READERS, (p.spec.spec.axi.clone(), p.dma.clone())),
+        /// The rows.
+        read: InStreams<RowBeat> = (READERS, p.spec.spec.axi.clone()),
+        /// How reading ended.
+        read_end: InStreams<DmaCompletion> = (READERS, p.spec.spec.axi.clone()),
+        /// Where to write.
+        write_command: OutStreams<DmaCommand> = (1, (p.spec.spec.axi.clone(), p.dma.clone())),
+        /// The rows.
+        write: OutStreams<Word> = (1, p.spec.spec.axi.data_width),
+        /// How writing ended.
+        write_end: InStreams<DmaCompletion> = (1, p.spec.spec.axi.clone()),
+    }
+}
+
+impl Block for AttentionEngine {
+    type Ports = AttentionEnginePorts;
+    const ABOUT: About = About {
+        name: "attention_engine",
+        summary: "heads whose keys and values stay in eDRAM: tokens enter, queries attend, the least important token goes",
+        contract: "Operations as attention_controller has them done: docs/blocks/kelle-top.md says what they compute. forget_i, or a reset, empties all\n\
+            heads, an operation that fails or is dropped its own.",
+        reference: "Kelle, sections 4 and 5",
+    };
+
+    fn build(&self, m: &mut Module, io: &AttentionEnginePorts) {
+        let spec = &self.spec;
+        let controller = m.instance("u_controller", self.controller());
+        let sequencer = m.instance("u_sequencer", AttentionSequencer { spec: spec.clone() });
+        for (to, from) in [
+            (controller.abort_i, io.abort_i),
+            (controller.window_base_i, io.window_base_i),
+            (controller.window_limit_i, io.window_limit_i),
+            (io.idle_o, controller.idle_o),
+        ] {
+            m.connect(to, from);
+        }
+        m.connect_stream(&controller.operation, &io.operation);
+        m.connect_stream(&io.operation_end, &controller.operation_end);
+        io.read_command.connect(m, &controller.read_command);
+        controller.read_end.connect(m, &io.read_end);
+        m.connect_stream(&io.write_command.at(0), &controller.write_command);
+        m.connect_stream(&controller.write_end, &io.write_end.at(0));
+        let work = &controller.work;
+        // What was left of an operation that failed.
+        let clear = m.wire("clear", io.abort_i | controller.failed_o | controller.begin_o);
+        m.connect(io.clear_array_o, clear);
+        m.connect(sequencer.clear_i, io.abort_i | controller.failed_o);
+        m.connect(sequencer.begin_i, controller.begin_o);
+        m.connect(sequencer.tokens_i, work.tokens);
+        m.connect(sequencer.budget_i, work.budget);
+        m.connect(controller.tokens_done_i, sequencer.done_o);
+
+        m.comment("Heads: how many tokens each has, and lists of them.");
+        let wiper = m.instance("u_wiper", HeadWiper { spec: spec.clone() });
+        m.connect(wiper.all_i, io.forget_i);
+        m.connect(wiper.start_i, controller.wipe_o & !io.forget_i);
+        m.connect(wiper.first_i, controller.wipe_head_o);
+        m.connect(wiper.count_i, controller.wipe_heads_o);
+        m.connect(controller.wiping_i, wiper.busy_o);
+        let head = m.wire("head", mux(wiper.busy_o, wiper.head_o, work.head));
+        let counts = m.regs_init("count", spec.count(), spec.heads, 0);
+        m.connect(sequencer.count_i, counts.q.at(head));
+        let wiped = m.wire("wiped", wiper.busy_o & wiper.last_o);
+        let more = sequencer.old_o.wrapping_add(1);
+        m.for_each("heads", spec.heads, |m, h| {
+            let here = m.wire("head_here", head.eq(h.value(head.width())) & (wiped | sequencer.end_o));
+            counts.next_when(m, h, here, mux(wiped, spec.count().lit(0), more));
+        });
+
+        let list = m.instance("u_list", TokenList { spec: spec.clone() });
+        let loader = m.instance("u_loader", TokenLoader { spec: spec.clone(), integer: self.integer.clone() });
+        let reader = m.instance("u_reader", CacheReader { spec: spec.clone() });
+        let importance = m.instance("u_importance", ImportanceUnit { spec: spec.clone() });
+        let sums = m.instance("u_sums", self.sums());
+        let cache = m.instance("u_cache", spec.cache());
+
+        m.comment("Panels of tokens, with the new one.");
+        let count_width = spec.count().width + 1;
+        let old = sequencer.old_o.extend(count_width);
+        let log_rows = spec.spec.rows.trailing_zeros();
+        let all = old.wrapping_add(spec.spec.rows);
+        let panels = if all.width() > log_rows { all.slice(log_rows..all.width()) } else { uint(1).lit(1) };
+        let panels = m.wire("panels", fit(panels, reader.panels_i.width()));
+        let rest = fit(fit(old, log_rows), reader.rest_i.width()).wrapping_add(1);
+        let rest = m.wire("rest", rest);
+
+        m.comment("A token enters.");
+        m.connect(loader.clear_i, clear);
+        m.connect(loader.begin_i, sequencer.load_o);
+        m.connect(loader.quantizer_i, work.quantizers);
+        loader.rows.connect(m, &io.read);
+        m.connect(sequencer.loaded_i, loader.done_o);
+        m.connect(list.head_i, head);
+        let reads = m.wire("list_reads", sequencer.find_o | reader.read_o);
+        m.connect(list.read_i, reads);
+        let youngest = fit(sequencer.old_o, spec.position().width);
+        m.connect(list.position_i, mux(sequencer.find_o, youngest, reader.position_o));
+        m.connect(list.reset_i, wiper.busy_o);
+        m.connect(list.entry_i, wiper.entry_o);
+
+        m.comment("Its products.");
+        m.connect(reader.clear_i, clear);
+        m.connect(reader.begin_i, sequencer.keys_o | sequencer.values_o);
+        m.connect(reader.values_i, sequencer.valued_o);
+        m.connect(reader.slices_i, work.slices);
+        m.connect(reader.panels_i, panels);
+        m.connect(reader.rest_i, rest);
+        m.connect(reader.row_i, list.row_o);
+        self.product(m, io, &controller, &sequencer, (panels, rest, clear), (&loader, &reader, &sums));
+
+        m.comment("Sums become scores, probabilities, results.");
+        m.connect(sums.clear_i, clear);
+        for (to, from) in [
+            (sums.keys_i, sequencer.keys_o),
+            (sums.values_i, sequencer.values_o),
+            (sums.valued_i, sequencer.valued_o),
+            (sums.queries_i, work.queries),
+            (sums.slices_i, work.slices),
+            (sums.old_i, sequencer.old_o),
+            (sums.panels_i, panels),
+            (sums.score_scale_i, work.score_scale),
+            (sums.result_scale_i, work.result_scale),
+            (sequencer.probabilities_i, sums.probabilities_o),
+            (sequencer.results_i, sums.empty_o),
+            (io.overflows_o, sums.overflows_o),
+            (io.saturations_o, loader.saturations_o),
+        ] {
+            m.connect(to, from);
+        }
+        m.connect_stream(&sums.result, &io.result);
+        m.connect_stream(&io.write.at(0), &sums.output);
+        m.connect(controller.inexact_i, sums.overflows_o.any() | loader.saturations_o.any());
+
+        m.comment("Importance, and who has to go.");
+        m.connect(importance.clear_i, clear);
+        m.connect(importance.begin_i, sequencer.keys_o);
+        m.connect(importance.search_i, sequencer.search_o);
+        for (to, from) in [
+            (importance.size.head, work.head),
+            (importance.size.queries, work.queries),
+            (importance.size.slices, work.slices),
+            (importance.size.old, sequencer.old_o),
+            (importance.size.sink, work.sink),
+            (importance.size.window, work.window),
+            (importance.size.shift, work.shift),
+            (importance.panels_i, panels),
+            (sequencer.known_i, importance.known_o),
+            (sequencer.found_i, importance.found_o),
+            (list.other_read_i, importance.read_o),
+            (list.other_position_i, importance.position_o),
+            (importance.row_i, list.other_row_o),
+            (list.remove_i, sequencer.remove_o),
+            (list.victim_i, importance.victim_o),
+            (sequencer.moving_i, list.busy_o),
+            (io.evicts_o, sequencer.remove_o),
+        ] {
+            m.connect(to, from);
+        }
+        m.connect_each("row_valid", importance.row_valid_i, io.row_valid_i);
+        m.connect_each("row_sum", importance.row_sum_i, io.row_sum_i);
+        // While tokens move up the sequencer counts one less already.
+        let last = m.reg("youngest_q", spec.position());
+        last.next_when(sequencer.remove_o, youngest);
+        m.connect(list.youngest_i, mux(sequencer.remove_o, youngest, last.q));
+
+        m.comment("The cache.");
+        m.connect(cache.access.valid, sequencer.write_o | reader.access.valid);
+        m.connect(reader.access.ready, cache.access.ready & !sequencer.write_o);
+        m.connect(cache.access.write, sequencer.write_o);
+        m.connect(cache.access.value, reader.access.value);
+        m.connect(cache.access.high, reader.access.high);
+        m.connect(cache.access.low, reader.access.low);
+        m.connect(cache.access.row, list.row_o);
+        m.unused(reader.access.row);
+        m.unused(reader.access.write);
+        m.connect(sequencer.written_i, cache.access.ready);
+        m.connect_each("key", cache.key_i, loader.key_o);
+        m.connect_each("value", cache.value_i, loader.value_o);
+        m.connect(reader.data_valid_i, cache.data_valid_o);
+        m.connect_each("cached", reader.data_i, cache.data_o);
+        let row_width = spec.row().width;
+        let first = fit(wiper.head_o * spec.entries(), row_width);
+        let wiped_row = m.wire("wiped_row", first.wrapping_add(fit(wiper.entry_o, row_width)));
+        m.connect(cache.evict_valid_i, wiper.busy_o | list.freed_o);
+        m.connect(cache.evict_row_i, mux(wiper.busy_o, wiped_row, list.freed_row_o));
+        m.connect(cache.update_valid_i, importance.update_o);
+        m.connect(cache.update_row_i, importance.update_row_o);
+        m.connect(cache.update_amount_i, importance.amount_o);
+        m.connect(cache.score_row_i, importance.score_row_o);
+        m.connect(importance.score_i, cache.score_o);
+        // A head that is emptied has no mark any more.
+        m.connect(cache.step_i, sequencer.end_o | wiped);
+        if let Some(step_head) = cache.step_head_i {
+            m.connect(step_head, head);
+        }
+        self.refresh(m, io, &controller, &cache);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
+
+impl AttentionEngine {
+    /// Rows of weights and vectors to the array.
+    fn product(
+        &self,
+        m: &mut Module,
+        io: &AttentionEnginePorts,
+        controller: &AttentionControllerPorts,
+        sequencer: &AttentionSequencerPorts,
+        (panels, rest, clear): (Signal, Signal, Signal),
+        (loader, reader, sums): (&TokenLoaderPorts, &CacheReaderPorts, &AttentionSumsPorts),
+    ) {
+        let spec = &self.spec;
+        let work = &controller.work;
+        let valued = sequencer.valued_o;
+        let walk = m.instance("u_walk", spec.walk());
+        let size = &walk.size;
+        m.connect(walk.clear_i, clear);
+        m.connect(walk.begin_i, sequencer.keys_o | sequencer.values_o);
+        m.connect(size.vectors, work.queries);
+        m.connect(size.groups, mux(valued, work.slices.extend(16), panels.extend(16)));
+        let width = size.tiles.width();
+        m.connect(size.tiles, mux(valued, fit(panels, width), fit(work.slices, width)));
+        m.connect(size.rest, rest);
+        let one = bit().lit(1);
+        for (to, from) in [(size.transposed, !valued), (size.wide, one), (size.unsigned, valued)] {
+            if let Some(to) = to {
+                m.connect(to, from);
+            }
+        }
+        m.connect_stream(&walk.weights, &reader.weights);
+        m.connect_stream(&io.load, &walk.load);
+        m.connect_stream(&io.step, &walk.step);
+        m.connect(walk.here_i, 1);
+        m.unused(walk.done_o);
+
+        m.comment("Vectors are queries, or probabilities.");
+        m.connect(loader.read_i, walk.read_o & !valued);
+        let place = fit(walk.vector_o * work.slices, loader.tile_i.width());
+        m.connect(loader.tile_i, place.wrapping_add(fit(walk.tile_o, loader.tile_i.width())));
+        m.connect(sums.read_i, walk.read_o & valued);
+        m.connect(sums.query_i, walk.vector_o);
+        m.connect(sums.panel_i, fit(walk.tile_o, sums.panel_i.width()));
+        let lanes = spec.spec.array().lanes();
+        let (rows, columns) = (spec.spec.rows, spec.spec.columns);
+        let both = rows.min(columns);
+        m.for_each("tile", both, |m, i| {
+            m.connect(walk.tile_i.at(i), mux(valued, sums.tile_o.at(i), loader.tile_o.at(i)));
+        });
+        m.for_each("tile_beyond", lanes - both, |m, i| {
+            let from = if rows > columns { sums.tile_o.at(i + both) } else { loader.tile_o.at(i + both) };
+            m.connect(walk.tile_i.at(i + both), from);
+        });
+    }
+
+    fn refresh(
+        &self,
+        m: &mut Module,
+        io: &AttentionEnginePorts,
+        controller: &AttentionControllerPorts,
+        cache: &KvCachePorts,
+    ) {
+        m.comment("Refresh.");
+        let threshold = m.reg_init("threshold_q", uint(self.spec.score_width), u64::from(self.threshold));
+        threshold.next_when(controller.config_o, controller.threshold_o);
+        m.connect(cache.threshold_i, threshold.q);
+        m.connect(cache.config_valid_i, controller.config_o);
+        cache.config.drive(m, "intervals", &controller.config);
+        m.unused(cache.config_refused_o);
+        m.unused(cache.high_o.packed());
+        m.unused(cache.refresh_read_o.packed());
+        m.unused(cache.refresh_row_o.packed());
+        m.connect(io.stalls_o, cache.stalls_o);
+        // Keys and values, high bytes and low ones.
+        let [high, low] = [0, 1].map(|k| cache.refresh_write_o.at(k));
+        let rows = select(&[(high & low, uint(3).lit(4)), (high | low, uint(3).lit(2))], uint(3).lit(0));
+        m.connect(io.refreshes_o, rows);
+    }
+}

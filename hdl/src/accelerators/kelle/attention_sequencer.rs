@@ -1,0 +1,144 @@
+//! Leads the tokens of an operation, one after the other, through loading, products, softmax and eviction.
+
+use super::attention_spec::AttentionSpec;
+use crate::lang::{About, Block, In, Module, Out, Timing, bit, mux, parameters, ports, select, uint};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct AttentionSequencer {
+        /// Sizes.
+        spec: AttentionSpec = AttentionSpec::default();
+    }
+}
+
+const STATES: [&str; 10] = ["Idle", "Load", "Find", "Write", "Keys", "Values", "Judge", "Search", "Remove", "End"];
+
+ports! {
+    /// Ports of [`AttentionSequencer`].
+    pub struct AttentionSequencerPorts(p: &AttentionSequencer) {
+        /// Drops everything.
+        clear_i: In = bit(),
+        /// An operation begins.
+        begin_i: In = bit(),
+        /// Tokens of it; steady up to done_o.
+        tokens_i: In = uint(16),
+        /// Tokens that a head has behind a step, at most; steady likewise.
+        budget_i: In = uint(16),
+        /// Tokens that the head has when the operation begins.
+        count_i: In = p.spec.count(),
+        /// Tokens that are ahead of the new one.
+        old_o: Out = p.spec.count(),
+        /// The rows of the next token are wanted, for one cycle.
+        load_o: Out = bit(),
+        /// They are there.
+        loaded_i: In = bit(),
+        /// The row behind the youngest token is looked for, for one cycle.
+        find_o: Out = bit(),
+        /// The new token is to be written there.
+        write_o: Out = bit(),
+        /// That is done.
+        written_i: In = bit(),
+        /// Products with keys begin, for one cycle.
+        keys_o: Out = bit(),
+        /// Probabilities of all queries are there.
+        probabilities_i: In = bit(),
+        /// Products with values begin, for one cycle.
+        values_o: Out = bit(),
+        /// What is in the array, or was last, are values.
+        valued_o: Out = bit(),
+        /// All results have left.
+        results_i: In = bit(),
+        /// The victim is known.
+        known_i: In = bit(),
+        /// There is one.
+        found_i: In = bit(),
+        /// A further victim is looked for, for one cycle.
+        search_o: Out = bit(),
+        /// The victim goes, for one cycle.
+        remove_o: Out = bit(),
+        /// Tokens behind it move up.
+        moving_i: In = bit(),
+        /// The step of the token ends, for one cycle: the head has a token more than old_o.
+        end_o: Out = bit(),
+        /// Nothing is left to be done.
+        done_o: Out = bit(),
+    }
+}
+
+impl Block for AttentionSequencer {
+    type Ports = AttentionSequencerPorts;
+    const ABOUT: About = About {
+        name: "attention_sequencer",
+        summary: "tokens of an operation of attention, one after the other",
+        contract: "Of each token: rows are loaded, key and value written behind the youngest token, queries multiplied by all keys, probabilities by\n\
+            all values. Then victims go until the head has no more tokens than its budget.",
+        reference: "Kelle, sections 4.1 and 5.3",
+    };
+
+    fn build(&self, m: &mut Module, io: &AttentionSequencerPorts) {
+        let state = m.fsm("state", &STATES);
+        let left = m.reg("left_q", uint(16));
+        let old = m.reg("old_q", self.spec.count());
+        let ends = m.wire("ends", state.is("End"));
+        let over = m.wire("over_budget", Self::over(io, old.q));
+        let removes = m.wire("removes", state.is("Judge") & io.known_i & io.found_i & !io.clear_i);
+        left.next(select(&[(io.begin_i, io.tokens_i), (ends, left.q.wrapping_sub(1))], left.q));
+        let one = uint(old.q.width()).lit(1);
+        let step = select(&[(ends, old.q.wrapping_add(one)), (removes & over, old.q.wrapping_sub(one))], old.q);
+        old.next(mux(io.begin_i, io.count_i, step));
+        m.connect(io.old_o, old.q);
+
+        m.comment("What begins is told in the first cycle of its state.");
+        let entered = |m: &mut Module, name: &'static str| {
+            let before = m.reg_init(&format!("was_{}_q", name.to_lowercase()), bit(), 0);
+            let here = state.is(name);
+            before.next(here);
+            m.wire(&format!("enters_{}", name.to_lowercase()), here & !before.q)
+        };
+        let [loads, keys, values, searches] = ["Load", "Keys", "Values", "Search"].map(|name| entered(m, name));
+        m.connect(io.load_o, loads);
+        m.connect(io.find_o, state.is("Find"));
+        m.connect(io.write_o, state.is("Write"));
+        m.connect(io.keys_o, keys);
+        m.connect(io.values_o, values);
+        m.connect(io.search_o, searches);
+        m.connect(io.remove_o, removes & over);
+        m.connect(io.end_o, ends);
+        m.connect(io.done_o, state.is("Idle"));
+        let valued = m.reg_init("valued_q", bit(), 0);
+        valued.next(select(&[(keys, bit().lit(0)), (state.is("Values"), bit().lit(1))], valued.q));
+        m.connect(io.valued_o, state.is("Values") | (valued.q & !keys));
+
+        for from in STATES {
+            state.goto(from, io.clear_i, "Idle");
+        }
+        state.goto("Idle", io.begin_i, "Load");
+        state.goto("Load", !loads & io.loaded_i, "Find");
+        state.goto("Find", bit().lit(1), "Write");
+        state.goto("Write", io.written_i, "Keys");
+        state.goto("Keys", !keys & io.probabilities_i, "Values");
+        state.goto("Values", !values & io.results_i, "Judge");
+        state.goto("Judge", !over, "End");
+        // There always is a victim: sink and window are less than the budget. Without one the step ends all the same.
+        state.goto("Judge", io.known_i & !io.found_i, "End");
+        state.goto("Judge", io.known_i, "Remove");
+        // In its first cycle a removal is not yet under way.
+        state.goto("Remove", io.moving_i, "Remove");
+        state.goto("Remove", !over, "End");
+        state.goto("Remove", bit().lit(1), "Search");
+        state.goto("Search", bit().lit(1), "Judge");
+        state.goto("End", left.q.eq(1), "Idle");
+        state.goto("End", bit().lit(1), "Load");
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
+
+impl AttentionSequencer {
+    /// With the new token the head has too many.
+    fn over(io: &AttentionSequencerPorts, old: crate::lang::Signal) -> crate::lang::Signal {
+        old.extend(17).wrapping_add(1).gt(io.budget_i.extend(17))
+    }
+}

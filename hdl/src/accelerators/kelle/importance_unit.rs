@@ -1,0 +1,181 @@
+//! Importance of a head's tokens, in step with the array that multiplies queries and keys, and whose is the least.
+//!
+//! The sums of a panel of tokens leave the array row by row, one a cycle; the tokens' scores in the cache grow by them. With
+//! those of the last query the evictor looks for the victim: a row's score is loaded a cycle before the row's sum gets there. For
+//! a further victim the same is done without sums.
+
+use super::attention_spec::{AttentionSize, AttentionSpec};
+use super::walk::fit;
+use crate::lang::{
+    About, Block, In, InArray, InBundle, Module, Out, Timing, bit, bits_for, mux, or_all, parameters, ports, select,
+    sint, uint,
+};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct ImportanceUnit {
+        /// Sizes.
+        spec: AttentionSpec = AttentionSpec::default();
+    }
+}
+
+ports! {
+    /// Ports of [`ImportanceUnit`].
+    pub struct ImportanceUnitPorts(p: &ImportanceUnit) {
+        /// Drops what is under way.
+        clear_i: In = bit(),
+        /// The products of a token begin.
+        begin_i: In = bit(),
+        /// Look for a victim without products.
+        search_i: In = bit(),
+        /// What is done; steady from begin_i, or search_i, up to the victim.
+        size: InBundle<AttentionSize> = p.spec.clone(),
+        /// Panels of tokens, that of the new one too; steady likewise.
+        panels_i: In = uint(bits_for(p.spec.panels().into())),
+        /// Row i of the array has a sum in this cycle; one row a cycle, from the first one on.
+        row_valid_i: InArray = bit().array(p.spec.spec.rows),
+        /// The sum.
+        row_sum_i: InArray = sint(p.spec.spec.accumulator_width).array(p.spec.spec.rows),
+        /// Read a position of the list.
+        read_o: Out = bit(),
+        /// The position.
+        position_o: Out = p.spec.position(),
+        /// Its row, in the cycle behind.
+        row_i: In = p.spec.row(),
+        /// Row of the cache whose score is looked at.
+        score_row_o: Out = p.spec.row(),
+        /// Its score, in the same cycle.
+        score_i: In = uint(p.spec.score_width),
+        /// Add to a score.
+        update_o: Out = bit(),
+        /// Its row.
+        update_row_o: Out = p.spec.row(),
+        /// What is added.
+        amount_o: Out = sint(p.spec.amount_width),
+        /// The victim is known: from then on up to the next beginning or search.
+        known_o: Out = bit(),
+        /// There is one.
+        found_o: Out = bit(),
+        /// Its position.
+        victim_o: Out = p.spec.position(),
+    }
+}
+
+impl Block for ImportanceUnit {
+    type Ports = ImportanceUnitPorts;
+    const ABOUT: About = About {
+        name: "importance_unit",
+        summary: "scores of tokens grow by the sums of the array, and the least important one is found with the last of them",
+        contract: "Each sum of an old token adds sat(sum >> shift) to its score. known_o: the victim is the old token with the least score that is\n\
+            neither among the first `sink` nor the last `window` ones, ties to the older.",
+        reference: "Kelle, section 5.3, figure 11 (c) and (d)",
+    };
+
+    fn build(&self, m: &mut Module, io: &ImportanceUnitPorts) {
+        let (spec, size) = (&self.spec, &io.size);
+        let (rows, position) = (spec.spec.rows, spec.position());
+        let log_rows = rows.trailing_zeros();
+        let row_ty = uint(log_rows);
+        let restart = m.wire("restart", io.clear_i | io.begin_i | io.search_i);
+
+        m.comment("A row a cycle: of the array, or of a search.");
+        let searches = m.reg_init("searches_q", bit(), 0);
+        let comes = m.wire("comes", io.row_valid_i.packed().any() | searches.q);
+        let row = m.reg_init("row_q", row_ty, 0);
+        let row_last = m.wire("row_last", row.q.all());
+        row.next(mux(restart, row_ty.lit(0), mux(comes, row.q.wrapping_add(1), row.q)));
+        let query = m.reg_init("query_q", size.queries.ty(), 0);
+        let last_query = m.wire("last_query", searches.q | query.q.wrapping_add(1).eq(size.queries));
+        let wave_ends = m.wire("wave_ends", comes & row_last);
+        let zero = query.q.ty().lit(0);
+        let next = mux(last_query, zero, query.q.wrapping_add(1));
+        query.next(select(&[(restart, zero), (wave_ends, next)], query.q));
+        let panel = m.reg_init("panel_q", io.panels_i.ty(), 0);
+        let panel_ends = m.wire("panel_ends", wave_ends & last_query);
+        let zero = panel.q.ty().lit(0);
+        panel.next(select(&[(restart, zero), (panel_ends, panel.q.wrapping_add(1))], panel.q));
+        let all_end = m.wire("all_end", panel_ends & panel.q.wrapping_add(1).eq(io.panels_i));
+        searches.next(!io.clear_i & (io.search_i | (searches.q & !all_end)));
+        let parts: Vec<_> = (0..rows)
+            .map(|i| io.row_sum_i.at(i).as_uint() & io.row_valid_i.at(i).repeat(spec.spec.accumulator_width))
+            .collect();
+        let sum = m.wire("sum_now", or_all(uint(spec.spec.accumulator_width), &parts));
+        // Wide enough for places of the last panel that the list does not have.
+        let place_ty = uint(bits_for(u64::from(spec.panels() * rows)));
+        let first = fit(panel.q.shl(log_rows), place_ty.width);
+        let place = m.wire("place", first.wrapping_add(row.q.extend(place_ty.width)));
+        m.connect(io.read_o, comes);
+        m.connect(io.position_o, fit(place, position.width));
+
+        m.comment("Its row of the cache, and the score so far.");
+        let there = m.reg_init("there_q", bit(), 0);
+        there.next(comes & !restart);
+        let keep = |m: &mut Module, name: &str, value: crate::lang::Signal| {
+            let kept = m.reg(name, value.ty());
+            kept.next(value);
+            kept.q
+        };
+        let there_row = keep(m, "there_row_q", row.q);
+        let there_place = keep(m, "there_place_q", place);
+        let there_sum = keep(m, "there_sum_q", sum);
+        let judges = keep(m, "judges_q", last_query);
+        let adds = keep(m, "adds_q", !searches.q);
+        m.connect(io.score_row_o, io.row_i);
+        let wide = place_ty.width.max(17) + 1;
+        let (here, old) = (there_place.extend(wide), fit(size.old, wide));
+        let is_old = m.wire("is_old", here.lt(old));
+        let first = m.wire("is_first", here.lt(size.sink.extend(wide)));
+        let recent = here.wrapping_add(size.window.extend(wide));
+        let recent = m.wire("is_recent", recent.ge(old));
+        let shifted = m.wire("shifted", there_sum.as_sint().shr_by(size.shift));
+        let amount = m.wire("amount", shifted.saturate(spec.amount_width));
+
+        m.comment("It grows, and the evictor looks at it.");
+        let update = m.reg_init("update_q", bit(), 0);
+        update.next(there.q & is_old & adds & !restart);
+        let update_row = keep(m, "update_row_q", io.row_i);
+        let zero = sint(spec.amount_width).lit(0);
+        let added = keep(m, "amount_q", mux(adds, amount, zero));
+        m.connect(io.update_o, update.q);
+        m.connect(io.update_row_o, update_row);
+        m.connect(io.amount_o, added);
+        let evictor = m.instance("u_evictor", spec.evictor());
+        let pass = m.reg_init("pass_q", bit(), 0);
+        pass.next(there.q & judges & !there_row.any() & !restart);
+        let load = m.wire("load", there.q & judges);
+        let guarded = m.wire("guarded", !is_old | first | recent);
+        m.for_each("rows", rows, |m, i| {
+            m.connect(evictor.load_i.at(i), load & there_row.eq(i.value(row_ty.width)));
+            m.connect(evictor.load_score_i.at(i), io.score_i);
+            m.connect(evictor.load_protected_i.at(i), guarded);
+            m.connect(evictor.amount_i.at(i), added);
+        });
+        m.connect(evictor.pass_i, pass.q);
+        m.connect(evictor.clear_i, restart);
+        m.unused(evictor.score_o.packed());
+        let mut found_panel = io.panels_i.ty().lit(0);
+        if let (Some(passes), Some(pass)) = (evictor.passes_i, evictor.victim_pass_o) {
+            m.connect(passes, fit(io.panels_i.wrapping_sub(1), passes.width()));
+            found_panel = fit(pass, found_panel.width());
+        } else {
+            m.unused(io.panels_i);
+        }
+        let known = m.reg_init("known_q", bit(), 0);
+        known.next(!restart & (known.q | evictor.victim_valid_o));
+        let found = m.reg("found_q", bit());
+        found.next_when(evictor.victim_valid_o, evictor.victim_found_o);
+        let victim =
+            fit(found_panel.shl(log_rows), place_ty.width).wrapping_add(fit(evictor.victim_row_o, place_ty.width));
+        let kept = m.reg("victim_q", position);
+        kept.next_when(evictor.victim_valid_o, fit(victim, position.width));
+        m.connect(io.known_o, known.q);
+        m.connect(io.found_o, found.q);
+        m.connect(io.victim_o, kept.q);
+        m.unused(size.head);
+        m.unused(size.slices);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}

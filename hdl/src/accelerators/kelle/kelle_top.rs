@@ -1,0 +1,232 @@
+//! The Kelle accelerator: registers, shell, engines.
+
+use super::attention_engine::AttentionEngine;
+use super::attention_spec::AttentionSpec;
+use super::integer_lanes::IntegerLane;
+use super::kelle_engines::{KelleEngines, READERS};
+use super::kelle_registers::KelleRegisters;
+use super::kelle_spec::KelleSpec;
+use super::linear_engine::LinearEngine;
+use super::sum_lanes::SumLane;
+use crate::accelerators::vector::VectorEngine;
+use crate::blocks::common::bus::axi::AxiManagers;
+use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
+use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
+use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
+use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, bits_for, parameters, ports};
+
+/// Largest number of an operation; 6 is refused.
+const OPCODES: u32 = 6;
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct KelleTop {
+        /// Bursts of the DMAs.
+        dma: DmaSpec = DmaSpec::default();
+        /// Ports to memory; reader n is on port n modulo ports, and the writer is counted behind the readers.
+        ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
+        /// Beats that a read DMA keeps.
+        read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
+        /// Beats that the write DMA keeps.
+        write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "w";
+        /// The bus, the array, linear layers.
+        spec: KelleSpec = KelleSpec::default();
+        /// Heads and their cache; its `spec` is the one above.
+        attention: AttentionSpec = AttentionSpec::default();
+        /// Lowest high score after a reset.
+        threshold: u32 = 16, in 0..=65_535, note "below 2^attention.score_width", tag "t";
+        /// How an fp16 number becomes an integer.
+        integer: IntegerLane = IntegerLane::default();
+        /// How a sum becomes an fp16 number; its width is that of the array's sums.
+        sum: SumLane = SumLane::default();
+        /// Beats of the longest row of the vector unit.
+        max_beats: u32 = 64, in 1..=65535, tag "b";
+        /// The vector unit's steps on an element.
+        lane: VectorLane = VectorLane::default();
+        /// The last one.
+        requantize: RequantizeLane = RequantizeLane::default();
+        /// What the vector unit has for whole rows, beside the norm by the root mean square.
+        units: RowUnits = RowUnits::all();
+    }
+    rules = |p, rules| {
+        rules.same(&p.shell());
+        rules.part("spec", &p.linear());
+        rules.part("max_beats", &p.vector());
+        let same = p.attention.spec == p.spec;
+        rules.demand(same, "attention.spec", "another one", "the same as spec");
+        rules.part("attention", &p.attention());
+    };
+}
+
+impl KelleTop {
+    fn shell(&self) -> JobShell {
+        JobShell {
+            axi: self.spec.axi.clone(),
+            dma: self.dma.clone(),
+            ports: self.ports,
+            readers: READERS,
+            writers: 1,
+            read_beats: self.read_beats,
+            write_beats: self.write_beats,
+            descriptor_bytes: 128,
+            opcodes: OPCODES,
+        }
+    }
+
+    /// What does linear layers.
+    #[must_use]
+    pub fn linear(&self) -> LinearEngine {
+        LinearEngine {
+            dma: self.dma.clone(),
+            spec: self.spec.clone(),
+            integer: self.integer.clone(),
+            sum: self.sum.clone(),
+        }
+    }
+
+    /// What does attention.
+    #[must_use]
+    pub fn attention(&self) -> AttentionEngine {
+        AttentionEngine {
+            dma: self.dma.clone(),
+            spec: self.attention.clone(),
+            threshold: self.threshold,
+            integer: self.integer.clone(),
+            sum: self.sum.clone(),
+        }
+    }
+
+    /// What does rows.
+    #[must_use]
+    pub fn vector(&self) -> VectorEngine {
+        VectorEngine {
+            axi: self.spec.axi.clone(),
+            dma: self.dma.clone(),
+            max_beats: self.max_beats,
+            lane: self.lane.clone(),
+            requantize: self.requantize.clone(),
+            units: self.units.clone(),
+        }
+    }
+
+    fn registers(&self) -> KelleRegisters {
+        KelleRegisters {
+            attention: self.attention.clone(),
+            max_beats: self.max_beats,
+            function: self.lane.function as u32,
+            units: self.units.clone(),
+            bus: BusCaps::of(&self.spec.axi, self.ports),
+        }
+    }
+}
+
+ports! {
+    /// Ports of [`KelleTop`].
+    pub struct KelleTopPorts(p: &KelleTop) {
+        /// Bus of the host.
+        ctrl: AxiLiteSubordinate = 12,
+        /// Memory.
+        mem: AxiManagers = (p.ports, p.shell().port()),
+        /// Level: an enabled bit of STATUS is set.
+        irq_o: Out = bit(),
+    }
+}
+
+impl Block for KelleTop {
+    type Ports = KelleTopPorts;
+    const ABOUT: About = About {
+        name: "kelle_top",
+        summary: "accelerator for linear layers, for attention with keys and values in eDRAM, and for the rows between them, from memory to memory",
+        contract: "A job is a chain of descriptors of 128 bytes: 1 a linear layer, 2 tokens of a head, 3 rows through the steps of vector_unit,\n\
+            4 and 5 on heads and their refresh. Descriptors, errors and registers: docs/blocks/kelle-top.md. No input in memory hangs it or makes it write outside of the rows that a right\n\
+            descriptor names.",
+        reference: "Kelle, section 5, figure 9",
+    };
+
+    fn build(&self, m: &mut Module, io: &KelleTopPorts) {
+        let registers = m.instance("u_registers", self.registers());
+        let shell = m.instance("u_shell", self.shell());
+        let engines = m.instance("u_engines", KelleEngines { top: self.clone() });
+        registers.ctrl.connect(m, &io.ctrl);
+        m.connect(io.irq_o, registers.irq_o);
+        for (to, from) in io.mem.iter().zip(&shell.mem) {
+            to.connect(m, from);
+        }
+        shell.connect_registers(m, &registers.shell);
+        for (to, from) in [
+            (engines.abort_i, shell.abort_o),
+            (engines.forget_i, registers.shell.soft_reset.asked | shell.host.soft_reset_busy_o),
+            (engines.window_base_i, registers.shell.window_base),
+            (engines.window_limit_i, registers.shell.window_limit),
+            (shell.idle_i, engines.idle_o),
+            (shell.computing_i, engines.computing_o),
+        ] {
+            m.connect(to, from);
+        }
+        m.connect_stream(&engines.operation, &shell.operation);
+        m.connect_stream(&shell.operation_end, &engines.operation_end);
+        shell.dmas.read_command.connect(m, &engines.read_command);
+        engines.read.connect(m, &shell.dmas.read);
+        engines.read_end.connect(m, &shell.dmas.read_end);
+        shell.dmas.write_command.connect(m, &engines.write_command);
+        shell.dmas.write.connect(m, &engines.write);
+        engines.write_end.connect(m, &shell.dmas.write_end);
+
+        let most = self.spec.lanes().max(4);
+        let counters = EventCounters { counters: 5, most, ..EventCounters::default() };
+        let counters = m.instance("u_counters", counters);
+        m.connect(counters.clear_i, shell.host.began_o);
+        let width = bits_for(most.into());
+        for (k, event, count) in [
+            (0, engines.overflows_o, registers.own.overflows),
+            (1, engines.saturations_o, registers.own.saturations),
+            (2, engines.evicts_o, registers.own.evictions),
+            (3, engines.refreshes_o, registers.own.refreshes),
+            (4, engines.stalls_o, registers.own.refresh_stalls),
+        ] {
+            m.connect(counters.event_i.at(k), event.extend(width));
+            m.connect(count, counters.count_o.at(k));
+        }
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
+
+impl CatalogBlock for KelleTop {
+    fn configurations() -> Vec<Self> {
+        let set = |axi: (u32, u32), burst_beats, [rows, columns, tokens, inner]: [u32; 4], sizes: [u32; 5]| {
+            let spec = KelleSpec {
+                axi: AxiSpec { address_width: axi.1, data_width: axi.0, id_width: 1 },
+                rows,
+                columns,
+                tokens,
+                inner,
+                weights: 64,
+                ..KelleSpec::default()
+            };
+            let [heads, slots, width, group, banks] = sizes;
+            let attention = AttentionSpec {
+                spec: spec.clone(),
+                heads,
+                slots,
+                width,
+                group,
+                banks,
+                interval_width: 12,
+                interval: 1000,
+                patience: 40,
+                tick_log2: 3,
+                ..AttentionSpec::default()
+            };
+            let dma = DmaSpec { burst_beats, ..DmaSpec::default() };
+            Self { dma, spec, attention, max_beats: 16, ..Self::default() }
+        };
+        vec![
+            set((32, 32), 4, [2, 2, 3, 20], [1, 2, 2, 1, 1]),
+            set((64, 48), 8, [4, 8, 6, 64], [3, 9, 16, 3, 2]),
+            Self { ports: 3, ..set((128, 40), 8, [16, 8, 5, 96], [2, 20, 24, 2, 3]) },
+        ]
+    }
+}

@@ -1,0 +1,53 @@
+//! Kelle, complete: linear layers of 8-bit weights, and the rows between them, from memory to memory.
+//!
+//! Paper: Kelle (MICRO 2025), sections 5 and 6. Contract: docs/blocks/kelle-top.md.
+
+mod activation_memory;
+mod attention_controller;
+mod attention_engine;
+mod attention_sequencer;
+mod attention_spec;
+mod attention_sums;
+mod cache_reader;
+mod column_constants;
+mod head_wiper;
+mod importance_unit;
+mod integer_lanes;
+mod kelle_engines;
+mod kelle_registers;
+mod kelle_spec;
+mod kelle_top;
+mod linear_controller;
+mod linear_engine;
+mod panel_pages;
+mod product_walk;
+mod sum_lanes;
+mod token_list;
+mod token_loader;
+mod walk;
+
+pub use activation_memory::{ActivationMemory, ActivationMemoryPorts};
+pub use attention_controller::{AttentionController, AttentionControllerPorts, AttentionWork};
+pub use attention_engine::{AttentionEngine, AttentionEnginePorts};
+pub use attention_sequencer::{AttentionSequencer, AttentionSequencerPorts};
+pub use attention_spec::{AttentionSize, AttentionSpec};
+pub use attention_sums::{AttentionSums, AttentionSumsPorts};
+pub use cache_reader::{CacheReader, CacheReaderPorts};
+pub use column_constants::{ColumnConstants, ColumnConstantsPorts};
+pub use head_wiper::{HeadWiper, HeadWiperPorts};
+pub use importance_unit::{ImportanceUnit, ImportanceUnitPorts};
+pub use integer_lanes::{IntegerLane, IntegerLanePorts, IntegerLanes, IntegerLanesPorts};
+pub use kelle_engines::{KelleEngines, KelleEnginesPorts};
+pub use kelle_registers::{KelleFields, KelleRegisters, KelleRegistersPorts};
+pub use kelle_spec::{KelleSpec, Numbers};
+pub use kelle_top::{KelleTop, KelleTopPorts};
+pub use linear_controller::{LinearController, LinearControllerPorts};
+pub use linear_engine::{LinearEngine, LinearEnginePorts};
+pub use panel_pages::{PanelPages, PanelPagesPorts};
+pub use product_walk::{ProductSize, ProductWalk, ProductWalkPorts};
+pub use sum_lanes::{Halves, SumLane, SumLanePorts, SumLanes, SumLanesPorts, Sums};
+pub use token_list::{TokenList, TokenListPorts};
+pub use token_loader::{TokenLoader, TokenLoaderPorts};
+
+/// Number of the accelerator, in `VERSION`.
+pub const ACCELERATOR: u32 = 4;

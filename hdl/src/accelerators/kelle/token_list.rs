@@ -1,0 +1,117 @@
+//! Tokens of each head in order of age, and the row of each; behind them the rows that are free.
+//!
+//! A list is an order of all rows of its head. The first ones hold tokens, the oldest first; the next token takes the row
+//! behind them. When a token goes, those behind it move up, and its row comes to the end of those in use.
+
+use super::attention_spec::AttentionSpec;
+use super::walk::fit;
+use crate::blocks::common::{Ram, RamImplementation};
+use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, mux, parameters, ports, select};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct TokenList {
+        /// Sizes.
+        spec: AttentionSpec = AttentionSpec::default();
+    }
+}
+
+ports! {
+    /// Ports of [`TokenList`].
+    pub struct TokenListPorts(p: &TokenList) {
+        /// The head; steady while anything is done.
+        head_i: In = p.spec.head(),
+        /// Read the row at a position.
+        read_i: In = bit(),
+        /// The position.
+        position_i: In = p.spec.position(),
+        /// The row read last, of all rows of the cache; from the cycle behind the read on.
+        row_o: Out = p.spec.row(),
+        /// Read another one.
+        other_read_i: In = bit(),
+        /// Its position.
+        other_position_i: In = p.spec.position(),
+        /// Its row, likewise.
+        other_row_o: Out = p.spec.row(),
+        /// Put `entry_i` at position `entry_i`: a head is emptied by that of all positions, while nothing else is done.
+        reset_i: In = bit(),
+        /// The entry.
+        entry_i: In = p.spec.position(),
+        /// The token at a position goes. Nothing is read from then on until the end of busy_o.
+        remove_i: In = bit(),
+        /// The position.
+        victim_i: In = p.spec.position(),
+        /// Position of the youngest token; steady until the end of busy_o.
+        youngest_i: In = p.spec.position(),
+        /// Tokens move up.
+        busy_o: Out = bit(),
+        /// For one cycle, in the first cycle of busy_o but one: the row that is free now.
+        freed_o: Out = bit(),
+        /// The row.
+        freed_row_o: Out = p.spec.row(),
+    }
+}
+
+impl Block for TokenList {
+    type Ports = TokenListPorts;
+    const ABOUT: About = About {
+        name: "token_list",
+        summary: "tokens of heads in order of age, and rows that are free",
+        contract: "An order of all rows of each head. remove_i: positions behind victim_i move up by one, up to youngest_i, which gets the row\n\
+            of the victim. That takes youngest_i - victim_i + 2 cycles. A reset in between leaves a list unknown until it is emptied.",
+        reference: "Kelle, section 5.1, figure 10",
+    };
+
+    fn build(&self, m: &mut Module, io: &TokenListPorts) {
+        let spec = &self.spec;
+        let (entries, position) = (spec.entries(), spec.position());
+        let ram = Ram::words(spec.rows().max(2), position.width, RamImplementation::Inferred);
+        let width = spec.row().width;
+        let base = m.wire("base", fit(io.head_i * entries, width));
+        let at = |place: Signal| base.wrapping_add(fit(place, width));
+        let [list, other] = ["u_list", "u_other"].map(|name| m.instance(name, ram.clone()));
+        m.connect(io.row_o, at(list.data_o));
+        m.connect(io.other_row_o, at(other.data_o));
+
+        let state = m.fsm("state", &["Idle", "First", "Move", "Last"]);
+        let here = m.reg("here_q", position);
+        let victim = m.reg("victim_row_q", position);
+        let (first, moves, last) = (state.is("First"), state.is("Move"), state.is("Last"));
+        let at_end = m.wire("at_end", here.q.eq(io.youngest_i));
+        here.next(mux(io.remove_i, io.victim_i, mux(moves, here.q.wrapping_add(1), here.q)));
+        victim.next_when(first, list.data_o);
+        m.connect(io.busy_o, !state.is("Idle"));
+        m.connect(io.freed_o, first);
+        m.connect(io.freed_row_o, at(list.data_o));
+
+        m.comment("The victim is read first; then each token behind it is read, and written one place up.");
+        let next = m.wire("next", here.q.wrapping_add(1));
+        let reads = m.wire("reads", io.read_i | io.remove_i | first | moves);
+        // What is read while a token is written up is two behind the place that it is written to.
+        let after = m.wire("after", next.wrapping_add(1));
+        let busy_place = mux(first, next, after);
+        let place = select(&[(io.remove_i, io.victim_i), (first | moves, busy_place)], io.position_i);
+        m.connect(list.read_i, reads);
+        m.connect(list.read_address_i, at(place));
+        m.connect(other.read_i, io.other_read_i);
+        m.connect(other.read_address_i, at(io.other_position_i));
+        let writes = m.wire("writes", io.reset_i | moves | last);
+        let place = m.wire("write_place", mux(io.reset_i, io.entry_i, here.q));
+        let entry = m.wire("entry", select(&[(io.reset_i, io.entry_i), (last, victim.q)], list.data_o));
+        for copy in [&list, &other] {
+            m.connect(copy.write_i, writes);
+            m.connect(copy.write_address_i, at(place));
+            m.connect(copy.data_i, entry);
+        }
+        let nearly = m.wire("nearly_at_end", next.eq(io.youngest_i));
+        state.goto("Idle", io.remove_i, "First");
+        state.goto("First", at_end, "Last");
+        state.goto("First", bit().lit(1), "Move");
+        state.goto("Move", nearly, "Last");
+        state.goto("Last", bit().lit(1), "Idle");
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u32).beat(1u32)
+    }
+}

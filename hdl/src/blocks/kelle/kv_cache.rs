@@ -1,0 +1,337 @@
+//! KV cache: keys and values of tokens of some heads in eDRAM, a token a row, refreshed by importance and by byte.
+//!
+//! Four groups of banks, {key, value} x {high, low bytes}, and a token has the same row in all of them. One score file says
+//! which rows hold a token and how important it is. Two refresh controllers follow it: one for the high bytes of keys and
+//! values, one for the low bytes, each with an interval for important tokens and one for the others (2DRP).
+//!
+//! A write brings a token: key and value together, since its row becomes valid with it. A read takes what the array is about
+//! to work on: high bytes, low bytes or both, of the key or of the value; the other controller may refresh meanwhile.
+
+use super::edram_bank::TIME_WIDTH;
+use super::{Byte, ByteBanks, RefreshController, RefreshControllerPorts, ScoreRegisterFile};
+use crate::blocks::common::RamImplementation;
+use crate::lang::{
+    About, Array, Block, CatalogBlock, Field, In, InArray, InBundle, InOption, InStream, Module, Out, OutArray, Signal,
+    Timing, bit, bundle, cat, index_width, mux, parameters, ports, sint, uint,
+};
+
+/// The groups in the order of `cell_group_i`: keys, then values, of each the high bytes first.
+const GROUPS: [(&str, Byte); 4] =
+    [("key_high", Byte::Msb), ("key_low", Byte::Lsb), ("value_high", Byte::Msb), ("value_low", Byte::Lsb)];
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct KvCache {
+        /// Banks of a group.
+        banks: u32 = 8, in 1..=64, tag "b";
+        /// Bytes of a row of one bank.
+        lanes: u32 = 8, in 1..=512, tag "l";
+        /// The refresh controllers; their rows are those of the cache, a token each.
+        refresh: RefreshController = RefreshController::default();
+        /// Heads, each with an equal part of the rows.
+        heads: u32 = 1, in 1..=4096, note "a divisor of refresh.rows", tag "h";
+        /// Width of a score in bits, unsigned.
+        score_width: u32 = 8, in 1..=32, tag "s";
+        /// Width of what is added to a score in bits, signed.
+        amount_width: u32 = 9, in 2..=33, tag "a";
+        /// Where the bits are, see `ram`.
+        implementation: RamImplementation = RamImplementation::Inferred;
+        /// Bits decay in simulation.
+        retention_model: bool = false, tag "retention";
+    }
+    rules = |p, rules| rules.part("heads", &p.scores());
+}
+
+impl KvCache {
+    /// The score file.
+    #[must_use]
+    pub fn scores(&self) -> ScoreRegisterFile {
+        ScoreRegisterFile {
+            rows: self.refresh.rows,
+            score_width: self.score_width,
+            amount_width: self.amount_width,
+            heads: self.heads,
+        }
+    }
+
+    /// The banks of one group.
+    #[must_use]
+    pub fn group(&self, byte: Byte) -> ByteBanks {
+        ByteBanks {
+            byte,
+            banks: self.banks,
+            lanes: self.lanes,
+            rows: self.refresh.rows,
+            implementation: self.implementation,
+            retention_model: self.retention_model,
+        }
+    }
+
+    /// Elements of a vector.
+    #[must_use]
+    pub fn elements(&self) -> u32 {
+        self.banks * self.lanes
+    }
+}
+
+bundle! {
+    /// An access.
+    pub struct KvAccess(p: KvCache) {
+        /// Write a new token; otherwise read.
+        write: Field = bit(),
+        /// Read the value, not the key.
+        value: Field = bit(),
+        /// Read high bytes.
+        high: Field = bit(),
+        /// Read low bytes.
+        low: Field = bit(),
+        /// Row of the token.
+        row: Field = p.refresh.row(),
+    }
+}
+
+bundle! {
+    /// How often rows are refreshed, in cycles.
+    pub struct Intervals(width: u32) {
+        /// High bytes of rows with high scores.
+        high_msb: Field = uint(*width),
+        /// Low bytes of rows with high scores.
+        high_lsb: Field = uint(*width),
+        /// High bytes of rows with low scores.
+        low_msb: Field = uint(*width),
+        /// Low bytes of rows with low scores.
+        low_lsb: Field = uint(*width),
+    }
+}
+
+ports! {
+    /// Ports of [`KvCache`].
+    pub struct KvCachePorts(p: &KvCache) {
+        /// An access. May be taken back while it waits; how long it waits, see refresh_controller.
+        access: InStream<KvAccess> = p.clone(),
+        /// Key of a new token.
+        key_i: InArray = uint(16).array(p.elements()),
+        /// Value of a new token.
+        value_i: InArray = uint(16).array(p.elements()),
+        /// A read was made in the cycle before: `data_o` holds what it asked for in this cycle. Never held back.
+        data_valid_o: Out = bit(),
+        /// With data_valid_o: the bytes asked for, in their places, the others 0. Unknown for a row without a token.
+        data_o: OutArray = uint(16).array(p.elements()),
+        /// The token in row `evict_row_i` is gone, unless a new one is written to the row in this cycle.
+        evict_valid_i: In = bit(),
+        /// Row of the token that goes.
+        evict_row_i: In = p.refresh.row(),
+        /// Add to the score of row `update_row_i`.
+        update_valid_i: In = bit(),
+        /// Row of the score.
+        update_row_i: In = p.refresh.row(),
+        /// What is added.
+        update_amount_i: In = sint(p.amount_width),
+        /// The step of a head ends: its scores age if one saturated since the end before, of whatever head.
+        step_i: In = bit(),
+        /// Which head.
+        step_head_i: InOption = uint(index_width(u64::from(p.heads))).when(p.heads > 1),
+        /// Lowest high score.
+        threshold_i: In = uint(p.score_width),
+        /// Row whose score is read.
+        score_row_i: In = p.refresh.row(),
+        /// Its score, in the same cycle; of no meaning without a token.
+        score_o: Out = uint(p.score_width),
+        /// Take new refresh intervals, from the next cycle on.
+        config_valid_i: In = bit(),
+        /// The intervals.
+        config: InBundle<Intervals> = p.refresh.interval_width,
+        /// One of the last intervals offered was too short (below 2 x rows), and of its two controllers' none was taken. Valid
+        /// from the cycle after an offer to the next one; low after reset.
+        config_refused_o: Out = bit(),
+        /// Per row: it holds a token with a high score.
+        high_o: OutArray = bit().array(p.refresh.rows),
+        /// Banks of high bytes, and of low bytes, read row `refresh_row_o` for a refresh.
+        refresh_read_o: OutArray = bit().array(2),
+        /// They write it back.
+        refresh_write_o: OutArray = bit().array(2),
+        /// Row of the refresh; of no meaning without one.
+        refresh_row_o: OutArray = p.refresh.row().array(2),
+        /// An access waits for a refresh in this cycle.
+        stalls_o: Out = bit(),
+        /// Retention model: set the time of a cell, of the group `cell_group_i`.
+        cell_write_i: InOption = bit().when(p.retention_model),
+        /// Group of the cell: 0 high bytes of keys, 1 low ones, 2 and 3 those of values.
+        cell_group_i: InOption = uint(2).when(p.retention_model),
+        /// Bank of the cell.
+        cell_bank_i: InOption = uint(index_width(u64::from(p.banks))).when(p.retention_model),
+        /// Row of the cell.
+        cell_row_i: InOption = p.refresh.row().when(p.retention_model),
+        /// Bit of the cell.
+        cell_bit_i: InOption = uint(index_width(u64::from(8 * p.lanes))).when(p.retention_model),
+        /// Cycles for which it holds its bit.
+        cell_time_i: InOption = uint(TIME_WIDTH).when(p.retention_model),
+    }
+}
+
+impl Block for KvCache {
+    type Ports = KvCachePorts;
+    const ABOUT: About = About {
+        name: "kv_cache",
+        summary: "keys and values of heads in eDRAM, with scores, and refresh by importance and byte",
+        contract: "A write (valid and ready) puts key_i and value_i into access_row_i, which is valid then, score 0. A read returns the bytes\n\
+            asked for one cycle later, for one cycle. Scores: see score_register_file, with write = set and evict = clear. Refresh: see\n\
+            refresh_controller, of the high bytes and of the low bytes by themselves, both by the same scores.\n\
+            Reset, at any time: all tokens are forgotten, a read or a refresh under way is given up, and all intervals are\n\
+            refresh.interval again. An eviction during a refresh of its row ends the refresh.",
+        reference: "Kelle, section 5.1 and figure 10",
+    };
+
+    fn build(&self, m: &mut Module, io: &KvCachePorts) {
+        let scores = m.instance("u_scores", self.scores());
+        let [high, low] = ["u_refresh_high", "u_refresh_low"].map(|name| m.instance(name, self.refresh.clone()));
+
+        m.comment("An access needs the banks of the bytes that it touches, and is made when they are all his.");
+        let needs_high = m.wire("needs_high", io.access.write | io.access.high);
+        let needs_low = m.wire("needs_low", io.access.write | io.access.low);
+        let high_free = m.wire("high_free", !needs_high | high.access_ready_o);
+        let low_free = m.wire("low_free", !needs_low | low.access_ready_o);
+        m.connect(io.access.ready, high_free & low_free);
+        let access = m.wire("access", io.access.fire());
+        let read = m.wire("read", access & !io.access.write);
+        let write = m.wire("write", access & io.access.write);
+        m.connect(io.stalls_o, io.access.valid & !io.access.ready);
+        for (refresh, needed, free) in [(&high, needs_high, low_free), (&low, needs_low, high_free)] {
+            m.connect(refresh.access_valid_i, io.access.valid & needed & free);
+            m.connect(refresh.access_write_i, io.access.write);
+            m.connect(refresh.access_row_i, io.access.row);
+            m.connect(refresh.valid_i, scores.valid_o.packed());
+            m.connect(refresh.high_i, scores.high_o.packed());
+            m.connect(refresh.promoted_valid_i, scores.promoted_valid_o);
+            m.connect(refresh.promoted_row_i, scores.promoted_row_o);
+            m.connect(refresh.config_valid_i, io.config_valid_i);
+            m.unused(refresh.refreshes_o);
+            m.unused(refresh.stalls_o);
+        }
+        m.connect(high.config_high_i, io.config.high_msb);
+        m.connect(high.config_low_i, io.config.low_msb);
+        m.connect(low.config_high_i, io.config.high_lsb);
+        m.connect(low.config_low_i, io.config.low_lsb);
+        m.connect(io.config_refused_o, high.config_refused_o | low.config_refused_o);
+        for (k, refresh) in [&high, &low].into_iter().enumerate() {
+            m.connect(io.refresh_read_o.at(k as u32), refresh.refresh_read_o);
+            m.connect(io.refresh_write_o.at(k as u32), refresh.refresh_write_o);
+            m.connect(io.refresh_row_o.at(k as u32), refresh.refresh_row_o);
+        }
+
+        for (to, from) in [
+            (scores.set_valid_i, write),
+            (scores.set_row_i, io.access.row),
+            (scores.clear_valid_i, io.evict_valid_i),
+            (scores.clear_row_i, io.evict_row_i),
+            (scores.update_valid_i, io.update_valid_i),
+            (scores.update_row_i, io.update_row_i),
+            (scores.update_amount_i, io.update_amount_i),
+            (scores.step_i, io.step_i),
+            (scores.threshold_i, io.threshold_i),
+            (scores.read_row_i, io.score_row_i),
+            (io.score_o, scores.read_score_o),
+        ] {
+            m.connect(to, from);
+        }
+        if let (Some(to), Some(from)) = (scores.step_head_i, io.step_head_i) {
+            m.connect(to, from);
+        }
+        m.unused(scores.saturated_o);
+        m.connect_each("high", io.high_o, scores.high_o);
+
+        let data_valid = m.reg_init("data_valid_q", bit(), 0);
+        data_valid.next(read);
+        m.connect(io.data_valid_o, data_valid.q);
+        self.groups(m, io, [read, write], [&high, &low]);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u32).beat(1u32).part("refresh", self.refresh.timing())
+    }
+}
+
+impl KvCache {
+    fn groups(
+        &self,
+        m: &mut Module,
+        io: &KvCachePorts,
+        [read, write]: [Signal; 2],
+        refresh: [&RefreshControllerPorts; 2],
+    ) {
+        let mut parts: Vec<(Signal, Array)> = Vec::new();
+        for (number, (name, byte)) in (0u32..).zip(GROUPS) {
+            let u = m.instance(&format!("u_{name}"), self.group(byte));
+            let (value, low) = (number >= 2, byte == Byte::Lsb);
+            let refresh = refresh[usize::from(low)];
+            let mine = if value { io.access.value } else { !io.access.value };
+            let asked =
+                m.wire(&format!("reads_{name}"), read & mine & if low { io.access.low } else { io.access.high });
+            for (to, from) in [
+                (u.read_i, asked),
+                (u.write_i, write),
+                (u.row_i, io.access.row),
+                (u.refresh_read_i, refresh.refresh_read_o),
+                (u.refresh_write_i, refresh.refresh_write_o),
+                (u.refresh_row_i, refresh.refresh_row_o),
+            ] {
+                m.connect(to, from);
+            }
+            m.connect_each(&format!("{name}_in"), u.data_i, if value { io.value_i } else { io.key_i });
+            let shows = m.reg_init(&format!("shows_{name}_q"), bit(), 0);
+            shows.next(asked);
+            parts.push((shows.q, u.data_o));
+            if let (Some(to), Some(from), Some(at)) = (u.cell_write_i, io.cell_write_i, io.cell_group_i) {
+                m.connect(to, from & at.eq(number));
+            }
+            for (to, from) in [
+                (u.cell_bank_i, io.cell_bank_i),
+                (u.cell_row_i, io.cell_row_i),
+                (u.cell_bit_i, io.cell_bit_i),
+                (u.cell_time_i, io.cell_time_i),
+            ] {
+                if let (Some(to), Some(from)) = (to, from) {
+                    m.connect(to, from);
+                }
+            }
+        }
+        m.comment("An element is what the high and the low banks show of it.");
+        m.for_each("element", self.elements(), |m, i| {
+            // The groups of high bytes have zeros in the low ones, and the other way round.
+            let byte = |k: usize, low: u32| parts[k].1.at(i).slice(low..low + 8) & parts[k].0.repeat(8);
+            let high = mux(parts[2].0, byte(2, 8), byte(0, 8));
+            let low = mux(parts[3].0, byte(3, 0), byte(1, 0));
+            m.connect(io.data_o.at(i), cat(&[high, low]));
+        });
+    }
+}
+
+impl CatalogBlock for KvCache {
+    fn configurations() -> Vec<Self> {
+        let refresh = |rows, interval_width, interval, patience, tick_log2| RefreshController {
+            rows,
+            interval_width,
+            interval,
+            patience,
+            tick_log2,
+            ..RefreshController::default()
+        };
+        let small = Self {
+            banks: 1,
+            lanes: 1,
+            refresh: refresh(2, 5, 4, 0, 0),
+            score_width: 2,
+            amount_width: 3,
+            ..Self::default()
+        };
+        let decaying = Self {
+            banks: 2,
+            lanes: 3,
+            refresh: refresh(15, 12, 300, 20, 3),
+            heads: 3,
+            retention_model: true,
+            ..Self::default()
+        };
+        vec![small, decaying]
+    }
+}

@@ -1,0 +1,371 @@
+//! Reconfigurable systolic array: weight stationary, bytes against bytes, in two directions.
+//!
+//! A row of weights stays in a row of PEs. In a normal product activations enter from the left and sums go down: the rows are
+//! the channels that are added up. In a transposed one activations enter from above and sums go to the right: each row is
+//! multiplied as it is stored. PE (r, c) works r + c cycles after the step in both, so a step of one kind can follow a step of
+//! the other without a pause, and what it says (its kind, the signs, whether new weights begin to work) moves along one line.
+//!
+//! Each PE has a second weight, which is loaded while the first one works. Accumulators at the edge add up the bytes of wider
+//! operands and the panels of long sums: see `ByteAccumulator`. Results wait there until they are taken.
+
+mod accumulator;
+mod lane_results;
+mod pe;
+mod properties;
+
+pub use accumulator::ByteAccumulator;
+pub use lane_results::LaneResults;
+pub use pe::ReconfigurablePe;
+
+use crate::blocks::common::{SkewDirection, SkewLines};
+use crate::lang::{
+    About, Array, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, OutArray, OutStream, Proof, Signal,
+    Timing, bit, bits_for, bundle, cat, index_width, mux, parameters, ports, select, sint, uint,
+};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct ReconfigurableArray {
+        /// Rows of PEs.
+        rows: u32 = 32, in 1..=256, tag "r";
+        /// Columns of PEs.
+        columns: u32 = 32, in 1..=256, tag "c";
+        /// Width of an activation and of a weight of a PE in bits: a byte of an operand.
+        operand_width: u32 = 8, in 2..=16, tag "w";
+        /// Width of a sum in bits, signed.
+        accumulator_width: u32 = 48, in 9..=96, note "at least 4 x operand_width + 1 + log2(lanes)", tag "a";
+        /// Sums that each lane keeps.
+        depth: u32 = 64, in 2..=65_536, tag "d";
+        /// Results that can wait.
+        results: u32 = 4, in 2..=64, tag "n";
+        /// Lanes of a beat of results.
+        beat: u32 = 8, in 1..=256, note "a divisor of the lanes: of the larger one of rows and columns", tag "b";
+    }
+    rules = |p, rules| {
+        let lanes = p.lanes();
+        let divides = lanes.is_multiple_of(p.beat);
+        rules.demand(divides, "beat", p.beat, format!("a divisor of the lanes: of {lanes}"));
+        let accumulator = p.accumulator();
+        rules.part("accumulator_width", &accumulator);
+    };
+}
+
+impl ReconfigurableArray {
+    /// Lanes at the edge.
+    #[must_use]
+    pub fn lanes(&self) -> u32 {
+        self.rows.max(self.columns)
+    }
+
+    /// Beats of a result of so many lanes.
+    #[must_use]
+    pub fn groups(&self, lanes: u32) -> u32 {
+        lanes.div_ceil(self.beat)
+    }
+
+    /// One of the PEs: its partial sums are exact.
+    #[must_use]
+    pub fn pe(&self) -> ReconfigurablePe {
+        let partial_width = 2 * self.operand_width + 1 + index_width(self.lanes().into());
+        ReconfigurablePe { operand_width: self.operand_width, partial_width }
+    }
+
+    /// The accumulator of a lane.
+    #[must_use]
+    pub fn accumulator(&self) -> ByteAccumulator {
+        ByteAccumulator {
+            operand_width: self.operand_width,
+            partial_width: self.pe().partial_width,
+            accumulator_width: self.accumulator_width,
+            depth: self.depth,
+        }
+    }
+}
+
+bundle! {
+    /// Weights of a row of PEs.
+    pub struct ArrayRow(p: ReconfigurableArray) {
+        /// Which row.
+        row: Field = uint(index_width(p.rows.into())),
+        /// A weight for each column.
+        weight: FieldArray = uint(p.operand_width).array(p.columns),
+    }
+}
+
+bundle! {
+    /// A vector that is multiplied.
+    pub struct ArrayStep(p: ReconfigurableArray) {
+        /// From this step on the rows work that were loaded before it.
+        swap: Field = bit(),
+        /// Activations go to the columns, and each row has a sum.
+        transposed: Field = bit(),
+        /// The sums begin.
+        first: Field = bit(),
+        /// The sums are complete: they leave.
+        last: Field = bit(),
+        /// The products count 2^(operand_width x place); 3 is taken as 2.
+        place: Field = uint(2),
+        /// Number of the sums.
+        index: Field = uint(index_width(p.depth.into())),
+        /// The activations are signed.
+        act_signed: Field = bit(),
+        /// The weights are signed.
+        weight_signed: Field = bit(),
+        /// An activation for each row, or for each column; those beyond the last one are of no meaning.
+        act: FieldArray = uint(p.operand_width).array(p.lanes()),
+    }
+}
+
+bundle! {
+    /// Some lanes of a result.
+    pub struct ArrayResult(p: ReconfigurableArray) {
+        /// It is of a transposed product: a sum for each row, else one for each column.
+        transposed: Field = bit(),
+        /// Number of the sums.
+        index: Field = uint(index_width(p.depth.into())),
+        /// Which of the beats of the result this is.
+        group: Field = uint(index_width(p.groups(p.lanes()).into())),
+        /// It is the last one.
+        last: Field = bit(),
+        /// Lanes in use; those behind them mean nothing.
+        used: Field = uint(bits_for(p.beat.into())),
+        /// The sums.
+        sum: FieldArray = sint(p.accumulator_width).array(p.beat),
+        /// The sum, or one on the way to it, was not exact, or the number is not below depth.
+        overflow: FieldArray = bit().array(p.beat),
+    }
+}
+
+ports! {
+    /// Ports of [`ReconfigurableArray`].
+    pub struct ReconfigurableArrayPorts(p: &ReconfigurableArray) {
+        /// Drops steps on their way and results, at any time; nothing is taken in its cycle. Weights and sums are unknown then
+        /// until they are loaded and swapped in, or begun.
+        clear_i: In = bit(),
+        /// Weights of one row, for the next swap; the rows at work are not touched. A row that is not there: nothing happens.
+        load: InStream<ArrayRow> = p.clone(),
+        /// A vector.
+        step: InStream<ArrayStep> = p.clone(),
+        /// Results, in the order of their last steps, a few lanes a beat.
+        result: OutStream<ArrayResult> = p.clone(),
+        /// Row i of a transposed product has its sum in this cycle: row i + 1 one cycle later, and never held back.
+        row_valid_o: OutArray = bit().array(p.rows),
+        /// The sum, with row_valid_o.
+        row_sum_o: OutArray = sint(p.accumulator_width).array(p.rows),
+    }
+}
+
+impl Block for ReconfigurableArray {
+    type Ports = ReconfigurableArrayPorts;
+    const ABOUT: About = About {
+        name: "reconfigurable_array",
+        summary: "weight-stationary systolic array of bytes, whose products can be transposed in place",
+        contract: "A step, with w[r][c] the weights swapped in last: y[c] = sum of act[r] x w[r][c] over r, or transposed y[r] = sum of\n\
+            act[c] x w[r][c] over c. sum[index][i] = (first ? 0 : sum[index][i]) + y[i] x 2^(operand_width x place), for each lane i. With\n\
+            `last` the sums leave at result; they stay as well. A swap takes, of each row, what was loaded into it last, in an earlier\n\
+            cycle.\n\
+            Operands of two bytes, exactly: steps of high bytes (signed) and low ones (unsigned), place = the number of high ones.\n\
+            overflow: some sum since `first` was not exact in accumulator_width bits (sums wrap), or index is not below depth.\n\
+            load waits where a swap has not yet passed its row: row r can be loaded r cycles after the swap. step waits only where its\n\
+            results would have no place.",
+        reference: "Kelle, section 5.2, figure 11",
+    };
+
+    fn build(&self, m: &mut Module, io: &ReconfigurableArrayPorts) {
+        let lane_results = m.instance("u_results", LaneResults { array: self.clone() });
+        let step = m.wire("step_fire", io.step.fire());
+        let load = m.wire("load_fire", io.load.fire());
+        let enters = m.wire("enters", step & io.step.last);
+        let swaps = m.wire("swaps", step & io.step.swap);
+        m.connect(io.step.ready, (lane_results.room_o | !io.step.last) & !io.clear_i);
+        let passed = self.passed(m, io, swaps);
+        m.connect(io.load.ready, passed & !io.clear_i);
+
+        m.comment("What a step says, on its way: PE (r, c) is at place r + c, accumulator i behind the mesh.");
+        let mesh = [io.step.weight_signed, io.step.act_signed, io.step.transposed, swaps];
+        let edge = [io.step.transposed, io.step.index, io.step.place, io.step.last, io.step.first, step];
+        let mesh = self.line(m, "mesh_line", &mesh, self.rows + self.columns - 1, io.clear_i);
+        let edge = self.line(m, "edge_line", &edge, 2 * self.lanes() - 1, io.clear_i);
+
+        let (below, right) = self.mesh(m, io, load, mesh);
+        m.connect(lane_results.clear_i, io.clear_i);
+        m.connect(lane_results.enters_i, enters);
+        m.connect(lane_results.index_i, io.step.index);
+        m.connect(lane_results.transposed_i, io.step.transposed);
+        m.connect_stream(&io.result, &lane_results.result);
+        let valid = m.nets("lane_valid", bit(), self.lanes());
+        let kind = m.nets("lane_transposed", bit(), self.lanes());
+        let sum = m.nets("lane_sum", sint(self.accumulator_width), self.lanes());
+        m.for_each("edge", self.lanes(), |m, i| {
+            let u = m.instance("u_accumulator", self.accumulator());
+            // A cycle before the partial sum.
+            let tag = m.wire("edge_tag", edge.at(i + (self.lanes() - 1)));
+            m.connect(u.clear_i, io.clear_i);
+            m.connect(u.valid_i, tag.bit(0));
+            m.connect(u.first_i, tag.bit(1));
+            m.connect(u.last_i, tag.bit(2));
+            m.connect(u.place_i, tag.slice(3..5));
+            m.connect(u.index_i, tag.slice(5..tag.width() - 1));
+            m.connect(u.transposed_i, tag.msb());
+            m.connect(u.above_i, below.at(i));
+            m.connect(u.left_i, right.at(i));
+            m.connect(valid.at(i), u.result_valid_o);
+            m.connect(kind.at(i), u.transposed_o);
+            m.connect(sum.at(i), u.result_o);
+            m.connect(lane_results.lane_valid_i.at(i), u.result_valid_o);
+            m.connect(lane_results.lane_sum_i.at(i), u.result_o);
+            m.connect(lane_results.lane_overflow_i.at(i), u.overflow_o);
+        });
+        m.for_each("taps", self.rows, |m, i| {
+            m.connect(io.row_valid_o.at(i), valid.at(i) & kind.at(i));
+            m.connect(io.row_sum_o.at(i), sum.at(i));
+        });
+        self.properties(m, io, (valid, sum));
+    }
+
+    fn timing(&self) -> Timing {
+        let lanes = self.lanes();
+        Timing::new()
+            .beat(1u32)
+            .phase("load", self.rows, "of the weights of all rows")
+            .phase("row", lanes + 1, "from a step to row_valid_o of row 0; row i has it i cycles later")
+            .phase("result", 2 * lanes + 2, "from a last step to the first beat of its result, where none is before it")
+    }
+}
+
+impl ReconfigurableArray {
+    /// The swap before is past the row that is to be loaded.
+    fn passed(&self, m: &mut Module, io: &ReconfigurableArrayPorts, swaps: Signal) -> Signal {
+        if self.rows == 1 {
+            m.unused(io.load.row);
+            return bit().lit(1);
+        }
+        m.comment("Cycles since the last swap: it has passed as many rows, and is in the next one.");
+        let ty = uint(bits_for(u64::from(self.rows) - 1));
+        let since = m.reg_init("since_q", ty, u64::from(self.rows) - 1);
+        let most = ty.lit(self.rows - 1);
+        let all = m.wire("all_passed", since.q.eq(most));
+        let on = mux(all, most, since.q.wrapping_add(1));
+        since.next(select(&[(io.clear_i, most), (swaps, ty.lit(1))], on));
+        let now = m.wire("since", mux(swaps, ty.lit(0), since.q));
+        io.load.row.le(now) | now.eq(self.rows - 1)
+    }
+
+    /// A value and the same value of the cycles before; the lowest bit, which is last, is cleared.
+    fn line(&self, m: &mut Module, name: &str, parts: &[Signal], length: u32, clear: Signal) -> Array {
+        let now = m.wire(&format!("{name}_in"), cat(parts));
+        let line = m.nets(name, now.ty(), length);
+        m.connect(line.at(0), now);
+        m.for_each(name, length - 1, |m, i| {
+            let valid = m.reg_init(&format!("{name}_valid_q"), bit(), 0);
+            let rest = m.reg(&format!("{name}_rest_q"), uint(now.width() - 1));
+            valid.next(line.at(i).bit(0) & !clear);
+            rest.next(line.at(i).slice(1..now.width()));
+            m.connect(line.at(i + 1), cat(&[rest.q, valid.q]));
+        });
+        line
+    }
+
+    /// The PEs; what leaves is, for each lane, the sum from above and that from the left.
+    fn mesh(&self, m: &mut Module, io: &ReconfigurableArrayPorts, load: Signal, line: Array) -> (Array, Array) {
+        let (rows, columns, lanes) = (self.rows, self.columns, self.lanes());
+        let (operand, partial_ty) = (uint(self.operand_width), sint(self.pe().partial_width));
+        let lines = |lanes, width| SkewLines { lanes, width, direction: SkewDirection::Skew };
+        let weights = m.instance("u_weight_skew", lines(columns, self.operand_width));
+        m.connect_each("weights_in", weights.data_i, io.load.weight);
+        let acts = m.instance("u_act_skew", lines(lanes, self.operand_width));
+        m.connect_each("acts_in", acts.data_i, io.step.act);
+
+        m.comment("Behind PE (r, c) are act and partial (r + 1, c + 1); those with a 0 are the edges at which activations enter.");
+        let act = m.grid("act", operand, rows + 1, columns + 1);
+        let partial = m.grid("partial", partial_ty, rows + 1, columns + 1);
+        let loads = m.grid("loads", bit(), rows, columns + 1);
+        m.connect(act.at((0, 0)), 0);
+        m.connect(partial.at((0, 0)), 0);
+        m.for_each("left", rows, |m, r| {
+            m.connect(act.at((r + 1, 0)), acts.data_o.at(r));
+            m.connect(partial.at((r + 1, 0)), 0);
+            let here = io.load.row.eq(r.value(io.load.row.width()));
+            m.connect(loads.at((r, 0)), load & here);
+        });
+        m.for_each("above", columns, |m, c| {
+            m.connect(act.at((0, c + 1)), acts.data_o.at(c));
+            m.connect(partial.at((0, c + 1)), 0);
+        });
+        m.for_each("row", rows, |m, r| {
+            m.for_each("column", columns, |m, c| {
+                let u = m.instance("u_pe", self.pe());
+                let tag = m.wire("mesh_tag", line.at(r + c));
+                let here = loads.at((r, c));
+                let loads_q = m.reg_init("loads_q", bit(), 0);
+                loads_q.next(here);
+                m.connect(loads.at((r, c + 1)), loads_q.q);
+                m.connect(u.load_i, here);
+                m.connect(u.weight_i, weights.data_o.at(c));
+                m.connect(u.swap_i, tag.bit(0));
+                m.connect(u.transposed_i, tag.bit(1));
+                m.connect(u.act_signed_i, tag.bit(2));
+                m.connect(u.weight_signed_i, tag.bit(3));
+                let (left, above) = ((r + 1, c), (r, c + 1));
+                m.connect(u.act_left_i, act.at(left));
+                m.connect(u.act_above_i, act.at(above));
+                m.connect(u.partial_left_i, partial.at(left));
+                m.connect(u.partial_above_i, partial.at(above));
+                m.connect(act.at((r + 1, c + 1)), u.act_o);
+                m.connect(partial.at((r + 1, c + 1)), u.partial_o);
+            });
+        });
+
+        m.comment("The shorter way through the mesh is made as long as the other one.");
+        let below = self.out(m, "below", columns, lanes - rows, |c| partial.at((rows, c + 1)));
+        let right = self.out(m, "right", rows, lanes - columns, |r| partial.at((r + 1, columns)));
+        (below, right)
+    }
+
+    /// Sums that leave the mesh, `delay` cycles later; lanes without a sum have 0.
+    fn out(
+        &self,
+        m: &mut Module,
+        name: &str,
+        count: u32,
+        delay: u32,
+        from: impl Fn(crate::lang::Index) -> Signal,
+    ) -> Array {
+        let (ty, lanes) = (sint(self.pe().partial_width), self.lanes());
+        let out = m.nets(&format!("{name}_out"), ty, lanes);
+        let line = m.grid(name, ty, count, delay + 1);
+        m.for_each(name, count, |m, i| {
+            m.connect(line.at((i, 0)), from(i));
+            m.for_each("later", delay, |m, j| {
+                let later_q = m.reg(&format!("{name}_q"), ty);
+                later_q.next(line.at((i, j)));
+                m.connect(line.at((i, j + 1)), later_q.q);
+            });
+            m.connect(out.at(i), line.at((i, delay)));
+        });
+        m.for_each(&format!("{name}_none"), lanes - count, |m, i| m.connect(out.at(i + count), 0));
+        out
+    }
+}
+
+impl CatalogBlock for ReconfigurableArray {
+    fn configurations() -> Vec<Self> {
+        let set = |[rows, columns]: [u32; 2], operand_width, accumulator_width, depth, [results, beat]: [u32; 2]| {
+            Self { rows, columns, operand_width, accumulator_width, depth, results, beat }
+        };
+        vec![
+            set([1, 1], 2, 10, 2, [2, 1]),
+            set([3, 5], 8, 36, 7, [2, 5]),
+            set([6, 2], 4, 20, 16, [3, 3]),
+            set([4, 4], 8, 40, 5, [4, 2]),
+        ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let proof = |rows, columns, depth| {
+            let block = Self { rows, columns, operand_width: 2, accumulator_width: 10, depth: 2, results: 2, beat: 1 };
+            Proof { block, depth, cover_depth: 12, induction: false }
+        };
+        vec![proof(1, 1, 10), proof(2, 2, 9)]
+    }
+}

@@ -1,0 +1,307 @@
+//! `kelle_top`: products of 16-bit activations and 8-bit weights, attention of heads whose keys and values stay on chip and whose
+//! least important tokens make room, and the steps of [`vector_top`](super::vector_top) on rows.
+//!
+//! Sums are integers and lose nothing, so the order of tiles and passes is no part of this model; each step behind them rounds
+//! once, to nearest, ties to even. Heads outlive a job: a [`KelleTop`] holds them, and a clone of it has heads of its own. What
+//! depends on bytes that the bus did not give is not computed, so it is no overflow either.
+
+mod attention;
+mod cache;
+mod linear;
+mod numbers;
+mod operation;
+mod registers;
+
+use std::cell::RefCell;
+
+use crate::common::row::softmax::Softmax;
+use crate::common::shell::job_controller::{Limits, code};
+
+use super::job::{self, Fields};
+use super::memory::Memory;
+use super::vector_top::{self, VectorTop};
+use cache::Cache;
+pub use cache::{Head, Refresh, Token};
+pub use operation::{Attention, Clear, Linear, Operation, Save};
+pub use registers::Device;
+
+/// Least columns of a panel: rows of results begin at multiples of 64 bytes.
+const LEAST_PANEL: u32 = 32;
+/// Bytes of the constants of a column.
+pub const CONSTANT_BYTES: u64 = 8;
+/// Bytes ahead of the keys of a token in memory.
+pub const HEAD_BYTES: u64 = 64;
+
+/// How the accelerator was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows of the array.
+    pub rows: u32,
+    /// Columns of the array: a power of two.
+    pub columns: u32,
+    /// Rows of a linear operation, at most.
+    pub tokens: u32,
+    /// Channels of a linear operation, at most.
+    pub inner: u32,
+    /// Heads that the cache holds.
+    pub heads: u32,
+    /// Tokens of a head behind a step, at most.
+    pub slots: u32,
+    /// Elements of a vector in the cache: a multiple of the columns.
+    pub width: u32,
+    /// Query heads of a head, at most.
+    pub group: u32,
+    /// Scores that the softmax takes at once.
+    pub score_lanes: u32,
+    /// Bits of an importance.
+    pub score_bits: u32,
+    /// Bits of what is added to it, signed.
+    pub amount_bits: u32,
+    /// Bits of a refresh interval.
+    pub interval_bits: u32,
+    /// Rows of a bank.
+    pub cache_rows: u32,
+    /// Cached tokens can be written to memory.
+    pub save: bool,
+    /// Its vector unit, and the bus.
+    pub vector: vector_top::Shape,
+}
+
+impl Shape {
+    /// Columns of a panel of weights.
+    #[must_use]
+    pub fn panel(&self) -> u64 {
+        self.columns.max(LEAST_PANEL).into()
+    }
+
+    /// The highest importance.
+    #[must_use]
+    pub fn top_score(&self) -> i64 {
+        (1 << self.score_bits) - 1
+    }
+
+    /// Places behind the point of the sums of the softmax of scores: 16, and as many as the longest row has bits.
+    #[must_use]
+    pub fn places(&self) -> u32 {
+        let longest = u64::from(self.slots + 1).next_multiple_of(self.score_lanes.into());
+        16 + longest.ilog2() + 1
+    }
+}
+
+/// The accelerator, and what it remembers.
+#[derive(Clone, Debug)]
+pub struct KelleTop {
+    shape: Shape,
+    vector: VectorTop,
+    softmax: Softmax,
+    cache: RefCell<Cache>,
+}
+
+/// What an operation counts beside its overflows; undefined after an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Activations that were saturated, or no numbers.
+    pub saturations: u64,
+    /// Tokens that had to go.
+    pub evictions: u64,
+}
+
+/// An operation that was done, and what it counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// The operation.
+    pub operation: Operation,
+    /// What it counted.
+    pub counts: Counts,
+}
+
+impl job::Operation for Work {
+    fn out(&self) -> &crate::common::bus::Command {
+        self.operation.out()
+    }
+
+    fn outs(&self) -> Vec<&crate::common::bus::Command> {
+        self.operation.outs()
+    }
+
+    fn repeats(&self) -> bool {
+        self.operation.repeats()
+    }
+}
+
+/// An operation that was done.
+pub type Executed = job::Executed<Work>;
+/// What a job did.
+pub type Report = job::Report<Work>;
+
+impl Report {
+    /// What the whole job counted; undefined after an error.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.executed.iter().map(|executed| executed.operation.counts).fold(Counts::default(), |sum, one| Counts {
+            saturations: sum.saturations + one.saturations,
+            evictions: sum.evictions + one.evictions,
+        })
+    }
+}
+
+impl KelleTop {
+    /// The accelerator of a shape, all of its heads empty.
+    ///
+    /// # Errors
+    /// Names what is out of its range.
+    pub fn new(shape: Shape) -> Result<Self, String> {
+        for (name, size, least, most) in [
+            ("rows", shape.rows, 1, 65_535),
+            ("columns", shape.columns, 1, 65_535),
+            ("tokens", shape.tokens, 1, 65_535),
+            ("inner", shape.inner, 1, 65_535),
+            ("heads", shape.heads, 1, 65_535),
+            ("slots", shape.slots, 1, 65_535),
+            ("width", shape.width, 1, 65_535),
+            ("group", shape.group, 1, 255),
+            ("score_lanes", shape.score_lanes, 1, 255),
+            ("score_bits", shape.score_bits, 1, 32),
+            ("amount_bits", shape.amount_bits, 2, 33),
+            ("interval_bits", shape.interval_bits, 1, 32),
+        ] {
+            if !(least..=most).contains(&size) {
+                return Err(format!("{name} is {size}, allowed: {least} to {most}"));
+            }
+        }
+        if !shape.columns.is_power_of_two() {
+            return Err(format!("columns is {}, allowed: powers of two", shape.columns));
+        }
+        if !shape.width.is_multiple_of(shape.columns) {
+            return Err(format!("width is {}, allowed: multiples of columns, {}", shape.width, shape.columns));
+        }
+        let cache = RefCell::new(Cache::new(&shape));
+        Ok(Self { shape, vector: VectorTop::new(shape.vector), softmax: Softmax::new(), cache })
+    }
+
+    /// Its shape.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// What a head holds now.
+    ///
+    /// # Panics
+    /// There is no such head.
+    #[must_use]
+    pub fn head(&self, head: usize) -> Head {
+        self.cache.borrow().heads[head].clone()
+    }
+
+    /// Intervals and threshold, where an operation has set them.
+    #[must_use]
+    pub fn refresh(&self) -> Option<Refresh> {
+        self.cache.borrow().refresh
+    }
+
+    /// A soft reset: all heads are empty. Intervals and threshold stay.
+    pub fn soft_reset(&self) {
+        let heads = &mut self.cache.borrow_mut().heads;
+        heads.iter_mut().for_each(|head| *head = Head::default());
+    }
+
+    /// Checks an operation on heads that hold what they hold now.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    pub fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        let shape = &self.shape;
+        match opcode {
+            LINEAR => Linear::check(shape, limits, fields).map(Operation::Linear),
+            ATTENTION => Attention::check(shape, limits, fields).map(Operation::Attention),
+            VECTOR => vector_top::Operation::check(&shape.vector, limits, fields).map(Operation::Vector),
+            CLEAR => Clear::check(shape, fields).map(Operation::Clear),
+            REFRESH => Refresh::check(shape, fields).map(Operation::Refresh),
+            SAVE if shape.save => {
+                let cache = self.cache.borrow();
+                let tokens = |head: usize| cache.heads[head].tokens.len() as u64;
+                Save::check(shape, limits, fields, tokens).map(Operation::Save)
+            }
+            // Not built.
+            _ => Err(code::FIELD),
+        }
+    }
+
+    /// Runs the job at `job`. It ends after `limits.max_descriptors` descriptors at the latest.
+    pub fn run(&self, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report {
+        job::run(self, limits, job, memory)
+    }
+
+    /// Does an operation.
+    fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
+        match operation {
+            Operation::Linear(linear) => self.multiply(linear, memory),
+            Operation::Attention(attention) => self.attend(attention, memory),
+            Operation::Vector(rows) => {
+                let executed = self.vector.execute(rows, memory);
+                executed.map(|rows| Work { operation: Operation::Vector(rows), counts: Counts::default() })
+            }
+            Operation::Clear(clear) => {
+                self.cache.borrow_mut().clear(clear);
+                done(Operation::Clear(clear))
+            }
+            Operation::Refresh(refresh) => {
+                self.cache.borrow_mut().refresh = Some(refresh);
+                done(Operation::Refresh(refresh))
+            }
+            Operation::Save(save) => self.save(save, memory),
+        }
+    }
+}
+
+/// An operation without operands.
+fn done(operation: Operation) -> Executed {
+    let operation = Work { operation, counts: Counts::default() };
+    Executed { operation, codes: Vec::new(), defined: true, certain: true, overflows: 0, sum_overflows: 0 }
+}
+
+/// Largest number of an operation.
+const OPCODES: u8 = 6;
+const LINEAR: u8 = 1;
+const ATTENTION: u8 = 2;
+const VECTOR: u8 = 3;
+const CLEAR: u8 = 4;
+const REFRESH: u8 = 5;
+const SAVE: u8 = 6;
+
+impl job::Accelerator for KelleTop {
+    type Operation = Work;
+
+    fn address_width(&self) -> u32 {
+        self.shape.vector.address_width
+    }
+
+    fn opcodes(&self) -> u8 {
+        OPCODES
+    }
+
+    fn perform(
+        &self,
+        opcode: u8,
+        fields: Fields<'_>,
+        limits: &Limits,
+        memory: &mut dyn Memory,
+    ) -> Result<Executed, u8> {
+        Ok(self.execute(self.check(opcode, fields, limits)?, memory))
+    }
+
+    fn forget(&self, work: &Work) {
+        if let Operation::Attention(attention) = &work.operation {
+            // One that an error has emptied is known.
+            self.cache.borrow_mut().heads[attention.head].doubt();
+        }
+    }
+
+    fn remembers(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

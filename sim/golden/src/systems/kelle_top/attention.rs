@@ -1,0 +1,124 @@
+//! Tokens enter a head, one after the other, and their queries attend to it.
+
+use crate::common::row::is_special;
+use crate::common::shell::job_controller::code;
+use crate::systems::job::Codes;
+use crate::systems::memory::Memory;
+use crate::systems::pieces::{self, Loaded};
+
+use super::cache::{Head, Token};
+use super::numbers::{integers, product, result, weight};
+use super::{Attention, Counts, Executed, KelleTop, Operation, Work};
+
+/// A bias of +0.
+const NO_BIAS: u32 = 0;
+
+/// A token on its way.
+struct Arrival {
+    /// Its queries, of all query heads.
+    queries: Vec<Vec<i64>>,
+    key: Vec<i64>,
+    value: Vec<i64>,
+}
+
+/// What a query gives.
+struct Attended {
+    results: Vec<u16>,
+    overflows: u64,
+}
+
+impl KelleTop {
+    /// Attention of all tokens; what is read is looked at behind an error, too.
+    pub(super) fn attend(&self, operation: Attention, memory: &mut dyn Memory) -> Executed {
+        let mut codes = Codes::default();
+        let (mut overflows, mut counts) = (0, Counts::default());
+        let mut cache = self.cache.borrow_mut();
+        let head = &mut cache.heads[operation.head];
+        // Behind a token that could not be read nothing is known of the head.
+        let mut whole = true;
+        for row in 0..operation.queries.rows {
+            let arrival = self.arrival(&operation, row, &mut counts, memory, &mut codes);
+            let (Some(arrival), true) = (arrival, whole) else {
+                whole = false;
+                continue;
+            };
+            let attended = self.step(&operation, head, arrival, &mut counts);
+            let special: u64 = attended.iter().map(|query| query.overflows).sum();
+            overflows += special;
+            if operation.exact && special > 0 {
+                codes.note(code::OVERFLOW);
+            }
+            let results = attended.iter().flat_map(|query| &query.results);
+            let bytes: Vec<u8> = results.flat_map(|y| y.to_le_bytes()).collect();
+            pieces::store(&operation.out, row, &bytes, memory, &mut codes);
+        }
+        if operation.exact && counts.saturations > 0 {
+            codes.note(code::OVERFLOW);
+        }
+        let codes = codes.all();
+        let known = operation.is_defined() && !head.unknown;
+        if !codes.is_empty() {
+            *head = Head::default();
+        }
+        let (defined, certain) = (codes.is_empty() && known, known || !operation.exact);
+        let operation = Work { operation: Operation::Attention(operation), counts };
+        Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
+    }
+
+    /// The integers of a token, if all of them could be read.
+    fn arrival(
+        &self,
+        operation: &Attention,
+        row: u64,
+        counts: &mut Counts,
+        memory: &mut dyn Memory,
+        codes: &mut Codes,
+    ) -> Option<Arrival> {
+        let mut load = |rows, quantizer| {
+            let loaded = Loaded::row(rows, row, memory, codes);
+            let (integers, saturated) = integers(loaded.whole()?, quantizer);
+            counts.saturations += saturated;
+            Some(integers)
+        };
+        let [of_queries, of_keys, of_values] = operation.quantizers;
+        let queries = load(&operation.queries, of_queries);
+        let (key, value) = (load(&operation.keys, of_keys), load(&operation.values, of_values));
+        let queries = queries?.chunks(operation.elements as usize).map(<[i64]>::to_vec).collect();
+        Some(Arrival { queries, key: key?, value: value? })
+    }
+
+    /// A token attends to those before it and to itself, and enters.
+    fn step(&self, operation: &Attention, head: &mut Head, arrival: Arrival, counts: &mut Counts) -> Vec<Attended> {
+        let Arrival { queries, key, value } = arrival;
+        let whole = |mut vector: Vec<i64>| {
+            vector.resize(self.shape.width as usize, 0);
+            vector
+        };
+        let token = Token { key: whole(key), value: whole(value), score: 0 };
+        let mut exceeded = false;
+        let mut attended = Vec::new();
+        for query in &queries {
+            let mut products: Vec<i64> = head.tokens.iter().map(|old| product(query, &old.key)).collect();
+            exceeded |= head.attend(&products, operation, &self.shape);
+            products.push(product(query, &token.key));
+            attended.push(self.query(operation, head, &token, &products));
+        }
+        counts.evictions += head.evict(operation);
+        head.enter(token, exceeded);
+        attended
+    }
+
+    /// From a query's products with all tokens to its results.
+    fn query(&self, operation: &Attention, head: &Head, new: &Token, products: &[i64]) -> Attended {
+        let scores: Vec<u16> = products.iter().map(|&sum| result(sum, operation.score_scale, NO_BIAS)).collect();
+        let (lanes, places) = (self.shape.score_lanes as usize, self.shape.places());
+        let probabilities = self.softmax.softmax(&scores, scores.len(), lanes, places).values;
+        let weights: Vec<i64> = probabilities.into_iter().map(weight).collect();
+        let tokens = || head.tokens.iter().chain([new]);
+        let sum = |d: usize| weights.iter().zip(tokens()).map(|(weight, token)| weight * token.value[d]).sum();
+        let results = (0..operation.elements as usize).map(|d| result(sum(d), operation.result_scale, NO_BIAS));
+        let results: Vec<u16> = results.collect();
+        let overflows = scores.iter().chain(&results).filter(|&&y| is_special(y)).count() as u64;
+        Attended { results, overflows }
+    }
+}

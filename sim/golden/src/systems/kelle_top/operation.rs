@@ -1,0 +1,310 @@
+//! Descriptors of `kelle_top` behind their header: fields, and the checks in their order.
+
+use crate::common::bus::Command;
+use crate::common::shell::job_controller::{Limits, code};
+use crate::systems::job::{self, Fields};
+use crate::systems::operand::{self, are_apart, overlap, row, sizes};
+use crate::systems::vector_top;
+
+use super::{CONSTANT_BYTES, HEAD_BYTES, Refresh, Shape};
+
+/// Bit of the options.
+const EXACT: u32 = 1 << 12;
+/// Most that an importance is shifted by.
+const MOST_SHIFT: u32 = 47;
+
+/// Rows of fp16 times a matrix of weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Linear {
+    /// Columns of the results.
+    pub columns: u64,
+    /// Elements of a row.
+    pub channels: u64,
+    /// A saturated activation, or a result that is infinite or no number, is an error.
+    pub exact: bool,
+    /// What an activation is multiplied by, fp32.
+    pub quantizer: u32,
+    /// The rows.
+    pub x: Command,
+    /// Panels of the weights.
+    pub panels: Command,
+    /// Scale and bias of each column.
+    pub constants: Command,
+    /// Where the results go: rows of fp16.
+    pub out: Command,
+}
+
+/// Tokens that enter a head, whose queries attend to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attention {
+    /// The head.
+    pub head: usize,
+    /// Query heads of it.
+    pub group: u64,
+    /// Elements of a vector.
+    pub elements: u64,
+    /// A saturated activation, or a score or result that is infinite or no number, is an error.
+    pub exact: bool,
+    /// Tokens behind a step, at most.
+    pub budget: usize,
+    /// First tokens that stay.
+    pub sink: usize,
+    /// Most recent tokens that stay, the new one not counted.
+    pub window: usize,
+    /// Bits that a product loses before it counts as importance.
+    pub shift: u32,
+    /// What queries, keys and values are multiplied by, fp32.
+    pub quantizers: [u32; 3],
+    /// Times a product a score, fp32.
+    pub score_scale: u32,
+    /// Times a sum of values a result, fp32.
+    pub result_scale: u32,
+    /// Queries, all of a token side by side.
+    pub queries: Command,
+    /// Keys.
+    pub keys: Command,
+    /// Values.
+    pub values: Command,
+    /// Where the results go, as the queries lie.
+    pub out: Command,
+}
+
+/// Heads that are emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clear {
+    /// The first one.
+    pub first: usize,
+    /// How many.
+    pub heads: usize,
+}
+
+/// Cached tokens that are written to memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Save {
+    /// Their head.
+    pub head: usize,
+    /// Position of the first one, the oldest being 0.
+    pub first: usize,
+    /// Elements of a vector.
+    pub elements: u64,
+    /// Where they go.
+    pub out: Command,
+}
+
+/// An operation whose fields are all right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Rows times a matrix of weights.
+    Linear(Linear),
+    /// Tokens that enter a head, whose queries attend to it.
+    Attention(Attention),
+    /// Steps on rows of fp16 numbers.
+    Vector(vector_top::Operation),
+    /// Heads that are emptied.
+    Clear(Clear),
+    /// Refresh intervals, and which scores are high.
+    Refresh(Refresh),
+    /// Cached tokens that are written to memory.
+    Save(Save),
+}
+
+/// No bytes at all.
+const NOTHING: Command = Command { address: 0, row_bytes: 0, rows: 0, stride: 0 };
+
+impl job::Operation for Operation {
+    fn out(&self) -> &Command {
+        match self {
+            Self::Linear(operation) => &operation.out,
+            Self::Attention(operation) => &operation.out,
+            Self::Vector(operation) => operation.out(),
+            Self::Save(operation) => &operation.out,
+            Self::Clear(_) | Self::Refresh(_) => &NOTHING,
+        }
+    }
+
+    fn outs(&self) -> Vec<&Command> {
+        match self {
+            Self::Clear(_) | Self::Refresh(_) => Vec::new(),
+            _ => vec![self.out()],
+        }
+    }
+
+    fn repeats(&self) -> bool {
+        matches!(self, Self::Clear(_) | Self::Refresh(_))
+    }
+}
+
+/// Checks where operands are, in this order.
+fn place(operands: &[&Command], shape: &Shape, limits: &Limits) -> Result<(), u8> {
+    operands.iter().try_for_each(|rows| operand::check(rows, limits, shape.vector.address_width))
+}
+
+/// Elements of a vector: whole columns of the array.
+fn are_elements(shape: &Shape, elements: u32) -> bool {
+    elements.is_multiple_of(shape.columns) && (1..=shape.width).contains(&elements)
+}
+
+fn demand(right: bool) -> Result<(), u8> {
+    if right { Ok(()) } else { Err(code::SIZE) }
+}
+
+fn zeros(right: bool) -> Result<(), u8> {
+    if right { Ok(()) } else { Err(code::RESERVED) }
+}
+
+impl Linear {
+    /// The operation in the fields behind a header.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
+        let (word, long) = (|at| fields.word(at), |at| fields.long(at));
+        zeros(word(44) & !EXACT == 0 && fields.are_zero((96..128).step_by(4)))?;
+        sizes(&[(word(32), shape.tokens), (word(36), 65_535), (word(40), shape.inner)])?;
+        let (rows, columns, channels) = (u64::from(word(32)), u64::from(word(36)), u64::from(word(40)));
+        let panels = Command {
+            address: long(72),
+            row_bytes: channels * shape.panel(),
+            rows: columns.div_ceil(shape.panel()),
+            stride: word(56).into(),
+        };
+        let operation = Self {
+            columns,
+            channels,
+            exact: word(44) & EXACT != 0,
+            quantizer: word(48),
+            x: Command { address: long(64), row_bytes: 2 * channels, rows, stride: word(52).into() },
+            panels,
+            constants: row(long(80), CONSTANT_BYTES * columns),
+            out: Command { address: long(88), row_bytes: 2 * columns, rows, stride: word(60).into() },
+        };
+        place(&[&operation.x, &operation.panels, &operation.constants, &operation.out], shape, limits)?;
+        Ok(operation)
+    }
+
+    /// Whether results do not depend on when they are written.
+    #[must_use]
+    pub fn is_defined(&self) -> bool {
+        let sources = [&self.x, &self.panels, &self.constants];
+        are_apart(&self.out) && !sources.into_iter().any(|source| overlap(source, &self.out))
+    }
+}
+
+impl Attention {
+    /// The operation in the fields behind a header.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
+        let (word, long) = (|at| fields.word(at), |at| fields.long(at));
+        let (budget, sink) = (word(52) & 0xffff, word(52) >> 16);
+        let (window, shift) = (word(56) & 0xffff, word(56) >> 16 & 0xff);
+        zeros(word(48) & !EXACT == 0 && word(56) >> 24 == 0)?;
+        demand(word(32) < shape.heads)?;
+        sizes(&[(word(36), 65_535), (word(40), shape.group), (budget, shape.slots)])?;
+        demand(are_elements(shape, word(44)) && sink + window < budget && shift <= MOST_SHIFT)?;
+        let (tokens, group, elements) = (u64::from(word(36)), u64::from(word(40)), u64::from(word(44)));
+        let rows = |address, stride: usize, vectors| Command {
+            address: long(address),
+            row_bytes: 2 * elements * vectors,
+            rows: tokens,
+            stride: word(stride).into(),
+        };
+        let operation = Self {
+            head: word(32) as usize,
+            group,
+            elements,
+            exact: word(48) & EXACT != 0,
+            budget: budget as usize,
+            sink: sink as usize,
+            window: window as usize,
+            shift,
+            quantizers: [word(60), word(64), word(68)],
+            score_scale: word(72),
+            result_scale: word(76),
+            queries: rows(96, 80, group),
+            keys: rows(104, 84, 1),
+            values: rows(112, 88, 1),
+            out: rows(120, 92, group),
+        };
+        place(&[&operation.queries, &operation.keys, &operation.values, &operation.out], shape, limits)?;
+        Ok(operation)
+    }
+
+    /// Whether results, and what the head then holds, do not depend on when results are written. They may take the place of
+    /// the queries.
+    #[must_use]
+    pub fn is_defined(&self) -> bool {
+        let (queries, out) = (&self.queries, &self.out);
+        let in_place = queries.address == out.address && queries.stride == out.stride;
+        let sources = [&self.keys, &self.values].into_iter().chain((!in_place).then_some(queries));
+        are_apart(out) && !sources.into_iter().any(|source| overlap(source, out))
+    }
+}
+
+impl Clear {
+    /// The operation in the fields behind a header.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(shape: &Shape, fields: Fields<'_>) -> Result<Self, u8> {
+        let (first, heads) = (fields.word(32), fields.word(36));
+        zeros(fields.are_zero((40..128).step_by(4)))?;
+        demand(heads > 0 && u64::from(first) + u64::from(heads) <= shape.heads.into())?;
+        Ok(Self { first: first as usize, heads: heads as usize })
+    }
+}
+
+impl Refresh {
+    /// The operation in the fields behind a header.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(shape: &Shape, fields: Fields<'_>) -> Result<Self, u8> {
+        let word = |at| fields.word(at);
+        zeros(fields.are_zero((52..128).step_by(4)))?;
+        let (least, most) = (2 * u64::from(shape.cache_rows), (1 << shape.interval_bits) - 1);
+        let intervals = [36, 40, 44, 48].map(word);
+        let right = intervals.iter().all(|&interval| (least..=most).contains(&interval.into()));
+        demand(i64::from(word(32)) <= shape.top_score() && right)?;
+        Ok(Self { threshold: word(32), high: [intervals[0], intervals[1]], low: [intervals[2], intervals[3]] })
+    }
+}
+
+impl Save {
+    /// The operation in the fields behind a header, where heads have so many tokens.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(
+        shape: &Shape,
+        limits: &Limits,
+        fields: Fields<'_>,
+        tokens: impl Fn(usize) -> u64,
+    ) -> Result<Self, u8> {
+        let word = |at| fields.word(at);
+        zeros(fields.are_zero([52].into_iter().chain((64..128).step_by(4))))?;
+        let (head, first, count, elements) = (word(32), word(36), word(40), word(44));
+        demand(head < shape.heads && count > 0 && are_elements(shape, elements))?;
+        demand(u64::from(first) + u64::from(count) <= tokens(head as usize))?;
+        let row_bytes = HEAD_BYTES + 4 * u64::from(elements);
+        let out = Command { address: fields.long(56), row_bytes, rows: count.into(), stride: word(48).into() };
+        place(&[&out], shape, limits)?;
+        Ok(Self { head: head as usize, first: first as usize, elements: elements.into(), out })
+    }
+}

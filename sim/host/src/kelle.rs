@@ -1,0 +1,44 @@
+//! Jobs of `kelle_top`: rows times 8-bit weights, attention of heads that live in the accelerator, and the steps of
+//! [`vector`](crate::vector) on rows.
+
+mod caps;
+mod check;
+mod job;
+pub mod layout;
+mod panels;
+pub mod registers;
+
+pub use caps::{Caps, Counts};
+pub use check::check;
+pub use job::{AttentionJob, ClearJob, Intervals, LinearJob, Policy, Quantizers, RefreshJob, Rows, SaveJob};
+pub use panels::Panels;
+
+#[cfg(test)]
+mod tests {
+    use super::Caps;
+    use crate::vector;
+
+    pub const CAPS: Caps = Caps {
+        rows: 4,
+        columns: 4,
+        tokens: 4,
+        inner: 24,
+        heads: 3,
+        slots: 5,
+        width: 8,
+        group: 2,
+        score_lanes: 4,
+        score_bits: 8,
+        amount_bits: 9,
+        interval_bits: 12,
+        cache_rows: 18,
+        save: true,
+        vector: vector::Caps {
+            opcode: 3,
+            lanes: 4,
+            max_beats: 8,
+            function: 2,
+            units: vector::Units { softmax: false, layer_norm: false, rotary: false },
+        },
+    };
+}

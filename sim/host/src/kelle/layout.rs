@@ -1,0 +1,259 @@
+//! What lies where behind the header of a descriptor of `kelle_top`; steps on rows are those of
+//! [`vector::layout`](crate::vector::layout).
+
+/// Rows of fp16 times a matrix of weights.
+pub mod linear {
+    use crate::layout::fields;
+
+    fields! {
+        /// All fields behind the header, in order.
+        FIELDS:
+        /// Rows, 1 to TOKENS of LINEAR.
+        ROWS, "rows", 4 at 32;
+        /// Columns of the results, 1 to 65535.
+        COLUMNS, "columns", 4 at 36;
+        /// Elements of a row of x, 1 to INNER of LINEAR.
+        CHANNELS, "channels", 4 at 40;
+        /// Bit SNBZ_KELLE_OPTION_EXACT; others 0.
+        OPTIONS, "options", 4 at 44;
+        /// What an element is multiplied by to become an integer of 16 bits, fp32.
+        QUANTIZER, "quantizer", 4 at 48;
+        /// Bytes from row to row of x.
+        X_STRIDE, "x_stride", 4 at 52;
+        /// Bytes from panel to panel.
+        PANEL_STRIDE, "panel_stride", 4 at 56;
+        /// Bytes from row to row of the results.
+        OUT_STRIDE, "out_stride", 4 at 60;
+        /// Rows of fp16.
+        X_ADDRESS, "x_address", 8 at 64;
+        /// Weights: panels of columns.
+        PANEL_ADDRESS, "panel_address", 8 at 72;
+        /// Scale and bias of each column: two numbers of fp32.
+        CONSTANTS_ADDRESS, "constants_address", 8 at 80;
+        /// Where the results go: rows of fp16.
+        OUT_ADDRESS, "out_address", 8 at 88;
+        /// 0.
+        ZERO_0, "zero_0", 8 at 96;
+        /// 0.
+        ZERO_1, "zero_1", 8 at 104;
+        /// 0.
+        ZERO_2, "zero_2", 8 at 112;
+        /// 0.
+        ZERO_3, "zero_3", 8 at 120;
+    }
+
+    /// Fields that must be 0.
+    pub const ZEROS: &[crate::layout::Field] = &[ZERO_0, ZERO_1, ZERO_2, ZERO_3];
+}
+
+/// Tokens that enter a head, whose queries attend to it.
+pub mod attention {
+    use crate::layout::fields;
+
+    fields! {
+        /// All fields behind the header, in order.
+        FIELDS:
+        /// The head, below HEADS of HEADS.
+        HEAD, "head", 4 at 32;
+        /// Tokens, 1 to 65535.
+        TOKENS, "tokens", 4 at 36;
+        /// Query heads of the head, 1 to GROUP of VECTORS.
+        GROUP, "group", 4 at 40;
+        /// Elements of a vector: a multiple of COLUMNS of CAPS, up to WIDTH of VECTORS.
+        ELEMENTS, "elements", 4 at 44;
+        /// Bit SNBZ_KELLE_OPTION_EXACT; others 0.
+        OPTIONS, "options", 4 at 48;
+        /// Tokens that the head keeps, 1 to SLOTS of HEADS.
+        BUDGET, "budget", 2 at 52;
+        /// First tokens that stay.
+        SINK, "sink", 2 at 54;
+        /// Most recent tokens that stay beside the new one; SINK and WINDOW together are below BUDGET.
+        WINDOW, "window", 2 at 56;
+        /// Bits that a product loses before it counts as importance, 0 to 47.
+        SHIFT, "shift", 1 at 58;
+        /// 0.
+        ZERO_0, "zero_0", 1 at 59;
+        /// What an element of a query is multiplied by to become an integer of 16 bits, fp32.
+        QUERY_QUANTIZER, "query_quantizer", 4 at 60;
+        /// Of a key.
+        KEY_QUANTIZER, "key_quantizer", 4 at 64;
+        /// Of a value.
+        VALUE_QUANTIZER, "value_quantizer", 4 at 68;
+        /// Times a product of integers a score, fp32.
+        SCORE_SCALE, "score_scale", 4 at 72;
+        /// Times a sum of values, whose weights are in units of 2^-15, a result, fp32.
+        RESULT_SCALE, "result_scale", 4 at 76;
+        /// Bytes from row to row of the queries.
+        QUERY_STRIDE, "query_stride", 4 at 80;
+        /// Of the keys.
+        KEY_STRIDE, "key_stride", 4 at 84;
+        /// Of the values.
+        VALUE_STRIDE, "value_stride", 4 at 88;
+        /// Of the results.
+        OUT_STRIDE, "out_stride", 4 at 92;
+        /// Rows of fp16: of each token the queries of all query heads.
+        QUERY_ADDRESS, "query_address", 8 at 96;
+        /// Rows of fp16: a key for each token.
+        KEY_ADDRESS, "key_address", 8 at 104;
+        /// Rows of fp16: a value for each token.
+        VALUE_ADDRESS, "value_address", 8 at 112;
+        /// Where the results go, as the queries lie; it may be their place.
+        OUT_ADDRESS, "out_address", 8 at 120;
+    }
+
+    /// Fields that must be 0.
+    pub const ZEROS: &[crate::layout::Field] = &[ZERO_0];
+}
+
+/// Heads that are emptied.
+pub mod clear {
+    use crate::layout::fields;
+
+    fields! {
+        /// All fields behind the header, in order.
+        FIELDS:
+        /// The first one.
+        FIRST, "first", 4 at 32;
+        /// How many, 1 or more; all of them below HEADS of HEADS.
+        HEADS, "heads", 4 at 36;
+        /// 0.
+        ZERO_0, "zero_0", 8 at 40;
+        /// 0.
+        ZERO_1, "zero_1", 8 at 48;
+        /// 0.
+        ZERO_2, "zero_2", 8 at 56;
+        /// 0.
+        ZERO_3, "zero_3", 8 at 64;
+        /// 0.
+        ZERO_4, "zero_4", 8 at 72;
+        /// 0.
+        ZERO_5, "zero_5", 8 at 80;
+        /// 0.
+        ZERO_6, "zero_6", 8 at 88;
+        /// 0.
+        ZERO_7, "zero_7", 8 at 96;
+        /// 0.
+        ZERO_8, "zero_8", 8 at 104;
+        /// 0.
+        ZERO_9, "zero_9", 8 at 112;
+        /// 0.
+        ZERO_10, "zero_10", 8 at 120;
+    }
+
+    /// Fields that must be 0.
+    pub const ZEROS: &[crate::layout::Field] =
+        &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6, ZERO_7, ZERO_8, ZERO_9, ZERO_10];
+}
+
+/// How often rows of the cache are refreshed.
+pub mod refresh {
+    use crate::layout::fields;
+
+    fields! {
+        /// All fields behind the header, in order.
+        FIELDS:
+        /// Lowest high importance.
+        THRESHOLD, "threshold", 4 at 32;
+        /// Cycles from refresh to refresh of the high bytes of tokens with high importance.
+        HIGH_MSB, "high_msb", 4 at 36;
+        /// Of their low bytes.
+        HIGH_LSB, "high_lsb", 4 at 40;
+        /// Of the high bytes of all other tokens.
+        LOW_MSB, "low_msb", 4 at 44;
+        /// Of their low bytes.
+        LOW_LSB, "low_lsb", 4 at 48;
+        /// 0.
+        ZERO_0, "zero_0", 4 at 52;
+        /// 0.
+        ZERO_1, "zero_1", 8 at 56;
+        /// 0.
+        ZERO_2, "zero_2", 8 at 64;
+        /// 0.
+        ZERO_3, "zero_3", 8 at 72;
+        /// 0.
+        ZERO_4, "zero_4", 8 at 80;
+        /// 0.
+        ZERO_5, "zero_5", 8 at 88;
+        /// 0.
+        ZERO_6, "zero_6", 8 at 96;
+        /// 0.
+        ZERO_7, "zero_7", 8 at 104;
+        /// 0.
+        ZERO_8, "zero_8", 8 at 112;
+        /// 0.
+        ZERO_9, "zero_9", 8 at 120;
+    }
+
+    /// Fields that must be 0.
+    pub const ZEROS: &[crate::layout::Field] =
+        &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6, ZERO_7, ZERO_8, ZERO_9];
+}
+
+/// Cached tokens that are written to memory.
+pub mod save {
+    use crate::layout::fields;
+
+    fields! {
+        /// All fields behind the header, in order.
+        FIELDS:
+        /// Their head, below HEADS of HEADS.
+        HEAD, "head", 4 at 32;
+        /// Position of the first one, the oldest being 0.
+        FIRST, "first", 4 at 36;
+        /// How many, 1 or more, as the head has them.
+        TOKENS, "tokens", 4 at 40;
+        /// Elements of a vector: a multiple of COLUMNS of CAPS, up to WIDTH of VECTORS.
+        ELEMENTS, "elements", 4 at 44;
+        /// Bytes from row to row.
+        OUT_STRIDE, "out_stride", 4 at 48;
+        /// 0.
+        ZERO_0, "zero_0", 4 at 52;
+        /// Where they go: 64 bytes with the importance ahead, keys and values of 16 bits.
+        OUT_ADDRESS, "out_address", 8 at 56;
+        /// 0.
+        ZERO_1, "zero_1", 8 at 64;
+        /// 0.
+        ZERO_2, "zero_2", 8 at 72;
+        /// 0.
+        ZERO_3, "zero_3", 8 at 80;
+        /// 0.
+        ZERO_4, "zero_4", 8 at 88;
+        /// 0.
+        ZERO_5, "zero_5", 8 at 96;
+        /// 0.
+        ZERO_6, "zero_6", 8 at 104;
+        /// 0.
+        ZERO_7, "zero_7", 8 at 112;
+        /// 0.
+        ZERO_8, "zero_8", 8 at 120;
+    }
+
+    /// Fields that must be 0.
+    pub const ZEROS: &[crate::layout::Field] =
+        &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6, ZERO_7, ZERO_8];
+}
+
+/// Rows times a matrix of weights.
+pub const LINEAR_VALUE: u8 = 1;
+/// Tokens that enter a head, whose queries attend to it.
+pub const ATTENTION_VALUE: u8 = 2;
+/// Steps on rows.
+pub const VECTOR_VALUE: u8 = 3;
+/// Heads that are emptied.
+pub const CLEAR_VALUE: u8 = 4;
+/// Refresh intervals, and which importance is high.
+pub const REFRESH_VALUE: u8 = 5;
+/// Cached tokens that are written to memory.
+pub const SAVE_VALUE: u8 = 6;
+/// Largest number of an operation.
+pub const OPCODES: u8 = 6;
+
+/// Bit of the options: what is not exact is an error.
+pub const EXACT_BIT: u32 = 12;
+
+/// Most bits that a product may lose.
+pub const MOST_SHIFT: u64 = 47;
+/// Bytes of the constants of a column.
+pub const CONSTANT_BYTES: u64 = 8;
+/// Bytes ahead of the key of a saved token.
+pub const HEAD_BYTES: u64 = 64;

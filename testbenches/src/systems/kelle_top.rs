@@ -1,0 +1,47 @@
+//! `kelle_top` between a host and a memory: chains of products, attention, rows and what belongs to them.
+
+pub mod program;
+pub mod real;
+
+use golden::common::float::Function;
+use golden::systems::kelle_top::Shape;
+use golden::systems::vector_top;
+use host::kelle::{Caps, layout};
+use host::vector::{self, Units};
+
+/// What a driver reads of an accelerator of a shape.
+#[must_use]
+pub fn caps_of(shape: &Shape) -> Caps {
+    let vector_top::Units { softmax, layer_norm, rotary } = vector_top::Units::of(shape.vector.steps);
+    let function = match shape.vector.function {
+        Function::GeluErf => 0,
+        Function::GeluTanh => 1,
+        Function::Silu => 2,
+        Function::Tanh => 3,
+        Function::Sigmoid => 4,
+    };
+    let vector = vector::Caps {
+        opcode: layout::VECTOR_VALUE,
+        lanes: shape.vector.lanes,
+        max_beats: shape.vector.max_beats,
+        function,
+        units: Units { softmax, layer_norm, rotary },
+    };
+    Caps {
+        rows: shape.rows,
+        columns: shape.columns,
+        tokens: shape.tokens,
+        inner: shape.inner,
+        heads: shape.heads,
+        slots: shape.slots,
+        width: shape.width,
+        group: shape.group,
+        score_lanes: shape.score_lanes,
+        score_bits: shape.score_bits,
+        amount_bits: shape.amount_bits,
+        interval_bits: shape.interval_bits,
+        cache_rows: shape.cache_rows,
+        save: shape.save,
+        vector,
+    }
+}

@@ -1,0 +1,266 @@
+//! Jobs of the Kelle accelerator: descriptors, right and wrong, and what they work on.
+
+use golden::systems::kelle_top::{CONSTANT_BYTES, HEAD_BYTES, Shape};
+use rand::RngExt;
+use sim::stimulus::StimulusRng;
+
+mod descriptor;
+
+use super::super::draw::{area, area_bytes, half, often, size};
+use super::super::program::Program;
+use super::super::vector_top::program as vector;
+use descriptor::Descriptor;
+
+/// Bit of the options.
+const EXACT: u32 = 12;
+
+/// A head that has tokens for sure.
+#[derive(Clone, Copy)]
+struct Filled {
+    head: u32,
+    tokens: u32,
+    elements: u32,
+}
+
+/// A job: a chain of one to `chain` descriptors, over all operations that the shape has; of each four chains one is spoilt. What heads
+/// hold from jobs before does not matter to those that are right.
+///
+/// # Panics
+/// The shape is one that the accelerator refuses.
+pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
+    let mut filled: Option<Filled> = None;
+    Program::draw(rng, shape.vector.address_width, chain, |rng, program| {
+        let mut one = match rng.random_range(0..16u8) {
+            0..3 => {
+                let mut one = vector::descriptor(rng, program, &shape.vector);
+                if often(rng, 16) {
+                    program.plain = false;
+                    vector::spoil(rng, &mut one);
+                }
+                let mut bytes = one.bytes();
+                bytes[5] = 3;
+                return bytes;
+            }
+            3..7 => linear(rng, program, shape),
+            7 => {
+                let one = clear(rng, program, shape);
+                filled = None;
+                one
+            }
+            8 => refresh(rng, program, shape),
+            9..11 if shape.save => match filled.filter(|_| !often(rng, 8)) {
+                Some(filled) => save(rng, program, filled),
+                None => {
+                    // There may be as many tokens or not.
+                    program.plain = false;
+                    let (head, tokens) = (rng.random_range(0..shape.heads), size(rng, shape.slots));
+                    let elements = elements(rng, shape);
+                    save(rng, program, Filled { head, tokens, elements })
+                }
+            },
+            _ => {
+                let (one, now) = attention(rng, program, shape);
+                filled = Some(now);
+                one
+            }
+        };
+        if often(rng, 12) {
+            program.plain = false;
+            one.spoil(rng, shape);
+        }
+        one.bytes
+    })
+}
+
+/// The header, and room for the tag.
+fn header(rng: &mut StimulusRng, program: &mut Program, opcode: u8) -> Descriptor {
+    let tag_address = program.take(rng, 64);
+    Descriptor::new(opcode, rng.random_range(0..4), rng.random(), tag_address)
+}
+
+/// fp32: about 2^`exponent`.
+fn single(rng: &mut StimulusRng, exponent: i32) -> u32 {
+    (rng.random_range(1.0..2.0f32) * 2f32.powi(exponent)).to_bits()
+}
+
+/// fp32, but for one time in `one_in`, when it is anything.
+fn wild(rng: &mut StimulusRng, one_in: u32, exponent: i32) -> u32 {
+    if often(rng, one_in) { rng.random() } else { single(rng, exponent) }
+}
+
+/// Puts mild numbers of fp16 into rows; seldom some that are not.
+fn fill(rng: &mut StimulusRng, program: &mut Program, (address, stride): (u64, u32), [rows, columns]: [u32; 2]) {
+    let strange = often(rng, 4);
+    for row in 0..if stride == 0 { 1 } else { rows } {
+        let number = |rng: &mut StimulusRng| match strange {
+            true => half(rng),
+            false => rng.random_range(0x3000..0x4400u16) | u16::from(rng.random::<bool>()) << 15,
+        };
+        let bytes: Vec<u8> = (0..columns).flat_map(|_| number(rng).to_le_bytes()).collect();
+        program.put(address + u64::from(row) * u64::from(stride), &bytes);
+    }
+}
+
+/// What becomes of numbers: mostly integers of some hundreds or thousands; seldom next to nothing, or too large.
+fn quantizer(rng: &mut StimulusRng) -> i32 {
+    match rng.random_range(0..16u8) {
+        0 => rng.random_range(-4..4),
+        1 => rng.random_range(13..16),
+        _ => rng.random_range(6..13),
+    }
+}
+
+/// Rows times weights.
+fn linear(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Descriptor {
+    let panel = shape.panel() as u32;
+    let (mut rows, mut columns, mut channels) = (size(rng, shape.tokens), size(rng, 3 * panel), size(rng, shape.inner));
+    let share = program.left() as u32 / 3;
+    let bytes = |rows: u32, columns: u32, channels: u32| {
+        area_bytes(rows, 2 * channels)
+            + area_bytes(columns.div_ceil(panel), channels * panel)
+            + area_bytes(1, CONSTANT_BYTES as u32 * columns)
+            + area_bytes(rows, 2 * columns)
+            + 256
+    };
+    while bytes(rows, columns, channels) > share && [rows, columns, channels] != [1; 3] {
+        match [columns, channels, rows].into_iter().max() {
+            Some(most) if most == columns => columns = columns.div_ceil(2),
+            Some(most) if most == channels => channels = channels.div_ceil(2),
+            _ => rows = rows.div_ceil(2),
+        }
+    }
+    let mut x = area(rng, program, rows, 2 * channels, true);
+    fill(rng, program, x, [rows, channels]);
+    if x.1 != 0 && often(rng, 12) {
+        x.1 = program.spread(rng, x.0, [rows.into(), u64::from(2 * channels)]).unwrap_or(x.1);
+    }
+    let panels = columns.div_ceil(panel);
+    let weights = area(rng, program, panels, channels * panel, true);
+    for row in 0..if weights.1 == 0 { 1 } else { panels } {
+        let large = often(rng, 4);
+        let weight =
+            |rng: &mut StimulusRng| if large { [0x80, 0x7f][rng.random_range(0..2usize)] } else { rng.random() };
+        let bytes: Vec<u8> = (0..channels * panel).map(|_| weight(rng)).collect();
+        program.put(weights.0 + u64::from(row) * u64::from(weights.1), &bytes);
+    }
+    let exponent = quantizer(rng);
+    let strange = if often(rng, 6) { 6 } else { u32::MAX };
+    let constants: Vec<u8> = (0..columns)
+        .flat_map(|_| [wild(rng, strange, -exponent - 8), wild(rng, strange, 0)])
+        .flat_map(u32::to_le_bytes)
+        .collect();
+    let records = program.take(rng, constants.len() as u64);
+    program.put(records, &constants);
+    let mut out = area(rng, program, rows, 2 * columns, false);
+    if often(rng, 12) {
+        out.1 = program.spread(rng, out.0, [rows.into(), u64::from(2 * columns)]).unwrap_or(out.1);
+    }
+    let mut one = header(rng, program, 1);
+    let options = u32::from(often(rng, 8)) << EXACT;
+    one.words(&[(32, rows), (36, columns), (40, channels), (44, options), (48, wild(rng, 40, exponent))]);
+    one.operands(&[(64, 52, x), (72, 56, weights), (88, 60, out)]);
+    one.long(80, records);
+    one
+}
+
+/// Elements of a vector.
+fn elements(rng: &mut StimulusRng, shape: &Shape) -> u32 {
+    shape.columns * size(rng, shape.width / shape.columns)
+}
+
+/// Tokens that enter a head, and what the head then has at least.
+fn attention(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (Descriptor, Filled) {
+    // Few heads, so that tokens of jobs before are there.
+    let head = if often(rng, 3) { rng.random_range(0..shape.heads) } else { rng.random_range(0..shape.heads.min(2)) };
+    let (mut group, mut elements) = (size(rng, shape.group), elements(rng, shape));
+    let mut tokens = if often(rng, 3) { rng.random_range(1..=12) } else { rng.random_range(1..=3) };
+    let share = program.left() as u32 / 3;
+    let bytes = |tokens: u32, group: u32, elements: u32| {
+        2 * area_bytes(tokens, 2 * group * elements) + 2 * area_bytes(tokens, 2 * elements) + 256
+    };
+    while bytes(tokens, group, elements) > share && [tokens, group] != [1; 2] {
+        if tokens > 1 { tokens = tokens.div_ceil(2) } else { group = group.div_ceil(2) }
+    }
+    if bytes(tokens, group, elements) > share {
+        elements = shape.columns;
+    }
+    let mut places = [group * elements, elements, elements].map(|columns| {
+        let place = area(rng, program, tokens, 2 * columns, true);
+        fill(rng, program, place, [tokens, columns]);
+        place
+    });
+    let mut out = area(rng, program, tokens, 2 * group * elements, false);
+    if places[0].1 != 0 && often(rng, 6) {
+        out = places[0];
+    } else if often(rng, 8) {
+        let of_results = rng.random::<bool>();
+        let (place, columns) = if of_results { (&mut out, group * elements) } else { (&mut places[1], elements) };
+        if place.1 != 0 {
+            place.1 = program.spread(rng, place.0, [tokens.into(), u64::from(2 * columns)]).unwrap_or(place.1);
+        }
+    }
+    let budget = match rng.random_range(0..4u8) {
+        0 => shape.slots,
+        _ => size(rng, shape.slots),
+    };
+    let sink = rng.random_range(0..budget.div_ceil(2));
+    let window = if often(rng, 4) { budget - 1 - sink } else { rng.random_range(0..budget - sink) };
+    let [q, k, v] = [(); 3].map(|()| quantizer(rng));
+    let product = q + k + elements.ilog2() as i32;
+    // Amounts of some units, or of none, or too large.
+    let shift = (product - rng.random_range(0..10)).clamp(0, 47) as u32;
+    let mut one = header(rng, program, 2);
+    let options = u32::from(often(rng, 8)) << EXACT;
+    one.words(&[(32, head), (36, tokens), (40, group), (44, elements), (48, options)]);
+    one.words(&[(52, budget | sink << 16), (56, window | shift << 16)]);
+    one.words(&[(60, wild(rng, 40, q)), (64, wild(rng, 40, k)), (68, wild(rng, 40, v))]);
+    let score = rng.random_range(-2..4) - product;
+    one.words(&[(72, wild(rng, 20, score)), (76, wild(rng, 20, -15 - v))]);
+    let [queries, keys, values] = places;
+    one.operands(&[(96, 80, queries), (104, 84, keys), (112, 88, values), (120, 92, out)]);
+    (one, Filled { head, tokens: tokens.min(budget), elements })
+}
+
+/// Heads that are emptied: seldom, and seldom all.
+fn clear(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Descriptor {
+    let mut one = header(rng, program, 4);
+    let first = rng.random_range(0..shape.heads);
+    let heads = size(rng, shape.heads - first);
+    one.words(&[(32, first), (36, heads)]);
+    one
+}
+
+/// Intervals of any length, the shortest ones among them.
+fn refresh(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Descriptor {
+    let mut one = header(rng, program, 5);
+    let (least, most) = (2 * shape.cache_rows, ((1u64 << shape.interval_bits) - 1) as u32);
+    let interval = |rng: &mut StimulusRng| match rng.random_range(0..4u8) {
+        0 => least,
+        1 => most,
+        2 => rng.random_range(least..=most.min(4 * least)),
+        _ => rng.random_range(least..=most),
+    };
+    let threshold = rng.random_range(0..=shape.top_score()) as u32;
+    one.words(&[(32, threshold)]);
+    for at in [36, 40, 44, 48] {
+        one.words(&[(at, interval(rng))]);
+    }
+    one
+}
+
+/// Some of the tokens of a head.
+fn save(rng: &mut StimulusRng, program: &mut Program, filled: Filled) -> Descriptor {
+    let row_bytes = HEAD_BYTES as u32 + 4 * filled.elements;
+    let first = rng.random_range(0..filled.tokens);
+    let share = program.left() as u32 / 3;
+    let room = (share.saturating_sub(256) / area_bytes(1, row_bytes)).max(1);
+    let tokens = size(rng, (filled.tokens - first).min(room));
+    let out = area(rng, program, tokens, row_bytes, false);
+    let mut one = header(rng, program, 6);
+    one.words(&[(32, filled.head), (36, first), (40, tokens), (44, filled.elements)]);
+    one.operands(&[(56, 48, out)]);
+    one
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+use std::collections::BTreeMap;
+
+use golden::common::float::Function;
+use golden::systems::kelle_top::{KelleTop, Operation};
+use golden::systems::memory::SparseMemory;
+use golden::systems::vector_top;
+use sim::stimulus::rng_for;
+
+use super::*;
+
+fn shape([rows, columns]: [u32; 2], [heads, slots, width, group]: [u32; 4], save: bool) -> Shape {
+    let vector = vector_top::Shape {
+        lanes: 4,
+        max_beats: 16,
+        function: Function::Silu,
+        address_width: 40,
+        steps: vector_top::STEP_BITS,
+    };
+    Shape {
+        rows,
+        columns,
+        tokens: 6,
+        inner: 40,
+        heads,
+        slots,
+        width,
+        group,
+        score_lanes: 4,
+        score_bits: 8,
+        amount_bits: 9,
+        interval_bits: 16,
+        cache_rows: heads * (slots + 1),
+        save,
+        vector,
+    }
+}
+
+/// Jobs end well, and in every way that they can end badly; every operation comes up with all that it can do, and what was not
+/// spoilt is refused by no check, whatever the jobs before have left.
+#[test]
+fn all_kinds_of_jobs() {
+    let (mut codes, mut seen) = (BTreeMap::new(), BTreeMap::new());
+    let shapes = [
+        ("small", shape([4, 4], [3, 5, 8, 2], true)),
+        ("smallest", shape([1, 1], [1, 1, 1, 1], false)),
+        ("wide", shape([8, 16], [2, 20, 32, 3], true)),
+    ];
+    for (label, shape) in shapes {
+        let top = KelleTop::new(shape).unwrap();
+        let mut rng = rng_for(seeds::seed(1), label);
+        for _ in 0..500 {
+            let program = draw(&mut rng, &shape, 4);
+            let mut memory = SparseMemory::new();
+            memory.store(program.limits.base, &program.image);
+            let report = top.run(program.limits, program.job, &mut memory);
+            let code = report.end.code;
+            *codes.entry(code).or_insert(0) += 1;
+            if program.plain {
+                assert!([0, 14].contains(&code), "{code}: {:?}", report.executed.last());
+                assert!(report.executed.iter().all(|e| e.defined || e.codes.contains(&14)), "{:?}", report.executed);
+            } else if !report.undefined().is_empty() {
+                // As a bench does behind what nobody knows.
+                top.soft_reset();
+            }
+            for e in &report.executed {
+                let kind = match e.operation.operation {
+                    Operation::Linear(_) => "linear",
+                    Operation::Attention(_) => "attention",
+                    Operation::Vector(_) => "vector",
+                    Operation::Clear(_) => "clear",
+                    Operation::Refresh(_) => "refresh",
+                    Operation::Save(_) => "save",
+                };
+                let counts = e.operation.counts;
+                for (name, is) in [
+                    (kind.into(), true),
+                    (format!("{kind} without overflow"), e.overflows == 0),
+                    (format!("{kind} with overflow"), e.overflows > 0),
+                    (format!("{kind} with saturation"), counts.saturations > 0),
+                    (format!("{kind} with evictions"), counts.evictions > 0),
+                    (format!("{kind} with more evictions than tokens"), more(&e.operation.operation, counts.evictions)),
+                    (format!("{kind} in place"), in_place(&e.operation.operation)),
+                ] {
+                    *seen.entry(name).or_insert(0) += u32::from(is);
+                }
+            }
+        }
+    }
+    println!("{codes:?} {seen:?}");
+    for code in [0, 5, 7, 8, 9, 10, 14, 15] {
+        assert!(codes.get(&code).is_some_and(|count| *count > 2), "{code} in {codes:?}");
+    }
+    for (kind, least) in
+        [("linear", 100), ("attention", 100), ("vector", 100), ("clear", 30), ("refresh", 30), ("save", 20)]
+    {
+        assert!(seen[kind] > least, "{kind} in {seen:?}");
+    }
+    for what in ["evictions", "more evictions than tokens", "overflow", "saturation"] {
+        assert!(seen[&format!("attention with {what}")] > 10, "{what} in {seen:?}");
+    }
+    for what in ["linear with overflow", "linear with saturation", "attention in place", "attention without overflow"] {
+        assert!(seen[what] > 10, "{what} in {seen:?}");
+    }
+}
+
+fn more(operation: &Operation, evictions: u64) -> bool {
+    matches!(operation, Operation::Attention(a) if evictions > a.keys.rows)
+}
+
+fn in_place(operation: &Operation) -> bool {
+    matches!(operation, Operation::Attention(a) if a.out.address == a.queries.address)
+}
