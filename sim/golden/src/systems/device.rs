@@ -17,6 +17,11 @@ pub trait Registered: Accelerator {
 
     /// What a job leaves in those that are no constants; they are 0 before its end.
     fn counts(&self, report: &Report<Self::Operation>) -> Vec<(&'static str, u64)>;
+
+    /// What stays from job to job in those that say how the accelerator stands.
+    fn live(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 }
 
 /// How long things take, in accesses to registers.
@@ -97,6 +102,7 @@ impl<A: Registered, M: Memory> Device<A, M> {
             self.set("refused");
         }
         if reset {
+            self.top.dropped();
             self.state = State::Resets(self.delays.reset);
         } else if starts {
             self.state = State::Runs(self.delays.job);
@@ -146,7 +152,10 @@ impl<A: Registered, M: Memory> Device<A, M> {
             "error_where" => self.place,
             "tag" => self.end.tag.into(),
             "descriptors" => self.end.descriptors.into(),
-            _ => self.counts.iter().find(|(counted, _)| *counted == name).map_or(0, |(_, count)| *count),
+            _ => {
+                let shown = self.counts.iter().copied().chain(self.top.live());
+                shown.into_iter().find(|(shown, _)| *shown == name).map_or(0, |(_, value)| value)
+            }
         }
     }
 

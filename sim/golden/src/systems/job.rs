@@ -45,6 +45,13 @@ pub trait Accelerator {
         limits: &Limits,
         memory: &mut dyn Memory,
     ) -> Result<Executed<Self::Operation>, u8>;
+
+    /// What the operation has left in the accelerator, if anything, is not known: it ended with an error or was dropped, or depends
+    /// on bytes that are not defined.
+    fn forget(&self, _operation: &Self::Operation) {}
+
+    /// A job ended with an error, or was dropped.
+    fn dropped(&self) {}
 }
 
 /// A descriptor behind its header, with the offsets of the whole.
@@ -210,6 +217,9 @@ pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &m
     let report = Report { end: End::default(), executed: Vec::new(), tags: Vec::new(), lost: false };
     let mut world = Job { accelerator, limits, memory, fetched: Vec::new(), report };
     let (_, end) = job_controller::run(shape, limits, job, &mut world);
+    if end.code != 0 {
+        accelerator.dropped();
+    }
     Report { end, ..world.report }
 }
 
@@ -272,6 +282,9 @@ impl<A: Accelerator> World for Job<'_, A> {
                     Ok(mut executed) => {
                         executed.defined &= !memory.touched;
                         executed.certain &= !memory.touched;
+                        if !executed.defined {
+                            self.accelerator.forget(&executed.operation);
+                        }
                         let code = executed.codes.first().copied().unwrap_or(0);
                         self.report.executed.push(executed);
                         code
