@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use golden::common::shell::shell_registers::Bus;
-use golden::systems::job::{Accelerator, Report, run as run_golden};
+use golden::systems::job::{Accelerator, Operation, Report, run as run_golden};
 use golden::systems::memory::BusError as GoldenError;
 use rand::RngExt;
 use sim::bus::{
@@ -113,6 +113,11 @@ pub struct Facts<O> {
     pub counters: Vec<Counter<O>>,
 }
 
+/// Whether a second start comes in time to be refused: of a job that does something for a while.
+fn is_long<O: Operation>(report: &Report<O>) -> bool {
+    report.executed.iter().any(|executed| !executed.operation.repeats())
+}
+
 /// What the ports to memory of an accelerator with so many of them begin with.
 fn names(ports: u32) -> Vec<String> {
     if ports == 1 { vec!["mem".into()] } else { (0..ports).map(|port| format!("mem{port}")).collect() }
@@ -120,7 +125,10 @@ fn names(ports: u32) -> Vec<String> {
 
 /// Plays jobs.
 pub struct Player<A: Accelerator> {
+    /// The model, with what it remembers of the jobs so far.
     golden: A,
+    /// As it is after a reset.
+    fresh: A,
     facts: Facts<A::Operation>,
     rng: StimulusRng,
     host: AxiLiteHost,
@@ -143,7 +151,13 @@ pub struct Player<A: Accelerator> {
     refused: Option<u64>,
 }
 
-impl<A: Accelerator> Player<A> {
+impl<A: Accelerator + Clone> Player<A> {
+    /// The model, with what it remembers of the jobs so far.
+    #[must_use]
+    pub fn model(&self) -> &A {
+        &self.golden
+    }
+
     /// A player on a design after reset, with its model.
     ///
     /// # Errors
@@ -157,6 +171,7 @@ impl<A: Accelerator> Player<A> {
         let both = |port: &String| Ok([channel(format!("{port}_ar"))?, channel(format!("{port}_aw"))?]);
         let requests = ports.iter().map(both).collect::<sim::Result<_>>()?;
         Ok(Self {
+            fresh: golden.clone(),
             golden,
             facts,
             ports,
@@ -213,9 +228,11 @@ impl<A: Accelerator> Player<A> {
             }
             program.plain = false;
         }
+        let before = self.golden.clone();
         let report = run_golden(&self.golden, program.limits, program.job, &mut memory);
         // Where a bit of a spoilt chain makes tens of thousands of rows, the job would take longer than is waited for.
         if memory.bytes() > LONGEST {
+            self.golden = before;
             return Ok(());
         }
         let disturbance = match self.rng.random_range(0..8u8) {
@@ -232,8 +249,7 @@ impl<A: Accelerator> Player<A> {
             let silence = Some(Silence::from(request));
             *(if reads { &mut behaviour.silent_reads } else { &mut behaviour.silent_writes }) = silence;
         }
-        // Of a job that executes something a second start comes in time to be refused.
-        let long = !report.executed.is_empty();
+        let long = is_long(&report);
         self.set_up(sim, run, &mut bus, (&program, timeout), long)?;
         self.start(sim, run, &mut bus, long)?;
         match disturbance {
@@ -241,7 +257,19 @@ impl<A: Accelerator> Player<A> {
             _ => self.ends(sim, run, &mut bus, &report, disturbance)?,
         }
         self.compare(sim, run, &bus, (&program, &report, &memory), disturbance)?;
+        self.forget(sim, run, &mut bus, &report)?;
         self.play_with_registers(sim, run, &mut bus)
+    }
+
+    /// What the model cannot know, the design forgets: a soft reset behind a job that may have ended in several ways.
+    fn forget(
+        &mut self,
+        sim: &mut Sim,
+        run: &mut Run,
+        bus: &mut AxiMemory,
+        report: &Report<A::Operation>,
+    ) -> sim::Result<()> {
+        if self.golden.remembers() && !report.is_certain() { self.soft_reset(sim, run, bus, 0) } else { Ok(()) }
     }
 
     /// From here on the host is plain, or it pauses, and sends address and data of a write apart.
@@ -321,6 +349,7 @@ impl<A: Accelerator> Player<A> {
             run.expect_equal(sim, "ERROR_CODE", "one of those that may be", true, other || code == TIMEOUT_CODE)?;
             run.expect_equal(sim, "STATUS", "busy after an error", 0, status & 1)?;
             self.words = registers::after_reset();
+            self.golden = self.fresh.clone();
             return sim.reset(2);
         }
         if !report.is_certain() {
@@ -335,6 +364,11 @@ impl<A: Accelerator> Player<A> {
             run.expect_equal(sim, "ERROR_CODE", "one of those that may be", true, allowed)?;
             let place = self.load_wide(sim, bus, register::ERROR_WHERE)?;
             run.expect_equal(sim, "ERROR_WHERE", "the descriptor", end.place, place)?;
+            let details = if codes.len() > 1 { Vec::new() } else { self.golden.details(report) };
+            for (offset, expected) in details {
+                let got = self.load(sim, bus, offset)?;
+                run.expect_equal(sim, "a register", &format!("{offset:#x}"), expected, got)?;
+            }
         }
         let tag = self.load(sim, bus, register::TAG)?;
         run.expect_equal(sim, "TAG", "the last one", u64::from(end.tag), tag)?;
@@ -354,6 +388,7 @@ impl<A: Accelerator> Player<A> {
                 return run.expect_equal(sim, "CONTROL", "a soft reset that does not end", 0, 1);
             }
         }
+        self.golden = self.fresh.clone();
         let status = self.load(sim, bus, register::STATUS)?;
         run.expect_equal(sim, "STATUS", "busy after a soft reset", 0, status & 1)
     }

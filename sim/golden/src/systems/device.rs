@@ -18,6 +18,9 @@ pub trait Registered: Accelerator {
     /// What a job leaves in those that are no constants; they are 0 before its end.
     fn counts(&self, report: &Report<Self::Operation>) -> Vec<(&'static str, u64)>;
 
+    /// A soft reset: what it does to all that the accelerator remembers.
+    fn soft_reset(&self) {}
+
     /// What stays from job to job in those that say how the accelerator stands.
     fn live(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
@@ -102,7 +105,7 @@ impl<A: Registered, M: Memory> Device<A, M> {
             self.set("refused");
         }
         if reset {
-            self.top.dropped();
+            self.top.soft_reset();
             self.state = State::Resets(self.delays.reset);
         } else if starts {
             self.state = State::Runs(self.delays.job);

@@ -21,6 +21,11 @@ pub trait Operation {
     fn outs(&self) -> Vec<&Command> {
         vec![self.out()]
     }
+
+    /// Whether it is over at once, and doing it again right behind it changes nothing.
+    fn repeats(&self) -> bool {
+        false
+    }
 }
 
 /// What does the operations of a chain.
@@ -50,8 +55,18 @@ pub trait Accelerator {
     /// on bytes that are not defined.
     fn forget(&self, _operation: &Self::Operation) {}
 
-    /// A job ended with an error, or was dropped.
-    fn dropped(&self) {}
+    /// Whether anything stays in it from job to job.
+    fn remembers(&self) -> bool {
+        false
+    }
+
+    /// A job ended with an error.
+    fn failed(&self) {}
+
+    /// Registers that say more of how a job ended with an error: offsets, and what they read as.
+    fn details(&self, _report: &Report<Self::Operation>) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
 }
 
 /// A descriptor behind its header, with the offsets of the whole.
@@ -218,7 +233,7 @@ pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &m
     let mut world = Job { accelerator, limits, memory, fetched: Vec::new(), report };
     let (_, end) = job_controller::run(shape, limits, job, &mut world);
     if end.code != 0 {
-        accelerator.dropped();
+        accelerator.failed();
     }
     Report { end, ..world.report }
 }

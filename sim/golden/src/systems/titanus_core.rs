@@ -103,6 +103,14 @@ pub struct Work {
     pub counts: Counts,
     /// The first damage.
     pub damage: Option<Damage>,
+    /// Behind it: tokens of the cache, and whether keys and values had elements without a level.
+    pub cache: (u32, [bool; 2]),
+}
+
+impl Work {
+    fn new(operation: Operation, counts: Counts, damage: Option<Damage>) -> Self {
+        Self { operation, counts, damage, cache: (0, [false; 2]) }
+    }
 }
 
 impl job::Operation for Work {
@@ -130,6 +138,14 @@ impl Report {
             read: sum.read + one.read,
             written: sum.written + one.written,
         })
+    }
+
+    /// What register CACHE says at the end, unless the job did nothing.
+    #[must_use]
+    pub fn cache(&self) -> u64 {
+        let (tokens, [keys, values]) =
+            self.executed.last().map_or((0, [false; 2]), |executed| executed.operation.cache);
+        u64::from(tokens) | u64::from(keys) << 16 | u64::from(values) << 17
     }
 
     /// The damage that ended the job.
@@ -225,11 +241,7 @@ impl TitanusCore {
             Operation::Restore(operation) => self.restore(operation, memory),
             Operation::Vector(operation) => {
                 let executed = self.vector.execute(operation, memory);
-                executed.map(|operation| Work {
-                    operation: Operation::Vector(operation),
-                    counts: Counts::default(),
-                    damage: None,
-                })
+                executed.map(|operation| Work::new(Operation::Vector(operation), Counts::default(), None))
             }
         }
     }
@@ -261,7 +273,9 @@ impl job::Accelerator for TitanusCore {
         limits: &Limits,
         memory: &mut dyn Memory,
     ) -> Result<Executed, u8> {
-        Ok(self.execute(self.check(opcode, fields, limits)?, memory))
+        let mut executed = self.execute(self.check(opcode, fields, limits)?, memory);
+        executed.operation.cache = self.state.borrow().cached();
+        Ok(executed)
     }
 
     fn forget(&self, work: &Work) {
@@ -279,8 +293,19 @@ impl job::Accelerator for TitanusCore {
         }
     }
 
-    fn dropped(&self) {
+    fn remembers(&self) -> bool {
+        true
+    }
+
+    fn failed(&self) {
         self.state.borrow_mut().empty();
+    }
+
+    fn details(&self, report: &Report) -> Vec<(u64, u64)> {
+        let damage = report.damage();
+        let kind = damage.map_or(0, |damage| u64::from(damage.kind) | u64::from(damage.values) << 8);
+        let area = damage.map_or(0, |damage| damage.area);
+        vec![(0x138, 0), (0x150, kind), (0x158, area & 0xffff_ffff), (0x15c, area >> 32)]
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn after_reset() -> BTreeMap<u64, u64> {
     WRITABLE.into_iter().map(|(at, bits)| (at, value(at, bits))).collect()
 }
 
-impl<A: Accelerator> Player<A> {
+impl<A: Accelerator + Clone> Player<A> {
     /// While no job runs: what the host writes, in bytes of its choice, stands there, and changes nothing else. STATUS loses the bits
     /// that the host clears, and the interrupt is what STATUS and IRQ_ENABLE say.
     pub(super) fn play_with_registers(&mut self, sim: &mut Sim, run: &mut Run, bus: &mut AxiMemory) -> sim::Result<()> {

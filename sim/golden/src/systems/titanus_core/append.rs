@@ -153,7 +153,7 @@ impl TitanusCore {
         let codes = if known { codes.all() } else { Vec::new() };
         let defined = codes.is_empty() && known && operation.is_defined();
         let certain = known && operation.is_certain();
-        let operation = Work { operation: Operation::Append(operation), counts, damage };
+        let operation = Work::new(Operation::Append(operation), counts, damage);
         Executed { operation, codes, defined, certain, overflows: 0, sum_overflows: 0 }
     }
 }

@@ -114,7 +114,7 @@ impl TitanusCore {
         let codes = codes.all();
         let apart = operation.is_defined();
         let (defined, certain) = (codes.is_empty() && known && apart, known && (apart || !operation.exact));
-        let operation = Work { operation: Operation::Product(operation), counts, damage: None };
+        let operation = Work::new(Operation::Product(operation), counts, None);
         Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
     }
 }

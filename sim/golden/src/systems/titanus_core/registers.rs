@@ -64,12 +64,11 @@ impl Registered for TitanusCore {
     }
 
     fn live(&self) -> Vec<(&'static str, u64)> {
-        let state = self.state.borrow();
-        let overflow = |side: usize| state.streams().is_some_and(|streams| streams[side].overflow());
-        vec![
-            ("cache_tokens", state.cache_tokens().into()),
-            ("cache_keys", overflow(0).into()),
-            ("cache_values", overflow(1).into()),
-        ]
+        let (tokens, [keys, values]) = self.state.borrow().cached();
+        vec![("cache_tokens", tokens.into()), ("cache_keys", keys.into()), ("cache_values", values.into())]
+    }
+
+    fn soft_reset(&self) {
+        self.state.borrow_mut().empty();
     }
 }

@@ -80,7 +80,7 @@ impl TitanusCore {
         let codes = codes.all();
         let defined = codes.is_empty() && known && operation.is_defined();
         let certain = known && operation.is_certain();
-        let operation = Work { operation: Operation::Restore(operation), counts, damage };
+        let operation = Work::new(Operation::Restore(operation), counts, damage);
         Executed { operation, codes, defined, certain, overflows: 0, sum_overflows: 0 }
     }
 }

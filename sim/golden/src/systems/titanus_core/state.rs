@@ -58,6 +58,12 @@ impl State {
         self.cached
     }
 
+    /// Its tokens, and whether keys and values had elements without a level.
+    pub(super) fn cached(&self) -> (u32, [bool; 2]) {
+        let overflow = self.streams.as_ref().map(|streams| streams.each_ref().map(Stream::overflow));
+        (self.cached, overflow.unwrap_or_default())
+    }
+
     pub(super) fn streams(&self) -> Option<&[Stream; 2]> {
         self.streams.as_ref()
     }
@@ -154,7 +160,7 @@ impl TitanusCore {
         self.state.borrow_mut().store(&load, &rows);
         let codes = codes.all();
         let defined = codes.is_empty();
-        let operation = Work { operation: Operation::Load(load), counts: Counts::default(), damage: None };
+        let operation = Work::new(Operation::Load(load), Counts::default(), None);
         Executed { operation, codes, defined, certain: true, overflows: 0, sum_overflows: 0 }
     }
 }

@@ -144,6 +144,6 @@ fn from_the_context() {
     assert_eq!(report.counts().skipped, 4 * 3 + 2 + 2);
     let second = values.clone().words(&[(40, 1), (48, 1)]);
     assert_eq!(run(&core, &mut memory, &[second]).overflows(), 3);
-    assert_eq!(floats(&memory, 0x6000, 1), [f64::from(expected[2] as i32)]);
+    assert_eq!(floats(&memory, 0x6000, 1), [f64::from(expected[2])]);
     assert_eq!(run(&core, &mut memory, &[values.word(44, 4 | EXACT)]).end.code, code::OVERFLOW);
 }
