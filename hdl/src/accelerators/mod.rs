@@ -4,4 +4,5 @@ mod engines;
 pub mod kllm;
 mod rows;
 pub mod tender;
+pub mod titanus;
 pub mod vector;
