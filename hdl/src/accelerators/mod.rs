@@ -5,4 +5,5 @@ pub mod kelle;
 pub mod kllm;
 mod rows;
 pub mod tender;
+pub mod titanus;
 pub mod vector;

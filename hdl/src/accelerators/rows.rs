@@ -1,8 +1,8 @@
 //! Rows of memory as words of another width.
 
-use crate::blocks::common::bus::RowBeat;
+use crate::blocks::common::bus::{AxiSpec, RowBeat};
 use crate::blocks::common::stream::StreamWidthConverterPorts;
-use crate::lang::{Module, Signal, Stream, bit, mux};
+use crate::lang::{Module, Signal, Stream, bit, bits_for, mux, uint};
 
 /// Beats of rows as what a converter takes: the bytes in use, and where a row ends.
 pub(super) fn rows_to_words(m: &mut Module, name: &str, rows: &Stream<RowBeat>, words: &StreamWidthConverterPorts) {
@@ -46,4 +46,17 @@ pub(super) fn starts_to_words(
     left.next_when(moves, mux(here.gt(beat), here.wrapping_sub(beat), ty.lit(0)));
     m.unused(rows.bytes);
     m.unused(rows.last);
+}
+
+/// A stream of rows that is driven later.
+pub(super) fn rows_of(m: &mut Module, name: &str, axi: &AxiSpec) -> Stream<RowBeat> {
+    let mut net = |what: &str, ty| -> Signal { m.net(&format!("{name}_{what}"), ty) };
+    let (valid, ready) = (net("valid", bit()), net("ready", bit()));
+    let data = RowBeat {
+        data: net("data", uint(axi.data_width)),
+        bytes: net("bytes", uint(bits_for(axi.bytes().into()))),
+        row_last: net("row_last", bit()),
+        last: net("last", bit()),
+    };
+    Stream::new(name, valid, ready, data)
 }

@@ -6,6 +6,7 @@
 //! - [`tender`]: jobs of `tender_top`, the same way: products of integer matrices and what belongs to them.
 //! - [`kllm`]: jobs of `kllm_top`: products of tokens and weights that are indices, and rows that become tokens.
 //! - [`kelle`]: jobs of `kelle_top`: rows times 8-bit weights, attention of heads that the accelerator keeps.
+//! - [`titanus`]: jobs of `titanus_core`: weights and a compressed cache of keys and values that it keeps.
 //! - [`Chain`]: descriptors one after the other, as an [`Image`] of memory.
 //! - [`Window`], [`Allocator`], [`Rows`]: where things are, and tensors as bytes.
 //!
@@ -26,6 +27,7 @@ mod memory;
 pub mod registers;
 pub mod tender;
 mod tensor;
+pub mod titanus;
 pub mod vector;
 
 pub use bus::{Bus, Image};

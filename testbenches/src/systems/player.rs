@@ -152,6 +152,12 @@ pub struct Player<A: Accelerator> {
 }
 
 impl<A: Accelerator + Clone> Player<A> {
+    /// The model, with what it remembers of the jobs so far.
+    #[must_use]
+    pub fn model(&self) -> &A {
+        &self.golden
+    }
+
     /// A player on a design after reset, with its model.
     ///
     /// # Errors
@@ -358,6 +364,11 @@ impl<A: Accelerator + Clone> Player<A> {
             run.expect_equal(sim, "ERROR_CODE", "one of those that may be", true, allowed)?;
             let place = self.load_wide(sim, bus, register::ERROR_WHERE)?;
             run.expect_equal(sim, "ERROR_WHERE", "the descriptor", end.place, place)?;
+            let details = if codes.len() > 1 { Vec::new() } else { self.golden.details(report) };
+            for (offset, expected) in details {
+                let got = self.load(sim, bus, offset)?;
+                run.expect_equal(sim, "a register", &format!("{offset:#x}"), expected, got)?;
+            }
         }
         let tag = self.load(sim, bus, register::TAG)?;
         run.expect_equal(sim, "TAG", "the last one", u64::from(end.tag), tag)?;

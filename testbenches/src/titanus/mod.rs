@@ -1,7 +1,10 @@
 //! Testbenches of Titanus: key-value caches pruned and quantized on the fly.
 
+pub mod cache_reader;
+pub mod cache_writer;
 pub mod channel_monitor;
 pub mod computing_engine;
+pub mod context_memory;
 pub mod damage;
 pub mod dcim_linear;
 pub mod dcim_macro;

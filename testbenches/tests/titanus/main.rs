@@ -1,7 +1,10 @@
 //! The units of Titanus, a file each, and the way through all of them.
 
+mod cache_reader;
+mod cache_writer;
 mod channel_monitor;
 mod computing_engine;
+mod context_memory;
 mod dcim_linear;
 mod dcim_macro;
 mod dequantization_unit;

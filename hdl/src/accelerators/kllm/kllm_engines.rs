@@ -4,13 +4,13 @@ use super::append_controller::READERS as APPENDED;
 use super::kllm_controller::{READERS, WORDS};
 use super::kllm_top::KllmTop;
 use super::quantize_controller::READERS as QUANTIZED;
-use crate::accelerators::engines::{fork_all, merge_all, of_used};
+use crate::accelerators::engines::{Engine, behind_shell, transfer, transfers};
 use crate::blocks::common::bus::{DmaCommand, DmaCompletion, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, StreamArray, Timing,
-    bit, bits_for, parameters, ports, uint,
+    About, Block, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, bits_for, parameters,
+    ports, uint,
 };
 
 /// Operation of the vector engine.
@@ -91,8 +91,8 @@ impl Block for KllmEngines {
             states: [vector.idle_o, vector.computing_o, vector.overflow_o],
             operation: vector.operation,
             end: vector.operation_end,
-            reads: (SHARED, vector.read_command, vector.read, vector.read_end),
-            writes: (vector.write_command, vector.write, vector.write_end),
+            reads: transfers(SHARED, &vector.read_command, &vector.read, &vector.read_end),
+            write: transfer(&vector.write_command, &vector.write, &vector.write_end),
         }];
         engines.extend(quantizer.map(|quantizer| Engine {
             chosen: Some(m.wire("tokens", io.operation.opcode.eq(QUANTIZE))),
@@ -100,8 +100,8 @@ impl Block for KllmEngines {
             states: [quantizer.idle_o, quantizer.computing_o, quantizer.overflows_o],
             operation: quantizer.operation,
             end: quantizer.operation_end,
-            reads: (QUANTIZED, quantizer.read_command, quantizer.read, quantizer.read_end),
-            writes: (quantizer.write_command, quantizer.write, quantizer.write_end),
+            reads: transfers(QUANTIZED, &quantizer.read_command, &quantizer.read, &quantizer.read_end),
+            write: transfer(&quantizer.write_command, &quantizer.write, &quantizer.write_end),
         }));
         // It has no numbers that overflow.
         let none = bit().lit(0);
@@ -111,8 +111,8 @@ impl Block for KllmEngines {
             states: [appender.idle_o, appender.computing_o, none],
             operation: appender.operation,
             end: appender.operation_end,
-            reads: (APPENDED, appender.read_command, appender.read, appender.read_end),
-            writes: (appender.write_command, appender.write, appender.write_end),
+            reads: transfers(APPENDED, &appender.read_command, &appender.read, &appender.read_end),
+            write: transfer(&appender.write_command, &appender.write, &appender.write_end),
         }));
         engines.push(Engine {
             chosen: None,
@@ -120,73 +120,24 @@ impl Block for KllmEngines {
             states: [engine.idle_o, engine.computing_o, engine.overflows_o],
             operation: engine.operation,
             end: engine.operation_end,
-            reads: (READERS, engine.read_command, engine.read, engine.read_end),
-            writes: (engine.write_command, engine.write, engine.write_end),
+            reads: transfers(READERS, &engine.read_command, &engine.read, &engine.read_end),
+            write: transfer(&engine.write_command, &engine.write, &engine.write_end),
         });
-        for own in &engines {
-            let [abort, base, limit] = own.controls;
-            m.connect(abort, io.abort_i);
-            m.connect(base, io.window_base_i);
-            m.connect(limit, io.window_limit_i);
-        }
-        let state = |k: usize| engines.iter().map(|own| own.states[k]).collect::<Vec<Signal>>();
-        m.connect(io.idle_o, state(0).into_iter().reduce(|a, b| a & b).unwrap_or(engine.idle_o));
-        m.connect(io.computing_o, state(1).into_iter().reduce(|a, b| a | b).unwrap_or(engine.computing_o));
-        self.streams(m, io, &engines);
-
-        let width = bits_for(self.top.most_overflows().into());
-        let chosen: Vec<Signal> = engines.iter().filter_map(|own| own.chosen).collect();
-        let overflows: Vec<Signal> = state(2).into_iter().map(|count| count.extend(width)).collect();
-        m.connect(io.overflows_o, of_used(&chosen, &overflows));
+        let shell = Engine {
+            chosen: None,
+            controls: [io.abort_i, io.window_base_i, io.window_limit_i],
+            states: [io.idle_o, io.computing_o, io.overflows_o],
+            operation: io.operation.clone(),
+            end: io.operation_end.clone(),
+            reads: transfers(READERS, &io.read_command, &io.read, &io.read_end),
+            write: transfer(&io.write_command, &io.write, &io.write_end),
+        };
+        behind_shell(m, (&self.top.axi, &self.top.dma), &shell, &engines);
         m.connect(io.beats_o, engine.computing_o);
         m.connect(io.repeats_o, engine.repeats_o);
     }
 
     fn timing(&self) -> Timing {
         Timing::new()
-    }
-}
-
-/// An engine behind the shell.
-struct Engine {
-    /// The operation is its own; the last engine does what nobody else has.
-    chosen: Option<Signal>,
-    /// Abort, first and last byte of the window.
-    controls: [Signal; 3],
-    /// It is idle; it computes; results of this cycle with an overflow.
-    states: [Signal; 3],
-    operation: Stream<Operation>,
-    end: Stream<OperationEnd>,
-    /// How many DMAs it reads with, commands, rows, ends.
-    reads: (u32, StreamArray<DmaCommand>, StreamArray<RowBeat>, StreamArray<DmaCompletion>),
-    /// Commands, rows, ends of writing.
-    writes: (StreamArray<DmaCommand>, StreamArray<Word>, StreamArray<DmaCompletion>),
-}
-
-impl KllmEngines {
-    /// Between the shell and the engine that is chosen.
-    fn streams(&self, m: &mut Module, io: &KllmEnginesPorts, engines: &[Engine]) {
-        let chosen: Vec<Signal> = engines.iter().filter_map(|own| own.chosen).collect();
-        let operations: Vec<_> = engines.iter().map(|own| own.operation.clone()).collect();
-        fork_all(m, "operation", &chosen, &io.operation, &operations);
-        let ends: Vec<_> = engines.iter().map(|own| own.end.clone()).collect();
-        merge_all(m, ("operation_end", &()), &chosen, &io.operation_end, &ends);
-        let spec = (self.top.axi.clone(), self.top.dma.clone());
-        for k in 0..READERS {
-            let readers: Vec<&Engine> = engines.iter().filter(|own| k < own.reads.0).collect();
-            let chosen: Vec<Signal> = readers.iter().filter_map(|own| own.chosen).collect();
-            let commands: Vec<_> = readers.iter().map(|own| own.reads.1.at(k)).collect();
-            merge_all(m, (&format!("read_command_{k}"), &spec), &chosen, &io.read_command.at(k), &commands);
-            let rows: Vec<_> = readers.iter().map(|own| own.reads.2.at(k)).collect();
-            fork_all(m, &format!("read_{k}"), &chosen, &io.read.at(k), &rows);
-            let ends: Vec<_> = readers.iter().map(|own| own.reads.3.at(k)).collect();
-            fork_all(m, &format!("read_end_{k}"), &chosen, &io.read_end.at(k), &ends);
-        }
-        let commands: Vec<_> = engines.iter().map(|own| own.writes.0.at(0)).collect();
-        merge_all(m, ("write_command", &spec), &chosen, &io.write_command.at(0), &commands);
-        let rows: Vec<_> = engines.iter().map(|own| own.writes.1.at(0)).collect();
-        merge_all(m, ("write", &self.top.axi.data_width), &chosen, &io.write.at(0), &rows);
-        let ends: Vec<_> = engines.iter().map(|own| own.writes.2.at(0)).collect();
-        fork_all(m, "write_end", &chosen, &io.write_end.at(0), &ends);
     }
 }

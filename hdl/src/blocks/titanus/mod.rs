@@ -4,8 +4,11 @@ pub(crate) use crate::blocks::common::arith::popcount::ones as ones_among;
 use crate::blocks::common::{Popcount, PopcountPorts};
 use crate::lang::{Module, Signal, Type, bits_for, index_width, uint};
 
+pub mod cache_reader;
+pub mod cache_writer;
 pub mod channel_monitor;
 pub mod computing_engine;
+pub mod context_memory;
 pub mod dcim_cells;
 pub mod dcim_linear;
 pub mod dcim_macro;
@@ -23,8 +26,11 @@ pub mod scale_zero_buffer;
 pub mod tile_state;
 pub mod tiles;
 
+pub use cache_reader::{CacheRead, CacheReadEnd, CacheReader, CacheReaderPorts, CachedTile};
+pub use cache_writer::{CacheBlock, CacheStart, CacheTile, CacheWriter, CacheWriterPorts};
 pub use channel_monitor::{ChannelMonitor, ChannelMonitorPorts};
 pub use computing_engine::{ComputingEngine, ComputingEnginePorts, DotBeat, DotResult};
+pub use context_memory::{ContextMemory, ContextMemoryPorts};
 pub use dcim_cells::{DcimCells, DcimCellsPorts, DcimImplementation};
 pub use dcim_linear::{DcimLinear, DcimLinearPorts, LinearBeat, LinearSums, Rectangle, StoredRow};
 pub use dcim_macro::{DcimMacro, DcimMacroPorts, DcimResult, DcimVector, WeightRow as DcimRow};

@@ -20,6 +20,11 @@ pub trait Registered: Accelerator {
 
     /// A soft reset: what it does to all that the accelerator remembers.
     fn soft_reset(&self) {}
+
+    /// What stays from job to job in those that say how the accelerator stands.
+    fn live(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 }
 
 /// How long things take, in accesses to registers.
@@ -150,7 +155,10 @@ impl<A: Registered, M: Memory> Device<A, M> {
             "error_where" => self.place,
             "tag" => self.end.tag.into(),
             "descriptors" => self.end.descriptors.into(),
-            _ => self.counts.iter().find(|(counted, _)| *counted == name).map_or(0, |(_, count)| *count),
+            _ => {
+                let shown = self.counts.iter().copied().chain(self.top.live());
+                shown.into_iter().find(|(shown, _)| *shown == name).map_or(0, |(_, value)| value)
+            }
         }
     }
 

@@ -59,6 +59,14 @@ pub trait Accelerator {
     fn remembers(&self) -> bool {
         false
     }
+
+    /// A job ended with an error.
+    fn failed(&self) {}
+
+    /// Registers that say more of how a job ended with an error: offsets, and what they read as.
+    fn details(&self, _report: &Report<Self::Operation>) -> Vec<(u64, u64)> {
+        Vec::new()
+    }
 }
 
 /// A descriptor behind its header, with the offsets of the whole.
@@ -224,6 +232,9 @@ pub fn run<A: Accelerator>(accelerator: &A, limits: Limits, job: u64, memory: &m
     let report = Report { end: End::default(), executed: Vec::new(), tags: Vec::new(), lost: false };
     let mut world = Job { accelerator, limits, memory, fetched: Vec::new(), report };
     let (_, end) = job_controller::run(shape, limits, job, &mut world);
+    if end.code != 0 {
+        accelerator.failed();
+    }
     Report { end, ..world.report }
 }
 

@@ -102,9 +102,14 @@ impl Sequence {
             }
         }
         let initial = channels.iter().map(|c| c.levels.first().copied()).collect();
+        Self { initial, prefilled: prefill > 0, ..Self::continued(config, channels, tokens) }
+    }
+
+    /// Encodes further pruned tokens of channels that have levels already.
+    pub fn continued(config: Config, mut channels: Vec<Channel>, tokens: &[Vec<i8>]) -> Self {
         let encode = |t: &Vec<i8>| t.iter().zip(&mut channels).map(|(&x, c)| c.encode(x, config)).collect();
         let tokens = tokens.iter().map(encode).collect();
-        Self { config, initial, prefilled: prefill > 0, tokens, channels }
+        Self { config, initial: Vec::new(), prefilled: false, tokens, channels }
     }
 
     /// All tokens as the accelerator sees them again.

@@ -19,7 +19,11 @@ impl Writer {
 
 /// The blocks of a stream. No tiles, no blocks.
 pub fn pack(bits: u32, lanes: usize, tiles: &[Tile], block_bytes: usize) -> Vec<u8> {
-    let stream = written(bits, lanes, tiles);
+    blocks(&written(bits, lanes, tiles), block_bytes)
+}
+
+/// Bits as whole blocks, the last one filled up with zeros.
+pub fn blocks(stream: &[bool], block_bytes: usize) -> Vec<u8> {
     let byte = |b: &[bool]| b.iter().enumerate().map(|(i, &bit)| u8::from(bit) << i).sum();
     let mut bytes: Vec<u8> = stream.chunks(8).map(byte).collect();
     bytes.resize(bytes.len().next_multiple_of(block_bytes), 0);
@@ -32,13 +36,21 @@ pub fn bit_length(bits: u32, lanes: usize, tiles: &[Tile]) -> usize {
 }
 
 fn written(bits: u32, lanes: usize, tiles: &[Tile]) -> Vec<bool> {
+    if tiles.is_empty() { Vec::new() } else { [header(bits, lanes), body(bits, lanes, tiles)].concat() }
+}
+
+/// The bits ahead of the first tile.
+pub fn header(bits: u32, lanes: usize) -> Vec<bool> {
     let mut w = Writer::default();
-    if tiles.is_empty() {
-        return w.0;
-    }
     w.field(bits.into(), 4);
     w.field(VERSION, 4);
     w.field(lanes as u64, 8);
+    w.0
+}
+
+/// The bits of tiles anywhere in a stream.
+pub fn body(bits: u32, lanes: usize, tiles: &[Tile]) -> Vec<bool> {
+    let mut w = Writer::default();
     for tile in tiles {
         let opens = tile.records.iter().any(Option::is_some);
         let kind = if tile.initial { 2 } else { 1 + 2 * u64::from(opens) };

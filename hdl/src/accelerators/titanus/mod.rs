@@ -1,0 +1,41 @@
+//! The Titanus core: products with weights that stay in compute-in-memory macros and with cached keys and values, and the
+//! cache, pruned, quantized and packed, in streams that stay open while a text goes on.
+//!
+//! A layer is a chain of operations through memory: loads, products, the steps of the vector unit on rows, and the cache.
+
+mod block_mover;
+mod cache_controller;
+mod cache_engine;
+mod constant_table;
+mod context_products;
+mod linear_controller;
+mod linear_engine;
+mod linear_results;
+mod probability_lanes;
+mod tile_rows;
+mod titanus_core;
+mod titanus_engines;
+mod titanus_registers;
+mod titanus_spec;
+mod token_tiles;
+mod weight_loader;
+
+pub use block_mover::{BlockMover, BlockMoverPorts};
+pub use cache_controller::{CacheController, CacheControllerPorts};
+pub use cache_engine::{CacheEngine, CacheEnginePorts};
+pub use constant_table::{ConstantTable, ConstantTablePorts};
+pub use context_products::{ContextPlace, ContextProducts, ContextProductsPorts};
+pub use linear_controller::{LinearController, LinearControllerPorts};
+pub use linear_engine::{LinearEngine, LinearEnginePorts};
+pub use linear_results::{LinearResults, LinearResultsPorts, ResultBeat};
+pub use probability_lanes::{ByteBeat, ProbabilityLanes, ProbabilityLanesPorts};
+pub use tile_rows::{TileRows, TileRowsPorts};
+pub use titanus_core::{TitanusCore, TitanusCorePorts};
+pub use titanus_engines::{TitanusEngines, TitanusEnginesPorts};
+pub use titanus_registers::{TitanusFields, TitanusRegisters, TitanusRegistersPorts};
+pub use titanus_spec::{CacheWork, LinearWork, SumBeat, TitanusSpec};
+pub use token_tiles::{TokenTiles, TokenTilesPorts};
+pub use weight_loader::{WeightLoader, WeightLoaderPorts};
+
+/// Number of the accelerator, in `VERSION`.
+pub const ACCELERATOR: u32 = 4;

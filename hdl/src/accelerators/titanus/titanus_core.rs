@@ -1,0 +1,226 @@
+//! The Titanus core: registers, shell, engines.
+
+use super::cache_engine::CacheEngine;
+use super::linear_engine::LinearEngine;
+use super::titanus_engines::TitanusEngines;
+use super::titanus_registers::TitanusRegisters;
+use super::titanus_spec::TitanusSpec;
+use crate::accelerators::vector::VectorEngine;
+use crate::blocks::common::bus::axi::AxiManagers;
+use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
+use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
+use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
+use crate::blocks::titanus::{DcimCells, DcimLinear, DcimMacro};
+use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, bits_for, parameters, ports};
+
+/// Largest number of an operation.
+const OPCODES: u32 = 5;
+
+/// Read DMAs: what the vector engine has.
+pub(super) const READERS: u32 = 4;
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct TitanusCore {
+        /// The bus as a DMA sees it; at most 512 bits wide.
+        axi: AxiSpec = AxiSpec::default();
+        /// Bursts of the DMAs.
+        dma: DmaSpec = DmaSpec::default();
+        /// Ports to memory; reader n is on port n modulo ports, and the writer is counted behind the readers.
+        ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
+        /// Beats that a read DMA keeps.
+        read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
+        /// Beats that the write DMA keeps.
+        write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "w";
+        /// Weights, constants, cache, context.
+        spec: TitanusSpec = TitanusSpec::default();
+        /// Beats of the longest row of the vector unit.
+        max_beats: u32 = 64, in 1..=65535, tag "b";
+        /// The vector unit's steps on an element.
+        lane: VectorLane = VectorLane::default();
+        /// The last one.
+        requantize: RequantizeLane = RequantizeLane::default();
+        /// What the vector unit has for whole rows, beside the norm by the root mean square.
+        units: RowUnits = RowUnits::all();
+    }
+    rules = |p, rules| {
+        rules.same(&p.shell());
+        rules.part("spec", &p.linear());
+        rules.part("spec", &p.cache());
+        rules.part("max_beats", &p.vector());
+    };
+}
+
+impl TitanusCore {
+    fn shell(&self) -> JobShell {
+        JobShell {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            ports: self.ports,
+            readers: READERS,
+            writers: 1,
+            read_beats: self.read_beats,
+            write_beats: self.write_beats,
+            descriptor_bytes: 128,
+            opcodes: OPCODES,
+        }
+    }
+
+    /// What loads, and does products.
+    #[must_use]
+    pub fn linear(&self) -> LinearEngine {
+        LinearEngine { axi: self.axi.clone(), dma: self.dma.clone(), spec: self.spec.clone() }
+    }
+
+    /// What appends and restores.
+    #[must_use]
+    pub fn cache(&self) -> CacheEngine {
+        CacheEngine { axi: self.axi.clone(), dma: self.dma.clone(), spec: self.spec.clone() }
+    }
+
+    /// What does rows.
+    #[must_use]
+    pub fn vector(&self) -> VectorEngine {
+        VectorEngine {
+            axi: self.axi.clone(),
+            dma: self.dma.clone(),
+            max_beats: self.max_beats,
+            lane: self.lane.clone(),
+            requantize: self.requantize.clone(),
+            units: self.units.clone(),
+        }
+    }
+
+    /// Most results of a cycle that overflow.
+    #[must_use]
+    pub fn most_overflows(&self) -> u32 {
+        self.linear().most_overflows()
+    }
+
+    fn registers(&self) -> TitanusRegisters {
+        TitanusRegisters {
+            spec: self.spec.clone(),
+            lanes: self.vector().lanes(),
+            max_beats: self.max_beats,
+            function: self.lane.function as u32,
+            units: self.units.clone(),
+            bus: BusCaps::of(&self.axi, self.ports),
+        }
+    }
+}
+
+ports! {
+    /// Ports of [`TitanusCore`].
+    pub struct TitanusCorePorts(p: &TitanusCore) {
+        /// Bus of the host.
+        ctrl: AxiLiteSubordinate = 12,
+        /// Memory.
+        mem: AxiManagers = (p.ports, p.shell().port()),
+        /// Level: an enabled bit of STATUS is set.
+        irq_o: Out = bit(),
+    }
+}
+
+impl Block for TitanusCore {
+    type Ports = TitanusCorePorts;
+    const ABOUT: About = About {
+        name: "titanus_core",
+        summary: "accelerator with weights in compute-in-memory macros and a pruned, quantized cache of keys and values, from memory to memory",
+        contract: "A job is a chain of descriptors of 128 bytes: 1 loads weights or constants, 2 multiplies rows with weights or with the context, 3 takes\n\
+            rows through the steps of vector_unit, 4 appends tokens to the cache, 5 restores them. Descriptors, errors and registers:\n\
+            docs/blocks/titanus-core.md. No input in memory hangs it or makes it write outside of the rows that a right descriptor names.",
+        reference: "Titanus, section 4",
+    };
+
+    fn build(&self, m: &mut Module, io: &TitanusCorePorts) {
+        let registers = m.instance("u_registers", self.registers());
+        let shell = m.instance("u_shell", self.shell());
+        let engines = m.instance("u_engines", TitanusEngines { top: self.clone() });
+        registers.ctrl.connect(m, &io.ctrl);
+        m.connect(io.irq_o, registers.irq_o);
+        for (to, from) in io.mem.iter().zip(&shell.mem) {
+            to.connect(m, from);
+        }
+        shell.connect_registers(m, &registers.shell);
+        let own = &registers.own;
+        for (to, from) in [
+            (engines.abort_i, shell.abort_o),
+            (engines.began_i, shell.host.began_o),
+            (engines.window_base_i, registers.shell.window_base),
+            (engines.window_limit_i, registers.shell.window_limit),
+            (shell.idle_i, engines.idle_o),
+            (shell.computing_i, engines.computing_o),
+            (own.cached, engines.tokens_o),
+            (own.beyond_k, engines.beyond_o.bit(0)),
+            (own.beyond_v, engines.beyond_o.bit(1)),
+            (own.kind, engines.damage_o),
+            (own.of_values, engines.damage_values_o),
+            (own.area, engines.damage_where_o),
+        ] {
+            m.connect(to, from);
+        }
+        m.connect_stream(&engines.operation, &shell.operation);
+        m.connect_stream(&shell.operation_end, &engines.operation_end);
+        shell.dmas.read_command.connect(m, &engines.read_command);
+        engines.read.connect(m, &shell.dmas.read);
+        engines.read_end.connect(m, &shell.dmas.read_end);
+        shell.dmas.write_command.connect(m, &engines.write_command);
+        shell.dmas.write.connect(m, &engines.write);
+        engines.write_end.connect(m, &shell.dmas.write_end);
+
+        let engine = self.spec.engine();
+        let most = self.most_overflows().max(engine.capability() * engine.max_beats);
+        let counters = m.instance("u_counters", EventCounters { counters: 5, most, ..EventCounters::default() });
+        m.connect(counters.clear_i, shell.host.began_o);
+        let width = bits_for(most.into());
+        for (k, event, count) in [
+            (0, engines.overflows_o, own.overflows),
+            (1, engines.multiplications_o, own.multiplications),
+            (2, engines.skipped_o, own.skipped),
+            (3, engines.block_read_o, own.blocks_read),
+            (4, engines.block_written_o, own.blocks_written),
+        ] {
+            m.connect(counters.event_i.at(k), event.extend(width));
+            m.connect(count, counters.count_o.at(k));
+        }
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
+
+impl CatalogBlock for TitanusCore {
+    fn configurations() -> Vec<Self> {
+        let store = |(inputs, outputs), (rows, columns), (load, drain)| {
+            let cells = DcimCells { inputs, outputs, ..DcimCells::default() };
+            DcimLinear { tile: DcimMacro { cells, ..DcimMacro::default() }, rows, columns, load, drain }
+        };
+        let set = |data_width, address_width, burst_beats, spec| Self {
+            axi: AxiSpec { address_width, data_width, id_width: 1 },
+            dma: DmaSpec { burst_beats, ..DmaSpec::default() },
+            max_beats: 16,
+            spec,
+            ..Self::default()
+        };
+        let small = TitanusSpec {
+            store: store((8, 4), (2, 2), (4, 2)),
+            constants: 24,
+            lanes: 4,
+            tiles: 2,
+            levels: 4,
+            context: 10,
+            buffer: 4,
+        };
+        let wide = TitanusSpec {
+            store: store((16, 8), (1, 3), (8, 4)),
+            constants: 64,
+            lanes: 16,
+            tiles: 1,
+            levels: 16,
+            context: 32,
+            buffer: 16,
+        };
+        vec![set(32, 32, 4, small.clone()), Self { ports: 2, ..set(128, 40, 8, wide) }]
+    }
+}

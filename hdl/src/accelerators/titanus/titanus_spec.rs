@@ -1,0 +1,207 @@
+//! What the accelerator holds, and the work that its parts get.
+
+use crate::blocks::titanus::cache_writer::{BLOCKS, TOKENS};
+use crate::blocks::titanus::{
+    CacheReader, CacheWriter, ComputingEngine, ContextMemory, DcimCells, DcimImplementation, DcimLinear, DcimMacro,
+};
+use crate::lang::{Field, FieldArray, Type, bit, bits_for, bundle, index_width, parameters, power_of_two, sint, uint};
+
+/// Bits of a number of elements of a row.
+pub(super) const COUNT: u32 = 20;
+
+/// Bytes of a block of a stream.
+pub(super) const BLOCK_BYTES: u32 = 64;
+
+parameters! {
+    /// What a Titanus core is made of.
+    pub struct TitanusSpec {
+        /// Weights; inputs and outputs of a macro, and sums of a beat, are powers of two.
+        store: DcimLinear = DcimLinear {
+            tile: DcimMacro {
+                cells: DcimCells { implementation: DcimImplementation::BlackBox, ..DcimCells::default() },
+                ..DcimMacro::default()
+            },
+            ..DcimLinear::default()
+        };
+        /// Constants of results.
+        constants: u32 = 4096, in 1..=1_048_576, tag "k";
+        /// Channels of a tile of keys and values.
+        lanes: u32 = 32, in power_of_two(2..=64), tag "p";
+        /// Tiles of a token: those of all heads.
+        tiles: u32 = 6, in 1..=1024, tag "t";
+        /// Levels that a channel may have.
+        levels: u32 = 16, in 1..=256, tag "n";
+        /// Tokens of the context.
+        context: u32 = 128, in 1..=65_535, note "tiles times context at most 1048576", tag "x";
+        /// Tokens of the longest prefill.
+        buffer: u32 = 64, in 1..=65_535, note "at most 65535 / tiles", tag "b";
+    }
+    rules = |p, rules| {
+        let cells = &p.store.tile.cells;
+        for (name, value) in [
+            ("store.tile.cells.inputs", cells.inputs),
+            ("store.tile.cells.outputs", cells.outputs),
+            ("store.drain", p.store.drain),
+        ] {
+            let fits = value >= 2 && value.is_power_of_two();
+            rules.demand(fits, name, value, "a power of two from 2 on");
+        }
+        let bytes = (p.store.tile.input_width, cells.weight_width) == (8, 8);
+        rules.demand(bytes, "store.tile.input_width", p.store.tile.input_width, "8, and weights of 8 bits");
+        rules.demand(p.store.drain <= 64, "store.drain", p.store.drain, "at most 64");
+        rules.part("context", &p.context_memory());
+        rules.part("buffer", &p.writer());
+        rules.part("lanes", &p.engine());
+    };
+}
+
+impl TitanusSpec {
+    /// Results of a beat.
+    #[must_use]
+    pub fn results(&self) -> u32 {
+        self.store.drain
+    }
+
+    /// Channels of a token.
+    #[must_use]
+    pub fn channels(&self) -> u32 {
+        self.lanes * self.tiles
+    }
+
+    /// Inputs of the largest matrix.
+    #[must_use]
+    pub fn inputs(&self) -> u32 {
+        self.store.rows * self.store.tile.cells.inputs
+    }
+
+    /// Outputs of the largest matrix.
+    #[must_use]
+    pub fn outputs(&self) -> u32 {
+        self.store.columns * self.store.tile.cells.outputs
+    }
+
+    /// Most elements of a row of x.
+    #[must_use]
+    pub fn most_elements(&self) -> u32 {
+        self.inputs().max(self.channels()).max(self.context)
+    }
+
+    /// Most results of a row.
+    #[must_use]
+    pub fn most_results(&self) -> u32 {
+        self.outputs().max(self.channels()).max(self.context)
+    }
+
+    /// Bytes of the longest row that is moved.
+    #[must_use]
+    pub fn most_bytes(&self) -> u64 {
+        let rows = self.most_elements().max(self.most_results());
+        (2 * u64::from(rows)).max(8 * u64::from(self.constants)).max(64)
+    }
+
+    /// Type of a constant's number.
+    #[must_use]
+    pub fn constant(&self) -> Type {
+        uint(index_width(self.constants.into()))
+    }
+
+    /// Keys and values of tokens.
+    #[must_use]
+    pub fn context_memory(&self) -> ContextMemory {
+        ContextMemory { lanes: self.lanes, tiles: self.tiles, tokens: self.context }
+    }
+
+    /// What writes streams.
+    #[must_use]
+    pub fn writer(&self) -> CacheWriter {
+        let Self { lanes, tiles, levels, buffer, .. } = *self;
+        CacheWriter { lanes, tiles, levels, buffer_tokens: buffer, block_bytes: BLOCK_BYTES }
+    }
+
+    /// What reads them back.
+    #[must_use]
+    pub fn reader(&self) -> CacheReader {
+        let Self { lanes, tiles, levels, .. } = *self;
+        CacheReader { lanes, tiles, levels, block_bytes: BLOCK_BYTES }
+    }
+
+    /// What multiplies with the context.
+    #[must_use]
+    pub fn engine(&self) -> ComputingEngine {
+        let vpus = self.lanes.min(4);
+        let max_beats = self.tiles.max(self.context_memory().groups());
+        ComputingEngine { vpus, units: self.lanes / vpus, lanes: 1, operand_width: 8, max_beats }
+    }
+
+    /// Words of the longest row of x for the context.
+    #[must_use]
+    pub fn x_words(&self) -> u32 {
+        self.engine().max_beats
+    }
+}
+
+bundle! {
+    /// What the loader and the products are to do; steady from its beginning to its end.
+    pub struct LinearWork(p: TitanusSpec) {
+        /// Constants are loaded, not weights.
+        constants: Field = bit(),
+        /// The product is one with the context.
+        context: Field = bit(),
+        /// With its values, not its keys.
+        values: Field = bit(),
+        /// Rows, from 1 on.
+        rows: Field = uint(16),
+        /// Elements of a row of x, from 1 on.
+        elements: Field = uint(COUNT),
+        /// Results of a row, from 1 on.
+        results: Field = uint(COUNT),
+        /// First row of macros.
+        first_row: Field = uint(index_width(p.store.rows.into())),
+        /// First column of macros.
+        first_column: Field = uint(index_width(p.store.columns.into())),
+        /// First tile of the context.
+        first_tile: Field = uint(index_width(p.tiles.into())),
+        /// First constant.
+        first_constant: Field = p.constant(),
+        /// One constant is that of all results.
+        single: Field = bit(),
+        /// Results are int8, not fp16.
+        int8: Field = bit(),
+        /// Negative results become 0.
+        relu: Field = bit(),
+    }
+}
+
+bundle! {
+    /// Sums of a row, in order.
+    pub struct SumBeat(lanes: u32) {
+        /// The sums; in a last beat some may be of nothing.
+        sums: FieldArray = sint(32).array(*lanes),
+        /// No more of this row.
+        last: Field = bit(),
+    }
+}
+
+bundle! {
+    /// What the cache is to do; steady from its beginning to its end.
+    pub struct CacheWork(_unit: ()) {
+        /// Tokens are restored, not appended.
+        restore: Field = bit(),
+        /// Appended: a new sequence begins.
+        begins: Field = bit(),
+        /// Tokens go to the context.
+        keep: Field = bit(),
+        /// Tokens, from 1 on.
+        tokens: Field = uint(TOKENS),
+        /// Channels of a token, from 1 on.
+        channels: Field = uint(COUNT),
+        /// Blocks of an area.
+        lines: Field = uint(BLOCKS),
+    }
+}
+
+/// Bits of a number of channels.
+#[must_use]
+pub(super) fn used_bits(lanes: u32) -> u32 {
+    bits_for(lanes.into())
+}

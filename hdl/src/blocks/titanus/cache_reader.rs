@@ -1,0 +1,195 @@
+//! Cache reader: what a side of the cache holds, from whole blocks in memory and the tail that is still on chip.
+//!
+//! Memory is not trusted. Whatever comes, there is one end, all blocks that were asked for have been taken by then, and no
+//! more tiles were given than there are tokens.
+
+use super::cache_writer::{BLOCKS, TOKENS};
+use super::format::demand_chunk_fits;
+use super::{KvDecompressor, OpenTail};
+use crate::blocks::common::stream::Word;
+use crate::lang::{
+    About, Block, CatalogBlock, Field, FieldArray, In, InBundle, InStream, Module, Out, OutStream, Timing, bit, bundle,
+    index_width, mux, parameters, ports, sint, uint,
+};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct CacheReader {
+        /// Channels of a tile.
+        lanes: u32 = 32, in 2..=64, tag "l";
+        /// Tiles of a token.
+        tiles: u32 = 2, in 1..=4096, tag "t";
+        /// Levels that a channel may have.
+        levels: u32 = 16, in 1..=256, tag "n";
+        /// Bytes of a block.
+        block_bytes: u32 = 64, in 3..=256,
+            note "8 block_bytes at least 2 + 10 lanes and lanes + 18 ceil(lanes / 2)", tag "k";
+    }
+    rules = |p, rules| demand_chunk_fits(p.lanes, p.block_bytes, rules);
+}
+
+bundle! {
+    /// Asks for a stream.
+    pub struct CacheRead(_unit: ()) {
+        /// Blocks that come from memory.
+        blocks: Field = uint(BLOCKS),
+        /// Tokens that it must have, from 1 on.
+        tokens: Field = uint(TOKENS),
+    }
+}
+
+bundle! {
+    /// A tile of a token that was rebuilt.
+    pub struct CachedTile(lanes: u32) {
+        /// Values.
+        x: FieldArray = sint(8).array(*lanes),
+        /// The last tile of its token.
+        token_last: Field = bit(),
+        /// The last tile of the last token.
+        last: Field = bit(),
+    }
+}
+
+bundle! {
+    /// How a read ended.
+    pub struct CacheReadEnd(_unit: ()) {
+        /// The stream is damaged, or has another number of tokens: the tiles that came are of no use.
+        damaged: Field = bit(),
+    }
+}
+
+ports! {
+    /// Ports of [`CacheReader`].
+    pub struct CacheReaderPorts(p: &CacheReader) {
+        /// Gives up what is being read: nothing is taken in this cycle, and from the next one on no tile and no end is
+        /// offered until another read began.
+        clear_i: In = bit(),
+        /// Nothing is being read, or given up: a read that is offered is taken at once.
+        idle_o: Out = bit(),
+        /// What to read.
+        read: InStream<CacheRead> = (),
+        /// What follows the blocks; steady from the read to its end.
+        tail: InBundle<OpenTail> = (p.block_bytes, true),
+        /// Blocks from memory: as many as the read says.
+        block: InStream<Word> = 8 * p.block_bytes,
+        /// Tiles, token after token.
+        tile: OutStream<CachedTile> = p.lanes,
+        /// One for each read, when its last tile has been taken.
+        end: OutStream<CacheReadEnd> = (),
+    }
+}
+
+impl CacheReader {
+    fn decompressor(&self) -> KvDecompressor {
+        let Self { lanes, tiles, levels, block_bytes } = *self;
+        KvDecompressor { lanes, tiles, levels, block_bytes, checksum: true }
+    }
+}
+
+const STATES: [&str; 6] = ["Idle", "Blocks", "Tail", "Wait", "Tell", "Drop"];
+
+impl Block for CacheReader {
+    type Ports = CacheReaderPorts;
+    const ABOUT: About = About {
+        name: "cache_reader",
+        summary: "rebuilds the tiles of a side of the cache from blocks in memory and the tail on chip",
+        contract: "The tiles of kv_decompressor for the blocks and, unless it has no bits, the tail, whose checksum is that of the whole.\n\
+            damaged: what kv_decompressor finds, or another number of tokens than the read says; tiles ahead of what is found\n\
+            are given, at most those of so many tokens. The end comes when all blocks were taken, with or without damage.\n\
+            A read of no blocks with an empty tail, or of no tokens, is damaged at once. Clear at any time.",
+        reference: "Titanus, section 4.4; open streams as in docs/blocks/titanus-format.md",
+    };
+
+    fn build(&self, m: &mut Module, io: &CacheReaderPorts) {
+        let fsm = m.fsm("state", &STATES);
+        let going = m.wire("going", !io.clear_i);
+        let drops = fsm.is("Drop");
+        m.connect(io.idle_o, fsm.is("Idle"));
+        m.connect(io.read.ready, fsm.is("Idle") & going);
+        let begins = m.wire("begins", io.read.fire());
+        let decompressor = m.instance("u_decompressor", self.decompressor());
+
+        m.comment("Blocks, then the tail.");
+        m.unused(io.tail.valid);
+        let tailed = m.wire("tailed", io.tail.used.any());
+        let left = m.reg("blocks_left_q", uint(BLOCKS));
+        let (to, moves) = (&decompressor.block, m.net("moves", bit()));
+        let final_block = m.wire("final_block", left.q.eq(1));
+        left.next_when(begins | moves, mux(begins, io.read.blocks, left.q.wrapping_sub(1)));
+        let (blocks, tail) = (fsm.is("Blocks"), fsm.is("Tail"));
+        m.connect(io.block.ready, blocks & going & to.ready);
+        m.connect(moves, io.block.fire());
+        m.comment("A stream that is given up ends with a block of anything.");
+        let feeding = m.reg_init("feeding_q", bit(), 0);
+        let offers = (blocks & io.block.valid & going) | (tail & going) | (drops & feeding.q);
+        m.connect(to.valid, offers);
+        m.connect(to.last, drops | tail | (final_block & !tailed));
+        m.connect(to.data.data, mux(tail, io.tail.data, io.block.data.data));
+        if let (Some(to), Some(from)) = (to.crc, io.tail.crc) {
+            m.connect(to, from);
+        }
+        let fed = m.wire("fed", to.fire());
+        feeding.next(mux(fed, !to.last, feeding.q));
+        let owed = m.reg_init("owed_q", bit(), 0);
+        let result = &decompressor.result;
+        let closes = m.wire("closes", result.fire() & result.last);
+        m.comment("The end may be known before the last block was taken, not before the first one.");
+        owed.next(mux(fed & !feeding.q, bit().lit(1), owed.q & !closes));
+
+        m.comment("Tiles, and not more than there are tokens.");
+        let place = uint(index_width(self.tiles.into()));
+        let at = m.reg("tile_q", place);
+        let tokens_left = m.reg("tokens_left_q", uint(TOKENS));
+        let whole = m.wire("whole", at.q.eq(self.tiles - 1));
+        let some = m.wire("tokens_wanted", tokens_left.q.any());
+        let shows = m.wire("shows", !result.error & some & !drops);
+        m.connect(io.tile.valid, result.valid & shows);
+        m.connect(result.ready, !shows | io.tile.ready);
+        let given = m.wire("given", io.tile.fire());
+        at.next_when(begins | given, mux(begins | whole, place.lit(0), at.q.wrapping_add(1)));
+        let fewer = tokens_left.q.wrapping_sub((given & whole).extend(TOKENS));
+        tokens_left.next_when(begins | given, mux(begins, io.read.tokens, fewer));
+        m.connect_each("rebuilt", io.tile.x, result.x);
+        m.connect(io.tile.token_last, whole);
+        m.connect(io.tile.last, whole & tokens_left.q.eq(1));
+        for array in [result.index, result.level] {
+            m.unused(array.packed());
+        }
+        m.unused(result.first);
+
+        m.comment("A stream is right when its last beat is the last tile of its last token.");
+        let right = m.wire("right", given & io.tile.last);
+        let damaged = m.reg("damaged_q", bit());
+        damaged.next_when(begins | closes, begins | !right);
+        let over = m.wire("over", closes | !owed.q);
+        m.connect(io.end.valid, fsm.is("Tell"));
+        m.connect(io.end.damaged, damaged.q);
+
+        for from in ["Blocks", "Tail", "Wait", "Tell"] {
+            fsm.goto(from, io.clear_i, "Drop");
+        }
+        let none = m.wire("nothing", !tailed & !io.read.blocks.any());
+        fsm.goto("Idle", begins & (none | !io.read.tokens.any()), "Tell");
+        fsm.goto("Idle", begins & !io.read.blocks.any(), "Tail");
+        fsm.goto("Idle", begins, "Blocks");
+        fsm.goto("Blocks", moves & final_block & tailed, "Tail");
+        fsm.goto("Blocks", moves & final_block, "Wait");
+        fsm.goto("Tail", fed, "Wait");
+        fsm.goto("Wait", over, "Tell");
+        fsm.goto("Tell", io.end.ready, "Idle");
+        fsm.goto("Drop", !feeding.q & !owed.q, "Idle");
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(5u32).beat(1u32)
+    }
+}
+
+impl CatalogBlock for CacheReader {
+    fn configurations() -> Vec<Self> {
+        vec![
+            Self { lanes: 5, tiles: 3, levels: 4, block_bytes: 8 },
+            Self { lanes: 2, tiles: 1, levels: 3, block_bytes: 3 },
+        ]
+    }
+}

@@ -1,0 +1,266 @@
+//! Cache writer: the one open pair of streams of a layer, keys and values, as whole blocks and where they belong.
+//!
+//! The streams stay open while a text goes on: what they have of levels, and the bits that do not fill a block, stay in the
+//! compressor. A sequence that is to be given up is ended with a tile of zeros and all its blocks are thrown away, so that
+//! nothing of it is left anywhere.
+
+use super::format::demand_chunk_fits;
+use super::{ByteBlock, KvCompressor, KvCompressorPorts, OpenTail, bits_type};
+use crate::lang::{
+    About, Block, Bundle, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutBundle, OutStream, Signal,
+    Stream, Timing, bit, bundle, index_width, mux, parameters, ports, sint, uint,
+};
+
+/// Bits of a number of blocks.
+pub const BLOCKS: u32 = 32;
+
+/// Bits of a number of tokens.
+pub const TOKENS: u32 = 16;
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct CacheWriter {
+        /// Channels of a tile.
+        lanes: u32 = 32, in 2..=64, tag "l";
+        /// Tiles of a token.
+        tiles: u32 = 2, in 1..=4096, tag "t";
+        /// Levels that a channel may have.
+        levels: u32 = 16, in 1..=256, tag "n";
+        /// Tokens that the quantization buffers hold.
+        buffer_tokens: u32 = 32, in 1..=65_535, note "at most 65535 / tiles", tag "b";
+        /// Bytes of a block.
+        block_bytes: u32 = 64, in 3..=256,
+            note "8 block_bytes at least 2 + 10 lanes and lanes + 18 ceil(lanes / 2)", tag "k";
+    }
+    rules = |p, rules| {
+        demand_chunk_fits(p.lanes, p.block_bytes, rules);
+        rules.part("buffer_tokens", &p.compressor());
+    };
+}
+
+bundle! {
+    /// Begins a sequence.
+    pub struct CacheStart(_unit: ()) {
+        /// Tokens of the prefill.
+        prefill: Field = uint(TOKENS),
+        /// Keys whose magnitude is below become 0.
+        threshold_k: Field = uint(8),
+        /// Values whose magnitude is below become 0.
+        threshold_v: Field = uint(8),
+        /// Width of quantized keys, 2 to 8.
+        bits_k: Field = bits_type(),
+        /// Width of quantized values, 2 to 8.
+        bits_v: Field = bits_type(),
+    }
+}
+
+bundle! {
+    /// A tile of a token.
+    pub struct CacheTile(lanes: u32) {
+        /// Keys.
+        k: FieldArray = sint(8).array(*lanes),
+        /// Values.
+        v: FieldArray = sint(8).array(*lanes),
+    }
+}
+
+bundle! {
+    /// A block for memory, of so many bytes.
+    pub struct CacheBlock(block_bytes: u32) {
+        /// It is one of values.
+        values: Field = bit(),
+        /// Its number in its stream, from 0.
+        number: Field = uint(BLOCKS),
+        /// Bytes, byte 0 in the low bits.
+        data: Field = uint(8 * *block_bytes),
+    }
+}
+
+ports! {
+    /// Ports of [`CacheWriter`].
+    pub struct CacheWriterPorts(p: &CacheWriter) {
+        /// Gives the sequence up: no tile is taken in this cycle, and from the next one on no block of it is offered.
+        clear_i: In = bit(),
+        /// No sequence is being given up: a start is taken in the cycle in which it is offered.
+        idle_o: Out = bit(),
+        /// Begins a sequence; one that is open is given up first. Taken at once, or when that is done.
+        start: InStream<CacheStart> = (),
+        /// Tiles of the sequence, token after token.
+        tile: InStream<CacheTile> = p.lanes,
+        /// Blocks that are full.
+        block: OutStream<CacheBlock> = p.block_bytes,
+        /// A sequence is open.
+        open_o: Out = bit(),
+        /// All tiles that were taken are in blocks that left and in the tails.
+        settled_o: Out = bit(),
+        /// Tokens of the open sequence that came whole.
+        tokens_o: Out = uint(TOKENS),
+        /// Blocks of keys that left.
+        blocks_k_o: Out = uint(BLOCKS),
+        /// Blocks of values that left.
+        blocks_v_o: Out = uint(BLOCKS),
+        /// What of the keys is in no block; means something with settled_o.
+        tail_k: OutBundle<OpenTail> = (p.block_bytes, true),
+        /// The same of values.
+        tail_v: OutBundle<OpenTail> = (p.block_bytes, true),
+        /// A key of the open sequence was out of tolerance when its channel had no level left.
+        overflow_k_o: Out = bit(),
+        /// The same of values.
+        overflow_v_o: Out = bit(),
+    }
+}
+
+impl CacheWriter {
+    fn compressor(&self) -> KvCompressor {
+        let Self { lanes, tiles, levels, buffer_tokens, block_bytes } = *self;
+        KvCompressor { lanes, tiles, levels, buffer_tokens, layers: 1, block_bytes, checksum: true, spare_blocks: 0 }
+    }
+}
+
+const STATES: [&str; 5] = ["Closed", "Configure", "Begin", "Open", "Drop"];
+
+impl Block for CacheWriter {
+    type Ports = CacheWriterPorts;
+    const ABOUT: About = About {
+        name: "cache_writer",
+        summary: "keeps the open streams of keys and values of a layer and gives whole blocks with their numbers",
+        contract: "The blocks of kv_compressor, with checksums, of a sequence that is never ended: keys and values in the order in which they\n\
+            become full, each side's in its own order. settled_o comes a few cycles after the last tile of a token, and, in a\n\
+            sequence with a prefill, not before all tokens of the prefill came; with it, blocks and tail of a side are a whole\n\
+            stream. clear_i at any time, also beside a start, which then begins nothing. Tiles wait until a sequence is open.\n\
+            A start with a width outside of 2 to 8 begins a sequence with the widths and thresholds of the one before: who gives it has checked it.",
+        reference: "Titanus, section 4.3; open streams as in docs/blocks/titanus-format.md",
+    };
+
+    fn build(&self, m: &mut Module, io: &CacheWriterPorts) {
+        let fsm = m.fsm("state", &STATES);
+        let going = m.wire("going", !io.clear_i);
+        let compressor = m.instance("u_compressor", self.compressor());
+        m.connect(io.idle_o, !fsm.is("Drop"));
+        m.connect(io.open_o, fsm.is("Open"));
+        m.connect(io.start.ready, fsm.is("Closed") & going);
+        let started = m.wire("started", io.start.fire());
+        let start = io.start.hold(m, "start", started);
+        m.connect(compressor.config_write_i, fsm.is("Configure"));
+        m.connect(compressor.config_layer_i, 0);
+        for (to, from) in [
+            (compressor.threshold_k_i, start.threshold_k),
+            (compressor.threshold_v_i, start.threshold_v),
+            (compressor.bits_k_i, start.bits_k),
+            (compressor.bits_v_i, start.bits_v),
+            (compressor.start.prefill, start.prefill),
+        ] {
+            m.connect(to, from);
+        }
+        m.unused(compressor.config_refused_o);
+        m.connect(compressor.start.layer, 0);
+        m.connect(compressor.start.valid, fsm.is("Begin"));
+
+        m.comment("Tiles; a last one of zeros ends a sequence that is given up.");
+        let ends = m.reg_init("ended_q", bit(), 0);
+        let drops = fsm.is("Drop");
+        let tile = &compressor.tile;
+        let takes = m.wire("takes", fsm.is("Open") & going & tile.ready);
+        m.connect(io.tile.ready, takes);
+        let taken = m.wire("taken", io.tile.fire());
+        m.connect(tile.valid, mux(drops, !ends.q, fsm.is("Open") & going & io.tile.valid));
+        ends.next(drops & (ends.q | tile.ready));
+        m.connect(tile.layer, 0);
+        m.connect(tile.length, mux(drops, tile.length.ty().lit(0), tile.length.ty().lit(self.lanes)));
+        m.connect_each("keys", tile.k, io.tile.k);
+        m.connect_each("values", tile.v, io.tile.v);
+        m.connect(tile.last, drops);
+        let token = self.tokens(m, io, started, taken);
+        m.connect(io.tokens_o, token);
+
+        let offered = self.blocks(m, io, &compressor, (started, drops));
+        let over = [("k", &compressor.k), ("v", &compressor.v)].map(|(name, side)| {
+            let register = m.reg_init(&format!("{name}_over_q"), bit(), 0);
+            let now = m.wire(&format!("{name}_over"), register.q | (side.fire() & side.last));
+            register.next(drops & now);
+            now
+        });
+        let dropped = m.wire("dropped", drops & ends.q & over[0] & over[1]);
+        let (tail_k, tail_v) = (&compressor.tail_k, &compressor.tail_v);
+        io.tail_k.drive(m, "k", tail_k);
+        io.tail_v.drive(m, "v", tail_v);
+        m.connect(io.settled_o, fsm.is("Open") & tail_k.valid & tail_v.valid & !offered);
+        m.connect(io.overflow_k_o, fsm.is("Open") & compressor.overflow_k_o);
+        m.connect(io.overflow_v_o, fsm.is("Open") & compressor.overflow_v_o);
+
+        fsm.goto("Closed", started, "Configure");
+        fsm.goto("Configure", io.clear_i, "Closed");
+        fsm.goto("Configure", true, "Begin");
+        fsm.goto("Begin", compressor.start.ready & io.clear_i, "Drop");
+        fsm.goto("Begin", io.clear_i, "Closed");
+        fsm.goto("Begin", compressor.start.ready, "Open");
+        fsm.goto("Open", io.clear_i | io.start.valid, "Drop");
+        fsm.goto("Drop", dropped, "Closed");
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().phase("begin", 3u32, "from a start to the first tile, when no sequence is open")
+    }
+}
+
+impl CacheWriter {
+    /// Whole tokens since the start.
+    fn tokens(&self, m: &mut Module, io: &CacheWriterPorts, started: Signal, taken: Signal) -> Signal {
+        let (place, count) = (uint(index_width(self.tiles.into())), uint(TOKENS));
+        let tile = m.reg("tile_q", place);
+        let whole = m.wire("whole", tile.q.eq(self.tiles - 1));
+        let next = mux(started | whole, place.lit(0), tile.q.wrapping_add(1));
+        tile.next_when(started | taken, next);
+        let tokens = m.reg_init("tokens_q", count, 0);
+        let more = tokens.q.wrapping_add((taken & whole).extend(TOKENS));
+        tokens.next(mux(io.clear_i | started, count.lit(0), more));
+        tokens.q
+    }
+
+    /// Blocks of both sides, those of keys first, one that is shown until it is taken. Returns whether there is one.
+    fn blocks(
+        &self,
+        m: &mut Module,
+        io: &CacheWriterPorts,
+        from: &KvCompressorPorts,
+        (started, drops): (Signal, Signal),
+    ) -> Signal {
+        let sides: [&Stream<ByteBlock>; 2] = [&from.k, &from.v];
+        let held = m.reg_init("held_q", bit(), 0);
+        let side = m.reg("side_q", bit());
+        let values = m.wire("values_turn", mux(held.q, side.q, !from.k.valid));
+        let offered = m.wire("offered", from.k.valid | from.v.valid);
+        m.connect(io.block.valid, offered & !drops);
+        let waits = io.block.valid & !io.block.ready & !io.clear_i;
+        held.next(waits);
+        side.next(values);
+        let gone = m.wire("gone", io.block.fire());
+        let mut numbers = Vec::new();
+        for (k, (name, side)) in ["k", "v"].into_iter().zip(sides).enumerate() {
+            let turn = if k == 0 { !values } else { values };
+            m.connect(side.ready, drops | (io.block.ready & turn));
+            let number = m.reg_init(&format!("{name}_blocks_q"), uint(BLOCKS), 0);
+            let more = number.q.wrapping_add((gone & turn).extend(BLOCKS));
+            number.next(mux(started, uint(BLOCKS).lit(0), more));
+            numbers.push(number.q);
+            if let Some(crc) = side.crc {
+                m.unused(crc);
+            }
+        }
+        m.connect(io.blocks_k_o, numbers[0]);
+        m.connect(io.blocks_v_o, numbers[1]);
+        m.connect(io.block.values, values);
+        m.connect(io.block.number, mux(values, numbers[1], numbers[0]));
+        m.connect(io.block.data.data, mux(values, from.v.data.data, from.k.data.data));
+        offered
+    }
+}
+
+impl CatalogBlock for CacheWriter {
+    fn configurations() -> Vec<Self> {
+        vec![
+            Self { lanes: 5, tiles: 3, levels: 4, buffer_tokens: 6, block_bytes: 8 },
+            Self { lanes: 2, tiles: 1, levels: 2, buffer_tokens: 2, block_bytes: 3 },
+        ]
+    }
+}

@@ -1,0 +1,165 @@
+//! Context memory: keys and values of tokens as plain int8, read along either side.
+//!
+//! Scores need the channels of a token, weighted values the tokens of a channel. Element (t, c) of the values lies in bank
+//! (t + c) modulo `lanes`, so that neither a tile of a token nor a column of as many tokens meets a bank twice.
+
+use crate::lang::{
+    About, Array, Block, CatalogBlock, In, InArray, Module, OutArray, Signal, Timing, Type, bit, cat, index_width, mux,
+    parameters, ports, power_of_two, sint, uint,
+};
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct ContextMemory {
+        /// Channels of a tile, and tokens of a column.
+        lanes: u32 = 32, in power_of_two(2..=64), tag "l";
+        /// Tiles of a token.
+        tiles: u32 = 2, in 1..=4096, tag "t";
+        /// Tokens.
+        tokens: u32 = 128, in 1..=65_535, note "tiles times tokens at most 1048576", tag "n";
+    }
+    rules = |p, rules| {
+        let most = 1_048_576 / u64::from(p.tiles.max(1));
+        rules.demand(u64::from(p.tokens) <= most, "tokens", p.tokens, format!("at most {most} with tiles = {}", p.tiles));
+    };
+}
+
+impl ContextMemory {
+    /// Type of a token's number.
+    #[must_use]
+    pub fn token(&self) -> Type {
+        uint(index_width(self.tokens.into()))
+    }
+
+    /// Type of a tile's number.
+    #[must_use]
+    pub fn tile(&self) -> Type {
+        uint(index_width(self.tiles.into()))
+    }
+
+    /// Type of the number of a channel within its tile.
+    #[must_use]
+    pub fn channel(&self) -> Type {
+        uint(self.lanes.trailing_zeros())
+    }
+
+    /// Groups of as many tokens as a column has.
+    #[must_use]
+    pub fn groups(&self) -> u32 {
+        self.tokens.div_ceil(self.lanes)
+    }
+
+    /// Type of a group's number.
+    #[must_use]
+    pub fn group(&self) -> Type {
+        uint(index_width(self.groups().into()))
+    }
+
+    fn place(&self, count: u32) -> Type {
+        uint(index_width(u64::from(count) * u64::from(self.tiles)))
+    }
+}
+
+ports! {
+    /// Ports of [`ContextMemory`].
+    pub struct ContextMemoryPorts(p: &ContextMemory) {
+        /// Writes a tile of keys.
+        write_k_i: In = bit(),
+        /// Writes a tile of values.
+        write_v_i: In = bit(),
+        /// Token of the tiles.
+        write_token_i: In = p.token(),
+        /// Number of the tiles within it.
+        write_tile_i: In = p.tile(),
+        /// Keys.
+        k_i: InArray = sint(8).array(p.lanes),
+        /// Values.
+        v_i: InArray = sint(8).array(p.lanes),
+        /// Reads keys or values.
+        read_i: In = bit(),
+        /// Values: one channel of all tokens of a group; otherwise keys: all channels of a tile.
+        read_values_i: In = bit(),
+        /// Token of the keys.
+        read_token_i: In = p.token(),
+        /// Group of tokens of the values: group g has tokens g lanes to (g + 1) lanes - 1.
+        read_group_i: In = p.group(),
+        /// Tile of the keys, or that of the values' channel.
+        read_tile_i: In = p.tile(),
+        /// Channel of the values within its tile.
+        read_channel_i: In = p.channel(),
+        /// What was read last, from the cycle after read_i on.
+        data_o: OutArray = sint(8).array(p.lanes),
+    }
+}
+
+impl Block for ContextMemory {
+    type Ports = ContextMemoryPorts;
+    const ABOUT: About = About {
+        name: "context_memory",
+        summary: "keys by tokens and values by channels, a tile or a column a cycle",
+        contract: "At an edge, write_k_i and write_v_i store tiles; with read_i, data_o takes a tile of keys or a column of values, in order of\n\
+            channels or of tokens, as they were before this edge, and keeps it until the next read. Elements are undefined until\n\
+            written. A token, group or tile that is not there reads as undefined; to write one is not allowed. No reset.",
+        reference: "Titanus, section 4.1 (global buffer)",
+    };
+
+    fn build(&self, m: &mut Module, io: &ContextMemoryPorts) {
+        let (lanes, width) = (self.lanes, 8 * self.lanes);
+        let low = self.channel().width;
+        let keys = m.memory("keys", (self.tokens * self.tiles).max(2), width, width);
+        let at = |token: Signal, tile: Signal, ty: Type| fitted(token * self.tiles + tile, ty.width);
+        let key_ty = keys.address_type();
+        let write_at = m.wire("key_write_at", at(io.write_token_i, io.write_tile_i, key_ty));
+        let read_at = m.wire("key_read_at", at(io.read_token_i, io.read_tile_i, key_ty));
+        keys.write(io.write_k_i, write_at, io.k_i.packed());
+        let key = keys.read("key", io.read_i & !io.read_values_i, read_at);
+
+        m.comment("Values: a bank has one element of each tile and of each column.");
+        let place = self.place(self.groups());
+        let row = m.wire("token_row", fitted(io.write_token_i, io.write_token_i.width().max(low)).slice(0..low));
+        let group = fitted(io.write_token_i, io.write_token_i.width().max(low + 1));
+        let group = m.wire("write_group", group.slice(low..group.width()));
+        let high = |group: Signal, tile: Signal| fitted(group * self.tiles + tile, place.width);
+        let write_high = m.wire("value_write_at", high(group, io.write_tile_i));
+        let read_high = m.wire("value_read_at", high(io.read_group_i, io.read_tile_i));
+        let by = |count: Signal| cat(&[count, uint(3).lit(0)]);
+        let twice = m.wire("values_twice", cat(&[io.v_i.packed(), io.v_i.packed()]));
+        let turned = m.wire("values_turned", twice.shl_by(by(row)).slice(width..2 * width));
+        let turned: Array = m.split("value", turned, uint(8).array(lanes));
+        let words = m.nets("value_word", uint(8), lanes);
+        m.for_each("banks", lanes, |m, b| {
+            let depth = (self.groups() * self.tiles) << low;
+            let bank = m.memory("bank", depth, 8, 8);
+            let channel = m.wire("channel", b.value(low).wrapping_sub(row));
+            let to = m.wire("to", fitted(cat(&[write_high, channel]), bank.address_type().width));
+            bank.write(io.write_v_i, to, turned.at(b));
+            let from = fitted(cat(&[read_high, io.read_channel_i]), bank.address_type().width);
+            let word = bank.read("word", io.read_i & io.read_values_i, from);
+            m.connect(words.at(b), word);
+        });
+        let channel = m.reg("channel_q", self.channel());
+        channel.next_when(io.read_i, io.read_channel_i);
+        let values = m.reg("read_values_q", bit());
+        values.next_when(io.read_i, io.read_values_i);
+        let twice = m.wire("words_twice", cat(&[words.packed(), words.packed()]));
+        let column = m.wire("column", twice.shr_by(by(channel.q)).slice(0..width));
+        m.connect(io.data_o.packed(), mux(values.q, column, key));
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new().latency(1u32).beat(1u32)
+    }
+}
+
+/// `value` in exactly `width` bits: what is cut off is known to be zero, or not to be there.
+#[track_caller]
+fn fitted(value: Signal, width: u32) -> Signal {
+    if value.width() > width { value.truncate(width) } else { value.extend(width) }
+}
+
+impl CatalogBlock for ContextMemory {
+    fn configurations() -> Vec<Self> {
+        let set = |lanes, tiles, tokens| Self { lanes, tiles, tokens };
+        vec![set(2, 1, 1), set(4, 3, 7), set(8, 2, 24)]
+    }
+}

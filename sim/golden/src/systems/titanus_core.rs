@@ -1,0 +1,319 @@
+//! `titanus_core`: products with weights that stay and with a context of cached keys and values; keys and values that are pruned,
+//! quantized and packed into streams that grow, and come back; and the steps of [`vector_top`](super::vector_top) on rows.
+//!
+//! Unlike the other tops it keeps something from job to job: weights, constants, what it takes to go on with the streams, the
+//! context. Operations are done one after the other; sums are exact and have no order.
+
+mod append;
+mod operation;
+mod product;
+mod registers;
+mod restore;
+mod state;
+
+use std::cell::RefCell;
+
+use crate::common::shell::job_controller::{Limits, code};
+
+use super::job::{self, Fields};
+use super::memory::Memory;
+use super::vector_top::{self, VectorTop};
+pub use operation::{Append, Load, Matrix, Operation, Product, Restore, Side};
+pub use registers::Device;
+use state::State;
+
+/// How the accelerator was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows of macros; 0: no store.
+    pub rows: u32,
+    /// Columns of macros.
+    pub columns: u32,
+    /// Inputs of a macro.
+    pub inputs: u32,
+    /// Outputs of a macro.
+    pub outputs: u32,
+    /// Constants of results; 0: no loads, no products.
+    pub constants: u32,
+    /// Channels of a tile; 0: no cache.
+    pub lanes: u32,
+    /// Tiles of a token.
+    pub tiles: u32,
+    /// Levels that a channel may have.
+    pub levels: u32,
+    /// Tokens of the context; 0: none.
+    pub context: u32,
+    /// Tokens of the longest prefill.
+    pub buffer: u32,
+    /// Its vector unit, and the bus.
+    pub vector: vector_top::Shape,
+}
+
+impl Shape {
+    /// Channels of a token in a stream.
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        self.lanes as usize * self.tiles as usize
+    }
+}
+
+/// The accelerator, and what it holds.
+#[derive(Clone, Debug)]
+pub struct TitanusCore {
+    shape: Shape,
+    vector: VectorTop,
+    state: RefCell<State>,
+}
+
+/// What is wrong with an area in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Kind: one of the `DAMAGE_` numbers.
+    pub kind: u8,
+    /// Of values, not keys.
+    pub values: bool,
+    /// Address of the area.
+    pub area: u64,
+}
+
+/// The stream is not what was written.
+pub const DAMAGE_STREAM: u8 = 2;
+/// There is no room for the stream.
+pub const DAMAGE_ROOM: u8 = 3;
+
+/// What an operation counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Multiplications of products with keys and values, skipped ones among them.
+    pub multiplications: u64,
+    /// Those with a zero on either side.
+    pub skipped: u64,
+    /// Blocks of streams that were read.
+    pub read: u64,
+    /// Blocks of streams that were written.
+    pub written: u64,
+}
+
+/// An operation that was done, and what it found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// The operation.
+    pub operation: Operation,
+    /// Counted; undefined after an error.
+    pub counts: Counts,
+    /// The first damage.
+    pub damage: Option<Damage>,
+    /// Behind it: tokens of the cache, and whether keys and values had elements without a level.
+    pub cache: (u32, [bool; 2]),
+}
+
+impl Work {
+    fn new(operation: Operation, counts: Counts, damage: Option<Damage>) -> Self {
+        Self { operation, counts, damage, cache: (0, [false; 2]) }
+    }
+}
+
+impl job::Operation for Work {
+    fn out(&self) -> &crate::common::bus::Command {
+        self.operation.out()
+    }
+
+    fn outs(&self) -> Vec<&crate::common::bus::Command> {
+        self.operation.outs()
+    }
+}
+
+/// An operation that touched memory.
+pub type Executed = job::Executed<Work>;
+/// What a job did.
+pub type Report = job::Report<Work>;
+
+impl Report {
+    /// What the whole job counted; undefined after an error.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.executed.iter().map(|executed| executed.operation.counts).fold(Counts::default(), |sum, one| Counts {
+            multiplications: sum.multiplications + one.multiplications,
+            skipped: sum.skipped + one.skipped,
+            read: sum.read + one.read,
+            written: sum.written + one.written,
+        })
+    }
+
+    /// What register CACHE says at the end, unless the job did nothing.
+    #[must_use]
+    pub fn cache(&self) -> u64 {
+        let (tokens, [keys, values]) =
+            self.executed.last().map_or((0, [false; 2]), |executed| executed.operation.cache);
+        u64::from(tokens) | u64::from(keys) << 16 | u64::from(values) << 17
+    }
+
+    /// The damage that ended the job.
+    #[must_use]
+    pub fn damage(&self) -> Option<Damage> {
+        self.executed.last().and_then(|executed| executed.operation.damage)
+    }
+}
+
+impl TitanusCore {
+    /// The accelerator of a shape, after reset.
+    ///
+    /// # Errors
+    /// Names what is out of its range.
+    pub fn new(shape: Shape) -> Result<Self, String> {
+        for (name, size, least, most) in [
+            ("rows", shape.rows, 0, 64),
+            ("columns", shape.columns, u32::from(shape.rows > 0), 1024),
+            ("inputs", shape.inputs, u32::from(shape.rows > 0), 4096),
+            ("outputs", shape.outputs, u32::from(shape.rows > 0), 4096),
+            ("constants", shape.constants, 0, 1 << 24),
+            // 0 or 2 and more.
+            ("lanes", shape.lanes, 0, 64),
+            ("tiles", shape.tiles, u32::from(shape.lanes > 0), 4096),
+            ("levels", shape.levels, u32::from(shape.lanes > 0), 256),
+            ("context", shape.context, 0, 65_535),
+            ("buffer", shape.buffer, 0, 65_535),
+        ] {
+            if !(least..=most).contains(&size) {
+                return Err(format!("{name} is {size}, allowed: {least} to {most}"));
+            }
+        }
+        if shape.lanes == 1 {
+            return Err("lanes is 1, allowed: 0 and 2 to 64".into());
+        }
+        if shape.lanes == 0 && shape.context > 0 {
+            return Err(format!("context is {}, allowed: 0 without lanes", shape.context));
+        }
+        Ok(Self { shape, vector: VectorTop::new(shape.vector), state: RefCell::new(State::new(&shape)) })
+    }
+
+    /// Its shape.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Tokens of the cache.
+    #[must_use]
+    pub fn cache_tokens(&self) -> u32 {
+        self.state.borrow().cache_tokens()
+    }
+
+    /// Whole blocks of the longer stream of the cache.
+    #[must_use]
+    pub fn whole_blocks(&self) -> u64 {
+        self.state.borrow().most_blocks()
+    }
+
+    /// Tokens of the context.
+    #[must_use]
+    pub fn context_tokens(&self) -> u32 {
+        self.state.borrow().context_tokens()
+    }
+
+    /// As after reset.
+    pub fn reset(&self) {
+        *self.state.borrow_mut() = State::new(&self.shape);
+    }
+
+    /// Checks an operation.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    pub fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        let (shape, state) = (&self.shape, &self.state.borrow());
+        match opcode {
+            LOAD => Load::check(shape, limits, fields).map(Operation::Load),
+            PRODUCT => Product::check(shape, state.context_tokens(), limits, fields).map(Operation::Product),
+            VECTOR => vector_top::Operation::check(&shape.vector, limits, fields).map(Operation::Vector),
+            APPEND => Append::check(shape, state.cache_tokens(), limits, fields).map(Operation::Append),
+            RESTORE => Restore::check(shape, (state.cache_tokens(), state.most_blocks()), limits, fields)
+                .map(Operation::Restore),
+            _ => Err(code::FIELD),
+        }
+    }
+
+    /// Runs the job at `job`. It ends after `limits.max_descriptors` descriptors at the latest.
+    pub fn run(&self, limits: Limits, job: u64, memory: &mut dyn Memory) -> Report {
+        job::run(self, limits, job, memory)
+    }
+
+    /// Does an operation.
+    fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
+        match operation {
+            Operation::Load(operation) => self.load(operation, memory),
+            Operation::Product(operation) => self.multiply(operation, memory),
+            Operation::Append(operation) => self.append(operation, memory),
+            Operation::Restore(operation) => self.restore(operation, memory),
+            Operation::Vector(operation) => {
+                let executed = self.vector.execute(operation, memory);
+                executed.map(|operation| Work::new(Operation::Vector(operation), Counts::default(), None))
+            }
+        }
+    }
+}
+
+/// Largest number of an operation.
+const OPCODES: u8 = 5;
+const LOAD: u8 = 1;
+const PRODUCT: u8 = 2;
+const VECTOR: u8 = 3;
+const APPEND: u8 = 4;
+const RESTORE: u8 = 5;
+
+impl job::Accelerator for TitanusCore {
+    type Operation = Work;
+
+    fn address_width(&self) -> u32 {
+        self.shape.vector.address_width
+    }
+
+    fn opcodes(&self) -> u8 {
+        OPCODES
+    }
+
+    fn perform(
+        &self,
+        opcode: u8,
+        fields: Fields<'_>,
+        limits: &Limits,
+        memory: &mut dyn Memory,
+    ) -> Result<Executed, u8> {
+        let mut executed = self.execute(self.check(opcode, fields, limits)?, memory);
+        executed.operation.cache = self.state.borrow().cached();
+        Ok(executed)
+    }
+
+    fn forget(&self, work: &Work) {
+        let mut state = self.state.borrow_mut();
+        match &work.operation {
+            Operation::Load(load) => state.forget(load),
+            Operation::Append(append) => {
+                state.forget_cache();
+                if append.keep {
+                    state.forget_context();
+                }
+            }
+            Operation::Restore(restore) if restore.rows.is_none() => state.forget_context(),
+            _ => {}
+        }
+    }
+
+    fn remembers(&self) -> bool {
+        true
+    }
+
+    fn failed(&self) {
+        self.state.borrow_mut().empty();
+    }
+
+    fn details(&self, report: &Report) -> Vec<(u64, u64)> {
+        let damage = report.damage();
+        let kind = damage.map_or(0, |damage| u64::from(damage.kind) | u64::from(damage.values) << 8);
+        let area = damage.map_or(0, |damage| damage.area);
+        vec![(0x138, 0), (0x150, kind), (0x158, area & 0xffff_ffff), (0x15c, area >> 32)]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! Tokens that are pruned, quantized and packed behind those that are there.
+
+use crate::common::bus::Command;
+use crate::common::crc32::continued;
+use crate::common::shell::job_controller::code;
+use crate::systems::job::Codes;
+use crate::systems::memory::Memory;
+use crate::systems::pieces::{self, Loaded};
+use crate::titanus::cpq::{Channel, Config, Sequence};
+use crate::titanus::format::tiles;
+use crate::titanus::kv_packer::{blocks, body, header};
+use crate::titanus::pruning_unit::prune;
+
+use super::operation::LINE;
+use super::state::Context;
+use super::{Append, Counts, DAMAGE_ROOM, Damage, Executed, Operation, Shape, Side, TitanusCore, Work};
+
+/// What the chip holds of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stream {
+    threshold: u32,
+    config: Config,
+    channels: Vec<Channel>,
+    overflow: bool,
+    /// Blocks that are full.
+    blocks: u64,
+    /// CRC-32 of these.
+    crc: u32,
+    /// Bits behind them.
+    open: Vec<bool>,
+}
+
+impl Stream {
+    /// One without a token.
+    fn begin(shape: &Shape, side: &Side) -> Self {
+        Self {
+            threshold: side.threshold,
+            config: Config { bits: side.bits, max_levels: shape.levels as usize },
+            channels: vec![Channel::default(); shape.channels()],
+            overflow: false,
+            blocks: 0,
+            crc: 0,
+            open: header(side.bits, shape.lanes as usize),
+        }
+    }
+
+    /// Blocks that are full.
+    pub(super) fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// An element was out of tolerance, and its channel had no level left.
+    pub(super) fn overflow(&self) -> bool {
+        self.overflow
+    }
+
+    /// The bits that are in no whole block, as one, if there are any.
+    pub(super) fn tail(&self) -> Vec<u8> {
+        blocks(&self.open, LINE as usize)
+    }
+
+    /// CRC-32 of the whole stream.
+    pub(super) fn crc(&self) -> u32 {
+        continued(self.crc, &self.tail())
+    }
+
+    /// Adds pruned tokens; with `prefill` they are the first ones, and so many give the initial levels. Returns the blocks that
+    /// are full now.
+    fn add(&mut self, lanes: usize, tokens: &[Vec<i8>], prefill: Option<usize>) -> Vec<u8> {
+        let sequence = match prefill {
+            Some(prefill) => Sequence::encode(self.config, tokens, prefill),
+            None => Sequence::continued(self.config, std::mem::take(&mut self.channels), tokens),
+        };
+        self.open.extend(body(self.config.bits, lanes, &tiles(&sequence, lanes)));
+        self.overflow |= sequence.overflowed();
+        self.channels = sequence.channels;
+        let block_bits = 8 * LINE as usize;
+        let open = self.open.split_off(self.open.len() / block_bits * block_bits);
+        let full = blocks(&std::mem::replace(&mut self.open, open), LINE as usize);
+        self.blocks += full.len() as u64 / LINE;
+        self.crc = continued(self.crc, &full);
+        full
+    }
+}
+
+/// All tokens of a side, pruned and filled up with zeros; `None`: not all came.
+fn pruned(
+    rows: &Command,
+    threshold: u32,
+    channels: usize,
+    memory: &mut dyn Memory,
+    codes: &mut Codes,
+) -> Option<Vec<Vec<i8>>> {
+    let token = |row| {
+        let loaded = Loaded::row(rows, row, memory, codes);
+        let mut token: Vec<i8> = loaded.whole()?.iter().map(|&byte| prune(byte as i8, threshold)).collect();
+        token.resize(channels, 0);
+        Some(token)
+    };
+    // All rows are read, also behind one that did not come.
+    let tokens: Vec<_> = (0..rows.rows).map(token).collect();
+    tokens.into_iter().collect()
+}
+
+impl TitanusCore {
+    /// Appends tokens, also behind an error, to find all that goes wrong.
+    pub(super) fn append(&self, operation: Append, memory: &mut dyn Memory) -> Executed {
+        let (shape, mut state) = (&self.shape, self.state.borrow_mut());
+        let (mut codes, mut counts, mut damage) = (Codes::default(), Counts::default(), None);
+        let first = operation.position == 0;
+        let streams = match first {
+            true => Some(operation.sides.each_ref().map(|side| Stream::begin(shape, side))),
+            false => state.streams().cloned(),
+        };
+        let thresholds = streams.as_ref().map_or([0; 2], |streams| streams.each_ref().map(|stream| stream.threshold));
+        let known = streams.is_some();
+        let [keys, values] = [0, 1].map(|side| {
+            let rows = &operation.sides[side].rows;
+            pruned(rows, thresholds[side], shape.channels(), memory, &mut codes)
+        });
+        let context = keys.zip(values).map(|(keys, values)| Context { keys, values });
+        let mut result = None;
+        if let (Some(mut streams), Some(tokens)) = (streams, &context) {
+            let prefill = first.then_some(operation.prefill as usize);
+            for (number, tokens) in [&tokens.keys, &tokens.values].into_iter().enumerate() {
+                let (stream, area) = (&mut streams[number], &operation.sides[number].area);
+                let from = stream.blocks();
+                let full = stream.add(shape.lanes as usize, tokens, prefill);
+                let blocks = (from..).zip(full.chunks(LINE as usize));
+                for (block, bytes) in blocks.take_while(|(block, _)| *block < area.rows) {
+                    pieces::store(area, block, bytes, memory, &mut codes);
+                    counts.written += 1;
+                }
+                if stream.blocks() > area.rows && from < stream.blocks() {
+                    codes.note(code::FIELD);
+                    let found = Damage { kind: DAMAGE_ROOM, values: number == 1, area: area.address };
+                    damage = damage.or(Some(found));
+                }
+            }
+            if operation.exact && streams.iter().any(Stream::overflow) && damage.is_none() {
+                codes.note(code::OVERFLOW);
+            }
+            result = Some(streams);
+        } else {
+            // What would have been found is not known.
+            codes.note(code::FIELD);
+            codes.note(code::OVERFLOW);
+        }
+        state.cache(operation.position + operation.tokens, result);
+        if operation.keep {
+            state.fill(operation.tokens, context);
+        }
+        let codes = if known { codes.all() } else { Vec::new() };
+        let defined = codes.is_empty() && known && operation.is_defined();
+        let certain = known && operation.is_certain();
+        let operation = Work::new(Operation::Append(operation), counts, damage);
+        Executed { operation, codes, defined, certain, overflows: 0, sum_overflows: 0 }
+    }
+}

@@ -1,0 +1,394 @@
+//! Descriptors of `titanus_core` behind their header: fields, and the checks in their order.
+
+use crate::common::bus::Command;
+use crate::common::shell::job_controller::{Limits, code};
+use crate::systems::job::{self, Fields};
+use crate::systems::operand::{self, are_apart, overlap, sizes};
+use crate::systems::vector_top;
+
+use super::Shape;
+
+/// Bits of the options.
+const CONSTANTS: u32 = 1 << 0;
+const INTEGERS: u32 = 1 << 0;
+const RELU: u32 = 1 << 1;
+const ONE_CONSTANT: u32 = 1 << 2;
+const KEEP: u32 = 1 << 0;
+const ROWS: u32 = 1 << 0;
+const EXACT: u32 = 1 << 12;
+const MOST_ROWS: u32 = 65_535;
+/// Bytes of a line, and of a block of a stream.
+pub(super) const LINE: u64 = 64;
+
+/// Weights or constants that come from memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Constants, not weights.
+    pub constants: bool,
+    /// Outputs of the matrix, or how many constants.
+    pub columns: u64,
+    /// The first constant.
+    pub first: u32,
+    /// The first row of macros.
+    pub first_row: u32,
+    /// The first column of macros.
+    pub first_column: u32,
+    /// What is read.
+    pub rows: Command,
+}
+
+/// What rows are multiplied by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matrix {
+    /// Weights, from a row and a column of macros on.
+    Store {
+        /// The first row.
+        row: u32,
+        /// The first column.
+        column: u32,
+    },
+    /// Keys of the context, from a tile on: a result for each token.
+    Keys {
+        /// The tile.
+        tile: u32,
+    },
+    /// Its values: a result for each channel.
+    Values {
+        /// The first tile.
+        tile: u32,
+    },
+}
+
+/// A product of rows and a matrix on the chip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Product {
+    /// The matrix.
+    pub matrix: Matrix,
+    /// Elements of a row.
+    pub inner: u64,
+    /// Results of a row.
+    pub columns: u64,
+    /// Results are int8, otherwise fp16.
+    pub integers: bool,
+    /// Negative results are 0.
+    pub relu: bool,
+    /// All results have the first constant.
+    pub one_constant: bool,
+    /// An overflow is an error.
+    pub exact: bool,
+    /// The first constant.
+    pub constant: u32,
+    /// The rows.
+    pub x: Command,
+    /// Where the results go.
+    pub out: Command,
+}
+
+/// Keys, or values, of an append.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Side {
+    /// Pruning threshold, at position 0.
+    pub threshold: u32,
+    /// Width of a quantized value, at position 0.
+    pub bits: u32,
+    /// Rows of int8, one a token.
+    pub rows: Command,
+    /// The area.
+    pub area: Command,
+}
+
+/// Tokens that are pruned, quantized and packed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Append {
+    /// Tokens.
+    pub tokens: u32,
+    /// Channels of a token.
+    pub channels: u32,
+    /// Tokens that are there.
+    pub position: u32,
+    /// Tokens that give the initial levels.
+    pub prefill: u32,
+    /// The pruned tokens become the context.
+    pub keep: bool,
+    /// An element without a level left is an error.
+    pub exact: bool,
+    /// Keys, values.
+    pub sides: [Side; 2],
+}
+
+/// Streams that come back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restore {
+    /// Tokens.
+    pub tokens: u32,
+    /// Channels of a token.
+    pub channels: u32,
+    /// The areas of keys and values.
+    pub areas: [Command; 2],
+    /// Where the tokens go, if not to the context.
+    pub rows: Option<[Command; 2]>,
+}
+
+/// An operation whose fields are all right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Weights or constants come.
+    Load(Load),
+    /// A product with a matrix on the chip.
+    Product(Product),
+    /// Tokens go to the cache.
+    Append(Append),
+    /// The cache comes back.
+    Restore(Restore),
+    /// Steps on rows of fp16 numbers.
+    Vector(vector_top::Operation),
+}
+
+impl job::Operation for Operation {
+    fn out(&self) -> &Command {
+        match self {
+            // Nothing is written.
+            Self::Load(operation) => &operation.rows,
+            Self::Product(operation) => &operation.out,
+            Self::Append(operation) => &operation.sides[0].area,
+            Self::Restore(operation) => operation.rows.as_ref().map_or(&operation.areas[0], |rows| &rows[0]),
+            Self::Vector(operation) => operation.out(),
+        }
+    }
+
+    fn outs(&self) -> Vec<&Command> {
+        match self {
+            Self::Load(_) => Vec::new(),
+            Self::Append(operation) => operation.sides.iter().map(|side| &side.area).collect(),
+            Self::Restore(operation) => operation.rows.iter().flatten().collect(),
+            Self::Product(_) | Self::Vector(_) => vec![self.out()],
+        }
+    }
+}
+
+/// Checks where operands are, in this order.
+fn place<'a>(mut operands: impl Iterator<Item = &'a Command>, shape: &Shape, limits: &Limits) -> Result<(), u8> {
+    operands.try_for_each(|rows| operand::check(rows, limits, shape.vector.address_width))
+}
+
+/// The 16 bits at an even offset.
+fn half(fields: Fields<'_>, at: usize) -> u32 {
+    fields.word(at / 4 * 4) >> (8 * (at % 4)) & 0xffff
+}
+
+fn zeros(fields: Fields<'_>, at: impl IntoIterator<Item = usize>) -> bool {
+    fields.are_zero(at.into_iter())
+}
+
+/// What is allowed, or the code.
+fn demand(right: bool, code: u8) -> Result<(), u8> {
+    if right { Ok(()) } else { Err(code) }
+}
+
+/// Inputs and outputs that a matrix may have from a place in the store on.
+fn matrix_sizes(shape: &Shape, row: u32, column: u32) -> (u32, u32) {
+    (shape.rows.saturating_sub(row) * shape.inputs, shape.columns.saturating_sub(column) * shape.outputs)
+}
+
+impl Load {
+    /// The operation in the fields behind a header.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(shape: &Shape, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
+        let word = |at| fields.word(at);
+        let constants = word(44) & CONSTANTS != 0;
+        let unused = if constants { 48 } else { 40 };
+        let rest = [56, 60, unused].into_iter().chain((72..128).step_by(4));
+        demand(word(44) & !CONSTANTS == 0 && zeros(fields, rest), code::RESERVED)?;
+        demand(shape.constants > 0 && (constants || shape.rows > 0), code::FIELD)?;
+        let (first_row, first_column) = (half(fields, 48), half(fields, 50));
+        let most = if constants {
+            (1, shape.constants.saturating_sub(word(40)))
+        } else {
+            matrix_sizes(shape, first_row, first_column)
+        };
+        sizes(&[(word(32), most.0), (word(36), most.1)])?;
+        let columns = u64::from(word(36));
+        let rows = Command {
+            address: fields.long(64),
+            row_bytes: if constants { 8 * columns } else { columns },
+            rows: word(32).into(),
+            stride: word(52).into(),
+        };
+        place([&rows].into_iter(), shape, limits)?;
+        Ok(Self { constants, columns, first: word(40), first_row, first_column, rows })
+    }
+}
+
+impl Product {
+    /// The operation in the fields behind a header, with so many tokens in the context.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(shape: &Shape, tokens: u32, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
+        let word = |at| fields.word(at);
+        let (options, kind) = (word(44), word(80));
+        let reserved = options & !(INTEGERS | RELU | ONE_CONSTANT | EXACT) == 0
+            && zeros(fields, (84..128).step_by(4))
+            && (kind == 0 || half(fields, 50) == 0);
+        demand(reserved, code::RESERVED)?;
+        let (row, column) = (half(fields, 48), half(fields, 50));
+        let channels = shape.tiles.saturating_sub(row) * shape.lanes;
+        let (matrix, built, most) = match kind {
+            0 => (Matrix::Store { row, column }, shape.rows > 0, matrix_sizes(shape, row, column)),
+            1 => (Matrix::Keys { tile: row }, shape.context > 0, (channels, tokens)),
+            2 => (Matrix::Values { tile: row }, shape.context > 0, (tokens, channels)),
+            _ => return Err(code::FIELD),
+        };
+        demand(built && shape.constants > 0, code::FIELD)?;
+        sizes(&[(word(32), MOST_ROWS), (word(36), most.0), (word(40), most.1)])?;
+        let one_constant = options & ONE_CONSTANT != 0;
+        let constants = u64::from(if one_constant { 1 } else { word(40) });
+        demand(u64::from(word(60)) + constants <= shape.constants.into(), code::SIZE)?;
+        let (inner, columns, rows) = (u64::from(word(36)), u64::from(word(40)), word(32).into());
+        let integers = options & INTEGERS != 0;
+        let x_bytes = if matches!(matrix, Matrix::Values { .. }) { 2 } else { 1 };
+        let operation = Self {
+            matrix,
+            inner,
+            columns,
+            integers,
+            relu: options & RELU != 0,
+            one_constant,
+            exact: options & EXACT != 0,
+            constant: word(60),
+            x: Command { address: fields.long(64), row_bytes: x_bytes * inner, rows, stride: word(52).into() },
+            out: Command {
+                address: fields.long(72),
+                row_bytes: if integers { columns } else { 2 * columns },
+                rows,
+                stride: word(56).into(),
+            },
+        };
+        place([&operation.x, &operation.out].into_iter(), shape, limits)?;
+        Ok(operation)
+    }
+
+    /// Whether results do not depend on when they are written.
+    #[must_use]
+    pub fn is_defined(&self) -> bool {
+        are_apart(&self.out) && !overlap(&self.x, &self.out)
+    }
+}
+
+/// An area of so many lines.
+fn area(address: u64, lines: u32) -> Command {
+    Command { address, row_bytes: LINE, rows: lines.into(), stride: LINE }
+}
+
+impl Append {
+    /// The operation in the fields behind a header, with so many tokens in the cache.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(shape: &Shape, cached: u32, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
+        let (word, long) = (|at| fields.word(at), |at| fields.long(at));
+        let (options, position) = (word(44), word(40));
+        let (prefill, lines) = (half(fields, 48), half(fields, 50));
+        let of_the_begin = position == 0 || (prefill == 0 && word(52) == 0);
+        let rest = zeros(fields, (96..128).step_by(4));
+        demand(options & !(KEEP | EXACT) == 0 && of_the_begin && rest, code::RESERVED)?;
+        let keep = options & KEEP != 0;
+        demand(shape.lanes > 0 && (!keep || shape.context > 0), code::FIELD)?;
+        let [th_k, th_v, bits_k, bits_v] = word(52).to_le_bytes().map(u32::from);
+        demand(position > 0 || [bits_k, bits_v].iter().all(|bits| (2..=8).contains(bits)), code::FIELD)?;
+        let (tokens, channels) = (word(32), word(36));
+        sizes(&[(tokens, MOST_ROWS), (channels, shape.channels() as u32), (lines, MOST_ROWS)])?;
+        let fits = u64::from(position) + u64::from(tokens) <= MOST_ROWS.into()
+            && (position == 0 || position == cached)
+            && prefill <= tokens.min(shape.buffer)
+            && (!keep || (position == 0 && tokens <= shape.context));
+        demand(fits, code::SIZE)?;
+        let rows = |address: usize, stride: usize| Command {
+            address: long(address),
+            row_bytes: channels.into(),
+            rows: tokens.into(),
+            stride: word(stride).into(),
+        };
+        let side = |threshold, bits, rows, at| Side { threshold, bits, rows, area: at };
+        let sides = [
+            side(th_k, bits_k, rows(64, 56), area(long(80), lines)),
+            side(th_v, bits_v, rows(72, 60), area(long(88), lines)),
+        ];
+        let operands = sides.iter().map(|side| &side.rows).chain(sides.iter().map(|side| &side.area));
+        place(operands, shape, limits)?;
+        Ok(Self { tokens, channels, position, prefill, keep, exact: options & EXACT != 0, sides })
+    }
+
+    /// Whether how it ends does not depend on when it writes.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        !self.sides.iter().any(|side| self.sides.iter().any(|other| overlap(&side.rows, &other.area)))
+    }
+
+    /// Whether what it writes does not.
+    #[must_use]
+    pub fn is_defined(&self) -> bool {
+        self.is_certain() && !overlap(&self.sides[0].area, &self.sides[1].area)
+    }
+}
+
+impl Restore {
+    /// The operation in the fields behind a header, with so many tokens in the cache, and whole blocks in its longer stream.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(shape: &Shape, (cached, blocks): (u32, u64), limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
+        let (word, long) = (|at| fields.word(at), |at| fields.long(at));
+        let to_rows = word(44) & ROWS != 0;
+        let places = (56..80).step_by(4).filter(|_| !to_rows);
+        let rest = [40, 52].into_iter().chain((96..128).step_by(4)).chain(places);
+        demand(word(44) & !ROWS == 0 && half(fields, 48) == 0 && zeros(fields, rest), code::RESERVED)?;
+        demand(shape.lanes > 0 && (to_rows || shape.context > 0), code::FIELD)?;
+        let (tokens, channels, lines) = (word(32), word(36), half(fields, 50));
+        sizes(&[(tokens, cached), (channels, shape.channels() as u32), (lines, MOST_ROWS)])?;
+        demand(tokens == cached && blocks <= lines.into(), code::SIZE)?;
+        demand(to_rows || tokens <= shape.context, code::SIZE)?;
+        let rows = |address: usize, stride: usize| Command {
+            address: long(address),
+            row_bytes: channels.into(),
+            rows: tokens.into(),
+            stride: word(stride).into(),
+        };
+        let operation = Self {
+            tokens,
+            channels,
+            areas: [area(long(80), lines), area(long(88), lines)],
+            rows: to_rows.then(|| [rows(64, 56), rows(72, 60)]),
+        };
+        place(operation.areas.iter().chain(operation.rows.iter().flatten()), shape, limits)?;
+        Ok(operation)
+    }
+
+    /// Whether how it ends does not depend on when it writes.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        let mut rows = self.rows.iter().flatten();
+        !rows.any(|rows| self.areas.iter().any(|area| overlap(rows, area)))
+    }
+
+    /// Whether what it writes does not.
+    #[must_use]
+    pub fn is_defined(&self) -> bool {
+        let apart = |rows: &[Command; 2]| rows.iter().all(are_apart) && !overlap(&rows[0], &rows[1]);
+        self.is_certain() && self.rows.as_ref().is_none_or(apart)
+    }
+}

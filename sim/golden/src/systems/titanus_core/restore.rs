@@ -1,0 +1,86 @@
+//! Streams that come back from memory, and are not trusted.
+
+use crate::common::bus::Command;
+use crate::common::shell::job_controller::code;
+use crate::systems::job::Codes;
+use crate::systems::memory::Memory;
+use crate::systems::pieces::{self, Loaded};
+use crate::titanus::dequantization_unit::{Restored, restore};
+use crate::titanus::kv_unpacker::parse;
+
+use super::append::Stream;
+use super::operation::LINE;
+use super::state::Context;
+use super::{Counts, DAMAGE_STREAM, Damage, Executed, Operation, Restore, Shape, TitanusCore, Work};
+
+/// The tokens of a stream; `None`: its blocks did not come.
+enum Read {
+    Tokens(Vec<Vec<i8>>),
+    Damaged,
+    Lost,
+}
+
+fn read(
+    shape: &Shape,
+    tokens: u32,
+    stream: &Stream,
+    area: &Command,
+    memory: &mut dyn Memory,
+    codes: &mut Codes,
+) -> Read {
+    let blocks: Vec<Loaded> = (0..stream.blocks()).map(|block| Loaded::row(area, block, memory, codes)).collect();
+    let Some(whole) = blocks.iter().map(Loaded::whole).collect::<Option<Vec<_>>>() else { return Read::Lost };
+    let bytes = [whole.concat(), stream.tail()].concat();
+    let (lanes, tiles) = (shape.lanes as usize, shape.tiles as usize);
+    let parsed = parse(&bytes, lanes, LINE as usize, Some(stream.crc()));
+    let (beats, damage) = restore(&parsed, lanes, tiles, shape.levels as usize);
+    if damage.is_some() || beats.len() != tokens as usize * tiles {
+        return Read::Damaged;
+    }
+    let token = |beats: &[Restored]| beats.iter().flat_map(|beat| beat.x.clone()).collect();
+    Read::Tokens(beats.chunks(tiles).map(token).collect())
+}
+
+impl TitanusCore {
+    /// Restores tokens, also behind an error, to find all that goes wrong.
+    pub(super) fn restore(&self, operation: Restore, memory: &mut dyn Memory) -> Executed {
+        let (mut codes, mut counts, mut damage) = (Codes::default(), Counts::default(), None);
+        let mut state = self.state.borrow_mut();
+        let streams = state.streams().cloned();
+        let known = streams.is_some();
+        let mut sides = Vec::new();
+        for (number, stream) in streams.iter().flatten().enumerate() {
+            let area = &operation.areas[number];
+            counts.read += stream.blocks();
+            match read(&self.shape, operation.tokens, stream, area, memory, &mut codes) {
+                Read::Tokens(tokens) => sides.push(Some(tokens)),
+                Read::Damaged => {
+                    codes.note(code::FIELD);
+                    damage = damage.or(Some(Damage { kind: DAMAGE_STREAM, values: number == 1, area: area.address }));
+                    sides.push(None);
+                }
+                Read::Lost => {
+                    // What did not come may be damaged too.
+                    codes.note(code::FIELD);
+                    sides.push(None);
+                }
+            }
+            if let (Some(rows), Some(Some(tokens))) = (&operation.rows, sides.last()) {
+                for (row, token) in (0..).zip(tokens) {
+                    let bytes: Vec<u8> = token[..operation.channels as usize].iter().map(|&x| x as u8).collect();
+                    pieces::store(&rows[number], row, &bytes, memory, &mut codes);
+                }
+            }
+        }
+        if operation.rows.is_none() {
+            let sides = sides.into_iter().collect::<Option<Vec<_>>>();
+            let both = sides.and_then(|sides| <[_; 2]>::try_from(sides).ok());
+            state.fill(operation.tokens, both.map(|[keys, values]| Context { keys, values }));
+        }
+        let codes = codes.all();
+        let defined = codes.is_empty() && known && operation.is_defined();
+        let certain = known && operation.is_certain();
+        let operation = Work::new(Operation::Restore(operation), counts, damage);
+        Executed { operation, codes, defined, certain, overflows: 0, sum_overflows: 0 }
+    }
+}

@@ -1,0 +1,166 @@
+//! What the core holds between operations: weights, constants, the cache but for its blocks, the context.
+
+use crate::systems::job::Codes;
+use crate::systems::memory::Memory;
+use crate::systems::pieces::Loaded;
+
+use super::append::Stream;
+use super::{Counts, Executed, Load, Operation, Shape, TitanusCore, Work};
+
+/// Scale (fp32) and bias of a result.
+pub(super) type Constant = (u32, i32);
+
+/// Keys and values of one head: tokens of channels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Context {
+    pub(super) keys: Vec<Vec<i8>>,
+    pub(super) values: Vec<Vec<i8>>,
+}
+
+/// All of it. What is `None` is unknown.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    shape: Shape,
+    /// By input of the whole store, then output.
+    weights: Vec<Vec<Option<i8>>>,
+    constants: Vec<Option<Constant>>,
+    /// How many tokens the cache has, and, where they are known, its streams.
+    cached: u32,
+    streams: Option<[Stream; 2]>,
+    /// The same of the context.
+    tokens: u32,
+    context: Option<Context>,
+}
+
+impl State {
+    pub(super) fn new(shape: &Shape) -> Self {
+        let (inputs, outputs) = (shape.rows * shape.inputs, shape.columns * shape.outputs);
+        Self {
+            shape: *shape,
+            weights: vec![vec![None; outputs as usize]; inputs as usize],
+            constants: vec![None; shape.constants as usize],
+            cached: 0,
+            streams: None,
+            tokens: 0,
+            context: None,
+        }
+    }
+
+    pub(super) fn context_tokens(&self) -> u32 {
+        self.tokens
+    }
+
+    pub(super) fn context(&self) -> Option<&Context> {
+        self.context.as_ref()
+    }
+
+    pub(super) fn cache_tokens(&self) -> u32 {
+        self.cached
+    }
+
+    /// Its tokens, and whether keys and values had elements without a level.
+    pub(super) fn cached(&self) -> (u32, [bool; 2]) {
+        let overflow = self.streams.as_ref().map(|streams| streams.each_ref().map(Stream::overflow));
+        (self.cached, overflow.unwrap_or_default())
+    }
+
+    pub(super) fn streams(&self) -> Option<&[Stream; 2]> {
+        self.streams.as_ref()
+    }
+
+    /// Whole blocks of the longer stream.
+    pub(super) fn most_blocks(&self) -> u64 {
+        self.streams.iter().flatten().map(Stream::blocks).max().unwrap_or(0)
+    }
+
+    /// The cache has so many tokens; `None`: its streams are not known.
+    pub(super) fn cache(&mut self, tokens: u32, streams: Option<[Stream; 2]>) {
+        (self.cached, self.streams) = (tokens, streams);
+    }
+
+    pub(super) fn forget_cache(&mut self) {
+        self.streams = None;
+    }
+
+    /// There is no cache and no context.
+    pub(super) fn empty(&mut self) {
+        self.cache(0, None);
+        self.fill(0, None);
+    }
+
+    /// There is one; `None`: of so many tokens that are not known.
+    pub(super) fn fill(&mut self, tokens: u32, context: Option<Context>) {
+        (self.tokens, self.context) = (tokens, context);
+    }
+
+    pub(super) fn forget_context(&mut self) {
+        self.context = None;
+    }
+
+    /// Writes what a load names: of weights by row and column, `None` for all that is not known.
+    fn store(&mut self, load: &Load, bytes: &[Loaded]) {
+        if load.constants {
+            for k in 0..load.columns as usize {
+                let record = bytes[0].get(8 * k..8 * k + 8);
+                let half = |r: &[u8], at: usize| [r[at], r[at + 1], r[at + 2], r[at + 3]];
+                let constant = record.map(|r| (u32::from_le_bytes(half(r, 0)), i32::from_le_bytes(half(r, 4))));
+                self.constants[load.first as usize + k] = constant;
+            }
+            return;
+        }
+        let (first, outputs) = (self.first(load), self.outputs(load));
+        for (r, row) in bytes.iter().enumerate() {
+            for (k, weight) in self.weights[first + r][outputs.clone()].iter_mut().enumerate() {
+                // Outputs behind the last one, of the last column of macros, have no weight.
+                let there = k < load.columns as usize;
+                *weight = if there { row.get(k..k + 1).map(|byte| byte[0] as i8) } else { Some(0) };
+            }
+        }
+    }
+
+    fn first(&self, load: &Load) -> usize {
+        (load.first_row * self.shape.inputs) as usize
+    }
+
+    /// Outputs of the columns of macros that a load writes.
+    fn outputs(&self, load: &Load) -> std::ops::Range<usize> {
+        let outputs = self.shape.outputs;
+        let first = load.first_column * outputs;
+        first as usize..(first + (load.columns as u32).next_multiple_of(outputs)) as usize
+    }
+
+    pub(super) fn forget(&mut self, load: &Load) {
+        if load.constants {
+            self.constants[load.first as usize..][..load.columns as usize].fill(None);
+            return;
+        }
+        let (first, outputs) = (self.first(load), self.outputs(load));
+        for row in &mut self.weights[first..first + load.rows.rows as usize] {
+            row[outputs.clone()].fill(None);
+        }
+    }
+
+    /// The weights of an output of the store for so many inputs from a row of macros on.
+    pub(super) fn weights(&self, first_row: u32, inputs: usize, output: usize) -> Option<Vec<i64>> {
+        let first = (first_row * self.shape.inputs) as usize;
+        self.weights[first..first + inputs].iter().map(|row| row[output].map(i64::from)).collect()
+    }
+
+    pub(super) fn constant(&self, number: usize) -> Option<Constant> {
+        self.constants[number]
+    }
+}
+
+impl TitanusCore {
+    /// Weights or constants come, also behind an error, to find all that goes wrong.
+    pub(super) fn load(&self, load: Load, memory: &mut dyn Memory) -> Executed {
+        let mut codes = Codes::default();
+        let rows: Vec<Loaded> =
+            (0..load.rows.rows).map(|row| Loaded::row(&load.rows, row, memory, &mut codes)).collect();
+        self.state.borrow_mut().store(&load, &rows);
+        let codes = codes.all();
+        let defined = codes.is_empty();
+        let operation = Work::new(Operation::Load(load), Counts::default(), None);
+        Executed { operation, codes, defined, certain: true, overflows: 0, sum_overflows: 0 }
+    }
+}

@@ -1,0 +1,122 @@
+//! What the core keeps from job to job, and what it forgets.
+
+use super::*;
+
+fn scores(tokens: u32) -> Descriptor {
+    product().words(&[(32, 1), (36, 4), (40, tokens), (44, 4), (80, 1)]).long(64, 0x2000)
+}
+
+fn with_constants() -> (TitanusCore, SparseMemory) {
+    let (core, mut memory) = (core(), with_tokens());
+    memory.store(0x2800, &records(&[(1.0, 0); 6]));
+    assert_eq!(run(&core, &mut memory, &[constants()]).end.code, 0);
+    (core, memory)
+}
+
+#[test]
+fn the_context() {
+    let (core, mut memory) = with_constants();
+    assert_eq!(run(&core, &mut memory, &[scores(1)]).end.code, code::SIZE, "there is none after reset");
+    let keep = append(4, 0).word(44, 1);
+    assert_eq!(run(&core, &mut memory, std::slice::from_ref(&keep)).end.code, 0);
+    let report = run(&core, &mut memory, &[scores(4)]);
+    assert_eq!((report.end.code, report.executed[0].defined), (0, true));
+    assert_eq!(run(&core, &mut memory, &[scores(4), scores(5)]).end.code, code::SIZE);
+    assert_eq!(core.context_tokens(), 0, "any error");
+    // An append that keeps nothing, a restore to rows, other operations: it stays.
+    run(&core, &mut memory, std::slice::from_ref(&keep));
+    let others = [append(1, 4), restore_rows(5), constants(), scores(4)];
+    assert_eq!((run(&core, &mut memory, &others).end.code, core.context_tokens()), (0, 4));
+    assert_eq!((run(&core, &mut memory, &[restore(5)]).end.code, core.context_tokens()), (0, 5));
+    // A new cache alone.
+    assert_eq!((run(&core, &mut memory, &[append(3, 0)]).end.code, core.context_tokens()), (0, 5));
+    // A soft reset.
+    let mut device = Device::new(core, 4, 16, memory);
+    device.write(0x08, 2).unwrap();
+    memory_of(&mut device, &[scores(1)]);
+    assert_eq!(device.read(0x1c).unwrap(), u32::from(code::SIZE));
+}
+
+fn memory_of(device: &mut Device<SparseMemory>, chain: &[Descriptor]) {
+    device.memory.store(0x1000, &chain[0].0);
+    for (offset, value) in [(0x28, 0x1000), (0x30, 0x1000), (0x38, 0xffff), (0x3c, 0), (0x08, 1)] {
+        device.write(offset, value).unwrap();
+    }
+}
+
+#[test]
+fn the_cache() {
+    let (core, mut memory) = with_constants();
+    let ends = |memory: &mut SparseMemory, chain: &[Descriptor]| {
+        let code = run(&core, memory, chain).end.code;
+        (code, core.cache_tokens())
+    };
+    for none in [append(1, 1), restore(1), restore_rows(1)] {
+        assert_eq!(ends(&mut memory, &[none]), (code::SIZE, 0));
+    }
+    assert_eq!(ends(&mut memory, &[append(3, 0), append(1, 3)]), (0, 4));
+    assert_eq!(ends(&mut memory, &[append(1, 4), restore_rows(5), load(), constants()]), (0, 5));
+    assert_eq!(ends(&mut memory, &[append(2, 0)]), (0, 2), "begun anew");
+    for wrong in [append(1, 1), append(1, 3), restore(1), restore(3), restore_rows(3)] {
+        assert_eq!(ends(&mut memory, &[append(2, 0)]), (0, 2));
+        assert_eq!(ends(&mut memory, &[wrong]), (code::SIZE, 0), "any error ends it");
+    }
+    // Registers say so; a soft reset ends it.
+    assert_eq!(ends(&mut memory, &[append(2, 0)]), (0, 2));
+    let mut device = Device::new(core.clone(), 4, 16, memory);
+    assert_eq!(device.read(0x138).unwrap(), 2);
+    device.write(0x08, 2).unwrap();
+    assert_eq!(device.read(0x138).unwrap(), 0);
+}
+
+#[test]
+fn weights_and_constants() {
+    let (core, mut memory) = with_constants();
+    let product = product();
+    let defined = |memory: &mut SparseMemory, product: &Descriptor| {
+        let report = run(&core, memory, std::slice::from_ref(product));
+        assert_eq!(report.end.code, 0);
+        report.executed[0].defined
+    };
+    assert!(!defined(&mut memory, &product));
+    run(&core, &mut memory, &[load()]);
+    assert!(defined(&mut memory, &product));
+    // Other errors do not touch them.
+    assert_ne!(run(&core, &mut memory, &[restore(6)]).end.code, 0);
+    assert!(defined(&mut memory, &product));
+    // A load that fails: what it names is unknown, the rest is not.
+    memory.fail(0x2040..=0x2040, BusError::Decode);
+    let part = load().word(36, 4);
+    assert_eq!(run(&core, &mut memory, &[part]).end.code, code::DECERR);
+    assert!(!defined(&mut memory, &product));
+    let other = product.clone().words(&[(40, 2), (48, 1 << 16)]);
+    assert!(defined(&mut memory, &other));
+    memory.fail(0x2808..=0x2808, BusError::Decode);
+    assert_eq!(run(&core, &mut memory, &[constants().word(36, 2)]).end.code, code::DECERR);
+    assert!(!defined(&mut memory, &other) && defined(&mut memory, &other.word(60, 2)));
+}
+
+/// What is made of bytes that are not defined is not defined either, also by way of the core.
+#[test]
+fn undefined_bytes_are_remembered() {
+    let (core, mut memory) = with_constants();
+    // Results on top of x are not defined; then they are weights.
+    let chain = [load(), product().long(72, 0x3000), load().long(64, 0x3000), product().long(64, 0x7000)];
+    let report = run(&core, &mut memory, &chain);
+    assert_eq!(report.executed.iter().map(|e| e.defined).collect::<Vec<_>>(), [true, false, false, false]);
+    // As a context.
+    let chain = [
+        product().long(72, 0x3000),
+        append(2, 0).word(44, 1),
+        scores(2),
+        append(1, 2),
+        restore_rows(3),
+        append(2, 0).word(44, 1).long(72, 0x2000),
+        scores(2),
+    ];
+    let report = run(&core, &mut memory, &chain);
+    assert_eq!(report.end.code, 0);
+    let defined: Vec<bool> = report.executed.iter().map(|e| e.defined).collect();
+    assert_eq!(defined, [false, false, false, false, false, true, true]);
+    assert!(!report.is_certain());
+}

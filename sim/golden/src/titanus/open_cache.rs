@@ -1,0 +1,88 @@
+//! The open streams of a layer's cache: whole blocks that go to memory, a tail that stays on chip, and what a read of both gives.
+
+use super::cpq::{Config, Sequence};
+use super::dequantization_unit::restore;
+use super::format::tiles;
+use super::kv_packer::{bit_length, pack};
+use super::kv_unpacker::parse;
+use crate::common::crc32::crc32;
+
+/// Keys or values so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenStream {
+    /// Blocks that are full.
+    pub blocks: Vec<u8>,
+    /// The block behind them, filled up with zeros.
+    pub tail: Vec<u8>,
+    /// Bits of the tail.
+    pub used: usize,
+    /// Checksum of the blocks, and of the tail unless it has no bits.
+    pub crc: u32,
+    /// An element was out of tolerance when its channel had no level left.
+    pub overflow: bool,
+}
+
+/// The stream of pruned tokens; `None` while tokens wait for the end of the prefill, or there are none.
+pub fn open_stream(
+    config: Config,
+    tokens: &[Vec<i8>],
+    buffered: usize,
+    (lanes, block_bytes): (usize, usize),
+) -> Option<OpenStream> {
+    if tokens.is_empty() || tokens.len() < buffered {
+        return None;
+    }
+    let sequence = Sequence::encode(config, tokens, buffered);
+    let tiles = tiles(&sequence, lanes);
+    let mut blocks = pack(config.bits, lanes, &tiles, block_bytes);
+    let crc = crc32(&blocks);
+    let bits = bit_length(config.bits, lanes, &tiles);
+    let mut tail = blocks.split_off(bits / (8 * block_bytes) * block_bytes);
+    tail.resize(block_bytes, 0);
+    Some(OpenStream { blocks, tail, used: bits % (8 * block_bytes), crc, overflow: sequence.overflowed() })
+}
+
+/// What a read of so many tokens gives: tiles, and whether the stream is damaged.
+pub fn read_back(
+    bytes: &[u8],
+    crc: u32,
+    tokens: usize,
+    (lanes, tiles, levels, block_bytes): (usize, usize, usize, usize),
+) -> (Vec<Vec<i8>>, bool) {
+    if bytes.is_empty() || tokens == 0 {
+        return (Vec::new(), true);
+    }
+    let parsed = parse(bytes, lanes, block_bytes, Some(crc));
+    let (beats, _) = restore(&parsed, lanes, tiles, levels);
+    let wanted = tokens * tiles;
+    let right = beats.len() == wanted && beats.iter().all(|beat| !beat.error);
+    let given = beats.into_iter().filter(|beat| !beat.error).take(wanted).map(|beat| beat.x).collect();
+    (given, !right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the format's page: one token (5, 0) of two lanes in three bits.
+    #[test]
+    fn blocks_and_tail_by_hand() {
+        let config = Config { bits: 3, max_levels: 2 };
+        let tokens = [vec![5, 0]];
+        let stream = open_stream(config, &tokens, 0, (2, 3)).unwrap();
+        // 16 + 2 + 2 + 1 + 2 + 18 bits.
+        assert_eq!((stream.blocks.clone(), stream.used), (vec![0x13, 0x02, 0xa7], 17));
+        assert_eq!(stream.tail, [0x03, 0xfb, 0x01]);
+        assert_eq!(stream.crc, crc32(&[0x13, 0x02, 0xa7, 0x03, 0xfb, 0x01]));
+        assert_eq!(open_stream(config, &tokens, 2, (2, 3)), None);
+        let bytes = [stream.blocks, stream.tail].concat();
+        let read = |bytes: &[u8], tokens| read_back(bytes, stream.crc, tokens, (2, 1, 2, 3));
+        assert_eq!(read(&bytes, 1), (vec![vec![5, 0]], false));
+        // Another number of tokens, and a bit that turned over.
+        assert_eq!(read(&bytes, 2), (vec![vec![5, 0]], true));
+        assert_eq!(read(&bytes, 0), (vec![], true));
+        let mut wrong = bytes.clone();
+        wrong[4] ^= 0x80;
+        assert!(read(&wrong, 1).1);
+    }
+}

@@ -1,0 +1,16 @@
+//! Jobs of `titanus_core`: weights that stay, products with them and with cached keys and values, the cache, and the steps of
+//! [`vector`](crate::vector) on rows.
+//!
+//! The core remembers from job to job; what it must hold for an operation is in [`Held`].
+
+mod caps;
+mod check;
+mod held;
+mod job;
+pub mod layout;
+pub mod registers;
+
+pub use caps::{Caps, Counts, Damage, Overflow};
+pub use check::check;
+pub use held::Held;
+pub use job::{AppendJob, Constant, LoadJob, Matrix, ProductJob, RestoreJob, constants};

@@ -1,0 +1,300 @@
+//! Jobs in terms of what they do; what no field could say cannot be written down.
+
+use super::layout::{self as l, append, load, product, restore};
+use super::{Caps, Held, check};
+use crate::layout::Field;
+use crate::vector::Operand;
+use crate::{Descriptor, Refusal, Window};
+
+/// What a sum becomes a result by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Constant {
+    /// Times this, behind the bias: what a unit of x, a unit of the matrix and, of int8, one over a unit of the results are worth.
+    pub scale: f32,
+    /// Added to the sum, in its units.
+    pub bias: i32,
+}
+
+/// Constants as they lie in memory.
+#[must_use]
+pub fn constants(constants: &[Constant]) -> Vec<u8> {
+    constants.iter().flat_map(|one| [one.scale.to_le_bytes(), one.bias.to_le_bytes()].concat()).collect()
+}
+
+fn descriptor(opcode: u8, fields: &[(Field, u64)]) -> Descriptor {
+    let mut d = Descriptor::new(opcode);
+    fields.iter().for_each(|&(field, value)| d.set(field, value));
+    d
+}
+
+/// Weights or constants that come to stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadJob {
+    constants: bool,
+    sizes: (u32, u32),
+    first: u32,
+    place: (u16, u16),
+    rows: Operand,
+}
+
+impl LoadJob {
+    /// A matrix of so many inputs and outputs, a row of int8 for each input, to the row and column of macros `place`.
+    #[must_use]
+    pub fn weights(inputs: u32, outputs: u32, rows: Operand, place: (u16, u16)) -> Self {
+        Self { constants: false, sizes: (inputs, outputs), first: 0, place, rows }
+    }
+
+    /// So many constants from an address, `first` and those behind it.
+    #[must_use]
+    pub fn constants(count: u32, address: u64, first: u32) -> Self {
+        Self { constants: true, sizes: (1, count), first, place: (0, 0), rows: Operand { address, stride: 0 } }
+    }
+
+    /// The descriptor.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
+        let d = descriptor(
+            l::LOAD_VALUE,
+            &[
+                (load::ROWS, self.sizes.0.into()),
+                (load::COLUMNS, self.sizes.1.into()),
+                (load::CONSTANT, self.first.into()),
+                (load::OPTIONS, u64::from(self.constants) << l::CONSTANTS_BIT),
+                (load::FIRST_ROW, self.place.0.into()),
+                (load::FIRST_COLUMN, self.place.1.into()),
+                (load::STRIDE, self.rows.stride.into()),
+                (load::ADDRESS, self.rows.address),
+            ],
+        );
+        check(&d, caps, &Held::default(), window)?;
+        Ok(d)
+    }
+}
+
+/// What rows are multiplied by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matrix {
+    /// Weights, from a row and a column of macros on.
+    Store {
+        /// The row.
+        row: u16,
+        /// The column.
+        column: u16,
+    },
+    /// Keys of the context, from a tile on: scores, a result for each token.
+    Keys {
+        /// The first tile of the head.
+        tile: u16,
+    },
+    /// Its values: rows are probabilities, with a result for each channel.
+    Values {
+        /// The first tile of the head.
+        tile: u16,
+    },
+}
+
+/// Rows times a matrix that the core holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProductJob {
+    sizes: [u32; 3],
+    matrix: Matrix,
+    x: Operand,
+    out: Operand,
+    constant: u32,
+    options: u64,
+}
+
+impl ProductJob {
+    /// So many rows of so many elements, results of a row; the results, fp16, each have a constant from `constant` on.
+    #[must_use]
+    pub fn new(sizes: [u32; 3], matrix: Matrix, x: Operand, out: Operand, constant: u32) -> Self {
+        Self { sizes, matrix, x, out, constant, options: 0 }
+    }
+
+    fn with(self, bit: u32) -> Self {
+        Self { options: self.options | 1 << bit, ..self }
+    }
+
+    /// Results are int8.
+    #[must_use]
+    pub fn to_integers(self) -> Self {
+        self.with(l::INTEGERS_BIT)
+    }
+
+    /// Negative results are 0.
+    #[must_use]
+    pub fn relu(self) -> Self {
+        self.with(l::RELU_BIT)
+    }
+
+    /// All results have the same constant.
+    #[must_use]
+    pub fn one_constant(self) -> Self {
+        self.with(l::ONE_CONSTANT_BIT)
+    }
+
+    /// A result that is saturated, infinite or no number is an error.
+    #[must_use]
+    pub fn exact(self) -> Self {
+        self.with(l::EXACT_BIT)
+    }
+
+    /// The descriptor for a core that holds `held`.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, held: &Held, window: &Window) -> Result<Descriptor, Refusal> {
+        let (matrix, first_row, first_column) = match self.matrix {
+            Matrix::Store { row, column } => (l::STORE, row, column),
+            Matrix::Keys { tile } => (l::KEYS, tile, 0),
+            Matrix::Values { tile } => (l::VALUES, tile, 0),
+        };
+        let d = descriptor(
+            l::PRODUCT_VALUE,
+            &[
+                (product::ROWS, self.sizes[0].into()),
+                (product::INNER, self.sizes[1].into()),
+                (product::COLUMNS, self.sizes[2].into()),
+                (product::OPTIONS, self.options),
+                (product::FIRST_ROW, first_row.into()),
+                (product::FIRST_COLUMN, first_column.into()),
+                (product::X_STRIDE, self.x.stride.into()),
+                (product::OUT_STRIDE, self.out.stride.into()),
+                (product::CONSTANT, self.constant.into()),
+                (product::X_ADDRESS, self.x.address),
+                (product::OUT_ADDRESS, self.out.address),
+                (product::MATRIX, matrix.into()),
+            ],
+        );
+        check(&d, caps, held, window)?;
+        Ok(d)
+    }
+}
+
+/// Tokens that go to the cache. Keys and values of all heads are side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AppendJob {
+    sizes: (u32, u32),
+    position: u32,
+    prefill: u16,
+    thresholds: [u8; 2],
+    bits: [u8; 2],
+    rows: [Operand; 2],
+    areas: [u64; 2],
+    lines: u16,
+    options: u64,
+}
+
+impl AppendJob {
+    /// So many tokens and channels, rows of keys and of values, behind `position` tokens that the cache has.
+    #[must_use]
+    pub fn behind(position: u32, sizes: (u32, u32), rows: [Operand; 2], areas: [u64; 2], lines: u16) -> Self {
+        Self { sizes, position, prefill: 0, thresholds: [0; 2], bits: [0; 2], rows, areas, lines, options: 0 }
+    }
+
+    /// The first ones of a new cache: `prefill` of them give each channel its first level; thresholds and widths of keys and of
+    /// values stay those of the cache.
+    #[must_use]
+    pub fn first(
+        sizes: (u32, u32),
+        prefill: u16,
+        (thresholds, bits): ([u8; 2], [u8; 2]),
+        rows: [Operand; 2],
+        (areas, lines): ([u64; 2], u16),
+    ) -> Self {
+        Self { prefill, thresholds, bits, ..Self::behind(0, sizes, rows, areas, lines) }
+    }
+
+    /// The pruned tokens become the context.
+    #[must_use]
+    pub fn keep(self) -> Self {
+        Self { options: self.options | 1 << l::KEEP_BIT, ..self }
+    }
+
+    /// An element out of tolerance whose channel has no level left is an error.
+    #[must_use]
+    pub fn exact(self) -> Self {
+        Self { options: self.options | 1 << l::EXACT_BIT, ..self }
+    }
+
+    /// The descriptor for a core that holds `held`.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, held: &Held, window: &Window) -> Result<Descriptor, Refusal> {
+        let d = descriptor(
+            l::APPEND_VALUE,
+            &[
+                (append::TOKENS, self.sizes.0.into()),
+                (append::CHANNELS, self.sizes.1.into()),
+                (append::POSITION, self.position.into()),
+                (append::OPTIONS, self.options),
+                (append::PREFILL, self.prefill.into()),
+                (append::LINES, self.lines.into()),
+                (append::KEY_THRESHOLD, self.thresholds[0].into()),
+                (append::VALUE_THRESHOLD, self.thresholds[1].into()),
+                (append::KEY_BITS, self.bits[0].into()),
+                (append::VALUE_BITS, self.bits[1].into()),
+                (append::KEY_STRIDE, self.rows[0].stride.into()),
+                (append::VALUE_STRIDE, self.rows[1].stride.into()),
+                (append::KEY_ADDRESS, self.rows[0].address),
+                (append::VALUE_ADDRESS, self.rows[1].address),
+                (append::KEY_AREA, self.areas[0]),
+                (append::VALUE_AREA, self.areas[1]),
+            ],
+        );
+        check(&d, caps, held, window)?;
+        Ok(d)
+    }
+}
+
+/// All tokens of the cache, read back and checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RestoreJob {
+    sizes: (u32, u32),
+    rows: Option<[Operand; 2]>,
+    areas: [u64; 2],
+    lines: u16,
+}
+
+impl RestoreJob {
+    /// So many tokens and channels become the context.
+    #[must_use]
+    pub fn to_context(sizes: (u32, u32), areas: [u64; 2], lines: u16) -> Self {
+        Self { sizes, rows: None, areas, lines }
+    }
+
+    /// They go to rows of keys and of values.
+    #[must_use]
+    pub fn to_rows(sizes: (u32, u32), rows: [Operand; 2], areas: [u64; 2], lines: u16) -> Self {
+        Self { sizes, rows: Some(rows), areas, lines }
+    }
+
+    /// The descriptor for a core that holds `held`.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, held: &Held, window: &Window) -> Result<Descriptor, Refusal> {
+        let nowhere = Operand { address: 0, stride: 0 };
+        let [keys, values] = self.rows.unwrap_or([nowhere; 2]);
+        let d = descriptor(
+            l::RESTORE_VALUE,
+            &[
+                (restore::TOKENS, self.sizes.0.into()),
+                (restore::CHANNELS, self.sizes.1.into()),
+                (restore::OPTIONS, u64::from(self.rows.is_some()) << l::ROWS_BIT),
+                (restore::LINES, self.lines.into()),
+                (restore::KEY_STRIDE, keys.stride.into()),
+                (restore::VALUE_STRIDE, values.stride.into()),
+                (restore::KEY_ADDRESS, keys.address),
+                (restore::VALUE_ADDRESS, values.address),
+                (restore::KEY_AREA, self.areas[0]),
+                (restore::VALUE_AREA, self.areas[1]),
+            ],
+        );
+        check(&d, caps, held, window)?;
+        Ok(d)
+    }
+}
