@@ -16,8 +16,8 @@ const TOOLS: [(&str, &str); 8] = [
     ("g++", "sim, run, energy"),
     ("ar", "sim, run, energy"),
     ("iverilog", "lint"),
-    ("yosys", "lint, synth, energy, prove"),
-    ("yosys-abc", "synth, energy, prove"),
+    ("yosys", "lint, synth, energy, prove, diff"),
+    ("yosys-abc", "synth, energy, prove, diff"),
     ("yosys-smtbmc", "prove"),
     ("z3", "prove"),
 ];
