@@ -29,6 +29,7 @@
 //! # Ok::<(), sim::Error>(())
 //! ```
 
+pub mod aig;
 mod bits;
 mod broken;
 pub mod bus;

@@ -17,11 +17,12 @@ const PROGRAMS: [&str; 8] = ["verilator", "g++", "ar", "iverilog", "yosys", "yos
 const OPTIONAL: [&str; 1] = ["sbatch"];
 
 /// Commands, or some of their options, and what they need. What needs nothing is here too: it is what always works.
-const COMMANDS: [(&str, &[&str]); 15] = [
+const COMMANDS: [(&str, &[&str]); 16] = [
     ("list, info, gen, wave, render, report, clean, completions", &[]),
     ("lint", &["verilator", "iverilog", "yosys"]),
     ("sim", &["verilator", "g++", "ar"]),
     ("sim --trace FILE.fst", &["verilator", "g++", "ar", ZLIB]),
+    ("diff", &["yosys", "yosys-abc"]),
     ("mutate", &["verilator", "g++", "ar", "yosys", "yosys-abc"]),
     ("synth --liberty none", &["yosys", "yosys-abc"]),
     ("synth", &["yosys", "yosys-abc", "osu018"]),

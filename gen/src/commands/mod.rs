@@ -1,6 +1,7 @@
 //! The commands: arguments here, one file each for what they do.
 
 mod clean;
+mod diff;
 mod doctor;
 mod energy;
 mod explore;
@@ -53,6 +54,8 @@ enum Command {
     Synth(synth::Args),
     /// Energy of a testbench's run in the cells of a library
     Energy(energy::Args),
+    /// Prove that two versions of some designs do the same, or show a run that tells them apart
+    Diff(diff::Args),
     /// Prove the block's properties with yosys-smtbmc
     Prove(prove::Args),
     /// Run every combination of parameters that a file describes, through the stages that it names
@@ -140,6 +143,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Run(args) => run::run(&args),
         Command::Synth(args) => synth::run(&args),
         Command::Energy(args) => energy::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Prove(args) => prove::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Point(args) => point::run(&args),

@@ -1,6 +1,9 @@
 //! Yosys runs with errors that a user can read.
 
+use std::time::Duration;
+
 use sim::SourceFile;
+use sim::process::{Output, ProcessError, Tool};
 
 use super::workspace::{Workspace, last_lines};
 use crate::error::{Failure, Result};
@@ -22,12 +25,42 @@ pub fn run(script: &str, files: &[SourceFile], top: &str) -> Result<String> {
 /// Yosys is missing, or rejects the script: then the text is its error, without the log before it. Yosys, or a program
 /// that it starts, died: [`Failure::NoAnswer`].
 pub fn run_in(place: &Workspace, script: &str, files: &[SourceFile], top: &str) -> Result<String> {
+    let output = tool(place, script, files)?.run()?;
+    verdict(&output, top)
+}
+
+/// How the text begins when time runs out.
+pub(crate) const TOO_LONG: &str = "Yosys takes longer than";
+
+/// [`run_in`] with a limit of time.
+///
+/// # Errors
+/// As there; [`Failure::NoAnswer`] that begins with [`TOO_LONG`].
+pub fn run_limited(
+    place: &Workspace,
+    script: &str,
+    files: &[SourceFile],
+    top: &str,
+    limit: Duration,
+) -> Result<String> {
+    match tool(place, script, files)?.timeout(limit).run() {
+        Err(ProcessError::Timeout { .. }) => {
+            Err(Failure::NoAnswer(format!("{TOO_LONG} {} s for {top}", limit.as_secs())))
+        }
+        other => verdict(&other?, top),
+    }
+}
+
+fn tool(place: &Workspace, script: &str, files: &[SourceFile]) -> Result<Tool> {
     for file in files {
         place.write(&file.name, &file.text)?;
     }
-    let output = place.tool("yosys").args(["-Q", "-T", "-s", "/dev/stdin"]).stdin(script).run()?;
+    Ok(place.tool("yosys").args(["-Q", "-T", "-s", "/dev/stdin"]).stdin(script))
+}
+
+fn verdict(output: &Output, top: &str) -> Result<String> {
     if output.success() {
-        return Ok(output.stdout);
+        return Ok(output.stdout.clone());
     }
     let text = complaint(&last_lines(&output.log(), 30));
     // Of ABC, which reads what Yosys wrote. A design is not to blame for what goes wrong between the two.

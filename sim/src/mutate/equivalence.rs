@@ -20,10 +20,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::aig::Aig;
 use super::report::Outcome;
 use super::run::{SELECT, commands, select_width};
 use super::{Mutants, Mutation};
+use crate::aig::Aig;
 use crate::lint::{folder_of, read_script, yosys_in};
 use crate::process::{ProcessError, Tool};
 use crate::runner::Contract;

@@ -17,7 +17,6 @@
 //! # }
 //! ```
 
-mod aig;
 mod equivalence;
 mod list;
 mod report;

@@ -1,16 +1,18 @@
 //! And-inverter graphs in the binary AIGER format, as Yosys writes and ABC reads them.
 
+mod relate;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::{Error, Result};
 
 /// A literal: twice the variable, and one if inverted. Variable 0 is constant 0.
-type Literal = u32;
+pub type Literal = u32;
 
 /// A graph whose latches start at 0. Variables are numbered in the order of the fields, from 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Aig {
+pub struct Aig {
     inputs: u32,
     /// The next value of each latch.
     latches: Vec<Literal>,
@@ -24,6 +26,9 @@ pub(super) struct Aig {
 
 impl Aig {
     /// Reads what `write_aiger -zinit` wrote.
+    ///
+    /// # Errors
+    /// Anything else.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         parse(bytes).ok_or_else(|| Error::Unsupported("Yosys wrote an AIGER file that is not understood".into()))
     }
@@ -35,12 +40,14 @@ impl Aig {
     }
 
     /// Nothing bad can happen, as the constants in the graph show.
+    #[must_use]
     pub fn is_proved(&self) -> bool {
         self.bad.iter().all(|literal| *literal == 0)
     }
 
     /// The graph with constants for some of its inputs, by their index; without what is equal then, and without what
     /// nothing depends on.
+    #[must_use]
     pub fn with_constants(&self, constants: &BTreeMap<u32, bool>) -> Self {
         // First all, with gates of equal operands merged; then what the properties need.
         let mut hashed = Builder::default();
@@ -72,6 +79,7 @@ impl Aig {
     /// The graph in which the second latch of each pair always has the value of the first; what is bad is also that their next
     /// values differ. When nothing bad can happen here, it cannot in this graph, and the latches of a pair are equal for ever:
     /// all start at 0.
+    #[must_use]
     pub fn in_one_state(&self, pairs: &[(u32, u32)]) -> Self {
         let first = self.inputs + 1;
         let variables = first + self.latches.len() as u32 + self.gates.len() as u32;
@@ -96,6 +104,7 @@ impl Aig {
 
     /// The latch that a literal shows, perhaps through what an asynchronous reset makes of it: a few gates that depend on no
     /// other latch than `reset`.
+    #[must_use]
     pub fn latch_behind(&self, literal: u32, reset: Option<u32>) -> Option<u32> {
         let first = self.inputs + 1;
         let (mut open, mut found, mut seen) = (vec![literal / 2], None, 0);
@@ -124,6 +133,7 @@ impl Aig {
     }
 
     /// Without what is known never to be bad.
+    #[must_use]
     pub fn with_open_properties(mut self) -> Self {
         self.bad.retain(|literal| *literal != 0);
         self
@@ -168,6 +178,7 @@ impl Aig {
     }
 
     /// The file.
+    #[must_use]
     pub fn write(&self) -> Vec<u8> {
         let (latches, gates) = (self.latches.len() as u32, self.gates.len() as u32);
         let variables = self.inputs + latches + gates;

@@ -1,0 +1,129 @@
+//! Do two designs with the same ports do the same? With a proof, or a waveform in which they differ.
+//!
+//! "The same" is strict: all outputs, in every cycle, reset included, for all inputs. Nothing is known of the state at the
+//! start, so registers are related by name:
+//! - first it is asked whether the same values in registers of the same name always lead to the same outputs and the same
+//!   next values ([`How::Registers`], by ABC's `cec`). That is so in most changes that change no function, and holds whatever
+//!   registers and memories without a reset begin with;
+//! - else both start in reset, with registers and memories that have none at zero, and ABC looks for a run in which an output
+//!   differs, and for a proof that there is none ([`How::Sequential`]).
+//!
+//! A difference is simulated by Yosys on the design as it was read, before its waveform is handed out.
+
+mod ask;
+mod miter;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+use sim::SourceFile;
+
+use crate::error::{Failure, Result};
+use crate::flows::workspace::Workspace;
+use crate::flows::yosys;
+
+/// One of the two.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// How messages and waveforms call it.
+    pub name: &'static str,
+    /// Verilog.
+    pub files: Vec<SourceFile>,
+    /// Top module; none: the one that no other places.
+    pub top: Option<String>,
+    /// Modules whose instances are left out: what they drive is an input that both share, what they read is an output.
+    pub boxes: Vec<String>,
+}
+
+/// How to compare.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Reset, low while it resets: held in the first cycle, if both have an input of this name.
+    pub reset: Option<String>,
+    /// Length of the runs in which a difference is looked for.
+    pub cycles: u32,
+    /// Time for each of the attempts.
+    pub limit: Duration,
+    /// Look only at registers of the same name: what that does not decide stays open.
+    pub registers_only: bool,
+    /// Where the waveform of a difference goes.
+    pub trace: Option<PathBuf>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "answer")]
+pub enum Verdict {
+    /// They do the same.
+    Equal {
+        /// In which sense.
+        how: How,
+    },
+    /// Their ports are not the same, so there is nothing to ask.
+    Ports {
+        /// What differs.
+        what: String,
+    },
+    /// Some run tells them apart.
+    Differ {
+        /// Cycle of the difference, counted from 0, the cycle of the reset.
+        cycle: u32,
+        /// Outputs that differ there.
+        outputs: Vec<String>,
+        /// Waveform.
+        trace: Option<PathBuf>,
+    },
+    /// No answer within the limits.
+    Open {
+        /// How far it went.
+        why: String,
+    },
+}
+
+/// Why two designs are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum How {
+    /// The same values in registers of the same name lead to the same outputs and next values.
+    Registers,
+    /// The same with registers that one of them keeps inverted, or as a constant: once they agree, for ever.
+    Related,
+    /// From reset, with registers and memories that have none at zero.
+    Sequential,
+}
+
+/// Compares two designs.
+///
+/// # Errors
+/// A missing tool; a design that Yosys rejects, or whose state is not kept by one clock.
+pub fn compare(left: &Side, right: &Side, options: &Options) -> Result<Verdict> {
+    let work = Workspace::new()?;
+    match ask(left, right, options, &work) {
+        Err(Failure::NoAnswer(why)) if why.starts_with(yosys::TOO_LONG) => Ok(Verdict::Open { why }),
+        other => other,
+    }
+}
+
+fn ask(left: &Side, right: &Side, options: &Options, work: &Workspace) -> Result<Verdict> {
+    let sides = [left, right];
+    let ports = match miter::ports(sides, 3 * options.limit, work)? {
+        Ok(ports) => ports,
+        Err(what) => return Ok(Verdict::Ports { what }),
+    };
+    let both = miter::build(sides, &ports, options, work)?;
+    if let Some(how) = ask::registers(&both, options, work)? {
+        return Ok(Verdict::Equal { how });
+    }
+    if options.registers_only {
+        return Ok(Verdict::Open { why: "registers of the same name do not do the same".into() });
+    }
+    match ask::runs(&both, options, work)? {
+        ask::Answer::Equal => Ok(Verdict::Equal { how: How::Sequential }),
+        ask::Answer::Open(why) => Ok(Verdict::Open { why }),
+        ask::Answer::Differ(cycle) => {
+            let outputs = miter::replay(work, &ports, sides, options.trace.as_deref())?;
+            Ok(Verdict::Differ { cycle, outputs, trace: options.trace.clone() })
+        }
+    }
+}
