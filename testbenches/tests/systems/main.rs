@@ -2,6 +2,7 @@
 
 mod c_program;
 mod execution_controller;
+mod kelle_layer;
 mod kllm_chains;
 mod kllm_layer;
 mod kllm_top;

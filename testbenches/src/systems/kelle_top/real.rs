@@ -152,17 +152,17 @@ mod tests {
         },
     };
 
-    /// Nothing is lost while there is room, but what roundings take; with 64 tokens for 384, what the paper's table of budgets lets expect.
+    /// Nothing is lost while there is room but what roundings take. Behind that 64 tokens have to do.
     #[test]
     fn errors_of_a_decoding() {
         let window = Window { base: 0x1000, limit: 0xff_ffff, address_width: 40 };
-        for (layer, group, most) in [(14, 1, 0.2), (14, 3, 0.2), (28, 3, 0.2)] {
+        for (layer, group, most) in [(14, 1, 0.05), (14, 3, 0.1), (28, 3, 0.4)] {
             let of = Decode { layer, group, prompt: 96, steps: 288, policy: Policy::of_budget(64, 24) };
             let golden = KelleTop::new(SHAPE).unwrap();
             let Measured { job, errors } = decode(&caps_of(&SHAPE), &window, golden, of).unwrap();
             println!("layer {layer}, {group} query heads: {errors:?}");
             assert_eq!(job.descriptors, 7);
-            assert!(errors[0].1 < 1e-5 && (1e-4..most).contains(&errors[1].1), "layer {layer}: {errors:?}");
+            assert!(errors[0].1 < 2e-6 && (1e-4..most).contains(&errors[1].1), "layer {layer}: {errors:?}");
         }
     }
 }

@@ -20,7 +20,7 @@ struct Table {
     /// Address and stride of each operand; what has no stride, has the address twice.
     operands: Vec<(usize, usize)>,
     /// Bytes that must be 0.
-    zeros: Vec<Range<usize>>,
+    zeros: [Range<usize>; 2],
     /// Where options are, of which bit 12 may be up.
     options: Option<usize>,
 }
@@ -37,7 +37,7 @@ impl Table {
                     (40, 4, u64::from(shape.inner) + 1, true),
                 ],
                 operands: vec![(64, 52), (72, 56), (80, 80), (88, 60)],
-                zeros: vec![96..128],
+                zeros: [96..128, 0..0],
                 options: Some(44),
             },
             2 => Self {
@@ -53,20 +53,20 @@ impl Table {
                     (58, 1, 48, false),
                 ],
                 operands: vec![(96, 80), (104, 84), (112, 88), (120, 92)],
-                zeros: vec![59..60],
+                zeros: [59..60, 0..0],
                 options: Some(48),
             },
             4 => Self {
                 sizes: vec![(32, 4, heads, false), (36, 4, heads + 1, true)],
                 operands: vec![],
-                zeros: vec![40..128],
+                zeros: [40..128, 0..0],
                 options: None,
             },
             5 => {
                 let interval = |at| (at, 4, 1 << shape.interval_bits, true);
                 let threshold = (32, 4, shape.top_score() as u64 + 1, false);
                 let sizes = [threshold].into_iter().chain([36, 40, 44, 48].map(interval)).collect();
-                Self { sizes, operands: vec![], zeros: vec![52..128], options: None }
+                Self { sizes, operands: vec![], zeros: [52..128, 0..0], options: None }
             }
             _ => Self {
                 sizes: vec![
@@ -76,7 +76,7 @@ impl Table {
                     (44, 4, beyond_width, true),
                 ],
                 operands: vec![(56, 48)],
-                zeros: vec![52..56, 64..128],
+                zeros: [52..56, 64..128],
                 options: None,
             },
         }
