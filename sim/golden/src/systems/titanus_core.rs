@@ -170,7 +170,7 @@ impl TitanusCore {
             // 0 or 2 and more.
             ("lanes", shape.lanes, 0, 64),
             ("tiles", shape.tiles, u32::from(shape.lanes > 0), 4096),
-            ("levels", shape.levels, u32::from(shape.lanes > 0), 255),
+            ("levels", shape.levels, u32::from(shape.lanes > 0), 256),
             ("context", shape.context, 0, 65_535),
             ("buffer", shape.buffer, 0, 65_535),
         ] {
@@ -197,6 +197,12 @@ impl TitanusCore {
     #[must_use]
     pub fn cache_tokens(&self) -> u32 {
         self.state.borrow().cache_tokens()
+    }
+
+    /// Whole blocks of the longer stream of the cache.
+    #[must_use]
+    pub fn whole_blocks(&self) -> u64 {
+        self.state.borrow().most_blocks()
     }
 
     /// Tokens of the context.

@@ -60,7 +60,7 @@ impl Caps {
             constants: device.read(r::CAPS_CONSTANTS)?,
             lanes: field(cache, r::CAPS_CACHE_CHANNELS),
             tiles: field(cache, r::CAPS_CACHE_TILES),
-            levels: field(cache, r::CAPS_CACHE_LEVELS),
+            levels: (field(cache, r::CAPS_CACHE_LEVELS) + 255) % 256 + 1,
             context: field(context, r::CAPS_CONTEXT_TOKENS),
             buffer: field(context, r::CAPS_CONTEXT_BUFFER),
             vector,

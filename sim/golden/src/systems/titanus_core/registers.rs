@@ -28,7 +28,7 @@ impl Registered for TitanusCore {
             ("constants", constant(0x108, 0, 32, shape.constants.into())),
             ("tile_lanes", constant(0x10c, 0, 8, shape.lanes.into())),
             ("tiles", constant(0x10c, 8, 16, shape.tiles.into())),
-            ("levels", constant(0x10c, 24, 8, shape.levels.into())),
+            ("levels", constant(0x10c, 24, 8, u64::from(shape.levels) % 256)),
             ("context", constant(0x110, 0, 16, shape.context.into())),
             ("buffer", constant(0x110, 16, 16, shape.buffer.into())),
         ];

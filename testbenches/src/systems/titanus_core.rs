@@ -1,0 +1,85 @@
+//! [`TitanusCore`] between a host and a memory: chains of loads, products, rows, appends and restores, right and wrong ones; see [`Player`].
+
+pub mod program;
+
+use golden::systems::titanus_core::{Report, Shape, TitanusCore as Golden, Work};
+use hdl::accelerators::titanus::{ACCELERATOR, TitanusCore};
+
+use super::player::{Counter, Facts, Player};
+use super::vector_top::{bus_of, function_register, shape_of};
+
+/// The bench of the accelerator; a vector is a job.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (block, golden) = (p.clone(), golden_of(p)?);
+    crate::bench(p, move |sim, run| {
+        sim.reset(2)?;
+        let mut player = Player::new(golden.clone(), facts(&block), sim, run)?;
+        for number in 0..run.vectors() {
+            let model = player.model().clone();
+            player.job(sim, run, number, |rng| program::draw(rng, &model, 6))?;
+            let model = player.model().clone();
+            player.changed_jobs(sim, run, |rng| program::draw(rng, &model, 1))?;
+        }
+        Ok(())
+    })
+}
+
+/// Registers of its own.
+fn facts(block: &TitanusCore) -> Facts<Work> {
+    let (spec, unit) = (&block.spec, block.vector());
+    let cells = &spec.store.tile.cells;
+    let counts = |count: fn(&Report) -> u64| Box::new(count);
+    Facts {
+        number: ACCELERATOR.into(),
+        bus: bus_of(&block.axi, block.ports),
+        constants: vec![
+            (0x100, (spec.store.rows | spec.store.columns << 8).into()),
+            (0x104, (cells.inputs | cells.outputs << 16).into()),
+            (0x108, spec.constants.into()),
+            (0x10c, (spec.lanes | spec.tiles << 8 | spec.levels % 256 << 24).into()),
+            (0x110, (spec.context | spec.buffer << 16).into()),
+            (0x114, (block.max_beats << 16 | unit.lanes()).into()),
+            (0x118, function_register(&unit)),
+        ],
+        counters: vec![
+            Counter { name: "OVERFLOWS", register: 0x120, expected: counts(Report::overflows) },
+            Counter {
+                name: "MULTIPLICATIONS",
+                register: 0x128,
+                expected: counts(|report| report.counts().multiplications),
+            },
+            Counter { name: "SKIPPED", register: 0x130, expected: counts(|report| report.counts().skipped) },
+            Counter { name: "CACHE", register: 0x138, expected: counts(Report::cache) },
+            Counter { name: "STREAM_READ", register: 0x140, expected: counts(|report| report.counts().read) },
+            Counter { name: "STREAM_WRITTEN", register: 0x148, expected: counts(|report| report.counts().written) },
+            Counter { name: "DAMAGE", register: 0x150, expected: counts(|_| 0) },
+            Counter { name: "DAMAGE_WHERE", register: 0x158, expected: counts(|_| 0) },
+        ],
+    }
+}
+
+/// The golden model of an accelerator.
+///
+/// # Errors
+/// Parameters that the model refuses.
+pub fn golden_of(block: &TitanusCore) -> anyhow::Result<Golden> {
+    let spec = &block.spec;
+    let cells = &spec.store.tile.cells;
+    Golden::new(Shape {
+        rows: spec.store.rows,
+        columns: spec.store.columns,
+        inputs: cells.inputs,
+        outputs: cells.outputs,
+        constants: spec.constants,
+        lanes: spec.lanes,
+        tiles: spec.tiles,
+        levels: spec.levels,
+        context: spec.context,
+        buffer: spec.buffer,
+        vector: shape_of(&block.vector(), &block.axi),
+    })
+    .map_err(anyhow::Error::msg)
+}
