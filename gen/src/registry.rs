@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use hdl::accelerators::kllm::{KllmTop, OutlierMask, OutlierShare, TokenAppender, TokenPacker};
 use hdl::accelerators::tender::{ExecutionController, TenderTop};
+use hdl::accelerators::titanus::TitanusCore;
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::{baselines::*, common::*, kelle::*, kllm::*, tender::*, titanus::*};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
@@ -115,6 +116,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<TokenAppender>("systems", systems::token_appender::bench),
         entry::<TokenPacker>("systems", systems::token_packer::bench),
         entry::<KllmTop>("systems", systems::kllm_top::bench),
+        entry::<TitanusCore>("systems", systems::titanus_core::bench),
         working::<TenderTop>("systems", systems::tender_top::bench, systems::tender_top::work::WORK),
     ]
 }

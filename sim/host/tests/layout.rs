@@ -6,6 +6,7 @@ use host::kelle::layout as kelle;
 use host::kllm::layout as kllm;
 use host::layout::{c_header, header};
 use host::tender::layout as tender;
+use host::titanus::layout as titanus;
 use host::vector::layout as vector;
 use host::{Descriptor, ErrorCode};
 
@@ -29,6 +30,10 @@ fn fields_are_side_by_side() {
         kelle::clear::FIELDS,
         kelle::refresh::FIELDS,
         kelle::save::FIELDS,
+        titanus::load::FIELDS,
+        titanus::product::FIELDS,
+        titanus::append::FIELDS,
+        titanus::restore::FIELDS,
     ] {
         let mut at = 0;
         let mut names = BTreeSet::new();

@@ -190,8 +190,9 @@ impl Block for CacheController {
         m.connect(io.start.valid, starting.q & !io.abort_i);
 
         m.comment("Keys are restored, then values.");
+        let side_over = m.net("side_over", bit());
         let values = m.reg("values_q", bit());
-        values.next_when(begins | state.is("Finish"), !begins);
+        values.next_when(begins | side_over, !begins);
         m.connect(io.values_o, values.q);
         let blocks = m.wire("blocks", mux(values.q, io.blocks_v_i, io.blocks_k_i));
         let asks = m.wire("asks", state.is("Ask") & !io.abort_i);
@@ -210,7 +211,8 @@ impl Block for CacheController {
         m.connect(io.damage_o, select(&[(damaged, code(2)), (full, code(3))], code(0)));
         m.connect(io.damage_values_o, mux(damaged, values.q, !io.full_i.bit(0)));
         let overflow = m.wire("overflow", io.overflow_i & fields.options.bit(12));
-        let last_side = m.wire("last_side", state.is("Finish") & done & values.q);
+        m.connect(side_over, state.is("Finish") & done);
+        let last_side = m.wire("last_side", side_over & values.q);
         let end = m.reg("end_q", uint(8));
         let ends = [
             (state.is("Fields"), wrong),

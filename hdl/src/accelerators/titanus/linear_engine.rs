@@ -168,7 +168,7 @@ impl Block for LinearEngine {
         let store = m.instance("u_store", self.spec.store.clone());
         m.connect(store.clear_i, clear);
         m.connect_stream(&store.write, &loader.weights);
-        self.store_inputs(m, (work, begin, clear), &rows[2], &store);
+        self.store_inputs(m, (work, begin, controller.loads_o, clear), &rows[2], &store);
 
         let products = m.instance("u_context", ContextProducts { spec: self.spec.clone() });
         m.connect(products.clear_i, clear);
@@ -232,7 +232,7 @@ impl LinearEngine {
     fn store_inputs(
         &self,
         m: &mut Module,
-        (work, begin, clear): (&LinearWork, Signal, Signal),
+        (work, begin, loads, clear): (&LinearWork, Signal, Signal, Signal),
         rows: &Stream<RowBeat>,
         store: &DcimLinearPorts,
     ) {
@@ -252,10 +252,10 @@ impl LinearEngine {
         let left = m.reg_init("places_left_q", uint(16), 0);
         let place = &store.place;
         let placed = m.wire("placed", place.fire());
-        let rows = mux(work.context, uint(16).lit(0), work.rows);
-        let loads = m.wire("placing", left.q.any());
+        let rows = mux(work.context | loads, uint(16).lit(0), work.rows);
+        let due = m.wire("placing", left.q.any());
         left.next(mux(clear, uint(16).lit(0), mux(begin, rows, left.q.wrapping_sub(placed.extend(16)))));
-        m.connect(place.valid, loads);
+        m.connect(place.valid, due);
         let cells = &self.spec.store.tile.cells;
         let last = |first: Signal, count: Signal, each: u32| {
             let more = count.wrapping_sub(1);
