@@ -27,8 +27,8 @@ const ACCELERATORS: [&str; 1] = ["tender"];
 const WINDOW: Window = Window { base: 0x10_0000, limit: 0x1fff_ffff, address_width: 32 };
 /// Tokens there is room for: a chunk of rows, for which one calibration holds (Tender, section III-B).
 const CONTEXT: usize = 256;
-/// Columns of PEs; there are four rows, the least.
-const COLUMNS: u32 = 64;
+/// Columns of PEs; there are two rows, the least, which are one of products of 8 bits.
+const COLUMNS: u32 = 128;
 /// Cycles until memory answers.
 const LATENCY: u32 = 20;
 

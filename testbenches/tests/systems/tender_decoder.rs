@@ -175,7 +175,7 @@ fn large_smollm2_writes_as_the_golden_model() {
     let tokenizer = Tokenizer::read(&file).unwrap();
     let model = Model::read(&file, Precision::File).unwrap();
     let learnt = Learnt::of_texts(&model, &tokenizer, 256).unwrap();
-    let (block, prompt) = (for_decoding(64), tokenizer.encode("Gravity is").unwrap());
+    let (block, prompt) = (for_decoding(128), tokenizer.encode("Gravity is").unwrap());
     let golden = || software(&block).timed(timing(&block, LATENCY));
     let write = |on: &mut dyn Executor| {
         let mut decoder = Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), 256, on).unwrap();

@@ -14,7 +14,7 @@ parameters! {
         /// Commands of the DMAs.
         dma: DmaSpec = DmaSpec::default();
         /// Rows of a panel.
-        rows: u32 = 16, in 4..=256, tag "r";
+        rows: u32 = 16, in 2..=256, tag "r";
         /// Pages.
         turn: TurnBuffer = TurnBuffer::default();
     }

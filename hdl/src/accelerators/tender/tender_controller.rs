@@ -29,7 +29,7 @@ parameters! {
         /// Commands of the DMAs.
         dma: DmaSpec = DmaSpec::default();
         /// Rows of the array.
-        rows: u32 = 16, in power_of_two(4..=256), tag "r";
+        rows: u32 = 16, in power_of_two(2..=256), tag "r";
         /// Columns of the array.
         columns: u32 = 16, in power_of_two(4..=256), tag "c";
         /// Bits of an operand of a PE.
@@ -342,8 +342,11 @@ impl TenderController {
     /// Panels that `lines` lines take.
     fn tiles(&self, m: &mut Module, name: &str, lines: Signal, of: u32, fields: &Fields) -> Signal {
         let shift = of.trailing_zeros();
-        let lines = lines.slice(0..16).extend(17);
-        let panels = |of: u32, shift: u32| lines.wrapping_add(of - 1).shr(shift).extend(16);
+        let lines = lines.slice(0..16);
+        let panels = |of: u32, shift: u32| match shift {
+            0 => lines,
+            _ => lines.extend(17).wrapping_add(of - 1).shr(shift).extend(16),
+        };
         m.wire(name, mux(fields.int8(), panels(of / 2, shift - 1), panels(of, shift)))
     }
 

@@ -26,7 +26,7 @@ parameters! {
         axi: AxiSpec = AxiSpec::default();
         /// Commands of the DMAs.
         dma: DmaSpec = DmaSpec::default();
-        /// The array; rows and columns are powers of two from 4 on, with INT8 mode.
+        /// The array; rows are a power of two from 2 on, columns from 4 on, with INT8 mode.
         array: MultiScaleArray = MultiScaleArray::default();
         /// Channels of a panel that the scratchpad holds, twice.
         depth: u32 = 1024, in 2..=32768, tag "d";
@@ -42,9 +42,9 @@ parameters! {
         storage: RamImplementation = RamImplementation::Inferred, tag "";
     }
     rules = |p, rules| {
-        for (name, value) in [("array.rows", p.array.rows), ("array.columns", p.array.columns)] {
-            let right = value.is_power_of_two() && value >= 4;
-            rules.demand(right, name, value, "a power of two, 4 to 256");
+        for (name, value, least) in [("array.rows", p.array.rows, 2), ("array.columns", p.array.columns, 4)] {
+            let right = value.is_power_of_two() && value >= least;
+            rules.demand(right, name, value, format!("a power of two, {least} to 256"));
         }
         rules.demand(p.array.int8, "array.int8", p.array.int8, "true");
         let width = p.array.result_width();

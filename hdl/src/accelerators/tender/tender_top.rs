@@ -32,7 +32,7 @@ parameters! {
         read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
         /// Beats that the write DMA keeps.
         write_beats: u32 = 32, in 2..=65536, note "at least dma.burst_beats", tag "w";
-        /// The array; rows and columns are powers of two from 4 on, with INT8 mode.
+        /// The array; rows are a power of two from 2 on, columns from 4 on, with INT8 mode.
         array: MultiScaleArray = MultiScaleArray::default();
         /// Channels of a panel that the scratchpad holds, twice.
         depth: u32 = 1024, in 2..=32768, tag "d";
@@ -222,6 +222,6 @@ impl CatalogBlock for TenderTop {
         };
         let explicit = Self { explicit: true, ..set(64, 36, (8, 4), (64, 100), 8) };
         let ports = Self { ports: 3, ..set(128, 40, (8, 16), (64, 100), 16) };
-        vec![set(32, 32, (4, 4), (33, 70), 4), explicit, ports]
+        vec![set(32, 32, (2, 4), (33, 70), 4), explicit, ports]
     }
 }

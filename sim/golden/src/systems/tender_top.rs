@@ -83,9 +83,9 @@ impl TenderTop {
     /// # Errors
     /// Names what is out of its range.
     pub fn new(shape: Shape) -> Result<Self, String> {
-        for (name, size) in [("rows", shape.rows), ("columns", shape.columns)] {
-            if !size.is_power_of_two() || !(4..=64).contains(&size) {
-                return Err(format!("{name} is {size}, allowed: powers of two from 4 to 64"));
+        for (name, size, least) in [("rows", shape.rows, 2), ("columns", shape.columns, 4)] {
+            if !size.is_power_of_two() || !(least..=256).contains(&size) {
+                return Err(format!("{name} is {size}, allowed: powers of two from {least} to 256"));
             }
         }
         Accumulator::new(shape.accumulator_width, shape.overflow)?;

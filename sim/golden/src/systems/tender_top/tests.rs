@@ -270,9 +270,9 @@ fn a_chain_of_all_three() {
 #[test]
 fn shapes() {
     let said = |shape: Shape| TenderTop::new(shape).unwrap_err();
-    assert_eq!(said(Shape { rows: 2, ..SHAPE }), "rows is 2, allowed: powers of two from 4 to 64");
-    assert_eq!(said(Shape { columns: 48, ..SHAPE }), "columns is 48, allowed: powers of two from 4 to 64");
-    assert_eq!(said(Shape { columns: 128, ..SHAPE }), "columns is 128, allowed: powers of two from 4 to 64");
+    assert_eq!(said(Shape { rows: 1, ..SHAPE }), "rows is 1, allowed: powers of two from 2 to 256");
+    assert_eq!(said(Shape { columns: 48, ..SHAPE }), "columns is 48, allowed: powers of two from 4 to 256");
+    assert_eq!(said(Shape { columns: 512, ..SHAPE }), "columns is 512, allowed: powers of two from 4 to 256");
     assert_eq!(said(Shape { accumulator_width: 65, ..SHAPE }), "accumulator width is 65, allowed: 2 to 64");
     assert_eq!(SHAPE.layout(false), Layout { bits: 4, rows: 4, columns: 8 });
     assert_eq!(SHAPE.layout(true), Layout { bits: 8, rows: 2, columns: 4 });
