@@ -4,6 +4,7 @@ mod c_program;
 mod execution_controller;
 mod kllm_chains;
 mod kllm_layer;
+mod kllm_outliers;
 mod kllm_top;
 mod layer_14;
 mod outlier_mask;
