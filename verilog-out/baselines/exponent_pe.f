@@ -1,1 +1,1 @@
-../modules/exponent_pe_w4_e4_a32.v
+../modules/exponent_pe_w4_e4_a32_double.v

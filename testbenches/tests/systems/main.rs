@@ -5,6 +5,7 @@ mod execution_controller;
 mod kelle_layer;
 mod kllm_chains;
 mod kllm_layer;
+mod kllm_outliers;
 mod kllm_top;
 mod layer_14;
 mod outlier_mask;

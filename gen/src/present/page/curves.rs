@@ -70,6 +70,14 @@ impl Curves {
         Self { title: plot.title.clone(), plot, categories: None, log_x: false, log_y: false, series }
     }
 
+    /// Points that are no sweep's, joined, on logarithmic axes.
+    pub(super) fn of_lines(plot: Plot, series: &[(&str, Vec<[f64; 2]>)]) -> Self {
+        let mut curves = Self::of_points(plot, series);
+        (curves.log_x, curves.log_y) = (true, true);
+        curves.series.iter_mut().for_each(|series| series.front.clear());
+        curves
+    }
+
     /// The points that have what the plot wants; the error says that none has.
     fn new(results: &Results, plot: Plot) -> Result<Self, String> {
         let title = if plot.title.is_empty() {

@@ -47,20 +47,28 @@ const DIAGRAMS: usize = 6;
 /// # Errors
 /// No point at all, or one that is not finite.
 pub fn front(title: &str, [x, y]: [&str; 2], series: &[(&str, Vec<[f64; 2]>)]) -> Result<String> {
+    drawn(title, &Curves::of_points(plot(title, [x, y], true), series), series)
+}
+
+fn plot(title: &str, [x, y]: [&str; 2], pareto: bool) -> Plot {
+    Plot { title: title.into(), x: x.into(), y: y.into(), series: None, log: false, pareto, conditions: Vec::new() }
+}
+
+fn drawn(title: &str, curves: &Curves, series: &[(&str, Vec<[f64; 2]>)]) -> Result<String> {
     let all = series.iter().flat_map(|(_, points)| points).flatten();
     if all.clone().count() == 0 || all.clone().any(|number| !number.is_finite()) {
         return Err(Failure::Check(format!("drawing `{title}`: no points, or some that are not finite")));
     }
-    let plot = Plot {
-        title: title.into(),
-        x: x.into(),
-        y: y.into(),
-        series: None,
-        log: false,
-        pareto: true,
-        conditions: Vec::new(),
-    };
-    Ok(palette::standalone(&chart::draw(&Curves::of_points(plot, series))?))
+    Ok(palette::standalone(&chart::draw(curves)?))
+}
+
+/// A drawing of curves on logarithmic axes, a file of its own; points whose x come twice stand alone.
+///
+/// # Errors
+/// No point at all, or one that is not finite.
+pub fn lines(title: &str, [x, y]: [&str; 2], series: &[(&str, Vec<[f64; 2]>)]) -> Result<String> {
+    let curves = Curves::of_lines(plot(title, [x, y], false), series);
+    drawn(title, &curves, series)
 }
 
 /// One sweep.

@@ -3,7 +3,7 @@
 use super::{LLAMA_2_7B, Row, within};
 
 /// Table I: area in mm² and power in W of all lanes.
-const ALL_LANES: [f64; 2] = [8.25, 5.73];
+pub(super) const ALL_LANES: [f64; 2] = [8.25, 5.73];
 /// Power of a lane's concat units, counters, MACs.
 const CONCAT: f64 = 8.36e-2;
 const COUNTERS: f64 = 6.14e-2;
@@ -23,8 +23,10 @@ const HBM: f64 = 24.0 * 64e9;
 /// An A100 of 80 GB (data sheet).
 const A100: f64 = 2.039e12;
 const A100_POWER: f64 = 400.0;
-/// Pairs a second: 16 lanes of 32 counters of 16 inputs at 500 MHz.
-const COUNTED: f64 = LANES * 32.0 * 16.0 * 500e6;
+/// Pairs a cycle: 16 lanes of 32 counters of 16 inputs.
+pub(super) const PAIRS: f64 = LANES * 32.0 * 16.0;
+/// Pairs a second at 500 MHz.
+const COUNTED: f64 = PAIRS * 500e6;
 /// Speed and energy efficiency of KLLM-A4 and -A3 over an A100 (section V).
 const SPEED: [f64; 2] = [8.66, 9.67];
 const EFFICIENCY: f64 = 229.5;
@@ -43,6 +45,21 @@ fn roofline() -> f64 {
     (weights() * 0.5 / HBM).max(weights() / COUNTED)
 }
 
+/// Watts that the paper's energy efficiency over an A100 leaves for chip and memory.
+fn power_left() -> f64 {
+    A100_POWER * SPEED[1] / EFFICIENCY
+}
+
+/// Picojoules a bit that are left for memory at its full bandwidth.
+pub(super) fn implied_picojoules() -> f64 {
+    (power_left() - POWER) / (HBM * 8.0) * 1e12
+}
+
+/// Energy efficiency over an A100 if a bit of memory takes so many picojoules.
+pub(super) fn efficiency(picojoules: f64) -> f64 {
+    A100_POWER * SPEED[1] / (POWER + HBM * 8.0 * picojoules * 1e-12)
+}
+
 pub(super) fn rows() -> Vec<Row> {
     let row = |figure, paper, (value, decimals, unit), basis| Row {
         figure,
@@ -55,7 +72,6 @@ pub(super) fn rows() -> Vec<Row> {
     };
     let sum = |k: usize| ALL_LANES[k] + CHIP.iter().map(|of| of[k]).sum::<f64>();
     let speed = weights() * 2.0 / A100 / roofline();
-    let power = A100_POWER * SPEED[1] / EFFICIENCY;
     vec![
         Row {
             accept: within(16.87, 0.0005),
@@ -104,15 +120,10 @@ pub(super) fn rows() -> Vec<Row> {
         row(
             "power that 229.5 times the energy efficiency leaves",
             "-",
-            (power, 1, "W"),
+            (power_left(), 1, "W"),
             "400 W of an A100 x 9.67 : 229.5; the chip alone has 8.96 W",
         ),
-        row(
-            "and HBM with it",
-            "-",
-            ((power - POWER) / (HBM * 8.0) * 1e12, 2, "pJ/bit"),
-            "at its full 1.54 TB/s; HBM2 takes about 4",
-        ),
+        row("and HBM with it", "-", (implied_picojoules(), 2, "pJ/bit"), "at its full 1.54 TB/s; HBM2 takes about 4"),
         row(
             "duty of counters beside concat units",
             "-",

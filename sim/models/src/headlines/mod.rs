@@ -1,10 +1,14 @@
-//! What of the papers' headline figures follows from numbers that are printed: in the papers, in their artefacts and in data sheets.
+//! What of the papers' headline figures follows: from numbers that are printed, in the papers, in their artefacts and in data sheets; from
+//! areas of blocks under one script; and from formulas of cycles that equal the RTL's.
 //!
-//! No figure here is measured. Each is a formula of printed inputs; where a figure does not follow from any, its row is the arithmetic that
-//! shows why.
+//! Each figure is a formula of such inputs; where a figure does not follow from any, its row is the arithmetic that shows why.
 
+pub mod energy;
+mod equal_area;
 mod kelle;
 mod kllm;
+pub mod outliers;
+mod requantization;
 mod tender;
 mod titanus;
 
@@ -42,10 +46,20 @@ const fn within(paper: f64, share: f64) -> Option<[f64; 2]> {
     Some([paper * (1.0 - share), paper * (1.0 + share)])
 }
 
-/// The rows of each paper.
+/// The rows of each paper, what follows from printed numbers first.
 #[must_use]
-pub fn rows() -> [(&'static str, Vec<Row>); 4] {
-    [("Tender", tender::rows()), ("KLLM", kllm::rows()), ("Kelle", kelle::rows()), ("Titanus", titanus::rows())]
+pub fn rows() -> [(&'static str, Vec<Row>); 9] {
+    [
+        ("Tender", tender::rows()),
+        ("Tender at equal area", equal_area::tender()),
+        ("Tender, cycles of whole models", requantization::rows()),
+        ("Tender, energy", energy::rows()),
+        ("KLLM", kllm::rows()),
+        ("KLLM at equal area", equal_area::kllm()),
+        ("KLLM, cycles of outliers", outliers::rows()),
+        ("Kelle", kelle::rows()),
+        ("Titanus", titanus::rows()),
+    ]
 }
 
 /// The rows as Markdown.
@@ -68,7 +82,7 @@ pub fn markdown() -> String {
             let _ = writeln!(text, "| {figure} | {paper} | {value:.decimals$}{unit} | {agrees} | {basis} |");
         }
     }
-    text
+    text + &energy::markdown()
 }
 
 /// A stack of decoder layers.
@@ -113,8 +127,13 @@ mod tests {
         assert_eq!(
             rejected,
             [
+                "speed over OLAccel, 4 bits throughout",
+                "over ANT",
                 "speed over an A100, LLaMA-2-7B",
                 "A3 : A4, throughput",
+                "speed over BitMoD, weights of 4 bits",
+                "speed over BitMoD, the same",
+                "speed over OliVe, our lanes and PEs",
                 "peak of the array",
                 "keys and values of a token computed again",
                 "the same from memory",

@@ -78,6 +78,18 @@ struct Energy {
 
 const PRINTED: Energy = Energy { compute: 0.815_761, cache: 4.449_862, other: 0.122_412, weights: 35.254_616 };
 
+/// Picojoules a bit that the authors' simulator takes for loading weights.
+pub(super) fn picojoules() -> f64 {
+    PRINTED.weights * 1e9 / (WEIGHTS * 8.0)
+}
+
+/// Tokens a joule of 32 + 32 tokens if a bit of memory takes so many picojoules, with the weights loaded or without.
+pub(super) fn tokens_a_joule(picojoules: f64, weights: bool) -> f64 {
+    let cache = moved([32.0, 32.0]) * CACHED * Moved::Cpq.bits();
+    let bits = if weights { cache + WEIGHTS * 8.0 } else { cache };
+    64.0 / (PRINTED.compute + PRINTED.other + bits * picojoules * 1e-9) * 1e3
+}
+
 /// Millijoules of a run: what is not the cache's goes by tokens, the cache's by tokens moved and their bits.
 fn energy(run: [f64; 2], how: Moved) -> f64 {
     let reference = [32.0, 32.0];

@@ -11,7 +11,7 @@ impl BitSerialPe {
         let specials = m.nets("special_lane", bit(), self.lanes);
         m.for_each("exponents", self.lanes, |m, k| {
             let field = m.wire("field", io.acts_i.at(k).slice(fraction..fraction + exponent));
-            let used = m.wire("used", io.term_mantissas_i.bit_at(k.value(self.lane_bits())));
+            let used = m.wire("used", io.term_mantissas_i.slice_at(k, 1));
             m.comment("The least exponent is that of subnormals, too. A term that is 0 has none.");
             let of_act = cat(&[field.slice(1..exponent), field.bit(0) | !field.any()]);
             let sum = (of_act + io.term_exponents_i.at(k).extend(exponent.max(2))).truncate(sum_exponent);
@@ -26,12 +26,12 @@ impl BitSerialPe {
         m.for_each("products", self.lanes, |m, k| {
             let act = io.acts_i.at(k);
             let normal = act.slice(fraction..fraction + exponent).any();
-            let used = io.term_mantissas_i.bit_at(k.value(self.lane_bits()));
+            let used = io.term_mantissas_i.slice_at(k, 1);
             let significand = cat(&[normal, act.slice(0..fraction), uint(EXTRA).lit(0)]);
             let product = m.wire("product", mux(used, significand, uint(width).lit(0)));
             let places = m.wire("places", largest.wrapping_sub(exponents.at(k)));
             let aligned = m.wire("aligned", product.shr_by(places));
-            let negative = act.msb() ^ io.term_signs_i.bit_at(k.value(self.lane_bits()));
+            let negative = act.msb() ^ io.term_signs_i.slice_at(k, 1);
             let positive = aligned.extend(width + 1).as_sint();
             m.connect(terms.at(k), mux(negative, sint(width + 1).lit(0).wrapping_sub(positive), positive));
         });
@@ -39,9 +39,5 @@ impl BitSerialPe {
         let mantissa = m.wire("dot", mantissa.extend(self.dot_width()));
         let special = m.wire("special", specials.packed().any());
         Dot { terms, mantissa, exponent: largest, special }
-    }
-
-    fn lane_bits(&self) -> u32 {
-        crate::lang::index_width(self.lanes.into())
     }
 }

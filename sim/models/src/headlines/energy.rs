@@ -1,0 +1,173 @@
+//! Energy efficiencies as curves over the energy of a bit of DRAM, on which the papers differ by a factor of 80.
+
+use std::fmt::Write;
+
+use super::{Decoder, Row, equal_area, kllm, titanus, within};
+
+/// A figure as a function of picojoules a bit.
+#[derive(Clone, Copy, Debug)]
+pub struct Curve {
+    /// What it is.
+    pub name: &'static str,
+    /// What the paper prints, and the picojoules a bit that belong to it.
+    pub paper: (f64, f64),
+    /// Decimals to print.
+    decimals: usize,
+    /// How it comes about.
+    basis: &'static str,
+    /// The figure.
+    at: fn(f64) -> f64,
+}
+
+impl Curve {
+    /// The figure at so many picojoules a bit.
+    #[must_use]
+    pub fn at(&self, picojoules: f64) -> f64 {
+        (self.at)(picojoules)
+    }
+}
+
+/// Columns of the table.
+const COLUMNS: [f64; 5] = [0.0, 1.2, 3.9, 12.0, 52.0];
+/// HBM2 as FG-DRAM (MICRO '17), whose energies Tender takes, has it.
+const HBM2: f64 = 3.9;
+
+/// Watts of Tender (Table V).
+const TENDER_POWER: f64 = 1.60;
+/// Seconds of OPT-6.7B's prompt on it, if no PE ever waits.
+fn seconds() -> f64 {
+    Decoder::opt(32.0, 4096.0).work(2048.0) / (64.0 * 64.0 * 1e9)
+}
+
+/// Bits from DRAM: all weights, 4 bits each, for every 128 of 2,048 tokens, whose activations of 4096 channels fill half of the scratchpad.
+fn bits() -> f64 {
+    Decoder::opt(32.0, 4096.0).weights() * 4.0 * 2048.0 / 128.0
+}
+
+/// Energy of a machine of the same area, as many watts, so much slower, with this share of products of 8 bits: twice the bits
+/// of these, twice as often.
+fn over(speed: f64, share: f64, picojoules: f64) -> f64 {
+    let logic = TENDER_POWER * seconds();
+    let memory = bits() * picojoules * 1e-12;
+    (speed * logic + (1.0 + 3.0 * share) * memory) / (logic + memory)
+}
+
+/// All curves.
+#[must_use]
+pub fn curves() -> Vec<Curve> {
+    let tender = "1.60 W for 3.49 s, and 412 Gbit: weights of OPT-6.7B once for each 128 tokens; the other as many watts for as much longer as the paper prints";
+    vec![
+        Curve {
+            name: "Tender over OliVe",
+            paper: (1.24, HBM2),
+            decimals: 2,
+            basis: tender,
+            at: |x| over(1.48, 0.0, x),
+        },
+        Curve {
+            name: "Tender over OLAccel",
+            paper: (1.53, HBM2),
+            decimals: 2,
+            basis: "the same; products of 8 bits as its speed needs by our areas",
+            at: |x| over(1.84, equal_area::share_of_olaccel(), x),
+        },
+        Curve {
+            name: "Tender over ANT",
+            paper: (1.84, HBM2),
+            decimals: 2,
+            basis: "the same",
+            at: |x| over(2.63, equal_area::share_of_ant(), x),
+        },
+        Curve {
+            name: "KLLM-A3 over an A100",
+            paper: (229.5, kllm::implied_picojoules()),
+            decimals: 0,
+            basis: "400 W x 9.67 : 8.96 W and a bus of 12.3 Tbit/s that is never idle",
+            at: kllm::efficiency,
+        },
+        Curve {
+            name: "Titanus, tokens a joule, P = D = 32",
+            paper: (11_878.0, titanus::picojoules()),
+            decimals: 0,
+            basis: "0.94 mJ, and 85 Mbit of keys and values",
+            at: |x| titanus::tokens_a_joule(x, false),
+        },
+        Curve {
+            name: "the same, weights loaded once",
+            paper: (1_576.0, titanus::picojoules()),
+            decimals: 0,
+            basis: "and 679 Mbit; the value beside it is the authors' simulator's",
+            at: |x| titanus::tokens_a_joule(x, true),
+        },
+    ]
+}
+
+/// Tender's three figures where its memory is HBM2.
+pub(super) fn rows() -> Vec<Row> {
+    let all = curves();
+    let printed = [
+        (
+            "energy efficiency over OliVe",
+            "1.24",
+            "the curve below at 3.9 pJ/bit, HBM2 in FG-DRAM (MICRO '17), which the paper takes its energies from",
+        ),
+        ("over OLAccel", "1.53", "the same"),
+        (
+            "over ANT",
+            "1.84",
+            "the same: both machines have 1.60 W there, while the paper implies 0.70 of it for ANT (above)",
+        ),
+    ];
+    let row = |((figure, paper, basis), curve): ((&'static str, &'static str, &'static str), &Curve)| Row {
+        figure,
+        paper,
+        value: curve.at(HBM2),
+        decimals: 2,
+        unit: "",
+        accept: within(curve.paper.0, 0.25),
+        basis,
+    };
+    printed.into_iter().zip(&all).map(row).collect()
+}
+
+/// The curves as a table.
+pub(super) fn markdown() -> String {
+    let mut text = "\n## Energy over that of a bit of DRAM\n\n| figure | paper, at pJ/bit |".to_owned();
+    for column in COLUMNS {
+        let _ = write!(text, " {column} |");
+    }
+    text += " from |\n| --- | --- |";
+    text += &" ---: |".repeat(COLUMNS.len());
+    text += " --- |\n";
+    for curve in curves() {
+        let Curve { name, paper: (printed, at), decimals, basis, .. } = curve;
+        let _ = write!(text, "| {name} | {printed:.decimals$} at {at:.1} |");
+        for column in COLUMNS {
+            let _ = write!(text, " {:.decimals$} |", curve.at(column));
+        }
+        let _ = writeln!(text, " {basis} |");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Logic alone is the speed; memory alone is the bits.
+    #[test]
+    fn ends_of_the_curves() {
+        assert!((over(1.5, 0.5, 0.0) - 1.5).abs() < 1e-12);
+        assert!((over(1.5, 0.5, 1e9) - 2.5).abs() < 1e-3);
+        assert!((bits() / 1e9 - 412.3).abs() < 0.1, "{}", bits());
+    }
+
+    /// Where a curve is made of the paper's own numbers it goes through its value.
+    #[test]
+    fn curves_meet_the_papers() {
+        for curve in curves().iter().skip(3) {
+            let (printed, at) = curve.paper;
+            assert!((curve.at(at) / printed - 1.0).abs() < 0.01, "{} {}", curve.name, curve.at(at));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Figure 10a of KLLM: throughput lost to outliers, one token times 4096 x 4096, from cycles of `kllm_top` in the paper's structure.
+//!
+//! The cycles are the golden recurrence's, which equals the RTL; a test of `testbenches` computes them again.
+
+use super::Row;
+
+/// What outliers cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Outliers of a token on each side.
+    pub a_side: u32,
+    /// Cycles of a token's product with a panel of 512 channels, weights in a bank; a mean of random positions.
+    pub product: f64,
+    /// Cycles in which a row becomes a token.
+    pub row: u32,
+}
+
+/// Positions of a token.
+pub const INNER: u32 = 4096;
+/// Panels of as many channels.
+const PANELS: f64 = 4096.0 / 512.0;
+
+/// 16 lanes of 32 columns with 16 inputs, Orizuru of 4096 values, on a bus of 512 bits: none, 1, 3 and 10 % of outliers.
+pub const COSTS: [Cost; 4] = [
+    Cost { a_side: 0, product: 257.0, row: 142 },
+    Cost { a_side: 20, product: 260.8125, row: 262 },
+    Cost { a_side: 61, product: 281.6875, row: 508 },
+    Cost { a_side: 204, product: 457.75, row: 1366 },
+];
+
+/// Share of throughput that is lost, if making the token hides behind the product before, or does not.
+fn lost(cost: &Cost, hidden: bool) -> f64 {
+    let time = |cost: &Cost| PANELS * cost.product + if hidden { 0.0 } else { f64::from(cost.row) };
+    100.0 * (1.0 - time(&COSTS[0]) / time(cost))
+}
+
+pub(super) fn rows() -> Vec<Row> {
+    let row = |figure, paper, value, accept, basis| Row { figure, paper, value, decimals: 1, unit: "%", accept, basis };
+    vec![
+        row(
+            "throughput lost to 1 % of outliers",
+            "6 to 8 % (Figure 10a)",
+            lost(&COSTS[1], false),
+            Some([3.0, 12.0]),
+            "one token times 4096 x 4096, cycles of `kllm_top` in the paper's structure, weights in time; the row becomes a token first, then 8 panels",
+        ),
+        row(
+            "the same if that hides behind the product before",
+            "-",
+            lost(&COSTS[1], true),
+            None,
+            "only beats that come again for outliers of the same beat, and a cycle more between tokens",
+        ),
+        row("to 3 %", "-", lost(&COSTS[2], false), None, "as in the first row"),
+        row("to 10 %", "-", lost(&COSTS[3], false), None, "the same: beats with several outliers come as often"),
+    ]
+}
