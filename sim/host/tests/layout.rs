@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use host::kllm::layout as kllm;
 use host::layout::{c_header, header};
 use host::tender::layout as tender;
+use host::titanus::layout as titanus;
 use host::vector::layout as vector;
 use host::{Descriptor, ErrorCode};
 
@@ -19,6 +20,8 @@ fn the_c_header_is_the_committed_one() {
 fn fields_are_side_by_side() {
     for fields in
         [vector::FIELDS, tender::matmul::FIELDS, tender::pack::FIELDS, kllm::matmul::FIELDS, kllm::quantize::FIELDS]
+            .into_iter()
+            .chain([titanus::load::FIELDS, titanus::product::FIELDS, titanus::append::FIELDS, titanus::restore::FIELDS])
     {
         let mut at = 0;
         let mut names = BTreeSet::new();

@@ -170,6 +170,12 @@ impl<A: Accelerator> ChainBuilder<A> {
         Ok(Job { address, descriptors, results: results.collect(), images: std::mem::take(&mut self.images) })
     }
 
+    /// The model, behind all that was done.
+    #[must_use]
+    pub fn model(&self) -> &A {
+        &self.golden
+    }
+
     /// Descriptors of the job up to now.
     #[must_use]
     pub fn descriptors(&self) -> u32 {

@@ -1,9 +1,12 @@
 //! [`TitanusCore`] between a host and a memory: chains of loads, products, rows, appends and restores, right and wrong ones; see [`Player`].
 
+pub mod head;
 pub mod program;
 
 use golden::systems::titanus_core::{Report, Shape, TitanusCore as Golden, Work};
 use hdl::accelerators::titanus::{ACCELERATOR, TitanusCore};
+use host::titanus::{Caps, layout};
+use host::vector;
 
 use super::player::{Counter, Facts, Player};
 use super::vector_top::{bus_of, function_register, shape_of};
@@ -25,6 +28,17 @@ pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
         }
         Ok(())
     })
+}
+
+/// A core for one head of SmolLM2-135M: three projections from 576 to 64 in macros of the paper's size, 64 tokens of context.
+#[must_use]
+pub fn head_core() -> TitanusCore {
+    let mut core = TitanusCore::default();
+    core.max_beats = 72;
+    let spec = &mut core.spec;
+    (spec.store.rows, spec.store.columns) = (3, 6);
+    (spec.constants, spec.lanes, spec.tiles, spec.levels, spec.context, spec.buffer) = (256, 16, 4, 16, 64, 16);
+    core
 }
 
 /// Registers of its own.
@@ -82,4 +96,30 @@ pub fn golden_of(block: &TitanusCore) -> anyhow::Result<Golden> {
         vector: shape_of(&block.vector(), &block.axi),
     })
     .map_err(anyhow::Error::msg)
+}
+
+/// What a driver reads of an accelerator.
+#[must_use]
+pub fn caps_of(golden: &Golden) -> Caps {
+    let shape = golden.shape();
+    let units = golden::systems::vector_top::Units::of(shape.vector.steps);
+    Caps {
+        rows: shape.rows,
+        columns: shape.columns,
+        inputs: shape.inputs,
+        outputs: shape.outputs,
+        constants: shape.constants,
+        lanes: shape.lanes,
+        tiles: shape.tiles,
+        levels: shape.levels,
+        context: shape.context,
+        buffer: shape.buffer,
+        vector: vector::Caps {
+            opcode: layout::VECTOR_VALUE,
+            lanes: shape.vector.lanes,
+            max_beats: shape.vector.max_beats,
+            function: 2,
+            units: vector::Units { softmax: units.softmax, layer_norm: units.layer_norm, rotary: units.rotary },
+        },
+    }
 }

@@ -13,6 +13,7 @@ mod ports;
 mod soc;
 mod tender_decoder;
 mod tender_top;
+mod titanus_core;
 mod token_appender;
 mod token_packer;
 mod vector_errors;

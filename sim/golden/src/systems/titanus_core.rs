@@ -199,6 +199,13 @@ impl TitanusCore {
         self.state.borrow().cache_tokens()
     }
 
+    /// Bits of both streams of the cache; 0 where they are not known.
+    #[must_use]
+    pub fn stream_bits(&self) -> [u64; 2] {
+        let state = self.state.borrow();
+        state.streams().map_or([0; 2], |streams| streams.each_ref().map(append::Stream::bits))
+    }
+
     /// Whole blocks of the longer stream of the cache.
     #[must_use]
     pub fn whole_blocks(&self) -> u64 {

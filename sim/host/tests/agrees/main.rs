@@ -7,4 +7,5 @@ mod steps;
 #[path = "../support/mod.rs"]
 mod support;
 mod tender;
+mod titanus;
 mod vector;

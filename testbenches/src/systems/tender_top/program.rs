@@ -4,6 +4,7 @@ use golden::systems::tender_top::{Layout, Shape};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
 
+use super::super::draw::{area, area_bytes, often, size};
 use super::super::program::Program;
 use super::super::vector_top::program as vector;
 
@@ -134,38 +135,10 @@ fn spoil(rng: &mut StimulusRng, shape: &Shape, one: &mut Descriptor) {
     }
 }
 
-fn often(rng: &mut StimulusRng, one_in: u32) -> bool {
-    rng.random_range(0..one_in) == 0
-}
-
-/// Up to `most`, the ends and small ones among them.
-fn size(rng: &mut StimulusRng, most: u32) -> u32 {
-    match rng.random_range(0..5u8) {
-        0 => most,
-        1 => rng.random_range(1..=most.min(3)),
-        _ => rng.random_range(1..=most),
-    }
-}
-
 /// Flags that are up every other time, but for those that are seldom.
 fn flags(rng: &mut StimulusRng, int8: bool, bits: &[u32]) -> u32 {
     let flags = bits.iter().fold(u32::from(int8) << INT8, |flags, bit| flags | u32::from(rng.random::<bool>()) << bit);
     flags | u32::from(often(rng, 8)) << EXACT
-}
-
-/// Rows of `bytes` bytes with something between them, or, if it may be, one row for all.
-fn area(rng: &mut StimulusRng, program: &mut Program, rows: u32, bytes: u32, repeats: bool) -> (u64, u32) {
-    if repeats && often(rng, 8) {
-        return (program.take(rng, bytes.into()), 0);
-    }
-    let stride = bytes.next_multiple_of(64) + 64 * rng.random_range(0..2);
-    (program.take(rng, u64::from(stride * (rows - 1) + bytes)), stride)
-}
-
-/// Bytes of [`area`] at most.
-fn area_bytes(rows: u32, bytes: u32) -> u32 {
-    // And what is left free ahead of it.
-    rows * (bytes.next_multiple_of(64) + 64) + 128
 }
 
 fn panels(lines: u32, in_panel: u64) -> u32 {

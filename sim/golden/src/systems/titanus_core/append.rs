@@ -49,6 +49,11 @@ impl Stream {
         self.blocks
     }
 
+    /// Bits without padding.
+    pub(super) fn bits(&self) -> u64 {
+        8 * LINE * self.blocks + self.open.len() as u64
+    }
+
     /// An element was out of tolerance, and its channel had no level left.
     pub(super) fn overflow(&self) -> bool {
         self.overflow

@@ -1,0 +1,397 @@
+//! Jobs of `titanus_core`.
+
+use golden::common::shell::job_controller::Limits;
+use golden::systems::job::{Accelerator, Fields};
+use golden::systems::memory::SparseMemory;
+use golden::systems::titanus_core::{Device as Model, Shape, TitanusCore};
+use host::titanus::{AppendJob, Caps, Held, LoadJob, Matrix, ProductJob, RestoreJob, check};
+use host::vector::{self, Operand};
+use host::{Descriptor, Refusal};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::cases::{Raw, address, code, every, operand, place};
+use super::support::{CAPS as VECTOR_CAPS, SHAPE as VECTOR_SHAPE, WINDOW};
+
+const CAPS: Caps = Caps {
+    rows: 2,
+    columns: 3,
+    inputs: 16,
+    outputs: 8,
+    constants: 20,
+    lanes: 8,
+    tiles: 3,
+    levels: 4,
+    context: 30,
+    buffer: 12,
+    vector: vector::Caps { opcode: 3, ..VECTOR_CAPS },
+};
+const LINES: u16 = 20;
+
+/// Tokens of keys and of values in memory, where a cache begins.
+const ROWS: [Operand; 2] = [Operand { address: 0x1000, stride: 0 }, Operand { address: 0x1040, stride: 0 }];
+const AREAS: [u64; 2] = [0x2000, 0x3000];
+
+thread_local! {
+    /// The accelerator; its tables take a while.
+    static CORE: TitanusCore = TitanusCore::new(shape_of(&CAPS)).unwrap();
+}
+
+fn shape_of(caps: &Caps) -> Shape {
+    let Caps { rows, columns, inputs, outputs, constants, lanes, tiles, levels, context, buffer, .. } = *caps;
+    Shape { rows, columns, inputs, outputs, constants, lanes, tiles, levels, context, buffer, vector: VECTOR_SHAPE }
+}
+
+const LIMITS: Limits = Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: 1 };
+
+fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes[32..].chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+}
+
+/// How the checks of the model end that holds so much: a cache of zeros, which is one block, and a context.
+fn golden(held: &Held, bytes: &[u8]) -> u32 {
+    CORE.with(|core| {
+        core.reset();
+        let mut memory = SparseMemory::new();
+        let mut perform = |descriptor: &Descriptor| {
+            let bytes = descriptor.bytes();
+            let done = core.perform(bytes[5], Fields(&words(bytes)), &LIMITS, &mut memory);
+            assert!(done.is_ok_and(|done| done.codes.is_empty()));
+        };
+        for (tokens, keep) in [(held.context, true), (held.cache, false)] {
+            let job = AppendJob::first((tokens, 24), 0, ([0; 2], [2; 2]), ROWS, (AREAS, LINES));
+            let job = if keep { job.keep() } else { job };
+            if tokens > 0 {
+                perform(&job.build(&CAPS, &Held::default(), &WINDOW).unwrap());
+            }
+        }
+        core.check(bytes[5], Fields(&words(bytes)), &LIMITS).err().unwrap_or(0).into()
+    })
+}
+
+#[derive(Debug, Clone)]
+enum Job {
+    Weights {
+        sizes: (u32, u32),
+        rows: Operand,
+        place: (u16, u16),
+    },
+    Constants {
+        count: u32,
+        address: u64,
+        first: u32,
+    },
+    Product {
+        sizes: [u32; 3],
+        matrix: Matrix,
+        x: Operand,
+        out: Operand,
+        constant: u32,
+        flags: u8,
+    },
+    Append {
+        position: u32,
+        sizes: (u32, u32),
+        prefill: u16,
+        begin: [u8; 4],
+        rows: [Operand; 2],
+        areas: [u64; 2],
+        flags: u8,
+    },
+    Restore {
+        sizes: (u32, u32),
+        rows: Option<[Operand; 2]>,
+        areas: [u64; 2],
+        lines: u16,
+    },
+}
+
+fn number(most: u32) -> impl Strategy<Value = u32> {
+    prop_oneof![20 => 1..=most, 1 => select(vec![0, most + 1, 65_535, 65_536, u32::MAX])]
+}
+
+fn places() -> impl Strategy<Value = [Operand; 2]> {
+    [operand(), operand()]
+}
+
+fn job() -> impl Strategy<Value = Job> {
+    let macros =
+        || (prop_oneof![8 => 0..2u16, 1 => select(vec![2, u16::MAX])], prop_oneof![8 => 0..3u16, 1 => 0..5u16]);
+    let weights = ((number(32), number(24)), operand(), macros()).prop_map(|(sizes, rows, place)| Job::Weights {
+        sizes,
+        rows,
+        place,
+    });
+    let constants = (number(20), address(), prop_oneof![8 => 0..10u32, 1 => any::<u32>()])
+        .prop_map(|(count, address, first)| Job::Constants { count, address, first });
+    let tile = || prop_oneof![8 => 0..3u16, 1 => select(vec![3, u16::MAX])];
+    let matrix = prop_oneof![
+        macros().prop_map(|(row, column)| Matrix::Store { row, column }),
+        tile().prop_map(|tile| Matrix::Keys { tile }),
+        tile().prop_map(|tile| Matrix::Values { tile }),
+    ];
+    let product = ([number(9), number(24), number(24)], matrix, operand(), operand(), number(10), 0..16u8)
+        .prop_map(|(sizes, matrix, x, out, constant, flags)| Job::Product { sizes, matrix, x, out, constant, flags });
+    let begin = [any::<u8>(), any::<u8>(), 1..10u8, 2..9u8];
+    let append = (
+        select(vec![0, 0, 7, 8, 65_535]),
+        (number(32), number(24)),
+        prop_oneof![4 => 0..6u16, 1 => 0..16u16],
+        begin,
+        places(),
+        [address(), address()],
+        0..4u8,
+    )
+        .prop_map(|(position, sizes, prefill, begin, rows, areas, flags)| Job::Append {
+            position,
+            sizes,
+            prefill,
+            begin,
+            rows,
+            areas,
+            flags,
+        });
+    let restore = (
+        (select(vec![0, 7, 7, 7, 8, 31]), number(24)),
+        prop::option::of(places()),
+        [address(), address()],
+        prop_oneof![9 => 1..30u16, 1 => select(vec![0, u16::MAX])],
+    )
+        .prop_map(|(sizes, rows, areas, lines)| Job::Restore { sizes, rows, areas, lines });
+    prop_oneof![weights, constants, 2 => product, 2 => append, restore]
+}
+
+fn held() -> impl Strategy<Value = Held> {
+    // What ends a cache ends the context as well.
+    let held = (select(vec![0, 7, 7, 7, 31]), select(vec![0, 6, 24, 30]));
+    held.prop_map(|(cache, context)| Held { cache, context: if cache == 0 { 0 } else { context } })
+}
+
+fn built(job: &Job, held: &Held) -> Result<Descriptor, Refusal> {
+    match job.clone() {
+        Job::Weights { sizes, rows, place } => LoadJob::weights(sizes.0, sizes.1, rows, place).build(&CAPS, &WINDOW),
+        Job::Constants { count, address, first } => LoadJob::constants(count, address, first).build(&CAPS, &WINDOW),
+        Job::Product { sizes, matrix, x, out, constant, flags } => {
+            let mut job = ProductJob::new(sizes, matrix, x, out, constant);
+            for (bit, with) in [ProductJob::to_integers, ProductJob::relu, ProductJob::one_constant, ProductJob::exact]
+                .into_iter()
+                .enumerate()
+            {
+                job = if flags >> bit & 1 == 1 { with(job) } else { job };
+            }
+            job.build(&CAPS, held, &WINDOW)
+        }
+        Job::Append { position, sizes, prefill, begin, rows, areas, flags } => {
+            let [th_k, th_v, bits_k, bits_v] = begin;
+            let mut job = match position {
+                0 => AppendJob::first(sizes, prefill, ([th_k, th_v], [bits_k, bits_v]), rows, (areas, LINES)),
+                _ => AppendJob::behind(position, sizes, rows, areas, LINES),
+            };
+            job = if flags & 1 == 1 { job.keep() } else { job };
+            job = if flags & 2 == 2 { job.exact() } else { job };
+            job.build(&CAPS, held, &WINDOW)
+        }
+        Job::Restore { sizes, rows, areas, lines } => match rows {
+            Some(rows) => RestoreJob::to_rows(sizes, rows, areas, lines).build(&CAPS, held, &WINDOW),
+            None => RestoreJob::to_context(sizes, areas, lines).build(&CAPS, held, &WINDOW),
+        },
+    }
+}
+
+/// The descriptor as the contract's tables say.
+fn raw(job: &Job) -> Raw {
+    let put = |raw: &mut Raw, at: usize, word: u32| raw.put(at, &word.to_le_bytes());
+    let long = |raw: &mut Raw, at: usize, long: u64| raw.put(at, &long.to_le_bytes());
+    match job.clone() {
+        Job::Weights { sizes, rows, place } => {
+            let mut raw = Raw::of(1);
+            put(&mut raw, 32, sizes.0);
+            put(&mut raw, 36, sizes.1);
+            put(&mut raw, 48, u32::from(place.0) | u32::from(place.1) << 16);
+            raw.operand(64, 52, rows);
+            raw
+        }
+        Job::Constants { count, address, first } => {
+            let mut raw = Raw::of(1);
+            for (at, word) in [(32, 1), (36, count), (40, first), (44, 1)] {
+                put(&mut raw, at, word);
+            }
+            long(&mut raw, 64, address);
+            raw
+        }
+        Job::Product { sizes, matrix, x, out, constant, flags } => {
+            let mut raw = Raw::of(2);
+            let (kind, place) = match matrix {
+                Matrix::Store { row, column } => (0, u32::from(row) | u32::from(column) << 16),
+                Matrix::Keys { tile } => (1, tile.into()),
+                Matrix::Values { tile } => (2, tile.into()),
+            };
+            let flags = u32::from(flags & 7) | u32::from(flags >> 3) << 12;
+            for (at, word) in
+                [(32, sizes[0]), (36, sizes[1]), (40, sizes[2]), (44, flags), (48, place), (60, constant), (80, kind)]
+            {
+                put(&mut raw, at, word);
+            }
+            raw.operand(64, 52, x);
+            raw.operand(72, 56, out);
+            raw
+        }
+        Job::Append { position, sizes, prefill, begin, rows, areas, flags } => {
+            let mut raw = Raw::of(4);
+            let flags = u32::from(flags & 1) | u32::from(flags >> 1) << 12;
+            let (prefill, begin) = if position == 0 { (u32::from(prefill), begin) } else { (0, [0; 4]) };
+            for (at, word) in [
+                (32, sizes.0),
+                (36, sizes.1),
+                (40, position),
+                (44, flags),
+                (48, prefill | u32::from(LINES) << 16),
+                (52, u32::from_le_bytes(begin)),
+            ] {
+                put(&mut raw, at, word);
+            }
+            raw.operand(64, 56, rows[0]);
+            raw.operand(72, 60, rows[1]);
+            long(&mut raw, 80, areas[0]);
+            long(&mut raw, 88, areas[1]);
+            raw
+        }
+        Job::Restore { sizes, rows, areas, lines } => {
+            let mut raw = Raw::of(5);
+            let to_rows = u32::from(rows.is_some());
+            for (at, word) in [(32, sizes.0), (36, sizes.1), (44, to_rows), (48, u32::from(lines) << 16)] {
+                put(&mut raw, at, word);
+            }
+            for (rows, at) in rows.into_iter().flatten().zip([64, 72]) {
+                raw.operand(at, 56 + (at - 64) / 2, rows);
+            }
+            long(&mut raw, 80, areas[0]);
+            long(&mut raw, 88, areas[1]);
+            raw
+        }
+    }
+}
+
+#[test]
+fn builder_and_hardware() {
+    every((job(), held()), &[0, 8, 9, 10, 15], |(job, held)| {
+        let (built, raw) = (built(&job, &held), raw(&job));
+        let expected = golden(&held, &raw.0);
+        prop_assert_eq!(code(&built), expected, "{:?}", built);
+        if let Ok(descriptor) = built {
+            prop_assert_eq!(descriptor.bytes().to_vec(), raw.0);
+        }
+        Ok(expected)
+    });
+}
+
+fn good() -> [(Descriptor, Held); 9] {
+    let held = Held { cache: 7, context: 24 };
+    let at = |address| Operand { address, stride: 64 };
+    let rows = [at(0x6000), at(0x7000)];
+    let product = |matrix| ProductJob::new([2, 6, 7], matrix, at(0x4000), at(0x5000), 3);
+    let first = AppendJob::first((5, 24), 3, ([1, 2], [3, 2]), rows, (AREAS, LINES));
+    let jobs = [
+        LoadJob::weights(20, 15, at(0x8000), (0, 1)).build(&CAPS, &WINDOW),
+        LoadJob::constants(9, 0x9000, 4).build(&CAPS, &WINDOW),
+        product(Matrix::Store { row: 1, column: 1 }).build(&CAPS, &held, &WINDOW),
+        product(Matrix::Keys { tile: 1 }).one_constant().build(&CAPS, &held, &WINDOW),
+        product(Matrix::Values { tile: 2 }).to_integers().build(&CAPS, &held, &WINDOW),
+        first.keep().exact().build(&CAPS, &held, &WINDOW),
+        AppendJob::behind(7, (1, 20), rows, AREAS, LINES).build(&CAPS, &held, &WINDOW),
+        RestoreJob::to_rows((7, 24), rows, AREAS, LINES).build(&CAPS, &held, &WINDOW),
+        RestoreJob::to_context((7, 24), AREAS, LINES).build(&CAPS, &held, &WINDOW),
+    ];
+    jobs.map(|job| (job.unwrap(), held))
+}
+
+/// Every bit of good descriptors, alone.
+#[test]
+fn every_bit() {
+    for (good, held) in good() {
+        for bit in (8 * 32)..8 * Descriptor::BYTES {
+            let mut bytes = *good.bytes();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let verdict = check(&Descriptor::from_bytes(bytes), &CAPS, &held, &WINDOW);
+            let expected = golden(&held, &bytes);
+            assert_eq!(code(&verdict), expected, "bit {bit} of {}: {verdict:?}", good.bytes()[5]);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(seeds::proptest(1000))]
+
+    /// Descriptors with any changes.
+    #[test]
+    fn changed_descriptors(
+        number in 0..9usize,
+        held in held(),
+        changes in prop::collection::vec((32..128usize, any::<u8>()), 1..4),
+        moved in prop::option::of((select(vec![64usize, 72, 80, 88]), place())),
+    ) {
+        let mut bytes = *good()[number].0.bytes();
+        changes.into_iter().for_each(|(at, byte)| bytes[at] = byte);
+        if let Some((at, to)) = moved {
+            bytes[at..at + 8].copy_from_slice(&to.to_le_bytes());
+        }
+        let verdict = check(&Descriptor::from_bytes(bytes), &CAPS, &held, &WINDOW);
+        prop_assert_eq!(code(&verdict), golden(&held, &bytes), "{:?}", verdict);
+    }
+}
+
+/// What the host thinks that a core holds, the model holds.
+#[test]
+fn what_is_held() {
+    CORE.with(|core| {
+        core.reset();
+        let mut held = Held::default();
+        let mut memory = SparseMemory::new();
+        let rows = [Operand { address: 0x6000, stride: 64 }, Operand { address: 0x7000, stride: 64 }];
+        let first = AppendJob::first((5, 24), 3, ([1, 2], [3, 2]), rows, (AREAS, LINES));
+        let mut then = |build: &dyn Fn(&Held) -> Result<Descriptor, Refusal>| {
+            let descriptor = build(&held).unwrap();
+            let bytes = descriptor.bytes();
+            core.perform(bytes[5], Fields(&words(bytes)), &LIMITS, &mut memory).unwrap();
+            held = held.after(&descriptor);
+            assert_eq!((held.cache, held.context), (core.cache_tokens(), core.context_tokens()));
+        };
+        then(&|held| first.keep().build(&CAPS, held, &WINDOW));
+        then(&|held| AppendJob::behind(5, (2, 24), rows, AREAS, LINES).build(&CAPS, held, &WINDOW));
+        then(&|held| RestoreJob::to_rows((7, 24), rows, AREAS, LINES).build(&CAPS, held, &WINDOW));
+        then(&|held| RestoreJob::to_context((7, 24), AREAS, LINES).build(&CAPS, held, &WINDOW));
+        then(&|held| first.build(&CAPS, held, &WINDOW));
+        then(&|_| LoadJob::constants(9, 0x9000, 4).build(&CAPS, &WINDOW));
+        assert_eq!(held, Held { cache: 5, context: 7 });
+    });
+}
+
+/// The offsets and masks of the registers are those of the model.
+#[test]
+fn registers_of_the_model() {
+    use host::titanus::registers as r;
+
+    let mut model = Model::new(CORE.with(Clone::clone), 4, 16, SparseMemory::new());
+    let fields = [
+        (r::CAPS_STORE, r::CAPS_STORE_ROWS, CAPS.rows),
+        (r::CAPS_STORE, r::CAPS_STORE_COLUMNS, CAPS.columns),
+        (r::CAPS_MACRO, r::CAPS_MACRO_INPUTS, CAPS.inputs),
+        (r::CAPS_MACRO, r::CAPS_MACRO_OUTPUTS, CAPS.outputs),
+        (r::CAPS_CONSTANTS, !0, CAPS.constants),
+        (r::CAPS_CACHE, r::CAPS_CACHE_CHANNELS, CAPS.lanes),
+        (r::CAPS_CACHE, r::CAPS_CACHE_TILES, CAPS.tiles),
+        (r::CAPS_CACHE, r::CAPS_CACHE_LEVELS, CAPS.levels),
+        (r::CAPS_CONTEXT, r::CAPS_CONTEXT_TOKENS, CAPS.context),
+        (r::CAPS_CONTEXT, r::CAPS_CONTEXT_BUFFER, CAPS.buffer),
+        (r::CAPS, r::CAPS_LANES, CAPS.vector.lanes),
+        (r::CAPS, r::CAPS_MAX_BEATS, CAPS.vector.max_beats),
+        (r::FUNCTION, r::FUNCTION_FUNCTION, CAPS.vector.function),
+    ];
+    for (offset, mask, expected) in fields {
+        assert_eq!((model.read(offset).unwrap() & mask) >> mask.trailing_zeros(), expected, "{offset:#x}");
+    }
+    for offset in [r::OVERFLOWS, r::MULTIPLICATIONS, r::SKIPPED, r::STREAM_READ, r::STREAM_WRITTEN, r::DAMAGE_WHERE] {
+        assert_eq!([offset, offset + 4].map(|at| model.read(at).unwrap()), [0, 0]);
+    }
+    assert_eq!([r::CACHE, r::DAMAGE].map(|at| model.read(at).unwrap()), [0, 0]);
+}

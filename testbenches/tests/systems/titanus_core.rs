@@ -1,0 +1,115 @@
+//! The Titanus core in all configurations, and an attention head of the real model on it.
+
+use golden::common::shell::job_controller::code;
+use golden::systems::memory::SparseMemory;
+use golden::systems::titanus_core::{Matrix, Operation};
+use hdl::accelerators::titanus::TitanusCore;
+use hdl::lang::CatalogBlock;
+use host::Window;
+use host::titanus::{Caps, Counts};
+use rand::SeedableRng;
+use sim::bus::AxiConfig;
+use sim::stimulus::{Stall, StimulusRng};
+use testbenches::systems::hardware::{on_hardware, ready};
+use testbenches::systems::titanus_core::head::{Head, Keeping, real_head};
+use testbenches::systems::titanus_core::{bench, caps_of, golden_of, head_core, program};
+use testbenches::{options, run};
+
+const WINDOW: Window = Window { base: 0x1_0000, limit: 0x7f_ffff, address_width: 40 };
+
+#[test]
+fn all_small_configurations() {
+    for block in seeds::some(&TitanusCore::configurations(), 1) {
+        run(block, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
+/// Chains end well often enough, do everything, and go wrong in all ways.
+#[test]
+fn what_is_drawn() {
+    for block in TitanusCore::configurations() {
+        let model = golden_of(&block).unwrap();
+        let mut rng = StimulusRng::seed_from_u64(5);
+        let (mut good, mut ends, mut kinds, mut damages) = (0, [0; 16], [0; 9], [0; 4]);
+        for _ in 0..300 {
+            let program = program::draw(&mut rng, &model, 6);
+            let mut memory = SparseMemory::new();
+            memory.store(program.base, &program.image);
+            let report = model.run(program.limits, program.job, &mut memory);
+            ends[usize::from(report.end.code)] += 1;
+            good += usize::from(program.plain && report.end.code == 0 && report.is_certain());
+            damages[report.damage().map_or(0, |damage| usize::from(damage.kind))] += 1;
+            for executed in report.executed.iter().filter(|e| e.codes.is_empty()) {
+                let kind = match &executed.operation.operation {
+                    Operation::Load(load) => usize::from(load.constants),
+                    Operation::Product(product) => match product.matrix {
+                        Matrix::Store { .. } => 2,
+                        Matrix::Keys { .. } => 3,
+                        Matrix::Values { .. } => 4,
+                    },
+                    Operation::Append(append) => 5 + usize::from(append.position > 0),
+                    Operation::Restore(_) => 7,
+                    Operation::Vector(_) => 8,
+                };
+                kinds[kind] += 1;
+            }
+        }
+        println!("good {good}, ends {ends:?}, kinds {kinds:?}, damages {damages:?}");
+        assert!(good > 60, "{good}");
+        assert!(kinds.iter().all(|&count| count > 5), "{kinds:?}");
+        assert!(damages[2] > 0 && damages[3] > 0, "{damages:?}");
+        for code in [code::RESERVED, code::ALIGNMENT, code::SIZE, code::WINDOW, code::OVERFLOW, code::FIELD] {
+            assert!(ends[usize::from(code)] > 0, "{code}: {ends:?}");
+        }
+    }
+}
+
+const CPQ: Keeping = Keeping { thresholds: [6, 6], bits: [3, 3] };
+
+fn head(keeping: Keeping) -> Head {
+    let golden = golden_of(&head_core()).unwrap();
+    real_head(&caps_of(&golden), &WINDOW, golden, keeping, (16, 16)).unwrap()
+}
+
+/// Eight bits lose next to nothing; pruning and few bits do, and save.
+#[test]
+fn a_head_is_near_the_float_one() {
+    let mut totals = Vec::new();
+    for (keeping, most) in [
+        (Keeping { thresholds: [0, 0], bits: [8, 8] }, [1e-3, 3e-3, 1e-3, 3e-3]),
+        (Keeping { bits: [8, 8], ..CPQ }, [0.02, 0.1, 0.02, 0.1]),
+        (CPQ, [0.02, 0.1, 0.2, 0.3]),
+    ] {
+        let head = head(keeping);
+        println!("{keeping:?}: {:?}, {:?} bits", head.errors, head.bits.last());
+        for ((name, error), most) in head.errors.iter().zip(most) {
+            assert!(*error > 0.0 && *error < most, "{keeping:?}, {name}: {error:.2e}");
+        }
+        totals.push(head.bits.last().unwrap().iter().sum::<u64>());
+    }
+    let plain = 2 * 32 * 64 * 8;
+    assert!(totals[1] < plain && 2 * totals[2] < plain, "{totals:?} of {plain} bits");
+}
+
+/// Prompt of 16 tokens, then 16 tokens, each a job: every byte is the golden model's, and so is what moves of the streams.
+#[test]
+#[ignore = "minutes: macros of the paper's size"]
+fn large_real_head_with_pauses() {
+    let head = head(CPQ);
+    let config = AxiConfig::rough(Stall::Random { num: 1, den: 4 });
+    on_hardware(&head_core(), &config, |hardware| {
+        let mut device = host::Device::new(hardware);
+        ready(&mut device, WINDOW, 65_535).unwrap();
+        assert_eq!(Caps::read(&mut device).unwrap(), caps_of(&golden_of(&head_core()).unwrap()));
+        let blocks = |bits: &[u64; 2]| bits.iter().map(|bits| bits / 512).sum::<u64>();
+        let mut before = 0;
+        for (number, (job, bits)) in head.jobs.iter().zip(&head.bits).enumerate() {
+            let counters = job.run(&mut device).unwrap();
+            let counts = Counts::read(&mut device).unwrap();
+            println!("{number}: {counters:?}, {counts:?}");
+            let read = if number == 0 { 0 } else { blocks(bits) };
+            assert_eq!((counts.blocks_read, counts.blocks_written), (read, blocks(bits) - before));
+            before = blocks(bits);
+        }
+    });
+}
