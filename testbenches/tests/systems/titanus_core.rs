@@ -76,9 +76,9 @@ fn head(keeping: Keeping) -> Head {
 fn a_head_is_near_the_float_one() {
     let mut totals = Vec::new();
     for (keeping, most) in [
-        (Keeping { thresholds: [0, 0], bits: [8, 8] }, [1e-3, 3e-3, 1e-3, 3e-3]),
-        (Keeping { bits: [8, 8], ..CPQ }, [0.02, 0.1, 0.02, 0.1]),
-        (CPQ, [0.02, 0.1, 0.2, 0.3]),
+        (Keeping { thresholds: [0, 0], bits: [8, 8] }, [0.01, 0.1, 0.02, 0.1]),
+        (Keeping { bits: [8, 8], ..CPQ }, [0.05, 0.2, 0.05, 0.2]),
+        (CPQ, [0.05, 0.2, 0.3, 0.5]),
     ] {
         let head = head(keeping);
         println!("{keeping:?}: {:?}, {:?} bits", head.errors, head.bits.last());

@@ -156,12 +156,26 @@ pub fn real_head(
     let mut builder = Builder { caps, held: Held::default(), b, constants: 0 };
     let b = &mut builder;
     let exact_values = golden::tender::granularity::product(&exact.normed, &exact.w_v);
+    // Inputs with large numbers lend some of them to the weights, as SmoothQuant has it.
+    let matrices = [&exact.w_q, &exact.w_k, &exact.w_v];
+    let lent: Vec<f64> = (0..exact.gains.len())
+        .map(|i| {
+            let x = exact.normed.iter().fold(0.0, |most, row| f64::max(most, row[i].abs()));
+            let w = matrices.iter().flat_map(|w| &w[i]).fold(0.0, |most, w| f64::max(most, w.abs()));
+            (x / w).sqrt()
+        })
+        .collect();
+    let gains: Vec<f64> = exact.gains.iter().zip(&lent).map(|(gain, lent)| gain / lent).collect();
+    let smooth: Vec<Vec<f64>> =
+        exact.normed.iter().map(|row| row.iter().zip(&lent).map(|(x, lent)| x / lent).collect()).collect();
+    let [w_q, w_k, w_v] = matrices.map(|rows| {
+        let times = |(row, lent): (&Vec<f64>, &f64)| -> Vec<f64> { row.iter().map(|w| w * lent).collect() };
+        rows.iter().zip(&lent).map(times).collect::<Vec<_>>()
+    });
     // What an integer is worth.
-    let [s_x, s_q, s_k, s_v] =
-        [&exact.normed, &exact.queries, &exact.keys, &exact_values].map(|rows| largest(rows) / 127.0);
+    let [s_x, s_q, s_k, s_v] = [&smooth, &exact.queries, &exact.keys, &exact_values].map(|rows| largest(rows) / 127.0);
     let in_columns = |n: usize| u16::try_from(n * width / caps.outputs as usize);
-    let (w_q, w_k, w_v) =
-        (b.weights(&exact.w_q, 0)?, b.weights(&exact.w_k, in_columns(1)?)?, b.weights(&exact.w_v, in_columns(2)?)?);
+    let (w_q, w_k, w_v) = (b.weights(&w_q, 0)?, b.weights(&w_k, in_columns(1)?)?, b.weights(&w_v, in_columns(2)?)?);
     let of = |weights: &Weights, over: f64| -> Vec<Constant> {
         weights.scales.iter().map(|s| Constant { scale: (s * s_x / over) as f32, bias: 0 }).collect()
     };
@@ -169,7 +183,7 @@ pub fn real_head(
     let scores = s_q * s_k / (width as f64).sqrt();
     let single = |scale: f64| Constant { scale: scale as f32, bias: 0 };
     let c_scores = b.constants(&[single(scores), single(s_v / 255.0)])?;
-    let gains = b.b.given(&[exact.gains.clone()])?.at.address;
+    let gains = b.b.given(&[gains])?.at.address;
     let epsilon = vector::Epsilon::new(super::super::float_head::EPSILON)?;
 
     // Streams grow; lines that are enough for them.
@@ -230,8 +244,9 @@ pub fn real_head(
         (["probabilities of the prompt", "attention of the prompt"], &found[..1]),
         (["probabilities behind", "attention behind"], &found[1..]),
     ] {
-        for (name, pick) in names.into_iter().zip([|step: &Step| &step.probabilities, |step: &Step| &step.attention]) {
-            let all = |side: usize| part.iter().flat_map(|step| pick(step)[side].clone()).collect::<Vec<_>>();
+        for (name, which) in names.into_iter().zip([0, 1]) {
+            let rows = |step: &Step, side: usize| [&step.probabilities, &step.attention][which][side].clone();
+            let all = |side: usize| part.iter().flat_map(|step| rows(step, side)).collect::<Vec<_>>();
             errors.push((name, relative_error(&all(0), &all(1))));
         }
     }

@@ -231,8 +231,8 @@ fn append(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Word
     let given = plan.areas.filter(|_| !new && !often(rng, 6));
     let whole = if new { 0 } else { plan.model.whole_blocks() as u32 };
     let (areas, lines) = given.unwrap_or_else(|| {
-        // Seldom too few.
-        let lines = if often(rng, 10) { rng.random_range(1..=2) } else { whole + 2 * most };
+        // Now and then too few.
+        let lines = if often(rng, 5) { 1 } else { whole + 2 * most };
         let room = program.left() / 3 / 64;
         let lines = lines.min(room as u32).max(1);
         ([0; 2].map(|_| program.take(rng, 64 * u64::from(lines))), lines)
