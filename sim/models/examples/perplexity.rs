@@ -1,6 +1,6 @@
 //! Perplexity of SmolLM2-135M in floats and in the numbers of each accelerator: the tables of docs/perplexity.md.
 //!
-//! `cargo run --release -p models --example perplexity`, or with some of `tender kllm titanus kelle retention longer` for these parts alone;
+//! `cargo run --release -p models --example perplexity`, or with some of `tender kllm titanus kelle retention longer combination` for these parts alone;
 //! `--facts FILE` writes the numbers as JSON. Needs the weights, which `scripts/setup full` fetches. Seeds are fixed.
 
 use anyhow::{Result, bail};
@@ -18,7 +18,7 @@ use models::tender::language_model::{Activations, IntegerModel, IntegerWeights};
 use models::titanus::language_model::{Compressed, Pruning};
 use sim::facts::Facts;
 
-const PARTS: [&str; 6] = ["tender", "kllm", "titanus", "kelle", "retention", "longer"];
+const PARTS: [&str; 7] = ["tender", "kllm", "titanus", "kelle", "retention", "longer", "combination"];
 
 /// Groups of channels that are tried.
 const GROUPS: [usize; 4] = [1, 4, 8, 16];
@@ -172,6 +172,36 @@ impl Study {
         Ok(())
     }
 
+    /// Orizuru's outliers beside Tender's groups: 1 % and 3 % of each row multiplied apart. What it is without them is `tender`.
+    fn combination(&mut self) -> Result<()> {
+        self.progress.set_message("weights in integers");
+        let weights = IntegerWeights::new(&self.model, 4)?;
+        let model = |activations, share| IntegerModel::new(&weights, 4, activations).outliers_apart(share);
+        for share in [100, 300] {
+            let row = Activations::Plain(Granularity::Row);
+            self.row(&format!("INT4 row without {share}"), &mut model(row, share))?;
+            for groups in [1, 4, 8] {
+                let mut model = model(Activations::TenderOnItself { groups }, share);
+                self.row(&format!("Tender INT4 {groups} groups on itself without {share}"), &mut model)?;
+                let used = model.groups.0 as f64 / model.groups.1 as f64;
+                self.note(&format!("Tender INT4 {groups} groups used without {share}"), used);
+            }
+        }
+        for share in [100, 300] {
+            self.progress.set_message("calibration");
+            let mut learnt = Calibration::new(SAMPLE_STRIDE).leaving_out(share);
+            for window in &self.to_learn.windows {
+                learnt.learn(&self.model, window)?;
+            }
+            for groups in [1, 4, 8] {
+                let another = Activations::Tender { groups, learnt: &learnt };
+                let mut model = IntegerModel::new(&weights, 4, another).outliers_apart(share);
+                self.row(&format!("Tender INT4 {groups} groups without {share}"), &mut model)?;
+            }
+        }
+        Ok(())
+    }
+
     fn titanus(&mut self) -> Result<()> {
         let prefill = self.committed.windows[0].len() / 2;
         let none = Pruning::Threshold(0);
@@ -244,7 +274,8 @@ fn main() -> Result<()> {
             "titanus" => study.titanus()?,
             "kelle" => study.kelle()?,
             "retention" => study.retention()?,
-            _ => study.longer()?,
+            "longer" => study.longer()?,
+            _ => study.combination()?,
         }
     }
     study.progress.finish_and_clear();

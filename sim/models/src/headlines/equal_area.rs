@@ -14,7 +14,7 @@ static AREAS: LazyLock<Vec<(String, f64)>> = LazyLock::new(|| {
 });
 
 /// Area of a part.
-fn area(name: &str) -> f64 {
+pub(super) fn area(name: &str) -> f64 {
     AREAS.iter().find(|(of, _)| of == name).map_or(f64::NAN, |(_, area)| *area)
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Each figure is a formula of such inputs; where a figure does not follow from any, its row is the arithmetic that shows why.
 
+mod combination;
 pub mod energy;
 mod equal_area;
 mod kelle;
@@ -48,7 +49,7 @@ const fn within(paper: f64, share: f64) -> Option<[f64; 2]> {
 
 /// The rows of each paper, what follows from printed numbers first.
 #[must_use]
-pub fn rows() -> [(&'static str, Vec<Row>); 9] {
+pub fn rows() -> [(&'static str, Vec<Row>); 10] {
     [
         ("Tender", tender::rows()),
         ("Tender at equal area", equal_area::tender()),
@@ -59,6 +60,7 @@ pub fn rows() -> [(&'static str, Vec<Row>); 9] {
         ("KLLM, cycles of outliers", outliers::rows()),
         ("Kelle", kelle::rows()),
         ("Titanus", titanus::rows()),
+        ("Orizuru's outliers beside Tender's groups", combination::rows()),
     ]
 }
 

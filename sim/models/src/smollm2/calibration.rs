@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use golden::kllm::fp16;
+use golden::kllm::outliers::{OutlierRule, per_side};
 use golden::tender::calibration::CHUNK_ROWS;
 
 use super::arithmetic::{Arithmetic, Projection};
@@ -51,6 +52,8 @@ pub struct Calibration {
     stride: usize,
     /// Inputs of the text that is being read.
     seen: BTreeSet<(usize, Input)>,
+    /// Outliers of a row that extremes leave out: ten-thousandths.
+    left_out: u32,
 }
 
 impl Calibration {
@@ -58,7 +61,14 @@ impl Calibration {
     #[must_use]
     pub fn new(stride: usize) -> Self {
         let (extremes, samples) = (BTreeMap::new(), BTreeMap::new());
-        Self { extremes, samples, stride: stride.max(1), seen: BTreeSet::new() }
+        Self { extremes, samples, stride: stride.max(1), seen: BTreeSet::new(), left_out: 0 }
+    }
+
+    /// The same, whose extremes leave out this share of each row, its largest and its smallest values; 100 is 1 %.
+    #[must_use]
+    pub fn leaving_out(mut self, share: u32) -> Self {
+        self.left_out = share;
+        self
     }
 
     /// Runs one more text through the float model.
@@ -71,12 +81,13 @@ impl Calibration {
         Ok(())
     }
 
-    fn note(&mut self, key: (usize, Input), x: &Matrix) {
+    fn note(&mut self, key: (usize, Input), x: &Matrix) -> Result<()> {
         let row = |row: &[f64]| row.iter().map(|&x| fp16::from_f64(x)).collect();
         self.samples.entry(key).or_default().extend(x.iter().step_by(self.stride).map(row));
         let chunks = self.extremes.entry(key).or_default();
         for (chunk, from) in (0..x.rows()).step_by(CHUNK_ROWS).enumerate() {
-            let [low, high] = extremes(&x.some_rows(from..(from + CHUNK_ROWS).min(x.rows())));
+            let rows = x.some_rows(from..(from + CHUNK_ROWS).min(x.rows()));
+            let [low, high] = extremes(&rows, &outliers(&rows, self.left_out)?);
             match chunks.get_mut(chunk) {
                 None => chunks.push([low, high]),
                 Some(known) => {
@@ -85,6 +96,7 @@ impl Calibration {
                 }
             }
         }
+        Ok(())
     }
 
     /// Extremes of a chunk; of the last one for chunks behind it.
@@ -101,13 +113,34 @@ impl Calibration {
     }
 }
 
-/// Smallest and largest value of each column.
+/// Of each row the places of the outliers that Orizuru finds among its values as binary16: half of the share (100 is 1 %) on each
+/// side.
+///
+/// # Errors
+/// A share beyond 10,000.
+pub fn outliers(x: &Matrix, share: u32) -> Result<Vec<Vec<usize>>> {
+    if share == 0 {
+        return Ok(vec![Vec::new(); x.rows()]);
+    }
+    let rule = OutlierRule::TopK { per_side: per_side(x.columns, share)? };
+    let of = |row: &[f64]| -> Result<Vec<usize>> {
+        let values: Vec<u64> = row.iter().map(|&x| fp16::from_f64(x)).collect();
+        Ok(rule.outliers(&values)?.iter().map(|pop| pop.index).collect())
+    };
+    x.iter().map(of).collect()
+}
+
+/// Smallest and largest value of each column, without those at the places that are left out of each row (of rows that have a list); 0 and 0 where none is left.
 #[must_use]
-pub fn extremes(x: &Matrix) -> Extremes {
+pub fn extremes(x: &Matrix, left_out: &[Vec<usize>]) -> Extremes {
     let (mut low, mut high) = (vec![f64::INFINITY; x.columns], vec![f64::NEG_INFINITY; x.columns]);
-    for row in x.iter() {
-        low.iter_mut().zip(row).for_each(|(low, &x)| *low = low.min(x));
-        high.iter_mut().zip(row).for_each(|(high, &x)| *high = high.max(x));
+    for (number, row) in x.iter().enumerate() {
+        let left_out = left_out.get(number).map_or(&[][..], Vec::as_slice);
+        let there = row.iter().enumerate().filter(|(place, _)| !left_out.contains(place));
+        there.for_each(|(place, &x)| (low[place], high[place]) = (low[place].min(x), high[place].max(x)));
+    }
+    for (low, high) in low.iter_mut().zip(&mut high).filter(|(low, high)| low > high) {
+        (*low, *high) = (0.0, 0.0);
     }
     [low, high]
 }
@@ -117,7 +150,7 @@ impl Arithmetic for Calibration {
         if let Some(input) = Input::of(projection) {
             // Projections that share an input see the same one.
             if self.seen.insert((layer, input)) {
-                self.note((layer, input), x);
+                self.note((layer, input), x)?;
             }
         }
         Ok(x.through(weight))

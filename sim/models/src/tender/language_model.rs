@@ -12,7 +12,7 @@ use golden::tender::calibration::{CHUNK_ROWS, Sign};
 use golden::tender::granularity::{Granularity, round_trip};
 
 use crate::smollm2::arithmetic::Projection;
-use crate::smollm2::calibration::{Calibration, Input, extremes};
+use crate::smollm2::calibration::{Calibration, Input, extremes, outliers};
 use crate::smollm2::{Arithmetic, Matrix, Model, Weight};
 
 /// The weights of a layer's projections as integers, one scale an output.
@@ -104,26 +104,45 @@ pub struct IntegerModel<'a> {
     weights: &'a IntegerWeights,
     bits: u32,
     activations: Activations<'a>,
+    /// Outliers of a row that are multiplied apart, as they are: ten-thousandths.
+    apart: u32,
     /// Largest magnitude that an accumulator held.
     pub largest_sum: f64,
+    /// Groups that had channels, and chunks of rows that they are of.
+    pub groups: (usize, usize),
 }
 
 impl<'a> IntegerModel<'a> {
     /// Activations of `bits`, times these weights.
     #[must_use]
     pub fn new(weights: &'a IntegerWeights, bits: u32, activations: Activations<'a>) -> Self {
-        Self { weights, bits, activations, largest_sum: 0.0 }
+        Self { weights, bits, activations, apart: 0, largest_sum: 0.0, groups: (0, 0) }
     }
 
-    /// A chunk of rows through a projection with groups of channels.
-    fn grouped(&mut self, x: &Matrix, codes: &Codes, calibration: &tender::Calibration) -> Matrix {
+    /// The same without this share of each row in its integers, the largest and the smallest values, which Orizuru finds: these are
+    /// multiplied with the weights as they are, and added. 100 is 1 %.
+    #[must_use]
+    pub fn outliers_apart(mut self, share: u32) -> Self {
+        self.apart = share;
+        self
+    }
+
+    /// A chunk of rows through a projection with groups of channels; of each row these places are multiplied apart, what they are
+    /// beyond the bias of their channels.
+    fn grouped(
+        &mut self,
+        (x, apart): (&Matrix, &[Vec<usize>]),
+        codes: &Codes,
+        calibration: &tender::Calibration,
+    ) -> Matrix {
+        self.groups = (self.groups.0 + calibration.scales.len(), self.groups.1 + 1);
         let last = calibration.scales.len() - 1;
         let shifts: Vec<f64> = calibration.group.iter().map(|&group| (1_u64 << (last - group)) as f64).collect();
         let mut quantized = Matrix::zeros(0, x.columns);
-        for row in x.iter() {
-            quantized
-                .values
-                .extend(calibration.quantize(row).iter().zip(&shifts).map(|(&code, shift)| code as f64 * shift));
+        for (row, apart) in x.iter().zip(apart) {
+            let mut values = calibration.quantize(row);
+            apart.iter().for_each(|&place| values[place] = 0);
+            quantized.values.extend(values.iter().zip(&shifts).map(|(&code, shift)| code as f64 * shift));
         }
         let mut sums = quantized.through(&codes.codes);
         let (scale, offset) = (calibration.scales[last], codes.offset(&calibration.bias));
@@ -131,6 +150,14 @@ impl<'a> IntegerModel<'a> {
             for ((sum, weight_scale), offset) in row.iter_mut().zip(&codes.scales).zip(&offset) {
                 self.largest_sum = self.largest_sum.max(sum.abs());
                 *sum = *sum * scale * weight_scale + offset;
+            }
+        }
+        for ((sums, row), apart) in sums.iter_mut().zip(x.iter()).zip(apart) {
+            for &place in apart {
+                let beyond = row[place] - calibration.bias[place];
+                for ((sum, code), scale) in sums.iter_mut().zip(codes.codes.iter()).zip(&codes.scales) {
+                    *sum += beyond * (f64::from(code[place]) * scale);
+                }
             }
         }
         sums
@@ -144,6 +171,7 @@ impl Arithmetic for IntegerModel<'_> {
         let mut y = Matrix::zeros(0, weight.outputs);
         for (chunk, from) in (0..x.rows()).step_by(CHUNK_ROWS).enumerate() {
             let rows = x.some_rows(from..(from + CHUNK_ROWS).min(x.rows()));
+            let apart = outliers(&rows, self.apart)?;
             let scheme = |groups| tender::Scheme::new(self.bits, groups, Sign::Signed).map_err(Error::msg);
             let part = match self.activations {
                 Activations::Tender { groups, learnt } => {
@@ -151,15 +179,21 @@ impl Arithmetic for IntegerModel<'_> {
                     let extremes = found.with_context(|| format!("{input:?} of layer {layer} is not calibrated"))?;
                     // Bias and group of a channel follow from its extremes alone.
                     let calibration = tender::Calibration::of(extremes, scheme(groups)?).map_err(Error::msg)?;
-                    self.grouped(&rows, codes, &calibration)
+                    self.grouped((&rows, &apart), codes, &calibration)
                 }
                 Activations::TenderOnItself { groups } => {
-                    let calibration = tender::Calibration::of(&extremes(&rows), scheme(groups)?).map_err(Error::msg)?;
-                    self.grouped(&rows, codes, &calibration)
+                    let calibration =
+                        tender::Calibration::of(&extremes(&rows, &apart), scheme(groups)?).map_err(Error::msg)?;
+                    self.grouped((&rows, &apart), codes, &calibration)
                 }
                 Activations::Plain(granularity) => {
-                    let rows: Vec<Vec<f64>> = rows.iter().map(<[f64]>::to_vec).collect();
-                    codes.times(&Matrix::from_rows(&round_trip(&rows, self.bits, granularity))?)
+                    let mut rest: Vec<Vec<f64>> = rows.iter().map(<[f64]>::to_vec).collect();
+                    let places =
+                        || apart.iter().enumerate().flat_map(|(r, places)| places.iter().map(move |&c| (r, c)));
+                    places().for_each(|(r, c)| rest[r][c] = 0.0);
+                    let mut rest = round_trip(&rest, self.bits, granularity);
+                    places().for_each(|(r, c)| rest[r][c] = rows.row(r)[c]);
+                    codes.times(&Matrix::from_rows(&rest)?)
                 }
                 Activations::Exact => codes.times(&rows),
             };
@@ -210,6 +244,25 @@ mod tests {
             calibration.linear(0, Projection::Q, &x, &weight()).unwrap();
             let mut model = IntegerModel::new(&weights, bits, Activations::Tender { groups, learnt: &calibration });
             assert_eq!(model.linear(0, Projection::Q, &x, &weight()).unwrap(), y);
+        }
+    }
+
+    /// With all outliers apart nothing is left to quantize but a few values in the middle; and the sum is that of both parts.
+    #[test]
+    fn outliers_apart_are_exact() {
+        let x = Matrix::from_rows(&rows()).unwrap();
+        let weights = IntegerWeights(BTreeMap::from([((0, Projection::Q), Codes::new(&weight(), 8).unwrap())]));
+        let exact = product(&rows(), &tender::Weights::quantize(&columns(), 8).unwrap().dequantize());
+        let error = |share: u32, activations| {
+            let mut model = IntegerModel::new(&weights, 4, activations).outliers_apart(share);
+            let y = model.linear(0, Projection::Q, &x, &weight()).unwrap();
+            let pairs = || y.values.iter().zip(exact.iter().flatten());
+            pairs().map(|(a, b)| (a - b) * (a - b)).sum::<f64>() / pairs().map(|(_, b)| b * b).sum::<f64>()
+        };
+        for activations in [Activations::TenderOnItself { groups: 4 }, Activations::Plain(Granularity::Row)] {
+            let errors = [0, 1000, 5000, 10_000].map(|share| error(share, activations));
+            assert!(errors[1] < errors[0] && errors[2] < errors[1], "{errors:?}");
+            assert!(errors[3] < 1e-20, "{errors:?}");
         }
     }
 

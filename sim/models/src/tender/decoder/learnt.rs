@@ -59,7 +59,7 @@ impl Learnt {
     }
 
     fn note(&mut self, layer: usize, site: Site, x: &Matrix) {
-        let [low, high] = extremes(x);
+        let [low, high] = extremes(x, &[]);
         match self.0.get_mut(&(layer, site)) {
             None => {
                 self.0.insert((layer, site), [low, high]);
