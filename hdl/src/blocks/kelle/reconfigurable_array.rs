@@ -26,9 +26,9 @@ parameters! {
     /// Elaboration parameters.
     pub struct ReconfigurableArray {
         /// Rows of PEs.
-        rows: u32 = 32, in 1..=256, tag "r";
+        rows: u32 = 16, in 1..=256, tag "r";
         /// Columns of PEs.
-        columns: u32 = 32, in 1..=256, tag "c";
+        columns: u32 = 16, in 1..=256, tag "c";
         /// Width of an activation and of a weight of a PE in bits: a byte of an operand.
         operand_width: u32 = 8, in 2..=16, tag "w";
         /// Width of a sum in bits, signed.
