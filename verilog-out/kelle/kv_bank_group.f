@@ -2,4 +2,5 @@
 ../modules/score_register_file_m128_s4_a5.v
 ../modules/ram_d128_w64_g64_inferred.v
 ../modules/edram_bank_m128_w64.v
+../modules/byte_banks_msb_b8_l8_r128.v
 ../modules/kv_bank_group_msb_b8_l8_m128_w23_i43000_p256_t8_s4_a5.v

@@ -63,8 +63,6 @@ module kv_bank_group_msb_b8_l8_m128_w23_i43000_p256_t8_s4_a5 (
   output wire          [31:0] stalls_o           // Cycles since reset in which an access had to wait,
                                                  // likewise
 );
-  genvar i;
-  genvar j;
   wire         refresh_access_ready;
   wire         refresh_refresh_read;
   wire         refresh_refresh_write;
@@ -135,28 +133,16 @@ module kv_bank_group_msb_b8_l8_m128_w23_i43000_p256_t8_s4_a5 (
   end
   assign data_valid_o = data_valid_q;
 
-  for (i = 0; i < 8; i = i + 1) begin : g_bank
-    wire [63:0] bank_data;
-    wire  [7:0] bytes [0:7];
-    for (j = 0; j < 8; j = j + 1) begin : g_lane
-      wire [15:0] element = access_data_i[128*i + 16*j +: 16];
-      assign bytes[j] = element[15:8];
-      assign data_o[128*i + 16*j +: 16] = {bank_data[8*j +: 8], 8'd0};
-      wire [7:0] unused_element = element[7:0];
-    end
-    wire [63:0] bank_data_in = {bytes[7], bytes[6], bytes[5], bytes[4], bytes[3], bytes[2], bytes[1],
-        bytes[0]};
-    edram_bank_m128_w64 u_bank (
-      .clk_i(clk_i),
-      .rst_ni(rst_ni),
-      .read_i(read),
-      .write_i(write),
-      .row_i(access_row_i),
-      .data_i(bank_data_in),
-      .data_o(bank_data),
-      .refresh_read_i(refresh_refresh_read),
-      .refresh_write_i(refresh_refresh_write),
-      .refresh_row_i(refresh_refresh_row)
-    );
-  end
+  byte_banks_msb_b8_l8_r128 u_banks (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .read_i(read),
+    .write_i(write),
+    .row_i(access_row_i),
+    .data_i(access_data_i),
+    .data_o(data_o),
+    .refresh_read_i(refresh_refresh_read),
+    .refresh_write_i(refresh_refresh_write),
+    .refresh_row_i(refresh_refresh_row)
+  );
 endmodule

@@ -1,5 +1,6 @@
 //! `kelle_top` between a host and a memory: chains of products, attention, rows and what belongs to them.
 
+mod bench;
 pub mod layer;
 pub mod program;
 pub mod real;
@@ -9,6 +10,8 @@ use golden::systems::kelle_top::Shape;
 use golden::systems::vector_top;
 use host::kelle::{Caps, layout};
 use host::vector::{self, Units};
+
+pub use bench::{bench, golden_of};
 
 /// What a driver reads of an accelerator of a shape.
 #[must_use]

@@ -53,7 +53,10 @@ fn broken_groups_are_noticed() {
     let safe = |p: &KvBankGroup| attack(p, vec![Mode::Safe]);
     let faults = [
         ("a refresh writes the word before", Fault::net("refreshed", "buffer_q").module("edram_bank")),
-        ("elements are exchanged", Fault::net("g_bank[0].bank_data_in", "{right[7:0], right[15:8]}")),
+        (
+            "elements are exchanged",
+            Fault::net("g_bank[0].bank_data_in", "{right[7:0], right[15:8]}").module("byte_banks"),
+        ),
         (
             "scores of new tokens stay",
             Fault::net("g_rows[1].is_set", "1'b0").into("g_rows[1].score_q").module("score_register_file"),

@@ -17,7 +17,8 @@ fn configurations() {
 #[test]
 #[ignore = "the paper's size takes a minute to build"]
 fn large_array_of_the_paper() {
-    testbenches::run(&ReconfigurableArray::default(), bench, &options(30)).unwrap_or_else(|e| panic!("{e}"));
+    let block = ReconfigurableArray { rows: 32, columns: 32, ..ReconfigurableArray::default() };
+    testbenches::run(&block, bench, &options(30)).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]

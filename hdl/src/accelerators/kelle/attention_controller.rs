@@ -133,7 +133,8 @@ impl Block for AttentionController {
 
     fn build(&self, m: &mut Module, io: &AttentionControllerPorts) {
         let state = m.fsm("state", &STATES);
-        m.connect(io.idle_o, state.is("Idle") & !io.wiping_i);
+        // Heads may still be emptied: operations on heads wait for that, nobody else.
+        m.connect(io.idle_o, state.is("Idle"));
         m.connect(io.operation.ready, state.is("Idle") & !io.wiping_i & !io.abort_i);
         m.unused(io.operation.independent);
         let code = |number: u32| uint(8).lit(number);

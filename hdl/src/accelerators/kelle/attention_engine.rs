@@ -62,7 +62,7 @@ ports! {
         abort_i: In = bit(),
         /// Empties all heads.
         forget_i: In = bit(),
-        /// No operation is in hand, and no heads are being emptied.
+        /// No operation is in hand.
         idle_o: Out = bit(),
         /// First byte that may be touched; steady while an operation is in hand.
         window_base_i: In = uint(64),

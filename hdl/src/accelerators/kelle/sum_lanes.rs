@@ -22,7 +22,7 @@ parameters! {
         half_stages: u32 = 1, in 0..=32, tag "h";
     }
     rules = |p, rules| {
-        rules.part("from_int_stages", &p.from_int());
+        rules.part("from_int_stages", &p.int_to_float());
         rules.part("mul_stages", &p.mul());
         rules.part("add_stages", &p.adder());
         rules.part("half_stages", &p.half());
@@ -30,7 +30,7 @@ parameters! {
 }
 
 impl SumLane {
-    fn from_int(&self) -> FloatFromInt {
+    fn int_to_float(&self) -> FloatFromInt {
         let stages = self.from_int_stages;
         FloatFromInt { format: FloatFormat::Fp32, width: self.width, stages, ..FloatFromInt::default() }
     }
@@ -82,7 +82,7 @@ impl Block for SumLane {
     };
 
     fn build(&self, m: &mut Module, io: &SumLanePorts) {
-        let sum = m.instance("u_sum", self.from_int());
+        let sum = m.instance("u_sum", self.int_to_float());
         m.connect(sum.valid_i, 1);
         m.connect(sum.a_i, io.sum_i);
         m.unused(sum.valid_o);

@@ -11,7 +11,6 @@
 mod accumulator;
 mod lane_results;
 mod pe;
-mod properties;
 
 pub use accumulator::ByteAccumulator;
 pub use lane_results::LaneResults;
@@ -19,17 +18,17 @@ pub use pe::ReconfigurablePe;
 
 use crate::blocks::common::{SkewDirection, SkewLines};
 use crate::lang::{
-    About, Array, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, OutArray, OutStream, Proof, Signal,
-    Timing, bit, bits_for, bundle, cat, index_width, mux, parameters, ports, select, sint, uint,
+    About, Array, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, OutArray, OutStream, Signal, Timing,
+    bit, bits_for, bundle, cat, index_width, mux, parameters, ports, select, sint, uint,
 };
 
 parameters! {
     /// Elaboration parameters.
     pub struct ReconfigurableArray {
         /// Rows of PEs.
-        rows: u32 = 32, in 1..=256, tag "r";
+        rows: u32 = 16, in 1..=256, tag "r";
         /// Columns of PEs.
-        columns: u32 = 32, in 1..=256, tag "c";
+        columns: u32 = 16, in 1..=256, tag "c";
         /// Width of an activation and of a weight of a PE in bits: a byte of an operand.
         operand_width: u32 = 8, in 2..=16, tag "w";
         /// Width of a sum in bits, signed.
@@ -220,7 +219,6 @@ impl Block for ReconfigurableArray {
             m.connect(io.row_valid_o.at(i), valid.at(i) & kind.at(i));
             m.connect(io.row_sum_o.at(i), sum.at(i));
         });
-        self.properties(m, io, (valid, sum));
     }
 
     fn timing(&self) -> Timing {
@@ -359,13 +357,5 @@ impl CatalogBlock for ReconfigurableArray {
             set([6, 2], 4, 20, 16, [3, 3]),
             set([4, 4], 8, 40, 5, [4, 2]),
         ]
-    }
-
-    fn proofs() -> Vec<Proof<Self>> {
-        let proof = |rows, columns, depth| {
-            let block = Self { rows, columns, operand_width: 2, accumulator_width: 10, depth: 2, results: 2, beat: 1 };
-            Proof { block, depth, cover_depth: 12, induction: false }
-        };
-        vec![proof(1, 1, 10), proof(2, 2, 9)]
     }
 }

@@ -1,0 +1,86 @@
+//! [`KelleTop`] between a host and a memory: see [`Player`].
+
+use golden::systems::kelle_top::{KelleTop as Golden, Report, Shape, Work};
+use hdl::accelerators::kelle::KelleTop;
+
+use super::program;
+use crate::systems::player::{Counter, Facts, Player};
+use crate::systems::vector_top::{bus_of, function_register, shape_of};
+
+/// The bench of the accelerator; a vector is a job.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &KelleTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (block, golden) = (p.clone(), golden_of(p)?);
+    crate::bench(p, move |sim, run| {
+        sim.reset(2)?;
+        let mut player = Player::new(golden.clone(), facts(&block), sim, run)?;
+        let shape = *golden.shape();
+        for number in 0..run.vectors() {
+            player.job(sim, run, number, |rng| program::draw(rng, &shape, 4))?;
+            player.changed_jobs(sim, run, |rng| program::draw(rng, &shape, 1))?;
+        }
+        Ok(())
+    })
+}
+
+/// Registers of its own.
+fn facts(block: &KelleTop) -> Facts<Work> {
+    let (spec, heads, unit) = (&block.spec, &block.attention, block.vector());
+    let lanes = spec.lanes();
+    let scores = heads.score_width | heads.amount_width << 8 | heads.interval_width << 16;
+    Facts {
+        number: 4,
+        bus: bus_of(&spec.axi, block.ports),
+        constants: vec![
+            (0x100, (spec.columns << 16 | spec.rows).into()),
+            (0x104, (spec.inner << 16 | spec.tokens).into()),
+            (0x108, (heads.slots << 16 | heads.heads).into()),
+            (0x10c, (lanes << 24 | heads.group << 16 | heads.width).into()),
+            (0x110, scores.into()),
+            (0x114, heads.rows().into()),
+            (0x118, (block.max_beats << 16 | lanes).into()),
+            (0x11c, function_register(&unit)),
+        ],
+        counters: vec![
+            Counter { name: "OVERFLOWS", register: 0x120, expected: Box::new(Report::overflows) },
+            Counter {
+                name: "SATURATIONS",
+                register: 0x128,
+                expected: Box::new(|report: &Report| report.counts().saturations),
+            },
+            Counter {
+                name: "EVICTIONS",
+                register: 0x130,
+                expected: Box::new(|report: &Report| report.counts().evictions),
+            },
+        ],
+    }
+}
+
+/// The golden model of an accelerator.
+///
+/// # Errors
+/// Parameters that the model refuses.
+pub fn golden_of(block: &KelleTop) -> anyhow::Result<Golden> {
+    let (spec, heads) = (&block.spec, &block.attention);
+    Golden::new(Shape {
+        rows: spec.rows,
+        columns: spec.columns,
+        tokens: spec.tokens,
+        inner: spec.inner,
+        heads: heads.heads,
+        slots: heads.slots,
+        width: heads.width,
+        group: heads.group,
+        score_lanes: spec.lanes(),
+        score_bits: heads.score_width,
+        amount_bits: heads.amount_width,
+        interval_bits: heads.interval_width,
+        cache_rows: heads.rows(),
+        save: false,
+        vector: shape_of(&block.vector(), &spec.axi),
+    })
+    .map_err(anyhow::Error::msg)
+}

@@ -1,0 +1,7 @@
+../modules/score_register_file_m128_s8_a9.v
+../modules/refresh_controller_m128_w23_i43000_p256_t8.v
+../modules/ram_d128_w64_g64_inferred.v
+../modules/edram_bank_m128_w64.v
+../modules/byte_banks_msb_b8_l8_r128.v
+../modules/byte_banks_lsb_b8_l8_r128.v
+../modules/kv_cache_b8_l8_m128_w23_i43000_p256_t8_h1_s8_a9.v
