@@ -6,20 +6,22 @@ use serde::Serialize;
 use sim::process::package_of;
 
 use crate::error::{Failure, Result};
+use crate::flows::fpga::Device;
 use crate::flows::{liberty, tools};
 use crate::present::report;
 use crate::present::table::Table;
 
 /// Programs, and the commands that need them. `sweep` and `point` need what their stages do.
-const TOOLS: [(&str, &str); 8] = [
+const TOOLS: [(&str, &str); 9] = [
     ("verilator", "lint, sim, run, energy"),
     ("g++", "sim, run, energy"),
     ("ar", "sim, run, energy"),
     ("iverilog", "lint"),
-    ("yosys", "lint, synth, energy, prove, diff"),
+    ("yosys", "lint, synth, energy, fpga, prove, diff"),
     ("yosys-abc", "synth, energy, prove, diff"),
     ("yosys-smtbmc", "prove"),
     ("z3", "prove"),
+    ("sta", "synth --period"),
 ];
 
 #[derive(Debug, clap::Args)]
@@ -47,6 +49,12 @@ pub(super) fn run(args: &Args) -> Result<()> {
     lines.extend(liberty::NAMED.map(|name| {
         file(name, &liberty::place(name), (&format!("qflow-tech-{name}"), "synth, energy --liberty of this name"))
     }));
+    for device in [Device::Ecp5, Device::Ice40] {
+        let found = device.program().ok().map(tools::ask).transpose()?;
+        let name = device.programs()[device.programs().len() - 1];
+        let needed_by = if device == Device::Ecp5 { "fpga --device ecp5-85k" } else { "fpga --device ice40-hx8k" };
+        lines.push(Line { name, found, package: package_of(name).to_owned(), needed_by, optional: true });
+    }
     lines.push(file("weights", &models::smollm2::path(), ("scripts/setup full", "run")));
     if args.json {
         report::json(&lines)?;
