@@ -17,7 +17,7 @@ use senbazuru::flows::synth::{Options, synthesise};
 
 fn row<B: Block>(name: &str, block: &B, library: &Path) -> Result<()> {
     let design = elaborate(block).map_err(|e| Failure::Check(e.to_string()))?;
-    let options = Options { liberty: Some(library.to_owned()), ..Options::default() };
+    let options = Options { liberty: vec![library.to_owned()], ..Options::default() };
     let report = synthesise(&Sources::from(&design), &design.manifest(), &options)?;
     let total = &report.total;
     let graph = report.aig.map_or_else(String::new, |a| format!("{} / {}", a.dc2.and_nodes, a.dc2.levels));

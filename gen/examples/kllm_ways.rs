@@ -166,7 +166,7 @@ impl Block for Column {
 
 fn row<B: Block>(name: &str, block: &B, library: Option<&Path>) -> Result<()> {
     let design = elaborate(block).map_err(|e| Failure::Check(e.to_string()))?;
-    let options = Options { liberty: library.map(Path::to_owned), ..Options::default() };
+    let options = Options { liberty: library.map(Path::to_owned).into_iter().collect(), ..Options::default() };
     let report = synthesise(&Sources::from(&design), &design.manifest(), &options)?;
     let total = &report.total;
     let graph = report.aig.map_or_else(String::new, |a| format!("{} / {}", a.dc2.and_nodes, a.dc2.levels));

@@ -63,7 +63,7 @@ fn cost(part: &Part, liberty: &Path, facts: &mut Facts) -> Result<()> {
     params.extend(part.set.as_object().cloned().unwrap_or_default());
     let design = entry.elaborate(&params)?;
     let manifest = design.manifest();
-    let options = Options { liberty: Some(liberty.to_owned()), hierarchical: true, ..Options::default() };
+    let options = Options { liberty: vec![liberty.to_owned()], hierarchical: true, ..Options::default() };
     let report = synthesise(&Sources::from(&design), &manifest, &options)?;
     let area = report.mapped.as_ref().map_or(0.0, |m| m.area);
     facts.add(&format!("area {}", part.name), area);

@@ -35,7 +35,7 @@ fn netlist(body: &str, cells: &Cells, library: &Path) -> (Netlist, BTreeMap<Stri
 const SLEW: f64 = 0.18e-9;
 
 fn osu018() -> (Cells, PathBuf) {
-    let path = liberty::open(Path::new("osu018")).unwrap().path;
+    let path = liberty::open(&["osu018"]).unwrap().files.remove(0);
     let text = fs::read_to_string(&path).unwrap();
     (Cells::read(&liberty::parse(&text).unwrap()).unwrap(), path)
 }
@@ -167,7 +167,7 @@ fn counter() -> Design {
 
 fn measured(from: u64, library: &Path) -> Result<Report, Failure> {
     let options = RunOptions { seed: 3, vectors: 5, ..RunOptions::default() };
-    measure(&counter(), &Counter { from }, library, &options)
+    measure(&counter(), &Counter { from }, &[library.to_owned()], &options)
 }
 
 #[test]

@@ -25,8 +25,8 @@ use testbenches::systems::vector_top::bench;
 
 /// The design in cells of osu018, and how many they are.
 fn mapped(block: &impl CatalogBlock) -> (Design, usize) {
-    let library = liberty::open(Path::new("osu018")).unwrap();
-    let text = fs::read_to_string(&library.path).unwrap();
+    let library = liberty::open(&["osu018"]).unwrap();
+    let text = fs::read_to_string(&library.files[0]).unwrap();
     let cells = Cells::read(&liberty::parse(&text).unwrap()).unwrap();
     let elaborated = hdl::lang::elaborate(block).unwrap();
     let (sources, design) = (Sources::from(&elaborated), Design::from(&elaborated));

@@ -298,7 +298,7 @@ fn large_fusesoc_runs_the_harness() {
 fn timing(block: &str, set: &[&str], period: &str) -> String {
     let (folder, top) = package(block, set, &["--period", period]);
     let out = folder.path().join("out");
-    let library = senbazuru::flows::liberty::open(Path::new("osu018")).unwrap().path.display().to_string();
+    let library = senbazuru::flows::liberty::open(&["osu018"]).unwrap().files.remove(0).display().to_string();
     let sources = fs::read_to_string(out.join(format!("{top}.f"))).unwrap().replace('\n', " ");
     let script = format!(
         "read_verilog {sources}\nsynth -flatten -top {top}\ndfflibmap -liberty {library}\nabc -liberty {library}\n\

@@ -70,7 +70,7 @@ fn flat_counts() {
 
 #[test]
 fn hierarchical_total_is_the_sum_of_all_instances() {
-    let options = synth::Options { hierarchical: true, liberty: None, ..synth::Options::default() };
+    let options = synth::Options { hierarchical: true, liberty: vec![], ..synth::Options::default() };
     let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
     let report = synthesise(&file_by_file(PAIR), &manifest, &options).unwrap();
     let lines: Vec<_> =
@@ -94,7 +94,7 @@ module top(input wire [1:0] a_i, output wire q_o);
 endmodule
 ";
     let manifest = manifest(vec![module("leaf", 1), module("middle", 1), module("top", 1)]);
-    let options = synth::Options { hierarchical: true, liberty: Some("osu018".into()), ..synth::Options::default() };
+    let options = synth::Options { hierarchical: true, liberty: vec!["osu018".into()], ..synth::Options::default() };
     let report = synthesise(&file_by_file(text), &manifest, &options).unwrap();
     assert_eq!((report.modules.len(), report.total.gates), (3, 1));
     assert_eq!(report.mapped.unwrap().cells, BTreeMap::from([("AND2X1".to_owned(), 1)]));
@@ -145,9 +145,10 @@ endmodule
 fn memories_can_be_bits_only() {
     let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
     for hierarchical in [false, true] {
-        let liberty = Some("osu018".into());
+        let liberty = vec!["osu018".into()];
         let jobs = std::num::NonZeroUsize::new(2);
-        let options = synth::Options { hierarchical, memories: synth::Memories::Bits, liberty, jobs };
+        let options =
+            synth::Options { hierarchical, memories: synth::Memories::Bits, liberty, jobs, ..Default::default() };
         let report = synthesise(&file_by_file(TWO_MEMORIES), &manifest, &options).unwrap();
         let lines: Vec<_> =
             report.modules.iter().map(|m| (m.name.as_str(), m.instances, m.own.gates, m.own.memory_bits)).collect();
@@ -182,7 +183,7 @@ fn black_boxes_are_cells() {
 fn shares_count_what_is_inside() {
     let mut top = module("top", 1);
     top.children = BTreeMap::from([("leaf".to_owned(), 2)]);
-    let options = synth::Options { hierarchical: true, liberty: Some("osu018".into()), ..synth::Options::default() };
+    let options = synth::Options { hierarchical: true, liberty: vec!["osu018".into()], ..synth::Options::default() };
     let report = synthesise(&file_by_file(PAIR), &manifest(vec![module("leaf", 2), top]), &options).unwrap();
     let [leaf, top] = &report.modules[..] else { panic!("{:?}", report.modules) };
     let area = |m: &synth::ModuleReport| m.mapped.as_ref().unwrap().area;
@@ -203,7 +204,7 @@ fn neither_names_of_cells_nor_units_matter() {
     ] {
         let path = folder.path().join("tiny.lib");
         fs::write(&path, tiny_library(units, time, load)).unwrap();
-        let options = synth::Options { hierarchical: false, liberty: Some(path), ..synth::Options::default() };
+        let options = synth::Options { hierarchical: false, liberty: vec![path], ..synth::Options::default() };
         let report = synthesise(&sources(text), &manifest(vec![module("top", 1)]), &options).unwrap();
         let mapped = report.mapped.unwrap();
         assert_eq!((report.library.as_deref(), mapped.sequential), (Some("tiny"), 8));
@@ -241,7 +242,7 @@ fn libraries_without_what_a_design_needs() {
         // One cell stands on one line.
         let kept = all.lines().filter(|line| !cells.iter().any(|cell| line.starts_with(&format!("cell ({cell})"))));
         fs::write(&path, kept.collect::<Vec<_>>().join("\n")).unwrap();
-        let options = synth::Options { hierarchical: false, liberty: Some(path.clone()), ..synth::Options::default() };
+        let options = synth::Options { hierarchical: false, liberty: vec![path.clone()], ..synth::Options::default() };
         let error = synthesise(&sources(text), &manifest(vec![module("top", 1)]), &options).unwrap_err();
         assert_eq!(error.exit_code(), 2, "{error}");
         error.to_string()
@@ -266,7 +267,7 @@ fn a_library_that_yosys_cannot_read() {
             .replace("area : 8;", "area : 8; odd : ;"),
     )
     .unwrap();
-    let options = synth::Options { hierarchical: false, liberty: Some(path), ..synth::Options::default() };
+    let options = synth::Options { hierarchical: false, liberty: vec![path], ..synth::Options::default() };
     let error = synthesise(&sources(PAIR), &manifest(vec![module("top", 1)]), &options).unwrap_err();
     assert_eq!(error.exit_code(), 2);
     assert!(error.to_string().contains("cannot use the library") && error.to_string().contains("odd.lib"), "{error}");
@@ -276,7 +277,7 @@ fn a_library_that_yosys_cannot_read() {
 fn area_of_a_library() {
     let manifest = manifest(vec![module("leaf", 2), module("top", 1)]);
     let mapped = |hierarchical| {
-        let options = synth::Options { hierarchical, liberty: Some("osu018".into()), ..synth::Options::default() };
+        let options = synth::Options { hierarchical, liberty: vec!["osu018".into()], ..synth::Options::default() };
         synthesise(&file_by_file(PAIR), &manifest, &options).unwrap()
     };
     let report = mapped(true);

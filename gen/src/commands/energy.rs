@@ -20,9 +20,9 @@ use crate::registry::Params;
 pub(super) struct Args {
     #[command(flatten)]
     target: Target,
-    /// Cell library: osu018, osu035, osu050 or a Liberty file
+    /// Cell library: osu018, osu035, osu050, a Liberty file, or several that make one
     #[arg(long, value_name = "LIBRARY", default_value = "osu018")]
-    liberty: PathBuf,
+    liberty: Vec<PathBuf>,
     /// Number of test vectors
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     vectors: u64,
@@ -35,7 +35,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
-    if args.liberty == Path::new("none") {
+    if args.liberty.iter().any(|library| library == Path::new("none")) {
         let known = NAMED.join(", ");
         return Err(Failure::Usage(format!("--liberty none: energy needs a cell library, a Liberty file or {known}")));
     }

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::Targets;
 use crate::error::{Failure, Result};
 use crate::output::{Bundle, Earlier, Layout, Package};
+use crate::point;
 use crate::present::progress::Progress;
 use crate::present::report;
 
@@ -30,7 +31,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with_all = ["all", "stdout"])]
     package: bool,
     /// Clock period of the package, in ns
-    #[arg(long, value_name = "NS", requires = "package", default_value = "10", value_parser = period)]
+    #[arg(long, value_name = "NS", requires = "package", default_value = "10", value_parser = point::period)]
     period: f64,
     /// Print JSON
     #[arg(long, conflicts_with = "stdout")]
@@ -80,13 +81,6 @@ pub(super) fn run(args: &Args) -> Result<()> {
         Vec::new()
     };
     finish(args, &bundle, &folder, stale, removed, &earlier)
-}
-
-fn period(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(period) if Package::PERIODS.contains(&period) => Ok(period),
-        _ => Err(format!("allowed: {} to {} ns", Package::PERIODS.start(), Package::PERIODS.end())),
-    }
 }
 
 impl Args {

@@ -5,6 +5,7 @@ mod diff;
 mod doctor;
 mod energy;
 mod explore;
+mod fpga;
 mod generate;
 mod info;
 mod lint;
@@ -52,6 +53,8 @@ enum Command {
     Run(run::Args),
     /// Synthesise with Yosys: cells, flip-flops, AND nodes and levels, area
     Synth(synth::Args),
+    /// Build a block for an FPGA: lookup tables, flip-flops, multipliers, block RAMs, clock
+    Fpga(fpga::Args),
     /// Energy of a testbench's run in the cells of a library
     Energy(energy::Args),
     /// Prove that two versions of some designs do the same, or show a run that tells them apart
@@ -142,6 +145,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Mutate(args) => mutate::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Synth(args) => synth::run(&args),
+        Command::Fpga(args) => fpga::run(&args),
         Command::Energy(args) => energy::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Prove(args) => prove::run(&args),

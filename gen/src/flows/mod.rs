@@ -7,11 +7,13 @@
 pub mod diff;
 pub mod energy;
 pub mod equal;
+pub mod fpga;
 pub mod liberty;
 pub mod lint;
 pub mod pdr;
 pub mod prove;
 pub mod synth;
+pub mod timing;
 pub mod tools;
 pub mod workspace;
 pub mod yosys;

@@ -15,33 +15,45 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use hdl::emit::{Manifest, ManifestModule};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Failure, Result};
+use crate::flows::equal::How;
 use crate::flows::liberty;
 use crate::flows::lint::Sources;
+use crate::flows::timing::{self, Timing};
 use crate::flows::workspace::{Workspace, last_lines};
 
+mod checked;
 mod netlist;
 mod runs;
 
+pub use checked::prove as prove_netlist;
 pub use netlist::{netlist, netlist_by_modules};
 
 /// What is to be done.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Map to the cells of this library, by name or file; add up their area and estimate the delay.
-    pub liberty: Option<PathBuf>,
+    /// Map to the cells of this library, by name or files; none: do not; add up their area and estimate the delay.
+    pub liberty: Vec<PathBuf>,
     /// Keep the modules apart and list each once.
     pub hierarchical: bool,
     /// What becomes of memories.
     pub memories: Memories,
     /// Modules that are synthesised at a time when they are kept apart; one if there is no number.
     pub jobs: Option<NonZeroUsize>,
+    /// Prove that the netlist in cells of the library does what the source does, within so long a time for each question.
+    pub prove: Option<Duration>,
+    /// Static timing of the netlist with this clock period in nanoseconds. It is proved first.
+    pub period: Option<f64>,
 }
+
+/// Time for each question about a netlist, where nothing else is said.
+pub const PROOF_LIMIT: Duration = Duration::from_secs(300);
 
 /// What becomes of memories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -71,6 +83,13 @@ pub struct Report {
     pub library: Option<String>,
     /// The whole design in cells of the library. Modules that were kept apart: the longest path inside of any of them.
     pub mapped: Option<Mapped>,
+    /// In which sense the netlist was proved to do what the source does; none: it was not asked.
+    pub proved: Option<How>,
+    /// Static timing, where it was asked for.
+    pub timing: Option<Timing>,
+    /// The netlist of a flattened design, in Verilog.
+    #[serde(skip)]
+    pub netlist: Option<String>,
 }
 
 /// One module.
@@ -137,8 +156,19 @@ pub struct Graph {
 /// # Errors
 /// A missing tool, an unreadable library, a design or library that Yosys rejects.
 pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> Result<Report> {
-    let liberty = options.liberty.as_deref().map(liberty::open).transpose()?;
+    let liberty = (!options.liberty.is_empty()).then(|| liberty::open(&options.liberty)).transpose()?;
     let by = liberty.as_ref();
+    let checked = options.prove.is_some() || options.period.is_some();
+    if checked && (options.hierarchical || by.is_none() || options.memories == Memories::Bits) {
+        return Err(Failure::Usage(
+            "a netlist that is proved or timed is one of a flattened design in cells of a library, with its memories: \
+             leave out --hierarchical, --memories bits and --liberty none"
+                .into(),
+        ));
+    }
+    if let Some(module) = manifest.modules.iter().find(|m| m.black_box && checked) {
+        return Err(Failure::Usage(format!("{} is a black box, so nothing is known of its netlist", module.name)));
+    }
     let found = if options.hierarchical {
         runs::apart(sources, manifest, options, by)?
     } else {
@@ -176,8 +206,18 @@ pub fn synthesise(sources: &Sources, manifest: &Manifest, options: &Options) -> 
     if options.hierarchical {
         shares(&mut modules, manifest);
     }
-    let library = liberty.map(|l| l.name);
-    Ok(Report { top: sources.top.clone(), modules, total, aig: found.aig, library, mapped })
+    let netlist = found.library.netlist;
+    let (mut proved, mut found_timing) = (None, None);
+    if let (true, Some(library), Some(netlist)) = (checked, &liberty, &netlist) {
+        let (clock, reset) = (manifest.clock.as_deref(), manifest.reset.as_deref());
+        proved = Some(checked::prove(sources, reset, netlist, library, options.prove.unwrap_or(PROOF_LIMIT))?);
+        if let Some(period) = options.period {
+            let question = timing::Question { netlist, top: &sources.top, clock, reset, period };
+            found_timing = Some(timing::timing(&question, library)?);
+        }
+    }
+    let (top, library) = (sources.top.clone(), liberty.map(|l| l.name));
+    Ok(Report { top, modules, total, aig: found.aig, library, mapped, proved, timing: found_timing, netlist })
 }
 
 /// Area of each module with what is inside it, times its instances, as a share of the top's.

@@ -15,10 +15,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::{Failure, Result};
+use crate::flows::fpga::Device;
 use crate::flows::liberty;
 use crate::flows::lint::Sources;
 use crate::flows::synth::Memories;
 use crate::flows::tools::{self, Versions};
+use crate::output::Package;
 use crate::registry::{self, Params};
 
 /// What can be done with a point.
@@ -35,6 +37,8 @@ pub enum Stage {
     Synth,
     /// Cycles of a fixed piece of work, by the block's recurrence
     Cycles,
+    /// Lookup tables and clock on an FPGA
+    Fpga,
     /// Energy of the testbench's run in cells of a library
     Energy,
     /// The properties of the block, bounded
@@ -43,7 +47,8 @@ pub enum Stage {
 
 impl Stage {
     /// All stages, in the order in which they run.
-    pub const ALL: [Self; 7] = [Self::Gen, Self::Lint, Self::Sim, Self::Cycles, Self::Synth, Self::Energy, Self::Prove];
+    pub const ALL: [Self; 8] =
+        [Self::Gen, Self::Lint, Self::Sim, Self::Cycles, Self::Synth, Self::Fpga, Self::Energy, Self::Prove];
 
     /// Name, as users write it.
     #[must_use]
@@ -54,6 +59,7 @@ impl Stage {
             Self::Sim => "sim",
             Self::Synth => "synth",
             Self::Cycles => "cycles",
+            Self::Fpga => "fpga",
             Self::Energy => "energy",
             Self::Prove => "prove",
         }
@@ -65,7 +71,8 @@ impl Stage {
             Self::Gen | Self::Cycles => &[],
             Self::Lint => &["verilator", "iverilog", "yosys"],
             Self::Sim => &["verilator", "g++"],
-            Self::Synth => &["yosys"],
+            // What places and routes depends on the device, and the timer on an option.
+            Self::Synth | Self::Fpga => &["yosys"],
             Self::Energy => &["yosys", "verilator", "g++"],
             Self::Prove => &["yosys", "z3"],
         }
@@ -79,7 +86,7 @@ impl fmt::Display for Stage {
 }
 
 /// Options of the stages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     /// Test vectors of a co-simulation
@@ -95,9 +102,17 @@ pub struct Options {
     /// Synthesis maps memories to flip-flops, or leaves modules that have one out and counts their bits
     #[arg(long, value_enum, default_value_t)]
     pub memories: Memories,
-    /// Cell library for area and delay: a name (osu018, osu035, osu050), a Liberty file, or none
+    /// Cell library for area and delay: a name (osu018, osu035, osu050), a Liberty file, several that make one, or none
     #[arg(long, value_name = "LIBRARY")]
-    pub liberty: Option<PathBuf>,
+    #[serde(deserialize_with = "one_or_more")]
+    pub liberty: Vec<PathBuf>,
+    /// Clock period in ns for which synthesis leaves slack; the netlist is proved first
+    #[arg(long, value_name = "NS", value_parser = period)]
+    #[serde(deserialize_with = "some_period")]
+    pub period: Option<f64>,
+    /// FPGA
+    #[arg(long, value_enum, default_value_t)]
+    pub device: Device,
     /// Cycles of a bounded proof
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=MOST_CYCLES))]
     #[serde(deserialize_with = "cycles")]
@@ -119,6 +134,33 @@ fn positive<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> 
     }
 }
 
+/// A clock period in ns.
+pub(crate) fn period(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(period) if Package::PERIODS.contains(&period) => Ok(period),
+        _ => Err(format!("allowed: {} to {} ns", Package::PERIODS.start(), Package::PERIODS.end())),
+    }
+}
+
+fn some_period<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let number = f64::deserialize(from)?;
+    period(&number.to_string()).map(Some).map_err(serde::de::Error::custom)
+}
+
+/// A library, or the parts of one.
+fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Names {
+        One(PathBuf),
+        More(Vec<PathBuf>),
+    }
+    Ok(match Names::deserialize(from)? {
+        Names::One(name) => vec![name],
+        Names::More(names) => names,
+    })
+}
+
 /// A number of cycles, as the command line has it.
 fn cycles<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     match u32::deserialize(from)? {
@@ -134,7 +176,9 @@ impl Default for Options {
             seed: 1,
             hierarchical: false,
             memories: Memories::FlipFlops,
-            liberty: None,
+            liberty: Vec::new(),
+            period: None,
+            device: Device::default(),
             depth: 8,
             cover_depth: 40,
         }
@@ -147,8 +191,11 @@ impl Options {
     /// # Errors
     /// A stage that cannot do without.
     pub fn without_none(self, stages: &[Stage]) -> Result<Self> {
-        if self.liberty.as_deref() != Some(Path::new("none")) {
+        if !self.liberty.iter().any(|library| library == Path::new("none")) {
             return Ok(self);
+        }
+        if self.liberty.len() > 1 {
+            return Err(Failure::Usage("a cell library is either `none` or files, not both".into()));
         }
         if stages.contains(&Stage::Energy) {
             return Err(Failure::Usage(format!(
@@ -156,12 +203,12 @@ impl Options {
                 liberty::NAMED.join(", ")
             )));
         }
-        Ok(Self { liberty: None, ..self })
+        Ok(Self { liberty: Vec::new(), ..self })
     }
 
     /// The library of stages that cannot do without.
-    pub(crate) fn library(&self) -> &Path {
-        self.liberty.as_deref().unwrap_or(Path::new("osu018"))
+    pub(crate) fn library(&self) -> Vec<PathBuf> {
+        if self.liberty.is_empty() { vec!["osu018".into()] } else { self.liberty.clone() }
     }
 
     /// The words of a command line that say the same; nothing for what is at its default.
@@ -184,7 +231,13 @@ impl Options {
         if self.memories == Memories::Bits {
             words.extend(["--memories".into(), "bits".into()]);
         }
-        if let Some(library) = &self.liberty {
+        if let Some(period) = self.period {
+            words.extend(["--period".into(), period.to_string()]);
+        }
+        if self.device != default.device {
+            words.extend(["--device".into(), self.device.name().into()]);
+        }
+        for library in &self.liberty {
             words.extend(["--liberty".into(), library.display().to_string()]);
         }
         words
@@ -224,13 +277,19 @@ impl Point {
     /// # Errors
     /// A tool of the stage is not installed; an unreadable library.
     pub fn key(&self, stage: Stage, options: &Options) -> Result<Key> {
-        let tools = tools::versions(stage.tools())?;
+        let mut tools = tools::versions(stage.tools())?;
+        match stage {
+            Stage::Fpga => tools.extend(tools::versions(&[options.device.program()?])?),
+            Stage::Synth if options.period.is_some() => tools.extend(tools::versions(&["sta"])?),
+            _ => {}
+        }
         let options = match stage {
             Stage::Gen | Stage::Lint => json!(null),
+            Stage::Fpga => json!({ "device": options.device, "seed": options.seed }),
             // A testbench sees the parameters, and is code that may change.
             Stage::Sim | Stage::Energy => {
                 let library = match stage {
-                    Stage::Energy => Some(liberty::fingerprint(options.library())?),
+                    Stage::Energy => Some(liberty::fingerprint(&options.library())?),
                     _ => None,
                 };
                 json!({
@@ -239,8 +298,9 @@ impl Point {
                 })
             }
             Stage::Synth => {
-                let library = options.liberty.as_deref().map(liberty::fingerprint).transpose()?;
-                json!({ "hierarchical": options.hierarchical, "memories": options.memories, "library": library })
+                let library = (!options.liberty.is_empty()).then(|| liberty::fingerprint(&options.liberty));
+                let library = library.transpose()?;
+                json!({ "hierarchical": options.hierarchical, "memories": options.memories, "library": library, "period": options.period })
             }
             Stage::Cycles => {
                 json!({ "block": self.block, "parameters": self.params, "testbenches": testbenches::SOURCE_HASH })
@@ -269,13 +329,21 @@ impl Point {
 }
 
 /// The code of the stages: a result holds for the scripts that made it.
-const CODE: [&str; 13] = [
+const CODE: [&str; 21] = [
     include_str!("stages.rs"),
     include_str!("../flows/lint.rs"),
     include_str!("../flows/synth.rs"),
     include_str!("../flows/liberty/mod.rs"),
     include_str!("../flows/liberty/ast.rs"),
     include_str!("../flows/liberty/function.rs"),
+    include_str!("../flows/liberty/join.rs"),
+    include_str!("../flows/liberty/models.rs"),
+    include_str!("../flows/synth/runs.rs"),
+    include_str!("../flows/synth/checked.rs"),
+    include_str!("../flows/equal/miter.rs"),
+    include_str!("../flows/equal/ask.rs"),
+    include_str!("../flows/timing.rs"),
+    include_str!("../flows/fpga.rs"),
     include_str!("../flows/energy/mod.rs"),
     include_str!("../flows/energy/library.rs"),
     include_str!("../flows/energy/netlist.rs"),

@@ -9,7 +9,7 @@ use super::{Key, Options, Point, Stage, StageResult, Status};
 use crate::error::{Failure, Result};
 use crate::flows::prove::Verdict;
 use crate::flows::workspace::Workspace;
-use crate::flows::{energy, lint, prove, synth};
+use crate::flows::{energy, fpga, lint, prove, synth};
 use crate::registry;
 
 /// Numbers, the rest, and why it failed.
@@ -27,6 +27,7 @@ pub(super) fn run(point: &Point, key: &Key, options: &Options) -> Result<StageRe
         Stage::Sim => simulate(point, options),
         Stage::Synth => synthesise(point, options),
         Stage::Cycles => work(point),
+        Stage::Fpga => on_fpga(point, options),
         Stage::Energy => energy(point, options),
         Stage::Prove => properties(point, options),
     };
@@ -62,11 +63,13 @@ pub(super) fn names(stage: Stage, point: &Point, options: &Options) -> Vec<Strin
         Stage::Sim => of(&["sim_cycles", "sim_compared", "sim_input_stalls", "sim_output_stalls"]),
         Stage::Synth => {
             let always = ["gates", "flip_flops", "memory_bits"];
-            let mapped = options.liberty.iter().flat_map(|_| ["area", "delay_ps"]);
+            let mapped = options.liberty.first().into_iter().flat_map(|_| ["area", "delay_ps"]);
+            let timed = options.period.iter().flat_map(|_| ["slack_ns", "least_period_ns"]);
             let flat = ["and_nodes_strash", "levels_strash", "and_nodes", "levels"];
             let graph = (!options.hierarchical).then_some(flat).into_iter().flatten();
-            of(&always.into_iter().chain(mapped).chain(graph).collect::<Vec<_>>())
+            of(&always.into_iter().chain(mapped).chain(timed).chain(graph).collect::<Vec<_>>())
         }
+        Stage::Fpga => of(&["fpga_luts", "fpga_flip_flops", "fpga_dsps", "fpga_block_rams", "fpga_mhz"]),
         Stage::Energy => of(&["energy_pj_per_cycle", "energy_pj_per_vector", "clock_energy_share", "leakage_nw"]),
         Stage::Cycles => of(registry::find(&point.block).map(|entry| entry.work_columns()).unwrap_or_default()),
         Stage::Prove => of(&["properties", "properties_held"]),
@@ -124,6 +127,8 @@ fn synthesise(point: &Point, options: &Options) -> Result<Found> {
         hierarchical: options.hierarchical,
         memories: options.memories,
         jobs: None,
+        prove: None,
+        period: options.period,
     };
     let report = synth::synthesise(&point.sources, &point.manifest, &how)?;
     let mut metrics = numbers(json!({
@@ -133,6 +138,9 @@ fn synthesise(point: &Point, options: &Options) -> Result<Found> {
         "area": report.mapped.as_ref().map(|m| m.area),
         "delay_ps": report.mapped.as_ref().and_then(|m| m.delay_ps),
     }));
+    if let Some(timing) = &report.timing {
+        metrics.extend(numbers(json!({ "slack_ns": timing.slack_ns, "least_period_ns": timing.least_period_ns })));
+    }
     if let Some(aig) = &report.aig {
         metrics.extend(numbers(json!({
             "and_nodes_strash": aig.strash.and_nodes,
@@ -149,13 +157,26 @@ fn energy(point: &Point, options: &Options) -> Result<Found> {
     let entry = registry::find(&point.block)?;
     let design = sim::Design::from(&entry.elaborate(&point.params)?);
     let run = RunOptions { seed: options.seed, vectors: options.vectors, ..RunOptions::default() };
-    let report = energy::measure(&design, &*entry.bench(&point.params)?, options.library(), &run)?;
+    let report = energy::measure(&design, &*entry.bench(&point.params)?, &options.library(), &run)?;
     let picojoules = report.energy.total() * 1e12;
     let metrics = numbers(json!({
         "energy_pj_per_cycle": picojoules / report.cycles as f64,
         "energy_pj_per_vector": picojoules / report.vectors as f64,
         "clock_energy_share": report.energy.clock / report.energy.total(),
         "leakage_nw": report.leakage.map(|watts| watts * 1e9),
+    }));
+    Ok(Found { metrics, details: json!(report), message: None })
+}
+
+fn on_fpga(point: &Point, options: &Options) -> Result<Found> {
+    let how = fpga::Options { device: options.device, freq: 200.0, seed: options.seed, out_of_context: false };
+    let report = fpga::build(&point.sources, &fpga::Ports::from(&point.manifest), &how)?;
+    let metrics = numbers(json!({
+        "fpga_luts": report.luts,
+        "fpga_flip_flops": report.flip_flops,
+        "fpga_dsps": report.dsps,
+        "fpga_block_rams": report.block_rams,
+        "fpga_mhz": report.mhz,
     }));
     Ok(Found { metrics, details: json!(report), message: None })
 }

@@ -175,10 +175,11 @@ impl Spec {
         let blame = |e: Failure| Failure::Usage(format!("{}: {e}", path.display()));
         let mut options = file.options.without_none(&stages).map_err(blame)?;
         // A library is looked for beside the file that names it.
-        if let Some(library) = options.liberty.take() {
+        for library in &mut options.liberty {
             let is_name = crate::flows::liberty::NAMED.iter().any(|name| library == Path::new(name));
-            let folder = path.parent().unwrap_or(Path::new(""));
-            options.liberty = Some(if is_name { library } else { folder.join(library) });
+            if !is_name {
+                *library = path.parent().unwrap_or(Path::new("")).join(&*library);
+            }
         }
         Ok(Self {
             path: path.to_owned(),

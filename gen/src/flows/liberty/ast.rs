@@ -11,6 +11,8 @@ pub struct Group<'a> {
     pub attributes: Vec<(&'a str, Vec<&'a str>)>,
     /// Groups inside.
     pub groups: Vec<Group<'a>>,
+    /// All of it as it stands in the file; of the outermost group nothing.
+    pub text: &'a str,
 }
 
 impl<'a> Group<'a> {
@@ -141,6 +143,8 @@ impl<'a> Tokens<'a> {
             return Err(format!("groups are nested more than {DEEPEST} deep"));
         }
         loop {
+            self.skip_blank();
+            let from_here = self.rest;
             let word = self.next().ok_or("the file ends inside of a group")?;
             match (word, self.peek()) {
                 ("}", _) => {
@@ -156,7 +160,9 @@ impl<'a> Tokens<'a> {
                     let list = self.parenthesis();
                     if self.peek() == Some('{') {
                         self.next();
-                        group.groups.push(self.body(name, list)?);
+                        let inner = self.body(name, list)?;
+                        let text = &from_here[..from_here.len() - self.rest.len()];
+                        group.groups.push(Group { text, ..inner });
                     } else {
                         group.attributes.push((name, list));
                     }

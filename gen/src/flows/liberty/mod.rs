@@ -5,9 +5,12 @@
 
 mod ast;
 mod function;
+mod join;
+mod models;
 
 pub use ast::{Group, parse};
 pub use function::Function;
+pub use models::models;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,6 +19,7 @@ use std::path::{Path, PathBuf};
 use sim::process::ToolMissing;
 
 use crate::error::{Failure, Result};
+use crate::flows::workspace::Workspace;
 
 /// The libraries with a name: Oklahoma State University's cells, as Debian packages them.
 pub const NAMED: [&str; 3] = ["osu018", "osu035", "osu050"];
@@ -23,8 +27,10 @@ pub const NAMED: [&str; 3] = ["osu018", "osu035", "osu050"];
 /// What synthesis needs to know of a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {
-    /// The file.
-    pub path: PathBuf,
+    /// The files: one, or several that make a library together.
+    pub files: Vec<PathBuf>,
+    /// All of it, unpacked, as one file.
+    pub text: String,
     /// Name in the file.
     pub name: String,
     /// The weakest buffer, or failing that the weakest inverter: what drives the inputs of the design.
@@ -33,26 +39,51 @@ pub struct Library {
     pub sequential: BTreeSet<String>,
 }
 
-/// Finds and reads a library by name or path.
+/// Finds and reads a library by name or path: files that gzip packed too, and several that make a library together.
 ///
 /// # Errors
-/// A package that is not installed, a file that cannot be read or is no Liberty file.
-pub fn open(library: &Path) -> Result<Library> {
-    let path = locate(library)?;
-    let text = fs::read(&path).map_err(|e| Failure::file("read", &path, &e))?;
-    let text = String::from_utf8_lossy(&text);
-    let found = scan(&text).map_err(|what| Failure::Usage(format!("{}: {what}", path.display())))?;
-    Ok(Library { path, ..found })
+/// A package that is not installed, a file that cannot be read or is no Liberty file; files that do not belong together.
+pub fn open<P: AsRef<Path>>(library: &[P]) -> Result<Library> {
+    let files = library.iter().map(|file| locate(file.as_ref())).collect::<Result<Vec<_>>>()?;
+    let mut texts = files.iter().map(|path| Ok((path.clone(), join::read(path)?))).collect::<Result<Vec<_>>>()?;
+    let text = if let [_] = texts[..] { texts.remove(0).1 } else { join::join(&texts)? };
+    let found = scan(&text).map_err(|what| Failure::Usage(format!("{}: {what}", show(&files))))?;
+    Ok(Library { files, text, ..found })
+}
+
+/// `a.lib and b.lib`, for messages.
+fn show(files: &[PathBuf]) -> String {
+    files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" and ")
+}
+
+impl Library {
+    /// Its files, for messages.
+    #[must_use]
+    pub fn place(&self) -> String {
+        show(&self.files)
+    }
+
+    /// Makes it `library.lib` where a tool works.
+    ///
+    /// # Errors
+    /// The disk is full, for example.
+    pub fn put(&self, work: &Workspace) -> Result<()> {
+        work.write("library.lib", &self.text)
+    }
 }
 
 /// A hash of the library's content.
 ///
 /// # Errors
 /// As [`open`].
-pub fn fingerprint(library: &Path) -> Result<String> {
-    let path = locate(library)?;
-    let bytes = fs::read(&path).map_err(|e| Failure::file("read", &path, &e))?;
-    Ok(blake3::hash(&bytes).to_hex().to_string())
+pub fn fingerprint(library: &[PathBuf]) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    for file in library {
+        let path = locate(file)?;
+        let bytes = fs::read(&path).map_err(|e| Failure::file("read", &path, &e))?;
+        hasher.update(&(bytes.len() as u64).to_le_bytes()).update(&bytes);
+    }
+    Ok(hasher.finalize().to_hex().to_string())
 }
 
 /// Where Debian's package puts the library of this name.
@@ -92,7 +123,8 @@ fn scan(text: &str) -> std::result::Result<Library, String> {
     }
     let weakest = drivers.into_iter().min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(b.2)));
     Ok(Library {
-        path: PathBuf::new(),
+        files: Vec::new(),
+        text: String::new(),
         name: library.name().to_owned(),
         driver: weakest.map(|(_, _, name)| name.to_owned()),
         sequential,
@@ -158,13 +190,13 @@ mod tests {
 
     #[test]
     fn names_that_are_no_library() {
-        let error = open(Path::new("osu999")).unwrap_err().to_string();
+        let error = open(&["osu999"]).unwrap_err().to_string();
         assert!(error.contains("osu018, osu035, osu050"), "{error}");
     }
 
     #[test]
     fn the_installed_library() {
-        let library = open(Path::new("osu018")).unwrap();
+        let library = open(&["osu018"]).unwrap();
         assert_eq!((library.name.as_str(), library.driver.as_deref()), ("osu018_stdcells", Some("BUFX2")));
     }
 }

@@ -132,8 +132,10 @@ fn run(
 ) -> Result<Found> {
     if library.is_some() {
         // Yosys 0.23 leaves the area out of the JSON.
-        script +=
-            &format!("{MAPPING}\ntee -q -o area.txt stat -liberty library.lib\ntee -q -o mapped.json stat -json\n");
+        script += &format!(
+            "{MAPPING}\ntee -q -o area.txt stat -liberty library.lib\ntee -q -o mapped.json stat -json\n\
+                 write_verilog -noattr -noexpr -nohex mapped.v\n"
+        );
     }
     let log = yosys::run_in(work, &script, files, top).map_err(|e| blame_library(e, library))?;
     Ok(Found {
@@ -146,7 +148,7 @@ fn run(
 
 /// Brings the library, and what ABC is told of the surroundings of a design.
 pub(super) fn constrain(library: &Library, work: &Workspace) -> Result<()> {
-    work.link("library.lib", &library.path)?;
+    library.put(work)?;
     let driver = library.driver.iter().map(|cell| format!("set_driving_cell {cell}\n")).collect::<String>();
     work.write("constraints", &(driver + "set_load 10.0\n"))
 }
@@ -163,12 +165,19 @@ pub(super) struct LibraryResults {
     cells: BTreeMap<String, Value>,
     areas: BTreeMap<String, f64>,
     delays: BTreeMap<String, f64>,
+    /// In Verilog.
+    pub netlist: Option<String>,
 }
 
 impl LibraryResults {
     fn read(work: &Workspace, log: &str) -> Result<Self> {
         let cells = statistics(work, "mapped.json")?;
-        Ok(Self { cells, areas: areas(&work.read("area.txt")?), delays: delays(log) })
+        Ok(Self {
+            cells,
+            areas: areas(&work.read("area.txt")?),
+            delays: delays(log),
+            netlist: Some(work.read("mapped.v")?),
+        })
     }
 
     /// A module.
@@ -183,20 +192,44 @@ impl LibraryResults {
 /// A library that Yosys cannot use is no fault of the design.
 pub(super) fn blame_library(error: Failure, library: Option<&Library>) -> Failure {
     let Some(library) = library else { return error };
-    let path = library.path.display();
+    let path = library.place();
     match error {
         Failure::Check(text) if text.contains("cannot be legalized") => Failure::Usage(format!(
-            "the library {path} has no flip-flop{} which can stand for one that the design needs:\n{text}",
-            if library.sequential.is_empty() { " at all, so none" } else { "" }
+            "the library {path} has no flip-flop{} which can stand for one that the design needs{}:\n{text}",
+            if library.sequential.is_empty() { " at all, so none" } else { "" },
+            if library.sequential.is_empty() {
+                "; flip-flops in a file of their own go with one more --liberty"
+            } else {
+                ""
+            }
         )),
         Failure::NoAnswer(text) if text.contains(NO_MAPPING) => Failure::Usage(format!(
             "the installed ABC cannot map to the library {path}: does it have an inverter, a NAND or NOR, and their timing?\n{text}"
         )),
         Failure::Check(text) if text.to_lowercase().contains("liberty") || text.contains(".lib") => {
-            Failure::Usage(format!("the installed Yosys cannot use the library {path}; a newer one may:\n{text}"))
+            Failure::Usage(format!(
+                "the installed Yosys cannot use the library {path}; a newer one may:\n{text}{}",
+                line_of(library, &text).unwrap_or_default()
+            ))
         }
         error => error,
     }
+}
+
+/// The line that Yosys names, and what it takes offence at, where that is known: expressions without quotes, as gf180mcu's files
+/// have them (`clear : !RN ;`).
+fn line_of(library: &Library, error: &str) -> Option<String> {
+    let number: usize = error.split_once("on line ")?.1.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()?;
+    let line = library.text.lines().nth(number.checked_sub(1)?)?.trim();
+    let bare = |value: &str| !value.starts_with('"') && value.contains(['!', '&', '|', '^', '(', '*', '+', '\'']);
+    let hint = match line.split_once(':').map(|(name, value)| (name.trim(), value.trim().trim_end_matches([';', ' '])))
+    {
+        Some((name, value)) if bare(value) => {
+            format!("\nit reads an expression in quotes only: {name} : \"{value}\";")
+        }
+        _ => String::new(),
+    };
+    Some(format!("\nthe line is: {line}{hint}"))
 }
 
 /// Maps flip-flops with an asynchronous reset to plain ones: `$_DFF_PN0_` to `$_DFF_P_` and so on. (`async2sync` would

@@ -174,12 +174,13 @@ impl Table {
 fn group_of(stage: Stage) -> (u8, &'static str) {
     match stage {
         Stage::Synth => (0, "synthesis"),
-        Stage::Cycles => (1, "work"),
-        Stage::Energy => (2, "energy"),
-        Stage::Sim => (3, "co-simulation"),
-        Stage::Prove => (4, "proofs"),
-        Stage::Lint => (5, "lint"),
-        Stage::Gen => (6, "Verilog"),
+        Stage::Fpga => (1, "FPGA"),
+        Stage::Cycles => (2, "work"),
+        Stage::Energy => (3, "energy"),
+        Stage::Sim => (4, "co-simulation"),
+        Stage::Prove => (5, "proofs"),
+        Stage::Lint => (6, "lint"),
+        Stage::Gen => (7, "Verilog"),
     }
 }
 

@@ -1,0 +1,76 @@
+//! Static timing of a netlist in cells of a library, by OpenSTA.
+//!
+//! As ABC estimates it, inputs come from the library's weakest buffer, outputs carry 10 fF, and wires are nothing; unlike there, paths
+//! begin with the clock-to-output time of a flip-flop and end with a set-up time. The clock comes everywhere at once, data
+//! come and are wanted at its edge, and the reset is taken to be in time.
+
+use serde::Serialize;
+
+use crate::error::{Failure, Result};
+use crate::flows::liberty::Library;
+use crate::flows::workspace::{Workspace, last_lines};
+
+/// What to ask.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// Netlist in Verilog.
+    pub netlist: &'a str,
+    /// Its top module.
+    pub top: &'a str,
+    /// Port of the clock, if there is one.
+    pub clock: Option<&'a str>,
+    /// Port of the reset, if there is one.
+    pub reset: Option<&'a str>,
+    /// Wanted clock period in nanoseconds.
+    pub period: f64,
+}
+
+/// The longest paths, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Timing {
+    /// Wanted clock period.
+    pub period_ns: f64,
+    /// What is left of it on the longest path; negative when it is too long.
+    pub slack_ns: f64,
+    /// Least clock period.
+    pub least_period_ns: f64,
+}
+
+/// Asks OpenSTA.
+///
+/// # Errors
+/// OpenSTA is missing, or cannot read the netlist or the library.
+pub fn timing(question: &Question<'_>, library: &Library) -> Result<Timing> {
+    let work = Workspace::new()?;
+    library.put(&work)?;
+    work.write("netlist.v", question.netlist)?;
+    work.write("timing.tcl", &script(question, library))?;
+    let output = work.tool("sta").args(["-no_splash", "-exit", "timing.tcl"]).run()?;
+    let log = output.log();
+    let slack = log.lines().find_map(|line| line.strip_prefix("worst slack ")?.trim().parse::<f64>().ok());
+    // Nothing at the end of a path: it prints the largest number.
+    let slack = slack.filter(|slack| slack.abs() < 1e15 && !log.contains("Error:")).ok_or_else(|| {
+        let (top, tail) = (question.top, last_lines(&log, 5));
+        Failure::NoAnswer(format!("OpenSTA says nothing of the paths of {top}:\n{tail}"))
+    })?;
+    let slack_ns = slack / 1000.0;
+    Ok(Timing { period_ns: question.period, slack_ns, least_period_ns: question.period - slack_ns })
+}
+
+fn script(question: &Question<'_>, library: &Library) -> String {
+    let Question { top, clock, reset, period, .. } = question;
+    let mut text = format!(
+        "read_liberty library.lib\nread_verilog netlist.v\nlink_design {top}\nset_cmd_units -time ps -capacitance fF\n\
+         create_clock -name clock -period {}{}\n",
+        period * 1000.0,
+        clock.map(|port| format!(" [get_ports {{{port}}}]")).unwrap_or_default()
+    );
+    if let Some(reset) = reset {
+        text += &format!("set_false_path -from [get_ports {{{reset}}}]\n");
+    }
+    text += "set_input_delay 0 -clock clock [all_inputs]\nset_output_delay 0 -clock clock [all_outputs]\n";
+    if let Some(driver) = &library.driver {
+        text += &format!("set_driving_cell -lib_cell {{{driver}}} [all_inputs]\n");
+    }
+    text + "set_load 10 [all_outputs]\nreport_worst_slack -digits 3\n"
+}
