@@ -5,6 +5,7 @@ use std::path::Path;
 
 use hdl::accelerators::kllm::KllmTop;
 use hdl::accelerators::tender::TenderTop;
+use hdl::accelerators::titanus::TitanusCore;
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::common::ShellRegisters;
 use hdl::blocks::common::shell::job_controller::{HEADER_BYTES, job_error};
@@ -19,6 +20,7 @@ fn registers_are_generated() {
     generated("systems", "vector_top", &hdl::lang::elaborate(&VectorTop::default()).unwrap(), "vector.rs");
     generated("systems", "tender_top", &hdl::lang::elaborate(&TenderTop::default()).unwrap(), "tender.rs");
     generated("systems", "kllm_top", &hdl::lang::elaborate(&KllmTop::default()).unwrap(), "kllm.rs");
+    generated("systems", "titanus_core", &hdl::lang::elaborate(&TitanusCore::default()).unwrap(), "titanus.rs");
     assert_eq!(u64::from(registers::shell::ID_ID_VALUE), ID);
     const { assert!(vector::registers::CAPS >= OWN_REGISTERS, "those of the shell are below") };
     const { assert!(vector::registers::DESCRIPTORS == registers::shell::DESCRIPTORS, "and are the shell's") };

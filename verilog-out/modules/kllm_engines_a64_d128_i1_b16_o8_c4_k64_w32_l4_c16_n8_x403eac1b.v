@@ -225,6 +225,7 @@ module kllm_engines_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x403eac1b (
   wire appends = operation_opcode_i == 8'd5;
   assign idle_o = vector_idle & appender_idle & engine_idle;
   assign computing_o = vector_computing | appender_computing | engine_computing;
+  assign overflows_o = rows ? {2'd0, vector_overflow} : appends ? 3'd0 : engine_overflows;
   assign operation_ready_o = rows ? vector_operation_ready : appends ? appender_operation_ready
       : engine_operation_ready;
   assign operation_end_valid_o = rows ? vector_operation_end_valid : appends ? appender_operation_end_valid
@@ -603,6 +604,5 @@ module kllm_engines_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_x403eac1b (
 
   assign write_end_ready_o[0] = rows ? vector_write_end_ready[0] : appends ? appender_write_end_ready[0]
       : engine_write_end_ready[0];
-  assign overflows_o = rows ? {2'd0, vector_overflow} : appends ? 3'd0 : engine_overflows;
   assign beats_o = engine_computing;
 endmodule

@@ -35,9 +35,9 @@ parameters! {
     rules = |p, rules| {
         rules.part("dma", &p.controller());
         rules.part("spec", &p.loader());
-        rules.part("axi", &p.from_bytes(8 * p.spec.store.load));
-        rules.part("axi", &p.from_bytes(8 * p.spec.lanes));
-        rules.part("axi", &p.from_probabilities());
+        rules.part("axi", &p.bytes_to_words(8 * p.spec.store.load));
+        rules.part("axi", &p.bytes_to_words(8 * p.spec.lanes));
+        rules.part("axi", &p.probabilities_to_words());
         rules.part("axi", &p.to_beats());
         rules.part("axi", &p.packer());
     };
@@ -52,11 +52,11 @@ impl LinearEngine {
         WeightLoader { axi: self.axi.clone(), spec: self.spec.clone() }
     }
 
-    fn from_bytes(&self, width: u32) -> StreamWidthConverter {
+    fn bytes_to_words(&self, width: u32) -> StreamWidthConverter {
         StreamWidthConverter { input_width: self.axi.data_width, output_width: width, granule: 8 }
     }
 
-    fn from_probabilities(&self) -> StreamWidthConverter {
+    fn probabilities_to_words(&self) -> StreamWidthConverter {
         StreamWidthConverter { input_width: self.axi.data_width / 2, output_width: 8 * self.spec.lanes, granule: 8 }
     }
 
@@ -236,7 +236,7 @@ impl LinearEngine {
         rows: &Stream<RowBeat>,
         store: &DcimLinearPorts,
     ) {
-        let words: StreamWidthConverterPorts = m.instance("u_inputs", self.from_bytes(8 * self.spec.store.load));
+        let words: StreamWidthConverterPorts = m.instance("u_inputs", self.bytes_to_words(8 * self.spec.store.load));
         m.connect(words.clear_i, clear);
         rows_to_words(m, "input", rows, &words);
         let (from, to) = (&words.output, &store.input);
@@ -285,13 +285,13 @@ impl LinearEngine {
         to: &Stream<Part>,
     ) -> Signal {
         let width = 8 * self.spec.lanes;
-        let bytes: StreamWidthConverterPorts = m.instance("u_key_words", self.from_bytes(width));
+        let bytes: StreamWidthConverterPorts = m.instance("u_key_words", self.bytes_to_words(width));
         m.connect(bytes.clear_i, clear);
         rows_to_words(m, "key", keys, &bytes);
         let lanes = m.instance("u_probabilities", ProbabilityLanes { axi: self.axi.clone() });
         m.connect(lanes.clear_i, clear);
         m.connect_stream(&lanes.input, values);
-        let words: StreamWidthConverterPorts = m.instance("u_value_words", self.from_probabilities());
+        let words: StreamWidthConverterPorts = m.instance("u_value_words", self.probabilities_to_words());
         m.connect(words.clear_i, clear);
         let (from, input) = (&lanes.output, &words.input);
         m.connect(input.valid, from.valid);

@@ -159,6 +159,6 @@ impl Damage {
             return Ok(None);
         }
         let area = device.read64(r::DAMAGE_WHERE)?;
-        Ok(Some(Self { no_room: kind == 3, values: damage & r::DAMAGE_VALUES != 0, area }))
+        Ok(Some(Self { no_room: kind == 3, values: damage & r::DAMAGE_OF_VALUES != 0, area }))
     }
 }

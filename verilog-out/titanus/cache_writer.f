@@ -1,0 +1,14 @@
+../modules/compactor_l32_w8.v
+../modules/pruning_unit_l32_y1.v
+../modules/channel_monitor_l32_t2_n16_g2.v
+../modules/expander_l32_w8.v
+../modules/max_min_finder_l32_t2.v
+../modules/non_zero_quantizer_l32_g131.v
+../modules/quantization_unit_l32_t2_n16_b32_y1.v
+../modules/compactor_l32_w1.v
+../modules/popcount_w32.v
+../modules/compactor_l32_w18.v
+../modules/crc32_b64.v
+../modules/kv_packer_l32_b64_crc.v
+../modules/kv_compressor_l32_t2_n16_b32_y1_k64_crc.v
+../modules/cache_writer_l32_t2_n16_b32_k64.v

@@ -1,0 +1,1 @@
+../modules/context_memory_l32_t2_n128.v
