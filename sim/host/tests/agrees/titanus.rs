@@ -132,7 +132,7 @@ fn job() -> impl Strategy<Value = Job> {
     ];
     let product = ([number(9), number(24), number(24)], matrix, operand(), operand(), number(10), 0..16u8)
         .prop_map(|(sizes, matrix, x, out, constant, flags)| Job::Product { sizes, matrix, x, out, constant, flags });
-    let begin = [any::<u8>(), any::<u8>(), 1..10u8, 2..9u8];
+    let begin = (any::<u8>(), any::<u8>(), 1..10u8, 2..9u8).prop_map(|(a, b, c, d)| [a, b, c, d]);
     let append = (
         select(vec![0, 0, 7, 8, 65_535]),
         (number(32), number(24)),
@@ -158,7 +158,7 @@ fn job() -> impl Strategy<Value = Job> {
         prop_oneof![9 => 1..30u16, 1 => select(vec![0, u16::MAX])],
     )
         .prop_map(|(sizes, rows, areas, lines)| Job::Restore { sizes, rows, areas, lines });
-    prop_oneof![weights, constants, 2 => product, 2 => append, restore]
+    prop_oneof![1 => weights, 1 => constants, 2 => product, 2 => append, 1 => restore]
 }
 
 fn held() -> impl Strategy<Value = Held> {
