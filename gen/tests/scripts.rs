@@ -23,7 +23,7 @@ fn listed(purpose: &str) -> BTreeSet<String> {
 #[test]
 fn purposes_build_on_one_another() {
     let set = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect::<BTreeSet<_>>();
-    let [demo, tools, tests, full] = ["demo", "tools", "tests", "full"].map(listed);
+    let [demo, tools, tests, full, site] = ["demo", "tools", "tests", "full", "site"].map(listed);
     assert_eq!(demo, set(&["verilator", "g++", "iverilog", "yosys", "qflow-tech-osu018"]));
     assert_eq!(&tools - &demo, set(&["z3", "zlib1g-dev"]));
     assert_eq!(
@@ -40,13 +40,14 @@ fn purposes_build_on_one_another() {
             "python3-venv"
         ])
     );
-    assert_eq!(&full - &tests, set(&["gcc-riscv64-unknown-elf", "cmake"]));
+    assert_eq!(&full - &tests, set(&["gcc-riscv64-unknown-elf", "cmake", "npm"]));
+    assert_eq!(site, set(&["python3-venv", "npm"]));
     assert!(full.is_superset(&tests) && tests.is_superset(&tools) && tools.is_superset(&demo));
     // Who documents a package more or less documents it here too.
     let readme = fs::read_to_string(script("../README.md")).unwrap();
     let install = readme.split_once("## Install\n").unwrap().1.split_once("\n## ").unwrap().0;
     assert!(full.iter().all(|package| install.contains(&format!("`{package}`"))), "{install}");
-    for (name, purpose) in [("demo", "demo"), ("bench", "tools"), ("test", "tests")] {
+    for (name, purpose) in [("demo", "demo"), ("bench", "tools"), ("test", "tests"), ("site", "site")] {
         let text = fs::read_to_string(script(name)).unwrap();
         assert!(text.contains(&format!("\n./scripts/setup {purpose}\n")), "{name}");
     }
@@ -83,5 +84,9 @@ fn only_what_is_missing_is_installed() {
     }
     let output = run("everything");
     assert_eq!(output.code, Some(2));
-    assert!(output.stderr.contains("usage: scripts/setup [--list] [demo | tools | tests | full]"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("usage: scripts/setup [--list] [demo | tools | tests | full | site]"),
+        "{}",
+        output.stderr
+    );
 }
