@@ -73,7 +73,7 @@ fn large_the_installed_command_needs_no_checkout() {
     with_mesh(&["synth", "mac_mesh"]);
     with_mesh(&["energy", "mac_mesh", "--vectors", "20"]);
     senbazuru(&["mutate", "popcount", "--set", "width=3", "--count", "2"]);
-    senbazuru(&["prove", "stream_register", "--set", "width=1", "--depth", "3"]);
+    senbazuru(&["prove", "popcount", "--set", "width=4", "--depth", "3"]);
     senbazuru(&["sweep", "sweep.toml"]);
     senbazuru(&["report", "target/sweeps/sweep"]);
     assert!(folder.path().join("target/sweeps/sweep/report.html").is_file());
