@@ -33,8 +33,7 @@ pub fn bench(p: &TitanusCore) -> anyhow::Result<Box<dyn sim::Bench>> {
 /// A core for one head of SmolLM2-135M: three projections from 576 to 64 in macros of the paper's size, 64 tokens of context.
 #[must_use]
 pub fn head_core() -> TitanusCore {
-    let mut core = TitanusCore::default();
-    core.max_beats = 72;
+    let mut core = TitanusCore { max_beats: 72, ..TitanusCore::default() };
     let spec = &mut core.spec;
     (spec.store.rows, spec.store.columns) = (3, 6);
     (spec.constants, spec.lanes, spec.tiles, spec.levels, spec.context, spec.buffer) = (256, 16, 4, 16, 64, 16);
@@ -53,7 +52,7 @@ fn facts(block: &TitanusCore) -> Facts<Work> {
             (0x100, (spec.store.rows | spec.store.columns << 8).into()),
             (0x104, (cells.inputs | cells.outputs << 16).into()),
             (0x108, spec.constants.into()),
-            (0x10c, (spec.lanes | spec.tiles << 8 | spec.levels % 256 << 24).into()),
+            (0x10c, (spec.lanes | spec.tiles << 8 | (spec.levels % 256) << 24).into()),
             (0x110, (spec.context | spec.buffer << 16).into()),
             (0x114, (block.max_beats << 16 | unit.lanes()).into()),
             (0x118, function_register(&unit)),
