@@ -21,7 +21,7 @@ module crc32_b64 (
   wire [31:0] sums_6 [0:7];
   wire [31:0] sums_7 [0:3];
   wire [31:0] sums_8 [0:1];
-  wire [31:0] sums_9 [0:0];
+  wire [31:0] top_sums_9 [0:0];
 
   wire [31:0] register = ~crc_i;
   wire [511:0] turned = data_i ^ {480'd0, register};
@@ -67,8 +67,8 @@ module crc32_b64 (
     assign sums_8[i] = sums_7[2*i] ^ sums_7[2*i + 1];
   end
 
-  assign sums_9[0] = sums_8[0] ^ sums_8[1];
-  assign crc_o = ~sums_9[0];
+  assign top_sums_9[0] = sums_8[0] ^ sums_8[1];
+  assign crc_o = ~top_sums_9[0];
 
 `ifdef FORMAL
   wire [31:0] is_the_serial_one_wide = {1'b0, register[31:1]};

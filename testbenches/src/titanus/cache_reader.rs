@@ -1,7 +1,7 @@
 //! [`CacheReader`]: good and damaged streams, in blocks with and without a tail, of as many tokens as are wanted and of others,
 //! reads that are given up at any moment.
 
-use golden::titanus::open_cache::read_back;
+use golden::titanus::cache_reader::read_back;
 use hdl::blocks::common::stream::Word;
 use hdl::blocks::titanus::{CacheRead, CacheReadEnd, CacheReader, CachedTile};
 use rand::RngExt;

@@ -1,9 +1,9 @@
 //! [`CacheWriter`]: sequences that begin, go on token by token and are given up at any moment; every block with its number, and
 //! blocks and tails whenever they are said to hold all.
 
+use golden::titanus::cache_writer::{OpenStream, open_stream};
 use golden::titanus::cpq::Config;
 use golden::titanus::kv_compressor::prune;
-use golden::titanus::open_cache::{OpenStream, open_stream};
 use hdl::blocks::titanus::CacheWriter;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;

@@ -89,8 +89,10 @@ fn sum_in_tree(m: &mut Module, elements: Array) -> Signal {
     while sums.count() > 1 {
         level += 1;
         let (pairs, odd) = (sums.count() / 2, sums.count() % 2);
-        let next = m.nets(&format!("sums_{level}"), uint(32), pairs + odd);
-        m.for_each(&format!("sums_{level}"), pairs, |m, k| m.connect(next.at(k), sums.at(k * 2) ^ sums.at(k * 2 + 1)));
+        // Long lists of nets that differ in a number alone are hard to read.
+        let name = format!("{}_{level}", if level > 8 { "top_sums" } else { "sums" });
+        let next = m.nets(&name, uint(32), pairs + odd);
+        m.for_each(&name, pairs, |m, k| m.connect(next.at(k), sums.at(k * 2) ^ sums.at(k * 2 + 1)));
         if odd == 1 {
             m.connect(next.at(pairs), sums.at(2 * pairs));
         }

@@ -3,12 +3,14 @@
 //! - [`level`]: one quantization level of one channel, the exact rational rules;
 //! - [`cpq`]: cascade pruning-quantization of a whole sequence with hierarchical quantization extension, and its decoding;
 //! - [`mod@format`]: the bytes that move off chip; [`kv_unpacker`] and [`dequantization_unit`]: what comes back of them, damaged or not;
-//! - [`open_cache`]: streams that stay open: whole blocks, the tail, what a read of both gives; [`context_memory`]: tokens as plain int8;
+//! - [`cache_writer`], [`cache_reader`]: streams that stay open: whole blocks, the tail, what a read of both gives; [`context_memory`]: tokens as plain int8;
 //! - [`baseline`]: what HQE avoids, and what other groupings cost: re-quantization per channel, group-wise quantization;
 //! - [`dcim_macro`], [`dcim_linear`]: products with weights that stay; [`computing_engine`]: dot products that skip zeros;
 //! - [`traffic`]: bits moved, element by element.
 
 pub mod baseline;
+pub mod cache_reader;
+pub mod cache_writer;
 pub mod channel_monitor;
 pub mod computing_engine;
 pub mod context_memory;
@@ -24,7 +26,6 @@ pub mod kv_unpacker;
 pub mod level;
 pub mod max_min_finder;
 pub mod non_zero_quantizer;
-pub mod open_cache;
 pub mod pruning_unit;
 pub mod quantization_unit;
 pub mod scale_zero_buffer;

@@ -1,10 +1,8 @@
-//! The open streams of a layer's cache: whole blocks that go to memory, a tail that stays on chip, and what a read of both gives.
+//! The open streams of a layer's cache: whole blocks that go to memory, and a tail that stays on chip. [`super::cache_reader`] reads both back.
 
 use super::cpq::{Config, Sequence};
-use super::dequantization_unit::restore;
 use super::format::tiles;
 use super::kv_packer::{bit_length, pack};
-use super::kv_unpacker::parse;
 use crate::common::crc32::crc32;
 
 /// Keys or values so far.
@@ -42,26 +40,9 @@ pub fn open_stream(
     Some(OpenStream { blocks, tail, used: bits % (8 * block_bytes), crc, overflow: sequence.overflowed() })
 }
 
-/// What a read of so many tokens gives: tiles, and whether the stream is damaged.
-pub fn read_back(
-    bytes: &[u8],
-    crc: u32,
-    tokens: usize,
-    (lanes, tiles, levels, block_bytes): (usize, usize, usize, usize),
-) -> (Vec<Vec<i8>>, bool) {
-    if bytes.is_empty() || tokens == 0 {
-        return (Vec::new(), true);
-    }
-    let parsed = parse(bytes, lanes, block_bytes, Some(crc));
-    let (beats, _) = restore(&parsed, lanes, tiles, levels);
-    let wanted = tokens * tiles;
-    let right = beats.len() == wanted && beats.iter().all(|beat| !beat.error);
-    let given = beats.into_iter().filter(|beat| !beat.error).take(wanted).map(|beat| beat.x).collect();
-    (given, !right)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::cache_reader::read_back;
     use super::*;
 
     /// The example of the format's page: one token (5, 0) of two lanes in three bits.
