@@ -50,4 +50,4 @@ pub use token_list::{TokenList, TokenListPorts};
 pub use token_loader::{TokenLoader, TokenLoaderPorts};
 
 /// Number of the accelerator, in `VERSION`.
-pub const ACCELERATOR: u32 = 4;
+pub const ACCELERATOR: u32 = 5;
