@@ -149,7 +149,7 @@ impl Cache {
     fn access(&mut self, since: usize) -> Access {
         let rows = self.p.refresh.rows as usize;
         Access {
-            write: since < 4 * rows && since % 4 == 0 || self.rng.random_range(0..32u8) == 0,
+            write: since < 4 * rows && since.is_multiple_of(4) || self.rng.random_range(0..32u8) == 0,
             value: self.rng.random(),
             bytes: [self.rng.random(), self.rng.random()],
             row: if since < 4 * rows { since / 4 } else { self.rng.random_range(0..rows) },
@@ -319,7 +319,7 @@ impl Cache {
     fn write(&mut self, row: usize, now: u64, vectors: [&Bits; 2]) {
         let lanes = self.p.lanes;
         for (group, banks) in self.banks.iter_mut().enumerate() {
-            let (vector, low) = (vectors[group / 2], if group % 2 == 0 { 8 } else { 0 });
+            let (vector, low) = (vectors[group / 2], if group.is_multiple_of(2) { 8 } else { 0 });
             for (bank, cells) in (0..).zip(banks) {
                 let bytes = (0..lanes).map(|lane| vector.field((bank * lanes + lane) * 16 + low, 8));
                 cells.write(row, now, &to_bools(&Bits::pack(8, bytes)));

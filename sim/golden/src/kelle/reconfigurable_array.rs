@@ -250,7 +250,7 @@ mod tests {
                     let ends = (k == 0, k == 3);
                     shown = array.step(&Step {
                         swap: true,
-                        transposed: k % 2 == 0,
+                        transposed: k.is_multiple_of(2),
                         first: ends.0,
                         last: ends.1,
                         place: p + q,

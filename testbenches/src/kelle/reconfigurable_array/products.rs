@@ -87,7 +87,7 @@ pub(super) fn product(player: &mut Player, sim: &mut Sim, run: &mut Run) -> sim:
     let half = 1i128 << (p.accumulator_width - 1);
     for act in &acts {
         let sums = player.taken.pop_front().unwrap_or_default();
-        for o in 0..outer {
+        for (o, sum) in (0..outer).map(|o| (o, sums.get(o).copied().flatten())) {
             let term = |n: usize, i: usize| {
                 let weight = if transposed { matrices[n][o][i] } else { matrices[n][i][o] };
                 i128::from(act[n][i]) * i128::from(weight)
@@ -95,7 +95,7 @@ pub(super) fn product(player: &mut Player, sim: &mut Sim, run: &mut Run) -> sim:
             let exact: i128 = (0..panels).flat_map(|n| (0..inner).map(move |i| (n, i))).map(|(n, i)| term(n, i)).sum();
             // What was compared with the ports is this number.
             let wrapped = (exact + half).rem_euclid(2 * half) - half;
-            let got = sums.get(o).copied().flatten().map_or(i128::MAX, |sum| sum.value);
+            let got = sum.map_or(i128::MAX, |sum| sum.value);
             run.expect_equal(sim, "result_sum_o", "product of whole operands", wrapped, got)?;
         }
     }
