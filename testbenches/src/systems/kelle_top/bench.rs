@@ -31,7 +31,7 @@ fn facts(block: &KelleTop) -> Facts<Work> {
     let lanes = spec.lanes();
     let scores = heads.score_width | heads.amount_width << 8 | heads.interval_width << 16;
     Facts {
-        number: 4,
+        number: 5,
         bus: bus_of(&spec.axi, block.ports),
         constants: vec![
             (0x100, (spec.columns << 16 | spec.rows).into()),
