@@ -21,7 +21,7 @@ fn area(entry: &Value) -> u64 {
     let mut params = block.defaults();
     params.extend(entry["set"].as_object().cloned().unwrap());
     let design = block.elaborate(&params).unwrap();
-    let options = Options { liberty: Some("osu018".into()), ..Options::default() };
+    let options = Options { liberty: vec!["osu018".into()], ..Options::default() };
     let report = synthesise(&Sources::from(&design), &design.manifest(), &options).unwrap();
     report.mapped.unwrap().area.round() as u64
 }
