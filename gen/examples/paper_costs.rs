@@ -73,7 +73,7 @@ fn cost(part: &Part, liberty: &Path, facts: &mut Facts) -> Result<()> {
     let mut energy = "-".to_owned();
     if let Some(vectors) = part.vectors {
         let run = RunOptions { vectors, ..RunOptions::default() };
-        let found = measure(&sim::Design::from(&design), &*entry.bench(&params)?, liberty, &run)?;
+        let found = measure(&sim::Design::from(&design), &*entry.bench(&params)?, &[liberty.to_owned()], &run)?;
         let picojoules = found.energy.total() * 1e12 / found.cycles as f64;
         facts.add(&format!("energy {}", part.name), picojoules);
         energy = format!("{picojoules:.1}");
