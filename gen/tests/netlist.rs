@@ -1,7 +1,6 @@
 //! A whole accelerator in cells of a library does what its Verilog does.
 
 use std::fs;
-use std::path::Path;
 
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};
 use hdl::accelerators::tender::{TenderLane, TenderTop};
