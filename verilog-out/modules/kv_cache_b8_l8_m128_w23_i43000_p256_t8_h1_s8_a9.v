@@ -269,76 +269,9 @@ module kv_cache_b8_l8_m128_w23_i43000_p256_t8_h1_s8_a9 (
 
   // An element is what the high and the low banks show of it.
   for (i = 0; i < 64; i = i + 1) begin : g_element
-    assign data_o[16*i +: 16] = {shows_value_high_q ? value_high_data[16*i + 8 +: 8] & {8{shows_value_high_q}}
-        : key_high_data[16*i + 8 +: 8] & {8{shows_key_high_q}}, shows_value_low_q ? value_low_data[16*i +: 8]
-        & {8{shows_value_low_q}} : key_low_data[16*i +: 8] & {8{shows_key_low_q}}};
+    assign data_o[16*i +: 16] = (key_high_data[16*i +: 16] & {16{shows_key_high_q}})
+        | (key_low_data[16*i +: 16] & {16{shows_key_low_q}})
+        | (value_high_data[16*i +: 16] & {16{shows_value_high_q}})
+        | (value_low_data[16*i +: 16] & {16{shows_value_low_q}});
   end
-
-  wire [511:0] unused_key_high_data = {key_high_data[1015:1008], key_high_data[999:992],
-      key_high_data[983:976], key_high_data[967:960], key_high_data[951:944], key_high_data[935:928],
-      key_high_data[919:912], key_high_data[903:896], key_high_data[887:880], key_high_data[871:864],
-      key_high_data[855:848], key_high_data[839:832], key_high_data[823:816], key_high_data[807:800],
-      key_high_data[791:784], key_high_data[775:768], key_high_data[759:752], key_high_data[743:736],
-      key_high_data[727:720], key_high_data[711:704], key_high_data[695:688], key_high_data[679:672],
-      key_high_data[663:656], key_high_data[647:640], key_high_data[631:624], key_high_data[615:608],
-      key_high_data[599:592], key_high_data[583:576], key_high_data[567:560], key_high_data[551:544],
-      key_high_data[535:528], key_high_data[519:512], key_high_data[503:496], key_high_data[487:480],
-      key_high_data[471:464], key_high_data[455:448], key_high_data[439:432], key_high_data[423:416],
-      key_high_data[407:400], key_high_data[391:384], key_high_data[375:368], key_high_data[359:352],
-      key_high_data[343:336], key_high_data[327:320], key_high_data[311:304], key_high_data[295:288],
-      key_high_data[279:272], key_high_data[263:256], key_high_data[247:240], key_high_data[231:224],
-      key_high_data[215:208], key_high_data[199:192], key_high_data[183:176], key_high_data[167:160],
-      key_high_data[151:144], key_high_data[135:128], key_high_data[119:112], key_high_data[103:96],
-      key_high_data[87:80], key_high_data[71:64], key_high_data[55:48], key_high_data[39:32],
-      key_high_data[23:16], key_high_data[7:0]};
-  wire [511:0] unused_key_low_data = {key_low_data[1023:1016], key_low_data[1007:1000], key_low_data[991:984],
-      key_low_data[975:968], key_low_data[959:952], key_low_data[943:936], key_low_data[927:920],
-      key_low_data[911:904], key_low_data[895:888], key_low_data[879:872], key_low_data[863:856],
-      key_low_data[847:840], key_low_data[831:824], key_low_data[815:808], key_low_data[799:792],
-      key_low_data[783:776], key_low_data[767:760], key_low_data[751:744], key_low_data[735:728],
-      key_low_data[719:712], key_low_data[703:696], key_low_data[687:680], key_low_data[671:664],
-      key_low_data[655:648], key_low_data[639:632], key_low_data[623:616], key_low_data[607:600],
-      key_low_data[591:584], key_low_data[575:568], key_low_data[559:552], key_low_data[543:536],
-      key_low_data[527:520], key_low_data[511:504], key_low_data[495:488], key_low_data[479:472],
-      key_low_data[463:456], key_low_data[447:440], key_low_data[431:424], key_low_data[415:408],
-      key_low_data[399:392], key_low_data[383:376], key_low_data[367:360], key_low_data[351:344],
-      key_low_data[335:328], key_low_data[319:312], key_low_data[303:296], key_low_data[287:280],
-      key_low_data[271:264], key_low_data[255:248], key_low_data[239:232], key_low_data[223:216],
-      key_low_data[207:200], key_low_data[191:184], key_low_data[175:168], key_low_data[159:152],
-      key_low_data[143:136], key_low_data[127:120], key_low_data[111:104], key_low_data[95:88],
-      key_low_data[79:72], key_low_data[63:56], key_low_data[47:40], key_low_data[31:24], key_low_data[15:8]};
-  wire [511:0] unused_value_high_data = {value_high_data[1015:1008], value_high_data[999:992],
-      value_high_data[983:976], value_high_data[967:960], value_high_data[951:944], value_high_data[935:928],
-      value_high_data[919:912], value_high_data[903:896], value_high_data[887:880], value_high_data[871:864],
-      value_high_data[855:848], value_high_data[839:832], value_high_data[823:816], value_high_data[807:800],
-      value_high_data[791:784], value_high_data[775:768], value_high_data[759:752], value_high_data[743:736],
-      value_high_data[727:720], value_high_data[711:704], value_high_data[695:688], value_high_data[679:672],
-      value_high_data[663:656], value_high_data[647:640], value_high_data[631:624], value_high_data[615:608],
-      value_high_data[599:592], value_high_data[583:576], value_high_data[567:560], value_high_data[551:544],
-      value_high_data[535:528], value_high_data[519:512], value_high_data[503:496], value_high_data[487:480],
-      value_high_data[471:464], value_high_data[455:448], value_high_data[439:432], value_high_data[423:416],
-      value_high_data[407:400], value_high_data[391:384], value_high_data[375:368], value_high_data[359:352],
-      value_high_data[343:336], value_high_data[327:320], value_high_data[311:304], value_high_data[295:288],
-      value_high_data[279:272], value_high_data[263:256], value_high_data[247:240], value_high_data[231:224],
-      value_high_data[215:208], value_high_data[199:192], value_high_data[183:176], value_high_data[167:160],
-      value_high_data[151:144], value_high_data[135:128], value_high_data[119:112], value_high_data[103:96],
-      value_high_data[87:80], value_high_data[71:64], value_high_data[55:48], value_high_data[39:32],
-      value_high_data[23:16], value_high_data[7:0]};
-  wire [511:0] unused_value_low_data = {value_low_data[1023:1016], value_low_data[1007:1000],
-      value_low_data[991:984], value_low_data[975:968], value_low_data[959:952], value_low_data[943:936],
-      value_low_data[927:920], value_low_data[911:904], value_low_data[895:888], value_low_data[879:872],
-      value_low_data[863:856], value_low_data[847:840], value_low_data[831:824], value_low_data[815:808],
-      value_low_data[799:792], value_low_data[783:776], value_low_data[767:760], value_low_data[751:744],
-      value_low_data[735:728], value_low_data[719:712], value_low_data[703:696], value_low_data[687:680],
-      value_low_data[671:664], value_low_data[655:648], value_low_data[639:632], value_low_data[623:616],
-      value_low_data[607:600], value_low_data[591:584], value_low_data[575:568], value_low_data[559:552],
-      value_low_data[543:536], value_low_data[527:520], value_low_data[511:504], value_low_data[495:488],
-      value_low_data[479:472], value_low_data[463:456], value_low_data[447:440], value_low_data[431:424],
-      value_low_data[415:408], value_low_data[399:392], value_low_data[383:376], value_low_data[367:360],
-      value_low_data[351:344], value_low_data[335:328], value_low_data[319:312], value_low_data[303:296],
-      value_low_data[287:280], value_low_data[271:264], value_low_data[255:248], value_low_data[239:232],
-      value_low_data[223:216], value_low_data[207:200], value_low_data[191:184], value_low_data[175:168],
-      value_low_data[159:152], value_low_data[143:136], value_low_data[127:120], value_low_data[111:104],
-      value_low_data[95:88], value_low_data[79:72], value_low_data[63:56], value_low_data[47:40],
-      value_low_data[31:24], value_low_data[15:8]};
 endmodule

@@ -149,14 +149,12 @@ module tender_controller_a64_d128_i1_b16_o8_c4_r16_c16_w4_d1024_x94c8483c (
           & (!(|operation_words_i[95:64]) | (operation_words_i[95:64] > 32'd1024)
               | !(|operation_words_i[127:96]) | (operation_words_i[127:96] > 32'd2048)));
   wire [7:0] wrong_field = reserved ? 8'd5 : wrong_size ? 8'd9 : 8'd0;
-  wire [16:0] row_tiles_wide = {1'b0, operation_words_i[15:0]};
-  wire [16:0] row_tiles_sum = row_tiles_wide + 17'd7;
-  wire [16:0] row_tiles_sum_2 = row_tiles_wide + 17'd15;
+  wire [16:0] row_tiles_sum = {1'b0, operation_words_i[15:0]} + 17'd7;
+  wire [16:0] row_tiles_sum_2 = {1'b0, operation_words_i[15:0]} + 17'd15;
   wire [15:0] row_tiles = operation_words_i[128] ? {2'd0, row_tiles_sum[16:3]}
       : {3'd0, row_tiles_sum_2[16:4]};
-  wire [16:0] column_tiles_wide = {1'b0, operation_words_i[47:32]};
-  wire [16:0] column_tiles_sum = column_tiles_wide + 17'd7;
-  wire [16:0] column_tiles_sum_2 = column_tiles_wide + 17'd15;
+  wire [16:0] column_tiles_sum = {1'b0, operation_words_i[47:32]} + 17'd7;
+  wire [16:0] column_tiles_sum_2 = {1'b0, operation_words_i[47:32]} + 17'd15;
   wire [15:0] column_tiles = operation_words_i[128] ? {2'd0, column_tiles_sum[16:3]}
       : {3'd0, column_tiles_sum_2[16:4]};
   wire [23:0] rows_bytes = {7'd0, {operation_words_i[47:32], 1'b0}};

@@ -1,7 +1,7 @@
 //! [`KvCache`] under traffic of all kinds on banks that forget: each read is what the golden cells hold, each refresh is held
 //! against the checker of its controller, with intervals that are safe, and with such that lose bits.
 
-use golden::kelle::kv_bank_group::{Bank, Checker, Distribution, Intervals, Operation, ScoreFile, Violation};
+use golden::kelle::kv_cache::{Bank, Checker, Distribution, Intervals, Operation, ScoreFile, Violation};
 use hdl::blocks::kelle::KvCache;
 use hdl::lang::index_width;
 use rand::RngExt;

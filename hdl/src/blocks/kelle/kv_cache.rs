@@ -12,7 +12,7 @@ use super::{Byte, ByteBanks, RefreshController, RefreshControllerPorts, ScoreReg
 use crate::blocks::common::RamImplementation;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, In, InArray, InBundle, InOption, InStream, Module, Out, OutArray, Signal,
-    Timing, bit, bundle, cat, index_width, mux, parameters, ports, sint, uint,
+    Timing, bit, bundle, index_width, parameters, ports, sint, uint,
 };
 
 /// The groups in the order of `cell_group_i`: keys, then values, of each the high bytes first.
@@ -298,10 +298,8 @@ impl KvCache {
         m.comment("An element is what the high and the low banks show of it.");
         m.for_each("element", self.elements(), |m, i| {
             // The groups of high bytes have zeros in the low ones, and the other way round.
-            let byte = |k: usize, low: u32| parts[k].1.at(i).slice(low..low + 8) & parts[k].0.repeat(8);
-            let high = mux(parts[2].0, byte(2, 8), byte(0, 8));
-            let low = mux(parts[3].0, byte(3, 0), byte(1, 0));
-            m.connect(io.data_o.at(i), cat(&[high, low]));
+            let shown = |k: usize| parts[k].1.at(i) & parts[k].0.repeat(16);
+            m.connect(io.data_o.at(i), shown(0) | shown(1) | shown(2) | shown(3));
         });
     }
 }

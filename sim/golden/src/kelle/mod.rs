@@ -5,6 +5,7 @@ pub mod decode;
 pub mod edram_bank;
 pub mod eviction_controller;
 pub mod kv_bank_group;
+pub mod kv_cache;
 pub mod lifetime;
 pub mod reconfigurable_array;
 pub mod refresh_controller;
