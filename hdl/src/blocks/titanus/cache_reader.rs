@@ -97,7 +97,7 @@ impl Block for CacheReader {
             damaged: what kv_decompressor finds, or another number of tokens than the read says; tiles ahead of what is found\n\
             are given, at most those of so many tokens. The end comes when all blocks were taken, with or without damage.\n\
             A read of no blocks with an empty tail, or of no tokens, is damaged at once. Clear at any time.",
-        reference: "Titanus, section 4.4; open streams as in docs/blocks/titanus-format.md",
+        reference: "Titanus, section 4.4",
     };
 
     fn build(&self, m: &mut Module, io: &CacheReaderPorts) {

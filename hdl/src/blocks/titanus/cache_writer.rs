@@ -129,7 +129,7 @@ impl Block for CacheWriter {
             sequence with a prefill, not before all tokens of the prefill came; with it, blocks and tail of a side are a whole\n\
             stream. clear_i at any time, also beside a start, which then begins nothing. Tiles wait until a sequence is open.\n\
             A start with a width outside of 2 to 8 begins a sequence with the widths and thresholds of the one before: who gives it has checked it.",
-        reference: "Titanus, section 4.3; open streams as in docs/blocks/titanus-format.md",
+        reference: "Titanus, section 4.3",
     };
 
     fn build(&self, m: &mut Module, io: &CacheWriterPorts) {
