@@ -43,10 +43,10 @@ fn doctor_names_versions_and_what_works() {
     assert_eq!((&prove["works"], &prove["missing"]), (&false.into(), &prove["needs"]));
     let text = stdout(alone(&["doctor"]), 3);
     for line in [
-        "z3            missing: z3",
+        "z3                   missing: z3",
         "list, info, gen, wave, render, report, clean, completions  yes",
         "lint                                                       no, without verilator, iverilog, yosys",
-        "on Debian 12: apt-get install verilator g++ binutils iverilog yosys z3 slurm-client",
+        "on Debian 12: apt-get install verilator g++ binutils iverilog yosys z3 slurm-client opensta",
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
