@@ -172,7 +172,7 @@ fn smallest(entry: &dyn Entry) -> Result<(Params, Design)> {
 /// Whether a block is made of blocks that have samples of their own.
 #[must_use]
 pub fn is_accelerator(entry: &dyn Entry) -> bool {
-    entry.family() == "systems" && entry.about().name.ends_with("_top")
+    entry.family() == "systems" && ["_top", "_core"].iter().any(|end| entry.about().name.ends_with(end))
 }
 
 /// A sample of the mutations of a configuration; of an accelerator those of [`GLUE`]: its blocks have their own.

@@ -187,7 +187,7 @@ const SLOW: [&str; 12] = [
 
 /// Minutes, or one of the accelerators but in its smallest configuration, which is the first.
 fn is_large(name: &str, entry: &dyn Entry, params: &Params) -> bool {
-    let top = entry.family() == "systems" && entry.about().name.ends_with("_top");
+    let top = senbazuru::mutation::is_accelerator(entry);
     name.starts_with("orizuru with n = 4096") || (top && entry.configurations().first() != Some(params))
 }
 
