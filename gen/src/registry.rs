@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use hdl::accelerators::kelle::KelleTop;
 use hdl::accelerators::kllm::{KllmTop, OutlierMask, OutlierShare, TokenAppender, TokenPacker};
 use hdl::accelerators::tender::{ExecutionController, TenderTop};
 use hdl::accelerators::titanus::TitanusCore;
@@ -116,6 +117,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<TokenAppender>("systems", systems::token_appender::bench),
         entry::<TokenPacker>("systems", systems::token_packer::bench),
         entry::<KllmTop>("systems", systems::kllm_top::bench),
+        entry::<KelleTop>("systems", systems::kelle_top::bench),
         entry::<TitanusCore>("systems", systems::titanus_core::bench),
         working::<TenderTop>("systems", systems::tender_top::bench, systems::tender_top::work::WORK),
     ]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use hdl::accelerators::kelle::KelleTop;
 use hdl::accelerators::kllm::KllmTop;
 use hdl::accelerators::tender::TenderTop;
 use hdl::accelerators::titanus::TitanusCore;
@@ -20,6 +21,7 @@ fn registers_are_generated() {
     generated("systems", "vector_top", &hdl::lang::elaborate(&VectorTop::default()).unwrap(), "vector.rs");
     generated("systems", "tender_top", &hdl::lang::elaborate(&TenderTop::default()).unwrap(), "tender.rs");
     generated("systems", "kllm_top", &hdl::lang::elaborate(&KllmTop::default()).unwrap(), "kllm.rs");
+    generated("systems", "kelle_top", &hdl::lang::elaborate(&KelleTop::default()).unwrap(), "kelle.rs");
     generated("systems", "titanus_core", &hdl::lang::elaborate(&TitanusCore::default()).unwrap(), "titanus.rs");
     assert_eq!(u64::from(registers::shell::ID_ID_VALUE), ID);
     const { assert!(vector::registers::CAPS >= OWN_REGISTERS, "those of the shell are below") };

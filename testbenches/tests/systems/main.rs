@@ -3,6 +3,7 @@
 mod c_program;
 mod execution_controller;
 mod kelle_layer;
+mod kelle_top;
 mod kllm_chains;
 mod kllm_layer;
 mod kllm_outliers;

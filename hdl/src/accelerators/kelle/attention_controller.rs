@@ -1,6 +1,7 @@
 //! Checks operations on heads, has the DMAs move operands of attention, and waits for all of it.
 
 use super::attention_spec::AttentionSpec;
+use super::token_saver::HEAD_BYTES;
 use super::walk::fit;
 use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec};
 use crate::blocks::common::shell::job_controller::job_error;
@@ -8,7 +9,7 @@ use crate::blocks::common::shell::{CommandList, Operand, OperandCheck, OperandLi
 use crate::blocks::kelle::Intervals;
 use crate::lang::{
     About, Block, Bundle, Field, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal,
-    Timing, bit, bits_for, bundle, cat, parameters, ports, select, uint,
+    Timing, bit, bits_for, bundle, cat, mux, parameters, ports, select, uint,
 };
 
 /// What is read: queries, keys, values.
@@ -23,6 +24,7 @@ const SHIFT: u32 = 47;
 pub(super) const ATTENTION: u32 = 2;
 pub(super) const CLEAR: u32 = 4;
 pub(super) const REFRESH: u32 = 5;
+pub(super) const SAVE: u32 = 6;
 
 const STATES: [&str; 7] = ["Idle", "Fields", "Check", "Run", "Set", "Wipe", "Tell"];
 
@@ -91,6 +93,14 @@ ports! {
         work: OutBundle<AttentionWork> = p.spec.clone(),
         /// All of its tokens are done.
         tokens_done_i: In = bit(),
+        /// Tokens that the head of `work` has.
+        count_i: In = p.spec.count(),
+        /// For one cycle: tokens are to be written to memory; `work` has head and slices.
+        save_o: Out = bit(),
+        /// Position of the first of them; steady from save_o up to the end.
+        save_first_o: Out = p.spec.position(),
+        /// How many; likewise.
+        save_tokens_o: Out = p.spec.count(),
         /// A number was saturated, is infinite or no number.
         inexact_i: In = bit(),
         /// It failed: nothing of it is to go on.
@@ -143,7 +153,8 @@ impl Block for AttentionController {
         let attends = m.wire("attends", opcode(ATTENTION));
         let clears = m.wire("clears", opcode(CLEAR));
         let sets = m.wire("sets", opcode(REFRESH));
-        let wrong = self.wrong(m, io, [attends, clears, sets]);
+        let saves = m.wire("saves", if self.spec.save { opcode(SAVE) } else { bit().lit(0) });
+        let wrong = self.wrong(m, io, [attends, clears, sets, saves]);
         self.work(m, io);
 
         m.comment("One operand after the other: queries, keys, values, results.");
@@ -154,25 +165,39 @@ impl Block for AttentionController {
         m.connect(list.clear_i, io.abort_i);
         m.connect(list.window_base_i, io.window_base_i);
         m.connect(list.window_limit_i, io.window_limit_i);
-        m.connect(list.start_i, state.is("Fields") & attends & !wrong.any());
-        m.connect(list.used_i, 1);
+        let moves = m.wire("moves", attends | saves);
+        m.connect(list.start_i, state.is("Fields") & moves & !wrong.any());
+        m.connect(list.used_i, attends | list.index_o.eq(READERS));
         let wide = |k: u32| cat(&[word(k + 1), word(k)]);
         let width = self.dma.row_width;
         let vector = m.wire("vector_bytes", fit(word(3).slice(0..16).shl(1), width));
         let count = word(2).slice(0..io.work.queries.width());
         let query = m.wire("query_bytes", fit(word(3).slice(0..16).shl(1) * count, width));
-        let places = [(16, 12, query), (18, 13, vector), (20, 14, vector), (22, 15, query)];
+        let saved = m.wire("saved_bytes", fit(word(3).slice(0..16).shl(2), width).wrapping_add(HEAD_BYTES));
+        let results = m.wire("result_bytes", mux(saves, saved, query));
         let of = |m: &mut Module, name: &str, values: [Signal; 4]| m.lookup(name, list.index_o, &values);
-        let rows = word(1).slice(0..16);
+        let rows = m.wire("operand_rows", mux(saves, word(2), word(1)).slice(0..16));
+        // Results of attention stand where saved tokens have nothing.
+        let result_address = m.wire("result_address", mux(saves, wide(6), wide(22)));
+        let result_stride = m.wire("result_stride", mux(saves, word(4), word(15)));
+        let places = [
+            (wide(16), word(12), query),
+            (wide(18), word(13), vector),
+            (wide(20), word(14), vector),
+            (result_address, result_stride, results),
+        ];
         let operand = Operand {
-            address: of(m, "operand_address", places.map(|p| wide(p.0))),
-            row_bytes: of(m, "operand_bytes", places.map(|p| p.2)),
+            address: of(m, "operand_address", places.map(|place| place.0)),
+            row_bytes: of(m, "operand_bytes", places.map(|place| place.2)),
             rows,
-            stride: of(m, "operand_stride", places.map(|p| word(p.1))),
+            stride: of(m, "operand_stride", places.map(|place| place.1)),
         };
         list.operand.drive(m, "operand", &operand);
         let begins = list.passed_o;
-        m.connect(io.begin_o, begins);
+        m.connect(io.begin_o, begins & attends);
+        m.connect(io.save_o, begins & saves);
+        m.connect(io.save_first_o, word(1).slice(0..io.save_first_o.width()));
+        m.connect(io.save_tokens_o, word(2).slice(0..io.save_tokens_o.width()));
 
         m.comment("All is asked for, and all of that has to end, and all tokens.");
         let block = CommandList { dmas: READERS + 1, times: 1, commands: self.dma.commands };
@@ -185,15 +210,15 @@ impl Block for AttentionController {
             } else {
                 (io.write_command.clone(), io.write_end.clone())
             };
-            m.connect(commands.times_i.at(k), 1);
+            m.connect(commands.times_i.at(k), if k < READERS { attends } else { bit().lit(1) });
             m.connect(commands.taken_i.at(k), command.fire());
             m.connect(commands.ended_i.at(k), end.fire());
             m.connect(commands.error_i.at(k), end.error);
             m.connect(command.valid, commands.asks_o.at(k));
-            m.connect(command.address, wide(address).slice(0..self.spec.spec.axi.address_width));
+            m.connect(command.address, address.slice(0..self.spec.spec.axi.address_width));
             m.connect(command.row_bytes, row_bytes);
             m.connect(command.rows, rows);
-            m.connect(command.stride, word(stride));
+            m.connect(command.stride, stride);
             m.connect(end.ready, 1);
             m.unused(end.address);
         }
@@ -217,7 +242,7 @@ impl Block for AttentionController {
 
         m.comment("Heads that are emptied: those asked for, or that of an operation which fails or is dropped.");
         let empties = m.wire("empties", state.is("Fields") & clears & !wrong.any());
-        let loses = m.wire("loses", fails | (runs & io.abort_i));
+        let loses = m.wire("loses", (fails | (runs & io.abort_i)) & attends);
         m.connect(io.wipe_o, (empties & !io.abort_i) | loses);
         m.connect(io.wipe_head_o, word(0).slice(0..io.wipe_head_o.width()));
         let heads = io.wipe_heads_o.ty();
@@ -235,12 +260,13 @@ impl Block for AttentionController {
         }
         state.goto("Idle", io.operation.valid & !io.wiping_i, "Fields");
         state.goto("Fields", wrong.any(), "Tell");
-        state.goto("Fields", attends, "Check");
+        state.goto("Fields", moves, "Check");
         state.goto("Fields", clears, "Wipe");
         state.goto("Fields", bit().lit(1), "Set");
         state.goto("Check", list.error_o.any(), "Tell");
         state.goto("Check", begins, "Run");
-        state.goto("Run", fails, "Wipe");
+        state.goto("Run", fails & attends, "Wipe");
+        state.goto("Run", fails, "Tell");
         state.goto("Run", done, "Tell");
         state.goto("Set", bit().lit(1), "Tell");
         state.goto("Wipe", !io.wiping_i, "Tell");
@@ -254,24 +280,28 @@ impl Block for AttentionController {
 
 impl AttentionController {
     /// Why the fields are wrong, or 0.
-    fn wrong(&self, m: &mut Module, io: &AttentionControllerPorts, [attends, clears, sets]: [Signal; 3]) -> Signal {
+    fn wrong(&self, m: &mut Module, io: &AttentionControllerPorts, kinds: [Signal; 4]) -> Signal {
+        let [attends, clears, sets, saves] = kinds;
         let spec = &self.spec;
         let code = |number: u32| uint(8).lit(number);
         let word = |k: u32| io.operation.words.at(k);
         let any = |from: u32| cat(&(from..WORDS).map(word).collect::<Vec<Signal>>()).any();
         let options = cat(&[word(4).slice(EXACT + 1..32), word(4).slice(0..EXACT), word(6).slice(24..32)]);
-        let reserved = [(attends, options.any()), (clears, any(2)), (sets, any(5))];
+        let behind = word(5).any() | any(8);
+        let reserved = [(attends, options.any()), (clears, any(2)), (sets, any(5)), (saves, behind)];
         let reserved = m.wire("reserved", select(&reserved, bit().lit(0)));
 
         let (elements, columns) = (word(3), spec.spec.columns);
         let whole = !elements.slice(0..columns.trailing_zeros()).any();
         let [budget, sink, window] = [word(5).slice(0..16), word(5).slice(16..32), word(6).slice(0..16)];
         let kept = m.wire("kept", sink + window);
+        let no_head = m.wire("no_head", word(0).ge(spec.heads));
+        let wrong_elements = m.wire("wrong_elements", !elements.any() | elements.gt(spec.width) | !whole);
         let sizes = [
-            word(0).ge(spec.heads),
+            no_head,
             !word(1).any() | word(1).slice(16..32).any(),
             !word(2).any() | word(2).gt(spec.group),
-            !elements.any() | elements.gt(spec.width) | !whole,
+            wrong_elements,
             !budget.any() | budget.gt(spec.slots) | kept.ge(budget.extend(17)),
             word(6).slice(16..24).gt(SHIFT),
         ];
@@ -283,9 +313,11 @@ impl AttentionController {
         let top = (1u64 << spec.score_width) - 1;
         let too_high = if spec.score_width < 32 { word(0).gt(top) } else { bit().lit(0) };
         let refresh = (1..5).map(interval).fold(too_high, |a, b| a | b);
-        let sizes = [(attends, attention), (clears, heads), (sets, refresh)];
+        let saved_end = m.wire("saved_end", word(1) + word(2));
+        let save = no_head | !word(2).any() | saved_end.gt(io.count_i.extend(33)) | wrong_elements;
+        let sizes = [(attends, attention), (clears, heads), (sets, refresh), (saves, save)];
         let wrong_size = m.wire("wrong_size", select(&sizes, bit().lit(0)));
-        let missing = m.wire("missing", !attends & !clears & !sets);
+        let missing = m.wire("missing", !attends & !clears & !sets & !saves);
         let wrongs = [
             (missing, code(job_error::FIELD)),
             (reserved, code(job_error::RESERVED)),

@@ -4,7 +4,7 @@ use super::attention_controller::{AttentionController, AttentionControllerPorts,
 use super::attention_sequencer::{AttentionSequencer, AttentionSequencerPorts};
 use super::attention_spec::AttentionSpec;
 use super::attention_sums::{AttentionSums, AttentionSumsPorts};
-use super::cache_reader::{CacheReader, CacheReaderPorts};
+use super::head_reader::{HeadReader, HeadReaderPorts};
 use super::head_wiper::HeadWiper;
 use super::importance_unit::ImportanceUnit;
 use super::integer_lanes::IntegerLane;
@@ -12,14 +12,16 @@ use super::linear_controller::WORDS;
 use super::sum_lanes::SumLane;
 use super::token_list::TokenList;
 use super::token_loader::{TokenLoader, TokenLoaderPorts};
+use super::token_saver::{TokenSaver, TokenSaverPorts};
 use super::walk::fit;
+use crate::accelerators::engines::merge;
 use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
-use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep, KvCachePorts};
+use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep, KvAccess, KvCachePorts};
 use crate::lang::{
-    About, Block, Bundle, In, InArray, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Timing, bit,
-    bits_for, mux, parameters, ports, select, sint, uint,
+    About, Block, Bundle, In, InArray, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, Timing,
+    bit, bits_for, mux, parameters, ports, select, sint, uint,
 };
 
 parameters! {
@@ -145,7 +147,6 @@ impl Block for AttentionEngine {
         m.connect(sequencer.begin_i, controller.begin_o);
         m.connect(sequencer.tokens_i, work.tokens);
         m.connect(sequencer.budget_i, work.budget);
-        m.connect(controller.tokens_done_i, sequencer.done_o);
 
         m.comment("Heads: how many tokens each has, and lists of them.");
         let wiper = m.instance("u_wiper", HeadWiper { spec: spec.clone() });
@@ -156,7 +157,9 @@ impl Block for AttentionEngine {
         m.connect(controller.wiping_i, wiper.busy_o);
         let head = m.wire("head", mux(wiper.busy_o, wiper.head_o, work.head));
         let counts = m.regs_init("count", spec.count(), spec.heads, 0);
-        m.connect(sequencer.count_i, counts.q.at(head));
+        let count = m.wire("tokens_of_head", counts.q.at(head));
+        m.connect(sequencer.count_i, count);
+        m.connect(controller.count_i, count);
         let wiped = m.wire("wiped", wiper.busy_o & wiper.last_o);
         let more = sequencer.old_o.wrapping_add(1);
         m.for_each("heads", spec.heads, |m, h| {
@@ -166,7 +169,7 @@ impl Block for AttentionEngine {
 
         let list = m.instance("u_list", TokenList { spec: spec.clone() });
         let loader = m.instance("u_loader", TokenLoader { spec: spec.clone(), integer: self.integer.clone() });
-        let reader = m.instance("u_reader", CacheReader { spec: spec.clone() });
+        let reader = m.instance("u_reader", HeadReader { spec: spec.clone() });
         let importance = m.instance("u_importance", ImportanceUnit { spec: spec.clone() });
         let sums = m.instance("u_sums", self.sums());
         let cache = m.instance("u_cache", spec.cache());
@@ -188,10 +191,14 @@ impl Block for AttentionEngine {
         loader.rows.connect(m, &io.read);
         m.connect(sequencer.loaded_i, loader.done_o);
         m.connect(list.head_i, head);
-        let reads = m.wire("list_reads", sequencer.find_o | reader.read_o);
-        m.connect(list.read_i, reads);
+        let saver = spec.save.then(|| m.instance("u_saver", TokenSaver { spec: spec.clone() }));
         let youngest = fit(sequencer.old_o, spec.position().width);
-        m.connect(list.position_i, mux(sequencer.find_o, youngest, reader.position_o));
+        let places = [(sequencer.find_o, youngest)].into_iter().chain(saver.iter().map(|s| (s.read_o, s.position_o)));
+        let places: Vec<(Signal, Signal)> = places.collect();
+        let reads = places.iter().fold(reader.read_o, |all, place| all | place.0);
+        let reads = m.wire("list_reads", reads);
+        m.connect(list.read_i, reads);
+        m.connect(list.position_i, select(&places, reader.position_o));
         m.connect(list.reset_i, wiper.busy_o);
         m.connect(list.entry_i, wiper.entry_o);
 
@@ -225,7 +232,6 @@ impl Block for AttentionEngine {
             m.connect(to, from);
         }
         m.connect_stream(&sums.result, &io.result);
-        m.connect_stream(&io.write.at(0), &sums.output);
         m.connect(controller.inexact_i, sums.overflows_o.any() | loader.saturations_o.any());
 
         m.comment("Importance, and who has to go.");
@@ -261,15 +267,44 @@ impl Block for AttentionEngine {
         m.connect(list.youngest_i, mux(sequencer.remove_o, youngest, last.q));
 
         m.comment("The cache.");
-        m.connect(cache.access.valid, sequencer.write_o | reader.access.valid);
-        m.connect(reader.access.ready, cache.access.ready & !sequencer.write_o);
         m.connect(cache.access.write, sequencer.write_o);
-        m.connect(cache.access.value, reader.access.value);
-        m.connect(cache.access.high, reader.access.high);
-        m.connect(cache.access.low, reader.access.low);
         m.connect(cache.access.row, list.row_o);
+        let access = |from: &Stream<KvAccess>| [from.valid, from.value, from.high, from.low];
+        let ready = m.wire("access_ready", cache.access.ready & !sequencer.write_o);
+        m.connect(reader.access.ready, ready);
         m.unused(reader.access.row);
         m.unused(reader.access.write);
+        let mut asks = access(&reader.access);
+        let mut score_row = importance.score_row_o;
+        let output = io.write.at(0);
+        match &saver {
+            None => {
+                m.connect(controller.tokens_done_i, sequencer.done_o);
+                m.connect_stream(&output, &sums.output);
+            }
+            Some(saver) => {
+                let saves = m.wire("saves", !saver.done_o);
+                m.connect(saver.access.ready, ready);
+                m.unused(saver.access.row);
+                m.unused(saver.access.write);
+                for (ask, other) in asks.iter_mut().zip(access(&saver.access)) {
+                    *ask = mux(saves, other, *ask);
+                }
+                score_row = mux(saves, list.row_o, score_row);
+                self.save(m, io, &controller, saver);
+                m.connect(controller.tokens_done_i, sequencer.done_o & saver.done_o);
+                m.connect(saver.row_i, list.row_o);
+                m.connect(saver.score_i, cache.score_o);
+                m.connect(saver.data_valid_i, cache.data_valid_o);
+                m.connect_each("saved", saver.data_i, cache.data_o);
+                merge(m, ("output_word", &spec.spec.axi.data_width), saves, &output, (&saver.output, &sums.output));
+            }
+        }
+        let [valid, value, high, low] = asks;
+        m.connect(cache.access.valid, sequencer.write_o | valid);
+        m.connect(cache.access.value, value);
+        m.connect(cache.access.high, high);
+        m.connect(cache.access.low, low);
         m.connect(sequencer.written_i, cache.access.ready);
         m.connect_each("key", cache.key_i, loader.key_o);
         m.connect_each("value", cache.value_i, loader.value_o);
@@ -283,7 +318,7 @@ impl Block for AttentionEngine {
         m.connect(cache.update_valid_i, importance.update_o);
         m.connect(cache.update_row_i, importance.update_row_o);
         m.connect(cache.update_amount_i, importance.amount_o);
-        m.connect(cache.score_row_i, importance.score_row_o);
+        m.connect(cache.score_row_i, score_row);
         m.connect(importance.score_i, cache.score_o);
         // A head that is emptied has no mark any more.
         m.connect(cache.step_i, sequencer.end_o | wiped);
@@ -307,7 +342,7 @@ impl AttentionEngine {
         controller: &AttentionControllerPorts,
         sequencer: &AttentionSequencerPorts,
         (panels, rest, clear): (Signal, Signal, Signal),
-        (loader, reader, sums): (&TokenLoaderPorts, &CacheReaderPorts, &AttentionSumsPorts),
+        (loader, reader, sums): (&TokenLoaderPorts, &HeadReaderPorts, &AttentionSumsPorts),
     ) {
         let spec = &self.spec;
         let work = &controller.work;
@@ -350,6 +385,21 @@ impl AttentionEngine {
             let from = if rows > columns { sums.tile_o.at(i + both) } else { loader.tile_o.at(i + both) };
             m.connect(walk.tile_i.at(i + both), from);
         });
+    }
+
+    /// What tokens are written to memory.
+    fn save(
+        &self,
+        m: &mut Module,
+        io: &AttentionEnginePorts,
+        controller: &AttentionControllerPorts,
+        saver: &TokenSaverPorts,
+    ) {
+        m.connect(saver.clear_i, io.abort_i | controller.failed_o);
+        m.connect(saver.begin_i, controller.save_o);
+        m.connect(saver.first_i, controller.save_first_o);
+        m.connect(saver.tokens_i, controller.save_tokens_o);
+        m.connect(saver.slices_i, controller.work.slices);
     }
 
     fn refresh(

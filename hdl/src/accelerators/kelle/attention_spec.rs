@@ -35,6 +35,8 @@ parameters! {
         patience: u32 = 256, in 0..=65_535, tag "p";
         /// See refresh_controller.
         tick_log2: u32 = 8, in 0..=20, tag "t";
+        /// Cached tokens can be written to memory.
+        save: bool = true, tag "save";
         /// Where the bits of the cache are, see `ram`.
         implementation: RamImplementation = RamImplementation::Inferred;
     }

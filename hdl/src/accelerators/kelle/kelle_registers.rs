@@ -66,7 +66,7 @@ registers! {
             /// Bits of a refresh interval.
             interval: Constant = (8, p.attention.interval_width.into()) at 16,
             /// Cached tokens can be written to memory.
-            save: Constant = (1, 0) at 24,
+            save: Constant = (1, p.attention.save.into()) at 24,
         }
         /// The cache.
         CACHE_ROWS at 0x114 {

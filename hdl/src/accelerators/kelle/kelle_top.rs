@@ -15,7 +15,7 @@ use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
 use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, bits_for, parameters, ports};
 
-/// Largest number of an operation; 6 is refused.
+/// Largest number of an operation.
 const OPCODES: u32 = 6;
 
 parameters! {
@@ -138,7 +138,7 @@ impl Block for KelleTop {
         name: "kelle_top",
         summary: "accelerator for linear layers, for attention with keys and values in eDRAM, and for the rows between them, from memory to memory",
         contract: "A job is a chain of descriptors of 128 bytes: 1 a linear layer, 2 tokens of a head, 3 rows through the steps of vector_unit,\n\
-            4 and 5 on heads and their refresh. Descriptors, errors and registers: docs/blocks/kelle-top.md. No input in memory hangs it or makes it write outside of the rows that a right\n\
+            4 to 6 on heads and their refresh. Descriptors, errors and registers: docs/blocks/kelle-top.md. No input in memory hangs it or makes it write outside of the rows that a right\n\
             descriptor names.",
         reference: "Kelle, section 5, figure 9",
     };
@@ -223,9 +223,11 @@ impl CatalogBlock for KelleTop {
             let dma = DmaSpec { burst_beats, ..DmaSpec::default() };
             Self { dma, spec, attention, max_beats: 16, ..Self::default() }
         };
+        let without_saving =
+            |block: Self| Self { attention: AttentionSpec { save: false, ..block.attention }, ..block };
         vec![
             set((32, 32), 4, [2, 2, 3, 20], [1, 2, 2, 1, 1]),
-            set((64, 48), 8, [4, 8, 6, 64], [3, 9, 16, 3, 2]),
+            without_saving(set((64, 48), 8, [4, 8, 6, 64], [3, 9, 16, 3, 2])),
             Self { ports: 3, ..set((128, 40), 8, [16, 8, 5, 96], [2, 20, 24, 2, 3]) },
         ]
     }

@@ -8,8 +8,8 @@ mod attention_engine;
 mod attention_sequencer;
 mod attention_spec;
 mod attention_sums;
-mod cache_reader;
 mod column_constants;
+mod head_reader;
 mod head_wiper;
 mod importance_unit;
 mod integer_lanes;
@@ -24,6 +24,7 @@ mod product_walk;
 mod sum_lanes;
 mod token_list;
 mod token_loader;
+mod token_saver;
 mod walk;
 
 pub use activation_memory::{ActivationMemory, ActivationMemoryPorts};
@@ -32,8 +33,8 @@ pub use attention_engine::{AttentionEngine, AttentionEnginePorts};
 pub use attention_sequencer::{AttentionSequencer, AttentionSequencerPorts};
 pub use attention_spec::{AttentionSize, AttentionSpec};
 pub use attention_sums::{AttentionSums, AttentionSumsPorts};
-pub use cache_reader::{CacheReader, CacheReaderPorts};
 pub use column_constants::{ColumnConstants, ColumnConstantsPorts};
+pub use head_reader::{HeadReader, HeadReaderPorts};
 pub use head_wiper::{HeadWiper, HeadWiperPorts};
 pub use importance_unit::{ImportanceUnit, ImportanceUnitPorts};
 pub use integer_lanes::{IntegerLane, IntegerLanePorts, IntegerLanes, IntegerLanesPorts};
@@ -48,6 +49,7 @@ pub use product_walk::{ProductSize, ProductWalk, ProductWalkPorts};
 pub use sum_lanes::{Halves, SumLane, SumLanePorts, SumLanes, SumLanesPorts, Sums};
 pub use token_list::{TokenList, TokenListPorts};
 pub use token_loader::{TokenLoader, TokenLoaderPorts};
+pub use token_saver::{TokenSaver, TokenSaverPorts};
 
 /// Number of the accelerator, in `VERSION`.
 pub const ACCELERATOR: u32 = 5;

@@ -65,8 +65,7 @@ impl Block for TokenLoader {
     const ABOUT: About = About {
         name: "token_loader",
         summary: "key, value and queries of a token become integers",
-        contract: "A row of keys, then one of values, then one of queries, each as integer_lanes has it. Elements behind the end of a key or a value\n\
-            are those of the token before.",
+        contract: "A row of keys, then one of values, then one of queries, each as integer_lanes has it. Behind the end of a key or a value are zeros.",
         reference: "Kelle, section 5",
     };
 
@@ -119,7 +118,8 @@ impl Block for TokenLoader {
             let takes = m.wire(&format!("{name}_takes"), leaves & here);
             m.for_each(&format!("{name}_beats"), beats, |m, k| {
                 let mine = m.wire(&format!("{name}_mine"), takes & beat.q.eq(k.value(beat.q.width())));
-                kept.next_when(m, k, mine, integers.output.values.packed());
+                let some = mux(io.begin_i, uint(16 * lanes).lit(0), integers.output.values.packed());
+                kept.next_when(m, k, mine | io.begin_i, some);
             });
             let all = m.split(&format!("{name}_all"), kept.q.packed(), uint(16).array(spec.width));
             m.connect_each(&format!("{name}_out"), to, all);

@@ -29,7 +29,8 @@ pub fn bench(p: &KelleTop) -> anyhow::Result<Box<dyn sim::Bench>> {
 fn facts(block: &KelleTop) -> Facts<Work> {
     let (spec, heads, unit) = (&block.spec, &block.attention, block.vector());
     let lanes = spec.lanes();
-    let scores = heads.score_width | heads.amount_width << 8 | heads.interval_width << 16;
+    let sizes = heads.score_width | heads.amount_width << 8 | heads.interval_width << 16;
+    let scores = sizes | u32::from(heads.save) << 24;
     Facts {
         number: 5,
         bus: bus_of(&spec.axi, block.ports),
@@ -79,7 +80,7 @@ pub fn golden_of(block: &KelleTop) -> anyhow::Result<Golden> {
         amount_bits: heads.amount_width,
         interval_bits: heads.interval_width,
         cache_rows: heads.rows(),
-        save: false,
+        save: heads.save,
         vector: shape_of(&block.vector(), &spec.axi),
     })
     .map_err(anyhow::Error::msg)

@@ -14,15 +14,15 @@ const INSIDE: u32 = 5;
 
 parameters! {
     /// Elaboration parameters.
-    pub struct CacheReader {
+    pub struct HeadReader {
         /// Sizes.
         spec: AttentionSpec = AttentionSpec::default();
     }
 }
 
 ports! {
-    /// Ports of [`CacheReader`].
-    pub struct CacheReaderPorts(p: &CacheReader) {
+    /// Ports of [`HeadReader`].
+    pub struct HeadReaderPorts(p: &HeadReader) {
         /// Drops everything.
         clear_i: In = bit(),
         /// A product begins.
@@ -52,17 +52,17 @@ ports! {
     }
 }
 
-impl Block for CacheReader {
-    type Ports = CacheReaderPorts;
+impl Block for HeadReader {
+    type Ports = HeadReaderPorts;
     const ABOUT: About = About {
-        name: "cache_reader",
+        name: "head_reader",
         summary: "keys or values of the tokens of a head as rows of weights",
         contract: "Keys: of each panel of tokens each slice, values: of each slice each panel of tokens; of that the high bytes of all its tokens,\n\
             then the low ones. Only the bytes that are wanted are read.",
         reference: "Kelle, sections 5.1 and 5.2",
     };
 
-    fn build(&self, m: &mut Module, io: &CacheReaderPorts) {
+    fn build(&self, m: &mut Module, io: &HeadReaderPorts) {
         let spec = &self.spec;
         let columns = spec.spec.columns;
         let fifo = m.instance("u_fifo", StreamFifo { proved: false, ..StreamFifo::registers(8 * columns, INSIDE) });
