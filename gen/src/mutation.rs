@@ -123,6 +123,7 @@ const GLUE: &[&str] = &[
     "quantize_engine_",
     "result_stage_",
     "row_packer_",
+    "shared_array_",
     "strip_walker_",
     "sum_buffer_",
     "sum_lanes_",

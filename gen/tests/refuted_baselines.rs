@@ -22,7 +22,7 @@ fn faults_of_baselines_are_refuted() {
             2,
         ),
         fault(group, "sums do not wait for their row", Fault::net("holds_q", "1'b0"), "sum_0_waits", 5),
-        fault(serial, "the common exponent is too small", Fault::net("largest", "3'd0"), "no_exponent_beyond_0", 1),
+        fault(serial, "the common exponent is too small", Fault::net("largest", "3'd0"), "no_exponent_beyond_0", 2),
         fault(serial, "ties go up", Fault::net("up", "shift_4[0]"), "a_tie_is_even", 2),
         fault(serial, "lost bits do not count", Fault::net("lost", "1'b0"), "rounded_to_nearest", 2),
         fault(
@@ -30,7 +30,7 @@ fn faults_of_baselines_are_refuted() {
             "a scale begins from the one before",
             Fault::net("scale_first_i", "1'b0").into("result_q"),
             "result_is_sum_times_scale",
-            2,
+            3,
         ),
     ]);
 }

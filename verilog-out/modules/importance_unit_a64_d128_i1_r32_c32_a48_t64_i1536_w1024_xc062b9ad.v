@@ -111,38 +111,7 @@ module importance_unit_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
     if (!rst_ni) searches_q <= 1'b0;
     else         searches_q <= !clear_i & (search_i | (searches_q & !all_end));
   end
-  wire [47:0] sum_now = ($unsigned($signed(row_sum_i[47:0])) & {48{row_valid_i[0]}})
-      | ($unsigned($signed(row_sum_i[95:48])) & {48{row_valid_i[1]}})
-      | ($unsigned($signed(row_sum_i[143:96])) & {48{row_valid_i[2]}})
-      | ($unsigned($signed(row_sum_i[191:144])) & {48{row_valid_i[3]}})
-      | ($unsigned($signed(row_sum_i[239:192])) & {48{row_valid_i[4]}})
-      | ($unsigned($signed(row_sum_i[287:240])) & {48{row_valid_i[5]}})
-      | ($unsigned($signed(row_sum_i[335:288])) & {48{row_valid_i[6]}})
-      | ($unsigned($signed(row_sum_i[383:336])) & {48{row_valid_i[7]}})
-      | ($unsigned($signed(row_sum_i[431:384])) & {48{row_valid_i[8]}})
-      | ($unsigned($signed(row_sum_i[479:432])) & {48{row_valid_i[9]}})
-      | ($unsigned($signed(row_sum_i[527:480])) & {48{row_valid_i[10]}})
-      | ($unsigned($signed(row_sum_i[575:528])) & {48{row_valid_i[11]}})
-      | ($unsigned($signed(row_sum_i[623:576])) & {48{row_valid_i[12]}})
-      | ($unsigned($signed(row_sum_i[671:624])) & {48{row_valid_i[13]}})
-      | ($unsigned($signed(row_sum_i[719:672])) & {48{row_valid_i[14]}})
-      | ($unsigned($signed(row_sum_i[767:720])) & {48{row_valid_i[15]}})
-      | ($unsigned($signed(row_sum_i[815:768])) & {48{row_valid_i[16]}})
-      | ($unsigned($signed(row_sum_i[863:816])) & {48{row_valid_i[17]}})
-      | ($unsigned($signed(row_sum_i[911:864])) & {48{row_valid_i[18]}})
-      | ($unsigned($signed(row_sum_i[959:912])) & {48{row_valid_i[19]}})
-      | ($unsigned($signed(row_sum_i[1007:960])) & {48{row_valid_i[20]}})
-      | ($unsigned($signed(row_sum_i[1055:1008])) & {48{row_valid_i[21]}})
-      | ($unsigned($signed(row_sum_i[1103:1056])) & {48{row_valid_i[22]}})
-      | ($unsigned($signed(row_sum_i[1151:1104])) & {48{row_valid_i[23]}})
-      | ($unsigned($signed(row_sum_i[1199:1152])) & {48{row_valid_i[24]}})
-      | ($unsigned($signed(row_sum_i[1247:1200])) & {48{row_valid_i[25]}})
-      | ($unsigned($signed(row_sum_i[1295:1248])) & {48{row_valid_i[26]}})
-      | ($unsigned($signed(row_sum_i[1343:1296])) & {48{row_valid_i[27]}})
-      | ($unsigned($signed(row_sum_i[1391:1344])) & {48{row_valid_i[28]}})
-      | ($unsigned($signed(row_sum_i[1439:1392])) & {48{row_valid_i[29]}})
-      | ($unsigned($signed(row_sum_i[1487:1440])) & {48{row_valid_i[30]}})
-      | ($unsigned($signed(row_sum_i[1535:1488])) & {48{row_valid_i[31]}});
+  wire [47:0] sum_now = $unsigned($signed(row_sum_i[48*row_q +: 48]));
   wire [6:0] place = {panel_q, 5'd0} + {2'd0, row_q};
   assign read_o = comes;
   assign position_o = place;

@@ -141,7 +141,6 @@ module kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f (
   output wire   [0:0] write_end_ready_o           // Each: the beat is taken at the coming edge, when it is
                                                   // valid
 );
-  genvar i;
   wire          linear_idle;
   wire          linear_begin;
   wire    [3:0] linear_saturations;
@@ -153,7 +152,6 @@ module kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f (
   wire    [4:0] linear_load_row;
   wire  [255:0] linear_load_weight;
   wire          linear_step_valid;
-  wire          linear_step_ready_in;
   wire          linear_step_swap;
   wire          linear_step_transposed;
   wire          linear_step_first;
@@ -228,20 +226,6 @@ module kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f (
   wire   [63:0] vector_write_end_address_in;
   wire    [0:0] vector_write_end_valid_in;
   wire    [0:0] vector_write_end_ready;
-  wire          array_load_ready;
-  wire  [255:0] array_load_weight_in;
-  wire          array_step_ready;
-  wire  [255:0] array_step_act_in;
-  wire          array_result_valid;
-  wire          array_result_transposed;
-  wire    [5:0] array_result_index;
-  wire    [1:0] array_result_group;
-  wire          array_result_last;
-  wire    [3:0] array_result_used;
-  wire  [383:0] array_result_sum;
-  wire    [7:0] array_result_overflow;
-  wire   [31:0] array_row_valid;
-  wire [1535:0] array_row_sum;
   wire          attention_idle;
   wire          attention_clear_array;
   wire    [3:0] attention_saturations;
@@ -253,7 +237,6 @@ module kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f (
   wire    [4:0] attention_load_row;
   wire  [255:0] attention_load_weight;
   wire          attention_step_valid;
-  wire          attention_step_ready_in;
   wire          attention_step_swap;
   wire          attention_step_transposed;
   wire          attention_step_first;
@@ -293,84 +276,97 @@ module kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f (
   wire   [63:0] attention_write_end_address_in;
   wire    [0:0] attention_write_end_valid_in;
   wire    [0:0] attention_write_end_ready;
-  wire    [7:0] array_load_weight [0:31];
-  wire    [7:0] array_step_act [0:31];
+  wire          array_steps;
+  wire          array_first_load_ready;
+  wire          array_second_load_ready;
+  wire          array_first_step_ready;
+  wire          array_second_step_ready;
+  wire          array_first_result_valid;
+  wire          array_first_result_transposed;
+  wire    [5:0] array_first_result_index;
+  wire    [1:0] array_first_result_group;
+  wire          array_first_result_last;
+  wire    [3:0] array_first_result_used;
+  wire  [383:0] array_first_result_sum;
+  wire    [7:0] array_first_result_overflow;
+  wire          array_second_result_valid;
+  wire          array_second_result_transposed;
+  wire    [5:0] array_second_result_index;
+  wire    [1:0] array_second_result_group;
+  wire          array_second_result_last;
+  wire    [3:0] array_second_result_used;
+  wire  [383:0] array_second_result_sum;
+  wire    [7:0] array_second_result_overflow;
+  wire   [31:0] array_row_valid;
+  wire [1535:0] array_row_sum;
 
   // The array is that of linear layers or of attention.
   wire products = operation_opcode_i == 8'd1;
-  wire [260:0] array_load = products ? {linear_load_weight, linear_load_row}
-      : {attention_load_weight, attention_load_row};
-  wire [255:0] array_load_weight_bits = array_load[260:5];
-
-  for (i = 0; i < 32; i = i + 1) begin : g_array_load_weight
-    assign array_load_weight[i] = array_load_weight_bits[8*i +: 8];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_array_load_used_weight
-    assign array_load_weight_in[8*i +: 8] = array_load_weight[i];
-  end
-
-  wire [269:0] array_step = products
-      ? {linear_step_act, linear_step_weight_signed, linear_step_act_signed, linear_step_index,
-          linear_step_place, linear_step_last, linear_step_first, linear_step_transposed, linear_step_swap}
-      : {attention_step_act, attention_step_weight_signed, attention_step_act_signed, attention_step_index,
-          attention_step_place, attention_step_last, attention_step_first, attention_step_transposed,
-          attention_step_swap};
-  wire [255:0] array_step_act_bits = array_step[269:14];
-
-  for (i = 0; i < 32; i = i + 1) begin : g_array_step_act
-    assign array_step_act[i] = array_step_act_bits[8*i +: 8];
-  end
-
-  for (i = 0; i < 32; i = i + 1) begin : g_array_step_used_act
-    assign array_step_act_in[8*i +: 8] = array_step_act[i];
-  end
-
-  assign linear_step_ready_in = array_step_ready & products;
-  assign attention_step_ready_in = array_step_ready & !products;
   wire array_clear_in = abort_i | linear_begin | attention_clear_array;
-  wire array_load_valid_in = products ? linear_load_valid : attention_load_valid;
-  wire array_step_valid_in = products ? linear_step_valid : attention_step_valid;
-  wire array_result_ready_in = products ? linear_result_ready : attention_result_ready;
 
-  reconfigurable_array_r32_c32_w8_a48_d64_n4_b8 u_array (
+  shared_array_r32_c32_w8_a48_d64_n4_b8 u_array (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(array_clear_in),
-    .load_valid_i(array_load_valid_in),
-    .load_ready_o(array_load_ready),
-    .load_row_i(array_load[4:0]),
-    .load_weight_i(array_load_weight_in),
-    .step_valid_i(array_step_valid_in),
-    .step_ready_o(array_step_ready),
-    .step_swap_i(array_step[0]),
-    .step_transposed_i(array_step[1]),
-    .step_first_i(array_step[2]),
-    .step_last_i(array_step[3]),
-    .step_place_i(array_step[5:4]),
-    .step_index_i(array_step[11:6]),
-    .step_act_signed_i(array_step[12]),
-    .step_weight_signed_i(array_step[13]),
-    .step_act_i(array_step_act_in),
-    .result_valid_o(array_result_valid),
-    .result_ready_i(array_result_ready_in),
-    .result_transposed_o(array_result_transposed),
-    .result_index_o(array_result_index),
-    .result_group_o(array_result_group),
-    .result_last_o(array_result_last),
-    .result_used_o(array_result_used),
-    .result_sum_o(array_result_sum),
-    .result_overflow_o(array_result_overflow),
+    .first_i(products),
+    .steps_o(array_steps),
+    .first_load_valid_i(linear_load_valid),
+    .first_load_ready_o(array_first_load_ready),
+    .first_load_row_i(linear_load_row),
+    .first_load_weight_i(linear_load_weight),
+    .second_load_valid_i(attention_load_valid),
+    .second_load_ready_o(array_second_load_ready),
+    .second_load_row_i(attention_load_row),
+    .second_load_weight_i(attention_load_weight),
+    .first_step_valid_i(linear_step_valid),
+    .first_step_ready_o(array_first_step_ready),
+    .first_step_swap_i(linear_step_swap),
+    .first_step_transposed_i(linear_step_transposed),
+    .first_step_first_i(linear_step_first),
+    .first_step_last_i(linear_step_last),
+    .first_step_place_i(linear_step_place),
+    .first_step_index_i(linear_step_index),
+    .first_step_act_signed_i(linear_step_act_signed),
+    .first_step_weight_signed_i(linear_step_weight_signed),
+    .first_step_act_i(linear_step_act),
+    .second_step_valid_i(attention_step_valid),
+    .second_step_ready_o(array_second_step_ready),
+    .second_step_swap_i(attention_step_swap),
+    .second_step_transposed_i(attention_step_transposed),
+    .second_step_first_i(attention_step_first),
+    .second_step_last_i(attention_step_last),
+    .second_step_place_i(attention_step_place),
+    .second_step_index_i(attention_step_index),
+    .second_step_act_signed_i(attention_step_act_signed),
+    .second_step_weight_signed_i(attention_step_weight_signed),
+    .second_step_act_i(attention_step_act),
+    .first_result_valid_o(array_first_result_valid),
+    .first_result_ready_i(linear_result_ready),
+    .first_result_transposed_o(array_first_result_transposed),
+    .first_result_index_o(array_first_result_index),
+    .first_result_group_o(array_first_result_group),
+    .first_result_last_o(array_first_result_last),
+    .first_result_used_o(array_first_result_used),
+    .first_result_sum_o(array_first_result_sum),
+    .first_result_overflow_o(array_first_result_overflow),
+    .second_result_valid_o(array_second_result_valid),
+    .second_result_ready_i(attention_result_ready),
+    .second_result_transposed_o(array_second_result_transposed),
+    .second_result_index_o(array_second_result_index),
+    .second_result_group_o(array_second_result_group),
+    .second_result_last_o(array_second_result_last),
+    .second_result_used_o(array_second_result_used),
+    .second_result_sum_o(array_second_result_sum),
+    .second_result_overflow_o(array_second_result_overflow),
     .row_valid_o(array_row_valid),
     .row_sum_o(array_row_sum)
   );
 
   // An operation goes to one of the engines, and the DMAs with it.
-  wire linear_steps = linear_step_valid & linear_step_ready_in;
-  wire attention_steps = attention_step_valid & attention_step_ready_in;
   wire rows = operation_opcode_i == 8'd3;
   assign idle_o = vector_idle & linear_idle & attention_idle;
-  assign computing_o = vector_computing | linear_steps | attention_steps;
+  assign computing_o = vector_computing | (array_steps & products) | (array_steps & !products);
+  assign overflows_o = rows ? {3'd0, vector_overflow} : products ? linear_overflows : attention_overflows;
   assign operation_ready_o = rows ? vector_operation_ready : products ? linear_operation_ready
       : attention_operation_ready;
   assign operation_end_valid_o = rows ? vector_operation_end_valid : products ? linear_operation_end_valid
@@ -614,8 +610,6 @@ module kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f (
   assign linear_write_end_address_in[63:0] = write_end_address_i[63:0];
   wire linear_operation_valid_in = operation_valid_i & products;
   wire linear_operation_end_ready_in = operation_end_ready_i & products;
-  wire linear_load_ready_in = array_load_ready & products;
-  wire linear_result_valid_in = array_result_valid & products;
 
   linear_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_xfa315b8f u_linear (
     .clk_i(clk_i),
@@ -636,11 +630,11 @@ module kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f (
     .operation_end_ready_i(linear_operation_end_ready_in),
     .operation_end_error_o(linear_operation_end_error),
     .load_valid_o(linear_load_valid),
-    .load_ready_i(linear_load_ready_in),
+    .load_ready_i(array_first_load_ready),
     .load_row_o(linear_load_row),
     .load_weight_o(linear_load_weight),
     .step_valid_o(linear_step_valid),
-    .step_ready_i(linear_step_ready_in),
+    .step_ready_i(array_first_step_ready),
     .step_swap_o(linear_step_swap),
     .step_transposed_o(linear_step_transposed),
     .step_first_o(linear_step_first),
@@ -650,15 +644,15 @@ module kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f (
     .step_act_signed_o(linear_step_act_signed),
     .step_weight_signed_o(linear_step_weight_signed),
     .step_act_o(linear_step_act),
-    .result_valid_i(linear_result_valid_in),
+    .result_valid_i(array_first_result_valid),
     .result_ready_o(linear_result_ready),
-    .result_transposed_i(array_result_transposed),
-    .result_index_i(array_result_index),
-    .result_group_i(array_result_group),
-    .result_last_i(array_result_last),
-    .result_used_i(array_result_used),
-    .result_sum_i(array_result_sum),
-    .result_overflow_i(array_result_overflow),
+    .result_transposed_i(array_first_result_transposed),
+    .result_index_i(array_first_result_index),
+    .result_group_i(array_first_result_group),
+    .result_last_i(array_first_result_last),
+    .result_used_i(array_first_result_used),
+    .result_sum_i(array_first_result_sum),
+    .result_overflow_i(array_first_result_overflow),
     .read_command_address_o(linear_read_command_address),
     .read_command_row_bytes_o(linear_read_command_row_bytes),
     .read_command_rows_o(linear_read_command_rows),
@@ -694,8 +688,6 @@ module kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f (
   assign attention_write_end_address_in[63:0] = write_end_address_i[63:0];
   wire attention_operation_valid_in = operation_valid_i & !(rows | products);
   wire attention_operation_end_ready_in = operation_end_ready_i & !(rows | products);
-  wire attention_load_ready_in = array_load_ready & !products;
-  wire attention_result_valid_in = array_result_valid & !products;
 
   attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 u_attention (
     .clk_i(clk_i),
@@ -720,11 +712,11 @@ module kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f (
     .operation_end_ready_i(attention_operation_end_ready_in),
     .operation_end_error_o(attention_operation_end_error),
     .load_valid_o(attention_load_valid),
-    .load_ready_i(attention_load_ready_in),
+    .load_ready_i(array_second_load_ready),
     .load_row_o(attention_load_row),
     .load_weight_o(attention_load_weight),
     .step_valid_o(attention_step_valid),
-    .step_ready_i(attention_step_ready_in),
+    .step_ready_i(array_second_step_ready),
     .step_swap_o(attention_step_swap),
     .step_transposed_o(attention_step_transposed),
     .step_first_o(attention_step_first),
@@ -734,15 +726,15 @@ module kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f (
     .step_act_signed_o(attention_step_act_signed),
     .step_weight_signed_o(attention_step_weight_signed),
     .step_act_o(attention_step_act),
-    .result_valid_i(attention_result_valid_in),
+    .result_valid_i(array_second_result_valid),
     .result_ready_o(attention_result_ready),
-    .result_transposed_i(array_result_transposed),
-    .result_index_i(array_result_index),
-    .result_group_i(array_result_group),
-    .result_last_i(array_result_last),
-    .result_used_i(array_result_used),
-    .result_sum_i(array_result_sum),
-    .result_overflow_i(array_result_overflow),
+    .result_transposed_i(array_second_result_transposed),
+    .result_index_i(array_second_result_index),
+    .result_group_i(array_second_result_group),
+    .result_last_i(array_second_result_last),
+    .result_used_i(array_second_result_used),
+    .result_sum_i(array_second_result_sum),
+    .result_overflow_i(array_second_result_overflow),
     .row_valid_i(array_row_valid),
     .row_sum_i(array_row_sum),
     .read_command_address_o(attention_read_command_address),
@@ -778,6 +770,5 @@ module kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f (
 
   assign write_end_ready_o[0] = rows ? vector_write_end_ready[0] : products ? linear_write_end_ready[0]
       : attention_write_end_ready[0];
-  assign overflows_o = rows ? {3'd0, vector_overflow} : products ? linear_overflows : attention_overflows;
   assign saturations_o = products ? linear_saturations : attention_saturations;
 endmodule

@@ -145,12 +145,6 @@
 ../modules/row_packer_l8.v
 ../modules/gain_reader_a64_d128_i1.v
 ../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x264a44b1.v
-../modules/ram_d4_w49_g49_inferred.v
-../modules/lane_results_r32_c32_w8_a48_d64_n4_b8.v
-../modules/skew_lines_n32_w8_skew.v
-../modules/reconfigurable_pe_w8_p22.v
-../modules/byte_accumulator_w8_p22_a48_d64.v
-../modules/reconfigurable_array_r32_c32_w8_a48_d64_n4_b8.v
 ../modules/command_list_n4_t1_c4.v
 ../modules/attention_controller_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x60dda3db.v
 ../modules/attention_sequencer_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad.v
@@ -192,6 +186,13 @@
 ../modules/token_saver_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad.v
 ../modules/product_walk_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xb3b5bbc5.v
 ../modules/attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74.v
+../modules/ram_d4_w49_g49_inferred.v
+../modules/lane_results_r32_c32_w8_a48_d64_n4_b8.v
+../modules/skew_lines_n32_w8_skew.v
+../modules/reconfigurable_pe_w8_p22.v
+../modules/byte_accumulator_w8_p22_a48_d64.v
+../modules/reconfigurable_array_r32_c32_w8_a48_d64_n4_b8.v
+../modules/shared_array_r32_c32_w8_a48_d64_n4_b8.v
 ../modules/kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f.v
 ../modules/event_counters_n5_w64_s16_x298b13c2.v
 ../modules/kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x3e3c3c1a.v

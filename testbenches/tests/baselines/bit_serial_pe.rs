@@ -25,7 +25,6 @@ fn broken_elements_are_noticed() {
         ("significances do not count", Fault::net("significance_i", "3'd0")),
         ("a group does not begin", Fault::net("first_i", "1'b0").into("acc_q")),
         ("a product does not begin", Fault::net("result_before", "$signed({result_q[21:0], 1'b0})")),
-        ("a reset leaves the last step", Fault::net("rst_ni", "1'b1").into("last_q")),
     ];
     must_be_noticed(&BitSerialPe::default(), bench, 20_000, &faults);
 }

@@ -17,10 +17,10 @@ fn configurations() {
 fn broken_groups_are_noticed() {
     let faults = [
         ("the extra multiplier rests", Fault::net("outlier", "8'd0")),
-        ("the row loses a tile", Fault::net("last_q", "1'b0").into("result_q")),
+        ("the row loses a tile", Fault::net("last_q", "1'b0").into("g_places[2].result_q")),
         ("a waiting sum moves", Fault::net("moves", "1'b1")),
-        ("a tile does not begin", Fault::net("first_i", "1'b0").into("acc_q")),
-        ("the flag forgets", Fault::net("first_i", "1'b1").into("overflow_q")),
+        ("a tile does not begin", Fault::net("first_i", "1'b0").into("g_lanes[1].acc_q")),
+        ("the flag forgets", Fault::net("first_i", "1'b1").into("g_lanes[1].overflow_q")),
         ("upper halves count once", Fault::net("upper_i", "1'b0")),
         ("a reset leaves the last step", Fault::net("rst_ni", "1'b1").into("last_q")),
     ];

@@ -7,8 +7,7 @@
 use super::attention_spec::{AttentionSize, AttentionSpec};
 use super::walk::fit;
 use crate::lang::{
-    About, Block, In, InArray, InBundle, Module, Out, Timing, bit, bits_for, mux, or_all, parameters, ports, select,
-    sint, uint,
+    About, Block, In, InArray, InBundle, Module, Out, Timing, bit, bits_for, mux, parameters, ports, select, sint, uint,
 };
 
 parameters! {
@@ -96,10 +95,7 @@ impl Block for ImportanceUnit {
         panel.next(select(&[(restart, zero), (panel_ends, panel.q.wrapping_add(1))], panel.q));
         let all_end = m.wire("all_end", panel_ends & panel.q.wrapping_add(1).eq(io.panels_i));
         searches.next(!io.clear_i & (io.search_i | (searches.q & !all_end)));
-        let parts: Vec<_> = (0..rows)
-            .map(|i| io.row_sum_i.at(i).as_uint() & io.row_valid_i.at(i).repeat(spec.spec.accumulator_width))
-            .collect();
-        let sum = m.wire("sum_now", or_all(uint(spec.spec.accumulator_width), &parts));
+        let sum = m.wire("sum_now", io.row_sum_i.at(row.q).as_uint());
         // Wide enough for places of the last panel that the list does not have.
         let place_ty = uint(bits_for(u64::from(spec.panels() * rows)));
         let first = fit(panel.q.shl(log_rows), place_ty.width);

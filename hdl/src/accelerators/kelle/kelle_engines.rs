@@ -3,13 +3,14 @@
 use super::attention_controller::READERS as ATTENTION_READERS;
 use super::kelle_top::KelleTop;
 use super::linear_controller::{READERS as LINEAR_READERS, WORDS};
-use crate::accelerators::engines::{fork, fork_all, merge, merge_all, of_used};
+use super::shared_array::SharedArray;
+use crate::accelerators::engines::{Engine, behind_shell, transfer, transfers};
 use crate::blocks::common::bus::{DmaCommand, DmaCompletion, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, StreamArray, Timing,
-    bit, bits_for, mux, parameters, ports, uint,
+    About, Block, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, bits_for, mux, parameters,
+    ports, uint,
 };
 
 /// Operation of linear layers.
@@ -83,118 +84,73 @@ impl Block for KelleEngines {
     fn build(&self, m: &mut Module, io: &KelleEnginesPorts) {
         let linear = m.instance("u_linear", self.top.linear());
         let vector = m.instance("u_vector", self.top.vector());
-        let array = m.instance("u_array", self.top.spec.array());
         let attention = m.instance("u_attention", self.top.attention());
-        m.connect(attention.forget_i, io.forget_i);
-        m.connect(io.evicts_o, attention.evicts_o);
-        m.connect(io.refreshes_o, attention.refreshes_o);
-        m.connect(io.stalls_o, attention.stalls_o);
+        for (to, from) in [
+            (attention.forget_i, io.forget_i),
+            (io.evicts_o, attention.evicts_o),
+            (io.refreshes_o, attention.refreshes_o),
+            (io.stalls_o, attention.stalls_o),
+        ] {
+            m.connect(to, from);
+        }
         m.comment("The array is that of linear layers or of attention.");
         let products = m.wire("products", io.operation.opcode.eq(LINEAR));
-        let spec = self.top.spec.array();
+        let array = m.instance("u_array", SharedArray { array: self.top.spec.array() });
         m.connect(array.clear_i, io.abort_i | linear.begin_o | attention.clear_array_o);
-        merge(m, ("array_load", &spec), products, &array.load, (&linear.load, &attention.load));
-        merge(m, ("array_step", &spec), products, &array.step, (&linear.step, &attention.step));
-        fork(m, "array_result", products, &array.result, (&linear.result, &attention.result));
+        m.connect(array.first_i, products);
+        m.connect_stream(&array.first_load, &linear.load);
+        m.connect_stream(&array.second_load, &attention.load);
+        m.connect_stream(&array.first_step, &linear.step);
+        m.connect_stream(&array.second_step, &attention.step);
+        m.connect_stream(&linear.result, &array.first_result);
+        m.connect_stream(&attention.result, &array.second_result);
         m.connect_each("row_valid", attention.row_valid_i, array.row_valid_o);
         m.connect_each("row_sum", attention.row_sum_i, array.row_sum_o);
 
         m.comment("An operation goes to one of the engines, and the DMAs with it.");
-        let linear_steps = m.wire("linear_steps", linear.step.fire());
-        let attention_steps = m.wire("attention_steps", attention.step.fire());
-        let rows = m.wire("rows", io.operation.opcode.eq(VECTOR));
         let engines = vec![
             Engine {
-                chosen: Some(rows),
+                chosen: Some(m.wire("rows", io.operation.opcode.eq(VECTOR))),
                 controls: [vector.abort_i, vector.window_base_i, vector.window_limit_i],
                 states: [vector.idle_o, vector.computing_o, vector.overflow_o],
                 operation: vector.operation,
                 end: vector.operation_end,
-                reads: (READERS, vector.read_command, vector.read, vector.read_end),
-                writes: (vector.write_command, vector.write, vector.write_end),
+                reads: transfers(READERS, &vector.read_command, &vector.read, &vector.read_end),
+                write: transfer(&vector.write_command, &vector.write, &vector.write_end),
             },
             Engine {
                 chosen: Some(products),
                 controls: [linear.abort_i, linear.window_base_i, linear.window_limit_i],
-                states: [linear.idle_o, linear_steps, linear.overflows_o],
+                states: [linear.idle_o, array.steps_o & products, linear.overflows_o],
                 operation: linear.operation,
                 end: linear.operation_end,
-                reads: (LINEAR_READERS, linear.read_command, linear.read, linear.read_end),
-                writes: (linear.write_command, linear.write, linear.write_end),
+                reads: transfers(LINEAR_READERS, &linear.read_command, &linear.read, &linear.read_end),
+                write: transfer(&linear.write_command, &linear.write, &linear.write_end),
             },
             Engine {
                 chosen: None,
                 controls: [attention.abort_i, attention.window_base_i, attention.window_limit_i],
-                states: [attention.idle_o, attention_steps, attention.overflows_o],
+                states: [attention.idle_o, array.steps_o & !products, attention.overflows_o],
                 operation: attention.operation,
                 end: attention.operation_end,
-                reads: (ATTENTION_READERS, attention.read_command, attention.read, attention.read_end),
-                writes: (attention.write_command, attention.write, attention.write_end),
+                reads: transfers(ATTENTION_READERS, &attention.read_command, &attention.read, &attention.read_end),
+                write: transfer(&attention.write_command, &attention.write, &attention.write_end),
             },
         ];
-        for own in &engines {
-            let [abort, base, limit] = own.controls;
-            m.connect(abort, io.abort_i);
-            m.connect(base, io.window_base_i);
-            m.connect(limit, io.window_limit_i);
-        }
-        let state = |k: usize| engines.iter().map(|own| own.states[k]).collect::<Vec<Signal>>();
-        m.connect(io.idle_o, state(0).into_iter().fold(bit().lit(1), |a, b| a & b));
-        m.connect(io.computing_o, state(1).into_iter().fold(bit().lit(0), |a, b| a | b));
-        self.streams(m, io, &engines);
-
-        let width = io.overflows_o.width();
-        let chosen: Vec<Signal> = engines.iter().filter_map(|own| own.chosen).collect();
-        let overflows: Vec<Signal> = state(2).into_iter().map(|count| count.extend(width)).collect();
-        m.connect(io.overflows_o, of_used(&chosen, &overflows));
+        let shell = Engine {
+            chosen: None,
+            controls: [io.abort_i, io.window_base_i, io.window_limit_i],
+            states: [io.idle_o, io.computing_o, io.overflows_o],
+            operation: io.operation.clone(),
+            end: io.operation_end.clone(),
+            reads: transfers(READERS, &io.read_command, &io.read, &io.read_end),
+            write: transfer(&io.write_command, &io.write, &io.write_end),
+        };
+        behind_shell(m, (&self.top.spec.axi, &self.top.dma), &shell, &engines);
         m.connect(io.saturations_o, mux(products, linear.saturations_o, attention.saturations_o));
     }
 
     fn timing(&self) -> Timing {
         Timing::new()
-    }
-}
-
-/// An engine behind the shell.
-struct Engine {
-    /// The operation is its own; the last engine does what nobody else has.
-    chosen: Option<Signal>,
-    /// Abort, first and last byte of the window.
-    controls: [Signal; 3],
-    /// It is idle; it computes; results of this cycle with an overflow.
-    states: [Signal; 3],
-    operation: Stream<Operation>,
-    end: Stream<OperationEnd>,
-    /// How many DMAs it reads with, commands, rows, ends.
-    reads: (u32, StreamArray<DmaCommand>, StreamArray<RowBeat>, StreamArray<DmaCompletion>),
-    /// Commands, rows, ends of writing.
-    writes: (StreamArray<DmaCommand>, StreamArray<Word>, StreamArray<DmaCompletion>),
-}
-
-impl KelleEngines {
-    /// Between the shell and the engine that is chosen.
-    fn streams(&self, m: &mut Module, io: &KelleEnginesPorts, engines: &[Engine]) {
-        let chosen: Vec<Signal> = engines.iter().filter_map(|own| own.chosen).collect();
-        let operations: Vec<_> = engines.iter().map(|own| own.operation.clone()).collect();
-        fork_all(m, "operation", &chosen, &io.operation, &operations);
-        let ends: Vec<_> = engines.iter().map(|own| own.end.clone()).collect();
-        merge_all(m, ("operation_end", &()), &chosen, &io.operation_end, &ends);
-        let spec = (self.top.spec.axi.clone(), self.top.dma.clone());
-        for k in 0..READERS {
-            let readers: Vec<&Engine> = engines.iter().filter(|own| k < own.reads.0).collect();
-            let chosen: Vec<Signal> = readers.iter().filter_map(|own| own.chosen).take(readers.len() - 1).collect();
-            let commands: Vec<_> = readers.iter().map(|own| own.reads.1.at(k)).collect();
-            merge_all(m, (&format!("read_command_{k}"), &spec), &chosen, &io.read_command.at(k), &commands);
-            let rows: Vec<_> = readers.iter().map(|own| own.reads.2.at(k)).collect();
-            fork_all(m, &format!("read_{k}"), &chosen, &io.read.at(k), &rows);
-            let ends: Vec<_> = readers.iter().map(|own| own.reads.3.at(k)).collect();
-            fork_all(m, &format!("read_end_{k}"), &chosen, &io.read_end.at(k), &ends);
-        }
-        let commands: Vec<_> = engines.iter().map(|own| own.writes.0.at(0)).collect();
-        merge_all(m, ("write_command", &spec), &chosen, &io.write_command.at(0), &commands);
-        let rows: Vec<_> = engines.iter().map(|own| own.writes.1.at(0)).collect();
-        merge_all(m, ("write", &self.top.spec.axi.data_width), &chosen, &io.write.at(0), &rows);
-        let ends: Vec<_> = engines.iter().map(|own| own.writes.2.at(0)).collect();
-        fork_all(m, "write_end", &chosen, &io.write_end.at(0), &ends);
     }
 }
