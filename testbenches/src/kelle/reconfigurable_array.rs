@@ -106,7 +106,7 @@ impl Player {
         self.takes = self.rng.random_range(1..=8);
         // Sums of a number that never begins anew leave their range.
         let rarely = self.rng.random_range(1..20u8);
-        for _ in 0..20 * lanes {
+        for _ in 0..80 + 20 * lanes {
             if self.row.is_none() && self.rng.random_range(0..8u8) < loads {
                 self.row = Some((self.rng.random_range(0..rows), self.bytes(self.p.columns)));
             }
