@@ -53,6 +53,20 @@ fn faults_of_commands_and_codebooks_are_refuted() {
 }
 
 #[test]
+fn faults_of_lists_and_importance_are_refuted() {
+    let (list, importance) = (part("token_list"), part("importance_unit"));
+    let net = Fault::net;
+    refute(vec![
+        list("the victim's row is lost", net("victim_row_q", "2'd0"), "list_is_read", 9),
+        list("a token stays behind", net("after", "next"), "list_is_read", 11),
+        list("moves end one early", net("at_end", "1'b1"), "takes_its_time", 8),
+        importance("a first token goes", net("is_first", "1'b0"), "the_first_ones_stay", 8),
+        importance("a recent token goes", net("is_recent", "1'b0"), "the_recent_ones_stay", 8),
+        importance("it is known before the last panel", net("passes_i", "1'b0"), "known_behind_all_sums", 8),
+    ]);
+}
+
+#[test]
 #[ignore = "minutes: faults that show after many steps"]
 fn large_faults_of_factors_and_tokens_are_refuted() {
     let (ring, reader) = (part("factor_ring"), part("token_reader"));

@@ -1,5 +1,6 @@
 //! Parts of accelerators that stand in no catalogue, and what is proved of them.
 
+use hdl::accelerators::kelle::{AttentionSpec, ImportanceUnit, KelleSpec, TokenList};
 use hdl::accelerators::kllm::{CodebookLoader, FactorRing, KllmSpec, TokenReader};
 use hdl::blocks::common::AxiSpec;
 use hdl::blocks::common::shell::CommandList;
@@ -34,10 +35,26 @@ pub fn all() -> Vec<Part> {
         kmax: 1,
         outputs,
     };
+    let heads = |heads, slots| {
+        let spec = KelleSpec { axi: axi(32), rows: 2, columns: 2, tokens: 2, inner: 2, ..KelleSpec::default() };
+        AttentionSpec {
+            spec,
+            heads,
+            slots,
+            width: 2,
+            group: 1,
+            score_width: 2,
+            amount_width: 2,
+            banks: 1,
+            ..AttentionSpec::default()
+        }
+    };
     vec![
         part(CommandList { dmas: 2, times: 3, commands: 2 }, 10, 14, true),
         Part { long: true, ..part(CodebookLoader { axi: axi(32), spec: spec(2, 1) }, 8, 8, true) },
         part(FactorRing { axi: axi(1024), spec: spec(2, 16) }, 11, 16, false),
         part(TokenReader { axi: axi(64), spec: spec(2, 1) }, 9, 14, false),
+        part(TokenList { spec: heads(2, 2) }, 8, 14, true),
+        part(ImportanceUnit { spec: heads(1, 3) }, 10, 16, true),
     ]
 }

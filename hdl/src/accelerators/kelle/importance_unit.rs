@@ -169,9 +169,81 @@ impl Block for ImportanceUnit {
         m.connect(io.victim_o, kept.q);
         m.unused(size.head);
         m.unused(size.slices);
+        self.properties(m, io);
     }
 
     fn timing(&self) -> Timing {
         Timing::new()
+    }
+}
+
+impl ImportanceUnit {
+    /// Whatever the scores and sums are, and however the sums come, the victim is a token that may go.
+    fn properties(&self, m: &mut Module, io: &ImportanceUnitPorts) {
+        let (spec, size) = (&self.spec, &io.size);
+        let (rows, wide) = (spec.spec.rows, 18);
+        if spec.rows() > 12 {
+            return;
+        }
+        m.formal(|m| {
+            m.comment("The environment: waves of all rows, for each panel one of each query; sizes are steady.");
+            let starts = m.wire("formal_starts", (io.begin_i | io.search_i) & !io.clear_i);
+            let began = m.reg_init("formal_began_q", bit(), 0);
+            began.next(!io.clear_i & (began.q | starts));
+            for (name, value) in [
+                ("queries", size.queries),
+                ("old", size.old),
+                ("sink", size.sink),
+                ("window", size.window),
+                ("panels", io.panels_i),
+            ] {
+                let before = m.reg(&format!("formal_{name}_q"), value.ty());
+                before.next(value);
+                m.assume(&format!("{name}_steady"), !began.q | starts | value.eq(before.q));
+            }
+            m.assume("queries_exist", size.queries.any() & size.queries.le(spec.group));
+            m.assume("tokens_exist", size.old.le(spec.slots));
+            let tokens = size.old.extend(wide).wrapping_add(rows).shr(rows.trailing_zeros());
+            m.assume("panels_of_tokens", tokens.eq(io.panels_i.extend(wide)));
+            m.assume("one_start", !(io.begin_i & io.search_i));
+            let row = m.reg_init("formal_row_q", uint(wide), 0);
+            let wave = m.reg_init("formal_wave_q", uint(wide), 0);
+            let zero = uint(wide).lit(0);
+            let comes = m.wire("formal_comes", io.row_valid_i.packed().any());
+            let ends = m.wire("formal_wave_ends", comes & row.q.eq(rows - 1));
+            row.next(mux(starts | io.clear_i | ends, zero, mux(comes, row.q.wrapping_add(1), row.q)));
+            let left = mux(
+                io.begin_i,
+                size.queries * io.panels_i,
+                wave.q.slice(0..size.queries.width() + io.panels_i.width()),
+            );
+            wave.next(mux(
+                starts | io.clear_i,
+                mux(io.begin_i & !io.clear_i, left.extend(wide), zero),
+                mux(ends, wave.q.wrapping_sub(1), wave.q),
+            ));
+            for i in 0..rows {
+                let here = io.row_valid_i.at(i);
+                m.assume(&format!("row_{i}_in_turn"), !here | (row.q.eq(i) & wave.q.any() & !starts));
+            }
+            m.assume("a_wave_goes_on", comes | !row.q.any() | io.clear_i | starts);
+            let searches = m.reg_init("formal_searches_q", bit(), 0);
+            searches.next(!io.clear_i & mux(starts, io.search_i, searches.q & !io.known_o));
+            m.assume("one_after_the_other", !starts | (!wave.q.any() & !searches.q));
+
+            m.comment("Who may go: an old token, none of the first and none of the last ones.");
+            let known = m.wire("formal_known", io.known_o & began.q & !starts);
+            let found = m.wire("formal_found", known & io.found_o);
+            let victim = io.victim_o.extend(wide);
+            m.assert_always("the_victim_is_old", !found | victim.lt(size.old.extend(wide)));
+            m.assert_always("the_first_ones_stay", !found | victim.ge(size.sink.extend(wide)));
+            let recent = victim.extend(wide + 1).wrapping_add(size.window.extend(wide + 1));
+            m.assert_always("the_recent_ones_stay", !found | recent.lt(size.old.extend(wide + 1)));
+            let some = size.sink.extend(wide).wrapping_add(size.window.extend(wide)).lt(size.old.extend(wide));
+            m.assert_always("there_is_one", !known | !some | io.found_o);
+            m.assert_always("known_behind_all_sums", !known | !wave.q.any());
+            m.cover("a_later_one_goes", found & victim.any() & size.old.eq(spec.slots));
+            m.cover("nobody_may_go", known & !io.found_o);
+        });
     }
 }

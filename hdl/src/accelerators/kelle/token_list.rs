@@ -6,7 +6,7 @@
 use super::attention_spec::AttentionSpec;
 use super::walk::fit;
 use crate::blocks::common::{Ram, RamImplementation};
-use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, mux, parameters, ports, select};
+use crate::lang::{About, Block, In, Module, Out, Signal, Timing, bit, mux, parameters, ports, select, uint};
 
 parameters! {
     /// Elaboration parameters.
@@ -109,9 +109,99 @@ impl Block for TokenList {
         state.goto("First", bit().lit(1), "Move");
         state.goto("Move", nearly, "Last");
         state.goto("Last", bit().lit(1), "Idle");
+        self.properties(m, io);
     }
 
     fn timing(&self) -> Timing {
         Timing::new().latency(1u32).beat(1u32)
+    }
+}
+
+impl TokenList {
+    /// The lists stand here in registers and change at once: what is read is what they say, and each is an order of all rows of its head.
+    fn properties(&self, m: &mut Module, io: &TokenListPorts) {
+        let (spec, position) = (&self.spec, self.spec.position());
+        let (entries, places) = (spec.entries(), spec.rows());
+        if places > 12 {
+            return;
+        }
+        let wide = 8;
+        m.formal(|m| {
+            let at = |place: Signal| (io.head_i.extend(wide) * entries).slice(0..wide).wrapping_add(place.extend(wide));
+            m.comment("The environment: places that there are; nothing else while a token goes.");
+            for (name, place) in [
+                ("position", io.position_i),
+                ("other_position", io.other_position_i),
+                ("entry", io.entry_i),
+                ("victim", io.victim_i),
+                ("youngest", io.youngest_i),
+            ] {
+                m.assume(&format!("{name}_exists"), place.lt(entries));
+            }
+            m.assume("head_exists", io.head_i.lt(spec.heads));
+            let busy = io.busy_o;
+            m.assume("emptied_alone", !io.reset_i | (!busy & !io.remove_i));
+            m.assume("goes_alone", !io.remove_i | !busy);
+            m.assume("read_alone", !(io.read_i | io.other_read_i) | (!busy & !io.remove_i & !io.reset_i));
+            m.assume("victim_is_there", !io.remove_i | io.victim_i.le(io.youngest_i));
+            let before = |m: &mut Module, name: &str, value: Signal| {
+                let kept = m.reg(name, value.ty());
+                kept.next(value);
+                kept.q
+            };
+            let head = before(m, "formal_head_q", io.head_i);
+            let youngest = before(m, "formal_youngest_q", io.youngest_i);
+            m.assume("head_is_steady", !busy | head.eq(io.head_i));
+            m.assume("youngest_is_steady", !busy | youngest.eq(io.youngest_i));
+
+            m.comment("The lists.");
+            let list = m.regs("formal_list", position, places);
+            let known = m.regs_init("formal_known", bit(), places, 0);
+            let victim = m.wire("formal_victim", list.q.at(at(io.victim_i)));
+            for h in 0..spec.heads {
+                let mine = io.head_i.eq(h);
+                let all = (0..entries).fold(bit().lit(1), |all, k| all & known.q.at(h * entries + k));
+                let all = m.wire(&format!("formal_all_{h}"), all);
+                m.assume(&format!("list_{h}_is_known"), !(io.remove_i & mine) | all);
+                for k in 0..entries {
+                    let here = h * entries + k;
+                    let set = io.reset_i & mine & io.entry_i.eq(k);
+                    let behind = io.remove_i & mine & io.victim_i.le(k) & io.youngest_i.gt(k);
+                    let last = io.remove_i & mine & io.youngest_i.eq(k);
+                    let after = list.q.at(h * entries + (k + 1) % entries);
+                    let value = select(&[(set, io.entry_i), (behind, after), (last, victim)], list.q.at(here));
+                    list.next(m, here, value);
+                    let begins = io.reset_i & mine & !io.entry_i.any();
+                    let new = m.wire(&format!("formal_new_{h}_{k}"), !known.q.at(here));
+                    m.assume(&format!("head_{h}_from_its_first_on_{k}"), !set | begins | new);
+                    known.next(m, here, set | (known.q.at(here) & !begins));
+                    for other in 0..k {
+                        let differ = list.q.at(here).ne(list.q.at(h * entries + other));
+                        m.assert_always(&format!("rows_of_{h}_differ_{other}_{k}"), !all | differ);
+                    }
+                }
+            }
+
+            m.comment("What is read.");
+            for (name, read, place, row) in [
+                ("list", io.read_i, io.position_i, io.row_o),
+                ("other", io.other_read_i, io.other_position_i, io.other_row_o),
+            ] {
+                let due = m.reg_init(&format!("formal_{name}_due_q"), bit(), 0);
+                due.next(read & known.q.at(at(place)));
+                let entry = before(m, &format!("formal_{name}_entry_q"), list.q.at(at(place)));
+                let right = row.extend(wide).eq(at(entry));
+                m.assert_always(&format!("{name}_is_read"), !due.q | head.ne(io.head_i) | right);
+            }
+            let gone = m.reg("formal_gone_q", position);
+            gone.next_when(io.remove_i, victim);
+            m.assert_always("the_victims_row_is_free", !io.freed_o | io.freed_row_o.extend(wide).eq(at(gone.q)));
+            let left = m.reg_init("formal_left_q", uint(wide), 0);
+            let span = io.youngest_i.extend(wide).wrapping_sub(io.victim_i.extend(wide)).wrapping_add(2);
+            left.next(select(&[(io.remove_i, span), (left.q.any(), left.q.wrapping_sub(1))], left.q));
+            m.assert_always("takes_its_time", busy.eq(left.q.any()));
+            m.cover("the_oldest_goes", io.remove_i & !io.victim_i.any() & io.youngest_i.eq(entries - 1));
+            m.cover("the_youngest_goes", io.remove_i & io.victim_i.any() & io.youngest_i.eq(io.victim_i));
+        });
     }
 }
