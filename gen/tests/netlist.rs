@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use hdl::accelerators::kelle::KelleTop;
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};
 use hdl::accelerators::tender::{TenderLane, TenderTop};
 use hdl::accelerators::vector::VectorTop;
@@ -18,6 +19,7 @@ use sim::stimulus::Stall;
 use testbenches::options;
 use testbenches::systems::c_program::{CEnd, CProgram};
 use testbenches::systems::hardware::Hardware;
+use testbenches::systems::kelle_top::bench as kelle_bench;
 use testbenches::systems::kllm_top::bench as kllm_bench;
 use testbenches::systems::tender_top::bench as tender_bench;
 use testbenches::systems::vector_top::bench;
@@ -122,5 +124,27 @@ fn large_kllm_top_runs_jobs_in_cells() {
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");
     let report = sim::run(&*kllm_bench(&block).unwrap(), &design, &options(40)).unwrap_or_else(|e| panic!("{e}"));
+    println!("{} cycles in {:.0} s", report.cycles, report.seconds);
+}
+
+/// 2 x 2 PEs on a bus of 4 bytes, a head of two tokens, with no row unit but RMS norm: jobs of the bench.
+#[test]
+#[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
+fn large_kelle_top_runs_jobs_in_cells() {
+    let small = KelleTop::configurations().swap_remove(0);
+    let block = KelleTop {
+        dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
+        read_beats: 8,
+        write_beats: 4,
+        max_beats: 4,
+        lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },
+        requantize: RequantizeLane { mul_stages: 0, int_stages: 0, ..RequantizeLane::default() },
+        units: RowUnits::default(),
+        ..small
+    };
+    let (design, cells) = mapped(&block);
+    println!("{cells} cells");
+    assert!(cells > 10_000, "{cells} cells are no accelerator");
+    let report = sim::run(&*kelle_bench(&block).unwrap(), &design, &options(20)).unwrap_or_else(|e| panic!("{e}"));
     println!("{} cycles in {:.0} s", report.cycles, report.seconds);
 }
