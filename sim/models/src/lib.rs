@@ -4,10 +4,12 @@
 //! hardware beside those of a study, the bench is in `testbenches`, and its example or test calls both.
 
 pub mod explore;
+mod fetched;
 pub mod gguf;
 pub mod headlines;
 pub mod kelle;
 pub mod kllm;
+pub mod minilm;
 pub mod smollm2;
 pub mod tender;
 pub mod titanus;
