@@ -95,7 +95,7 @@ impl Study {
     }
 
     /// Those of both texts, and more on the committed one, which is a quarter as long.
-    fn some<T: Copy>(&self, both: &[T], committed: &[T]) -> Vec<T> {
+    fn some<T: Clone>(&self, both: &[T], committed: &[T]) -> Vec<T> {
         if self.on_longer { both.to_vec() } else { [both, committed].concat() }
     }
 
@@ -111,16 +111,18 @@ impl Study {
             self.progress.set_message("weights in integers");
             let weights = IntegerWeights::new(&self.model, bits)?;
             for (name, granularity) in self
-                .some(&[("row", Granularity::Row), ("column", Granularity::Column)], &[("tensor", Granularity::Tensor)])
+                .some(&[("row", Granularity::Row)], &[("tensor", Granularity::Tensor), ("column", Granularity::Column)])
             {
                 let mut model = IntegerModel::new(&weights, bits, Activations::Plain(granularity));
                 self.row(&format!("INT{bits} {name}"), &mut model)?;
             }
-            if bits == 4 {
+            if bits == 4 && !self.on_longer {
                 let mut model = IntegerModel::new(&weights, 3, Activations::Plain(Granularity::Row));
                 self.row("W4A3 row", &mut model)?;
             }
-            self.row(&format!("INT{bits} weights"), &mut IntegerModel::new(&weights, bits, Activations::Exact))?;
+            for name in self.some(&[], &[format!("INT{bits} weights")]) {
+                self.row(&name, &mut IntegerModel::new(&weights, bits, Activations::Exact))?;
+            }
             for groups in self.some(&[8], &[1, 4, 16]) {
                 let name = format!("Tender INT{bits} {groups} groups");
                 let mut model = IntegerModel::new(&weights, bits, Activations::TenderOnItself { groups });
@@ -142,11 +144,13 @@ impl Study {
         }
         self.progress.set_message("weights in clusters");
         let weights = ClusteredWeights::new(&self.model, &learnt, 4, Counting::Alike)?;
-        self.row("KLLM W4A16", &mut ClusteredModel::weights_only(&weights))?;
+        for name in self.some(&[], &["KLLM W4A16"]) {
+            self.row(name, &mut ClusteredModel::weights_only(&weights))?;
+        }
         let online = self.some(&[0, 100, 1000], &[50, 200, 500]);
         let offline = self.some(&[], &[100]);
         for (outliers, name, shares) in [(Outliers::Online, "KLLM", online), (Outliers::Offline, "KLLM-S", offline)] {
-            for bits in [4, 3] {
+            for bits in self.some(&[4], &[3]) {
                 for &share in &shares {
                     let mut model = ClusteredModel::new(&weights, &learnt, bits, share, outliers)?;
                     let name = format!("{name} W4A{bits} {share}");
@@ -204,15 +208,12 @@ impl Study {
     fn titanus(&mut self) -> Result<()> {
         let text = if self.on_longer { &self.longer } else { &self.committed };
         let prefill = text.windows[0].len() / 2;
-        let bits = [
-            ("int8", None),
-            ("K4 V4", Some([4, 4])),
-            ("K3 V3", Some([3, 3])),
-            ("K3 V2", Some([3, 2])),
-            ("K2 V2", Some([2, 2])),
-        ];
+        let bits = self.some(
+            &[("int8", None), ("K3 V3", Some([3, 3]))],
+            &[("K4 V4", Some([4, 4])), ("K3 V2", Some([3, 2])), ("K2 V2", Some([2, 2]))],
+        );
         for percent in self.some(&[0, 34], &[20, 50]) {
-            for (name, bits) in bits {
+            for (name, bits) in bits.clone() {
                 let (pruning, name) = match percent {
                     0 => (Pruning::Threshold(0), name.to_owned()),
                     34 => (Pruning::Share(0.338), format!("pruned 34 {name}")),
@@ -226,14 +227,14 @@ impl Study {
 
     /// Keys and values rounded to integers.
     fn integers(&mut self) -> Result<()> {
-        for bits in [8, 4, 3, 2] {
+        for bits in self.some(&[4], &[8, 3, 2]) {
             self.row(&format!("cache INT{bits}"), &mut RoundedCache { bits })?;
         }
         Ok(())
     }
 
     fn kelle(&mut self) -> Result<()> {
-        for tokens in self.some(&[64, 128], &[16, 32]).into_iter().chain(self.on_longer.then_some(256)) {
+        for tokens in self.some(&[128], &[16, 32, 64]) {
             for (name, policy) in [
                 ("window", Policy::Window),
                 ("first and recent", Policy::SinkAndWindow),
@@ -242,7 +243,7 @@ impl Study {
                 ("AERP 4 bits", Policy::Hardware(Numbers::FOUR_BITS)),
             ] {
                 let is_named = matches!(policy, Policy::SinkAndWindow | Policy::Softmax);
-                if is_named || (tokens == 64 && !self.on_longer) {
+                if is_named || tokens == 64 {
                     self.row(&format!("Kelle {tokens} {name}"), &mut SmallCache { tokens, policy })?;
                 }
             }
@@ -252,11 +253,13 @@ impl Study {
 
     /// N' and refresh intervals together: Table 4 in cells of the golden retention model.
     fn intervals(&mut self) -> Result<()> {
-        for tokens in self.some(&[Some(128), None], &[Some(32), Some(64)]) {
+        for tokens in self.some(&[Some(128)], &[None, Some(32), Some(64)]) {
             let name = |refresh: &str| match tokens {
                 Some(tokens) => format!("Kelle {tokens} refreshed {refresh}"),
                 None => format!("Kelle all refreshed {refresh}"),
             };
+            let [short, middle, long] = table_4();
+            let columns = self.some(&[middle], &[short, long]);
             let mut one = |refresh, what: &str| -> Result<()> {
                 let mut model = RetainedCache::new(tokens.unwrap_or(512), refresh, Distribution::tail(), 1);
                 self.row(&name(what), &mut model)?;
@@ -264,7 +267,7 @@ impl Study {
                 Ok(())
             };
             one(Refresh::uniform(45_000), "safe")?;
-            for (interval, uniform, by_class) in table_4() {
+            for (interval, uniform, by_class) in columns {
                 one(uniform, &format!("uniform {interval}"))?;
                 one(by_class, &format!("2DRP {interval}"))?;
             }
