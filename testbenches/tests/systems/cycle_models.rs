@@ -1,0 +1,74 @@
+//! Cycles of descriptors and layers of any size (`models::cycles`) are those of the recurrences that equal the RTL.
+
+use golden::systems::kllm_top::KllmTop as Kllm;
+use hdl::accelerators::kllm::KllmTop;
+use hdl::accelerators::tender::TenderTop;
+use host::kllm::Bits;
+use host::vector::Integer;
+use models::cycles::shapes::model;
+use models::cycles::{Work, kllm, tender};
+use testbenches::systems::kllm_top::real::with_orizuru;
+use testbenches::systems::tender_top::real::{GROUPS, layer_size};
+use testbenches::systems::tender_top::work::WORK;
+use testbenches::systems::{kllm_top, tender_top};
+
+/// Of memory.
+const LATENCY: u32 = 20;
+
+fn on_tender(block: &TenderTop, integer: Integer) -> tender::Tender {
+    let (caps, golden) = (tender_top::caps_of(block), tender_top::golden_of(block).unwrap());
+    tender::Tender { caps, golden, timing: tender_top::timing::timing(block, LATENCY), integer, groups: GROUPS as u64 }
+}
+
+fn on_kllm(block: &KllmTop, positions_an_outlier: u64) -> kllm::Kllm {
+    let (caps, golden): (_, Kllm) = (kllm_top::caps_of(block), kllm_top::golden_of(block).unwrap());
+    let timing = kllm_top::timing::timing(block, LATENCY);
+    kllm::Kllm { caps, golden, timing, bits: Bits::Four, positions_an_outlier }
+}
+
+/// Sizes beyond those that are counted event by event.
+#[test]
+fn products_are_those_of_the_recurrences() {
+    for integer in [Integer::Int8, Integer::Int4] {
+        let tender = on_tender(&layer_size(), integer);
+        for size in [[128, 576, 64], [64, 1536, 192], [256, 600, 200], [100, 512, 330]] {
+            assert_eq!(tender.product(size).unwrap(), tender.counted(size).unwrap(), "{integer:?} {size:?}");
+        }
+    }
+    let kllm = on_kllm(&with_orizuru(), 0);
+    for size in [[1, 1536, 64], [1, 576, 400], [9, 576, 64], [12, 64, 300]] {
+        assert_eq!(kllm.product(size).unwrap(), kllm.counted(size).unwrap(), "{size:?}");
+    }
+}
+
+/// A whole layer as the model adds it up, and as the chain of the sweep has it by the recurrence, which packs values on its way out of the array.
+#[test]
+fn a_layer_is_that_of_the_chain() {
+    let chain = (WORK.cycles)(&layer_size()).unwrap();
+    let of = |name: &str| chain[WORK.columns.iter().position(|column| *column == name).unwrap()];
+    let (smollm2, work) = (model("SmolLM2-135M").unwrap(), Work { sequences: 1, tokens: 64, context: 64 });
+    for (integer, name) in
+        [(Integer::Int8, "layer_cycles_int8_8_groups"), (Integer::Int4, "layer_cycles_int4_8_groups")]
+    {
+        let cost = on_tender(&layer_size(), integer).layer(&smollm2, work).unwrap();
+        let ratio = cost.cycles as f64 / of(name);
+        println!("{integer:?}: {} cycles, the chain has {}: {ratio:.4}", cost.cycles, of(name));
+        assert!((ratio - 1.0).abs() < 0.01, "{integer:?}: {ratio}");
+    }
+}
+
+/// Outliers at drawn positions come again as often as was measured (`large_cycles_of_outliers`).
+#[test]
+fn outliers_cost_what_was_measured() {
+    let product = hdl::accelerators::kllm::KllmSpec { inputs: 16, depth: 256, buffer: 256, ..with_orizuru().product };
+    let kllm = on_kllm(&KllmTop { product, ..with_orizuru() }, 200);
+    for cost in models::headlines::outliers::COSTS {
+        let measured = cost.product - models::headlines::outliers::COSTS[0].product;
+        let expected = kllm.repeats(4096, 2 * u64::from(cost.a_side));
+        assert!(
+            (expected - measured).abs() < 0.05 * measured + 0.5,
+            "{}: {expected}, measured {measured}",
+            cost.a_side
+        );
+    }
+}
