@@ -10,6 +10,38 @@ use models::smollm2::{Arithmetic, Float, Model, Precision, Tokenizer, open, text
 use models::tender::language_model::{Activations, IntegerModel, IntegerWeights};
 use models::titanus::language_model::{Compressed, Pruning};
 
+/// Numbers of a row of a table of the page.
+fn row(page: &str, begins: &str) -> Vec<f64> {
+    let line = page.lines().find(|line| line.starts_with(begins)).unwrap_or_else(|| panic!("no row {begins}"));
+    let number = |cell: &str| cell.trim().replace(',', "").parse().ok();
+    line[begins.len()..].split('|').filter_map(number).collect()
+}
+
+/// Signs and order of Kelle's Table 4 and Table 3, in what was measured on the whole text: 2DRP is better than as many refreshes alike,
+/// longer intervals and fewer tokens are worse.
+#[test]
+fn orders_of_the_page() {
+    let page = include_str!("../../../docs/perplexity.md");
+    let mut safe = Vec::new();
+    for tokens in ["32", "64", "128", "all"] {
+        let of = |how: &str| row(page, &format!("| {tokens} | {how} |"));
+        let (uniform, class) = (of("uniform"), of("2DRP"));
+        assert_eq!((uniform.len(), class.len()), (4, 3), "{tokens}");
+        safe.push(uniform[3]);
+        for k in 0..3 {
+            assert!(class[k] < uniform[k], "{tokens}, column {k}");
+            assert!(k == 0 || (uniform[k - 1] < uniform[k] && class[k - 1] < class[k]), "{tokens}, column {k}");
+            assert!(uniform[3] < class[k], "{tokens}, column {k}: nothing lost is best");
+        }
+    }
+    assert!(safe.is_sorted_by(|a, b| a > b), "{safe:?}");
+    // KLLM's Table IV: more outliers cost less, 3 bits more than 4.
+    let (four, three) = (row(page, "| W4A4 |"), row(page, "| W4A3 |"));
+    assert_eq!((four.len(), three.len()), (6, 6));
+    assert!(four[0] > four[2] && four[2] > four[5] && three.is_sorted_by(|a, b| a > b), "{four:?} {three:?}");
+    assert!(four.iter().zip(&three).all(|(four, three)| four < three), "{four:?} {three:?}");
+}
+
 struct Study {
     model: Model,
     text: Vec<u32>,
