@@ -57,17 +57,12 @@ fn main() -> anyhow::Result<()> {
     let (block, timing) = (tender_block(), tender_top::timing::timing(&tender_block(), LATENCY));
     let on_tender = |integer| -> anyhow::Result<tender::Tender> {
         let (caps, golden) = (tender_top::caps_of(&block), tender_top::golden_of(&block)?);
-        Ok(tender::Tender { caps, golden, timing, integer, groups: 8 })
+        Ok(tender::Tender::new(caps, (golden, timing), integer, 8))
     };
     let (int8, int4) = (on_tender(Integer::Int8)?, on_tender(Integer::Int4)?);
     let block = kllm_block();
-    let kllm = kllm::Kllm {
-        caps: kllm_top::caps_of(&block),
-        golden: kllm_top::golden_of(&block)?,
-        timing: kllm_top::timing::timing(&block, LATENCY),
-        bits: Bits::Four,
-        positions_an_outlier: 200,
-    };
+    let (caps, timing) = (kllm_top::caps_of(&block), kllm_top::timing::timing(&block, LATENCY));
+    let kllm = kllm::Kllm::new(caps, (kllm_top::golden_of(&block)?, timing), Bits::Four, 200);
     let of_tender = "64 x 64 PEs, [260 mm²](blocks/tender-top.md#the-papers-size) with 64 lanes of the vector unit, less 32 of 1.80 mm²; memories as there";
     let machines = [
         Machine {

@@ -17,13 +17,13 @@ const LATENCY: u32 = 20;
 
 fn on_tender(block: &TenderTop, integer: Integer) -> tender::Tender {
     let (caps, golden) = (tender_top::caps_of(block), tender_top::golden_of(block).unwrap());
-    tender::Tender { caps, golden, timing: tender_top::timing::timing(block, LATENCY), integer, groups: GROUPS as u64 }
+    tender::Tender::new(caps, (golden, tender_top::timing::timing(block, LATENCY)), integer, GROUPS as u64)
 }
 
 fn on_kllm(block: &KllmTop, positions_an_outlier: u64) -> kllm::Kllm {
     let (caps, golden): (_, Kllm) = (kllm_top::caps_of(block), kllm_top::golden_of(block).unwrap());
     let timing = kllm_top::timing::timing(block, LATENCY);
-    kllm::Kllm { caps, golden, timing, bits: Bits::Four, positions_an_outlier }
+    kllm::Kllm::new(caps, (golden, timing), Bits::Four, positions_an_outlier)
 }
 
 /// Sizes beyond those that are counted event by event.
@@ -31,17 +31,18 @@ fn on_kllm(block: &KllmTop, positions_an_outlier: u64) -> kllm::Kllm {
 fn products_are_those_of_the_recurrences() {
     for integer in [Integer::Int8, Integer::Int4] {
         let tender = on_tender(&layer_size(), integer);
-        for size in [[128, 576, 64], [64, 1536, 192], [256, 600, 200], [100, 512, 330]] {
+        for size in [[128, 576, 64], [64, 1536, 192], [72, 600, 328], [1, 576, 2000]] {
             assert_eq!(tender.product(size).unwrap(), tender.counted(size).unwrap(), "{integer:?} {size:?}");
         }
     }
     let kllm = on_kllm(&with_orizuru(), 0);
-    for size in [[1, 1536, 64], [1, 576, 400], [9, 576, 64], [12, 64, 300]] {
+    for size in [[1, 576, 400], [60, 64, 200], [48, 576, 130], [1, 1536, 300]] {
         assert_eq!(kllm.product(size).unwrap(), kllm.counted(size).unwrap(), "{size:?}");
     }
 }
 
-/// A whole layer as the model adds it up, and as the chain of the sweep has it by the recurrence, which packs values on its way out of the array.
+/// A whole layer as the model adds it up, and as the chain has it by the recurrence: its values are packed on their way out of the array, and
+/// its groups are those of its channels. The chain with the real weights takes 3,826,632 cycles and 1,075,826 (`large_decoder_layer_of_64_tokens`).
 #[test]
 fn a_layer_is_that_of_the_chain() {
     let chain = (WORK.cycles)(&layer_size()).unwrap();

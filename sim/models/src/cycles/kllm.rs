@@ -8,10 +8,12 @@ use host::Descriptor;
 use host::kllm::{AppendJob, Bits, Caps, MatMulJob, Panels, Product, QuantizeJob, Tokens};
 
 use super::shapes::Model;
-use super::{Cost, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+use super::{Cost, Counted, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
 
 /// Positions behind which further ones take as long as those before.
-const INNER: (u64, u64) = (512, 512);
+const INNER: (u64, u64) = (256, 128);
+/// Tokens behind which further ones take as long as those before, and how many are alike.
+const TOKENS: (u64, u64) = (32, 4);
 /// Bytes of a token's record of outliers, of its head, and of a channel's constants.
 const OUTLIER: u64 = 4;
 const HEAD: u64 = 64;
@@ -30,9 +32,20 @@ pub struct Kllm {
     pub bits: Bits,
     /// Outliers of a token of so many positions, on each side: one for so many.
     pub positions_an_outlier: u64,
+    products: Counted,
+    tokens: Counted,
+    appended: Counted,
+    steps: Counted,
 }
 
 impl Kllm {
+    /// An accelerator whose tokens have indices of these bits, and an outlier on each side for so many positions; 0: none.
+    #[must_use]
+    pub fn new(caps: Caps, (golden, timing): (KllmTop, Timing), bits: Bits, positions_an_outlier: u64) -> Self {
+        let (products, tokens, appended, steps) = Default::default();
+        Self { caps, golden, timing, bits, positions_an_outlier, products, tokens, appended, steps }
+    }
+
     fn channels(&self) -> u64 {
         u64::from(self.caps.lanes) * u64::from(self.caps.columns)
     }
@@ -72,9 +85,15 @@ impl Kllm {
     /// A size that the accelerator refuses.
     pub fn product(&self, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
         let across = self.channels();
-        extended(tokens, (4, 1), &mut |tokens| {
-            extended(channels, (2 * across, across), &mut |channels| {
-                extended(inner, INNER, &mut |inner| self.counted([tokens, inner, channels]))
+        // Where no bank holds the weights of a panel, their number changes with that of the banks.
+        let fits = inner.div_ceil(self.caps.inputs.into()) <= u64::from(self.caps.buffer);
+        let positions = if fits { INNER } else { (inner, 1) };
+        extended(tokens, TOKENS, &mut |tokens| {
+            extended(channels, (across, across), &mut |channels| {
+                extended(inner, positions, &mut |inner| {
+                    let size = [tokens, inner, channels];
+                    self.products.of(size, || self.counted(size))
+                })
             })
         })
     }
@@ -119,7 +138,7 @@ impl Kllm {
     }
 
     fn rows(&self, what: Steps, size: [u64; 2]) -> Result<Cost> {
-        rows_cost(&self.caps.vector, what, size, &|descriptor| self.alone(descriptor))
+        rows_cost(&self.caps.vector, what, size, &self.steps, &|descriptor| self.alone(descriptor))
     }
 
     /// Rows become tokens.
@@ -139,7 +158,7 @@ impl Kllm {
                     QuantizeJob::new(size, self.bits, (side, side), x, codebook, out).build(&self.caps, &WINDOW)?,
                 )
             };
-            let cycles = extended(rows, (3, 1), &mut |rows| one(rows))?;
+            let cycles = extended(rows, (3, 1), &mut |rows| self.tokens.of([rows, columns, 0], || one(rows)))?;
             let bytes = rows * (2 * columns + HEAD + columns / 2 + OUTLIER * outliers);
             all += Cost { cycles, bytes, products: 0 };
         }
@@ -159,7 +178,8 @@ impl Kllm {
         let size = (position as usize, head.try_into()?);
         let key = AppendJob::channel(size, token, k, constants, [1.0; 2]).build(&self.caps, &WINDOW)?;
         let value = AppendJob::position(size, token, v, scales).build(&self.caps, &WINDOW)?;
-        Ok(Cost { cycles: self.alone(key)? + self.alone(value)?, bytes: 3 * head, products: 0 })
+        let cycles = self.appended.of([head, position, 0], || Ok(self.alone(key)? + self.alone(value)?))?;
+        Ok(Cost { cycles, bytes: 3 * head, products: 0 })
     }
 
     /// A layer of a model; keys and values are put into their panels token by token.

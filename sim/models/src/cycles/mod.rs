@@ -10,6 +10,9 @@ pub mod kllm;
 pub mod shapes;
 pub mod tender;
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use anyhow::{Result, anyhow};
 use golden::common::shell::job_controller::Limits;
 use golden::systems::memory::SparseMemory;
@@ -70,8 +73,24 @@ pub fn extended(size: u64, (least, period): (u64, u64), of: &mut dyn FnMut(u64) 
     Ok(a + (size - first) / period * (b - a))
 }
 
+/// Cycles of descriptors that were counted, by their sizes.
+#[derive(Clone, Debug, Default)]
+struct Counted(RefCell<BTreeMap<[u64; 3], u64>>);
+
+impl Counted {
+    /// Those of a size, counted once.
+    fn of(&self, size: [u64; 3], count: impl FnOnce() -> Result<u64>) -> Result<u64> {
+        if let Some(&cycles) = self.0.borrow().get(&size) {
+            return Ok(cycles);
+        }
+        let cycles = count()?;
+        self.0.borrow_mut().insert(size, cycles);
+        Ok(cycles)
+    }
+}
+
 /// Steps on rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Steps {
     /// A norm by the root mean square, times gains.
     RmsNorm,
@@ -141,13 +160,16 @@ fn rows_cost(
     caps: &vector::Caps,
     what: Steps,
     [rows, columns]: [u64; 2],
+    counted: &Counted,
     alone: &dyn Fn(Descriptor) -> Result<u64>,
 ) -> Result<Cost> {
     let most = u64::from(caps.lanes) * u64::from(caps.max_beats);
     let mut cycles = 0;
     for first in (0..columns).step_by(most as usize) {
         let part = most.min(columns - first);
-        cycles += extended(rows, (8, 8), &mut |rows| alone(steps(caps, what, [rows, part])?))?;
+        cycles += extended(rows, (8, 8), &mut |rows| {
+            counted.of([what as u64, rows, part], || alone(steps(caps, what, [rows, part])?))
+        })?;
     }
     Ok(Cost { cycles, bytes: 2 * rows * columns * (what.reads() + 1), products: 0 })
 }

@@ -9,7 +9,7 @@ use host::tender::{Caps, MatMulJob, PackJob, Panels, Product, Sign};
 use host::vector::Integer;
 
 use super::shapes::Model;
-use super::{Cost, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+use super::{Cost, Counted, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
 
 /// Rows of a descriptor: they share a table of groups.
 const CHUNK: u64 = 256;
@@ -29,9 +29,19 @@ pub struct Tender {
     pub integer: Integer,
     /// Groups of channels.
     pub groups: u64,
+    products: Counted,
+    packings: Counted,
+    steps: Counted,
 }
 
 impl Tender {
+    /// An accelerator with operands of these bits, channels in so many groups.
+    #[must_use]
+    pub fn new(caps: Caps, (golden, timing): (TenderTop, Timing), integer: Integer, groups: u64) -> Self {
+        let (products, packings, steps) = Default::default();
+        Self { caps, golden, timing, integer, groups, products, packings, steps }
+    }
+
     /// Lines of a panel: rows of the left matrix, columns of the right one.
     fn panels(&self) -> [u64; 2] {
         [self.caps.panel_rows(self.integer) as u64, self.caps.panel_columns(self.integer) as u64]
@@ -74,9 +84,14 @@ impl Tender {
     /// A size that the accelerator refuses.
     pub fn product(&self, [rows, inner, columns]: [u64; 3]) -> Result<u64> {
         let [down, across] = self.panels();
+        // Rows of results leave by pages of so many columns.
+        let page = across.max(self.timing.strip);
         extended(rows, (4 * down, down), &mut |rows| {
-            extended(columns, (4 * across, across), &mut |columns| {
-                extended(inner, INNER, &mut |inner| self.counted([rows, inner, columns]))
+            extended(columns, (8 * page, 2 * page), &mut |columns| {
+                extended(inner, INNER, &mut |inner| {
+                    let size = [rows, inner, columns];
+                    self.products.of(size, || self.counted(size))
+                })
             })
         })
     }
@@ -107,7 +122,7 @@ impl Tender {
     }
 
     fn rows(&self, what: Steps, size: [u64; 2]) -> Result<Cost> {
-        rows_cost(&self.caps.vector, what, size, &|descriptor| self.alone(descriptor))
+        rows_cost(&self.caps.vector, what, size, &self.steps, &|descriptor| self.alone(descriptor))
     }
 
     /// Rows become the left matrix of a product.
@@ -121,8 +136,9 @@ impl Tender {
             let size = (rows.try_into()?, columns.try_into()?);
             self.alone(PackJob::new(size, (self.integer, Sign::Signed), x, constants, out).build(&self.caps, &WINDOW)?)
         };
-        let cycles =
-            extended(rows, (4 * down, down), &mut |rows| extended(columns, INNER, &mut |columns| one(rows, columns)))?;
+        let cycles = extended(rows, (4 * down, down), &mut |rows| {
+            extended(columns, INNER, &mut |columns| self.packings.of([rows, columns, 0], || one(rows, columns)))
+        })?;
         let bits = if self.integer == Integer::Int8 { 8 } else { 4 };
         let bytes = 2 * rows * columns + rows * columns * bits / 8 + 16 * columns * rows.div_ceil(down);
         Ok(Cost { cycles, bytes, products: 0 })
