@@ -12,8 +12,8 @@ use super::{Cost, Counted, Room, Steps, WINDOW, Work, chain, extended, refused, 
 
 /// Positions behind which further ones take as long as those before.
 const INNER: (u64, u64) = (256, 128);
-/// Tokens behind which further ones take as long as those before, and how many are alike.
-const TOKENS: (u64, u64) = (32, 4);
+/// Tokens whose cycles are those of the recurrence.
+const EXACT: u64 = 4;
 /// Bytes of a token's record of outliers, of its head, and of a channel's constants.
 const OUTLIER: u64 = 4;
 const HEAD: u64 = 64;
@@ -79,21 +79,35 @@ impl Kllm {
         self.alone(MatMulJob::new(product, out).build(&self.caps, &WINDOW)?)
     }
 
-    /// The same of any size, from the cycles of few panels and tokens.
+    /// The same of any number of channels and, where a bank holds the weights of a panel, of positions, from the cycles of few panels. Up to
+    /// [`EXACT`] tokens it is equal to the recurrence. Of more tokens each takes as long as the last of these, or its beats in all panels if
+    /// that is less; or all wait for the lanes, from the first panel's weights on: within a tenth of the recurrence, which has no such ends.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
     pub fn product(&self, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
+        let of = |tokens: u64| self.few([tokens, inner, channels]);
+        if tokens <= EXACT {
+            return of(tokens);
+        }
+        let (first, before, last) = (of(1)?, of(EXACT - 1)?, of(EXACT)?);
+        let panels = channels.div_ceil(self.channels());
+        let beats = panels * (inner.div_ceil(self.caps.inputs.into()) + 1);
+        let weights = channels.min(self.channels()) * inner / 2 / self.timing.shell.bus_bytes;
+        let waiting = last + (tokens - EXACT) * last.saturating_sub(before).min(beats);
+        let computing = first.saturating_sub((panels - 1) * weights) + (tokens - 1) * beats;
+        Ok(waiting.max(computing))
+    }
+
+    fn few(&self, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
         let across = self.channels();
         // Where no bank holds the weights of a panel, their number changes with that of the banks.
         let fits = inner.div_ceil(self.caps.inputs.into()) <= u64::from(self.caps.buffer);
         let positions = if fits { INNER } else { (inner, 1) };
-        extended(tokens, TOKENS, &mut |tokens| {
-            extended(channels, (across, across), &mut |channels| {
-                extended(inner, positions, &mut |inner| {
-                    let size = [tokens, inner, channels];
-                    self.products.of(size, || self.counted(size))
-                })
+        extended(channels, (across, across), &mut |channels| {
+            extended(inner, positions, &mut |inner| {
+                let size = [tokens, inner, channels];
+                self.products.of(size, || self.counted(size))
             })
         })
     }

@@ -13,7 +13,7 @@ pub mod tender;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use golden::common::shell::job_controller::Limits;
 use golden::systems::memory::SparseMemory;
 use host::vector::{self, Operand, VectorJob};
@@ -70,7 +70,8 @@ pub fn extended(size: u64, (least, period): (u64, u64), of: &mut dyn FnMut(u64) 
     }
     let first = least + (size - least) % period;
     let (a, b) = (of(first)?, of(first + period)?);
-    Ok(a + (size - first) / period * (b - a))
+    let step = b.checked_sub(a).with_context(|| format!("{first} take {a} cycles, {period} more {b}"))?;
+    Ok(a + (size - first) / period * step)
 }
 
 /// Cycles of descriptors that were counted, by their sizes.

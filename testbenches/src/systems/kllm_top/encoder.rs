@@ -34,7 +34,9 @@ pub fn encoder_layer(
     for first in (0..keys.columns).step_by(width) {
         let like = exact.qkv.each_ref().map(|rows| columns(rows, first, width));
         let of_queries = train(bits, &like[0], outliers(width))?;
-        let codebooks = Codebooks::new(&of_queries, [&like[1], &like[2]], caps.centroid_bits)?;
+        // What the accelerator makes of values may be larger than the float ones: nothing must saturate.
+        let values_like: Vec<Vec<f64>> = like[2].iter().map(|row| row.iter().map(|x| 1.5 * x).collect()).collect();
+        let codebooks = Codebooks::new(&of_queries, [&like[1], &values_like], caps.centroid_bits)?;
         let mut cache = Cache::new(&mut b, codebooks, [&[], &[]], (width, tokens.len()))?;
         cache.append(&mut b, &keys.slice(first, width)?, &values.slice(first, width)?)?;
         let queries = queries.slice(first, width)?;
