@@ -1,16 +1,19 @@
 //! Perplexity of SmolLM2-135M in floats and in the numbers of each accelerator: the tables of docs/perplexity.md.
 //!
-//! `cargo run --release -p models --example perplexity`, or with some of `tender kllm titanus kelle retention longer combination` for these parts alone;
-//! `--facts FILE` writes the numbers as JSON. Needs the weights, which `scripts/setup full` fetches. Seeds are fixed.
+//! `cargo run --release -p models --example perplexity`, or with some of `tender kllm titanus kelle retention intervals integers combination longer` for these parts
+//! alone (`longer` is some rows of each on the longer text); `--facts FILE` writes the numbers as JSON. Needs the weights, which `scripts/setup full` fetches. Seeds are fixed.
 
 use anyhow::{Result, bail};
 use golden::kelle::decode::Numbers;
+use golden::kelle::edram_bank::Distribution;
 use golden::tender::granularity::Granularity;
 use indicatif::{ProgressBar, ProgressStyle};
 use models::kelle::decode::Policy;
 use models::kelle::language_model::{Forgetful, SmallCache, Stored};
+use models::kelle::retention::{Refresh, RetainedCache, table_4};
 use models::kllm::language_model::{ClusteredModel, ClusteredWeights, Counting, Outliers};
 use models::smollm2::calibration::Calibration;
+use models::smollm2::key_values::RoundedCache;
 use models::smollm2::perplexity::{perplexity, surprises};
 use models::smollm2::texts::{self, Text};
 use models::smollm2::{Arithmetic, Float, Model, Precision, Tokenizer, open};
@@ -18,10 +21,8 @@ use models::tender::language_model::{Activations, IntegerModel, IntegerWeights};
 use models::titanus::language_model::{Compressed, Pruning};
 use sim::facts::Facts;
 
-const PARTS: [&str; 7] = ["tender", "kllm", "titanus", "kelle", "retention", "longer", "combination"];
-
-/// Groups of channels that are tried.
-const GROUPS: [usize; 4] = [1, 4, 8, 16];
+const PARTS: [&str; 9] =
+    ["tender", "kllm", "titanus", "kelle", "retention", "intervals", "integers", "combination", "longer"];
 
 /// One token of so many becomes a sample for codebooks: 128 of the calibration text.
 const SAMPLE_STRIDE: usize = 20;
@@ -32,6 +33,8 @@ struct Study {
     longer: Text,
     to_learn: Text,
     learnt: Option<Calibration>,
+    /// Whether the longer text is judged.
+    on_longer: bool,
     facts: Facts,
     progress: ProgressBar,
 }
@@ -46,6 +49,7 @@ impl Study {
             longer: texts::longer(&tokenizer)?,
             to_learn: texts::calibration(&tokenizer)?,
             learnt: None,
+            on_longer: false,
             progress: ProgressBar::new_spinner(),
             model,
             facts,
@@ -70,38 +74,34 @@ impl Study {
         Ok(learnt)
     }
 
-    fn of(&self, text: &Text, arithmetic: &mut dyn Arithmetic) -> Result<f64> {
+    /// A row of the table, and its fact.
+    fn row(&mut self, name: &str, arithmetic: &mut dyn Arithmetic) -> Result<()> {
+        self.progress.set_message(name.to_owned());
+        let text = if self.on_longer { &self.longer } else { &self.committed };
         let mut all = Vec::new();
         for window in &text.windows {
             all.extend(surprises(&self.model, window, arithmetic)?);
             self.progress.inc(1);
         }
-        Ok(perplexity(&all))
-    }
-
-    /// A row of the table, and its fact.
-    fn row(&mut self, name: &str, arithmetic: &mut dyn Arithmetic) -> Result<()> {
-        self.progress.set_message(name.to_owned());
-        let perplexity = self.of(&self.committed, arithmetic)?;
-        self.line(name, perplexity);
-        Ok(())
-    }
-
-    /// The same on the longer text.
-    fn on_longer(&mut self, name: &str, arithmetic: &mut dyn Arithmetic) -> Result<()> {
-        self.progress.set_message(name.to_owned());
-        let perplexity = self.of(&self.longer, arithmetic)?;
-        self.line(&format!("longer {name}"), perplexity);
-        Ok(())
-    }
-
-    fn line(&mut self, name: &str, perplexity: f64) {
-        self.facts.add(name, perplexity);
+        let (name, perplexity) = (self.called(name), perplexity(&all));
+        self.facts.add(&name, perplexity);
         self.progress.suspend(|| println!("| {name} | {} |", number(perplexity)));
+        Ok(())
+    }
+
+    /// What a row is called among the facts.
+    fn called(&self, name: &str) -> String {
+        if self.on_longer { format!("longer {name}") } else { name.to_owned() }
+    }
+
+    /// Those of both texts, and more on the committed one, which is a quarter as long.
+    fn some<T: Clone>(&self, both: &[T], committed: &[T]) -> Vec<T> {
+        if self.on_longer { both.to_vec() } else { [both, committed].concat() }
     }
 
     fn note(&mut self, name: &str, value: f64) {
-        self.facts.add(name, value);
+        let name = self.called(name);
+        self.facts.add(&name, value);
         self.progress.suspend(|| println!("| {name} | {value:.4} |"));
     }
 
@@ -110,18 +110,20 @@ impl Study {
         for bits in [8, 4] {
             self.progress.set_message("weights in integers");
             let weights = IntegerWeights::new(&self.model, bits)?;
-            for (name, granularity) in
-                [("tensor", Granularity::Tensor), ("row", Granularity::Row), ("column", Granularity::Column)]
+            for (name, granularity) in self
+                .some(&[("row", Granularity::Row)], &[("tensor", Granularity::Tensor), ("column", Granularity::Column)])
             {
                 let mut model = IntegerModel::new(&weights, bits, Activations::Plain(granularity));
                 self.row(&format!("INT{bits} {name}"), &mut model)?;
             }
-            if bits == 4 {
+            if bits == 4 && !self.on_longer {
                 let mut model = IntegerModel::new(&weights, 3, Activations::Plain(Granularity::Row));
                 self.row("W4A3 row", &mut model)?;
             }
-            self.row(&format!("INT{bits} weights"), &mut IntegerModel::new(&weights, bits, Activations::Exact))?;
-            for groups in GROUPS {
+            for name in self.some(&[], &[format!("INT{bits} weights")]) {
+                self.row(&name, &mut IntegerModel::new(&weights, bits, Activations::Exact))?;
+            }
+            for groups in self.some(&[8], &[1, 4, 16]) {
                 let name = format!("Tender INT{bits} {groups} groups");
                 let mut model = IntegerModel::new(&weights, bits, Activations::TenderOnItself { groups });
                 self.row(&format!("{name} on itself"), &mut model)?;
@@ -135,19 +137,21 @@ impl Study {
 
     fn kllm(&mut self) -> Result<()> {
         let learnt = self.learnt()?;
-        let mut clustered = |counting, name: &str| -> Result<ClusteredWeights> {
+        for (counting, name) in self.some(&[], &[(Counting::ByInput, "KLLM W4A16 by input")]) {
             self.progress.set_message("weights in clusters");
             let weights = ClusteredWeights::new(&self.model, &learnt, 4, counting)?;
             self.row(name, &mut ClusteredModel::weights_only(&weights))?;
-            Ok(weights)
-        };
-        drop(clustered(Counting::ByInput, "KLLM W4A16 by input")?);
-        let weights = clustered(Counting::Alike, "KLLM W4A16")?;
-        for (outliers, name, shares) in
-            [(Outliers::Online, "KLLM", &[100, 0, 1000][..]), (Outliers::Offline, "KLLM-S", &[100])]
-        {
-            for bits in [4, 3] {
-                for &share in shares {
+        }
+        self.progress.set_message("weights in clusters");
+        let weights = ClusteredWeights::new(&self.model, &learnt, 4, Counting::Alike)?;
+        for name in self.some(&[], &["KLLM W4A16"]) {
+            self.row(name, &mut ClusteredModel::weights_only(&weights))?;
+        }
+        let online = self.some(&[0, 100, 1000], &[50, 200, 500]);
+        let offline = self.some(&[], &[100]);
+        for (outliers, name, shares) in [(Outliers::Online, "KLLM", online), (Outliers::Offline, "KLLM-S", offline)] {
+            for bits in self.some(&[4], &[3]) {
+                for &share in &shares {
                     let mut model = ClusteredModel::new(&weights, &learnt, bits, share, outliers)?;
                     let name = format!("{name} W4A{bits} {share}");
                     self.row(&name, &mut model)?;
@@ -158,18 +162,16 @@ impl Study {
         Ok(())
     }
 
-    /// Floats, rows and Tender on a text four times as long.
+    /// The parts whose rows the longer text has too.
     fn longer(&mut self) -> Result<()> {
-        let learnt = self.learnt()?;
-        self.on_longer("float", &mut Float)?;
-        for bits in [8, 4] {
-            let weights = IntegerWeights::new(&self.model, bits)?;
-            let row = Activations::Plain(Granularity::Row);
-            self.on_longer(&format!("INT{bits} row"), &mut IntegerModel::new(&weights, bits, row))?;
-            let tender = Activations::Tender { groups: 8, learnt: &learnt };
-            self.on_longer(&format!("Tender INT{bits} 8 groups"), &mut IntegerModel::new(&weights, bits, tender))?;
-        }
-        Ok(())
+        self.on_longer = true;
+        self.row("float", &mut Float)?;
+        self.kelle()?;
+        self.intervals()?;
+        self.integers()?;
+        self.titanus()?;
+        self.tender()?;
+        self.kllm()
     }
 
     /// Orizuru's outliers beside Tender's groups: 1 % and 3 % of each row multiplied apart. What it is without them is `tender`.
@@ -202,28 +204,37 @@ impl Study {
         Ok(())
     }
 
+    /// Shares of zeros, which thresholds make, and bits.
     fn titanus(&mut self) -> Result<()> {
-        let prefill = self.committed.windows[0].len() / 2;
-        let none = Pruning::Threshold(0);
-        let share = Pruning::Share(0.338);
-        for (name, pruning, bits) in [
-            ("int8", none, None),
-            ("K4 V4", none, Some([4, 4])),
-            ("K3 V3", none, Some([3, 3])),
-            ("K3 V2", none, Some([3, 2])),
-            ("K2 V2", none, Some([2, 2])),
-            ("pruned 34 int8", share, None),
-            ("pruned 50 int8", Pruning::Share(0.5), None),
-            ("pruned 34 K3 V3", share, Some([3, 3])),
-            ("pruned 34 K3 V2", share, Some([3, 2])),
-        ] {
-            self.row(&format!("Titanus {name}"), &mut Compressed::new(pruning, bits, prefill))?;
+        let text = if self.on_longer { &self.longer } else { &self.committed };
+        let prefill = text.windows[0].len() / 2;
+        let bits = self.some(
+            &[("int8", None), ("K3 V3", Some([3, 3]))],
+            &[("K4 V4", Some([4, 4])), ("K3 V2", Some([3, 2])), ("K2 V2", Some([2, 2]))],
+        );
+        for percent in self.some(&[0, 34], &[20, 50]) {
+            for (name, bits) in bits.clone() {
+                let (pruning, name) = match percent {
+                    0 => (Pruning::Threshold(0), name.to_owned()),
+                    34 => (Pruning::Share(0.338), format!("pruned 34 {name}")),
+                    _ => (Pruning::Share(f64::from(percent) / 100.0), format!("pruned {percent} {name}")),
+                };
+                self.row(&format!("Titanus {name}"), &mut Compressed::new(pruning, bits, prefill))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keys and values rounded to integers.
+    fn integers(&mut self) -> Result<()> {
+        for bits in self.some(&[4], &[8, 3, 2]) {
+            self.row(&format!("cache INT{bits}"), &mut RoundedCache { bits })?;
         }
         Ok(())
     }
 
     fn kelle(&mut self) -> Result<()> {
-        for tokens in [16, 32, 64, 128] {
+        for tokens in self.some(&[128], &[16, 32, 64]) {
             for (name, policy) in [
                 ("window", Policy::Window),
                 ("first and recent", Policy::SinkAndWindow),
@@ -235,6 +246,30 @@ impl Study {
                 if is_named || tokens == 64 {
                     self.row(&format!("Kelle {tokens} {name}"), &mut SmallCache { tokens, policy })?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// N' and refresh intervals together: Table 4 in cells of the golden retention model.
+    fn intervals(&mut self) -> Result<()> {
+        for tokens in self.some(&[Some(128)], &[None, Some(32), Some(64)]) {
+            let name = |refresh: &str| match tokens {
+                Some(tokens) => format!("Kelle {tokens} refreshed {refresh}"),
+                None => format!("Kelle all refreshed {refresh}"),
+            };
+            let [short, middle, long] = table_4();
+            let columns = self.some(&[middle], &[short, long]);
+            let mut one = |refresh, what: &str| -> Result<()> {
+                let mut model = RetainedCache::new(tokens.unwrap_or(512), refresh, Distribution::tail(), 1);
+                self.row(&name(what), &mut model)?;
+                self.note(&format!("{} lost", name(what)), model.reads.1 as f64 / model.reads.0 as f64 * 1e6);
+                Ok(())
+            };
+            one(Refresh::uniform(45_000), "safe")?;
+            for (interval, uniform, by_class) in columns {
+                one(uniform, &format!("uniform {interval}"))?;
+                one(by_class, &format!("2DRP {interval}"))?;
             }
         }
         Ok(())
@@ -274,8 +309,10 @@ fn main() -> Result<()> {
             "titanus" => study.titanus()?,
             "kelle" => study.kelle()?,
             "retention" => study.retention()?,
-            "longer" => study.longer()?,
-            _ => study.combination()?,
+            "intervals" => study.intervals()?,
+            "integers" => study.integers()?,
+            "combination" => study.combination()?,
+            _ => study.longer()?,
         }
     }
     study.progress.finish_and_clear();

@@ -10,6 +10,49 @@ use models::smollm2::{Arithmetic, Float, Model, Precision, Tokenizer, open, text
 use models::tender::language_model::{Activations, IntegerModel, IntegerWeights};
 use models::titanus::language_model::{Compressed, Pruning};
 
+/// Numbers of a row of a table of the page; none where a cell has none.
+fn cells(page: &str, begins: &str) -> Vec<Option<f64>> {
+    let line = page.lines().find(|line| line.starts_with(begins)).unwrap_or_else(|| panic!("no row {begins}"));
+    line[begins.len()..]
+        .trim_end_matches('|')
+        .split('|')
+        .map(|cell| cell.trim().replace(',', "").parse().ok())
+        .collect()
+}
+
+fn row(page: &str, begins: &str) -> Vec<f64> {
+    cells(page, begins).into_iter().flatten().collect()
+}
+
+/// Signs and order of Kelle's Table 4 and Table 3, in what was measured on the whole text: 2DRP is better than as many refreshes alike,
+/// longer intervals and fewer tokens are worse.
+#[test]
+fn orders_of_the_page() {
+    let page = include_str!("../../../docs/perplexity.md");
+    let mut safe = Vec::new();
+    for tokens in ["32", "64", "128", "all"] {
+        let of = |how: &str| row(page, &format!("| {tokens} | {how} |"));
+        let (uniform, class) = (of("uniform"), of("2DRP"));
+        assert_eq!((uniform.len(), class.len()), (4, 3), "{tokens}");
+        safe.push(uniform[3]);
+        for k in 0..3 {
+            assert!(class[k] < uniform[k], "{tokens}, column {k}");
+            assert!(k == 0 || (uniform[k - 1] < uniform[k] && class[k - 1] < class[k]), "{tokens}, column {k}");
+            assert!(uniform[3] < class[k], "{tokens}, column {k}: nothing lost is best");
+        }
+    }
+    assert!(safe.is_sorted_by(|a, b| a > b), "{safe:?}");
+    // KLLM's Table IV: more outliers cost less, 3 bits more than 4.
+    let [four, three] = ["| W4A4 |", "| W4A3 |"].map(|begins| cells(page, begins));
+    for of in [&four, &three] {
+        assert!(of.len() == 6 && of[0].is_some() && of[2].is_some() && of[5].is_some(), "{of:?}");
+        assert!(of.iter().flatten().is_sorted_by(|a, b| a > b), "{of:?}");
+    }
+    for (four, three) in four.iter().zip(&three) {
+        assert!(four.zip(*three).is_none_or(|(four, three)| four < three), "{four:?} {three:?}");
+    }
+}
+
 struct Study {
     model: Model,
     text: Vec<u32>,

@@ -10,6 +10,7 @@ use half::f16;
 use host::vector::{Caps, Epsilon, Operand, VectorJob};
 use host::{ALIGNMENT, Allocator, Bus, Chain, Counters, Descriptor, Device, Format, Image, Rows, Window};
 
+use super::encoder::Affine;
 use super::float_head::EPSILON;
 
 /// Looks at STATUS until a chain has taken too long.
@@ -104,6 +105,26 @@ impl Floats {
             "column {first} is the first one of a slice, must be a multiple of {least}"
         );
         Ok(Self { at: Operand { address: self.at.address + 2 * first as u64, ..self.at }, columns, ..*self })
+    }
+}
+
+/// Which keys a query sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Those up to its own token, the last query all.
+    Before,
+    /// All.
+    All,
+}
+
+impl Seen {
+    /// Softmax of rows of scores with so many keys.
+    #[must_use]
+    pub fn softmax(self, job: VectorJob, [queries, keys]: [usize; 2]) -> VectorJob {
+        match self {
+            Self::Before => job.causal_softmax((keys + 1 - queries) as u32),
+            Self::All => job.softmax(keys as u32),
+        }
     }
 }
 
@@ -250,6 +271,38 @@ impl<A: Accelerator> ChainBuilder<A> {
         let gains = self.given(&[gains.to_vec()])?.at.address;
         let (epsilon, out) = (Epsilon::new(EPSILON)?, self.floats(name, x.rows, x.columns)?);
         self.rows(x, &out, |job| job.norm_with_gains(epsilon, gains))?;
+        Ok(out)
+    }
+
+    /// The norm behind a layer's attention or feed-forward network: rows are added to others, and layer norm of the sums times gains and
+    /// plus biases.
+    ///
+    /// # Errors
+    /// No room; the hardware would refuse it.
+    pub fn add_and_norm(
+        &mut self,
+        name: &'static str,
+        [x, to]: [&Floats; 2],
+        (affine, epsilon): (&Affine, f64),
+    ) -> anyhow::Result<Floats> {
+        let pairs = affine.gains.iter().zip(&affine.biases).flat_map(|(&gain, &bias)| [gain, bias]).collect();
+        let pairs = self.given(&[pairs])?.at.address;
+        let (epsilon, out) = (Epsilon::new(epsilon)?, self.floats(name, x.rows, x.columns)?);
+        self.rows(x, &out, |job| job.add_rows(to.at).layer_norm_with_gains(epsilon, pairs))?;
+        Ok(out)
+    }
+
+    /// The activation that the accelerator has, of so many columns at a time as its unit takes.
+    ///
+    /// # Errors
+    /// No room; the hardware would refuse it.
+    pub fn activate(&mut self, name: &'static str, x: &Floats) -> anyhow::Result<Floats> {
+        let out = self.floats(name, x.rows, x.columns)?;
+        let most = (self.vector.lanes * self.vector.max_beats) as usize / 32 * 32;
+        for first in (0..x.columns).step_by(most) {
+            let columns = most.min(x.columns - first);
+            self.rows(&x.slice(first, columns)?, &out.slice(first, columns)?, |job| job.activate())?;
+        }
         Ok(out)
     }
 

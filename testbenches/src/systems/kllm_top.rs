@@ -4,6 +4,7 @@ pub mod activation;
 pub mod attention;
 mod builder;
 mod cache;
+pub mod encoder;
 pub mod layer;
 pub mod program;
 pub mod real;
@@ -11,9 +12,10 @@ pub mod timing;
 
 use golden::systems::kllm_top::{KllmTop as Golden, Report, Shape, Work};
 use hdl::accelerators::kllm::KllmTop;
+use host::kllm::Caps;
 
 use super::player::{Counter, Facts, Player};
-use super::vector_top::{bus_of, function_register, shape_of};
+use super::vector_top::{bus_of, function_register, rows_of, shape_of};
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -53,6 +55,23 @@ fn facts(block: &KllmTop) -> Facts<Work> {
             Counter { name: "COMPUTE", register: 0x120, expected: Box::new(|report: &Report| report.beats().taken) },
             Counter { name: "REPEATS", register: 0x128, expected: Box::new(|report: &Report| report.beats().repeated) },
         ],
+    }
+}
+
+/// What the registers of an accelerator say.
+#[must_use]
+pub fn caps_of(block: &KllmTop) -> Caps {
+    let lanes = &block.product;
+    Caps {
+        lanes: lanes.lanes,
+        columns: lanes.columns,
+        inputs: lanes.inputs,
+        centroid_bits: lanes.centroid_bits,
+        buffer: lanes.buffer,
+        inner: lanes.depth * lanes.inputs,
+        segment: block.orizuru,
+        outliers: lanes.kmax,
+        vector: rows_of(&block.vector()),
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod c_program;
 pub mod chain_builder;
 mod draw;
+pub mod encoder;
 pub mod execution_controller;
 pub mod float_head;
 pub mod float_layer;

@@ -3,6 +3,7 @@
 pub mod attention;
 pub mod builder;
 pub mod decoding;
+pub mod encoder;
 pub mod feed_forward;
 pub mod layer;
 pub mod program;
@@ -13,13 +14,11 @@ pub mod work;
 use golden::systems::tender_top::{Operation, Report, Shape, TenderTop as Golden};
 use golden::tender::accumulator::Overflow as Kept;
 use hdl::accelerators::tender::TenderTop;
-use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::tender::Overflow;
 use host::tender::Caps;
-use host::vector::{self, Units};
 
 use super::player::{Counter, Facts, Player};
-use super::vector_top::{bus_of, function_register, shape_of};
+use super::vector_top::{bus_of, function_register, rows_of, shape_of};
 
 /// The bench of the accelerator; a vector is a job.
 ///
@@ -64,11 +63,6 @@ fn facts(block: &TenderTop) -> Facts<Operation> {
 /// What a host reads of an accelerator.
 #[must_use]
 pub fn caps_of(block: &TenderTop) -> Caps {
-    let unit = block.vector();
-    let function = unit.unit().lane.function as u32;
-    let RowUnits { softmax, layer_norm, rotary } = unit.units;
-    let units = Units { softmax, layer_norm, rotary };
-    let vector = vector::Caps { opcode: 3, lanes: unit.lanes(), max_beats: block.max_beats, function, units };
     Caps {
         rows: block.array.rows,
         columns: block.array.columns,
@@ -76,7 +70,7 @@ pub fn caps_of(block: &TenderTop) -> Caps {
         explicit: block.explicit,
         depth: block.depth,
         steps: block.steps,
-        vector,
+        vector: rows_of(&block.vector()),
     }
 }
 

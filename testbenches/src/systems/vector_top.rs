@@ -11,6 +11,7 @@ use golden::systems::vector_top::{Executed, Operation, Report, Shape, Units, Vec
 use hdl::accelerators::vector::{VectorEngine, VectorTop};
 use hdl::blocks::common::row::RowUnits;
 use hdl::blocks::common::{AxiSpec, FloatFunction};
+use host::vector;
 
 use super::player::{Counter, Facts, Player, register};
 use super::timing::{compare, shell, unit};
@@ -108,6 +109,16 @@ fn units_of(engine: &VectorEngine) -> Units {
 #[must_use]
 pub fn golden_of(block: &VectorTop) -> Golden {
     Golden::new(shape_of(&block.engine(), &block.axi))
+}
+
+/// What the registers of an accelerator say of its vector engine, one of several engines.
+#[must_use]
+pub fn rows_of(engine: &VectorEngine) -> vector::Caps {
+    let unit = engine.unit();
+    let RowUnits { softmax, layer_norm, rotary } = engine.units;
+    let units = vector::Units { softmax, layer_norm, rotary };
+    let (lanes, max_beats) = (engine.lanes(), unit.max_beats);
+    vector::Caps { opcode: 3, lanes, max_beats, function: unit.lane.function as u32, units }
 }
 
 /// What the model has to know of a vector engine on a bus.

@@ -1,6 +1,8 @@
 //! Complete accelerators against their golden models, and the programs that drive them.
 
 mod c_program;
+mod cycle_models;
+mod encoder;
 mod execution_controller;
 mod kelle_layer;
 mod kelle_top;

@@ -1,5 +1,7 @@
 //! Kelle: refreshes, and figures of the paper that its other figures contradict.
 
+use golden::kelle::lifetime::{self, Lifetime};
+
 use super::{LLAMA_2_7B, Row, within};
 use crate::kelle::refresh::PAPER;
 
@@ -18,6 +20,43 @@ fn mean_interval() -> f64 {
     4.0 / rates.sum::<f64>() / HERTZ
 }
 
+/// A task of section 7.1: tokens of its prompt and of its answer, and those that are kept.
+#[derive(Clone, Copy)]
+struct Task {
+    prompt: u32,
+    answer: u32,
+    kept: u32,
+}
+
+const LAMBADA: Task = Task { prompt: 128, answer: 512, kept: 128 };
+const TRIVIA_QA: Task = Task { prompt: 512, answer: 2048, kept: 1024 };
+const QASPER: Task = Task { prompt: 1024, answer: 5120, kept: 1024 };
+const PG19: Task = Task { prompt: 512, answer: 8192, kept: 2048 };
+
+/// Watts of the chip and of its DRAM (7.1).
+const CHIP: f64 = 6.52;
+const DRAM_POWER: f64 = 11.74;
+
+/// What the paper's watts of DRAM are at its bandwidth.
+pub(super) fn implied_picojoules() -> f64 {
+    DRAM_POWER / (DRAM * 8.0) * 1e12
+}
+
+/// Power with refreshes at this mean interval, with memory of so many picojoules a bit that is never idle.
+fn power(interval: f64, picojoules: f64) -> f64 {
+    CHIP + REFRESH / interval - REFRESH / mean_interval() + DRAM * 8.0 * picojoules * 1e-12
+}
+
+/// Energy with refreshes of all rows each 45 us : that under 2DRP.
+pub(super) fn refreshed(picojoules: f64) -> f64 {
+    power(45e-6, picojoules) / power(mean_interval(), picojoules)
+}
+
+/// The same with a uniform interval of 0.36 ms.
+pub(super) fn refreshed_alike(picojoules: f64) -> f64 {
+    power(0.36e-3, picojoules) / power(mean_interval(), picojoules)
+}
+
 /// A model whose decoding is limited by memory.
 struct Streamed {
     /// Weights, a byte each.
@@ -26,6 +65,8 @@ struct Streamed {
     cached: f64,
 }
 
+/// 32 layers, width 4096.
+const LLAMA_2_7B_STREAMED: Streamed = Streamed { weights: 6.48e9, cached: 2.0 * 32.0 * 4096.0 * 2.0 };
 /// 28 layers, 8 heads of 128 with keys and values of 16 bits.
 const LLAMA_3_2_3B: Streamed = Streamed { weights: 3.21e9, cached: 2.0 * 28.0 * 1024.0 * 2.0 };
 /// 40 layers, width 5120.
@@ -34,9 +75,19 @@ const LLAMA_2_13B: Streamed = Streamed { weights: 13.02e9, cached: 2.0 * 40.0 * 
 impl Streamed {
     /// Bytes of a step at batch 16 in the mean over PG19, 8,192 tokens behind 512, if so many tokens are kept.
     fn step(&self, kept: u32) -> f64 {
-        let steps = 512 + 1..=512 + 8192;
+        self.step_of(PG19, 16.0, (kept, 1.0))
+    }
+
+    /// Bytes of a step in the mean over a task's answer, if so many tokens of each sequence are kept, in so much of their bytes.
+    fn step_of(&self, task: Task, batch: f64, (kept, share): (u32, f64)) -> f64 {
+        let steps = task.prompt + 1..=task.prompt + task.answer;
         let tokens: f64 = steps.clone().map(|there| f64::from(kept.min(there))).sum();
-        self.weights + 16.0 * self.cached * tokens / steps.count() as f64
+        self.weights + batch * share * self.cached * tokens / steps.count() as f64
+    }
+
+    /// Bytes of all tokens : bytes of those that a task keeps.
+    fn saved(&self, task: Task, batch: f64, share: f64) -> f64 {
+        self.step_of(task, batch, (u32::MAX, 1.0)) / self.step_of(task, batch, (task.kept, share))
     }
 
     /// How many times the bytes of the largest budget of table 7 are those of this one.
@@ -78,7 +129,94 @@ fn budgets() -> impl Iterator<Item = Row> {
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = chip();
     rows.extend(budgets());
+    rows.extend(bounds());
+    rows.extend(directions());
     rows
+}
+
+/// What traffic allows of the speed-ups.
+fn bounds() -> Vec<Row> {
+    let row = |figure, paper, value, basis| Row { figure, paper, value, decimals: 2, unit: "", accept: None, basis };
+    let all = [LAMBADA, TRIVIA_QA, QASPER, PG19];
+    let mean = |batch: f64, share: f64| {
+        all.iter().map(|&task| LLAMA_2_7B_STREAMED.saved(task, batch, share)).sum::<f64>() / 4.0
+    };
+    let of = |batch: f64| LLAMA_2_7B_STREAMED.saved(PG19, batch, 1.0);
+    vec![
+        row(
+            "speed over SRAM that eviction allows, mean of four tasks",
+            "3.94 with all steps (8.1)",
+            mean(16.0, 1.0),
+            "bytes of a step of LLaMA-2-7B, batch 16: weights of 8 bits, keys and values of 16 of all tokens : of N' (7.1); both wait for 64 GB/s",
+        ),
+        row(
+            "if all of them are computed again",
+            "3.94",
+            mean(16.0, 0.5),
+            "half of the bytes, x instead of keys and values: more than traffic allows does not follow from the paper's numbers",
+        ),
+        row("PG19, batch 16", "energy 6.67, eviction alone 3.16 (Table 9)", of(16.0), "as in the first row"),
+        row("batch 4", "2.23, 1.71", of(4.0), "the same"),
+        row("batch 1", "1.71, 1.24", of(1.0), "the same"),
+    ]
+}
+
+/// Perplexity of SmolLM2-135M with N' = 128 (docs/perplexity.md): refreshed alike, and by class, at as many refreshes.
+pub const TABLE_4: [[f64; 2]; 3] = [[21.23, 17.05], [28.61, 18.45], [75.71, 26.62]];
+
+/// Directions that the paper shows: above 1.
+fn directions() -> Vec<Row> {
+    const ABOVE_ONE: Option<[f64; 2]> = Some([1.0, f64::INFINITY]);
+    let row = |figure, paper, value, accept, basis| Row { figure, paper, value, decimals: 2, unit: "", accept, basis };
+    let [short, middle, long] = TABLE_4.map(|[uniform, class]| uniform / class);
+    let refreshes = |interval: f64| power(interval, implied_picojoules()) / power(1.05e-3, implied_picojoules());
+    vec![
+        row(
+            "perplexity, refreshed alike : 2DRP, mean interval 0.54 ms",
+            "above 1 (Table 4)",
+            short,
+            ABOVE_ONE,
+            "[SmolLM2-135M](perplexity.md#kelle), N' = 128, bits lost as the golden retention model has them, as many refreshes in both",
+        ),
+        row("1.05 ms", "above 1", middle, ABOVE_ONE, "the same"),
+        row("2.06 ms", "above 1", long, ABOVE_ONE, "the same"),
+        row(
+            "perplexity under 2DRP, 2.06 : 0.54 ms",
+            "above 1 (Table 4)",
+            TABLE_4[2][1] / TABLE_4[0][1],
+            ABOVE_ONE,
+            "the same",
+        ),
+        row(
+            "energy, mean interval 0.525 : 1.05 ms",
+            "1.10, 1.07 (Table 8)",
+            refreshes(0.525e-3),
+            within(1.10, 0.2),
+            "watts: 6.52 without 1.08, 1.14 mJ by the interval, DRAM 11.74",
+        ),
+        row("0.131 : 1.05 ms", "1.33, 1.28", refreshes(0.131e-3), within(1.33, 0.2), "the same"),
+        row(
+            "energy, refresh each 45 us : 0.36 ms",
+            "above 1 (Figure 15b)",
+            refreshes(45e-6) / refreshes(0.36e-3),
+            ABOVE_ONE,
+            "the same",
+        ),
+        row("0.36 ms : 2DRP", "above 1 (Figure 15b)", refreshes(0.36e-3), ABOVE_ONE, "the same"),
+        row(
+            "waiting of activations, baseline : scheduler",
+            "above 1 (equations 7 and 8)",
+            waiting(),
+            ABOVE_ONE,
+            "LLaMA-2-7B: 6 x 131,072 + 4 x 65,536 cycles : 4 x 131,072 + 65,536, weights at 128 GB/s, 2,048 keys at 256 GB/s",
+        ),
+    ]
+}
+
+/// Lifetimes of the two schedules.
+fn waiting() -> f64 {
+    let cycles = |of: Lifetime| of.sram as f64 * 131_072.0 + of.edram as f64 * 65_536.0;
+    cycles(lifetime::baseline()) / cycles(lifetime::kelle())
 }
 
 fn chip() -> Vec<Row> {

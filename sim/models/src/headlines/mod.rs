@@ -6,7 +6,7 @@
 mod combination;
 pub mod energy;
 mod equal_area;
-mod kelle;
+pub mod kelle;
 mod kllm;
 pub mod outliers;
 mod requantization;
@@ -150,6 +150,19 @@ mod tests {
         // tender.txt, section VI: a prompt of 2048 tokens.
         assert_eq!((Decoder::opt(32.0, 4096.0).work(2048.0) / 1e11).round(), 143.0);
         assert_eq!((Decoder::opt(64.0, 9216.0).work(2048.0) / 1e11).round(), 1385.0);
+    }
+
+    /// What is said of Table 4 is what docs/perplexity.md has.
+    #[test]
+    fn perplexities_are_those_of_the_page() {
+        let page = include_str!("../../../../docs/perplexity.md");
+        let row = |refresh: usize| {
+            let cells: Vec<String> = kelle::TABLE_4.iter().map(|both| format!("{:.2}", both[refresh])).collect();
+            cells.join(" | ")
+        };
+        for (name, refresh) in [("uniform", 0), ("2DRP", 1)] {
+            assert!(page.contains(&format!("| 128 | {name} | {}", row(refresh))), "{name}: {}", row(refresh));
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use golden::tender::cycles::ArrayCycles;
 use golden::tender::tender_pe::Drain;
 
 use super::Row;
+use crate::cycles::shapes::{MODELS, Model};
 
 /// A product of all tokens: rows, reduction, columns, and how many there are of it in a layer.
 type Product = (u64, u64, u64, u64);
@@ -16,44 +17,21 @@ const ARRAY: u64 = 64;
 /// Groups in the figure.
 const GROUPS: [u64; 3] = [4, 8, 16];
 
-/// A model's layers.
-struct Model {
-    name: &'static str,
-    width: u64,
-    /// Width between the matrices of the feed-forward network, and how many of these come in.
-    between: (u64, u64),
-    /// Heads of queries, and of keys and values.
-    heads: (u64, u64),
+/// The figure's models.
+fn models() -> impl Iterator<Item = Model> {
+    MODELS.into_iter().filter(|model| model.width >= 4096)
 }
 
-const MODELS: [Model; 6] = [
-    Model { name: "OPT-6.7B", width: 4096, between: (16384, 1), heads: (32, 32) },
-    Model { name: "OPT-13B", width: 5120, between: (20480, 1), heads: (40, 40) },
-    Model { name: "OPT-66B", width: 9216, between: (36864, 1), heads: (72, 72) },
-    Model { name: "Llama-2-7B", width: 4096, between: (11008, 2), heads: (32, 32) },
-    Model { name: "Llama-2-13B", width: 5120, between: (13824, 2), heads: (40, 40) },
-    Model { name: "Llama-2-70B", width: 8192, between: (28672, 2), heads: (64, 8) },
-];
+fn products(model: &Model) -> impl Iterator<Item = Product> {
+    let (head, heads) = (model.head(), model.heads[0]);
+    let weights = model.projections().map(|[inputs, outputs, count]| (TOKENS, inputs, outputs, count));
+    weights.into_iter().chain([(TOKENS, head, TOKENS, heads), (TOKENS, TOKENS, head, heads)])
+}
 
-impl Model {
-    fn products(&self) -> [Product; 6] {
-        let (width, (between, inner)) = (self.width, self.between);
-        let head = width / self.heads.0;
-        [
-            (TOKENS, width, width, 2),
-            (TOKENS, width, head * self.heads.1, 2),
-            (TOKENS, width, between, inner),
-            (TOKENS, between, width, 1),
-            (TOKENS, head, TOKENS, self.heads.0),
-            (TOKENS, TOKENS, head, self.heads.0),
-        ]
-    }
-
-    /// Cycles of a layer whose tiles take so long, by their reduction.
-    fn cycles(&self, tile: impl Fn(u64) -> u64) -> u64 {
-        let tiles = |rows: u64, columns: u64| rows.div_ceil(ARRAY) * columns.div_ceil(ARRAY);
-        self.products().iter().map(|&(rows, inner, columns, count)| count * tiles(rows, columns) * tile(inner)).sum()
-    }
+/// Cycles of a layer whose tiles take so long, by their reduction.
+fn cycles(model: &Model, tile: impl Fn(u64) -> u64) -> u64 {
+    let tiles = |rows: u64, columns: u64| rows.div_ceil(ARRAY) * columns.div_ceil(ARRAY);
+    products(model).map(|(rows, inner, columns, count)| count * tiles(rows, columns) * tile(inner)).sum()
 }
 
 /// How a tile begins behind the one before.
@@ -85,22 +63,22 @@ fn groups(inner: u64, count: u64) -> Vec<u64> {
 
 /// The largest ratio over models and numbers of groups, and where it is.
 fn most(ratio: impl Fn(&Model, u64) -> f64) -> (f64, &'static str, u64) {
-    let all = MODELS.iter().flat_map(|model| GROUPS.iter().map(move |&count| (model, count)));
-    let all = all.map(|(model, count)| (ratio(model, count), model.name, count));
+    let all = models().flat_map(|model| GROUPS.map(|count| (model, count)));
+    let all = all.map(|(model, count)| (ratio(&model, count), model.name, count));
     all.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((0.0, "", 0))
 }
 
 fn explicit(overlap: Overlap) -> (f64, &'static str, u64) {
     most(|model, count| {
-        let base = model.cycles(|inner| period(overlap, &[inner]));
-        model.cycles(|inner| period(overlap, &groups(inner, count))) as f64 / base as f64
+        let base = cycles(model, |inner| period(overlap, &[inner]));
+        cycles(model, |inner| period(overlap, &groups(inner, count))) as f64 / base as f64
     })
 }
 
 fn implicit(overlap: Overlap) -> (f64, &'static str, u64) {
     most(|model, count| {
-        let base = model.cycles(|inner| period(overlap, &[inner]));
-        model.cycles(|inner| period(overlap, &[inner + count - 1])) as f64 / base as f64
+        let base = cycles(model, |inner| period(overlap, &[inner]));
+        cycles(model, |inner| period(overlap, &[inner + count - 1])) as f64 / base as f64
     })
 }
 
@@ -154,6 +132,6 @@ mod tests {
     #[test]
     fn where_it_is_largest() {
         assert_eq!((explicit(Overlap::Single).1, explicit(Overlap::Single).2), ("Llama-2-7B", 16));
-        assert!(MODELS.iter().all(|model| model.width % model.heads.0 == 0));
+        assert_eq!(models().count(), 6);
     }
 }

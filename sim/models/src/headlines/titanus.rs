@@ -1,5 +1,5 @@
-//! Titanus: latency of its two pipelines, bytes and energy of its cache. Cycles and energies are those of the authors' simulator until our
-//! core measures its own.
+//! Titanus: latency of its two pipelines, bytes and energy of its cache. Cycles and energies are those of the authors' simulator; beside them
+//! what the formulas of our core's parts give.
 
 use super::{Row, within};
 
@@ -19,6 +19,30 @@ struct Core {
 
 /// Both follow from the latencies that the authors' simulator prints for 32 + 32 tokens.
 const AUTHORS: Core = Core { token: 1607.0, stage: 554.0 };
+
+/// Inputs and sums of our store in a beat, and bits of an input.
+const BEAT: f64 = 64.0;
+const INPUT_WIDTH: f64 = 8.0;
+/// Channels of a tile of our context.
+const TILE: f64 = 16.0;
+
+/// Cycles of a vector's product in our store: beats of inputs, bits, beats of sums, 4 (docs/blocks/titanus-products.md, where a test demands it).
+fn stored(inputs: f64, outputs: f64) -> f64 {
+    (inputs / BEAT).ceil() + INPUT_WIDTH + (outputs / BEAT).ceil() + 4.0
+}
+
+/// Cycles of scores, and of values, of all heads with so many tokens on one engine: a tile a cycle (docs/blocks/titanus-core.md).
+fn engine(tokens: f64) -> [f64; 2] {
+    let (heads, head) = (12.0, 64.0);
+    [heads * tokens * (head / TILE), heads * head * (tokens / TILE).ceil()]
+}
+
+/// Our core behind so many tokens, products alone: norms, softmax and what the cache takes are not in it.
+fn ours(tokens: f64) -> Core {
+    let products = [stored(768.0, 2304.0), stored(768.0, 768.0), stored(768.0, 3072.0), stored(3072.0, 768.0)];
+    let all = products.into_iter().chain(engine(tokens));
+    Core { token: all.clone().sum(), stage: all.fold(0.0, f64::max) }
+}
 
 impl Core {
     /// A token after the other through a layer after the other.
@@ -232,6 +256,42 @@ fn latency() -> Vec<Row> {
             unit: "",
             accept: within(18_801.0, 0.001),
             basis: "64 tokens at 200 MHz; fitted, since c and m come from this run",
+        },
+        Row {
+            figure: "c of products with weights, our core",
+            paper: "-",
+            value: ours(0.0).token,
+            decimals: 0,
+            unit: "cycles",
+            accept: None,
+            basis: "queries, keys and values together, output, both of the feed-forward network: beats of 64 inputs + 8 bits + beats of 64 sums + 4 each, as a test of `dcim_linear` demands",
+        },
+        Row {
+            figure: "c with attention to 64 tokens, on one engine",
+            paper: "1,607, all of the layer, 24 engines",
+            value: ours(64.0).token,
+            decimals: 0,
+            unit: "cycles",
+            accept: None,
+            basis: "12 heads, a tile of 16 channels or tokens a cycle; norms, softmax, append and restore would come on top",
+        },
+        Row {
+            figure: "m, the slowest of these",
+            paper: "554",
+            value: ours(64.0).stage,
+            decimals: 0,
+            unit: "cycles",
+            accept: None,
+            basis: "scores: our core has one engine, the paper's 24",
+        },
+        Row {
+            figure: "intra-core pipeline of our stages, mean of six runs",
+            paper: "1.33 (Figure 13)",
+            value: mean(|run| ours(64.0).plain(run) / ours(64.0).intra_core(run)),
+            decimals: 3,
+            unit: "",
+            accept: within(1.33, 0.1),
+            basis: "the formula above with these c and m; such a pipeline is not built",
         },
     ]
 }

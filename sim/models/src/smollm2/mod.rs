@@ -5,6 +5,7 @@
 
 pub mod arithmetic;
 pub mod calibration;
+pub mod key_values;
 pub mod matrix;
 pub mod model;
 pub mod perplexity;

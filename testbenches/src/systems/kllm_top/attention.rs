@@ -6,7 +6,7 @@ use golden::tender::granularity::relative_error;
 use host::Window;
 use host::kllm::{Bits, Caps};
 
-use super::super::chain_builder::{ChainBuilder, Floats, Measured};
+use super::super::chain_builder::{ChainBuilder, Floats, Measured, Seen};
 use super::super::float_head::Exact;
 use super::builder::{Builder, columns_of, fp16, train};
 use super::cache::{Cache, Codebooks};
@@ -96,7 +96,7 @@ pub fn cached_head(
     cache.append(&mut head, &k, &v)?;
     let queries = head.quantize_with("tokens of queries", &q, (bits, of_a_query), of_queries)?;
     let out = head.b.floats("attention", new, q.columns)?;
-    let p = head.attend(&queries, &cache, &out)?;
+    let p = head.attend(&queries, &cache, Seen::Before, &out)?;
     let error = |exact: &[Vec<f64>], rows: &Floats| relative_error(&exact[cached..], &head.b.values(rows));
     let errors = vec![
         ("queries", error(&exact.queries, &q)),

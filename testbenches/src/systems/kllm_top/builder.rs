@@ -1,6 +1,6 @@
 //! Chains of the KLLM accelerator in terms of rows, tokens and weights.
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use golden::kllm::codebook::Codebook as GoldenCodebook;
 use golden::kllm::outliers::OutlierRule;
 use golden::kllm::quantize::{QuantizedWeights, samples, train_codebook};
@@ -10,7 +10,8 @@ use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, QuantizeJob, 
 use host::vector::{Integer, Operand};
 use host::{Format, Rows};
 
-use super::super::chain_builder::{ChainBuilder, Floats};
+use super::super::chain_builder::{ChainBuilder, Floats, Seen};
+use super::super::encoder::Linear;
 use super::cache::Cache;
 use super::real::halves;
 
@@ -135,6 +136,21 @@ impl Builder<'_> {
         self.multiply_by(x, w, (&codebook, times), addends, out)
     }
 
+    /// A projection with biases, [input, output].
+    pub(super) fn biased(
+        &mut self,
+        name: &'static str,
+        x: &Quantized,
+        Linear { weight, bias }: &Linear,
+    ) -> anyhow::Result<Floats> {
+        let weights = self.weights(&columns_of(&fp16(weight)))?;
+        let row = self.b.given(std::slice::from_ref(bias))?;
+        let biases = Floats { at: Operand { stride: 0, ..row.at }, rows: x.rows, ..row };
+        let out = self.b.floats(name, x.rows, row.columns)?;
+        self.multiply_to(x, &weights, 1.0, Some(&biases), &out)?;
+        Ok(out)
+    }
+
     /// The product of tokens behind a function f with f(s x) = s f(x) for positive s: its codebook is another one.
     pub(super) fn multiply_activated(
         &mut self,
@@ -223,16 +239,21 @@ impl Builder<'_> {
         self.b.then(descriptor)
     }
 
-    /// Attention of queries that are those of the last tokens in a cache, causal; returns the probabilities.
-    pub(super) fn attend(&mut self, queries: &Quantized, cache: &Cache, out: &Floats) -> anyhow::Result<Floats> {
+    /// Attention of queries that are those of the last tokens in a cache; returns the probabilities.
+    pub(super) fn attend(
+        &mut self,
+        queries: &Quantized,
+        cache: &Cache,
+        seen: Seen,
+        out: &Floats,
+    ) -> anyhow::Result<Floats> {
         let (keys, constants) = cache.keys();
-        let first = (keys.channels + 1).checked_sub(queries.rows).filter(|&first| first > 0);
-        let first = first.with_context(|| format!("{} queries, {} keys", queries.rows, keys.channels))?;
+        ensure!(queries.rows <= keys.channels, "{} queries, {} keys", queries.rows, keys.channels);
         let p = self.b.floats("probabilities", queries.rows, keys.channels)?;
         let product = self.product(queries, &keys, &cache.codebooks.scores, constants)?;
         let descriptor = MatMulJob::new(product, p.at).exact().build(self.caps, &self.b.window)?;
         self.b.then(descriptor)?;
-        self.b.rows(&p, &p, |job| job.causal_softmax(first as u32))?;
+        self.b.rows(&p, &p, |job| seen.softmax(job, [p.rows, p.columns]))?;
         let (values, scales) = cache.values();
         self.weighted_sum(&p, scales, (&values, cache.codebooks.unit), out)?;
         Ok(p)

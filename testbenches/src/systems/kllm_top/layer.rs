@@ -6,19 +6,19 @@ use golden::tender::granularity::relative_error;
 use host::Window;
 use host::kllm::{Bits, Caps};
 
-use super::super::chain_builder::{ChainBuilder, Floats, Measured};
+use super::super::chain_builder::{ChainBuilder, Floats, Measured, Seen};
 use super::super::float_head::angles;
 use super::super::float_layer::{Exact, HEAD, Layer, sum};
 use super::builder::{Builder, Quantized, columns_of, fp16, train};
 use super::cache::{Cache, Codebooks};
 
 /// Outliers on each side, of so many positions: half a percent, as in the paper.
-fn outliers(positions: usize) -> usize {
+pub(super) fn outliers(positions: usize) -> usize {
     positions.div_ceil(200)
 }
 
 impl Builder<'_> {
-    fn tokens(&mut self, name: &'static str, x: &Floats, like: &[Vec<f64>]) -> anyhow::Result<Quantized> {
+    pub(super) fn tokens(&mut self, name: &'static str, x: &Floats, like: &[Vec<f64>]) -> anyhow::Result<Quantized> {
         self.quantize(name, x, outliers(x.columns), like)
     }
 
@@ -62,7 +62,7 @@ impl Builder<'_> {
             let q = q.slice(head * HEAD, HEAD)?;
             let how = (self.bits, outliers(HEAD));
             let queries = self.quantize_with("tokens of queries", &q, how, of_queries.clone())?;
-            self.attend(&queries, &cache, &out.slice(head * HEAD, HEAD)?)?;
+            self.attend(&queries, &cache, Seen::Before, &out.slice(head * HEAD, HEAD)?)?;
         }
         Ok(())
     }

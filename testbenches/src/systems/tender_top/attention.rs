@@ -8,7 +8,7 @@ use host::tender::Caps;
 use host::vector::Integer;
 
 use super::super::float_head::Exact;
-use super::builder::{Activations, Builder, Floats, Keys, Measured, Weights};
+use super::builder::{Activations, Builder, Floats, Keys, Measured, Seen, Weights};
 
 /// Keys and values of a head, or of several that share them.
 #[derive(Clone, Debug)]
@@ -45,16 +45,16 @@ impl KeysValues {
     }
 }
 
-/// Attention of one head, causal, from queries that were turned to `out`. Returns the probabilities.
+/// Attention of one head from queries, turned if they have to be, to `out`. Returns the probabilities.
 ///
 /// # Errors
 /// The sizes do not fit; no room.
-pub fn head(b: &mut Builder, q: &Floats, of: &KeysValues, out: &Floats) -> anyhow::Result<Floats> {
+pub fn head(b: &mut Builder, q: &Floats, of: &KeysValues, seen: Seen, out: &Floats) -> anyhow::Result<Floats> {
     let Floats { rows: tokens, columns: width, .. } = *q;
     let queries = b.pack_queries("packed queries", q, &of.keys)?;
     let p = b.floats("probabilities", tokens, tokens)?;
     b.multiply(&queries, &of.keys.columns, 1.0 / (width as f64).sqrt(), &p)?;
-    b.rows(&p, &p, |job| job.causal_softmax(1))?;
+    b.rows(&p, &p, |job| seen.softmax(job, [tokens; 2]))?;
     let packed = b.pack_probabilities("packed probabilities", &p)?;
     b.multiply(&packed, &of.values, 1.0, out)?;
     Ok(p)
@@ -83,7 +83,7 @@ pub fn real_head(
     let of = KeysValues::new(&mut b, &k, values)?;
     let q = turned_projection(&mut b, "queries", &x, &angles, &exact.w_q)?;
     let out = b.floats("attention", tokens, angles.columns)?;
-    let p = head(&mut b, &q, &of, &out)?;
+    let p = head(&mut b, &q, &of, Seen::Before, &out)?;
     let error = |exact: &[Vec<f64>], rows: &Floats| relative_error(exact, &b.values(rows));
     let errors = vec![
         ("normalised", error(&exact.normed, &normed)),

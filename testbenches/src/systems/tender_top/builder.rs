@@ -17,7 +17,7 @@ use host::tender::{Caps, Constants, MatMulJob, PackJob, Panels, Product, Sign, T
 use host::vector::{Integer, Operand};
 
 use super::super::chain_builder::ChainBuilder;
-pub use super::super::chain_builder::{Floats, Job, Measured, Results};
+pub use super::super::chain_builder::{Floats, Job, Measured, Results, Seen};
 use super::real::GROUPS;
 use operands::Integers;
 pub use operands::{Activations, Keys, Weights};
@@ -85,6 +85,17 @@ impl Builder {
         let integers = Integers { at, panels, sign: Sign::Signed, lines, inner };
         let known = Some(quantized.dequantize());
         Ok(Weights { integers, scales: quantized.scales, added: vec![0.0; lines], known })
+    }
+
+    /// The same with a bias for each output.
+    ///
+    /// # Errors
+    /// As above; not as many biases as outputs.
+    pub fn weights_with(&mut self, weights: &[Vec<f64>], biases: &[f64]) -> anyhow::Result<Weights> {
+        let weights = self.weights(weights)?;
+        let (found, wanted) = (biases.len(), weights.added.len());
+        ensure!(found == wanted, "{found} biases, {wanted} outputs");
+        Ok(Weights { added: biases.to_vec(), ..weights })
     }
 
     /// Packs rows: each channel around the middle of its range, in groups.
@@ -215,10 +226,12 @@ impl Builder {
         let known = w.known.as_ref().context("the scale of a result cannot be found without the weights")?;
         let tokens: Vec<Vec<f64>> =
             self.integers(&x.integers)?.iter().map(|row| x.calibration.dequantize(row)).collect();
-        let about = product(&tokens, known);
+        let mut about = product(&tokens, known);
+        about.iter_mut().for_each(|row| row.iter_mut().zip(&w.added).for_each(|(x, bias)| *x += bias));
         let largest = self.scheme(1, GoldenSign::Signed)?.range().1 as f64;
         let (added, scales) = centred(&about, largest);
         let last = x.calibration.scales[x.calibration.scales.len() - 1];
+        let offset = offset.iter().zip(&w.added).map(|(offset, bias)| offset + bias);
         let constant = |(((scale, bias), middle), own): (((&f64, f64), &f64), &f64)| Constants {
             scale: (last * scale) as f32,
             bias: (bias - middle) as f32,

@@ -9,7 +9,7 @@ use host::vector::Integer;
 use super::super::float_head::angles;
 use super::super::float_layer::{Exact, HEAD, Layer, sum};
 use super::attention::{KeysValues, head, turned_projection};
-use super::builder::{Builder, Floats, Measured};
+use super::builder::{Builder, Floats, Measured, Seen};
 use super::feed_forward::add_projection;
 
 /// The layer for the first tokens of the text, channels in so many groups: its residual stream is that of layer 14.
@@ -70,7 +70,7 @@ fn attend(b: &mut Builder, residual: &Floats, layer: &Layer) -> anyhow::Result<F
         let values = b.lines(&values, group * HEAD, HEAD)?;
         let of = KeysValues::new(b, &k.slice(group * HEAD, HEAD)?, values)?;
         for number in group * heads / shared..(group + 1) * heads / shared {
-            head(b, &q.slice(number * HEAD, HEAD)?, &of, &out.slice(number * HEAD, HEAD)?)?;
+            head(b, &q.slice(number * HEAD, HEAD)?, &of, Seen::Before, &out.slice(number * HEAD, HEAD)?)?;
         }
     }
     Ok(out)

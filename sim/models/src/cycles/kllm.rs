@@ -1,0 +1,232 @@
+//! Layers on `kllm_top`.
+
+use anyhow::Result;
+use golden::systems::cycles::Turns;
+use golden::systems::kllm_top::KllmTop;
+use golden::systems::kllm_top::cycles::Timing;
+use host::Descriptor;
+use host::kllm::{AppendJob, Bits, Caps, MatMulJob, Panels, Product, QuantizeJob, Tokens};
+
+use super::shapes::Model;
+use super::{Cost, Counted, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+
+/// Positions behind which further ones take as long as those before.
+const INNER: (u64, u64) = (256, 128);
+/// Tokens whose cycles are those of the recurrence.
+const EXACT: u64 = 4;
+/// Bytes of a token's record of outliers, of its head, and of a channel's constants.
+const OUTLIER: u64 = 4;
+const HEAD: u64 = 64;
+const CONSTANTS: u64 = 8;
+
+/// An accelerator, and how it is used.
+#[derive(Clone, Debug)]
+pub struct Kllm {
+    /// How it was built.
+    pub caps: Caps,
+    /// Its golden model.
+    pub golden: KllmTop,
+    /// What its cycles depend on.
+    pub timing: Timing,
+    /// Indices of tokens.
+    pub bits: Bits,
+    /// Outliers of a token of so many positions, on each side: one for so many.
+    pub positions_an_outlier: u64,
+    products: Counted,
+    tokens: Counted,
+    appended: Counted,
+    steps: Counted,
+}
+
+impl Kllm {
+    /// An accelerator whose tokens have indices of these bits, and an outlier on each side for so many positions; 0: none.
+    #[must_use]
+    pub fn new(caps: Caps, (golden, timing): (KllmTop, Timing), bits: Bits, positions_an_outlier: u64) -> Self {
+        let (products, tokens, appended, steps) = Default::default();
+        Self { caps, golden, timing, bits, positions_an_outlier, products, tokens, appended, steps }
+    }
+
+    fn channels(&self) -> u64 {
+        u64::from(self.caps.lanes) * u64::from(self.caps.columns)
+    }
+
+    fn alone(&self, descriptor: Descriptor) -> Result<u64> {
+        let (limits, job, mut memory) = chain(descriptor)?;
+        let spent =
+            self.timing.job(&self.golden, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
+        Ok(spent.iter().map(|spent| spent.cycles).sum())
+    }
+
+    /// Cycles of a product without outliers by the recurrence: tokens, positions, channels.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn counted(&self, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
+        let mut room = Room::new();
+        let rows = Tokens::new(tokens as usize, inner as usize, 0)?;
+        let panels = Panels::new(&self.caps, channels as usize, inner as usize)?;
+        let product = Product {
+            tokens: tokens.try_into()?,
+            channels: channels.try_into()?,
+            inner: inner.try_into()?,
+            outliers: 0,
+            token_rows: room.at(tokens, rows.stride())?,
+            panels: room.at(panels.bytes() as u64 / panels.stride(), panels.stride())?,
+            constants: room.at(1, CONSTANTS * channels)?.address,
+            codebook: room.at(1, 4096)?.address,
+        };
+        let out = room.rows(tokens, channels)?;
+        self.alone(MatMulJob::new(product, out).build(&self.caps, &WINDOW)?)
+    }
+
+    /// The same of any number of channels and, where a bank holds the weights of a panel, of positions, from the cycles of few panels. Up to
+    /// [`EXACT`] tokens it is equal to the recurrence. Of more tokens each takes as long as the last of these, or its beats in all panels if
+    /// that is less; or all wait for the lanes, from the first panel's weights on: within a tenth of the recurrence, which has no such ends.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn product(&self, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
+        let of = |tokens: u64| self.few([tokens, inner, channels]);
+        if tokens <= EXACT {
+            return of(tokens);
+        }
+        let (first, before, last) = (of(1)?, of(EXACT - 1)?, of(EXACT)?);
+        let panels = channels.div_ceil(self.channels());
+        let beats = panels * (inner.div_ceil(self.caps.inputs.into()) + 1);
+        let weights = channels.min(self.channels()) * inner / 2 / self.timing.shell.bus_bytes;
+        let waiting = last + (tokens - EXACT) * last.saturating_sub(before).min(beats);
+        let computing = first.saturating_sub((panels - 1) * weights) + (tokens - 1) * beats;
+        Ok(waiting.max(computing))
+    }
+
+    fn few(&self, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
+        let across = self.channels();
+        // Where no bank holds the weights of a panel, their number changes with that of the banks.
+        let fits = inner.div_ceil(self.caps.inputs.into()) <= u64::from(self.caps.buffer);
+        let positions = if fits { INNER } else { (inner, 1) };
+        extended(channels, (across, across), &mut |channels| {
+            extended(inner, positions, &mut |inner| {
+                let size = [tokens, inner, channels];
+                self.products.of(size, || self.counted(size))
+            })
+        })
+    }
+
+    /// Cycles that outliers add to a token's product with a panel: one to begin, and one for each that is not the first of its beat, if their
+    /// positions are drawn.
+    #[must_use]
+    pub fn repeats(&self, inner: u64, outliers: u64) -> f64 {
+        if outliers == 0 {
+            return 0.0;
+        }
+        let (beats, outliers) = (inner.div_ceil(self.caps.inputs.into()) as f64, outliers as f64);
+        1.0 + outliers - beats * (1.0 - (1.0 - 1.0 / beats).powf(outliers))
+    }
+
+    fn outliers(&self, inner: u64) -> u64 {
+        if self.positions_an_outlier == 0 { 0 } else { 2 * inner.div_ceil(self.positions_an_outlier) }
+    }
+
+    /// A product with as many positions as there are.
+    fn matrix(&self, [tokens, inner, channels]: [u64; 3], outliers: bool) -> Result<Cost> {
+        let (most, across) = (u64::from(self.caps.inner), channels.div_ceil(self.channels()));
+        let mut all = Cost::default();
+        for first in (0..inner).step_by(most as usize) {
+            let inner = most.min(inner - first);
+            let outliers = if outliers { self.outliers(inner) } else { 0 };
+            let beats = inner.div_ceil(self.caps.inputs.into());
+            let fits = beats <= u64::from(self.caps.buffer);
+            // Weights of a panel come for each token where no bank holds them.
+            let rows = if fits { 1 } else { tokens };
+            let weights = rows * channels * inner / 2;
+            let mut cycles = self.product([tokens, inner, channels])?;
+            // Where lanes wait for weights, beats that come again cost nothing.
+            let (loading, lanes) = (weights / across / self.timing.shell.bus_bytes, tokens * (beats + 1));
+            let with = lanes as f64 + tokens as f64 * self.repeats(inner, outliers);
+            cycles += across * (with - loading.max(lanes) as f64).max(0.0) as u64;
+            let token = HEAD + inner / 2 + OUTLIER * outliers;
+            let bytes = weights + across * tokens * token + CONSTANTS * channels + 2 * tokens * channels;
+            all += Cost { cycles, bytes, products: tokens * inner * channels };
+        }
+        Ok(all)
+    }
+
+    fn rows(&self, what: Steps, size: [u64; 2]) -> Result<Cost> {
+        rows_cost(&self.caps.vector, what, size, &self.steps, &|descriptor| self.alone(descriptor))
+    }
+
+    /// Rows become tokens.
+    fn quantize(&self, [rows, columns]: [u64; 2]) -> Result<Cost> {
+        let (most, mut all) = (u64::from(self.caps.inner), Cost::default());
+        for first in (0..columns).step_by(most as usize) {
+            let columns = most.min(columns - first);
+            let outliers = self.outliers(columns);
+            let side: u16 = (outliers / 2).try_into()?;
+            let one = |rows: u64| -> Result<u64> {
+                let mut room = Room::new();
+                let tokens = Tokens::new(rows as usize, columns as usize, outliers as usize)?;
+                let (x, codebook) = (room.rows(rows, columns)?, room.at(1, 4096)?.address);
+                let out = room.at(rows, tokens.stride())?;
+                let size = (rows.try_into()?, columns.try_into()?);
+                self.alone(
+                    QuantizeJob::new(size, self.bits, (side, side), x, codebook, out).build(&self.caps, &WINDOW)?,
+                )
+            };
+            let cycles = extended(rows, (3, 1), &mut |rows| self.tokens.of([rows, columns, 0], || one(rows)))?;
+            let bytes = rows * (2 * columns + HEAD + columns / 2 + OUTLIER * outliers);
+            all += Cost { cycles, bytes, products: 0 };
+        }
+        Ok(all)
+    }
+
+    /// A token's key and value of a head enter their panels.
+    fn append(&self, head: u64, position: u64) -> Result<Cost> {
+        let mut room = Room::new();
+        let token = room.at(1, 4096)?.address;
+        let keys = Panels::new(&self.caps, position as usize + 1, head as usize)?;
+        let values = Panels::new(&self.caps, head as usize, position as usize + 1)?;
+        let k = room.at(keys.bytes() as u64 / keys.stride(), keys.stride())?;
+        let v = room.at(values.bytes() as u64 / values.stride(), values.stride())?;
+        let (constants, scales) =
+            (room.at(1, CONSTANTS * (position + 1))?.address, room.at(1, 2 * (position + 1))?.address);
+        let size = (position as usize, head.try_into()?);
+        let key = AppendJob::channel(size, token, k, constants, [1.0; 2]).build(&self.caps, &WINDOW)?;
+        let value = AppendJob::position(size, token, v, scales).build(&self.caps, &WINDOW)?;
+        let cycles = self.appended.of([head, position, 0], || Ok(self.alone(key)? + self.alone(value)?))?;
+        Ok(Cost { cycles, bytes: 3 * head, products: 0 })
+    }
+
+    /// A layer of a model; keys and values are put into their panels token by token.
+    ///
+    /// # Errors
+    /// A layer that does not fit.
+    pub fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
+        let tokens = work.sequences * work.tokens;
+        let (width, head, [heads, shared]) = (model.width, model.head(), model.heads);
+        let mut all = Cost::default();
+        for [inputs, outputs, count] in model.projections() {
+            all += self.matrix([tokens, inputs, outputs], true)?.times(count);
+        }
+        let group = heads / shared * work.tokens;
+        let pairs = work.sequences * shared;
+        all += self.matrix([group, head, work.context], true)?.times(pairs);
+        all += self.matrix([group, work.context, head], false)?.times(pairs);
+        all += self.rows(Steps::Softmax, [group, work.context])?.times(pairs);
+        // Probabilities times the scales of their values.
+        all += self.rows(Steps::Gate, [group, work.context])?.times(pairs);
+        all += self.quantize([group, head])?.times(pairs);
+        for columns in [width, width, width, model.between] {
+            all += self.quantize([tokens, columns])?;
+        }
+        all += self.quantize([2 * tokens * shared, head])?;
+        all += self.append(head, work.context - 1)?.times(tokens * shared);
+        let norm = if model.gated { Steps::RmsNorm } else { Steps::LayerNorm };
+        all += self.rows(norm, [tokens, width])?.times(2);
+        // Residual sums are addends of products.
+        if model.gated {
+            all += self.rows(Steps::Rotate, [tokens * (heads + shared), head])?;
+        }
+        all += self.rows(if model.gated { Steps::Gate } else { Steps::Activate }, [tokens, model.between])?;
+        Ok(all)
+    }
+}

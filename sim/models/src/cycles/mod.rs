@@ -1,0 +1,211 @@
+//! Cycles of whole layers, of sizes and models that no simulation reaches.
+//!
+//! The golden recurrences give the cycles of a descriptor as the RTL has them, event by event: too many events for a layer of a large
+//! model. But what a descriptor does is periodic: behind its first panels each further one takes as long as the one before. So its
+//! cycles are those of a few panels, and a multiple of a panel's more ([`extended`]): a form that takes milliseconds, equal to the recurrence,
+//! which tests hold. A layer is the sum of its descriptors.
+
+pub mod comparison;
+pub mod kllm;
+pub mod shapes;
+pub mod tender;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, anyhow};
+use golden::common::shell::job_controller::Limits;
+use golden::systems::memory::SparseMemory;
+use host::vector::{self, Operand, VectorJob};
+use host::{Allocator, Chain, Descriptor, Window};
+
+/// What a descriptor may touch: operands of no content.
+const WINDOW: Window = Window { base: 0, limit: (1 << 40) - 1, address_width: 40 };
+
+/// The work of a layer for some sequences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Sequences side by side.
+    pub sequences: u64,
+    /// New tokens of each.
+    pub tokens: u64,
+    /// Tokens that the last of them sees, itself too.
+    pub context: u64,
+}
+
+/// What a layer costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// Cycles before a memory that never pauses.
+    pub cycles: u64,
+    /// Bytes that go to memory and come from it.
+    pub bytes: u64,
+    /// Multiply-accumulates.
+    pub products: u64,
+}
+
+impl std::ops::AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.cycles += other.cycles;
+        self.bytes += other.bytes;
+        self.products += other.products;
+    }
+}
+
+impl Cost {
+    /// So many times as much.
+    #[must_use]
+    pub fn times(self, count: u64) -> Self {
+        Self { cycles: self.cycles * count, bytes: self.bytes * count, products: self.products * count }
+    }
+}
+
+/// A count that grows evenly from a size on: by as much for each `period` more. Smaller sizes are counted as they are.
+///
+/// # Errors
+/// Those of `of`.
+pub fn extended(size: u64, (least, period): (u64, u64), of: &mut dyn FnMut(u64) -> Result<u64>) -> Result<u64> {
+    if size < least + 2 * period {
+        return of(size);
+    }
+    let first = least + (size - least) % period;
+    let (a, b) = (of(first)?, of(first + period)?);
+    let step = b.checked_sub(a).with_context(|| format!("{first} take {a} cycles, {period} more {b}"))?;
+    Ok(a + (size - first) / period * step)
+}
+
+/// Cycles of descriptors that were counted, by their sizes.
+#[derive(Clone, Debug, Default)]
+struct Counted(RefCell<BTreeMap<[u64; 3], u64>>);
+
+impl Counted {
+    /// Those of a size, counted once.
+    fn of(&self, size: [u64; 3], count: impl FnOnce() -> Result<u64>) -> Result<u64> {
+        if let Some(&cycles) = self.0.borrow().get(&size) {
+            return Ok(cycles);
+        }
+        let cycles = count()?;
+        self.0.borrow_mut().insert(size, cycles);
+        Ok(cycles)
+    }
+}
+
+/// Steps on rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Steps {
+    /// A norm by the root mean square, times gains.
+    RmsNorm,
+    /// A norm by the deviation, times gains, plus biases.
+    LayerNorm,
+    /// Softmax of all.
+    Softmax,
+    /// Pairs turn.
+    Rotate,
+    /// Rows are added.
+    Add,
+    /// The activation.
+    Activate,
+    /// The activation, times other rows.
+    Gate,
+}
+
+impl Steps {
+    /// Rows that are read for each that is written.
+    fn reads(self) -> u64 {
+        match self {
+            Self::Add | Self::Gate | Self::Rotate => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// Operands one behind the other.
+struct Room(Allocator);
+
+impl Room {
+    fn new() -> Self {
+        Self(Allocator::new(&WINDOW))
+    }
+
+    fn at(&mut self, rows: u64, stride: u64) -> Result<Operand> {
+        let address = self.0.take((rows * stride).max(64))?;
+        Ok(Operand { address, stride: stride.try_into()? })
+    }
+
+    fn rows(&mut self, rows: u64, columns: u64) -> Result<Operand> {
+        self.at(rows, (2 * columns).next_multiple_of(64))
+    }
+}
+
+/// The descriptor of steps on rows.
+fn steps(caps: &vector::Caps, what: Steps, [rows, columns]: [u64; 2]) -> Result<Descriptor> {
+    let mut room = Room::new();
+    let (x, other, out) = (room.rows(rows, columns)?, room.rows(rows, columns)?, room.rows(rows, columns)?);
+    let pairs = room.rows(1, 2 * columns)?.address;
+    let epsilon = vector::Epsilon::units(1)?;
+    let job = VectorJob::new(rows.try_into()?, columns.try_into()?, x, out);
+    let job = match what {
+        Steps::RmsNorm => job.norm_with_gains(epsilon, pairs),
+        Steps::LayerNorm => job.layer_norm_with_gains(epsilon, pairs),
+        Steps::Softmax => job.softmax(columns.try_into()?),
+        Steps::Rotate => job.rotate(other),
+        Steps::Add => job.add_rows(other),
+        Steps::Activate => job.activate(),
+        Steps::Gate => job.activate().multiply_rows(other),
+    };
+    Ok(job.build(caps, &WINDOW)?)
+}
+
+/// Cycles and bytes of steps on rows that may be longer than the unit takes, where they are done element by element.
+fn rows_cost(
+    caps: &vector::Caps,
+    what: Steps,
+    [rows, columns]: [u64; 2],
+    counted: &Counted,
+    alone: &dyn Fn(Descriptor) -> Result<u64>,
+) -> Result<Cost> {
+    let most = u64::from(caps.lanes) * u64::from(caps.max_beats);
+    let mut cycles = 0;
+    for first in (0..columns).step_by(most as usize) {
+        let part = most.min(columns - first);
+        cycles += extended(rows, (8, 8), &mut |rows| {
+            counted.of([what as u64, rows, part], || alone(steps(caps, what, [rows, part])?))
+        })?;
+    }
+    Ok(Cost { cycles, bytes: 2 * rows * columns * (what.reads() + 1), products: 0 })
+}
+
+/// A chain of one descriptor, in memory.
+fn chain(descriptor: Descriptor) -> Result<(Limits, u64, SparseMemory)> {
+    // Behind all operands.
+    let job = (1 << 39) + (1 << 38);
+    let image = Chain::new().then(descriptor).place(job, &WINDOW, 1)?;
+    let mut memory = SparseMemory::new();
+    memory.store(image.address, &image.bytes);
+    Ok((Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: 1 }, job, memory))
+}
+
+/// The recurrence refused a descriptor.
+fn refused(code: u8) -> anyhow::Error {
+    anyhow!("a descriptor ends with error {code}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_grows_evenly_is_extended() {
+        let mut asked = Vec::new();
+        let mut of = |n: u64| {
+            asked.push(n);
+            Ok(100 + 7 * (n / 4) + n % 4)
+        };
+        let exact = |n: u64| 100 + 7 * (n / 4) + n % 4;
+        for n in [0, 5, 11, 12, 13, 1_000_003] {
+            assert_eq!(extended(n, (4, 4), &mut of).unwrap(), exact(n), "{n}");
+        }
+        assert!(asked.iter().all(|&n| n < 12), "{asked:?}");
+        assert!(extended(3, (0, 1), &mut |_| Err(refused(5))).is_err());
+    }
+}

@@ -1,0 +1,179 @@
+//! Layers on `tender_top`.
+
+use anyhow::Result;
+use golden::systems::cycles::Turns;
+use golden::systems::tender_top::TenderTop;
+use golden::systems::tender_top::cycles::Timing;
+use host::Descriptor;
+use host::tender::{Caps, MatMulJob, PackJob, Panels, Product, Sign};
+use host::vector::Integer;
+
+use super::shapes::Model;
+use super::{Cost, Counted, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+
+/// Rows of a descriptor: they share a table of groups.
+const CHUNK: u64 = 256;
+/// Channels behind which further ones take as long as those before, and how many are alike: a multiple of what a burst brings.
+const INNER: (u64, u64) = (512, 512);
+
+/// An accelerator, and how it is used.
+#[derive(Clone, Debug)]
+pub struct Tender {
+    /// How it was built.
+    pub caps: Caps,
+    /// Its golden model.
+    pub golden: TenderTop,
+    /// What its cycles depend on.
+    pub timing: Timing,
+    /// Operands.
+    pub integer: Integer,
+    /// Groups of channels.
+    pub groups: u64,
+    products: Counted,
+    packings: Counted,
+    steps: Counted,
+}
+
+impl Tender {
+    /// An accelerator with operands of these bits, channels in so many groups.
+    #[must_use]
+    pub fn new(caps: Caps, (golden, timing): (TenderTop, Timing), integer: Integer, groups: u64) -> Self {
+        let (products, packings, steps) = Default::default();
+        Self { caps, golden, timing, integer, groups, products, packings, steps }
+    }
+
+    /// Lines of a panel: rows of the left matrix, columns of the right one.
+    fn panels(&self) -> [u64; 2] {
+        [self.caps.panel_rows(self.integer) as u64, self.caps.panel_columns(self.integer) as u64]
+    }
+
+    fn alone(&self, descriptor: Descriptor) -> Result<u64> {
+        let (limits, job, mut memory) = chain(descriptor)?;
+        let spent =
+            self.timing.job(&self.golden, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
+        Ok(spent.iter().map(|spent| spent.cycles).sum())
+    }
+
+    /// Cycles of a product by the recurrence: rows, channels, columns.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn counted(&self, [rows, inner, columns]: [u64; 3]) -> Result<u64> {
+        let mut room = Room::new();
+        let operand = (self.integer, Sign::Signed);
+        let a = Panels::rows(&self.caps, operand, rows as usize, inner as usize)?;
+        let b = Panels::columns(&self.caps, operand, columns as usize, inner as usize)?;
+        let steps = inner + self.groups - 1;
+        let product = Product {
+            rows: rows.try_into()?,
+            columns: columns.try_into()?,
+            channels: inner.try_into()?,
+            integer: self.integer,
+            a: (room.at(a.bytes() as u64 / a.stride(), a.stride())?, Sign::Signed),
+            b: (room.at(b.bytes() as u64 / b.stride(), b.stride())?, Sign::Signed),
+            table: (room.at(1, 2 * steps)?.address, steps.try_into()?),
+            constants: room.at(1, 16 * columns)?.address,
+        };
+        let out = room.rows(rows, columns)?;
+        self.alone(MatMulJob::new(product, out).build(&self.caps, &WINDOW)?)
+    }
+
+    /// The same of any size, from the cycles of few panels.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn product(&self, [rows, inner, columns]: [u64; 3]) -> Result<u64> {
+        let [down, across] = self.panels();
+        // Rows of results leave by pages of so many columns.
+        let page = across.max(self.timing.strip);
+        extended(rows, (4 * down, down), &mut |rows| {
+            extended(columns, (8 * page, 2 * page), &mut |columns| {
+                extended(inner, INNER, &mut |inner| {
+                    let size = [rows, inner, columns];
+                    self.products.of(size, || self.counted(size))
+                })
+            })
+        })
+    }
+
+    /// A product with as many rows and channels as there are: descriptors of up to [`CHUNK`] rows, and of as many channels as a panel has;
+    /// what further channels give is added.
+    fn matrix(&self, [rows, inner, columns]: [u64; 3]) -> Result<Cost> {
+        let depth = u64::from(self.caps.depth).min(u64::from(self.caps.steps) - self.groups + 1);
+        let mut all = Cost::default();
+        let parts = inner.div_ceil(depth);
+        for part in 0..parts {
+            let inner = depth.min(inner - part * depth);
+            for (rows, count) in [(CHUNK, rows / CHUNK), (rows % CHUNK, 1)].into_iter().filter(|(rows, n)| rows * n > 0)
+            {
+                let [down, _] = self.panels();
+                let panels = rows.div_ceil(down);
+                let bits = if self.integer == Integer::Int8 { 8 } else { 4 };
+                // A column goes to the array once for each panel of rows, as do its constants.
+                let bytes = (panels * columns + rows) * inner * bits / 8 + 16 * panels * columns + 2 * rows * columns;
+                let cycles = self.product([rows, inner, columns])?;
+                all += Cost { cycles, bytes, products: rows * inner * columns }.times(count);
+            }
+        }
+        for _ in 1..parts {
+            all += self.rows(Steps::Add, [rows, columns])?;
+        }
+        Ok(all)
+    }
+
+    fn rows(&self, what: Steps, size: [u64; 2]) -> Result<Cost> {
+        rows_cost(&self.caps.vector, what, size, &self.steps, &|descriptor| self.alone(descriptor))
+    }
+
+    /// Rows become the left matrix of a product.
+    fn pack(&self, [rows, columns]: [u64; 2]) -> Result<Cost> {
+        let [down, _] = self.panels();
+        let one = |rows: u64, columns: u64| -> Result<u64> {
+            let mut room = Room::new();
+            let panels = Panels::rows(&self.caps, (self.integer, Sign::Signed), rows as usize, columns as usize)?;
+            let (x, constants) = (room.rows(rows, columns)?, room.at(1, 16 * columns)?.address);
+            let out = room.at(panels.bytes() as u64 / panels.stride(), panels.stride())?;
+            let size = (rows.try_into()?, columns.try_into()?);
+            self.alone(PackJob::new(size, (self.integer, Sign::Signed), x, constants, out).build(&self.caps, &WINDOW)?)
+        };
+        let cycles = extended(rows, (4 * down, down), &mut |rows| {
+            extended(columns, INNER, &mut |columns| self.packings.of([rows, columns, 0], || one(rows, columns)))
+        })?;
+        let bits = if self.integer == Integer::Int8 { 8 } else { 4 };
+        let bytes = 2 * rows * columns + rows * columns * bits / 8 + 16 * columns * rows.div_ceil(down);
+        Ok(Cost { cycles, bytes, products: 0 })
+    }
+
+    /// A layer of a model.
+    ///
+    /// # Errors
+    /// A layer that does not fit.
+    pub fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
+        let tokens = work.sequences * work.tokens;
+        let (width, head, [heads, shared]) = (model.width, model.head(), model.heads);
+        let mut all = Cost::default();
+        for [inputs, outputs, count] in model.projections() {
+            all += self.matrix([tokens, inputs, outputs])?.times(count);
+        }
+        // Heads that share keys are rows of one product.
+        let group = heads / shared * work.tokens;
+        let pairs = work.sequences * shared;
+        all += self.matrix([group, head, work.context])?.times(pairs);
+        all += self.matrix([group, work.context, head])?.times(pairs);
+        all += self.rows(Steps::Softmax, [group, work.context])?.times(pairs);
+        all += self.pack([group, head])?.times(pairs);
+        all += self.pack([group, work.context])?.times(pairs);
+        // What queries, keys and values are packed from, the output projection's, the feed-forward network's two.
+        for columns in [width, width, width, model.between, 2 * head * shared] {
+            all += self.pack([tokens, columns])?;
+        }
+        let norm = if model.gated { Steps::RmsNorm } else { Steps::LayerNorm };
+        all += self.rows(norm, [tokens, width])?.times(2);
+        all += self.rows(Steps::Add, [tokens, width])?.times(2);
+        if model.gated {
+            all += self.rows(Steps::Rotate, [tokens * (heads + shared), head])?;
+        }
+        all += self.rows(if model.gated { Steps::Gate } else { Steps::Activate }, [tokens, model.between])?;
+        Ok(all)
+    }
+}

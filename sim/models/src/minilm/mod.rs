@@ -1,0 +1,38 @@
+//! all-MiniLM-L6-v2: an encoder with what SmolLM2 has not: layer norm, GELU, biases, heads that all have keys of their own.
+//!
+//! [`open`] finds the weights, [`Encoder`] makes vectors of sentences in floats, and [`Exact`] is one layer with all that is computed on the
+//! way: what that of an accelerator is held against.
+
+mod encoder;
+pub mod layer;
+mod tensors;
+mod word_piece;
+
+use sim::Result;
+
+pub use encoder::Encoder;
+pub use layer::{Affine, Exact, Layer, Linear};
+pub use tensors::Tensors;
+pub use word_piece::WordPiece;
+
+use crate::fetched::Fetched;
+
+const WEIGHTS: Fetched = Fetched {
+    name: "all-MiniLM-L6-v2.safetensors",
+    what: "the weights of all-MiniLM-L6-v2",
+    blake3: "8087e9bf97c265f8435ed268733ecf3791825ad24850fd5d84d89e32ee3a589a",
+};
+const VOCABULARY: Fetched = Fetched {
+    name: "all-MiniLM-L6-v2.vocab.txt",
+    what: "the vocabulary of all-MiniLM-L6-v2",
+    blake3: "29a772c92cf4b7bc8f4c52d801f03d36ad8528ef964f856dadc4c4e7cb14e451",
+};
+
+/// Opens weights and vocabulary after a look at each byte.
+///
+/// # Errors
+/// A file is missing or damaged; the message says how to fetch it.
+pub fn open() -> Result<(Tensors, WordPiece)> {
+    let tensors = Tensors::new(&WEIGHTS.path(), WEIGHTS.read()?)?;
+    Ok((tensors, WordPiece::new(&VOCABULARY.path(), &VOCABULARY.read()?)?))
+}

