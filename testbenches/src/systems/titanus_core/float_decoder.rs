@@ -49,7 +49,11 @@ impl Norm {
         let mean = row.iter().sum::<f64>() / row.len() as f64;
         let variance = row.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / row.len() as f64;
         let factor = 1.0 / (variance + EPSILON).sqrt();
-        row.iter().zip(&self.gains).zip(&self.biases).map(|((x, gain), bias)| (x - mean) * factor * gain + bias).collect()
+        row.iter()
+            .zip(&self.gains)
+            .zip(&self.biases)
+            .map(|((x, gain), bias)| (x - mean) * factor * gain + bias)
+            .collect()
     }
 }
 

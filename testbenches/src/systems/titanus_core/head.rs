@@ -115,10 +115,14 @@ pub fn real_head(
             b.then(|caps, held, window| RestoreJob::to_context(sizes, areas, lines).build(caps, held, window))?;
         }
         let p = b.b.floats("probabilities", count, known)?;
-        b.product([count, width, known], Matrix::Keys { tile: 0 }, [q.at, p.at], c_scores, |job| job.one_constant().exact())?;
+        b.product([count, width, known], Matrix::Keys { tile: 0 }, [q.at, p.at], c_scores, |job| {
+            job.one_constant().exact()
+        })?;
         b.b.rows(&p, &p, |job| job.causal_softmax(first as u32 + 1))?;
         let out = b.b.floats("attention", count, width)?;
-        b.product([count, known, width], Matrix::Values { tile: 0 }, [p.at, out.at], c_scores + 1, |job| job.one_constant().exact())?;
+        b.product([count, known, width], Matrix::Values { tile: 0 }, [p.at, out.at], c_scores + 1, |job| {
+            job.one_constant().exact()
+        })?;
         let probabilities: Vec<Vec<f64>> =
             exact.probabilities[first..known].iter().map(|row| row[..known].to_vec()).collect();
         found.push(Step {

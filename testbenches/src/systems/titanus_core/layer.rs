@@ -105,7 +105,8 @@ impl<'a> Held<'a> {
         let [fed, gated] = [unit(&exact.normed, &of_feed), unit(&exact.gated, &of_down)];
         let [s_q, s_k, s_v] = [&exact.queries, &exact.keys, &exact.values].map(|rows| largest(rows) / 127.0);
 
-        let mut matrices: Vec<Vec<Vec<f64>>> = projections.iter().map(|weights| times(weights, &of_attention)).collect();
+        let mut matrices: Vec<Vec<Vec<f64>>> =
+            projections.iter().map(|weights| times(weights, &of_attention)).collect();
         matrices.push(times(&decoder.o.weights, &of_output));
         matrices.push(times(&decoder.down.weights, &of_down));
         matrices.extend(into.iter().map(|weights| times(weights, &of_feed)));
@@ -355,7 +356,7 @@ pub fn chains(
     }
     let (thresholds, pruned) = found.expect("the prompt begins a cache");
     let added = |rows: &[Vec<f64>], range: std::ops::Range<usize>| sum(&rows[range.clone()], &residual[range], -1.0);
-    let errors = [0..prompt, prompt..tokens]
-        .map(|range| relative_error(&added(&exact.out, range.clone()), &added(&out, range)));
+    let errors =
+        [0..prompt, prompt..tokens].map(|range| relative_error(&added(&exact.out, range.clone()), &added(&out, range)));
     Ok(Chains { jobs, errors, thresholds, pruned, bits, out })
 }
