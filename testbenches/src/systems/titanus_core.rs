@@ -1,6 +1,9 @@
 //! [`TitanusCore`] between a host and a memory: chains of loads, products, rows, appends and restores, right and wrong ones; see [`Player`].
 
+mod builder;
+pub mod float_decoder;
 pub mod head;
+pub mod layer;
 pub mod program;
 
 use golden::systems::titanus_core::{Report, Shape, TitanusCore as Golden, Work};
@@ -37,6 +40,26 @@ pub fn head_core() -> TitanusCore {
     let spec = &mut core.spec;
     (spec.store.rows, spec.store.columns) = (3, 6);
     (spec.constants, spec.lanes, spec.tiles, spec.levels, spec.context, spec.buffer) = (256, 16, 4, 16, 64, 16);
+    core
+}
+
+/// A core for a decoder layer of SmolLM2-135M: all weights in 6 x 90 macros of the paper's size, 128 tokens of context.
+#[must_use]
+pub fn layer_core() -> TitanusCore {
+    let mut core = head_core();
+    let spec = &mut core.spec;
+    (spec.store.rows, spec.store.columns) = (6, 90);
+    (spec.constants, spec.tiles, spec.context, spec.buffer) = (6144, 12, 128, 64);
+    core
+}
+
+/// A core for small layers of drawn weights: 2 key heads, in macros of 64 x 32.
+#[must_use]
+pub fn small_layer_core() -> TitanusCore {
+    let mut core = TitanusCore { max_beats: 32, ..head_core() };
+    let spec = &mut core.spec;
+    (spec.store.tile.cells.inputs, spec.store.rows, spec.store.columns) = (64, 4, 24);
+    (spec.constants, spec.tiles, spec.context, spec.buffer) = (2048, 8, 16, 8);
     core
 }
 

@@ -19,6 +19,7 @@ mod soc;
 mod tender_decoder;
 mod tender_top;
 mod titanus_core;
+mod titanus_layer;
 mod token_appender;
 mod token_packer;
 mod vector_errors;

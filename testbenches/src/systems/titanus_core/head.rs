@@ -1,18 +1,16 @@
 //! One attention head of the real model on the Titanus core, from the residual stream on: a prompt, then token by token, each a
 //! job of its own, with keys and values in a cache that is pruned and quantized.
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use golden::systems::titanus_core::TitanusCore;
-use golden::tender::granularity::relative_error;
-use half::f16;
-use host::titanus::{
-    AppendJob, Caps, Constant, Held, LoadJob, Matrix, ProductJob, RestoreJob, constants, layout::VECTOR_VALUE,
-};
-use host::vector::{self, Integer, Operand};
-use host::{Descriptor, Format, Refusal, Rows, Window};
+use golden::tender::granularity::{product, relative_error};
+use host::Window;
+use host::titanus::{AppendJob, Caps, Constant, Matrix, ProductJob, RestoreJob};
+use host::vector::{Epsilon, Operand};
 
-use super::super::chain_builder::{ChainBuilder, Floats, Job};
-use super::super::float_head::Exact;
+use super::super::chain_builder::{Floats, Job};
+use super::super::float_head::{EPSILON, Exact};
+use super::builder::{Builder, largest, lent, over, times};
 
 /// How keys and values are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,98 +38,6 @@ struct Step {
     attention: [Vec<Vec<f64>>; 2],
 }
 
-/// Rows of integers.
-#[derive(Clone, Copy)]
-struct Integers {
-    at: Operand,
-    columns: usize,
-}
-
-/// A matrix of weights in the store, with a scale for each output.
-struct Weights {
-    place: Matrix,
-    scales: Vec<f64>,
-    inner: usize,
-}
-
-struct Builder<'a> {
-    caps: &'a Caps,
-    held: Held,
-    b: ChainBuilder<TitanusCore>,
-    constants: u32,
-}
-
-fn largest(rows: &[Vec<f64>]) -> f64 {
-    rows.iter().flatten().fold(0.0, |most, x| f64::max(most, x.abs()))
-}
-
-impl Builder<'_> {
-    fn then(&mut self, job: impl FnOnce(&Caps, &Held, &Window) -> Result<Descriptor, Refusal>) -> anyhow::Result<()> {
-        let descriptor = job(self.caps, &self.held, &self.b.window)?;
-        self.held = self.held.after(&descriptor);
-        self.b.then(descriptor)
-    }
-
-    /// Constants of results; returns the number of the first one.
-    fn constants(&mut self, all: &[Constant]) -> anyhow::Result<u32> {
-        let (first, address) = (self.constants, self.b.store(constants(all))?);
-        self.constants += all.len() as u32;
-        self.then(|caps, _, window| LoadJob::constants(all.len() as u32, address, first).build(caps, window))?;
-        Ok(first)
-    }
-
-    /// Weights, a row for each input, to columns of macros from `column` on.
-    fn weights(&mut self, rows: &[Vec<f64>], column: u16) -> anyhow::Result<Weights> {
-        let outputs = rows.first().context("a matrix has rows")?.len();
-        let of_output = |j: usize| rows.iter().fold(0.0, |most, row| f64::max(most, row[j].abs())) / 127.0;
-        let scales: Vec<f64> = (0..outputs).map(of_output).collect();
-        let layout = Rows::dense(Format::Int8, rows.len(), outputs)?;
-        let integers: Vec<i8> =
-            rows.iter().flat_map(|row| row.iter().zip(&scales).map(|(x, s)| (x / s).round_ties_even() as i8)).collect();
-        let at = Operand { address: self.b.store(layout.pack_integers(&integers)?)?, stride: layout.stride() as u32 };
-        let sizes = (rows.len() as u32, outputs as u32);
-        self.then(|caps, _, window| LoadJob::weights(sizes.0, sizes.1, at, (0, column)).build(caps, window))?;
-        Ok(Weights { place: Matrix::Store { row: 0, column }, scales, inner: rows.len() })
-    }
-
-    fn integers(&mut self, name: &'static str, rows: usize, columns: usize) -> anyhow::Result<Integers> {
-        let layout = Rows::dense(Format::Int8, rows, columns)?;
-        Ok(Integers {
-            at: Operand { address: self.b.room(name, layout.bytes())?, stride: layout.stride() as u32 },
-            columns,
-        })
-    }
-
-    /// Steps whose results are integers worth `scale`.
-    fn quantized(
-        &mut self,
-        name: &'static str,
-        x: &Floats,
-        scale: f64,
-        steps: impl FnOnce(vector::VectorJob) -> vector::VectorJob,
-    ) -> anyhow::Result<Integers> {
-        let out = self.integers(name, x.rows, x.columns)?;
-        let quantizer = f16::from_f64(1.0 / scale);
-        self.b.steps(x, out.at, |job| steps(job).quantize(Integer::Int8, quantizer))?;
-        Ok(out)
-    }
-
-    /// A product whose results each have a constant, or of keys and values one for all.
-    fn product(
-        &mut self,
-        sizes: [usize; 3],
-        matrix: Matrix,
-        [x, out]: [Operand; 2],
-        first: u32,
-        more: impl FnOnce(ProductJob) -> ProductJob,
-    ) -> anyhow::Result<()> {
-        self.then(|caps, held, window| {
-            let job = more(ProductJob::new(sizes.map(|size| size as u32), matrix, x, out, first));
-            if matches!(matrix, Matrix::Store { .. }) { job } else { job.one_constant() }.build(caps, held, window)
-        })
-    }
-}
-
 /// Head [`HEAD`](crate::systems::float_head::HEAD) of layer 14 for a prompt and further tokens of the text.
 ///
 /// # Errors
@@ -151,40 +57,23 @@ pub fn real_head(
         "a token of the cache has {} channels, must be {width}",
         caps.channels()
     );
-    let unit = vector::Caps { opcode: VECTOR_VALUE, ..caps.vector };
-    let b = ChainBuilder::new(unit, window, golden)?;
-    let mut builder = Builder { caps, held: Held::default(), b, constants: 0 };
-    let b = &mut builder;
-    let exact_values = golden::tender::granularity::product(&exact.normed, &exact.w_v);
-    // Inputs with large numbers lend some of them to the weights, as SmoothQuant has it.
+    let b = &mut Builder::new(caps, window, golden)?;
+    let exact_values = product(&exact.normed, &exact.w_v);
     let matrices = [&exact.w_q, &exact.w_k, &exact.w_v];
-    let lent: Vec<f64> = (0..exact.gains.len())
-        .map(|i| {
-            let x = exact.normed.iter().fold(0.0, |most, row| f64::max(most, row[i].abs()));
-            let w = matrices.iter().flat_map(|w| &w[i]).fold(0.0, |most, w| f64::max(most, w.abs()));
-            (x / w).sqrt()
-        })
-        .collect();
-    let gains: Vec<f64> = exact.gains.iter().zip(&lent).map(|(gain, lent)| gain / lent).collect();
-    let smooth: Vec<Vec<f64>> =
-        exact.normed.iter().map(|row| row.iter().zip(&lent).map(|(x, lent)| x / lent).collect()).collect();
-    let [w_q, w_k, w_v] = matrices.map(|rows| {
-        let times = |(row, lent): (&Vec<f64>, &f64)| -> Vec<f64> { row.iter().map(|w| w * lent).collect() };
-        rows.iter().zip(&lent).map(times).collect::<Vec<_>>()
-    });
+    let lent = lent(&exact.normed, &matrices.map(|matrix| &matrix[..]));
+    let gains = over(std::slice::from_ref(&exact.gains), &lent);
+    let smooth = over(&exact.normed, &lent);
+    let [w_q, w_k, w_v] = matrices.map(|rows| times(rows, &lent));
     // What an integer is worth.
     let [s_x, s_q, s_k, s_v] = [&smooth, &exact.queries, &exact.keys, &exact_values].map(|rows| largest(rows) / 127.0);
-    let in_columns = |n: usize| u16::try_from(n * width / caps.outputs as usize);
-    let (w_q, w_k, w_v) = (b.weights(&w_q, 0)?, b.weights(&w_k, in_columns(1)?)?, b.weights(&w_v, in_columns(2)?)?);
-    let of = |weights: &Weights, over: f64| -> Vec<Constant> {
-        weights.scales.iter().map(|s| Constant { scale: (s * s_x / over) as f32, bias: 0 }).collect()
-    };
-    let (c_q, c_k, c_v) = (b.constants(&of(&w_q, 1.0))?, b.constants(&of(&w_k, 1.0))?, b.constants(&of(&w_v, s_v))?);
+    let (w_q, w_k, w_v) = (b.weights(&w_q)?, b.weights(&w_k)?, b.weights(&w_v)?);
+    let (c_q, c_k) = (b.constants(&w_q.constants(s_x, |_| 1.0, &[]))?, b.constants(&w_k.constants(s_x, |_| 1.0, &[]))?);
+    let c_v = b.constants(&w_v.constants(s_x, |_| s_v, &[]))?;
     let scores = s_q * s_k / (width as f64).sqrt();
     let single = |scale: f64| Constant { scale: scale as f32, bias: 0 };
     let c_scores = b.constants(&[single(scores), single(s_v / 255.0)])?;
-    let gains = b.b.given(&[gains])?.at.address;
-    let epsilon = vector::Epsilon::new(super::super::float_head::EPSILON)?;
+    let gains = b.b.given(&gains)?.at.address;
+    let epsilon = Epsilon::new(EPSILON)?;
 
     // Streams grow; lines that are enough for them.
     let lines = u16::try_from(caps.most_lines(tokens as u32, 8))?;
@@ -226,10 +115,14 @@ pub fn real_head(
             b.then(|caps, held, window| RestoreJob::to_context(sizes, areas, lines).build(caps, held, window))?;
         }
         let p = b.b.floats("probabilities", count, known)?;
-        b.product([count, width, known], Matrix::Keys { tile: 0 }, [q.at, p.at], c_scores, ProductJob::exact)?;
+        b.product([count, width, known], Matrix::Keys { tile: 0 }, [q.at, p.at], c_scores, |job| {
+            job.one_constant().exact()
+        })?;
         b.b.rows(&p, &p, |job| job.causal_softmax(first as u32 + 1))?;
         let out = b.b.floats("attention", count, width)?;
-        b.product([count, known, width], Matrix::Values { tile: 0 }, [p.at, out.at], c_scores + 1, ProductJob::exact)?;
+        b.product([count, known, width], Matrix::Values { tile: 0 }, [p.at, out.at], c_scores + 1, |job| {
+            job.one_constant().exact()
+        })?;
         let probabilities: Vec<Vec<f64>> =
             exact.probabilities[first..known].iter().map(|row| row[..known].to_vec()).collect();
         found.push(Step {

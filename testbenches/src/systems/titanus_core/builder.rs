@@ -1,0 +1,186 @@
+//! What programs of the Titanus core are put together with: weights that find their place in the store, constants, products.
+
+use anyhow::{Context, ensure};
+use golden::systems::titanus_core::TitanusCore;
+use half::f16;
+use host::titanus::{Caps, Constant, Held, LoadJob, Matrix, ProductJob, constants, layout::VECTOR_VALUE};
+use host::vector::{self, Integer, Operand, VectorJob};
+use host::{Descriptor, Format, Refusal, Rows, Window};
+
+use super::super::chain_builder::{ChainBuilder, Floats};
+
+/// Rows of integers.
+#[derive(Clone, Copy)]
+pub(super) struct Integers {
+    pub(super) at: Operand,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+}
+
+impl Integers {
+    /// Some columns of all rows; the first one is aligned.
+    pub(super) fn from(&self, first: usize) -> Operand {
+        Operand { address: self.at.address + first as u64, ..self.at }
+    }
+}
+
+/// A matrix of weights in the store, with a scale for each output.
+pub(super) struct Weights {
+    pub(super) place: Matrix,
+    pub(super) scales: Vec<f64>,
+    pub(super) inner: usize,
+}
+
+impl Weights {
+    /// Constants whose results are worth `to(output)`, where an integer of x is worth `x`; biases are of the results.
+    pub(super) fn constants(&self, x: f64, to: impl Fn(usize) -> f64, biases: &[f64]) -> Vec<Constant> {
+        let one = |(j, scale): (usize, &f64)| {
+            let unit = scale * x;
+            let bias = biases.get(j).map_or(0, |bias| (bias / unit).round_ties_even() as i32);
+            Constant { scale: (unit / to(j)) as f32, bias }
+        };
+        self.scales.iter().enumerate().map(one).collect()
+    }
+}
+
+pub(super) struct Builder<'a> {
+    pub(super) caps: &'a Caps,
+    held: Held,
+    pub(super) b: ChainBuilder<TitanusCore>,
+    constants: u32,
+    /// First column of macros that is free, of each row of macros.
+    free: Vec<u32>,
+}
+
+/// The largest magnitude.
+pub(super) fn largest(rows: &[Vec<f64>]) -> f64 {
+    rows.iter().flatten().fold(0.0, |most, x| f64::max(most, x.abs()))
+}
+
+/// What inputs with large numbers lend to their weights, as SmoothQuant has it: rows are divided by it, weights multiplied.
+pub(super) fn lent(rows: &[Vec<f64>], matrices: &[&[Vec<f64>]]) -> Vec<f64> {
+    let most = |numbers: &mut dyn Iterator<Item = f64>| numbers.fold(0.0, |most: f64, x| most.max(x.abs()));
+    let inputs = rows.first().map_or(0, Vec::len);
+    let one = |i: usize| {
+        let x = most(&mut rows.iter().map(|row| row[i]));
+        let w = most(&mut matrices.iter().flat_map(|matrix| matrix[i].iter().copied()));
+        if x > 0.0 && w > 0.0 { (x / w).sqrt() } else { 1.0 }
+    };
+    (0..inputs).map(one).collect()
+}
+
+/// Row i times factor i.
+pub(super) fn times(rows: &[Vec<f64>], factors: &[f64]) -> Vec<Vec<f64>> {
+    rows.iter().zip(factors).map(|(row, factor)| row.iter().map(|x| x * factor).collect()).collect()
+}
+
+/// Columns over divisors.
+pub(super) fn over(rows: &[Vec<f64>], divisors: &[f64]) -> Vec<Vec<f64>> {
+    rows.iter().map(|row| row.iter().zip(divisors).map(|(x, by)| x / by).collect()).collect()
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(caps: &'a Caps, window: &Window, golden: TitanusCore) -> anyhow::Result<Self> {
+        let unit = vector::Caps { opcode: VECTOR_VALUE, ..caps.vector };
+        let b = ChainBuilder::new(unit, window, golden)?;
+        Ok(Self { caps, held: Held::default(), b, constants: 0, free: vec![0; caps.rows as usize] })
+    }
+
+    pub(super) fn then(
+        &mut self,
+        job: impl FnOnce(&Caps, &Held, &Window) -> Result<Descriptor, Refusal>,
+    ) -> anyhow::Result<()> {
+        let descriptor = job(self.caps, &self.held, &self.b.window)?;
+        self.held = self.held.after(&descriptor);
+        self.b.then(descriptor)
+    }
+
+    /// Constants of results; returns the number of the first one.
+    pub(super) fn constants(&mut self, all: &[Constant]) -> anyhow::Result<u32> {
+        let (first, address) = (self.constants, self.b.store(constants(all))?);
+        self.constants += all.len() as u32;
+        self.then(|caps, _, window| LoadJob::constants(all.len() as u32, address, first).build(caps, window))?;
+        Ok(first)
+    }
+
+    /// Weights, a row for each input, where the store has room.
+    pub(super) fn weights(&mut self, rows: &[Vec<f64>]) -> anyhow::Result<Weights> {
+        let outputs = rows.first().context("a matrix has rows")?.len();
+        let of_output = |j: usize| rows.iter().fold(0.0, |most, row| f64::max(most, row[j].abs())) / 127.0;
+        let scales: Vec<f64> = (0..outputs).map(of_output).collect();
+        let layout = Rows::dense(Format::Int8, rows.len(), outputs)?;
+        let integer = |(x, s): (&f64, &f64)| if *s > 0.0 { (x / s).round_ties_even() as i8 } else { 0 };
+        let integers: Vec<i8> = rows.iter().flat_map(|row| row.iter().zip(&scales).map(integer)).collect();
+        let at = Operand { address: self.b.store(layout.pack_integers(&integers)?)?, stride: layout.stride() as u32 };
+        let place = self.place(rows.len() as u32, outputs as u32)?;
+        let sizes = (rows.len() as u32, outputs as u32);
+        self.then(|caps, _, window| LoadJob::weights(sizes.0, sizes.1, at, place).build(caps, window))?;
+        Ok(Weights { place: Matrix::Store { row: place.0, column: place.1 }, scales, inner: rows.len() })
+    }
+
+    /// Row and column of the macros of the next matrix: as far left as there is room, then as high.
+    fn place(&mut self, inputs: u32, outputs: u32) -> anyhow::Result<(u16, u16)> {
+        let (rows, columns) = (inputs.div_ceil(self.caps.inputs), outputs.div_ceil(self.caps.outputs));
+        let height = rows as usize;
+        let column = |row: usize| self.free[row..row + height].iter().copied().max().unwrap_or(0);
+        let row = (0..(self.free.len() + 1).saturating_sub(height)).min_by_key(|&row| column(row));
+        let row = row.with_context(|| format!("a matrix takes {rows} rows of macros, there are {}", self.caps.rows))?;
+        let (column, end) = (column(row), column(row) + columns);
+        ensure!(end <= self.caps.columns, "weights take {end} columns of macros, there are {}", self.caps.columns);
+        self.free[row..row + height].fill(end);
+        Ok((u16::try_from(row)?, u16::try_from(column)?))
+    }
+
+    pub(super) fn integers(&mut self, name: &'static str, rows: usize, columns: usize) -> anyhow::Result<Integers> {
+        let layout = Rows::dense(Format::Int8, rows, columns)?;
+        let at = Operand { address: self.b.room(name, layout.bytes())?, stride: layout.stride() as u32 };
+        Ok(Integers { at, rows, columns })
+    }
+
+    /// What integers are, behind the descriptors that there are.
+    pub(super) fn values(&self, of: &Integers) -> Vec<Vec<i8>> {
+        let row = |r| self.b.memory.bytes(of.at.address + r * u64::from(of.at.stride), of.columns);
+        (0..of.rows as u64).map(|r| row(r).into_iter().map(|byte| byte as i8).collect()).collect()
+    }
+
+    /// Steps whose results are integers worth `scale`, saturated: a scale is that of the float layer's numbers, and what pruning
+    /// moves may lie beyond them.
+    pub(super) fn quantized(
+        &mut self,
+        name: &'static str,
+        x: &Floats,
+        scale: f64,
+        steps: impl FnOnce(VectorJob) -> VectorJob,
+    ) -> anyhow::Result<Integers> {
+        let out = self.integers(name, x.rows, x.columns)?;
+        self.quantize_to(x, out.at, scale, steps)?;
+        Ok(out)
+    }
+
+    /// The same to a place.
+    pub(super) fn quantize_to(
+        &mut self,
+        x: &Floats,
+        out: Operand,
+        scale: f64,
+        steps: impl FnOnce(VectorJob) -> VectorJob,
+    ) -> anyhow::Result<()> {
+        let job = VectorJob::new(x.rows as u32, x.columns as u32, x.at, out);
+        let job = steps(job).quantize(Integer::Int8, f16::from_f64(1.0 / scale));
+        self.then(|caps, _, window| job.build(&caps.vector, window))
+    }
+
+    /// A product: rows, elements, results; `more` says what else.
+    pub(super) fn product(
+        &mut self,
+        sizes: [usize; 3],
+        matrix: Matrix,
+        [x, out]: [Operand; 2],
+        first: u32,
+        more: impl FnOnce(ProductJob) -> ProductJob,
+    ) -> anyhow::Result<()> {
+        self.then(|caps, held, window| {
+            more(ProductJob::new(sizes.map(|size| size as u32), matrix, x, out, first)).build(caps, held, window)
+        })
+    }
+}

