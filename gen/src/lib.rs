@@ -6,6 +6,7 @@
 //! 4 no answer: a tool was killed or ran out of time, memory or disk, and another run may succeed.
 
 mod commands;
+pub mod coverage;
 pub mod engine;
 pub mod error;
 pub mod flows;

@@ -169,6 +169,15 @@ pub fn configuration(entry: &dyn Entry) -> Result<(Params, Design)> {
     Ok((params, design))
 }
 
+/// What a user sets is taken as it is; else a configuration that is small enough for many runs.
+pub(crate) fn resolved(entry: &dyn Entry, params: Params, is_default: bool) -> Result<(Params, Design)> {
+    if is_default {
+        return configuration(entry);
+    }
+    let design = Design::from(&entry.elaborate(&params)?);
+    Ok((params, design))
+}
+
 /// The smallest registered configuration in which there is something to mutate, by the amount of Verilog and the width of
 /// the ports.
 fn smallest(entry: &dyn Entry) -> Result<(Params, Design)> {
@@ -182,7 +191,8 @@ fn smallest(entry: &dyn Entry) -> Result<(Params, Design)> {
         text * design.ports.iter().map(|port| port.width as usize).sum::<usize>()
     });
     for (params, design) in designs {
-        if mutate::list(&design, Sample::ALL)?.available > 0 {
+        // There is always something in an accelerator, and to list it takes minutes.
+        if is_accelerator(entry) || mutate::list(&design, Sample::ALL)?.available > 0 {
             return Ok((params, design));
         }
     }
@@ -223,24 +233,29 @@ pub fn test(
     let mutants = mutate::build(mutations, &BuildOptions::default())?;
     let bench = entry.bench(params)?;
     let options = |vectors| RunOptions { vectors, patience: 3000, ..RunOptions::default() };
-    let work = |vectors| -> Result<u64> {
-        let effort = mutants.effort(&*bench, &options(vectors))?;
-        Ok(effort.cycles.max(effort.compared / 4))
-    };
-    let fixed = FIXED.iter().find(|(block, _)| *block == entry.about().name).map(|(_, vectors)| *vectors);
-    let vectors = match vectors.or(fixed) {
+    let vectors = match vectors {
         Some(vectors) => vectors,
-        None => {
-            let mut vectors = VECTORS;
-            while vectors > 8 && work(vectors)? > WORK {
-                vectors /= 2;
-            }
-            while (VECTORS..WORK).contains(&vectors) && work(2 * vectors)? <= WORK {
-                vectors *= 2;
-            }
-            vectors
-        }
+        None => self::vectors(entry, |vectors| {
+            let effort = mutants.effort(&*bench, &options(vectors))?;
+            Ok((effort.cycles, effort.compared))
+        })?,
     };
     let options = mutate::Options { run: options(vectors), proof };
     Ok((vectors, mutate::run(&*bench, &mutants, &options)?))
+}
+
+/// As many vectors as fit into [`WORK`]; `run` tells the cycles and the compared values of a run with so many.
+pub(crate) fn vectors(entry: &dyn Entry, run: impl Fn(u64) -> Result<(u64, u64)>) -> Result<u64> {
+    if let Some((_, fixed)) = FIXED.iter().find(|(block, _)| *block == entry.about().name) {
+        return Ok(*fixed);
+    }
+    let fits = |vectors| run(vectors).map(|(cycles, compared)| cycles.max(compared / 4) <= WORK);
+    let mut vectors = VECTORS;
+    while vectors > 8 && !fits(vectors)? {
+        vectors /= 2;
+    }
+    while (VECTORS..WORK).contains(&vectors) && fits(2 * vectors)? {
+        vectors *= 2;
+    }
+    Ok(vectors)
 }

@@ -80,4 +80,7 @@ fn large_blocks_on_ecp5() {
     let array = ["--set", "rows=4", "--set", "columns=4", "--set", "pe.pipelined=true"];
     let array = fpga(&[&["multi_scale_array", "--out-of-context"], &array[..]].concat());
     assert!(array["dsps"] == 16 && array["mhz"].as_f64().unwrap() > 100.0, "{array}");
+    // 154 to 163 MHz, by the seed of the placement.
+    let fma = fpga(&["float_fma", "--out-of-context", "--set", "stages=9"]);
+    assert!(fma["dsps"] == 4 && fma["mhz"].as_f64().unwrap() >= 150.0, "{fma}");
 }

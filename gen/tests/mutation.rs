@@ -9,42 +9,17 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Mutex;
 
-use senbazuru::{mutation, registry};
+use senbazuru::mutation;
 use sim::mutate::{Limits, Report, Sample};
-
-/// The share of mutants that a bench must notice, among those that are not proved to do the same.
-const GOAL: f64 = 0.99;
-
-/// Blocks that are not there yet, with what they must reach and why. What gets better leaves the list.
-const BELOW: &[(&str, f64, &str)] = &[
-    ("ant_decoder", 0.98, "the exponent of 0, which has no say"),
-    (
-        "index_matmul_column",
-        0.98,
-        "values of sums behind counters: neither many of them nor proofs that reach the first one",
-    ),
-    (
-        "dcim_macro",
-        0.97,
-        "sums that are not whole, whose upper bits nobody sees: no proof knows which outputs are valid",
-    ),
-    ("dequantization_unit", 0.98, "the operand of a multiplier that rests: no proof that nobody looks at the product"),
-    ("kv_decompressor", 0.98, "as the dequantizer in it"),
-    ("token_appender", 0.92, "bits of words of 512 that a later beat of the bus replaces: proofs of that do not end"),
-];
-
-/// Blocks in which proofs of what cannot be noticed take minutes each, and the share that is noticed of all mutants of the
-/// large sample: they are tested without proofs. `senbazuru mutate softmax --count 25` proves 7 of the other 10.
-const NOT_PROVED: &[(&str, f64)] = &[("layer_norm", 0.68), ("rms_norm", 0.52), ("softmax", 0.6), ("vector_unit", 0.68)];
+use support::trust::{BELOW, GOAL, NOT_PROVED, blocks, floor, may_live, renew, renews};
 
 /// Tests `count` mutants of all blocks, demands their shares, and leaves a table, `target/tmp/<name>`, with the share of all
 /// in its last line. `spare` mutants of a block may live beyond its share; `whole`: also of those that take long.
 fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
     let sample = Sample { count, seed: 1 };
     let rows = Mutex::new(BTreeMap::new());
-    // Accelerators are made of blocks that are here.
     let wanted = |name: &str| whole || NOT_PROVED.iter().all(|(large, _)| *large != name);
-    let blocks = registry::all().into_iter().filter(|e| !mutation::is_accelerator(&**e) && wanted(e.about().name));
+    let blocks = blocks().into_iter().filter(|entry| wanted(entry.about().name));
     let mut work: Vec<_> = blocks.map(|entry| (entry.about().name.to_owned(), entry)).collect();
     // Work is taken from the end: what takes longest begins.
     work.sort_by_key(|(block, _)| LONGEST.iter().position(|name| name == block).map(|at| LONGEST.len() - at));
@@ -64,6 +39,11 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
         verdict
     });
     let rows = rows.into_inner().unwrap();
+    if whole && renews() {
+        renew(|block, row| {
+            row.mutants = rows.get(block).map(|(_, r)| [r.tested.len(), r.equivalent(), r.killed()]).or(row.mutants);
+        });
+    }
     let apart = |block: &str| BELOW.iter().map(|b| b.0).chain(NOT_PROVED.iter().map(|b| b.0)).any(|name| name == block);
     let there: Rows = rows.clone().into_iter().filter(|(block, _)| !apart(block)).collect();
     let (killed, judged) = total(&there);
@@ -102,15 +82,12 @@ fn text(rows: &Rows) -> String {
 }
 
 fn check(block: &str, report: &Report, count: usize, spare: usize) -> Result<(), String> {
-    let floors =
-        BELOW.iter().map(|(name, share, _)| (name, share)).chain(NOT_PROVED.iter().map(|(name, share)| (name, share)));
-    let floor = floors.into_iter().find(|(name, _)| **name == block).map_or(GOAL, |(_, share)| *share);
     let missed = report.judged() - report.killed();
-    let allowed = ((1.0 - floor) * report.judged() as f64) as usize + spare;
+    let allowed = may_live(block, report.judged(), spare);
     match missed > allowed {
         true => Err(format!(
             "below its floor of {:.0} %; `senbazuru mutate {block} --count {count}` repeats it\n{report}",
-            100.0 * floor
+            100.0 * floor(block)
         )),
         false => Ok(()),
     }

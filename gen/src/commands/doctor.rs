@@ -18,13 +18,14 @@ const PROGRAMS: [&str; 8] = ["verilator", "g++", "ar", "iverilog", "yosys", "yos
 const OPTIONAL: [&str; 2] = ["sbatch", "sta"];
 
 /// Commands, or some of their options, and what they need. What needs nothing is here too: it is what always works.
-const COMMANDS: [(&str, &[&str]); 19] = [
+const COMMANDS: [(&str, &[&str]); 20] = [
     ("list, info, gen, wave, render, report, clean, completions", &[]),
     ("lint", &["verilator", "iverilog", "yosys"]),
     ("sim", &["verilator", "g++", "ar"]),
     ("sim --trace FILE.fst", &["verilator", "g++", "ar", ZLIB]),
     ("diff", &["yosys", "yosys-abc"]),
     ("mutate", &["verilator", "g++", "ar", "yosys", "yosys-abc"]),
+    ("coverage", &["verilator", "g++", "ar", "yosys"]),
     ("synth --liberty none", &["yosys", "yosys-abc"]),
     ("synth", &["yosys", "yosys-abc", "osu018"]),
     ("synth --liberty osu035", &["yosys", "yosys-abc", "osu035"]),

@@ -27,14 +27,26 @@ pub(super) struct Args {
     /// Place the block without registers at its ports: paths from and to ports are not looked at
     #[arg(long)]
     out_of_context: bool,
+    /// Map each module once, then put them together: quicker for an accelerator, and a little larger
+    #[arg(long)]
+    hierarchical: bool,
+    /// Count parts only: no placement, no clock
+    #[arg(long, conflicts_with_all = ["out_of_context", "freq", "seed"])]
+    parts: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
-    let options =
-        Options { device: args.device, freq: args.freq.into(), seed: args.seed, out_of_context: args.out_of_context };
+    let options = Options {
+        device: args.device,
+        freq: args.freq.into(),
+        seed: args.seed,
+        out_of_context: args.out_of_context,
+        hierarchical: args.hierarchical,
+        place: !args.parts,
+    };
     let targets = args.targets.resolve()?;
     let progress = Progress::new(targets.len(), "building");
     let mut done = Vec::new();
@@ -56,7 +68,8 @@ pub(super) fn run(args: &Args) -> Result<()> {
     for (block, params, found) in &done {
         let [luts, flip_flops, dsps, rams] =
             [found.luts, found.flip_flops, found.dsps, found.block_rams].map(|n| n.to_string());
-        table.row([(*block).to_owned(), luts, flip_flops, dsps, rams, format!("{:.0}", found.mhz), show(params)]);
+        let mhz = found.mhz.map_or_else(|| "-".to_owned(), |mhz| format!("{mhz:.0}"));
+        table.row([(*block).to_owned(), luts, flip_flops, dsps, rams, mhz, show(params)]);
     }
     report::print(&format!("{}on {}\n", report::table(&table), args.device.name()))
 }

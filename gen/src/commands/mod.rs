@@ -1,6 +1,7 @@
 //! The commands: arguments here, one file each for what they do.
 
 mod clean;
+mod coverage;
 mod diff;
 mod doctor;
 mod energy;
@@ -49,6 +50,8 @@ enum Command {
     Sim(sim::Args),
     /// Break the block's netlist in many small ways and count those that its bench notices
     Mutate(mutate::Args),
+    /// Count lines, branches and bits of the block's Verilog that its bench reaches
+    Coverage(coverage::Args),
     /// Let a language model write text on an accelerator in simulation
     Run(run::Args),
     /// Synthesise with Yosys: cells, flip-flops, AND nodes and levels, area
@@ -143,6 +146,7 @@ pub fn run(cli: Cli) -> Result<()> {
         Command::Lint(args) => lint::run(&args),
         Command::Sim(args) => sim::run(&args),
         Command::Mutate(args) => mutate::run(&args),
+        Command::Coverage(args) => coverage::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Synth(args) => synth::run(&args),
         Command::Fpga(args) => fpga::run(&args),

@@ -1,7 +1,6 @@
 //! `mutate`: which small faults of a block its bench notices.
 
 use serde_json::{Value, json};
-use sim::Design;
 use sim::mutate::{Limits, Outcome, Report, Sample, Tested};
 
 use super::Target;
@@ -51,13 +50,7 @@ fn share(text: &str) -> Result<f64, String> {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let (entry, params) = args.target.resolve()?;
-    // What a user sets is taken as it is; else a configuration that is small enough for many runs.
-    let (params, design) = if args.target.params.is_default() {
-        mutation::configuration(&*entry)?
-    } else {
-        let design = Design::from(&entry.elaborate(&params)?);
-        (params, design)
-    };
+    let (params, design) = mutation::resolved(&*entry, params, args.target.params.is_default())?;
     let progress = Progress::new(1, format!("mutants of {}", design.top));
     let sample = Sample { count: args.count, seed: args.seed };
     let proof = (!args.no_proofs).then(Limits::default);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sim::{Mismatch, RunOptions, RunReport, SourceFile, Trace};
 
-use super::Target;
+use super::{Target, coverage};
 use crate::error::{Failure, Result};
 use crate::params::{plain, show};
 use crate::present::progress::Progress;
@@ -77,9 +77,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
 fn passed(args: &Args, params: &Params, top: &str, report: &RunReport) -> Result<()> {
     let coverage = report.coverage.as_ref();
     if args.json {
-        let coverage = coverage.map(|c| {
-            json!({ "line_percent": c.line().percent(), "toggle_percent": c.toggle().percent(), "missed": c.missed() })
-        });
+        let coverage = coverage.map(coverage::as_json);
         return report::json(&json!({
             "block": report.block, "parameters": params, "top": top, "passed": true,
             "seed": report.seed, "vectors": args.vectors, "cycles": report.cycles, "compared": report.compared,
@@ -100,11 +98,7 @@ fn passed(args: &Args, params: &Params, top: &str, report: &RunReport) -> Result
         lines.push(format!("  waveform    {}", path.display()));
     }
     if let Some(c) = coverage {
-        lines.push(format!("  coverage    lines {:.1} %, toggles {:.1} %", c.line().percent(), c.toggle().percent()));
-        lines.extend(c.missed().iter().take(20).map(|point| format!("              missed {point}")));
-        if c.missed().len() > 20 {
-            lines.push(format!("              and {} more: see --json", c.missed().len() - 20));
-        }
+        lines.extend(coverage::lines(c));
     }
     report::print(&(lines.join("\n") + "\n"))
 }

@@ -102,6 +102,11 @@ pub struct Options {
     pub seed: u64,
     /// The block alone, without pins and without the registers at its ports: paths from and to ports are not looked at.
     pub out_of_context: bool,
+    /// Map each module once and put them together afterwards: no logic is shared across their borders, and large designs
+    /// take minutes less.
+    pub hierarchical: bool,
+    /// Place and route, for the clock; otherwise parts are counted and that is all.
+    pub place: bool,
 }
 
 /// What a block takes, and how fast it is.
@@ -115,8 +120,9 @@ pub struct Report {
     pub dsps: u64,
     /// Block RAMs.
     pub block_rams: u64,
-    /// Highest frequency, of paths between registers and between these and the registers at the ports.
-    pub mhz: f64,
+    /// Highest frequency, of paths between registers and between these and the registers at the ports; `None` where nothing
+    /// was placed.
+    pub mhz: Option<f64>,
 }
 
 /// Ports of the block, but for clock and reset.
@@ -141,25 +147,34 @@ impl From<&Manifest> for Ports {
 /// # Errors
 /// A missing tool; a block that does not fit the device ([`Failure::Check`]).
 pub fn build(sources: &Sources, ports: &Ports, options: &Options) -> Result<Report> {
-    let Options { device, freq, seed, out_of_context } = *options;
-    if out_of_context && device == Device::Ice40 {
+    let Options { device, freq, seed, out_of_context, hierarchical, place } = *options;
+    if place && out_of_context && device == Device::Ice40 {
         let what = "nextpnr-ice40 places no block out of context: leave out --out-of-context, or take ecp5-85k";
         return Err(Failure::Usage(what.into()));
     }
-    let program = device.program()?;
+    let program = if place { device.program()? } else { "" };
     let work = Workspace::new()?;
     let harness = SourceFile { name: "senbazuru_harness.v".into(), text: harness(&sources.top, ports) };
     let files = [&sources.files[..], &[harness]].concat();
-    let whole = if out_of_context { sources.top.as_str() } else { "senbazuru_harness" };
     let read: String = sources.files.iter().map(|f| format!("read_verilog {}\n", f.name)).collect();
-    let synthesis = device.synthesis();
-    let script = format!(
-        "{read}{synthesis} -top {top}\ntee -q -o cells.json stat -json\ndesign -reset\n{read}read_verilog senbazuru_harness.v\n\
-         {synthesis} -top {whole} -json design.json\n",
-        top = sources.top
-    );
+    let build = |top: &str| {
+        let synthesis = device.synthesis();
+        match hierarchical {
+            true => format!("{synthesis} -noflatten -top {top}\nflatten\nclean\nwrite_json design.json"),
+            false => format!("{synthesis} -top {top} -json design.json"),
+        }
+    };
+    // Out of context the block is all there is: a large one takes Yosys minutes.
+    let harnessed = match out_of_context || !place {
+        true => String::new(),
+        false => format!("design -reset\n{read}read_verilog senbazuru_harness.v\n{}\n", build("senbazuru_harness")),
+    };
+    let script = format!("{read}{}\ntee -q -o cells.json stat -json\n{harnessed}", build(&sources.top));
     yosys::run_in(&work, &script, &files, &sources.top)?;
     let mut report = counts(&work.read("cells.json")?, &sources.top, device)?;
+    if !place {
+        return Ok(report);
+    }
     let (freq, seed) = (freq.to_string(), seed.to_string());
     let tool =
         work.tool(program).args(device.arguments()).args(["--json", "design.json", "--report", "report.json", "-q"]);
@@ -173,9 +188,11 @@ pub fn build(sources: &Sources, ports: &Ports, options: &Options) -> Result<Repo
         .map_err(|e| Failure::NoAnswer(format!("cannot understand the report of {program}: {e}")))?;
     let clocks = value["fmax"].as_object().into_iter().flat_map(|clocks| clocks.values());
     let slowest = clocks.filter_map(|clock| clock["achieved"].as_f64()).reduce(f64::min);
-    report.mhz = slowest.ok_or_else(|| {
-        Failure::Check(format!("{} has no path from register to register, so it has no clock", sources.top))
-    })?;
+    if slowest.is_none() {
+        let problem = format!("{} has no path from register to register, so it has no clock", sources.top);
+        return Err(Failure::Check(problem));
+    }
+    report.mhz = slowest;
     Ok(report)
 }
 

@@ -169,7 +169,14 @@ fn energy(point: &Point, options: &Options) -> Result<Found> {
 }
 
 fn on_fpga(point: &Point, options: &Options) -> Result<Found> {
-    let how = fpga::Options { device: options.device, freq: 200.0, seed: options.seed, out_of_context: false };
+    let how = fpga::Options {
+        device: options.device,
+        freq: 200.0,
+        seed: options.seed,
+        out_of_context: false,
+        hierarchical: false,
+        place: true,
+    };
     let report = fpga::build(&point.sources, &fpga::Ports::from(&point.manifest), &how)?;
     let metrics = numbers(json!({
         "fpga_luts": report.luts,

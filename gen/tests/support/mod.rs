@@ -4,6 +4,7 @@
 pub mod library;
 pub mod parts;
 pub mod refute;
+pub mod trust;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

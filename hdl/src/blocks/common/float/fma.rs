@@ -17,7 +17,7 @@ use super::mul::FloatMul;
 use super::parts::Parts;
 use super::ranks::{Ranks, delay};
 use super::round::{Operand, TooLarge, Unrounded, connect_option, is_signalling, round};
-use super::shift::{Normaliser, shift_right_into};
+use super::shift::{Normaliser, ShifterInto};
 use crate::lang::{
     About, Block, CatalogBlock, In, Module, Out, OutOption, Proof, Signal, Timing, bit, bits_for, cat, mux, parameters,
     ports, uint,
@@ -31,15 +31,15 @@ parameters! {
         /// One rounding at the end; otherwise the product is rounded before the addition.
         fused: bool = true, tag "fused";
         /// Ranks of registers inside, the latency in cycles; 0 is combinational.
-        stages: u32 = 0, in 0..=FloatFma::MOST_TWICE, note "at most 7 if fused", tag "s";
+        stages: u32 = 0, in 0..=FloatFma::MOST_FUSED, note "at most 9 if rounded twice", tag "s";
         /// Subnormal numbers, or zeros instead.
         subnormals: Subnormals = Subnormals::Ieee, tag "";
         /// Outputs for IEEE 754's exceptions.
         flags: bool = false, tag "flags";
     }
     rules = |p, rules| {
-        let most = FloatFma::MOST_FUSED;
-        rules.demand(!p.fused || p.stages <= most, "stages", p.stages, format!("0 to {most} if fused"));
+        let most = FloatFma::MOST_TWICE;
+        rules.demand(p.fused || p.stages <= most, "stages", p.stages, format!("0 to {most} if rounded twice"));
     };
 }
 
@@ -72,6 +72,18 @@ ports! {
 /// Levels of the parts between the places where registers may stand, about: multiply by parts, add them, add these and
 /// align, add, normalise by the largest step, by large ones, by small ones, round.
 const DEPTHS: &[u32] = &[17, 15, 17, 19, 15, 19, 19, 16];
+
+/// Places inside of these parts, for ranks beyond those above, in this order: what is slowest on an FPGA, whose shifters
+/// are slower than its adders.
+mod spare {
+    /// Between the small and the large steps of the alignment.
+    pub(super) const ALIGN: u32 = 0;
+    /// Among the large steps of the normalisation.
+    pub(super) const LARGE: u32 = 1;
+    /// Between the operands, taken apart, and the products, which are multipliers of the device.
+    pub(super) const MULTIPLY: u32 = 2;
+    pub(super) const ALL: u32 = 3;
+}
 
 impl Block for FloatFma {
     type Ports = FloatFmaPorts;
@@ -109,13 +121,13 @@ impl FloatFma {
         let mut pipe = Ranks::new(io.valid_i, self.stages, DEPTHS);
         let w = format.width();
         let mut operand = |name, bits: Signal| Operand::new(m, name, bits.slice(0..w - 1), format, self.subnormals);
-        let (a, b, c) = (operand("a", io.a_i), operand("b", io.b_i), operand("c", io.c_i));
+        let (mut a, mut b, mut c) = (operand("a", io.a_i), operand("b", io.b_i), operand("c", io.c_i));
 
         m.comment("Signs, infinities and NaNs.");
         let product_sign = m.wire("product_sign", io.a_i.msb() ^ io.b_i.msb());
         let subtract = m.wire("subtract", product_sign ^ io.c_i.msb());
         let infinite_product = m.wire("product_special", a.special | b.special);
-        let (a_zero, b_zero) = (m.wire("a_zero", a.zero), m.wire("b_zero", b.zero));
+        let (mut a_zero, mut b_zero) = (m.wire("a_zero", a.zero), m.wire("b_zero", b.zero));
         let undefined_product = m.wire("undefined_product", (a.special & b_zero) | (b.special & a_zero));
         let any_nan = m.wire("any_nan", a.nan | b.nan | c.nan);
         let undefined_sum = m.wire("undefined_sum", infinite_product & c.special & subtract);
@@ -132,10 +144,24 @@ impl FloatFma {
             pipe.carry("invalid", m.wire("invalid", signalling | undefined))
         });
 
-        m.comment("The product, and how far below the top of the window the addend is.");
-        let mut product = Parts::new(m, &pipe, "product", (a.significand, b.significand), 2);
-        let mut c_exponent = m.wire("c_exponent", c.exponent);
         let (mut minus, mut c_significand) = (subtract, c.significand);
+        let mut factors = (a.significand, b.significand);
+        let data = &mut [
+            ("a_significand", &mut factors.0),
+            ("b_significand", &mut factors.1),
+            ("c_significand", &mut c_significand),
+            ("a_exponent", &mut a.exponent),
+            ("b_exponent", &mut b.exponent),
+            ("c_field", &mut c.exponent),
+            ("a_zero", &mut a_zero),
+            ("b_zero", &mut b_zero),
+            ("minus", &mut minus),
+        ];
+        pipe.cut_spare(spare::MULTIPLY, m, data);
+
+        m.comment("The product, and how far below the top of the window the addend is.");
+        let mut product = Parts::new(m, &pipe, "product", factors, 2);
+        let mut c_exponent = m.wire("c_exponent", c.exponent);
         let mut exponents = m.wire("exponents", a.exponent + b.exponent);
         let mut no_product = m.wire("no_product", a_zero | b_zero);
         let data = [
@@ -166,7 +192,11 @@ impl FloatFma {
 
         m.comment("The addend, aligned to the product.");
         let mut product = product.whole();
-        let aligned = shift_right_into(m, "align", c_significand, shift, window);
+        let mut aligned = ShifterInto::new(c_significand, shift, window);
+        aligned.steps(m, "align", bits_for(u64::from(window)) / 2);
+        let data = &mut [("product", &mut product), ("minus", &mut minus), ("exponent", &mut exponent)];
+        aligned.cut(&mut pipe, spare::ALIGN, m, data);
+        let aligned = aligned.finish(m, "align");
         let (mut addend, mut lost) = (aligned.value, aligned.lost);
         let data = &mut [
             ("product", &mut product),
@@ -206,7 +236,7 @@ impl FloatFma {
         let limit = m.wire("limit", exponent.wrapping_sub(1));
         let mut normal = Normaliser::new("normal", magnitude, Some(limit), f + 2, negative);
         let steps = bits_for(u64::from(window));
-        for left in [steps - 1, steps / 2] {
+        for (left, spare) in [(steps - 1, None), (steps / 2 + 1, Some(spare::LARGE)), (steps / 2, None)] {
             normal.steps(m, left);
             let data = &mut [
                 ("negative", &mut negative),
@@ -214,7 +244,10 @@ impl FloatFma {
                 ("minus", &mut minus),
                 ("exponent", &mut exponent),
             ];
-            normal.cut(&mut pipe, m, data);
+            match spare {
+                None => normal.cut(&mut pipe, m, data),
+                Some(spare) => normal.cut_spare(&mut pipe, spare, m, data),
+            }
             normal.fill = negative;
         }
         let mut normal = normal.finish(m);
@@ -259,7 +292,7 @@ impl FloatFma {
     }
 
     /// Most ranks with one rounding.
-    const MOST_FUSED: u32 = DEPTHS.len() as u32 - 1;
+    const MOST_FUSED: u32 = DEPTHS.len() as u32 - 1 + spare::ALL;
     /// Most ranks with two roundings: all of the multiplier's, one between, all of the adder's.
     const MOST_TWICE: u32 = FloatMul::MOST_STAGES + 1 + FloatAdd::MOST_STAGES;
 
@@ -316,6 +349,7 @@ impl CatalogBlock for FloatFma {
             set(FloatFormat::E5m2, true, 3, Subnormals::Flush),
             set(FloatFormat::Fp16, true, 1, Subnormals::Flush),
             set(FloatFormat::Fp16, true, 7, Subnormals::Ieee),
+            set(FloatFormat::Fp16, true, FloatFma::MOST_FUSED, Subnormals::Ieee),
             set(FloatFormat::Fp16, false, 9, Subnormals::Ieee),
             set(FloatFormat::Bf16, true, 2, Subnormals::Ieee),
             set(FloatFormat::Bf16, false, 2, Subnormals::Flush),

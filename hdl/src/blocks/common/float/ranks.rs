@@ -11,6 +11,8 @@ pub(super) struct Ranks {
     places: Vec<bool>,
     place: usize,
     rank: u32,
+    /// Ranks at the spare places.
+    spare: u32,
     carried: Vec<(&'static str, Signal)>,
     /// For each of these: whether it is not needed any more.
     ended: Vec<bool>,
@@ -23,7 +25,10 @@ pub(super) struct Carried(usize);
 impl Ranks {
     /// `depths` are those of the parts between the places, so there is one place less than parts.
     pub(super) fn new(valid: Signal, stages: u32, depths: &[u32]) -> Self {
-        Self { places: choose(stages, depths), place: 0, rank: 0, carried: vec![("valid", valid)], ended: vec![false] }
+        // What finds no place among these stands at spare ones.
+        let spare = stages.saturating_sub(depths.len() as u32 - 1);
+        let places = choose(stages - spare, depths);
+        Self { places, place: 0, rank: 0, spare, carried: vec![("valid", valid)], ended: vec![false] }
     }
 
     /// From here on, `signal` crosses every place.
@@ -61,11 +66,25 @@ impl Ranks {
 
     /// The next place: registers for all that crosses it, or none.
     pub(super) fn cut(&mut self, m: &mut Module, data: &mut [(&str, &mut Signal)]) {
-        let registered = self.places[self.place];
         self.place += 1;
-        if !registered {
-            return;
+        if self.places[self.place - 1] {
+            self.rank(m, data);
         }
+    }
+
+    /// A spare place, inside of a part: the ranks beyond the number of places stand there, the first at number 0.
+    pub(super) fn cut_spare(&mut self, number: u32, m: &mut Module, data: &mut [(&str, &mut Signal)]) {
+        if self.has_spare(number) {
+            self.rank(m, data);
+        }
+    }
+
+    /// Whether there are registers at this spare place.
+    pub(super) fn has_spare(&self, number: u32) -> bool {
+        number < self.spare
+    }
+
+    fn rank(&mut self, m: &mut Module, data: &mut [(&str, &mut Signal)]) {
         self.rank += 1;
         m.comment(&format!("Rank {} of registers.", self.rank));
         let crossing = self.carried.iter_mut().zip(&self.ended).filter(|(_, ended)| !**ended);

@@ -38,32 +38,83 @@ pub(super) fn shift_right(m: &mut Module, name: &str, value: Signal, amount: Sig
 }
 
 /// `value` at the top of a window of `keep` bits, shifted right by `amount`.
+pub(super) fn shift_right_into(m: &mut Module, name: &str, value: Signal, amount: Signal, keep: u32) -> Shifted {
+    ShifterInto::new(value, amount, keep).finish(m, name)
+}
+
+/// The same in parts.
 ///
 /// Small steps first: the word grows only as far as the steps so far reach.
-pub(super) fn shift_right_into(m: &mut Module, name: &str, value: Signal, amount: Signal, keep: u32) -> Shifted {
-    let steps = bits_for(u64::from(keep)).min(amount.width());
-    // Bits of the window that are still missing at its low end.
-    let (mut value, mut lost) = (value, Vec::new());
-    for k in 0..steps {
-        let step: u32 = 1 << k;
-        let width = (value.width() + step).min(keep);
-        let dropped = value.width() + step - width;
-        let staying = if width > value.width() { value.shl(width - value.width()) } else { value };
-        if dropped > 0 {
-            lost.push(amount.bit(k) & value.slice(0..dropped.min(value.width())).any());
+pub(super) struct ShifterInto {
+    value: Signal,
+    amount: Signal,
+    keep: u32,
+    /// Steps that were taken; the next one is 2^taken.
+    taken: u32,
+    lost: Vec<Signal>,
+}
+
+impl ShifterInto {
+    pub(super) fn new(value: Signal, amount: Signal, keep: u32) -> Self {
+        Self { value, amount, keep, taken: 0, lost: Vec::new() }
+    }
+
+    /// Takes steps until so many were taken, or all.
+    pub(super) fn steps(&mut self, m: &mut Module, name: &str, until: u32) {
+        for k in self.taken..self.all_steps().min(until) {
+            let (value, step) = (self.value, 1 << k);
+            let width = (value.width() + step).min(self.keep);
+            // Bits of the window that are still missing at its low end.
+            let dropped = value.width() + step - width;
+            let staying = if width > value.width() { value.shl(width - value.width()) } else { value };
+            if dropped > 0 {
+                self.lost.push(self.amount.bit(k) & value.slice(0..dropped.min(value.width())).any());
+            }
+            let moved = if dropped < value.width() { value.shr(dropped).extend(width) } else { uint(width).lit(0) };
+            self.value = m.wire(&format!("{name}_{step}"), mux(self.amount.bit(k), moved, staying));
+            self.taken = k + 1;
         }
-        let moved = if dropped < value.width() { value.shr(dropped).extend(width) } else { uint(width).lit(0) };
-        value = m.wire(&format!("{name}_{step}"), mux(amount.bit(k), moved, staying));
     }
-    if steps < amount.width() {
-        let all = m.wire(&format!("{name}_all"), amount.slice(steps..amount.width()).any());
-        lost.push(all & value.any());
-        value = value & !all.repeat(value.width());
+
+    fn all_steps(&self) -> u32 {
+        bits_for(u64::from(self.keep)).min(self.amount.width())
     }
-    let value = if value.width() < keep { value.shl(keep - value.width()) } else { value };
-    Shifted {
-        value: m.wire(&format!("{name}_kept"), value),
-        lost: m.wire(&format!("{name}_lost"), or_all(bit(), &lost)),
+
+    /// What goes on to the steps that are left.
+    pub(super) fn cut(&mut self, pipe: &mut Ranks, spare: u32, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
+        if !pipe.has_spare(spare) {
+            return;
+        }
+        let (taken, width) = (self.taken, self.amount.width());
+        let mut lost = or_all(bit(), &self.lost);
+        let mut amount = self.amount.slice(taken..width);
+        let mut data = vec![("aligned", &mut self.value), ("shift", &mut amount)];
+        if !self.lost.is_empty() {
+            data.push(("any_lost", &mut lost));
+        }
+        data.extend(more.iter_mut().map(|(name, signal)| (*name, &mut **signal)));
+        pipe.cut_spare(spare, m, &mut data);
+        if !self.lost.is_empty() {
+            self.lost = vec![lost];
+        }
+        // In their old places; nobody reads those below.
+        self.amount = amount.shl(taken);
+    }
+
+    pub(super) fn finish(mut self, m: &mut Module, name: &str) -> Shifted {
+        self.steps(m, name, u32::MAX);
+        let Self { mut value, amount, keep, mut lost, .. } = self;
+        let steps = self.taken;
+        if steps < amount.width() {
+            let all = m.wire(&format!("{name}_all"), amount.slice(steps..amount.width()).any());
+            lost.push(all & value.any());
+            value = value & !all.repeat(value.width());
+        }
+        let value = if value.width() < keep { value.shl(keep - value.width()) } else { value };
+        Shifted {
+            value: m.wire(&format!("{name}_kept"), value),
+            lost: m.wire(&format!("{name}_lost"), or_all(bit(), &lost)),
+        }
     }
 }
 
@@ -170,6 +221,22 @@ impl Normaliser {
 
     /// All that goes on to the steps that are left, in registers if they stand here; but not `fill`.
     pub(super) fn cut(&mut self, pipe: &mut Ranks, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
+        self.registers(m, more, |m, data| pipe.cut(m, data));
+    }
+
+    /// The same at a spare place.
+    pub(super) fn cut_spare(&mut self, pipe: &mut Ranks, spare: u32, m: &mut Module, more: &mut [(&str, &mut Signal)]) {
+        if pipe.has_spare(spare) {
+            self.registers(m, more, |m, data| pipe.cut_spare(spare, m, data));
+        }
+    }
+
+    fn registers(
+        &mut self,
+        m: &mut Module,
+        more: &mut [(&str, &mut Signal)],
+        cut: impl FnOnce(&mut Module, &mut [(&str, &mut Signal)]),
+    ) {
         let (mut count, mut any) = (cat(&self.count), or_all(bit(), &self.any));
         let mut all = reduce(&self.all, |a, b| a & b).unwrap_or_else(|| bit().lit(1));
         let mut limit = self.limit.map(|limit| limit.slice(0..self.left));
@@ -182,7 +249,7 @@ impl Normaliser {
             data.extend(Some(("all_below", &mut all)).filter(|_| self.asked_for_ones));
         }
         data.extend(more.iter_mut().map(|(name, signal)| (*name, &mut **signal)));
-        pipe.cut(m, &mut data);
+        cut(m, &mut data);
         (self.count, self.any, self.all, self.limit) = (vec![count], vec![any], vec![all], limit);
     }
 }

@@ -1,0 +1,130 @@
+//! The table of docs/trust.md: what the bench of each block notices and reaches.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use senbazuru::mutation;
+use senbazuru::registry::{self, Entry};
+use sim::Ratio;
+
+/// What the table is about: accelerators are made of blocks that are here.
+pub fn blocks() -> Vec<Box<dyn Entry>> {
+    registry::all().into_iter().filter(|entry| !mutation::is_accelerator(&**entry)).collect()
+}
+
+/// The share of mutants that a bench must notice, among those that are not proved to do the same.
+pub const GOAL: f64 = 0.99;
+
+/// Blocks that are not there yet, with what they must reach and why. What gets better leaves the list.
+pub const BELOW: &[(&str, f64, &str)] = &[
+    ("ant_decoder", 0.98, "the exponent of 0, which has no say"),
+    (
+        "index_matmul_column",
+        0.98,
+        "values of sums behind counters: neither many of them nor proofs that reach the first one",
+    ),
+    (
+        "dcim_macro",
+        0.97,
+        "sums that are not whole, whose upper bits nobody sees: no proof knows which outputs are valid",
+    ),
+    ("dequantization_unit", 0.98, "the operand of a multiplier that rests: no proof that nobody looks at the product"),
+    ("kv_decompressor", 0.98, "as the dequantizer in it"),
+    ("token_appender", 0.92, "bits of words of 512 that a later beat of the bus replaces: proofs of that do not end"),
+];
+
+/// Blocks in which proofs of what cannot be noticed take minutes each, and the share that is noticed of all mutants of the
+/// large sample: they are tested without proofs. `senbazuru mutate softmax --count 25` proves 7 of the other 10.
+pub const NOT_PROVED: &[(&str, f64)] =
+    &[("layer_norm", 0.68), ("rms_norm", 0.52), ("softmax", 0.6), ("vector_unit", 0.68)];
+
+/// What the bench of a block must notice.
+pub fn floor(block: &str) -> f64 {
+    let floors = BELOW.iter().map(|(name, share, _)| (name, share));
+    let mut floors = floors.chain(NOT_PROVED.iter().map(|(name, share)| (name, share)));
+    floors.find(|(name, _)| **name == block).map_or(GOAL, |(_, share)| *share)
+}
+
+/// How many mutants of so many may live.
+pub fn may_live(block: &str, judged: usize, spare: usize) -> usize {
+    ((1.0 - floor(block)) * judged as f64) as usize + spare
+}
+
+/// A row of the table.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Mutants that were tested, that are proved equivalent, that were noticed; `None` where there are none.
+    pub mutants: Option<[usize; 3]>,
+    pub line: Ratio,
+    pub toggle: Ratio,
+    /// Vectors of the run that counted lines and toggles.
+    pub vectors: u64,
+}
+
+impl Row {
+    /// Mutants that are not proved equivalent.
+    pub fn judged(&self) -> usize {
+        self.mutants.map_or(0, |[tested, equivalent, _]| tested - equivalent)
+    }
+}
+
+fn page() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "..", "docs", "trust.md"].iter().collect()
+}
+
+const BEGIN: &str = "<!-- trust -->\n";
+const END: &str = "<!-- /trust -->\n";
+
+/// The rows by block.
+pub fn rows() -> BTreeMap<String, Row> {
+    let text = std::fs::read_to_string(page()).unwrap();
+    let table = text.split_once(BEGIN).unwrap().1.split_once(END).unwrap().0;
+    let lines = table.lines().filter(|line| line.starts_with("| `"));
+    lines.map(|line| row(line).unwrap_or_else(|| panic!("docs/trust.md: not a row: {line}"))).collect()
+}
+
+fn row(line: &str) -> Option<(String, Row)> {
+    let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+    let [block, tested, equivalent, noticed, _, line, toggle, vectors] = cells[..] else { return None };
+    let numbers = [tested, equivalent, noticed].map(|cell| cell.parse().ok());
+    let mutants = match numbers {
+        [Some(a), Some(b), Some(c)] => Some([a, b, c]),
+        _ => None,
+    };
+    let (line, toggle) = (ratio(line)?, ratio(toggle)?);
+    Some((block.trim_matches('`').to_owned(), Row { mutants, line, toggle, vectors: vectors.parse().ok()? }))
+}
+
+/// `50.0 % (1/2)`.
+fn ratio(cell: &str) -> Option<Ratio> {
+    let (hit, total) = cell.split_once('(')?.1.trim_end_matches(')').split_once('/')?;
+    Some(Ratio { hit: hit.parse().ok()?, total: total.parse().ok()? })
+}
+
+/// Whether the committed table is to be renewed.
+pub fn renews() -> bool {
+    std::env::var("SNAPSHOTS").as_deref() == Ok("overwrite")
+}
+
+/// Writes the table again, with what was measured now in place of what was there: one row for each block of the catalogue.
+pub fn renew(measured: impl Fn(&str, &mut Row)) {
+    let (old, text) = (rows(), std::fs::read_to_string(page()).unwrap());
+    let mut table = String::from(
+        "| block | mutants | equivalent | noticed | share | lines | toggles | vectors |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+    );
+    for entry in blocks() {
+        let block = entry.about().name;
+        let mut row = old.get(block).cloned().unwrap_or_default();
+        measured(block, &mut row);
+        let mutants = row.mutants.map_or("- | - | - | -".to_owned(), |[tested, equivalent, noticed]| {
+            let share = Ratio { hit: noticed, total: row.judged() }.percent();
+            format!("{tested} | {equivalent} | {noticed} | {share:.1} %")
+        });
+        let _ = writeln!(table, "| `{block}` | {mutants} | {} | {} | {} |", row.line, row.toggle, row.vectors);
+    }
+    let (before, rest) = text.split_once(BEGIN).unwrap();
+    let after = rest.split_once(END).unwrap().1;
+    std::fs::write(page(), format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
+}
