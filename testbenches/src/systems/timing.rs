@@ -60,7 +60,7 @@ pub fn unit(unit: &VectorUnit) -> Unit {
 /// Another number of cycles; a broken rule of the bus.
 pub fn compare<A: Accelerator + Clone>(
     (sim, run): (&mut Sim, &mut Run),
-    (golden, zeros): (&A, &[(&str, u32)]),
+    (golden, zeros): (&A, &[(&str, u64)]),
     draw: impl Fn(&mut StimulusRng) -> Program,
     cycles: impl Fn(&Program, u32, (&mut SparseMemory, &mut Turns)) -> (u64, String),
 ) -> sim::Result<()> {

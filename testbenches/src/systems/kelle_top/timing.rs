@@ -15,7 +15,7 @@ use super::{golden_of, program};
 /// DMAs that read.
 const READERS: usize = 4;
 /// Its register REFRESH_STALLS: the recurrence knows of no access that waits for a refresh.
-const REFRESH_STALLS: (&str, u32) = ("REFRESH_STALLS", 0x140);
+const REFRESH_STALLS: (&str, u64) = ("REFRESH_STALLS", 0x140);
 
 /// How long the parts of a block take, before a memory that answers after `latency` cycles.
 #[must_use]

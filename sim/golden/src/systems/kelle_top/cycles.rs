@@ -100,8 +100,7 @@ impl Timed for Work<'_> {
     fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64 {
         let (timing, accelerator) = (self.timing, self.accelerator);
         let shape = accelerator.shape();
-        // One cycle more: its commands are asked for together.
-        let begin = |used: u64| now + Shell::checks(used, OPERANDS) + 1;
+        let begin = |used: u64| now + Shell::checks(used, OPERANDS);
         let ended = match operation {
             Operation::Attention(attention) => {
                 let old = accelerator.head(attention.head).tokens.len() as u64;
