@@ -110,7 +110,7 @@ impl Timed for Work<'_> {
                 return end(tokens, turns);
             }
             Operation::Linear(linear) => {
-                end(Product::new((timing, shape), linear, (begin(OPERANDS), turns)), turns)
+                end(Product::new((timing, shape.panel()), linear, (begin(OPERANDS), turns)), turns)
             }
             Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
             Operation::Save(save) => end(Saved::new(timing, save, (begin(1), turns)), turns),
@@ -122,3 +122,6 @@ impl Timed for Work<'_> {
         ended
     }
 }
+
+#[cfg(test)]
+mod tests;

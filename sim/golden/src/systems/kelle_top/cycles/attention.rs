@@ -25,7 +25,7 @@ pub(super) struct Tokens<'a> {
     number: i64,
     token: Token,
     /// When the last one had ended.
-    ended: Option<u64>,
+    pub ended: Option<u64>,
 }
 
 impl<'a> Tokens<'a> {
@@ -37,9 +37,7 @@ impl<'a> Tokens<'a> {
     ) -> Self {
         let (mut readers, ports) = timing.shell.readers(turns);
         let mut writer = timing.shell.writer();
-        for (kind, command) in
-            [(QUERIES, &operation.queries), (KEYS, &operation.keys), (VALUES, &operation.values)]
-        {
+        for (kind, command) in [(QUERIES, &operation.queries), (KEYS, &operation.keys), (VALUES, &operation.values)] {
             readers[kind].offer(command, begin + 1);
         }
         writer.offer(&operation.out, begin + 1);

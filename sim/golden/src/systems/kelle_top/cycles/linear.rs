@@ -1,6 +1,6 @@
 //! A product of a linear layer: from the first command to the last answer.
 
-use super::super::{CONSTANT_BYTES, Linear, Shape};
+use super::super::{CONSTANT_BYTES, Linear};
 use super::Timing;
 use super::pages::Pages;
 use super::steps::{Sizes, Steps};
@@ -35,8 +35,8 @@ pub(super) struct Product {
 }
 
 impl Product {
-    /// A product whose commands are offered the cycle behind `begin`.
-    pub fn new((timing, shape): (&Timing, &Shape), operation: &Linear, (begin, turns): (u64, &Turns)) -> Self {
+    /// A product with panels of so many columns, whose commands are offered the cycle behind `begin`.
+    pub fn new((timing, panel): (&Timing, u64), operation: &Linear, (begin, turns): (u64, &Turns)) -> Self {
         let bus = 8 * timing.shell.bus_bytes;
         let (array, lanes) = (timing.array, bus / 16);
         let (rows, columns, channels) = (operation.out.rows, operation.columns, operation.channels);
@@ -45,7 +45,6 @@ impl Product {
         for (reader, command) in readers.iter_mut().zip([&operation.x, &operation.panels, &operation.constants]) {
             reader.offer(command, begin + 1);
         }
-        let panel = shape.panel();
         let width = |first: u64| panel.min(columns - first);
         let firsts = || (0..columns).step_by(panel as usize);
         for first in firsts() {

@@ -32,9 +32,10 @@ fn rows(address: u64, row_bytes: u64, rows: u64) -> Command {
     Command { address, row_bytes, rows, stride: row_bytes.next_multiple_of(1024) }
 }
 
-/// Cycles of each step of a head with `old` tokens: from its beginning to the next one's.
-fn steps(timing: &Timing, (group, elements): (u64, u64), old: u64, evicted: &[Vec<u64>]) -> Vec<u64> {
-    let tokens = evicted.len() as u64;
+/// Cycles of a step of a head with `old` tokens: from its beginning to that of the next one.
+fn step(timing: &Timing, (group, elements): (u64, u64), old: u64) -> u64 {
+    let tokens = 2;
+    let evicted = [Vec::new(), Vec::new()];
     let attention = Attention {
         head: 0,
         group,
@@ -53,7 +54,7 @@ fn steps(timing: &Timing, (group, elements): (u64, u64), old: u64, evicted: &[Ve
         out: rows(0x40_0000, 2 * group * elements, tokens),
     };
     let ended = |tokens: usize| {
-        let mut flow = Tokens::new((timing, &attention), (old, &evicted[..tokens]), (0, &Turns::default()));
+        let mut flow = Tokens::new((timing, &attention), (old - 1, &evicted[..tokens]), (0, &Turns::default()));
         loop {
             while flow.advance() {}
             if let Some(ended) = flow.ended {
@@ -63,64 +64,75 @@ fn steps(timing: &Timing, (group, elements): (u64, u64), old: u64, evicted: &[Ve
             ports.turn(readers);
         }
     };
-    let ends: Vec<u64> = (1..=evicted.len()).map(ended).collect();
-    ends.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    ended(2) - ended(1)
+}
+
+/// A step with all tokens in whole panels, two of them at least: keys and values pass the array a row a cycle, and the results of
+/// queries with a panel of keys are as many cycles apart as it has rows.
+fn closed(timing: &Timing, (group, elements): (u64, u64), old: u64) -> u64 {
+    let Array { rows, columns, .. } = timing.array;
+    let lanes = timing.shell.bus_bytes / 2;
+    let (panels, slices, row) = ((old + 1) / rows, elements / columns, (old + 1) / lanes);
+    let tile = rows.max(2 * group);
+    // From a last step to the beginning of its number's way out of a page.
+    let sum = 2 * rows.max(columns) + 2 + timing.sum + 2;
+    let enters = (group + 2) * elements / lanes + 3 * (timing.integer + 1) + 8;
+    let last_tiles = (panels - 1) * rows.max((group - 1) * rows + 2);
+    let keys = rows + (2 * slices - 1) * panels * tile + last_tiles + 1 + (group - 1) * rows;
+    let softmax = timing.softmax.answer() + timing.softmax.lanes().cycles;
+    let probabilities = sum + rows / lanes + (group + 1) * row + softmax + timing.integer + 3;
+    let values = rows + (2 * slices * panels - 1) * tile + 5;
+    let beats = (group * columns / lanes).max(2 * (group - 1) + columns / lanes);
+    enters + keys + probabilities + values + sum + beats + group * elements / lanes + 5
 }
 
 #[test]
-fn prints() {
-    for bus in [16, 64] {
-        let timing = timing(32, 32, bus);
-        for (group, elements) in [(1, 64), (3, 64), (1, 128), (4, 128)] {
-            for old in [30, 31, 32, 62, 63, 64, 127, 128, 2047] {
-                println!("{bus} {group} {elements} {old} {:?} closed {}", steps(&timing, (group, elements), old - 1, &[vec![], vec![]]), closed(&timing, group, elements, old));
+fn a_step_of_whole_panels() {
+    for bus_bytes in [16, 64] {
+        let timing = timing(32, 32, bus_bytes);
+        for (group, elements) in [(1, 32), (1, 64), (2, 64), (3, 64), (1, 128), (4, 128)] {
+            for old in [63, 127, 255] {
+                let (taken, expected) =
+                    (step(&timing, (group, elements), old), closed(&timing, (group, elements), old));
+                assert_eq!(taken, expected, "{bus_bytes} bytes, {group} queries of {elements}, {old} tokens");
             }
-        }
-        println!("{:?}", steps(&timing, (3, 64), 63, &[vec![], vec![10], vec![64], vec![64, 10]]));
-        for (t, channels, columns) in
-            [(1, 576, 32), (1, 576, 320), (1, 576, 640), (8, 576, 640), (16, 576, 320), (16, 576, 640), (64, 576, 320), (64, 576, 640), (64,1536,576), (64,1536,608)]
-        {
-            println!("{bus} {t} {channels} {columns} {}", linear(&timing, (t, columns, channels)));
         }
     }
 }
 
-fn closed(timing: &Timing, group: u64, elements: u64, old: u64) -> u64 {
-    let Array { rows, columns, .. } = timing.array;
-    let lanes = timing.shell.bus_bytes / 2;
-    let (tokens, panels, slices) = (old + 1, old / rows + 1, elements / columns);
-    let rest = old % rows + 1;
-    let most = rows.max(columns);
-    let load = (group + 2) * elements / lanes + 3 * (timing.integer + 1);
-    // All rows of weights but those of the last tiles are behind each other.
-    let tile = |rows: u64| rows.max(2 * group);
-    let walk = |last: u64| {
-        let first = if panels == 1 { rest } else { rows };
-        let _ = last;
-        first + 2 * slices * ((panels - 1) * tile(rows) + tile(rest)) - tile(if panels == 1 { rest } else { rows })
-    };
-    let _ = tokens;
-    let keys = 4 + walk(rest) + 2 + (group - 1) * rows;
-    let row = tokens.div_ceil(lanes);
-    let softmax = 2 * most + 2 + rows / lanes + timing.sum + 1 + 1 + group * row + timing.softmax.answer() + row - 1
-        + timing.softmax.lanes().cycles + timing.integer + 1 + 2;
-    let values = 4 + walk(rest) + 2 * group;
-    let results = 2 * most + 2 + columns / lanes + timing.sum + 1 + 1 + group * elements / lanes + 1;
-    load + 4 + keys + softmax + values + results
-}
-
-fn linear(timing: &Timing, (tokens, columns, channels): (u64, u64, u64)) -> u64 {
-    let shape = crate::systems::kelle_top::tests::shape();
-    let panel = timing.array.columns.max(32);
+/// Cycles of a product of so many tokens.
+fn linear(timing: &Timing, tokens: u64, [channels, columns]: [u64; 2]) -> u64 {
     let linear = Linear {
         columns,
         channels,
         exact: false,
         quantizer: 0,
         x: rows(0x10_0000, 2 * channels, tokens),
-        panels: rows(0x100_0000, channels * panel, columns.div_ceil(panel)),
+        panels: rows(0x100_0000, 32 * channels, columns.div_ceil(32)),
         constants: rows(0x20_0000, 8 * columns, 1),
         out: rows(0x40_0000, 2 * columns, tokens),
     };
-    end(Product::new((timing, &shape), &linear, (0, &Turns::default())), &mut Turns::default())
+    end(Product::new((timing, 32), &linear, (0, &Turns::default())), &mut Turns::default())
+}
+
+/// Few tokens wait for the bus: a further group of columns costs its weights and constants.
+#[test]
+fn few_tokens_cost_their_weights() {
+    let timing = timing(32, 32, 16);
+    for (tokens, channels) in [(1, 576), (16, 576), (1, 1536)] {
+        let of = |columns| linear(&timing, tokens, [channels, columns]);
+        assert_eq!(of(640) - of(320), 10 * (channels + 8) * 32 / 16, "{tokens} tokens, {channels} channels");
+    }
+}
+
+/// Many tokens wait for the array: two steps a tile each, and in the last tile for the four results that may be on their way, of
+/// 2 x 32 + 2 cycles and four beats.
+#[test]
+fn many_tokens_cost_their_steps_and_their_results() {
+    let timing = timing(32, 32, 16);
+    for channels in [576, 1536] {
+        let of = |columns| linear(&timing, 64, [channels, columns]);
+        let results = 14 * (66 + 4) + 82;
+        assert_eq!(of(640) - of(320), 10 * (channels / 32 * 128 - 126 + results), "{channels} channels");
+    }
 }
