@@ -1,15 +1,17 @@
 //! The engines behind the shell, and the array that they share: for linear layers, for attention, for rows.
 
 use super::attention_controller::READERS as ATTENTION_READERS;
+use super::attention_spec::AttentionSpec;
 use super::kelle_top::KelleTop;
 use super::linear_controller::{READERS as LINEAR_READERS, WORDS};
+use super::retention_ports::RetentionPorts;
 use crate::accelerators::engines::{fork, fork_all, merge, merge_all, of_used};
 use crate::blocks::common::bus::{DmaCommand, DmaCompletion, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, StreamArray, Timing,
-    bit, bits_for, mux, parameters, ports, uint,
+    About, Block, Group, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, StreamArray,
+    Timing, bit, bits_for, mux, parameters, ports, uint,
 };
 
 /// Operation of linear layers.
@@ -52,6 +54,8 @@ ports! {
         refreshes_o: Out = uint(3),
         /// An access to the cache waits for a refresh in this cycle.
         stalls_o: Out = bit(),
+        /// Retention model: the cells, and what is done to them.
+        retention: Group<RetentionPorts, AttentionSpec> = p.top.attention.clone(),
         /// What to do; its fields stay up to its end.
         operation: InStream<Operation> = WORDS,
         /// How it ended.
@@ -89,6 +93,7 @@ impl Block for KelleEngines {
         m.connect(io.evicts_o, attention.evicts_o);
         m.connect(io.refreshes_o, attention.refreshes_o);
         m.connect(io.stalls_o, attention.stalls_o);
+        io.retention.connect(m, &attention.retention);
         m.comment("The array is that of linear layers or of attention.");
         let products = m.wire("products", io.operation.opcode.eq(LINEAR));
         let spec = self.top.spec.array();
