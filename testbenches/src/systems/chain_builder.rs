@@ -46,18 +46,27 @@ impl Job {
     /// # Errors
     /// The device fails; it did another number of descriptors; a byte that it has written is not the golden model's.
     pub fn run<B: Bus>(&self, device: &mut Device<B>) -> anyhow::Result<Counters> {
-        for image in &self.images {
-            device.bus().write_memory(image.address, &image.bytes)?;
-        }
-        device.start(self.address)?;
-        let done = device.wait(POLLS)?.descriptors;
-        ensure!(done == self.descriptors, "{done} descriptors are done, must be {}", self.descriptors);
+        let counters = self.run_unchecked(device)?;
         for Results { name, address, bytes } in &self.results {
             let mut got = vec![0; bytes.len()];
             device.bus().read_memory(*address, &mut got)?;
             let place = got.iter().zip(bytes).position(|(got, expected)| got != expected);
             ensure!(place.is_none(), "{name} at {address:#x} differ from the golden model's, byte {place:?} first");
         }
+        Ok(counters)
+    }
+
+    /// The same, whatever it writes.
+    ///
+    /// # Errors
+    /// The device fails; it did another number of descriptors.
+    pub fn run_unchecked<B: Bus>(&self, device: &mut Device<B>) -> anyhow::Result<Counters> {
+        for image in &self.images {
+            device.bus().write_memory(image.address, &image.bytes)?;
+        }
+        device.start(self.address)?;
+        let done = device.wait(POLLS)?.descriptors;
+        ensure!(done == self.descriptors, "{done} descriptors are done, must be {}", self.descriptors);
         Ok(device.counters()?)
     }
 

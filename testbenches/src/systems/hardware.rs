@@ -2,7 +2,7 @@
 
 use hdl::lang::CatalogBlock;
 use host::{Bus, Device, Settings, Window};
-use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig, Response};
+use sim::bus::{AxiConfig, AxiLiteHost, AxiMemory, LiteConfig, Partner, Response};
 use sim::{Out, Sim};
 
 /// What a simulated device does not do.
@@ -50,6 +50,8 @@ pub struct Hardware<'a> {
     pub ports: Vec<String>,
     host: AxiLiteHost,
     irq: Out,
+    /// Who else looks at each cycle.
+    watchers: Vec<Box<dyn Partner>>,
 }
 
 impl<'a> Hardware<'a> {
@@ -63,7 +65,21 @@ impl<'a> Hardware<'a> {
         let ports = memory.serve_all(sim, "mem", config, seed)?;
         let host = AxiLiteHost::new(sim, "ctrl", LiteConfig::default(), seed)?;
         let irq = sim.output("irq_o")?;
-        Ok(Self { sim, memory, ports, host, irq })
+        Ok(Self { sim, memory, ports, host, irq, watchers: Vec::new() })
+    }
+
+    /// From now on `watcher` takes part in each cycle.
+    pub fn watch(&mut self, watcher: Box<dyn Partner>) {
+        self.watchers.push(watcher);
+    }
+
+    /// The host, the design, and what stands at its ports beside the host.
+    fn parts(&mut self) -> (&mut AxiLiteHost, &mut Sim, Vec<&mut dyn Partner>) {
+        let mut partners: Vec<&mut dyn Partner> = vec![&mut self.memory];
+        for watcher in &mut self.watchers {
+            partners.push(watcher.as_mut());
+        }
+        (&mut self.host, &mut *self.sim, partners)
     }
 
     /// One cycle; whether the interrupt is high behind it.
@@ -71,7 +87,8 @@ impl<'a> Hardware<'a> {
     /// # Errors
     /// A broken rule of the bus.
     pub fn cycle(&mut self) -> sim::Result<bool> {
-        self.host.cycle(self.sim, &mut [&mut self.memory])?;
+        let (host, sim, mut partners) = self.parts();
+        host.cycle(sim, &mut partners)?;
         Ok(self.sim.peek_u64(self.irq) == 1)
     }
 
@@ -89,14 +106,16 @@ impl Bus for Hardware<'_> {
     type Error = HardwareError;
 
     fn read32(&mut self, offset: u32) -> Result<u32, HardwareError> {
-        match self.host.load(self.sim, &mut [&mut self.memory], offset.into())? {
+        let (host, sim, mut partners) = self.parts();
+        match host.load(sim, &mut partners, offset.into())? {
             (value, Response::Okay) => Ok(value as u32),
             (_, response) => Err(HardwareError::Register(offset, response)),
         }
     }
 
     fn write32(&mut self, offset: u32, value: u32) -> Result<(), HardwareError> {
-        match self.host.store(self.sim, &mut [&mut self.memory], offset.into(), value.into())? {
+        let (host, sim, mut partners) = self.parts();
+        match host.store(sim, &mut partners, offset.into(), value.into())? {
             Response::Okay => Ok(()),
             response => Err(HardwareError::Register(offset, response)),
         }

@@ -1,9 +1,11 @@
 //! `kelle_top` between a host and a memory: chains of products, attention, rows and what belongs to them.
 
 mod bench;
+pub mod decay;
 pub mod layer;
 pub mod program;
 pub mod real;
+pub mod recorder;
 pub mod timing;
 
 use golden::common::float::Function;

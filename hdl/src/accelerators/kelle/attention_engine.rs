@@ -9,6 +9,7 @@ use super::head_wiper::HeadWiper;
 use super::importance_unit::ImportanceUnit;
 use super::integer_lanes::IntegerLane;
 use super::linear_controller::WORDS;
+use super::retention_ports::RetentionPorts;
 use super::sum_lanes::SumLane;
 use super::token_list::TokenList;
 use super::token_loader::{TokenLoader, TokenLoaderPorts};
@@ -20,8 +21,8 @@ use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep, KvAccess, KvCachePorts};
 use crate::lang::{
-    About, Block, Bundle, In, InArray, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, Timing,
-    bit, bits_for, mux, parameters, ports, select, sint, uint,
+    About, Block, Bundle, Group, In, InArray, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream,
+    Timing, bit, bits_for, mux, parameters, ports, select, sint, uint,
 };
 
 parameters! {
@@ -82,6 +83,8 @@ ports! {
         refreshes_o: Out = uint(3),
         /// An access to the cache waits for a refresh in this cycle.
         stalls_o: Out = bit(),
+        /// Retention model: the cells, and what is done to them.
+        retention: Group<RetentionPorts, AttentionSpec> = p.spec.clone(),
         /// What to do; its fields stay up to its end.
         operation: InStream<Operation> = WORDS,
         /// How it ended.
@@ -301,7 +304,8 @@ impl Block for AttentionEngine {
             }
         }
         let [valid, value, high, low] = asks;
-        m.connect(cache.access.valid, sequencer.write_o | valid);
+        let asked = sequencer.write_o | valid;
+        m.connect(cache.access.valid, asked);
         m.connect(cache.access.value, value);
         m.connect(cache.access.high, high);
         m.connect(cache.access.low, low);
@@ -313,8 +317,9 @@ impl Block for AttentionEngine {
         let row_width = spec.row().width;
         let first = fit(wiper.head_o * spec.entries(), row_width);
         let wiped_row = m.wire("wiped_row", first.wrapping_add(fit(wiper.entry_o, row_width)));
-        m.connect(cache.evict_valid_i, wiper.busy_o | list.freed_o);
-        m.connect(cache.evict_row_i, mux(wiper.busy_o, wiped_row, list.freed_row_o));
+        let evicts = [wiper.busy_o | list.freed_o, mux(wiper.busy_o, wiped_row, list.freed_row_o)];
+        m.connect(cache.evict_valid_i, evicts[0]);
+        m.connect(cache.evict_row_i, evicts[1]);
         m.connect(cache.update_valid_i, importance.update_o);
         m.connect(cache.update_row_i, importance.update_row_o);
         m.connect(cache.update_amount_i, importance.amount_o);
@@ -326,6 +331,8 @@ impl Block for AttentionEngine {
             m.connect(step_head, head);
         }
         self.refresh(m, io, &controller, &cache);
+        let made = [asked & cache.access.ready, sequencer.write_o, value, high, low, list.row_o];
+        io.retention.of_cache(m, &cache, made, evicts);
     }
 
     fn timing(&self) -> Timing {
@@ -416,9 +423,6 @@ impl AttentionEngine {
         m.connect(cache.config_valid_i, controller.config_o);
         cache.config.drive(m, "intervals", &controller.config);
         m.unused(cache.config_refused_o);
-        m.unused(cache.high_o.packed());
-        m.unused(cache.refresh_read_o.packed());
-        m.unused(cache.refresh_row_o.packed());
         m.connect(io.stalls_o, cache.stalls_o);
         // Keys and values, high bytes and low ones.
         let [high, low] = [0, 1].map(|k| cache.refresh_write_o.at(k));

@@ -39,6 +39,8 @@ parameters! {
         save: bool = true, tag "save";
         /// Where the bits of the cache are, see `ram`.
         implementation: RamImplementation = RamImplementation::Inferred;
+        /// Bits of the cache decay in simulation.
+        retention_model: bool = false, tag "retention";
     }
     rules = |p, rules| {
         let columns = p.spec.columns;
@@ -130,7 +132,7 @@ impl AttentionSpec {
             score_width: self.score_width,
             amount_width: self.amount_width,
             implementation: self.implementation,
-            retention_model: false,
+            retention_model: self.retention_model,
         }
     }
 

@@ -1,16 +1,18 @@
 //! The engines behind the shell, and the array that they share: for linear layers, for attention, for rows.
 
 use super::attention_controller::READERS as ATTENTION_READERS;
+use super::attention_spec::AttentionSpec;
 use super::kelle_top::KelleTop;
 use super::linear_controller::{READERS as LINEAR_READERS, WORDS};
+use super::retention_ports::RetentionPorts;
 use super::shared_array::SharedArray;
 use crate::accelerators::engines::{Engine, behind_shell, transfer, transfers};
 use crate::blocks::common::bus::{DmaCommand, DmaCompletion, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, bits_for, mux, parameters,
-    ports, uint,
+    About, Block, Group, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Timing, bit, bits_for, mux,
+    parameters, ports, uint,
 };
 
 /// Operation of linear layers.
@@ -53,6 +55,8 @@ ports! {
         refreshes_o: Out = uint(3),
         /// An access to the cache waits for a refresh in this cycle.
         stalls_o: Out = bit(),
+        /// Retention model: the cells, and what is done to them.
+        retention: Group<RetentionPorts, AttentionSpec> = p.top.attention.clone(),
         /// What to do; its fields stay up to its end.
         operation: InStream<Operation> = WORDS,
         /// How it ended.
@@ -93,6 +97,7 @@ impl Block for KelleEngines {
         ] {
             m.connect(to, from);
         }
+        io.retention.connect(m, &attention.retention);
         m.comment("The array is that of linear layers or of attention.");
         let products = m.wire("products", io.operation.opcode.eq(LINEAR));
         let array = m.instance("u_array", SharedArray { array: self.top.spec.array() });

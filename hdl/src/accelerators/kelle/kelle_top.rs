@@ -7,13 +7,14 @@ use super::kelle_engines::{KelleEngines, READERS};
 use super::kelle_registers::KelleRegisters;
 use super::kelle_spec::KelleSpec;
 use super::linear_engine::LinearEngine;
+use super::retention_ports::RetentionPorts;
 use super::sum_lanes::SumLane;
 use crate::accelerators::vector::VectorEngine;
 use crate::blocks::common::bus::axi::AxiManagers;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
-use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, bits_for, parameters, ports};
+use crate::lang::{About, Block, CatalogBlock, Group, Module, Out, Timing, bit, bits_for, parameters, ports};
 
 /// Largest number of an operation.
 const OPCODES: u32 = 6;
@@ -129,6 +130,8 @@ ports! {
         mem: AxiManagers = (p.ports, p.shell().port()),
         /// Level: an enabled bit of STATUS is set.
         irq_o: Out = bit(),
+        /// Retention model: the cells, and what is done to them.
+        retention: Group<RetentionPorts, AttentionSpec> = p.attention.clone(),
     }
 }
 
@@ -149,6 +152,7 @@ impl Block for KelleTop {
         let engines = m.instance("u_engines", KelleEngines { top: self.clone() });
         registers.ctrl.connect(m, &io.ctrl);
         m.connect(io.irq_o, registers.irq_o);
+        io.retention.connect(m, &engines.retention);
         for (to, from) in io.mem.iter().zip(&shell.mem) {
             to.connect(m, from);
         }

@@ -12,6 +12,7 @@ mod linear;
 mod numbers;
 mod operation;
 mod registers;
+mod replay;
 
 use std::cell::RefCell;
 
@@ -25,6 +26,7 @@ use cache::Cache;
 pub use cache::{Head, Refresh, Token};
 pub use operation::{Attention, Clear, Linear, Operation, Save};
 pub use registers::Device;
+pub use replay::{Event, GROUPS, Read, Replay, Shown};
 
 /// Least columns of a panel: rows of results begin at multiples of 64 bytes.
 const LEAST_PANEL: u32 = 32;
@@ -96,6 +98,7 @@ pub struct KelleTop {
     vector: VectorTop,
     softmax: Softmax,
     cache: RefCell<Cache>,
+    replay: RefCell<Option<Replay>>,
 }
 
 /// What an operation counts beside its overflows; undefined after an error.
@@ -177,7 +180,27 @@ impl KelleTop {
             return Err(format!("width is {}, allowed: multiples of columns, {}", shape.width, shape.columns));
         }
         let cache = RefCell::new(Cache::new(&shape));
-        Ok(Self { shape, vector: VectorTop::new(shape.vector), softmax: Softmax::new(), cache })
+        Ok(Self {
+            shape,
+            vector: VectorTop::new(shape.vector),
+            softmax: Softmax::new(),
+            cache,
+            replay: RefCell::new(None),
+        })
+    }
+
+    /// The same, with cells that decay: from here on accesses and refreshes are those of `replay`.
+    #[must_use]
+    pub fn replaying(self, replay: Replay) -> Self {
+        Self { replay: RefCell::new(Some(replay)), ..self }
+    }
+
+    /// Flipped bits that were read in a replay; 0 without one.
+    ///
+    /// # Errors
+    /// The accesses were not those of the jobs: which one first.
+    pub fn replayed(&self) -> Result<u64, String> {
+        self.replay.borrow().as_ref().map_or(Ok(0), Replay::end)
     }
 
     /// Its shape.

@@ -2,9 +2,10 @@
 
 use anyhow::ensure;
 use golden::kelle::aerp::softmax;
-use golden::systems::kelle_top::KelleTop;
+use golden::systems::kelle_top::{HEAD_BYTES, KelleTop};
 use golden::tender::granularity::relative_error;
-use host::kelle::{AttentionJob, Caps, Policy, Quantizers, Rows};
+use half::f16;
+use host::kelle::{AttentionJob, Caps, ClearJob, Policy, Quantizers, RefreshJob, Rows, SaveJob};
 use host::vector::Operand;
 use host::{Descriptor, Window};
 use sim::stimulus::real_numbers;
@@ -29,6 +30,42 @@ pub struct Decode {
     pub steps: usize,
     /// What the head keeps behind the prompt.
     pub policy: Policy,
+    /// How often rows are refreshed; what the head holds at the end is written to memory then, and the head emptied.
+    pub refresh: Option<RefreshJob>,
+}
+
+/// A decoding.
+#[derive(Clone, Debug)]
+pub struct Decoded {
+    /// The chain; its results of the name `attention` are those of the tokens.
+    pub measured: Measured,
+    prompt: usize,
+    /// Where results are.
+    out: Floats,
+    /// What they would be with a full cache.
+    full: Vec<Vec<f64>>,
+}
+
+/// Results of attention.
+pub const ATTENTION: &str = "attention";
+
+impl Decoded {
+    fn numbers(&self, bytes: &[u8]) -> Vec<Vec<f64>> {
+        let number = |pair: &[u8]| f16::from_le_bytes([pair[0], pair[1]]).to_f64();
+        let row = |bytes: &[u8]| bytes[..2 * self.out.columns].chunks(2).map(number).collect();
+        bytes.chunks(self.out.at.stride as usize).map(row).collect()
+    }
+
+    /// How far results of attention, as they are in memory, are from those of a full cache, and from the job's own ones: of the steps.
+    ///
+    /// # Errors
+    /// The job has no such results.
+    pub fn errors(&self, attention: &[u8]) -> anyhow::Result<[f64; 2]> {
+        let own = self.numbers(self.measured.job.results(ATTENTION)?);
+        let of = self.numbers(attention);
+        let error = |right: &[Vec<f64>]| relative_error(&right[self.prompt..], &of[self.prompt..]);
+        Ok([error(&self.full), error(&own)])
+    }
 }
 
 /// Queries of each head, keys and values of a layer's key head.
@@ -78,7 +115,7 @@ impl Trace {
 ///
 /// # Errors
 /// A missing or damaged file; more tokens than are stored; what the host crate refuses.
-pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> anyhow::Result<Measured> {
+pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> anyhow::Result<Decoded> {
     let tokens = of.prompt + of.steps;
     let trace = Trace::read(of.layer, of.group, tokens)?;
     let quantizers = trace.quantizers();
@@ -87,7 +124,7 @@ pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> any
         |token: usize| trace.queries.iter().flat_map(|rows| rows[token].iter().copied()).collect::<Vec<f64>>();
     let queries = b.given(&(0..tokens).map(side_by_side).collect::<Vec<_>>())?;
     let (keys, values) = (b.given(&trace.keys)?, b.given(&trace.values)?);
-    let out = b.floats("attention", tokens, queries.columns)?;
+    let out = b.floats(ATTENTION, tokens, queries.columns)?;
     let scale = (1.0 / (keys.columns as f64).sqrt()) as f32;
     let attend = |first: usize, count: usize| {
         let behind =
@@ -97,6 +134,9 @@ pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> any
         AttentionJob::new((0, count as u32), size, of.policy, (quantizers, scale), rows).exact()
     };
     let mut descriptors: Vec<Descriptor> = Vec::new();
+    if let Some(refresh) = of.refresh {
+        descriptors.push(refresh.build(caps, window)?);
+    }
     if of.prompt > 0 {
         descriptors.extend(attend(0, of.prompt).build_prompt(caps, window)?);
     }
@@ -108,6 +148,14 @@ pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> any
         descriptors.push(attend(token, 1).build(caps, window)?);
     }
     descriptors.into_iter().try_for_each(|descriptor| b.then(descriptor))?;
+    if of.refresh.is_some() {
+        let (cached, elements) = (b.model().head(0).tokens.len(), keys.columns as u32);
+        let stride = HEAD_BYTES as usize + 4 * keys.columns;
+        let address = b.room("cached tokens", cached * stride)?;
+        let out = Operand { address, stride: stride as u32 };
+        b.then(SaveJob { head: 0, first: 0, tokens: cached as u32, elements, out }.build(caps, window)?)?;
+        b.then(ClearJob { first: 0, heads: 1 }.build(caps, window)?)?;
+    }
     let ours = b.values(&out);
     let full: Vec<Vec<f64>> = (0..tokens).map(|token| trace.full(token)).collect();
     let error = |range: std::ops::Range<usize>| relative_error(&full[range.clone()], &ours[range]);
@@ -116,7 +164,7 @@ pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> any
         errors.push(("prompt", error(0..of.prompt)));
     }
     errors.push(("steps", error(of.prompt..tokens)));
-    Ok(Measured { job: b.finish()?, errors })
+    Ok(Decoded { measured: Measured { job: b.finish()?, errors }, prompt: of.prompt, out, full })
 }
 
 #[cfg(test)]
@@ -157,9 +205,9 @@ mod tests {
     fn errors_of_a_decoding() {
         let window = Window { base: 0x1000, limit: 0xff_ffff, address_width: 40 };
         for (layer, group, most) in [(14, 1, 0.05), (14, 3, 0.1), (28, 3, 0.4)] {
-            let of = Decode { layer, group, prompt: 96, steps: 288, policy: Policy::of_budget(64, 24) };
+            let of = Decode { layer, group, prompt: 96, steps: 288, policy: Policy::of_budget(64, 24), refresh: None };
             let golden = KelleTop::new(SHAPE).unwrap();
-            let Measured { job, errors } = decode(&caps_of(&SHAPE), &window, golden, of).unwrap();
+            let Measured { job, errors } = decode(&caps_of(&SHAPE), &window, golden, of).unwrap().measured;
             println!("layer {layer}, {group} query heads: {errors:?}");
             assert_eq!(job.descriptors, 7);
             assert!(errors[0].1 < 2e-6 && (1e-4..most).contains(&errors[1].1), "layer {layer}: {errors:?}");

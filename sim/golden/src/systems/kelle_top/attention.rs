@@ -8,7 +8,7 @@ use crate::systems::pieces::{self, Loaded};
 
 use super::cache::{Head, Token};
 use super::numbers::{integers, product, result, weight};
-use super::{Attention, Counts, Executed, KelleTop, Operation, Work};
+use super::{Attention, Counts, Executed, KelleTop, Operation, Shown, Work};
 
 /// A bias of +0.
 const NO_BIAS: u32 = 0;
@@ -107,13 +107,17 @@ impl KelleTop {
             vector
         };
         let token = Token { key: whole(key), value: whole(value), score: 0 };
+        let shown = match self.replay.borrow_mut().as_mut() {
+            Some(replay) => replay.step(&head.tokens, &token, operation.elements as usize),
+            None => Shown::of(head.tokens.iter().chain([&token])),
+        };
         let mut exceeded = false;
         let mut attended = Vec::new();
         for query in &queries {
-            let mut products: Vec<i64> = head.tokens.iter().map(|old| product(query, &old.key)).collect();
+            // That of the new token, the last one, is no importance.
+            let products: Vec<i64> = shown.keys.iter().map(|key| product(query, key)).collect();
             exceeded |= head.attend(&products, operation, &self.shape);
-            products.push(product(query, &token.key));
-            attended.push(self.query(operation, head, &token, &products));
+            attended.push(self.query(operation, &shown.values, &products));
         }
         let evicted = head.evict(operation);
         head.enter(token, exceeded);
@@ -121,13 +125,12 @@ impl KelleTop {
     }
 
     /// From a query's products with all tokens to its results.
-    fn query(&self, operation: &Attention, head: &Head, new: &Token, products: &[i64]) -> Attended {
+    fn query(&self, operation: &Attention, values: &[Vec<i64>], products: &[i64]) -> Attended {
         let scores: Vec<u16> = products.iter().map(|&sum| result(sum, operation.score_scale, NO_BIAS)).collect();
         let (lanes, places) = (self.shape.score_lanes as usize, self.shape.places());
         let probabilities = self.softmax.softmax(&scores, scores.len(), lanes, places).values;
         let weights: Vec<i64> = probabilities.into_iter().map(weight).collect();
-        let tokens = || head.tokens.iter().chain([new]);
-        let sum = |d: usize| weights.iter().zip(tokens()).map(|(weight, token)| weight * token.value[d]).sum();
+        let sum = |d: usize| weights.iter().zip(values).map(|(weight, value)| weight * value[d]).sum();
         let results = (0..operation.elements as usize).map(|d| result(sum(d), operation.result_scale, NO_BIAS));
         let results: Vec<u16> = results.collect();
         let overflows = scores.iter().chain(&results).filter(|&&y| is_special(y)).count() as u64;

@@ -7,7 +7,7 @@ use crate::systems::memory::Memory;
 use crate::systems::operand::are_apart;
 use crate::systems::pieces;
 
-use super::{Attention, Clear, Counts, Executed, HEAD_BYTES, KelleTop, Operation, Save, Shape, Work};
+use super::{Attention, Clear, Counts, Executed, HEAD_BYTES, KelleTop, Operation, Save, Shape, Shown, Work};
 
 /// Intervals in cycles, of high bytes and of low bytes; and which scores are high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,10 +108,15 @@ impl KelleTop {
         let cache = self.cache.borrow();
         let head = &cache.heads[operation.head];
         let elements = operation.elements as usize;
-        for (row, token) in (0..operation.out.rows).zip(&head.tokens[operation.first..]) {
+        let tokens = &head.tokens[operation.first..][..operation.out.rows as usize];
+        let shown = match self.replay.borrow_mut().as_mut() {
+            Some(replay) => replay.save(tokens),
+            None => Shown::of(tokens),
+        };
+        for (row, ((token, key), value)) in (0..).zip(tokens.iter().zip(&shown.keys).zip(&shown.values)) {
             let mut bytes = vec![0; HEAD_BYTES as usize];
             bytes[..4].copy_from_slice(&(token.score as u32).to_le_bytes());
-            let vectors = token.key[..elements].iter().chain(&token.value[..elements]);
+            let vectors = key[..elements].iter().chain(&value[..elements]);
             bytes.extend(vectors.flat_map(|&element| (element as i16).to_le_bytes()));
             pieces::store(&operation.out, row, &bytes, memory, &mut codes);
         }

@@ -10,6 +10,7 @@ mod errors;
 mod fuzz;
 mod random;
 mod registers;
+mod replay;
 mod steps;
 
 /// Panels of 32 columns in groups of 4; heads of up to 5 tokens behind a step, vectors of up to 8 elements.

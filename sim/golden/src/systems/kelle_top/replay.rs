@@ -1,0 +1,248 @@
+//! A run whose cells decay: what was done to the rows of the cache is replayed in cells that forget as those of the hardware, and the
+//! keys and values that operations see are the ones that these show.
+//!
+//! Which rows are read when is given; that they are those of the tokens in question, in the order of the contract, is checked.
+
+use std::collections::VecDeque;
+
+use crate::kelle::edram_bank::{Bank, Distribution};
+
+use super::{Shape, Token};
+
+/// Groups of banks: high bytes of keys, low ones, then those of values.
+pub const GROUPS: usize = 4;
+
+/// What is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The value, not the key.
+    pub value: bool,
+    /// High bytes, low bytes.
+    pub bytes: [bool; 2],
+    /// Row.
+    pub row: usize,
+}
+
+/// What is done to a row of the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A token is written.
+    Write(usize),
+    /// A row is read.
+    Read(Read),
+    /// Banks of high bytes (0) or of low bytes (1) read a row for a refresh.
+    RefreshRead {
+        /// Which bytes.
+        byte: usize,
+        /// Row.
+        row: usize,
+    },
+    /// They write it back.
+    RefreshWrite {
+        /// Which bytes.
+        byte: usize,
+        /// Row.
+        row: usize,
+    },
+}
+
+/// Keys and values of tokens as they are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Keys, the oldest token's first.
+    pub keys: Vec<Vec<i64>>,
+    /// Values.
+    pub values: Vec<Vec<i64>>,
+}
+
+impl Shown {
+    /// What was written.
+    #[must_use]
+    pub fn of<'a>(tokens: impl IntoIterator<Item = &'a Token>) -> Self {
+        let (keys, values) = tokens.into_iter().map(|token| (token.key.clone(), token.value.clone())).unzip();
+        Self { keys, values }
+    }
+}
+
+/// Cells, and what is yet to be done to them.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// Rows and columns of the array.
+    array: [usize; 2],
+    /// By group and number.
+    banks: Vec<Vec<Bank>>,
+    buffers: Vec<Vec<Vec<bool>>>,
+    /// Key and value that were written to a row.
+    written: Vec<Option<[Vec<i64>; 2]>>,
+    events: VecDeque<(u64, Event)>,
+    fault: Option<String>,
+}
+
+impl Replay {
+    /// Cells of an accelerator whose groups have `banks` banks; each cell's time is drawn from `distribution`, a cycle being a nanosecond.
+    #[must_use]
+    pub fn new(shape: &Shape, banks: u32, seed: u64, distribution: &Distribution) -> Self {
+        let (rows, bits) = (shape.cache_rows as usize, 8 * (shape.width / banks) as usize);
+        let bank = |group: u64, number: u64| {
+            Bank::sample(seed ^ number.rotate_left(32) ^ group.rotate_left(48), rows, bits, distribution)
+        };
+        let group = |group| (0..banks.into()).map(|number| bank(group, number)).collect();
+        Self {
+            array: [shape.rows as usize, shape.columns as usize],
+            banks: (0..GROUPS as u64).map(group).collect(),
+            buffers: vec![Vec::new(); GROUPS],
+            written: vec![None; rows],
+            events: VecDeque::new(),
+            fault: None,
+        }
+    }
+
+    /// The banks, by group and number.
+    #[must_use]
+    pub fn banks(&self) -> &[Vec<Bank>] {
+        &self.banks
+    }
+
+    /// What happens, and in which cycles.
+    #[must_use]
+    pub fn with_events(self, events: Vec<(u64, Event)>) -> Self {
+        Self { events: events.into(), ..self }
+    }
+
+    /// Flipped bits that were read.
+    pub(super) fn end(&self) -> Result<u64, String> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let access = |event: &&(u64, Event)| matches!(event.1, Event::Write(_) | Event::Read(_));
+        match self.events.iter().find(access) {
+            Some((cycle, event)) => Err(format!("{event:?} in cycle {cycle}: the jobs have ended, must be none")),
+            None => Ok(self.banks.iter().flatten().map(Bank::flips).sum()),
+        }
+    }
+
+    /// A token enters behind others and its queries attend to all of them: what they see. Behind a fault it is what was written.
+    pub(super) fn step(&mut self, old: &[Token], new: &Token, elements: usize) -> Shown {
+        let tokens: Vec<&Token> = old.iter().chain([new]).collect();
+        self.shown(&tokens, |replay| {
+            replay.write(new)?;
+            let keys = replay.product(&tokens, elements, false)?;
+            Ok(Shown { keys, values: replay.product(&tokens, elements, true)? })
+        })
+    }
+
+    /// Tokens are written to memory: as what.
+    pub(super) fn save(&mut self, tokens: &[Token]) -> Shown {
+        let tokens: Vec<&Token> = tokens.iter().collect();
+        self.shown(&tokens, |replay| {
+            let mut shown = Shown::default();
+            for token in &tokens {
+                shown.keys.push(integers(&replay.read(token, false, [true, true])?));
+                shown.values.push(integers(&replay.read(token, true, [true, true])?));
+            }
+            Ok(shown)
+        })
+    }
+
+    fn shown(&mut self, tokens: &[&Token], read: impl FnOnce(&mut Self) -> Result<Shown, String>) -> Shown {
+        if self.fault.is_none() {
+            match read(self) {
+                Ok(shown) => return shown,
+                Err(fault) => self.fault = Some(fault),
+            }
+        }
+        Shown::of(tokens.iter().copied())
+    }
+
+    /// The rows of a product, in the order of the array's panels.
+    fn product(&mut self, tokens: &[&Token], elements: usize, value: bool) -> Result<Vec<Vec<i64>>, String> {
+        let [rows, columns] = self.array;
+        let (slices, panels) = (elements / columns, tokens.len().div_ceil(rows));
+        let mut all = vec![vec![0u16; elements]; tokens.len()];
+        let (groups, tiles) = if value { (slices, panels) } else { (panels, slices) };
+        for (group, tile) in (0..groups).flat_map(|group| (0..tiles).map(move |tile| (group, tile))) {
+            let (panel, slice) = if value { (tile, group) } else { (group, tile) };
+            for bytes in [[true, false], [false, true]] {
+                for position in panel * rows..tokens.len().min((panel + 1) * rows) {
+                    let shown = self.read(tokens[position], value, bytes)?;
+                    let here = slice * columns..(slice + 1) * columns;
+                    all[position][here.clone()].iter_mut().zip(&shown[here]).for_each(|(all, byte)| *all |= byte);
+                }
+            }
+        }
+        Ok(all.iter().map(|vector| integers(vector)).collect())
+    }
+
+    /// The next access; refreshes before it are done.
+    fn access(&mut self) -> Result<(u64, Event), String> {
+        while let Some((now, event)) = self.events.pop_front() {
+            match event {
+                Event::RefreshRead { byte, row } => {
+                    for group in [byte, byte + 2] {
+                        self.buffers[group] = self.banks[group].iter_mut().map(|bank| bank.read(row, now)).collect();
+                    }
+                }
+                Event::RefreshWrite { byte, row } => {
+                    for group in [byte, byte + 2] {
+                        let words = self.banks[group].iter_mut().zip(&self.buffers[group]);
+                        words.for_each(|(bank, word)| bank.write(row, now, word));
+                    }
+                }
+                Event::Write(_) | Event::Read(_) => return Ok((now, event)),
+            }
+        }
+        Err("the recorded accesses end before the jobs".into())
+    }
+
+    fn write(&mut self, token: &Token) -> Result<(), String> {
+        let (now, event) = self.access()?;
+        let Event::Write(row) = event else {
+            return Err(format!("{event:?} in cycle {now}: must be the write of a token"));
+        };
+        for (group, banks) in self.banks.iter_mut().enumerate() {
+            let vector = if group < 2 { &token.key } else { &token.value };
+            let shift = if group.is_multiple_of(2) { 8 } else { 0 };
+            let lanes = vector.len() / banks.len();
+            for (bank, elements) in banks.iter_mut().zip(vector.chunks(lanes)) {
+                let bits = elements.iter().flat_map(|element| (0..8).map(move |bit| element >> (shift + bit) & 1 == 1));
+                bank.write(row, now, &bits.collect::<Vec<bool>>());
+            }
+        }
+        self.written[row] = Some([token.key.clone(), token.value.clone()]);
+        Ok(())
+    }
+
+    /// What a read of a token shows: bytes in their places, zeros elsewhere.
+    fn read(&mut self, token: &Token, value: bool, bytes: [bool; 2]) -> Result<Vec<u16>, String> {
+        let (now, event) = self.access()?;
+        let right = match event {
+            Event::Read(read) => read.value == value && read.bytes == bytes,
+            _ => false,
+        };
+        let (Event::Read(Read { row, .. }), true) = (event, right) else {
+            return Err(format!("{event:?} in cycle {now}: must be a read with value {value} and bytes {bytes:?}"));
+        };
+        let same = |written: &[Vec<i64>; 2]| written[0] == token.key && written[1] == token.value;
+        if !self.written[row].as_ref().is_some_and(same) {
+            return Err(format!("row {row} is read in cycle {now}: it holds another token"));
+        }
+        let mut shown = vec![0u16; token.key.len()];
+        for byte in (0..2).filter(|&byte| bytes[byte]) {
+            let banks = &mut self.banks[2 * usize::from(value) + byte];
+            let lanes = shown.len() / banks.len();
+            for (bank, elements) in banks.iter_mut().zip(shown.chunks_mut(lanes)) {
+                let word = bank.read(row, now);
+                for (element, bits) in elements.iter_mut().zip(word.chunks(8)) {
+                    let byte_here = bits.iter().rev().fold(0, |byte, &bit| byte << 1 | u16::from(bit));
+                    *element |= byte_here << if byte == 0 { 8 } else { 0 };
+                }
+            }
+        }
+        Ok(shown)
+    }
+}
+
+/// 16 bits, two's complement.
+fn integers(vector: &[u16]) -> Vec<i64> {
+    vector.iter().map(|&element| i64::from(element as i16)).collect()
+}

@@ -1,0 +1,192 @@
+//! What is done to the rows of a cache whose cells decay, cycle by cycle, and whether it was legal.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use golden::kelle::refresh_controller::{Checker, Intervals, Operation};
+use golden::systems::kelle_top::{Event, Read};
+use hdl::accelerators::kelle::KelleTop;
+use host::kelle::RefreshJob;
+use sim::bus::Partner;
+use sim::{Bits, Sim};
+
+use crate::kelle::refresh_controller::limits;
+
+/// What was seen.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// What was done, and in which cycle.
+    pub events: Vec<(u64, Event)>,
+    /// Of high bytes, of low bytes.
+    checkers: [Checker; 2],
+    violation: Option<String>,
+}
+
+impl Record {
+    /// From now on rows are refreshed so; no row is in use.
+    ///
+    /// # Errors
+    /// The accelerator would refuse it.
+    pub fn refresh(&mut self, block: &KelleTop, job: &RefreshJob) -> anyhow::Result<()> {
+        let limits = limits(&block.attention.cache().refresh);
+        let of = [(job.high.msb, job.low.msb), (job.high.lsb, job.low.lsb)];
+        for (checker, (high, low)) in self.checkers.iter_mut().zip(of) {
+            let asked = Intervals { high: high.into(), low: low.into() };
+            let taken = limits.accepted(asked);
+            let taken = taken.ok_or_else(|| anyhow::anyhow!("intervals of {high} and {low} cycles are too short"))?;
+            checker.set_intervals(taken)?;
+        }
+        Ok(())
+    }
+
+    /// All that was done since the last time, if it was legal.
+    ///
+    /// # Errors
+    /// A rule of the refresh was broken.
+    pub fn take(&mut self) -> anyhow::Result<Vec<(u64, Event)>> {
+        for checker in &mut self.checkers {
+            checker.finish()?;
+        }
+        match &self.violation {
+            Some(violation) => anyhow::bail!("{violation}"),
+            None => Ok(std::mem::take(&mut self.events)),
+        }
+    }
+
+    /// Rows refreshed since the beginning, of high bytes and of low bytes.
+    #[must_use]
+    pub fn refreshes(&self) -> [u64; 2] {
+        self.checkers.each_ref().map(|checker| checker.refreshes().iter().sum())
+    }
+}
+
+/// Looks at each cycle.
+pub struct Recorder {
+    ports: Ports,
+    row_width: u32,
+    valid: Vec<bool>,
+    classes: Bits,
+    record: Rc<RefCell<Record>>,
+}
+
+impl Recorder {
+    /// A recorder, and what it sees: of an accelerator with a `retention_model` in which no token is.
+    ///
+    /// # Errors
+    /// A port that is not there.
+    pub fn new(sim: &Sim, block: &KelleTop) -> anyhow::Result<(Self, Rc<RefCell<Record>>)> {
+        let (rows, limits) = (block.attention.rows(), limits(&block.attention.cache().refresh));
+        let any = Intervals { high: limits.shortest_interval(), low: limits.shortest_interval() };
+        let checker = || Checker::new(rows as usize, any, limits.unit, limits.wait());
+        let record = Record { events: Vec::new(), checkers: [checker(), checker()], violation: None };
+        let record = Rc::new(RefCell::new(record));
+        let recorder = Self {
+            ports: Ports::find(sim)?,
+            row_width: block.attention.row().width,
+            valid: vec![false; rows as usize],
+            classes: Bits::zero(rows),
+            record: Rc::clone(&record),
+        };
+        Ok((recorder, record))
+    }
+
+    fn look(&mut self, sim: &Sim, record: &mut Record) -> Result<(), golden::kelle::refresh_controller::Violation> {
+        let ports = &self.ports;
+        let up = |port| sim.peek_u64(port) != 0;
+        let now = sim.cycle_count();
+        let classes = sim.peek(ports.classes);
+        if classes != self.classes {
+            for row in 0..self.valid.len() {
+                let high = classes.bit(row as u32);
+                for checker in &mut record.checkers {
+                    checker.set_class(row, high)?;
+                }
+            }
+            self.classes = classes;
+        }
+        let row = sim.peek_u64(ports.row) as usize;
+        let (access, write) = (up(ports.access), up(ports.write));
+        let bytes = [up(ports.high), up(ports.low)];
+        if access && write {
+            record.events.push((now, Event::Write(row)));
+        } else if access {
+            record.events.push((now, Event::Read(Read { value: up(ports.value), bytes, row })));
+        }
+        let [reads, writes] = [ports.refresh_read, ports.refresh_write].map(|port| sim.peek_u64(port));
+        let rows = if reads | writes == 0 { None } else { Some(sim.peek(ports.refresh_row)) };
+        for byte in 0..2 {
+            let mut operations = Vec::new();
+            if access && write {
+                operations.push(Operation::Write(row));
+            } else if access && bytes[byte] {
+                operations.push(Operation::Read(row));
+            }
+            if let Some(rows) = &rows {
+                let row = rows.field(byte as u32 * self.row_width, self.row_width) as usize;
+                if reads >> byte & 1 == 1 {
+                    operations.push(Operation::RefreshRead(row));
+                    record.events.push((now, Event::RefreshRead { byte, row }));
+                }
+                if writes >> byte & 1 == 1 {
+                    operations.push(Operation::RefreshWrite(row));
+                    record.events.push((now, Event::RefreshWrite { byte, row }));
+                }
+            }
+            record.checkers[byte].cycle(&operations)?;
+        }
+        // From the next cycle on: a write goes before an eviction.
+        let evicted = up(ports.evict).then(|| (sim.peek_u64(ports.evict_row) as usize, false));
+        let entered = (access && write).then_some((row, true));
+        for (row, valid) in evicted.into_iter().chain(entered) {
+            if self.valid[row] != valid {
+                self.valid[row] = valid;
+                for checker in &mut record.checkers {
+                    checker.set_valid(row, valid)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Partner for Recorder {
+    fn drive(&mut self, _: &mut Sim) -> sim::Result<()> {
+        Ok(())
+    }
+
+    fn sample(&mut self, sim: &Sim) -> sim::Result<bool> {
+        let record = Rc::clone(&self.record);
+        let mut record = record.borrow_mut();
+        if record.violation.is_none()
+            && let Err(violation) = self.look(sim, &mut record)
+        {
+            record.violation = Some(format!("cycle {}: {violation}", sim.cycle_count()));
+        }
+        Ok(false)
+    }
+
+    fn is_idle(&self) -> bool {
+        true
+    }
+
+    fn state(&self) -> String {
+        String::new()
+    }
+}
+
+sim::handles! {
+    struct Ports {
+        access: Out = "cache_access_o",
+        write: Out = "cache_write_o",
+        value: Out = "cache_value_o",
+        high: Out = "cache_high_o",
+        low: Out = "cache_low_o",
+        row: Out = "cache_row_o",
+        evict: Out = "cache_evict_o",
+        evict_row: Out = "cache_evict_row_o",
+        refresh_read: Out = "cache_refresh_read_o",
+        refresh_write: Out = "cache_refresh_write_o",
+        refresh_row: Out = "cache_refresh_row_o",
+        classes: Out = "cache_classes_o",
+    }
+}
