@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 use senbazuru::mutation;
 use sim::mutate::{Limits, Report, Sample};
-use support::trust::{BELOW, GOAL, NOT_PROVED, blocks, floor, may_live, renew, renews};
+use support::trust::{BELOW, GOAL, NOT_PROVED, blocks, floor, may_live, mutants_below, renew, renews};
 
 /// Tests `count` mutants of all blocks, demands their shares, and leaves a table, `target/tmp/<name>`, with the share of all
 /// in its last line. `spare` mutants of a block may live beyond its share; `whole`: also of those that take long.
@@ -44,7 +44,7 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
             row.mutants = rows.get(block).map(|(_, r)| [r.tested.len(), r.equivalent(), r.killed()]).or(row.mutants);
         });
     }
-    let apart = |block: &str| BELOW.iter().map(|b| b.0).chain(NOT_PROVED.iter().map(|b| b.0)).any(|name| name == block);
+    let apart = |block: &str| mutants_below().any(|name| name == block);
     let there: Rows = rows.clone().into_iter().filter(|(block, _)| !apart(block)).collect();
     let (killed, judged) = total(&there);
     assert!(killed as f64 >= GOAL * judged as f64, "{}", text(&rows));

@@ -11,21 +11,34 @@ use senbazuru::registry::Entry;
 use senbazuru::{coverage, mutation};
 use sim::Ratio;
 use support::on_all_cores;
-use support::trust::{NOT_PROVED, Row, blocks, may_live, renew, renews, rows};
+use support::trust::{GOAL, Reached, Row, blocks, may_live, mutants_below, renew, renews, rows};
 
 /// Lines and branches of which a bench must reach so many, in per cent.
-const LINES: f64 = 90.0;
+const LINES: f64 = 95.0;
 
 /// Bits that must have changed.
 const TOGGLES: f64 = 90.0;
 
 /// Blocks that are below, with what they must reach of lines and toggles, and why.
-const BELOW: &[(&str, f64, f64, &str)] = &[];
+const BELOW: &[(&str, f64, f64, &str)] = &[
+    ("float_table", 92.0, TOGGLES, "the default of a table that is full"),
+    ("operand_check", 94.0, TOGGLES, "`again` is never high with counts of one bit"),
+    ("scale_zero_buffer", LINES, 88.0, "the address of the only level"),
+    ("crc32", LINES, 58.0, MATRIX),
+    ("kv_packer", LINES, 77.0, MATRIX),
+    ("cache_reader", LINES, 82.0, MATRIX),
+    ("kv_decompressor", LINES, 73.0, MATRIX),
+];
+
+const MATRIX: &str = "the matrix of the checksum, whose columns are constant";
 
 fn floors(block: &str) -> (f64, f64) {
     let below = BELOW.iter().find(|(name, ..)| *name == block);
     below.map_or((LINES, TOGGLES), |(_, lines, toggles, _)| (*lines, *toggles))
 }
+
+/// Rows with mutants, and with lines and toggles, that the table has at least; it has a row for each block in any case.
+const MEASURED: (usize, usize) = (82, 87);
 
 #[test]
 fn the_table_is_whole_and_above_its_floors() {
@@ -37,67 +50,71 @@ fn the_table_is_whole_and_above_its_floors() {
             wrong += &format!("{block} has no row: `SNAPSHOTS=overwrite` makes it, see gen/tests/trust.rs\n");
             continue;
         };
-        if row.vectors == 0 {
-            wrong += &format!("{block} was never measured\n");
-        }
         let (lines, toggles) = floors(block);
-        if row.line.percent() < lines || row.toggle.percent() < toggles {
-            wrong += &format!(
-                "{block} reaches {} of lines and {} of toggles, not {lines} and {toggles}\n",
-                row.line, row.toggle
-            );
+        if let Some(Reached { line, toggle, .. }) = row.reached
+            && (line.percent() < lines || toggle.percent() < toggles)
+        {
+            wrong += &format!("{block} reaches {line} of lines and {toggle} of toggles, not {lines} and {toggles} %\n");
         }
-        let noticed = row.mutants.map_or(0, |[_, _, noticed]| noticed);
-        if row.judged() - noticed > may_live(block, row.judged(), 1) {
-            wrong += &format!("{block} notices {noticed} of {} mutants\n", row.judged());
+        let (noticed, judged) = noticed(row);
+        if judged - noticed > may_live(block, judged, 1) {
+            wrong += &format!("{block} notices {noticed} of {judged} mutants\n");
         }
     }
     for block in rows.keys().filter(|name| !blocks.contains(&name.as_str())) {
         wrong += &format!("{block} is no block of the catalogue\n");
     }
     for (block, ..) in BELOW {
-        let row = &rows[*block];
-        if row.line.percent() >= LINES && row.toggle.percent() >= TOGGLES {
+        if rows[*block].reached.is_some_and(|r| r.line.percent() >= LINES && r.toggle.percent() >= TOGGLES) {
             wrong += &format!("{block} has left the list of those below\n");
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
-    // Of all together, without those that have no proofs.
-    let judged = rows.iter().filter(|(block, _)| NOT_PROVED.iter().all(|(name, _)| name != block));
-    let (noticed, all) = judged.fold((0, 0), |(noticed, all), (_, row)| {
-        (noticed + row.mutants.map_or(0, |[_, _, noticed]| noticed), all + row.judged())
-    });
-    assert!(100 * noticed >= 99 * all && all > 1500, "{noticed} of {all}");
+    let mutants = rows.values().filter(|row| row.mutants.is_some()).count();
+    let reached = rows.values().filter(|row| row.reached.is_some()).count();
+    assert!((mutants >= MEASURED.0) & (reached >= MEASURED.1), "{mutants} and {reached} rows");
+    // Of all together, without those that are known to be below, or have no proofs.
+    let apart = |block: &str| mutants_below().any(|name| name == block);
+    let judged = rows.iter().filter(|(block, _)| !apart(block)).map(|(_, row)| noticed(row));
+    let (noticed, all) = judged.fold((0, 0), |(noticed, all), (n, j)| (noticed + n, all + j));
+    assert!(noticed as f64 >= GOAL * all as f64, "{noticed} of {all}");
+}
+
+/// Mutants that were noticed, and those that are not proved equivalent.
+fn noticed(row: &Row) -> (usize, usize) {
+    row.mutants.map_or((0, 0), |[tested, equivalent, noticed]| (noticed, tested - equivalent))
 }
 
 /// Counts again what a row has, with as many vectors.
-fn measure(entry: &dyn Entry, vectors: Option<u64>) -> Result<Row, String> {
+fn measure(entry: &dyn Entry, vectors: Option<u64>) -> Result<Reached, String> {
     let (params, design) = mutation::configuration(entry).map_err(|e| e.to_string())?;
     let (vectors, found) = coverage::measure(entry, &params, &design, vectors).map_err(|e| e.to_string())?;
-    Ok(Row { mutants: None, line: found.line(), toggle: found.toggle(), vectors })
+    Ok(Reached { line: found.line(), toggle: found.toggle(), vectors })
 }
 
-/// Not below, of the same points.
-fn holds(block: &str, now: &Row, row: &Row) -> Result<(), String> {
+/// Not below the table.
+fn holds(block: &str, now: &Reached, row: &Reached) -> Result<(), String> {
     let fewer = |now: Ratio, row: Ratio| now.hit * row.total < row.hit * now.total;
-    if fewer(now.line, row.line) || fewer(now.toggle, row.toggle) {
-        return Err(format!(
+    match fewer(now.line, row.line) || fewer(now.toggle, row.toggle) {
+        true => Err(format!(
             "lines {}, toggles {}: docs/trust.md has {} and {}; `senbazuru coverage {block}` names what is missed",
             now.line, now.toggle, row.line, row.toggle
-        ));
+        )),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// One block of twelve.
 #[test]
 fn some_blocks_reach_what_the_table_says() {
     let rows = rows();
-    let some = blocks().into_iter().step_by(12);
-    on_all_cores(some.map(|entry| (entry.about().name.to_owned(), entry)).collect(), |entry| {
+    let some = blocks().into_iter().step_by(12).map(|entry| (entry.about().name.to_owned(), entry));
+    on_all_cores(some.collect(), |entry| {
         let block = entry.about().name;
-        let row = rows.get(block).ok_or("no row")?;
-        holds(block, &measure(&**entry, Some(row.vectors))?, row)
+        match rows.get(block).and_then(|row| row.reached) {
+            Some(reached) => holds(block, &measure(&**entry, Some(reached.vectors))?, &reached),
+            None => Ok(()),
+        }
     });
 }
 
@@ -113,11 +130,11 @@ fn large_all_blocks_reach_what_the_table_says() {
             let _one_writes = page.lock().unwrap();
             renew(|name, row| {
                 if name == block {
-                    *row = Row { mutants: row.mutants, ..now.clone() };
+                    row.reached = Some(now);
                 }
             });
             return Ok(());
         }
-        holds(block, &now, old.get(block).ok_or("no row")?)
+        old.get(block).and_then(|row| row.reached).map_or(Ok(()), |reached| holds(block, &now, &reached))
     });
 }

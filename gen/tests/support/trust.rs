@@ -31,6 +31,12 @@ pub const BELOW: &[(&str, f64, &str)] = &[
     ),
     ("dequantization_unit", 0.98, "the operand of a multiplier that rests: no proof that nobody looks at the product"),
     ("kv_decompressor", 0.98, "as the dequantizer in it"),
+    (
+        "context_memory",
+        0.81,
+        "4 of 22, in bits of `data_o` and in the address of a bank: the bench does not see them, not explained yet",
+    ),
+    ("operand_check", 0.88, "a proof without answer in a minute, and `operand_ready_o` beside its valid"),
     ("token_appender", 0.92, "bits of words of 512 that a later beat of the bus replaces: proofs of that do not end"),
 ];
 
@@ -46,27 +52,30 @@ pub fn floor(block: &str) -> f64 {
     floors.find(|(name, _)| **name == block).map_or(GOAL, |(_, share)| *share)
 }
 
+/// Blocks that need not reach the goal.
+pub fn mutants_below() -> impl Iterator<Item = &'static str> {
+    BELOW.iter().map(|below| below.0).chain(NOT_PROVED.iter().map(|not| not.0))
+}
+
 /// How many mutants of so many may live.
 pub fn may_live(block: &str, judged: usize, spare: usize) -> usize {
     ((1.0 - floor(block)) * judged as f64) as usize + spare
 }
 
-/// A row of the table.
+/// A row of the table; `None` is a dash: not measured.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Mutants that were tested, that are proved equivalent, that were noticed; `None` where there are none.
+    /// Mutants that were tested, that are proved equivalent, that were noticed.
     pub mutants: Option<[usize; 3]>,
-    pub line: Ratio,
-    pub toggle: Ratio,
-    /// Vectors of the run that counted lines and toggles.
-    pub vectors: u64,
+    pub reached: Option<Reached>,
 }
 
-impl Row {
-    /// Mutants that are not proved equivalent.
-    pub fn judged(&self) -> usize {
-        self.mutants.map_or(0, |[tested, equivalent, _]| tested - equivalent)
-    }
+/// What a run reached.
+#[derive(Clone, Copy, Debug)]
+pub struct Reached {
+    pub line: Ratio,
+    pub toggle: Ratio,
+    pub vectors: u64,
 }
 
 fn page() -> PathBuf {
@@ -92,8 +101,11 @@ fn row(line: &str) -> Option<(String, Row)> {
         [Some(a), Some(b), Some(c)] => Some([a, b, c]),
         _ => None,
     };
-    let (line, toggle) = (ratio(line)?, ratio(toggle)?);
-    Some((block.trim_matches('`').to_owned(), Row { mutants, line, toggle, vectors: vectors.parse().ok()? }))
+    let reached = match vectors.parse() {
+        Ok(vectors) => Some(Reached { line: ratio(line)?, toggle: ratio(toggle)?, vectors }),
+        Err(_) => None,
+    };
+    Some((block.trim_matches('`').to_owned(), Row { mutants, reached }))
 }
 
 /// `50.0 % (1/2)`.
@@ -119,10 +131,13 @@ pub fn renew(measured: impl Fn(&str, &mut Row)) {
         let mut row = old.get(block).cloned().unwrap_or_default();
         measured(block, &mut row);
         let mutants = row.mutants.map_or("- | - | - | -".to_owned(), |[tested, equivalent, noticed]| {
-            let share = Ratio { hit: noticed, total: row.judged() }.percent();
+            let share = Ratio { hit: noticed, total: tested - equivalent }.percent();
             format!("{tested} | {equivalent} | {noticed} | {share:.1} %")
         });
-        let _ = writeln!(table, "| `{block}` | {mutants} | {} | {} | {} |", row.line, row.toggle, row.vectors);
+        let reached = row.reached.map_or("- | - | -".to_owned(), |reached| {
+            format!("{} | {} | {}", reached.line, reached.toggle, reached.vectors)
+        });
+        let _ = writeln!(table, "| `{block}` | {mutants} | {reached} |");
     }
     let (before, rest) = text.split_once(BEGIN).unwrap();
     let after = rest.split_once(END).unwrap().1;
