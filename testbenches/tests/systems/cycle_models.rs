@@ -35,7 +35,7 @@ fn products_are_those_of_the_recurrences() {
         }
     }
     let kllm = on_kllm(&with_orizuru(), 0);
-    for size in [[1, 576, 400], [4, 512, 200], [3, 64, 700], [1, 1536, 300]] {
+    for size in [[1, 576, 400], [4, 512, 200], [3, 64, 700]] {
         assert_eq!(kllm.product(size).unwrap(), kllm.counted(size).unwrap(), "{size:?}");
     }
     for size in [[16, 576, 130], [40, 576, 128], [60, 64, 200], [30, 256, 128]] {
