@@ -29,6 +29,7 @@
 //   spec.tick_log2              = 8
 //   spec.save                   = true
 //   spec.implementation         = inferred
+//   spec.retention_model        = false
 // Contract: Fields first: 5 for one that must be 0, 9 for a size, 15 for an operation that is not there; then
 //     queries, keys, values, results, as operand_check says. Nothing is read, written or changed unless all
 //     is right. The first error of a DMA ends attention and empties its head, as an abort does; with bit 12

@@ -29,6 +29,7 @@
 //   spec.tick_log2              = 8
 //   spec.save                   = true
 //   spec.implementation         = inferred
+//   spec.retention_model        = false
 //   threshold                   = 16
 //   integer.mul_stages          = 2
 //   integer.to_int_stages       = 1

@@ -23,6 +23,7 @@
 //   spec.tick_log2              = 8
 //   spec.save                   = true
 //   spec.implementation         = inferred
+//   spec.retention_model        = false
 // Contract: Of each token: rows are loaded, key and value written behind the youngest token, queries
 //     multiplied by all keys, probabilities by all values. Then victims go until the head has no more tokens
 //     than its budget.

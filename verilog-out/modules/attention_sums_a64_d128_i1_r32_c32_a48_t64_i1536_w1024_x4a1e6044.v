@@ -23,6 +23,7 @@
 //   spec.tick_log2              = 8
 //   spec.save                   = true
 //   spec.implementation         = inferred
+//   spec.retention_model        = false
 //   integer.mul_stages          = 2
 //   integer.to_int_stages       = 1
 //   integer.unsigned            = false

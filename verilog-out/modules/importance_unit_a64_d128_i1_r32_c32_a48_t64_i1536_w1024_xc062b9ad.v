@@ -23,6 +23,7 @@
 //   spec.tick_log2              = 8
 //   spec.save                   = true
 //   spec.implementation         = inferred
+//   spec.retention_model        = false
 // Contract: Each sum of an old token adds sat(sum >> shift) to its score. known_o: the victim is the old
 //     token with the least score that is neither among the first `sink` nor the last `window` ones, ties to
 //     the older.

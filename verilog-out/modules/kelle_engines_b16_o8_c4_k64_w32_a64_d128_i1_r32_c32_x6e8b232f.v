@@ -41,6 +41,7 @@
 //   top.attention.tick_log2              = 8
 //   top.attention.save                   = true
 //   top.attention.implementation         = inferred
+//   top.attention.retention_model        = false
 //   top.threshold                        = 16
 //   top.integer.mul_stages               = 2
 //   top.integer.to_int_stages            = 1

@@ -22,6 +22,7 @@
 //   attention.tick_log2              = 8
 //   attention.save                   = true
 //   attention.implementation         = inferred
+//   attention.retention_model        = false
 //   max_beats                        = 64
 //   function                         = 2
 //   units.softmax                    = true

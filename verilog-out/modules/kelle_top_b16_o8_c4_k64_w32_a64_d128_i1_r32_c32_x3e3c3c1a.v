@@ -41,6 +41,7 @@
 //   attention.tick_log2              = 8
 //   attention.save                   = true
 //   attention.implementation         = inferred
+//   attention.retention_model        = false
 //   threshold                        = 16
 //   integer.mul_stages               = 2
 //   integer.to_int_stages            = 1
