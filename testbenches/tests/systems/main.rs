@@ -2,6 +2,7 @@
 
 mod c_program;
 mod execution_controller;
+mod kelle_decode;
 mod kelle_layer;
 mod kelle_top;
 mod kllm_chains;
