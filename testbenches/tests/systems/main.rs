@@ -4,6 +4,7 @@ mod c_program;
 mod cycle_models;
 mod encoder;
 mod execution_controller;
+mod kelle_decode;
 mod kelle_layer;
 mod kelle_top;
 mod kllm_chains;

@@ -40,7 +40,7 @@ parameters! {
         /// Where the bits of the cache are, see `ram`.
         implementation: RamImplementation = RamImplementation::Inferred;
         /// Bits of the cache decay in simulation.
-        retention_model: bool = false, tag "retention";
+        retention_model: bool = false, tag "retention", named "when set";
     }
     rules = |p, rules| {
         let columns = p.spec.columns;

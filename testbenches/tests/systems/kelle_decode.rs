@@ -1,0 +1,144 @@
+//! Heads of the real model, decoded by Kelle's hardware: its cells hold, or decay.
+
+use std::sync::Mutex;
+
+use golden::kelle::edram_bank::Distribution;
+use golden::systems::kelle_top::Replay;
+use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop};
+use hdl::blocks::common::bus::AxiSpec;
+use host::kelle::{Caps, Counts, Intervals, Policy, RefreshJob};
+use host::{Device, Window};
+use sim::bus::AxiConfig;
+use sim::stimulus::Stall;
+use testbenches::systems::hardware::{on_hardware, ready};
+use testbenches::systems::kelle_top::decay::{self, Aged};
+use testbenches::systems::kelle_top::golden_of;
+use testbenches::systems::kelle_top::real::{Decode, decode};
+
+const WINDOW: Window = Window { base: 0x10_0000, limit: 0xff_ffff, address_width: 40 };
+
+/// 8 x 8 PEs before a bus of 16 bytes, and a head of 64 tokens.
+fn small() -> KelleTop {
+    let spec = KelleSpec {
+        axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
+        rows: 8,
+        columns: 8,
+        tokens: 4,
+        inner: 64,
+        weights: 64,
+        ..KelleSpec::default()
+    };
+    let attention = AttentionSpec { spec: spec.clone(), heads: 1, ..AttentionSpec::default() };
+    KelleTop { spec, attention, max_beats: 16, ..KelleTop::default() }
+}
+
+/// 64 tokens of a prompt and 256 behind it, over 64 that stay, with pauses of memory: every result, and at the end all keys, values and
+/// scores, are the golden model's. The paper's intervals are those of a clock of 1 GHz, and no access waits for a refresh; at 25 MHz
+/// there are many, and nothing else changes.
+#[test]
+fn real_head_with_evictions() {
+    let block = small();
+    let golden = golden_of(&block).unwrap();
+    let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
+    on_hardware(&block, &config, |hardware| {
+        let mut device = Device::new(hardware);
+        ready(&mut device, WINDOW, 16).unwrap();
+        let caps = Caps::read(&mut device).unwrap();
+        for (megahertz, steps) in [(1000, 256), (25, 64)] {
+            let policy = Policy::of_budget(64, 24);
+            let refresh = RefreshJob::of_paper(16, megahertz);
+            let of = Decode { layer: 14, group: 3, prompt: 64, steps, policy, refresh: Some(refresh) };
+            let job = decode(&caps, &WINDOW, golden.clone(), of).unwrap().measured.job;
+            let cycles = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}")).cycles;
+            let counts = Counts::read(&mut device).unwrap();
+            println!("{steps} steps at {megahertz} MHz: {cycles} cycles, {counts:?}");
+            assert_eq!((counts.evictions, counts.refresh_stalls), (steps as u64, 0));
+            // Of each refresh keys and values. No row is refreshed more often than the shortest intervals say; and at least the first
+            // tokens are there in all steps, of low scores or of high ones.
+            let often = |interval: u32| cycles / u64::from(interval);
+            let most = 2 * 65 * (often(refresh.high.msb) + often(refresh.high.lsb));
+            let always = cycles * steps as u64 / (steps as u64 + 64);
+            let least = 2 * u64::from(policy.sink) * (always / u64::from(refresh.low.msb + 1000));
+            assert!((least..=most).contains(&counts.refreshes), "{} refreshes, {least} to {most}", counts.refreshes);
+        }
+    });
+}
+
+/// Times of cells and intervals are divided by this: a millisecond ages cells as 0.2 s do.
+const FASTER: u64 = 200;
+
+/// The same array with half of the tokens, and cells that decay.
+fn decaying() -> KelleTop {
+    let block = small();
+    let attention =
+        AttentionSpec { slots: 32, interval: 100, patience: 8, tick_log2: 1, retention_model: true, ..block.attention };
+    KelleTop { attention, ..block }
+}
+
+/// A cycle is a nanosecond.
+fn every(microseconds: [u32; 4]) -> RefreshJob {
+    let [high_msb, high_lsb, low_msb, low_lsb] = microseconds.map(|time| time * 1000 / FASTER as u32);
+    let (high, low) = (Intervals { msb: high_msb, lsb: high_lsb }, Intervals { msb: low_msb, lsb: low_lsb });
+    RefreshJob { threshold: 16, high, low }
+}
+
+/// 100 cycles: with a slack of 116 no cell gets as old as the weakest one holds, 225 cycles.
+const SAFE: [u32; 4] = [20; 4];
+/// The paper's.
+const TWO_DIMENSIONAL: [u32; 4] = [360, 5400, 1440, 7200];
+
+/// Decodes on hardware with cells that decay, under each of these refreshes.
+fn decayed(tokens: [usize; 2], seed: u64, refreshes: &[[u32; 4]]) -> Vec<Aged> {
+    let block = decaying();
+    let golden = golden_of(&block).unwrap();
+    let [prompt, steps] = tokens;
+    let cells =
+        Replay::new(golden.shape(), block.attention.banks, seeds::seed(seed), &Distribution::tail().scaled(FASTER));
+    let all = Mutex::new(Vec::new());
+    on_hardware(&block, &AxiConfig::ideal(20), |hardware| {
+        let record = decay::prepare(hardware, &block, &cells).unwrap();
+        let mut device = Device::new(hardware);
+        ready(&mut device, WINDOW, 16).unwrap();
+        let caps = Caps::read(&mut device).unwrap();
+        for &refresh in refreshes {
+            let job = every(refresh);
+            let policy = Policy::of_budget(32, 24);
+            let of = Decode { layer: 14, group: 3, prompt, steps, policy, refresh: Some(job) };
+            let decoded = decode(&caps, &WINDOW, golden.clone(), of).unwrap();
+            let aged = decay::run(&mut device, (&block, &WINDOW), (&decoded, &job), (&cells, &record));
+            let aged = aged.unwrap_or_else(|e| panic!("{refresh:?}: {e:#}"));
+            println!("{refresh:?}: {aged:?}");
+            all.lock().unwrap().push(aged);
+        }
+    });
+    all.into_inner().unwrap()
+}
+
+/// With safe intervals decoding is that of cells that hold; with the paper's ones keys, values and results are those of the golden cells
+/// under the same accesses and refreshes, bit for bit, and these are legal.
+#[test]
+fn cells_that_decay() {
+    let [safe, aged] = decayed([32, 48], 1, &[SAFE, TWO_DIMENSIONAL]).try_into().unwrap();
+    assert_eq!((safe.flips, safe.from_exact), (0, 0.0));
+    assert!(aged.flips > 100 && aged.from_exact > 0.0 && aged.counts.refreshes < safe.counts.refreshes / 4);
+}
+
+/// The rows of the paper's table 4: two dimensional, and uniform.
+const TABLE: [([u32; 4], u32); 3] =
+    [([180, 3600, 720, 5400], 540), (TWO_DIMENSIONAL, 1050), ([720, 9000, 2880, 10800], 2062)];
+
+/// What decay costs, over intervals: the order and the sign of the paper's table 4.
+#[test]
+#[ignore = "a simulation of minutes; scripts/test --full runs it"]
+fn large_errors_over_intervals() {
+    let intervals: Vec<[u32; 4]> =
+        [SAFE].into_iter().chain(TABLE.iter().flat_map(|&(both, uniform)| [both, [uniform; 4]])).collect();
+    let aged = decayed([32, 288], 2, &intervals);
+    assert_eq!((aged[0].flips, aged[0].from_exact), (0, 0.0));
+    let rows: Vec<&[Aged]> = aged[1..].chunks(2).collect();
+    for pair in rows.windows(2) {
+        for k in 0..2 {
+            assert!(pair[0][k].from_exact < pair[1][k].from_exact, "longer intervals cost more: {pair:?}");
+        }
+    }
+}
