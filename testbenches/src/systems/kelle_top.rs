@@ -4,6 +4,7 @@ mod bench;
 pub mod layer;
 pub mod program;
 pub mod real;
+pub mod timing;
 
 use golden::common::float::Function;
 use golden::systems::kelle_top::Shape;

@@ -28,15 +28,20 @@ pub fn shell((axi, ports, readers): (&AxiSpec, usize, usize), dma: &DmaSpec, bea
     Shell { bus_bytes, latency: latency.into(), ports, readers, reads, writes, address_width: axi.address_width }
 }
 
-/// How long the parts of a vector unit take.
+/// Where a row waits until it was looked at as a whole.
 #[must_use]
-pub fn unit(unit: &VectorUnit) -> Unit {
-    let frame = |frame: RowFrame| Frame {
+pub fn frame(frame: RowFrame) -> Frame {
+    Frame {
         beats: frame.buffer.into(),
         preparation: frame.preparation.into(),
         analysis: frame.analysis.into(),
         scaling: frame.scaling.into(),
-    };
+    }
+}
+
+/// How long the parts of a vector unit take.
+#[must_use]
+pub fn unit(unit: &VectorUnit) -> Unit {
     let stage = unit.stage();
     Unit {
         steps: unit.lane.latency().into(),
@@ -48,13 +53,14 @@ pub fn unit(unit: &VectorUnit) -> Unit {
 }
 
 /// As many random chains that are right as there are vectors, each before an ideal memory of some latency. `cycles` are those
-/// of a chain before a memory of a latency, and what it is made of.
+/// of a chain before a memory of a latency, and what it is made of; what the accelerator remembers, they keep in `golden`. The registers
+/// of `zeros` read as 0 behind each chain.
 ///
 /// # Errors
 /// Another number of cycles; a broken rule of the bus.
-pub fn compare<A: Accelerator>(
+pub fn compare<A: Accelerator + Clone>(
     (sim, run): (&mut Sim, &mut Run),
-    golden: &A,
+    (golden, zeros): (&A, &[(&str, u64)]),
     draw: impl Fn(&mut StimulusRng) -> Program,
     cycles: impl Fn(&Program, u32, (&mut SparseMemory, &mut Turns)) -> (u64, String),
 ) -> sim::Result<()> {
@@ -71,7 +77,7 @@ pub fn compare<A: Accelerator>(
             memory.store(program.base, &program.image);
             memory
         };
-        let report = run_golden(golden, program.limits, program.job, &mut memory());
+        let report = run_golden(&golden.clone(), program.limits, program.job, &mut memory());
         // An overflow ends a job wherever it is found; results on a descriptor make another chain.
         if report.end.code != 0 || report.executed.iter().any(|e| !e.defined) {
             continue;
@@ -97,6 +103,10 @@ pub fn compare<A: Accelerator>(
         host.store(sim, &mut [&mut bus], register::STATUS, 6)?;
         let taken = host.load(sim, &mut [&mut bus], register::CYCLES)?.0;
         run.expect_equal(sim, "CYCLES", &format!("latency {latency}, {what}"), expected, taken)?;
+        for &(name, register) in zeros {
+            let value = host.load(sim, &mut [&mut bus], register)?.0;
+            run.expect_equal(sim, name, "of the chain", 0u64, value)?;
+        }
     }
     Ok(())
 }

@@ -57,7 +57,7 @@ pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
     crate::bench(p, move |sim, run| {
         compare(
             (sim, run),
-            &golden,
+            (&golden, &[]),
             |rng| program::draw(rng, golden.shape(), 3),
             |program, latency, (memory, turns)| {
                 let spent = timing(&block, latency).job(&golden, program.limits, program.job, (memory, turns));

@@ -17,6 +17,9 @@
 //! | `tender_top/cycles/panels.rs` | words of panels, tiles of the array |
 //! | `tender_top/cycles/parts.rs` | which sums leave in which order |
 //! | `tender_top/cycles/pages.rs`, `products.rs` | constants, columns of results, words and rows on their way to memory |
+//! | `kelle_top/cycles/steps.rs`, `pages.rs` | rows of weights, steps of the array, sums; results that become rows |
+//! | `kelle_top/cycles/linear.rs` | a product from its commands to their ends |
+//! | `kelle_top/cycles/token.rs`, `attention.rs` | a token up to its results; tokens one after the other, victims, saved tokens |
 //!
 //! One thing is no latest of others: DMAs that wait for the port have it in turn, the first one first. All that follows from
 //! the turns so far is worked out before the next one is given.

@@ -7,6 +7,7 @@
 
 mod attention;
 mod cache;
+pub mod cycles;
 mod linear;
 mod numbers;
 mod operation;

@@ -62,7 +62,7 @@ pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
         let shape = *golden.shape();
         compare(
             (sim, run),
-            &golden,
+            (&golden, &[]),
             |rng| program::draw(rng, &shape, 4),
             |program, latency, (memory, turns)| {
                 let spent = timing(&block, latency).job(&golden, program.limits, program.job, (memory, turns));

@@ -36,7 +36,7 @@ pub fn bench(p: &TenderTop) -> anyhow::Result<Box<dyn sim::Bench>> {
         let shape = *golden.shape();
         compare(
             (sim, run),
-            &golden,
+            (&golden, &[]),
             |rng| program::draw(rng, &shape, 4),
             |program, latency, (memory, turns)| {
                 let spent = timing(&block, latency).job(&golden, program.limits, program.job, (memory, turns));

@@ -31,12 +31,19 @@ pub struct Frame {
 const FIFO: u64 = 2;
 
 impl Frame {
-    fn kept(&self) -> Way {
+    /// Where a beat is up to the answer.
+    pub(in crate::systems) fn kept(&self) -> Way {
         Way { cycles: 1 + self.preparation + FIFO, places: self.beats as i64 }
     }
 
-    fn lanes(&self) -> Way {
+    /// And where behind it.
+    pub(in crate::systems) fn lanes(&self) -> Way {
         Way { cycles: 1 + self.scaling + FIFO, places: (self.scaling + FIFO + 2) as i64 }
+    }
+
+    /// From the last beat of a row to the first one that leaves with the answer.
+    pub(in crate::systems) fn answer(&self) -> u64 {
+        1 + self.analysis + FIFO
     }
 }
 
@@ -113,7 +120,7 @@ impl Rows {
                 (true, _) => takes.push((enters, GAINS)),
                 (false, _) => {}
             }
-            answer = Some((enters + 1, 1 + frame.analysis + FIFO));
+            answer = Some((enters + 1, frame.answer()));
             ways.extend([frame.kept(), frame.lanes()]);
         }
         ways.push(Way::section(unit.requantize));

@@ -30,6 +30,16 @@ struct Attended {
 impl KelleTop {
     /// Attention of all tokens; what is read is looked at behind an error, too.
     pub(super) fn attend(&self, operation: Attention, memory: &mut dyn Memory) -> Executed {
+        self.watched(operation, memory, &mut Vec::new())
+    }
+
+    /// The same; `evicted` has of each token the distances of those that it drives out, each at its time.
+    pub(super) fn watched(
+        &self,
+        operation: Attention,
+        memory: &mut dyn Memory,
+        evicted: &mut Vec<Vec<u64>>,
+    ) -> Executed {
         let mut codes = Codes::default();
         let (mut overflows, mut counts) = (0, Counts::default());
         let mut cache = self.cache.borrow_mut();
@@ -42,7 +52,9 @@ impl KelleTop {
                 whole = false;
                 continue;
             };
-            let attended = self.step(&operation, head, arrival, &mut counts);
+            let (attended, distances) = self.step(&operation, head, arrival);
+            counts.evictions += distances.len() as u64;
+            evicted.push(distances);
             let special: u64 = attended.iter().map(|query| query.overflows).sum();
             overflows += special;
             if operation.exact && special > 0 {
@@ -87,8 +99,8 @@ impl KelleTop {
         Some(Arrival { queries, key: key?, value: value? })
     }
 
-    /// A token attends to those before it and to itself, and enters.
-    fn step(&self, operation: &Attention, head: &mut Head, arrival: Arrival, counts: &mut Counts) -> Vec<Attended> {
+    /// A token attends to those before it and to itself, and enters. Also how far those were from it that it drove out.
+    fn step(&self, operation: &Attention, head: &mut Head, arrival: Arrival) -> (Vec<Attended>, Vec<u64>) {
         let Arrival { queries, key, value } = arrival;
         let whole = |mut vector: Vec<i64>| {
             vector.resize(self.shape.width as usize, 0);
@@ -103,9 +115,9 @@ impl KelleTop {
             products.push(product(query, &token.key));
             attended.push(self.query(operation, head, &token, &products));
         }
-        counts.evictions += head.evict(operation);
+        let evicted = head.evict(operation);
         head.enter(token, exceeded);
-        attended
+        (attended, evicted)
     }
 
     /// From a query's products with all tokens to its results.

@@ -58,9 +58,9 @@ impl Head {
         exceeded
     }
 
-    /// Tokens go until there is room for one more. How many went.
-    pub(super) fn evict(&mut self, operation: &Attention) -> u64 {
-        let mut evicted = 0;
+    /// Tokens go until there is room for one more: of each its distance from the new one.
+    pub(super) fn evict(&mut self, operation: &Attention) -> Vec<u64> {
+        let mut evicted = Vec::new();
         while self.tokens.len() >= operation.budget {
             let recent = self.tokens.len() - operation.window;
             let protected = |position| position < operation.sink || position >= recent;
@@ -69,8 +69,8 @@ impl Head {
                 candidates.map(|(k, token)| Candidate { score: token.score, protected: protected(k) }).collect();
             // There is one: sink and window together are below the budget.
             let Some(position) = victim(&candidates) else { break };
+            evicted.push((self.tokens.len() - position) as u64);
             self.tokens.remove(position);
-            evicted += 1;
         }
         evicted
     }

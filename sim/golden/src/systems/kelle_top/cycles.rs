@@ -1,0 +1,127 @@
+//! Cycles of a job before a memory that never pauses; what that means is in [`crate::systems::cycles`].
+//!
+//! Accesses to the cache are taken not to wait for refreshes: that is so as long as REFRESH_STALLS is 0.
+
+mod attention;
+mod linear;
+mod pages;
+mod steps;
+mod token;
+
+use std::cell::RefCell;
+
+use crate::common::shell::job_controller::Limits;
+use crate::systems::cycles::{Frame, Shell, Spent, Timed, Turns, Unit, end};
+use crate::systems::job::{Accelerator, Fields};
+use crate::systems::memory::Memory;
+
+use super::{KelleTop, Operation, SAVE, Save};
+use attention::{Saved, Tokens};
+use linear::Product;
+pub use steps::Array;
+
+/// Operands of a product, of attention, or of tokens that are written, used or not.
+const OPERANDS: u64 = 4;
+
+/// What the cycles depend on, beside the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The way to memory.
+    pub shell: Shell,
+    /// The array.
+    pub array: Array,
+    /// Rows of weights that wait for the array.
+    pub weights: i64,
+    /// Cycles from a number to its integer.
+    pub integer: u64,
+    /// Cycles from a sum to its fp16 number.
+    pub sum: u64,
+    /// The softmax of scores.
+    pub softmax: Frame,
+    /// The vector unit.
+    pub unit: Unit,
+}
+
+impl Timing {
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
+    /// start to its last one. `turns` are left from job to job; they are the default after a reset.
+    ///
+    /// # Errors
+    /// The code with which the job ends, where a descriptor or an operation is not right. Operations are done, so heads hold
+    /// afterwards what they hold after the job; but descriptors are those of the beginning, so a chain must not change itself.
+    ///
+    /// # Panics
+    /// The bus is wider than 64 bytes.
+    pub fn job(
+        &self,
+        accelerator: &KelleTop,
+        limits: Limits,
+        job: u64,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<Vec<Spent<Operation>>, u8> {
+        let heads = accelerator.shape.heads as usize;
+        let tokens = (0..heads).map(|head| accelerator.head(head).tokens.len() as u64).collect();
+        let work = Work { timing: self, accelerator, tokens: RefCell::new(tokens) };
+        self.shell.job(&work, limits, job, (memory, turns))
+    }
+}
+
+struct Work<'a> {
+    timing: &'a Timing,
+    accelerator: &'a KelleTop,
+    /// Tokens of each head behind the operations that were checked: those are done later.
+    tokens: RefCell<Vec<u64>>,
+}
+
+impl Timed for Work<'_> {
+    type Operation = Operation;
+
+    fn opcodes(&self) -> u8 {
+        self.accelerator.opcodes()
+    }
+
+    fn check(&self, opcode: u8, fields: Fields<'_>, limits: &Limits) -> Result<Operation, u8> {
+        let (shape, mut tokens) = (self.accelerator.shape(), self.tokens.borrow_mut());
+        let operation = match opcode {
+            SAVE if shape.save => Save::check(shape, limits, fields, |head| tokens[head]).map(Operation::Save)?,
+            _ => self.accelerator.check(opcode, fields, limits)?,
+        };
+        match &operation {
+            Operation::Attention(attention) => {
+                let head = &mut tokens[attention.head];
+                *head = (*head + attention.queries.rows).min(attention.budget as u64);
+            }
+            Operation::Clear(clear) => tokens[clear.first..clear.first + clear.heads].fill(0),
+            _ => {}
+        }
+        Ok(operation)
+    }
+
+    fn end(&self, operation: &Operation, now: u64, turns: &mut Turns, memory: &mut dyn Memory) -> u64 {
+        let (timing, accelerator) = (self.timing, self.accelerator);
+        let shape = accelerator.shape();
+        let begin = |used: u64| now + Shell::checks(used, OPERANDS);
+        let ended = match operation {
+            Operation::Attention(attention) => {
+                let old = accelerator.head(attention.head).tokens.len() as u64;
+                let mut evicted = Vec::new();
+                accelerator.watched(attention.clone(), memory, &mut evicted);
+                let tokens = Tokens::new((timing, attention), (old, &evicted), (begin(OPERANDS), turns));
+                return end(tokens, turns);
+            }
+            Operation::Linear(linear) => {
+                end(Product::new((timing, shape.panel()), linear, (begin(OPERANDS), turns)), turns)
+            }
+            Operation::Vector(rows) => timing.shell.rows(&timing.unit, rows, now, turns),
+            Operation::Save(save) => end(Saved::new(timing, save, (begin(1), turns)), turns),
+            // A row of the cache is forgotten in each cycle.
+            Operation::Clear(clear) => now + 1 + clear.heads as u64 * u64::from(shape.slots + 1),
+            Operation::Refresh(_) => now + 1,
+        };
+        accelerator.execute(operation.clone(), memory);
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests;

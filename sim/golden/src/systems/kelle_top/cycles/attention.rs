@@ -1,0 +1,154 @@
+//! Tokens of a head, one after the other, and tokens that are written to memory: from the first command to the last answer.
+
+use super::super::{Attention, HEAD_BYTES, Save};
+use super::Timing;
+use super::token::{Counts, Token};
+use crate::systems::cycles::{Flow, Ports, Reader, Turns, Writer, latest};
+
+/// Operands of attention: reader 0 has queries, 1 keys, 2 values.
+pub(super) const QUERIES: usize = 0;
+pub(super) const KEYS: usize = 1;
+pub(super) const VALUES: usize = 2;
+
+/// Attention under way.
+#[derive(Clone, Debug)]
+pub(super) struct Tokens<'a> {
+    timing: &'a Timing,
+    readers: Vec<Reader>,
+    ports: Ports,
+    writer: Writer,
+    counts: Counts,
+    /// Of each token the distances of those that it drives out.
+    evicted: &'a [Vec<u64>],
+    /// Tokens ahead of the one that is in hand.
+    old: u64,
+    number: i64,
+    token: Token,
+    /// When the last one had ended.
+    pub ended: Option<u64>,
+}
+
+impl<'a> Tokens<'a> {
+    /// Attention of a head that has `old` tokens; commands are offered the cycle behind `begin`.
+    pub fn new(
+        (timing, operation): (&'a Timing, &Attention),
+        (old, evicted): (u64, &'a [Vec<u64>]),
+        (begin, turns): (u64, &Turns),
+    ) -> Self {
+        let (mut readers, ports) = timing.shell.readers(turns);
+        let mut writer = timing.shell.writer();
+        for (kind, command) in [(QUERIES, &operation.queries), (KEYS, &operation.keys), (VALUES, &operation.values)] {
+            readers[kind].offer(command, begin + 1);
+        }
+        writer.offer(&operation.out, begin + 1);
+        let counts = Counts { queries: operation.group, slices: operation.elements / timing.array.columns };
+        let token = Token::new(timing, counts, (old, 0), begin + 1);
+        Self { timing, readers, ports, writer, counts, evicted, old, number: 0, token, ended: None }
+    }
+
+    /// When a token has ended whose results have left: those that it drives out go one after the other, others move up, and
+    /// the next victim is looked for panel by panel.
+    fn close(&mut self, left: u64) -> u64 {
+        let array = self.timing.array;
+        let evicted = &self.evicted[self.number as usize];
+        let mut judged = left + 2;
+        for (number, distance) in (1..).zip(evicted) {
+            self.old -= 1;
+            judged += distance + 4;
+            if number < evicted.len() {
+                judged += (self.old / array.rows + 1) * array.rows + 4;
+            }
+        }
+        self.old += 1;
+        if evicted.is_empty() { judged + 1 } else { judged }
+    }
+}
+
+impl Flow for Tokens<'_> {
+    fn advance(&mut self) -> bool {
+        let mut moved = self.writer.advance();
+        for reader in &mut self.readers {
+            moved |= reader.advance();
+        }
+        if self.ended.is_some() {
+            return moved;
+        }
+        moved |= self.token.advance(&mut self.readers, &mut self.writer);
+        if let Some(left) = self.token.end(&self.writer) {
+            let ended = self.close(left);
+            self.number += 1;
+            if self.number as usize == self.evicted.len() {
+                self.ended = Some(ended);
+            } else {
+                self.token = Token::new(self.timing, self.counts, (self.old, self.number), ended + 1);
+            }
+            moved = true;
+        }
+        moved
+    }
+
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
+        (&mut self.ports, &mut self.readers)
+    }
+
+    fn end(&self) -> Option<u64> {
+        let readers = self.readers.iter().map(Reader::end);
+        readers.chain([self.writer.end(), self.ended]).try_fold(0, |end, time| Some(end.max(time?)))
+    }
+}
+
+/// Tokens that are written to memory.
+#[derive(Clone, Debug)]
+pub(super) struct Saved {
+    readers: Vec<Reader>,
+    ports: Ports,
+    writer: Writer,
+    begin: u64,
+    /// Beats ahead of a key, and of a key or a value.
+    head: i64,
+    vector: i64,
+}
+
+impl Saved {
+    /// Tokens whose command is offered the cycle behind `begin`.
+    pub fn new(timing: &Timing, operation: &Save, (begin, turns): (u64, &Turns)) -> Self {
+        let (readers, ports) = timing.shell.readers(turns);
+        let mut writer = timing.shell.writer();
+        writer.offer(&operation.out, begin + 1);
+        let beats = |bytes: u64| (bytes / timing.shell.bus_bytes) as i64;
+        Self { readers, ports, writer, begin, head: beats(HEAD_BYTES), vector: beats(2 * operation.elements) }
+    }
+
+    /// A token is looked for, its key is read and leaves behind the score; then its value is read.
+    fn next(&self) -> Option<u64> {
+        let came = &self.writer.came;
+        let n = came.known();
+        let place = n % (self.head + 2 * self.vector);
+        let reading = match place {
+            0 => 4,
+            _ if place == self.head + self.vector => 3,
+            _ => 1,
+        };
+        let before = if n == 0 { Some(self.begin + reading) } else { came.behind(n - 1, reading) };
+        latest([before, self.writer.free(n)])
+    }
+}
+
+impl Flow for Saved {
+    fn advance(&mut self) -> bool {
+        let mut moved = self.writer.advance();
+        while let Some(time) = self.next() {
+            self.writer.came.push(time);
+            moved = true;
+        }
+        moved
+    }
+
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
+        (&mut self.ports, &mut self.readers)
+    }
+
+    fn end(&self) -> Option<u64> {
+        self.writer.end()
+    }
+}

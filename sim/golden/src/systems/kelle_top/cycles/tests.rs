@@ -1,0 +1,138 @@
+//! What the recurrence says where it can be said in closed form.
+
+use super::*;
+use crate::common::bus::Command;
+use crate::systems::cycles::{Dma, Flow};
+use crate::systems::kelle_top::{Attention, Linear};
+
+/// 32 x 32 PEs, or others, and a bus of so many bytes.
+fn timing(rows: u64, columns: u64, bus_bytes: u64) -> Timing {
+    let dma = |beats| Dma { burst_beats: 16, outstanding: 8, commands: 4, beats };
+    let frame = Frame { beats: 1024, preparation: 12, analysis: 30, scaling: 8 };
+    Timing {
+        shell: Shell {
+            bus_bytes,
+            latency: 20,
+            ports: 1,
+            readers: 4,
+            reads: dma(128),
+            writes: dma(64),
+            address_width: 40,
+        },
+        array: Array { rows, columns, results: 4 },
+        weights: 1024,
+        integer: 3,
+        sum: 6,
+        softmax: frame,
+        unit: Unit { steps: 12, apart: false, rotary: 8, frames: [frame; 3], requantize: 5 },
+    }
+}
+
+fn rows(address: u64, row_bytes: u64, rows: u64) -> Command {
+    Command { address, row_bytes, rows, stride: row_bytes.next_multiple_of(1024) }
+}
+
+/// Cycles of a step of a head with `old` tokens: from its beginning to that of the next one.
+fn step(timing: &Timing, (group, elements): (u64, u64), old: u64) -> u64 {
+    let tokens = 2;
+    let evicted = [Vec::new(), Vec::new()];
+    let attention = Attention {
+        head: 0,
+        group,
+        elements,
+        exact: false,
+        budget: 4095,
+        sink: 0,
+        window: 0,
+        shift: 0,
+        quantizers: [0; 3],
+        score_scale: 0,
+        result_scale: 0,
+        queries: rows(0x10_0000, 2 * group * elements, tokens),
+        keys: rows(0x20_0000, 2 * elements, tokens),
+        values: rows(0x30_0000, 2 * elements, tokens),
+        out: rows(0x40_0000, 2 * group * elements, tokens),
+    };
+    let ended = |tokens: usize| {
+        let mut flow = Tokens::new((timing, &attention), (old - 1, &evicted[..tokens]), (0, &Turns::default()));
+        loop {
+            while flow.advance() {}
+            if let Some(ended) = flow.ended {
+                return ended;
+            }
+            let (ports, readers) = flow.ports();
+            ports.turn(readers);
+        }
+    };
+    ended(2) - ended(1)
+}
+
+/// A step with all tokens in whole panels, two of them at least: keys and values pass the array a row a cycle, and the results of
+/// queries with a panel of keys are as many cycles apart as it has rows.
+fn closed(timing: &Timing, (group, elements): (u64, u64), old: u64) -> u64 {
+    let Array { rows, columns, .. } = timing.array;
+    let lanes = timing.shell.bus_bytes / 2;
+    let (panels, slices, row) = ((old + 1) / rows, elements / columns, (old + 1) / lanes);
+    let tile = rows.max(2 * group);
+    // From a last step to the beginning of its number's way out of a page.
+    let sum = 2 * rows.max(columns) + 2 + timing.sum + 2;
+    let enters = (group + 2) * elements / lanes + 3 * (timing.integer + 1) + 8;
+    let last_tiles = (panels - 1) * rows.max((group - 1) * rows + 2);
+    let keys = rows + (2 * slices - 1) * panels * tile + last_tiles + 1 + (group - 1) * rows;
+    let softmax = timing.softmax.answer() + timing.softmax.lanes().cycles;
+    let probabilities = sum + rows / lanes + (group + 1) * row + softmax + timing.integer + 1;
+    let values = rows + (2 * slices * panels - 1) * tile + 5;
+    let beats = (group * columns / lanes).max(2 * (group - 1) + columns / lanes);
+    enters + keys + probabilities + values + sum + beats + group * elements / lanes + 3
+}
+
+#[test]
+fn a_step_of_whole_panels() {
+    for bus_bytes in [16, 64] {
+        let timing = timing(32, 32, bus_bytes);
+        for (group, elements) in [(1, 32), (1, 64), (2, 64), (3, 64), (1, 128), (4, 128)] {
+            for old in [63, 127, 255] {
+                let (taken, expected) =
+                    (step(&timing, (group, elements), old), closed(&timing, (group, elements), old));
+                assert_eq!(taken, expected, "{bus_bytes} bytes, {group} queries of {elements}, {old} tokens");
+            }
+        }
+    }
+}
+
+/// Cycles of a product of so many tokens.
+fn linear(timing: &Timing, tokens: u64, [channels, columns]: [u64; 2]) -> u64 {
+    let linear = Linear {
+        columns,
+        channels,
+        exact: false,
+        quantizer: 0,
+        x: rows(0x10_0000, 2 * channels, tokens),
+        panels: rows(0x100_0000, 32 * channels, columns.div_ceil(32)),
+        constants: rows(0x20_0000, 8 * columns, 1),
+        out: rows(0x40_0000, 2 * columns, tokens),
+    };
+    end(Product::new((timing, 32), &linear, (0, &Turns::default())), &mut Turns::default())
+}
+
+/// Few tokens wait for the bus: a further group of columns costs its weights and constants.
+#[test]
+fn few_tokens_cost_their_weights() {
+    let timing = timing(32, 32, 16);
+    for (tokens, channels) in [(1, 576), (16, 576), (1, 1536)] {
+        let of = |columns| linear(&timing, tokens, [channels, columns]);
+        assert_eq!(of(640) - of(320), 10 * (channels + 8) * 32 / 16, "{tokens} tokens, {channels} channels");
+    }
+}
+
+/// Many tokens wait for the array: two steps a tile each, and in the last tile for the four results that may be on their way, of
+/// 2 x 32 + 2 cycles and four beats.
+#[test]
+fn many_tokens_cost_their_steps_and_their_results() {
+    let timing = timing(32, 32, 16);
+    for channels in [576, 1536] {
+        let of = |columns| linear(&timing, 64, [channels, columns]);
+        let results = 14 * (66 + 4) + 82;
+        assert_eq!(of(640) - of(320), 10 * (channels / 32 * 128 - 126 + results), "{channels} channels");
+    }
+}

@@ -1,0 +1,83 @@
+//! Cycles of jobs before a memory that never pauses, against the golden recurrence.
+
+use golden::common::shell::job_controller::Limits;
+use golden::systems::cycles::Turns;
+use golden::systems::kelle_top::KelleTop as Golden;
+use golden::systems::kelle_top::cycles::{Array, Timing};
+use golden::systems::memory::SparseMemory;
+use hdl::accelerators::kelle::{AttentionSpec, KelleTop};
+use host::Window;
+
+use super::super::chain_builder::Job;
+use super::super::timing::{compare, frame, shell, unit};
+use super::{golden_of, program};
+
+/// DMAs that read.
+const READERS: usize = 4;
+/// Its register REFRESH_STALLS: the recurrence knows of no access that waits for a refresh.
+const REFRESH_STALLS: (&str, u64) = ("REFRESH_STALLS", 0x140);
+
+/// How long the parts of a block take, before a memory that answers after `latency` cycles.
+#[must_use]
+pub fn timing(block: &KelleTop, latency: u32) -> Timing {
+    let (spec, beats) = (&block.spec, (block.read_beats, block.write_beats));
+    let array = spec.array();
+    let [.., sum] = block.sum.times();
+    Timing {
+        shell: shell((&spec.axi, block.ports as usize, READERS), &block.dma, beats, latency),
+        array: Array { rows: array.rows.into(), columns: array.columns.into(), results: array.results.into() },
+        weights: spec.weights.into(),
+        integer: block.integer.latency().into(),
+        sum: sum.into(),
+        softmax: frame(block.attention.softmax().frame()),
+        unit: unit(&block.vector().unit()),
+    }
+}
+
+/// The same block with so much patience that refreshes always find a cycle in which nobody wants the banks.
+#[must_use]
+pub fn patient(block: KelleTop) -> KelleTop {
+    let attention = AttentionSpec { interval_width: 20, interval: 500_000, patience: 60_000, ..block.attention };
+    KelleTop { attention, ..block }
+}
+
+/// What the register CYCLES has at the end of a chain before an ideal memory, on heads that are those of `golden`; `turns` are
+/// left by the job before.
+///
+/// # Errors
+/// The chain ends with an error.
+pub fn cycles_of(
+    (block, latency, golden): (&KelleTop, u32, &Golden),
+    window: &Window,
+    job: &Job,
+    turns: &mut Turns,
+) -> anyhow::Result<u64> {
+    let mut memory = SparseMemory::new();
+    job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
+    let limits = Limits { base: window.base, limit: window.limit, max_descriptors: job.descriptors };
+    let spent = timing(block, latency).job(golden, limits, job.address, (&mut memory, turns));
+    let spent = spent.map_err(|code| anyhow::anyhow!("the job ends with error {code}"))?;
+    Ok(spent.iter().map(|spent| spent.cycles).sum())
+}
+
+/// Random chains that are right, each before an ideal memory of some latency; a vector is such a chain.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &KelleTop) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (block, golden) = (p.clone(), golden_of(p)?);
+    crate::bench(p, move |sim, run| {
+        let shape = *golden.shape();
+        // What its heads hold.
+        let golden = golden.clone();
+        compare(
+            (sim, run),
+            (&golden, &[REFRESH_STALLS]),
+            |rng| program::draw(rng, &shape, 4),
+            |program, latency, (memory, turns)| {
+                let spent = timing(&block, latency).job(&golden, program.limits, program.job, (memory, turns));
+                (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
+            },
+        )
+    })
+}
