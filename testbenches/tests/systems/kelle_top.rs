@@ -20,6 +20,15 @@ fn cycles_of_jobs() {
     let mut blocks = KelleTop::configurations();
     blocks.reverse();
     for block in seeds::some(&blocks, 1) {
-        run(timing::patient(block.clone()), timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+        run(&timing::patient(block.clone()), timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
+/// The same of all configurations.
+#[test]
+#[ignore = "minutes: three models"]
+fn large_cycles_of_jobs() {
+    for block in KelleTop::configurations() {
+        run(&timing::patient(block), timing::bench, &options(400)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }

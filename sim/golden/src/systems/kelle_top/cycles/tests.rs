@@ -80,10 +80,10 @@ fn closed(timing: &Timing, (group, elements): (u64, u64), old: u64) -> u64 {
     let last_tiles = (panels - 1) * rows.max((group - 1) * rows + 2);
     let keys = rows + (2 * slices - 1) * panels * tile + last_tiles + 1 + (group - 1) * rows;
     let softmax = timing.softmax.answer() + timing.softmax.lanes().cycles;
-    let probabilities = sum + rows / lanes + (group + 1) * row + softmax + timing.integer + 3;
+    let probabilities = sum + rows / lanes + (group + 1) * row + softmax + timing.integer + 1;
     let values = rows + (2 * slices * panels - 1) * tile + 5;
     let beats = (group * columns / lanes).max(2 * (group - 1) + columns / lanes);
-    enters + keys + probabilities + values + sum + beats + group * elements / lanes + 5
+    enters + keys + probabilities + values + sum + beats + group * elements / lanes + 3
 }
 
 #[test]
