@@ -10,6 +10,9 @@ use anyhow::{Context, Result};
 use super::shapes::{Model, model};
 use super::{Cost, Work};
 
+/// What a layer of a model costs, for some work.
+pub type Layer<'a> = Box<dyn Fn(&Model, Work) -> Result<Cost> + 'a>;
+
 /// An accelerator in a comparison.
 pub struct Machine<'a> {
     /// What it is called, with its numbers.
@@ -25,7 +28,7 @@ pub struct Machine<'a> {
     /// Where area and memory come from.
     pub source: &'static str,
     /// A layer.
-    pub layer: Box<dyn Fn(&Model, Work) -> Result<Cost> + 'a>,
+    pub layer: Layer<'a>,
 }
 
 /// Bytes a cycle of memory.

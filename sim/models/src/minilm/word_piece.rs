@@ -1,6 +1,6 @@
 //! WordPiece as BERT has it (Devlin et al. 2019): lower case, words and punctuation, each word the longest pieces from its beginning on.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use sim::{Error, Result};
@@ -11,7 +11,7 @@ const LONGEST: usize = 100;
 /// Pieces and their numbers.
 #[derive(Clone, Debug)]
 pub struct WordPiece {
-    ids: HashMap<String, u32>,
+    ids: BTreeMap<String, u32>,
     /// What begins a text, what ends it, what stands for a word without pieces.
     marks: [u32; 3],
 }
@@ -24,7 +24,7 @@ impl WordPiece {
     pub fn new(path: &Path, bytes: &[u8]) -> Result<Self> {
         let bad = |problem: String| Error::Data { path: path.to_owned(), problem };
         let text = std::str::from_utf8(bytes).map_err(|_| bad("the vocabulary is not UTF-8".into()))?;
-        let ids: HashMap<String, u32> = text.lines().map(str::to_owned).zip(0..).collect();
+        let ids: BTreeMap<String, u32> = text.lines().map(str::to_owned).zip(0..).collect();
         let mark = |name: &str| ids.get(name).copied().ok_or_else(|| bad(format!("the vocabulary has no `{name}`")));
         let marks = [mark("[CLS]")?, mark("[SEP]")?, mark("[UNK]")?];
         Ok(Self { ids, marks })

@@ -114,11 +114,11 @@ impl Recorder {
         }
         let [reads, writes] = [ports.refresh_read, ports.refresh_write].map(|port| sim.peek_u64(port));
         let rows = if reads | writes == 0 { None } else { Some(sim.peek(ports.refresh_row)) };
-        for byte in 0..2 {
+        for (byte, read) in bytes.into_iter().enumerate() {
             let mut operations = Vec::new();
             if access && write {
                 operations.push(Operation::Write(row));
-            } else if access && bytes[byte] {
+            } else if access && read {
                 operations.push(Operation::Read(row));
             }
             if let Some(rows) = &rows {
