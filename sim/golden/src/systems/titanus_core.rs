@@ -314,6 +314,18 @@ impl job::Accelerator for TitanusCore {
         self.state.borrow_mut().empty();
     }
 
+    fn dropped(&self, operations: &[Executed]) -> bool {
+        let mut state = self.state.borrow_mut();
+        // Each of these loads may have been done, may be half done, or may not have begun.
+        for executed in operations {
+            if let Operation::Load(load) = &executed.operation.operation {
+                state.forget(load);
+            }
+        }
+        state.empty();
+        true
+    }
+
     fn details(&self, report: &Report) -> Vec<(u64, u64)> {
         let damage = report.damage();
         let kind = damage.map_or(0, |damage| u64::from(damage.kind) | u64::from(damage.values) << 8);
