@@ -48,7 +48,7 @@ fn orders_of_the_page() {
         assert!(of.len() == 6 && of[0].is_some() && of[2].is_some() && of[5].is_some(), "{of:?}");
         assert!(of[0] > of[2] && of[2] > of[5], "{of:?}");
         // From 5 % on nothing is gained.
-        assert!(of.iter().flatten().is_sorted_by(|a, b| *b < 1.02 * *a), "{of:?}");
+        assert!(of.iter().flatten().is_sorted_by(|a, b| **b < 1.02 * **a), "{of:?}");
     }
     for (four, three) in four.iter().zip(&three) {
         assert!(four.zip(*three).is_none_or(|(four, three)| four < three), "{four:?} {three:?}");
