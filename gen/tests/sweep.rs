@@ -35,21 +35,16 @@ impl Place {
 
     /// Every stored result with the time of its last change.
     fn store(&self) -> BTreeMap<PathBuf, SystemTime> {
-        let mut found = BTreeMap::new();
-        walk(&self.path("store"), &mut found);
-        found
+        let results =
+            files_below(&self.path("store")).into_iter().filter(|path| path.extension().is_some_and(|e| e == "json"));
+        results.map(|path| (path.clone(), fs::metadata(&path).unwrap().modified().unwrap())).collect()
     }
 }
 
-fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, SystemTime>) {
-    for entry in fs::read_dir(folder).into_iter().flatten() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            walk(&path, found);
-        } else if path.extension().is_some_and(|e| e == "json") {
-            found.insert(path.clone(), fs::metadata(&path).unwrap().modified().unwrap());
-        }
-    }
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }
 
 #[test]
@@ -175,6 +170,11 @@ fn verilog_of_points_that_are_gone_goes_and_nothing_else() {
     assert!(folder(stays).join("mine.v").exists() && folder(stays).join(format!("{stays}.v")).exists());
 }
 
+/// What a writer that died has left: such files begin with a dot.
+fn hidden(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+}
+
 /// The sweep and all that it started die at some moment. What is stored is whole, and the next run ends the work.
 #[test]
 fn killed_at_any_moment_nothing_is_half_written() {
@@ -193,7 +193,17 @@ fn killed_at_any_moment_nothing_is_half_written() {
         }
         assert!(store.len() >= stored, "results were lost");
         stored = store.len();
-        assert_eq!(place.path("out").exists(), place.path("out/results.json").exists(), "half of the output");
+        // The output comes file by file, the results behind the Verilog, each file whole.
+        for file in files_below(&place.path("out")).iter().filter(|file| !hidden(file)) {
+            let text = fs::read(file).unwrap();
+            let extension = file.extension().and_then(|e| e.to_str());
+            let whole = match extension {
+                Some("json") => serde_json::from_slice::<Value>(&text).is_ok(),
+                Some("v") => text.ends_with(b"endmodule\n"),
+                _ => !text.is_empty(),
+            };
+            assert!(whole, "half of {}", file.display());
+        }
     }
     let (code, out, _) = place.run(&[]);
     assert_eq!((code, out.lines().next()), (Some(0), Some("mesh: 8 points, 8 passed")));
