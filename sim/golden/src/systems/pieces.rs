@@ -35,6 +35,11 @@ impl Loaded {
         good.then(|| &self.bytes[range])
     }
 
+    /// The pieces that are there.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes.chunks(PIECE).zip(&self.good).filter_map(|(piece, &good)| good.then_some(piece))
+    }
+
     /// All of the bytes, if they are there.
     pub(super) fn whole(&self) -> Option<&[u8]> {
         self.get(0..self.bytes.len())

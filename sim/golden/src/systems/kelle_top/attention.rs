@@ -7,7 +7,7 @@ use crate::systems::memory::Memory;
 use crate::systems::pieces::{self, Loaded};
 
 use super::cache::{Head, Token};
-use super::numbers::{integers, product, result, weight};
+use super::numbers::{integers, product, result, some_saturate, weight};
 use super::{Attention, Counts, Executed, KelleTop, Operation, Shown, Work};
 
 /// A bias of +0.
@@ -88,6 +88,9 @@ impl KelleTop {
     ) -> Option<Arrival> {
         let mut load = |rows, quantizer| {
             let loaded = Loaded::row(rows, row, memory, codes);
+            if loaded.whole().is_none() && operation.exact && some_saturate(&loaded, quantizer) {
+                codes.note(code::OVERFLOW);
+            }
             let (integers, saturated) = integers(loaded.whole()?, quantizer);
             counts.saturations += saturated;
             Some(integers)

@@ -6,7 +6,7 @@ use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
 use crate::systems::pieces::{self, Loaded};
 
-use super::numbers::{integers, product, result};
+use super::numbers::{integers, product, result, some_saturate};
 use super::{CONSTANT_BYTES, Counts, Executed, KelleTop, Linear, Operation, Work};
 
 fn word(bytes: &[u8], at: usize) -> u32 {
@@ -23,7 +23,13 @@ impl KelleTop {
         let weights = self.weights(&operation, memory, &mut codes);
         let constants = Loaded::row(&operation.constants, 0, memory, &mut codes);
         for (row, x) in (0..).zip(&x) {
-            let Some(bytes) = x.whole() else { continue };
+            let Some(bytes) = x.whole() else {
+                // What comes ahead of an error, or beside it, may be told instead.
+                if operation.exact && some_saturate(x, operation.quantizer) {
+                    codes.note(code::OVERFLOW);
+                }
+                continue;
+            };
             let (x, saturated) = integers(bytes, operation.quantizer);
             counts.saturations += saturated;
             let of_column = |(column, weights): (usize, &Option<Vec<i64>>)| -> Option<u16> {
@@ -58,9 +64,9 @@ impl KelleTop {
             let loaded = Loaded::row(&operation.panels, panel, memory, codes);
             let here = in_panel.min(operation.columns - panel * in_panel) as usize;
             let column = |column: usize| {
-                let bytes = loaded.whole()?;
                 let (group, place) = (column / in_group, column % in_group);
-                let weight = |k| i64::from(bytes[(group * channels + k) * in_group + place] as i8);
+                let bytes = loaded.get(group * channels * in_group..(group + 1) * channels * in_group)?;
+                let weight = |k| i64::from(bytes[k * in_group + place] as i8);
                 Some((0..channels).map(weight).collect())
             };
             weights.extend((0..here).map(column));

@@ -1,6 +1,7 @@
 //! From numbers to integers and back.
 
 use crate::common::float::single;
+use crate::systems::pieces::Loaded;
 
 /// Ends of an activation.
 const ACTIVATION: (i32, i32) = (i16::MIN as i32, i16::MAX as i32);
@@ -18,6 +19,11 @@ pub fn integers(bytes: &[u8], quantizer: u32) -> (Vec<i64>, u64) {
     let integers = bytes.chunks(2).map(|pair| integer(u16::from_le_bytes([pair[0], pair[1]]), quantizer));
     let (integers, outside): (Vec<i64>, Vec<bool>) = integers.unzip();
     (integers, outside.into_iter().filter(|&outside| outside).count() as u64)
+}
+
+/// Whether some number of a row, as far as it could be read, is saturated or a NaN.
+pub(super) fn some_saturate(row: &Loaded, quantizer: u32) -> bool {
+    row.pieces().any(|piece| integers(piece, quantizer).1 > 0)
 }
 
 /// A sum times a scale, plus a bias, as a number of fp16.
