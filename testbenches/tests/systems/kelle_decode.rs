@@ -127,7 +127,7 @@ fn cells_that_decay() {
 const TABLE: [([u32; 4], u32); 3] =
     [([180, 3600, 720, 5400], 540), (TWO_DIMENSIONAL, 1050), ([720, 9000, 2880, 10800], 2062)];
 
-/// What decay costs, over intervals: the order and the sign of the paper's table 4.
+/// What decay costs, over intervals: longer ones cost more, refreshed alike or by importance and byte, as in the paper's table 4.
 #[test]
 #[ignore = "a simulation of minutes; scripts/test --full runs it"]
 fn large_errors_over_intervals() {
