@@ -72,6 +72,7 @@ module cache_reader_l32_t2_n16_k64 (
     else         state_q <= state_d;
   end
   wire going = !clear_i;
+  wire drops = state_q == StateDrop;
   assign idle_o = state_q == StateIdle;
   assign read_ready_o = (state_q == StateIdle) & going;
   wire begins = read_valid_i & read_ready_o;
@@ -86,11 +87,9 @@ module cache_reader_l32_t2_n16_k64 (
 
   // A stream that is given up ends with a block of anything.
   wire decompressor_block_valid_test = state_q == StateTail;
-  wire decompressor_block_valid_test_2 = state_q == StateDrop;
   assign decompressor_block_valid_in = (block_ready_test & block_valid_i & going)
-      | (decompressor_block_valid_test & going) | (decompressor_block_valid_test_2 & feeding_q);
-  assign decompressor_block_last_in = decompressor_block_valid_test_2 | decompressor_block_valid_test
-      | (final_block & !tailed);
+      | (decompressor_block_valid_test & going) | (drops & feeding_q);
+  assign decompressor_block_last_in = drops | decompressor_block_valid_test | (final_block & !tailed);
   wire fed = decompressor_block_valid_in & decompressor_block_ready;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) feeding_q <= 1'b0;
@@ -107,7 +106,7 @@ module cache_reader_l32_t2_n16_k64 (
   // Tiles, and not more than there are tokens.
   wire whole = tile_q == 1'b1;
   wire tokens_wanted = |tokens_left_q;
-  wire shows = !decompressor_result_error & tokens_wanted & !decompressor_block_valid_test_2;
+  wire shows = !decompressor_result_error & tokens_wanted & !drops;
   assign tile_valid_o = decompressor_result_valid & shows;
   assign decompressor_result_ready_in = !shows | tile_ready_i;
   wire [511:0] decompressor_block_data_in = decompressor_block_valid_test ? tail_data_i : block_data_i;

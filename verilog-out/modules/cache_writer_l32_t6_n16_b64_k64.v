@@ -115,13 +115,13 @@ module cache_writer_l32_t6_n16_b64_k64 (
   end
 
   // Tiles; a last one of zeros ends a sequence that is given up.
+  wire drops = state_q == StateDrop;
   wire takes = (state_q == StateOpen) & going & compressor_tile_ready;
   assign tile_ready_o = takes;
   wire taken = tile_valid_i & tile_ready_o;
-  wire ended_test = state_q == StateDrop;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) ended_q <= 1'b0;
-    else         ended_q <= ended_test & (ended_q | compressor_tile_ready);
+    else         ended_q <= drops & (ended_q | compressor_tile_ready);
   end
   wire whole = tile_q == 3'd5;
   always @(posedge clk_i) if (started | taken) tile_q <= started | whole ? 3'd0 : tile_q + 3'd1;
@@ -132,23 +132,23 @@ module cache_writer_l32_t6_n16_b64_k64 (
   assign tokens_o = tokens_q;
   wire values_turn = held_q ? side_q : !compressor_k_valid;
   wire offered = compressor_k_valid | compressor_v_valid;
-  assign block_valid_o = offered & !ended_test;
+  assign block_valid_o = offered & !drops;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) held_q <= 1'b0;
     else         held_q <= block_valid_o & !block_ready_i & !clear_i;
   end
   always @(posedge clk_i) side_q <= values_turn;
   wire gone = block_valid_o & block_ready_i;
-  assign compressor_k_ready_in = ended_test | (block_ready_i & !values_turn);
+  assign compressor_k_ready_in = drops | (block_ready_i & !values_turn);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) k_blocks_q <= 32'd0;
     else         k_blocks_q <= started ? 32'd0 : k_blocks_q + {31'd0, gone & !values_turn};
   end
-  assign compressor_v_ready_in = ended_test | (block_ready_i & values_turn);
+  assign compressor_v_ready_in = drops | (block_ready_i & values_turn);
   wire compressor_config_write_in = state_q == StateConfigure;
   wire compressor_start_valid_in = state_q == StateBegin;
-  wire compressor_tile_valid_in = ended_test ? !ended_q : (state_q == StateOpen) & going & tile_valid_i;
-  wire [5:0] compressor_tile_length_in = ended_test ? 6'd0 : 6'd32;
+  wire compressor_tile_valid_in = drops ? !ended_q : (state_q == StateOpen) & going & tile_valid_i;
+  wire [5:0] compressor_tile_length_in = drops ? 6'd0 : 6'd32;
 
   kv_compressor_l32_t6_n16_b64_y1_k64_crc u_compressor (
     .clk_i(clk_i),
@@ -170,7 +170,7 @@ module cache_writer_l32_t6_n16_b64_k64 (
     .tile_length_i(compressor_tile_length_in),
     .tile_k_i(tile_k_i),
     .tile_v_i(tile_v_i),
-    .tile_last_i(ended_test),
+    .tile_last_i(drops),
     .k_valid_o(compressor_k_valid),
     .k_ready_i(compressor_k_ready_in),
     .k_data_o(compressor_k_data),
@@ -205,14 +205,14 @@ module cache_writer_l32_t6_n16_b64_k64 (
   wire k_over = k_over_q | (compressor_k_valid & compressor_k_ready_in & compressor_k_last);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) k_over_q <= 1'b0;
-    else         k_over_q <= ended_test & k_over;
+    else         k_over_q <= drops & k_over;
   end
   wire v_over = v_over_q | (compressor_v_valid & compressor_v_ready_in & compressor_v_last);
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) v_over_q <= 1'b0;
-    else         v_over_q <= ended_test & v_over;
+    else         v_over_q <= drops & v_over;
   end
-  wire dropped = ended_test & ended_q & k_over & v_over;
+  wire dropped = drops & ended_q & k_over & v_over;
   assign tail_k_valid_o = compressor_tail_k_valid;
   assign tail_v_valid_o = compressor_tail_v_valid;
   assign settled_o = (state_q == StateOpen) & compressor_tail_k_valid & compressor_tail_v_valid & !offered;

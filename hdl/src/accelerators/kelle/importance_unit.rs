@@ -203,7 +203,7 @@ impl ImportanceUnit {
             }
             m.assume("queries_exist", size.queries.any() & size.queries.le(spec.group));
             m.assume("tokens_exist", size.old.le(spec.slots));
-            let tokens = size.old.extend(wide).wrapping_add(rows).shr(rows.trailing_zeros());
+            let tokens = size.old.shr(rows.trailing_zeros()).extend(wide).wrapping_add(1);
             m.assume("panels_of_tokens", tokens.eq(io.panels_i.extend(wide)));
             m.assume("one_start", !(io.begin_i & io.search_i));
             let row = m.reg_init("formal_row_q", uint(wide), 0);

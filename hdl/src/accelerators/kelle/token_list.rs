@@ -127,7 +127,9 @@ impl TokenList {
         }
         let wide = 8;
         m.formal(|m| {
-            let at = |place: Signal| (io.head_i.extend(wide) * entries).slice(0..wide).wrapping_add(place.extend(wide));
+            let bases: Vec<_> = (0..spec.heads).map(|h| (io.head_i.eq(h), uint(wide).lit(h * entries))).collect();
+            let base = m.wire("formal_base", select(&bases, uint(wide).lit(0)));
+            let at = |place: Signal| base.wrapping_add(place.extend(wide));
             m.comment("The environment: places that there are; nothing else while a token goes.");
             for (name, place) in [
                 ("position", io.position_i),

@@ -103,7 +103,7 @@ impl Block for CacheReader {
     fn build(&self, m: &mut Module, io: &CacheReaderPorts) {
         let fsm = m.fsm("state", &STATES);
         let going = m.wire("going", !io.clear_i);
-        let drops = fsm.is("Drop");
+        let drops = m.wire("drops", fsm.is("Drop"));
         m.connect(io.idle_o, fsm.is("Idle"));
         m.connect(io.read.ready, fsm.is("Idle") & going);
         let begins = m.wire("begins", io.read.fire());

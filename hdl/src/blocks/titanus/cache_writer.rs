@@ -158,7 +158,7 @@ impl Block for CacheWriter {
 
         m.comment("Tiles; a last one of zeros ends a sequence that is given up.");
         let ends = m.reg_init("ended_q", bit(), 0);
-        let drops = fsm.is("Drop");
+        let drops = m.wire("drops", fsm.is("Drop"));
         let tile = &compressor.tile;
         let takes = m.wire("takes", fsm.is("Open") & going & tile.ready);
         m.connect(io.tile.ready, takes);
