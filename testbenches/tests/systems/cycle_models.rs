@@ -1,15 +1,17 @@
 //! Cycles of descriptors and layers of any size (`models::cycles`) are those of the recurrences that equal the RTL.
 
 use golden::systems::kllm_top::KllmTop as Kllm;
+use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop};
 use hdl::accelerators::kllm::KllmTop;
 use hdl::accelerators::tender::TenderTop;
+use hdl::blocks::common::AxiSpec;
 use host::kllm::Bits;
 use host::vector::Integer;
 use models::cycles::shapes::model;
-use models::cycles::{Work, kllm, tender};
+use models::cycles::{Work, kelle, kllm, tender};
 use testbenches::systems::kllm_top::real::with_orizuru;
 use testbenches::systems::tender_top::real::{GROUPS, layer_size};
-use testbenches::systems::{kllm_top, tender_top};
+use testbenches::systems::{kelle_top, kllm_top, tender_top};
 
 /// Of memory.
 const LATENCY: u32 = 20;
@@ -23,6 +25,33 @@ fn on_kllm(block: &KllmTop, positions_an_outlier: u64) -> kllm::Kllm {
     let (caps, golden): (_, Kllm) = (kllm_top::caps_of(block), kllm_top::golden_of(block).unwrap());
     let timing = kllm_top::timing::timing(block, LATENCY);
     kllm::Kllm::new(caps, (golden, timing), Bits::Four, positions_an_outlier)
+}
+
+/// The paper's array on a bus of `bytes` bytes; heads keep 128 tokens.
+fn on_kelle(bytes: u32, budget: u64) -> kelle::Kelle {
+    let axi = AxiSpec { address_width: 40, data_width: 8 * bytes, id_width: 1 };
+    let spec = KelleSpec { axi, ..KelleSpec::default() };
+    let attention = AttentionSpec { spec: spec.clone(), slots: 128, width: 128, group: 4, ..AttentionSpec::default() };
+    let block = KelleTop { spec, attention, ..KelleTop::default() };
+    let golden = kelle_top::golden_of(&block).unwrap();
+    let caps = kelle_top::caps_of(golden.shape());
+    kelle::Kelle::new(caps, (golden, kelle_top::timing::timing(&block, LATENCY)), budget)
+}
+
+/// Linear layers of few tokens, which wait for weights, and of many, which wait for the array; heads that fill, that are full, that both.
+#[test]
+fn layers_of_kelle_are_those_of_the_recurrences() {
+    for bytes in [16, 64] {
+        let kelle = on_kelle(bytes, 40);
+        for size in [[1, 96, 1500], [16, 576, 1000], [64, 128, 1100], [33, 64, 1500]] {
+            assert_eq!(kelle.product(size).unwrap(), kelle.counted(size).unwrap(), "{bytes} bytes, {size:?}");
+        }
+        for (size, old, tokens) in [((1, 64), 0, 80), ((4, 128), 20, 70), ((3, 64), 40, 30), ((2, 64), 39, 1)] {
+            let (model, counted) =
+                (kelle.attending(size, old, tokens).unwrap(), kelle.entering(size, old, tokens).unwrap());
+            assert_eq!(model, counted, "{bytes} bytes, {size:?}, {tokens} tokens behind {old}");
+        }
+    }
 }
 
 /// Sizes beyond those that are counted event by event; channels are multiples of 64.

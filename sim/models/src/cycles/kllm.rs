@@ -51,7 +51,7 @@ impl Kllm {
     }
 
     fn alone(&self, descriptor: Descriptor) -> Result<u64> {
-        let (limits, job, mut memory) = chain(descriptor)?;
+        let (limits, job, mut memory) = chain(vec![descriptor])?;
         let spent =
             self.timing.job(&self.golden, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
         Ok(spent.iter().map(|spent| spent.cycles).sum())

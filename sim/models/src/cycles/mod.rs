@@ -6,6 +6,7 @@
 //! which tests hold. A layer is the sum of its descriptors.
 
 pub mod comparison;
+pub mod kelle;
 pub mod kllm;
 pub mod shapes;
 pub mod tender;
@@ -175,14 +176,15 @@ fn rows_cost(
     Ok(Cost { cycles, bytes: 2 * rows * columns * (what.reads() + 1), products: 0 })
 }
 
-/// A chain of one descriptor, in memory.
-fn chain(descriptor: Descriptor) -> Result<(Limits, u64, SparseMemory)> {
+/// A chain of descriptors, in memory.
+fn chain(descriptors: Vec<Descriptor>) -> Result<(Limits, u64, SparseMemory)> {
     // Behind all operands.
-    let job = (1 << 39) + (1 << 38);
-    let image = Chain::new().then(descriptor).place(job, &WINDOW, 1)?;
+    let (job, most) = ((1 << 39) + (1 << 38), descriptors.len().try_into()?);
+    let chain = descriptors.into_iter().fold(Chain::new(), Chain::then);
+    let image = chain.place(job, &WINDOW, most)?;
     let mut memory = SparseMemory::new();
     memory.store(image.address, &image.bytes);
-    Ok((Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: 1 }, job, memory))
+    Ok((Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: most }, job, memory))
 }
 
 /// The recurrence refused a descriptor.

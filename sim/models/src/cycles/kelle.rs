@@ -1,0 +1,163 @@
+//! Layers on `kelle_top`.
+
+use anyhow::Result;
+use golden::systems::cycles::Turns;
+use golden::systems::kelle_top::KelleTop;
+use golden::systems::kelle_top::cycles::Timing;
+use host::Descriptor;
+use host::kelle::{AttentionJob, Caps, LinearJob, Panels, Policy, Quantizers, Rows};
+
+use super::shapes::Model;
+use super::{Cost, Counted, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+
+/// Panels behind which each further one takes as long as the one before.
+const PANELS: u64 = 24;
+/// Tokens that enter a full head one after the other, before each two take as long as the two before.
+const STEPS: u64 = 4;
+/// Bytes of scale and bias of a column.
+const CONSTANTS: u64 = 8;
+/// No number depends on it.
+const NO_QUANTIZER: Quantizers = Quantizers { queries: 1.0, keys: 1.0, values: 1.0 };
+
+/// An accelerator, and how it is used.
+#[derive(Clone, Debug)]
+pub struct Kelle {
+    /// How it was built.
+    pub caps: Caps,
+    /// Its golden model, of empty heads.
+    pub golden: KelleTop,
+    /// What its cycles depend on.
+    pub timing: Timing,
+    /// Tokens that a head keeps.
+    pub budget: u64,
+    products: Counted,
+    attention: Counted,
+    steps: Counted,
+}
+
+impl Kelle {
+    /// An accelerator whose heads keep so many tokens.
+    #[must_use]
+    pub fn new(caps: Caps, (golden, timing): (KelleTop, Timing), budget: u64) -> Self {
+        let (products, attention, steps) = Default::default();
+        Self { caps, golden, timing, budget, products, attention, steps }
+    }
+
+    /// Cycles of the last descriptor of a chain, on empty heads.
+    fn last(&self, descriptors: Vec<Descriptor>) -> Result<u64> {
+        let (limits, job, mut memory) = chain(descriptors)?;
+        let golden = self.golden.clone();
+        golden.soft_reset();
+        let spent = self.timing.job(&golden, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
+        Ok(spent.last().map_or(0, |spent| spent.cycles))
+    }
+
+    /// Cycles of a linear operation by the recurrence: rows, channels, columns.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn counted(&self, [rows, channels, columns]: [u64; 3]) -> Result<u64> {
+        let mut room = Room::new();
+        let panels = Panels::new(&self.caps, columns as usize, channels as usize)?;
+        let size = [rows.try_into()?, columns.try_into()?, channels.try_into()?];
+        let x = room.rows(rows, channels)?;
+        let weights = room.at(panels.bytes() as u64 / panels.stride(), panels.stride())?;
+        let constants = room.at(1, CONSTANTS * columns)?.address;
+        let out = room.rows(rows, columns)?;
+        self.last(vec![LinearJob::new(size, (x, 1.0), weights, constants, out).build(&self.caps, &WINDOW)?])
+    }
+
+    /// The same of any number of columns, from the cycles of few panels.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn product(&self, [rows, channels, columns]: [u64; 3]) -> Result<u64> {
+        let panel = self.caps.panel() as u64;
+        extended(columns, (PANELS * panel, panel), &mut |columns| {
+            let size = [rows, channels, columns];
+            self.products.of(size, || self.counted(size))
+        })
+    }
+
+    /// Rows times weights, as many rows at a time as the accelerator takes; weights are read for each time.
+    fn matrix(&self, [rows, channels, columns]: [u64; 3]) -> Result<Cost> {
+        let most = u64::from(self.caps.tokens);
+        let mut all = Cost::default();
+        for (rows, count) in [(most, rows / most), (rows % most, 1)].into_iter().filter(|(rows, n)| rows * n > 0) {
+            let cycles = self.product([rows, channels, columns])?;
+            let bytes = (channels + CONSTANTS) * columns + 2 * rows * (channels + columns);
+            all += Cost { cycles, bytes, products: rows * channels * columns }.times(count);
+        }
+        Ok(all)
+    }
+
+    /// Cycles of attention by the recurrence: `tokens` tokens enter a head that has `old` ones, of `group` query heads and `elements`
+    /// elements. All scores are alike, so the oldest unprotected token goes: no victim is looked for longer.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn entering(&self, (group, elements): (u64, u64), old: u64, tokens: u64) -> Result<u64> {
+        let mut room = Room::new();
+        let mut job = |tokens: u64, policy: Policy| -> Result<Descriptor> {
+            let mut rows = |heads: u64| room.rows(tokens, heads * elements);
+            let rows = Rows { queries: rows(group)?, keys: rows(1)?, values: rows(1)?, out: rows(group)? };
+            let (head, size) = ((0, tokens.try_into()?), (group.try_into()?, elements.try_into()?));
+            let job = AttentionJob::new(head, size, policy, (NO_QUANTIZER, 1.0), rows);
+            Ok(job.build(&self.caps, &WINDOW)?)
+        };
+        let mut descriptors = Vec::new();
+        if old > 0 {
+            descriptors.push(job(old, Policy::keep(old.try_into()?, 0))?);
+        }
+        descriptors.push(job(tokens, Policy::of_budget(self.budget.try_into()?, 0))?);
+        self.last(descriptors)
+    }
+
+    /// The same of any number of tokens: behind the first ones of a full head, each two take as long as the two before.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn attending(&self, size: (u64, u64), old: u64, tokens: u64) -> Result<u64> {
+        let old = old.min(self.budget);
+        let filling = self.budget - old + STEPS;
+        extended(tokens, (filling, 2), &mut |tokens| {
+            self.attention.of([size.0 * 4096 + size.1, old, tokens], || self.entering(size, old, tokens))
+        })
+    }
+
+    /// Attention of a head: tokens enter, the last of which sees `context` ones, or what is kept of them.
+    fn head(&self, (group, elements): (u64, u64), tokens: u64, context: u64) -> Result<Cost> {
+        let old = context - tokens;
+        let cycles = self.attending((group, elements), old, tokens)?;
+        // Keys and values that are there when each token has come.
+        let seen: u64 = (0..tokens).map(|token| (old + token).min(self.budget) + 1).sum();
+        let bytes = 2 * tokens * elements * (2 * group + 2);
+        Ok(Cost { cycles, bytes, products: 2 * seen * group * elements })
+    }
+
+    fn rows(&self, what: Steps, size: [u64; 2]) -> Result<Cost> {
+        rows_cost(&self.caps.vector, what, size, &self.steps, &|descriptor| self.last(vec![descriptor]))
+    }
+
+    /// A layer of a model; each sequence has heads of its own in the cache.
+    ///
+    /// # Errors
+    /// A layer that does not fit.
+    pub fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
+        let tokens = work.sequences * work.tokens;
+        let (width, head, [heads, shared]) = (model.width, model.head(), model.heads);
+        let mut all = Cost::default();
+        for [inputs, outputs, count] in model.projections() {
+            all += self.matrix([tokens, inputs, outputs])?.times(count);
+        }
+        all += self.head((heads / shared, head), work.tokens, work.context)?.times(work.sequences * shared);
+        let norm = if model.gated { Steps::RmsNorm } else { Steps::LayerNorm };
+        all += self.rows(norm, [tokens, width])?.times(2);
+        all += self.rows(Steps::Add, [tokens, width])?.times(2);
+        if model.gated {
+            all += self.rows(Steps::Rotate, [tokens * (heads + shared), head])?;
+        }
+        all += self.rows(if model.gated { Steps::Gate } else { Steps::Activate }, [tokens, model.between])?;
+        Ok(all)
+    }
+}
