@@ -69,10 +69,10 @@ impl SystolicEvictor {
                     let now = m.wire("model_now", number.q.eq(place));
                     kept.next_when(m, here, arrives & now, end.at(i));
                     m.connect(all.at(here), mux(now, end.at(i), kept.q.at(here)));
-                    // No comparison of a place: that of the first or the last one is constant.
+                    // Below the number of passes so far: "up to the last one" would be constant for the first place.
                     let wide = passes.width() + 1;
-                    let behind = number.q.extend(wide).wrapping_sub(place.extend(wide)).msb();
-                    m.connect(counts.at(here), if places > 1 { !behind } else { bit().lit(1) });
+                    let so_far = place.extend(wide).lt(number.q.extend(wide).wrapping_add(1));
+                    m.connect(counts.at(here), if places > 1 { so_far } else { bit().lit(1) });
                 });
             });
             let index_ty = uint(bits_for(u64::from(places * rows) * 2));
