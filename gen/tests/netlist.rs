@@ -71,7 +71,7 @@ fn large_vector_top_runs_jobs_in_cells() {
 /// 4 x 4 PEs on a bus of 4 bytes, with no row unit but RMS norm: jobs of the bench.
 #[test]
 #[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
-fn large_tender_top_runs_jobs_in_cells() {
+fn release_tender_top_runs_jobs_in_cells() {
     let block = TenderTop {
         axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
         dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
@@ -98,7 +98,7 @@ fn large_tender_top_runs_jobs_in_cells() {
 /// A lane of 32 channels on a bus of 4 bytes, with no row unit but RMS norm: jobs of the bench.
 #[test]
 #[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
-fn large_kllm_top_runs_jobs_in_cells() {
+fn release_kllm_top_runs_jobs_in_cells() {
     let block = KllmTop {
         axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
         dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
@@ -130,7 +130,7 @@ fn large_kllm_top_runs_jobs_in_cells() {
 /// 2 x 2 PEs on a bus of 4 bytes, a head of two tokens, with no row unit but RMS norm: jobs of the bench.
 #[test]
 #[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
-fn large_kelle_top_runs_jobs_in_cells() {
+fn release_kelle_top_runs_jobs_in_cells() {
     let small = KelleTop::configurations().swap_remove(0);
     let block = KelleTop {
         dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },

@@ -271,7 +271,7 @@ fn unknown_bits_are_found() {
 
 #[test]
 #[ignore = "simulates every block"]
-fn large_the_harness_of_every_block_passes() {
+fn release_the_harness_of_every_block_passes() {
     let blocks = registry::all().iter().map(|e| (e.about().name.to_owned(), e.about().name)).collect();
     on_all_cores(blocks, |block| {
         let (folder, _) = package(block, &[], &[]);

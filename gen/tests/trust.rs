@@ -1,6 +1,6 @@
 //! The table of docs/trust.md is whole, above its floors, and true.
 //!
-//! `SNAPSHOTS=overwrite cargo test -p gen --test trust -- --ignored` counts lines and toggles of all blocks again, the same
+//! `SNAPSHOTS=overwrite cargo test -p gen --test trust -- --ignored release_` counts lines and toggles of all blocks again, the same
 //! with `--test mutation` their mutants.
 
 mod support;
@@ -120,7 +120,7 @@ fn some_blocks_reach_what_the_table_says() {
 
 #[test]
 #[ignore = "minutes: a model of each block"]
-fn large_all_blocks_reach_what_the_table_says() {
+fn release_all_blocks_reach_what_the_table_says() {
     let (old, page) = (rows(), Mutex::new(()));
     let work = blocks().into_iter().map(|entry| (entry.about().name.to_owned(), entry)).collect();
     on_all_cores(work, |entry| {

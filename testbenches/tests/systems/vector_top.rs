@@ -46,8 +46,14 @@ fn all_configurations() {
 
 /// Right and wrong descriptors, soft resets, silence: it never hangs and never writes elsewhere.
 #[test]
-#[ignore = "minutes: a hundred thousand times five jobs"]
-fn large_a_hundred_thousand_jobs() {
+#[ignore = "minutes: ten thousand times five jobs"]
+fn large_ten_thousand_jobs() {
+    run(&small(), bench, &options(10_000)).unwrap_or_else(|e| panic!("{e:#}"));
+}
+
+#[test]
+#[ignore = "a quarter of an hour: a hundred thousand times five jobs"]
+fn release_a_hundred_thousand_jobs() {
     run(&small(), bench, &options(100_000)).unwrap_or_else(|e| panic!("{e:#}"));
 }
 
