@@ -3,6 +3,7 @@
 //! `cargo run -p testbenches --example comparison -- docs/comparison.md`; with a second file, the points of its curves as JSON.
 
 use anyhow::{Context, bail};
+use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop};
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};
 use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::common::{AxiSpec, DmaSpec};
@@ -10,8 +11,8 @@ use hdl::blocks::tender::MultiScaleArray;
 use host::kllm::Bits;
 use host::vector::Integer;
 use models::cycles::comparison::{Costs, Machine};
-use models::cycles::{kllm, tender};
-use testbenches::systems::{kllm_top, tender_top};
+use models::cycles::{kelle, kllm, tender};
+use testbenches::systems::{kelle_top, kllm_top, tender_top};
 
 /// Of memory.
 const LATENCY: u32 = 20;
@@ -51,6 +52,18 @@ fn kllm_block() -> KllmTop {
     KllmTop { axi: axi(), product, read_beats: BEATS, max_beats: 256, orizuru: 4096, ..KllmTop::default() }
 }
 
+/// Tokens that a head of Kelle keeps: as many as give a cache of the largest size one row for each of 32 heads.
+const BUDGET: u32 = 127;
+
+/// The paper's array and memories on a bus of 64 bytes.
+fn kelle_block() -> KelleTop {
+    let spec = KelleSpec { axi: axi(), weights: 65_536, inner: 11_008, ..KelleSpec::default() };
+    let attention =
+        AttentionSpec { spec: spec.clone(), heads: 3, slots: BUDGET, width: 128, group: 4, ..AttentionSpec::default() };
+    let dma = DmaSpec { burst_beats: 8, ..DmaSpec::default() };
+    KelleTop { dma, spec, attention, read_beats: BEATS, max_beats: 256, ..KelleTop::default() }
+}
+
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let Some(page) = arguments.next() else { bail!("give the page to fill in: docs/comparison.md") };
@@ -63,6 +76,9 @@ fn main() -> anyhow::Result<()> {
     let block = kllm_block();
     let (caps, timing) = (kllm_top::caps_of(&block), kllm_top::timing::timing(&block, LATENCY));
     let kllm = kllm::Kllm::new(caps, (kllm_top::golden_of(&block)?, timing), Bits::Four, 200);
+    let block = kelle_block();
+    let (golden, timing) = (kelle_top::golden_of(&block)?, kelle_top::timing::timing(&block, LATENCY));
+    let kelle = kelle::Kelle::new(kelle_top::caps_of(golden.shape()), (golden, timing), BUDGET.into());
     let of_tender = "64 x 64 PEs, [260 mm²](blocks/tender-top.md#the-papers-size) with 64 lanes of the vector unit, less 32 of 1.80 mm²; memories as there";
     let machines = [
         Machine {
@@ -91,6 +107,15 @@ fn main() -> anyhow::Result<()> {
             perplexity: "31.73",
             source: "16 lanes of 32 columns with 16 inputs, [synthesised](blocks/kllm-top.md#cost)",
             layer: Box::new(|model, work| kllm.layer(model, work)),
+        },
+        Machine {
+            name: "Kelle, N' = 127",
+            area: 164.0,
+            memory: 47.5,
+            peak: 32 * 32 / 2,
+            perplexity: "16.89",
+            source: "32 x 32 PEs, 2 MB of weights, synthesised as [below](#kelles-area) with three heads: 148.5 mm² and 32.3 Mbit, and rows for 32 heads",
+            layer: Box::new(|model, work| kelle.layer(model, work)),
         },
     ];
     let costs = Costs::new(&machines)?;
