@@ -82,13 +82,23 @@ impl Exact {
     /// # Errors
     /// A missing or damaged file.
     pub fn rounded(tokens: usize, layer: &Layer, bits: Option<u32>) -> anyhow::Result<Self> {
+        let mut residual = real_numbers("l14_attn_residual")?;
+        residual.truncate(tokens);
+        Ok(Self::behind(residual, layer, bits))
+    }
+
+    /// The layer for tokens that come with these numbers, the first one of a text first.
+    #[must_use]
+    pub fn of_rows(residual: &[Vec<f64>], layer: &Layer) -> Self {
+        Self::behind(residual.to_vec(), layer, None)
+    }
+
+    fn behind(residual: Vec<Vec<f64>>, layer: &Layer, bits: Option<u32>) -> Self {
         let round = |rows: &[Vec<f64>]| bits.map_or_else(|| rows.to_vec(), |bits| to_integers(rows, bits));
         let product = |x: &[Vec<f64>], w: &Vec<Vec<f64>>| match bits {
             None => exact_product(x, w),
             Some(_) => exact_product(&round(x), &transposed(&to_integers(&transposed(w), 4))),
         };
-        let mut residual = real_numbers("l14_attn_residual")?;
-        residual.truncate(tokens);
         let tokens = residual.len();
         let attended: Vec<Vec<f64>> = residual.iter().map(|row| rms_norm(row, &layer.gains[0])).collect();
         let angles = angles(tokens, HEAD);
@@ -121,7 +131,7 @@ impl Exact {
         let gated: Vec<Vec<f64>> = gated.collect();
         let down = product(&gated, &layer.down);
         let out = sum(&hidden, &down, 1.0);
-        Ok(Self { residual, attended, queries: q, keys: k, values: v, attention, projected, normed, gated, down, out })
+        Self { residual, attended, queries: q, keys: k, values: v, attention, projected, normed, gated, down, out }
     }
 }
 

@@ -4,9 +4,6 @@ use hdl::accelerators::titanus::TitanusCore;
 use hdl::blocks::common::FloatFunction;
 use host::Window;
 use host::titanus::Counts;
-use models::smollm2::arithmetic::{Arithmetic, Norm};
-use models::smollm2::matrix::Matrix;
-use models::smollm2::{self, Model, Precision, Tokenizer, texts};
 use sim::bus::AxiConfig;
 use sim::stimulus::{Stall, rng_for};
 use testbenches::systems::hardware::{on_hardware, ready};
@@ -14,7 +11,7 @@ use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
 use testbenches::systems::titanus_core::layer::{Chains, Compression, chains};
 use testbenches::systems::titanus_core::{caps_of, golden_of, layer_core, small_layer_core};
 
-use crate::layer_14::layer_14;
+use crate::layer_14::{layer_14, residual};
 
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
 
@@ -82,29 +79,6 @@ fn large_layers_with_pauses() {
         let how = Compression { bits: [4, 4], ..PRUNED };
         simulate(&small_layer_core(), &config, &drawn(&small_layer_core(), shape, (10, 8), how));
     }
-}
-
-/// Takes what comes into layer 14.
-struct Into14(Vec<Vec<f64>>);
-
-impl Arithmetic for Into14 {
-    fn norm(&mut self, layer: usize, norm: Norm, x: &Matrix, gain: &[f32], eps: f64) -> anyhow::Result<Matrix> {
-        if (layer, norm) == (14, Norm::Attention) {
-            self.0 = x.iter().map(<[f64]>::to_vec).collect();
-        }
-        Ok(smollm2::arithmetic::rms_norm(x, gain, eps))
-    }
-}
-
-/// The residual stream ahead of layer 14 for the first tokens of the committed text.
-fn residual(tokens: usize) -> Vec<Vec<f64>> {
-    let file = smollm2::open().unwrap();
-    let tokenizer = Tokenizer::read(&file).unwrap();
-    let model = Model::read(&file, Precision::Half).unwrap();
-    let text = texts::committed(&tokenizer).unwrap();
-    let mut into = Into14(Vec::new());
-    model.forward(&text.windows[0][..tokens], &mut model.cache(), &mut into).unwrap();
-    into.0
 }
 
 fn real(how: Compression, (tokens, prompt): (usize, usize)) -> Chains {

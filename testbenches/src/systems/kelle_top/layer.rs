@@ -12,10 +12,25 @@ use super::super::chain_builder::{ChainBuilder, Floats, Measured};
 use super::super::float_head::angles;
 use super::super::float_layer::{Exact, HEAD, Layer, sum};
 
-/// The largest integer of a calibrated activation.
-const LARGEST: f64 = 30_000.0;
+/// The largest integer of a calibrated activation: half of what there is, since evictions change what comes behind them.
+const LARGEST: f64 = 16_000.0;
 /// The largest weight.
 const LARGEST_WEIGHT: f64 = 127.0;
+
+/// A layer's run.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The residual stream ahead of it, a row for each token.
+    pub residual: &'a [Vec<f64>],
+    /// Tokens of the prompt, which come first.
+    pub prompt: usize,
+    /// Tokens behind it that share a pass of the weights; they enter heads one by one all the same.
+    pub pass: usize,
+    /// What heads keep behind the prompt.
+    pub policy: Policy,
+    /// Each query head has keys, values and victims of its own.
+    pub expanded: bool,
+}
 
 /// Weights in memory.
 struct Weights {
@@ -96,12 +111,16 @@ impl Builder<'_> {
         Ok(out)
     }
 
-    fn matrices(&mut self, layer: &Layer, all: &Exact) -> anyhow::Result<Matrices> {
-        let group = all.queries.len() / all.keys.len();
-        let of_head = |(number, keys): (usize, &Vec<Vec<f64>>)| Quantizers {
-            queries: quantizer(&all.queries[number * group..(number + 1) * group].concat()),
-            keys: quantizer(keys),
-            values: quantizer(&all.values[number]),
+    fn matrices(&mut self, layer: &Layer, all: &Exact, expanded: bool) -> anyhow::Result<Matrices> {
+        let heads = if expanded { all.queries.len() } else { all.keys.len() };
+        let group = all.queries.len() / heads;
+        let of_head = |number: usize| {
+            let stored = number * all.keys.len() / heads;
+            Quantizers {
+                queries: quantizer(&all.queries[number * group..(number + 1) * group].concat()),
+                keys: quantizer(&all.keys[stored]),
+                values: quantizer(&all.values[stored]),
+            }
         };
         Ok(Matrices {
             q: self.weights(&layer.q, &all.attended)?,
@@ -111,11 +130,11 @@ impl Builder<'_> {
             gate: self.weights(&layer.gate, &all.normed)?,
             up: self.weights(&layer.up, &all.normed)?,
             down: self.weights(&layer.down, &all.gated)?,
-            quantizers: all.keys.iter().enumerate().map(of_head).collect(),
+            quantizers: (0..heads).map(of_head).collect(),
         })
     }
 
-    /// The layer for the tokens of `residual` from position `first` on; they come into the heads as a prompt, or as one of those behind it.
+    /// The layer for the tokens of `residual` from position `first` on; those at 0 are the prompt.
     fn tokens(
         &mut self,
         (residual, first): (&Floats, usize),
@@ -132,21 +151,25 @@ impl Builder<'_> {
         self.b.rows(&q, &q, |job| job.rotate(turns.at))?;
         self.b.rows(&k, &k, |job| job.rotate(turns.at))?;
         let attention = self.b.floats("attention", q.rows, q.columns)?;
-        let group = q.columns / k.columns;
+        let heads = m.quantizers.len();
+        let group = q.columns / HEAD / heads;
         for (number, &quantizers) in m.quantizers.iter().enumerate() {
-            let of = |rows: &Floats, width: usize| rows.slice(number * width, width).map(|rows| rows.at);
+            let of = |rows: &Floats, head: usize, width: usize| rows.slice(head * width, width).map(|rows| rows.at);
+            let stored = number * (k.columns / HEAD) / heads;
             let rows = Rows {
-                queries: of(&q, group * HEAD)?,
-                keys: of(&k, HEAD)?,
-                values: of(&v, HEAD)?,
-                out: of(&attention, group * HEAD)?,
+                queries: of(&q, number, group * HEAD)?,
+                keys: of(&k, stored, HEAD)?,
+                values: of(&v, stored, HEAD)?,
+                out: of(&attention, number, group * HEAD)?,
             };
             let scale = (1.0 / (HEAD as f64).sqrt()) as f32;
             let (head, size) = ((number as u32, q.rows as u32), (group as u32, HEAD as u32));
             let job = AttentionJob::new(head, size, policy, (quantizers, scale), rows).exact();
-            for descriptor in job.build_prompt(self.caps, &self.b.window)? {
-                self.b.then(descriptor)?;
-            }
+            let descriptors = match first {
+                0 => job.build_prompt(self.caps, &self.b.window)?,
+                _ => vec![job.build(self.caps, &self.b.window)?],
+            };
+            descriptors.into_iter().try_for_each(|descriptor| self.b.then(descriptor))?;
         }
         let projected = self.linear("projected", &attention, &m.o)?;
         let hidden = self.b.floats("behind the attention", q.rows, residual.columns)?;
@@ -166,49 +189,47 @@ fn place(of: &Floats, first: usize) -> Operand {
     Operand { address: of.at.address + first as u64 * u64::from(of.at.stride), ..of.at }
 }
 
-/// The layer for a prompt and so many tokens behind it, each with descriptors of its own. Activations are calibrated on the float layer's
-/// numbers for all 64 tokens of the text. Errors are those of the attention and of what the layer adds to the residual stream, of the
-/// prompt and of the tokens behind it, beside the float layer with a full cache.
+/// The layer for a prompt and tokens behind it. Activations are calibrated on the float layer's numbers for all of them. Errors are
+/// those of the attention and of what the layer adds to the residual stream, of the prompt and of the tokens behind it, beside the
+/// float layer with a full cache.
 ///
 /// # Errors
-/// A missing or damaged file; more tokens than are stored; what the host crate refuses.
+/// No prompt, or no tokens for a pass; what the host crate refuses.
 pub fn real_layer(
     (caps, window): (&Caps, &Window),
     golden: KelleTop,
-    [prompt, steps]: [usize; 2],
-    policy: Policy,
+    run: Run<'_>,
     layer: &Layer,
 ) -> anyhow::Result<Measured> {
-    let all = Exact::of(64, layer)?;
-    let tokens = prompt + steps;
-    ensure!(
-        prompt > 0 && tokens <= all.residual.len(),
-        "{prompt} + {steps} tokens, must be 1 to {}",
-        all.residual.len()
-    );
+    let Run { residual, prompt, pass, policy, expanded } = run;
+    let tokens = residual.len();
+    ensure!((1..=tokens).contains(&prompt), "a prompt of {prompt} tokens, must be 1 to {tokens}");
+    ensure!(pass > 0, "passes of no token");
+    let all = Exact::of_rows(residual, layer);
     let mut builder = Builder { caps, b: ChainBuilder::new(caps.vector, window, golden)? };
-    let matrices = builder.matrices(layer, &all)?;
+    let matrices = builder.matrices(layer, &all, expanded)?;
     let heads = matrices.quantizers.len() as u32;
     builder.b.then(ClearJob { first: 0, heads }.build(caps, window)?)?;
-    let parts = [(0, prompt)].into_iter().chain((prompt..tokens).map(|token| (token, 1)));
+    let behind = (prompt..tokens).step_by(pass).map(|first| (first, pass.min(tokens - first)));
     let (mut attention, mut out) = (Vec::new(), Vec::new());
-    for (first, count) in parts {
-        let residual = builder.b.given(&all.residual[first..first + count])?;
-        let (attended, behind) = builder.tokens((&residual, first), (&matrices, layer), policy)?;
+    for (first, count) in [(0, prompt)].into_iter().chain(behind) {
+        let rows = builder.b.given(&residual[first..first + count])?;
+        let (attended, behind) = builder.tokens((&rows, first), (&matrices, layer), policy)?;
         attention.extend(builder.b.values(&attended));
         out.extend(builder.b.values(&behind));
     }
-    let added = |rows: &[Vec<f64>], from: usize| sum(rows, &all.residual[from..from + rows.len()], -1.0);
-    let of_layer = |range: std::ops::Range<usize>| {
-        relative_error(&added(&all.out[range.clone()], range.start), &added(&out[range.clone()], range.start))
+    let added = |rows: &[Vec<f64>]| sum(rows, residual, -1.0);
+    let (exact, ours) = (added(&all.out), added(&out));
+    let error = |of: &[Vec<f64>], to: &[Vec<f64>], range: std::ops::Range<usize>| {
+        relative_error(&of[range.clone()], &to[range])
     };
     let mut errors = vec![
-        ("attention of the prompt", relative_error(&all.attention[..prompt], &attention[..prompt])),
-        ("what the layer adds to the prompt", of_layer(0..prompt)),
+        ("attention of the prompt", error(&all.attention, &attention, 0..prompt)),
+        ("what the layer adds to the prompt", error(&exact, &ours, 0..prompt)),
     ];
-    if steps > 0 {
-        errors.push(("attention of the steps", relative_error(&all.attention[prompt..tokens], &attention[prompt..])));
-        errors.push(("what the layer adds to the steps", of_layer(prompt..tokens)));
+    if prompt < tokens {
+        errors.push(("attention of the steps", error(&all.attention, &attention, prompt..tokens)));
+        errors.push(("what the layer adds to the steps", error(&exact, &ours, prompt..tokens)));
     }
     Ok(Measured { job: builder.b.finish()?, errors })
 }
