@@ -66,6 +66,29 @@ fn a_column_of_sweeps() {
     }
 }
 
+/// With their few values: all fit, and each product is a multiplier.
+#[test]
+#[ignore = "minutes of placement, and nextpnr from PyPI"]
+fn large_shipped_sweeps_on_ecp5() {
+    let folder = in_folder(&[]);
+    let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sweeps/fpga");
+    for file in std::fs::read_dir(sweeps).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let args = ["sweep", file.to_str().unwrap(), "--small", "-o", name, "--store", "store"];
+        senbazuru(&args).env("PATH", path()).current_dir(folder.path()).assert().code(0);
+        let csv = std::fs::read_to_string(folder.path().join(name).join("results.csv")).unwrap();
+        let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let head = lines.next().unwrap();
+        let column = |name: &str| head.iter().position(|n| *n == name).unwrap();
+        let points: Vec<_> =
+            lines.map(|line| [column("fpga_dsps"), column("fpga_mhz")].map(|at| line[at].to_owned())).collect();
+        assert!(
+            points.len() > 1 && points.iter().all(|[dsps, mhz]| dsps != "0" && mhz.parse::<f64>().is_ok()),
+            "{csv}"
+        );
+    }
+}
+
 /// ECP5: multipliers and memories are what they should be, and the clock is in the range that the documentation gives.
 #[test]
 #[ignore = "a minute of placement, and nextpnr from PyPI"]

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 use senbazuru::mutation;
 use sim::mutate::{Limits, Report, Sample};
-use support::trust::{BELOW, GOAL, NOT_PROVED, blocks, floor, may_live, mutants_below, renew, renews};
+use support::trust::{BELOW, GOAL, NOT_PROVED, chosen, floor, may_live, mutants_below, renew, renews};
 
 /// Tests `count` mutants of all blocks, demands their shares, and leaves a table, `target/tmp/<name>`, with the share of all
 /// in its last line. `spare` mutants of a block may live beyond its share; `whole`: also of those that take long.
@@ -19,7 +19,7 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
     let sample = Sample { count, seed: 1 };
     let rows = Mutex::new(BTreeMap::new());
     let wanted = |name: &str| whole || NOT_PROVED.iter().all(|(large, _)| *large != name);
-    let blocks = blocks().into_iter().filter(|entry| wanted(entry.about().name));
+    let blocks = chosen().into_iter().filter(|entry| wanted(entry.about().name));
     let mut work: Vec<_> = blocks.map(|entry| (entry.about().name.to_owned(), entry)).collect();
     // Work is taken from the end: what takes longest begins.
     work.sort_by_key(|(block, _)| LONGEST.iter().position(|name| name == block).map(|at| LONGEST.len() - at));
@@ -34,16 +34,18 @@ fn table(name: &str, count: usize, spare: usize, proof: Limits, whole: bool) {
             mutation::test(&**entry, &params, &design, sample, None, proof).map_err(|e| e.to_string())?;
         let verdict = check(block, &report, sample.count, spare);
         let mut rows = rows.lock().unwrap();
+        if whole && renews() {
+            renew(|name, row| {
+                if name == block {
+                    row.mutants = Some([report.tested.len(), report.equivalent(), report.killed()]);
+                }
+            });
+        }
         rows.insert(block, (vectors, report));
         std::fs::write(&path, text(&rows)).unwrap();
         verdict
     });
     let rows = rows.into_inner().unwrap();
-    if whole && renews() {
-        renew(|block, row| {
-            row.mutants = rows.get(block).map(|(_, r)| [r.tested.len(), r.equivalent(), r.killed()]).or(row.mutants);
-        });
-    }
     let apart = |block: &str| mutants_below().any(|name| name == block);
     let there: Rows = rows.clone().into_iter().filter(|(block, _)| !apart(block)).collect();
     let (killed, judged) = total(&there);

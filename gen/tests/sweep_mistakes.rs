@@ -62,6 +62,10 @@ fn mistakes_in_the_file() {
             change("\"synth\"]", "\"energy\"]\noptions = { liberty = 'none' }"),
             "s.toml: the stage energy needs a cell library, not `none`",
         ),
+        (
+            change("\"synth\"]", "\"fpga\"]\noptions = { device = 'ice40-hx8k', out_of_context = true }"),
+            "s.toml: nextpnr-ice40 places no block out of context",
+        ),
     ] {
         assert!(text.contains(part), "wanted: {part}\ngot: {text}");
     }

@@ -32,7 +32,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<()> {
     let (entry, params) = args.target.resolve()?;
     let stages = point::in_order(&args.stages)?;
-    let options = args.options.clone().without_none(&stages)?;
+    let options = args.options.clone().checked(&stages)?;
     let point = Point::new(entry.about().name, params)?;
     for expected in &args.keys {
         let Some((stage, key)) =

@@ -47,7 +47,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<()> {
     let targets = args.targets.resolve()?;
-    let liberty = point::Options { liberty: args.liberty.clone(), ..Default::default() }.without_none(&[])?.liberty;
+    let liberty = point::Options { liberty: args.liberty.clone(), ..Default::default() }.checked(&[])?.liberty;
     let jobs = std::thread::available_parallelism().ok();
     let checked = args.netlist.is_some() || args.period.is_some();
     let prove = checked.then(|| Duration::from_secs(args.timeout));

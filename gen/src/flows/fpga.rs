@@ -65,6 +65,19 @@ impl Device {
         Err(missing)
     }
 
+    /// Whether a block can be placed out of context.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn out_of_context(self) -> Result<()> {
+        match self {
+            Self::Ecp5 => Ok(()),
+            Self::Ice40 => Err(Failure::Usage(
+                "nextpnr-ice40 places no block out of context: leave out --out-of-context, or take ecp5-85k".into(),
+            )),
+        }
+    }
+
     fn synthesis(self) -> &'static str {
         match self {
             Self::Ecp5 => "synth_ecp5",
@@ -148,9 +161,8 @@ impl From<&Manifest> for Ports {
 /// A missing tool; a block that does not fit the device ([`Failure::Check`]).
 pub fn build(sources: &Sources, ports: &Ports, options: &Options) -> Result<Report> {
     let Options { device, freq, seed, out_of_context, hierarchical, place } = *options;
-    if place && out_of_context && device == Device::Ice40 {
-        let what = "nextpnr-ice40 places no block out of context: leave out --out-of-context, or take ecp5-85k";
-        return Err(Failure::Usage(what.into()));
+    if place && out_of_context {
+        device.out_of_context()?;
     }
     let program = if place { device.program()? } else { "" };
     let work = Workspace::new()?;

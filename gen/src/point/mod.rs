@@ -96,7 +96,7 @@ pub struct Options {
     /// Seed of a co-simulation
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Synthesise modules apart, each once
+    /// Synthesise modules apart, each once, also for an FPGA
     #[arg(long)]
     pub hierarchical: bool,
     /// Synthesis maps memories to flip-flops, or leaves modules that have one out and counts their bits
@@ -113,6 +113,9 @@ pub struct Options {
     /// FPGA
     #[arg(long, value_enum, default_value_t)]
     pub device: Device,
+    /// FPGA: the block without registers at its ports, whose paths are not looked at
+    #[arg(long)]
+    pub out_of_context: bool,
     /// Cycles of a bounded proof
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=MOST_CYCLES))]
     #[serde(deserialize_with = "cycles")]
@@ -179,6 +182,7 @@ impl Default for Options {
             liberty: Vec::new(),
             period: None,
             device: Device::default(),
+            out_of_context: false,
             depth: 8,
             cover_depth: 40,
         }
@@ -189,8 +193,11 @@ impl Options {
     /// Takes `none` for what it is in other commands: no library.
     ///
     /// # Errors
-    /// A stage that cannot do without.
-    pub fn without_none(self, stages: &[Stage]) -> Result<Self> {
+    /// A stage that cannot do without; a device that does not go with the rest.
+    pub fn checked(self, stages: &[Stage]) -> Result<Self> {
+        if stages.contains(&Stage::Fpga) && self.out_of_context {
+            self.device.out_of_context()?;
+        }
         if !self.liberty.iter().any(|library| library == Path::new("none")) {
             return Ok(self);
         }
@@ -236,6 +243,9 @@ impl Options {
         }
         if self.device != default.device {
             words.extend(["--device".into(), self.device.name().into()]);
+        }
+        if self.out_of_context {
+            words.push("--out-of-context".into());
         }
         for library in &self.liberty {
             words.extend(["--liberty".into(), library.display().to_string()]);
@@ -285,7 +295,10 @@ impl Point {
         }
         let options = match stage {
             Stage::Gen | Stage::Lint => json!(null),
-            Stage::Fpga => json!({ "device": options.device, "seed": options.seed }),
+            Stage::Fpga => json!({
+                "device": options.device, "seed": options.seed, "out_of_context": options.out_of_context,
+                "hierarchical": options.hierarchical,
+            }),
             // A testbench sees the parameters, and is code that may change.
             Stage::Sim | Stage::Energy => {
                 let library = match stage {

@@ -173,8 +173,8 @@ fn on_fpga(point: &Point, options: &Options) -> Result<Found> {
         device: options.device,
         freq: 200.0,
         seed: options.seed,
-        out_of_context: false,
-        hierarchical: false,
+        out_of_context: options.out_of_context,
+        hierarchical: options.hierarchical,
         place: true,
     };
     let report = fpga::build(&point.sources, &fpga::Ports::from(&point.manifest), &how)?;

@@ -173,7 +173,7 @@ impl Spec {
         let stages = point::in_order(&file.stages).map_err(|e| Failure::Usage(format!("{}: {e}", path.display())))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let blame = |e: Failure| Failure::Usage(format!("{}: {e}", path.display()));
-        let mut options = file.options.without_none(&stages).map_err(blame)?;
+        let mut options = file.options.checked(&stages).map_err(blame)?;
         // A library is looked for beside the file that names it.
         for library in &mut options.liberty {
             let is_name = crate::flows::liberty::NAMED.iter().any(|name| library == Path::new(name));

@@ -13,6 +13,15 @@ pub fn blocks() -> Vec<Box<dyn Entry>> {
     registry::all().into_iter().filter(|entry| !mutation::is_accelerator(&**entry)).collect()
 }
 
+/// Those of `SENBAZURU_BLOCKS=softmax,kv_packer`, or all.
+pub fn chosen() -> Vec<Box<dyn Entry>> {
+    let Ok(names) = std::env::var("SENBAZURU_BLOCKS") else { return blocks() };
+    let names: Vec<&str> = names.split(',').collect();
+    let chosen: Vec<_> = blocks().into_iter().filter(|entry| names.contains(&entry.about().name)).collect();
+    assert_eq!(chosen.len(), names.len(), "SENBAZURU_BLOCKS: not all of {names:?} have a row in docs/trust.md");
+    chosen
+}
+
 /// The share of mutants that a bench must notice, among those that are not proved to do the same.
 pub const GOAL: f64 = 0.99;
 
