@@ -63,6 +63,12 @@ pub trait Accelerator {
     /// A job ended with an error.
     fn failed(&self) {}
 
+    /// A soft reset while a job was at one of these operations or behind them: what then stays of the state before the job. `false`: what
+    /// stays is not known.
+    fn dropped(&self, _operations: &[Executed<Self::Operation>]) -> bool {
+        false
+    }
+
     /// Registers that say more of how a job ended with an error: offsets, and what they read as.
     fn details(&self, _report: &Report<Self::Operation>) -> Vec<(u64, u64)> {
         Vec::new()

@@ -5,6 +5,7 @@
 //! context. Operations are done one after the other; sums are exact and have no order.
 
 mod append;
+pub mod cycles;
 mod operation;
 mod product;
 mod registers;
@@ -312,6 +313,18 @@ impl job::Accelerator for TitanusCore {
 
     fn failed(&self) {
         self.state.borrow_mut().empty();
+    }
+
+    fn dropped(&self, operations: &[Executed]) -> bool {
+        let mut state = self.state.borrow_mut();
+        // Each of these loads may have been done, may be half done, or may not have begun.
+        for executed in operations {
+            if let Operation::Load(load) = &executed.operation.operation {
+                state.forget(load);
+            }
+        }
+        state.empty();
+        true
     }
 
     fn details(&self, report: &Report) -> Vec<(u64, u64)> {
