@@ -7,8 +7,8 @@
 use super::format::demand_chunk_fits;
 use super::{ByteBlock, KvCompressor, KvCompressorPorts, OpenTail, bits_type};
 use crate::lang::{
-    About, Block, Bundle, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutBundle, OutStream, Signal,
-    Stream, Timing, bit, bundle, index_width, mux, parameters, ports, sint, uint,
+    About, Block, Bundle, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutBundle, OutStream, Proof,
+    Signal, Stream, Timing, bit, bundle, cat, index_width, mux, parameters, ports, sint, uint,
 };
 
 /// Bits of a number of blocks.
@@ -174,6 +174,7 @@ impl Block for CacheWriter {
         m.connect(io.tokens_o, token);
 
         let offered = self.blocks(m, io, &compressor, (started, drops));
+        self.properties(m, io, &compressor, (started, taken, drops));
         let over = [("k", &compressor.k), ("v", &compressor.v)].map(|(name, side)| {
             let register = m.reg_init(&format!("{name}_over_q"), bit(), 0);
             let now = m.wire(&format!("{name}_over"), register.q | (side.fire() & side.last));
@@ -256,11 +257,74 @@ impl CacheWriter {
     }
 }
 
+impl CacheWriter {
+    /// Every tile that is taken goes to the compressor once, in order, and nothing else but what ends a sequence; every block of it gets the
+    /// next number of its side and stays until it is taken; and a sequence that is given up offers nothing.
+    fn properties(
+        &self,
+        m: &mut Module,
+        io: &CacheWriterPorts,
+        compressor: &KvCompressorPorts,
+        (started, taken, drops): (Signal, Signal, Signal),
+    ) {
+        if self.lanes > 2 || !self.tiles.is_power_of_two() {
+            return;
+        }
+        m.formal(|m| {
+            let goes = compressor.tile.fire();
+            m.assert_always("no_tile_lost_or_doubled", taken.eq(goes & !drops));
+            let same =
+                compressor.tile.k.packed().eq(io.tile.k.packed()) & compressor.tile.v.packed().eq(io.tile.v.packed());
+            m.assert_always("tiles_as_they_are", !taken | (same & !compressor.tile.last));
+            let count = uint(BLOCKS);
+            let tiles = m.reg_init("formal_tiles_q", uint(TOKENS), 0);
+            let zero = uint(TOKENS).lit(0);
+            tiles.next(mux(started | io.clear_i, zero, tiles.q.wrapping_add(taken.extend(TOKENS))));
+            let whole = tiles.q.shr(self.tiles.trailing_zeros());
+            m.assert_always("tokens_that_came", io.tokens_o.eq(fitted(whole)));
+            for (name, side, number, of_side) in [
+                ("keys", &compressor.k, io.blocks_k_o, !io.block.values),
+                ("values", &compressor.v, io.blocks_v_o, io.block.values),
+            ] {
+                let left = m.reg_init(&format!("formal_{name}_q"), count, 0);
+                let leaves = m.wire(&format!("formal_{name}_leave"), side.fire() & !drops);
+                left.next(mux(started, count.lit(0), left.q.wrapping_add(leaves.extend(BLOCKS))));
+                m.assert_always(&format!("blocks_of_{name}_are_counted"), number.eq(left.q));
+                let right = io.block.number.eq(left.q) & io.block.data.data.eq(side.data.data);
+                m.assert_always(&format!("blocks_of_{name}_in_order"), !(io.block.valid & of_side) | right);
+                m.assert_always(&format!("{name}_leave_as_offered"), leaves.eq(io.block.fire() & of_side));
+                m.assert_always(&format!("{name}_end_when_given_up"), !(side.fire() & side.last) | drops);
+            }
+            let waits = io.block.valid & !io.block.ready & !io.clear_i & !(io.open_o & io.start.valid);
+            let waited = m.reg_init("formal_waited_q", bit(), 0);
+            waited.next(waits);
+            let shown = cat(&[io.block.values, io.block.number, io.block.data.data]);
+            let kept = m.reg("formal_kept_q", shown.ty());
+            kept.next(shown);
+            m.assert_always("a_block_stays", !waited.q | (io.block.valid & shown.eq(kept.q)));
+            let gone = m.reg_init("formal_gone_q", bit(), 1);
+            gone.next((gone.q | io.clear_i) & !started);
+            m.assert_always("nothing_of_what_was_given_up", !(gone.q & io.block.valid));
+            m.cover("a_block_that_waits", waited.q & io.block.fire());
+            m.cover("a_second_sequence", started & tiles.q.any());
+        });
+    }
+}
+
+fn fitted(value: Signal) -> Signal {
+    if value.width() < TOKENS { value.extend(TOKENS) } else { value.truncate(TOKENS) }
+}
+
 impl CatalogBlock for CacheWriter {
     fn configurations() -> Vec<Self> {
         vec![
             Self { lanes: 5, tiles: 3, levels: 4, buffer_tokens: 6, block_bytes: 8 },
             Self { lanes: 2, tiles: 1, levels: 2, buffer_tokens: 2, block_bytes: 3 },
         ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let block = Self { lanes: 2, tiles: 1, levels: 1, buffer_tokens: 1, block_bytes: 3 };
+        vec![Proof { block, depth: 9, cover_depth: 14, induction: false }]
     }
 }

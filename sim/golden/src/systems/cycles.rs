@@ -14,6 +14,8 @@
 //! | `kllm_top/cycles/tokens.rs`, `lanes.rs` | codebook, heads, indices, outliers; words and banks of weights, sums |
 //! | `kllm_top/cycles/results.rs`, `products.rs` | factors, addends, results; a product from its commands to their ends |
 //! | `kllm_top/cycles/quantize.rs`, `scan.rs`, `append.rs` | rows that become tokens; a token that is put into panels |
+//! | `titanus_core/cycles/store.rs`, `context.rs`, `stalls.rs` | vectors in macros, dot products, what stands still with a result that waits |
+//! | `titanus_core/cycles/loads.rs`, `results.rs`, `products.rs` | weights and constants; sums that become rows; a product from its commands to their ends |
 //! | `tender_top/cycles/panels.rs` | words of panels, tiles of the array |
 //! | `tender_top/cycles/parts.rs` | which sums leave in which order |
 //! | `tender_top/cycles/pages.rs`, `products.rs` | constants, columns of results, words and rows on their way to memory |

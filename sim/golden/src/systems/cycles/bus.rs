@@ -168,6 +168,11 @@ impl Reader {
 pub struct Turns(Vec<usize>);
 
 impl Turns {
+    /// The first manager of a port had the last turn there.
+    pub fn first(&mut self, port: usize) {
+        self.set(port, 1);
+    }
+
     fn of(&self, port: usize) -> usize {
         self.0.get(port).copied().unwrap_or(0)
     }
