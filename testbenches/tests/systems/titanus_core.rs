@@ -24,7 +24,7 @@ fn all_small_configurations() {
     }
 }
 
-/// Loads, products and rows take the cycles that the recurrence of the golden model says.
+/// Jobs take the cycles that the recurrence of the golden model says.
 #[test]
 fn cycles_of_jobs() {
     for block in TitanusCore::configurations() {

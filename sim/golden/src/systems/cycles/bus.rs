@@ -168,11 +168,6 @@ impl Reader {
 pub struct Turns(Vec<usize>);
 
 impl Turns {
-    /// The first manager of a port had the last turn there.
-    pub fn first(&mut self, port: usize) {
-        self.set(port, 1);
-    }
-
     fn of(&self, port: usize) -> usize {
         self.0.get(port).copied().unwrap_or(0)
     }
@@ -256,6 +251,11 @@ impl Ports {
         let next = waiting.min_by_key(|(now, _)| *now);
         let (now, port) = next.expect("a job that has not ended reads");
         port.turn(readers, now, self.latency);
+    }
+
+    /// The first cycle in which anybody can have a turn; `None`: nobody waits for one.
+    pub fn next(&self, readers: &[Reader]) -> Option<u64> {
+        self.ports.iter().filter_map(|port| port.when(readers)).min()
     }
 
     /// Who is next now.
