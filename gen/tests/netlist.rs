@@ -5,10 +5,12 @@ use std::fs;
 use hdl::accelerators::kelle::KelleTop;
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};
 use hdl::accelerators::tender::{TenderLane, TenderTop};
+use hdl::accelerators::titanus::{TitanusCore, TitanusSpec};
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
+use hdl::blocks::titanus::{DcimCells, DcimLinear, DcimMacro};
 use hdl::lang::CatalogBlock;
 use senbazuru::flows::energy::{Cells, Netlist};
 use senbazuru::flows::lint::Sources;
@@ -22,6 +24,7 @@ use testbenches::systems::hardware::Hardware;
 use testbenches::systems::kelle_top::bench as kelle_bench;
 use testbenches::systems::kllm_top::bench as kllm_bench;
 use testbenches::systems::tender_top::bench as tender_bench;
+use testbenches::systems::titanus_core::bench as titanus_bench;
 use testbenches::systems::vector_top::bench;
 
 /// The design in cells of osu018, and how many they are.
@@ -146,5 +149,39 @@ fn release_kelle_top_runs_jobs_in_cells() {
     println!("{cells} cells");
     assert!(cells > 10_000, "{cells} cells are no accelerator");
     let report = sim::run(&*kelle_bench(&block).unwrap(), &design, &options(20)).unwrap_or_else(|e| panic!("{e}"));
+    println!("{} cycles in {:.0} s", report.cycles, report.seconds);
+}
+
+/// Two macros of 4 x 2, a cache of 2 tiles of 2 channels and a context of 4 tokens on a bus of 4 bytes, with no row unit but RMS norm:
+/// jobs of the bench.
+#[test]
+#[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
+fn large_titanus_core_runs_jobs_in_cells() {
+    let cells = DcimCells { inputs: 4, outputs: 2, ..DcimCells::default() };
+    let tile = DcimMacro { cells, ..DcimMacro::default() };
+    let block = TitanusCore {
+        axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
+        dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },
+        read_beats: 8,
+        write_beats: 4,
+        spec: TitanusSpec {
+            store: DcimLinear { tile, rows: 1, columns: 2, load: 2, drain: 2 },
+            constants: 8,
+            lanes: 2,
+            tiles: 2,
+            levels: 2,
+            context: 4,
+            buffer: 2,
+        },
+        max_beats: 4,
+        lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },
+        requantize: RequantizeLane { mul_stages: 0, int_stages: 0, ..RequantizeLane::default() },
+        units: RowUnits::default(),
+        ..TitanusCore::default()
+    };
+    let (design, cells) = mapped(&block);
+    println!("{cells} cells");
+    assert!(cells > 10_000, "{cells} cells are no accelerator");
+    let report = sim::run(&*titanus_bench(&block).unwrap(), &design, &options(40)).unwrap_or_else(|e| panic!("{e}"));
     println!("{} cycles in {:.0} s", report.cycles, report.seconds);
 }

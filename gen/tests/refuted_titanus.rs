@@ -9,6 +9,7 @@ use support::refute::{Refutation, refute};
 fn faults_of_titanus_are_refuted() {
     let fault = |block, what, fault, by, step| Refutation { block, proof: 0, what, fault, by, step };
     let (macro_, store, engine) = ("dcim_macro", "dcim_linear", "computing_engine");
+    let (writer, reader) = ("cache_writer", "cache_reader");
     refute(vec![
         fault(
             store,
@@ -72,5 +73,27 @@ fn faults_of_titanus_are_refuted() {
             5,
         ),
         fault(engine, "a result does not wait", Fault::net("waits", "1'b0"), "no_result_lost_or_doubled", 6),
+        fault(
+            writer,
+            "a tile does not wait for the compressor",
+            Fault::net("compressor_tile_ready", "1'b1").into("takes"),
+            "no_tile_lost_or_doubled",
+            5,
+        ),
+        fault(
+            writer,
+            "a block gives way to the other side's",
+            Fault::net("held_q", "1'b0").into("values_turn"),
+            "a_block_stays",
+            6,
+        ),
+        fault(
+            reader,
+            "tiles behind the last one are given",
+            Fault::net("tokens_wanted", "1'b1").into("shows"),
+            "no_more_tiles_than_asked",
+            5,
+        ),
+        fault(reader, "a read ends ahead of its stream", Fault::net("over", "1'b1"), "streams_are_owed", 5),
     ]);
 }

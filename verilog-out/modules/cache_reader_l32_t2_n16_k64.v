@@ -111,6 +111,7 @@ module cache_reader_l32_t2_n16_k64 (
   assign decompressor_result_ready_in = !shows | tile_ready_i;
   wire [511:0] decompressor_block_data_in = decompressor_block_valid_test ? tail_data_i : block_data_i;
 
+  (* free_in_proofs *)
   kv_decompressor_l32_t2_n16_k64_crc u_decompressor (
     .clk_i(clk_i),
     .rst_ni(rst_ni),

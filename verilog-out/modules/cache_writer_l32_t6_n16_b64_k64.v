@@ -150,6 +150,7 @@ module cache_writer_l32_t6_n16_b64_k64 (
   wire compressor_tile_valid_in = drops ? !ended_q : (state_q == StateOpen) & going & tile_valid_i;
   wire [5:0] compressor_tile_length_in = drops ? 6'd0 : 6'd32;
 
+  (* free_in_proofs *)
   kv_compressor_l32_t6_n16_b64_y1_k64_crc u_compressor (
     .clk_i(clk_i),
     .rst_ni(rst_ni),

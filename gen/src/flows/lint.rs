@@ -56,13 +56,20 @@ impl Sources {
         self.has_formal() && self.widest_port <= WIDEST_FORMAL
     }
 
-    /// Yosys commands that read the design with its properties, and the files that they read.
+    /// Yosys commands that read the design with its properties and make one module of it, and the files that they read. What the top
+    /// leaves free in proofs is not part of it.
     pub(crate) fn with_properties(&self) -> (String, &[SourceFile]) {
         let verilog = || self.files.iter().map(|f| format!("read_verilog -formal -DFORMAL {}\n", f.name)).collect();
-        match &self.netlist {
+        let (mut script, files): (String, &[SourceFile]) = match &self.netlist {
             Some(netlist) => (format!("read_rtlil {}\n", netlist.name), std::slice::from_ref(netlist)),
             None => (verilog(), &self.files),
+        };
+        let top = &self.top;
+        if self.files.iter().any(|file| file.name == format!("{top}.v") && file.text.contains("(* free_in_proofs *)")) {
+            script += &format!("hierarchy -check -top {top}\ncutpoint {top}/a:free_in_proofs\n");
         }
+        script += &format!("prep -flatten -top {top}\n");
+        (script, files)
     }
 }
 

@@ -113,7 +113,7 @@ pub fn prove(sources: &Sources, options: &Options) -> Result<Vec<Property>> {
     check_solver(&options.solver)?;
     let work = Workspace::new()?;
     let (mut script, files) = sources.with_properties();
-    script += &format!("prep -flatten -top {}\nmemory_map\nasync2sync\ndffunmap\nopt_clean\n", sources.top);
+    script += "memory_map\nasync2sync\ndffunmap\nopt_clean\n";
     // A violated assertion would end the search for covers.
     script += "write_smt2 -wires model.smt2\nchformal -assert -remove\nopt_clean\nwrite_smt2 covers.smt2\n";
     yosys::run_in(&work, &script, files, &sources.top)?;

@@ -320,6 +320,17 @@ impl Module {
         ExternalInstance { module: external.name.clone(), ports }
     }
 
+    /// Proofs of this module leave the outputs of an instance free: what is proved holds for every module that does as the formal section
+    /// assumes. That the one that is placed does so is a property of that module.
+    #[track_caller]
+    pub fn free_in_proofs(&mut self, instance: &str) {
+        let loc = Location::caller();
+        with(|e| match e.top().ir.instances.iter_mut().find(|placed| placed.name == instance) {
+            Some(placed) => placed.free = true,
+            None => e.error(loc, format!("there is no instance `{instance}` to leave free in proofs")),
+        });
+    }
+
     /// A section that exists for formal verification only (`ifdef FORMAL`): put checks and helper registers in it.
     #[track_caller]
     pub fn formal(&mut self, body: impl FnOnce(&mut Module)) {
@@ -400,7 +411,7 @@ fn place(name: &str, module: Option<Rc<ModuleIr>>, loc: Loc) -> u32 {
         b.ir.clocked |= module.clocked;
         b.ir.reset |= module.reset;
         let id = b.ir.instances.len() as u32;
-        b.ir.instances.push(Instance { name, module, scope: b.scope, nets: vec![] });
+        b.ir.instances.push(Instance { name, module, scope: b.scope, nets: vec![], free: false });
         e.item(Item::Instance(id));
         id
     });

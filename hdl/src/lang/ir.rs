@@ -242,6 +242,8 @@ pub(crate) struct Instance {
     pub scope: ScopeId,
     /// One net per port of `module`, in order.
     pub nets: Vec<NetId>,
+    /// Proofs of the module around it leave its outputs free.
+    pub free: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -53,37 +53,39 @@ pub fn unit(unit: &VectorUnit) -> Unit {
 }
 
 /// As many random chains that are right as there are vectors, each before an ideal memory of some latency. `cycles` are those
-/// of a chain before a memory of a latency, and what it is made of; what the accelerator remembers, they keep in `golden`. The registers
-/// of `zeros` read as 0 behind each chain.
+/// of a chain before a memory of a latency, and what it is made of. The model remembers as the accelerator does; `cycles` sees it as it
+/// is ahead of the chain. The registers of `zeros` read as 0 behind each chain.
 ///
 /// # Errors
 /// Another number of cycles; a broken rule of the bus.
 pub fn compare<A: Accelerator + Clone>(
     (sim, run): (&mut Sim, &mut Run),
     (golden, zeros): (&A, &[(&str, u64)]),
-    draw: impl Fn(&mut StimulusRng) -> Program,
-    cycles: impl Fn(&Program, u32, (&mut SparseMemory, &mut Turns)) -> (u64, String),
+    draw: impl Fn(&mut StimulusRng, &A) -> Program,
+    cycles: impl Fn(&A, &Program, u32, (&mut SparseMemory, &mut Turns)) -> (u64, String),
 ) -> sim::Result<()> {
     sim.reset(2)?;
     let mut rng = run.rng("jobs");
     let mut host = AxiLiteHost::new(sim, "ctrl", LiteConfig::default(), run.seed())?;
     let irq = sim.output("irq_o")?;
-    let (mut number, mut turns) = (0, Turns::default());
+    let (mut number, mut turns, mut model) = (0, Turns::default(), golden.clone());
     while number < run.vectors() {
-        let program = draw(&mut rng);
+        let program = draw(&mut rng, &model);
         let latency = [1, 2, 7, 20, 60][rng.random_range(0..5usize)];
         let memory = || {
             let mut memory = SparseMemory::new();
             memory.store(program.base, &program.image);
             memory
         };
-        let report = run_golden(&golden.clone(), program.limits, program.job, &mut memory());
+        let after = model.clone();
+        let report = run_golden(&after, program.limits, program.job, &mut memory());
         // An overflow ends a job wherever it is found; results on a descriptor make another chain.
         if report.end.code != 0 || report.executed.iter().any(|e| !e.defined) {
             continue;
         }
         number += 1;
-        let (expected, what) = cycles(&program, latency, (&mut memory(), &mut turns));
+        let (expected, what) = cycles(&model, &program, latency, (&mut memory(), &mut turns));
+        model = after;
         let mut bus = AxiMemory::new();
         bus.serve_all(sim, "mem", &AxiConfig::ideal(latency), run.seed() ^ number)?;
         bus.memory_mut().store(program.base, &program.image);

@@ -5,6 +5,7 @@ pub mod float_decoder;
 pub mod head;
 pub mod layer;
 pub mod program;
+pub mod timing;
 
 use golden::systems::titanus_core::{Report, Shape, TitanusCore as Golden, Work};
 use hdl::accelerators::titanus::{ACCELERATOR, TitanusCore};

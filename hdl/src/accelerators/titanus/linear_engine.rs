@@ -68,6 +68,18 @@ impl LinearEngine {
         RowPacker { lanes: self.axi.data_width / 16 }
     }
 
+    /// What makes results of sums.
+    #[must_use]
+    pub fn results(&self) -> LinearResults {
+        LinearResults { spec: self.spec.clone() }
+    }
+
+    /// What makes bytes of probabilities.
+    #[must_use]
+    pub fn probabilities(&self) -> ProbabilityLanes {
+        ProbabilityLanes { axi: self.axi.clone() }
+    }
+
     /// Most overflows of a cycle: of results, and of bytes of probabilities.
     #[must_use]
     pub fn most_overflows(&self) -> u32 {
@@ -179,7 +191,7 @@ impl Block for LinearEngine {
         self.counts(m, io, work, (products.done_o, products.skipped_o));
 
         m.comment("Sums become results.");
-        let results = m.instance("u_results", LinearResults { spec: self.spec.clone() });
+        let results = m.instance("u_results", self.results());
         let table = m.instance("u_table", ConstantTable { spec: self.spec.clone() });
         m.connect(results.clear_i, clear);
         m.connect(results.begin_i, begin);
@@ -288,7 +300,7 @@ impl LinearEngine {
         let bytes: StreamWidthConverterPorts = m.instance("u_key_words", self.bytes_to_words(width));
         m.connect(bytes.clear_i, clear);
         rows_to_words(m, "key", keys, &bytes);
-        let lanes = m.instance("u_probabilities", ProbabilityLanes { axi: self.axi.clone() });
+        let lanes = m.instance("u_probabilities", self.probabilities());
         m.connect(lanes.clear_i, clear);
         m.connect_stream(&lanes.input, values);
         let words: StreamWidthConverterPorts = m.instance("u_value_words", self.probabilities_to_words());

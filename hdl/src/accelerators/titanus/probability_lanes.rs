@@ -24,6 +24,12 @@ parameters! {
 }
 
 impl ProbabilityLanes {
+    /// Cycles from a number to its byte.
+    #[must_use]
+    pub fn latency(&self) -> u32 {
+        STAGES[0] + STAGES[1]
+    }
+
     /// Numbers of a beat.
     #[must_use]
     pub fn lanes(&self) -> u32 {
@@ -67,7 +73,7 @@ impl Block for ProbabilityLanes {
     };
 
     fn build(&self, m: &mut Module, io: &ProbabilityLanesPorts) {
-        let (lanes, latency) = (self.lanes(), STAGES[0] + STAGES[1]);
+        let (lanes, latency) = (self.lanes(), self.latency());
         let used_ty = uint(used_bits(lanes));
         let end = Section::new(m, "end", (latency, 8 * lanes + used_ty.width + 1), io.clear_i);
         m.connect(io.input.ready, end.room);
@@ -113,6 +119,6 @@ impl Block for ProbabilityLanes {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(STAGES[0] + STAGES[1] + 1).beat(1u32)
+        Timing::new().latency(self.latency() + 1).beat(1u32)
     }
 }

@@ -5,11 +5,11 @@
 
 use super::cache_writer::{BLOCKS, TOKENS};
 use super::format::demand_chunk_fits;
-use super::{KvDecompressor, OpenTail};
+use super::{KvDecompressor, OpenTail, RebuiltTile};
 use crate::blocks::common::stream::Word;
 use crate::lang::{
-    About, Block, CatalogBlock, Field, FieldArray, In, InBundle, InStream, Module, Out, OutStream, Timing, bit, bundle,
-    index_width, mux, parameters, ports, sint, uint,
+    About, Block, CatalogBlock, Field, FieldArray, In, InBundle, InStream, Module, Out, OutStream, Proof, Signal,
+    Stream, Timing, bit, bundle, cat, index_width, mux, parameters, ports, sint, uint,
 };
 
 parameters! {
@@ -108,6 +108,7 @@ impl Block for CacheReader {
         m.connect(io.read.ready, fsm.is("Idle") & going);
         let begins = m.wire("begins", io.read.fire());
         let decompressor = m.instance("u_decompressor", self.decompressor());
+        m.free_in_proofs("u_decompressor");
 
         m.comment("Blocks, then the tail.");
         m.unused(io.tail.valid);
@@ -164,6 +165,9 @@ impl Block for CacheReader {
         let over = m.wire("over", closes | !owed.q);
         m.connect(io.end.valid, fsm.is("Tell"));
         m.connect(io.end.damaged, damaged.q);
+        let states = STATES.map(|state| fsm.is(state));
+        let inside = Inside { begins, begun: fed & !feeding.q, closes, owed: owed.q, tokens_left: tokens_left.q };
+        self.properties(m, io, result, &inside, (at.q, left.q), states);
 
         for from in ["Blocks", "Tail", "Wait", "Tell"] {
             fsm.goto(from, io.clear_i, "Drop");
@@ -185,11 +189,100 @@ impl Block for CacheReader {
     }
 }
 
+/// What the properties look at.
+struct Inside {
+    begins: Signal,
+    /// The first block of a stream goes in; the last beat of one comes out; one is inside.
+    begun: Signal,
+    closes: Signal,
+    owed: Signal,
+    tokens_left: Signal,
+}
+
+impl CacheReader {
+    /// Every tile that was rebuilt is given once, in order, up to so many tokens; all blocks are taken ahead of the one end; and a read that
+    /// is given up gives nothing more. That of a decompressor that gives each stream one last beat, and holds beats until they are taken.
+    fn properties(
+        &self,
+        m: &mut Module,
+        io: &CacheReaderPorts,
+        result: &Stream<RebuiltTile>,
+        inside: &Inside,
+        (place, blocks_left): (Signal, Signal),
+        [idle, blocks, tail, wait, tell, drops]: [Signal; 6],
+    ) {
+        if self.lanes > 2 || !self.tiles.is_power_of_two() {
+            return;
+        }
+        let Inside { begins, begun, closes, owed, tokens_left } = *inside;
+        let shift = self.tiles.trailing_zeros();
+        m.formal(|m| {
+            let stream = m.reg_init("formal_stream_q", bit(), 0);
+            stream.next(begun | (stream.q & !closes));
+            m.assume("beats_of_a_stream", !result.valid | stream.q);
+            let held = m.reg_init("formal_held_q", bit(), 0);
+            held.next(result.valid & !result.ready);
+            let shown = cat(&[result.last, result.error, result.x.packed()]);
+            let kept = m.reg("formal_kept_q", shown.ty());
+            kept.next(shown);
+            m.assume("beats_stay", !held.q | (result.valid & shown.eq(kept.q)));
+
+            let wide = uint(TOKENS + shift);
+            let given = m.wire("formal_given", io.tile.fire());
+            let tiles = m.reg_init("formal_tiles_q", wide, 0);
+            tiles.next(mux(begins, wide.lit(0), tiles.q.wrapping_add(given.extend(wide.width))));
+            let asked = m.reg("formal_asked_q", uint(TOKENS));
+            asked.next_when(begins, io.read.tokens);
+            let open = m.reg_init("formal_open_q", bit(), 0);
+            open.next((begins | (open.q & !io.end.fire())) & !io.clear_i);
+            m.assert_always("open_up_to_the_end", open.q.eq(!idle & !drops));
+            m.assert_always("streams_are_owed", owed.eq(stream.q) & !((idle | tell) & owed));
+            let scaled = |tokens: Signal| tokens.extend(wide.width).shl(shift).slice(0..wide.width);
+            let rest = m.wire("formal_rest", scaled(asked.q).wrapping_sub(tiles.q));
+            let due = if shift == 0 { tokens_left } else { scaled(tokens_left).wrapping_sub(place.extend(wide.width)) };
+            m.assert_always("what_is_left", !open.q | rest.eq(due));
+            m.assert_always("nothing_behind_the_last", !open.q | tokens_left.any() | !rest.any());
+            m.assert_always("no_more_tiles_than_asked", !given | rest.any());
+            m.assert_always("the_last_tile", !given | io.tile.last.eq(rest.eq(1)));
+            let turn = tiles.q.wrapping_add(1);
+            let ends = if shift == 0 { bit().lit(1) } else { !turn.slice(0..shift).any() };
+            m.assert_always("the_last_tile_of_a_token", !given | io.tile.token_last.eq(ends));
+            let rebuilt = result.fire() & !result.error & rest.any() & !drops;
+            m.assert_always("no_tile_lost_or_doubled", given.eq(rebuilt));
+            m.assert_always("tiles_as_they_are", !given | io.tile.x.packed().eq(result.x.packed()));
+            let count = uint(BLOCKS);
+            let left = m.reg("formal_left_q", count);
+            let taken = io.block.fire();
+            left.next_when(begins | taken, mux(begins, io.read.blocks, left.q.wrapping_sub(1)));
+            m.assert_always("blocks_are_counted", !blocks | (left.q.eq(blocks_left) & left.q.any()));
+            m.assert_always("no_blocks_behind_the_last", !(tail | wait) | !left.q.any());
+            m.assert_always("no_more_blocks_than_asked", !taken | (open.q & left.q.any()));
+            m.assert_always("an_end_behind_all_blocks", !io.end.valid | !left.q.any() | !asked.q.any());
+            m.assert_always("an_end_for_a_read", !io.end.valid | open.q);
+            m.assert_always("tiles_of_a_read", !io.tile.valid | open.q);
+            m.assert_always("one_read_at_a_time", !begins | !open.q);
+            let right = m.reg_init("formal_right_q", bit(), 0);
+            right.next(!begins & mux(closes, given & io.tile.last, right.q));
+            m.assert_always("right_behind_the_last_tile", !(open.q & right.q) | !rest.any());
+            m.assert_always("damaged_unless_right", !open.q | io.end.damaged.eq(!right.q));
+            m.assert_always("a_right_end", !(io.end.valid & !io.end.damaged) | (right.q & !rest.any()));
+            m.cover("a_right_read", io.end.fire() & !io.end.damaged);
+            m.cover("a_read_behind_another", begins & tiles.q.any());
+        });
+    }
+}
+
 impl CatalogBlock for CacheReader {
     fn configurations() -> Vec<Self> {
         vec![
             Self { lanes: 5, tiles: 3, levels: 4, block_bytes: 8 },
             Self { lanes: 2, tiles: 1, levels: 3, block_bytes: 3 },
         ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let block = |tiles| Self { lanes: 2, tiles, levels: 1, block_bytes: 3 };
+        let proof = |tiles| Proof { block: block(tiles), depth: 10, cover_depth: 14, induction: false };
+        vec![proof(1), proof(2)]
     }
 }

@@ -7,8 +7,8 @@
 use super::format::demand_chunk_fits;
 use super::{ByteBlock, KvCompressor, KvCompressorPorts, OpenTail, bits_type};
 use crate::lang::{
-    About, Block, Bundle, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutBundle, OutStream, Signal,
-    Stream, Timing, bit, bundle, index_width, mux, parameters, ports, sint, uint,
+    About, Block, Bundle, CatalogBlock, Field, FieldArray, In, InStream, Module, Out, OutBundle, OutStream, Proof,
+    Signal, Stream, Timing, bit, bundle, cat, index_width, mux, parameters, ports, sint, uint,
 };
 
 /// Bits of a number of blocks.
@@ -136,6 +136,7 @@ impl Block for CacheWriter {
         let fsm = m.fsm("state", &STATES);
         let going = m.wire("going", !io.clear_i);
         let compressor = m.instance("u_compressor", self.compressor());
+        m.free_in_proofs("u_compressor");
         m.connect(io.idle_o, !fsm.is("Drop"));
         m.connect(io.open_o, fsm.is("Open"));
         m.connect(io.start.ready, fsm.is("Closed") & going);
@@ -170,10 +171,12 @@ impl Block for CacheWriter {
         m.connect_each("keys", tile.k, io.tile.k);
         m.connect_each("values", tile.v, io.tile.v);
         m.connect(tile.last, drops);
-        let token = self.tokens(m, io, started, taken);
+        let (token, place) = self.tokens(m, io, started, taken);
         m.connect(io.tokens_o, token);
 
         let offered = self.blocks(m, io, &compressor, (started, drops));
+        let states = STATES.map(|state| fsm.is(state));
+        self.properties(m, io, &compressor, (started, taken, place), states);
         let over = [("k", &compressor.k), ("v", &compressor.v)].map(|(name, side)| {
             let register = m.reg_init(&format!("{name}_over_q"), bit(), 0);
             let now = m.wire(&format!("{name}_over"), register.q | (side.fire() & side.last));
@@ -204,8 +207,8 @@ impl Block for CacheWriter {
 }
 
 impl CacheWriter {
-    /// Whole tokens since the start.
-    fn tokens(&self, m: &mut Module, io: &CacheWriterPorts, started: Signal, taken: Signal) -> Signal {
+    /// Whole tokens since the start, and the place of the next tile in its token.
+    fn tokens(&self, m: &mut Module, io: &CacheWriterPorts, started: Signal, taken: Signal) -> (Signal, Signal) {
         let (place, count) = (uint(index_width(self.tiles.into())), uint(TOKENS));
         let tile = m.reg("tile_q", place);
         let whole = m.wire("whole", tile.q.eq(self.tiles - 1));
@@ -214,7 +217,7 @@ impl CacheWriter {
         let tokens = m.reg_init("tokens_q", count, 0);
         let more = tokens.q.wrapping_add((taken & whole).extend(TOKENS));
         tokens.next(mux(io.clear_i | started, count.lit(0), more));
-        tokens.q
+        (tokens.q, tile.q)
     }
 
     /// Blocks of both sides, those of keys first, one that is shown until it is taken. Returns whether there is one.
@@ -256,11 +259,117 @@ impl CacheWriter {
     }
 }
 
+/// Blocks of a side, and what is known of them: whose they are, what number they must have, what is due.
+struct Watched<'a> {
+    name: &'static str,
+    blocks: &'a Stream<ByteBlock>,
+    mine: Signal,
+    number: Signal,
+}
+
+impl CacheWriter {
+    /// Every tile that is taken goes to the compressor once, in order, and nothing else but what ends a sequence; every block of it gets the
+    /// next number of its side and stays until it is taken; and a sequence that is given up offers nothing.
+    fn properties(
+        &self,
+        m: &mut Module,
+        io: &CacheWriterPorts,
+        compressor: &KvCompressorPorts,
+        (started, taken, place): (Signal, Signal, Signal),
+        [closed, _, _, opened, drops]: [Signal; 5],
+    ) {
+        if self.lanes > 2 || !self.tiles.is_power_of_two() {
+            return;
+        }
+        let shift = self.tiles.trailing_zeros();
+        m.formal(|m| {
+            let goes = compressor.tile.fire();
+            m.assert_always("no_tile_lost_or_doubled", taken.eq(goes & !drops));
+            let same =
+                compressor.tile.k.packed().eq(io.tile.k.packed()) & compressor.tile.v.packed().eq(io.tile.v.packed());
+            m.assert_always("tiles_as_they_are", !taken | (same & !compressor.tile.last));
+            let wide = uint(TOKENS + shift);
+            let tiles = m.reg_init("formal_tiles_q", wide, 0);
+            let more = tiles.q.wrapping_add(taken.extend(wide.width));
+            tiles.next(mux(started | io.clear_i, wide.lit(0), more));
+            m.assert_always("tokens_that_came", io.tokens_o.eq(tiles.q.slice(shift..wide.width)));
+            if shift > 0 {
+                let right = place.eq(tiles.q.slice(0..shift));
+                m.assert_always("the_place_in_a_token", closed | drops | right);
+            }
+            let ended = m.reg_init("formal_ended_q", bit(), 0);
+            let begins = m.wire("formal_begins", compressor.start.fire());
+            ended.next(!begins & (ended.q | (goes & compressor.tile.last)));
+            let sides = [
+                Watched { name: "keys", blocks: &compressor.k, mine: !io.block.values, number: io.blocks_k_o },
+                Watched { name: "values", blocks: &compressor.v, mine: io.block.values, number: io.blocks_v_o },
+            ];
+            let open = sides.map(|side| self.blocks_of(m, io, &side, (started, begins, ended.q), (opened, drops)));
+            m.assume("starts_wait_for_both_ends", !(compressor.start.ready & (open[0] | open[1])));
+            let waits = io.block.valid & !io.block.ready & !io.clear_i & !(io.open_o & io.start.valid);
+            let waited = m.reg_init("formal_waited_q", bit(), 0);
+            waited.next(waits);
+            let shown = cat(&[io.block.values, io.block.number, io.block.data.data]);
+            let kept = m.reg("formal_kept_q", shown.ty());
+            kept.next(shown);
+            m.assert_always("a_block_stays", !waited.q | (io.block.valid & shown.eq(kept.q)));
+            let gone = m.reg_init("formal_gone_q", bit(), 1);
+            gone.next((gone.q | io.clear_i) & !started);
+            m.assert_always("nothing_of_what_was_given_up", !(gone.q & io.block.valid));
+            m.cover("a_block_that_waits", waited.q & io.block.fire());
+            m.cover("a_second_sequence", started & tiles.q.any());
+        });
+    }
+
+    /// Of one side, of a compressor that offers blocks in a sequence only, holds them until they are taken, and ends each with one that is
+    /// the last, behind the last tile. Returns whether a sequence of it is open.
+    fn blocks_of(
+        &self,
+        m: &mut Module,
+        io: &CacheWriterPorts,
+        side: &Watched<'_>,
+        (started, begins, ended): (Signal, Signal, Signal),
+        (opened, drops): (Signal, Signal),
+    ) -> Signal {
+        let Watched { name, blocks, mine, number } = *side;
+        let named = |what: &str| format!("formal_{name}_{what}");
+        let open = m.reg_init(&named("open_q"), bit(), 0);
+        let over = m.wire(&named("over"), blocks.fire() & blocks.last);
+        open.next(begins | (open.q & !over));
+        m.assume(&format!("{name}_of_a_sequence"), !blocks.valid | open.q);
+        m.assume(&format!("{name}_end_behind_the_last_tile"), !(blocks.valid & blocks.last) | ended);
+        let waited = m.reg_init(&named("waited_q"), bit(), 0);
+        waited.next(blocks.valid & !blocks.ready);
+        let shown = cat(&[blocks.last, blocks.data.data]);
+        let kept = m.reg(&named("kept_q"), shown.ty());
+        kept.next(shown);
+        m.assume(&format!("{name}_stay"), !waited.q | (blocks.valid & shown.eq(kept.q)));
+
+        let count = uint(BLOCKS);
+        let left = m.reg_init(&named("left_q"), count, 0);
+        let leaves = m.wire(&named("leave"), blocks.fire() & !drops);
+        left.next(mux(started, count.lit(0), left.q.wrapping_add(leaves.extend(BLOCKS))));
+        m.assert_always(&format!("blocks_of_{name}_are_counted"), number.eq(left.q));
+        let right = io.block.number.eq(left.q) & io.block.data.data.eq(blocks.data.data);
+        m.assert_always(&format!("blocks_of_{name}_in_order"), !(io.block.valid & mine) | right);
+        m.assert_always(&format!("{name}_leave_as_offered"), leaves.eq(io.block.fire() & mine));
+        m.assert_always(&format!("{name}_end_when_given_up"), !over | drops);
+        m.assert_always(&format!("{name}_while_open"), !open.q | opened | drops);
+        open.q
+    }
+}
+
 impl CatalogBlock for CacheWriter {
     fn configurations() -> Vec<Self> {
         vec![
             Self { lanes: 5, tiles: 3, levels: 4, buffer_tokens: 6, block_bytes: 8 },
             Self { lanes: 2, tiles: 1, levels: 2, buffer_tokens: 2, block_bytes: 3 },
         ]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        let block = |tiles| Self { lanes: 2, tiles, levels: 1, buffer_tokens: 1, block_bytes: 3 };
+        let proof = |tiles| Proof { block: block(tiles), depth: 10, cover_depth: 14, induction: true };
+        vec![proof(1), proof(2)]
     }
 }

@@ -29,6 +29,9 @@ impl Printer<'_> {
             connections.push((name, text));
         }
         self.section(Section::Instance);
+        if instance.free {
+            self.line("(* free_in_proofs *)".to_owned());
+        }
         let joined: Vec<String> = connections.iter().map(|(p, t)| format!(".{p}({t})")).collect();
         let single = format!("{} {} ({});", child.name, instance.name, joined.join(", "));
         if single.len() <= LINE {

@@ -14,6 +14,10 @@
 //! | `kllm_top/cycles/tokens.rs`, `lanes.rs` | codebook, heads, indices, outliers; words and banks of weights, sums |
 //! | `kllm_top/cycles/results.rs`, `products.rs` | factors, addends, results; a product from its commands to their ends |
 //! | `kllm_top/cycles/quantize.rs`, `scan.rs`, `append.rs` | rows that become tokens; a token that is put into panels |
+//! | `titanus_core/cycles/store.rs`, `context.rs`, `stalls.rs` | vectors in macros, dot products, what stands still with a result that waits |
+//! | `titanus_core/cycles/loads.rs`, `results.rs`, `products.rs` | weights and constants; sums that become rows; a product from its commands to their ends |
+//! | `titanus_core/cycles/pack.rs`, `blocks.rs`, `append.rs` | tiles that become chunks and blocks; blocks on their way to memory; an append |
+//! | `titanus_core/cycles/streams.rs`, `unpack.rs`, `restore.rs` | chunks of streams; blocks that become tiles; a restore |
 //! | `tender_top/cycles/panels.rs` | words of panels, tiles of the array |
 //! | `tender_top/cycles/parts.rs` | which sums leave in which order |
 //! | `tender_top/cycles/pages.rs`, `products.rs` | constants, columns of results, words and rows on their way to memory |
@@ -21,8 +25,8 @@
 //! | `kelle_top/cycles/linear.rs` | a product from its commands to their ends |
 //! | `kelle_top/cycles/token.rs`, `attention.rs` | a token up to its results; tokens one after the other, victims, saved tokens |
 //!
-//! One thing is no latest of others: DMAs that wait for the port have it in turn, the first one first. All that follows from
-//! the turns so far is worked out before the next one is given.
+//! Two things are no latest of others: DMAs that wait for the port have it in turn, the first one first; and of two blocks of
+//! streams that wait the key's leaves first. All that follows from the turns so far is worked out before the next one is given.
 
 mod bus;
 mod flow;

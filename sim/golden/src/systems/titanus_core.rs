@@ -5,6 +5,7 @@
 //! context. Operations are done one after the other; sums are exact and have no order.
 
 mod append;
+pub mod cycles;
 mod operation;
 mod product;
 mod registers;

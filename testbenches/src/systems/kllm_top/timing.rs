@@ -63,9 +63,9 @@ pub fn bench(p: &KllmTop) -> anyhow::Result<Box<dyn sim::Bench>> {
         compare(
             (sim, run),
             (&golden, &[]),
-            |rng| program::draw(rng, &shape, 4),
-            |program, latency, (memory, turns)| {
-                let spent = timing(&block, latency).job(&golden, program.limits, program.job, (memory, turns));
+            |rng, _| program::draw(rng, &shape, 4),
+            |golden, program, latency, (memory, turns)| {
+                let spent = timing(&block, latency).job(golden, program.limits, program.job, (memory, turns));
                 (spent.as_ref().map_or(0, |all| all.iter().map(|spent| spent.cycles).sum()), format!("{spent:#?}"))
             },
         )

@@ -253,6 +253,11 @@ impl Ports {
         port.turn(readers, now, self.latency);
     }
 
+    /// The first cycle in which anybody can have a turn; `None`: nobody waits for one.
+    pub fn next(&self, readers: &[Reader]) -> Option<u64> {
+        self.ports.iter().filter_map(|port| port.when(readers)).min()
+    }
+
     /// Who is next now.
     pub fn leave(&self, turns: &mut Turns) {
         (0..).zip(&self.ports).for_each(|(number, port)| turns.set(number, port.next));

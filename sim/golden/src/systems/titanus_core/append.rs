@@ -7,12 +7,12 @@ use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
 use crate::systems::pieces::{self, Loaded};
 use crate::titanus::cpq::{Channel, Config, Sequence};
-use crate::titanus::format::tiles;
+use crate::titanus::format::{Tile, tiles};
 use crate::titanus::kv_packer::{blocks, body, header};
 use crate::titanus::pruning_unit::prune;
 
 use super::operation::LINE;
-use super::state::Context;
+use super::state::{Context, State};
 use super::{Append, Counts, DAMAGE_ROOM, Damage, Executed, Operation, Shape, Side, TitanusCore, Work};
 
 /// What the chip holds of a stream.
@@ -69,16 +69,22 @@ impl Stream {
         continued(self.crc, &self.tail())
     }
 
-    /// Adds pruned tokens; with `prefill` they are the first ones, and so many give the initial levels. Returns the blocks that
-    /// are full now.
-    fn add(&mut self, lanes: usize, tokens: &[Vec<i8>], prefill: Option<usize>) -> Vec<u8> {
+    /// Pruned tokens as tiles; with `prefill` they are the first ones, and so many give the initial levels.
+    fn tiles(&mut self, lanes: usize, tokens: &[Vec<i8>], prefill: Option<usize>) -> Vec<Tile> {
         let sequence = match prefill {
             Some(prefill) => Sequence::encode(self.config, tokens, prefill),
             None => Sequence::continued(self.config, std::mem::take(&mut self.channels), tokens),
         };
-        self.open.extend(body(self.config.bits, lanes, &tiles(&sequence, lanes)));
+        let tiles = tiles(&sequence, lanes);
         self.overflow |= sequence.overflowed();
         self.channels = sequence.channels;
+        tiles
+    }
+
+    /// Adds pruned tokens, as `tiles` has them. Returns the blocks that are full now.
+    fn add(&mut self, lanes: usize, tokens: &[Vec<i8>], prefill: Option<usize>) -> Vec<u8> {
+        let tiles = self.tiles(lanes, tokens, prefill);
+        self.open.extend(body(self.config.bits, lanes, &tiles));
         let block_bits = 8 * LINE as usize;
         let open = self.open.split_off(self.open.len() / block_bits * block_bits);
         let full = blocks(&std::mem::replace(&mut self.open, open), LINE as usize);
@@ -87,6 +93,9 @@ impl Stream {
         full
     }
 }
+
+/// Bits of a stream ahead of an append, the tiles of it, bits of a value.
+pub(super) type Appending = (u64, Vec<Tile>, u32);
 
 /// All tokens of a side, pruned and filled up with zeros; `None`: not all came.
 fn pruned(
@@ -108,15 +117,33 @@ fn pruned(
 }
 
 impl TitanusCore {
+    /// The streams that an append goes on with.
+    fn begun(&self, operation: &Append, state: &State) -> Option<[Stream; 2]> {
+        match operation.position {
+            0 => Some(operation.sides.each_ref().map(|side| Stream::begin(&self.shape, side))),
+            _ => state.streams().cloned(),
+        }
+    }
+
+    /// Ahead of an append: its tiles, keys and values, as they will be behind so many bits of their streams, and bits of a value.
+    pub(super) fn appends(&self, operation: &Append, memory: &mut dyn Memory) -> Option<[Appending; 2]> {
+        let streams = self.begun(operation, &self.state.borrow())?;
+        let (shape, first) = (&self.shape, operation.position == 0);
+        let mut sides = streams.into_iter().zip(&operation.sides).map(|(mut stream, side)| {
+            let rows = pruned(&side.rows, stream.threshold, shape.channels(), memory, &mut Codes::default())?;
+            let bits = if first { 0 } else { stream.bits() };
+            let tiles = stream.tiles(shape.lanes as usize, &rows, first.then_some(operation.prefill as usize));
+            Some((bits, tiles, stream.config.bits))
+        });
+        Some([sides.next()??, sides.next()??])
+    }
+
     /// Appends tokens, also behind an error, to find all that goes wrong.
     pub(super) fn append(&self, operation: Append, memory: &mut dyn Memory) -> Executed {
         let (shape, mut state) = (&self.shape, self.state.borrow_mut());
         let (mut codes, mut counts, mut damage) = (Codes::default(), Counts::default(), None);
         let first = operation.position == 0;
-        let streams = match first {
-            true => Some(operation.sides.each_ref().map(|side| Stream::begin(shape, side))),
-            false => state.streams().cloned(),
-        };
+        let streams = self.begun(&operation, &state);
         let thresholds = streams.as_ref().map_or([0; 2], |streams| streams.each_ref().map(|stream| stream.threshold));
         let known = streams.is_some();
         let [keys, values] = [0, 1].map(|side| {

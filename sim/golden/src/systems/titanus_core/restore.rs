@@ -6,6 +6,7 @@ use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
 use crate::systems::pieces::{self, Loaded};
 use crate::titanus::dequantization_unit::{Restored, restore};
+use crate::titanus::format::Tile;
 use crate::titanus::kv_unpacker::parse;
 
 use super::append::Stream;
@@ -20,6 +21,13 @@ enum Read {
     Lost,
 }
 
+/// The bytes of a stream; `None`: its blocks did not come.
+fn bytes(stream: &Stream, area: &Command, memory: &mut dyn Memory, codes: &mut Codes) -> Option<Vec<u8>> {
+    let blocks: Vec<Loaded> = (0..stream.blocks()).map(|block| Loaded::row(area, block, memory, codes)).collect();
+    let whole = blocks.iter().map(Loaded::whole).collect::<Option<Vec<_>>>()?;
+    Some([whole.concat(), stream.tail()].concat())
+}
+
 fn read(
     shape: &Shape,
     tokens: u32,
@@ -28,9 +36,7 @@ fn read(
     memory: &mut dyn Memory,
     codes: &mut Codes,
 ) -> Read {
-    let blocks: Vec<Loaded> = (0..stream.blocks()).map(|block| Loaded::row(area, block, memory, codes)).collect();
-    let Some(whole) = blocks.iter().map(Loaded::whole).collect::<Option<Vec<_>>>() else { return Read::Lost };
-    let bytes = [whole.concat(), stream.tail()].concat();
+    let Some(bytes) = bytes(stream, area, memory, codes) else { return Read::Lost };
     let (lanes, tiles) = (shape.lanes as usize, shape.tiles as usize);
     let parsed = parse(&bytes, lanes, LINE as usize, Some(stream.crc()));
     let (beats, damage) = restore(&parsed, lanes, tiles, shape.levels as usize);
@@ -42,6 +48,17 @@ fn read(
 }
 
 impl TitanusCore {
+    /// Ahead of a restore: the tiles of keys and values, and bits of a value.
+    pub(super) fn restores(&self, operation: &Restore, memory: &mut dyn Memory) -> Option<[(Vec<Tile>, u32); 2]> {
+        let state = self.state.borrow();
+        let mut sides = state.streams()?.iter().zip(&operation.areas).map(|(stream, area)| {
+            let bytes = bytes(stream, area, memory, &mut Codes::default())?;
+            let parsed = parse(&bytes, self.shape.lanes as usize, LINE as usize, None);
+            Some((parsed.tiles, parsed.bits))
+        });
+        Some([sides.next()??, sides.next()??])
+    }
+
     /// Restores tokens, also behind an error, to find all that goes wrong.
     pub(super) fn restore(&self, operation: Restore, memory: &mut dyn Memory) -> Executed {
         let (mut codes, mut counts, mut damage) = (Codes::default(), Counts::default(), None);

@@ -1,6 +1,7 @@
 //! What the core keeps from job to job, and what it forgets.
 
 use super::*;
+use crate::systems::job::Accelerator;
 
 fn scores(tokens: u32) -> Descriptor {
     product().words(&[(32, 1), (36, 4), (40, tokens), (44, 4), (80, 1)]).long(64, 0x2000)
@@ -119,4 +120,19 @@ fn undefined_bytes_are_remembered() {
     let defined: Vec<bool> = report.executed.iter().map(|e| e.defined).collect();
     assert_eq!(defined, [false, false, false, false, false, true, true]);
     assert!(!report.is_certain());
+}
+
+/// A soft reset in a job: what loads of the job name is unknown, all other weights and constants stay, cache and context are gone.
+#[test]
+fn a_soft_reset_during_a_job() {
+    let (core, mut memory) = with_constants();
+    let defined = |memory: &mut SparseMemory, product: &Descriptor| {
+        run(&core, memory, std::slice::from_ref(product)).executed[0].defined
+    };
+    run(&core, &mut memory, &[load(), append(4, 0).word(44, 1)]);
+    let report = run(&core, &mut memory, &[load().word(36, 4), append(1, 4)]);
+    assert!(report.end.code == 0 && core.dropped(&report.executed));
+    assert_eq!((core.cache_tokens(), core.context_tokens()), (0, 0));
+    assert!(!defined(&mut memory, &product()));
+    assert!(defined(&mut memory, &product().words(&[(40, 2), (48, 1 << 16)])));
 }

@@ -1,0 +1,183 @@
+//! Cycles of jobs before a memory that never pauses; what that means is in [`crate::systems::cycles`]. What appends and restores
+//! take depends on where chunks of a stream begin in its blocks, so operations are done, and looked at ahead of that.
+
+mod append;
+mod blocks;
+mod context;
+mod loads;
+mod pack;
+mod products;
+mod restore;
+mod results;
+mod stalls;
+mod store;
+mod streams;
+mod unpack;
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use crate::common::shell::job_controller::{Limits, code};
+use crate::systems::cycles::{Shell, Spent, Timed, Turns, Unit, end};
+use crate::systems::job::{self, Accelerator, Fields};
+use crate::systems::memory::Memory;
+
+use super::{Executed, Operation, TitanusCore, Work as Done};
+use append::Appended;
+use loads::Loaded;
+use products::Multiplied;
+use restore::Restored;
+use streams::{Streams, Tiles};
+
+/// Operands of a load or a product: rows that are read, and the results.
+const OPERANDS: u64 = 2;
+/// Operands of an append or a restore: rows and areas of both sides.
+const CACHE_OPERANDS: u64 = 4;
+
+/// What the cycles depend on, beside the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// The way to memory.
+    pub shell: Shell,
+    /// Inputs of a beat of the store.
+    pub load: u64,
+    /// Sums of a beat.
+    pub drain: u64,
+    /// Cycles of a vector in a macro: bits of an input.
+    pub steps: u64,
+    /// Cycles from a sum to its result.
+    pub results: u64,
+    /// Cycles from a probability to its byte.
+    pub probabilities: u64,
+    /// The vector unit.
+    pub unit: Unit,
+}
+
+impl Timing {
+    /// Cycles of the job at `job`, descriptor by descriptor. Their sum is what the register CYCLES has: from the cycle behind its
+    /// start to its last one. `turns` are left from job to job; they are the default after a reset. The accelerator is only looked at;
+    /// memory is behind it as the job leaves it, but descriptors are those of the beginning, so a chain must not change itself.
+    ///
+    /// # Errors
+    /// The code with which the job ends.
+    ///
+    /// # Panics
+    /// The bus is wider than 64 bytes.
+    pub fn job(
+        &self,
+        accelerator: &TitanusCore,
+        limits: Limits,
+        job: u64,
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+    ) -> Result<Vec<Spent<Operation>>, u8> {
+        let ahead = Ahead { accelerator: accelerator.clone(), found: RefCell::default() };
+        let report = job::run(&ahead, limits, job, memory);
+        if report.end.code != 0 {
+            return Err(report.end.code);
+        }
+        let work = Work { timing: self, accelerator, found: ahead.found };
+        let spent = self.shell.job(&work, limits, job, (memory, turns))?;
+        Ok(spent.into_iter().map(|Spent { operation: (operation, _), cycles }| Spent { operation, cycles }).collect())
+    }
+}
+
+/// Operations, and what they find.
+type Found = (Operation, Streams);
+
+/// The accelerator, which tells what its operations find.
+struct Ahead {
+    accelerator: TitanusCore,
+    found: RefCell<VecDeque<Found>>,
+}
+
+impl Ahead {
+    fn streams(&self, operation: &Operation, memory: &mut dyn Memory) -> Option<Streams> {
+        let core = &self.accelerator;
+        Some(match operation {
+            Operation::Append(append) => {
+                let open = (core.cache_tokens() > 0).then(|| core.stream_bits());
+                let sides = core.appends(append, memory)?;
+                Streams::Append(sides.map(|(from, tiles, bits)| Tiles::new(from, &tiles, bits)), open)
+            }
+            Operation::Restore(restore) => {
+                let sides = core.restores(restore, memory)?;
+                Streams::Restore(sides.map(|(tiles, bits)| Tiles::new(0, &tiles, bits)))
+            }
+            _ => Streams::None,
+        })
+    }
+}
+
+impl Accelerator for Ahead {
+    type Operation = Done;
+
+    fn address_width(&self) -> u32 {
+        self.accelerator.address_width()
+    }
+
+    fn opcodes(&self) -> u8 {
+        self.accelerator.opcodes()
+    }
+
+    fn perform(
+        &self,
+        opcode: u8,
+        fields: Fields<'_>,
+        limits: &Limits,
+        memory: &mut dyn Memory,
+    ) -> Result<Executed, u8> {
+        let operation = self.accelerator.check(opcode, fields, limits)?;
+        let streams = self.streams(&operation, memory).unwrap_or(Streams::None);
+        self.found.borrow_mut().push_back((operation, streams));
+        self.accelerator.perform(opcode, fields, limits, memory)
+    }
+}
+
+struct Work<'a> {
+    timing: &'a Timing,
+    accelerator: &'a TitanusCore,
+    /// Operations that have not been asked for.
+    found: RefCell<VecDeque<Found>>,
+}
+
+impl Timed for Work<'_> {
+    type Operation = Found;
+
+    fn opcodes(&self) -> u8 {
+        self.accelerator.opcodes()
+    }
+
+    fn check(&self, _opcode: u8, _fields: Fields<'_>, _limits: &Limits) -> Result<Found, u8> {
+        // The same chain again.
+        self.found.borrow_mut().pop_front().ok_or(code::FIELD)
+    }
+
+    fn end(&self, found: &Found, now: u64, turns: &mut Turns, _memory: &mut dyn Memory) -> u64 {
+        let (timing, shape) = (self.timing, &self.accelerator.shape);
+        match found {
+            (Operation::Load(load), _) => {
+                let begin = now + Shell::checks(1, OPERANDS);
+                end(Loaded::new((timing, shape), load, (begin, turns)), turns)
+            }
+            (Operation::Product(product), _) => {
+                let begin = now + Shell::checks(OPERANDS, OPERANDS);
+                end(Multiplied::new((timing, shape), product, (begin, turns)), turns)
+            }
+            (Operation::Vector(rows), _) => timing.shell.rows(&timing.unit, rows, now, turns),
+            (Operation::Append(append), Streams::Append(tiles, open)) => {
+                let begin = now + Shell::checks(CACHE_OPERANDS, CACHE_OPERANDS);
+                end(Appended::new((timing, shape), append, (tiles, *open), (begin, turns)), turns)
+            }
+            (Operation::Restore(restore), Streams::Restore(tiles)) => {
+                let used = if restore.rows.is_some() { CACHE_OPERANDS } else { CACHE_OPERANDS / 2 };
+                let begin = now + Shell::checks(used, CACHE_OPERANDS);
+                end(Restored::new((timing, shape), restore, tiles, (begin, turns)), turns)
+            }
+            // Its rows or blocks are not known, so the job has ended with an error.
+            (Operation::Append(_) | Operation::Restore(_), _) => now,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Tokens on their way into the streams, from their commands to the last block's answer.
+
+use super::super::{Append, Shape};
+use super::Timing;
+use super::blocks::Blocks;
+use super::pack::Packed;
+use super::streams::{BLOCK, Tiles};
+use crate::systems::cycles::{Flow, Packets, Ports, Reader, Times, Turns, Words, Writer, latest};
+
+/// From the beginning of an append to the first cycle in which a tile can be taken: by a sequence that is open, by a new one, by
+/// a new one when another is given up for it.
+const GOES_ON: u64 = 1;
+const BEGINS: u64 = 4;
+const GIVES_UP: u64 = 13;
+
+/// An append under way.
+#[derive(Clone, Debug)]
+pub(super) struct Appended {
+    readers: Vec<Reader>,
+    ports: Ports,
+    writer: Writer,
+    /// Keys and values of a tile.
+    words: [Words; 2],
+    tiles: i64,
+    /// Tiles of a token, and those of them that come from memory.
+    of_token: i64,
+    of_row: i64,
+    first: u64,
+    /// When each tile was taken.
+    taken: Times,
+    sides: [Packed; 2],
+    blocks: Blocks,
+}
+
+impl Appended {
+    /// An append whose commands are offered the cycle behind `begin`.
+    pub fn new(
+        (timing, shape): (&Timing, &Shape),
+        operation: &Append,
+        (tiles, given_up): (&[Tiles; 2], Option<[u64; 2]>),
+        (begin, turns): (u64, &Turns),
+    ) -> Self {
+        let (bus_bytes, lanes) = (timing.shell.bus_bytes, u64::from(shape.lanes));
+        let (mut readers, ports) = timing.shell.readers(turns);
+        for (reader, side) in readers.iter_mut().zip(&operation.sides) {
+            reader.offer(&side.rows, begin + 1);
+        }
+        let bits = 8 * u64::from(operation.channels);
+        let words = || Words::of_rows(Packets::new(8 * bus_bytes, 8 * lanes, [(bits, operation.tokens.into())]));
+        // A sequence is given up with a tile of zeros.
+        let beyond = |bits: u64| bits % BLOCK + 2 + lanes > BLOCK;
+        let first = match given_up {
+            _ if operation.position > 0 => GOES_ON,
+            Some(bits) => GIVES_UP + u64::from(bits.into_iter().any(beyond)),
+            None => BEGINS,
+        };
+        let of_token = i64::from(shape.tiles);
+        let sides = tiles.each_ref().map(|tiles| Packed::new(tiles, i64::from(operation.prefill) * of_token));
+        let place = |side: usize| {
+            let (first, count) = sides[side].blocks();
+            (&operation.sides[side].area, first, count)
+        };
+        Self {
+            readers,
+            ports,
+            writer: timing.shell.writer(),
+            words: [words(), words()],
+            tiles: i64::from(operation.tokens) * of_token,
+            of_token,
+            of_row: bits.div_ceil(8 * lanes) as i64,
+            first: begin + first,
+            taken: Times::default(),
+            blocks: Blocks::new(bus_bytes, [place(0), place(1)]),
+            sides,
+        }
+    }
+
+    /// When the last tile of a token was taken.
+    #[cfg(test)]
+    pub fn token(&self, token: i64) -> u64 {
+        self.taken.behind((token + 1) * self.of_token - 1, 0).unwrap_or(0)
+    }
+
+    /// A tile is taken when both sides of it are there, and both can.
+    fn take(&mut self) -> bool {
+        let n = self.taken.known();
+        if n == self.tiles {
+            return false;
+        }
+        let (token, place) = (n / self.of_token, n % self.of_token);
+        let comes = place < self.of_row;
+        let word = |words: &Words| if comes { words.shown(token * self.of_row + place) } else { Some(0) };
+        let [keys, values] = &self.words;
+        let [first, second] = &self.sides;
+        let there = latest([word(keys), word(values), Some(self.first), self.taken.behind(n - 1, 1)]);
+        let Some(time) = latest([there, first.free(n), second.free(n)]) else { return false };
+        self.taken.push(time);
+        if comes {
+            self.words.iter_mut().for_each(|words| words.left.push(time));
+        }
+        true
+    }
+}
+
+impl Flow for Appended {
+    fn advance(&mut self) -> bool {
+        let mut moved = self.writer.advance();
+        for reader in &mut self.readers {
+            moved |= reader.advance();
+        }
+        for (words, reader) in self.words.iter_mut().zip(&mut self.readers) {
+            moved |= words.take(reader);
+        }
+        moved |= self.take();
+        for (side, left) in self.sides.iter_mut().zip(&self.blocks.left) {
+            moved |= side.advance(&self.taken, left);
+        }
+        moved |= self.blocks.advance(&mut self.writer);
+        // Whose block is next may depend on what is not known yet; all of that happens behind the next turn on a port.
+        let shown = self.sides.each_ref().map(|side| &side.shown);
+        moved || self.blocks.offer(shown, &mut self.writer, self.ports.next(&self.readers))
+    }
+
+    fn ports(&mut self) -> (&mut Ports, &mut [Reader]) {
+        (&mut self.ports, &mut self.readers)
+    }
+
+    fn end(&self) -> Option<u64> {
+        let [keys, values] = self.sides.each_ref().map(Packed::end);
+        let settled = latest([keys, values, self.blocks.end(&self.writer)])?;
+        // All that is told in the cycle behind the last end of a command.
+        let ends = self.readers.iter().map(Reader::end).chain([self.writer.end()]);
+        ends.into_iter().try_fold(settled - 1, |end, time| Some(end.max(time?)))
+    }
+}

@@ -1,0 +1,109 @@
+//! What an operation has to do with streams, as far as its cycles depend on it: chunks, of which a packer makes one and an unpacker
+//! cuts one a cycle.
+
+use crate::titanus::format::Tile;
+
+/// Bits of a block.
+pub(super) const BLOCK: u64 = 512;
+/// Bits of the header, which is a chunk.
+const HEADER: u64 = 16;
+/// Bits of a record.
+const RECORD: u64 = 18;
+
+/// Records that go along with the mask of opened levels.
+fn first_records(lanes: u64) -> u64 {
+    lanes.div_ceil(2)
+}
+
+/// Bits of the widest chunk.
+pub(super) fn widest(lanes: u64) -> u64 {
+    (2 + 10 * lanes).max(lanes + RECORD * first_records(lanes))
+}
+
+/// Bits of each chunk of a tile with so many bits for a value.
+fn chunks(tile: &Tile, bits: u32) -> Vec<u64> {
+    let ones = |flags: &[bool]| flags.iter().filter(|&&flag| flag).count() as u64;
+    let (lanes, opened) = (tile.index.len() as u64, tile.records.iter().flatten().count() as u64);
+    let token = lanes + ones(&tile.index) + u64::from(bits) * ones(&tile.label);
+    let mut chunks = vec![2 + if tile.initial { 0 } else { token }];
+    if tile.initial || opened > 0 {
+        let first = first_records(lanes);
+        chunks.push(lanes + RECORD * opened.min(first));
+        chunks.extend((opened > first).then(|| RECORD * (opened - first)));
+    }
+    chunks
+}
+
+/// A chunk of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    /// Its first bit in the stream.
+    pub at: u64,
+    pub bits: u64,
+    /// The tile it belongs to; a header goes with the first one.
+    pub tile: i64,
+    pub header: bool,
+}
+
+impl Chunk {
+    /// The bit behind it.
+    pub fn end(&self) -> u64 {
+        self.at + self.bits
+    }
+
+    /// It fills the block that it begins in.
+    pub fn fills(&self) -> bool {
+        self.at / BLOCK < self.end() / BLOCK
+    }
+}
+
+/// Tiles of a stream, one behind the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Tiles {
+    pub(super) chunks: Vec<Chunk>,
+    /// The last chunk of each tile.
+    pub(super) last: Vec<i64>,
+    /// Tiles of initial levels, which come first.
+    pub(super) initial: i64,
+}
+
+impl Tiles {
+    /// Those behind so many bits of a stream; behind none the header comes first.
+    pub fn new(from: u64, tiles: &[Tile], bits: u32) -> Self {
+        let mut all = Self { chunks: Vec::new(), last: Vec::new(), initial: 0 };
+        let mut at = from;
+        let mut add = |tile: usize, bits: u64, header: bool| {
+            all.chunks.push(Chunk { at, bits, tile: tile as i64, header });
+            at += bits;
+            all.chunks.len() as i64 - 1
+        };
+        if from == 0 {
+            add(0, HEADER, true);
+        }
+        for (number, tile) in tiles.iter().enumerate() {
+            let mut last = 0;
+            for bits in chunks(tile, bits) {
+                last = add(number, bits, false);
+            }
+            all.last.push(last);
+        }
+        all.initial = tiles.iter().filter(|tile| tile.initial).count() as i64;
+        all
+    }
+
+    /// The bit behind the last one.
+    pub(super) fn end(&self) -> u64 {
+        self.chunks.last().map_or(0, Chunk::end)
+    }
+}
+
+/// What an operation finds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) enum Streams {
+    /// It has nothing to do with them.
+    None,
+    /// Keys and values that are packed; bits of the streams that are open and given up for them.
+    Append([Tiles; 2], Option<[u64; 2]>),
+    /// Keys and values that come back.
+    Restore([Tiles; 2]),
+}
