@@ -43,7 +43,7 @@ pub const BELOW: &[(&str, f64, &str)] = &[
     (
         "context_memory",
         0.81,
-        "4 of 22, in bits of `data_o` and in the address of a bank: the bench does not see them, not explained yet",
+        "one token in groups of two: 4 of 22 are in elements of the other, which nobody can write, so they are undefined",
     ),
     ("operand_check", 0.88, "a proof without answer in a minute, and `operand_ready_o` beside its valid"),
     ("token_appender", 0.92, "bits of words of 512 that a later beat of the bus replaces: proofs of that do not end"),
