@@ -156,7 +156,7 @@ fn release_kelle_top_runs_jobs_in_cells() {
 /// jobs of the bench.
 #[test]
 #[ignore = "minutes: synthesis and simulation of a whole accelerator in cells"]
-fn large_titanus_core_runs_jobs_in_cells() {
+fn release_titanus_core_runs_jobs_in_cells() {
     let cells = DcimCells { inputs: 4, outputs: 2, ..DcimCells::default() };
     let tile = DcimMacro { cells, ..DcimMacro::default() };
     let block = TitanusCore {
