@@ -4,7 +4,8 @@ use sim::fault::{self, Fault};
 use sim::lint::yosys;
 use sim::{Bench, Design, Error, Kill, Result, Run, RunOptions, Sim, SourceFile};
 
-/// What our printer prints, in small: arrays of nets in loops, instances in a loop, a memory, conditions, aliases.
+/// What our printer prints, in small: arrays of nets in loops, instances in a loop, a memory, conditions, aliases; and a net that has the name
+/// which faults give to what their net should be.
 const TOP: &str = "
 module top (
   input  wire        clk_i,
@@ -52,8 +53,8 @@ module top (
   always @(posedge clk_i) word_q <= word;
   assign word_o = word_q;
 
-  wire [3:0] masked = a_i & b_i;
-  wire [3:0] both = masked | {4{less}};
+  wire [3:0] right = a_i & b_i;
+  wire [3:0] both = right | {4{less}};
   assign any_o = |both;
 endmodule
 ";
@@ -152,7 +153,7 @@ fn operators_are_exchanged() {
     is_the_edit(Fault::operator("total", "+", "-"), "{1'b0, a_i} + {1'b0, b_i}", "{1'b0, a_i} - {1'b0, b_i}");
     // Through the condition of a register, and through named nets; the nearest of several.
     is_the_edit(Fault::operator("sum_q", "&", "|"), "enable_i & !less", "enable_i | !less");
-    is_the_edit(Fault::operator("any_o", "|", "&"), "masked | {4{less}}", "masked & {4{less}}");
+    is_the_edit(Fault::operator("any_o", "|", "&"), "right | {4{less}}", "right & {4{less}}");
     is_the_edit(
         Fault::operator("stages[0].flipped", "^", "&"),
         "= link[i] ^ b_i",

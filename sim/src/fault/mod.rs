@@ -145,7 +145,8 @@ fn broken(design: &mut Design, fault: &Fault, options: &str, write: &str) -> Res
         let module = &netlist.modules[&name];
         let range = format!("[{}:0]", module.width(&fault.net) - 1);
         // A name that does not exist is a mistake, not a new wire.
-        let text = format!("\n`default_nettype none\nwire {range} right;\nwire {range} {WRONG} = {expression};\n");
+        let value = with_right(expression);
+        let text = format!("\n`default_nettype none\nwire {range} {RIGHT};\nwire {range} {WRONG} = {value};\n");
         let inserted = insert(&mut design.files, &module.attributes.src, &text);
         inserted.ok_or_else(|| incomplete(design))?;
         (folder, netlist) = read(design, options)?;
@@ -215,12 +216,12 @@ fn commands(netlist: &Netlist, module: &Module, fault: &Fault, alias: Option<Ali
             if commands.is_empty() {
                 return Err(format!("what drives `{target}` does not read `{net}`"));
             }
-            commands + &format!("connect -nomap -set right {net}\n")
+            commands + &format!("connect -nomap -set {RIGHT} {net}\n")
         }
         // The readers keep the renamed net, and the port gets a new one.
         Kind::Net { into: None, .. } if module.is_input(net) => format!(
             "rename {net} {OLD}\nadd -input {net} {}\ndelete -input w:{OLD}\n\
-             connect -nomap -set right {net}\nconnect -nomap -set {OLD} {WRONG}\n",
+             connect -nomap -set {RIGHT} {net}\nconnect -nomap -set {OLD} {WRONG}\n",
             module.width(net)
         ),
         Kind::Net { into: None, .. } => {
@@ -228,7 +229,7 @@ fn commands(netlist: &Netlist, module: &Module, fault: &Fault, alias: Option<Ali
             let cone = module.cone(netlist, net)?;
             let holds = |cell: &str| cell.starts_with("$procmux") && cone.iter().any(|(_, c)| *c == cell);
             let all = || module.cells.keys().map(String::as_str);
-            let mut commands = module.next_values() + &module.reconnect(net, "right", all().filter(|c| holds(c)));
+            let mut commands = module.next_values() + &module.reconnect(net, RIGHT, all().filter(|c| holds(c)));
             // `proc` leads readers past names. Where this net is the first name of its bits, who reads the bits reads the net.
             if let Some(Alias { of, is_read: false }) = alias
                 && !module.is_port(net)
@@ -244,12 +245,23 @@ fn commands(netlist: &Netlist, module: &Module, fault: &Fault, alias: Option<Ali
             commands
                 + &format!(
                     "select -set before w:*\nconnect -nomap -set {net} {WRONG}\nselect -set cut w:* @before %d\n\
-                     rename -enumerate -pattern {OLD}_% @cut\nconnect -nomap -nounset -set right {OLD}_0\n"
+                     rename -enumerate -pattern {OLD}_% @cut\nconnect -nomap -nounset -set {RIGHT} {OLD}_0\n"
                 )
         }
     })
 }
 
+/// `expression` with the name under which the module has what the net should be: it may have a net `right` of its own.
+fn with_right(expression: &str) -> String {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "_$.'".contains(c);
+    let renamed = |piece: &str| match piece.strip_prefix("right") {
+        Some(rest) if !rest.contains(is_word) => format!("{RIGHT}{rest}"),
+        _ => piece.to_owned(),
+    };
+    expression.split_inclusive(|c| !is_word(c)).map(renamed).collect()
+}
+
+const RIGHT: &str = "senbazuru_right";
 const WRONG: &str = "senbazuru_wrong";
 const OLD: &str = "senbazuru_old";
 
