@@ -18,7 +18,8 @@
 module token_packer_a64_d128_i1_z4096_o32_k4096_l4 (
   input  wire         clk_i,
   input  wire         rst_ni,
-  input  wire         clear_i,            // Drops everything; the next head begins a token
+  input  wire         clear_i,            // Drops everything, what is offered in this cycle too; the next
+                                          // head begins a token
   input  wire  [16:0] index_beats_i,      // Beats of a token's indices, with the zeros behind them, from 1
                                           // on; steady from clear_i on
   input  wire  [16:0] outlier_beats_i,    // Beats that there are for its outliers: room for all of them; as
@@ -264,6 +265,7 @@ module token_packer_a64_d128_i1_z4096_o32_k4096_l4 (
           : formal_base_q;
     end
   end
+  wire formal_word_counts = write_valid_o & !clear_i;
   wire formal_record_moves = records_valid_i & records_ready_o;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) formal_record_q <= 7'd0;
@@ -276,7 +278,7 @@ module token_packer_a64_d128_i1_z4096_o32_k4096_l4 (
     else         formal_record_known_q <= (formal_record_known_q | formal_record_known_and) & !clear_i;
   end
   always @(posedge clk_i) if (formal_record_known_and) formal_record_value_q <= records_data_i;
-  wire formal_in_records = write_valid_o & (formal_outliers_from <= formal_at_q);
+  wire formal_in_records = formal_word_counts & (formal_outliers_from <= formal_at_q);
   for (i = 0; i < 4; i = i + 1) begin : g_formal_slot
     assign formal_slot[i] = write_data_o[32*i +: 32];
   end
@@ -307,7 +309,7 @@ module token_packer_a64_d128_i1_z4096_o32_k4096_l4 (
     else         formal_index_known_q <= (formal_index_known_q | formal_index_known_and) & !clear_i;
   end
   always @(posedge clk_i) if (formal_index_known_and) formal_index_value_q <= indices_indices_i;
-  wire formal_in_indices = write_valid_o & (formal_at_q >= 7'd4) & (formal_at_q < formal_outliers_from);
+  wire formal_in_indices = formal_word_counts & (formal_at_q >= 7'd4) & (formal_at_q < formal_outliers_from);
   for (i = 0; i < 4; i = i + 1) begin : g_formal_part
     assign formal_part[i] = write_data_o[32*i +: 32];
   end
@@ -328,7 +330,7 @@ module token_packer_a64_d128_i1_z4096_o32_k4096_l4 (
       formal_index_lost[2], formal_index_lost[1], formal_index_lost[0]}));
   always @(posedge clk_i) if (rst_ni) zeros_behind_the_indices: assert (!(|{formal_index_strange[3],
       formal_index_strange[2], formal_index_strange[1], formal_index_strange[0]}));
-  wire formal_head = write_valid_o & (formal_at_q == 7'd0);
+  wire formal_head = formal_word_counts & (formal_at_q == 7'd0);
   always @(posedge clk_i) if (rst_ni) head_leaves_as_it_came: assert (!formal_head
       | (heads_valid_i & (write_data_o[31:0] == {heads_outliers_i, heads_scale_i})));
   always @(posedge clk_i) if (rst_ni) second_token_with_outliers: cover (formal_in_records
