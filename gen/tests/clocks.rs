@@ -90,7 +90,7 @@ fn large_rotary_embedding() {
 
 #[test]
 #[ignore = "minutes of synthesis"]
-fn large_norms() {
+fn release_norms() {
     for block in ["rms_norm", "layer_norm"] {
         row(block, json!({ "storage": "registers" }));
     }
@@ -99,7 +99,7 @@ fn large_norms() {
 /// The norm of a row in it takes its buffers from memories, of which paths begin and end at their ports.
 #[test]
 #[ignore = "minutes of synthesis"]
-fn large_vector_unit() {
+fn release_vector_unit() {
     let lane = json!({ "function": "silu", "mul_stages": 4, "add_stages": 4, "table_stages": 15, "apart": true });
     row("vector_unit", json!({ "lane": lane, "requantize": { "mul_stages": 4, "int_stages": 2, "apart": true } }));
 }
