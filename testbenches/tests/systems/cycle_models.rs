@@ -1,5 +1,7 @@
 //! Cycles of descriptors and layers of any size (`models::cycles`) are those of the recurrences that equal the RTL.
 
+mod titanus_layer;
+
 use golden::systems::kllm_top::KllmTop as Kllm;
 use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop};
 use hdl::accelerators::kllm::KllmTop;
