@@ -1,5 +1,7 @@
 //! Layers on `tender_top`.
 
+mod chained;
+
 use anyhow::Result;
 use golden::systems::cycles::Turns;
 use golden::systems::tender_top::TenderTop;
@@ -10,6 +12,8 @@ use host::vector::Integer;
 
 use super::shapes::Model;
 use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+
+pub use chained::Groups;
 
 /// Rows of a descriptor: they share a table of groups.
 const CHUNK: u64 = 256;
