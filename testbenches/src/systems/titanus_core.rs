@@ -9,6 +9,7 @@ pub mod timing;
 
 use golden::systems::titanus_core::{Report, Shape, TitanusCore as Golden, Work};
 use hdl::accelerators::titanus::{ACCELERATOR, TitanusCore};
+use hdl::blocks::common::AxiSpec;
 use host::titanus::{Caps, layout};
 use host::vector;
 
@@ -61,6 +62,17 @@ pub fn small_layer_core() -> TitanusCore {
     let spec = &mut core.spec;
     (spec.store.tile.cells.inputs, spec.store.rows, spec.store.columns) = (64, 4, 24);
     (spec.constants, spec.tiles, spec.context, spec.buffer) = (2048, 8, 16, 8);
+    core
+}
+
+/// A core for a decoder layer of OPT-125M on a bus of 64 bytes: all weights in macros of the paper's size, 128 tokens of context.
+#[must_use]
+pub fn opt_core() -> TitanusCore {
+    let mut core = TitanusCore { axi: AxiSpec { address_width: 40, data_width: 512, id_width: 1 }, ..head_core() };
+    let spec = &mut core.spec;
+    (spec.store.rows, spec.store.columns) = (12, 120);
+    (spec.store.load, spec.store.drain) = (64, 32);
+    (spec.constants, spec.lanes, spec.tiles, spec.context, spec.buffer) = (16_384, 32, 24, 128, 64);
     core
 }
 

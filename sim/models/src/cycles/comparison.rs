@@ -25,6 +25,8 @@ pub struct Machine<'a> {
     pub peak: u64,
     /// Perplexity of SmolLM2-135M with these numbers (docs/perplexity.md).
     pub perplexity: &'static str,
+    /// Tokens that a sequence may have; with more the machine has no entry.
+    pub most: u64,
     /// Where area and memory come from.
     pub source: &'static str,
     /// A layer.
@@ -45,11 +47,12 @@ pub fn time(cost: Cost, copies: f64, bandwidth: f64) -> f64 {
     (cost.cycles as f64 / copies).max(cost.bytes as f64 / bandwidth)
 }
 
-/// Costs of a decoding step for each batch and context, machine by machine; then of prompts of each length.
+/// Costs of a decoding step for each batch and context, machine by machine; then of prompts of each length. None where a machine has no room
+/// for so many tokens.
 pub struct Costs {
     copies: Vec<f64>,
-    decoding: Vec<Vec<Vec<Cost>>>,
-    prompts: Vec<Vec<Cost>>,
+    decoding: Vec<Vec<Vec<Option<Cost>>>>,
+    prompts: Vec<Vec<Option<Cost>>>,
 }
 
 impl Costs {
@@ -61,7 +64,8 @@ impl Costs {
         let model = model(MODEL).context("the model of the comparison")?;
         let largest = machines.iter().map(|machine| machine.area).fold(0.0, f64::max);
         let of = |machine: &Machine<'_>, work: Work| {
-            (machine.layer)(&model, work).with_context(|| format!("{} at {work:?}", machine.name))
+            let layer = || (machine.layer)(&model, work).with_context(|| format!("{} at {work:?}", machine.name));
+            (work.context <= machine.most).then(layer).transpose()
         };
         let decoding = machines.iter().map(|machine| {
             let row = |&sequences: &u64| {
@@ -79,20 +83,24 @@ impl Costs {
         })
     }
 
-    /// The fastest machine, and how many times as long the next one takes; none where they are within 1 %.
-    fn fastest(&self, of: impl Fn(usize) -> Cost, bandwidth: f64) -> (Option<usize>, f64) {
-        let mut times: Vec<(f64, usize)> =
-            (0..self.copies.len()).map(|k| (time(of(k), self.copies[k], bandwidth), k)).collect();
+    /// The fastest machine, and how many times as long the next one takes, infinitely where there is none; none where they are within 1 %.
+    fn fastest(&self, of: impl Fn(usize) -> Option<Cost>, bandwidth: f64) -> (Option<usize>, f64) {
+        let of = |k: usize| Some((time(of(k)?, self.copies[k], bandwidth), k));
+        let mut times: Vec<(f64, usize)> = (0..self.copies.len()).filter_map(of).collect();
         times.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let ratio = times.get(1).map_or(1.0, |next| next.0 / times[0].0);
-        ((ratio > 1.01).then_some(times[0].1), ratio)
+        let Some(&(least, first)) = times.first() else { return (None, 1.0) };
+        let ratio = times.get(1).map_or(f64::INFINITY, |next| next.0 / least);
+        ((ratio > 1.01).then_some(first), ratio)
     }
 
     /// Cycles of a step of decoding over bandwidth, a curve a machine: one sequence, the middle context.
     #[must_use]
     pub fn curves(&self, machines: &[Machine<'_>]) -> Vec<(&'static str, Vec<[f64; 2]>)> {
         let places: Vec<f64> = (0..=24).map(|k| 4.0 * 2f64.powf(f64::from(k) / 2.4)).collect();
-        let curve = |k: usize| places.iter().map(|&x| [x, time(self.decoding[k][0][1], self.copies[k], x)]).collect();
+        let curve = |k: usize| {
+            let costs = self.decoding[k][0][1].into_iter();
+            costs.flat_map(|cost| places.iter().map(move |&x| [x, time(cost, self.copies[k], x)])).collect()
+        };
         machines.iter().enumerate().map(|(k, machine)| (machine.name, curve(k))).collect()
     }
 
@@ -110,14 +118,17 @@ impl Costs {
             let _ = write!(text, " {bandwidth} B |");
         }
         let _ = writeln!(text, "\n| --- | --- | ---: | ---: | ---: |{}", " ---: |".repeat(BANDWIDTHS.len()));
-        let mut rows = |what: String, of: &dyn Fn(usize) -> Cost| {
+        let mut rows = |what: String, of: &dyn Fn(usize) -> Option<Cost>| {
             for (k, machine) in machines.iter().enumerate() {
-                let cost = of(k);
+                let what = if k == 0 { what.as_str() } else { "" };
+                let Some(cost) = of(k) else {
+                    let _ = writeln!(text, "| {what} | {} |{}", machine.name, " - |".repeat(3 + BANDWIDTHS.len()));
+                    continue;
+                };
                 let busy = cost.products as f64 / cost.cycles as f64 / machine.peak as f64;
                 let _ = write!(
                     text,
-                    "| {} | {} | {} | {:.1} | {busy:.2} |",
-                    if k == 0 { what.as_str() } else { "" },
+                    "| {what} | {} | {} | {:.1} | {busy:.2} |",
                     machine.name,
                     cost.cycles,
                     cost.bytes as f64 / 1e6
@@ -136,11 +147,12 @@ impl Costs {
             let _ = write!(text, " {bandwidth} B a cycle |");
         }
         let _ = writeln!(text, "\n| --- | ---: |{}", " --- |".repeat(BANDWIDTHS.len()));
-        let mut wins = |what: String, context: u64, of: &dyn Fn(usize) -> Cost| {
+        let mut wins = |what: String, context: u64, of: &dyn Fn(usize) -> Option<Cost>| {
             let _ = write!(text, "| {what} | {context} |");
             for bandwidth in BANDWIDTHS {
                 let (first, ratio) = self.fastest(of, bandwidth);
                 let _ = match first {
+                    Some(first) if ratio.is_infinite() => write!(text, " {} alone |", machines[first].name),
                     Some(first) => write!(text, " {} {ratio:.2} |", machines[first].name),
                     None => write!(text, " as fast |"),
                 };
@@ -167,25 +179,32 @@ mod tests {
     /// One computes twice as fast on twice the area, the other moves half of the bytes.
     #[test]
     fn equal_area_and_bandwidth_decide() {
-        let machine = |name, area, cycles, bytes| Machine {
+        let machine = |name, area, cycles, bytes, most| Machine {
             name,
             area,
             memory: 1.0,
             peak: 1,
             perplexity: "-",
+            most,
             source: "-",
             layer: Box::new(move |_: &Model, _| Ok(Cost { cycles, bytes, products: cycles })),
         };
-        let machines = [machine("large", 200.0, 1_000, 100_000), machine("small", 100.0, 2_000, 50_000)];
+        let machines = [machine("large", 200.0, 1_000, 100_000, 4096), machine("small", 100.0, 2_000, 50_000, 128)];
         let costs = Costs::new(&machines).unwrap();
         assert_eq!(costs.copies, [1.0, 2.0]);
         let of = |k: usize| costs.decoding[k][0][0];
         assert_eq!(costs.fastest(of, 16.0), (Some(1), 2.0));
         assert_eq!(costs.fastest(of, 1024.0), (None, 1.0));
-        assert_eq!(time(of(1), 2.0, 16.0), 3125.0);
+        assert_eq!(time(of(1).unwrap(), 2.0, 16.0), 3125.0);
+        // The small one has no room for more tokens, so there is no next one.
+        assert_eq!(costs.decoding[1][0][1], None);
+        assert_eq!(costs.fastest(|k| costs.decoding[k][0][1], 16.0), (Some(0), f64::INFINITY));
         let text = costs.markdown(&machines);
         assert!(text.contains("| decoding, 1 side by side | 128 | small 2.00 |"), "{text}");
         assert!(text.contains("| large | 200 | 1.00 | 1.0 | 1 | - | - |"), "{text}");
-        assert_eq!(costs.curves(&machines)[1].1[0], [4.0, 12_500.0]);
+        assert!(text.contains("|  | small | - | - | - | - | - | - | - |"), "{text}");
+        assert!(text.contains("|  | 1024 | large alone |"), "{text}");
+        let curves = costs.curves(&machines);
+        assert_eq!((curves[0].1[0], curves[1].1.len()), ([4.0, 25_000.0], 0));
     }
 }

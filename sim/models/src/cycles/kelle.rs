@@ -8,7 +8,7 @@ use host::Descriptor;
 use host::kelle::{AttentionJob, Caps, LinearJob, Panels, Policy, Quantizers, Rows};
 
 use super::shapes::Model;
-use super::{Cost, Counted, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
 
 /// Panels behind which each further one takes as long as the one before.
 const PANELS: u64 = 24;
@@ -136,7 +136,9 @@ impl Kelle {
     }
 
     fn rows(&self, what: Steps, size: [u64; 2]) -> Result<Cost> {
-        rows_cost(&self.caps.vector, what, size, &self.steps, &|descriptor| self.last(vec![descriptor]))
+        rows_cost(&self.caps.vector, (what, Numbers::Fp16), size, &self.steps, &|descriptor| {
+            self.last(vec![descriptor])
+        })
     }
 
     /// A layer of a model; each sequence has heads of its own in the cache.

@@ -8,7 +8,7 @@ use host::Descriptor;
 use host::kllm::{AppendJob, Bits, Caps, MatMulJob, Panels, Product, QuantizeJob, Tokens};
 
 use super::shapes::Model;
-use super::{Cost, Counted, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
 
 /// Positions behind which further ones take as long as those before.
 const INNER: (u64, u64) = (256, 128);
@@ -152,7 +152,7 @@ impl Kllm {
     }
 
     fn rows(&self, what: Steps, size: [u64; 2]) -> Result<Cost> {
-        rows_cost(&self.caps.vector, what, size, &self.steps, &|descriptor| self.alone(descriptor))
+        rows_cost(&self.caps.vector, (what, Numbers::Fp16), size, &self.steps, &|descriptor| self.alone(descriptor))
     }
 
     /// Rows become tokens.

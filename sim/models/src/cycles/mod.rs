@@ -10,6 +10,7 @@ pub mod kelle;
 pub mod kllm;
 pub mod shapes;
 pub mod tender;
+pub mod titanus;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,7 +18,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, anyhow};
 use golden::common::shell::job_controller::Limits;
 use golden::systems::memory::SparseMemory;
-use host::vector::{self, Operand, VectorJob};
+use half::f16;
+use host::vector::{self, Integer, Operand, VectorJob};
 use host::{Allocator, Chain, Descriptor, Window};
 
 /// What a descriptor may touch: operands of no content.
@@ -110,6 +112,25 @@ pub enum Steps {
     Gate,
 }
 
+/// What rows consist of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Numbers {
+    /// Floats of 16 bits.
+    Fp16,
+    /// Integers of 8 bits.
+    Int8,
+}
+
+impl Numbers {
+    /// Bytes of one.
+    fn bytes(self) -> u64 {
+        match self {
+            Self::Fp16 => 2,
+            Self::Int8 => 1,
+        }
+    }
+}
+
 impl Steps {
     /// Rows that are read for each that is written.
     fn reads(self) -> u64 {
@@ -134,14 +155,19 @@ impl Room {
     }
 
     fn rows(&mut self, rows: u64, columns: u64) -> Result<Operand> {
-        self.at(rows, (2 * columns).next_multiple_of(64))
+        self.of(Numbers::Fp16, rows, columns)
+    }
+
+    fn of(&mut self, numbers: Numbers, rows: u64, columns: u64) -> Result<Operand> {
+        self.at(rows, (numbers.bytes() * columns).next_multiple_of(64))
     }
 }
 
-/// The descriptor of steps on rows.
-fn steps(caps: &vector::Caps, what: Steps, [rows, columns]: [u64; 2]) -> Result<Descriptor> {
+/// The descriptor of steps on rows of floats.
+fn steps(caps: &vector::Caps, (what, results): (Steps, Numbers), [rows, columns]: [u64; 2]) -> Result<Descriptor> {
     let mut room = Room::new();
-    let (x, other, out) = (room.rows(rows, columns)?, room.rows(rows, columns)?, room.rows(rows, columns)?);
+    let (x, other) = (room.rows(rows, columns)?, room.rows(rows, columns)?);
+    let out = room.of(results, rows, columns)?;
     let pairs = room.rows(1, 2 * columns)?.address;
     let epsilon = vector::Epsilon::units(1)?;
     let job = VectorJob::new(rows.try_into()?, columns.try_into()?, x, out);
@@ -154,13 +180,17 @@ fn steps(caps: &vector::Caps, what: Steps, [rows, columns]: [u64; 2]) -> Result<
         Steps::Activate => job.activate(),
         Steps::Gate => job.activate().multiply_rows(other),
     };
+    let job = match results {
+        Numbers::Fp16 => job,
+        Numbers::Int8 => job.quantize(Integer::Int8, f16::ONE),
+    };
     Ok(job.build(caps, &WINDOW)?)
 }
 
 /// Cycles and bytes of steps on rows that may be longer than the unit takes, where they are done element by element.
 fn rows_cost(
     caps: &vector::Caps,
-    what: Steps,
+    (what, results): (Steps, Numbers),
     [rows, columns]: [u64; 2],
     counted: &Counted,
     alone: &dyn Fn(Descriptor) -> Result<u64>,
@@ -170,21 +200,29 @@ fn rows_cost(
     for first in (0..columns).step_by(most as usize) {
         let part = most.min(columns - first);
         cycles += extended(rows, (8, 8), &mut |rows| {
-            counted.of([what as u64, rows, part], || alone(steps(caps, what, [rows, part])?))
+            let key = [16 * results as u64 + what as u64, rows, part];
+            counted.of(key, || alone(steps(caps, (what, results), [rows, part])?))
         })?;
     }
-    Ok(Cost { cycles, bytes: 2 * rows * columns * (what.reads() + 1), products: 0 })
+    Ok(Cost { cycles, bytes: rows * columns * (2 * what.reads() + results.bytes()), products: 0 })
 }
 
 /// A chain of descriptors, in memory.
 fn chain(descriptors: Vec<Descriptor>) -> Result<(Limits, u64, SparseMemory)> {
     // Behind all operands.
-    let (job, most) = ((1 << 39) + (1 << 38), descriptors.len().try_into()?);
+    let job = (1 << 39) + (1 << 38);
+    let (limits, memory) = chain_at(descriptors, job)?;
+    Ok((limits, job, memory))
+}
+
+/// The same from an address on.
+fn chain_at(descriptors: Vec<Descriptor>, job: u64) -> Result<(Limits, SparseMemory)> {
+    let most = descriptors.len().try_into()?;
     let chain = descriptors.into_iter().fold(Chain::new(), Chain::then);
     let image = chain.place(job, &WINDOW, most)?;
     let mut memory = SparseMemory::new();
     memory.store(image.address, &image.bytes);
-    Ok((Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: most }, job, memory))
+    Ok((Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: most }, memory))
 }
 
 /// The recurrence refused a descriptor.

@@ -1,5 +1,7 @@
 //! Layers on `tender_top`.
 
+mod chained;
+
 use anyhow::Result;
 use golden::systems::cycles::Turns;
 use golden::systems::tender_top::TenderTop;
@@ -9,7 +11,9 @@ use host::tender::{Caps, MatMulJob, PackJob, Panels, Product, Sign};
 use host::vector::Integer;
 
 use super::shapes::Model;
-use super::{Cost, Counted, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+
+pub use chained::Groups;
 
 /// Rows of a descriptor: they share a table of groups.
 const CHUNK: u64 = 256;
@@ -122,7 +126,7 @@ impl Tender {
     }
 
     fn rows(&self, what: Steps, size: [u64; 2]) -> Result<Cost> {
-        rows_cost(&self.caps.vector, what, size, &self.steps, &|descriptor| self.alone(descriptor))
+        rows_cost(&self.caps.vector, (what, Numbers::Fp16), size, &self.steps, &|descriptor| self.alone(descriptor))
     }
 
     /// Rows become the left matrix of a product.

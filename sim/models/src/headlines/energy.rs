@@ -177,6 +177,15 @@ mod tests {
         assert!((bits() / 1e9 - 412.3).abs() < 0.1, "{}", bits());
     }
 
+    /// `cargo run -p gen --example headline_curves` draws it again.
+    #[test]
+    fn all_curves_are_drawn() {
+        let drawing = include_str!("../../../../docs/images/energy-over-dram.svg");
+        for curve in curves() {
+            assert!(drawing.contains(&format!(">{}</text>", curve.name)), "{}", curve.name);
+        }
+    }
+
     /// Where a curve is made of all of a paper's own numbers it goes through its value.
     #[test]
     fn curves_meet_the_papers() {

@@ -11,7 +11,7 @@ mod kllm;
 pub mod outliers;
 mod requantization;
 mod tender;
-mod titanus;
+pub mod titanus;
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
 //! Titanus: latency of its two pipelines, bytes and energy of its cache. Cycles and energies are those of the authors' simulator; beside them
-//! what the formulas of our core's parts give.
+//! cycles of our core, as its recurrence has them.
 
 use super::{Row, within};
 
@@ -20,28 +20,13 @@ struct Core {
 /// Both follow from the latencies that the authors' simulator prints for 32 + 32 tokens.
 const AUTHORS: Core = Core { token: 1607.0, stage: 554.0 };
 
-/// Inputs and sums of our store in a beat, and bits of an input.
-const BEAT: f64 = 64.0;
-const INPUT_WIDTH: f64 = 8.0;
-/// Channels of a tile of our context.
-const TILE: f64 = 16.0;
+/// Cycles of a token behind 63 others in a layer of OPT-125M on our core, by stage: `models::cycles::titanus::STAGES`. A test of `testbenches`
+/// (`a_token_of_opt`) has them from the recurrence that equals the RTL.
+pub const OURS: [u64; 7] = [942, 3627, 3396, 2412, 3432, 782, 760];
 
-/// Cycles of a vector's product in our store: beats of inputs, bits, beats of sums, 4 (docs/blocks/titanus-products.md, where a test demands it).
-fn stored(inputs: f64, outputs: f64) -> f64 {
-    (inputs / BEAT).ceil() + INPUT_WIDTH + (outputs / BEAT).ceil() + 4.0
-}
-
-/// Cycles of scores, and of values, of all heads with so many tokens on one engine: a tile a cycle (docs/blocks/titanus-core.md).
-fn engine(tokens: f64) -> [f64; 2] {
-    let (heads, head) = (12.0, 64.0);
-    [heads * tokens * (head / TILE), heads * head * (tokens / TILE).ceil()]
-}
-
-/// Our core behind so many tokens, products alone: norms, softmax and what the cache takes are not in it.
-fn ours(tokens: f64) -> Core {
-    let products = [stored(768.0, 2304.0), stored(768.0, 768.0), stored(768.0, 3072.0), stored(3072.0, 768.0)];
-    let all = products.into_iter().chain(engine(tokens));
-    Core { token: all.clone().sum(), stage: all.fold(0.0, f64::max) }
+/// Our core, a stage after the other.
+fn ours() -> Core {
+    Core { token: OURS.iter().sum::<u64>() as f64, stage: OURS.iter().copied().max().unwrap_or(0) as f64 }
 }
 
 impl Core {
@@ -258,40 +243,72 @@ fn latency() -> Vec<Row> {
             basis: "64 tokens at 200 MHz; fitted, since c and m come from this run",
         },
         Row {
-            figure: "c of products with weights, our core",
+            figure: "c of our core, OPT-125M behind 63 tokens",
+            paper: "1,607, 24 engines",
+            value: ours().token,
+            decimals: 0,
+            unit: "cycles",
+            accept: None,
+            basis: "the recurrence of `titanus_core`, which equals the RTL: one engine of 32 multiplications a cycle, a bus of 64 bytes, memory after 20 cycles, weights in macros of 256 x 32; norm, queries, keys and values 942, append and restore 3627, scores 3396, softmax 2412, values 3432, output projection 782, feed-forward network 760",
+        },
+        Row {
+            figure: "of these for products with weights",
             paper: "-",
-            value: ours(0.0).token,
+            value: (OURS[0] + OURS[5] + OURS[6]) as f64,
             decimals: 0,
             unit: "cycles",
             accept: None,
-            basis: "queries, keys and values together, output, both of the feed-forward network: beats of 64 inputs + 8 bits + beats of 64 sums + 4 each, as a test of `dcim_linear` demands",
+            basis: "the first and the last two of these stages, with their norms and residual sums",
         },
         Row {
-            figure: "c with attention to 64 tokens, on one engine",
-            paper: "1,607, all of the layer, 24 engines",
-            value: ours(64.0).token,
-            decimals: 0,
-            unit: "cycles",
-            accept: None,
-            basis: "12 heads, a tile of 16 channels or tokens a cycle; norms, softmax, append and restore would come on top",
-        },
-        Row {
-            figure: "m, the slowest of these",
+            figure: "m of our core, the slowest of its stages",
             paper: "554",
-            value: ours(64.0).stage,
+            value: ours().stage,
             decimals: 0,
             unit: "cycles",
             accept: None,
-            basis: "scores: our core has one engine, the paper's 24",
+            basis: "append and restore of 64 tokens; of scores, softmax and values, 36 descriptors, a third are products",
         },
         Row {
-            figure: "intra-core pipeline of our stages, mean of six runs",
+            figure: "intra-core pipeline with our c and m, mean of six runs",
             paper: "1.33 (Figure 13)",
-            value: mean(|run| ours(64.0).plain(run) / ours(64.0).intra_core(run)),
+            value: mean(|run| ours().plain(run) / ours().intra_core(run)),
             decimals: 3,
             unit: "",
             accept: within(1.33, 0.1),
-            basis: "the formula above with these c and m; such a pipeline is not built",
+            basis: "the formula above; such a pipeline is not built",
+        },
+        Row {
+            figure: "core-to-core pipeline on top",
+            paper: "1.22 (Figure 13)",
+            value: mean(|run| ours().intra_core(run) / ours().core_to_core(run)),
+            decimals: 3,
+            unit: "",
+            accept: within(1.22, 0.1),
+            basis: "the same",
+        },
+        Row {
+            figure: "tokens a second with our c and m, P = D = 32",
+            paper: "18,801",
+            value: 64.0 * HERTZ / ours().core_to_core([32.0, 32.0]),
+            decimals: 0,
+            unit: "",
+            accept: None,
+            basis: "64 tokens at the paper's 200 MHz",
         },
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is written of our stages are their numbers.
+    #[test]
+    fn stages_are_named() {
+        let row = latency().into_iter().find(|row| row.figure.starts_with("c of our core")).unwrap();
+        for cycles in OURS {
+            assert!(row.basis.contains(&cycles.to_string()), "{cycles}: {}", row.basis);
+        }
+    }
 }

@@ -79,7 +79,9 @@ const SHARED: usize = 192;
 /// Channels of the feed-forward network.
 const CHANNELS: usize = 1536;
 
-fn drawn_layer(rng: &mut StimulusRng) -> Layer {
+/// A layer of the sizes of SmolLM2-135M with drawn weights.
+#[must_use]
+pub fn drawn_layer(rng: &mut StimulusRng) -> Layer {
     let mut matrix = |inputs: usize, outputs: usize| -> Vec<Vec<f64>> {
         let most = 1.0 / (inputs as f64).sqrt();
         (0..inputs).map(|_| (0..outputs).map(|_| rng.random_range(-most..most)).collect()).collect()

@@ -1,0 +1,346 @@
+//! Layers on `titanus_core`.
+//!
+//! Weights that the store does not hold all at once come slice by slice: so many columns of a matrix, all rows through them, then the next
+//! ones. Inputs beyond those of the store make products of their own, whose results are added up. Keys and values of a sequence are
+//! appended to its streams; a prompt is the context as it comes, and for each further token all come back.
+
+mod descriptors;
+
+use anyhow::{Context, Result, bail, ensure};
+use golden::systems::cycles::Turns;
+use golden::systems::titanus_core::cycles::Timing;
+use golden::systems::titanus_core::{Shape, TitanusCore};
+use host::Descriptor;
+use host::titanus::{Caps, LoadJob, Matrix};
+
+use super::shapes::Model;
+use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost, steps};
+use descriptors::{BITS, BLOCK, Tokens, cache, element, product};
+
+/// Bytes of a constant.
+const CONSTANT: u64 = 8;
+/// Tokens behind the prefill, and rows of a product, from which on further ones take as long as those before.
+const TOKENS: u64 = 64;
+const ROWS: (u64, u64) = (16, 8);
+const VECTORS: (u64, u64) = (8, 8);
+
+/// Stages of a token's way through a layer, as [`Titanus::stages`] counts them.
+pub const STAGES: [&str; 7] = [
+    "norm, queries, keys and values",
+    "append and restore",
+    "scores",
+    "softmax",
+    "values",
+    "output projection, residual sum, norm",
+    "feed-forward network, residual sum",
+];
+
+/// A whole in parts of up to `most`: their sizes, and how many there are of each.
+fn parts(whole: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
+    [(most, whole / most), (whole % most, 1)].into_iter().filter(|(size, count)| size * count > 0)
+}
+
+/// An accelerator, and how it is used.
+#[derive(Clone, Debug)]
+pub struct Titanus {
+    /// How it was built.
+    pub caps: Caps,
+    /// Its golden model, which holds nothing.
+    pub golden: TitanusCore,
+    /// What its cycles depend on.
+    pub timing: Timing,
+    /// Bits of an element in the streams.
+    pub bits: f64,
+    loads: Counted,
+    products: Counted,
+    dots: Counted,
+    caches: Counted,
+    steps: Counted,
+}
+
+impl Titanus {
+    /// An accelerator whose streams take so many bits for an element. Cycles are those of 4 bits with 34 % zeros.
+    #[must_use]
+    pub fn new(caps: Caps, (golden, timing): (TitanusCore, Timing), bits: f64) -> Self {
+        let (loads, products, dots, caches, steps) = Default::default();
+        Self { caps, golden, timing, bits, loads, products, dots, caches, steps }
+    }
+
+    /// Cycles of each descriptor of a chain on a core that holds nothing.
+    fn spent(&self, core: &TitanusCore, descriptors: Vec<Descriptor>, tokens: &[Tokens]) -> Result<Vec<u64>> {
+        let (limits, job, mut memory) = chain(descriptors)?;
+        tokens.iter().for_each(|tokens| tokens.store(&mut memory));
+        let spent = self.timing.job(core, limits, job, (&mut memory, &mut Turns::default())).map_err(refused)?;
+        Ok(spent.iter().map(|spent| spent.cycles).collect())
+    }
+
+    fn alone(&self, descriptor: Descriptor) -> Result<u64> {
+        Ok(self.spent(&self.golden, vec![descriptor], &[])?.iter().sum())
+    }
+
+    /// Cycles until weights are in the store: inputs, outputs.
+    fn load(&self, [inputs, outputs]: [u64; 2]) -> Result<u64> {
+        let rows = Room::new().of(Numbers::Int8, inputs, outputs)?;
+        let job = LoadJob::weights(inputs.try_into()?, outputs.try_into()?, rows, (0, 0));
+        self.loads.of([inputs, outputs, 0], || self.alone(job.build(&self.caps, &WINDOW)?))
+    }
+
+    /// Cycles until so many constants are in their table.
+    fn load_constants(&self, count: u64) -> Result<u64> {
+        let address = Room::new().at(1, CONSTANT * count)?.address;
+        let job = LoadJob::constants(count.try_into()?, address, 0);
+        self.loads.of([0, count, 0], || self.alone(job.build(&self.caps, &WINDOW)?))
+    }
+
+    /// Cycles of rows times weights in the store by the recurrence: rows, inputs, outputs.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn counted(&self, size: [u64; 3], results: Numbers) -> Result<u64> {
+        self.alone(product(&self.caps, (Matrix::Store { row: 0, column: 0 }, 0), size, results)?)
+    }
+
+    /// The same of any number of rows, from the cycles of few.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn product(&self, [rows, inputs, outputs]: [u64; 3], results: Numbers) -> Result<u64> {
+        extended(rows, VECTORS, &mut |rows| {
+            let key = [rows, inputs, 2 * outputs + results as u64];
+            self.products.of(key, || self.counted([rows, inputs, outputs], results))
+        })
+    }
+
+    /// Rows times weights: as many inputs and outputs at a time as the store has. Rows of x are read for each slice.
+    fn matrix(&self, [rows, inputs, outputs]: [u64; 3], results: Numbers) -> Result<Cost> {
+        let caps = &self.caps;
+        let (down, across) = (u64::from(caps.rows * caps.inputs), u64::from(caps.columns * caps.outputs));
+        ensure!(
+            outputs <= caps.constants.into(),
+            "a matrix has {outputs} outputs, a core {} constants of results",
+            caps.constants
+        );
+        let mut all = Cost::default();
+        let blocks = inputs.div_ceil(down);
+        let of_block = if blocks > 1 { Numbers::Fp16 } else { results };
+        for (inputs, count) in parts(inputs, down) {
+            let mut block = Cost { cycles: self.load_constants(outputs)?, bytes: CONSTANT * outputs, products: 0 };
+            for (outputs, count) in parts(outputs, across) {
+                let cycles = self.load([inputs, outputs])? + self.product([rows, inputs, outputs], of_block)?;
+                let bytes = inputs * outputs + rows * (inputs + of_block.bytes() * outputs);
+                block += Cost { cycles, bytes, products: rows * inputs * outputs }.times(count);
+            }
+            all += block.times(count);
+        }
+        for block in 1..blocks {
+            let sum = if block + 1 == blocks { results } else { Numbers::Fp16 };
+            all += self.rows((Steps::Add, sum), [rows, outputs])?;
+        }
+        Ok(all)
+    }
+
+    /// Cycles by the recurrence of rows times the keys of a head of `head` channels, or times its values: rows, channels, tokens.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn counted_dots(&self, values: bool, [rows, head, tokens]: [u64; 3]) -> Result<u64> {
+        // Nothing here depends on what else is built.
+        let tiles = u32::try_from(head)?.div_ceil(self.caps.lanes);
+        let caps = Caps { rows: 0, columns: 0, tiles, ..self.caps };
+        let shape = Shape { rows: 0, columns: 0, tiles, ..*self.golden.shape() };
+        let core = TitanusCore::new(shape).map_err(anyhow::Error::msg)?;
+        let (mut descriptors, of_tokens) = cache(&caps, head, [0, tokens])?;
+        descriptors.push(match values {
+            false => product(&caps, (Matrix::Keys { tile: 0 }, tokens), [rows, head, tokens], Numbers::Fp16)?,
+            true => product(&caps, (Matrix::Values { tile: 0 }, tokens), [rows, tokens, head], Numbers::Int8)?,
+        });
+        self.spent(&core, descriptors, &of_tokens)?.pop().context("a product with the context")
+    }
+
+    /// The same of any number of rows, from the cycles of few.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn dots(&self, values: bool, [rows, head, tokens]: [u64; 3]) -> Result<u64> {
+        extended(rows, ROWS, &mut |rows| {
+            let key = [rows, 2 * head + u64::from(values), tokens];
+            self.dots.of(key, || self.counted_dots(values, [rows, head, tokens]))
+        })
+    }
+
+    /// Cycles by the recurrence of an append of tokens behind `old` ones, and of what makes all of them the context; behind none the append
+    /// does.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn entering(&self, channels: u64, [old, tokens]: [u64; 2]) -> Result<[u64; 2]> {
+        let (descriptors, of_tokens) = cache(&self.caps, channels, [old, tokens])?;
+        match self.spent(&self.golden, descriptors, &of_tokens)?[..] {
+            [append] => Ok([append, 0]),
+            [_, append, restore] => Ok([append, restore]),
+            _ => bail!("an append of {tokens} tokens behind {old}"),
+        }
+    }
+
+    /// Tokens from which on streams go on evenly, and after how many more they are where they were in a block.
+    fn evenly(&self, channels: u64) -> (u64, u64) {
+        let count = |wanted: fn(i8) -> bool| (0..channels).filter(|&c| wanted(element(2, c))).count() as u64;
+        let kinds = u64::from(self.caps.tiles) * u64::from(2 + self.caps.lanes);
+        let bits = kinds + count(|x| x != 0) + u64::from(BITS) * count(|x| x > 0);
+        let block = 8 * BLOCK;
+        (u64::from(self.caps.buffer) + TOKENS, block >> bits.trailing_zeros().min(block.trailing_zeros()))
+    }
+
+    /// Cycles of an append of any number of tokens behind any number of old ones.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn appended(&self, channels: u64, [old, tokens]: [u64; 2]) -> Result<u64> {
+        let (least, period) = self.evenly(channels);
+        let count =
+            |size: [u64; 2]| self.caches.of([size[0], size[1], 2 * channels], || Ok(self.entering(channels, size)?[0]));
+        if old == 0 {
+            return extended(tokens, (least, period), &mut |tokens| count([0, tokens]));
+        }
+        // Where in their blocks the streams go on is all that counts.
+        count([if old < least + period { old } else { least + (old - least) % period }, tokens])
+    }
+
+    /// Cycles until any number of tokens is the context again.
+    ///
+    /// # Errors
+    /// A size that the accelerator refuses.
+    pub fn restored(&self, channels: u64, tokens: u64) -> Result<u64> {
+        extended(tokens, self.evenly(channels), &mut |tokens| {
+            let size = [tokens - 1, 1];
+            self.caches.of([size[0], size[1], 2 * channels + 1], || Ok(self.entering(channels, size)?[1]))
+        })
+    }
+
+    /// Tokens of a sequence enter its cache, the last of which is behind `context - 1`.
+    fn enter(&self, channels: u64, tokens: u64, context: u64) -> Result<Cost> {
+        let most = u64::from(self.caps.context);
+        ensure!(context <= most, "{context} tokens, the context has room for {most}");
+        let old = context - tokens;
+        let packed = |tokens: u64| (2.0 * (tokens * channels) as f64 * self.bits / 8.0) as u64;
+        let mut cycles = self.appended(channels, [old, tokens])?;
+        let mut bytes = 2 * tokens * channels + packed(tokens);
+        if old > 0 {
+            cycles += self.restored(channels, context)?;
+            bytes += packed(context);
+        }
+        Ok(Cost { cycles, bytes, products: 0 })
+    }
+
+    fn rows(&self, what: (Steps, Numbers), size: [u64; 2]) -> Result<Cost> {
+        rows_cost(&self.caps.vector, what, size, &self.steps, &|descriptor| self.alone(descriptor))
+    }
+
+    /// A layer of a model; each sequence has a cache of its own.
+    ///
+    /// # Errors
+    /// A layer that does not fit.
+    pub fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
+        use Numbers::{Fp16, Int8};
+        let tokens = work.sequences * work.tokens;
+        let (width, head, [heads, shared]) = (model.width, model.head(), model.heads);
+        let channels = head * shared;
+        let mut all = Cost::default();
+        // Without a rotary embedding queries and keys are integers as they leave the store; so is what ReLU leaves.
+        let (turned, fed) = if model.gated { (Fp16, Fp16) } else { (Int8, Int8) };
+        for (size, results, count) in [
+            ([width, width], turned, 1),
+            ([width, channels], turned, 1),
+            ([width, channels], Int8, 1),
+            ([width, width], Fp16, 1),
+            ([width, model.between], fed, model.inner()),
+            ([model.between, width], Fp16, 1),
+        ] {
+            all += self.matrix([tokens, size[0], size[1]], results)?.times(count);
+        }
+        all += self.enter(channels, work.tokens, work.context)?.times(work.sequences);
+        let size = [work.tokens, head, work.context];
+        let count = work.sequences * heads;
+        let of_rows = work.tokens * (head + 2 * work.context);
+        let products: u64 = size.iter().product();
+        for values in [false, true] {
+            // Rows of integers and of probabilities, in and out; keys and values are in the core.
+            all += Cost { cycles: self.dots(values, size)?, bytes: of_rows, products }.times(count);
+        }
+        all += self.rows((Steps::Softmax, Fp16), [work.tokens, work.context])?.times(count);
+        let norm = if model.gated { Steps::RmsNorm } else { Steps::LayerNorm };
+        all += self.rows((norm, Int8), [tokens, width])?.times(2);
+        all += self.rows((Steps::Add, Fp16), [tokens, width])?.times(2);
+        if model.gated {
+            all += self.rows((Steps::Rotate, Int8), [tokens, width])?;
+            all += self.rows((Steps::Rotate, Int8), [tokens, channels])?;
+            all += self.rows((Steps::Gate, Int8), [tokens, model.between])?;
+        }
+        Ok(all)
+    }
+
+    /// A token behind `context - 1` others on its way through a layer whose weights the core holds, one chain from the residual stream to the
+    /// residual stream: of each descriptor its stage, one of [`STAGES`], and its cycles.
+    ///
+    /// # Errors
+    /// A layer that does not fit.
+    pub fn token(&self, model: &Model, context: u64) -> Result<Vec<(usize, u64)>> {
+        use Numbers::{Fp16, Int8};
+        let (caps, width, head, [heads, shared]) = (&self.caps, model.width, model.head(), model.heads);
+        let channels = head * shared;
+        let store = |inputs: u64, outputs: u64, results: Numbers| {
+            product(caps, (Matrix::Store { row: 0, column: 0 }, 0), [1, inputs, outputs], results)
+        };
+        let step = |what: Steps, results: Numbers, columns: u64| steps(&caps.vector, (what, results), [1, columns]);
+        let norm = if model.gated { Steps::RmsNorm } else { Steps::LayerNorm };
+        let (cached, of_tokens) = cache(caps, channels, [context - 1, 1])?;
+        let [begin, append, restore] = <[Descriptor; 3]>::try_from(cached).ok().context("a token behind others")?;
+        let mut all = vec![(0, step(norm, Int8, width)?)];
+        for outputs in [width, channels] {
+            if model.gated {
+                all.extend([(0, store(width, outputs, Fp16)?), (0, step(Steps::Rotate, Int8, outputs)?)]);
+            } else {
+                all.push((0, store(width, outputs, Int8)?));
+            }
+        }
+        all.extend([(0, store(width, channels, Int8)?), (1, append), (1, restore)]);
+        for number in 0..heads {
+            let tile = u16::try_from(number * shared / heads * head / u64::from(caps.lanes))?;
+            let scores = product(caps, (Matrix::Keys { tile }, context), [1, head, context], Fp16)?;
+            let values = product(caps, (Matrix::Values { tile }, context), [1, context, head], Int8)?;
+            all.extend([(2, scores), (3, step(Steps::Softmax, Fp16, context)?), (4, values)]);
+        }
+        all.extend([
+            (5, store(width, width, Fp16)?),
+            (5, step(Steps::Add, Fp16, width)?),
+            (5, step(norm, Int8, width)?),
+        ]);
+        if model.gated {
+            all.extend([(6, store(width, model.between, Fp16)?), (6, store(width, model.between, Fp16)?)]);
+            let most = u64::from(caps.vector.lanes * caps.vector.max_beats) / 64 * 64;
+            for (columns, count) in parts(model.between, most) {
+                for _ in 0..count {
+                    all.push((6, step(Steps::Gate, Int8, columns)?));
+                }
+            }
+        } else {
+            all.push((6, store(width, model.between, Int8)?));
+        }
+        all.extend([(6, store(model.between, width, Fp16)?), (6, step(Steps::Add, Fp16, width)?)]);
+        let (stages, descriptors): (Vec<usize>, Vec<Descriptor>) = all.into_iter().unzip();
+        let spent = self.spent(&self.golden, [vec![begin], descriptors].concat(), &of_tokens)?;
+        Ok(stages.into_iter().zip(spent.into_iter().skip(1)).collect())
+    }
+
+    /// The same, stage by stage.
+    ///
+    /// # Errors
+    /// A layer that does not fit.
+    pub fn stages(&self, model: &Model, context: u64) -> Result<[u64; STAGES.len()]> {
+        let mut all = [0; STAGES.len()];
+        for (stage, cycles) in self.token(model, context)? {
+            all[stage] += cycles;
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,102 @@
+//! Descriptors for `titanus_core`, and what they find in memory.
+
+use anyhow::Result;
+use golden::systems::memory::SparseMemory;
+use host::titanus::{AppendJob, Caps, Held, Matrix, ProductJob, RestoreJob};
+use host::vector::Operand;
+use host::{Allocator, Descriptor, Window};
+
+use super::super::{Numbers, Room, WINDOW};
+
+/// Bits of keys and values, and below which magnitude they are 0.
+pub(super) const BITS: u8 = 4;
+const THRESHOLD: u8 = 8;
+/// Of so many channels one has code 0, so many others another one, and all others are pruned: 34 % zeros, as in docs/perplexity.md.
+const CHANNELS: u64 = 32;
+const OTHERS: u64 = 20;
+/// Bytes of a block of a stream.
+pub(super) const BLOCK: u64 = 64;
+
+/// A key or a value: the first two tokens give each channel its level, and no later one opens another.
+pub(super) fn element(token: u64, channel: u64) -> i8 {
+    match channel % CHANNELS {
+        0 => -100,
+        1..=OTHERS => [-100, 100, 40][token.min(2) as usize],
+        _ => 0,
+    }
+}
+
+/// Rows of keys and of values.
+pub(super) struct Tokens {
+    first: u64,
+    count: u64,
+    channels: u64,
+    rows: [Operand; 2],
+}
+
+impl Tokens {
+    fn new(room: &mut Room, (first, count): (u64, u64), channels: u64) -> Result<Self> {
+        let rows = [room.of(Numbers::Int8, count, channels)?, room.of(Numbers::Int8, count, channels)?];
+        Ok(Self { first, count, channels, rows })
+    }
+
+    pub(super) fn store(&self, memory: &mut SparseMemory) {
+        for token in 0..self.count {
+            let bytes: Vec<u8> = (0..self.channels).map(|channel| element(self.first + token, channel) as u8).collect();
+            for rows in self.rows {
+                memory.store(rows.address + token * u64::from(rows.stride), &bytes);
+            }
+        }
+    }
+}
+
+/// Operands that nothing else overlaps.
+fn apart() -> Room {
+    Room(Allocator::new(&Window { base: 1 << 38, ..WINDOW }))
+}
+
+/// Tokens behind `old` ones enter the cache, and all of them the context: what does that, an append of the old ones first if there are any,
+/// and the tokens.
+pub(super) fn cache(caps: &Caps, channels: u64, [old, tokens]: [u64; 2]) -> Result<(Vec<Descriptor>, Vec<Tokens>)> {
+    let mut room = apart();
+    let all = old + tokens;
+    let lines = caps.most_lines(all.try_into()?, BITS.into()).min(u16::MAX.into());
+    let areas = [room.at(1, BLOCK * lines)?.address, room.at(1, BLOCK * lines)?.address];
+    let lines = u16::try_from(lines)?;
+    let new = Tokens::new(&mut room, (old, tokens), channels)?;
+    let size = |tokens: u64| -> Result<(u32, u32)> { Ok((tokens.try_into()?, channels.try_into()?)) };
+    let first = |tokens: &Tokens| -> Result<AppendJob> {
+        let prefill = tokens.count.min(caps.buffer.into()).try_into()?;
+        let begin = ([THRESHOLD; 2], [BITS; 2]);
+        Ok(AppendJob::first(size(tokens.count)?, prefill, begin, tokens.rows, (areas, lines)))
+    };
+    let none = Held::default();
+    if old == 0 {
+        return Ok((vec![first(&new)?.keep().build(caps, &none, &WINDOW)?], vec![new]));
+    }
+    let before = Tokens::new(&mut room, (0, old), channels)?;
+    let begin = first(&before)?.build(caps, &none, &WINDOW)?;
+    let held = none.after(&begin);
+    let append = AppendJob::behind(old.try_into()?, size(tokens)?, new.rows, areas, lines);
+    let append = append.build(caps, &held, &WINDOW)?;
+    let held = held.after(&append);
+    let restore = RestoreJob::to_context(size(all)?, areas, lines).build(caps, &held, &WINDOW)?;
+    Ok((vec![begin, append, restore], vec![before, new]))
+}
+
+/// Rows times a matrix, where the context has so many tokens.
+pub(super) fn product(
+    caps: &Caps,
+    (matrix, context): (Matrix, u64),
+    [rows, inner, columns]: [u64; 3],
+    results: Numbers,
+) -> Result<Descriptor> {
+    let mut room = Room::new();
+    let of_x = if matches!(matrix, Matrix::Values { .. }) { Numbers::Fp16 } else { Numbers::Int8 };
+    let (x, out) = (room.of(of_x, rows, inner)?, room.of(results, rows, columns)?);
+    let job = ProductJob::new([rows.try_into()?, inner.try_into()?, columns.try_into()?], matrix, x, out, 0);
+    let job = if matches!(matrix, Matrix::Keys { .. }) { job.one_constant() } else { job };
+    let job = if results == Numbers::Int8 { job.to_integers() } else { job };
+    let tokens = context.try_into()?;
+    Ok(job.build(caps, &Held { cache: tokens, context: tokens }, &WINDOW)?)
+}
