@@ -105,8 +105,6 @@ fn real_projections() {
                 "{name}, {groups} groups: error {:.2e}, with 3 outliers a side apart {:.2e}",
                 errors[0], errors[1]
             );
-            // Groups alone do as well where there are enough of them.
-            assert!(groups > 1 || errors[1] < 0.8 * errors[0], "{name}: {errors:?}");
         }
         for wanted in [0, 3] {
             let (real, cycles) = (Real::new(name, &p, 8, wanted), cycles(&p));
@@ -129,9 +127,9 @@ fn faults_are_found() {
     let [small, _, odd, ..] = &DenseSparseProduct::configurations()[..] else { panic!("some configurations") };
     let faults = [
         ("outliers of other rows are forgotten", Fault::net("rest", "1'b0")),
-        ("an outlier stays in the array", Fault::net("g_elements[1].u_quantizer_integer", "right").into("marked")),
+        ("an outlier stays in the array", Fault::net("marked[1]", "1'b0").into("u_array")),
     ];
-    must_be_noticed(small, bench, 100, &faults[..1]);
+    must_be_noticed(small, bench, 100, &faults);
     let faults = [
         ("ties go up", Fault::net("up", "half").module("group_quantizer")),
         ("a row begins from the tile before", Fault::net("begun_q", "3'd7")),

@@ -176,12 +176,13 @@ impl DenseSparseProduct {
             let merging = m.wire("merging", merges & leaves.lt(rows));
             let leaving = leaves.slice(0..row_type.width);
             let row = m.wire("lane_row", mux(merging, leaving, mux(channel.serves, channel.row, shown)));
+            let weight = m.wire("lane_weight", io.weight.weights.at(c));
             m.connect(lane.multiply_i, channel.serves);
             m.connect(lane.merge_i, merging);
             m.connect(lane.row_i, row);
             m.connect(lane.again_i, begun.q.bit_at(row));
             m.connect(lane.value_i, outlier);
-            m.connect(lane.weight_i, io.weight.weights.at(c));
+            m.connect(lane.weight_i, weight);
             m.connect(lane.array_i, step.results.at(leaving));
             m.connect(io.product.sums.at(c), lane.sum_o);
         });
