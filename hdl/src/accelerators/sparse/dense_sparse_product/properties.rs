@@ -88,6 +88,12 @@ impl DenseSparseProduct {
         at.next(mux(io.clear_i, uint(8).lit(0), next));
         let least = m.reg("formal_least_q", channel.scale.ty());
         let shift = io.weight.shift;
+        // Weights that wait stay, as on every stream.
+        let waits = m.reg_init("formal_waits_q", bit(), 0);
+        waits.next(io.weight.valid & !io.weight.ready & !io.clear_i);
+        let before = m.reg("formal_shift_q", shift.ty());
+        before.next(shift);
+        m.assume("weights_stay", !waits.q | (io.weight.valid & shift.eq(before.q)));
         let due = m.wire("formal_due", mux(begins | shift.lt(least.q), shift, least.q));
         least.next_when(takes, due);
         m.assert_always("the_least_scale_so_far", !takes | channel.scale.eq(due));
