@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use hdl::accelerators::kelle::KelleTop;
 use hdl::accelerators::kllm::{KllmTop, OutlierMask, OutlierShare, TokenAppender, TokenPacker};
+use hdl::accelerators::sparse::DenseSparseProduct;
 use hdl::accelerators::tender::{ExecutionController, TenderTop};
 use hdl::accelerators::titanus::TitanusCore;
 use hdl::accelerators::vector::VectorTop;
@@ -114,6 +115,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<ExecutionController>("systems", systems::execution_controller::bench),
         entry::<OutlierShare>("systems", systems::outlier_share::bench),
         entry::<OutlierMask>("systems", systems::outlier_mask::bench),
+        entry::<DenseSparseProduct>("systems", systems::dense_sparse_product::bench),
         entry::<TokenAppender>("systems", systems::token_appender::bench),
         entry::<TokenPacker>("systems", systems::token_packer::bench),
         entry::<KllmTop>("systems", systems::kllm_top::bench),

@@ -1,6 +1,7 @@
 //! Complete accelerators behind the shell: what a job does to memory, and what the registers say of it.
 
 pub mod cycles;
+pub mod dense_sparse_product;
 #[cfg(test)]
 mod descriptor;
 pub mod device;
