@@ -83,6 +83,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<WeightStationaryArray>("tender", tender::weight_stationary_array::bench),
         entry::<EdramBank>("kelle", kelle::edram_bank::bench),
         entry::<ScoreRegisterFile>("kelle", kelle::score_register_file::bench),
+        entry::<ScoreMemory>("kelle", kelle::score_memory::bench),
         entry::<RefreshController>("kelle", kelle::refresh_controller::bench),
         entry::<KvBankGroup>("kelle", kelle::kv_bank_group::bench),
         entry::<ReconfigurableArray>("kelle", kelle::reconfigurable_array::bench),

@@ -42,6 +42,7 @@ const LONG: [&str; 26] = [
     "quantization_unit with lanes = 2, tiles = 1, levels = 1",
     "refresh_controller with rows = 3",
     "scaling_unit ",
+    "score_memory ",
     "token_packer ",
 ];
 

@@ -11,6 +11,7 @@ fn faults_of_kelle_are_refuted() {
     let evictor = "systolic_evictor";
     let controller = "eviction_controller";
     let (refresh, scores, bank) = ("refresh_controller", "score_register_file", "edram_bank");
+    let memory = "score_memory";
     refute(vec![
         fault(
             evictor,
@@ -153,6 +154,26 @@ fn faults_of_kelle_are_refuted() {
             3,
         ),
         fault(scores, 0, "promotions are told always", Fault::net("promoted_q", "1'b1"), "promotion_is_told", 2),
+        fault(
+            memory,
+            0,
+            "rows are not emptied",
+            Fault::net("holds", "set_valid_i | !clear_valid_i"),
+            "row_0_is_valid",
+            5,
+        ),
+        fault(memory, 0, "a new epoch is not seen", Fault::net("read_behind", "1'b0"), "score_is_read", 9),
+        fault(memory, 0, "classes do not age", Fault::net("look_behind", "1'b0"), "row_0_is_high", 9),
+        fault(memory, 0, "a write is not seen in its cycle", Fault::net("read_meets_q", "1'b0"), "score_is_read", 6),
+        fault(
+            memory,
+            1,
+            "the epoch of another head is written",
+            Fault::net("read_epoch", "epoch_q[0]").into("write_word"),
+            "score_is_read",
+            9,
+        ),
+        fault(memory, 1, "all heads age", Fault::net("step_head_i", "1'b0"), "score_is_read", 9),
         fault(
             bank,
             0,

@@ -63,6 +63,13 @@ fn faults_of_lists_and_importance_are_refuted() {
         importance("a first token goes", net("is_first", "1'b0"), "the_first_ones_stay", 8),
         importance("a recent token goes", net("is_recent", "1'b0"), "the_recent_ones_stay", 8),
         importance("it is known before the last panel", net("passes_i", "1'b0"), "known_behind_all_sums", 8),
+        importance(
+            "sums of a query are lost",
+            net("adds_q", "right & judges_q").into("update_q"),
+            "each_old_token_grows",
+            9,
+        ),
+        importance("a free row grows", net("is_old", "1'b1").into("update_q"), "only_old_tokens_grow", 6),
     ]);
 }
 

@@ -1,4 +1,5 @@
-../modules/score_register_file_m128_s8_a9.v
+../modules/ram_d128_w10_g10_inferred.v
+../modules/score_memory_m128_s8_a9_h1_l2.v
 ../modules/refresh_controller_m128_w23_i43000_p256_t8.v
 ../modules/ram_d128_w64_g64_inferred.v
 ../modules/edram_bank_m128_w64.v

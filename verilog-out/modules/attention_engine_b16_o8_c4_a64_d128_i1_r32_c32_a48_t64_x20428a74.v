@@ -218,7 +218,6 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
   wire           [6:0] importance_position;
   wire           [7:0] importance_score_row;
   wire                 importance_update;
-  wire           [7:0] importance_update_row;
   wire signed    [8:0] importance_amount;
   wire                 importance_known;
   wire                 importance_found;
@@ -229,12 +228,12 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
   wire                 sums_output_valid;
   wire         [127:0] sums_output_data;
   wire           [3:0] sums_overflows;
+  wire                 unused_cache_busy;
   wire                 cache_access_ready;
   wire                 cache_data_valid;
   wire        [1023:0] cache_data;
   wire           [7:0] cache_score;
   wire                 unused_cache_config_refused;
-  wire         [194:0] unused_cache_high;
   wire           [1:0] unused_cache_refresh_read;
   wire           [1:0] cache_refresh_write;
   wire          [15:0] unused_cache_refresh_row;
@@ -628,12 +627,13 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
     .score_row_o(importance_score_row),
     .score_i(cache_score),
     .update_o(importance_update),
-    .update_row_o(importance_update_row),
     .amount_o(importance_amount),
     .known_o(importance_known),
     .found_o(importance_found),
     .victim_o(importance_victim)
   );
+
+  wire step = sequencer_end | wiped;
 
   // Refresh.
   always @(posedge clk_i or negedge rst_ni) begin
@@ -646,12 +646,12 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
   wire cache_access_low_in = saves ? saver_access_low : reader_access_low;
   wire cache_evict_valid_in = wiper_busy | list_freed;
   wire [7:0] cache_evict_row_in = wiper_busy ? wiped_row : list_freed_row;
-  wire cache_step_in = sequencer_end | wiped;
   wire [7:0] cache_score_row_in = saves ? list_row : importance_score_row;
 
   kv_cache_b8_l8_m195_w23_i43000_p256_t8_h3_s8_a9 u_cache (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
+    .busy_o(unused_cache_busy),
     .access_valid_i(cache_access_valid_in),
     .access_ready_o(cache_access_ready),
     .access_write_i(sequencer_write),
@@ -666,9 +666,8 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
     .evict_valid_i(cache_evict_valid_in),
     .evict_row_i(cache_evict_row_in),
     .update_valid_i(importance_update),
-    .update_row_i(importance_update_row),
     .update_amount_i(importance_amount),
-    .step_i(cache_step_in),
+    .step_i(step),
     .step_head_i(head),
     .threshold_i(threshold_q),
     .score_row_i(cache_score_row_in),
@@ -679,7 +678,6 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
     .config_low_msb_i(controller_config_low_msb),
     .config_low_lsb_i(controller_config_low_lsb),
     .config_refused_o(unused_cache_config_refused),
-    .high_o(unused_cache_high),
     .refresh_read_o(unused_cache_refresh_read),
     .refresh_write_o(cache_refresh_write),
     .refresh_row_o(unused_cache_refresh_row),

@@ -50,9 +50,9 @@ module importance_unit_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
   output wire           [6:0] position_o,      // The position
   input  wire           [7:0] row_i,           // Its row, in the cycle behind
   output wire           [7:0] score_row_o,     // Row of the cache whose score is looked at
-  input  wire           [7:0] score_i,         // Its score, in the same cycle
-  output wire                 update_o,        // Add to a score
-  output wire           [7:0] update_row_o,    // Its row
+  input  wire           [7:0] score_i,         // Its score, in the cycle behind
+  output wire                 update_o,        // Add to the score of the row of `score_row_o` of the cycle
+                                               // before
   output wire signed    [8:0] amount_o,        // What is added
   output wire                 known_o,         // The victim is known: from then on up to the next beginning
                                                // or search
@@ -71,7 +71,6 @@ module importance_unit_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
   reg                 judges_q;
   reg                 adds_q;
   reg                 update_q;
-  reg           [7:0] update_row_q;
   reg  signed   [8:0] amount_q;
   wire         [31:0] evictor_load_in;
   wire        [255:0] evictor_load_score_in;
@@ -82,27 +81,35 @@ module importance_unit_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
   wire                evictor_victim_found;
   wire          [4:0] evictor_victim_row;
   wire          [1:0] evictor_victim_pass;
+  reg                 load_q;
+  reg           [4:0] load_row_q;
+  reg                 guarded_q;
   reg                 pass_q;
+  reg  signed   [8:0] pass_amount_q;
   reg                 known_q;
   reg                 found_q;
   reg           [6:0] victim_q;
 
-  wire restart = clear_i | begin_i | search_i;
+  wire begins = clear_i | begin_i;
+  wire restart = begins | search_i;
 
-  // A row a cycle: of the array, or of a search.
-  wire comes = |row_valid_i | searches_q;
-  wire row_last = &row_q;
+  // A row a cycle: of the array, or of a search, whose first row comes in the cycle in which it is asked for.
+  wire searching = searches_q | search_i;
+  wire comes = |row_valid_i | searching;
+  wire [4:0] row_now = search_i ? 5'd0 : row_q;
+  wire row_last = &row_now;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) row_q <= 5'd0;
-    else         row_q <= restart ? 5'd0 : comes ? row_q + 5'd1 : row_q;
+    else         row_q <= begins ? 5'd0 : comes ? row_now + 5'd1 : row_q;
   end
-  wire last_query = searches_q | ((query_q + 2'd1) == size_queries_i);
+  wire last_query = searching | ((query_q + 2'd1) == size_queries_i);
   wire wave_ends = comes & row_last;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) query_q <= 2'd0;
     else         query_q <= restart ? 2'd0 : wave_ends ? (last_query ? 2'd0 : query_q + 2'd1) : query_q;
   end
   wire panel_ends = wave_ends & last_query;
+  wire [1:0] panel_now = search_i ? 2'd0 : panel_q;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) panel_q <= 2'd0;
     else         panel_q <= restart ? 2'd0 : panel_ends ? panel_q + 2'd1 : panel_q;
@@ -113,21 +120,21 @@ module importance_unit_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
     else         searches_q <= !clear_i & (search_i | (searches_q & !all_end));
   end
   wire [47:0] sum_now = $unsigned($signed(row_sum_i[48*row_q +: 48]));
-  wire [6:0] place = {panel_q, 5'd0} + {2'd0, row_q};
+  wire [6:0] place = {panel_now, 5'd0} + {2'd0, row_now};
   assign read_o = comes;
   assign position_o = place;
 
-  // Its row of the cache, and the score so far.
+  // Its row of the cache, whose score is asked for.
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) there_q <= 1'b0;
-    else         there_q <= comes & !restart;
+    else         there_q <= comes & !begins;
   end
   always @(posedge clk_i) begin
-    there_row_q <= row_q;
+    there_row_q <= row_now;
     there_place_q <= place;
     there_sum_q <= sum_now;
     judges_q <= last_query;
-    adds_q <= !searches_q;
+    adds_q <= !searching;
   end
   assign score_row_o = row_i;
   wire [17:0] is_old_wide = {11'd0, size_old_i};
@@ -139,31 +146,34 @@ module importance_unit_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
   wire signed [8:0] amount = shifted < 48'shffffffffff00 ? 9'sh100 : shifted > 48'sd255 ? 9'sd255
       : $signed(shifted[8:0]);
 
-  // It grows, and the evictor looks at it.
+  // The score is here: it grows, and the evictor takes it, and in the next cycle what it grows by.
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) update_q <= 1'b0;
     else         update_q <= there_q & is_old & adds_q & !restart;
   end
-  always @(posedge clk_i) begin
-    update_row_q <= row_i;
-    amount_q <= adds_q ? amount : 9'sd0;
-  end
+  always @(posedge clk_i) amount_q <= adds_q ? amount : 9'sd0;
   assign update_o = update_q;
-  assign update_row_o = update_row_q;
   assign amount_o = amount_q;
   always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) pass_q <= 1'b0;
-    else         pass_q <= there_q & judges_q & !(|there_row_q) & !restart;
+    if (!rst_ni) load_q <= 1'b0;
+    else         load_q <= there_q & judges_q & !restart;
   end
-  wire load = there_q & judges_q;
-  wire guarded = !is_old | is_first | is_recent;
+  always @(posedge clk_i) begin
+    load_row_q <= there_row_q;
+    guarded_q <= !is_old | is_first | is_recent;
+  end
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) pass_q <= 1'b0;
+    else         pass_q <= load_q & !(|load_row_q) & !restart;
+  end
+  always @(posedge clk_i) pass_amount_q <= amount_q;
 
   for (i = 0; i < 32; i = i + 1) begin : g_rows
     localparam evictor_load_index = i;
-    assign evictor_load_in[i] = load & (there_row_q == evictor_load_index[4:0]);
+    assign evictor_load_in[i] = load_q & (load_row_q == evictor_load_index[4:0]);
     assign evictor_load_score_in[8*i +: 8] = score_i;
-    assign evictor_load_protected_in[i] = guarded;
-    assign evictor_amount_in[9*i +: 9] = amount_q;
+    assign evictor_load_protected_in[i] = guarded_q;
+    assign evictor_amount_in[9*i +: 9] = pass_amount_q;
   end
 
   wire [1:0] evictor_passes_in = panels_i - 2'd1;

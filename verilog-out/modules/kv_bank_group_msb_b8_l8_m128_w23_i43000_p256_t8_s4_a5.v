@@ -64,6 +64,7 @@ module kv_bank_group_msb_b8_l8_m128_w23_i43000_p256_t8_s4_a5 (
                                                  // likewise
 );
   wire         refresh_access_ready;
+  wire   [6:0] unused_refresh_look_row;
   wire         refresh_refresh_read;
   wire         refresh_refresh_write;
   wire   [6:0] refresh_refresh_row;
@@ -78,6 +79,8 @@ module kv_bank_group_msb_b8_l8_m128_w23_i43000_p256_t8_s4_a5 (
   wire read = access & !access_write_i;
   wire write = access & access_write_i;
   assign access_ready_o = refresh_access_ready;
+  wire refresh_valid_in = scores_valid[refresh_refresh_row];
+  wire refresh_high_in = scores_high[refresh_refresh_row];
 
   refresh_controller_m128_w23_i43000_p256_t8 u_refresh (
     .clk_i(clk_i),
@@ -86,8 +89,9 @@ module kv_bank_group_msb_b8_l8_m128_w23_i43000_p256_t8_s4_a5 (
     .access_ready_o(refresh_access_ready),
     .access_write_i(access_write_i),
     .access_row_i(access_row_i),
-    .valid_i(scores_valid),
-    .high_i(scores_high),
+    .look_row_o(unused_refresh_look_row),
+    .valid_i(refresh_valid_in),
+    .high_i(refresh_high_in),
     .promoted_valid_i(scores_promoted_valid),
     .promoted_row_i(scores_promoted_row),
     .config_valid_i(config_valid_i),

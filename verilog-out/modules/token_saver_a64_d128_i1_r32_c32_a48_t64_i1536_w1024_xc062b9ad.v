@@ -40,7 +40,7 @@ module token_saver_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xc062b9ad (
   output wire          read_o,          // Read a position of the list
   output wire    [6:0] position_o,      // The position
   input  wire    [7:0] row_i,           // Its row, in the cycle behind and up to the next read
-  input  wire    [7:0] score_i,         // Score of that row, in the same cycle
+  input  wire    [7:0] score_i,         // Score of that row, a cycle behind it
   output wire          access_valid_o,  // To the cache
   input  wire          access_ready_i,  // The beat is taken at the coming edge, when it is valid
   output wire          access_write_o,  // Write a new token; otherwise read

@@ -176,7 +176,8 @@
 ../modules/ram_d9_w128_g128_inferred.v
 ../modules/activation_memory_l8_t32_r3_i96.v
 ../modules/attention_sums_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_x4a1e6044.v
-../modules/score_register_file_m195_s8_a9_x4b200942.v
+../modules/ram_d195_w10_g10_inferred.v
+../modules/score_memory_m195_s8_a9_h3_l2.v
 ../modules/refresh_controller_m195_w23_i43000_p256_t8.v
 ../modules/ram_d195_w64_g64_inferred.v
 ../modules/edram_bank_m195_w64.v

@@ -55,6 +55,6 @@ pub fn all() -> Vec<Part> {
         part(FactorRing { axi: axi(1024), spec: spec(2, 16) }, 11, 16, false),
         part(TokenReader { axi: axi(64), spec: spec(2, 1) }, 9, 14, false),
         part(TokenList { spec: heads(2, 2) }, 8, 14, true),
-        part(ImportanceUnit { spec: heads(1, 3) }, 10, 16, true),
+        part(ImportanceUnit { spec: AttentionSpec { group: 2, ..heads(1, 3) } }, 12, 20, true),
     ]
 }

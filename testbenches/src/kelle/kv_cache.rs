@@ -34,12 +34,19 @@ struct Cache {
     p: KvCache,
     safe: bool,
     ports: Ports,
+    step_head: Option<In>,
     rng: StimulusRng,
     /// By group and bank.
     banks: Vec<Vec<Bank>>,
     /// What the refresh buffers hold.
     buffers: Vec<Vec<Vec<bool>>>,
     scores: ScoreFile,
+    /// Rows that were not written since their head aged.
+    behind: Vec<bool>,
+    /// The row whose score was asked for in the cycle before.
+    asked: usize,
+    /// Cycles since a reset in which rows were emptied; unknown behind a while in which nobody looked.
+    emptied: Option<u64>,
     threshold: i64,
     /// Of high bytes, of low bytes.
     checkers: [Checker; 2],
@@ -90,12 +97,16 @@ impl Cache {
         }
         let fresh = Self::fresh(p)?;
         Ok(Self {
+            step_head: sim.input("step_head_i").ok(),
             ports,
             safe,
             rng: run.rng(if safe { "safe" } else { "unsafe" }),
             banks,
             buffers: vec![vec![Vec::new(); p.banks as usize]; GROUPS],
             scores: fresh.0,
+            behind: vec![false; rows],
+            asked: 0,
+            emptied: None,
             threshold: 0,
             checkers: fresh.1,
             longest,
@@ -122,7 +133,14 @@ impl Cache {
             if self.rng.random_range(0..200 * rows.max(20)) == 0 {
                 sim.reset(1)?;
                 (self.scores, self.checkers) = Self::fresh(&self.p)?;
+                self.behind.fill(false);
+                self.emptied = Some(0);
                 (since, refused) = (0, false);
+            }
+            let busy_rows = sim.peek_u64(self.ports.busy) != 0;
+            if let Some(cycles) = self.emptied {
+                run.expect_u64(sim, self.ports.busy, (cycles < rows as u64).into())?;
+                self.emptied = busy_rows.then_some(cycles + 1);
             }
             if self.rng.random_range(0..4 * rows) == 0 {
                 busy = self.rng.random_range(0..=8);
@@ -130,7 +148,7 @@ impl Cache {
             let access = self.access(since);
             let wanted = since < 4 * rows || self.rng.random_range(0..8u8) < busy;
             let offer = (since == 0 || self.rng.random_range(0..800u32) == 0).then(|| [self.pair(), self.pair()]);
-            since += 1;
+            since += usize::from(!busy_rows);
             refused = self.cycle(sim, run, (wanted, access), offer, refused)?;
         }
         for checker in &mut self.checkers {
@@ -181,10 +199,16 @@ impl Cache {
         let half = 1i64 << (self.p.amount_width - 1);
         let one_in = |rng: &mut StimulusRng, n: u32| rng.random_range(0..n) == 0;
         let (evict, evicted) = (one_in(&mut self.rng, 200), self.rng.random_range(0..places));
-        let (update, updated) = (one_in(&mut self.rng, 3), self.rng.random_range(0..places));
+        let (update, asked) = (one_in(&mut self.rng, 3), self.rng.random_range(0..places));
+        let updated = std::mem::replace(&mut self.asked, asked);
         let amount =
             if self.rng.random() { self.rng.random_range(0..half) } else { self.rng.random_range(-half..half) };
-        let (step, head) = (one_in(&mut self.rng, 50), self.rng.random_range(0..self.p.heads as usize));
+        let head = self.rng.random_range(0..self.p.heads as usize);
+        let part = rows / self.p.heads as usize;
+        let of_head = head * part..(head + 1) * part;
+        // Each of its scores was written since the head aged.
+        let renewed = of_head.clone().all(|row| !self.behind[row] || self.scores.score(row).is_none());
+        let step = renewed && one_in(&mut self.rng, 20);
         if one_in(&mut self.rng, 150) {
             self.threshold = self.rng.random_range(0..1i64 << self.p.score_width);
         }
@@ -202,19 +226,18 @@ impl Cache {
             (ports.evict, evict.into()),
             (ports.evict_row, evicted as u64),
             (ports.update, update.into()),
-            (ports.update_row, updated as u64),
             (ports.step, step.into()),
             (ports.threshold, self.threshold as u64),
-            (ports.score_row, updated as u64),
+            (ports.score_row, asked as u64),
             (ports.config, offer.is_some().into()),
-            (ports.intervals[0], noise[0].high),
-            (ports.intervals[1], noise[1].high),
-            (ports.intervals[2], noise[0].low),
-            (ports.intervals[3], noise[1].low),
+            (ports.high_msb, noise[0].high),
+            (ports.high_lsb, noise[1].high),
+            (ports.low_msb, noise[0].low),
+            (ports.low_lsb, noise[1].low),
         ] {
             sim.poke_u64(port, value);
         }
-        if let Some(port) = ports.step_head {
+        if let Some(port) = self.step_head {
             sim.poke_u64(port, head as u64);
         }
         sim.poke_i64(ports.amount, amount);
@@ -227,6 +250,10 @@ impl Cache {
         // What the banks do, and what the cells make of it.
         let now = sim.cycle_count() - self.start;
         let ready = sim.peek_u64(self.ports.ready) != 0;
+        let busy = sim.peek_u64(self.ports.busy) != 0;
+        if busy {
+            run.expect_u64(sim, self.ports.ready, 0)?;
+        }
         let made = wanted && ready;
         run.expect_u64(sim, self.ports.stalls, (wanted && !ready).into())?;
         let mut shown = None;
@@ -250,19 +277,32 @@ impl Cache {
             run.expect_u64(sim, self.ports.score, score as u64)?;
         }
 
-        // What holds from the next cycle on.
-        if update && updated < rows {
-            self.scores.add(updated, amount);
-        }
-        if evict && evicted < rows {
-            self.scores.clear(evicted);
-        }
-        if made && access.write {
+        // What holds from the next cycle on. One write a cycle: a new token, else one that goes, else an update.
+        let written = if made && access.write {
             self.scores.set(access.row);
+            Some(access.row)
+        } else if busy {
+            None
+        } else if evict {
+            if evicted < rows {
+                self.scores.clear(evicted);
+            }
+            None
+        } else if update && updated < rows {
+            self.scores.add(updated, amount);
+            Some(updated)
+        } else {
+            None
+        };
+        if let Some(row) = written {
+            self.behind[row] = false;
         }
         if step {
-            let part = rows / self.p.heads as usize;
-            self.scores.step_of(head * part..(head + 1) * part);
+            if self.scores.saturated() {
+                let new = made && access.write;
+                of_head.clone().for_each(|row| self.behind[row] = !new || row != access.row);
+            }
+            self.scores.step_of(of_head);
         }
         self.classes().map_err(|v| run.fail(sim.cycle_count(), violation(&v)))?;
         let mut refused = refused;
@@ -280,8 +320,6 @@ impl Cache {
         if let Some(shown) = shown {
             run.expect(sim, self.ports.data, &shown)?;
         }
-        let high: Vec<bool> = (0..rows).map(|row| self.scores.is_high(row, self.threshold)).collect();
-        run.expect(sim, self.ports.high_rows, &from_bools(&high))?;
         Ok(refused)
     }
 
@@ -347,78 +385,45 @@ impl Cache {
     }
 }
 
-struct Ports {
-    valid: In,
-    ready: Out,
-    write: In,
-    value: In,
-    high: In,
-    low: In,
-    row: In,
-    key_in: In,
-    value_in: In,
-    data_valid: Out,
-    data: Out,
-    evict: In,
-    evict_row: In,
-    update: In,
-    update_row: In,
-    amount: In,
-    step: In,
-    step_head: Option<In>,
-    threshold: In,
-    score_row: In,
-    score: Out,
-    config: In,
-    /// High and low bytes of rows with high scores, then of the others.
-    intervals: [In; 4],
-    refused: Out,
-    high_rows: Out,
-    refresh_read: Out,
-    refresh_write: Out,
-    refresh_row: Out,
-    stalls: Out,
-}
-
 impl Ports {
-    fn find(sim: &Sim) -> sim::Result<Self> {
-        let interval = |name: &str| sim.input(&format!("config_{name}_i"));
-        Ok(Self {
-            valid: sim.input("access_valid_i")?,
-            ready: sim.output("access_ready_o")?,
-            write: sim.input("access_write_i")?,
-            value: sim.input("access_value_i")?,
-            high: sim.input("access_high_i")?,
-            low: sim.input("access_low_i")?,
-            row: sim.input("access_row_i")?,
-            key_in: sim.input("key_i")?,
-            value_in: sim.input("value_i")?,
-            data_valid: sim.output("data_valid_o")?,
-            data: sim.output("data_o")?,
-            evict: sim.input("evict_valid_i")?,
-            evict_row: sim.input("evict_row_i")?,
-            update: sim.input("update_valid_i")?,
-            update_row: sim.input("update_row_i")?,
-            amount: sim.input("update_amount_i")?,
-            step: sim.input("step_i")?,
-            step_head: sim.input("step_head_i").ok(),
-            threshold: sim.input("threshold_i")?,
-            score_row: sim.input("score_row_i")?,
-            score: sim.output("score_o")?,
-            config: sim.input("config_valid_i")?,
-            intervals: [interval("high_msb")?, interval("high_lsb")?, interval("low_msb")?, interval("low_lsb")?],
-            refused: sim.output("config_refused_o")?,
-            high_rows: sim.output("high_o")?,
-            refresh_read: sim.output("refresh_read_o")?,
-            refresh_write: sim.output("refresh_write_o")?,
-            refresh_row: sim.output("refresh_row_o")?,
-            stalls: sim.output("stalls_o")?,
-        })
-    }
-
     fn quiet(&self, sim: &mut Sim) {
         for port in [self.valid, self.evict, self.update, self.step, self.config] {
             sim.poke_u64(port, 0);
         }
+    }
+}
+
+sim::handles! {
+    struct Ports {
+        busy: Out = "busy_o",
+        valid: In = "access_valid_i",
+        ready: Out = "access_ready_o",
+        write: In = "access_write_i",
+        value: In = "access_value_i",
+        high: In = "access_high_i",
+        low: In = "access_low_i",
+        row: In = "access_row_i",
+        key_in: In = "key_i",
+        value_in: In = "value_i",
+        data_valid: Out = "data_valid_o",
+        data: Out = "data_o",
+        evict: In = "evict_valid_i",
+        evict_row: In = "evict_row_i",
+        update: In = "update_valid_i",
+        amount: In = "update_amount_i",
+        step: In = "step_i",
+        threshold: In = "threshold_i",
+        score_row: In = "score_row_i",
+        score: Out = "score_o",
+        config: In = "config_valid_i",
+        high_msb: In = "config_high_msb_i",
+        high_lsb: In = "config_high_lsb_i",
+        low_msb: In = "config_low_msb_i",
+        low_lsb: In = "config_low_lsb_i",
+        refused: Out = "config_refused_o",
+        refresh_read: Out = "refresh_read_o",
+        refresh_write: Out = "refresh_write_o",
+        refresh_row: Out = "refresh_row_o",
+        stalls: Out = "stalls_o",
     }
 }

@@ -8,5 +8,6 @@ pub mod kv_cache;
 pub mod reconfigurable_array;
 pub mod refresh_controller;
 pub mod refresh_runs;
+pub mod score_memory;
 pub mod score_register_file;
 pub mod systolic_evictor;

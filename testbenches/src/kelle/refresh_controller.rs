@@ -11,7 +11,7 @@ use golden::kelle::refresh_controller::{Checker, Intervals, Limits, Operation};
 use hdl::blocks::kelle::RefreshController;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
-use sim::{Bits, Difference, Run, Sim};
+use sim::{Difference, Run, Sim};
 
 /// Cycles of a vector.
 const CYCLES: u64 = 16;
@@ -67,7 +67,6 @@ struct Scene {
     high: Vec<bool>,
     intervals: Intervals,
     checker: Checker,
-    changed: bool,
 }
 
 impl Bench {
@@ -83,7 +82,6 @@ impl Bench {
             high: vec![false; rows],
             intervals,
             checker: Checker::new(rows, intervals, self.limits.unit, self.limits.wait()),
-            changed: true,
         })
     }
 
@@ -128,10 +126,7 @@ impl Bench {
             };
             let row = rng.random_range(0..rows);
 
-            if std::mem::take(&mut scene.changed) {
-                sim.poke(ports.valid, &Bits::pack(1, scene.valid.iter().map(|&b| b.into())));
-                sim.poke(ports.high, &Bits::pack(1, scene.high.iter().map(|&b| b.into())));
-            }
+            ports.show(sim, &scene.valid, &scene.high);
             sim.poke_u64(ports.access_valid, wanted.into());
             sim.poke_u64(ports.access_write, write.into());
             sim.poke_u64(ports.access_row, row as u64);
@@ -170,7 +165,9 @@ impl Bench {
                     scene.checker.set_intervals(kept).map_err(broken)?;
                 }
             }
+            let looked = sim.peek_u64(ports.look_row);
             sim.tick()?;
+            run.expect_u64(sim, ports.refresh_row, looked)?;
             run.expect_u64(sim, ports.refused, refused.into())?;
             run.expect_u64(sim, ports.refreshes, refreshes & mask)?;
             run.expect_u64(sim, ports.stalls, stalls & mask)?;
@@ -188,13 +185,11 @@ pub fn violation(v: &golden::kelle::refresh_controller::Violation) -> Difference
 impl Scene {
     fn set_valid(&mut self, row: usize, valid: bool) -> Result<(), golden::kelle::refresh_controller::Violation> {
         self.valid[row] = valid;
-        self.changed = true;
         self.checker.set_valid(row, valid)
     }
 
     fn set_class(&mut self, row: usize, high: bool) {
         self.high[row] = high;
-        self.changed = true;
         // A row that was overdue too long is found when it is restored as well, and at the end.
         let _ = self.checker.set_class(row, high);
     }
@@ -257,12 +252,23 @@ impl Bench {
     }
 }
 
+impl Ports {
+    /// Validity and class of the row that is looked at in this cycle.
+    fn show(&self, sim: &mut Sim, valid: &[bool], high: &[bool]) {
+        let row = sim.peek_u64(self.refresh_row) as usize;
+        let of = |rows: &[bool]| rows.get(row).copied().unwrap_or(false).into();
+        sim.poke_u64(self.valid, of(valid));
+        sim.poke_u64(self.high, of(high));
+    }
+}
+
 sim::handles! {
     struct Ports {
         access_valid: In = "access_valid_i",
         access_ready: Out = "access_ready_o",
         access_write: In = "access_write_i",
         access_row: In = "access_row_i",
+        look_row: Out = "look_row_o",
         valid: In = "valid_i",
         high: In = "high_i",
         promoted_valid: In = "promoted_valid_i",

@@ -3,7 +3,7 @@
 use golden::kelle::refresh_controller::Intervals;
 use golden::kelle::schedule::Step;
 use hdl::blocks::kelle::RefreshController;
-use sim::{Bits, BuildOptions, Design, In, Model, Out, Sim};
+use sim::{BuildOptions, Design, In, Model, Out, Sim};
 
 /// A controller for the paper's intervals, patient enough for bursts that read every row and leave as much time: when
 /// all rows are due at once, a round needs the banks for 2 `rows` cycles, and meets three such bursts.
@@ -28,8 +28,12 @@ pub struct Device {
     access_row: In,
     valid: In,
     high: In,
+    row: Out,
     refreshes: Out,
     stalls: Out,
+    /// All rows hold tokens.
+    full: bool,
+    classes: Vec<bool>,
 }
 
 /// What was counted.
@@ -64,15 +68,34 @@ impl Device {
             access_row: sim.input("access_row_i")?,
             valid: sim.input("valid_i")?,
             high: sim.input("high_i")?,
+            row: sim.output("refresh_row_o")?,
             refreshes: sim.output("refreshes_o")?,
             stalls: sim.output("stalls_o")?,
+            full: false,
+            classes: vec![false; p.rows as usize],
             sim,
         };
         for row in 0..u64::from(p.rows) {
             device.write(row)?;
         }
-        device.sim.poke(device.valid, &Bits::pack(1, (0..p.rows).map(|_| 1)));
+        device.full = true;
         Ok(device)
+    }
+
+    /// Shows validity and class of the row that is looked at.
+    fn show(&mut self) {
+        let row = self.sim.peek_u64(self.row) as usize;
+        let class = self.classes.get(row).copied();
+        self.sim.poke_u64(self.valid, (self.full && class.is_some()).into());
+        self.sim.poke_u64(self.high, class.unwrap_or(false).into());
+    }
+
+    fn cycles(&mut self, cycles: u64) -> sim::Result<()> {
+        for _ in 0..cycles {
+            self.show();
+            self.sim.tick()?;
+        }
+        Ok(())
     }
 
     /// Writes a row as soon as the banks are free.
@@ -84,6 +107,7 @@ impl Device {
         self.sim.poke_u64(self.access_write, 1);
         self.sim.poke_u64(self.access_row, row);
         loop {
+            self.show();
             self.sim.settle()?;
             let taken = self.sim.peek_u64(self.access_ready) != 0;
             self.sim.tick()?;
@@ -98,7 +122,7 @@ impl Device {
 
     /// Which rows have high scores.
     pub fn set_high(&mut self, high: &[bool]) {
-        self.sim.poke(self.high, &Bits::pack(1, high.iter().map(|&h| h.into())));
+        self.classes.copy_from_slice(high);
     }
 
     /// Reads in each of `cycles` cycles.
@@ -107,7 +131,7 @@ impl Device {
     /// The simulator's.
     pub fn busy(&mut self, cycles: u64) -> sim::Result<()> {
         self.sim.poke_u64(self.access_valid, 1);
-        self.sim.cycles(cycles)?;
+        self.cycles(cycles)?;
         self.sim.poke_u64(self.access_valid, 0);
         Ok(())
     }
@@ -117,7 +141,7 @@ impl Device {
     /// # Errors
     /// The simulator's.
     pub fn idle(&mut self, cycles: u64) -> sim::Result<()> {
-        self.sim.cycles(cycles)
+        self.cycles(cycles)
     }
 
     /// The counters.

@@ -7,5 +7,6 @@ mod kv_bank_group;
 mod kv_cache;
 mod reconfigurable_array;
 mod refresh_controller;
+mod score_memory;
 mod score_register_file;
 mod systolic_evictor;

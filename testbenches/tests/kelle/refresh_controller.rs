@@ -25,6 +25,36 @@ fn large_many_cycles() {
     }
 }
 
+/// The rows of the paper's 4 MB of keys and values of 128 elements, at the longest interval after which a row is less than 45 us old at
+/// 1 GHz.
+const PAPERS_CACHE: RefreshController = RefreshController {
+    rows: 8192,
+    interval_width: 23,
+    interval: 19_456,
+    patience: 256,
+    tick_log2: 8,
+    counter_width: 32,
+};
+
+/// Under hostile traffic, some ten rounds.
+#[test]
+fn rows_of_the_papers_cache() {
+    assert!((44_500..45_000).contains(&(PAPERS_CACHE.slack() + u64::from(PAPERS_CACHE.interval))));
+    testbenches::run(&PAPERS_CACHE, bench, &options(16_000)).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// The same, longer; and with the paper's intervals a refresh for each row and interval, whatever the bursts.
+#[test]
+#[ignore = "millions of cycles"]
+fn large_rows_of_the_papers_cache() {
+    testbenches::run(&PAPERS_CACHE, bench, &options(200_000)).unwrap_or_else(|e| panic!("{e}"));
+    let (_, intervals) = PAPER[0];
+    let cycles = 2_200_000;
+    let expected = Counts { refreshes: 4096 * (cycles / intervals.high + cycles / intervals.low), stalls: 0 };
+    assert_eq!(quiet(8192, intervals, cycles).unwrap(), expected);
+    assert_eq!(bursts(8192, intervals, cycles).unwrap(), expected);
+}
+
 /// What the block says of itself is what the contract says, which the bench demands.
 #[test]
 fn stated_limits_are_those_of_the_contract() {

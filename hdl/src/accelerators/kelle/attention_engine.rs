@@ -321,18 +321,19 @@ impl Block for AttentionEngine {
         m.connect(cache.evict_valid_i, evicts[0]);
         m.connect(cache.evict_row_i, evicts[1]);
         m.connect(cache.update_valid_i, importance.update_o);
-        m.connect(cache.update_row_i, importance.update_row_o);
         m.connect(cache.update_amount_i, importance.amount_o);
         m.connect(cache.score_row_i, score_row);
         m.connect(importance.score_i, cache.score_o);
         // A head that is emptied has no mark any more.
-        m.connect(cache.step_i, sequencer.end_o | wiped);
+        let step = m.wire("step", sequencer.end_o | wiped);
+        m.connect(cache.step_i, step);
         if let Some(step_head) = cache.step_head_i {
             m.connect(step_head, head);
         }
-        self.refresh(m, io, &controller, &cache);
+        let threshold = self.refresh(m, io, &controller, &cache);
         let made = [asked & cache.access.ready, sequencer.write_o, value, high, low, list.row_o];
-        io.retention.of_cache(m, &cache, made, evicts);
+        let scored = [importance.update_o, score_row, importance.amount_o, step, head, threshold];
+        io.retention.of_cache(m, &cache, (made, evicts, scored));
     }
 
     fn timing(&self) -> Timing {
@@ -409,13 +410,14 @@ impl AttentionEngine {
         m.connect(saver.slices_i, controller.work.slices);
     }
 
+    /// Returns the lowest high score.
     fn refresh(
         &self,
         m: &mut Module,
         io: &AttentionEnginePorts,
         controller: &AttentionControllerPorts,
         cache: &KvCachePorts,
-    ) {
+    ) -> Signal {
         m.comment("Refresh.");
         let threshold = m.reg_init("threshold_q", uint(self.spec.score_width), u64::from(self.threshold));
         threshold.next_when(controller.config_o, controller.threshold_o);
@@ -428,5 +430,6 @@ impl AttentionEngine {
         let [high, low] = [0, 1].map(|k| cache.refresh_write_o.at(k));
         let rows = select(&[(high & low, uint(3).lit(4)), (high | low, uint(3).lit(2))], uint(3).lit(0));
         m.connect(io.refreshes_o, rows);
+        threshold.q
     }
 }

@@ -1,13 +1,15 @@
 //! Importance of a head's tokens, in step with the array that multiplies queries and keys, and whose is the least.
 //!
-//! The sums of a panel of tokens leave the array row by row, one a cycle; the tokens' scores in the cache grow by them. With
-//! those of the last query the evictor looks for the victim: a row's score is loaded a cycle before the row's sum gets there. For
-//! a further victim the same is done without sums.
+//! The sums of a panel of tokens leave the array row by row, one a cycle; the tokens' scores in the cache grow by them. The row of a
+//! token is read in the list in the cycle of its sum, its score in the next one, and written in the one behind that. With the sums of the
+//! last query the evictor looks for the victim: a score is loaded as it is before it grows, and its sum gets there a cycle
+//! later. For a further victim the same is done without sums.
 
 use super::attention_spec::{AttentionSize, AttentionSpec};
 use super::walk::fit;
 use crate::lang::{
-    About, Block, In, InArray, InBundle, Module, Out, Timing, bit, bits_for, mux, parameters, ports, select, sint, uint,
+    About, Block, In, InArray, InBundle, Module, Out, Signal, Timing, bit, bits_for, mux, parameters, ports, select,
+    sint, uint,
 };
 
 parameters! {
@@ -43,12 +45,10 @@ ports! {
         row_i: In = p.spec.row(),
         /// Row of the cache whose score is looked at.
         score_row_o: Out = p.spec.row(),
-        /// Its score, in the same cycle.
+        /// Its score, in the cycle behind.
         score_i: In = uint(p.spec.score_width),
-        /// Add to a score.
+        /// Add to the score of the row of `score_row_o` of the cycle before.
         update_o: Out = bit(),
-        /// Its row.
-        update_row_o: Out = p.spec.row(),
         /// What is added.
         amount_o: Out = sint(p.spec.amount_width),
         /// The victim is known: from then on up to the next beginning or search.
@@ -75,16 +75,21 @@ impl Block for ImportanceUnit {
         let (rows, position) = (spec.spec.rows, spec.position());
         let log_rows = rows.trailing_zeros();
         let row_ty = uint(log_rows);
-        let restart = m.wire("restart", io.clear_i | io.begin_i | io.search_i);
+        let begins = m.wire("begins", io.clear_i | io.begin_i);
+        let restart = m.wire("restart", begins | io.search_i);
 
-        m.comment("A row a cycle: of the array, or of a search.");
+        m.comment(
+            "A row a cycle: of the array, or of a search, whose first row comes in the cycle in which it is asked for.",
+        );
         let searches = m.reg_init("searches_q", bit(), 0);
-        let comes = m.wire("comes", io.row_valid_i.packed().any() | searches.q);
+        let searching = m.wire("searching", searches.q | io.search_i);
+        let comes = m.wire("comes", io.row_valid_i.packed().any() | searching);
         let row = m.reg_init("row_q", row_ty, 0);
-        let row_last = m.wire("row_last", row.q.all());
-        row.next(mux(restart, row_ty.lit(0), mux(comes, row.q.wrapping_add(1), row.q)));
+        let row_now = m.wire("row_now", mux(io.search_i, row_ty.lit(0), row.q));
+        let row_last = m.wire("row_last", row_now.all());
+        row.next(mux(begins, row_ty.lit(0), mux(comes, row_now.wrapping_add(1), row.q)));
         let query = m.reg_init("query_q", size.queries.ty(), 0);
-        let last_query = m.wire("last_query", searches.q | query.q.wrapping_add(1).eq(size.queries));
+        let last_query = m.wire("last_query", searching | query.q.wrapping_add(1).eq(size.queries));
         let wave_ends = m.wire("wave_ends", comes & row_last);
         let zero = query.q.ty().lit(0);
         let next = mux(last_query, zero, query.q.wrapping_add(1));
@@ -92,30 +97,26 @@ impl Block for ImportanceUnit {
         let panel = m.reg_init("panel_q", io.panels_i.ty(), 0);
         let panel_ends = m.wire("panel_ends", wave_ends & last_query);
         let zero = panel.q.ty().lit(0);
+        let panel_now = m.wire("panel_now", mux(io.search_i, zero, panel.q));
         panel.next(select(&[(restart, zero), (panel_ends, panel.q.wrapping_add(1))], panel.q));
         let all_end = m.wire("all_end", panel_ends & panel.q.wrapping_add(1).eq(io.panels_i));
         searches.next(!io.clear_i & (io.search_i | (searches.q & !all_end)));
         let sum = m.wire("sum_now", io.row_sum_i.at(row.q).as_uint());
         // Wide enough for places of the last panel that the list does not have.
         let place_ty = uint(bits_for(u64::from(spec.panels() * rows)));
-        let first = fit(panel.q.shl(log_rows), place_ty.width);
-        let place = m.wire("place", first.wrapping_add(row.q.extend(place_ty.width)));
+        let first = fit(panel_now.shl(log_rows), place_ty.width);
+        let place = m.wire("place", first.wrapping_add(row_now.extend(place_ty.width)));
         m.connect(io.read_o, comes);
         m.connect(io.position_o, fit(place, position.width));
 
-        m.comment("Its row of the cache, and the score so far.");
+        m.comment("Its row of the cache, whose score is asked for.");
         let there = m.reg_init("there_q", bit(), 0);
-        there.next(comes & !restart);
-        let keep = |m: &mut Module, name: &str, value: crate::lang::Signal| {
-            let kept = m.reg(name, value.ty());
-            kept.next(value);
-            kept.q
-        };
-        let there_row = keep(m, "there_row_q", row.q);
+        there.next(comes & !begins);
+        let there_row = keep(m, "there_row_q", row_now);
         let there_place = keep(m, "there_place_q", place);
         let there_sum = keep(m, "there_sum_q", sum);
         let judges = keep(m, "judges_q", last_query);
-        let adds = keep(m, "adds_q", !searches.q);
+        let adds = keep(m, "adds_q", !searching);
         m.connect(io.score_row_o, io.row_i);
         let wide = place_ty.width.max(17) + 1;
         let (here, old) = (there_place.extend(wide), fit(size.old, wide));
@@ -126,25 +127,26 @@ impl Block for ImportanceUnit {
         let shifted = m.wire("shifted", there_sum.as_sint().shr_by(size.shift));
         let amount = m.wire("amount", shifted.saturate(spec.amount_width));
 
-        m.comment("It grows, and the evictor looks at it.");
+        m.comment("The score is here: it grows, and the evictor takes it, and in the next cycle what it grows by.");
         let update = m.reg_init("update_q", bit(), 0);
         update.next(there.q & is_old & adds & !restart);
-        let update_row = keep(m, "update_row_q", io.row_i);
         let zero = sint(spec.amount_width).lit(0);
         let added = keep(m, "amount_q", mux(adds, amount, zero));
         m.connect(io.update_o, update.q);
-        m.connect(io.update_row_o, update_row);
         m.connect(io.amount_o, added);
         let evictor = m.instance("u_evictor", spec.evictor());
+        let load = m.reg_init("load_q", bit(), 0);
+        load.next(there.q & judges & !restart);
+        let load_row = keep(m, "load_row_q", there_row);
+        let guarded = keep(m, "guarded_q", !is_old | first | recent);
         let pass = m.reg_init("pass_q", bit(), 0);
-        pass.next(there.q & judges & !there_row.any() & !restart);
-        let load = m.wire("load", there.q & judges);
-        let guarded = m.wire("guarded", !is_old | first | recent);
+        pass.next(load.q & !load_row.any() & !restart);
+        let passes_by = keep(m, "pass_amount_q", added);
         m.for_each("rows", rows, |m, i| {
-            m.connect(evictor.load_i.at(i), load & there_row.eq(i.value(row_ty.width)));
+            m.connect(evictor.load_i.at(i), load.q & load_row.eq(i.value(row_ty.width)));
             m.connect(evictor.load_score_i.at(i), io.score_i);
             m.connect(evictor.load_protected_i.at(i), guarded);
-            m.connect(evictor.amount_i.at(i), added);
+            m.connect(evictor.amount_i.at(i), passes_by);
         });
         m.connect(evictor.pass_i, pass.q);
         m.connect(evictor.clear_i, restart);
@@ -169,7 +171,7 @@ impl Block for ImportanceUnit {
         m.connect(io.victim_o, kept.q);
         m.unused(size.head);
         m.unused(size.slices);
-        self.properties(m, io);
+        self.properties(m, io, there_place);
     }
 
     fn timing(&self) -> Timing {
@@ -177,9 +179,17 @@ impl Block for ImportanceUnit {
     }
 }
 
+/// The value of the cycle before.
+fn keep(m: &mut Module, name: &str, value: Signal) -> Signal {
+    let kept = m.reg(name, value.ty());
+    kept.next(value);
+    kept.q
+}
+
 impl ImportanceUnit {
-    /// Whatever the scores and sums are, and however the sums come, the victim is a token that may go.
-    fn properties(&self, m: &mut Module, io: &ImportanceUnitPorts) {
+    /// Whatever the scores and sums are, and however the sums come, the victim is a token that may go, and all old tokens have grown by
+    /// the sums of all queries, so that their scores may age.
+    fn properties(&self, m: &mut Module, io: &ImportanceUnitPorts, there_place: Signal) {
         let (spec, size) = (&self.spec, &io.size);
         let (rows, wide) = (spec.spec.rows, 18);
         if spec.rows() > 12 {
@@ -242,6 +252,24 @@ impl ImportanceUnit {
             let some = size.sink.extend(wide).wrapping_add(size.window.extend(wide)).lt(size.old.extend(wide));
             m.assert_always("there_is_one", !known | !some | io.found_o);
             m.assert_always("known_behind_all_sums", !known | !wave.q.any());
+
+            m.comment("Who has grown, of any token, whose position is chosen as its products begin.");
+            let watch = m.reg("formal_watch_q", size.shift.ty());
+            watch.next_when(starts, size.shift);
+            let grown = keep(m, "formal_place_q", there_place).extend(wide);
+            let here = m.wire("formal_grows", io.update_o & grown.eq(watch.q.extend(wide)));
+            let times_ty = uint(size.queries.width() + 1);
+            let times = m.reg_init("formal_times_q", times_ty, 0);
+            times.next(mux(starts | io.clear_i, times_ty.lit(0), mux(here, times.q.wrapping_add(1), times.q)));
+            let products = m.reg_init("formal_products_q", bit(), 0);
+            products.next(!io.clear_i & mux(starts, io.begin_i, products.q));
+            m.assert_always(
+                "only_old_tokens_grow",
+                !(io.update_o & began.q & !starts) | grown.lt(size.old.extend(wide)),
+            );
+            let waited_for = known & products.q & watch.q.extend(wide).lt(size.old.extend(wide));
+            let all = times.q.eq(size.queries.extend(times_ty.width));
+            m.assert_always("each_old_token_grows", !waited_for | all);
             m.cover("a_later_one_goes", found & victim.any() & size.old.eq(spec.slots));
             m.cover("nobody_may_go", known & !io.found_o);
         });

@@ -3,7 +3,7 @@
 use super::attention_spec::AttentionSpec;
 use crate::blocks::kelle::KvCachePorts;
 use crate::blocks::kelle::edram_bank::TIME_WIDTH;
-use crate::lang::{InOption, Module, OutOption, Signal, bit, index_width, ports, uint};
+use crate::lang::{InOption, Module, OutOption, Signal, bit, index_width, ports, sint, uint};
 
 ports! {
     /// For simulation: without `retention_model` there are none.
@@ -42,17 +42,34 @@ ports! {
         cache_refresh_write_o: OutOption = uint(2).when(p.retention_model),
         /// Row of the refresh of high bytes, then of low bytes.
         cache_refresh_row_o: OutOption = uint(2 * p.row().width).when(p.retention_model),
-        /// Per row: it holds a token with a high score.
-        cache_classes_o: OutOption = uint(p.rows()).when(p.retention_model),
+        /// Something is added to a score in this cycle.
+        cache_update_o: OutOption = bit().when(p.retention_model),
+        /// Row of the score.
+        cache_update_row_o: OutOption = p.row().when(p.retention_model),
+        /// What is added.
+        cache_amount_o: OutOption = sint(p.amount_width).when(p.retention_model),
+        /// The step of a head ends: its scores age if one saturated.
+        cache_step_o: OutOption = bit().when(p.retention_model),
+        /// The head.
+        cache_step_head_o: OutOption = p.head().when(p.retention_model),
+        /// Lowest high score.
+        cache_threshold_o: OutOption = uint(p.score_width).when(p.retention_model),
     }
 }
+
+/// An access that is made: whether, a write, of the value, of high bytes, of low ones, its row.
+type Made = [Signal; 6];
+/// A token goes, and its row.
+type Evicts = [Signal; 2];
+/// Something is added to a score, the row of it a cycle before, the amount; a step ends, of a head; lowest high score.
+type Scored = [Signal; 6];
 
 impl RetentionPorts {
     fn inputs(&self) -> [Option<Signal>; 6] {
         [self.cell_write_i, self.cell_group_i, self.cell_bank_i, self.cell_row_i, self.cell_bit_i, self.cell_time_i]
     }
 
-    fn outputs(&self) -> [Option<Signal>; 12] {
+    fn outputs(&self) -> [Option<Signal>; 17] {
         [
             self.cache_access_o,
             self.cache_write_o,
@@ -65,7 +82,12 @@ impl RetentionPorts {
             self.cache_refresh_read_o,
             self.cache_refresh_write_o,
             self.cache_refresh_row_o,
-            self.cache_classes_o,
+            self.cache_update_o,
+            self.cache_update_row_o,
+            self.cache_amount_o,
+            self.cache_step_o,
+            self.cache_step_head_o,
+            self.cache_threshold_o,
         ]
     }
 
@@ -75,9 +97,13 @@ impl RetentionPorts {
         connect(m, &self.outputs(), &inside.outputs());
     }
 
-    /// Those of the cache itself. `made`: there is an access, it is a write, of the value, of high bytes, of low ones, and
-    /// its row; `evicts`: a token goes, and its row.
-    pub(super) fn of_cache(&self, m: &mut Module, cache: &KvCachePorts, made: [Signal; 6], evicts: [Signal; 2]) {
+    /// Those of the cache itself.
+    pub(super) fn of_cache(
+        &self,
+        m: &mut Module,
+        cache: &KvCachePorts,
+        (made, evicts, scored): (Made, Evicts, Scored),
+    ) {
         let cells = [
             cache.cell_write_i,
             cache.cell_group_i,
@@ -87,13 +113,19 @@ impl RetentionPorts {
             cache.cell_time_i,
         ];
         connect(m, &cells, &self.inputs());
-        let (classes, rows) = (cache.high_o.packed(), cache.refresh_row_o.packed());
+        let rows = cache.refresh_row_o.packed();
         let (reads, writes) = (cache.refresh_read_o.packed(), cache.refresh_write_o.packed());
-        let from: Vec<_> = made.into_iter().chain(evicts).chain([reads, writes, rows, classes]).map(Some).collect();
-        connect(m, &self.outputs(), &from);
         if self.cache_access_o.is_none() {
-            [classes, reads, rows].into_iter().for_each(|signal| m.unused(signal));
+            [reads, rows].into_iter().for_each(|signal| m.unused(signal));
+            return;
         }
+        let [adds, asked_row, amount, step, head, threshold] = scored;
+        let row = m.reg("updated_row_q", asked_row.ty());
+        row.next(asked_row);
+        let refreshes = [reads, writes, rows];
+        let scores = [adds, row.q, amount, step, head, threshold];
+        let from = made.into_iter().chain(evicts).chain(refreshes).chain(scores).map(Some);
+        connect(m, &self.outputs(), &from.collect::<Vec<_>>());
     }
 }
 

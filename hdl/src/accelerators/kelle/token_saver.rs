@@ -54,7 +54,7 @@ ports! {
         position_o: Out = p.spec.position(),
         /// Its row, in the cycle behind and up to the next read.
         row_i: In = p.spec.row(),
-        /// Score of that row, in the same cycle.
+        /// Score of that row, a cycle behind it.
         score_i: In = uint(p.spec.score_width),
         /// To the cache.
         access: OutStream<KvAccess> = p.spec.cache(),

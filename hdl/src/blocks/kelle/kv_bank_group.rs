@@ -36,6 +36,7 @@ parameters! {
         /// Bits decay in simulation.
         retention_model: bool = false, tag "retention";
     }
+    rules = |p, rules| rules.part("refresh.rows", &p.scores());
 }
 
 ports! {
@@ -163,8 +164,8 @@ impl Block for KvBankGroup {
         m.connect(refresh.access_valid_i, io.access_valid_i);
         m.connect(refresh.access_write_i, io.access_write_i);
         m.connect(refresh.access_row_i, io.access_row_i);
-        m.connect(refresh.valid_i, scores.valid_o.packed());
-        m.connect(refresh.high_i, scores.high_o.packed());
+        m.connect(refresh.valid_i, scores.valid_o.packed().bit_at(refresh.refresh_row_o));
+        m.connect(refresh.high_i, scores.high_o.packed().bit_at(refresh.refresh_row_o));
         m.connect(refresh.promoted_valid_i, scores.promoted_valid_o);
         m.connect(refresh.promoted_row_i, scores.promoted_row_o);
         m.connect(refresh.config_valid_i, io.config_valid_i);

@@ -1,6 +1,6 @@
 //! KV cache: keys and values of tokens of some heads in eDRAM, a token a row, refreshed by importance and by byte.
 //!
-//! Four groups of banks, {key, value} x {high, low bytes}, and a token has the same row in all of them. One score file says
+//! Four groups of banks, {key, value} x {high, low bytes}, and a token has the same row in all of them. One score memory says
 //! which rows hold a token and how important it is. Two refresh controllers follow it: one for the high bytes of keys and
 //! values, one for the low bytes, each with an interval for important tokens and one for the others (2DRP).
 //!
@@ -8,7 +8,7 @@
 //! to work on: high bytes, low bytes or both, of the key or of the value; the other controller may refresh meanwhile.
 
 use super::edram_bank::TIME_WIDTH;
-use super::{Byte, ByteBanks, RefreshController, RefreshControllerPorts, ScoreRegisterFile};
+use super::{Byte, ByteBanks, RefreshController, RefreshControllerPorts, ScoreMemory};
 use crate::blocks::common::RamImplementation;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, In, InArray, InBundle, InOption, InStream, Module, Out, OutArray, Signal,
@@ -43,14 +43,16 @@ parameters! {
 }
 
 impl KvCache {
-    /// The score file.
+    /// The scores; both refresh controllers look at rows.
     #[must_use]
-    pub fn scores(&self) -> ScoreRegisterFile {
-        ScoreRegisterFile {
+    pub fn scores(&self) -> ScoreMemory {
+        ScoreMemory {
             rows: self.refresh.rows,
             score_width: self.score_width,
             amount_width: self.amount_width,
             heads: self.heads,
+            lookups: 2,
+            implementation: self.implementation,
         }
     }
 
@@ -107,6 +109,9 @@ bundle! {
 ports! {
     /// Ports of [`KvCache`].
     pub struct KvCachePorts(p: &KvCache) {
+        /// For as many cycles as there are rows after a reset: rows are emptied, accesses wait, and what else is asked for of tokens
+        /// and scores is lost.
+        busy_o: Out = bit(),
         /// An access. May be taken back while it waits; how long it waits, see refresh_controller.
         access: InStream<KvAccess> = p.clone(),
         /// Key of a new token.
@@ -117,25 +122,24 @@ ports! {
         data_valid_o: Out = bit(),
         /// With data_valid_o: the bytes asked for, in their places, the others 0. Unknown for a row without a token.
         data_o: OutArray = uint(16).array(p.elements()),
-        /// The token in row `evict_row_i` is gone, unless a new one is written to the row in this cycle.
+        /// The token in row `evict_row_i` is gone. Lost in a cycle in which a new one is written.
         evict_valid_i: In = bit(),
         /// Row of the token that goes.
         evict_row_i: In = p.refresh.row(),
-        /// Add to the score of row `update_row_i`.
+        /// Add to the score of the row of `score_row_i` of the cycle before. Lost in a cycle with a write or an eviction.
         update_valid_i: In = bit(),
-        /// Row of the score.
-        update_row_i: In = p.refresh.row(),
         /// What is added.
         update_amount_i: In = sint(p.amount_width),
-        /// The step of a head ends: its scores age if one saturated since the end before, of whatever head.
+        /// The step of a head ends: its scores age if one saturated since the end before, of whatever head. Between two ageings of
+        /// a head each of its tokens is updated or new, see score_memory.
         step_i: In = bit(),
         /// Which head.
         step_head_i: InOption = uint(index_width(u64::from(p.heads))).when(p.heads > 1),
         /// Lowest high score.
         threshold_i: In = uint(p.score_width),
-        /// Row whose score is read.
+        /// Row whose score is read, in each cycle.
         score_row_i: In = p.refresh.row(),
-        /// Its score, in the same cycle; of no meaning without a token.
+        /// Score of the row of the cycle before, as it is in this cycle; of no meaning without a token.
         score_o: Out = uint(p.score_width),
         /// Take new refresh intervals, from the next cycle on.
         config_valid_i: In = bit(),
@@ -144,8 +148,6 @@ ports! {
         /// One of the last intervals offered was too short (below 2 x rows), and of its two controllers' none was taken. Valid
         /// from the cycle after an offer to the next one; low after reset.
         config_refused_o: Out = bit(),
-        /// Per row: it holds a token with a high score.
-        high_o: OutArray = bit().array(p.refresh.rows),
         /// Banks of high bytes, and of low bytes, read row `refresh_row_o` for a refresh.
         refresh_read_o: OutArray = bit().array(2),
         /// They write it back.
@@ -175,10 +177,11 @@ impl Block for KvCache {
         name: "kv_cache",
         summary: "keys and values of heads in eDRAM, with scores, and refresh by importance and byte",
         contract: "A write (valid and ready) puts key_i and value_i into access_row_i, which is valid then, score 0. A read returns the bytes\n\
-            asked for one cycle later, for one cycle. Scores: see score_register_file, with write = set and evict = clear. Refresh: see\n\
+            asked for one cycle later, for one cycle. Scores: see score_memory, with write = set and evict = clear. Refresh: see\n\
             refresh_controller, of the high bytes and of the low bytes by themselves, both by the same scores.\n\
             Reset, at any time: all tokens are forgotten, a read or a refresh under way is given up, and all intervals are\n\
-            refresh.interval again. An eviction during a refresh of its row ends the refresh.",
+            refresh.interval again; for as many cycles as there are rows nothing is done but to empty them. An eviction during a refresh of\n\
+            its row ends the refresh.",
         reference: "Kelle, section 5.1 and figure 10",
     };
 
@@ -191,17 +194,20 @@ impl Block for KvCache {
         let needs_low = m.wire("needs_low", io.access.write | io.access.low);
         let high_free = m.wire("high_free", !needs_high | high.access_ready_o);
         let low_free = m.wire("low_free", !needs_low | low.access_ready_o);
-        m.connect(io.access.ready, high_free & low_free);
+        m.connect(io.busy_o, scores.busy_o);
+        let free = m.wire("free", !scores.busy_o);
+        m.connect(io.access.ready, high_free & low_free & free);
         let access = m.wire("access", io.access.fire());
         let read = m.wire("read", access & !io.access.write);
         let write = m.wire("write", access & io.access.write);
         m.connect(io.stalls_o, io.access.valid & !io.access.ready);
-        for (refresh, needed, free) in [(&high, needs_high, low_free), (&low, needs_low, high_free)] {
-            m.connect(refresh.access_valid_i, io.access.valid & needed & free);
+        for (k, refresh, needed, other_free) in [(0, &high, needs_high, low_free), (1, &low, needs_low, high_free)] {
+            m.connect(refresh.access_valid_i, io.access.valid & needed & other_free & free);
             m.connect(refresh.access_write_i, io.access.write);
             m.connect(refresh.access_row_i, io.access.row);
-            m.connect(refresh.valid_i, scores.valid_o.packed());
-            m.connect(refresh.high_i, scores.high_o.packed());
+            m.connect(scores.look_row_i.at(k), refresh.look_row_o);
+            m.connect(refresh.valid_i, scores.valid_o.at(k));
+            m.connect(refresh.high_i, scores.high_o.at(k));
             m.connect(refresh.promoted_valid_i, scores.promoted_valid_o);
             m.connect(refresh.promoted_row_i, scores.promoted_row_o);
             m.connect(refresh.config_valid_i, io.config_valid_i);
@@ -225,20 +231,17 @@ impl Block for KvCache {
             (scores.clear_valid_i, io.evict_valid_i),
             (scores.clear_row_i, io.evict_row_i),
             (scores.update_valid_i, io.update_valid_i),
-            (scores.update_row_i, io.update_row_i),
             (scores.update_amount_i, io.update_amount_i),
             (scores.step_i, io.step_i),
             (scores.threshold_i, io.threshold_i),
             (scores.read_row_i, io.score_row_i),
-            (io.score_o, scores.read_score_o),
+            (io.score_o, scores.score_o),
         ] {
             m.connect(to, from);
         }
         if let (Some(to), Some(from)) = (scores.step_head_i, io.step_head_i) {
             m.connect(to, from);
         }
-        m.unused(scores.saturated_o);
-        m.connect_each("high", io.high_o, scores.high_o);
 
         let data_valid = m.reg_init("data_valid_q", bit(), 0);
         data_valid.next(read);

@@ -7,6 +7,7 @@ pub mod kv_bank_group;
 pub mod kv_cache;
 pub mod reconfigurable_array;
 pub mod refresh_controller;
+pub mod score_memory;
 pub mod score_register_file;
 pub mod systolic_evictor;
 
@@ -19,5 +20,6 @@ pub use reconfigurable_array::{
     ArrayResult, ArrayRow, ArrayStep, ByteAccumulator, ReconfigurableArray, ReconfigurableArrayPorts, ReconfigurablePe,
 };
 pub use refresh_controller::{RefreshController, RefreshControllerPorts};
+pub use score_memory::{ScoreMemory, ScoreMemoryPorts};
 pub use score_register_file::{ScoreRegisterFile, ScoreRegisterFilePorts};
 pub use systolic_evictor::{SystolicEvictor, SystolicEvictorPorts};

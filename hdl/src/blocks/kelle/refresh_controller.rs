@@ -6,9 +6,9 @@
 //! it is left out.
 //!
 //! # How it works
-//! A pointer walks the rows for ever, one row a cycle. Of each it looks up validity and class (from the score file) and a
-//! stamp of the time when the row was last restored (a small RAM beside the controller, written with every write and
-//! write-back). A row that is due is refreshed before the pointer moves on. Each half of a refresh waits for a cycle in
+//! A pointer walks the rows for ever, one row a cycle. Of each it looks up validity and class (of the score file, which is
+//! told the row a cycle ahead, so that it may be a memory) and a stamp of the time when the row was last restored (a small RAM
+//! beside the controller, written with every write and write-back). A row that is due is refreshed before the pointer moves on. Each half of a refresh waits for a cycle in
 //! which nobody wants the banks. Waiting is paid from a budget of `patience` cycles that is renewed with each round; when it
 //! is spent, refreshes no longer wait and the access port does (`access_ready_o`). So a round ends after at most 3 `rows` +
 //! `patience` cycles, whatever the traffic, and the banks are free at least every third cycle.
@@ -37,7 +37,7 @@ parameters! {
     /// Elaboration parameters.
     pub struct RefreshController {
         /// Rows of the bank group.
-        rows: u32 = 128, in 2..=4096, tag "m";
+        rows: u32 = 128, in 2..=16_384, tag "m";
         /// Width of a refresh interval in bits.
         interval_width: u32 = 23, in 3..=31, tag "w";
         /// Interval of both classes after reset, in cycles.
@@ -81,11 +81,13 @@ ports! {
         access_write_i: In = bit(),
         /// Row of the access.
         access_row_i: In = p.row(),
-        /// Bit per row: it holds a token. A row that becomes valid was written at most 2^interval_width - 1 cycles ago,
-        /// and since reset; otherwise its age is taken wrongly until it is next restored, and only its own.
-        valid_i: In = uint(p.rows),
-        /// Bit per row: its score is high.
-        high_i: In = uint(p.rows),
+        /// Row that is looked at in the next cycle: where validity and class are in a memory they are read now.
+        look_row_o: Out = p.row(),
+        /// Row `refresh_row_o` holds a token in this cycle; low where there is no such row. A row that becomes valid was written at most 2^interval_width - 1
+        /// cycles ago, and since reset; otherwise its age is taken wrongly until it is next restored, and only its own.
+        valid_i: In = bit(),
+        /// Its score is high in this cycle.
+        high_i: In = bit(),
         /// A row was promoted from low to high: look at it first. While one report waits, others are dropped. A report
         /// that is missing, dropped or wrong, or of a row that does not exist, costs patience at most: the walk comes by.
         promoted_valid_i: In = bit(),
@@ -104,7 +106,7 @@ ports! {
         refresh_read_o: Out = bit(),
         /// The banks write the refresh buffer back to row `refresh_row_o`.
         refresh_write_o: Out = bit(),
-        /// Row of the refresh; of no meaning without one.
+        /// Row that is looked at, and of the refresh if there is one. A register: it does not depend on this cycle's inputs.
         refresh_row_o: Out = p.row(),
         /// Write-backs made since reset, modulo 2^counter_width; each counts from the next cycle on. A refresh that was
         /// given up, since its row was written or went, does not count. Only a reset clears it.
@@ -204,8 +206,8 @@ impl Block for RefreshController {
         let stamps = m.memory("stamps", self.rows, stamp_ty.width, stamp_ty.width);
         let row_next = m.net("row_next", self.row());
         let stamp = stamps.read("stamp_q", bit().lit(1), row_next);
-        let valid = m.wire("valid", io.valid_i.bit_at(row.q));
-        let high = m.wire("high", io.high_i.bit_at(row.q));
+        let valid = m.wire("valid", io.valid_i);
+        let high = m.wire("high", io.high_i);
 
         m.comment("The banks: accesses go first while waiting is paid for.");
         let serving = m.wire("serving", !state.is("Check"));
@@ -254,6 +256,7 @@ impl Block for RefreshController {
         walk.next_when(step, walk_next);
         let next = select(&[(take_hint, hint_row.q), (hint_done, walk.q), (step, walk_next)], row.q);
         m.connect(row_next, next);
+        m.connect(io.look_row_o, row_next);
         row.next(row_next);
         fresh.next(written & written_row.eq(row_next));
 

@@ -85,6 +85,31 @@ impl ScoreRegisterFile {
     }
 }
 
+/// A score to which something was added.
+pub(super) struct Grown {
+    /// The sum exceeds the top.
+    pub over: Signal,
+    /// The new score.
+    pub updated: Signal,
+}
+
+/// Adds to a score; what does not fit becomes the nearest that does.
+pub(super) fn grown(m: &mut Module, old: Signal, amount: Signal) -> Grown {
+    let ty = old.ty();
+    let sum = m.wire("sum", old.extend(ty.width + 1).as_sint() + amount);
+    let top = ty.range().1;
+    let over = m.wire("over", sum.gt(top.clone()));
+    let inside = sum.as_uint().truncate(ty.width);
+    let updated = m.wire("updated", select(&[(sum.lt(0), ty.lit(0)), (over, ty.lit(top))], inside));
+    Grown { over, updated }
+}
+
+/// Half a score, rounded down.
+pub(super) fn half(score: Signal) -> Signal {
+    let width = score.width();
+    if width == 1 { uint(1).lit(0) } else { score.shr(1).extend(width) }
+}
+
 impl Block for ScoreRegisterFile {
     type Ports = ScoreRegisterFilePorts;
     const ABOUT: About = About {
@@ -109,12 +134,7 @@ impl Block for ScoreRegisterFile {
         let counted = m.wire("counted", valid.q.at(io.update_row_i));
         let exists = m.wire("exists", io.update_row_i.lt(self.rows));
         let update = m.wire("update", io.update_valid_i & counted & exists);
-        let sum = m.wire("sum", old.extend(self.score_width + 1).as_sint() + io.update_amount_i);
-        let top = score_ty.range().1;
-        let over = m.wire("over", sum.gt(top.clone()));
-        let inside = sum.as_uint().truncate(self.score_width);
-        let updated = select(&[(sum.lt(0), score_ty.lit(0)), (over, score_ty.lit(top))], inside);
-        let updated = m.wire("updated", updated);
+        let Grown { over, updated } = grown(m, old, io.update_amount_i);
 
         let saturated = m.reg_init("saturated_q", bit(), 0);
         let ages = m.wire("ages", saturated.q | (update & over));
@@ -131,9 +151,7 @@ impl Block for ScoreRegisterFile {
             let (score_here, valid_here) = (score.q.at(i), valid.q.at(i));
             valid.next(m, i, is_set | (valid_here & !is_cleared));
             let sum = m.wire("sum_here", mux(is_updated, updated, score_here));
-            let half = sum.shr(1).extend(self.score_width);
-            let half = if self.score_width == 1 { score_ty.lit(0) } else { half };
-            score.next(m, i, mux(is_set, score_ty.lit(0), mux(halve, half, sum)));
+            score.next(m, i, mux(is_set, score_ty.lit(0), mux(halve, half(sum), sum)));
             m.connect(io.valid_o.at(i), valid_here);
             m.connect(io.high_o.at(i), valid_here & score_here.ge(io.threshold_i));
         };

@@ -10,5 +10,6 @@ pub mod lifetime;
 pub mod reconfigurable_array;
 pub mod refresh_controller;
 pub mod schedule;
+pub mod score_memory;
 pub mod score_register_file;
 pub mod systolic_evictor;

@@ -3,7 +3,7 @@
 use golden::kelle::refresh_controller::{Intervals, Limits};
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
-use sim::{Bits, Difference, Run, Sim};
+use sim::{Difference, Run, Sim};
 
 use super::{Bench, Ports};
 
@@ -13,6 +13,8 @@ pub(super) struct Alone {
     longest: u64,
     ports: Ports,
     rng: StimulusRng,
+    valid: Vec<bool>,
+    high: Vec<bool>,
 }
 
 impl Alone {
@@ -23,13 +25,17 @@ impl Alone {
             longest: (1u64 << bench.p.interval_width) - 1,
             ports: Ports::find(sim)?,
             rng: run.rng("alone"),
+            valid: vec![false; bench.p.rows as usize],
+            high: vec![false; bench.p.rows as usize],
         })
     }
 
     pub(super) fn run(mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         run.reset(sim, 1)?;
         self.idle(sim);
-        for vector in 0..run.vectors().div_ceil(8) {
+        // Each takes rounds over all rows.
+        let most = 4 + (1 << 26) / (self.rows * self.rows) as u64;
+        for vector in 0..run.vectors().div_ceil(8).min(most) {
             // Enough patience for a promotion, and two intervals so far apart that it matters.
             if vector % 2 == 1 && self.limits.patience >= 8 {
                 self.promoted(sim, run)?;
@@ -43,6 +49,7 @@ impl Alone {
     /// Nobody wants the banks, and nothing is reported: what goes with it is noise.
     fn idle(&mut self, sim: &mut Sim) {
         let ports = &self.ports;
+        ports.show(sim, &self.valid, &self.high);
         for port in [ports.access_valid, ports.promoted_valid, ports.config_valid] {
             sim.poke_u64(port, 0);
         }
@@ -53,14 +60,14 @@ impl Alone {
         sim.poke_u64(ports.config_low, self.rng.random_range(0..=self.longest));
     }
 
-    fn bits(&self, row: usize) -> Bits {
-        Bits::pack(1, (0..self.rows).map(|r| (r == row).into()))
+    fn only(&self, row: usize) -> Vec<bool> {
+        (0..self.rows).map(|r| r == row).collect()
     }
 
     /// Only `row` is valid, of this class; it is written in the last cycle.
     fn begin(&mut self, sim: &mut Sim, row: usize, high: bool, intervals: Intervals) -> sim::Result<()> {
         // What was under way ends first, and the patience is renewed.
-        sim.poke(self.ports.valid, &Bits::pack(1, (0..self.rows).map(|_| 0)));
+        self.valid.fill(false);
         for _ in 0..3 * self.rows + self.rng.random_range(0..2 * self.rows) {
             self.idle(sim);
             sim.tick()?;
@@ -69,16 +76,17 @@ impl Alone {
         sim.poke_u64(self.ports.config_high, intervals.high);
         sim.poke_u64(self.ports.config_low, intervals.low);
         sim.tick()?;
-        self.idle(sim);
         // The class of the others is noise.
         let others = self.rng.random();
         let class = |r: usize| if r == row { high } else { others };
-        sim.poke(self.ports.high, &Bits::pack(1, (0..self.rows).map(|r| class(r).into())));
-        sim.poke(self.ports.valid, &self.bits(row));
+        self.high = (0..self.rows).map(class).collect();
+        self.valid = self.only(row);
+        self.idle(sim);
         sim.poke_u64(self.ports.access_valid, 1);
         sim.poke_u64(self.ports.access_write, 1);
         sim.poke_u64(self.ports.access_row, row as u64);
         loop {
+            self.ports.show(sim, &self.valid, &self.high);
             sim.settle()?;
             let taken = sim.peek_u64(self.ports.access_ready) != 0;
             sim.tick()?;
@@ -154,8 +162,8 @@ impl Alone {
             run.expect_u64(sim, self.ports.refresh_read, 0)?;
             sim.tick()?;
         }
+        self.high = self.only(row);
         self.idle(sim);
-        sim.poke(self.ports.high, &self.bits(row));
         sim.poke_u64(self.ports.promoted_valid, 1);
         sim.poke_u64(self.ports.promoted_row, row as u64);
         sim.settle()?;

@@ -1,14 +1,16 @@
 //! What is done to the rows of a cache whose cells decay, cycle by cycle, and whether it was legal.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
-use golden::kelle::refresh_controller::{Checker, Intervals, Operation};
+use golden::kelle::refresh_controller::{Checker, Intervals, Operation, Violation};
+use golden::kelle::score_register_file::ScoreFile;
 use golden::systems::kelle_top::{Event, Read};
 use hdl::accelerators::kelle::KelleTop;
 use host::kelle::RefreshJob;
+use sim::Sim;
 use sim::bus::Partner;
-use sim::{Bits, Sim};
 
 use crate::kelle::refresh_controller::limits;
 
@@ -64,8 +66,11 @@ impl Record {
 pub struct Recorder {
     ports: Ports,
     row_width: u32,
+    /// Rows of a head.
+    entries: usize,
     valid: Vec<bool>,
-    classes: Bits,
+    scores: ScoreFile,
+    threshold: i64,
     record: Rc<RefCell<Record>>,
 }
 
@@ -83,27 +88,34 @@ impl Recorder {
         let recorder = Self {
             ports: Ports::find(sim)?,
             row_width: block.attention.row().width,
+            entries: block.attention.entries() as usize,
             valid: vec![false; rows as usize],
-            classes: Bits::zero(rows),
+            scores: ScoreFile::new(rows as usize, block.attention.score_width).map_err(anyhow::Error::msg)?,
+            threshold: 0,
             record: Rc::clone(&record),
         };
         Ok((recorder, record))
     }
 
-    fn look(&mut self, sim: &Sim, record: &mut Record) -> Result<(), golden::kelle::refresh_controller::Violation> {
+    /// From now on rows have the classes of their scores.
+    fn classify(&self, record: &mut Record, rows: Range<usize>) -> Result<(), Violation> {
+        for row in rows {
+            for checker in &mut record.checkers {
+                checker.set_class(row, self.scores.is_high(row, self.threshold))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, sim: &Sim, record: &mut Record) -> Result<(), Violation> {
+        let threshold = sim.peek_u64(self.ports.threshold) as i64;
+        if threshold != self.threshold {
+            self.threshold = threshold;
+            self.classify(record, 0..self.valid.len())?;
+        }
         let ports = &self.ports;
         let up = |port| sim.peek_u64(port) != 0;
         let now = sim.cycle_count();
-        let classes = sim.peek(ports.classes);
-        if classes != self.classes {
-            for row in 0..self.valid.len() {
-                let high = classes.bit(row as u32);
-                for checker in &mut record.checkers {
-                    checker.set_class(row, high)?;
-                }
-            }
-            self.classes = classes;
-        }
         let row = sim.peek_u64(ports.row) as usize;
         let (access, write) = (up(ports.access), up(ports.write));
         let bytes = [up(ports.high), up(ports.low)];
@@ -137,12 +149,31 @@ impl Recorder {
         // From the next cycle on: a write goes before an eviction.
         let evicted = up(ports.evict).then(|| (sim.peek_u64(ports.evict_row) as usize, false));
         let entered = (access && write).then_some((row, true));
+        let added = up(ports.update).then(|| (sim.peek_u64(ports.update_row) as usize, sim.peek_i64(ports.amount)));
+        let ended = up(ports.step).then(|| sim.peek_u64(ports.step_head) as usize * self.entries);
+        if let Some((row, amount)) = added {
+            self.scores.add(row, amount);
+            self.classify(record, row..row + 1)?;
+        }
         for (row, valid) in evicted.into_iter().chain(entered) {
+            if valid {
+                self.scores.set(row);
+            } else {
+                self.scores.clear(row);
+            }
             if self.valid[row] != valid {
                 self.valid[row] = valid;
                 for checker in &mut record.checkers {
                     checker.set_valid(row, valid)?;
                 }
+            }
+            self.classify(record, row..row + 1)?;
+        }
+        if let Some(first) = ended {
+            let (rows, aged) = (first..first + self.entries, self.scores.saturated());
+            self.scores.step_of(rows.clone());
+            if aged {
+                self.classify(record, rows)?;
             }
         }
         Ok(())
@@ -187,6 +218,11 @@ sim::handles! {
         refresh_read: Out = "cache_refresh_read_o",
         refresh_write: Out = "cache_refresh_write_o",
         refresh_row: Out = "cache_refresh_row_o",
-        classes: Out = "cache_classes_o",
+        update: Out = "cache_update_o",
+        update_row: Out = "cache_update_row_o",
+        amount: Out = "cache_amount_o",
+        step: Out = "cache_step_o",
+        step_head: Out = "cache_step_head_o",
+        threshold: Out = "cache_threshold_o",
     }
 }

@@ -4,6 +4,9 @@
 //! out why it holds, so that an induction finds it: `on_time` says that the cycles left until an overdue row is restored,
 //! counted from where the walk is and what may still be waited, and those for which it has been overdue, are never more
 //! than the contract allows.
+//!
+//! Validity and class of the row come to the ports in the cycles in which it is looked at. In all others they are taken to be the
+//! worst: valid, with the shorter interval. What is safe then is safe whatever they are.
 
 use super::{RefreshController, RefreshControllerPorts};
 use crate::lang::{Module, Signal, bit, bits_for, mux, select, uint};
@@ -24,7 +27,8 @@ pub(super) struct Inner {
 
 /// The row that is watched.
 struct Watched {
-    row: Signal,
+    /// It is looked at.
+    here: Signal,
     /// The time stamps tell that it is due.
     due: Signal,
 }
@@ -41,8 +45,8 @@ impl RefreshController {
             let watch = m.reg("watch_q", self.row());
             watch.next_when(!chosen.q, io.promoted_row_i);
             m.assume("watched_row_exists", chosen.q | io.promoted_row_i.lt(self.rows));
-            let valid = m.wire("watch_valid", io.valid_i.bit_at(watch.q));
-            let high = m.wire("watch_high", io.high_i.bit_at(watch.q));
+            let here = m.wire("watch_here", inner.row.eq(watch.q));
+            let valid = m.wire("watch_valid", !here | io.valid_i);
             let access = m.wire("access", io.access_valid_i & io.access_ready_o);
             let written = m.wire("watch_written", access & io.access_write_i & io.access_row_i.eq(watch.q));
             let written_back = m.wire("watch_written_back", io.refresh_write_o & io.refresh_row_o.eq(watch.q));
@@ -56,7 +60,9 @@ impl RefreshController {
             let known = m.reg_init("watch_known_q", bit(), 0);
             known.next(chosen.q & (restored | (known.q & (valid | age.q.lt(longest)))));
             let (high_interval, low_interval) = self.intervals(m, io);
-            let units = m.wire("watch_units", mux(high, high_interval, low_interval));
+            let of_class = mux(io.high_i, high_interval, low_interval);
+            let shorter = mux(high_interval.lt(low_interval), high_interval, low_interval);
+            let units = m.wire("watch_units", mux(here, of_class, shorter));
             let limit = m.wire("watch_limit", units.shl(tick));
             let counts = m.wire("watch_counts", valid & known.q);
             let overdue = m.wire("watch_overdue", counts & age.q.gt(limit + ((1u32 << tick) - 1)));
@@ -71,7 +77,6 @@ impl RefreshController {
             let stamp = m.reg("watch_stamp_q", stamp_ty);
             let stamp_now = m.wire("watch_stamp_now", inner.now.slice(tick..tick + stamp_ty.width));
             stamp.next_when(restored, stamp_now);
-            let here = m.wire("watch_here", inner.row.eq(watch.q));
             m.assert_always("stamp_is_kept", !(here & known.q & !inner.fresh) | inner.stamp.eq(stamp.q));
             let since = m.wire("watch_since", inner.now.wrapping_sub(stamp.q.shl(tick)));
             // The stamp leaves out the low bits of the time.
@@ -107,9 +112,9 @@ impl RefreshController {
             m.assert_always("walk_in_range", inner.walk.lt(rows) & inner.credit.le(self.patience));
             m.assert_always("row_is_walk", inner.hinted | inner.row.eq(inner.walk));
 
-            // Economy.
+            // Economy: it was due by its class when it was looked at.
             let was_due = m.reg_init("watch_was_due_q", bit(), 0);
-            let is_due = m.wire("watch_is_due", counts & age.q.ge(limit));
+            let is_due = m.wire("watch_is_due", here & counts & age.q.ge(limit));
             was_due.next((was_due.q | is_due) & !restored);
             let due_once = m.wire("watch_due_once", was_due.q | is_due);
             m.assert_always("served_was_due", !(served & known.q) | due_once);
@@ -119,7 +124,7 @@ impl RefreshController {
             m.assert_always("refreshed_is_valid", !refresh_here | valid);
 
             let due = m.wire("watch_sure", counts & age.q.ge(limit + sure));
-            self.alone(m, io, &Watched { row: watch.q, due });
+            self.alone(m, io, &Watched { here, due });
 
             // What is written back was read, and nothing wrote the row since.
             let current = m.reg_init("watch_current_q", bit(), 0);
@@ -164,12 +169,7 @@ impl RefreshController {
         // A report may wait for long.
         let reported = m.reg_init("alone_reported_q", bit(), 0);
         reported.next(reported.q | io.promoted_valid_i);
-        let only = m.nets("alone_only", bit(), self.rows);
-        m.for_each("alone", self.rows, |m, i| {
-            let here = watched.row.eq(i.value(watched.row.width()));
-            m.connect(only.at(i), here | !io.valid_i.bit_at(i.value(watched.row.width())));
-        });
-        let only = m.wire("alone_valid", only.packed().all());
+        let only = m.wire("alone_valid", watched.here | !io.valid_i);
         let alone = m.wire("alone", only & watched.due & !io.access_valid_i & !reported.q & !io.promoted_valid_i);
         let begun = io.refresh_read_o | io.refresh_write_o;
         let run_ty = uint(bits_for(u64::from(self.rows) + 1));

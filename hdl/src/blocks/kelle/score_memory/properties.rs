@@ -1,0 +1,81 @@
+//! What is proved of the score memory (`ifdef FORMAL`): its ports show what the contract says, in every cycle.
+//!
+//! Scores stand here in registers that are all halved at once. Assumed is that no row is left behind: between two ageings of its head
+//! it is set, cleared or updated.
+
+use super::{ScoreMemory, ScoreMemoryPorts, before};
+use crate::blocks::kelle::score_register_file::half;
+use crate::lang::{Module, bit, bits_for, select, sint, uint};
+
+impl ScoreMemory {
+    pub(super) fn properties(&self, m: &mut Module, io: &ScoreMemoryPorts) {
+        m.formal(|m| {
+            let (rows, ty, row_ty) = (self.rows, uint(self.score_width), self.row());
+            let part = rows / self.heads;
+            let scores = m.regs("model_score", ty, rows);
+            let holds = m.regs_init("model_holds", bit(), rows, 0);
+            let old = m.regs_init("model_old", bit(), rows, 0);
+            let marked = m.reg_init("model_marked_q", bit(), 0);
+            let cycle = m.reg_init("model_cycle_q", uint(bits_for(rows.into())), 0);
+            let busy = m.wire("model_busy", cycle.q.lt(rows));
+            cycle.next_when(busy, cycle.q.wrapping_add(1));
+            m.assert_always("busy_for_its_rows", io.busy_o.eq(busy));
+
+            m.comment("One write: a token comes, or goes, or something is added to the score that was read.");
+            let read = before(m, "model_read_q", io.read_row_i);
+            let comes = m.wire("model_comes", io.set_valid_i & !busy);
+            let goes = m.wire("model_goes", io.clear_valid_i & !comes & !busy);
+            let there = m.wire("model_there", read.lt(rows) & holds.q.at(read));
+            let adds = m.wire("model_adds", io.update_valid_i & there & !(comes | goes));
+            let now = m.wire("model_now", scores.q.at(read));
+            let wide = self.score_width.max(self.amount_width) + 2;
+            let sum_ty = sint(wide);
+            let sum = m.wire("model_sum", now.extend(wide).as_sint().wrapping_add(io.update_amount_i.extend(wide)));
+            let most = sum_ty.lit(ty.range().1);
+            let exceeds = m.wire("model_exceeds", adds & sum.gt(most));
+            let kept = select(&[(sum.lt(0), sum_ty.lit(0)), (sum.gt(most), most)], sum);
+            let kept = m.wire("model_kept", kept.as_uint().truncate(self.score_width));
+            let ages = m.wire("model_ages", io.step_i & (marked.q | exceeds));
+            marked.next((marked.q | exceeds) & !io.step_i);
+            m.for_each("model_heads", self.heads, |m, h| {
+                let mine = io.step_head_i.map_or(ages, |head| ages & head.eq(h.value(head.width())));
+                let mine = m.wire("model_mine", mine);
+                m.for_each("model_rows", part, |m, k| {
+                    let i = h * part + k;
+                    let here = i.value(row_ty.width);
+                    let set = m.wire("model_set", comes & io.set_row_i.eq(here));
+                    let clear = m.wire("model_clear", goes & io.clear_row_i.eq(here));
+                    let add = m.wire("model_add", adds & read.eq(here));
+                    let total = m.wire("model_total", select(&[(add, kept)], scores.q.at(i)));
+                    scores.next(m, i, select(&[(set, ty.lit(0)), (mine, half(total))], total));
+                    holds.next(m, i, (holds.q.at(i) & !clear) | set);
+                    old.next(m, i, !set & (mine | (old.q.at(i) & !add)));
+                    let left = holds.q.at(i) & old.q.at(i) & !(set | clear | add);
+                    m.assume("no_row_is_left_behind", !(mine & left));
+                });
+            });
+
+            m.comment("What is read, and what is looked at.");
+            m.assert_always("score_is_read", !there | io.score_o.eq(now));
+            for k in 0..self.lookups {
+                let looked = before(m, &format!("model_looked_{k}_q"), io.look_row_i.at(k));
+                let beyond = looked.ge(rows);
+                let held = m.wire(&format!("model_held_{k}"), holds.q.at(looked));
+                let high = held & scores.q.at(looked).ge(io.threshold_i);
+                m.assert_always(&format!("row_{k}_is_valid"), beyond | io.valid_o.at(k).eq(held));
+                m.assert_always(&format!("row_{k}_is_high"), beyond | io.high_o.at(k).eq(high));
+            }
+            let promoted = m.reg_init("model_promoted_q", bit(), 0);
+            promoted.next(adds & now.lt(io.threshold_i) & kept.ge(io.threshold_i));
+            let promoted_row = before(m, "model_promoted_row_q", read);
+            m.assert_always("promotion_is_told", io.promoted_valid_o.eq(promoted.q));
+            m.assert_always("promoted_row", !promoted.q | io.promoted_row_o.eq(promoted_row));
+
+            let twice = m.reg_init("model_twice_q", uint(2), 0);
+            twice.next_when(ages & !twice.q.msb(), twice.q.wrapping_add(1));
+            m.cover("an_old_score_is_read", there & old.q.at(read) & io.score_o.any());
+            m.cover("ages_twice", twice.q.msb() & there & io.score_o.any());
+            m.cover("promotes", io.promoted_valid_o);
+        });
+    }
+}
