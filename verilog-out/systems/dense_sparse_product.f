@@ -1,0 +1,17 @@
+../modules/orizuru_tree_max_r16_w16_i0_given_l4.v
+../modules/orizuru_tree_min_r16_w16_i0_given_l4.v
+../modules/orizuru_unit_r16_p4_w16_l4.v
+../modules/orizuru_tree_max_r4_w16_i4_l2.v
+../modules/orizuru_tree_min_r4_w16_i4_l2.v
+../modules/orizuru_upper_r4_w16_i4_l2.v
+../modules/orizuru_n64_k1_m1_int16_r16_p4_l4.v
+../modules/ram_d16_w512_g64_inferred.v
+../modules/double_buffer_d16_w512_g64_inferred.v
+../modules/ram_d16_w4_g1_inferred.v
+../modules/outlier_mask_d16_l4.v
+../modules/group_quantizer_a16_w4_g3.v
+../modules/skew_lines_n8_w5_skew.v
+../modules/tender_pe_w4_a21_adder_single.v
+../modules/multi_scale_array_r8_c8_w4_a21_adder_single.v
+../modules/outlier_lane_r8_a16_w4_p21_s22.v
+../modules/dense_sparse_product_r8_c8_k64_l4_o1_a16_w4_g3.v
