@@ -5,7 +5,7 @@
 //! its group's unit and goes through the multi-scale array; an outlier is 0 there and goes, as it is, through lanes beside the array, one
 //! row a cycle. The array's sums are added to those of the lanes when they leave: each column has one sum in each cycle, of another row.
 //!
-//! Files: `finding.rs` is the way in, `multiplying.rs` the product, `properties.rs` what is proved.
+//! Files: `finding.rs` is the way in, `multiplying.rs` the product, `properties.rs` its formal section.
 
 use super::group_quantizer::GroupQuantizer;
 use super::outlier_lane::OutlierLane;

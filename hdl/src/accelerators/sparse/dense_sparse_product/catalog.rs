@@ -1,7 +1,7 @@
 //! The catalogue entry of [`DenseSparseProduct`].
 
 use super::DenseSparseProduct;
-use crate::lang::{CatalogBlock, Proof};
+use crate::lang::CatalogBlock;
 
 impl CatalogBlock for DenseSparseProduct {
     fn configurations() -> Vec<Self> {
@@ -24,19 +24,5 @@ impl CatalogBlock for DenseSparseProduct {
             set(1, 7, 33, 32, 3, [12, 8, 4]),
             set(16, 16, 96, 8, 2, [12, 4, 3]),
         ]
-    }
-
-    fn proofs() -> Vec<Proof<Self>> {
-        let block = Self {
-            rows: 1,
-            columns: 2,
-            channels: 3,
-            lanes: 2,
-            outliers: 1,
-            activation_width: 3,
-            operand_width: 2,
-            shift_width: 1,
-        };
-        vec![Proof { block, depth: 10, cover_depth: 12, induction: false }]
     }
 }

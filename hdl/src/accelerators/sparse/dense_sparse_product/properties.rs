@@ -1,4 +1,4 @@
-//! What is proved of the product (`ifdef FORMAL`), of any finder, any memory that keeps its words, and any array: that every value is
+//! What is stated of the product (`ifdef FORMAL`), of any finder, any memory that keeps its words, and any array: that every value is
 //! multiplied either in the array or beside it, and once; that what the array has is rounded to its group's unit, and that as many doublings follow
 //! as the unit is above the finest; that each result is the sum of its outliers' products and of the array's sum, which is taken in the
 //! cycle in which the array's contract says that it leaves. And what its parts ask for: rows are filled and used only while there are any.
