@@ -34,6 +34,18 @@ const CHANGED: &[(&str, &[(&str, u32)])] = &[
             ("refresh.counter_width", 6),
         ],
     ),
+    // Two rows without patience are refreshed all the time.
+    (
+        "refresh_controller",
+        &[
+            ("rows", 5),
+            ("interval_width", 6),
+            ("interval", 20),
+            ("patience", 8),
+            ("tick_log2", 0),
+            ("counter_width", 6),
+        ],
+    ),
     // With one level nothing is ever extended, and no level opens at its top.
     ("axi_arbiter", &[("axi.address_width", 17)]),
     ("channel_monitor", &[("levels", 2)]),

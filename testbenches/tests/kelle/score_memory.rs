@@ -28,7 +28,7 @@ fn broken_score_memories_are_noticed() {
         ("saturation is forgotten", Fault::net("ages", "right & over").into("saturated_q")),
         ("what is read does not age", Fault::net("read_behind", "1'b0")),
         ("what is written in the cycle before is not seen", Fault::net("read_meets_q", "1'b0")),
-        ("a new epoch is not written", Fault::net("read_epoch", "epoch_q[0]").into("write_word")),
+        ("a new epoch is not written", Fault::net("read_epoch", "g_heads[0].epoch_q").into("write_word")),
         ("rows are not emptied", Fault::net("empties_q", "1'b0").into("holds")),
         ("a clear goes before a set", Fault::net("holds", "!empties_q & !clear_valid_i")),
     ];
