@@ -33,8 +33,8 @@ impl ScoreMemory {
             let sum = m.wire("model_sum", now.extend(wide).as_sint().wrapping_add(io.update_amount_i.extend(wide)));
             let most = sum_ty.lit(ty.range().1);
             let exceeds = m.wire("model_exceeds", adds & sum.gt(most));
-            let kept = select(&[(sum.lt(0), sum_ty.lit(0)), (sum.gt(most), most)], sum);
-            let kept = m.wire("model_kept", kept.as_uint().truncate(self.score_width));
+            let clamped = [(sum.lt(0), ty.lit(0)), (sum.gt(most), ty.lit(ty.range().1))];
+            let kept = m.wire("model_kept", select(&clamped, sum.as_uint().truncate(self.score_width)));
             let ages = m.wire("model_ages", io.step_i & (marked.q | exceeds));
             marked.next((marked.q | exceeds) & !io.step_i);
             m.for_each("model_heads", self.heads, |m, h| {
