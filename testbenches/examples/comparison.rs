@@ -6,13 +6,15 @@ use anyhow::{Context, bail};
 use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop};
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};
 use hdl::accelerators::tender::TenderTop;
+use hdl::accelerators::titanus::{TitanusCore, TitanusSpec};
 use hdl::blocks::common::{AxiSpec, DmaSpec};
 use hdl::blocks::tender::MultiScaleArray;
+use hdl::blocks::titanus::{DcimCells, DcimImplementation, DcimLinear, DcimMacro};
 use host::kllm::Bits;
 use host::vector::Integer;
 use models::cycles::comparison::{Costs, Machine};
-use models::cycles::{kelle, kllm, tender};
-use testbenches::systems::{kelle_top, kllm_top, tender_top};
+use models::cycles::{kelle, kllm, tender, titanus};
+use testbenches::systems::{kelle_top, kllm_top, tender_top, titanus_core};
 
 /// Of memory.
 const LATENCY: u32 = 20;
@@ -64,6 +66,21 @@ fn kelle_block() -> KelleTop {
     KelleTop { dma, spec, attention, read_beats: BEATS, max_beats: 256, ..KelleTop::default() }
 }
 
+/// Tokens of Titanus' context. The streams of 4,096 tokens would take more blocks than an area has.
+const CONTEXT: u32 = 1024;
+
+/// Macros for half of the inputs of a projection, twice as wide as the paper's, so that a row of weights is a beat of the bus of 64 bytes.
+fn titanus_block() -> TitanusCore {
+    let cells = DcimCells { outputs: 64, implementation: DcimImplementation::BlackBox, ..DcimCells::default() };
+    let tile = DcimMacro { cells, ..DcimMacro::default() };
+    let store = DcimLinear { tile, rows: 8, columns: 1, load: 64, drain: 8 };
+    let spec =
+        TitanusSpec { store, constants: 11_008, lanes: 32, tiles: 128, context: CONTEXT, ..TitanusSpec::default() };
+    // A row of weights is a burst, so as many have to be open as the latency has cycles.
+    let dma = DmaSpec { burst_beats: 8, outstanding: 32, ..DmaSpec::default() };
+    TitanusCore { axi: axi(), dma, read_beats: BEATS, spec, max_beats: 256, ..TitanusCore::default() }
+}
+
 fn main() -> anyhow::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let Some(page) = arguments.next() else { bail!("give the page to fill in: docs/comparison.md") };
@@ -79,6 +96,9 @@ fn main() -> anyhow::Result<()> {
     let block = kelle_block();
     let (golden, timing) = (kelle_top::golden_of(&block)?, kelle_top::timing::timing(&block, LATENCY));
     let kelle = kelle::Kelle::new(kelle_top::caps_of(golden.shape()), (golden, timing), BUDGET.into());
+    let block = titanus_block();
+    let (golden, timing) = (titanus_core::golden_of(&block)?, titanus_core::timing::timing(&block, LATENCY));
+    let titanus = titanus::Titanus::new(titanus_core::caps_of(&golden), (golden, timing), 4.3);
     let of_tender = "64 x 64 PEs, [260 mm²](blocks/tender-top.md#the-papers-size) with 64 lanes of the vector unit, less 32 of 1.80 mm²; memories as there";
     let machines = [
         Machine {
@@ -120,6 +140,16 @@ fn main() -> anyhow::Result<()> {
             most: u64::MAX,
             source: "32 x 32 PEs, 2 MB of weights, synthesised as [below](#kelles-area) with three heads: 148.5 mm² and 32.3 Mbit, and rows for 32 heads",
             layer: Box::new(|model, work| kelle.layer(model, work)),
+        },
+        Machine {
+            name: "Titanus, 4-bit cache",
+            area: 338.5,
+            memory: 78.0,
+            peak: 8 * 256 * 64 / 8,
+            perplexity: "19.50",
+            most: CONTEXT.into(),
+            source: "8 macros of 256 x 64 and a cache of 4,096 channels, put together [below](#titanus-area) from syntheses of its parts",
+            layer: Box::new(|model, work| titanus.layer(model, work)),
         },
     ];
     let costs = Costs::new(&machines)?;
