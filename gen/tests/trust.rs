@@ -38,7 +38,7 @@ fn floors(block: &str) -> (f64, f64) {
 }
 
 /// Rows with mutants, and with lines and toggles, that the table has at least; it has a row for each block in any case.
-const MEASURED: (usize, usize) = (93, 90);
+const MEASURED: (usize, usize) = (95, 93);
 
 #[test]
 fn the_table_is_whole_and_above_its_floors() {
