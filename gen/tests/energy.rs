@@ -210,3 +210,13 @@ fn a_wrong_netlist_is_not_the_fault_of_the_design() {
         assert!(text.contains("senbazuru sim counter --set width=4 --seed 3 --vectors 5"), "{text}");
     }
 }
+
+/// Wires have no cycles to share energy out to.
+#[test]
+fn a_block_without_a_clock_has_joules_a_vector() {
+    let run = senbazuru(&["energy", "popcount", "--vectors", "4"]).assert().code(0);
+    let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
+    assert!(text.contains("pJ a vector  share") && !text.contains("inf") && !text.contains("NaN"), "{text}");
+    let zero = text.lines().any(|line| line.starts_with("clock") && line.split_whitespace().nth(1) == Some("0"));
+    assert!(zero, "{text}");
+}

@@ -33,7 +33,7 @@ const COMMANDS: [(&str, &[&str]); 20] = [
     ("synth --period", &["yosys", "yosys-abc", "osu018", "sta"]),
     ("fpga --device ecp5-85k", &["yosys", ECP5]),
     ("fpga --device ice40-hx8k", &["yosys", ICE40]),
-    ("energy", &["verilator", "g++", "ar", "yosys", "yosys-abc", "osu018"]),
+    ("energy", &["verilator", "g++", "ar", "yosys", "osu018"]),
     ("prove", &["yosys", "yosys-abc", "yosys-smtbmc", "z3"]),
     ("sweep, point: as their stages", &[]),
     ("sweep --engine slurm", &["sbatch"]),

@@ -53,10 +53,13 @@ pub(super) fn run(args: &Args) -> Result<()> {
 }
 
 fn text(block: &str, params: &Params, report: &Report) -> String {
-    let mut table = Table::new(["part", "pJ a cycle", "share"]);
+    // A bench of wires alone has no clock.
+    let (unit, times) =
+        if report.cycles == 0 { ("pJ a vector", report.vectors) } else { ("pJ a cycle", report.cycles) };
+    let mut table = Table::new(["part", unit, "share"]);
     let e = &report.energy;
     let total = e.total();
-    let picojoules = |joules: f64| significant(joules * 1e12 / report.cycles as f64, 4);
+    let picojoules = |joules: f64| significant(joules * 1e12 / times as f64, 4);
     let leakage = report.leakage.map_or("leakage not in the library".to_owned(), |w| format!("leakage {}", watts(w)));
     for (name, joules) in
         [("clock", e.clock), ("flip-flops", e.flip_flops), ("logic", e.logic), ("inputs", e.inputs), ("total", total)]
