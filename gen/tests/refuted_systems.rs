@@ -91,3 +91,30 @@ fn large_faults_of_factors_and_tokens_are_refuted() {
         ),
     ]);
 }
+
+#[test]
+fn faults_of_products_with_outliers_are_refuted() {
+    let fault = part("dense_sparse_product");
+    let net = Fault::net;
+    refute(vec![
+        fault("outliers of other rows are forgotten", net("rest", "1'b0"), "in_the_array_or_beside", 3),
+        fault("an outlier is served again", net("served_q", "2'd0"), "beside_once", 4),
+        fault(
+            "an outlier stays in the array",
+            net("marked[1]", "1'b0").into("dense[1]"),
+            "outliers_are_zero_in_the_array",
+            3,
+        ),
+        fault("halves are cut off", net("up", "1'b0"), "rounded_to_nearest_ties_to_even", 3),
+        fault("a scale may rise", net("scale", "weight_shift_i"), "the_least_scale_so_far", 4),
+        fault(
+            "the last doublings are left out",
+            net("last_step", "takes & last_channel"),
+            "ends_at_the_finest_scale",
+            5,
+        ),
+        fault("a row begins from the tile before", net("begun_q", "2'd3"), "sum_0_0", 10),
+        fault("a row is found as soon as it is loaded", net("row_ends", "comes"), "all_rows_came", 5),
+        fault("sums are merged a cycle early", net("since_q", "right + 1'b1").into("leaves"), "sum_0_0", 10),
+    ]);
+}

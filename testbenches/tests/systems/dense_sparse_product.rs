@@ -1,4 +1,4 @@
-//! [`DenseSparseProduct`] in its configurations, and on the activations and weights of the real model.
+//! [`DenseSparseProduct`] in its configurations, broken, and on the activations and weights of the real model.
 
 use golden::systems::dense_sparse_product::{Block, Tile, outliers};
 use golden::tender::calibration::{Calibration, Scheme, Sign, Weights};
@@ -8,6 +8,8 @@ use hdl::accelerators::sparse::DenseSparseProduct;
 use hdl::lang::CatalogBlock;
 use models::tender::projection::projection;
 use sim::Design;
+use sim::fault::Fault;
+use testbenches::faults::must_be_noticed;
 use testbenches::systems::dense_sparse_product::{bench, bench_of, cycles};
 use testbenches::{options, run_all};
 
@@ -118,4 +120,27 @@ fn real_projections() {
             );
         }
     }
+}
+
+#[test]
+fn faults_are_found() {
+    let [small, _, odd, ..] = &DenseSparseProduct::configurations()[..] else { panic!("some configurations") };
+    let faults = [
+        ("outliers of other rows are forgotten", Fault::net("rest", "1'b0")),
+        ("an outlier stays in the array", Fault::net("marked[1]", "1'b0").into("u_array")),
+    ];
+    must_be_noticed(small, bench, 100, &faults);
+    let faults = [
+        ("ties go up", Fault::net("up", "half").module("group_quantizer")),
+        ("a row begins from the tile before", Fault::net("begun_q", "3'd7")),
+        ("sums are merged a cycle early", Fault::net("since_q", "right + 1'b1").into("leaves")),
+        ("a scale may rise", Fault::net("scale", "weight_shift_i")),
+        ("the last doublings are left out", Fault::net("last_step", "takes & last_channel")),
+        ("a row is marked in the next one", Fault::net("row_here", "right << 1")),
+        ("rows are given back with each tile", Fault::net("releases", "tile_ends")),
+        ("a clear keeps the channel", Fault::net("clear_i", "1'b0").into("channel_q")),
+        ("a clear keeps who was served", Fault::net("clear_i", "1'b0").into("served_q")),
+        ("a word is read too late", Fault::net("next_channel", "channel_q").into("read_word")),
+    ];
+    must_be_noticed(odd, bench, 60, &faults);
 }

@@ -73,9 +73,11 @@ impl DenseSparseProduct {
             let back = dense.extend(wide).shl_by(channel.scale);
             let less = m.wire("formal_less", channel.values.at(r).extend(wide) - back);
             let twice = m.wire("formal_twice", less.shl(1));
-            let near = twice.le(unit) & twice.ge(-unit);
+            let least = m.wire("formal_minus", -unit);
+            let tie = twice.eq(unit) | twice.eq(least);
+            let near = (twice.lt(unit) & twice.gt(least)) | (tie & !dense.bit(0));
             let saturated = (dense.eq(high.clone()) & twice.gt(0)) | (dense.eq(low.clone()) & twice.lt(0));
-            m.assert_always("rounded_to_nearest", !channel.takes | marked | near | saturated);
+            m.assert_always("rounded_to_nearest_ties_to_even", !channel.takes | marked | near | saturated);
         });
     }
 
