@@ -7,6 +7,7 @@
 
 use super::attention_spec::{AttentionSize, AttentionSpec};
 use super::walk::fit;
+use crate::blocks::common::before;
 use crate::lang::{
     About, Block, In, InArray, InBundle, Module, Out, Signal, Timing, bit, bits_for, mux, parameters, ports, select,
     sint, uint,
@@ -112,11 +113,11 @@ impl Block for ImportanceUnit {
         m.comment("Its row of the cache, whose score is asked for.");
         let there = m.reg_init("there_q", bit(), 0);
         there.next(comes & !begins);
-        let there_row = keep(m, "there_row_q", row_now);
-        let there_place = keep(m, "there_place_q", place);
-        let there_sum = keep(m, "there_sum_q", sum);
-        let judges = keep(m, "judges_q", last_query);
-        let adds = keep(m, "adds_q", !searching);
+        let there_row = before(m, "there_row_q", row_now);
+        let there_place = before(m, "there_place_q", place);
+        let there_sum = before(m, "there_sum_q", sum);
+        let judges = before(m, "judges_q", last_query);
+        let adds = before(m, "adds_q", !searching);
         m.connect(io.score_row_o, io.row_i);
         let wide = place_ty.width.max(17) + 1;
         let (here, old) = (there_place.extend(wide), fit(size.old, wide));
@@ -131,17 +132,17 @@ impl Block for ImportanceUnit {
         let update = m.reg_init("update_q", bit(), 0);
         update.next(there.q & is_old & adds & !restart);
         let zero = sint(spec.amount_width).lit(0);
-        let added = keep(m, "amount_q", mux(adds, amount, zero));
+        let added = before(m, "amount_q", mux(adds, amount, zero));
         m.connect(io.update_o, update.q);
         m.connect(io.amount_o, added);
         let evictor = m.instance("u_evictor", spec.evictor());
         let load = m.reg_init("load_q", bit(), 0);
         load.next(there.q & judges & !restart);
-        let load_row = keep(m, "load_row_q", there_row);
-        let guarded = keep(m, "guarded_q", !is_old | first | recent);
+        let load_row = before(m, "load_row_q", there_row);
+        let guarded = before(m, "guarded_q", !is_old | first | recent);
         let pass = m.reg_init("pass_q", bit(), 0);
         pass.next(load.q & !load_row.any() & !restart);
-        let passes_by = keep(m, "pass_amount_q", added);
+        let passes_by = before(m, "pass_amount_q", added);
         m.for_each("rows", rows, |m, i| {
             m.connect(evictor.load_i.at(i), load.q & load_row.eq(i.value(row_ty.width)));
             m.connect(evictor.load_score_i.at(i), io.score_i);
@@ -179,13 +180,6 @@ impl Block for ImportanceUnit {
     }
 }
 
-/// The value of the cycle before.
-fn keep(m: &mut Module, name: &str, value: Signal) -> Signal {
-    let kept = m.reg(name, value.ty());
-    kept.next(value);
-    kept.q
-}
-
 impl ImportanceUnit {
     /// Whatever the scores and sums are, and however the sums come, the victim is a token that may go, and all old tokens have grown by
     /// the sums of all queries, so that their scores may age.
@@ -207,9 +201,8 @@ impl ImportanceUnit {
                 ("window", size.window),
                 ("panels", io.panels_i),
             ] {
-                let before = m.reg(&format!("formal_{name}_q"), value.ty());
-                before.next(value);
-                m.assume(&format!("{name}_steady"), !began.q | starts | value.eq(before.q));
+                let held = before(m, &format!("formal_{name}_q"), value);
+                m.assume(&format!("{name}_steady"), !began.q | starts | value.eq(held));
             }
             m.assume("queries_exist", size.queries.any() & size.queries.le(spec.group));
             m.assume("tokens_exist", size.old.le(spec.slots));
@@ -256,7 +249,7 @@ impl ImportanceUnit {
             m.comment("Who has grown, of any token, whose position is chosen as its products begin.");
             let watch = m.reg("formal_watch_q", size.shift.ty());
             watch.next_when(starts, size.shift);
-            let grown = keep(m, "formal_place_q", there_place).extend(wide);
+            let grown = before(m, "formal_place_q", there_place).extend(wide);
             let here = m.wire("formal_grows", io.update_o & grown.eq(watch.q.extend(wide)));
             let times_ty = uint(size.queries.width() + 1);
             let times = m.reg_init("formal_times_q", times_ty, 0);

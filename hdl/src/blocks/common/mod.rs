@@ -34,7 +34,7 @@ pub use memory::{
     SinglePortRamPorts, SramMacro,
 };
 pub use number_format::{NanPolicy, NumberFormat};
-pub use pipeline::{Pipeline, PipelineStage};
+pub use pipeline::{Pipeline, PipelineStage, before};
 pub use row::{
     LayerNorm, LayerNormPorts, RmsNorm, RmsNormPorts, RotaryEmbedding, RotaryEmbeddingPorts, RowFrame, RowFramePorts,
     Softmax, SoftmaxPorts, VectorUnit, VectorUnitPorts,

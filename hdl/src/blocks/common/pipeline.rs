@@ -68,3 +68,11 @@ impl Pipeline {
         m.cover(&format!("{name}_several_passed"), gone.q.eq(3));
     }
 }
+
+/// The value of the cycle before, in a register called `name`; unknown in the first cycle.
+#[track_caller]
+pub fn before(m: &mut Module, name: &str, value: Signal) -> Signal {
+    let kept = m.reg(name, value.ty());
+    kept.next(value);
+    kept.q
+}

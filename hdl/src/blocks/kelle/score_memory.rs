@@ -18,7 +18,7 @@
 mod properties;
 
 use super::score_register_file::{Grown, grown, half};
-use crate::blocks::common::{Ram, RamImplementation};
+use crate::blocks::common::{Ram, RamImplementation, before};
 use crate::lang::{
     About, Array, Block, CatalogBlock, In, InArray, InOption, Module, Out, OutArray, Proof, Signal, Timing, Type, bit,
     cat, index_width, mux, parameters, ports, select, sint, uint,
@@ -118,13 +118,6 @@ struct Seen {
     valid: Signal,
     epoch: Signal,
     score: Signal,
-}
-
-/// The value of the cycle before.
-fn before(m: &mut Module, name: &str, value: Signal) -> Signal {
-    let kept = m.reg(name, value.ty());
-    kept.next(value);
-    kept.q
 }
 
 impl Block for ScoreMemory {

@@ -3,7 +3,8 @@
 //! Scores stand here in registers that are all halved at once. Assumed is that no row is left behind: between two ageings of its head
 //! it is set, cleared or updated.
 
-use super::{ScoreMemory, ScoreMemoryPorts, before};
+use super::{ScoreMemory, ScoreMemoryPorts};
+use crate::blocks::common::before;
 use crate::blocks::kelle::score_register_file::half;
 use crate::lang::{Module, bit, bits_for, select, sint, uint};
 
