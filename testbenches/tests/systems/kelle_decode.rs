@@ -129,8 +129,8 @@ const TABLE: [([u32; 4], u32); 3] =
 
 /// What decay costs, over intervals: longer ones cost more, refreshed alike or by importance and byte, as in the paper's table 4.
 #[test]
-#[ignore = "a simulation of minutes; scripts/test --full runs it"]
-fn large_errors_over_intervals() {
+#[ignore = "a simulation of minutes; scripts/test --release runs it"]
+fn release_errors_over_intervals() {
     let intervals: Vec<[u32; 4]> =
         [SAFE].into_iter().chain(TABLE.iter().flat_map(|&(both, uniform)| [both, [uniform; 4]])).collect();
     let aged = decayed([32, 288], 2, &intervals);

@@ -231,8 +231,8 @@ fn large_attention_of_64_tokens() {
 
 /// The slice of the feed-forward network for all stored tokens.
 #[test]
-#[ignore = "a simulation of minutes"]
-fn large_feed_forward_of_64_tokens() {
+#[ignore = "a simulation of minutes, of a part of the layer of 64 tokens"]
+fn release_feed_forward_of_64_tokens() {
     busy(&[(FEED_FORWARD, Integer::Int8, 64), (FEED_FORWARD, Integer::Int4, 64)], &[0.75, 0.5]);
 }
 
