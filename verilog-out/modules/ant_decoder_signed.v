@@ -1,7 +1,7 @@
 // ant_decoder_signed: decoder of ANT's types of 4 bits, int, power of two and flint, to integers with
 //     exponents
 // Parameters: sign = signed
-// Contract: value = integer x 2^exponent, in the same cycle.
+// Contract: value = integer x 2^exponent, in the same cycle; 0 has the exponent 0.
 //   signed: int is two's complement; power of two and flint are a sign and three bits, unsigned: four bits.
 //   power of two: 0 of the code 0, else 2^(code - 1).
 //   flint: the place of the highest one behind the first bit says how many bits of an integer are left: 0, 1,

@@ -18,9 +18,13 @@ pub fn bench(p: &AntDecoder) -> anyhow::Result<Box<dyn sim::Bench>> {
                 sim.poke_u64(type_i, number as u64);
                 sim.poke_u64(code_i, code.into());
                 sim.settle()?;
-                let value = sim.peek_i64(integer_o) << sim.peek_u64(exponent_o);
+                let exponent = sim.peek_u64(exponent_o);
+                let (value, expected) = (sim.peek_i64(integer_o) << exponent, decode(of, signed, code));
                 let place = format!("value of code {code} as {of:?}");
-                run.expect_equal(sim, "integer_o, exponent_o", &place, decode(of, signed, code), value)?;
+                run.expect_equal(sim, "integer_o, exponent_o", &place, expected, value)?;
+                if expected == 0 {
+                    run.expect_equal(sim, "exponent_o", &format!("exponent of code {code} as {of:?}"), 0, exponent)?;
+                }
             }
         }
         Ok(())

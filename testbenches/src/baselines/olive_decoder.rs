@@ -30,6 +30,9 @@ pub fn bench(p: &OliveDecoder) -> anyhow::Result<Box<dyn sim::Bench>> {
                     let value = integer << exponents[k];
                     let name = format!("value {k} of {:02x}, {normal:?}", bytes[k / 2]);
                     run.expect_equal(sim, "integers_o, exponents_o", &name, expected, value)?;
+                    if bytes[k / 2] >> (4 * (k % 2)) & 15 == 8 {
+                        run.expect_equal(sim, "exponents_o", &format!("exponent of victim {k}"), 0, exponents[k])?;
+                    }
                 }
             }
         }

@@ -53,7 +53,7 @@ impl Block for AntDecoder {
     const ABOUT: About = About {
         name: "ant_decoder",
         summary: "decoder of ANT's types of 4 bits, int, power of two and flint, to integers with exponents",
-        contract: "value = integer x 2^exponent, in the same cycle.\n\
+        contract: "value = integer x 2^exponent, in the same cycle; 0 has the exponent 0.\n\
             signed: int is two's complement; power of two and flint are a sign and three bits, unsigned: four bits.\n\
             power of two: 0 of the code 0, else 2^(code - 1).\n\
             flint: the place of the highest one behind the first bit says how many bits of an integer are left: \
