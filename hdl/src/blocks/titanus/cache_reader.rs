@@ -237,7 +237,7 @@ impl CacheReader {
             open.next((begins | (open.q & !io.end.fire())) & !io.clear_i);
             m.assert_always("one_state", idle | blocks | tail | wait | tell | drops);
             if shift == 0 {
-                m.assert_always("a_token_is_a_tile", !place.any());
+                m.assert_always("a_token_is_a_tile", !open.q | !place.any());
             }
             m.assert_always("open_up_to_the_end", open.q.eq(!idle & !drops));
             m.assert_always("streams_are_owed", owed.eq(stream.q) & !((idle | tell) & owed));
