@@ -84,7 +84,7 @@ fn row(block: &str, set: Value) {
 
 #[test]
 #[ignore = "a minute of synthesis"]
-fn large_rotary_embedding() {
+fn release_rotary_embedding() {
     row("rotary_embedding", json!({ "mul_stages": 4, "fma_stages": 7, "apart": true }));
 }
 
@@ -107,7 +107,7 @@ fn release_vector_unit() {
 /// The sum feeds back on itself, and moves while it grows.
 #[test]
 #[ignore = "a minute of synthesis"]
-fn large_softmax() {
+fn release_softmax() {
     let design = few_lanes("softmax", json!({ "storage": "registers" }));
     let whole = levels_of(&design, |text| text);
     assert!(whole <= 32, "{whole}");
@@ -154,7 +154,7 @@ fn orizuru_of_64() {
 
 #[test]
 #[ignore = "more than a minute of synthesis"]
-fn large_orizuru_of_256() {
+fn release_orizuru_of_256() {
     let levels = levels(&orizuru(256));
     assert!(levels <= 17, "{levels}");
 }

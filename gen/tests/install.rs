@@ -38,7 +38,7 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// What is committed is installed, unoptimised to be sooner there; then the checkout goes.
 #[test]
 #[ignore = "minutes: compiles the command in another folder"]
-fn large_the_installed_command_needs_no_checkout() {
+fn release_the_installed_command_needs_no_checkout() {
     let folder = in_folder(&[("sweep.toml", SMALL_MESHES)]);
     let [checkout, root, target] = ["checkout", "root", "target"].map(|name| folder.path().join(name));
     run(Tool::new("git")

@@ -13,7 +13,7 @@ fn synth(block: &IndexDistributionCounter) -> Report {
 /// At the paper's size, short registers and a log take less of everything than full-width registers.
 #[test]
 #[ignore = "minutes: synthesis at the paper's size"]
-fn large_the_overflow_log_is_smaller() {
+fn release_the_overflow_log_is_smaller() {
     let log = synth(&IndexDistributionCounter::default());
     let full = synth(&IndexDistributionCounter { bins: BinStyle::FullWidth, ..IndexDistributionCounter::default() });
     assert!(log.total.flip_flops * 100 < full.total.flip_flops * 75, "{:?}", log.total);

@@ -30,7 +30,7 @@ fn faults_of_the_lane_are_refuted() {
 
 #[test]
 #[ignore = "minutes: faults that show after many steps"]
-fn large_late_faults_of_the_lane_are_refuted() {
+fn release_late_faults_of_the_lane_are_refuted() {
     refute(vec![
         fault("an absent position adds", Fault::net("present_0_q", "1'b1"), "sum_is_exact_0", 12),
         fault("the table changes too late", Fault::net("building", "1'b0"), "sum_is_exact_0", 10),
@@ -72,7 +72,7 @@ fn large_faults_of_outliers_are_refuted() {
 
 #[test]
 #[ignore = "minutes: faults that show after many steps"]
-fn large_faults_of_the_scaling_unit_are_refuted() {
+fn release_faults_of_the_scaling_unit_are_refuted() {
     let fault =
         |what, fault, by, step| -> Refutation { Refutation { block: "scaling_unit", proof: 0, what, fault, by, step } };
     refute(vec![

@@ -178,7 +178,7 @@ fn a_block_of_each_family_traces() {
 
 #[test]
 #[ignore = "minutes: a model of each block"]
-fn large_every_block_traces() {
+fn release_every_block_traces() {
     trace(registry::all());
 }
 

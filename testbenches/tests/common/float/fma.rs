@@ -66,7 +66,7 @@ fn faults_are_found() {
 /// Twenty million triples in each of the wider formats.
 #[test]
 #[ignore = "minutes"]
-fn large_formats() {
+fn release_formats() {
     for format in [FloatFormat::Fp16, FloatFormat::Bf16, FloatFormat::Fp32] {
         many(bench, &FloatFma { format, flags: true, ..FloatFma::default() }, 20_000_000);
     }
