@@ -4,8 +4,7 @@ use std::sync::Mutex;
 
 use golden::kelle::edram_bank::Distribution;
 use golden::systems::kelle_top::Replay;
-use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop};
-use hdl::blocks::common::bus::AxiSpec;
+use hdl::accelerators::kelle::{AttentionSpec, KelleTop};
 use host::kelle::{Caps, Counts, Intervals, Policy, RefreshJob};
 use host::{Device, Window};
 use sim::bus::AxiConfig;
@@ -13,31 +12,16 @@ use sim::stimulus::Stall;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kelle_top::decay::{self, Aged};
 use testbenches::systems::kelle_top::golden_of;
-use testbenches::systems::kelle_top::real::{Decode, decode};
+use testbenches::systems::kelle_top::real::{Decode, decode, head_top};
 
 const WINDOW: Window = Window { base: 0x10_0000, limit: 0xff_ffff, address_width: 40 };
-
-/// 8 x 8 PEs before a bus of 16 bytes, and a head of 64 tokens.
-fn small() -> KelleTop {
-    let spec = KelleSpec {
-        axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
-        rows: 8,
-        columns: 8,
-        tokens: 4,
-        inner: 64,
-        weights: 64,
-        ..KelleSpec::default()
-    };
-    let attention = AttentionSpec { spec: spec.clone(), heads: 1, ..AttentionSpec::default() };
-    KelleTop { spec, attention, max_beats: 16, ..KelleTop::default() }
-}
 
 /// 64 tokens of a prompt and 256 behind it, over 64 that stay, with pauses of memory: every result, and at the end all keys, values and
 /// scores, are the golden model's. The paper's intervals are those of a clock of 1 GHz, and no access waits for a refresh; at 25 MHz
 /// there are many, and nothing else changes.
 #[test]
 fn real_head_with_evictions() {
-    let block = small();
+    let block = head_top();
     let golden = golden_of(&block).unwrap();
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
     on_hardware(&block, &config, |hardware| {
@@ -69,7 +53,7 @@ const FASTER: u64 = 200;
 
 /// The same array with half of the tokens, and cells that decay.
 fn decaying() -> KelleTop {
-    let block = small();
+    let block = head_top();
     let attention =
         AttentionSpec { slots: 32, interval: 100, patience: 8, tick_log2: 1, retention_model: true, ..block.attention };
     KelleTop { attention, ..block }

@@ -5,6 +5,8 @@ use golden::kelle::aerp::softmax;
 use golden::systems::kelle_top::{HEAD_BYTES, KelleTop};
 use golden::tender::granularity::relative_error;
 use half::f16;
+use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop as Top};
+use hdl::blocks::common::bus::AxiSpec;
 use host::kelle::{AttentionJob, Caps, ClearJob, Policy, Quantizers, RefreshJob, Rows, SaveJob};
 use host::vector::Operand;
 use host::{Descriptor, Window};
@@ -66,6 +68,22 @@ impl Decoded {
         let error = |right: &[Vec<f64>]| relative_error(&right[self.prompt..], &of[self.prompt..]);
         Ok([error(&self.full), error(&own)])
     }
+}
+
+/// 8 x 8 PEs before a bus of 16 bytes, and a head of 64 tokens.
+#[must_use]
+pub fn head_top() -> Top {
+    let spec = KelleSpec {
+        axi: AxiSpec { address_width: 40, data_width: 128, id_width: 1 },
+        rows: 8,
+        columns: 8,
+        tokens: 4,
+        inner: 64,
+        weights: 64,
+        ..KelleSpec::default()
+    };
+    let attention = AttentionSpec { spec: spec.clone(), heads: 1, ..AttentionSpec::default() };
+    Top { spec, attention, max_beats: 16, ..Top::default() }
 }
 
 /// Queries of each head, keys and values of a layer's key head.
