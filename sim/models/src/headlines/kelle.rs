@@ -90,6 +90,20 @@ impl Streamed {
         self.step_of(task, batch, (u32::MAX, 1.0)) / self.step_of(task, batch, (task.kept, share))
     }
 
+    /// Bytes of a task's steps : the same without so many that stay on the chip, one sequence.
+    fn larger(&self, task: Task, bytes: f64) -> f64 {
+        let step = self.step_of(task, 1.0, (u32::MAX, 1.0));
+        step / (step - bytes)
+    }
+
+    /// Time of a prompt and of an answer at batch 16, all tokens : 2,048 of them. The array takes the prompt in two passes, memory the steps.
+    fn behind(&self, prompt: u32, answer: u32) -> f64 {
+        let task = Task { prompt, answer, kept: 2048 };
+        let first = 16.0 * 2.0 * f64::from(prompt) * self.weights / ELEMENTS / HERTZ;
+        let time = |kept| first + f64::from(answer) * self.step_of(task, 16.0, (kept, 1.0)) / DRAM;
+        time(u32::MAX) / time(task.kept)
+    }
+
     /// How many times the bytes of the largest budget of table 7 are those of this one.
     fn gain(&self, kept: u32) -> f64 {
         self.step(8750) / self.step(kept)
@@ -131,7 +145,77 @@ pub(super) fn rows() -> Vec<Row> {
     rows.extend(budgets());
     rows.extend(bounds());
     rows.extend(directions());
+    rows.extend(figures());
     rows
+}
+
+/// What figures 3, 13, 15a and 16 show, by arithmetic.
+fn figures() -> Vec<Row> {
+    let row =
+        |figure, paper, value, decimals, accept, basis| Row { figure, paper, value, decimals, unit: "", accept, basis };
+    let saved = |task| LLAMA_2_7B_STREAMED.saved(task, 16.0, 1.0);
+    // Twice the memory of Table 1.
+    let (rest, refresh) = (CHIP - REFRESH / mean_interval() + DRAM_POWER, 2.0 * REFRESH / 45e-6);
+    let again = |array: f64, memory: f64| memory / (array + memory);
+    let width = LLAMA_2_7B.width;
+    vec![
+        row(
+            "speed with 8 MB : 4 MB of SRAM",
+            "1.27 (Figure 3a)",
+            LLAMA_2_7B_STREAMED.larger(PG19, 4.0 * f64::from(1 << 20)),
+            4,
+            within(1.27, 0.2),
+            "bytes of a step of PG19, one sequence: 4 MB are 8 of its tokens; the figure does not follow from traffic",
+        ),
+        row(
+            "energy with 8 MB of eDRAM, refreshed each 45 us : never",
+            "1.7 (Figure 3c)",
+            (rest + refresh) / rest,
+            2,
+            ABOVE_ONE,
+            "1.14 mJ for 4 MB (Table 1), other watts as in 8; the paper's share of refresh is 46 %, this one 75 %",
+        ),
+        row(
+            "what eviction saves, PG19 : LAMBADA",
+            "above 1 (Figure 13: more with longer answers)",
+            saved(PG19) / saved(LAMBADA),
+            2,
+            ABOVE_ONE,
+            "bytes of a step, batch 16",
+        ),
+        row(
+            "bytes of a cached token, keys and values : x",
+            "above 1 (Figure 15a)",
+            2.0,
+            1,
+            ABOVE_ONE,
+            "LLaMA-2-7B: as many heads of keys as of queries",
+        ),
+        row(
+            "share of tokens computed again from which on the array is what all wait for",
+            "one of four (8.3.2, Figure 16a)",
+            again(3.2, 1.1),
+            3,
+            within(0.25, 0.05),
+            "1.1 : (3.2 + 1.1), as printed",
+        ),
+        row(
+            "the same by the two times above",
+            "-",
+            again(2.0 * width * width / ELEMENTS / HERTZ, 4.0 * width / DRAM),
+            3,
+            None,
+            "0.26 : (32.8 + 0.26)",
+        ),
+        row(
+            "speed that eviction allows behind 16,384 tokens, 8,192 : 128 more",
+            "above 1 (Figure 16b)",
+            LLAMA_2_7B_STREAMED.behind(16_384, 8192) / LLAMA_2_7B_STREAMED.behind(16_384, 128),
+            2,
+            ABOVE_ONE,
+            "two passes of the prompt through 1,024 PEs, then bytes of steps, batch 16, of all tokens : of 2,048",
+        ),
+    ]
 }
 
 /// What traffic allows of the speed-ups.
@@ -164,9 +248,11 @@ fn bounds() -> Vec<Row> {
 /// Perplexity of SmolLM2-135M with N' = 128 (docs/perplexity.md): refreshed alike, and by class, at as many refreshes.
 pub const TABLE_4: [[f64; 2]; 3] = [[21.23, 17.05], [28.61, 18.45], [75.71, 26.62]];
 
+/// A direction that the paper shows.
+const ABOVE_ONE: Option<[f64; 2]> = Some([1.0, f64::INFINITY]);
+
 /// Directions that the paper shows: above 1.
 fn directions() -> Vec<Row> {
-    const ABOVE_ONE: Option<[f64; 2]> = Some([1.0, f64::INFINITY]);
     let row = |figure, paper, value, accept, basis| Row { figure, paper, value, decimals: 2, unit: "", accept, basis };
     let [short, middle, long] = TABLE_4.map(|[uniform, class]| uniform / class);
     let refreshes = |interval: f64| power(interval, implied_picojoules()) / power(1.05e-3, implied_picojoules());
