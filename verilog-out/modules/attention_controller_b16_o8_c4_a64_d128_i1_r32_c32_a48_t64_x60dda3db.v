@@ -59,6 +59,7 @@ module attention_controller_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x60dda3db (
   output wire  [15:0] work_tokens_o,              // Tokens
   output wire   [1:0] work_queries_o,             // Query heads
   output wire   [1:0] work_slices_o,              // Slices of a vector
+  output wire         work_late_o,                // Values come behind the scores
   output wire  [15:0] work_budget_o,              // Tokens that the head has behind a step, at most
   output wire  [15:0] work_sink_o,                // First tokens that stay
   output wire  [15:0] work_window_o,              // Recent tokens that stay
@@ -68,6 +69,8 @@ module attention_controller_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x60dda3db (
   output wire  [31:0] work_score_scale_o,         // Times a product a score, fp32
   output wire  [31:0] work_result_scale_o,        // Times a sum of values a result, fp32
   input  wire         tokens_done_i,              // All of its tokens are done
+  input  wire         scores_i,                   // For one cycle: the scores of a token begin. Values that
+                                                  // are late are asked for from the first ones on
   input  wire   [6:0] count_i,                    // Tokens that the head of `work` has
   output wire         save_o,                     // For one cycle: tokens are to be written to memory; `work`
                                                   // has head and slices
@@ -138,6 +141,7 @@ module attention_controller_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x60dda3db (
   wire [11:0] commands_error_in;
   wire        commands_done;
   wire  [7:0] commands_error;
+  reg         scored_q;
   reg         inexact_q;
   reg   [7:0] end_q;
 
@@ -152,7 +156,9 @@ module attention_controller_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x60dda3db (
   wire sets = operation_opcode_i == 8'd5;
   wire saves = operation_opcode_i == 8'd6;
   wire reserved = attends
-      ? |{operation_words_i[159:141], operation_words_i[139:128], operation_words_i[223:216]} : clears
+      ? |{{operation_words_i[159:141], operation_words_i[139:130], operation_words_i[128]},
+          operation_words_i[223:216]}
+      : clears
       ? |{operation_words_i[95:64], operation_words_i[127:96], operation_words_i[159:128],
           operation_words_i[191:160], operation_words_i[223:192], operation_words_i[255:224],
           operation_words_i[287:256], operation_words_i[319:288], operation_words_i[351:320],
@@ -199,6 +205,7 @@ module attention_controller_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x60dda3db (
   assign work_tokens_o = operation_words_i[47:32];
   assign work_queries_o = operation_words_i[65:64];
   assign work_slices_o = operation_words_i[102:101];
+  assign work_late_o = operation_words_i[129];
   assign work_budget_o = operation_words_i[175:160];
   assign work_sink_o = operation_words_i[191:176];
   assign work_window_o = operation_words_i[207:192];
@@ -275,6 +282,11 @@ module attention_controller_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x60dda3db (
   assign save_tokens_o = operation_words_i[70:64];
 
   // All is asked for, and all of that has to end, and all tokens.
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) scored_q <= 1'b0;
+    else         scored_q <= (scored_q | scores_i) & !operands_passed;
+  end
+  wire values_may_come = scored_q | !operation_words_i[129];
   assign commands_times_in[0] = attends;
   assign commands_taken_in[0] = read_command_valid_o[0] & read_command_ready_i[0];
   assign commands_ended_in[0] = read_end_valid_i[0] & read_end_ready_o[0];
@@ -299,7 +311,7 @@ module attention_controller_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x60dda3db (
   assign commands_taken_in[2] = read_command_valid_o[2] & read_command_ready_i[2];
   assign commands_ended_in[2] = read_end_valid_i[2] & read_end_ready_o[2];
   assign commands_error_in[8:6] = read_end_error_i[8:6];
-  assign read_command_valid_o[2] = commands_asks[2];
+  assign read_command_valid_o[2] = commands_asks[2] & values_may_come;
   assign read_command_address_o[191:128] = operand_address_bits_3;
   assign read_command_row_bytes_o[71:48] = vector_bytes;
   assign read_command_rows_o[47:32] = operand_rows;

@@ -158,6 +158,7 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
   wire          [15:0] controller_work_tokens;
   wire           [1:0] controller_work_queries;
   wire           [1:0] controller_work_slices;
+  wire                 controller_work_late;
   wire          [15:0] controller_work_budget;
   wire          [15:0] controller_work_sink;
   wire          [15:0] controller_work_window;
@@ -182,6 +183,7 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
   wire                 sequencer_load;
   wire                 sequencer_find;
   wire                 sequencer_write;
+  wire                 sequencer_again;
   wire                 sequencer_keys;
   wire                 sequencer_values;
   wire                 sequencer_valued;
@@ -200,6 +202,7 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
   wire                 list_freed;
   wire           [7:0] list_freed_row;
   wire                 loader_done;
+  wire                 loader_value_done;
   wire        [1023:0] loader_key;
   wire        [1023:0] loader_value;
   wire         [511:0] loader_tile;
@@ -255,6 +258,7 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
   wire           [1:0] walk_tile;
   wire         [511:0] walk_tile_in;
   reg            [6:0] youngest_q;
+  reg            [7:0] entered_row_q;
   reg            [7:0] threshold_q;
 
   wire clear = abort_i | controller_failed | controller_begin;
@@ -352,6 +356,8 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
     .rst_ni(rst_ni),
     .clear_i(clear),
     .begin_i(sequencer_load),
+    .late_i(controller_work_late),
+    .value_i(sequencer_keys),
     .quantizer_i(controller_work_quantizers),
     .rows_data_i(read_data_i),
     .rows_bytes_i(read_bytes_i),
@@ -360,6 +366,7 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
     .rows_valid_i(read_valid_i),
     .rows_ready_o(read_ready_o),
     .done_o(loader_done),
+    .value_done_o(loader_value_done),
     .key_o(loader_key),
     .value_o(loader_value),
     .read_i(loader_read_in),
@@ -404,6 +411,8 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
   );
 
   // The cache.
+  always @(posedge clk_i) if (sequencer_write & !sequencer_again) entered_row_q <= list_row;
+  wire [7:0] access_row = sequencer_again ? entered_row_q : list_row;
   wire access_ready = cache_access_ready & !sequencer_write;
   wire saves = !saver_done;
   wire controller_tokens_done_in = sequencer_done & saver_done;
@@ -429,6 +438,7 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
     .work_tokens_o(controller_work_tokens),
     .work_queries_o(controller_work_queries),
     .work_slices_o(controller_work_slices),
+    .work_late_o(controller_work_late),
     .work_budget_o(controller_work_budget),
     .work_sink_o(controller_work_sink),
     .work_window_o(controller_work_window),
@@ -437,6 +447,7 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
     .work_score_scale_o(controller_work_score_scale),
     .work_result_scale_o(controller_work_result_scale),
     .tokens_done_i(controller_tokens_done_in),
+    .scores_i(sequencer_keys),
     .count_i(tokens_of_head),
     .save_o(controller_save),
     .save_first_o(controller_save_first),
@@ -554,12 +565,15 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
     .begin_i(controller_begin),
     .tokens_i(controller_work_tokens),
     .budget_i(controller_work_budget),
+    .late_i(controller_work_late),
     .count_i(tokens_of_head),
     .old_o(sequencer_old),
     .load_o(sequencer_load),
     .loaded_i(loader_done),
+    .value_loaded_i(loader_value_done),
     .find_o(sequencer_find),
     .write_o(sequencer_write),
+    .again_o(sequencer_again),
     .written_i(cache_access_ready),
     .keys_o(sequencer_keys),
     .probabilities_i(sums_probabilities),
@@ -658,7 +672,7 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
     .access_value_i(cache_access_value_in),
     .access_high_i(cache_access_high_in),
     .access_low_i(cache_access_low_in),
-    .access_row_i(list_row),
+    .access_row_i(access_row),
     .key_i(loader_key),
     .value_i(loader_value),
     .data_valid_o(cache_data_valid),

@@ -14,7 +14,11 @@ use crate::lang::{
 
 /// What is read: queries, keys, values.
 pub(super) const READERS: u32 = 3;
+/// Which of them are values.
+const VALUES: u32 = 2;
 const WORDS: u32 = 24;
+/// Bit of the options: values come behind the scores.
+const LATE: u32 = 1;
 /// Bit of the options: what is not exact is an error.
 const EXACT: u32 = 12;
 /// Most bits that an importance is shifted by.
@@ -55,6 +59,8 @@ bundle! {
         queries: Field = p.groups(),
         /// Slices of a vector.
         slices: Field = uint(bits_for(p.slices().into())),
+        /// Values come behind the scores.
+        late: Field = bit(),
         /// Tokens that the head has behind a step, at most.
         budget: Field = uint(16),
         /// First tokens that stay.
@@ -93,6 +99,8 @@ ports! {
         work: OutBundle<AttentionWork> = p.spec.clone(),
         /// All of its tokens are done.
         tokens_done_i: In = bit(),
+        /// For one cycle: the scores of a token begin. Values that are late are asked for from the first ones on.
+        scores_i: In = bit(),
         /// Tokens that the head of `work` has.
         count_i: In = p.spec.count(),
         /// For one cycle: tokens are to be written to memory; `work` has head and slices.
@@ -204,6 +212,9 @@ impl Block for AttentionController {
         let commands = m.instance("u_commands", block);
         m.connect(commands.clear_i, io.abort_i);
         m.connect(commands.begin_i, begins);
+        let scored = m.reg_init("scored_q", bit(), 0);
+        scored.next((scored.q | io.scores_i) & !begins);
+        let may = m.wire("values_may_come", scored.q | !word(4).bit(LATE));
         for (k, (address, stride, row_bytes)) in (0u32..).zip(places) {
             let (command, end) = if k < READERS {
                 (io.read_command.at(k), io.read_end.at(k))
@@ -214,7 +225,8 @@ impl Block for AttentionController {
             m.connect(commands.taken_i.at(k), command.fire());
             m.connect(commands.ended_i.at(k), end.fire());
             m.connect(commands.error_i.at(k), end.error);
-            m.connect(command.valid, commands.asks_o.at(k));
+            let asks = commands.asks_o.at(k);
+            m.connect(command.valid, if k == VALUES { asks & may } else { asks });
             m.connect(command.address, address.slice(0..self.spec.spec.axi.address_width));
             m.connect(command.row_bytes, row_bytes);
             m.connect(command.rows, rows);
@@ -286,7 +298,8 @@ impl AttentionController {
         let code = |number: u32| uint(8).lit(number);
         let word = |k: u32| io.operation.words.at(k);
         let any = |from: u32| cat(&(from..WORDS).map(word).collect::<Vec<Signal>>()).any();
-        let options = cat(&[word(4).slice(EXACT + 1..32), word(4).slice(0..EXACT), word(6).slice(24..32)]);
+        let unknown = [word(4).slice(EXACT + 1..32), word(4).slice(LATE + 1..EXACT), word(4).slice(0..LATE)];
+        let options = cat(&[cat(&unknown), word(6).slice(24..32)]);
         let behind = word(5).any() | any(8);
         let reserved = [(attends, options.any()), (clears, any(2)), (sets, any(5)), (saves, behind)];
         let reserved = m.wire("reserved", select(&reserved, bit().lit(0)));
@@ -335,6 +348,7 @@ impl AttentionController {
             (work.tokens, word(1).slice(0..16)),
             (work.queries, word(2).slice(0..work.queries.width())),
             (work.slices, fit(slices, work.slices.width())),
+            (work.late, word(4).bit(LATE)),
             (work.budget, word(5).slice(0..16)),
             (work.sink, word(5).slice(16..32)),
             (work.window, word(6).slice(0..16)),

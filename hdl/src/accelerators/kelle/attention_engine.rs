@@ -1,10 +1,12 @@
 //! What works between the shell's streams on heads: controller, sequencer, cache, lists, evictor, softmax, and the array.
 
-use super::attention_controller::{AttentionController, AttentionControllerPorts, READERS};
-use super::attention_sequencer::{AttentionSequencer, AttentionSequencerPorts};
+mod parts;
+
+use super::attention_controller::{AttentionController, READERS};
+use super::attention_sequencer::AttentionSequencer;
 use super::attention_spec::AttentionSpec;
-use super::attention_sums::{AttentionSums, AttentionSumsPorts};
-use super::head_reader::{HeadReader, HeadReaderPorts};
+use super::attention_sums::AttentionSums;
+use super::head_reader::HeadReader;
 use super::head_wiper::HeadWiper;
 use super::importance_unit::ImportanceUnit;
 use super::integer_lanes::IntegerLane;
@@ -12,17 +14,17 @@ use super::linear_controller::WORDS;
 use super::retention_ports::RetentionPorts;
 use super::sum_lanes::SumLane;
 use super::token_list::TokenList;
-use super::token_loader::{TokenLoader, TokenLoaderPorts};
-use super::token_saver::{TokenSaver, TokenSaverPorts};
+use super::token_loader::TokenLoader;
+use super::token_saver::TokenSaver;
 use super::walk::fit;
 use crate::accelerators::engines::merge;
 use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::Word;
-use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep, KvAccess, KvCachePorts};
+use crate::blocks::kelle::{ArrayResult, ArrayRow, ArrayStep, KvAccess};
 use crate::lang::{
-    About, Block, Bundle, Group, In, InArray, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream,
-    Timing, bit, bits_for, mux, parameters, ports, select, sint, uint,
+    About, Block, Group, In, InArray, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, Timing,
+    bit, bits_for, mux, parameters, ports, select, sint, uint,
 };
 
 parameters! {
@@ -150,6 +152,8 @@ impl Block for AttentionEngine {
         m.connect(sequencer.begin_i, controller.begin_o);
         m.connect(sequencer.tokens_i, work.tokens);
         m.connect(sequencer.budget_i, work.budget);
+        m.connect(sequencer.late_i, work.late);
+        m.connect(controller.scores_i, sequencer.keys_o);
 
         m.comment("Heads: how many tokens each has, and lists of them.");
         let wiper = m.instance("u_wiper", HeadWiper { spec: spec.clone() });
@@ -192,7 +196,10 @@ impl Block for AttentionEngine {
         m.connect(loader.begin_i, sequencer.load_o);
         m.connect(loader.quantizer_i, work.quantizers);
         loader.rows.connect(m, &io.read);
+        m.connect(loader.late_i, work.late);
+        m.connect(loader.value_i, sequencer.keys_o);
         m.connect(sequencer.loaded_i, loader.done_o);
+        m.connect(sequencer.value_loaded_i, loader.value_done_o);
         m.connect(list.head_i, head);
         let saver = spec.save.then(|| m.instance("u_saver", TokenSaver { spec: spec.clone() }));
         let youngest = fit(sequencer.old_o, spec.position().width);
@@ -271,7 +278,11 @@ impl Block for AttentionEngine {
 
         m.comment("The cache.");
         m.connect(cache.access.write, sequencer.write_o);
-        m.connect(cache.access.row, list.row_o);
+        // Where the new token is: in the meantime the list was read for others.
+        let entered = m.reg("entered_row_q", spec.row());
+        entered.next_when(sequencer.write_o & !sequencer.again_o, list.row_o);
+        let row = m.wire("access_row", mux(sequencer.again_o, entered.q, list.row_o));
+        m.connect(cache.access.row, row);
         let access = |from: &Stream<KvAccess>| [from.valid, from.value, from.high, from.low];
         let ready = m.wire("access_ready", cache.access.ready & !sequencer.write_o);
         m.connect(reader.access.ready, ready);
@@ -331,105 +342,12 @@ impl Block for AttentionEngine {
             m.connect(step_head, head);
         }
         let threshold = self.refresh(m, io, &controller, &cache);
-        let made = [asked & cache.access.ready, sequencer.write_o, value, high, low, list.row_o];
+        let made = [asked & cache.access.ready, sequencer.write_o, value, high, low, row];
         let scored = [importance.update_o, score_row, importance.amount_o, step, head, threshold];
         io.retention.of_cache(m, &cache, (made, evicts, scored));
     }
 
     fn timing(&self) -> Timing {
         Timing::new()
-    }
-}
-
-impl AttentionEngine {
-    /// Rows of weights and vectors to the array.
-    fn product(
-        &self,
-        m: &mut Module,
-        io: &AttentionEnginePorts,
-        controller: &AttentionControllerPorts,
-        sequencer: &AttentionSequencerPorts,
-        (panels, rest, clear): (Signal, Signal, Signal),
-        (loader, reader, sums): (&TokenLoaderPorts, &HeadReaderPorts, &AttentionSumsPorts),
-    ) {
-        let spec = &self.spec;
-        let work = &controller.work;
-        let valued = sequencer.valued_o;
-        let walk = m.instance("u_walk", spec.walk());
-        let size = &walk.size;
-        m.connect(walk.clear_i, clear);
-        m.connect(walk.begin_i, sequencer.keys_o | sequencer.values_o);
-        m.connect(size.vectors, work.queries);
-        m.connect(size.groups, mux(valued, work.slices.extend(16), panels.extend(16)));
-        let width = size.tiles.width();
-        m.connect(size.tiles, mux(valued, fit(panels, width), fit(work.slices, width)));
-        m.connect(size.rest, rest);
-        let one = bit().lit(1);
-        for (to, from) in [(size.transposed, !valued), (size.wide, one), (size.unsigned, valued)] {
-            if let Some(to) = to {
-                m.connect(to, from);
-            }
-        }
-        m.connect_stream(&walk.weights, &reader.weights);
-        m.connect_stream(&io.load, &walk.load);
-        m.connect_stream(&io.step, &walk.step);
-        m.connect(walk.here_i, 1);
-        m.unused(walk.done_o);
-
-        m.comment("Vectors are queries, or probabilities.");
-        m.connect(loader.read_i, walk.read_o & !valued);
-        let place = fit(walk.vector_o * work.slices, loader.tile_i.width());
-        m.connect(loader.tile_i, place.wrapping_add(fit(walk.tile_o, loader.tile_i.width())));
-        m.connect(sums.read_i, walk.read_o & valued);
-        m.connect(sums.query_i, walk.vector_o);
-        m.connect(sums.panel_i, fit(walk.tile_o, sums.panel_i.width()));
-        let lanes = spec.spec.array().lanes();
-        let (rows, columns) = (spec.spec.rows, spec.spec.columns);
-        let both = rows.min(columns);
-        m.for_each("tile", both, |m, i| {
-            m.connect(walk.tile_i.at(i), mux(valued, sums.tile_o.at(i), loader.tile_o.at(i)));
-        });
-        m.for_each("tile_beyond", lanes - both, |m, i| {
-            let from = if rows > columns { sums.tile_o.at(i + both) } else { loader.tile_o.at(i + both) };
-            m.connect(walk.tile_i.at(i + both), from);
-        });
-    }
-
-    /// What tokens are written to memory.
-    fn save(
-        &self,
-        m: &mut Module,
-        io: &AttentionEnginePorts,
-        controller: &AttentionControllerPorts,
-        saver: &TokenSaverPorts,
-    ) {
-        m.connect(saver.clear_i, io.abort_i | controller.failed_o);
-        m.connect(saver.begin_i, controller.save_o);
-        m.connect(saver.first_i, controller.save_first_o);
-        m.connect(saver.tokens_i, controller.save_tokens_o);
-        m.connect(saver.slices_i, controller.work.slices);
-    }
-
-    /// Returns the lowest high score.
-    fn refresh(
-        &self,
-        m: &mut Module,
-        io: &AttentionEnginePorts,
-        controller: &AttentionControllerPorts,
-        cache: &KvCachePorts,
-    ) -> Signal {
-        m.comment("Refresh.");
-        let threshold = m.reg_init("threshold_q", uint(self.spec.score_width), u64::from(self.threshold));
-        threshold.next_when(controller.config_o, controller.threshold_o);
-        m.connect(cache.threshold_i, threshold.q);
-        m.connect(cache.config_valid_i, controller.config_o);
-        cache.config.drive(m, "intervals", &controller.config);
-        m.unused(cache.config_refused_o);
-        m.connect(io.stalls_o, cache.stalls_o);
-        // Keys and values, high bytes and low ones.
-        let [high, low] = [0, 1].map(|k| cache.refresh_write_o.at(k));
-        let rows = select(&[(high & low, uint(3).lit(4)), (high | low, uint(3).lit(2))], uint(3).lit(0));
-        m.connect(io.refreshes_o, rows);
-        threshold.q
     }
 }

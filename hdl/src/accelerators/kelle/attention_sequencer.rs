@@ -24,18 +24,24 @@ ports! {
         tokens_i: In = uint(16),
         /// Tokens that a head has behind a step, at most; steady likewise.
         budget_i: In = uint(16),
+        /// Values come behind the scores; steady likewise.
+        late_i: In = bit(),
         /// Tokens that the head has when the operation begins.
         count_i: In = p.spec.count(),
         /// Tokens that are ahead of the new one.
         old_o: Out = p.spec.count(),
-        /// The rows of the next token are wanted, for one cycle.
+        /// The rows of the next token are wanted, for one cycle: when the one before has ended, or, where values are late, is in the cache.
         load_o: Out = bit(),
-        /// They are there.
+        /// They are there, but for a value that is late.
         loaded_i: In = bit(),
+        /// The value is there.
+        value_loaded_i: In = bit(),
         /// The row behind the youngest token is looked for, for one cycle.
         find_o: Out = bit(),
         /// The new token is to be written there.
         write_o: Out = bit(),
+        /// With write_o: it is there, but for its value.
+        again_o: Out = bit(),
         /// That is done.
         written_i: In = bit(),
         /// Products with keys begin, for one cycle.
@@ -71,7 +77,8 @@ impl Block for AttentionSequencer {
         name: "attention_sequencer",
         summary: "tokens of an operation of attention, one after the other",
         contract: "Of each token: rows are loaded, key and value written behind the youngest token, queries multiplied by all keys, probabilities by\n\
-            all values. Then victims go until the head has no more tokens than its budget.",
+            all values. A late value is loaded while queries are multiplied; then the token is written again, and the next one is loaded. Then\n\
+            victims go until the head has no more tokens than its budget.",
         reference: "Kelle, sections 4.1 and 5.3",
     };
 
@@ -96,9 +103,7 @@ impl Block for AttentionSequencer {
             m.wire(&format!("enters_{}", name.to_lowercase()), here & !before.q)
         };
         let [loads, keys, values, searches] = ["Load", "Keys", "Values", "Search"].map(|name| entered(m, name));
-        m.connect(io.load_o, loads);
         m.connect(io.find_o, state.is("Find"));
-        m.connect(io.write_o, state.is("Write"));
         m.connect(io.keys_o, keys);
         m.connect(io.values_o, values);
         m.connect(io.search_o, searches);
@@ -109,14 +114,28 @@ impl Block for AttentionSequencer {
         valued.next(select(&[(keys, bit().lit(0)), (state.is("Values"), bit().lit(1))], valued.q));
         m.connect(io.valued_o, state.is("Values") | (valued.q & !keys));
 
+        m.comment("A late value is written before any value is read: who reads waits for writes.");
+        let scores_end = m.wire("scores_end", state.is("Keys") & !keys & io.probabilities_i & io.value_loaded_i);
+        let again = m.reg_init("again_q", bit(), 0);
+        again.next(!io.clear_i & mux(scores_end, io.late_i, again.q & !io.written_i));
+        m.connect(io.write_o, state.is("Write") | again.q);
+        m.connect(io.again_o, again.q);
+        // Behind that nobody needs what is loaded.
+        let ahead = m.reg_init("ahead_q", bit(), 0);
+        let next = io.late_i & !again.q & !ahead.q & left.q.gt(1);
+        let early = m.wire("loads_ahead", state.is("Values") & next);
+        let loaded = m.wire("loaded", state.is("Load") & (!loads | ahead.q) & io.loaded_i);
+        ahead.next(!io.clear_i & (early | (ahead.q & !loaded)));
+        m.connect(io.load_o, (loads & !ahead.q) | early);
+
         for from in STATES {
             state.goto(from, io.clear_i, "Idle");
         }
         state.goto("Idle", io.begin_i, "Load");
-        state.goto("Load", !loads & io.loaded_i, "Find");
+        state.goto("Load", loaded, "Find");
         state.goto("Find", bit().lit(1), "Write");
         state.goto("Write", io.written_i, "Keys");
-        state.goto("Keys", !keys & io.probabilities_i, "Values");
+        state.goto("Keys", scores_end, "Values");
         state.goto("Values", !values & io.results_i, "Judge");
         state.goto("Judge", !over, "End");
         // There always is a victim: sink and window are less than the budget. Without one the step ends all the same.

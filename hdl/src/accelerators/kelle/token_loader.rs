@@ -39,15 +39,21 @@ ports! {
         clear_i: In = bit(),
         /// The next token is wanted.
         begin_i: In = bit(),
-        /// Quantizers of queries, keys, values, fp32; steady from begin_i to done_o.
+        /// Its value is late: it comes behind the queries when value_i asks for it. Steady from begin_i to value_done_o.
+        late_i: In = bit(),
+        /// With done_o: a late value is wanted.
+        value_i: In = bit(),
+        /// Quantizers of queries, keys, values, fp32; steady from begin_i to value_done_o.
         quantizer_i: In = uint(96),
         /// Rows: queries, keys, values.
         rows: InStreams<RowBeat> = (3, p.spec.spec.axi.clone()),
-        /// All of the token is here; up to the next beginning.
+        /// All of the token is here, but for a late value; up to the next beginning, or to value_i.
         done_o: Out = bit(),
-        /// The key; with done_o.
+        /// All of the token is here; up to the next beginning.
+        value_done_o: Out = bit(),
+        /// The key; with done_o, and up to the next beginning.
         key_o: OutArray = uint(16).array(p.spec.width),
-        /// The value; with done_o.
+        /// The value; with value_done_o. Zeros from a beginning up to value_i.
         value_o: OutArray = uint(16).array(p.spec.width),
         /// Read a tile of the queries, which stand one behind the other.
         read_i: In = bit(),
@@ -65,7 +71,8 @@ impl Block for TokenLoader {
     const ABOUT: About = About {
         name: "token_loader",
         summary: "key, value and queries of a token become integers",
-        contract: "A row of keys, then one of values, then one of queries, each as integer_lanes has it. Behind the end of a key or a value are zeros.",
+        contract: "A row of keys, then one of values, then one of queries, each as integer_lanes has it; a late value is the last one. Behind the end of a\n\
+            key or a value are zeros.",
         reference: "Kelle, section 5",
     };
 
@@ -73,7 +80,7 @@ impl Block for TokenLoader {
         let spec = &self.spec;
         let lanes = spec.spec.lanes();
         m.comment("Keys go in first; the next kind enters when all of the one before has left the lanes.");
-        let kinds = ["Idle", "Key", "Value", "Query", "Done"];
+        let kinds = ["Idle", "Key", "Value", "Query", "Wait", "Done"];
         let state = m.fsm("state", &kinds);
         let integers = m.instance("u_integers", IntegerLanes { lanes, lane: self.integer.clone() });
         m.connect(integers.clear_i, io.clear_i);
@@ -140,15 +147,20 @@ impl Block for TokenLoader {
         m.connect(queries.row_i, uint(index_width(1)).lit(0));
         m.connect(queries.tile_i, fit(io.tile_i, queries.tile_i.width()));
         m.connect_each("tile", io.tile_o, queries.tile_o);
-        m.connect(io.done_o, state.is("Done"));
+        m.connect(io.done_o, state.is("Done") | state.is("Wait"));
+        m.connect(io.value_done_o, state.is("Done"));
 
         for from in kinds {
             state.goto(from, io.clear_i, "Idle");
         }
         state.goto("Idle", io.begin_i, "Key");
+        state.goto("Key", row_ends & io.late_i, "Query");
         state.goto("Key", row_ends, "Value");
+        state.goto("Value", row_ends & io.late_i, "Done");
         state.goto("Value", row_ends, "Query");
+        state.goto("Query", row_ends & io.late_i, "Wait");
         state.goto("Query", row_ends, "Done");
+        state.goto("Wait", io.value_i, "Value");
         state.goto("Done", io.begin_i, "Key");
     }
 

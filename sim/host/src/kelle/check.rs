@@ -28,8 +28,8 @@ pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<()
     }
 }
 
-fn check_options(descriptor: &Descriptor, field: Field) -> Result<(), Refusal> {
-    let (value, known) = (descriptor.get(field), 1 << l::EXACT_BIT);
+fn check_options(descriptor: &Descriptor, field: Field, bits: &[u32]) -> Result<(), Refusal> {
+    let (value, known) = (descriptor.get(field), bits.iter().fold(0, |known, bit| known | 1 << bit));
     if value & !known == 0 {
         return Ok(());
     }
@@ -66,7 +66,7 @@ fn rows(address: Field, stride: Field, rows: u64, row_bytes: u64) -> Extent {
 
 fn check_linear(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
     use linear as f;
-    check_options(descriptor, f::OPTIONS)?;
+    check_options(descriptor, f::OPTIONS, &[l::EXACT_BIT])?;
     descriptor.check_zeros(f::ZEROS)?;
     for (field, most) in [(f::ROWS, caps.tokens.into()), (f::COLUMNS, 65_535), (f::CHANNELS, caps.inner.into())] {
         descriptor.check_size(field, most)?;
@@ -86,7 +86,7 @@ fn check_linear(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result
 
 fn check_attention(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {
     use attention as f;
-    check_options(descriptor, f::OPTIONS)?;
+    check_options(descriptor, f::OPTIONS, &[l::EXACT_BIT, l::LATE_BIT])?;
     descriptor.check_zeros(f::ZEROS)?;
     check_head(descriptor, f::HEAD, caps)?;
     descriptor.check_size(f::TOKENS, 65_535)?;

@@ -144,6 +144,7 @@ pub struct AttentionJob {
     scales: [f32; 2],
     rows: Rows,
     exact: bool,
+    late: bool,
 }
 
 impl AttentionJob {
@@ -158,13 +159,20 @@ impl AttentionJob {
         rows: Rows,
     ) -> Self {
         let scales = [quantizers.score_scale(scale), quantizers.result_scale()];
-        Self { head, tokens, size: (group, elements), policy, quantizers, scales, rows, exact: false }
+        Self { head, tokens, size: (group, elements), policy, quantizers, scales, rows, exact: false, late: false }
     }
 
     /// An element that saturates or is no number, and a score or a result that is infinite or none, is an error.
     #[must_use]
     pub fn exact(self) -> Self {
         Self { exact: true, ..self }
+    }
+
+    /// Values are read when the scores of the first token have begun, and each becomes an integer while its token's scores are made. The
+    /// results are the same, sooner.
+    #[must_use]
+    pub fn late(self) -> Self {
+        Self { late: true, ..self }
     }
 
     /// The descriptor.
@@ -181,7 +189,7 @@ impl AttentionJob {
             (f::TOKENS, self.tokens.into()),
             (f::GROUP, self.size.0.into()),
             (f::ELEMENTS, self.size.1.into()),
-            (f::OPTIONS, u64::from(self.exact) << l::EXACT_BIT),
+            (f::OPTIONS, u64::from(self.exact) << l::EXACT_BIT | u64::from(self.late) << l::LATE_BIT),
             (f::BUDGET, budget.into()),
             (f::SINK, sink.into()),
             (f::WINDOW, recent.into()),

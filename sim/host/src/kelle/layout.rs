@@ -61,7 +61,7 @@ pub mod attention {
         GROUP, "group", 4 at 40;
         /// Elements of a vector: a multiple of COLUMNS of CAPS, up to WIDTH of VECTORS.
         ELEMENTS, "elements", 4 at 44;
-        /// Bit SNBZ_KELLE_OPTION_EXACT; others 0.
+        /// Bits SNBZ_KELLE_OPTION_EXACT and SNBZ_KELLE_OPTION_LATE; others 0.
         OPTIONS, "options", 4 at 48;
         /// Tokens that the head keeps, 1 to SLOTS of HEADS.
         BUDGET, "budget", 2 at 52;
@@ -248,6 +248,8 @@ pub const SAVE_VALUE: u8 = 6;
 /// Largest number of an operation.
 pub const OPCODES: u8 = 6;
 
+/// Bit of the options of attention: values come behind the scores.
+pub const LATE_BIT: u32 = 1;
 /// Bit of the options: what is not exact is an error.
 pub const EXACT_BIT: u32 = 12;
 

@@ -90,8 +90,24 @@ impl Accelerator for Checks {
 
 #[derive(Debug, Clone)]
 enum Job {
-    Linear { size: [u32; 3], quantizer: f32, x: Operand, panels: Operand, constants: u64, out: Operand, exact: bool },
-    Attention { head: (u32, u32), size: (u32, u32), policy: Policy, quantizers: Quantizers, rows: Rows, exact: bool },
+    Linear {
+        size: [u32; 3],
+        quantizer: f32,
+        x: Operand,
+        panels: Operand,
+        constants: u64,
+        out: Operand,
+        exact: bool,
+    },
+    Attention {
+        head: (u32, u32),
+        size: (u32, u32),
+        policy: Policy,
+        quantizers: Quantizers,
+        rows: Rows,
+        exact: bool,
+        late: bool,
+    },
     Clear(ClearJob),
     Refresh(RefreshJob),
     Save(SaveJob),
@@ -140,14 +156,15 @@ fn job() -> impl Strategy<Value = Job> {
     let rows = (wide(), operand(), operand(), wide());
     let rows = rows.prop_map(|(queries, keys, values, out)| Rows { queries, keys, values, out });
     let head = (number(6), prop_oneof![20 => 1..20u32, 1 => select(vec![0, 65_535, 65_536])]);
-    let attention = (head, (size(3), elements()), policy(), quantizers, rows, any::<bool>());
-    let attention = attention.prop_map(|(head, size, policy, quantizers, rows, exact)| Job::Attention {
+    let attention = (head, (size(3), elements()), policy(), quantizers, rows, any::<bool>(), any::<bool>());
+    let attention = attention.prop_map(|(head, size, policy, quantizers, rows, exact, late)| Job::Attention {
         head,
         size,
         policy,
         quantizers,
         rows,
         exact,
+        late,
     });
     let clear = (number(6), size(6)).prop_map(|(first, heads)| Job::Clear(ClearJob { first, heads }));
     let interval = prop_oneof![40 => 480..0x10_0000u32, 1 => select(vec![0, 479, 480, 0xf_ffff, 0x10_0000, u32::MAX])];
@@ -179,9 +196,10 @@ fn raw(job: &Job) -> Raw {
             raw.operand(88, 60, out);
             raw
         }
-        Job::Attention { head, size, policy, quantizers, rows, exact } => {
+        Job::Attention { head, size, policy, quantizers, rows, exact, late } => {
             let Policy { budget, sink, window, shift } = policy;
-            let sizes = [(32, head.0), (36, head.1), (40, size.0), (44, size.1), (48, u32::from(exact) << 12)];
+            let options = u32::from(exact) << 12 | u32::from(late) << 1;
+            let sizes = [(32, head.0), (36, head.1), (40, size.0), (44, size.1), (48, options)];
             let mut raw = words(2, &sizes);
             for (at, value) in [(52, budget), (54, sink), (56, window)] {
                 raw.put(at, &value.to_le_bytes());
@@ -217,9 +235,10 @@ fn built(job: &Job) -> Result<Descriptor, Refusal> {
             let job = LinearJob::new(size, (x, quantizer), panels, constants, out);
             if exact { job.exact() } else { job }.build(&CAPS, &WINDOW)
         }
-        Job::Attention { head, size, policy, quantizers, rows, exact } => {
+        Job::Attention { head, size, policy, quantizers, rows, exact, late } => {
             let job = AttentionJob::new(head, size, policy, (quantizers, 0.125), rows);
-            if exact { job.exact() } else { job }.build(&CAPS, &WINDOW)
+            let job = if exact { job.exact() } else { job };
+            if late { job.late() } else { job }.build(&CAPS, &WINDOW)
         }
         Job::Clear(job) => job.build(&CAPS, &WINDOW),
         Job::Refresh(job) => job.build(&CAPS, &WINDOW),
@@ -302,7 +321,7 @@ fn every_bit() {
     let save = SaveJob { head: 1, first: 2, tokens: 3, elements: 4, out: at(0x2000) };
     for (good, reserved) in [
         (linear([5, 6, 7]).build(&CAPS, &WINDOW).unwrap(), 31 + 256),
-        (attention(Policy::of_budget(20, 9)).build(&CAPS, &WINDOW).unwrap(), 31 + 8),
+        (attention(Policy::of_budget(20, 9)).build(&CAPS, &WINDOW).unwrap(), 30 + 8),
         // Steps but for thirteen; gain, kinds and causal without a norm; epsilon, the end.
         (vector, 32 - 13 + 4 + 24 + 128),
         (ClearJob { first: 1, heads: 2 }.build(&CAPS, &WINDOW).unwrap(), 8 * 88),

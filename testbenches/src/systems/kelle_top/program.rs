@@ -11,7 +11,8 @@ use super::super::program::Program;
 use super::super::vector_top::program as vector;
 use descriptor::Descriptor;
 
-/// Bit of the options.
+/// Bits of the options.
+const LATE: u32 = 1;
 const EXACT: u32 = 12;
 
 /// A head that has tokens for sure.
@@ -210,7 +211,7 @@ fn attention(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (De
     // Amounts of some units, or of none, or too large.
     let shift = (product - rng.random_range(0..10)).clamp(0, 47) as u32;
     let mut one = header(rng, program, 2);
-    let options = u32::from(often(rng, 8)) << EXACT;
+    let options = u32::from(often(rng, 8)) << EXACT | u32::from(often(rng, 2)) << LATE;
     one.words(&[(32, head), (36, tokens), (40, group), (44, elements), (48, options)]);
     one.words(&[(52, budget | sink << 16), (56, window | shift << 16)]);
     one.words(&[(60, wild(rng, 40, q)), (64, wild(rng, 40, k)), (68, wild(rng, 40, v))]);

@@ -32,6 +32,8 @@ pub struct Decode {
     pub steps: usize,
     /// What the head keeps behind the prompt.
     pub policy: Policy,
+    /// Values come behind the scores.
+    pub late: bool,
     /// How often rows are refreshed; what the head holds at the end is written to memory then, and the head emptied.
     pub refresh: Option<RefreshJob>,
 }
@@ -149,7 +151,8 @@ pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> any
             |rows: &Floats| Operand { address: rows.at.address + first as u64 * u64::from(rows.at.stride), ..rows.at };
         let rows = Rows { queries: behind(&queries), keys: behind(&keys), values: behind(&values), out: behind(&out) };
         let size = (of.group as u32, keys.columns as u32);
-        AttentionJob::new((0, count as u32), size, of.policy, (quantizers, scale), rows).exact()
+        let job = AttentionJob::new((0, count as u32), size, of.policy, (quantizers, scale), rows).exact();
+        if of.late { job.late() } else { job }
     };
     let mut descriptors: Vec<Descriptor> = Vec::new();
     if let Some(refresh) = of.refresh {
@@ -223,7 +226,8 @@ mod tests {
     fn errors_of_a_decoding() {
         let window = Window { base: 0x1000, limit: 0xff_ffff, address_width: 40 };
         for (layer, group, most) in [(14, 1, 0.05), (14, 3, 0.1), (28, 3, 0.4)] {
-            let of = Decode { layer, group, prompt: 96, steps: 288, policy: Policy::of_budget(64, 24), refresh: None };
+            let policy = Policy::of_budget(64, 24);
+            let of = Decode { layer, group, prompt: 96, steps: 288, policy, late: false, refresh: None };
             let golden = KelleTop::new(SHAPE).unwrap();
             let Measured { job, errors } = decode(&caps_of(&SHAPE), &window, golden, of).unwrap().measured;
             println!("layer {layer}, {group} query heads: {errors:?}");

@@ -111,7 +111,7 @@ impl KelleTop {
         };
         let token = Token { key: whole(key), value: whole(value), score: 0 };
         let shown = match self.replay.borrow_mut().as_mut() {
-            Some(replay) => replay.step(&head.tokens, &token, operation.elements as usize),
+            Some(replay) => replay.step(&head.tokens, &token, operation.elements as usize, operation.late),
             None => Shown::of(head.tokens.iter().chain([&token])),
         };
         let mut exceeded = false;

@@ -8,7 +8,8 @@ use crate::systems::vector_top;
 
 use super::{CONSTANT_BYTES, HEAD_BYTES, Refresh, Shape};
 
-/// Bit of the options.
+/// Bits of the options.
+const LATE: u32 = 1 << 1;
 const EXACT: u32 = 1 << 12;
 /// Most that an importance is shifted by.
 const MOST_SHIFT: u32 = 47;
@@ -43,6 +44,8 @@ pub struct Attention {
     pub group: u64,
     /// Elements of a vector.
     pub elements: u64,
+    /// Values come behind the scores.
+    pub late: bool,
     /// A saturated activation, or a score or result that is infinite or no number, is an error.
     pub exact: bool,
     /// Tokens behind a step, at most.
@@ -205,7 +208,7 @@ impl Attention {
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
         let (budget, sink) = (word(52) & 0xffff, word(52) >> 16);
         let (window, shift) = (word(56) & 0xffff, word(56) >> 16 & 0xff);
-        zeros(word(48) & !EXACT == 0 && word(56) >> 24 == 0)?;
+        zeros(word(48) & !(EXACT | LATE) == 0 && word(56) >> 24 == 0)?;
         demand(word(32) < shape.heads)?;
         sizes(&[(word(36), 65_535), (word(40), shape.group), (budget, shape.slots)])?;
         demand(are_elements(shape, word(44)) && sink + window < budget && shift <= MOST_SHIFT)?;
@@ -220,6 +223,7 @@ impl Attention {
             head: word(32) as usize,
             group,
             elements,
+            late: word(48) & LATE != 0,
             exact: word(48) & EXACT != 0,
             budget: budget as usize,
             sink: sink as usize,

@@ -26,7 +26,7 @@ pub struct Read {
 /// What is done to a row of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A token is written.
+    /// A token is written; one whose value is late twice.
     Write(usize),
     /// A row is read.
     Read(Read),
@@ -121,12 +121,24 @@ impl Replay {
         }
     }
 
-    /// A token enters behind others and its queries attend to all of them: what they see. Behind a fault it is what was written.
-    pub(super) fn step(&mut self, old: &[Token], new: &Token, elements: usize) -> Shown {
+    /// A token enters behind others and its queries attend to all of them: what they see. A late value is zeros up to the first value that
+    /// is read. Behind a fault it is what was written.
+    pub(super) fn step(&mut self, old: &[Token], new: &Token, elements: usize, late: bool) -> Shown {
         let tokens: Vec<&Token> = old.iter().chain([new]).collect();
         self.shown(&tokens, |replay| {
-            replay.write(new)?;
-            let keys = replay.product(&tokens, elements, false)?;
+            if !late {
+                replay.write(new)?;
+                let keys = replay.product(&tokens, elements, false)?;
+                return Ok(Shown { keys, values: replay.product(&tokens, elements, true)? });
+            }
+            let without = Token { value: vec![0; new.value.len()], ..new.clone() };
+            let row = replay.write(&without)?;
+            let scored: Vec<&Token> = old.iter().chain([&without]).collect();
+            let keys = replay.product(&scored, elements, false)?;
+            let again = replay.write(new)?;
+            if again != row {
+                return Err(format!("a token with its value is written to row {again}, must be {row}"));
+            }
             Ok(Shown { keys, values: replay.product(&tokens, elements, true)? })
         })
     }
@@ -194,7 +206,8 @@ impl Replay {
         Err("the recorded accesses end before the jobs".into())
     }
 
-    fn write(&mut self, token: &Token) -> Result<(), String> {
+    /// Returns the row.
+    fn write(&mut self, token: &Token) -> Result<usize, String> {
         let (now, event) = self.access()?;
         let Event::Write(row) = event else {
             return Err(format!("{event:?} in cycle {now}: must be the write of a token"));
@@ -209,7 +222,7 @@ impl Replay {
             }
         }
         self.written[row] = Some([token.key.clone(), token.value.clone()]);
-        Ok(())
+        Ok(row)
     }
 
     /// What a read of a token shows: bytes in their places, zeros elsewhere.

@@ -21,7 +21,7 @@ struct Table {
     operands: Vec<(usize, usize)>,
     /// Bytes that must be 0.
     zeros: [Range<usize>; 2],
-    /// Where options are, of which bit 12 may be up.
+    /// Where options are, of which bit 12 may be up, of attention also bit 1.
     options: Option<usize>,
 }
 

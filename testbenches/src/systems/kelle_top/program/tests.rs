@@ -80,6 +80,7 @@ fn all_kinds_of_jobs() {
                     (format!("{kind} with evictions"), counts.evictions > 0),
                     (format!("{kind} with more evictions than tokens"), more(&e.operation.operation, counts.evictions)),
                     (format!("{kind} in place"), in_place(&e.operation.operation)),
+                    (format!("{kind} with late values"), late(&e.operation.operation)),
                 ] {
                     *seen.entry(name).or_insert(0) += u32::from(is);
                 }
@@ -98,13 +99,23 @@ fn all_kinds_of_jobs() {
     for what in ["evictions", "more evictions than tokens", "overflow", "saturation"] {
         assert!(seen[&format!("attention with {what}")] > 10, "{what} in {seen:?}");
     }
-    for what in ["linear with overflow", "linear with saturation", "attention in place", "attention without overflow"] {
+    for what in [
+        "linear with overflow",
+        "linear with saturation",
+        "attention in place",
+        "attention without overflow",
+        "attention with late values",
+    ] {
         assert!(seen[what] > 10, "{what} in {seen:?}");
     }
 }
 
 fn more(operation: &Operation, evictions: u64) -> bool {
     matches!(operation, Operation::Attention(a) if evictions > a.keys.rows)
+}
+
+fn late(operation: &Operation) -> bool {
+    matches!(operation, Operation::Attention(a) if a.late)
 }
 
 fn in_place(operation: &Operation) -> bool {

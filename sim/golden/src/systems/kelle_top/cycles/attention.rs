@@ -3,6 +3,7 @@
 use super::super::{Attention, HEAD_BYTES, Save};
 use super::Timing;
 use super::token::{Counts, Token};
+use crate::common::bus::Command;
 use crate::systems::cycles::{Flow, Ports, Reader, Turns, Writer, latest};
 
 /// Operands of attention: reader 0 has queries, 1 keys, 2 values.
@@ -24,6 +25,10 @@ pub(super) struct Tokens<'a> {
     old: u64,
     number: i64,
     token: Token,
+    /// The one behind it, where that is loaded already.
+    next: Option<Token>,
+    /// Values that are late and not yet asked for.
+    late: Option<Command>,
     /// When the last one had ended.
     pub ended: Option<u64>,
 }
@@ -38,12 +43,33 @@ impl<'a> Tokens<'a> {
         let (mut readers, ports) = timing.shell.readers(turns);
         let mut writer = timing.shell.writer();
         for (kind, command) in [(QUERIES, &operation.queries), (KEYS, &operation.keys), (VALUES, &operation.values)] {
-            readers[kind].offer(command, begin + 1);
+            if kind != VALUES || !operation.late {
+                readers[kind].offer(command, begin + 1);
+            }
         }
         writer.offer(&operation.out, begin + 1);
-        let counts = Counts { queries: operation.group, slices: operation.elements / timing.array.columns };
-        let token = Token::new(timing, counts, (old, 0), begin + 1);
-        Self { timing, readers, ports, writer, counts, evicted, old, number: 0, token, ended: None }
+        let slices = operation.elements / timing.array.columns;
+        let counts = Counts { queries: operation.group, slices, late: operation.late };
+        let token = Token::new(timing, counts, (old, 0), (begin + 1, Some(begin + 1)));
+        let (late, next) = (operation.late.then_some(operation.values), None);
+        Self { timing, readers, ports, writer, counts, evicted, old, number: 0, token, next, late, ended: None }
+    }
+
+    /// Behind the first products with values key and queries of the next token come, where values are late.
+    fn load_ahead(&mut self) -> bool {
+        let following = (self.number + 1) as usize;
+        if let Some(next) = &mut self.next {
+            return next.advance(&mut self.readers, &mut self.writer);
+        }
+        match self.token.valued {
+            Some(valued) if self.counts.late && following < self.evicted.len() => {
+                let old = self.old + 1 - self.evicted[self.number as usize].len() as u64;
+                let place = (old, self.number + 1);
+                self.next = Some(Token::new(self.timing, self.counts, place, (valued + 1, None)));
+                true
+            }
+            _ => false,
+        }
     }
 
     /// When a token has ended whose results have left: those that it drives out go one after the other, others move up, and
@@ -74,13 +100,23 @@ impl Flow for Tokens<'_> {
             return moved;
         }
         moved |= self.token.advance(&mut self.readers, &mut self.writer);
+        if let (Some(values), Some(scores)) = (self.late, self.token.scores) {
+            self.readers[VALUES].offer(&values, scores + 1);
+            self.late = None;
+            moved = true;
+        }
+        moved |= self.load_ahead();
         if let Some(left) = self.token.end(&self.writer) {
             let ended = self.close(left);
             self.number += 1;
             if self.number as usize == self.evicted.len() {
                 self.ended = Some(ended);
             } else {
-                self.token = Token::new(self.timing, self.counts, (self.old, self.number), ended + 1);
+                let begin = ended + 1;
+                let loaded = self.next.take().map(|next| next.ready(begin));
+                let place = (self.old, self.number);
+                self.token =
+                    loaded.unwrap_or_else(|| Token::new(self.timing, self.counts, place, (begin, Some(begin))));
             }
             moved = true;
         }

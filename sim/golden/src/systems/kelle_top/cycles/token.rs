@@ -18,6 +18,8 @@ pub(super) struct Counts {
     pub queries: u64,
     /// Slices of a vector.
     pub slices: u64,
+    /// Values come behind the scores.
+    pub late: bool,
 }
 
 /// Products with keys, or with values.
@@ -109,9 +111,16 @@ impl Softmax {
 /// A token under way.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
+    /// From when on its rows are wanted.
     begin: u64,
+    /// When the token before has ended.
+    ready: Option<u64>,
     /// Its place in the operation.
     number: i64,
+    late: bool,
+    /// When its products with keys begin, and those with values.
+    pub scores: Option<u64>,
+    pub valued: Option<u64>,
     /// Beats of a key or a value.
     vector: i64,
     /// From a number to its integer, which is kept.
@@ -122,10 +131,11 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// Token `number` of its operation, with `old` ones ahead of it in its head; its rows are wanted from `begin` on.
-    pub fn new(timing: &Timing, counts: Counts, (old, number): (u64, i64), begin: u64) -> Self {
+    /// Token `number` of its operation, with `old` ones ahead of it in its head; its rows are wanted from `begin` on, its products from
+    /// `ready` on.
+    pub fn new(timing: &Timing, counts: Counts, (old, number): (u64, i64), (begin, ready): (u64, Option<u64>)) -> Self {
         let (array, lanes) = (timing.array, timing.shell.bus_bytes / 2);
-        let Counts { queries, slices } = counts;
+        let Counts { queries, slices, late } = counts;
         let (tokens, panels) = (old + 1, old / array.rows + 1);
         let in_panel = |panel: u64| (tokens - panel * array.rows).min(array.rows) as i64;
         let sizes = |tiles: u64, width: u64, apart: u64| Sizes {
@@ -151,7 +161,13 @@ impl Token {
         let integers = Way::section(timing.integer);
         let softmax = Softmax { frame: timing.softmax, integers, row, entered, answered, shared, whole };
         let vector = beats / queries as i64;
-        Self { begin, number, vector, integer: timing.integer, keys, softmax, values }
+        let (integer, scores, valued) = (timing.integer, None, None);
+        Self { begin, ready, number, late, scores, valued, vector, integer, keys, softmax, values }
+    }
+
+    /// The token before has ended.
+    pub fn ready(self, time: u64) -> Self {
+        Self { ready: Some(time), ..self }
     }
 
     /// Takes its row of a kind, of so many beats, whose first one can be taken `from` a cycle on; when all of it is an integer.
@@ -165,25 +181,31 @@ impl Token {
         reader.left.behind(end - 1, self.integer + 1)
     }
 
-    /// Key, value, queries, each when the one before is there; then the products.
+    /// Key, value, queries, each when the one before is there; then the products. A late value comes when the scores have begun.
     pub fn advance(&mut self, readers: &mut [Reader], writer: &mut Writer) -> bool {
         let mut moved = false;
         let mut from = Some(self.begin + 1);
         // Results have as many beats as queries.
         let queries = self.values.pages.words();
-        for (kind, row) in [(KEYS, self.vector), (VALUES, self.vector), (QUERIES, queries)] {
+        let order = [(KEYS, self.vector), (VALUES, self.vector), (QUERIES, queries)];
+        for (kind, row) in order.into_iter().filter(|&(kind, _)| kind != VALUES || !self.late) {
             from = self.load((&mut readers[kind], row), from, &mut moved).map(|last| last + 1);
         }
         // The row of the token is looked for and written.
-        let keys = from.map(|time| time + 3);
+        self.scores = latest([from, self.ready]).map(|time| time + 3);
+        let mut value = Some(0);
+        if self.late {
+            let from = self.scores.map(|time| time + 1);
+            value = self.load((&mut readers[VALUES], self.vector), from, &mut moved).map(|last| last + 2);
+        }
         let entered = &self.softmax.entered;
-        moved |= self.keys.advance(keys, |n| entered.behind(n, 0));
+        moved |= self.keys.advance(self.scores, |n| entered.behind(n, 0));
         moved |= self.softmax.advance(&self.keys.pages);
-        let values = self.softmax.whole.behind(self.keys.pages.words() - 1, 2);
+        self.valued = latest([self.softmax.whole.behind(self.keys.pages.words() - 1, 2), value]);
         let first = self.number * self.values.pages.words();
         let came = &writer.came;
-        moved |= self.values.advance(values, |n| came.behind(first + n, 0));
-        while writer.came.known() < first + self.values.pages.words() {
+        moved |= self.values.advance(self.valued, |n| came.behind(first + n, 0));
+        while (first..first + self.values.pages.words()).contains(&writer.came.known()) {
             let n = writer.came.known();
             let Some(time) = latest([self.values.pages.shown(n - first), writer.free(n)]) else { break };
             writer.came.push(time);

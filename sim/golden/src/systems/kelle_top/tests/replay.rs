@@ -38,6 +38,20 @@ impl Events {
         events
     }
 
+    /// The same with values that come behind the scores.
+    fn two_late_tokens() -> Self {
+        let mut events = Self { now: 5, all: Vec::new() };
+        for rows in [&[4][..], &[4, 2]] {
+            for value in [false, true] {
+                events.after(1, Event::Write(rows[rows.len() - 1]));
+                for bytes in [[true, false], [false, true]] {
+                    rows.iter().for_each(|&row| events.read(1, value, bytes, row));
+                }
+            }
+        }
+        events
+    }
+
     /// So many cycles later both rows are refreshed.
     fn refreshed(mut self, later: u64) -> Self {
         self.now += later;
@@ -63,7 +77,11 @@ impl Events {
 
 /// Results of the attention of two tokens, and then scores, and keys with values, of the head.
 fn both(top: &KelleTop) -> [Vec<u8>; 3] {
-    let mut memory = attention_memory(&Descriptor::attention());
+    both_of(top, &Descriptor::attention())
+}
+
+fn both_of(top: &KelleTop, attention: &Descriptor) -> [Vec<u8>; 3] {
+    let mut memory = attention_memory(attention);
     assert_eq!(run(top, &mut memory).end.code, 0);
     memory.store(0x1000, &Descriptor::save(0, 2).0);
     assert_eq!(run(top, &mut memory).end.code, 0);
@@ -94,6 +112,37 @@ fn what_cells_lose_is_seen() {
     late.all[6..].iter_mut().for_each(|event| event.0 += 300);
     let (results, flips) = replayed(late);
     assert!(results[0][..64] == right[0][..64] && results[0][64..] != right[0][64..] && flips.unwrap() > 1000);
+}
+
+/// A value that is late changes no number, and is written in time for all that read it: its row is young again.
+#[test]
+fn late_values() {
+    let late = Descriptor::attention().word(48, 2);
+    let right = both(&top());
+    assert_eq!(both_of(&top(), &late), right);
+    let replayed = |events: Events| {
+        let top = top().replaying(cells().with_events(events.all));
+        (both_of(&top, &late), top.replayed())
+    };
+    let tokens = Events::two_late_tokens();
+    assert_eq!(replayed(tokens.clone().saved(50)), (right.clone(), Ok(0)));
+    // Scores of the second token that take a long time: the first one's bits are lost then.
+    let mut slow = tokens.clone().saved(50);
+    slow.all[11..].iter_mut().for_each(|event| event.0 += 300);
+    let [_, scores, saved] = replayed(slow).0;
+    let lost: Vec<u8> = right[2][..16].iter().map(|byte| !byte).collect();
+    assert_eq!((&scores, &saved[..16], &saved[16..]), (&right[1], &lost[..], &right[2][16..]));
+    let with = |change: fn(&mut Vec<(u64, Event)>)| {
+        let mut events = tokens.clone().saved(1);
+        change(&mut events.all);
+        replayed(events).1.unwrap_err()
+    };
+    for (problem, found) in [
+        ("is written to row 3, must be 4", with(|all| all[3].1 = Event::Write(3))),
+        ("must be the write of a token", with(|all| all.swap(3, 4))),
+    ] {
+        assert!(found.contains(problem), "{found}");
+    }
 }
 
 #[test]
