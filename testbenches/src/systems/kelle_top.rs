@@ -3,6 +3,7 @@
 mod bench;
 pub mod decay;
 pub mod layer;
+pub mod lifetimes;
 pub mod program;
 pub mod real;
 pub mod recorder;

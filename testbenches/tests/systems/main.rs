@@ -7,6 +7,7 @@ mod encoder;
 mod execution_controller;
 mod kelle_decode;
 mod kelle_layer;
+mod kelle_lifetimes;
 mod kelle_top;
 mod kllm_chains;
 mod kllm_layer;

@@ -33,11 +33,11 @@ pub struct Aged {
     pub cycles: u64,
 }
 
-/// Sets the times of all cells of an accelerator, and records what is done to them from now on.
+/// Sets the times of all cells of an accelerator.
 ///
 /// # Errors
 /// It has no such ports.
-pub fn prepare(hardware: &mut Hardware<'_>, block: &KelleTop, cells: &Replay) -> anyhow::Result<Rc<RefCell<Record>>> {
+pub fn set_times(hardware: &mut Hardware<'_>, block: &KelleTop, cells: &Replay) -> anyhow::Result<()> {
     let cache = block.attention.cache();
     let (group_i, bank_i) = (hardware.sim.input("cell_group_i")?, hardware.sim.input("cell_bank_i")?);
     for (group, banks) in (0..GROUPS as u64).zip(cells.banks()) {
@@ -47,6 +47,15 @@ pub fn prepare(hardware: &mut Hardware<'_>, block: &KelleTop, cells: &Replay) ->
             load_times(hardware.sim, bank, cache.refresh.rows, 8 * cache.lanes)?;
         }
     }
+    Ok(())
+}
+
+/// The same, and records what is done to them from now on.
+///
+/// # Errors
+/// It has no such ports.
+pub fn prepare(hardware: &mut Hardware<'_>, block: &KelleTop, cells: &Replay) -> anyhow::Result<Rc<RefCell<Record>>> {
+    set_times(hardware, block, cells)?;
     let (recorder, record) = Recorder::new(hardware.sim, block)?;
     hardware.watch(Box::new(recorder));
     Ok(record)

@@ -2,7 +2,7 @@
 //! token, while the heads keep to their budgets.
 
 use anyhow::ensure;
-use golden::systems::kelle_top::KelleTop;
+use golden::systems::kelle_top::{CONSTANT_BYTES, KelleTop};
 use golden::tender::granularity::relative_error;
 use host::Window;
 use host::kelle::{AttentionJob, Caps, ClearJob, LinearJob, Panels, Policy, Quantizers, Rows};
@@ -33,13 +33,23 @@ pub struct Run<'a> {
 }
 
 /// Weights in memory.
-struct Weights {
-    panels: Operand,
+#[derive(Clone, Debug)]
+pub(super) struct Weights {
+    pub(super) panels: Operand,
     /// Address of scale and bias of each column, for activations times `quantizer`.
     constants: u64,
     quantizer: f32,
     channels: u32,
-    columns: u32,
+    pub(super) columns: u32,
+}
+
+impl Weights {
+    /// Some of the columns, from the first one of a panel on; panels have `panel` columns.
+    pub(super) fn slice(&self, first: u32, columns: u32, panel: u32) -> Self {
+        let address = self.panels.address + u64::from(first / panel) * u64::from(self.panels.stride);
+        let panels = Operand { address, ..self.panels };
+        Self { panels, constants: self.constants + CONSTANT_BYTES * u64::from(first), columns, ..*self }
+    }
 }
 
 /// What a layer needs, in memory.
@@ -54,9 +64,9 @@ struct Matrices {
     quantizers: Vec<Quantizers>,
 }
 
-struct Builder<'a> {
-    caps: &'a Caps,
-    b: ChainBuilder<KelleTop>,
+pub(super) struct Builder<'a> {
+    pub(super) caps: &'a Caps,
+    pub(super) b: ChainBuilder<KelleTop>,
 }
 
 fn most(rows: &[Vec<f64>]) -> f64 {
@@ -64,13 +74,13 @@ fn most(rows: &[Vec<f64>]) -> f64 {
 }
 
 /// What activations like these are multiplied by.
-fn quantizer(like: &[Vec<f64>]) -> f32 {
+pub(super) fn quantizer(like: &[Vec<f64>]) -> f32 {
     (LARGEST / most(like)) as f32
 }
 
 impl Builder<'_> {
     /// Weights, [in, out], as integers of 8 bits with a scale for each output, for activations like `like`.
-    fn weights(&mut self, weights: &[Vec<f64>], like: &[Vec<f64>]) -> anyhow::Result<Weights> {
+    pub(super) fn weights(&mut self, weights: &[Vec<f64>], like: &[Vec<f64>]) -> anyhow::Result<Weights> {
         let (channels, columns) = (weights.len(), weights[0].len());
         let scale = |n: usize| weights.iter().fold(0.0, |most: f64, row| most.max(row[n].abs())) / LARGEST_WEIGHT;
         let scales: Vec<f64> = (0..columns).map(scale).collect();
@@ -86,7 +96,7 @@ impl Builder<'_> {
     }
 
     /// Rows times weights, as many rows at a time as the accelerator takes.
-    fn linear(&mut self, name: &'static str, x: &Floats, w: &Weights) -> anyhow::Result<Floats> {
+    pub(super) fn linear(&mut self, name: &'static str, x: &Floats, w: &Weights) -> anyhow::Result<Floats> {
         ensure!(x.columns == w.channels as usize, "{} channels times {}", x.columns, w.channels);
         let out = self.b.floats(name, x.rows, w.columns as usize)?;
         for first in (0..x.rows).step_by(self.caps.tokens as usize) {
