@@ -7,13 +7,16 @@ pub mod layer;
 pub mod program;
 pub mod timing;
 
-use golden::systems::titanus_core::{Report, Shape, TitanusCore as Golden, Work};
+use golden::common::shell::job_controller::Limits;
+use golden::systems::memory::SparseMemory;
+use golden::systems::titanus_core::{Report, Shape, TitanusCore as Golden, Traffic, Work};
 use hdl::accelerators::titanus::{ACCELERATOR, TitanusCore};
 use hdl::blocks::common::AxiSpec;
 use host::titanus::{Caps, layout};
-use host::vector;
+use host::{Window, vector};
 
-use super::player::{Counter, Facts, Player};
+use super::chain_builder::Job;
+use super::player::{Counter, Facts, Player, register};
 use super::vector_top::{bus_of, function_register, shape_of};
 
 /// The bench of the accelerator; a vector is a job.
@@ -81,6 +84,7 @@ fn facts(block: &TitanusCore) -> Facts<Work> {
     let (spec, unit) = (&block.spec, block.vector());
     let cells = &spec.store.tile.cells;
     let counts = |count: fn(&Report) -> u64| Box::new(count);
+    let bus_bytes = u64::from(block.axi.data_width / 8);
     Facts {
         number: ACCELERATOR.into(),
         bus: bus_of(&block.axi, block.ports),
@@ -104,6 +108,16 @@ fn facts(block: &TitanusCore) -> Facts<Work> {
             Counter { name: "CACHE", register: 0x138, expected: counts(Report::cache) },
             Counter { name: "STREAM_READ", register: 0x140, expected: counts(|report| report.counts().read) },
             Counter { name: "STREAM_WRITTEN", register: 0x148, expected: counts(|report| report.counts().written) },
+            Counter {
+                name: "READ_BEATS of the model",
+                register: register::READ_BEATS,
+                expected: Box::new(move |report| report.traffic(bus_bytes).read().beats),
+            },
+            Counter {
+                name: "WRITE_BEATS of the model",
+                register: register::WRITE_BEATS,
+                expected: Box::new(move |report| report.traffic(bus_bytes).written().beats),
+            },
             Counter { name: "DAMAGE", register: 0x150, expected: counts(|_| 0) },
             Counter { name: "DAMAGE_WHERE", register: 0x158, expected: counts(|_| 0) },
         ],
@@ -131,6 +145,22 @@ pub fn golden_of(block: &TitanusCore) -> anyhow::Result<Golden> {
         vector: shape_of(&block.vector(), &block.axi),
     })
     .map_err(anyhow::Error::msg)
+}
+
+/// What jobs move that run one after the other from a reset on, as the golden model does them.
+///
+/// # Errors
+/// Parameters that the model refuses; a job that ends with an error.
+pub fn traffic(block: &TitanusCore, window: Window, jobs: &[Job]) -> anyhow::Result<Vec<Traffic>> {
+    let (golden, mut memory) = (golden_of(block)?, SparseMemory::new());
+    let one = |job: &Job| {
+        job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
+        let limits = Limits { base: window.base, limit: window.limit, max_descriptors: job.descriptors };
+        let report = golden.run(limits, job.address, &mut memory);
+        anyhow::ensure!(report.end.code == 0, "a job ends with error {}", report.end.code);
+        Ok(report.traffic(u64::from(block.axi.data_width / 8)))
+    };
+    jobs.iter().map(one).collect()
 }
 
 /// What a driver reads of an accelerator.

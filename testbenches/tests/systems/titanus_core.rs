@@ -12,7 +12,7 @@ use sim::bus::AxiConfig;
 use sim::stimulus::{Stall, StimulusRng};
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::titanus_core::head::{Head, Keeping, real_head};
-use testbenches::systems::titanus_core::{bench, caps_of, golden_of, head_core, program, timing};
+use testbenches::systems::titanus_core::{bench, caps_of, golden_of, head_core, program, timing, traffic};
 use testbenches::{options, run};
 
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0x7f_ffff, address_width: 40 };
@@ -100,12 +100,14 @@ fn a_head_is_near_the_float_one() {
     assert!(totals[0] > totals[1] && 10 * totals[2] < 7 * plain, "{totals:?} of {plain} bits");
 }
 
-/// Prompt of 16 tokens, then 16 tokens, each a job: every byte is the golden model's, and so is what moves of the streams.
+/// Prompt of 16 tokens, then 16 tokens, each a job: every byte is the golden model's, and so is what moves.
 #[test]
 #[ignore = "minutes: macros of the paper's size"]
 fn large_real_head_with_pauses() {
     let head = head(CPQ);
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 4 });
+    let moved = traffic(&head_core(), WINDOW, &head.jobs).unwrap();
+    println!("{:?}, then {:?}", moved[0], moved[moved.len() - 1]);
     on_hardware(&head_core(), &config, |hardware| {
         let mut device = host::Device::new(hardware);
         ready(&mut device, WINDOW, 65_535).unwrap();
@@ -118,6 +120,8 @@ fn large_real_head_with_pauses() {
             println!("{number}: {counters:?}, {counts:?}");
             let read = if number == 0 { 0 } else { blocks(bits) };
             assert_eq!((counts.blocks_read, counts.blocks_written), (read, blocks(bits) - before));
+            let beats = [moved[number].read().beats, moved[number].written().beats];
+            assert_eq!([counters.read_beats, counters.write_beats], beats);
             before = blocks(bits);
         }
     });

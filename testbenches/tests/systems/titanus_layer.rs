@@ -9,7 +9,7 @@ use sim::stimulus::{Stall, rng_for};
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
 use testbenches::systems::titanus_core::layer::{Chains, Compression, chains};
-use testbenches::systems::titanus_core::{caps_of, golden_of, layer_core, small_layer_core};
+use testbenches::systems::titanus_core::{caps_of, golden_of, layer_core, small_layer_core, traffic};
 
 use crate::layer_14::{layer_14, residual};
 
@@ -52,9 +52,12 @@ fn layers_are_near_the_float_ones() {
     }
 }
 
-/// Runs all jobs: every byte is the golden model's, and so are the blocks of streams that move. Returns the cycles.
+/// Runs all jobs: every byte is the golden model's, and so are the blocks of streams and the beats of the bus that move. Returns the
+/// cycles.
 fn simulate(block: &TitanusCore, config: &AxiConfig, chains: &Chains) -> Vec<u64> {
     let cycles = std::sync::Mutex::new(Vec::new());
+    let moved = traffic(block, WINDOW, &chains.jobs).unwrap();
+    println!("{:?}, then {:?}", moved[0], moved[moved.len() - 1]);
     on_hardware(block, config, |hardware| {
         let mut device = host::Device::new(hardware);
         ready(&mut device, WINDOW, 65_535).unwrap();
@@ -66,6 +69,8 @@ fn simulate(block: &TitanusCore, config: &AxiConfig, chains: &Chains) -> Vec<u64
             println!("{number}: {} descriptors, {counters:?}, {counts:?}", job.descriptors);
             let read = if number == 0 { 0 } else { blocks(bits) };
             assert_eq!((counts.blocks_read, counts.blocks_written), (read, blocks(bits) - before));
+            let beats = [moved[number].read().beats, moved[number].written().beats];
+            assert_eq!([counters.read_beats, counters.write_beats], beats);
             before = blocks(bits);
             cycles.lock().unwrap().push(counters.cycles);
         }
@@ -111,6 +116,22 @@ fn large_decoder_layer_on_the_model() {
         let chains = real(how, (128, 64));
         let near = chains.errors.iter().zip(most).all(|(error, most)| *error > 0.0 && *error < most);
         assert!(near, "{how:?}: {:?}", chains.errors);
+        if how.bits == [4, 4] {
+            bytes_of(&chains);
+        }
+    }
+}
+
+/// What the prompt and the last token move: of streams their whole blocks.
+fn bytes_of(chains: &Chains) {
+    let moved = traffic(&layer_core(), WINDOW, &chains.jobs).unwrap();
+    for (number, (moved, bits)) in moved.iter().zip(&chains.bits).enumerate() {
+        let blocks: u64 = bits.iter().map(|bits| bits / 512).sum();
+        let read = if number == 0 { 0 } else { blocks };
+        assert_eq!(moved.blocks_in.bytes, 64 * read, "job {number}");
+        if number == 0 || number + 1 == chains.jobs.len() {
+            println!("job {number}: {moved:#?}, read {:?}, written {:?}", moved.read(), moved.written());
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod product;
 mod registers;
 mod restore;
 mod state;
+mod traffic;
 
 use std::cell::RefCell;
 
@@ -22,6 +23,7 @@ use super::vector_top::{self, VectorTop};
 pub use operation::{Append, Load, Matrix, Operation, Product, Restore, Side};
 pub use registers::Device;
 use state::State;
+pub use traffic::{Moved, Traffic};
 
 /// How the accelerator was built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

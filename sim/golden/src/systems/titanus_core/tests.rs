@@ -10,6 +10,7 @@ mod damage;
 mod fuzz;
 mod kept;
 mod products;
+mod traffic;
 
 /// 2 x 2 macros of 4 inputs and 4 outputs, tokens of 2 tiles of 2 channels.
 const SHAPE: Shape = Shape {
