@@ -116,7 +116,7 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
   wire         controller_idle;
   wire         controller_begin;
   wire         controller_work_restore;
-  wire         unused_controller_work_begins;
+  wire         controller_work_begins;
   wire         controller_work_keep;
   wire  [15:0] controller_work_tokens;
   wire  [19:0] controller_work_channels;
@@ -124,6 +124,7 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
   wire  [63:0] controller_area_k;
   wire  [63:0] controller_area_v;
   wire         controller_start_valid;
+  wire         controller_start_ready_in;
   wire  [15:0] controller_start_prefill;
   wire   [7:0] controller_start_threshold_k;
   wire   [7:0] controller_start_threshold_v;
@@ -141,7 +142,6 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
   wire         tiles_k_ready;
   wire         tiles_tile_valid;
   wire         writer_idle;
-  wire         writer_start_ready;
   wire         writer_tile_valid_in;
   wire         writer_tile_ready;
   wire [255:0] writer_tile_k_in;
@@ -150,7 +150,7 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
   wire         writer_block_values;
   wire  [31:0] writer_block_number;
   wire [511:0] writer_block_data;
-  wire         unused_writer_open;
+  wire         writer_open;
   wire         writer_settled;
   wire  [15:0] writer_tokens;
   wire  [31:0] writer_blocks_k;
@@ -195,6 +195,7 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
   wire         mover_empty;
   wire         mover_full_k;
   wire         mover_full_v;
+  reg   [15:0] prefill_q;
   wire [511:0] blocks_output_data;
   wire  [63:0] unused_blocks_output_strobe;
   wire         unused_blocks_output_last;
@@ -206,6 +207,8 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
   wire [255:0] context_v_in;
   reg    [2:0] context_tile_q;
   reg    [6:0] context_token_q;
+  reg    [7:0] threshold_k_q;
+  reg    [7:0] threshold_v_q;
   reg   [15:0] context_tokens_q;
   reg    [7:0] damage_q;
   reg          damage_values_q;
@@ -267,7 +270,7 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
     .clear_i(abort_i),
     .idle_o(writer_idle),
     .start_valid_i(controller_start_valid),
-    .start_ready_o(writer_start_ready),
+    .start_ready_o(controller_start_ready_in),
     .start_prefill_i(controller_start_prefill),
     .start_threshold_k_i(controller_start_threshold_k),
     .start_threshold_v_i(controller_start_threshold_v),
@@ -282,7 +285,7 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
     .block_values_o(writer_block_values),
     .block_number_o(writer_block_number),
     .block_data_o(writer_block_data),
-    .open_o(unused_writer_open),
+    .open_o(writer_open),
     .settled_o(writer_settled),
     .tokens_o(writer_tokens),
     .blocks_k_o(writer_blocks_k),
@@ -299,88 +302,14 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
     .overflow_v_o(writer_overflow_v)
   );
 
-  wire settled = !(|tokens_left_q) & writer_settled & mover_empty;
+  // Tokens of a prefill that goes on with the next append wait for its end; nothing of them is on its way.
+  always @(posedge clk_i) if (controller_start_valid
+      & controller_start_ready_in) prefill_q <= controller_start_prefill;
+  wire filling = writer_open & (writer_tokens < prefill_q);
+  wire settled = !(|tokens_left_q) & (writer_settled | filling) & mover_empty;
   wire [553:0] tail = controller_values
       ? {writer_tail_v_crc, writer_tail_v_data, writer_tail_v_used, writer_tail_v_valid}
       : {writer_tail_k_crc, writer_tail_k_data, writer_tail_k_used, writer_tail_k_valid};
-  wire [1:0] controller_full_in = {mover_full_v, mover_full_k};
-  wire controller_overflow_in = writer_overflow_k | writer_overflow_v;
-
-  cache_controller_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 u_controller (
-    .clk_i(clk_i),
-    .rst_ni(rst_ni),
-    .abort_i(abort_i),
-    .idle_o(controller_idle),
-    .window_base_i(window_base_i),
-    .window_limit_i(window_limit_i),
-    .operation_valid_i(operation_valid_i),
-    .operation_ready_o(operation_ready_o),
-    .operation_opcode_i(operation_opcode_i),
-    .operation_independent_i(operation_independent_i),
-    .operation_words_i(operation_words_i),
-    .operation_end_valid_o(operation_end_valid_o),
-    .operation_end_ready_i(operation_end_ready_i),
-    .operation_end_error_o(operation_end_error_o),
-    .begin_o(controller_begin),
-    .work_restore_o(controller_work_restore),
-    .work_begins_o(unused_controller_work_begins),
-    .work_keep_o(controller_work_keep),
-    .work_tokens_o(controller_work_tokens),
-    .work_channels_o(controller_work_channels),
-    .work_lines_o(controller_work_lines),
-    .area_k_o(controller_area_k),
-    .area_v_o(controller_area_v),
-    .start_valid_o(controller_start_valid),
-    .start_ready_i(writer_start_ready),
-    .start_prefill_o(controller_start_prefill),
-    .start_threshold_k_o(controller_start_threshold_k),
-    .start_threshold_v_o(controller_start_threshold_v),
-    .start_bits_k_o(controller_start_bits_k),
-    .start_bits_v_o(controller_start_bits_v),
-    .open_tokens_i(writer_tokens),
-    .blocks_k_i(writer_blocks_k),
-    .blocks_v_i(writer_blocks_v),
-    .settled_i(settled),
-    .full_i(controller_full_in),
-    .overflow_i(controller_overflow_in),
-    .read_valid_o(controller_read_valid),
-    .read_ready_i(reader_read_ready),
-    .read_blocks_o(controller_read_blocks),
-    .read_tokens_o(controller_read_tokens),
-    .read_done_valid_i(reader_end_valid),
-    .read_done_ready_o(controller_read_done_ready),
-    .read_done_damaged_i(reader_end_damaged),
-    .values_o(controller_values),
-    .good_o(controller_good),
-    .damage_o(controller_damage),
-    .damage_values_o(controller_damage_values),
-    .read_command_address_o(read_command_address_o),
-    .read_command_row_bytes_o(read_command_row_bytes_o),
-    .read_command_rows_o(read_command_rows_o),
-    .read_command_stride_o(read_command_stride_o),
-    .read_command_valid_o(read_command_valid_o),
-    .read_command_ready_i(read_command_ready_i),
-    .read_end_error_i(read_end_error_i),
-    .read_end_address_i(read_end_address_i),
-    .read_end_valid_i(read_end_valid_i),
-    .read_end_ready_o(read_end_ready_o),
-    .block_command_valid_i(mover_command_valid),
-    .block_command_ready_o(controller_block_command_ready),
-    .block_command_address_i(mover_command_address),
-    .block_command_row_bytes_i(mover_command_row_bytes),
-    .block_command_rows_i(mover_command_rows),
-    .block_command_stride_i(mover_command_stride),
-    .write_command_valid_o(write_command_valid_o),
-    .write_command_ready_i(write_command_ready_i),
-    .write_command_address_o(write_command_address_o),
-    .write_command_row_bytes_o(write_command_row_bytes_o),
-    .write_command_rows_o(write_command_rows_o),
-    .write_command_stride_o(write_command_stride_o),
-    .write_end_valid_i(write_end_valid_i),
-    .write_end_ready_o(write_end_ready_o),
-    .write_end_error_i(write_end_error_i),
-    .write_end_address_i(write_end_address_i)
-  );
 
   for (i = 0; i < 16; i = i + 1) begin : g_line_byte
     localparam line_strobe_index = i;
@@ -443,21 +372,27 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
   wire context_token_whole = context_moves & (context_tile_q == 3'd5);
   wire context_anew = abort_i | controller_begin | (restored_tile & reader_tile_last);
   always @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      context_tile_q <= 3'd0;
-      context_token_q <= 7'd0;
-    end else begin
-      context_tile_q <= context_anew | context_token_whole ? 3'd0 : context_moves ? context_tile_q + 3'd1
-          : context_tile_q;
-      context_token_q <= context_anew ? 7'd0 : context_token_whole ? context_token_q + 7'd1 : context_token_q;
-    end
+    if (!rst_ni) context_tile_q <= 3'd0;
+    else         context_tile_q <= context_anew | context_token_whole ? 3'd0 : context_moves ? context_tile_q
+        + 3'd1 : context_tile_q;
   end
+  wire context_goes_on = controller_begin & !controller_work_restore & !controller_work_begins;
+  wire [6:0] context_first = writer_tokens[6:0] & {7{context_goes_on}};
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) context_token_q <= 7'd0;
+    else         context_token_q <= context_anew ? context_first : context_token_whole ? context_token_q
+        + 7'd1 : context_token_q;
+  end
+  always @(posedge clk_i) if (controller_start_valid
+      & controller_start_ready_in) threshold_k_q <= controller_start_threshold_k;
+  always @(posedge clk_i) if (controller_start_valid
+      & controller_start_ready_in) threshold_v_q <= controller_start_threshold_v;
 
   for (i = 0; i < 32; i = i + 1) begin : g_context_k
     wire signed [8:0] magnitude_k_difference = -$signed(writer_tile_k_in[8*i +: 8]);
     wire [8:0] magnitude_k = writer_tile_k_in[8*i + 7] ? $unsigned(magnitude_k_difference)
         : $unsigned($signed({writer_tile_k_in[8*i + 7], $signed(writer_tile_k_in[8*i +: 8])}));
-    wire pruned_k = magnitude_k < {1'b0, controller_start_threshold_k};
+    wire pruned_k = magnitude_k < {1'b0, threshold_k_q};
     assign context_k_in[8*i +: 8] = controller_work_restore ? $signed(reader_tile_x[8*i +: 8])
         : $signed($unsigned($signed(writer_tile_k_in[8*i +: 8])) & {8{!pruned_k}});
   end
@@ -466,7 +401,7 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
     wire signed [8:0] magnitude_v_difference = -$signed(writer_tile_v_in[8*i +: 8]);
     wire [8:0] magnitude_v = writer_tile_v_in[8*i + 7] ? $unsigned(magnitude_v_difference)
         : $unsigned($signed({writer_tile_v_in[8*i + 7], $signed(writer_tile_v_in[8*i +: 8])}));
-    wire pruned_v = magnitude_v < {1'b0, controller_start_threshold_v};
+    wire pruned_v = magnitude_v < {1'b0, threshold_v_q};
     assign context_v_in[8*i +: 8] = controller_work_restore ? $signed(reader_tile_x[8*i +: 8])
         : $signed($unsigned($signed(writer_tile_v_in[8*i +: 8])) & {8{!pruned_v}});
   end
@@ -495,10 +430,91 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
   wire context_fills = controller_good & controller_work_keep;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) context_tokens_q <= 16'd0;
-    else         context_tokens_q <= context_empties ? 16'd0 : context_fills ? controller_work_tokens
-        : context_tokens_q;
+    else         context_tokens_q <= context_empties ? 16'd0 : context_fills
+        ? (controller_work_restore ? controller_work_tokens : writer_tokens) : context_tokens_q;
   end
   assign context_tokens_o = context_tokens_q;
+  wire [1:0] controller_full_in = {mover_full_v, mover_full_k};
+  wire controller_overflow_in = writer_overflow_k | writer_overflow_v;
+
+  cache_controller_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 u_controller (
+    .clk_i(clk_i),
+    .rst_ni(rst_ni),
+    .abort_i(abort_i),
+    .idle_o(controller_idle),
+    .window_base_i(window_base_i),
+    .window_limit_i(window_limit_i),
+    .operation_valid_i(operation_valid_i),
+    .operation_ready_o(operation_ready_o),
+    .operation_opcode_i(operation_opcode_i),
+    .operation_independent_i(operation_independent_i),
+    .operation_words_i(operation_words_i),
+    .operation_end_valid_o(operation_end_valid_o),
+    .operation_end_ready_i(operation_end_ready_i),
+    .operation_end_error_o(operation_end_error_o),
+    .begin_o(controller_begin),
+    .work_restore_o(controller_work_restore),
+    .work_begins_o(controller_work_begins),
+    .work_keep_o(controller_work_keep),
+    .work_tokens_o(controller_work_tokens),
+    .work_channels_o(controller_work_channels),
+    .work_lines_o(controller_work_lines),
+    .area_k_o(controller_area_k),
+    .area_v_o(controller_area_v),
+    .start_valid_o(controller_start_valid),
+    .start_ready_i(controller_start_ready_in),
+    .start_prefill_o(controller_start_prefill),
+    .start_threshold_k_o(controller_start_threshold_k),
+    .start_threshold_v_o(controller_start_threshold_v),
+    .start_bits_k_o(controller_start_bits_k),
+    .start_bits_v_o(controller_start_bits_v),
+    .open_tokens_i(writer_tokens),
+    .filling_i(filling),
+    .context_tokens_i(context_tokens_q),
+    .blocks_k_i(writer_blocks_k),
+    .blocks_v_i(writer_blocks_v),
+    .settled_i(settled),
+    .full_i(controller_full_in),
+    .overflow_i(controller_overflow_in),
+    .read_valid_o(controller_read_valid),
+    .read_ready_i(reader_read_ready),
+    .read_blocks_o(controller_read_blocks),
+    .read_tokens_o(controller_read_tokens),
+    .read_done_valid_i(reader_end_valid),
+    .read_done_ready_o(controller_read_done_ready),
+    .read_done_damaged_i(reader_end_damaged),
+    .values_o(controller_values),
+    .good_o(controller_good),
+    .damage_o(controller_damage),
+    .damage_values_o(controller_damage_values),
+    .read_command_address_o(read_command_address_o),
+    .read_command_row_bytes_o(read_command_row_bytes_o),
+    .read_command_rows_o(read_command_rows_o),
+    .read_command_stride_o(read_command_stride_o),
+    .read_command_valid_o(read_command_valid_o),
+    .read_command_ready_i(read_command_ready_i),
+    .read_end_error_i(read_end_error_i),
+    .read_end_address_i(read_end_address_i),
+    .read_end_valid_i(read_end_valid_i),
+    .read_end_ready_o(read_end_ready_o),
+    .block_command_valid_i(mover_command_valid),
+    .block_command_ready_o(controller_block_command_ready),
+    .block_command_address_i(mover_command_address),
+    .block_command_row_bytes_i(mover_command_row_bytes),
+    .block_command_rows_i(mover_command_rows),
+    .block_command_stride_i(mover_command_stride),
+    .write_command_valid_o(write_command_valid_o),
+    .write_command_ready_i(write_command_ready_i),
+    .write_command_address_o(write_command_address_o),
+    .write_command_row_bytes_o(write_command_row_bytes_o),
+    .write_command_rows_o(write_command_rows_o),
+    .write_command_stride_o(write_command_stride_o),
+    .write_end_valid_i(write_end_valid_i),
+    .write_end_ready_o(write_end_ready_o),
+    .write_end_error_i(write_end_error_i),
+    .write_end_address_i(write_end_address_i)
+  );
+
   assign write_valid_o = controller_work_restore ? rows_write_valid : mover_write_valid;
   wire [127:0] write = controller_work_restore ? rows_write_data : mover_write_data;
   assign write_data_o = write;

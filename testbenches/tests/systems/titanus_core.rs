@@ -39,6 +39,8 @@ fn what_is_drawn() {
         let model = golden_of(&block).unwrap();
         let mut rng = StimulusRng::seed_from_u64(5);
         let (mut good, mut ends, mut kinds, mut damages) = (0, [0; 16], [0; 9], [0; 4]);
+        // Prefills that go on with another append, tokens that are kept behind others.
+        let mut apart = [0; 2];
         for _ in 0..300 {
             let program = program::draw(&mut rng, &model, 6);
             let mut memory = SparseMemory::new();
@@ -55,14 +57,19 @@ fn what_is_drawn() {
                         Matrix::Keys { .. } => 3,
                         Matrix::Values { .. } => 4,
                     },
-                    Operation::Append(append) => 5 + usize::from(append.position > 0),
+                    Operation::Append(append) => {
+                        apart[0] += usize::from(append.prefill > append.tokens);
+                        apart[1] += usize::from(append.position > 0 && append.keep);
+                        5 + usize::from(append.position > 0)
+                    }
                     Operation::Restore(_) => 7,
                     Operation::Vector(_) => 8,
                 };
                 kinds[kind] += 1;
             }
         }
-        println!("good {good}, ends {ends:?}, kinds {kinds:?}, damages {damages:?}");
+        println!("good {good}, ends {ends:?}, kinds {kinds:?}, damages {damages:?}, apart {apart:?}");
+        assert!(apart.iter().all(|&count| count > 5), "{apart:?}");
         assert!(good > 60, "{good}");
         assert!(kinds.iter().all(|&count| count > 5), "{kinds:?}");
         assert!(damages[2] > 0 && damages[3] > 0, "{damages:?}");

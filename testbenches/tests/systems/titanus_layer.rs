@@ -8,7 +8,7 @@ use sim::bus::AxiConfig;
 use sim::stimulus::{Stall, rng_for};
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
-use testbenches::systems::titanus_core::layer::{Chains, Compression, chains};
+use testbenches::systems::titanus_core::layer::{Chains, Compression, Prompt, chains};
 use testbenches::systems::titanus_core::{caps_of, golden_of, layer_core, small_layer_core, traffic};
 
 use crate::layer_14::{layer_14, residual};
@@ -22,12 +22,17 @@ const PRUNED: Compression = Compression { sparsity: 0.338, bits: [8, 8] };
 
 const SIZES: Sizes = Sizes { width: 128, heads: [4, 2], inner: 192 };
 
-fn drawn(block: &TitanusCore, shape: Shape, (tokens, prompt): (usize, usize), how: Compression) -> Chains {
+fn drawn(
+    block: &TitanusCore,
+    shape: Shape,
+    (tokens, prompt, comes): (usize, usize, Prompt),
+    how: Compression,
+) -> Chains {
     let mut rng = rng_for(7, "titanus layer");
     let decoder = Decoder::drawn(&mut rng, shape, SIZES);
     let residual = decoder.drawn_rows(&mut rng, tokens);
     let golden = golden_of(block).unwrap();
-    let chains = chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt), how).unwrap();
+    let chains = chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt, comes), how).unwrap();
     let Chains { errors, thresholds, pruned, bits, .. } = &chains;
     println!("{shape:?}, {how:?}: errors {errors:?}, thresholds {thresholds:?}, pruned {pruned:.3}, {:?}", bits.last());
     chains
@@ -45,7 +50,7 @@ fn layers_are_near_the_float_ones() {
         let mut block = small_layer_core();
         block.lane.function = function;
         for (how, most) in [(NEITHER, 2e-3), (PRUNED, 0.05), (Compression { bits: [4, 4], ..PRUNED }, 0.06)] {
-            let chains = drawn(&block, shape, (14, 8), how);
+            let chains = drawn(&block, shape, (14, 8, Prompt::AtOnce), how);
             assert!(chains.errors.iter().all(|&error| error > 0.0 && error < most), "{shape:?}: {:?}", chains.errors);
             assert!(chains.pruned >= how.sparsity);
         }
@@ -67,7 +72,7 @@ fn simulate(block: &TitanusCore, config: &AxiConfig, chains: &Chains) -> Vec<u64
             let counters = job.run(&mut device).unwrap();
             let counts = Counts::read(&mut device).unwrap();
             println!("{number}: {} descriptors, {counters:?}, {counts:?}", job.descriptors);
-            let read = if number == 0 { 0 } else { blocks(bits) };
+            let read = if number < chains.of_prompt { 0 } else { blocks(bits) };
             assert_eq!((counts.blocks_read, counts.blocks_written), (read, blocks(bits) - before));
             let beats = [moved[number].read().beats, moved[number].written().beats];
             assert_eq!([counters.read_beats, counters.write_beats], beats);
@@ -85,7 +90,40 @@ fn large_layers_with_pauses() {
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
     for shape in [Shape::Llama, Shape::Opt] {
         let how = Compression { bits: [4, 4], ..PRUNED };
-        simulate(&small_layer_core(), &config, &drawn(&small_layer_core(), shape, (10, 8), how));
+        simulate(&small_layer_core(), &config, &drawn(&small_layer_core(), shape, (10, 8, Prompt::AtOnce), how));
+    }
+}
+
+/// A prompt and a token behind it, the prompt as one job and token by token.
+fn both_ways(shape: Shape) -> [Chains; 2] {
+    let (block, how) = (small_layer_core(), Compression { bits: [4, 4], ..PRUNED });
+    let once = drawn(&block, shape, (9, 8, Prompt::AtOnce), how);
+    let by_token = drawn(&block, shape, (9, 8, Prompt::ByToken(once.thresholds)), how);
+    [once, by_token]
+}
+
+/// A prompt that comes token by token leaves the same rows and streams as one that comes at once: scores of a token are there before the
+/// next one comes, levels when the last one has come.
+#[test]
+fn a_prompt_token_by_token() {
+    for shape in [Shape::Llama, Shape::Opt] {
+        let [once, by_token] = both_ways(shape);
+        assert_eq!((by_token.jobs.len(), by_token.of_prompt), (9, 8));
+        assert_eq!(once.out, by_token.out);
+        assert_eq!(once.bits[0], by_token.bits[7]);
+        assert_eq!(by_token.bits[6], [16; 2], "the headers");
+        assert_eq!(once.bits[1], by_token.bits[8]);
+    }
+}
+
+/// The same in hardware.
+#[test]
+#[ignore = "a model of 96 macros, and simulations of minutes"]
+fn large_prompt_token_by_token() {
+    let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
+    for shape in [Shape::Llama, Shape::Opt] {
+        let [_, by_token] = both_ways(shape);
+        simulate(&small_layer_core(), &config, &by_token);
     }
 }
 
@@ -93,7 +131,8 @@ fn real(how: Compression, (tokens, prompt): (usize, usize)) -> Chains {
     let decoder = Decoder::from(&layer_14());
     let golden = golden_of(&layer_core()).unwrap();
     let residual = residual(tokens);
-    let chains = chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt), how).unwrap();
+    let comes = Prompt::AtOnce;
+    let chains = chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt, comes), how).unwrap();
     let Chains { errors, thresholds, pruned, bits, jobs, .. } = &chains;
     let descriptors: Vec<u32> = [&jobs[0], &jobs[jobs.len() - 1]].map(|job| job.descriptors).into();
     println!(

@@ -70,11 +70,15 @@ ports! {
         start: OutStream<CacheStart> = (),
         /// Tokens of the open sequence, 0 without one.
         open_tokens_i: In = uint(TOKENS),
+        /// Its prefill lacks tokens: there is no stream yet.
+        filling_i: In = bit(),
+        /// Tokens of the context.
+        context_tokens_i: In = uint(TOKENS),
         /// Whole blocks of its keys.
         blocks_k_i: In = uint(BLOCKS),
         /// Whole blocks of its values.
         blocks_v_i: In = uint(BLOCKS),
-        /// All tokens of an append are in, all blocks have left, and nothing is on its way to a DMA.
+        /// All tokens of an append are in, all blocks have left, and nothing is on its way to a DMA. Tokens may wait for the end of the prefill.
         settled_i: In = bit(),
         /// An area was full: of keys, of values.
         full_i: In = uint(2),
@@ -156,7 +160,7 @@ impl Block for CacheController {
         summary: "checks an append or a restore of the Titanus core and has it done",
         contract: "Fields first: 5 for one that must be 0, 15 for a width that is none, 9 for a size or another number of tokens than the open\n\
             sequence has; then rows and areas, as operand_check says. Nothing is read, written or changed unless all is right.\n\
-            An append ends when all its blocks have been written, a restore when keys, then values, came to their end. A damaged stream and an area that is\n\
+            An append ends when all its blocks have been written, or when its tokens wait for others of their prefill; a restore when keys, then values, came to their end. A damaged stream and an area that is\n\
             full are error 15, an element beyond all levels is 14 with bit 12 of the options.",
         reference: "",
     };
@@ -283,10 +287,12 @@ impl CacheController {
         let common = many(tokens) | !channels.any() | channels.gt(spec.channels()) | !fields.lines.any();
         let place = fields.position.any() & fields.position.ne(here);
         let prefill = fields.prefill.extend(32);
-        let keep = fields.options.bit(0) & (fields.position.any() | in_context);
-        let append = place | both.slice(16..33).any() | prefill.gt(tokens) | prefill.gt(spec.buffer) | keep;
+        // What is kept goes on where the context ends.
+        let apart = fields.position.any() & fields.position.ne(io.context_tokens_i.extend(32));
+        let keep = m.wire("wrong_keep", fields.options.bit(0) & (apart | both.gt(spec.context)));
+        let append = place | both.slice(16..33).any() | prefill.gt(spec.buffer) | keep;
         let short = io.blocks_k_i.gt(lines) | io.blocks_v_i.gt(lines);
-        let restore = tokens.ne(here) | short | (!fields.rows & in_context);
+        let restore = tokens.ne(here) | io.filling_i | short | (!fields.rows & in_context);
         m.wire("wrong_size", common | mux(fields.restore, restore, append))
     }
 

@@ -15,8 +15,8 @@ use crate::blocks::common::stream::{StreamWidthConverter, StreamWidthConverterPo
 use crate::blocks::titanus::cache_writer::TOKENS;
 use crate::blocks::titanus::{CacheReaderPorts, CacheWriterPorts, OpenTail};
 use crate::lang::{
-    About, Block, Bundle, In, InBundle, InStream, InStreams, Module, Out, OutArray, OutStream, OutStreams, Stream,
-    Timing, bit, cat, index_width, mux, parameters, ports, sint, uint,
+    About, Block, Bundle, In, InBundle, InStream, InStreams, Module, Out, OutArray, OutStream, OutStreams, Signal,
+    Stream, Timing, bit, cat, index_width, mux, parameters, ports, sint, uint,
 };
 
 parameters! {
@@ -164,6 +164,13 @@ impl Block for CacheEngine {
     }
 }
 
+/// What the open sequence was begun with.
+fn begun(m: &mut Module, name: &str, controller: &CacheControllerPorts, value: Signal) -> Signal {
+    let register = m.reg(&format!("{name}_q"), value.ty());
+    register.next_when(controller.start.fire(), value);
+    register.q
+}
+
 impl CacheEngine {
     /// Rows to tiles, to streams, to blocks; returns the bytes of blocks.
     fn append(
@@ -205,9 +212,15 @@ impl CacheEngine {
         m.connect_stream(&mover.block, &writer.block);
         m.connect_stream(&controller.block_command, &mover.command);
         m.connect(io.block_written_o, mover.moved_o);
-        let settled = m.wire("settled", !left.q.any() & writer.settled_o & mover.empty_o);
+        m.comment(
+            "Tokens of a prefill that goes on with the next append wait for its end; nothing of them is on its way.",
+        );
+        let prefill = begun(m, "prefill", controller, controller.start.prefill);
+        let filling = m.wire("filling", writer.open_o & writer.tokens_o.lt(prefill));
+        let settled = m.wire("settled", !left.q.any() & (writer.settled_o | filling) & mover.empty_o);
         for (to, from) in [
             (controller.settled_i, settled),
+            (controller.filling_i, filling),
             (controller.full_i, cat(&[mover.full_v_o, mover.full_k_o])),
             (controller.overflow_i, writer.overflow_k_o | writer.overflow_v_o),
             (controller.open_tokens_i, writer.tokens_o),
@@ -282,12 +295,15 @@ impl CacheEngine {
         // A side of a restore ends with its last token.
         let anew = m.wire("context_anew", io.abort_i | controller.begin_o | (restored & reader.tile.last));
         tile.next(mux(anew | whole, tile_ty.lit(0), mux(moves, tile.q.wrapping_add(1), tile.q)));
-        token.next(mux(anew, token_ty.lit(0), mux(whole, token.q.wrapping_add(1), token.q)));
+        // A sequence that goes on does so behind its tokens.
+        let goes_on = m.wire("context_goes_on", controller.begin_o & !work.restore & !work.begins);
+        let first = m.wire("context_first", writer.tokens_o.slice(0..token_ty.width) & goes_on.repeat(token_ty.width));
+        token.next(mux(anew, first, mux(whole, token.q.wrapping_add(1), token.q)));
         m.connect(context.write_tile_i, tile.q);
         m.connect(context.write_token_i, token.q);
         let sides = [
-            ("k", writer.tile.k, controller.start.threshold_k, context.k_i),
-            ("v", writer.tile.v, controller.start.threshold_v, context.v_i),
+            ("k", writer.tile.k, begun(m, "threshold_k", controller, controller.start.threshold_k), context.k_i),
+            ("v", writer.tile.v, begun(m, "threshold_v", controller, controller.start.threshold_v), context.v_i),
         ];
         for (name, fresh, threshold, to) in sides {
             m.for_each(&format!("context_{name}"), self.spec.lanes, |m, l| {
@@ -315,8 +331,10 @@ impl CacheEngine {
         let zero = uint(TOKENS).lit(0);
         let empties = m.wire("context_empties", io.abort_i | (controller.begin_o & work.keep));
         let fills = m.wire("context_fills", controller.good_o & work.keep);
-        tokens.next(mux(empties, zero, mux(fills, work.tokens, tokens.q)));
+        let all = mux(work.restore, work.tokens, writer.tokens_o);
+        tokens.next(mux(empties, zero, mux(fills, all, tokens.q)));
         m.connect(io.context_tokens_o, tokens.q);
+        m.connect(controller.context_tokens_i, tokens.q);
     }
 
     fn damage(&self, m: &mut Module, io: &CacheEnginePorts, controller: &CacheControllerPorts) {

@@ -202,6 +202,12 @@ impl TitanusCore {
         self.state.borrow().cache_tokens()
     }
 
+    /// The prefill of the cache lacks tokens, so that it cannot come back yet.
+    #[must_use]
+    pub fn is_filling(&self) -> bool {
+        self.state.borrow().filling()
+    }
+
     /// Bits of both streams of the cache; 0 where they are not known.
     #[must_use]
     pub fn stream_bits(&self) -> [u64; 2] {
@@ -236,9 +242,12 @@ impl TitanusCore {
             LOAD => Load::check(shape, limits, fields).map(Operation::Load),
             PRODUCT => Product::check(shape, state.context_tokens(), limits, fields).map(Operation::Product),
             VECTOR => vector_top::Operation::check(&shape.vector, limits, fields).map(Operation::Vector),
-            APPEND => Append::check(shape, state.cache_tokens(), limits, fields).map(Operation::Append),
-            RESTORE => Restore::check(shape, (state.cache_tokens(), state.most_blocks()), limits, fields)
-                .map(Operation::Restore),
+            APPEND => Append::check(shape, (state.cache_tokens(), state.context_tokens()), limits, fields)
+                .map(Operation::Append),
+            RESTORE => {
+                let tokens = if state.filling() { 0 } else { state.cache_tokens() };
+                Restore::check(shape, (tokens, state.most_blocks()), limits, fields).map(Operation::Restore)
+            }
             _ => Err(code::FIELD),
         }
     }

@@ -162,10 +162,12 @@ fn check_append(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> Re
         check_is(d, append::POSITION, held.cache.into(), "the tokens of the cache")?;
     }
     d.check_size(append::TOKENS, l::MOST.saturating_sub(get(append::POSITION)))?;
-    check_most(d, append::PREFILL, get(append::TOKENS).min(caps.buffer.into()))?;
+    check_most(d, append::PREFILL, caps.buffer.into())?;
     if keep {
-        check_is(d, append::POSITION, 0, "only whole sequences are kept")?;
-        d.check_size(append::TOKENS, caps.context.into())?;
+        if !first {
+            check_is(d, append::POSITION, held.context.into(), "tokens are kept behind those of the context")?;
+        }
+        d.check_size(append::TOKENS, u64::from(caps.context).saturating_sub(get(append::POSITION)))?;
     }
     let (rows, row_bytes) = (get(append::TOKENS), get(append::CHANNELS));
     let operand = |address, stride| Extent { address, stride: Some(stride), rows, row_bytes };
@@ -187,6 +189,10 @@ fn check_restore(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> R
         return wrong(ErrorCode::Size, restore::TOKENS, d, "those of a cache, and there is none");
     }
     check_is(d, restore::TOKENS, held.cache.into(), "the tokens of the cache")?;
+    if held.cache < held.prefill {
+        let expected = format!("those of a cache whose prefill of {} tokens has come", held.prefill);
+        return wrong(ErrorCode::Size, restore::TOKENS, d, expected);
+    }
     if !to_rows {
         d.check_size(restore::TOKENS, caps.context.into())?;
     }

@@ -13,6 +13,8 @@ pub struct Held {
     pub cache: u32,
     /// Tokens of the context; 0: there is none.
     pub context: u32,
+    /// Tokens of the cache's prefill: as long as the cache has fewer, it cannot come back.
+    pub prefill: u32,
 }
 
 impl Held {
@@ -24,9 +26,12 @@ impl Held {
         match descriptor.get(header::OPCODE) as u8 {
             l::APPEND_VALUE => {
                 let keep = word(append::OPTIONS) >> l::KEEP_BIT & 1 == 1;
+                let position = word(append::POSITION);
+                let cache = position.saturating_add(tokens);
                 Self {
-                    cache: word(append::POSITION).saturating_add(tokens),
-                    context: if keep { tokens } else { self.context },
+                    cache,
+                    context: if keep { cache } else { self.context },
+                    prefill: if position == 0 { word(append::PREFILL) } else { self.prefill },
                 }
             }
             l::RESTORE_VALUE if word(restore::OPTIONS) >> l::ROWS_BIT & 1 == 0 => Self { context: tokens, ..self },
@@ -34,11 +39,11 @@ impl Held {
         }
     }
 
-    /// What a device says, while no job runs: its cache. A context is not known there.
+    /// What a device says, while no job runs: its cache. A context is not known there, nor whether a prefill lacks tokens.
     ///
     /// # Errors
     /// Those of the bus.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
-        Ok(Self { cache: device.read(r::CACHE)? & r::CACHE_CACHED, context: 0 })
+        Ok(Self { cache: device.read(r::CACHE)? & r::CACHE_CACHED, ..Self::default() })
     }
 }

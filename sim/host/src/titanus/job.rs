@@ -194,8 +194,8 @@ impl AppendJob {
         Self { sizes, position, prefill: 0, thresholds: [0; 2], bits: [0; 2], rows, areas, lines, options: 0 }
     }
 
-    /// The first ones of a new cache: `prefill` of them give each channel its first level; thresholds and widths of keys and of
-    /// values stay those of the cache.
+    /// The first ones of a new cache: `prefill` tokens, these and those of the next appends, give each channel its first level together;
+    /// thresholds and widths of keys and of values stay those of the cache.
     #[must_use]
     pub fn first(
         sizes: (u32, u32),
@@ -207,7 +207,7 @@ impl AppendJob {
         Self { prefill, thresholds, bits, ..Self::behind(0, sizes, rows, areas, lines) }
     }
 
-    /// The pruned tokens become the context.
+    /// The pruned tokens become the context, or its next ones behind others.
     #[must_use]
     pub fn keep(self) -> Self {
         Self { options: self.options | 1 << l::KEEP_BIT, ..self }

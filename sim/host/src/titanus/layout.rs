@@ -110,7 +110,7 @@ pub mod append {
         POSITION, "position", 4 at 40;
         /// Bits SNBZ_TITANUS_OPTION_...: KEEP, EXACT; others 0.
         OPTIONS, "options", 4 at 44;
-        /// Tokens that give each channel its first level; 0 unless position is 0.
+        /// Tokens that give each channel its first level, these and those behind; 0 unless position is 0.
         PREFILL, "prefill", 2 at 48;
         /// Lines of an area, 64 bytes each.
         LINES, "lines", 2 at 50;
@@ -216,7 +216,7 @@ pub const INTEGERS_BIT: u32 = 0;
 pub const RELU_BIT: u32 = 1;
 /// Bit of the options of a product: all results have the first constant.
 pub const ONE_CONSTANT_BIT: u32 = 2;
-/// Bit of the options of an append: the pruned tokens become the context.
+/// Bit of the options of an append: the pruned tokens become the context, or its next ones.
 pub const KEEP_BIT: u32 = 0;
 /// Bit of the options of a restore: tokens go to memory, otherwise to the context.
 pub const ROWS_BIT: u32 = 0;

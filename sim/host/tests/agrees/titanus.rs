@@ -1,9 +1,11 @@
 //! Jobs of `titanus_core`.
 
+mod registers;
+
 use golden::common::shell::job_controller::Limits;
 use golden::systems::job::{Accelerator, Fields};
 use golden::systems::memory::SparseMemory;
-use golden::systems::titanus_core::{Device as Model, Shape, TitanusCore};
+use golden::systems::titanus_core::{Shape, TitanusCore};
 use host::titanus::{AppendJob, Caps, Held, LoadJob, Matrix, ProductJob, RestoreJob, check};
 use host::vector::{self, Operand};
 use host::{Descriptor, Refusal};
@@ -58,8 +60,8 @@ fn golden(held: &Held, bytes: &[u8]) -> u32 {
             let done = core.perform(bytes[5], Fields(&words(bytes)), &LIMITS, &mut memory);
             assert!(done.is_ok_and(|done| done.codes.is_empty()));
         };
-        for (tokens, keep) in [(held.context, true), (held.cache, false)] {
-            let job = AppendJob::first((tokens, 24), 0, ([0; 2], [2; 2]), ROWS, (AREAS, LINES));
+        for (tokens, prefill, keep) in [(held.context, 0, true), (held.cache, held.prefill, false)] {
+            let job = AppendJob::first((tokens, 24), prefill as u16, ([0; 2], [2; 2]), ROWS, (AREAS, LINES));
             let job = if keep { job.keep() } else { job };
             if tokens > 0 {
                 perform(&job.build(&CAPS, &Held::default(), &WINDOW).unwrap());
@@ -163,8 +165,11 @@ fn job() -> impl Strategy<Value = Job> {
 
 fn held() -> impl Strategy<Value = Held> {
     // What ends a cache ends the context as well.
-    let held = (select(vec![0, 7, 7, 7, 31]), select(vec![0, 6, 24, 30]));
-    held.prop_map(|(cache, context)| Held { cache, context: if cache == 0 { 0 } else { context } })
+    let held = (select(vec![0, 7, 7, 7, 31]), select(vec![0, 6, 7, 24, 30]), select(vec![0, 0, 7, 8, 12]));
+    held.prop_map(|(cache, context, prefill)| match cache {
+        0 => Held::default(),
+        _ => Held { cache, context, prefill },
+    })
 }
 
 fn built(job: &Job, held: &Held) -> Result<Descriptor, Refusal> {
@@ -286,7 +291,7 @@ fn builder_and_hardware() {
 }
 
 fn good() -> [(Descriptor, Held); 9] {
-    let held = Held { cache: 7, context: 24 };
+    let held = Held { cache: 7, context: 24, prefill: 5 };
     let at = |address| Operand { address, stride: 64 };
     let rows = [at(0x6000), at(0x7000)];
     let product = |matrix| ProductJob::new([2, 6, 7], matrix, at(0x4000), at(0x5000), 3);
@@ -355,6 +360,7 @@ fn what_is_held() {
             core.perform(bytes[5], Fields(&words(bytes)), &LIMITS, &mut memory).unwrap();
             held = held.after(&descriptor);
             assert_eq!((held.cache, held.context), (core.cache_tokens(), core.context_tokens()));
+            assert_eq!(held.cache < held.prefill, core.is_filling());
         };
         then(&|held| first.keep().build(&CAPS, held, &WINDOW));
         then(&|held| AppendJob::behind(5, (2, 24), rows, AREAS, LINES).build(&CAPS, held, &WINDOW));
@@ -362,36 +368,17 @@ fn what_is_held() {
         then(&|held| RestoreJob::to_context((7, 24), AREAS, LINES).build(&CAPS, held, &WINDOW));
         then(&|held| first.build(&CAPS, held, &WINDOW));
         then(&|_| LoadJob::constants(9, 0x9000, 4).build(&CAPS, &WINDOW));
-        assert_eq!(held, Held { cache: 5, context: 7 });
+        then(&|held| AppendJob::behind(5, (1, 24), rows, AREAS, LINES).build(&CAPS, held, &WINDOW));
+        then(&|held| RestoreJob::to_context((6, 24), AREAS, LINES).build(&CAPS, held, &WINDOW));
+        // A prompt in two parts, and a token behind it.
+        let part = AppendJob::first((2, 24), 4, ([1, 2], [3, 2]), rows, (AREAS, LINES)).keep();
+        then(&|held| part.build(&CAPS, held, &WINDOW));
+        then(&|held| {
+            assert!(RestoreJob::to_context((2, 24), AREAS, LINES).build(&CAPS, held, &WINDOW).is_err());
+            AppendJob::behind(2, (2, 24), rows, AREAS, LINES).keep().build(&CAPS, held, &WINDOW)
+        });
+        then(&|held| AppendJob::behind(4, (2, 24), rows, AREAS, LINES).keep().build(&CAPS, held, &WINDOW));
+        then(&|held| RestoreJob::to_context((6, 24), AREAS, LINES).build(&CAPS, held, &WINDOW));
+        assert_eq!(held, Held { cache: 6, context: 6, prefill: 4 });
     });
-}
-
-/// The offsets and masks of the registers are those of the model.
-#[test]
-fn registers_of_the_model() {
-    use host::titanus::registers as r;
-
-    let mut model = Model::new(CORE.with(Clone::clone), 4, 16, SparseMemory::new());
-    let fields = [
-        (r::CAPS_STORE, r::CAPS_STORE_ROWS, CAPS.rows),
-        (r::CAPS_STORE, r::CAPS_STORE_COLUMNS, CAPS.columns),
-        (r::CAPS_MACRO, r::CAPS_MACRO_INPUTS, CAPS.inputs),
-        (r::CAPS_MACRO, r::CAPS_MACRO_OUTPUTS, CAPS.outputs),
-        (r::CAPS_CONSTANTS, !0, CAPS.constants),
-        (r::CAPS_CACHE, r::CAPS_CACHE_CHANNELS, CAPS.lanes),
-        (r::CAPS_CACHE, r::CAPS_CACHE_TILES, CAPS.tiles),
-        (r::CAPS_CACHE, r::CAPS_CACHE_LEVELS, CAPS.levels),
-        (r::CAPS_CONTEXT, r::CAPS_CONTEXT_TOKENS, CAPS.context),
-        (r::CAPS_CONTEXT, r::CAPS_CONTEXT_BUFFER, CAPS.buffer),
-        (r::CAPS, r::CAPS_LANES, CAPS.vector.lanes),
-        (r::CAPS, r::CAPS_MAX_BEATS, CAPS.vector.max_beats),
-        (r::FUNCTION, r::FUNCTION_FUNCTION, CAPS.vector.function),
-    ];
-    for (offset, mask, expected) in fields {
-        assert_eq!((model.read(offset).unwrap() & mask) >> mask.trailing_zeros(), expected, "{offset:#x}");
-    }
-    for offset in [r::OVERFLOWS, r::MULTIPLICATIONS, r::SKIPPED, r::STREAM_READ, r::STREAM_WRITTEN, r::DAMAGE_WHERE] {
-        assert_eq!([offset, offset + 4].map(|at| model.read(at).unwrap()), [0, 0]);
-    }
-    assert_eq!([r::CACHE, r::DAMAGE].map(|at| model.read(at).unwrap()), [0, 0]);
 }

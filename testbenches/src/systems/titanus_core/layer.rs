@@ -23,16 +23,27 @@ pub struct Compression {
     pub bits: [u8; 2],
 }
 
+/// How a prompt comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompt {
+    /// All tokens as one job.
+    AtOnce,
+    /// A job for each token, with these thresholds of keys and of values.
+    ByToken([u8; 2]),
+}
+
 /// All of a layer.
 #[derive(Clone, Debug)]
 pub struct Chains {
-    /// Loads and the prompt, then a job for each further token.
+    /// Loads and the prompt, or its first token; then a job for each further token.
     pub jobs: Vec<Job>,
+    /// Those of them that are the prompt.
+    pub of_prompt: usize,
     /// Squared errors beside the float layer, relative to the squares: what the layer adds to the prompt, and to the further tokens.
     pub errors: [f64; 2],
     /// Thresholds of keys and of values.
     pub thresholds: [u8; 2],
-    /// Share of the prompt's keys and values that they prune.
+    /// Share of the prompt's keys and values that pruning by `sparsity` leaves 0; token by token of the first one's.
     pub pruned: f64,
     /// Bits of both streams behind each job.
     pub bits: Vec<[u64; 2]>,
@@ -211,8 +222,9 @@ fn threshold(rows: &[Vec<i8>], share: f64) -> (u8, f64) {
 struct Steps<'a, 'b, 'c> {
     b: &'a mut Builder<'b>,
     held: &'a Held<'c>,
-    /// Tokens before these.
+    /// Tokens before these, and tokens of the prompt.
     first: usize,
+    prompt: usize,
 }
 
 impl Steps<'_, '_, '_> {
@@ -236,13 +248,21 @@ impl Steps<'_, '_, '_> {
     }
 
     /// Keys and values go to the cache; what queries meet becomes the context. Returns the thresholds of a new cache.
-    fn keep(&mut self, [k, v]: [&Integers; 2], how: Compression) -> anyhow::Result<Option<([u8; 2], f64)>> {
+    fn keep(
+        &mut self,
+        [k, v]: [&Integers; 2],
+        how: Compression,
+        prompt: Prompt,
+    ) -> anyhow::Result<Option<([u8; 2], f64)>> {
         let (areas, lines) = (self.held.areas, self.held.lines);
         let (count, channels, first) = (k.rows as u32, k.columns as u32, self.first as u32);
         if first == 0 {
-            let prefill = u16::try_from(count.min(self.b.caps.buffer))?;
+            let prefill = u16::try_from((self.prompt as u32).min(self.b.caps.buffer))?;
             let [keys, values] = [k, v].map(|rows| threshold(&self.b.values(rows), how.sparsity));
-            let thresholds = [keys.0, values.0];
+            let thresholds = match prompt {
+                Prompt::AtOnce => [keys.0, values.0],
+                Prompt::ByToken(thresholds) => thresholds,
+            };
             let begin = (thresholds, how.bits);
             self.b.then(|caps, held, window| {
                 let job = AppendJob::first((count, channels), prefill, begin, [k.at, v.at], (areas, lines));
@@ -254,9 +274,12 @@ impl Steps<'_, '_, '_> {
         for (name, address) in [("stream of keys", areas[0]), ("stream of values", areas[1])] {
             self.b.b.writes(name, &Floats { at: Operand { address, stride: 0 }, rows: 1, columns });
         }
-        self.b.then(|caps, held, window| {
-            AppendJob::behind(first, (count, channels), [k.at, v.at], areas, lines).build(caps, held, window)
-        })?;
+        let append = AppendJob::behind(first, (count, channels), [k.at, v.at], areas, lines);
+        if self.first < self.prompt {
+            self.b.then(|caps, held, window| append.keep().build(caps, held, window))?;
+            return Ok(None);
+        }
+        self.b.then(|caps, held, window| append.build(caps, held, window))?;
         self.b.then(|caps, held, window| {
             RestoreJob::to_context((first + count, channels), areas, lines).build(caps, held, window)
         })?;
@@ -326,7 +349,7 @@ pub fn chains(
     (caps, window): (&Caps, &Window),
     golden: TitanusCore,
     decoder: &Decoder,
-    (residual, prompt): (&[Vec<f64>], usize),
+    (residual, prompt, comes): (&[Vec<f64>], usize, Prompt),
     how: Compression,
 ) -> anyhow::Result<Chains> {
     let (tokens, channels) = (residual.len(), decoder.k.outputs());
@@ -336,15 +359,17 @@ pub fn chains(
     let b = &mut Builder::new(caps, window, golden)?;
     let held = Held::load(b, decoder, &exact, tokens)?;
     let (mut jobs, mut bits, mut out, mut found) = (Vec::new(), Vec::new(), Vec::new(), None);
-    for (first, count) in std::iter::once((0, prompt)).chain((prompt..tokens).map(|token| (token, 1))) {
+    let whole = if comes == Prompt::AtOnce { prompt } else { 1 };
+    let of_prompt = prompt + 1 - whole;
+    for (first, count) in std::iter::once((0, whole)).chain((whole..tokens).map(|token| (token, 1))) {
         let rows = b.b.given(&residual[first..first + count])?;
         let [x, s_q, s_k, fed, _] = held.units;
         let x = held.norms[0].apply(b, "normalised", &rows, x)?;
-        let mut steps = Steps { b, held: &held, first };
+        let mut steps = Steps { b, held: &held, first, prompt };
         let q = steps.turned("queries", &x, &held.q, s_q)?;
         let k = steps.turned("keys", &x, &held.k, s_k)?;
         let v = held.v.integers(steps.b, "values", &x, |job| job)?;
-        found = steps.keep([&k, &v], how)?.or(found);
+        found = steps.keep([&k, &v], how, comes)?.or(found);
         let attention = steps.attend(&q)?;
         let hidden = steps.add("projected", &attention, &held.o, &rows)?;
         let x = held.norms[1].apply(steps.b, "normalised again", &hidden, fed)?;
@@ -358,5 +383,5 @@ pub fn chains(
     let added = |rows: &[Vec<f64>], range: std::ops::Range<usize>| sum(&rows[range.clone()], &residual[range], -1.0);
     let errors =
         [0..prompt, prompt..tokens].map(|range| relative_error(&added(&exact.out, range.clone()), &added(&out, range)));
-    Ok(Chains { jobs, errors, thresholds, pruned, bits, out })
+    Ok(Chains { jobs, of_prompt, errors, thresholds, pruned, bits, out })
 }

@@ -95,7 +95,10 @@ fn operation(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> W
         1 => weights(rng, program, plan),
         2 => constants(rng, program, plan),
         3..6 => append(rng, program, plan),
-        6 | 7 if plan.model.cache_tokens() > 0 => restore(rng, program, plan),
+        // Seldom ahead of the end of a prefill, which is refused.
+        6 | 7 if plan.model.cache_tokens() > 0 && (!plan.model.is_filling() || often(rng, 20)) => {
+            restore(rng, program, plan)
+        }
         6 | 7 => append(rng, program, plan),
         kind => product(rng, program, plan, kind % 3),
     }
@@ -223,10 +226,15 @@ fn append(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Word
     // What a token takes at most: levels that open in all of its channels.
     let token_bytes = shape.tiles * (2 + 29 * shape.lanes) / 8 + 1;
     let [tokens] = fitted(program, [tokens], |[tokens]| 2 * tokens * (row_bytes(channels) + token_bytes) + 2048);
-    let keep = new && tokens <= shape.context && rng.random();
-    let prefill = if new && rng.random() { rng.random_range(0..=tokens.min(shape.buffer)) } else { 0 };
+    let position = if new { 0 } else { held };
+    let keeps = new || plan.model.context_tokens() == held;
+    let keep = keeps && position + tokens <= shape.context && rng.random();
+    // Now and then more than come at once.
+    let longest = if often(rng, 3) { shape.buffer } else { tokens.min(shape.buffer) };
+    let prefill = if new && rng.random() { rng.random_range(0..=longest) } else { 0 };
     let (keys, values) = (integers(rng, program, tokens, channels), integers(rng, program, tokens, channels));
-    let most = (u64::from(token_bytes * (tokens + 1)) / 64 + 2) as u32;
+    let packed = if !new && plan.model.is_filling() { held + tokens } else { tokens.max(prefill) };
+    let most = (u64::from(token_bytes * (packed + 1)) / 64 + 2) as u32;
     // Areas that hold what is there and what comes; those of another chain are not in this memory.
     let given = plan.areas.filter(|_| !new && !often(rng, 6));
     let whole = if new { 0 } else { plan.model.whole_blocks() as u32 };
@@ -249,7 +257,6 @@ fn append(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Word
         begin |= rng.random_range(2..=8u32) << 16 | rng.random_range(2..=8u32) << 24;
     }
     let options = u32::from(keep) | if often(rng, 8) { 1 << 12 } else { 0 };
-    let position = if new { 0 } else { held };
     let words = [
         (32, tokens),
         (36, channels),

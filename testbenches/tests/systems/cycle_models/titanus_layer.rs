@@ -12,7 +12,7 @@ use models::cycles::titanus::{STAGES, Titanus};
 use models::headlines::titanus::OURS;
 use sim::stimulus::rng_for;
 use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
-use testbenches::systems::titanus_core::layer::{Compression, chains};
+use testbenches::systems::titanus_core::layer::{Compression, Prompt, chains};
 use testbenches::systems::titanus_core::timing::timing;
 use testbenches::systems::titanus_core::{caps_of, golden_of, head_core, opt_core, small_layer_core};
 
@@ -64,7 +64,8 @@ fn token(block: &TitanusCore, (shape, of): (Shape, Model), [prompt, tokens]: [us
     let residual = decoder.drawn_rows(&mut rng, tokens);
     let golden = golden_of(block).unwrap();
     let how = Compression { sparsity: 0.338, bits: [4, 4] };
-    let chains = chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt), how).unwrap();
+    let comes = Prompt::AtOnce;
+    let chains = chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt, comes), how).unwrap();
     let (golden, mut memory) = (golden_of(block).unwrap(), SparseMemory::new());
     let (mut counted, mut split, last) = (Vec::new(), 0, chains.jobs.len() - 1);
     for (number, job) in chains.jobs.iter().enumerate() {

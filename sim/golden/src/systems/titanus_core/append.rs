@@ -22,6 +22,11 @@ pub(super) struct Stream {
     config: Config,
     channels: Vec<Channel>,
     overflow: bool,
+    /// Tokens that give the levels together; those that came wait for the others.
+    prefill: usize,
+    waiting: Vec<Vec<i8>>,
+    /// The levels are given.
+    given: bool,
     /// Blocks that are full.
     blocks: u64,
     /// CRC-32 of these.
@@ -31,13 +36,16 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// One without a token.
-    fn begin(shape: &Shape, side: &Side) -> Self {
+    /// One without a token, of which the first `prefill` give the levels.
+    fn begin(shape: &Shape, side: &Side, prefill: usize) -> Self {
         Self {
             threshold: side.threshold,
             config: Config { bits: side.bits, max_levels: shape.levels as usize },
             channels: vec![Channel::default(); shape.channels()],
             overflow: false,
+            prefill,
+            waiting: Vec::new(),
+            given: false,
             blocks: 0,
             crc: 0,
             open: header(side.bits, shape.lanes as usize),
@@ -69,11 +77,17 @@ impl Stream {
         continued(self.crc, &self.tail())
     }
 
-    /// Pruned tokens as tiles; with `prefill` they are the first ones, and so many give the initial levels.
-    fn tiles(&mut self, lanes: usize, tokens: &[Vec<i8>], prefill: Option<usize>) -> Vec<Tile> {
-        let sequence = match prefill {
-            Some(prefill) => Sequence::encode(self.config, tokens, prefill),
-            None => Sequence::continued(self.config, std::mem::take(&mut self.channels), tokens),
+    /// Pruned tokens as tiles: none as long as the prefill lacks tokens, then all of them at once.
+    fn tiles(&mut self, lanes: usize, tokens: &[Vec<i8>]) -> Vec<Tile> {
+        let sequence = if self.given {
+            Sequence::continued(self.config, std::mem::take(&mut self.channels), tokens)
+        } else {
+            self.waiting.extend_from_slice(tokens);
+            if self.waiting.len() < self.prefill {
+                return Vec::new();
+            }
+            self.given = true;
+            Sequence::encode(self.config, &std::mem::take(&mut self.waiting), self.prefill)
         };
         let tiles = tiles(&sequence, lanes);
         self.overflow |= sequence.overflowed();
@@ -82,8 +96,8 @@ impl Stream {
     }
 
     /// Adds pruned tokens, as `tiles` has them. Returns the blocks that are full now.
-    fn add(&mut self, lanes: usize, tokens: &[Vec<i8>], prefill: Option<usize>) -> Vec<u8> {
-        let tiles = self.tiles(lanes, tokens, prefill);
+    fn add(&mut self, lanes: usize, tokens: &[Vec<i8>]) -> Vec<u8> {
+        let tiles = self.tiles(lanes, tokens);
         self.open.extend(body(self.config.bits, lanes, &tiles));
         let block_bits = 8 * LINE as usize;
         let open = self.open.split_off(self.open.len() / block_bits * block_bits);
@@ -94,8 +108,19 @@ impl Stream {
     }
 }
 
-/// Bits of a stream ahead of an append, the tiles of it, bits of a value.
-pub(super) type Appending = (u64, Vec<Tile>, u32);
+/// Tiles that join a stream.
+pub(super) struct Appending {
+    /// Bits of the stream ahead of them; 0: its header is ahead of them too.
+    pub from: u64,
+    /// The tiles; none as long as the prefill lacks tokens.
+    pub tiles: Vec<Tile>,
+    /// Bits of a value.
+    pub bits: u32,
+    /// Tokens that wait together; 0 where the levels are given.
+    pub prefill: usize,
+    /// Those of them that have come before.
+    pub waiting: usize,
+}
 
 /// All tokens of a side, pruned and filled up with zeros; `None`: not all came.
 fn pruned(
@@ -120,22 +145,40 @@ impl TitanusCore {
     /// The streams that an append goes on with.
     fn begun(&self, operation: &Append, state: &State) -> Option<[Stream; 2]> {
         match operation.position {
-            0 => Some(operation.sides.each_ref().map(|side| Stream::begin(&self.shape, side))),
+            0 => {
+                let prefill = operation.prefill as usize;
+                Some(operation.sides.each_ref().map(|side| Stream::begin(&self.shape, side, prefill)))
+            }
             _ => state.streams().cloned(),
         }
     }
 
-    /// Ahead of an append: its tiles, keys and values, as they will be behind so many bits of their streams, and bits of a value.
+    /// Ahead of an append: what its keys and its values will be.
     pub(super) fn appends(&self, operation: &Append, memory: &mut dyn Memory) -> Option<[Appending; 2]> {
         let streams = self.begun(operation, &self.state.borrow())?;
-        let (shape, first) = (&self.shape, operation.position == 0);
+        let shape = &self.shape;
         let mut sides = streams.into_iter().zip(&operation.sides).map(|(mut stream, side)| {
             let rows = pruned(&side.rows, stream.threshold, shape.channels(), memory, &mut Codes::default())?;
-            let bits = if first { 0 } else { stream.bits() };
-            let tiles = stream.tiles(shape.lanes as usize, &rows, first.then_some(operation.prefill as usize));
-            Some((bits, tiles, stream.config.bits))
+            let (from, prefill) = if stream.given { (stream.bits(), 0) } else { (0, stream.prefill) };
+            let waiting = stream.waiting.len();
+            let tiles = stream.tiles(shape.lanes as usize, &rows);
+            Some(Appending { from, tiles, bits: stream.config.bits, prefill, waiting })
         });
         Some([sides.next()??, sides.next()??])
+    }
+
+    /// Ahead of an append that begins a cache in place of another one: what ends the streams of that, a tile of zeros behind what waits.
+    pub(super) fn given_up(&self, operation: &Append) -> Option<[Appending; 2]> {
+        let state = self.state.borrow();
+        let streams = state.streams().filter(|_| operation.position == 0)?;
+        let lanes = self.shape.lanes as usize;
+        Some(streams.clone().map(|mut stream| {
+            let (from, waiting) = if stream.given { (stream.bits(), 0) } else { (0, stream.waiting.len()) };
+            stream.prefill = waiting;
+            let mut tiles = if stream.given { Vec::new() } else { stream.tiles(lanes, &[]) };
+            tiles.push(Tile::empty(lanes));
+            Appending { from, tiles, bits: stream.config.bits, prefill: waiting, waiting }
+        }))
     }
 
     /// Appends tokens, also behind an error, to find all that goes wrong.
@@ -153,11 +196,10 @@ impl TitanusCore {
         let context = keys.zip(values).map(|(keys, values)| Context { keys, values });
         let mut result = None;
         if let (Some(mut streams), Some(tokens)) = (streams, &context) {
-            let prefill = first.then_some(operation.prefill as usize);
             for (number, tokens) in [&tokens.keys, &tokens.values].into_iter().enumerate() {
                 let (stream, area) = (&mut streams[number], &operation.sides[number].area);
                 let from = stream.blocks();
-                let full = stream.add(shape.lanes as usize, tokens, prefill);
+                let full = stream.add(shape.lanes as usize, tokens);
                 let blocks = (from..).zip(full.chunks(LINE as usize));
                 for (block, bytes) in blocks.take_while(|(block, _)| *block < area.rows) {
                     pieces::store(area, block, bytes, memory, &mut codes);
@@ -178,9 +220,15 @@ impl TitanusCore {
             codes.note(code::FIELD);
             codes.note(code::OVERFLOW);
         }
-        state.cache(operation.position + operation.tokens, result);
+        if first {
+            state.begin(operation.prefill);
+        }
+        let all = operation.position + operation.tokens;
+        state.cache(all, result);
         if operation.keep {
-            state.fill(operation.tokens, context);
+            // Behind those that are there.
+            let before = if first { Some(Context::default()) } else { state.context().cloned() };
+            state.fill(all, before.zip(context).map(|(before, new)| before.then(new)));
         }
         let codes = if known { codes.all() } else { Vec::new() };
         let defined = codes.is_empty() && known && operation.is_defined();

@@ -22,6 +22,7 @@ use crate::systems::cycles::{Shell, Spent, Timed, Turns, Unit, end};
 use crate::systems::job::{self, Accelerator, Fields};
 use crate::systems::memory::Memory;
 
+use super::append::Appending;
 use super::{Executed, Operation, TitanusCore, Work as Done};
 use append::Appended;
 use loads::Loaded;
@@ -95,9 +96,15 @@ impl Ahead {
         let core = &self.accelerator;
         Some(match operation {
             Operation::Append(append) => {
-                let open = (core.cache_tokens() > 0).then(|| core.stream_bits());
-                let sides = core.appends(append, memory)?;
-                Streams::Append(sides.map(|(from, tiles, bits)| Tiles::new(from, &tiles, bits)), open)
+                let tiles = i64::from(core.shape.tiles);
+                let of = |side: Appending, ends: i64| {
+                    let [buffered, kept] = [side.prefill, side.waiting].map(|tokens| tokens as i64 * tiles);
+                    // What ends a sequence waits too, where anything does.
+                    let buffered = if kept > 0 { buffered + ends } else { buffered };
+                    Tiles::new(side.from, &side.tiles, side.bits).waiting(buffered, kept)
+                };
+                let given_up = core.given_up(append).map(|sides| sides.map(|side| of(side, 1)));
+                Streams::Append(core.appends(append, memory)?.map(|side| of(side, 0)), given_up)
             }
             Operation::Restore(restore) => {
                 let sides = core.restores(restore, memory)?;
@@ -166,7 +173,7 @@ impl Timed for Work<'_> {
             (Operation::Vector(rows), _) => timing.shell.rows(&timing.unit, rows, now, turns),
             (Operation::Append(append), Streams::Append(tiles, open)) => {
                 let begin = now + Shell::checks(CACHE_OPERANDS, CACHE_OPERANDS);
-                end(Appended::new((timing, shape), append, (tiles, *open), (begin, turns)), turns)
+                end(Appended::new((timing, shape), append, (tiles, open.as_ref()), (begin, turns)), turns)
             }
             (Operation::Restore(restore), Streams::Restore(tiles)) => {
                 let used = if restore.rows.is_some() { CACHE_OPERANDS } else { CACHE_OPERANDS / 2 };

@@ -106,9 +106,9 @@ pub struct Append {
     pub channels: u32,
     /// Tokens that are there.
     pub position: u32,
-    /// Tokens that give the initial levels.
+    /// Tokens that give the initial levels, these and those of the appends behind them; at position 0.
     pub prefill: u32,
-    /// The pruned tokens become the context.
+    /// The pruned tokens become the context, or its next ones.
     pub keep: bool,
     /// An element without a level left is an error.
     pub exact: bool,
@@ -289,14 +289,19 @@ fn area(address: u64, lines: u32) -> Command {
 }
 
 impl Append {
-    /// The operation in the fields behind a header, with so many tokens in the cache.
+    /// The operation in the fields behind a header, with so many tokens in the cache and in the context.
     ///
     /// # Errors
     /// The code of the first check that fails.
     ///
     /// # Panics
     /// There are fewer than 24 words.
-    pub fn check(shape: &Shape, cached: u32, limits: &Limits, fields: Fields<'_>) -> Result<Self, u8> {
+    pub fn check(
+        shape: &Shape,
+        (cached, context): (u32, u32),
+        limits: &Limits,
+        fields: Fields<'_>,
+    ) -> Result<Self, u8> {
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
         let (options, position) = (word(44), word(40));
         let (prefill, lines) = (half(fields, 48), half(fields, 50));
@@ -309,10 +314,11 @@ impl Append {
         demand(position > 0 || [bits_k, bits_v].iter().all(|bits| (2..=8).contains(bits)), code::FIELD)?;
         let (tokens, channels) = (word(32), word(36));
         sizes(&[(tokens, MOST_ROWS), (channels, shape.channels() as u32), (lines, MOST_ROWS)])?;
-        let fits = u64::from(position) + u64::from(tokens) <= MOST_ROWS.into()
+        let all = u64::from(position) + u64::from(tokens);
+        let fits = all <= MOST_ROWS.into()
             && (position == 0 || position == cached)
-            && prefill <= tokens.min(shape.buffer)
-            && (!keep || (position == 0 && tokens <= shape.context));
+            && prefill <= shape.buffer
+            && (!keep || ((position == 0 || position == context) && all <= shape.context.into()));
         demand(fits, code::SIZE)?;
         let rows = |address: usize, stride: usize| Command {
             address: long(address),
@@ -344,7 +350,7 @@ impl Append {
 }
 
 impl Restore {
-    /// The operation in the fields behind a header, with so many tokens in the cache, and whole blocks in its longer stream.
+    /// The operation in the fields behind a header, with so many tokens that can come back, and whole blocks in their longer stream.
     ///
     /// # Errors
     /// The code of the first check that fails.

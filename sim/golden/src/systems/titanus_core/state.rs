@@ -11,10 +11,19 @@ use super::{Counts, Executed, Load, Operation, Shape, TitanusCore, Work};
 pub(super) type Constant = (u32, i32);
 
 /// Keys and values of one head: tokens of channels.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Context {
     pub(super) keys: Vec<Vec<i8>>,
     pub(super) values: Vec<Vec<i8>>,
+}
+
+impl Context {
+    /// With more tokens behind these.
+    pub(super) fn then(mut self, more: Self) -> Self {
+        self.keys.extend(more.keys);
+        self.values.extend(more.values);
+        self
+    }
 }
 
 /// All of it. What is `None` is unknown.
@@ -24,8 +33,9 @@ pub(super) struct State {
     /// By input of the whole store, then output.
     weights: Vec<Vec<Option<i8>>>,
     constants: Vec<Option<Constant>>,
-    /// How many tokens the cache has, and, where they are known, its streams.
+    /// How many tokens the cache has, how many its prefill, and, where they are known, its streams.
     cached: u32,
+    prefill: u32,
     streams: Option<[Stream; 2]>,
     /// The same of the context.
     tokens: u32,
@@ -40,6 +50,7 @@ impl State {
             weights: vec![vec![None; outputs as usize]; inputs as usize],
             constants: vec![None; shape.constants as usize],
             cached: 0,
+            prefill: 0,
             streams: None,
             tokens: 0,
             context: None,
@@ -56,6 +67,16 @@ impl State {
 
     pub(super) fn cache_tokens(&self) -> u32 {
         self.cached
+    }
+
+    /// The prefill lacks tokens: nothing can come back.
+    pub(super) fn filling(&self) -> bool {
+        self.cached < self.prefill
+    }
+
+    /// A cache begins whose levels come from so many tokens.
+    pub(super) fn begin(&mut self, prefill: u32) {
+        self.prefill = prefill;
     }
 
     /// Its tokens, and whether keys and values had elements without a level.
@@ -84,6 +105,7 @@ impl State {
 
     /// There is no cache and no context.
     pub(super) fn empty(&mut self) {
+        self.begin(0);
         self.cache(0, None);
         self.fill(0, None);
     }

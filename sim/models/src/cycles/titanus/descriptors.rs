@@ -98,5 +98,5 @@ pub(super) fn product(
     let job = if matches!(matrix, Matrix::Keys { .. }) { job.one_constant() } else { job };
     let job = if results == Numbers::Int8 { job.to_integers() } else { job };
     let tokens = context.try_into()?;
-    Ok(job.build(caps, &Held { cache: tokens, context: tokens }, &WINDOW)?)
+    Ok(job.build(caps, &Held { cache: tokens, context: tokens, prefill: 0 }, &WINDOW)?)
 }

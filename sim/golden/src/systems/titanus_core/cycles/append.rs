@@ -4,14 +4,15 @@ use super::super::{Append, Shape};
 use super::Timing;
 use super::blocks::Blocks;
 use super::pack::Packed;
-use super::streams::{BLOCK, Tiles};
+use super::streams::Tiles;
 use crate::systems::cycles::{Flow, Packets, Ports, Reader, Times, Turns, Words, Writer, latest};
 
-/// From the beginning of an append to the first cycle in which a tile can be taken: by a sequence that is open, by a new one, by
-/// a new one when another is given up for it.
+/// From the beginning of an append to the first cycle in which a tile can be taken: by a sequence that is open, by a new one.
 const GOES_ON: u64 = 1;
 const BEGINS: u64 = 4;
-const GIVES_UP: u64 = 13;
+/// From the beginning to the tile of zeros that ends a sequence which is given up; from its last block to the first tile of the new one.
+const ENDS: u64 = 2;
+const FOLLOWS: u64 = 4;
 
 /// An append under way.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ impl Appended {
     pub fn new(
         (timing, shape): (&Timing, &Shape),
         operation: &Append,
-        (tiles, given_up): (&[Tiles; 2], Option<[u64; 2]>),
+        (tiles, given_up): (&[Tiles; 2], Option<&[Tiles; 2]>),
         (begin, turns): (u64, &Turns),
     ) -> Self {
         let (bus_bytes, lanes) = (timing.shell.bus_bytes, u64::from(shape.lanes));
@@ -47,15 +48,15 @@ impl Appended {
         }
         let bits = 8 * u64::from(operation.channels);
         let words = || Words::of_rows(Packets::new(8 * bus_bytes, 8 * lanes, [(bits, operation.tokens.into())]));
-        // A sequence is given up with a tile of zeros.
-        let beyond = |bits: u64| bits % BLOCK + 2 + lanes > BLOCK;
-        let first = match given_up {
-            _ if operation.position > 0 => GOES_ON,
-            Some(bits) => GIVES_UP + u64::from(bits.into_iter().any(beyond)),
-            None => BEGINS,
-        };
         let of_token = i64::from(shape.tiles);
-        let sides = tiles.each_ref().map(|tiles| Packed::new(tiles, i64::from(operation.prefill) * of_token));
+        let ended = |tiles: &Tiles| Packed::new(tiles, of_token as u64 - 1).ended(begin + ENDS);
+        let ends = given_up.into_iter().flatten().filter_map(ended).max();
+        let first = match ends {
+            _ if operation.position > 0 => begin + GOES_ON,
+            Some(end) => end + FOLLOWS,
+            None => begin + BEGINS,
+        };
+        let sides = tiles.each_ref().map(|tiles| Packed::new(tiles, 0));
         let place = |side: usize| {
             let (first, count) = sides[side].blocks();
             (&operation.sides[side].area, first, count)
@@ -68,7 +69,7 @@ impl Appended {
             tiles: i64::from(operation.tokens) * of_token,
             of_token,
             of_row: bits.div_ceil(8 * lanes) as i64,
-            first: begin + first,
+            first,
             taken: Times::default(),
             blocks: Blocks::new(bus_bytes, [place(0), place(1)]),
             sides,
@@ -127,7 +128,8 @@ impl Flow for Appended {
 
     fn end(&self) -> Option<u64> {
         let [keys, values] = self.sides.each_ref().map(Packed::end);
-        let settled = latest([keys, values, self.blocks.end(&self.writer)])?;
+        let tiles = self.taken.behind(self.tiles - 1, 1);
+        let settled = latest([tiles, keys, values, self.blocks.end(&self.writer)])?;
         // All that is told in the cycle behind the last end of a command.
         let ends = self.readers.iter().map(Reader::end).chain([self.writer.end()]);
         ends.into_iter().try_fold(settled - 1, |end, time| Some(end.max(time?)))

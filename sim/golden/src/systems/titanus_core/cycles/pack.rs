@@ -9,8 +9,8 @@ pub(super) struct Packed {
     tiles: Tiles,
     /// Blocks that were full before.
     before: u64,
-    /// Tiles that the quantizer keeps until all of them have given the levels.
-    buffered: i64,
+    /// Cycles between the last tile that is kept and the first one of the levels: tiles that its token lacks.
+    padding: u64,
     /// When each tile was compacted, and kept.
     compacted: Times,
     kept: Times,
@@ -26,13 +26,17 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// Of tiles of which so many are prefill.
-    pub fn new(tiles: &Tiles, buffered: i64) -> Self {
+    /// Of tiles whose last token lacks so many of its own.
+    pub fn new(tiles: &Tiles, padding: u64) -> Self {
         let before = tiles.chunks.first().map_or(0, |chunk| chunk.at / BLOCK);
-        let (compacted, kept, monitored, first, second) = Default::default();
+        let (mut compacted, mut kept, monitored, first, second) = <(Times, Times, _, _, _)>::default();
+        for _ in 0..tiles.kept {
+            compacted.push(0);
+            kept.push(0);
+        }
         let (built, joined, shown) = Default::default();
         let tiles = tiles.clone();
-        Self { tiles, before, buffered, compacted, kept, monitored, first, second, built, joined, shown }
+        Self { tiles, before, padding, compacted, kept, monitored, first, second, built, joined, shown }
     }
 
     /// The number of the first block, and how many become full.
@@ -40,22 +44,25 @@ impl Packed {
         (self.before, (self.tiles.end() / BLOCK - self.before) as i64)
     }
 
-    /// When the register in front is free for tile `n`.
+    /// When the register in front is free for tile `n` of those that come.
     pub fn free(&self, n: i64) -> Option<u64> {
-        self.compacted.behind(n - 1, 0)
+        self.compacted.behind(self.tiles.kept + n - 1, 0)
     }
 
     /// When the quantizer takes tile `n`.
     fn quantized(&self, n: i64) -> Option<u64> {
-        if n < self.buffered { self.kept.behind(n, 0) } else { self.monitored.behind(self.tiles.initial + n, 0) }
+        if n < self.tiles.buffered { self.kept.behind(n, 0) } else { self.monitored.behind(self.tiles.initial + n, 0) }
     }
 
     /// Initial levels and tiles that were kept come when the last one is kept.
     fn next_monitored(&self) -> Option<u64> {
         let n = self.monitored.known();
-        let tile = n - self.tiles.initial;
-        let there =
-            if tile < self.buffered { self.kept.behind(self.buffered - 1, 1) } else { self.compacted.behind(tile, 1) };
+        let (tile, buffered) = (n - self.tiles.initial, self.tiles.buffered);
+        let there = if tile < buffered {
+            self.kept.behind(buffered - 1, 1 + self.padding)
+        } else {
+            self.compacted.behind(tile, 1)
+        };
         latest([there, self.monitored.behind(n - 1, 1), self.first.behind(n - 1, 0)])
     }
 
@@ -85,11 +92,15 @@ impl Packed {
             let mut moved = false;
             extend!(moved, self.compacted, {
                 let n = self.compacted.known();
-                latest([taken.behind(n, 1), self.compacted.behind(n - 1, 1), self.quantized(n - 1)])
+                latest([taken.behind(n - self.tiles.kept, 1), self.compacted.behind(n - 1, 1), self.quantized(n - 1)])
             });
             extend!(moved, self.kept, {
                 let n = self.kept.known();
-                if n < self.buffered { latest([self.compacted.behind(n, 1), self.kept.behind(n - 1, 1)]) } else { None }
+                if n < self.tiles.buffered {
+                    latest([self.compacted.behind(n, 1), self.kept.behind(n - 1, 1)])
+                } else {
+                    None
+                }
             });
             extend!(moved, self.monitored, self.next_monitored());
             extend!(moved, self.first, {
@@ -115,8 +126,24 @@ impl Packed {
         }
     }
 
-    /// The first cycle in which all is in blocks that are there, and in the open one.
+    /// The first cycle in which all is in blocks that are there, and in the open one; at once where tiles only wait.
     pub fn end(&self) -> Option<u64> {
         self.joined.behind(self.tiles.chunks.len() as i64 - 1, 1)
+    }
+
+    /// When the last block of a stream is there that ends with a tile that is taken in cycle `taken`, and whose blocks leave at once.
+    pub fn ended(mut self, taken: u64) -> Option<u64> {
+        let mut last = Times::default();
+        last.push(taken);
+        loop {
+            let left = self.shown.clone();
+            if !self.advance(&last, &left) {
+                break;
+            }
+        }
+        let chunk = self.tiles.chunks.last()?;
+        // What is beyond a block is one more.
+        let beyond = chunk.at % BLOCK + chunk.bits > BLOCK;
+        Some(self.end()? + u64::from(beyond))
     }
 }

@@ -65,19 +65,22 @@ pub(in super::super) struct Tiles {
     pub(super) last: Vec<i64>,
     /// Tiles of initial levels, which come first.
     pub(super) initial: i64,
+    /// Tiles that the quantizer keeps until all of them have given the levels, and those of them that it keeps already.
+    pub(super) buffered: i64,
+    pub(super) kept: i64,
 }
 
 impl Tiles {
     /// Those behind so many bits of a stream; behind none the header comes first.
     pub fn new(from: u64, tiles: &[Tile], bits: u32) -> Self {
-        let mut all = Self { chunks: Vec::new(), last: Vec::new(), initial: 0 };
+        let mut all = Self { chunks: Vec::new(), last: Vec::new(), initial: 0, buffered: 0, kept: 0 };
         let mut at = from;
         let mut add = |tile: usize, bits: u64, header: bool| {
             all.chunks.push(Chunk { at, bits, tile: tile as i64, header });
             at += bits;
             all.chunks.len() as i64 - 1
         };
-        if from == 0 {
+        if from == 0 && !tiles.is_empty() {
             add(0, HEADER, true);
         }
         for (number, tile) in tiles.iter().enumerate() {
@@ -91,6 +94,11 @@ impl Tiles {
         all
     }
 
+    /// Of which the quantizer keeps so many up to the levels; of these it has `kept`.
+    pub fn waiting(self, buffered: i64, kept: i64) -> Self {
+        Self { buffered, kept, ..self }
+    }
+
     /// The bit behind the last one.
     pub(super) fn end(&self) -> u64 {
         self.chunks.last().map_or(0, Chunk::end)
@@ -102,8 +110,8 @@ impl Tiles {
 pub(in super::super) enum Streams {
     /// It has nothing to do with them.
     None,
-    /// Keys and values that are packed; bits of the streams that are open and given up for them.
-    Append([Tiles; 2], Option<[u64; 2]>),
+    /// Keys and values that are packed; what ends the streams that are open and given up for them.
+    Append([Tiles; 2], Option<[Tiles; 2]>),
     /// Keys and values that come back.
     Restore([Tiles; 2]),
 }

@@ -36,7 +36,7 @@ fn all() -> [Descriptor; 9] {
 #[test]
 fn reserved() {
     let product = &[0, 1, 2, 12];
-    // With a position there is no keep.
+    // Tokens that are kept behind others than the context's are a wrong size.
     let options: [&[u32]; 9] = [&[0], &[0], product, product, product, &[0, 12], &[0, 12], &[0], &[0]];
     // Bytes that must be 0.
     let zeros: [&[(usize, usize)]; 9] = [
@@ -148,10 +148,18 @@ fn sizes() {
     };
     assert_eq!([1, 2, 3].map(most), [0, 0, 9]);
     let prefill = |tokens, prefill: u32, position| checked(&append(tokens, position).word(48, prefill | LINES << 16));
-    assert_eq!([prefill(3, 3, 0), prefill(3, 4, 0), prefill(5, 4, 0), prefill(5, 5, 0)], [0, 9, 0, 9]);
+    assert_eq!(
+        [prefill(3, 3, 0), prefill(3, 4, 0), prefill(5, 4, 0), prefill(5, 5, 0), prefill(1, 5, 0)],
+        [0, 0, 0, 9, 9]
+    );
     assert_eq!([prefill(3, 0, 4), prefill(3, 1, 4)], [0, 5]);
     let keep = |tokens, position| checked(&append(tokens, position).word(44, 1));
     assert_eq!([keep(6, 0), keep(7, 0), keep(1, 4)], [0, 9, 9]);
+    let same = core();
+    same.state.borrow_mut().cache(4, None);
+    same.state.borrow_mut().fill(4, None);
+    let keep = |tokens| checked_on(&same, &append(tokens, 4).word(44, 1));
+    assert_eq!([1, 2, 3, u32::MAX].map(keep), [0, 0, 9, 9]);
     for good in [append(1, 0), restore(4)] {
         let lines = |lines: u32| checked(&good.clone().word(48, lines << 16));
         assert_eq!([0, 1, 65_535].map(lines), [9, 0, code::WINDOW]);
@@ -164,6 +172,14 @@ fn sizes() {
     let long = core();
     long.state.borrow_mut().cache(7, None);
     assert_eq!([restore(7), restore_rows(7)].map(|d| checked_on(&long, &d)), [9, 0]);
+    // Tokens that wait for others of their prefill.
+    let open = core();
+    open.state.borrow_mut().begin(4);
+    for (tokens, code) in [(3, 9), (4, 0)] {
+        open.state.borrow_mut().cache(tokens, None);
+        assert_eq!([restore(tokens), restore_rows(tokens)].map(|d| checked_on(&open, &d)), [code; 2]);
+        assert_eq!(checked_on(&open, &append(1, tokens)), 0);
+    }
 }
 
 /// Of each operand its address, its stride, and the bytes from its first to its last one, in order.

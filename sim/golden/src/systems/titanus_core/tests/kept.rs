@@ -38,6 +38,44 @@ fn the_context() {
     assert_eq!(device.read(0x1c).unwrap(), u32::from(code::SIZE));
 }
 
+/// A prompt token by token: the context grows by each, and the levels come with the last one of the prefill.
+#[test]
+fn a_prompt_token_by_token() {
+    let (once, apart) = (core(), core());
+    let mut memory = with_tokens();
+    let begin = |tokens| append(tokens, 0).words(&[(44, 1), (48, 4 | LINES << 16)]);
+    let keep = |position| append(1, position).word(44, 1);
+    assert_eq!(run(&once, &mut memory, &[begin(5)]).end.code, 0);
+    for position in 0..5 {
+        let descriptor = if position == 0 { begin(1) } else { keep(position) };
+        assert_eq!(run(&apart, &mut memory, &[descriptor]).end.code, 0);
+        let tokens = position + 1;
+        assert_eq!((apart.cache_tokens(), apart.context_tokens()), (tokens, tokens));
+        assert_eq!(apart.is_filling(), tokens < 4);
+        assert_eq!(apart.stream_bits().map(|bits| bits > 16), [tokens >= 4; 2], "a header is all there is");
+    }
+    let holds = |core: &TitanusCore| {
+        let state = core.state.borrow();
+        (state.streams().cloned(), state.context().cloned())
+    };
+    assert_eq!(holds(&once), holds(&apart));
+    // Up to the end of the context; behind one that came back; not behind one of other tokens.
+    assert_eq!(run(&apart.clone(), &mut memory, &[keep(5)]).end.code, 0);
+    assert_eq!(run(&apart.clone(), &mut memory, &[keep(5), keep(6)]).end.code, code::SIZE);
+    assert_eq!(run(&apart, &mut memory, &[append(1, 5), keep(6)]).end.code, code::SIZE);
+    assert_eq!((apart.cache_tokens(), apart.context_tokens()), (0, 0));
+    let report = run(&apart, &mut memory, &[append(4, 0), restore(4), keep(4)]);
+    assert_eq!((report.end.code, apart.context_tokens()), (0, 5));
+    let context = holds(&apart).1.unwrap();
+    assert_eq!(
+        (context.keys[4].as_slice(), context.values[4].as_slice()),
+        (&[9, 127, 0, -128][..], &[0, 0, 3, -3][..])
+    );
+    // Tokens that wait are given up with their cache.
+    assert_eq!(run(&apart, &mut memory, &[begin(2), append(3, 0), restore_rows(3)]).end.code, 0);
+    assert_eq!((apart.is_filling(), apart.context_tokens()), (false, 2));
+}
+
 fn memory_of(device: &mut Device<SparseMemory>, chain: &[Descriptor]) {
     device.memory.store(0x1000, &chain[0].0);
     for (offset, value) in [(0x28, 0x1000), (0x30, 0x1000), (0x38, 0xffff), (0x3c, 0), (0x08, 1)] {
