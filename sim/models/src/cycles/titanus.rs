@@ -5,6 +5,8 @@
 //! appended to its streams; a prompt is the context as it comes, and for each further token all come back.
 
 mod descriptors;
+mod pipeline;
+mod tokens;
 
 use anyhow::{Context, Result, bail, ensure};
 use golden::systems::cycles::Turns;
@@ -14,8 +16,10 @@ use host::Descriptor;
 use host::titanus::{Caps, LoadJob, Matrix};
 
 use super::shapes::Model;
-use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost, steps};
+use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
 use descriptors::{BITS, BLOCK, Tokens, cache, element, product};
+pub use pipeline::{Run, Units};
+pub use tokens::{Engine, Enters, Step};
 
 /// Bytes of a constant.
 const CONSTANT: u64 = 8;
@@ -275,71 +279,6 @@ impl Titanus {
             all += self.rows((Steps::Rotate, Int8), [tokens, width])?;
             all += self.rows((Steps::Rotate, Int8), [tokens, channels])?;
             all += self.rows((Steps::Gate, Int8), [tokens, model.between])?;
-        }
-        Ok(all)
-    }
-
-    /// A token behind `context - 1` others on its way through a layer whose weights the core holds, one chain from the residual stream to the
-    /// residual stream: of each descriptor its stage, one of [`STAGES`], and its cycles.
-    ///
-    /// # Errors
-    /// A layer that does not fit.
-    pub fn token(&self, model: &Model, context: u64) -> Result<Vec<(usize, u64)>> {
-        use Numbers::{Fp16, Int8};
-        let (caps, width, head, [heads, shared]) = (&self.caps, model.width, model.head(), model.heads);
-        let channels = head * shared;
-        let store = |inputs: u64, outputs: u64, results: Numbers| {
-            product(caps, (Matrix::Store { row: 0, column: 0 }, 0), [1, inputs, outputs], results)
-        };
-        let step = |what: Steps, results: Numbers, columns: u64| steps(&caps.vector, (what, results), [1, columns]);
-        let norm = if model.gated { Steps::RmsNorm } else { Steps::LayerNorm };
-        let (cached, of_tokens) = cache(caps, channels, [context - 1, 1])?;
-        let [begin, append, restore] = <[Descriptor; 3]>::try_from(cached).ok().context("a token behind others")?;
-        let mut all = vec![(0, step(norm, Int8, width)?)];
-        for outputs in [width, channels] {
-            if model.gated {
-                all.extend([(0, store(width, outputs, Fp16)?), (0, step(Steps::Rotate, Int8, outputs)?)]);
-            } else {
-                all.push((0, store(width, outputs, Int8)?));
-            }
-        }
-        all.extend([(0, store(width, channels, Int8)?), (1, append), (1, restore)]);
-        for number in 0..heads {
-            let tile = u16::try_from(number * shared / heads * head / u64::from(caps.lanes))?;
-            let scores = product(caps, (Matrix::Keys { tile }, context), [1, head, context], Fp16)?;
-            let values = product(caps, (Matrix::Values { tile }, context), [1, context, head], Int8)?;
-            all.extend([(2, scores), (3, step(Steps::Softmax, Fp16, context)?), (4, values)]);
-        }
-        all.extend([
-            (5, store(width, width, Fp16)?),
-            (5, step(Steps::Add, Fp16, width)?),
-            (5, step(norm, Int8, width)?),
-        ]);
-        if model.gated {
-            all.extend([(6, store(width, model.between, Fp16)?), (6, store(width, model.between, Fp16)?)]);
-            let most = u64::from(caps.vector.lanes * caps.vector.max_beats) / 64 * 64;
-            for (columns, count) in parts(model.between, most) {
-                for _ in 0..count {
-                    all.push((6, step(Steps::Gate, Int8, columns)?));
-                }
-            }
-        } else {
-            all.push((6, store(width, model.between, Int8)?));
-        }
-        all.extend([(6, store(model.between, width, Fp16)?), (6, step(Steps::Add, Fp16, width)?)]);
-        let (stages, descriptors): (Vec<usize>, Vec<Descriptor>) = all.into_iter().unzip();
-        let spent = self.spent(&self.golden, [vec![begin], descriptors].concat(), &of_tokens)?;
-        Ok(stages.into_iter().zip(spent.into_iter().skip(1)).collect())
-    }
-
-    /// The same, stage by stage.
-    ///
-    /// # Errors
-    /// A layer that does not fit.
-    pub fn stages(&self, model: &Model, context: u64) -> Result<[u64; STAGES.len()]> {
-        let mut all = [0; STAGES.len()];
-        for (stage, cycles) in self.token(model, context)? {
-            all[stage] += cycles;
         }
         Ok(all)
     }

@@ -2,6 +2,7 @@
 //! cycles of our core, as its recurrence has them.
 
 use super::{Row, within};
+use crate::cycles::titanus::{Run, Units};
 
 /// Prompts and answers of the runs of figure 12, in tokens.
 const PAIRS: [[f64; 2]; 6] = [[32., 32.], [32., 64.], [32., 128.], [64., 64.], [64., 128.], [128., 128.]];
@@ -23,6 +24,16 @@ const AUTHORS: Core = Core { token: 1607.0, stage: 554.0 };
 /// Cycles of a token behind 63 others in a layer of OPT-125M on our core, by stage: `models::cycles::titanus::STAGES`. A test of `testbenches`
 /// (`a_token_of_opt`) has them from the recurrence that equals the RTL.
 pub const OURS: [u64; 7] = [942, 3627, 3396, 2412, 3432, 782, 760];
+
+/// Cycles of 32 + 32 tokens on our core, token by token, each operation as its recurrence has it (`a_run_of_opt` of `testbenches`).
+pub const RUN: Run = Run {
+    at_once: 79_024,
+    plain: 321_137,
+    intra_core: [204_218, 161_722, 91_776],
+    core_to_core: [366_558, 330_866, 241_343],
+    answer: 455_968,
+    layers: 12,
+};
 
 /// Our core, a stage after the other.
 fn ours() -> Core {
@@ -122,6 +133,7 @@ fn mean(ratio: impl Fn([f64; 2]) -> f64) -> f64 {
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = latency();
+    rows.extend(side_by_side());
     rows.extend(cache());
     rows
 }
@@ -299,9 +311,52 @@ fn latency() -> Vec<Row> {
     ]
 }
 
+/// Tokens of a prompt side by side on our core.
+fn side_by_side() -> Vec<Row> {
+    let row = |figure, value, basis| Row { figure, paper: "-", value, decimals: 3, unit: "", accept: None, basis };
+    let mut rows = vec![row(
+        "prompt as one chain, speed over token by token, P = D = 32",
+        RUN.speed_at_once(),
+        "`titanus_core` as it is; cycles of each descriptor of 32 + 32 tokens of OPT-125M by the recurrence that equals the RTL, prompts kept token by token or at once",
+    )];
+    for (units, [intra_core, core_to_core], basis) in [
+        (
+            Units::Engines,
+            ["its three engines side by side", "and tokens from core to core, on top"],
+            "the same cycles, each engine on an operation of another token, the bus left out; not built",
+        ),
+        (
+            Units::Apart,
+            ["products of weights and of the context side by side too", "the same from core to core, on top"],
+            "the same; not built",
+        ),
+        (
+            Units::Stages,
+            ["something for each of seven stages", "stages of all cores, on top"],
+            "the same with the paper's pipeline; 1.419 and 1.277 are the authors' c and m for this run; not built",
+        ),
+    ] {
+        rows.push(row(intra_core, RUN.speed_intra_core(units), basis));
+        rows.push(row(core_to_core, RUN.speed_core_to_core(units), "the same"));
+    }
+    rows
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is said of this run by the authors' numbers.
+    #[test]
+    fn authors_in_one_run() {
+        let run = [32.0, 32.0];
+        let speeds =
+            [AUTHORS.plain(run) / AUTHORS.intra_core(run), AUTHORS.intra_core(run) / AUTHORS.core_to_core(run)];
+        let basis = side_by_side().into_iter().rev().nth(1).unwrap().basis;
+        for speed in speeds {
+            assert!(basis.contains(&format!("{speed:.3}")), "{speed:.3}: {basis}");
+        }
+    }
 
     /// What is written of our stages are their numbers.
     #[test]

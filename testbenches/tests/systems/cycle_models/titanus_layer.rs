@@ -9,7 +9,7 @@ use host::Window;
 use models::cycles::Numbers;
 use models::cycles::shapes::{Model, model};
 use models::cycles::titanus::{STAGES, Titanus};
-use models::headlines::titanus::OURS;
+use models::headlines::titanus::{OURS, RUN};
 use sim::stimulus::rng_for;
 use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
 use testbenches::systems::titanus_core::layer::{Compression, Prompt, chains};
@@ -64,8 +64,8 @@ fn token(block: &TitanusCore, (shape, of): (Shape, Model), [prompt, tokens]: [us
     let residual = decoder.drawn_rows(&mut rng, tokens);
     let golden = golden_of(block).unwrap();
     let how = Compression { sparsity: 0.338, bits: [4, 4] };
-    let comes = Prompt::AtOnce;
-    let chains = chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt, comes), how).unwrap();
+    let chains =
+        chains((&caps_of(&golden), &WINDOW), golden, &decoder, (&residual, prompt, Prompt::AtOnce), how).unwrap();
     let (golden, mut memory) = (golden_of(block).unwrap(), SparseMemory::new());
     let (mut counted, mut split, last) = (Vec::new(), 0, chains.jobs.len() - 1);
     for (number, job) in chains.jobs.iter().enumerate() {
@@ -103,6 +103,14 @@ fn a_token_of_opt() {
     let found = on(&opt_core()).stages(&model("OPT-125M").unwrap(), 64).unwrap();
     println!("{STAGES:?}: {found:?}");
     assert_eq!(found, OURS);
+}
+
+/// What docs/headlines.md has of prompts whose tokens are on their way side by side.
+#[test]
+fn a_run_of_opt() {
+    let run = on(&opt_core()).run(&model("OPT-125M").unwrap(), [32, 32]).unwrap();
+    println!("{run:?}");
+    assert_eq!(run, RUN);
 }
 
 /// The same of drawn weights: products, norms and sums of the chain that all data go through.

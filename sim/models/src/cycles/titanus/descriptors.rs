@@ -57,7 +57,21 @@ fn apart() -> Room {
 
 /// Tokens behind `old` ones enter the cache, and all of them the context: what does that, an append of the old ones first if there are any,
 /// and the tokens.
-pub(super) fn cache(caps: &Caps, channels: u64, [old, tokens]: [u64; 2]) -> Result<(Vec<Descriptor>, Vec<Tokens>)> {
+pub(super) fn cache(caps: &Caps, channels: u64, size: [u64; 2]) -> Result<(Vec<Descriptor>, Vec<Tokens>)> {
+    entering(caps, channels, size, None)
+}
+
+/// The same of a prompt of so many tokens, which are kept as they come and give the levels together.
+pub(super) fn kept(caps: &Caps, channels: u64, size: [u64; 2], prompt: u64) -> Result<(Vec<Descriptor>, Vec<Tokens>)> {
+    entering(caps, channels, size, Some(prompt))
+}
+
+fn entering(
+    caps: &Caps,
+    channels: u64,
+    [old, tokens]: [u64; 2],
+    prompt: Option<u64>,
+) -> Result<(Vec<Descriptor>, Vec<Tokens>)> {
     let mut room = apart();
     let all = old + tokens;
     let lines = caps.most_lines(all.try_into()?, BITS.into()).min(u16::MAX.into());
@@ -66,7 +80,7 @@ pub(super) fn cache(caps: &Caps, channels: u64, [old, tokens]: [u64; 2]) -> Resu
     let new = Tokens::new(&mut room, (old, tokens), channels)?;
     let size = |tokens: u64| -> Result<(u32, u32)> { Ok((tokens.try_into()?, channels.try_into()?)) };
     let first = |tokens: &Tokens| -> Result<AppendJob> {
-        let prefill = tokens.count.min(caps.buffer.into()).try_into()?;
+        let prefill = prompt.unwrap_or(tokens.count).min(caps.buffer.into()).try_into()?;
         let begin = ([THRESHOLD; 2], [BITS; 2]);
         Ok(AppendJob::first(size(tokens.count)?, prefill, begin, tokens.rows, (areas, lines)))
     };
@@ -75,9 +89,13 @@ pub(super) fn cache(caps: &Caps, channels: u64, [old, tokens]: [u64; 2]) -> Resu
         return Ok((vec![first(&new)?.keep().build(caps, &none, &WINDOW)?], vec![new]));
     }
     let before = Tokens::new(&mut room, (0, old), channels)?;
-    let begin = first(&before)?.build(caps, &none, &WINDOW)?;
+    let begin = first(&before)?;
+    let begin = if prompt.is_some() { begin.keep() } else { begin }.build(caps, &none, &WINDOW)?;
     let held = none.after(&begin);
     let append = AppendJob::behind(old.try_into()?, size(tokens)?, new.rows, areas, lines);
+    if prompt.is_some() {
+        return Ok((vec![begin, append.keep().build(caps, &held, &WINDOW)?], vec![before, new]));
+    }
     let append = append.build(caps, &held, &WINDOW)?;
     let held = held.after(&append);
     let restore = RestoreJob::to_context(size(all)?, areas, lines).build(caps, &held, &WINDOW)?;
