@@ -316,7 +316,7 @@ error: `yosys` is not installed or not on PATH: install the Debian package `yosy
 #[test]
 fn nothing_to_run() {
     senbazuru(&["run", "--on", "tendr", "Gravity is"]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
-error: no model runs on `tendr`; did you mean tender? accelerators are: tender
+error: no model runs on `tendr`; did you mean tender? accelerators are: tender, kllm, kelle
 
 "#]]);
     senbazuru(&["run", "--on", "tender", ""]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
@@ -339,6 +339,29 @@ Usage: senbazuru run --on <NAME> <PROMPT>
 For more information, try '--help'.
 
 "#]]);
+}
+
+/// What `run` does not do, of what it has options for: all of it is refused before the weights are read.
+#[test]
+fn layers_to_run() {
+    let refused = |args: &[&str]| {
+        let run = senbazuru(&[&["run", "Gravity is", "--on"], args].concat()).assert().code(2).stdout_eq("");
+        String::from_utf8(run.get_output().stderr.clone()).unwrap()
+    };
+    let text = refused(&["tender", "--layers", "3"]);
+    assert_eq!(text, "error: tender computes all layers: --layers is for kllm and kelle\n");
+    for on in ["kllm", "kelle"] {
+        let text = refused(&[on, "--no-check"]);
+        assert!(text.starts_with("error: --no-check is for tender; "), "{text}");
+        let text = refused(&[on, "--golden", "--layers", "all"]);
+        assert!(text.contains("'--golden'") && text.contains("'--layers <LAYERS>'"), "{text}");
+    }
+    for layers in ["", "some", "1,,2", "-1", "3-5"] {
+        let text = refused(&["kllm", &format!("--layers={layers}")]);
+        assert!(text.contains("for '--layers <LAYERS>'"), "{text}");
+    }
+    let text = refused(&["kllm", "--layers", "3-5"]);
+    assert!(text.contains("wanted are numbers, as in 0,14,29, or `all`"), "{text}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Perplexity of SmolLM2-135M in floats and in the numbers of each accelerator: the tables of docs/perplexity.md.
 //!
 //! `cargo run --release -p models --example perplexity`, or with some of `tender kllm titanus kelle retention intervals integers combination longer` for these parts
-//! alone (`longer` is some rows of each on the longer text); `--facts FILE` writes the numbers as JSON. Needs the weights, which `scripts/setup full` fetches. Seeds are fixed.
+//! alone (`longer` is some rows of each on the longer text; beside others, of these alone: `longer tender kllm`); `--facts FILE` writes the numbers as JSON. Needs the weights, which `scripts/setup full` fetches. Seeds are fixed.
 
 use anyhow::{Result, bail};
 use golden::kelle::decode::Numbers;
@@ -23,6 +23,9 @@ use sim::facts::Facts;
 
 const PARTS: [&str; 9] =
     ["tender", "kllm", "titanus", "kelle", "retention", "intervals", "integers", "combination", "longer"];
+
+/// Those of which the longer text has rows.
+const ON_LONGER: [&str; 6] = ["kelle", "intervals", "integers", "titanus", "tender", "kllm"];
 
 /// One token of so many becomes a sample for codebooks: 128 of the calibration text.
 const SAMPLE_STRIDE: usize = 20;
@@ -162,16 +165,26 @@ impl Study {
         Ok(())
     }
 
-    /// The parts whose rows the longer text has too.
-    fn longer(&mut self) -> Result<()> {
+    /// A part on the text that is judged.
+    fn part(&mut self, part: &str) -> Result<()> {
+        match part {
+            "tender" => self.tender(),
+            "kllm" => self.kllm(),
+            "titanus" => self.titanus(),
+            "kelle" => self.kelle(),
+            "retention" => self.retention(),
+            "intervals" => self.intervals(),
+            "integers" => self.integers(),
+            "combination" => self.combination(),
+            _ => self.longer(&ON_LONGER),
+        }
+    }
+
+    /// Parts on the longer text.
+    fn longer(&mut self, parts: &[&str]) -> Result<()> {
         self.on_longer = true;
         self.row("float", &mut Float)?;
-        self.kelle()?;
-        self.intervals()?;
-        self.integers()?;
-        self.titanus()?;
-        self.tender()?;
-        self.kllm()
+        parts.iter().try_for_each(|part| self.part(part))
     }
 
     /// Orizuru's outliers beside Tender's groups: 1 % and 3 % of each row multiplied apart. What it is without them is `tender`.
@@ -299,21 +312,19 @@ fn main() -> Result<()> {
     if let Some(unknown) = arguments.iter().find(|a| !PARTS.contains(&a.as_str())) {
         bail!("there is no part `{unknown}`; parts are: {}", PARTS.join(", "));
     }
+    let asked = |part: &str| arguments.iter().any(|a| a == part);
     let mut study = Study::new(facts)?;
     println!("| numbers | {} |\n| --- | ---: |", study.committed.name);
     study.row("float", &mut Float)?;
-    for part in PARTS.into_iter().filter(|part| arguments.is_empty() || arguments.iter().any(|a| a == part)) {
-        match part {
-            "tender" => study.tender()?,
-            "kllm" => study.kllm()?,
-            "titanus" => study.titanus()?,
-            "kelle" => study.kelle()?,
-            "retention" => study.retention()?,
-            "intervals" => study.intervals()?,
-            "integers" => study.integers()?,
-            "combination" => study.combination()?,
-            _ => study.longer()?,
+    if asked("longer") && arguments.len() > 1 {
+        let parts: Vec<&str> = arguments.iter().map(String::as_str).filter(|&part| part != "longer").collect();
+        if let Some(part) = parts.iter().find(|part| !ON_LONGER.contains(part)) {
+            bail!("the longer text has no rows of `{part}`; it has those of {}", ON_LONGER.join(", "));
         }
+        study.longer(&parts)?;
+    } else {
+        let mut parts = PARTS.into_iter().filter(|part| arguments.is_empty() || asked(part));
+        parts.try_for_each(|part| study.part(part))?;
     }
     study.progress.finish_and_clear();
     Ok(study.facts.write()?)

@@ -1,6 +1,8 @@
 //! Chains of descriptors and all that they read and write. Each descriptor is done in the golden model as soon as it is there, so
 //! what follows can be fitted to the numbers that it will meet.
 
+use std::ops::RangeInclusive;
+
 use anyhow::{Context, ensure};
 use golden::common::shell::job_controller::Limits;
 use golden::kllm::fp16;
@@ -38,6 +40,8 @@ pub struct Job {
     pub descriptors: u32,
     /// What the memory holds at the end.
     pub results: Vec<Results>,
+    /// The same of all that the descriptors write, whatever it is called.
+    pub written: Vec<Image>,
 }
 
 impl Job {
@@ -47,13 +51,21 @@ impl Job {
     /// The device fails; it did another number of descriptors; a byte that it has written is not the golden model's.
     pub fn run<B: Bus>(&self, device: &mut Device<B>) -> anyhow::Result<Counters> {
         let counters = self.run_unchecked(device)?;
-        for Results { name, address, bytes } in &self.results {
+        let named = self.results.iter().map(|results| (results.name, results.address, &results.bytes));
+        let others = self.written.iter().map(|image| ("bytes", image.address, &image.bytes));
+        for (name, address, bytes) in named.chain(others) {
             let mut got = vec![0; bytes.len()];
-            device.bus().read_memory(*address, &mut got)?;
+            device.bus().read_memory(address, &mut got)?;
             let place = got.iter().zip(bytes).position(|(got, expected)| got != expected);
             ensure!(place.is_none(), "{name} at {address:#x} differ from the golden model's, byte {place:?} first");
         }
         Ok(counters)
+    }
+
+    /// Bytes that its descriptors write.
+    #[must_use]
+    pub fn bytes_written(&self) -> u64 {
+        self.written.iter().map(|image| image.bytes.len() as u64).sum()
     }
 
     /// The same, whatever it writes.
@@ -152,6 +164,11 @@ pub struct ChainBuilder<A> {
     /// A place for one descriptor, for the model alone.
     trial: u64,
     results: Vec<(&'static str, u64, usize)>,
+    /// Where the descriptors of the job write.
+    written: Vec<RangeInclusive<u64>>,
+    /// Numbers beyond a range are saturated.
+    saturates: bool,
+    overflows: u64,
 }
 
 impl<A: Accelerator> ChainBuilder<A> {
@@ -173,7 +190,27 @@ impl<A: Accelerator> ChainBuilder<A> {
             descriptors: 0,
             trial,
             results: Vec::new(),
+            written: Vec::new(),
+            saturates: false,
+            overflows: 0,
         })
+    }
+
+    /// From here on, numbers beyond the range of integers are saturated and [counted](Self::overflows), where they would end the job
+    /// otherwise: what comes is not known when scales are chosen.
+    pub fn saturate(&mut self) {
+        self.saturates = true;
+    }
+
+    /// Whether a number beyond the range of integers is an error.
+    pub(super) fn is_exact(&self) -> bool {
+        !self.saturates
+    }
+
+    /// Words of results, of all jobs up to now, with a number that was saturated, or is infinite or none.
+    #[must_use]
+    pub fn overflows(&self) -> u64 {
+        self.overflows
     }
 
     /// The job.
@@ -197,7 +234,13 @@ impl<A: Accelerator> ChainBuilder<A> {
             address,
             bytes: self.memory.bytes(address, count),
         });
-        Ok(Job { address, descriptors, results: results.collect(), images: std::mem::take(&mut self.images) })
+        let results = results.collect();
+        let bytes = |range: RangeInclusive<u64>| {
+            let count = range.end() - range.start() + 1;
+            Image { address: *range.start(), bytes: self.memory.bytes(*range.start(), count as usize) }
+        };
+        let written = job::merged(std::mem::take(&mut self.written)).into_iter().map(bytes).collect();
+        Ok(Job { address, descriptors, results, written, images: std::mem::take(&mut self.images) })
     }
 
     /// The model, behind all that was done.
@@ -268,7 +311,8 @@ impl<A: Accelerator> ChainBuilder<A> {
         out: Operand,
         steps: impl FnOnce(VectorJob) -> VectorJob,
     ) -> anyhow::Result<()> {
-        let job = steps(VectorJob::new(x.rows as u32, x.columns as u32, x.at, out)).exact();
+        let job = steps(VectorJob::new(x.rows as u32, x.columns as u32, x.at, out));
+        let job = if self.is_exact() { job.exact() } else { job };
         self.then(job.build(&self.vector, &self.window)?)
     }
 
@@ -320,8 +364,12 @@ impl<A: Accelerator> ChainBuilder<A> {
         let image = Chain::new().then(descriptor.clone()).place(self.trial, &self.window, 1)?;
         self.memory.store(image.address, &image.bytes);
         let limits = Limits { base: self.window.base, limit: self.window.limit, max_descriptors: 1 };
-        let end = job::run(&self.golden, limits, self.trial, &mut self.memory).end;
-        ensure!(end.code == 0, "descriptor {} ends with error {}", self.descriptors, end.code);
+        let report = job::run(&self.golden, limits, self.trial, &mut self.memory);
+        let code = report.end.code;
+        ensure!(code == 0, "descriptor {} ends with error {code}", self.descriptors);
+        ensure!(report.undefined().is_empty(), "results of descriptor {} are not defined", self.descriptors);
+        self.written.extend(report.written());
+        self.overflows += report.overflows();
         self.chain = std::mem::take(&mut self.chain).then(descriptor);
         self.descriptors += 1;
         Ok(())

@@ -1,5 +1,6 @@
 //! A decoder layer of the real model in float arithmetic: what that of an accelerator is held against.
 
+use anyhow::Context;
 use golden::tender::granularity::product as exact_product;
 use half::f16;
 use sim::stimulus::real_numbers;
@@ -91,6 +92,37 @@ impl Exact {
     #[must_use]
     pub fn of_rows(residual: &[Vec<f64>], layer: &Layer) -> Self {
         Self::behind(residual.to_vec(), layer, None)
+    }
+
+    /// The layer for several texts, one behind the other in all that it has.
+    ///
+    /// # Errors
+    /// No text.
+    pub fn of_texts(texts: &[Vec<Vec<f64>>], layer: &Layer) -> anyhow::Result<Self> {
+        let mut all = texts.iter().map(|text| Self::of_rows(text, layer));
+        let first = all.next().context("scales and codebooks need a text")?;
+        Ok(all.fold(first, Self::with))
+    }
+
+    fn with(mut self, behind: Self) -> Self {
+        for (to, from) in
+            [(&mut self.queries, behind.queries), (&mut self.keys, behind.keys), (&mut self.values, behind.values)]
+        {
+            to.iter_mut().zip(from).for_each(|(to, from)| to.extend(from));
+        }
+        for (to, from) in [
+            (&mut self.residual, behind.residual),
+            (&mut self.attended, behind.attended),
+            (&mut self.attention, behind.attention),
+            (&mut self.projected, behind.projected),
+            (&mut self.normed, behind.normed),
+            (&mut self.gated, behind.gated),
+            (&mut self.down, behind.down),
+            (&mut self.out, behind.out),
+        ] {
+            to.extend(from);
+        }
+        self
     }
 
     fn behind(residual: Vec<Vec<f64>>, layer: &Layer, bits: Option<u32>) -> Self {

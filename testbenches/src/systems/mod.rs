@@ -2,6 +2,7 @@
 
 pub mod c_program;
 pub mod chain_builder;
+pub mod decoding;
 pub mod dense_sparse_product;
 mod draw;
 pub mod encoder;

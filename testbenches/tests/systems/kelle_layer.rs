@@ -1,12 +1,12 @@
 //! A decoder layer of the real model as a chain of the Kelle accelerator.
 
-use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop};
-use hdl::blocks::common::bus::AxiSpec;
+use hdl::accelerators::kelle::KelleTop;
 use host::kelle::{Caps, Counts, Policy};
 use host::{Device, Window};
 use sim::bus::AxiConfig;
 use testbenches::systems::chain_builder::Measured;
 use testbenches::systems::hardware::{on_hardware, ready};
+use testbenches::systems::kelle_top::layer::decoding::block;
 use testbenches::systems::kelle_top::layer::{Run, real_layer};
 use testbenches::systems::kelle_top::{caps_of, golden_of};
 
@@ -15,14 +15,6 @@ use crate::layer_14::{layer_14, residual};
 const WINDOW: Window = Window { base: 0x1000, limit: 0x1fff_ffff, address_width: 40 };
 /// Products lose so many bits before they count as importance.
 const SHIFT: u8 = 24;
-
-/// So many rows and columns of PEs, and heads of the model's size.
-fn block(side: u32, heads: u32, slots: u32) -> KelleTop {
-    let axi = AxiSpec { address_width: 40, data_width: 128, id_width: 1 };
-    let spec = KelleSpec { axi, rows: side, columns: side, tokens: 2 * side, ..KelleSpec::default() };
-    let attention = AttentionSpec { spec: spec.clone(), heads, slots, ..AttentionSpec::default() };
-    KelleTop { spec, attention, max_beats: 192, ..KelleTop::default() }
-}
 
 /// So many first ones and the newest ones stay.
 fn newest(budget: u16, sink: u16) -> Policy {

@@ -1,7 +1,6 @@
 //! The layer that whole accelerators are tested with.
 
-use models::smollm2::arithmetic::{Arithmetic, Norm};
-use models::smollm2::matrix::Matrix;
+use models::smollm2::residual::ahead_of_layers;
 use models::smollm2::{self, Model, Precision, Tokenizer, texts};
 use testbenches::systems::float_layer::Layer;
 
@@ -25,25 +24,11 @@ pub fn layer_14() -> Layer {
     }
 }
 
-/// Takes what comes into layer 14.
-struct Into14(Vec<Vec<f64>>);
-
-impl Arithmetic for Into14 {
-    fn norm(&mut self, layer: usize, norm: Norm, x: &Matrix, gain: &[f32], eps: f64) -> anyhow::Result<Matrix> {
-        if (layer, norm) == (14, Norm::Attention) {
-            self.0 = x.iter().map(<[f64]>::to_vec).collect();
-        }
-        Ok(smollm2::arithmetic::rms_norm(x, gain, eps))
-    }
-}
-
 /// The residual stream ahead of layer 14 for the first tokens of the committed text.
 pub fn residual(tokens: usize) -> Vec<Vec<f64>> {
     let file = smollm2::open().unwrap();
     let tokenizer = Tokenizer::read(&file).unwrap();
     let model = Model::read(&file, Precision::Half).unwrap();
     let text = texts::committed(&tokenizer).unwrap();
-    let mut into = Into14(Vec::new());
-    model.forward(&text.windows[0][..tokens], &mut model.cache(), &mut into).unwrap();
-    into.0
+    ahead_of_layers(&model, &text.windows[0][..tokens]).unwrap().swap_remove(14)
 }

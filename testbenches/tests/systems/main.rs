@@ -2,6 +2,7 @@
 
 mod c_program;
 mod cycle_models;
+mod decoding;
 mod dense_sparse_product;
 mod encoder;
 mod execution_controller;

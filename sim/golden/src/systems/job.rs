@@ -214,7 +214,9 @@ fn rows(rows: &Command) -> impl Iterator<Item = RangeInclusive<u64>> + use<> {
     rows.row_addresses().map(move |first| first..=first + (bytes - 1))
 }
 
-fn merged(mut ranges: Vec<RangeInclusive<u64>>) -> Vec<RangeInclusive<u64>> {
+/// The same addresses as ascending ranges that do not touch.
+#[must_use]
+pub fn merged(mut ranges: Vec<RangeInclusive<u64>>) -> Vec<RangeInclusive<u64>> {
     ranges.sort_by_key(|range| *range.start());
     let mut all: Vec<RangeInclusive<u64>> = Vec::new();
     for range in ranges {

@@ -140,7 +140,7 @@ mod tests {
                 "keys and values of a token computed again",
                 "the same from memory",
                 "memory in use, PG19 at batch 16, N' = 2048",
-            "speed with 8 MB : 4 MB of SRAM",
+                "speed with 8 MB : 4 MB of SRAM",
                 "fewer memory accesses, everything once",
             ]
         );

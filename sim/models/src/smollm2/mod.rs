@@ -9,6 +9,7 @@ pub mod key_values;
 pub mod matrix;
 pub mod model;
 pub mod perplexity;
+pub mod residual;
 pub mod texts;
 pub mod tokenizer;
 mod weights;

@@ -1,6 +1,8 @@
 //! A whole decoder layer of the real model from the residual stream to the residual stream, as one chain: a prompt, then token after
 //! token, while the heads keep to their budgets.
 
+pub mod decoding;
+
 use anyhow::ensure;
 use golden::systems::kelle_top::{CONSTANT_BYTES, KelleTop};
 use golden::tender::granularity::relative_error;
@@ -103,7 +105,8 @@ impl Builder<'_> {
             let rows = (x.rows - first).min(self.caps.tokens as usize);
             let behind = |of: &Floats| place(of, first);
             let size = [rows as u32, w.columns, w.channels];
-            let job = LinearJob::new(size, (behind(x), w.quantizer), w.panels, w.constants, behind(&out)).exact();
+            let job = LinearJob::new(size, (behind(x), w.quantizer), w.panels, w.constants, behind(&out));
+            let job = if self.b.is_exact() { job.exact() } else { job };
             self.b.then(job.build(self.caps, &self.b.window)?)?;
         }
         Ok(out)
@@ -148,10 +151,10 @@ impl Builder<'_> {
     fn tokens(
         &mut self,
         (residual, first): (&Floats, usize),
-        (m, layer): (&Matrices, &Layer),
+        (m, gains): (&Matrices, &[Vec<f64>; 2]),
         policy: Policy,
     ) -> anyhow::Result<(Floats, Floats)> {
-        let normed = self.b.norm("normalised", residual, &layer.gains[0])?;
+        let normed = self.b.norm("normalised", residual, &gains[0])?;
         let q = self.linear("queries", &normed, &m.q)?;
         let k = self.linear("keys", &normed, &m.k)?;
         let v = self.linear("values", &normed, &m.v)?;
@@ -174,7 +177,8 @@ impl Builder<'_> {
             };
             let scale = (1.0 / (HEAD as f64).sqrt()) as f32;
             let (head, size) = ((number as u32, q.rows as u32), (group as u32, HEAD as u32));
-            let job = AttentionJob::new(head, size, policy, (quantizers, scale), rows).exact();
+            let job = AttentionJob::new(head, size, policy, (quantizers, scale), rows);
+            let job = if self.b.is_exact() { job.exact() } else { job };
             let descriptors = match first {
                 0 => job.build_prompt(self.caps, &self.b.window)?,
                 _ => vec![job.build(self.caps, &self.b.window)?],
@@ -184,7 +188,7 @@ impl Builder<'_> {
         let projected = self.linear("projected", &attention, &m.o)?;
         let hidden = self.b.floats("behind the attention", q.rows, residual.columns)?;
         self.b.rows(&projected, &hidden, |job| job.add_rows(residual.at))?;
-        let normed = self.b.norm("normalised again", &hidden, &layer.gains[1])?;
+        let normed = self.b.norm("normalised again", &hidden, &gains[1])?;
         let (gate, up) = (self.linear("gate", &normed, &m.gate)?, self.linear("up", &normed, &m.up)?);
         let gated = self.gate(&gate, &up)?;
         let down = self.linear("down", &gated, &m.down)?;
@@ -224,7 +228,7 @@ pub fn real_layer(
     let (mut attention, mut out) = (Vec::new(), Vec::new());
     for (first, count) in [(0, prompt)].into_iter().chain(behind) {
         let rows = builder.b.given(&residual[first..first + count])?;
-        let (attended, behind) = builder.tokens((&rows, first), (&matrices, layer), policy)?;
+        let (attended, behind) = builder.tokens((&rows, first), (&matrices, &layer.gains), policy)?;
         attention.extend(builder.b.values(&attended));
         out.extend(builder.b.values(&behind));
     }

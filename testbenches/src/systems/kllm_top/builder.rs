@@ -95,7 +95,13 @@ impl Builder<'_> {
 
     /// Panels of channels, each a vector with a scale of its own.
     pub(super) fn weights(&mut self, channels: &[Vec<u64>]) -> anyhow::Result<Weights> {
-        let codebook = train_codebook(4, &samples(channels, OutlierRule::None, None)?, None)?;
+        self.weights_by(channels, usize::MAX)
+    }
+
+    /// The same, with a codebook that is trained on about so many of the channels, at even distances.
+    pub(super) fn weights_by(&mut self, channels: &[Vec<u64>], training: usize) -> anyhow::Result<Weights> {
+        let some: Vec<Vec<u64>> = channels.iter().step_by(channels.len().div_ceil(training).max(1)).cloned().collect();
+        let codebook = train_codebook(4, &samples(&some, OutlierRule::None, None)?, None)?;
         let quantized = QuantizedWeights::new(channels, &codebook)?;
         let scales = quantized.scales.iter().map(|&scale| f16::from_bits(scale as u16)).collect();
         self.panels(&quantized.columns, scales, codebook)

@@ -74,6 +74,16 @@ pub(super) fn times(rows: &[Vec<f64>], factors: &[f64]) -> Vec<Vec<f64>> {
     rows.iter().zip(factors).map(|(row, factor)| row.iter().map(|x| x * factor).collect()).collect()
 }
 
+/// The smallest threshold that leaves a share of rows 0, and the share.
+pub(super) fn threshold(rows: &[Vec<i8>], share: f64) -> (u8, f64) {
+    let of = |threshold: u8| {
+        let (all, zeros) = (rows.iter().flatten(), |x: &&i8| **x == 0 || x.unsigned_abs() < threshold);
+        all.clone().filter(zeros).count() as f64 / all.count() as f64
+    };
+    let least = if share > 0.0 { (0..=u8::MAX).find(|&t| of(t) >= share).unwrap_or(u8::MAX) } else { 0 };
+    (least, of(least))
+}
+
 /// Columns over divisors.
 pub(super) fn over(rows: &[Vec<f64>], divisors: &[f64]) -> Vec<Vec<f64>> {
     rows.iter().map(|row| row.iter().zip(divisors).map(|(x, by)| x / by).collect()).collect()

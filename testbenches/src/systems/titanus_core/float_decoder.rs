@@ -1,5 +1,6 @@
 //! Decoder layers of the Llama and of the OPT shape in float arithmetic: what those of the core are held against.
 
+use anyhow::Context;
 use golden::tender::granularity::product;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
@@ -229,6 +230,32 @@ impl Exact {
         }
         let out = sum(&hidden, &decoder.down.of(&gated), 1.0);
         Self { attended, queries, keys, values, attention, normed, gated, out }
+    }
+
+    /// The layer for several texts, one behind the other in all that it has.
+    ///
+    /// # Errors
+    /// No text.
+    pub fn of_texts(decoder: &Decoder, texts: &[Vec<Vec<f64>>]) -> anyhow::Result<Self> {
+        let mut all = texts.iter().map(|text| Self::of(decoder, text));
+        let first = all.next().context("scales need a text")?;
+        Ok(all.fold(first, Self::with))
+    }
+
+    fn with(mut self, behind: Self) -> Self {
+        for (to, from) in [
+            (&mut self.attended, behind.attended),
+            (&mut self.queries, behind.queries),
+            (&mut self.keys, behind.keys),
+            (&mut self.values, behind.values),
+            (&mut self.attention, behind.attention),
+            (&mut self.normed, behind.normed),
+            (&mut self.gated, behind.gated),
+            (&mut self.out, behind.out),
+        ] {
+            to.extend(from);
+        }
+        self
     }
 }
 

@@ -1,6 +1,8 @@
 //! A whole decoder layer on the Titanus core, Llama and OPT shapes: weights of all projections, a prompt as one chain from the residual
 //! stream to the residual stream, then token by token. Keys and values of all heads are side by side in one cache.
 
+pub mod decoding;
+
 use anyhow::ensure;
 use golden::systems::titanus_core::TitanusCore;
 use golden::tender::granularity::relative_error;
@@ -11,7 +13,7 @@ use host::vector::{Epsilon, Operand};
 use super::super::chain_builder::{Floats, Job};
 use super::super::float_head::{EPSILON, angles};
 use super::super::float_layer::{HEAD, sum};
-use super::builder::{Builder, Integers, Weights, largest, lent, over, times};
+use super::builder::{Builder, Integers, Weights, largest, lent, over, threshold, times};
 use super::float_decoder::{Activation, Decoder, Exact, Linear, Norm};
 
 /// How keys and values are kept.
@@ -64,8 +66,12 @@ struct Gains {
 }
 
 /// All that stays from job to job, and what integers are worth.
-struct Held<'a> {
-    decoder: &'a Decoder,
+struct Held {
+    /// Query heads, and heads of keys and values.
+    heads: [usize; 2],
+    rotary: bool,
+    /// Negative numbers become 0 between the projections of the feed-forward network.
+    relu: bool,
     q: Projection,
     k: Projection,
     v: Projection,
@@ -94,9 +100,9 @@ fn stored(b: &mut Builder<'_>, matrices: &[Vec<Vec<f64>>]) -> anyhow::Result<Vec
     Ok(found.into_iter().flatten().collect())
 }
 
-impl<'a> Held<'a> {
-    fn load(b: &mut Builder<'_>, decoder: &'a Decoder, exact: &Exact, tokens: usize) -> anyhow::Result<Self> {
-        let [heads, _] = decoder.heads();
+impl Held {
+    fn load(b: &mut Builder<'_>, decoder: &Decoder, exact: &Exact, tokens: usize) -> anyhow::Result<Self> {
+        let heads = decoder.heads();
         let projections = [&decoder.q, &decoder.k, &decoder.v].map(|p| &p.weights[..]);
         let of_attention = lent(&exact.attended, &projections);
         let gate = match &decoder.activation {
@@ -140,14 +146,15 @@ impl<'a> Held<'a> {
         let single = |scale: f64| Constant { scale: scale as f32, bias: 0 };
         let scores = b.constants(&[single(s_q * s_k / (HEAD as f64).sqrt())])?;
         let of_channel = |c: usize| single(s_v / 255.0 / (mixed * of_output[c]));
-        let attention = b.constants(&(0..heads * HEAD).map(of_channel).collect::<Vec<_>>())?;
+        let attention = b.constants(&(0..heads[0] * HEAD).map(of_channel).collect::<Vec<_>>())?;
         let norms = [(0, &of_attention), (1, &of_feed)].map(|(n, lent)| Gains::new(b, &decoder.norms[n], lent));
         let [first, second] = norms;
         let lines = u16::try_from(b.caps.most_lines(tokens as u32, 8))?;
         let bytes = 64 * usize::from(lines);
         let areas = [b.b.room("stream of keys", bytes)?, b.b.room("stream of values", bytes)?];
         let (norms, units) = ([first?, second?], [x, s_q, s_k, fed, gated]);
-        Ok(Self { decoder, q, k, v, o, up, gate, down, norms, units, scores, attention, areas, lines })
+        let rotary = decoder.rotary;
+        Ok(Self { heads, rotary, relu, q, k, v, o, up, gate, down, norms, units, scores, attention, areas, lines })
     }
 }
 
@@ -208,26 +215,16 @@ impl Projection {
     }
 }
 
-/// The smallest threshold that leaves a share of rows 0, and the share.
-fn threshold(rows: &[Vec<i8>], share: f64) -> (u8, f64) {
-    let of = |threshold: u8| {
-        let (all, zeros) = (rows.iter().flatten(), |x: &&i8| **x == 0 || x.unsigned_abs() < threshold);
-        all.clone().filter(zeros).count() as f64 / all.count() as f64
-    };
-    let least = if share > 0.0 { (0..=u8::MAX).find(|&t| of(t) >= share).unwrap_or(u8::MAX) } else { 0 };
-    (least, of(least))
-}
-
 /// Rows of a step, from the residual stream to the residual stream.
-struct Steps<'a, 'b, 'c> {
+struct Steps<'a, 'b> {
     b: &'a mut Builder<'b>,
-    held: &'a Held<'c>,
+    held: &'a Held,
     /// Tokens before these, and tokens of the prompt.
     first: usize,
     prompt: usize,
 }
 
-impl Steps<'_, '_, '_> {
+impl Steps<'_, '_> {
     /// Queries or keys.
     fn turned(
         &mut self,
@@ -236,7 +233,7 @@ impl Steps<'_, '_, '_> {
         projection: &Projection,
         unit: f64,
     ) -> anyhow::Result<Integers> {
-        if !self.held.decoder.rotary {
+        if !self.held.rotary {
             return projection.integers(self.b, name, x, |job| job);
         }
         let out = projection.floats(self.b, name, x)?;
@@ -248,18 +245,13 @@ impl Steps<'_, '_, '_> {
     }
 
     /// Keys and values go to the cache; what queries meet becomes the context. Returns the thresholds of a new cache.
-    fn keep(
-        &mut self,
-        [k, v]: [&Integers; 2],
-        how: Compression,
-        prompt: Prompt,
-    ) -> anyhow::Result<Option<([u8; 2], f64)>> {
+    fn keep(&mut self, [k, v]: [&Integers; 2], how: Compression, comes: Prompt) -> anyhow::Result<Option<Begun>> {
         let (areas, lines) = (self.held.areas, self.held.lines);
         let (count, channels, first) = (k.rows as u32, k.columns as u32, self.first as u32);
         if first == 0 {
             let prefill = u16::try_from((self.prompt as u32).min(self.b.caps.buffer))?;
             let [keys, values] = [k, v].map(|rows| threshold(&self.b.values(rows), how.sparsity));
-            let thresholds = match prompt {
+            let thresholds = match comes {
                 Prompt::AtOnce => [keys.0, values.0],
                 Prompt::ByToken(thresholds) => thresholds,
             };
@@ -289,7 +281,7 @@ impl Steps<'_, '_, '_> {
     /// Attention of all heads, side by side as integers.
     fn attend(&mut self, q: &Integers) -> anyhow::Result<Integers> {
         let (count, known) = (q.rows, self.first + q.rows);
-        let [heads, shared] = self.held.decoder.heads();
+        let [heads, shared] = self.held.heads;
         let out = self.b.integers("attention", count, heads * HEAD)?;
         for head in 0..heads {
             let tile = u16::try_from(head * shared / heads * HEAD / self.b.caps.lanes as usize)?;
@@ -318,7 +310,7 @@ impl Steps<'_, '_, '_> {
     /// The feed-forward network up to the input of its last projection.
     fn feed(&mut self, x: &Integers) -> anyhow::Result<Integers> {
         let (held, unit) = (self.held, self.held.units[4]);
-        if matches!(held.decoder.activation, Activation::Relu) {
+        if held.relu {
             return held.up.integers(self.b, "gated", x, ProductJob::relu);
         }
         let up = held.up.floats(self.b, "up", x)?;
@@ -339,6 +331,32 @@ impl Steps<'_, '_, '_> {
         }
         Ok(out)
     }
+}
+
+/// Thresholds of a new cache, and the share of keys and values that they prune.
+type Begun = ([u8; 2], f64);
+
+/// The layer for tokens behind the `first` ones, of a prompt of so many: the residual stream behind it, and what it has begun.
+fn pass(
+    b: &mut Builder<'_>,
+    held: &Held,
+    (residual, first): (&[Vec<f64>], usize),
+    (prompt, comes): (usize, Prompt),
+    how: Compression,
+) -> anyhow::Result<(Floats, Option<Begun>)> {
+    let rows = b.b.given(residual)?;
+    let [x, s_q, s_k, fed, _] = held.units;
+    let x = held.norms[0].apply(b, "normalised", &rows, x)?;
+    let mut steps = Steps { b, held, first, prompt };
+    let q = steps.turned("queries", &x, &held.q, s_q)?;
+    let k = steps.turned("keys", &x, &held.k, s_k)?;
+    let v = held.v.integers(steps.b, "values", &x, |job| job)?;
+    let begun = steps.keep([&k, &v], how, comes)?;
+    let attention = steps.attend(&q)?;
+    let hidden = steps.add("projected", &attention, &held.o, &rows)?;
+    let x = held.norms[1].apply(steps.b, "normalised again", &hidden, fed)?;
+    let gated = steps.feed(&x)?;
+    Ok((steps.add("down", &gated, &held.down, &hidden)?, begun))
 }
 
 /// The layer for a prompt and further tokens of a residual stream.
@@ -362,19 +380,8 @@ pub fn chains(
     let whole = if comes == Prompt::AtOnce { prompt } else { 1 };
     let of_prompt = prompt + 1 - whole;
     for (first, count) in std::iter::once((0, whole)).chain((whole..tokens).map(|token| (token, 1))) {
-        let rows = b.b.given(&residual[first..first + count])?;
-        let [x, s_q, s_k, fed, _] = held.units;
-        let x = held.norms[0].apply(b, "normalised", &rows, x)?;
-        let mut steps = Steps { b, held: &held, first, prompt };
-        let q = steps.turned("queries", &x, &held.q, s_q)?;
-        let k = steps.turned("keys", &x, &held.k, s_k)?;
-        let v = held.v.integers(steps.b, "values", &x, |job| job)?;
-        found = steps.keep([&k, &v], how, comes)?.or(found);
-        let attention = steps.attend(&q)?;
-        let hidden = steps.add("projected", &attention, &held.o, &rows)?;
-        let x = held.norms[1].apply(steps.b, "normalised again", &hidden, fed)?;
-        let gated = steps.feed(&x)?;
-        let behind = steps.add("down", &gated, &held.down, &hidden)?;
+        let (behind, begun) = pass(b, &held, (&residual[first..first + count], first), (prompt, comes), how)?;
+        found = begun.or(found);
         out.extend(b.b.values(&behind));
         bits.push(b.b.model().stream_bits());
         jobs.push(b.b.job()?);

@@ -1,0 +1,85 @@
+//! Decoder layers on accelerators that go on from pass to pass: what a running model is made of, one layer behind the other.
+
+use golden::systems::job::Accelerator;
+use half::f16;
+use host::{Bus, Counters, Device, Window};
+use sim::Design;
+
+use super::chain_builder::{ChainBuilder, Floats, Job};
+use super::float_layer::Layer;
+
+/// Rows of the residual stream, one for each token.
+pub type Rows = Vec<Vec<f64>>;
+
+/// An accelerator in the shape in which it computes layers of a running model.
+pub trait LayerAccelerator: Sync {
+    /// The block, its sizes, and how it keeps numbers.
+    fn about(&self) -> String;
+
+    /// For the simulator.
+    ///
+    /// # Errors
+    /// Parameters that the block refuses.
+    fn design(&self) -> anyhow::Result<Design>;
+
+    /// Tokens of the first pass, and of all passes, at most.
+    fn most_tokens(&self) -> [usize; 2];
+
+    /// A layer for so many tokens, whose accelerator may touch the memory of a window. Scales and codebooks are chosen by the numbers
+    /// that the float layer has for `texts`.
+    ///
+    /// # Errors
+    /// No text; more tokens than there are; what the host crate refuses.
+    fn layer<'a>(
+        &'a self,
+        window: &Window,
+        layer: &Layer,
+        texts: &[Rows],
+        tokens: usize,
+    ) -> anyhow::Result<Box<dyn DecoderLayer + 'a>>;
+}
+
+/// A decoder layer whose keys and values stay from pass to pass, wherever the accelerator keeps them.
+pub trait DecoderLayer: Send {
+    /// Passes tokens, which come behind those of all passes before, through the layer in the golden model.
+    ///
+    /// # Errors
+    /// No row; more tokens than there is room for; what the host crate refuses.
+    fn pass(&mut self, residual: &[Vec<f64>]) -> anyhow::Result<Pass>;
+
+    /// Words of results of all passes with a number that was saturated, or is infinite or none.
+    fn overflows(&self) -> u64;
+}
+
+/// A pass of tokens: a chain for the accelerator, and what comes of it.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    /// The chain. Its device has done those of all passes before, and nothing else since a reset.
+    pub job: Job,
+    /// The residual stream behind the layer, as the golden model has it.
+    pub rows: Rows,
+    out: Floats,
+}
+
+impl Pass {
+    /// All that a chain has done up to now; `out` is the residual stream behind the layer.
+    pub(super) fn of<A: Accelerator>(b: &mut ChainBuilder<A>, out: Floats) -> anyhow::Result<Self> {
+        Ok(Self { job: b.job()?, rows: b.values(&out), out })
+    }
+
+    /// Does the pass on a device that is ready for it: the residual stream behind the layer, as it is in the device's memory, and what was
+    /// counted.
+    ///
+    /// # Errors
+    /// The device fails; a byte that it has written is not the golden model's.
+    pub fn run_on<B: Bus>(&self, device: &mut Device<B>) -> anyhow::Result<(Rows, Counters)> {
+        let counters = self.job.run(device)?;
+        let mut rows = Rows::new();
+        for row in 0..self.out.rows as u64 {
+            let mut bytes = vec![0; 2 * self.out.columns];
+            device.bus().read_memory(self.out.at.address + row * u64::from(self.out.at.stride), &mut bytes)?;
+            rows.push(bytes.chunks(2).map(|pair| f16::from_le_bytes([pair[0], pair[1]]).to_f64()).collect());
+        }
+        Ok((rows, counters))
+    }
+}

@@ -1,0 +1,179 @@
+//! Layers of a running model in the golden models: however tokens come, the same comes of them, near what the float layer has.
+
+use golden::systems::memory::SparseMemory;
+use golden::tender::granularity::relative_error;
+use host::registers::shell;
+use host::{Bus, Device, Window};
+use sim::stimulus::rng_for;
+use testbenches::systems::decoding::{LayerAccelerator, Pass, Rows};
+use testbenches::systems::float_layer::{Exact, Layer};
+use testbenches::systems::kelle_top::layer::decoding::OnKelle;
+use testbenches::systems::kllm_top::layer::decoding::OnKllm;
+use testbenches::systems::titanus_core::float_decoder::{Activation, Decoder, Shape, Sizes};
+use testbenches::systems::titanus_core::layer::decoding::OnTitanus;
+
+const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
+/// One key head that three query heads share.
+const SIZES: Sizes = Sizes { width: 128, heads: [3, 1], inner: 192 };
+const TOKENS: usize = 7;
+
+/// A layer of drawn weights, rows for it, and texts to choose scales and codebooks by.
+struct Drawn {
+    layer: Layer,
+    rows: Rows,
+    texts: Vec<Rows>,
+}
+
+fn drawn() -> Drawn {
+    let mut rng = rng_for(7, "decoding");
+    let decoder = Decoder::drawn(&mut rng, Shape::Llama, SIZES);
+    let rows = decoder.drawn_rows(&mut rng, TOKENS);
+    let texts = vec![decoder.drawn_rows(&mut rng, 24), decoder.drawn_rows(&mut rng, 16)];
+    let Decoder { norms, q, k, v, o, up, activation, down, .. } = decoder;
+    let Activation::GatedSilu(gate) = activation else { unreachable!("a layer of Llama's shape") };
+    let gains = norms.map(|norm| norm.gains);
+    let [q, k, v, o, gate, up, down] = [q, k, v, o, gate, up, down].map(|linear| linear.weights);
+    Drawn { layer: Layer { gains, q, k, v, o, gate, up, down }, rows, texts }
+}
+
+/// What comes of the tokens in passes of so many, and what was saturated; there is room for no other token.
+fn passes(on: &dyn LayerAccelerator, of: &Drawn, counts: &[usize]) -> (Rows, u64) {
+    let mut layer = on.layer(&WINDOW, &of.layer, &of.texts, TOKENS).unwrap();
+    let (mut rows, mut all) = (of.rows.as_slice(), Rows::new());
+    for &count in counts {
+        let (now, behind) = rows.split_at(count);
+        let pass = layer.pass(now).unwrap();
+        assert!(pass.job.bytes_written() > 2 * 128 * count as u64);
+        all.extend(pass.rows);
+        rows = behind;
+    }
+    assert_eq!(all.len(), TOKENS);
+    assert!(layer.pass(&of.rows[..1]).is_err());
+    (all, layer.overflows())
+}
+
+/// What the layer adds beside what the float layer adds.
+fn error(of: &Drawn, rows: &[Vec<f64>]) -> f64 {
+    let added = |rows: &[Vec<f64>]| -> Rows {
+        let row = |(row, before): (&Vec<f64>, &Vec<f64>)| row.iter().zip(before).map(|(x, y)| x - y).collect();
+        rows.iter().zip(&of.rows).map(row).collect()
+    };
+    relative_error(&added(&Exact::of_rows(&of.rows, &of.layer).out), &added(rows))
+}
+
+#[test]
+fn tokens_come_together_or_one_by_one() {
+    let (kllm, kelle, of) = (OnKllm::default(), OnKelle::new().unwrap(), drawn());
+    for (on, most) in [(&kllm as &dyn LayerAccelerator, 0.1), (&kelle as _, 1e-3)] {
+        let (together, overflows) = passes(on, &of, &[TOKENS]);
+        assert_eq!(overflows, 0, "{}", on.about());
+        assert_eq!(passes(on, &of, &[3, 1, 1, 2]), (together.clone(), 0), "{}", on.about());
+        let error = error(&of, &together);
+        println!("{}: {error:.2e}", on.about());
+        assert!(error > 0.0 && error < most, "{}: {error:.2e}", on.about());
+    }
+}
+
+/// Tokens of a prompt see keys and values that are pruned, but not in few bits; later ones see both. Numbers that go beyond those of the
+/// texts are saturated and counted.
+#[test]
+fn titanus_tells_a_prompt_from_what_follows() {
+    let (on, of) = (OnTitanus::new().unwrap(), drawn());
+    let rows = [&[TOKENS][..], &[3, 1, 1, 1, 1]].map(|counts| passes(&on, &of, counts));
+    assert_ne!(rows[0], rows[1]);
+    for (rows, overflows) in rows {
+        assert!(overflows > 0);
+        let error = error(&of, &rows);
+        println!("{error:.2e}");
+        assert!(error > 0.0 && error < 0.1, "{error:.2e}");
+    }
+}
+
+/// What no layer can be made for.
+#[test]
+fn nothing_to_choose_scales_by() {
+    let of = drawn();
+    let all: [Box<dyn LayerAccelerator>; 3] =
+        [Box::new(OnKllm::default()), Box::new(OnKelle::new().unwrap()), Box::new(OnTitanus::new().unwrap())];
+    for on in all {
+        assert!(!on.design().unwrap().files.is_empty());
+        let [_, most] = on.most_tokens();
+        let refused = |texts: &[Rows], tokens| match on.layer(&WINDOW, &of.layer, texts, tokens) {
+            Ok(_) => panic!("a layer for {tokens} tokens, by {} texts", texts.len()),
+            Err(error) => format!("{error:#}"),
+        };
+        assert!(refused(&[], 3).contains("need a text"));
+        for tokens in [0, most + 1] {
+            assert_eq!(refused(&of.texts, tokens), format!("room for {tokens} tokens, must be 1 to {most}"));
+        }
+    }
+}
+
+/// A device that leaves in memory what the golden model does, but for a bit of one byte.
+struct Echo {
+    memory: SparseMemory,
+    pass: Pass,
+    spoilt: Option<u64>,
+}
+
+impl Bus for Echo {
+    type Error = std::convert::Infallible;
+
+    fn read32(&mut self, offset: u32) -> Result<u32, Self::Error> {
+        Ok(match offset {
+            shell::STATUS => shell::STATUS_DONE,
+            shell::DESCRIPTORS => self.pass.job.descriptors,
+            _ => 0,
+        })
+    }
+
+    fn write32(&mut self, offset: u32, value: u32) -> Result<(), Self::Error> {
+        if (offset, value) == (shell::CONTROL, shell::CONTROL_START) {
+            for image in &self.pass.job.written {
+                self.memory.store(image.address, &image.bytes);
+            }
+            if let Some(at) = self.spoilt {
+                let byte = self.memory.bytes(at, 1)[0];
+                self.memory.store(at, &[byte ^ 0x40]);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_memory(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        bytes.copy_from_slice(&self.memory.bytes(address, bytes.len()));
+        Ok(())
+    }
+
+    fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), Self::Error> {
+        self.memory.store(address, bytes);
+        Ok(())
+    }
+}
+
+/// Whatever byte a device has wrong behind a pass, of rows and of what is cached, it is found, and its place is told.
+#[test]
+fn other_hardware_is_noticed() {
+    let (kllm, kelle, titanus) = (OnKllm::default(), OnKelle::new().unwrap(), OnTitanus::new().unwrap());
+    let (of, all): (_, [&dyn LayerAccelerator; 3]) = (drawn(), [&kllm, &kelle, &titanus]);
+    for on in all {
+        let mut layer = on.layer(&WINDOW, &of.layer, &of.texts, TOKENS).unwrap();
+        layer.pass(&of.rows[..3]).unwrap();
+        let pass = layer.pass(&of.rows[3..4]).unwrap();
+        let run = |spoilt| {
+            let mut device = Device::new(Echo { memory: SparseMemory::new(), pass: pass.clone(), spoilt });
+            pass.run_on(&mut device).map_err(|error| format!("{error:#}"))
+        };
+        assert_eq!(run(None).unwrap().0, pass.rows);
+        for image in &pass.job.written {
+            for at in [image.address, image.address + image.bytes.len() as u64 - 1] {
+                let error = run(Some(at)).unwrap_err();
+                assert!(
+                    error.contains("differ from the golden model's, byte Some("),
+                    "{}, {at:#x}: {error}",
+                    on.about()
+                );
+            }
+        }
+    }
+}
