@@ -186,7 +186,7 @@ fn figures() -> Vec<Row> {
         row(
             "bytes of a cached token, keys and values : x",
             "above 1 (Figure 15a)",
-            2.0,
+            LLAMA_2_7B_STREAMED.cached / (LLAMA_2_7B.layers * width * 2.0),
             1,
             ABOVE_ONE,
             "LLaMA-2-7B: as many heads of keys as of queries",
