@@ -9,6 +9,10 @@
 
 #[cfg(feature = "dramsim3")]
 mod dram;
+#[cfg(feature = "dramsim3")]
+mod served;
 
 #[cfg(feature = "dramsim3")]
 pub use dram::{Dram, Kind, Reads};
+#[cfg(feature = "dramsim3")]
+pub use served::Served;
