@@ -117,7 +117,7 @@ fn release_softmax() {
 #[test]
 fn tender() {
     let pe = TenderPe { pipelined: true, multiplier: Multiplier::Tree, ..TenderPe::default() };
-    let array = MultiScaleArray { rows: 2, columns: 2, pe: pe.clone(), int8: true };
+    let array = MultiScaleArray { rows: 2, columns: 2, pe: pe.clone(), int8: true, ..MultiScaleArray::default() };
     for p in [pe.clone(), TenderPe { drain: Drain::Single, ..pe }] {
         assert!(levels(&p) <= 32, "{p:?}");
     }
@@ -133,7 +133,7 @@ fn tender() {
 /// Products looked up; a choice among more activations takes a level more for each bit of the index.
 #[test]
 #[ignore = "a minute of synthesis"]
-fn large_lane() {
+fn release_lane() {
     let lane = PeLane { columns: 2, inputs: 4, a_bits: 2, ..PeLane::default() };
     let deepest = levels(&lane);
     assert!(deepest <= 20, "{deepest}");

@@ -12,6 +12,7 @@
 //   pe.multiplier        = operator
 //   pe.pipelined         = false
 //   int8                 = false
+//   skew_in_memory       = false
 // Contract: A tile is the steps from `first` to `last`. Sum (r, c) starts at 0; a step with rescale = n > 0
 //     makes it sum x 2^n, any other adds act[r] x weight[c].
 //   act_signed and weight_signed tell how to read the operands.

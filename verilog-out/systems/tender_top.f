@@ -63,7 +63,7 @@
 ../modules/stream_width_converter_i64_o128.v
 ../modules/stream_width_converter_i128_o128.v
 ../modules/stream_fifo_w96_d4_registers_x82603911.v
-../modules/tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x5952caf1.v
+../modules/tender_engine_a64_d128_i1_b16_o8_c4_r16_c16_w4_a32_x517fa528.v
 ../modules/command_list_n5_t1_c4.v
 ../modules/vector_controller_a64_d128_i1_b16_o8_c4_c512_softmax_x8231a531.v
 ../modules/stream_fifo_w143_d14_registers_x574f0ad7.v
@@ -152,4 +152,4 @@
 ../modules/gain_reader_a64_d128_i1.v
 ../modules/vector_engine_a64_d128_i1_b16_o8_c4_b64_silu_m2_a2_t5_x264a44b1.v
 ../modules/event_counters_n2_w64_s16.v
-../modules/tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x55099a3a.v
+../modules/tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x23914615.v

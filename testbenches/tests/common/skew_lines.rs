@@ -19,5 +19,13 @@ fn broken_lines_are_noticed() {
         ("a lane leaves early", Fault::net("line[1]", "line[0]")),
         ("a lane goes on as its neighbour", Fault::net("line[2]", "line[0]").into("g_stage[2].line_q")),
     ];
-    must_be_noticed(&SkewLines { lanes: 3, width: 4, ..SkewLines::default() }, bench, 50, &faults);
+    let block = SkewLines { lanes: 3, width: 4, ..SkewLines::default() };
+    must_be_noticed(&block, bench, 50, &faults);
+    let faults = [
+        ("the lane of one cycle waits for none", Fault::net("next_q", "data_i[7:4]")),
+        ("a lane leaves early", Fault::net("g_lane[1].from", "place_q - 2'd1")),
+        ("a lane leaves late", Fault::net("g_lane[0].from", "place_q - 2'd2")),
+        ("the place stands", Fault::net("place_q", "2'd0")),
+    ];
+    must_be_noticed(&SkewLines { lanes: 5, in_memory: true, ..block }, bench, 50, &faults);
 }

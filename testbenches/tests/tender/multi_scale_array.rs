@@ -79,12 +79,18 @@ fn ones(controller: &Controller<'_>, int8: bool, channels: usize, rescales: usiz
 #[test]
 fn cycles_are_those_of_the_formula() {
     let pe = TenderPe { accumulator_width: 11, overflow: Overflow::Saturate, ..TenderPe::default() };
-    let small = MultiScaleArray { rows: 5, columns: 3, pe, int8: false };
+    let small = MultiScaleArray { rows: 5, columns: 3, pe, int8: false, ..MultiScaleArray::default() };
     let pe = TenderPe { drain: Drain::Single, rescale: Rescale::Shifter, max_shift: 3, ..TenderPe::default() };
-    let single = MultiScaleArray { rows: 2, columns: 7, pe, int8: false };
+    let single = MultiScaleArray { rows: 2, columns: 7, pe, int8: false, ..MultiScaleArray::default() };
     let pe = TenderPe { pipelined: true, ..TenderPe::default() };
-    let pipelined = MultiScaleArray { rows: 4, columns: 6, pe: pe.clone(), int8: true };
-    let narrow = MultiScaleArray { rows: 3, columns: 2, pe: TenderPe { drain: Drain::Single, ..pe }, int8: false };
+    let pipelined = MultiScaleArray { rows: 4, columns: 6, pe: pe.clone(), int8: true, ..MultiScaleArray::default() };
+    let narrow = MultiScaleArray {
+        rows: 3,
+        columns: 2,
+        pe: TenderPe { drain: Drain::Single, ..pe },
+        int8: false,
+        ..MultiScaleArray::default()
+    };
     for p in [MultiScaleArray::default(), small, single, pipelined, narrow] {
         let (r, c) = (u64::from(p.rows), u64::from(p.columns));
         run(&p, |controller| {
@@ -118,7 +124,7 @@ fn cycles_are_those_of_the_formula() {
 fn overflow_is_never_silent() {
     // The array of the bench's tests with 12-bit accumulators; the golden model says which sums are wrong.
     let pe = TenderPe { accumulator_width: 12, drain: Drain::Single, ..TenderPe::default() };
-    let p = MultiScaleArray { rows: 2, columns: 4, pe, int8: true };
+    let p = MultiScaleArray { rows: 2, columns: 4, pe, int8: true, ..MultiScaleArray::default() };
     run(&p, |controller| {
         let multiply = |act: i64, weight: i64| Beat::Multiply { act: vec![act; 2], weight: vec![weight; 4] };
         let times = |beat: Beat, count: usize| std::iter::repeat_n(beat, count);
@@ -157,7 +163,7 @@ fn overflow_is_never_silent() {
 #[test]
 fn broken_arrays_are_noticed() {
     let pe = TenderPe { accumulator_width: 12, drain: Drain::Single, ..TenderPe::default() };
-    let p = MultiScaleArray { rows: 2, columns: 4, pe, int8: true };
+    let p = MultiScaleArray { rows: 2, columns: 4, pe, int8: true, ..MultiScaleArray::default() };
     let faults = [
         ("a rescale does not move down", Fault::net("rescale_q", "1'b0")),
         ("a bubble is not empty", Fault::net("multiplies", "step_fire")),

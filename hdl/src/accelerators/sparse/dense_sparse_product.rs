@@ -149,7 +149,7 @@ impl DenseSparseProduct {
     pub fn array(&self) -> MultiScaleArray {
         let (operand_width, accumulator_width) = (self.operand_width, self.accumulator_width());
         let pe = TenderPe { operand_width, accumulator_width, drain: Drain::Single, ..TenderPe::default() };
-        MultiScaleArray { rows: self.rows, columns: self.columns, pe, int8: false }
+        MultiScaleArray { rows: self.rows, columns: self.columns, pe, int8: false, ..MultiScaleArray::default() }
     }
 
     fn lane(&self) -> OutlierLane {

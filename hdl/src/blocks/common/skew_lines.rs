@@ -1,14 +1,18 @@
 //! Skew lines: lane i of a systolic array's edge is delayed by i cycles, or, to undo that, by lanes - 1 - i.
 //!
 //! Every lane moves in every cycle. The registers have no reset: what comes out before the first value has passed is
-//! not defined. A triangle of lanes x (lanes - 1) / 2 registers, without any logic.
+//! not defined. A triangle of lanes x (lanes - 1) / 2 registers, without any logic, of which all change in every cycle.
+//!
+//! In memories, a lane that waits two cycles or longer is written at one place and read at another, and nothing else
+//! changes: less to switch for a wide array, and for a simulator less to do. The place where lanes are written is reset,
+//! and what is on its way at a reset is lost.
 //!
 //! The triangle is folded into a rectangle, so that it is one loop: a long lane and a short one share a line of registers
 //! that is as long as the longest lane. The first ones delay the short lane, the others the long one.
 
 use crate::lang::{
-    About, Block, CatalogBlock, InArray, Index, Module, OutArray, Timing, choices, index_width, mux, parameters, ports,
-    uint,
+    About, Block, CatalogBlock, InArray, Index, Module, OutArray, Timing, bit, choices, index_width, mux, parameters,
+    ports, uint,
 };
 
 choices! {
@@ -30,6 +34,8 @@ parameters! {
         width: u32 = 8, in 1..=256, tag "w";
         /// Lane i waits i cycles (skew), or lanes - 1 - i cycles (deskew).
         direction: SkewDirection = SkewDirection::Skew, tag "";
+        /// Lanes wait in memories of one write and one read port, not in lines of registers.
+        in_memory: bool = false, tag "memory";
     }
 }
 
@@ -51,19 +57,8 @@ impl SkewLines {
             SkewDirection::Deskew => Index::from(self.lanes - 1) - delay.into(),
         }
     }
-}
 
-impl Block for SkewLines {
-    type Ports = SkewLinesPorts;
-    const ABOUT: About = About {
-        name: "skew_lines",
-        summary: "lanes delayed by 0, 1, 2, ... cycles: the edge of a systolic array",
-        contract: "data_o[i] = data_i[i] of d cycles before; d = i (skew) or lanes - 1 - i (deskew). Nothing stalls, and there \
-            is no reset: what is on its way comes out.",
-        reference: "Tender, section IV-B and figure 6(b)",
-    };
-
-    fn build(&self, m: &mut Module, io: &SkewLinesPorts) {
+    fn registers(&self, m: &mut Module, io: &SkewLinesPorts) {
         let ty = uint(self.width);
         let pairs = self.lanes / 2;
         // With an odd number of lanes, the one that does not wait is alone.
@@ -95,6 +90,48 @@ impl Block for SkewLines {
         });
     }
 
+    fn memories(&self, m: &mut Module, io: &SkewLinesPorts) {
+        let ty = uint(self.width);
+        m.connect(io.data_o.at(self.lane(0)), io.data_i.at(self.lane(0)));
+        if self.lanes > 1 {
+            let next = m.reg("next_q", ty);
+            next.next(io.data_i.at(self.lane(1)));
+            m.connect(io.data_o.at(self.lane(1)), next.q);
+        }
+        if self.lanes < 3 {
+            return;
+        }
+        let depth = (self.lanes - 1).next_power_of_two();
+        let place = m.reg_init("place_q", uint(index_width(depth.into())), 0);
+        place.next(place.q.wrapping_add(1));
+        m.comment("The register behind the memory is one of the cycles that a lane waits.");
+        m.for_each("lane", self.lanes - 2, |m, i| {
+            let line = m.memory("line", depth, self.width, self.width);
+            line.write(bit().lit(1), place.q, io.data_i.at(self.lane(i + 2)));
+            let from = m.wire("from", place.q.wrapping_sub((i + 1).value(place.q.width())));
+            m.connect(io.data_o.at(self.lane(i + 2)), line.read("line_q", bit().lit(1), from));
+        });
+    }
+}
+
+impl Block for SkewLines {
+    type Ports = SkewLinesPorts;
+    const ABOUT: About = About {
+        name: "skew_lines",
+        summary: "lanes delayed by 0, 1, 2, ... cycles: the edge of a systolic array",
+        contract: "data_o[i] = data_i[i] of d cycles before; d = i (skew) or lanes - 1 - i (deskew). Nothing stalls, and there \
+            is no reset: what is on its way comes out. With in_memory a reset loses it: lanes are unknown for their d cycles.",
+        reference: "Tender, section IV-B and figure 6(b)",
+    };
+
+    fn build(&self, m: &mut Module, io: &SkewLinesPorts) {
+        if self.in_memory {
+            self.memories(m, io);
+        } else {
+            self.registers(m, io);
+        }
+    }
+
     fn timing(&self) -> Timing {
         Timing::new().beat(1u32).phase(
             "longest_lane",
@@ -106,7 +143,17 @@ impl Block for SkewLines {
 
 impl CatalogBlock for SkewLines {
     fn configurations() -> Vec<Self> {
-        let set = |lanes, width, direction| Self { lanes, width, direction };
-        vec![set(1, 1, SkewDirection::Skew), set(5, 3, SkewDirection::Deskew), set(2, 70, SkewDirection::Skew)]
+        use SkewDirection::{Deskew, Skew};
+        let set = |lanes, width, direction, in_memory| Self { lanes, width, direction, in_memory };
+        vec![
+            set(1, 1, Skew, false),
+            set(5, 3, Deskew, false),
+            set(2, 70, Skew, false),
+            set(1, 3, Skew, true),
+            set(2, 4, Deskew, true),
+            set(3, 1, Skew, true),
+            set(18, 5, Skew, true),
+            set(6, 70, Deskew, true),
+        ]
     }
 }

@@ -16,7 +16,7 @@ pub use accumulator::ByteAccumulator;
 pub use lane_results::LaneResults;
 pub use pe::ReconfigurablePe;
 
-use crate::blocks::common::{SkewDirection, SkewLines};
+use crate::blocks::common::SkewLines;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, In, InStream, Module, OutArray, OutStream, Signal, Timing,
     bit, bits_for, bundle, cat, index_width, mux, parameters, ports, select, sint, uint,
@@ -268,7 +268,7 @@ impl ReconfigurableArray {
     fn mesh(&self, m: &mut Module, io: &ReconfigurableArrayPorts, load: Signal, line: Array) -> (Array, Array) {
         let (rows, columns, lanes) = (self.rows, self.columns, self.lanes());
         let (operand, partial_ty) = (uint(self.operand_width), sint(self.pe().partial_width));
-        let lines = |lanes, width| SkewLines { lanes, width, direction: SkewDirection::Skew };
+        let lines = |lanes, width| SkewLines { lanes, width, ..SkewLines::default() };
         let weights = m.instance("u_weight_skew", lines(columns, self.operand_width));
         m.connect_each("weights_in", weights.data_i, io.load.weight);
         let acts = m.instance("u_act_skew", lines(lanes, self.operand_width));

@@ -31,6 +31,8 @@ parameters! {
         pe: TenderPe = TenderPe::default();
         /// Run-time mode in which 2 x 2 PEs multiply operands of twice the width.
         int8: bool = true, tag "int8";
+        /// Operands wait for their wavefront in memories, not in lines of registers.
+        skew_in_memory: bool = false, tag "memory";
     }
     rules = |p, rules| {
         for (name, value) in [("rows", p.rows), ("columns", p.columns)] {

@@ -7,7 +7,7 @@
 
 use super::ws_accumulator::WsAccumulator;
 use super::ws_pe::WsPe;
-use crate::blocks::common::{SkewDirection, SkewLines};
+use crate::blocks::common::SkewLines;
 use crate::lang::{
     About, Array, Block, CatalogBlock, Field, FieldArray, InStream, Module, OutArray, Signal, Timing, bit, bits_for,
     bundle, cat, index_width, mux, parameters, ports, sint, uint,
@@ -129,7 +129,7 @@ impl Block for WeightStationaryArray {
             loads_q.next(loads.at(c));
             m.connect(loads.at(c + 1), loads_q.q);
         });
-        let lines = |lanes, width| SkewLines { lanes, width, direction: SkewDirection::Skew };
+        let lines = |lanes, width| SkewLines { lanes, width, ..SkewLines::default() };
         let above = m.instance("u_weight_skew", lines(columns, self.pe.operand_width + 2));
         m.for_each("above", columns, |m, c| {
             let value = self.extended(io.load.weight.at(c), io.load.weight_signed);

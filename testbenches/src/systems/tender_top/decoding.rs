@@ -18,7 +18,7 @@ pub fn for_decoding(columns: u32) -> TenderTop {
     TenderTop {
         axi: AxiSpec { address_width: 32, data_width, id_width: 3 },
         dma: DmaSpec { burst_beats: 8, ..DmaSpec::default() },
-        array: MultiScaleArray { rows: 2, columns, ..MultiScaleArray::default() },
+        array: MultiScaleArray { rows: 2, columns, skew_in_memory: true, ..MultiScaleArray::default() },
         depth: LONGEST,
         steps: LONGEST + 64,
         strip: (data_width / 16).max(32),

@@ -56,7 +56,8 @@ impl MultiScaleArray {
             }
         });
         let width = self.pe.operand_width + 1;
-        let lines = |lanes| SkewLines { lanes, width, direction: SkewDirection::Skew };
+        let in_memory = self.skew_in_memory;
+        let lines = |lanes| SkewLines { lanes, width, direction: SkewDirection::Skew, in_memory };
         let left = m.instance("u_act_skew", lines(self.rows));
         let above = m.instance("u_weight_skew", lines(self.columns));
         m.for_each("left", self.rows, |m, r| {
