@@ -43,7 +43,7 @@ fn mapped(block: &impl CatalogBlock) -> (Design, usize) {
 /// Two lanes, rows of up to 8 elements: a session of the C program, then jobs of the bench.
 #[test]
 #[ignore = "minutes: synthesis and simulation of 113,639 cells"]
-fn large_vector_top_runs_jobs_in_cells() {
+fn release_vector_top_runs_jobs_in_cells() {
     let block = VectorTop {
         axi: AxiSpec { address_width: 32, data_width: 32, id_width: 1 },
         dma: DmaSpec { burst_beats: 4, outstanding: 2, commands: 2, ..DmaSpec::default() },

@@ -75,7 +75,7 @@ fn must_notice(faults: &[(&str, Fault)]) {
 
 #[test]
 #[ignore = "minutes: a model for each fault"]
-fn large_all_faults_are_found() {
+fn release_all_faults_are_found() {
     let tokens = |net: &str, value: &str| Fault::net(net, value).module("token_reader");
     let controller = |net: &str, value: &str| Fault::net(net, value).module("kllm_controller");
     let results = |net: &str, value: &str| Fault::net(net, value).module("kllm_results");
@@ -103,7 +103,7 @@ fn large_all_faults_are_found() {
 
 #[test]
 #[ignore = "minutes: a model for each fault"]
-fn large_all_faults_of_the_quantizer_are_found() {
+fn release_all_faults_of_the_quantizer_are_found() {
     let finder = |net: &str, value: &str| Fault::net(net, value).module("outlier_finder");
     let scanner = |net: &str, value: &str| Fault::net(net, value).module("token_scanner");
     let thresholds = |net: &str, value: &str| Fault::net(net, value).module("threshold_unit");
@@ -130,7 +130,7 @@ fn large_all_faults_of_the_quantizer_are_found() {
 /// With one port, which leaves more operations for those that put tokens into panels.
 #[test]
 #[ignore = "minutes: a model for each fault"]
-fn large_all_faults_of_the_appender_are_found() {
+fn release_all_faults_of_the_appender_are_found() {
     let controller = |net: &str, value: &str| Fault::net(net, value).module("append_controller");
     let engine = |net: &str, value: &str| Fault::net(net, value).module("append_engine");
     let faults = [
