@@ -316,7 +316,7 @@ error: `yosys` is not installed or not on PATH: install the Debian package `yosy
 #[test]
 fn nothing_to_run() {
     senbazuru(&["run", "--on", "tendr", "Gravity is"]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
-error: no model runs on `tendr`; did you mean tender? accelerators are: tender, kllm, kelle
+error: no model runs on `tendr`; did you mean tender? accelerators are: tender, kllm, kelle, titanus
 
 "#]]);
     senbazuru(&["run", "--on", "tender", ""]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
@@ -349,8 +349,8 @@ fn layers_to_run() {
         String::from_utf8(run.get_output().stderr.clone()).unwrap()
     };
     let text = refused(&["tender", "--layers", "3"]);
-    assert_eq!(text, "error: tender computes all layers: --layers is for kllm and kelle\n");
-    for on in ["kllm", "kelle"] {
+    assert_eq!(text, "error: tender computes all layers: --layers is for kllm, kelle and titanus\n");
+    for on in ["kllm", "kelle", "titanus"] {
         let text = refused(&[on, "--no-check"]);
         assert!(text.starts_with("error: --no-check is for tender; "), "{text}");
         let text = refused(&[on, "--golden", "--layers", "all"]);

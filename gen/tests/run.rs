@@ -41,21 +41,34 @@ fn on_layers(on: &str, tokens: &str, what: &str) {
 
 #[test]
 #[ignore = "needs the weights of SmolLM2-135M, and a simulation"]
-fn large_a_layer_on_kllm() {
+fn release_a_layer_on_kllm() {
     on_layers("kllm", "3", "kllm_top, 2 lanes of 32 channels, W4A4");
 }
 
 #[test]
 #[ignore = "needs the weights of SmolLM2-135M, and a simulation"]
-fn large_a_layer_on_kelle() {
+fn release_a_layer_on_kelle() {
     on_layers("kelle", "3", "kelle_top, 16 x 16 PEs");
+}
+
+#[test]
+#[ignore = "needs the weights of SmolLM2-135M, and a simulation"]
+fn release_a_layer_on_titanus() {
+    on_layers("titanus", "3", "titanus_core, 2 x 13 macros");
 }
 
 #[test]
 #[ignore = "needs the weights of SmolLM2-135M"]
 fn large_what_the_model_has_no_room_for() {
-    let assert = senbazuru(&["run", "Gravity is", "--on", "kllm", "--layers", "14,30"]).assert().code(2);
-    assert.stdout_eq("").stderr_eq("error: there is no layer 30: the model has 0 to 29\n");
+    for (args, wanted) in [
+        (&["kllm", "--layers", "14,30"][..], "error: there is no layer 30: the model has 0 to 29\n"),
+        (
+            &["titanus", "--tokens", "200"][..],
+            "error: the prompt has 3 tokens, --tokens is 200; there is room for 128 in all\n",
+        ),
+    ] {
+        senbazuru(&[&["run", "Gravity is", "--on"], args].concat()).assert().code(2).stdout_eq("").stderr_eq(wanted);
+    }
     let run = senbazuru(&["run", "--on", "kelle", &"Gravity is ".repeat(60)]).assert().code(2).stdout_eq("");
     let text = String::from_utf8(run.get_output().stderr.clone()).unwrap();
     assert!(text.starts_with("error: the prompt has ") && text.ends_with("; kelle takes 96 at once\n"), "{text}");

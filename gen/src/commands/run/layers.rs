@@ -1,4 +1,5 @@
-//! Layers on `kllm_top` or `kelle_top`: some in simulation, each on an accelerator of its own, the others in the golden model.
+//! Layers on `kllm_top`, `kelle_top` or `titanus_core`: some in simulation, each on an accelerator of its own, the others in the golden
+//! model.
 
 use std::collections::BTreeSet;
 

@@ -13,6 +13,7 @@ use models::smollm2::{Model, Precision, Tokenizer, open};
 use testbenches::systems::decoding::LayerAccelerator;
 use testbenches::systems::kelle_top::layer::decoding::OnKelle;
 use testbenches::systems::kllm_top::layer::decoding::OnKllm;
+use testbenches::systems::titanus_core::layer::decoding::OnTitanus;
 
 use crate::error::{Failure, Result};
 use crate::present::numbers::decimal;
@@ -22,7 +23,7 @@ use crate::registry::similar;
 use text::{Text, to_terminal};
 
 /// Accelerators that a model runs on.
-const ACCELERATORS: [&str; 3] = ["tender", "kllm", "kelle"];
+const ACCELERATORS: [&str; 4] = ["tender", "kllm", "kelle", "titanus"];
 /// The layer that is simulated where nobody says which.
 const LAYER: usize = 14;
 /// Memory that an accelerator may touch: half a gigabyte, of which SmolLM2-135M takes 150 MB.
@@ -36,7 +37,7 @@ const LATENCY: u32 = 20;
 pub(super) struct Args {
     /// Text to go on with
     prompt: String,
-    /// Accelerator: tender, kllm or kelle
+    /// Accelerator: tender, kllm, kelle or titanus
     #[arg(long, value_name = "NAME")]
     on: String,
     /// Tokens to write, at most: the model may end its text
@@ -100,6 +101,7 @@ impl On {
             "tender" => Self::Tender,
             "kllm" => Self::Layers(Box::new(OnKllm::default())),
             "kelle" => Self::Layers(of_layers(OnKelle::new().map(|on| Box::new(on) as _))?),
+            "titanus" => Self::Layers(of_layers(OnTitanus::new().map(|on| Box::new(on) as _))?),
             other => {
                 let near = similar(other, &ACCELERATORS);
                 let hint = near.first().map(|name| format!(" did you mean {name}?")).unwrap_or_default();
@@ -109,7 +111,7 @@ impl On {
         };
         match on {
             Self::Tender if args.layers.is_some() => {
-                Err(Failure::Usage("tender computes all layers: --layers is for kllm and kelle".into()))
+                Err(Failure::Usage("tender computes all layers: --layers is for kllm, kelle and titanus".into()))
             }
             Self::Layers(_) if args.no_check => {
                 let why = "chains of the others are fitted to what the golden model computes, and compared with it";
