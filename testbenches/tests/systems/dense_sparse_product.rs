@@ -133,7 +133,7 @@ fn faults_are_found() {
     let faults = [
         ("ties go up", Fault::net("up", "half").module("group_quantizer")),
         ("a row begins from the tile before", Fault::net("begun_q", "3'd7")),
-        ("sums are merged a cycle early", Fault::net("since_q", "right + 1'b1").into("leaves")),
+        ("sums of a lane are merged a cycle early", Fault::net("since_q", "right + 1'b1").into("g_lanes[1].leaves")),
         ("a scale may rise", Fault::net("scale", "weight_shift_i")),
         ("the last doublings are left out", Fault::net("last_step", "takes & last_channel")),
         ("a row is marked in the next one", Fault::net("row_here", "right << 1")),
