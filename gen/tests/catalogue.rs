@@ -207,7 +207,7 @@ fn is_large(name: &str, entry: &dyn Entry, params: &Params) -> bool {
 /// What [`verilog_is_clean_in_all_tools`] does not show Verilator and Icarus.
 #[test]
 #[ignore = "minutes: accelerators, Orizuru of 273 units"]
-fn large_verilog_is_clean_without_yosys() {
+fn release_verilog_is_clean_without_yosys() {
     clean_without_yosys(&registry::all(), is_large);
 }
 

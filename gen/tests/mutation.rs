@@ -104,13 +104,6 @@ fn sample_of_mutants() {
     table("mutation.txt", 1, 1, Limits::QUICK, false);
 }
 
-/// More of them.
-#[test]
-#[ignore = "minutes: 4 mutants of each block"]
-fn large_sample_of_mutants() {
-    table("mutation-large.txt", 4, 1, Limits::QUICK, false);
-}
-
 /// Those of docs/trust.md, with proofs that take longer. `senbazuru mutate BLOCK --count all` does one block.
 #[test]
 #[ignore = "most of an hour: 25 mutants of each block"]
