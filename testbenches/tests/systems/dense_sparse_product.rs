@@ -140,7 +140,7 @@ fn faults_are_found() {
         ("rows are given back with each tile", Fault::net("releases", "tile_ends")),
         ("a clear keeps the channel", Fault::net("clear_i", "1'b0").into("channel_q")),
         ("a clear keeps who was served", Fault::net("clear_i", "1'b0").into("served_q")),
-        ("a word is read too late", Fault::net("next_channel", "channel_q").into("read_word")),
+        ("a word is read too late", Fault::net("read_word", "channel_q >> 2")),
     ];
     must_be_noticed(odd, bench, 60, &faults);
 }
