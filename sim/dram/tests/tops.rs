@@ -41,6 +41,7 @@ fn before_dram<'a, B: CatalogBlock>(
 ) {
     for (kind, ratios) in [Kind::Hbm2, Kind::Lpddr4].into_iter().zip(ratios) {
         let served = Served::by(kind, PERIOD, bus).unwrap();
+        println!("{kind:?}, a bus of {bus} bytes: {served:?}");
         let found = Mutex::new(None);
         on_hardware(block, &AxiConfig::ideal(1), |hardware| {
             let dram = Dram::new(kind, PERIOD).unwrap();
