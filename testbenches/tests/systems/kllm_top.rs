@@ -41,7 +41,7 @@ fn cycles_of_jobs() {
 /// The same of all configurations, and of trees of Orizuru of every style.
 #[test]
 #[ignore = "minutes: seven models"]
-fn large_cycles_of_jobs() {
+fn release_cycles_of_jobs() {
     use hdl::blocks::kllm::{Comparators, NodeState, TreeStyle};
     let mut all = KllmTop::configurations();
     for (comparators, node_state, levels_per_cycle) in [

@@ -35,7 +35,7 @@ fn products_on_the_most_ports() {
 
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each number of ports"]
-fn large_any_number_of_ports() {
+fn release_any_number_of_ports() {
     let small = TenderTop::configurations().swap_remove(0);
     for ports in 1..=MOST {
         run(&vector(ports), vector_top::bench, &options(2000)).unwrap_or_else(|e| panic!("{e:#}"));

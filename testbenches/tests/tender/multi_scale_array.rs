@@ -210,7 +210,7 @@ fn explicit_requantization_is_slower() {
 /// The paper's size: a tile of 1024 channels in 8 groups, INT4 and INT8.
 #[test]
 #[ignore = "builds a model of 4096 PEs, minutes"]
-fn large_paper_size() {
+fn release_paper_size() {
     let p = MultiScaleArray { rows: 64, columns: 64, ..MultiScaleArray::default() };
     run(&p, |controller| {
         let mut rng = controller.rng("operands");

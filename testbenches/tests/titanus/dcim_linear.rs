@@ -71,6 +71,6 @@ fn real_weights_and_cycles() {
 
 #[test]
 #[ignore = "minutes: a whole projection in 54 macros"]
-fn large_whole_projection() {
+fn release_whole_projection() {
     real(&DcimLinear::default(), 576, 64, 24);
 }
