@@ -146,6 +146,7 @@ const GLUE: &[&str] = &[
     "tender_top_",
     "threshold_unit_",
     "tile_rows_",
+    "titanus_chain_",
     "titanus_core_",
     "titanus_engines_",
     "titanus_registers_",
@@ -214,7 +215,7 @@ fn smallest(entry: &dyn Entry) -> Result<(Params, Design)> {
 /// Whether a block is made of blocks that have samples of their own.
 #[must_use]
 pub fn is_accelerator(entry: &dyn Entry) -> bool {
-    entry.family() == "systems" && ["_top", "_core"].iter().any(|end| entry.about().name.ends_with(end))
+    entry.family() == "systems" && ["_top", "_core", "_chain"].iter().any(|end| entry.about().name.ends_with(end))
 }
 
 /// A sample of the mutations of a configuration; of an accelerator those of [`GLUE`]: its blocks have their own.

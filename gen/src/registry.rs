@@ -6,7 +6,7 @@ use hdl::accelerators::kelle::KelleTop;
 use hdl::accelerators::kllm::{KllmTop, OutlierMask, OutlierShare, TokenAppender, TokenPacker};
 use hdl::accelerators::sparse::DenseSparseProduct;
 use hdl::accelerators::tender::{ExecutionController, TenderTop};
-use hdl::accelerators::titanus::TitanusCore;
+use hdl::accelerators::titanus::{TitanusChain, TitanusCore};
 use hdl::accelerators::vector::VectorTop;
 use hdl::blocks::{baselines::*, common::*, kelle::*, kllm::*, tender::*, titanus::*};
 use hdl::lang::{About, Block, CatalogBlock, Design, Parameter};
@@ -67,6 +67,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<ShellRegisters>("common", common::shell::shell_registers::bench),
         entry::<EventCounters>("common", common::shell::event_counters::bench),
         entry::<JobController>("common", common::shell::job_controller::bench),
+        entry::<JobLink>("common", common::shell::job_link::bench),
         entry::<OperandCheck>("common", common::shell::operand_check::bench),
         entry::<OrizuruUnit>("kllm", kllm::orizuru_unit::bench),
         entry::<Orizuru>("kllm", kllm::orizuru::bench),
@@ -122,6 +123,7 @@ pub fn all() -> Vec<Box<dyn Entry>> {
         entry::<KllmTop>("systems", systems::kllm_top::bench),
         entry::<KelleTop>("systems", systems::kelle_top::bench),
         entry::<TitanusCore>("systems", systems::titanus_core::bench),
+        entry::<TitanusChain>("systems", systems::titanus_chain::bench),
         working::<TenderTop>("systems", systems::tender_top::bench, systems::tender_top::work::WORK),
     ]
 }

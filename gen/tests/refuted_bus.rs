@@ -10,6 +10,7 @@ const WRITE: &str = "axi_write_dma";
 const ARBITER: &str = "axi_arbiter";
 const REGISTERS: &str = "axi_lite_registers";
 const OPERAND: &str = "operand_check";
+const LINK: &str = "job_link";
 
 fn fault(block: &'static str, what: &'static str, fault: Fault, by: &'static str, step: u32) -> Refutation {
     Refutation { block, proof: 0, what, fault, by, step }
@@ -58,6 +59,22 @@ fn faults_of_the_bus_are_refuted() {
             "beyond | below | (window_limit_i <= end_q)",
             "what_lies_inside_passes",
         ),
+        fault(
+            LINK,
+            "a token ahead of those that it awaits",
+            net("all_taken", "state_q == 3'd2"),
+            "given_behind_taken",
+            5,
+        ),
+        fault(LINK, "a token too few is given", net("one_left", "left_q == 16'd2"), "the_last_one_is_marked", 5),
+        fault(
+            LINK,
+            "tokens follow a last one",
+            net("prior_ready_o", "!(&tokens_q) & !clear_i"),
+            "none_behind_a_last_one",
+            3,
+        ),
+        fault(LINK, "tokens stay where all is dropped", net("clear_i", "1'b0").into("tokens_q"), "clear_drops_all", 3),
         fault(OPERAND, "only the last bit of rows counts", net("again", "3'd0"), "what_is_left_of_the_product", 3),
     ]);
 }

@@ -42,6 +42,7 @@
 //   units.softmax                        = true
 //   units.layer_norm                     = true
 //   units.rotary                         = true
+//   links                                = 0
 // Contract: A job is a chain of descriptors of 128 bytes: 1 loads weights or constants, 2 multiplies rows
 //     with weights or with the context, 3 takes rows through the steps of vector_unit, 4 appends tokens to
 //     the cache, 5 restores them. Descriptors, errors and registers:
@@ -425,6 +426,8 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x90c39704 (
     .kind_i(engines_damage),
     .of_values_i(engines_damage_values),
     .area_i(engines_damage_where),
+    .waiting_i(16'd0),
+    .ended_i(1'b0),
     .irq_o(irq_o)
   );
 endmodule

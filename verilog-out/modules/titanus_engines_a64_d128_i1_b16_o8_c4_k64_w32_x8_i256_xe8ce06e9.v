@@ -42,6 +42,7 @@
 //   top.units.softmax                        = true
 //   top.units.layer_norm                     = true
 //   top.units.rotary                         = true
+//   top.links                                = 0
 // Contract: An operation, and the DMAs with it, belong to the engine that it is for. One works at a time;
 //     products read the context of the cache's engine.
 // Source: Titanus, section 4.1

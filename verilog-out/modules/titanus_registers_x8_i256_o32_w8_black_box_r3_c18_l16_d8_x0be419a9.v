@@ -23,6 +23,7 @@
 //   units.softmax                        = true
 //   units.layer_norm                     = true
 //   units.rotary                         = true
+//   links                                = 0
 //   bus.address_width                    = 64
 //   bus.data_width                       = 128
 //   bus.ports                            = 1
@@ -105,6 +106,8 @@ module titanus_registers_x8_i256_o32_w8_black_box_r3_c18_l16_d8_x0be419a9 (
   input  wire  [7:0] kind_i,             // 2 a stream, 3 an area that is full
   input  wire        of_values_i,        // Of values, not keys
   input  wire [63:0] area_i,             // Address of the area
+  input  wire [15:0] waiting_i,          // How many
+  input  wire        ended_i,            // The newest of them is a last one
   output wire        irq_o               // Level: an enabled bit of STATUS is set
 );
   reg        has_address_q;
@@ -326,6 +329,7 @@ module titanus_registers_x8_i256_o32_w8_black_box_r3_c18_l16_d8_x0be419a9 (
       7'd84: read_value = {23'd0, of_values_i, kind_i};
       7'd86: read_value = area_i[31:0];
       7'd87: read_value = area_i[63:32];
+      7'd88: read_value = {1'b0, 14'd0, ended_i, waiting_i};
       default: read_value = 32'd0;
     endcase
   end
@@ -360,7 +364,7 @@ module titanus_registers_x8_i256_o32_w8_black_box_r3_c18_l16_d8_x0be419a9 (
   end
   wire [31:0] read_whole = read_kept ? kept_high_q : read_value;
   always @(posedge clk_i) if (read) read_data_q <= read_whole;
-  wire [127:0] read_allowed_words = 128'hdf7f7f00000fff000fffff;
+  wire [127:0] read_allowed_words = 128'h1df7f7f00000fff000fffff;
   wire read_allowed = read_allowed_words[read_word];
   always @(posedge clk_i) if (read) read_response_q <= read_allowed ? 2'd0 : 2'd2;
   assign ctrl_rvalid_o = read_answered_q;

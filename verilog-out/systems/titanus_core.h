@@ -233,4 +233,16 @@
 /* Where. */
 #define TITANUS_CORE_DAMAGE_WHERE 0x158u
 #define TITANUS_CORE_DAMAGE_WHERE_HIGH 0x15cu
+/* Tokens of the core before this one that wait; they stay from job to job, up to an error or a soft reset. */
+#define TITANUS_CORE_LINK 0x160u
+/* How many. Read only. */
+#define TITANUS_CORE_LINK_WAITING_SHIFT 0
+#define TITANUS_CORE_LINK_WAITING_MASK 0x0000ffffu
+/* The newest of them is a last one. Read only. */
+#define TITANUS_CORE_LINK_ENDED_SHIFT 16
+#define TITANUS_CORE_LINK_ENDED_MASK 0x00010000u
+/* There are links. Constant. */
+#define TITANUS_CORE_LINK_LINKED_SHIFT 31
+#define TITANUS_CORE_LINK_LINKED_MASK 0x80000000u
+#define TITANUS_CORE_LINK_LINKED_VALUE 0x0u
 #endif

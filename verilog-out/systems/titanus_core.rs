@@ -204,3 +204,13 @@ pub const DAMAGE_KIND: u32 = 0x000000ff;
 pub const DAMAGE_OF_VALUES: u32 = 0x00000100;
 /// Where.
 pub const DAMAGE_WHERE: u32 = 0x158;
+/// Tokens of the core before this one that wait; they stay from job to job, up to an error or a soft reset.
+pub const LINK: u32 = 0x160;
+/// How many. Read only.
+pub const LINK_WAITING: u32 = 0x0000ffff;
+/// The newest of them is a last one. Read only.
+pub const LINK_ENDED: u32 = 0x00010000;
+/// There are links. Constant.
+pub const LINK_LINKED: u32 = 0x80000000;
+/// What it reads as.
+pub const LINK_LINKED_VALUE: u32 = 0x0;

@@ -16,4 +16,4 @@ pub mod registers;
 pub use caps::{Caps, Counts, Damage, Overflow};
 pub use check::check;
 pub use held::Held;
-pub use job::{AppendJob, Constant, LoadJob, Matrix, ProductJob, RestoreJob, constants};
+pub use job::{AppendJob, Constant, LinkJob, LoadJob, Matrix, ProductJob, RestoreJob, constants};

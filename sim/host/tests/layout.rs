@@ -34,6 +34,7 @@ fn fields_are_side_by_side() {
         titanus::product::FIELDS,
         titanus::append::FIELDS,
         titanus::restore::FIELDS,
+        titanus::link::FIELDS,
     ] {
         let mut at = 0;
         let mut names = BTreeSet::new();

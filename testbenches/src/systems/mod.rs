@@ -20,6 +20,7 @@ pub mod program;
 pub mod software;
 pub mod tender_top;
 pub mod timing;
+pub mod titanus_chain;
 pub mod titanus_core;
 pub mod token_appender;
 pub mod token_packer;

@@ -142,6 +142,7 @@ pub fn golden_of(block: &TitanusCore) -> anyhow::Result<Golden> {
         levels: spec.levels,
         context: spec.context,
         buffer: spec.buffer,
+        links: block.links == 1,
         vector: shape_of(&block.vector(), &block.axi),
     })
     .map_err(anyhow::Error::msg)
@@ -179,6 +180,7 @@ pub fn caps_of(golden: &Golden) -> Caps {
         levels: shape.levels,
         context: shape.context,
         buffer: shape.buffer,
+        links: shape.links,
         vector: vector::Caps {
             opcode: layout::VECTOR_VALUE,
             lanes: shape.vector.lanes,

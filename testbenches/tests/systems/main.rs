@@ -22,6 +22,7 @@ mod ports;
 mod soc;
 mod tender_decoder;
 mod tender_top;
+mod titanus_chain;
 mod titanus_core;
 mod titanus_layer;
 mod token_appender;

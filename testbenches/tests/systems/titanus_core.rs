@@ -64,6 +64,7 @@ fn what_is_drawn() {
                     }
                     Operation::Restore(_) => 7,
                     Operation::Vector(_) => 8,
+                    Operation::Link(_) => unreachable!("a core without links"),
                 };
                 kinds[kind] += 1;
             }

@@ -2,19 +2,24 @@
 
 use super::cache_engine::CacheEngine;
 use super::linear_engine::LinearEngine;
-use super::titanus_engines::TitanusEngines;
-use super::titanus_registers::TitanusRegisters;
+use super::titanus_engines::{TitanusEngines, TitanusEnginesPorts};
+use super::titanus_registers::{TitanusRegisters, TitanusRegistersPorts};
 use super::titanus_spec::TitanusSpec;
 use crate::accelerators::vector::VectorEngine;
 use crate::blocks::common::bus::axi::AxiManagers;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
-use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
+use crate::blocks::common::shell::{BusCaps, EventCounters, JobLink, JobShell, JobShellPorts};
 use crate::blocks::titanus::{DcimCells, DcimLinear, DcimMacro};
-use crate::lang::{About, Block, CatalogBlock, Module, Out, Timing, bit, bits_for, parameters, ports};
+use crate::lang::{
+    About, Block, CatalogBlock, InOption, Module, Out, OutOption, Timing, bit, bits_for, parameters, ports,
+};
 
 /// Largest number of an operation.
 const OPCODES: u32 = 5;
+
+/// Number of the operation of a link, where there is one.
+const LINK: u32 = OPCODES + 1;
 
 /// Read DMAs: what the vector engine has.
 pub(super) const READERS: u32 = 4;
@@ -42,6 +47,8 @@ parameters! {
         requantize: RequantizeLane = RequantizeLane::default();
         /// What the vector unit has for whole rows, beside the norm by the root mean square.
         units: RowUnits = RowUnits::all();
+        /// Links to the core before and to the one behind: none, or both.
+        links: u32 = 0, in 0..=1, named "when set";
     }
     rules = |p, rules| {
         rules.same(&p.shell());
@@ -62,8 +69,19 @@ impl TitanusCore {
             read_beats: self.read_beats,
             write_beats: self.write_beats,
             descriptor_bytes: 128,
-            opcodes: OPCODES,
+            opcodes: if self.is_linked() { LINK } else { OPCODES },
         }
+    }
+
+    /// There are links.
+    fn is_linked(&self) -> bool {
+        self.links == 1
+    }
+
+    /// The bus at a port to memory.
+    #[must_use]
+    pub fn port(&self) -> AxiSpec {
+        self.shell().port()
     }
 
     /// What loads, and does products.
@@ -104,6 +122,7 @@ impl TitanusCore {
             max_beats: self.max_beats,
             function: self.lane.function as u32,
             units: self.units.clone(),
+            links: self.links,
             bus: BusCaps::of(&self.axi, self.ports),
         }
     }
@@ -115,7 +134,19 @@ ports! {
         /// Bus of the host.
         ctrl: AxiLiteSubordinate = 12,
         /// Memory.
-        mem: AxiManagers = (p.ports, p.shell().port()),
+        mem: AxiManagers = (p.ports, p.port()),
+        /// The core before this one offers a token: something is there that it has made.
+        prior_valid_i: InOption = bit().when(p.is_linked()),
+        /// It is the last one of a piece of work.
+        prior_last_i: InOption = bit().when(p.is_linked()),
+        /// The token is taken at the coming edge, when it is valid.
+        prior_ready_o: OutOption = bit().when(p.is_linked()),
+        /// A token is offered to the core behind; a soft reset, an error or the end of its time takes it back.
+        next_valid_o: OutOption = bit().when(p.is_linked()),
+        /// It is the last one of a piece of work.
+        next_last_o: OutOption = bit().when(p.is_linked()),
+        /// The token is taken at the coming edge, when it is valid.
+        next_ready_i: InOption = bit().when(p.is_linked()),
         /// Level: an enabled bit of STATUS is set.
         irq_o: Out = bit(),
     }
@@ -135,7 +166,8 @@ impl Block for TitanusCore {
     fn build(&self, m: &mut Module, io: &TitanusCorePorts) {
         let registers = m.instance("u_registers", self.registers());
         let shell = m.instance("u_shell", self.shell());
-        let engines = m.instance("u_engines", TitanusEngines { top: self.clone() });
+        // They know nothing of links.
+        let engines = m.instance("u_engines", TitanusEngines { top: Self { links: 0, ..self.clone() } });
         registers.ctrl.connect(m, &io.ctrl);
         m.connect(io.irq_o, registers.irq_o);
         for (to, from) in io.mem.iter().zip(&shell.mem) {
@@ -148,7 +180,6 @@ impl Block for TitanusCore {
             (engines.began_i, shell.host.began_o),
             (engines.window_base_i, registers.shell.window_base),
             (engines.window_limit_i, registers.shell.window_limit),
-            (shell.idle_i, engines.idle_o),
             (shell.computing_i, engines.computing_o),
             (own.cached, engines.tokens_o),
             (own.beyond_k, engines.beyond_o.bit(0)),
@@ -159,8 +190,7 @@ impl Block for TitanusCore {
         ] {
             m.connect(to, from);
         }
-        m.connect_stream(&engines.operation, &shell.operation);
-        m.connect_stream(&shell.operation_end, &engines.operation_end);
+        self.link(m, io, (&registers, &shell, &engines));
         shell.dmas.read_command.connect(m, &engines.read_command);
         engines.read.connect(m, &shell.dmas.read);
         engines.read_end.connect(m, &shell.dmas.read_end);
@@ -187,6 +217,51 @@ impl Block for TitanusCore {
 
     fn timing(&self) -> Timing {
         Timing::new()
+    }
+}
+
+/// What is between registers and memory.
+type Parts<'a> = (&'a TitanusRegistersPorts, &'a JobShellPorts, &'a TitanusEnginesPorts);
+
+impl TitanusCore {
+    /// Operations on their way from the shell to the engines, by the link where there is one.
+    fn link(&self, m: &mut Module, io: &TitanusCorePorts, (registers, shell, engines): Parts<'_>) {
+        let own = &registers.own;
+        let (
+            Some(prior_valid),
+            Some(prior_last),
+            Some(prior_ready),
+            Some(next_valid),
+            Some(next_last),
+            Some(next_ready),
+        ) = (io.prior_valid_i, io.prior_last_i, io.prior_ready_o, io.next_valid_o, io.next_last_o, io.next_ready_i)
+        else {
+            m.connect(shell.idle_i, engines.idle_o);
+            m.connect(own.waiting, 0);
+            m.connect(own.ended, 0);
+            m.connect_stream(&engines.operation, &shell.operation);
+            m.connect_stream(&shell.operation_end, &engines.operation_end);
+            return;
+        };
+        let link = m.instance("u_link", JobLink { opcode: LINK, ..JobLink::default() });
+        for (to, from) in [
+            (link.clear_i, shell.abort_o),
+            (shell.idle_i, engines.idle_o & link.idle_o),
+            (own.waiting, link.tokens_o),
+            (own.ended, link.ended_o),
+            (link.prior.valid, prior_valid),
+            (link.prior.last, prior_last),
+            (prior_ready, link.prior.ready),
+            (next_valid, link.next.valid),
+            (next_last, link.next.last),
+            (link.next.ready, next_ready),
+        ] {
+            m.connect(to, from);
+        }
+        m.connect_stream(&link.operation, &shell.operation);
+        m.connect_stream(&shell.operation_end, &link.operation_end);
+        m.connect_stream(&engines.operation, &link.other);
+        m.connect_stream(&link.other_end, &engines.operation_end);
     }
 }
 

@@ -21,6 +21,8 @@ parameters! {
         function: u32 = 2, in 0..=255, tag "f";
         /// What the vector unit has for whole rows.
         units: RowUnits = RowUnits::default();
+        /// Links to the core before and to the one behind.
+        links: u32 = 0, in 0..=1, named "when set";
         /// How it reaches memory.
         bus: BusCaps = BusCaps::default(), named "when set";
     }
@@ -127,6 +129,15 @@ registers! {
         DAMAGE_WHERE at 0x158 {
             /// Address of the area.
             area: ReadOnly = 64 at 0,
+        }
+        /// Tokens of the core before this one that wait; they stay from job to job, up to an error or a soft reset.
+        LINK at 0x160 {
+            /// How many.
+            waiting: ReadOnly = 16 at 0,
+            /// The newest of them is a last one.
+            ended: ReadOnly = 1 at 16,
+            /// There are links.
+            linked: Constant = (1, p.links.into()) at 31,
         }
     }
 }

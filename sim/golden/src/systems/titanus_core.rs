@@ -16,6 +16,7 @@ mod traffic;
 use std::cell::RefCell;
 
 use crate::common::shell::job_controller::{Limits, code};
+use crate::common::shell::job_link::{Link, Taken, Token};
 
 use super::job::{self, Fields};
 use super::memory::Memory;
@@ -48,6 +49,8 @@ pub struct Shape {
     pub context: u32,
     /// Tokens of the longest prefill.
     pub buffer: u32,
+    /// It has links to the core before and to the one behind.
+    pub links: bool,
     /// Its vector unit, and the bus.
     pub vector: vector_top::Shape,
 }
@@ -244,6 +247,7 @@ impl TitanusCore {
             VECTOR => vector_top::Operation::check(&shape.vector, limits, fields).map(Operation::Vector),
             APPEND => Append::check(shape, (state.cache_tokens(), state.context_tokens()), limits, fields)
                 .map(Operation::Append),
+            LINK => Link::check(fields.0).map(Operation::Link),
             RESTORE => {
                 let tokens = if state.filling() { 0 } else { state.cache_tokens() };
                 Restore::check(shape, (tokens, state.most_blocks()), limits, fields).map(Operation::Restore)
@@ -257,6 +261,42 @@ impl TitanusCore {
         job::run(self, limits, job, memory)
     }
 
+    /// The core before this one gives a token.
+    pub fn offer(&self, token: Token) {
+        self.state.borrow_mut().waiting.push_back(token);
+    }
+
+    /// Tokens that wait, and whether the newest of them is a last one: what register LINK says.
+    #[must_use]
+    pub fn waiting(&self) -> (usize, bool) {
+        let state = self.state.borrow();
+        (state.waiting.len(), state.waiting.back() == Some(&true))
+    }
+
+    /// Takes the tokens that this core has given.
+    #[must_use]
+    pub fn given(&self) -> Vec<Token> {
+        std::mem::take(&mut self.state.borrow_mut().given)
+    }
+
+    /// Tokens are taken, and given where all of them are there. What is not there when it begins does not come.
+    fn take_and_give(&self, link: Link) -> Executed {
+        let mut state = self.state.borrow_mut();
+        let taken = link.take(&mut state.waiting);
+        let codes = match taken {
+            Taken::All => Vec::new(),
+            Taken::Missing => vec![code::TIMEOUT],
+            Taken::OtherMark => vec![code::FIELD],
+        };
+        if codes.is_empty() {
+            state.given.extend(link.tokens());
+        }
+        // Without an end of its patience it does not end.
+        let certain = taken != Taken::Missing || link.patience > 0;
+        let operation = Work::new(Operation::Link(link), Counts::default(), None);
+        Executed { operation, codes, defined: true, certain, overflows: 0, sum_overflows: 0 }
+    }
+
     /// Does an operation.
     fn execute(&self, operation: Operation, memory: &mut dyn Memory) -> Executed {
         match operation {
@@ -264,6 +304,7 @@ impl TitanusCore {
             Operation::Product(operation) => self.multiply(operation, memory),
             Operation::Append(operation) => self.append(operation, memory),
             Operation::Restore(operation) => self.restore(operation, memory),
+            Operation::Link(link) => self.take_and_give(link),
             Operation::Vector(operation) => {
                 let executed = self.vector.execute(operation, memory);
                 executed.map(|operation| Work::new(Operation::Vector(operation), Counts::default(), None))
@@ -272,13 +313,14 @@ impl TitanusCore {
     }
 }
 
-/// Largest number of an operation.
+/// Largest number of an operation, without links.
 const OPCODES: u8 = 5;
 const LOAD: u8 = 1;
 const PRODUCT: u8 = 2;
 const VECTOR: u8 = 3;
 const APPEND: u8 = 4;
 const RESTORE: u8 = 5;
+const LINK: u8 = 6;
 
 impl job::Accelerator for TitanusCore {
     type Operation = Work;
@@ -288,7 +330,7 @@ impl job::Accelerator for TitanusCore {
     }
 
     fn opcodes(&self) -> u8 {
-        OPCODES
+        if self.shape.links { LINK } else { OPCODES }
     }
 
     fn perform(

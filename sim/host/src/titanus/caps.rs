@@ -27,6 +27,8 @@ pub struct Caps {
     pub context: u32,
     /// Tokens of the longest prefill.
     pub buffer: u32,
+    /// It has links to the core before and to the one behind.
+    pub links: bool,
     /// Its vector unit: what [`VectorJob::build`](vector::VectorJob::build) takes, with opcode
     /// [`VECTOR_VALUE`](layout::VECTOR_VALUE).
     pub vector: vector::Caps,
@@ -63,6 +65,7 @@ impl Caps {
             levels: (field(cache, r::CAPS_CACHE_LEVELS) + 255) % 256 + 1,
             context: field(context, r::CAPS_CONTEXT_TOKENS),
             buffer: field(context, r::CAPS_CONTEXT_BUFFER),
+            links: device.read(r::LINK)? & r::LINK_LINKED != 0,
             vector,
         })
     }

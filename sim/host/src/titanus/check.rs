@@ -1,6 +1,6 @@
 //! The checks of the hardware, in their order.
 
-use super::layout::{self as l, append, load, product, restore};
+use super::layout::{self as l, append, link, load, product, restore};
 use super::{Caps, Held};
 use crate::descriptor::Extent;
 use crate::layout::{Field, header};
@@ -19,6 +19,7 @@ pub fn check(descriptor: &Descriptor, caps: &Caps, held: &Held, window: &Window)
         l::VECTOR_VALUE => vector::check(descriptor, &caps.vector, window),
         l::APPEND_VALUE => check_append(descriptor, caps, held, window),
         l::RESTORE_VALUE => check_restore(descriptor, caps, held, window),
+        l::LINK_VALUE if caps.links => check_link(descriptor),
         _ => descriptor.check_header(window, l::OPCODES),
     }
 }
@@ -207,4 +208,17 @@ fn check_restore(d: &Descriptor, caps: &Caps, held: &Held, window: &Window) -> R
     let operand = |address, stride| Extent { address, stride: Some(stride), rows, row_bytes };
     d.check_operand(window, &operand(restore::KEY_ADDRESS, restore::KEY_STRIDE))?;
     d.check_operand(window, &operand(restore::VALUE_ADDRESS, restore::VALUE_STRIDE))
+}
+
+fn check_link(d: &Descriptor) -> Result<(), Refusal> {
+    check_options(d, link::OPTIONS, &[l::LAST_AWAITED_BIT, l::LAST_GIVEN_BIT])?;
+    d.check_zeros(link::ZEROS)?;
+    for (count, last) in [(link::AWAITED, l::LAST_AWAITED_BIT), (link::GIVEN, l::LAST_GIVEN_BIT)] {
+        if d.get(count) == 0 && bit(d, link::OPTIONS, last) {
+            return wrong(ErrorCode::Reserved, link::OPTIONS, d, format!("without bit {last}: {} is 0", count.name));
+        }
+    }
+    check_most(d, link::AWAITED, l::MOST)?;
+    check_most(d, link::GIVEN, l::MOST)?;
+    if d.get(link::AWAITED) == 0 { d.check_size(link::GIVEN, l::MOST) } else { Ok(()) }
 }

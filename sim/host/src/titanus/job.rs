@@ -1,6 +1,6 @@
 //! Jobs in terms of what they do; what no field could say cannot be written down.
 
-use super::layout::{self as l, append, load, product, restore};
+use super::layout::{self as l, append, link, load, product, restore};
 use super::{Caps, Held, check};
 use crate::layout::Field;
 use crate::vector::Operand;
@@ -295,6 +295,59 @@ impl RestoreJob {
             ],
         );
         check(&d, caps, held, window)?;
+        Ok(d)
+    }
+}
+
+/// Tokens of the core before this one that are waited for, and tokens that are given to the one behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkJob {
+    awaited: u32,
+    given: u32,
+    patience: u32,
+    options: u64,
+}
+
+impl LinkJob {
+    /// Waits for so many tokens; `last`: the last of them ends a piece of work.
+    #[must_use]
+    pub fn wait(awaited: u32, last: bool) -> Self {
+        Self { awaited, options: u64::from(last) << l::LAST_AWAITED_BIT, ..Self::default() }
+    }
+
+    /// Gives so many; `last`: the last of them ends a piece of work.
+    #[must_use]
+    pub fn give(given: u32, last: bool) -> Self {
+        Self::default().then_give(given, last)
+    }
+
+    /// Then gives so many.
+    #[must_use]
+    pub fn then_give(self, given: u32, last: bool) -> Self {
+        Self { given, options: self.options | u64::from(last) << l::LAST_GIVEN_BIT, ..self }
+    }
+
+    /// A token that does not come, or is not taken, in so many cycles ends the job with an error.
+    #[must_use]
+    pub fn patience(self, cycles: u32) -> Self {
+        Self { patience: cycles, ..self }
+    }
+
+    /// The descriptor.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
+        let d = descriptor(
+            l::LINK_VALUE,
+            &[
+                (link::AWAITED, self.awaited.into()),
+                (link::GIVEN, self.given.into()),
+                (link::PATIENCE, self.patience.into()),
+                (link::OPTIONS, self.options),
+            ],
+        );
+        check(&d, caps, &Held::default(), window)?;
         Ok(d)
     }
 }

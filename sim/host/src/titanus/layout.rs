@@ -195,6 +195,48 @@ pub mod restore {
     pub const ZEROS: &[crate::layout::Field] = &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6];
 }
 
+/// Tokens of the core before this one that are taken, and tokens that are given to the one behind.
+pub mod link {
+    use crate::layout::fields;
+
+    fields! {
+        /// All fields behind the header, in order.
+        FIELDS:
+        /// Tokens to take, 0 to 65535.
+        AWAITED, "awaited", 4 at 32;
+        /// Tokens to give then, 0 to 65535; not both 0.
+        GIVEN, "given", 4 at 36;
+        /// Cycles to wait for each token at most; 0 for any number.
+        PATIENCE, "patience", 4 at 40;
+        /// Bits SNBZ_TITANUS_OPTION_...: LAST_AWAITED, LAST_GIVEN; others 0.
+        OPTIONS, "options", 4 at 44;
+        /// 0.
+        ZERO_0, "zero_0", 8 at 48;
+        /// 0.
+        ZERO_1, "zero_1", 8 at 56;
+        /// 0.
+        ZERO_2, "zero_2", 8 at 64;
+        /// 0.
+        ZERO_3, "zero_3", 8 at 72;
+        /// 0.
+        ZERO_4, "zero_4", 8 at 80;
+        /// 0.
+        ZERO_5, "zero_5", 8 at 88;
+        /// 0.
+        ZERO_6, "zero_6", 8 at 96;
+        /// 0.
+        ZERO_7, "zero_7", 8 at 104;
+        /// 0.
+        ZERO_8, "zero_8", 8 at 112;
+        /// 0.
+        ZERO_9, "zero_9", 8 at 120;
+    }
+
+    /// Fields that must be 0.
+    pub const ZEROS: &[crate::layout::Field] =
+        &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6, ZERO_7, ZERO_8, ZERO_9];
+}
+
 /// Weights or constants come.
 pub const LOAD_VALUE: u8 = 1;
 /// A product.
@@ -205,7 +247,9 @@ pub const VECTOR_VALUE: u8 = 3;
 pub const APPEND_VALUE: u8 = 4;
 /// Tokens come back.
 pub const RESTORE_VALUE: u8 = 5;
-/// Largest number of an operation.
+/// Tokens are taken and given.
+pub const LINK_VALUE: u8 = 6;
+/// Largest number of an operation, of a core without links.
 pub const OPCODES: u8 = 5;
 
 /// Bit of the options of a load: constants, not weights.
@@ -222,6 +266,10 @@ pub const KEEP_BIT: u32 = 0;
 pub const ROWS_BIT: u32 = 0;
 /// Bit of the options: an overflow is an error.
 pub const EXACT_BIT: u32 = 12;
+/// Bit of the options of a link: the last token that is taken is the last one of a piece of work, the others are not.
+pub const LAST_AWAITED_BIT: u32 = 0;
+/// Bit of the options of a link: so is the last one that is given.
+pub const LAST_GIVEN_BIT: u32 = 1;
 
 /// Weights.
 pub const STORE: u32 = 0;

@@ -6,7 +6,7 @@ use golden::common::shell::job_controller::Limits;
 use golden::systems::job::{Accelerator, Fields};
 use golden::systems::memory::SparseMemory;
 use golden::systems::titanus_core::{Shape, TitanusCore};
-use host::titanus::{AppendJob, Caps, Held, LoadJob, Matrix, ProductJob, RestoreJob, check};
+use host::titanus::{AppendJob, Caps, Held, LinkJob, LoadJob, Matrix, ProductJob, RestoreJob, check};
 use host::vector::{self, Operand};
 use host::{Descriptor, Refusal};
 use proptest::prelude::*;
@@ -26,6 +26,7 @@ const CAPS: Caps = Caps {
     levels: 4,
     context: 30,
     buffer: 12,
+    links: true,
     vector: vector::Caps { opcode: 3, ..VECTOR_CAPS },
 };
 const LINES: u16 = 20;
@@ -40,8 +41,9 @@ thread_local! {
 }
 
 fn shape_of(caps: &Caps) -> Shape {
-    let Caps { rows, columns, inputs, outputs, constants, lanes, tiles, levels, context, buffer, .. } = *caps;
-    Shape { rows, columns, inputs, outputs, constants, lanes, tiles, levels, context, buffer, vector: VECTOR_SHAPE }
+    let Caps { rows, columns, inputs, outputs, constants, lanes, tiles, levels, context, buffer, links, .. } = *caps;
+    let vector = VECTOR_SHAPE;
+    Shape { rows, columns, inputs, outputs, constants, lanes, tiles, levels, context, buffer, links, vector }
 }
 
 const LIMITS: Limits = Limits { base: WINDOW.base, limit: WINDOW.limit, max_descriptors: 1 };
@@ -106,6 +108,12 @@ enum Job {
         areas: [u64; 2],
         lines: u16,
     },
+    Link {
+        awaited: u32,
+        given: u32,
+        patience: u32,
+        last: [bool; 2],
+    },
 }
 
 fn number(most: u32) -> impl Strategy<Value = u32> {
@@ -160,7 +168,10 @@ fn job() -> impl Strategy<Value = Job> {
         prop_oneof![9 => 1..30u16, 1 => select(vec![0, u16::MAX])],
     )
         .prop_map(|(sizes, rows, areas, lines)| Job::Restore { sizes, rows, areas, lines });
-    prop_oneof![1 => weights, 1 => constants, 2 => product, 2 => append, 1 => restore]
+    let tokens = || prop_oneof![8 => 0..4u32, 1 => select(vec![65_535, 65_536, u32::MAX])];
+    let link = (tokens(), tokens(), any::<u32>(), any::<[bool; 2]>())
+        .prop_map(|(awaited, given, patience, last)| Job::Link { awaited, given, patience, last });
+    prop_oneof![1 => weights, 1 => constants, 2 => product, 2 => append, 1 => restore, 1 => link]
 }
 
 fn held() -> impl Strategy<Value = Held> {
@@ -200,6 +211,9 @@ fn built(job: &Job, held: &Held) -> Result<Descriptor, Refusal> {
             Some(rows) => RestoreJob::to_rows(sizes, rows, areas, lines).build(&CAPS, held, &WINDOW),
             None => RestoreJob::to_context(sizes, areas, lines).build(&CAPS, held, &WINDOW),
         },
+        Job::Link { awaited, given, patience, last } => {
+            LinkJob::wait(awaited, last[0]).then_give(given, last[1]).patience(patience).build(&CAPS, &WINDOW)
+        }
     }
 }
 
@@ -274,12 +288,20 @@ fn raw(job: &Job) -> Raw {
             long(&mut raw, 88, areas[1]);
             raw
         }
+        Job::Link { awaited, given, patience, last } => {
+            let mut raw = Raw::of(6);
+            let options = u32::from(last[0]) | u32::from(last[1]) << 1;
+            for (at, word) in [(32, awaited), (36, given), (40, patience), (44, options)] {
+                put(&mut raw, at, word);
+            }
+            raw
+        }
     }
 }
 
 #[test]
 fn builder_and_hardware() {
-    every((job(), held()), &[0, 8, 9, 10, 15], |(job, held)| {
+    every((job(), held()), &[0, 5, 8, 9, 10, 15], |(job, held)| {
         let (built, raw) = (built(&job, &held), raw(&job));
         let expected = golden(&held, &raw.0);
         prop_assert_eq!(code(&built), expected, "{:?}", built);
@@ -290,7 +312,7 @@ fn builder_and_hardware() {
     });
 }
 
-fn good() -> [(Descriptor, Held); 9] {
+fn good() -> [(Descriptor, Held); 10] {
     let held = Held { cache: 7, context: 24, prefill: 5 };
     let at = |address| Operand { address, stride: 64 };
     let rows = [at(0x6000), at(0x7000)];
@@ -306,6 +328,7 @@ fn good() -> [(Descriptor, Held); 9] {
         AppendJob::behind(7, (1, 20), rows, AREAS, LINES).build(&CAPS, &held, &WINDOW),
         RestoreJob::to_rows((7, 24), rows, AREAS, LINES).build(&CAPS, &held, &WINDOW),
         RestoreJob::to_context((7, 24), AREAS, LINES).build(&CAPS, &held, &WINDOW),
+        LinkJob::wait(3, true).then_give(1, false).patience(99).build(&CAPS, &WINDOW),
     ];
     jobs.map(|job| (job.unwrap(), held))
 }
@@ -330,7 +353,7 @@ proptest! {
     /// Descriptors with any changes.
     #[test]
     fn changed_descriptors(
-        number in 0..9usize,
+        number in 0..10usize,
         held in held(),
         changes in prop::collection::vec((32..128usize, any::<u8>()), 1..4),
         moved in prop::option::of((select(vec![64usize, 72, 80, 88]), place())),

@@ -31,6 +31,10 @@ pub const RUN: Run = Run {
     plain: 321_137,
     intra_core: [204_218, 161_722, 91_776],
     core_to_core: [366_558, 330_866, 241_343],
+    on_cores: [323_697, 300_217, 246_853],
+    chained: [474_144, 451_544, 399_060],
+    link: 80,
+    tokens: 32,
     answer: 455_968,
     layers: 12,
 };
@@ -319,6 +323,18 @@ fn side_by_side() -> Vec<Row> {
         RUN.speed_at_once(),
         "`titanus_core` as it is; cycles of each descriptor of 32 + 32 tokens of OPT-125M by the recurrence that equals the RTL, prompts kept token by token or at once",
     )];
+    for (split, [on_cores, chained]) in [
+        ["a layer on one core of `titanus_chain`", "and tokens from core to core, on top"],
+        ["a layer on two: attention, feed-forward network", "the same from core to core, on top"],
+        ["a layer on three: queries, keys and values; attention; all else", "the same three from core to core, on top"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let basis = "the same cycles and those of the links, on cores whose tokens follow each other; `titanus_chain` before ideal memory takes what its recurrence says";
+        rows.push(row(on_cores, RUN.speed_on_cores(split), basis));
+        rows.push(row(chained, RUN.speed_chained(split), "the same"));
+    }
     for (units, [intra_core, core_to_core], basis) in [
         (
             Units::Engines,

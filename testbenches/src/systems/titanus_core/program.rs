@@ -90,6 +90,9 @@ pub fn draw(rng: &mut StimulusRng, model: &TitanusCore, chain: u32) -> Program {
 }
 
 fn operation(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Words {
+    if plan.model.shape().links && often(rng, 3) {
+        return link(rng, program, plan);
+    }
     match rng.random_range(0..12u8) {
         0 => vector_steps(rng, program, plan),
         1 => weights(rng, program, plan),
@@ -292,6 +295,21 @@ fn restore(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan) -> Wor
         longs.extend([(64, keys.0), (72, values.0)]);
     }
     Words::of(rng, program, 5).words(&words).longs(&longs)
+}
+
+/// Some of the tokens that wait, seldom more, and some that are given.
+fn link(rng: &mut StimulusRng, program: &mut Program, plan: &Plan) -> Words {
+    let waiting = plan.model.waiting().0 as u32;
+    let awaited = rng.random_range(0..=waiting.min(3));
+    let given = rng.random_range(u32::from(awaited == 0)..4);
+    let late = often(rng, 16);
+    let (awaited, patience) = match late {
+        true => (waiting + rng.random_range(1..3), rng.random_range(1..200)),
+        false => (awaited, [0, 1_000_000][usize::from(rng.random::<bool>())]),
+    };
+    let options = if late || given == 0 { 0 } else { 2 * u32::from(often(rng, 12)) };
+    let words = [(32, awaited), (36, given), (40, patience), (44, options)];
+    Words::of(rng, program, 6).words(&words)
 }
 
 /// A product with the store (0), keys (1) or values (2); where the core does not hold what it needs, a load or an append.

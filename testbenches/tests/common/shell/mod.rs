@@ -2,5 +2,6 @@
 
 mod event_counters;
 mod job_controller;
+mod job_link;
 mod operand_check;
 mod shell_registers;

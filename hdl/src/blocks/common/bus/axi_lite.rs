@@ -105,3 +105,16 @@ impl PortKind for AxiLiteSubordinate {
         }
     }
 }
+
+/// The subordinate sides of several interfaces: `ctrl: AxiLiteSubordinates = (p.cores, 12)` has the names of `ctrl0`, `ctrl1` and so on.
+#[derive(Debug)]
+pub struct AxiLiteSubordinates;
+
+impl PortKind for AxiLiteSubordinates {
+    type Handle = Vec<AxiLite>;
+    type Spec = (u32, u32);
+
+    fn declare(b: &mut PortBuilder, name: &str, (count, address_width): (u32, u32)) -> Vec<AxiLite> {
+        (0..count).map(|k| AxiLiteSubordinate::declare(b, &format!("{name}{k}"), address_width)).collect()
+    }
+}

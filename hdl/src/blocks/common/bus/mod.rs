@@ -19,7 +19,7 @@ mod slots;
 
 pub use axi::AxiSpec;
 pub use axi_arbiter::{AxiArbiter, AxiArbiterPorts};
-pub use axi_lite::{AxiLite, AxiLiteSubordinate};
+pub use axi_lite::{AxiLite, AxiLiteSubordinate, AxiLiteSubordinates};
 pub use axi_lite_registers::{AxiLiteRegisters, AxiLiteRegistersPorts, serve};
 pub use axi_read_dma::{AxiReadDma, AxiReadDmaPorts, RowBeat};
 pub use axi_write_dma::{AxiWriteDma, AxiWriteDmaPorts};

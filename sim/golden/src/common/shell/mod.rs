@@ -2,5 +2,6 @@
 
 pub mod event_counters;
 pub mod job_controller;
+pub mod job_link;
 pub mod operand_check;
 pub mod shell_registers;

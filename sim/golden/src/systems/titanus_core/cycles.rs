@@ -18,6 +18,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use crate::common::shell::job_controller::{Limits, code};
+use crate::common::shell::job_link::Link;
 use crate::systems::cycles::{Shell, Spent, Timed, Turns, Unit, end};
 use crate::systems::job::{self, Accelerator, Fields};
 use crate::systems::memory::Memory;
@@ -71,14 +72,34 @@ impl Timing {
         job: u64,
         (memory, turns): (&mut dyn Memory, &mut Turns),
     ) -> Result<Vec<Spent<Operation>>, u8> {
+        self.linked_job(accelerator, (limits, job), (memory, turns), Vec::new()).map(|(spent, _)| spent)
+    }
+
+    /// The same of a core in a chain: token n of those that wait, and that come, is taken from the core before this one in the cycle
+    /// `arrivals[n]` of the job, or was ahead of it. Also the cycles in which the core behind takes those that are given.
+    ///
+    /// # Errors
+    /// The code with which the job ends.
+    ///
+    /// # Panics
+    /// The bus is wider than 64 bytes.
+    pub fn linked_job(
+        &self,
+        accelerator: &TitanusCore,
+        (limits, job): (Limits, u64),
+        (memory, turns): (&mut dyn Memory, &mut Turns),
+        arrivals: Vec<i64>,
+    ) -> Result<(Vec<Spent<Operation>>, Vec<i64>), u8> {
         let ahead = Ahead { accelerator: accelerator.clone(), found: RefCell::default() };
         let report = job::run(&ahead, limits, job, memory);
         if report.end.code != 0 {
             return Err(report.end.code);
         }
-        let work = Work { timing: self, accelerator, found: ahead.found };
+        let links = RefCell::new((arrivals.into(), Vec::new()));
+        let work = Work { timing: self, accelerator, found: ahead.found, links };
         let spent = self.shell.job(&work, limits, job, (memory, turns))?;
-        Ok(spent.into_iter().map(|Spent { operation: (operation, _), cycles }| Spent { operation, cycles }).collect())
+        let one = |Spent { operation: (operation, _), cycles }| Spent { operation, cycles };
+        Ok((spent.into_iter().map(one).collect(), work.links.into_inner().1))
     }
 }
 
@@ -145,6 +166,24 @@ struct Work<'a> {
     accelerator: &'a TitanusCore,
     /// Operations that have not been asked for.
     found: RefCell<VecDeque<Found>>,
+    /// When tokens come, and when those that were given were taken.
+    links: RefCell<(VecDeque<i64>, Vec<i64>)>,
+}
+
+impl Work<'_> {
+    /// A link that is handed over in cycle `now`: when other operations' last command would end, to end as it does.
+    fn take_and_give(&self, link: &Link, now: u64) -> u64 {
+        let (arrivals, given) = &mut *self.links.borrow_mut();
+        // The check is one cycle behind; a token can be taken a cycle after it came.
+        let mut taken = now as i64 + 1;
+        for _ in 0..link.awaited {
+            taken = (taken + 1).max(arrivals.pop_front().unwrap_or(i64::MIN / 2) + 1);
+        }
+        let all_taken = taken + 1;
+        given.extend((1..=i64::from(link.given)).map(|number| all_taken + number));
+        // Its end is offered two cycles behind the last token, and told as that of others.
+        (all_taken + i64::from(link.given)) as u64
+    }
 }
 
 impl Timed for Work<'_> {
@@ -170,6 +209,7 @@ impl Timed for Work<'_> {
                 let begin = now + Shell::checks(OPERANDS, OPERANDS);
                 end(Multiplied::new((timing, shape), product, (begin, turns)), turns)
             }
+            (Operation::Link(link), _) => self.take_and_give(link, now),
             (Operation::Vector(rows), _) => timing.shell.rows(&timing.unit, rows, now, turns),
             (Operation::Append(append), Streams::Append(tiles, open)) => {
                 let begin = now + Shell::checks(CACHE_OPERANDS, CACHE_OPERANDS);

@@ -2,6 +2,7 @@
 
 use crate::common::bus::Command;
 use crate::common::shell::job_controller::{Limits, code};
+use crate::common::shell::job_link::Link;
 use crate::systems::job::{self, Fields};
 use crate::systems::operand::{self, are_apart, overlap, sizes};
 use crate::systems::vector_top;
@@ -17,6 +18,8 @@ const KEEP: u32 = 1 << 0;
 const ROWS: u32 = 1 << 0;
 const EXACT: u32 = 1 << 12;
 const MOST_ROWS: u32 = 65_535;
+/// What an operation without rows writes.
+const NOWHERE: Command = Command { address: 0, row_bytes: 0, rows: 0, stride: 0 };
 /// Bytes of a line, and of a block of a stream.
 pub(super) const LINE: u64 = 64;
 
@@ -142,6 +145,8 @@ pub enum Operation {
     Restore(Restore),
     /// Steps on rows of fp16 numbers.
     Vector(vector_top::Operation),
+    /// Tokens are taken and given.
+    Link(Link),
 }
 
 impl job::Operation for Operation {
@@ -153,12 +158,13 @@ impl job::Operation for Operation {
             Self::Append(operation) => &operation.sides[0].area,
             Self::Restore(operation) => operation.rows.as_ref().map_or(&operation.areas[0], |rows| &rows[0]),
             Self::Vector(operation) => operation.out(),
+            Self::Link(_) => &NOWHERE,
         }
     }
 
     fn outs(&self) -> Vec<&Command> {
         match self {
-            Self::Load(_) => Vec::new(),
+            Self::Load(_) | Self::Link(_) => Vec::new(),
             Self::Append(operation) => operation.sides.iter().map(|side| &side.area).collect(),
             Self::Restore(operation) => operation.rows.iter().flatten().collect(),
             Self::Product(_) | Self::Vector(_) => vec![self.out()],

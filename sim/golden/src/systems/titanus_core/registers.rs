@@ -44,6 +44,9 @@ impl Registered for TitanusCore {
             ("damage", read_only(0x150, 0, 8)),
             ("damage_values", read_only(0x150, 8, 1)),
             ("damage_where", count(0x158)),
+            ("link_waiting", read_only(0x160, 0, 16)),
+            ("link_ended", read_only(0x160, 16, 1)),
+            ("link_linked", constant(0x160, 31, 1, shape.links.into())),
         ];
         caps.into_iter().chain(unit(&shape.vector, 0x114, 0x118)).chain(counts).collect()
     }
@@ -65,7 +68,14 @@ impl Registered for TitanusCore {
 
     fn live(&self) -> Vec<(&'static str, u64)> {
         let (tokens, [keys, values]) = self.state.borrow().cached();
-        vec![("cache_tokens", tokens.into()), ("cache_keys", keys.into()), ("cache_values", values.into())]
+        let (waiting, ended) = self.waiting();
+        vec![
+            ("cache_tokens", tokens.into()),
+            ("cache_keys", keys.into()),
+            ("cache_values", values.into()),
+            ("link_waiting", waiting as u64),
+            ("link_ended", ended.into()),
+        ]
     }
 
     fn soft_reset(&self) {

@@ -1,5 +1,8 @@
 //! What the core holds between operations: weights, constants, the cache but for its blocks, the context.
 
+use std::collections::VecDeque;
+
+use crate::common::shell::job_link::Token;
 use crate::systems::job::Codes;
 use crate::systems::memory::Memory;
 use crate::systems::pieces::Loaded;
@@ -40,6 +43,9 @@ pub(super) struct State {
     /// The same of the context.
     tokens: u32,
     context: Option<Context>,
+    /// Tokens of the core before this one that wait, and those that were given.
+    pub(super) waiting: VecDeque<Token>,
+    pub(super) given: Vec<Token>,
 }
 
 impl State {
@@ -54,6 +60,8 @@ impl State {
             streams: None,
             tokens: 0,
             context: None,
+            waiting: VecDeque::new(),
+            given: Vec::new(),
         }
     }
 
@@ -103,8 +111,9 @@ impl State {
         self.streams = None;
     }
 
-    /// There is no cache and no context.
+    /// There is no cache and no context, and no token waits.
     pub(super) fn empty(&mut self) {
+        self.waiting.clear();
         self.begin(0);
         self.cache(0, None);
         self.fill(0, None);

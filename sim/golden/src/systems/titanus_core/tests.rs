@@ -24,6 +24,7 @@ const SHAPE: Shape = Shape {
     levels: 3,
     context: 6,
     buffer: 4,
+    links: false,
     vector: vector_top::Shape {
         lanes: 4,
         max_beats: 8,

@@ -121,6 +121,7 @@ impl Work {
                 }
                 all.rows_out += rows(&steps.out);
             }
+            Operation::Link(_) => {}
             Operation::Append(append) => append.sides.iter().for_each(|side| all.rows_in += rows(&side.rows)),
             Operation::Restore(restore) => {
                 restore.rows.iter().flatten().for_each(|command| all.rows_out += rows(command));

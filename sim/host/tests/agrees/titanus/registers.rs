@@ -21,6 +21,7 @@ fn registers_of_the_model() {
         (r::CAPS_CACHE, r::CAPS_CACHE_LEVELS, CAPS.levels),
         (r::CAPS_CONTEXT, r::CAPS_CONTEXT_TOKENS, CAPS.context),
         (r::CAPS_CONTEXT, r::CAPS_CONTEXT_BUFFER, CAPS.buffer),
+        (r::LINK, r::LINK_LINKED, CAPS.links.into()),
         (r::CAPS, r::CAPS_LANES, CAPS.vector.lanes),
         (r::CAPS, r::CAPS_MAX_BEATS, CAPS.vector.max_beats),
         (r::FUNCTION, r::FUNCTION_FUNCTION, CAPS.vector.function),

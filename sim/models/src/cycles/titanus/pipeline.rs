@@ -2,7 +2,10 @@
 //! one after the other. The bus is taken to have room for all of them, so these are bounds.
 
 use anyhow::Result;
+use golden::systems::titanus_core::{Shape, TitanusCore};
+use host::titanus::{Caps, LinkJob};
 
+use super::super::WINDOW;
 use super::super::shapes::Model;
 use super::{Engine, Enters, STAGES, Step, Titanus};
 
@@ -67,6 +70,18 @@ fn overlapped(tokens: &[Vec<Step>], units: Units, cores: usize) -> u64 {
     ends.iter().filter_map(|ends| ends.last().copied()).max().unwrap_or(0)
 }
 
+/// First and last stage that cores of `titanus_chain` do of a layer that is on one, two or three of them.
+const PARTS: [&[(usize, usize)]; 3] = [&[(0, 6)], &[(0, 5), (6, 6)], &[(0, 0), (1, 4), (5, 6)]];
+
+/// The steps of a token on a chain, those of a core as one, with the links around them.
+fn by_core(token: &[Step], parts: &[(usize, usize)], link: u64) -> Vec<Step> {
+    let of = |&(first, last): &(usize, usize)| {
+        token.iter().filter(|step| (first..=last).contains(&step.stage)).map(|step| step.cycles).sum::<u64>() + link
+    };
+    let one = |(stage, part)| Step { stage, engine: Engine::Store, cycles: of(part) };
+    parts.iter().enumerate().map(one).collect()
+}
+
 /// The steps of a token, those of a stage as one.
 fn by_stage(token: &[Step]) -> Vec<Step> {
     let cycles = |stage| token.iter().filter(|step| step.stage == stage).map(|step| step.cycles).sum();
@@ -84,6 +99,14 @@ pub struct Run {
     pub intra_core: [u64; 3],
     /// The same in all layers, where each token goes on to the next core at once.
     pub core_to_core: [u64; 3],
+    /// The prompt in a layer on one, two and three cores of `titanus_chain`, links included.
+    pub on_cores: [u64; 3],
+    /// The same in all layers, one behind the other.
+    pub chained: [u64; 3],
+    /// Cycles of the two links of a token on a core.
+    pub link: u64,
+    /// Tokens of the answer.
+    pub tokens: u64,
     /// The tokens of the answer in a layer.
     pub answer: u64,
     /// Layers.
@@ -111,12 +134,47 @@ impl Run {
         within as f64 / (self.core_to_core[units as usize] + answer) as f64
     }
 
+    /// The answer in a layer on a chain: tokens that go from core to core.
+    fn answer_on(&self, split: usize) -> u64 {
+        self.answer + PARTS[split].len() as u64 * self.link * self.tokens
+    }
+
+    /// How much sooner than token by token on a core a layer has it on one, two or three cores of a chain (`split` 0 to 2).
+    ///
+    /// # Panics
+    /// Another split.
+    #[must_use]
+    pub fn speed_on_cores(&self, split: usize) -> f64 {
+        self.plainly() / (self.layers * (self.on_cores[split] + self.answer_on(split))) as f64
+    }
+
+    /// How much sooner than that where tokens go on to the next layer's cores at once.
+    ///
+    /// # Panics
+    /// Another split.
+    #[must_use]
+    pub fn speed_chained(&self, split: usize) -> f64 {
+        let answer = self.layers * self.answer_on(split);
+        (self.layers * self.on_cores[split] + answer) as f64 / (self.chained[split] + answer) as f64
+    }
+
     fn plainly(&self) -> f64 {
         (self.layers * (self.plain + self.answer)) as f64
     }
 }
 
 impl Titanus {
+    /// Cycles of the two links of a token on a core of a chain, with its token there.
+    fn link(&self) -> Result<u64> {
+        let caps = Caps { links: true, ..self.caps };
+        let shape = Shape { rows: 0, columns: 0, links: true, ..*self.golden.shape() };
+        let core = TitanusCore::new(shape).map_err(anyhow::Error::msg)?;
+        core.offer(false);
+        let links = [LinkJob::wait(1, false), LinkJob::give(1, false)];
+        let descriptors = links.iter().map(|link| link.build(&caps, &WINDOW)).collect::<Result<_, _>>()?;
+        Ok(self.spent(&core, descriptors, &[])?.iter().sum())
+    }
+
     /// A prompt and an answer of so many tokens.
     ///
     /// # Errors
@@ -134,11 +192,22 @@ impl Titanus {
         for old in prompt..prompt + answer {
             behind += cycles(self.steps(model, [old, 1], Enters::Restored)?);
         }
+        let link = self.link()?;
+        let chained = |cores: usize| {
+            PARTS.map(|parts| {
+                let tokens: Vec<Vec<Step>> = tokens.iter().map(|token| by_core(token, parts, link)).collect();
+                overlapped(&tokens, Units::Stages, cores)
+            })
+        };
         Ok(Run {
             at_once: cycles(self.steps(model, [0, prompt], kept)?),
             plain: tokens.iter().map(|token| cycles(token.clone())).sum(),
             intra_core: of(1),
             core_to_core: of(model.layers as usize),
+            on_cores: chained(1),
+            chained: chained(model.layers as usize),
+            link,
+            tokens: answer,
             answer: behind,
             layers: model.layers,
         })

@@ -11,7 +11,7 @@ use super::super::super::float_layer::Layer;
 use super::super::builder::Builder;
 use super::super::float_decoder::{Decoder, Exact};
 use super::super::{caps_of, golden_of, layer_core};
-use super::{Compression, Held, Prompt, pass};
+use super::{Compression, Held, Prompt};
 
 /// The paper's share of zeros, and 4 bits.
 const COMPRESSION: Compression = Compression { sparsity: 0.338, bits: [4, 4] };
@@ -93,7 +93,8 @@ impl DecoderLayer for OnLayer<'_> {
         ensure!(first + residual.len() <= self.room, "there is room for {} tokens", self.room);
         // The first tokens are the prompt; all others come behind it.
         let prompt = if first == 0 { residual.len() } else { first };
-        let (out, _) = pass(&mut self.b, &self.held, (residual, first), (prompt, Prompt::AtOnce), COMPRESSION)?;
+        let rows = self.b.b.given(residual)?;
+        let (out, _) = self.held.pass(&mut self.b, (&rows, first), (prompt, Prompt::AtOnce), COMPRESSION)?;
         self.tokens += residual.len();
         Pass::of(&mut self.b.b, out)
     }

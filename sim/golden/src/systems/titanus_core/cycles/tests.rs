@@ -26,7 +26,20 @@ fn timing(bus_bytes: u64) -> Timing {
 fn shape() -> Shape {
     let vector = vector_top::Shape { lanes: 8, max_beats: 16, function: Function::Silu, address_width: 40, steps: 0 };
     let (lanes, tiles, levels, context, buffer) = (LANES as u32, TILES as u32, 16, 128, 128);
-    Shape { rows: 0, columns: 0, inputs: 0, outputs: 0, constants: 0, lanes, tiles, levels, context, buffer, vector }
+    Shape {
+        rows: 0,
+        columns: 0,
+        inputs: 0,
+        outputs: 0,
+        constants: 0,
+        lanes,
+        tiles,
+        levels,
+        context,
+        buffer,
+        links: false,
+        vector,
+    }
 }
 
 fn rows(address: u64) -> Command {

@@ -1,0 +1,228 @@
+//! Has the jobs of accelerators in a chain wait for each other, token by token: an operation that takes tokens from the
+//! accelerator before this one, and gives tokens to the one behind.
+//!
+//! Its fields are the first words behind the header:
+//!
+//! | word | field |
+//! | --- | --- |
+//! | 0, 1 | tokens to take, tokens to give: up to 65535, not both 0 |
+//! | 2 | cycles to wait for each of them at most, 0 for any number |
+//! | 3 | bit 0: the last token that is taken is a last one, the others are not; bit 1: the last one that is given is; others 0 |
+//! | others | 0 |
+
+use super::job_controller::{Operation, OperationEnd, job_error};
+use crate::lang::{
+    About, Block, Bundle, CatalogBlock, Field, In, InStream, Module, Out, OutStream, Proof, Signal, Timing, bit,
+    bundle, mux, or_all, parameters, ports, select, uint,
+};
+
+/// Bits of a number of tokens.
+pub const TOKENS: u32 = 16;
+
+/// Words that mean something.
+const FIELDS: u32 = 4;
+
+parameters! {
+    /// Elaboration parameters.
+    pub struct JobLink {
+        /// Words of an operation.
+        words: u32 = 24, in 4..=248, tag "w";
+        /// Number of the operation; all others go on to the accelerator.
+        opcode: u32 = 6, in 1..=255, tag "o";
+    }
+}
+
+bundle! {
+    /// Something is there that the accelerator before this one has made.
+    pub struct Token(_unit: ()) {
+        /// No more of this piece of work.
+        last: Field = bit(),
+    }
+}
+
+ports! {
+    /// Ports of [`JobLink`].
+    pub struct JobLinkPorts(p: &JobLink) {
+        /// Drops the operation in hand, and all tokens that wait; takes nothing, gives nothing.
+        clear_i: In = bit(),
+        /// No operation of its own is in hand.
+        idle_o: Out = bit(),
+        /// Tokens that wait; cleared by reset and clear_i alone.
+        tokens_o: Out = uint(TOKENS),
+        /// The newest of them is a last one.
+        ended_o: Out = bit(),
+        /// What to do; its fields stay up to its end.
+        operation: InStream<Operation> = p.words,
+        /// How it ended.
+        operation_end: OutStream<OperationEnd> = (),
+        /// To the accelerator: operations with other numbers.
+        other: OutStream<Operation> = p.words,
+        /// From the accelerator: one end for each of them.
+        other_end: InStream<OperationEnd> = (),
+        /// Tokens of the accelerator before this one; taken at any time, as long as no last one waits.
+        prior: InStream<Token> = (),
+        /// Tokens to the accelerator behind; one that is offered is dropped by clear_i alone, and by the end of its time.
+        next: OutStream<Token> = (),
+    }
+}
+
+impl Block for JobLink {
+    type Ports = JobLinkPorts;
+    const ABOUT: About = About {
+        name: "job_link",
+        summary: "an operation that waits for tokens of the accelerator before this one, and gives tokens to the one behind",
+        contract: "Operations with another number go on to the accelerator and their ends come back, in the same cycle. The operation with this\n\
+            number takes its tokens, one a cycle as they come, then gives its own; it ends with error 5, 9, 15 or 13: a bit that must be 0, no or too\n\
+            many tokens, another token than it says that is a last one, a token that did not come or was not taken in time. Nothing is taken where a\n\
+            check of the fields fails. With all tokens there it offers its end awaited + given + 4 cycles after it was taken.\n\
+            Tokens that wait stay from job to job: up to 65535, and none behind a last one until that is taken, so a sender never runs into the\n\
+            next piece of work.",
+        reference: "",
+    };
+
+    fn build(&self, m: &mut Module, io: &JobLinkPorts) {
+        let state = m.fsm("state", &["Idle", "Check", "Take", "Give", "End"]);
+        let (operation, count) = (&io.operation, uint(TOKENS));
+        let own = m.wire("own", operation.opcode.eq(self.opcode));
+        m.connect(io.other.valid, operation.valid & !own);
+        io.other.data.drive(m, "operation_other", &operation.data);
+        m.connect(operation.ready, mux(own, state.is("Idle") & !io.clear_i, io.other.ready));
+        let begins = m.wire("begins", operation.valid & own & state.is("Idle") & !io.clear_i);
+
+        let word = |at: u32| operation.words.at(at);
+        let [awaited, given] = [word(0), word(1)];
+        let patience = word(2);
+        let [last_taken, last_given] = [word(3).bit(0), word(3).bit(1)];
+        let rest: Vec<Signal> = (FIELDS..self.words).map(|at| word(at).any()).collect();
+        let rest = m.wire("rest", or_all(bit(), &rest) | word(3).slice(2..32).any());
+        let of_none = m.wire("of_none", (last_taken & !awaited.any()) | (last_given & !given.any()));
+        let beyond = m.wire("beyond", awaited.slice(TOKENS..32).any() | given.slice(TOKENS..32).any());
+        let code = |number: u32| uint(8).lit(number);
+        let wrong = select(
+            &[
+                (rest | of_none, code(job_error::RESERVED)),
+                (beyond | !(awaited.any() | given.any()), code(job_error::SIZE)),
+            ],
+            code(0),
+        );
+        let wrong = m.wire("wrong", wrong);
+
+        m.comment("What is left to take or to give, and how long it did not move.");
+        let left = m.reg("left_q", count);
+        let one_left = m.wire("one_left", left.q.eq(1));
+        let tokens = m.reg_init("tokens_q", count, 0);
+        let ended = m.reg_init("ended_q", bit(), 0);
+        let takes = m.wire("takes", state.is("Take") & left.q.any() & tokens.q.any());
+        let is_last = m.wire("is_last", ended.q & tokens.q.eq(1));
+        let other_mark = m.wire("other_mark", takes & is_last.ne(last_taken & one_left));
+        m.connect(io.next.valid, state.is("Give") & left.q.any());
+        m.connect(io.next.last, last_given & one_left);
+        let gives = m.wire("gives", state.is("Give") & left.q.any() & io.next.ready);
+        let moves = m.wire("moves", takes | gives);
+        let all_taken = m.wire("all_taken", state.is("Take") & !left.q.any());
+        let lower = left.q.wrapping_sub(moves.extend(TOKENS));
+        let next_left =
+            select(&[(state.is("Check"), awaited.truncate(TOKENS)), (all_taken, given.truncate(TOKENS))], lower);
+        left.next(next_left);
+        let waited = m.reg("waited_q", uint(32));
+        let waits = m.wire("waits", (state.is("Take") | state.is("Give")) & left.q.any() & !moves);
+        waited.next(mux(waits, waited.q.wrapping_add(1), uint(32).lit(0)));
+        let late = m.wire("late", waits & patience.any() & waited.q.eq(patience.wrapping_sub(1)));
+
+        m.comment("Tokens that came.");
+        let comes = m.wire("comes", io.prior.fire());
+        m.connect(io.prior.ready, !ended.q & !tokens.q.all() & !io.clear_i);
+        let more = tokens.q.wrapping_add(comes.extend(TOKENS)).wrapping_sub(takes.extend(TOKENS));
+        tokens.next(mux(io.clear_i, count.lit(0), more));
+        let stays = ended.q & !(takes & is_last);
+        ended.next(!io.clear_i & mux(comes, io.prior.last, stays));
+        m.connect(io.tokens_o, tokens.q);
+        m.connect(io.ended_o, ended.q);
+
+        let error = m.reg("error_q", uint(8));
+        let failed = select(
+            &[(state.is("Check"), wrong), (other_mark, code(job_error::FIELD)), (late, code(job_error::TIMEOUT))],
+            code(0),
+        );
+        error.next_when(!state.is("End"), failed);
+        let ends = state.is("End");
+        m.connect(io.operation_end.valid, ends | io.other_end.valid);
+        m.connect(io.operation_end.error, mux(ends, error.q, io.other_end.error));
+        m.connect(io.other_end.ready, io.operation_end.ready & !ends);
+
+        for from in ["Check", "Take", "Give", "End"] {
+            state.goto(from, io.clear_i, "Idle");
+        }
+        state.goto("Idle", begins, "Check");
+        state.goto("Check", wrong.any(), "End");
+        state.goto("Check", true, "Take");
+        state.goto("Take", other_mark | late, "End");
+        state.goto("Take", all_taken, "Give");
+        state.goto("Give", late | !left.q.any(), "End");
+        state.goto("End", io.operation_end.ready, "Idle");
+        m.connect(io.idle_o, state.is("Idle"));
+        properties(m, io);
+    }
+
+    fn timing(&self) -> Timing {
+        Timing::new()
+    }
+}
+
+/// What is proved: as many tokens move as the operation says, marked as it says, and none of them twice.
+fn properties(m: &mut Module, io: &JobLinkPorts) {
+    m.formal(|m| {
+        let (operation, wide) = (&io.operation, uint(TOKENS + 1));
+        let open = m.reg_init("formal_open_q", bit(), 0);
+        let ended = m.wire("formal_ended", io.operation_end.fire());
+        open.next(!io.clear_i & (operation.fire() | (open.q & !ended)));
+        let before = m.reg("formal_operation_q", operation.data.pack().ty());
+        before.next(operation.data.pack());
+        let same = m.wire("formal_same", operation.data.pack().eq(before.q));
+        m.assume("operation_stays", !open.q | same);
+        m.assume("one_at_a_time", !(open.q & operation.valid));
+        let other = m.reg_init("formal_other_q", bit(), 0);
+        other.next(!io.clear_i & (io.other.fire() | (other.q & !io.other_end.fire())));
+        m.assume("ends_of_operations", !io.other_end.valid | other.q);
+
+        let counted = |m: &mut Module, name: &str, now: Signal| {
+            let count = m.reg_init(&format!("formal_{name}_q"), wide, 0);
+            count.next(mux(operation.fire(), wide.lit(0), count.q.wrapping_add(now.extend(TOKENS + 1))));
+            count.q
+        };
+        let held = m.reg_init("formal_held_q", uint(TOKENS), 0);
+        let left = m.wire("formal_left", held.q.wrapping_sub(io.tokens_o));
+        held.next(io.tokens_o.wrapping_add(io.prior.fire().extend(TOKENS)));
+        let cleared = m.reg_init("formal_cleared_q", bit(), 1);
+        cleared.next(io.clear_i);
+        m.assert_always("one_token_a_cycle", cleared.q | left.le(1));
+        m.assert_always("clear_drops_all", !cleared.q | !io.tokens_o.any());
+        m.assert_always("a_last_one_waits", !io.ended_o | io.tokens_o.any());
+        m.assert_always("none_behind_a_last_one", !io.ended_o | !io.prior.ready);
+        let taken = m.wire("formal_takes", !cleared.q & left.any());
+        let taken = counted(m, "taken", taken);
+        let given = counted(m, "given", io.next.fire());
+        let good = m.wire("formal_good", io.operation_end.valid & open.q & !other.q & !io.operation_end.error.any());
+        let whole = |count: Signal, at: u32| count.extend(32).eq(operation.words.at(at));
+        m.assert_always("all_are_taken", !good | whole(taken, 0));
+        m.assert_always("all_are_given", !good | whole(given, 1));
+        m.assert_always("given_behind_taken", !io.next.valid | whole(taken, 0));
+        let marked = operation.words.at(3).bit(1) & (given + 1).extend(32).eq(operation.words.at(1));
+        m.assert_always("the_last_one_is_marked", !io.next.valid | io.next.last.eq(marked));
+        m.assert_always("an_end_for_each_operation", !io.operation_end.valid | open.q);
+        m.assert_always("idle_without_its_own", !io.idle_o | !open.q | other.q);
+        m.cover("tokens_of_both_kinds", good & taken.gt(1) & given.gt(1));
+        m.cover("too_late", io.operation_end.valid & io.operation_end.error.eq(job_error::TIMEOUT) & !other.q);
+        m.cover("another_mark", io.operation_end.valid & io.operation_end.error.eq(job_error::FIELD) & !other.q);
+    });
+}
+
+impl CatalogBlock for JobLink {
+    fn configurations() -> Vec<Self> {
+        vec![Self::default(), Self { words: 4, opcode: 1 }, Self { words: 9, opcode: 200 }]
+    }
+
+    fn proofs() -> Vec<Proof<Self>> {
+        vec![Proof { block: Self { words: 4, opcode: 2 }, depth: 12, cover_depth: 16, induction: false }]
+    }
+}

@@ -1,0 +1,97 @@
+//! Cycles of chains before memories that never pause, against the golden recurrence: a core waits for tokens as long as the one before
+//! it takes to give them.
+
+use golden::systems::cycles::Turns;
+use golden::systems::memory::SparseMemory;
+use hdl::accelerators::titanus::TitanusChain;
+use rand::RngExt;
+use sim::bus::{AxiConfig, AxiMemory};
+use sim::stimulus::Stall;
+use sim::{Run, Sim};
+
+use super::super::player::register;
+use super::super::titanus_core::{golden_of, timing::timing};
+use super::cores::Cores;
+use super::{Drawn, draw};
+
+/// Rounds that end well; a vector is such a round.
+///
+/// # Errors
+/// Parameters that the block refuses.
+pub fn bench(p: &TitanusChain) -> anyhow::Result<Box<dyn sim::Bench>> {
+    let (block, golden) = (p.clone(), golden_of(&p.core)?);
+    crate::bench(p, move |sim, run| {
+        sim.reset(2)?;
+        let mut rng = run.rng("jobs");
+        let mut models = vec![golden.clone(); block.cores as usize];
+        let mut turns = vec![Turns::default(); models.len()];
+        let mut number = 0;
+        while number < run.vectors() {
+            let mut after = models.clone();
+            let (tokens, jobs) = draw(&mut rng, &mut after, 4);
+            let good = |job: &Drawn| job.is_good() && job.report.executed.iter().all(|e| e.defined);
+            if !jobs.iter().all(good) || after.iter().any(|model| model.waiting().1) {
+                continue;
+            }
+            number += 1;
+            models = after;
+            let latency = [1, 2, 7, 20, 60][rng.random_range(0..5usize)];
+            let mut memory = AxiMemory::new();
+            memory.serve_all(sim, "mem", &AxiConfig::ideal(latency), run.seed() ^ number)?;
+            jobs.iter().for_each(|job| memory.memory_mut().store(job.program.base, &job.program.image));
+            let mut cores = Cores::new(sim, memory, jobs.len(), (Stall::Never, run.seed()))?;
+            let coming = tokens.len();
+            cores.neighbours.coming.extend(tokens);
+            for (k, job) in jobs.iter().enumerate() {
+                cores.set_up(sim, k, &job.program)?;
+            }
+            // Some time between the starts, in any order.
+            let mut starts = vec![0; jobs.len()];
+            let first = rng.random_range(0..jobs.len());
+            for k in 0..jobs.len() {
+                let core = (first + k) % jobs.len();
+                for _ in 0..rng.random_range(0..200u32) {
+                    cores.cycle(sim)?;
+                }
+                starts[core] = sim.cycle_count() as i64;
+                cores.store(sim, core, register::CONTROL, 1)?;
+            }
+            while cores.interrupts(sim).count_ones() < block.cores {
+                cores.cycle(sim)?;
+            }
+            // Counters show all of a job some cycles behind its end.
+            for _ in 0..8 {
+                cores.cycle(sim)?;
+            }
+            compare((sim, run), &mut cores, (&block, latency), (&jobs, &starts, coming), &mut turns)?;
+        }
+        Ok(())
+    })
+}
+
+/// Each core's CYCLES.
+fn compare(
+    (sim, run): (&mut Sim, &mut Run),
+    cores: &mut Cores,
+    (block, latency): (&TitanusChain, u32),
+    (jobs, starts, coming): (&[Drawn], &[i64], usize),
+    turns: &mut [Turns],
+) -> sim::Result<()> {
+    let early = i64::MIN / 2;
+    let mut given = vec![early; coming];
+    for (k, job) in jobs.iter().enumerate() {
+        let mut memory = SparseMemory::new();
+        memory.store(job.program.base, &job.program.image);
+        let between = if k == 0 { 0 } else { starts[k - 1] - starts[k] };
+        let here = job.before.waiting().0 - given.len();
+        let arrivals = std::iter::repeat_n(early, here).chain(given.iter().map(|at| at + between)).collect();
+        let chain = (job.program.limits, job.program.job);
+        let spent = timing(&block.core, latency).linked_job(&job.before, chain, (&mut memory, &mut turns[k]), arrivals);
+        let (expected, what) =
+            (spent.as_ref().map_or(0, |(all, _)| all.iter().map(|s| s.cycles).sum()), format!("{spent:?}"));
+        given = spent.map_or_else(|_| Vec::new(), |(_, given)| given);
+        let taken = cores.load(sim, k, register::CYCLES)?;
+        run.expect_equal(sim, "CYCLES", &format!("of core {k}, latency {latency}, {what}"), expected, taken)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,267 @@
+//! The first half of a layer: queries, keys and values behind the norm; the cache and attention of all heads; output projection and
+//! residual. A core may do all of it, or one of these three.
+
+use host::titanus::{AppendJob, Constant, Matrix, ProductJob, RestoreJob};
+use host::vector::Operand;
+
+use super::super::super::chain_builder::Floats;
+use super::super::super::float_head::angles;
+use super::super::super::float_layer::HEAD;
+use super::super::builder::{Builder, Integers, Weights, largest, lent, over, threshold, times};
+use super::super::float_decoder::{Decoder, Exact};
+use super::parts::{Gains, Projection, stored};
+use super::{Begun, Compression, Prompt};
+
+/// What integers are worth.
+pub(super) struct Units {
+    /// What inputs lend to weights: of queries, keys and values, and of the output projection.
+    lent: [Vec<f64>; 2],
+    /// Inputs of these, and queries, keys, values.
+    inputs: [f64; 2],
+    heads: [f64; 3],
+}
+
+impl Units {
+    pub(super) fn of(decoder: &Decoder, exact: &Exact) -> Self {
+        let projections = [&decoder.q, &decoder.k, &decoder.v].map(|p| &p.weights[..]);
+        let of_attention = lent(&exact.attended, &projections);
+        let of_output = lent(&exact.attention, &[&decoder.o.weights]);
+        let unit = |rows: &[Vec<f64>], lent: &[f64]| largest(&over(rows, lent)) / 127.0;
+        let inputs = [unit(&exact.attended, &of_attention), unit(&exact.attention, &of_output)];
+        let heads = [&exact.queries, &exact.keys, &exact.values].map(|rows| largest(rows) / 127.0);
+        Self { lent: [of_attention, of_output], inputs, heads }
+    }
+}
+
+/// Queries, keys and values of tokens, side by side as integers.
+pub(super) type Projected = [Integers; 3];
+
+/// Norm and projections to queries, keys and values.
+pub(super) struct Project {
+    rotary: bool,
+    q: Projection,
+    k: Projection,
+    v: Projection,
+    norm: Gains,
+    /// Of the input, queries, keys.
+    units: [f64; 3],
+}
+
+/// The cache, and attention of all heads.
+pub(super) struct Attend {
+    /// Query heads, and heads of keys and values.
+    heads: [usize; 2],
+    scores: u32,
+    sums: u32,
+    areas: [u64; 2],
+    lines: u16,
+}
+
+/// The output projection, added to the residual stream.
+pub(super) struct Output {
+    o: Projection,
+}
+
+/// All three.
+pub(super) struct Attention {
+    project: Project,
+    attend: Attend,
+    output: Output,
+}
+
+impl Project {
+    fn matrices(decoder: &Decoder, units: &Units) -> Vec<Vec<Vec<f64>>> {
+        [&decoder.q, &decoder.k, &decoder.v].map(|p| times(&p.weights, &units.lent[0])).into()
+    }
+
+    fn new(b: &mut Builder<'_>, [q, k, v]: [Weights; 3], decoder: &Decoder, units: &Units) -> anyhow::Result<Self> {
+        let ([x, _], [s_q, s_k, s_v]) = (units.inputs, units.heads);
+        let (to_q, to_k) = if decoder.rotary { (1.0, 1.0) } else { (s_q, s_k) };
+        let q = Projection::new(b, (q, &decoder.q), x, |_| to_q)?;
+        let k = Projection::new(b, (k, &decoder.k), x, |_| to_k)?;
+        let v = Projection::new(b, (v, &decoder.v), x, |_| s_v)?;
+        let norm = Gains::new(b, &decoder.norms[0], &units.lent[0])?;
+        Ok(Self { rotary: decoder.rotary, q, k, v, norm, units: [x, s_q, s_k] })
+    }
+
+    /// Loads it.
+    pub(super) fn load(b: &mut Builder<'_>, decoder: &Decoder, units: &Units) -> anyhow::Result<Self> {
+        let weights = loaded(b, &Self::matrices(decoder, units))?;
+        Self::new(b, weights, decoder, units)
+    }
+
+    /// Rows of the residual stream behind the `first` tokens.
+    pub(super) fn pass(&self, b: &mut Builder<'_>, (rows, first): (&Floats, usize)) -> anyhow::Result<Projected> {
+        let [x, s_q, s_k] = self.units;
+        let x = self.norm.apply(b, "normalised", rows, x)?;
+        let q = self.turned(b, ("queries", first), &x, (&self.q, s_q))?;
+        let k = self.turned(b, ("keys", first), &x, (&self.k, s_k))?;
+        Ok([q, k, self.v.integers(b, "values", &x, |job| job)?])
+    }
+
+    /// Queries or keys.
+    fn turned(
+        &self,
+        b: &mut Builder<'_>,
+        (name, first): (&'static str, usize),
+        x: &Integers,
+        (projection, unit): (&Projection, f64),
+    ) -> anyhow::Result<Integers> {
+        if !self.rotary {
+            return projection.integers(b, name, x, |job| job);
+        }
+        let out = projection.floats(b, name, x)?;
+        let heads = out.columns / HEAD;
+        let last = first + out.rows;
+        let turns: Vec<Vec<f64>> = angles(last, HEAD)[first..].iter().map(|row| row.repeat(heads)).collect();
+        let turns = b.b.given(&turns)?;
+        b.quantized(name, &out, unit, |job| job.rotate(turns.at))
+    }
+}
+
+/// Matrices in the store.
+fn loaded<const N: usize>(b: &mut Builder<'_>, matrices: &[Vec<Vec<f64>>]) -> anyhow::Result<[Weights; N]> {
+    let mut weights = stored(b, matrices)?.into_iter();
+    Ok(std::array::from_fn(|_| weights.next().expect("one for each matrix")))
+}
+
+impl Output {
+    fn matrix(decoder: &Decoder, units: &Units) -> Vec<Vec<f64>> {
+        times(&decoder.o.weights, &units.lent[1])
+    }
+
+    fn new(b: &mut Builder<'_>, o: Weights, decoder: &Decoder, units: &Units) -> anyhow::Result<Self> {
+        Ok(Self { o: Projection::new(b, (o, &decoder.o), units.inputs[1], |_| 1.0)? })
+    }
+
+    /// Loads it.
+    pub(super) fn load(b: &mut Builder<'_>, decoder: &Decoder, units: &Units) -> anyhow::Result<Self> {
+        let [o] = loaded(b, &[Self::matrix(decoder, units)])?;
+        Self::new(b, o, decoder, units)
+    }
+
+    /// Attention of tokens to the residual stream, which it is added to.
+    pub(super) fn pass(&self, b: &mut Builder<'_>, attention: &Integers, rows: &Floats) -> anyhow::Result<Floats> {
+        self.o.add(b, "projected", attention, rows)
+    }
+}
+
+impl Attend {
+    /// Constants and streams, with room for so many tokens.
+    pub(super) fn load(b: &mut Builder<'_>, decoder: &Decoder, units: &Units, tokens: usize) -> anyhow::Result<Self> {
+        let (heads, [s_q, s_k, s_v]) = (decoder.heads(), units.heads);
+        let single = |scale: f64| Constant { scale: scale as f32, bias: 0 };
+        let scores = b.constants(&[single(s_q * s_k / (HEAD as f64).sqrt())])?;
+        let of_channel = |c: usize| single(s_v / 255.0 / (units.inputs[1] * units.lent[1][c]));
+        let sums = b.constants(&(0..heads[0] * HEAD).map(of_channel).collect::<Vec<_>>())?;
+        let lines = u16::try_from(b.caps.most_lines(tokens as u32, 8))?;
+        let bytes = 64 * usize::from(lines);
+        let areas = [b.b.room("stream of keys", bytes)?, b.b.room("stream of values", bytes)?];
+        Ok(Self { heads, scores, sums, areas, lines })
+    }
+
+    /// Attention of tokens behind the `first` ones, of a prompt of so many; and what they have begun.
+    pub(super) fn pass(
+        &self,
+        b: &mut Builder<'_>,
+        ([q, k, v], first): (&Projected, usize),
+        (prompt, comes): (usize, Prompt),
+        how: Compression,
+    ) -> anyhow::Result<(Integers, Option<Begun>)> {
+        let mut steps = Steps { b, held: self, first, prompt };
+        let begun = steps.keep([k, v], how, comes)?;
+        Ok((steps.attend(q)?, begun))
+    }
+}
+
+impl Attention {
+    /// Loads it, with room for so many tokens.
+    pub(super) fn load(b: &mut Builder<'_>, decoder: &Decoder, exact: &Exact, tokens: usize) -> anyhow::Result<Self> {
+        let units = &Units::of(decoder, exact);
+        let mut matrices = Project::matrices(decoder, units);
+        matrices.push(Output::matrix(decoder, units));
+        let [q, k, v, o] = loaded(b, &matrices)?;
+        let project = Project::new(b, [q, k, v], decoder, units)?;
+        let output = Output::new(b, o, decoder, units)?;
+        Ok(Self { project, attend: Attend::load(b, decoder, units, tokens)?, output })
+    }
+
+    /// Rows of the residual stream behind the `first` tokens, of a prompt of so many, to the residual stream; and what they have begun.
+    pub(super) fn pass(
+        &self,
+        b: &mut Builder<'_>,
+        (rows, first): (&Floats, usize),
+        prompt: (usize, Prompt),
+        how: Compression,
+    ) -> anyhow::Result<(Floats, Option<Begun>)> {
+        let projected = self.project.pass(b, (rows, first))?;
+        let (attention, begun) = self.attend.pass(b, (&projected, first), prompt, how)?;
+        Ok((self.output.pass(b, &attention, rows)?, begun))
+    }
+}
+
+/// Rows of a step.
+struct Steps<'a, 'b> {
+    b: &'a mut Builder<'b>,
+    held: &'a Attend,
+    /// Tokens before these, and tokens of the prompt.
+    first: usize,
+    prompt: usize,
+}
+
+impl Steps<'_, '_> {
+    /// Keys and values go to the cache; what queries meet becomes the context. Returns the thresholds of a new cache.
+    fn keep(&mut self, [k, v]: [&Integers; 2], how: Compression, comes: Prompt) -> anyhow::Result<Option<Begun>> {
+        let (areas, lines) = (self.held.areas, self.held.lines);
+        let (count, channels, first) = (k.rows as u32, k.columns as u32, self.first as u32);
+        if first == 0 {
+            let prefill = u16::try_from((self.prompt as u32).min(self.b.caps.buffer))?;
+            let [keys, values] = [k, v].map(|rows| threshold(&self.b.values(rows), how.sparsity));
+            let thresholds = match comes {
+                Prompt::AtOnce => [keys.0, values.0],
+                Prompt::ByToken(thresholds) => thresholds,
+            };
+            let begin = (thresholds, how.bits);
+            self.b.then(|caps, held, window| {
+                let job = AppendJob::first((count, channels), prefill, begin, [k.at, v.at], (areas, lines));
+                job.keep().build(caps, held, window)
+            })?;
+            return Ok(Some((thresholds, (keys.1 + values.1) / 2.0)));
+        }
+        let columns = 32 * usize::from(lines);
+        for (name, address) in [("stream of keys", areas[0]), ("stream of values", areas[1])] {
+            self.b.b.writes(name, &Floats { at: Operand { address, stride: 0 }, rows: 1, columns });
+        }
+        let append = AppendJob::behind(first, (count, channels), [k.at, v.at], areas, lines);
+        if self.first < self.prompt {
+            self.b.then(|caps, held, window| append.keep().build(caps, held, window))?;
+            return Ok(None);
+        }
+        self.b.then(|caps, held, window| append.build(caps, held, window))?;
+        self.b.then(|caps, held, window| {
+            RestoreJob::to_context((first + count, channels), areas, lines).build(caps, held, window)
+        })?;
+        Ok(None)
+    }
+
+    /// Attention of all heads, side by side as integers.
+    fn attend(&mut self, q: &Integers) -> anyhow::Result<Integers> {
+        let (count, known) = (q.rows, self.first + q.rows);
+        let [heads, shared] = self.held.heads;
+        let out = self.b.integers("attention", count, heads * HEAD)?;
+        for head in 0..heads {
+            let tile = u16::try_from(head * shared / heads * HEAD / self.b.caps.lanes as usize)?;
+            let p = self.b.b.floats("probabilities", count, known)?;
+            let (from, to) = (q.from(head * HEAD), out.from(head * HEAD));
+            let scores = self.held.scores;
+            self.b.product([count, HEAD, known], Matrix::Keys { tile }, [from, p.at], scores, |job| {
+                job.one_constant().exact()
+            })?;
+            self.b.b.rows(&p, &p, |job| job.causal_softmax(self.first as u32 + 1))?;
+            let constants = self.held.sums + (head * HEAD) as u32;
+            let sizes = [count, known, HEAD];
+            self.b.product(sizes, Matrix::Values { tile }, [p.at, to], constants, ProductJob::to_integers)?;
+        }
+        Ok(out)
+    }
+}

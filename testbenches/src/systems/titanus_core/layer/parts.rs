@@ -1,0 +1,121 @@
+//! Parts of a layer: projections in the store, and norms.
+
+use host::titanus::ProductJob;
+use host::vector::{Epsilon, Operand};
+
+use super::super::super::chain_builder::Floats;
+use super::super::super::float_head::EPSILON;
+use super::super::builder::{Builder, Integers, Weights, over};
+use super::super::float_decoder::{Linear, Norm};
+
+/// A projection in the store.
+pub(super) struct Projection {
+    weights: Weights,
+    constants: u32,
+}
+
+/// A norm: steps of the vector unit, gains in memory.
+pub(super) struct Gains {
+    at: u64,
+    layer_norm: bool,
+}
+
+/// Loads the matrices one after the other, the largest first, so that they fill the store; returns them in order.
+pub(super) fn stored(b: &mut Builder<'_>, matrices: &[Vec<Vec<f64>>]) -> anyhow::Result<Vec<Weights>> {
+    let mut order: Vec<usize> = (0..matrices.len()).collect();
+    // High ones close what lower ones, side by side, have filled.
+    order.sort_by_key(|&n| (matrices[n].len(), std::cmp::Reverse(matrices[n][0].len())));
+    let mut found: Vec<Option<Weights>> = matrices.iter().map(|_| None).collect();
+    for n in order {
+        found[n] = Some(b.weights(&matrices[n])?);
+    }
+    Ok(found.into_iter().flatten().collect())
+}
+
+impl Gains {
+    pub(super) fn new(b: &mut Builder<'_>, norm: &Norm, lent: &[f64]) -> anyhow::Result<Self> {
+        let layer_norm = !norm.biases.is_empty();
+        let of = |row: &[f64]| over(&[row.to_vec()], lent).remove(0);
+        let (gains, biases) = (of(&norm.gains), of(&norm.biases));
+        let row = match layer_norm {
+            true => gains.into_iter().zip(biases).flat_map(|(gain, bias)| [gain, bias]).collect(),
+            false => gains,
+        };
+        Ok(Self { at: b.b.given(&[row])?.at.address, layer_norm })
+    }
+
+    /// Rows behind the norm, as integers.
+    pub(super) fn apply(
+        &self,
+        b: &mut Builder<'_>,
+        name: &'static str,
+        x: &Floats,
+        unit: f64,
+    ) -> anyhow::Result<Integers> {
+        let epsilon = Epsilon::new(EPSILON)?;
+        b.quantized(name, x, unit, |job| match self.layer_norm {
+            true => job.layer_norm_with_gains(epsilon, self.at),
+            false => job.norm_with_gains(epsilon, self.at),
+        })
+    }
+}
+
+impl Projection {
+    /// Constants of weights that are stored: what integers of x are worth, and results.
+    pub(super) fn new(
+        b: &mut Builder<'_>,
+        (weights, of): (Weights, &Linear),
+        x: f64,
+        to: impl Fn(usize) -> f64,
+    ) -> anyhow::Result<Self> {
+        let constants = b.constants(&weights.constants(x, to, &of.biases))?;
+        Ok(Self { weights, constants })
+    }
+
+    fn outputs(&self) -> usize {
+        self.weights.scales.len()
+    }
+
+    fn multiply(
+        &self,
+        b: &mut Builder<'_>,
+        x: &Integers,
+        out: Operand,
+        more: impl FnOnce(ProductJob) -> ProductJob,
+    ) -> anyhow::Result<()> {
+        let sizes = [x.rows, self.weights.inner, self.outputs()];
+        b.product(sizes, self.weights.place, [x.at, out], self.constants, more)
+    }
+
+    pub(super) fn floats(&self, b: &mut Builder<'_>, name: &'static str, x: &Integers) -> anyhow::Result<Floats> {
+        let out = b.b.floats(name, x.rows, self.outputs())?;
+        self.multiply(b, x, out.at, ProductJob::exact)?;
+        Ok(out)
+    }
+
+    pub(super) fn integers(
+        &self,
+        b: &mut Builder<'_>,
+        name: &'static str,
+        x: &Integers,
+        more: impl FnOnce(ProductJob) -> ProductJob,
+    ) -> anyhow::Result<Integers> {
+        let out = b.integers(name, x.rows, self.outputs())?;
+        self.multiply(b, x, out.at, |job| more(job.to_integers()))?;
+        Ok(out)
+    }
+
+    /// What it makes of x, added to rows.
+    pub(super) fn add(
+        &self,
+        b: &mut Builder<'_>,
+        name: &'static str,
+        x: &Integers,
+        to: &Floats,
+    ) -> anyhow::Result<Floats> {
+        let y = self.floats(b, name, x)?;
+        let out = b.b.floats("residual stream", to.rows, to.columns)?;
+        b.b.rows(&y, &out, |job| job.add_rows(to.at))?;
+        Ok(out)
+    }
+}

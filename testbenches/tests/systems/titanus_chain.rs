@@ -1,0 +1,150 @@
+//! Titanus cores one behind the other: random jobs, cycles, and layers whose tokens go from core to core.
+
+use golden::common::shell::job_controller::code;
+use golden::systems::titanus_core::Operation;
+use hdl::accelerators::titanus::{TitanusChain, TitanusCore};
+use hdl::lang::CatalogBlock;
+use host::Window;
+use rand::SeedableRng;
+use sim::bus::AxiConfig;
+use sim::fault::Fault;
+use sim::stimulus::{Stall, StimulusRng, rng_for};
+use testbenches::faults::must_be_noticed;
+use testbenches::systems::titanus_chain::layers::{Starts, run_jobs};
+use testbenches::systems::titanus_chain::{bench, draw, timing};
+use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
+use testbenches::systems::titanus_core::layer::linked::{Linked, Split, linked};
+use testbenches::systems::titanus_core::layer::{Compression, Prompt, chains};
+use testbenches::systems::titanus_core::{caps_of, golden_of, small_layer_core};
+use testbenches::{options, run};
+
+const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
+const SIZES: Sizes = Sizes { width: 128, heads: [4, 2], inner: 192 };
+const THRESHOLDS: [u8; 2] = [14, 20];
+const HOW: Compression = Compression { sparsity: 0.338, bits: [4, 4] };
+
+#[test]
+fn all_small_configurations() {
+    for block in seeds::some(&TitanusChain::configurations(), 1) {
+        run(block, bench, &options(80)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
+/// Jobs take the cycles that the recurrence of the golden model says, those in which they wait for each other among them.
+#[test]
+fn cycles_of_chains() {
+    for block in seeds::some(&TitanusChain::configurations(), 1) {
+        run(block, timing::bench, &options(60)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
+/// Rounds end well often enough, cores wait for each other, and links go wrong in all ways.
+#[test]
+fn what_is_drawn() {
+    for block in TitanusChain::configurations() {
+        let fresh = golden_of(&block.core).unwrap();
+        let mut rng = StimulusRng::seed_from_u64(5);
+        let (mut good, mut links, mut waits, mut ends) = (0, 0, [0; 2], [0; 16]);
+        for _ in 0..150 {
+            let mut models = vec![fresh.clone(); block.cores as usize];
+            let (_, jobs) = draw(&mut rng, &mut models, 6);
+            good += usize::from(jobs.iter().all(testbenches::systems::titanus_chain::Drawn::is_good));
+            for (k, job) in jobs.iter().enumerate() {
+                for executed in &job.report.executed {
+                    let Operation::Link(link) = executed.operation.operation else { continue };
+                    links += 1;
+                    waits[usize::from(k > 0)] += usize::from(link.awaited > 0);
+                    ends[usize::from(executed.codes.first().copied().unwrap_or(0))] += 1;
+                }
+            }
+        }
+        println!("{good} good rounds, {links} links, {waits:?} wait, ends {ends:?}");
+        assert!(good > 30 && waits.iter().all(|&count| count > 20), "{good}, {waits:?}");
+        for code in [0, code::TIMEOUT, code::FIELD] {
+            assert!(ends[usize::from(code)] > 0, "{code}: {ends:?}");
+        }
+    }
+}
+
+/// Links that join others than they should, or lose what they carry.
+#[test]
+#[ignore = "minutes: a model of two accelerators for each fault"]
+fn release_faults_are_found() {
+    let block = &TitanusChain::configurations()[0];
+    let net = Fault::net;
+    let faults = [
+        ("a core gives to nobody", net("core_1_prior_valid", "1'b0")),
+        ("a core is not asked whether it takes", net("core_0_next_ready", "1'b1")),
+        ("the first core's interrupt is that of the last one", net("irq_o", "{right[1], right[1]}")),
+    ];
+    must_be_noticed(block, bench, 40, &faults);
+}
+
+fn core() -> TitanusCore {
+    TitanusCore { links: 1, ..small_layer_core() }
+}
+
+fn drawn(shape: Shape, layers: usize, (tokens, prompt): (usize, usize)) -> (Vec<Decoder>, Vec<Vec<f64>>, usize) {
+    let mut rng = rng_for(7, "layers on a chain");
+    let decoders: Vec<Decoder> = (0..layers).map(|_| Decoder::drawn(&mut rng, shape, SIZES)).collect();
+    let rows = decoders[0].drawn_rows(&mut rng, tokens);
+    (decoders, rows, prompt)
+}
+
+fn on_cores((decoders, rows, prompt): &(Vec<Decoder>, Vec<Vec<f64>>, usize), split: Split) -> Linked {
+    let golden = golden_of(&core()).unwrap();
+    let (caps, tokens) = (caps_of(&golden), (&rows[..], *prompt));
+    linked((&caps, &WINDOW), &golden, (&decoders[..], split), tokens, (THRESHOLDS, HOW)).unwrap()
+}
+
+/// However layers are put on cores, the rows are the same, and those of a layer that a core does by itself.
+#[test]
+fn rows_do_not_depend_on_cores() {
+    for shape in [Shape::Llama, Shape::Opt] {
+        let work = drawn(shape, 2, (7, 5));
+        let [whole, halves, thirds] = [Split::Whole, Split::Halves, Split::Thirds].map(|split| on_cores(&work, split));
+        assert_eq!([&whole, &halves, &thirds].map(|all| all.jobs.len()), [2, 4, 6]);
+        assert!(whole.out == halves.out && whole.out == thirds.out);
+        let one = (vec![work.0[0].clone()], work.1.clone(), work.2);
+        let golden = golden_of(&core()).unwrap();
+        let alone = (&one.1[..], one.2, Prompt::ByToken(THRESHOLDS));
+        let alone = chains((&caps_of(&golden), &WINDOW), golden, &one.0[0], alone, HOW).unwrap();
+        assert_eq!(on_cores(&one, Split::Whole).out, alone.out);
+    }
+}
+
+/// Layers on a core each, on two and on three: byte by byte, with pauses of memory.
+#[test]
+#[ignore = "models of 96 macros a core, minutes"]
+fn release_layers_with_pauses() {
+    let config = AxiConfig::rough(Stall::Random { num: 1, den: 8 });
+    for (layers, split) in [(2, Split::Whole), (1, Split::Halves), (1, Split::Thirds)] {
+        let jobs = on_cores(&drawn(Shape::Llama, layers, (6, 5)), split).jobs;
+        let block = TitanusChain { cores: jobs.len() as u32, core: core() };
+        let ran = run_jobs(&block, (WINDOW, &config), &jobs, Starts::Together);
+        println!("{split:?}: {} cycles", ran.cycles);
+    }
+}
+
+/// What it brings that tokens of a prompt follow each other: cycles of all cores at once, beside those of one after the other.
+#[test]
+#[ignore = "models of 96 macros a core, minutes"]
+fn release_tokens_side_by_side() {
+    let config = AxiConfig::ideal(20);
+    for (layers, split) in [(1, Split::Halves), (2, Split::Whole), (1, Split::Thirds)] {
+        let jobs = on_cores(&drawn(Shape::Opt, layers, (8, 8)), split).jobs;
+        let block = TitanusChain { cores: jobs.len() as u32, core: core() };
+        let [together, in_turn] =
+            [Starts::Together, Starts::InTurn].map(|starts| run_jobs(&block, (WINDOW, &config), &jobs, starts));
+        let each: Vec<u64> = in_turn.cores.iter().map(|(counters, _)| counters.cycles).collect();
+        let faster = in_turn.cycles as f64 / together.cycles as f64;
+        println!(
+            "{layers} layers, {split:?}: {} cycles, {} in turn ({each:?}): {faster:.3}",
+            together.cycles, in_turn.cycles
+        );
+        // The slowest core bounds what a pipeline of 8 tokens takes.
+        let slowest = *each.iter().max().unwrap() as f64;
+        assert!(together.cycles as f64 >= slowest && faster > 1.0);
+        assert!((together.cycles as f64) < slowest + each.iter().sum::<u64>() as f64 / 8.0 + 2000.0);
+    }
+}

@@ -1,0 +1,1 @@
+../modules/job_link_w24_o6.v
