@@ -73,8 +73,8 @@ fn release_faults_are_found() {
     let block = &TitanusChain::configurations()[0];
     let net = Fault::net;
     let faults = [
-        ("a core gives to nobody", net("core_1_prior_valid", "1'b0")),
-        ("a core is not asked whether it takes", net("core_0_next_ready", "1'b1")),
+        ("a core gives to nobody", net("core_0_next_valid", "1'b0")),
+        ("a core gives as if the next one did not take", net("core_1_prior_ready", "1'b0")),
         ("the first core's interrupt is that of the last one", net("irq_o", "{right[1], right[1]}")),
     ];
     must_be_noticed(block, bench, 40, &faults);
