@@ -15,6 +15,7 @@ pub mod outlier_mask;
 pub mod outlier_share;
 mod pieces;
 pub mod tender_top;
+pub mod titanus_chain;
 pub mod titanus_core;
 pub mod token_appender;
 pub mod token_packer;

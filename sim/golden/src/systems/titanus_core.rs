@@ -389,4 +389,4 @@ impl job::Accelerator for TitanusCore {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,6 +3,7 @@
 
 use golden::systems::cycles::Turns;
 use golden::systems::memory::SparseMemory;
+use golden::systems::titanus_chain::{ChainedJob, cycles};
 use hdl::accelerators::titanus::TitanusChain;
 use rand::RngExt;
 use sim::bus::{AxiConfig, AxiMemory};
@@ -40,7 +41,6 @@ pub fn bench(p: &TitanusChain) -> anyhow::Result<Box<dyn sim::Bench>> {
             memory.serve_all(sim, "mem", &AxiConfig::ideal(latency), run.seed() ^ number)?;
             jobs.iter().for_each(|job| memory.memory_mut().store(job.program.base, &job.program.image));
             let mut cores = Cores::new(sim, memory, jobs.len(), (Stall::Never, run.seed()))?;
-            let coming = tokens.len();
             cores.neighbours.coming.extend(tokens);
             for (k, job) in jobs.iter().enumerate() {
                 cores.set_up(sim, k, &job.program)?;
@@ -63,7 +63,7 @@ pub fn bench(p: &TitanusChain) -> anyhow::Result<Box<dyn sim::Bench>> {
             for _ in 0..8 {
                 cores.cycle(sim)?;
             }
-            compare((sim, run), &mut cores, (&block, latency), (&jobs, &starts, coming), &mut turns)?;
+            compare((sim, run), &mut cores, (&block, latency), (&jobs, &starts), &mut turns)?;
         }
         Ok(())
     })
@@ -74,24 +74,29 @@ fn compare(
     (sim, run): (&mut Sim, &mut Run),
     cores: &mut Cores,
     (block, latency): (&TitanusChain, u32),
-    (jobs, starts, coming): (&[Drawn], &[i64], usize),
+    (jobs, starts): (&[Drawn], &[i64]),
     turns: &mut [Turns],
 ) -> sim::Result<()> {
-    let early = i64::MIN / 2;
-    let mut given = vec![early; coming];
-    for (k, job) in jobs.iter().enumerate() {
+    let chained: Vec<ChainedJob<'_>> = (jobs.iter().zip(starts))
+        .map(|(Drawn { program, before, .. }, &start)| {
+            let (limits, job) = (program.limits, program.job);
+            ChainedJob { core: before, limits, job, start }
+        })
+        .collect();
+    let image = |job: &Drawn| {
         let mut memory = SparseMemory::new();
         memory.store(job.program.base, &job.program.image);
-        let between = if k == 0 { 0 } else { starts[k - 1] - starts[k] };
-        let here = job.before.waiting().0 - given.len();
-        let arrivals = std::iter::repeat_n(early, here).chain(given.iter().map(|at| at + between)).collect();
-        let chain = (job.program.limits, job.program.job);
-        let spent = timing(&block.core, latency).linked_job(&job.before, chain, (&mut memory, &mut turns[k]), arrivals);
-        let (expected, what) =
-            (spent.as_ref().map_or(0, |(all, _)| all.iter().map(|s| s.cycles).sum()), format!("{spent:?}"));
-        given = spent.map_or_else(|_| Vec::new(), |(_, given)| given);
+        memory
+    };
+    let mut memories: Vec<SparseMemory> = jobs.iter().map(image).collect();
+    let spent = match cycles(&timing(&block.core, latency), &chained, &mut memories, turns) {
+        Ok(spent) => spent,
+        Err((k, code)) => return run.expect_equal(sim, "CYCLES", &format!("code of core {k}"), 0, code),
+    };
+    for (k, spent) in spent.iter().enumerate() {
+        let expected: u64 = spent.iter().map(|s| s.cycles).sum();
         let taken = cores.load(sim, k, register::CYCLES)?;
-        run.expect_equal(sim, "CYCLES", &format!("of core {k}, latency {latency}, {what}"), expected, taken)?;
+        run.expect_equal(sim, "CYCLES", &format!("of core {k}, latency {latency}, {spent:?}"), expected, taken)?;
     }
     Ok(())
 }

@@ -219,7 +219,7 @@ fn properties(m: &mut Module, io: &JobLinkPorts) {
 
 impl CatalogBlock for JobLink {
     fn configurations() -> Vec<Self> {
-        vec![Self::default(), Self { words: 4, opcode: 1 }, Self { words: 9, opcode: 200 }]
+        vec![Self { words: 4, opcode: 1 }, Self { words: 9, opcode: 200 }]
     }
 
     fn proofs() -> Vec<Proof<Self>> {

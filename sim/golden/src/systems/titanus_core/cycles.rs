@@ -227,4 +227,4 @@ impl Timed for Work<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

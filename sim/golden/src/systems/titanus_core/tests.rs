@@ -13,7 +13,7 @@ mod products;
 mod traffic;
 
 /// 2 x 2 macros of 4 inputs and 4 outputs, tokens of 2 tiles of 2 channels.
-const SHAPE: Shape = Shape {
+pub const SHAPE: Shape = Shape {
     rows: 2,
     columns: 2,
     inputs: 4,
@@ -77,7 +77,7 @@ fn restore_rows(tokens: u32) -> Descriptor {
 }
 
 /// One of a shape, after reset.
-fn core_of(shape: Shape) -> TitanusCore {
+pub fn core_of(shape: Shape) -> TitanusCore {
     // Tables of functions take longer than a test.
     thread_local!(static CORE: TitanusCore = TitanusCore::new(SHAPE).unwrap());
     let vector = CORE.with(|core| core.vector.clone());

@@ -14,7 +14,7 @@ const CHANNELS: u64 = LANES as u64 * TILES;
 const TOKENS: u64 = 96;
 
 /// A bus of so many bytes.
-fn timing(bus_bytes: u64) -> Timing {
+pub fn timing(bus_bytes: u64) -> Timing {
     let dma = |beats| Dma { burst_beats: 16, outstanding: 8, commands: 4, beats };
     let frame = Frame { beats: 1024, preparation: 12, analysis: 30, scaling: 8 };
     let shell =
@@ -40,6 +40,11 @@ fn shape() -> Shape {
         links: false,
         vector,
     }
+}
+
+/// One with links.
+pub fn linked_core() -> TitanusCore {
+    crate::systems::titanus_core::tests::core_of(Shape { links: true, ..crate::systems::titanus_core::tests::SHAPE })
 }
 
 fn rows(address: u64) -> Command {
