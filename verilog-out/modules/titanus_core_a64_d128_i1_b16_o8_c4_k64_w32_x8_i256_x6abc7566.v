@@ -209,7 +209,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x6abc7566 (
   wire  [39:0] counters_event_in;
   wire [319:0] counters_count;
 
-  job_link_w24_o6 u_link (
+  job_link_w24_o6_t16_p32 u_link (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(shell_abort),

@@ -184,7 +184,7 @@
 ../modules/context_memory_l32_t6_n128.v
 ../modules/cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8.v
 ../modules/titanus_engines_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_xe8ce06e9.v
-../modules/job_link_w24_o6.v
+../modules/job_link_w24_o6_t16_p32.v
 ../modules/event_counters_n5_w64_s16_xefd2d9c2.v
 ../modules/titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x6abc7566.v
 ../modules/titanus_chain_n2_a64_d128_i1_b16_o8_c4_k64_w32_x8_xba5948af.v

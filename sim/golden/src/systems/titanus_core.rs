@@ -16,7 +16,7 @@ mod traffic;
 use std::cell::RefCell;
 
 use crate::common::shell::job_controller::{Limits, code};
-use crate::common::shell::job_link::{Link, Taken, Token};
+use crate::common::shell::job_link::{Link, Most, Taken, Token};
 
 use super::job::{self, Fields};
 use super::memory::Memory;
@@ -247,7 +247,7 @@ impl TitanusCore {
             VECTOR => vector_top::Operation::check(&shape.vector, limits, fields).map(Operation::Vector),
             APPEND => Append::check(shape, (state.cache_tokens(), state.context_tokens()), limits, fields)
                 .map(Operation::Append),
-            LINK => Link::check(fields.0).map(Operation::Link),
+            LINK => Link::check(fields.0, &Most::OF_CORES).map(Operation::Link),
             RESTORE => {
                 let tokens = if state.filling() { 0 } else { state.cache_tokens() };
                 Restore::check(shape, (tokens, state.most_blocks()), limits, fields).map(Operation::Restore)

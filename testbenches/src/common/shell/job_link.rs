@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use golden::common::shell::job_controller::code;
-use golden::common::shell::job_link::{Link, MOST_TOKENS, Taken, Token};
+use golden::common::shell::job_link::{Link, Most, Taken, Token};
 use hdl::blocks::common::JobLink;
 use rand::RngExt;
 use sim::stimulus::StimulusRng;
@@ -22,8 +22,8 @@ pub fn bench(p: &JobLink) -> anyhow::Result<Box<dyn sim::Bench>> {
         for _ in 0..run.vectors() {
             player.operation(sim, run)?;
         }
-        // Hundreds of thousands of cycles.
-        if run.vectors() >= 2000 { player.most(sim, run) } else { Ok(()) }
+        // Hundreds of thousands of cycles where counters are wide.
+        if run.vectors() >= 2000 || block.token_bits < 8 { player.most(sim, run) } else { Ok(()) }
     })
 }
 
@@ -120,6 +120,7 @@ struct Player {
     rng: StimulusRng,
     own: u8,
     count: usize,
+    most: Most,
     /// Tokens that the block has.
     waiting: VecDeque<Token>,
     /// Tokens that it will be offered.
@@ -134,6 +135,7 @@ impl Player {
             rng: run.rng("operations"),
             own: block.opcode as u8,
             count: block.words as usize,
+            most: Most::of(block.token_bits, block.patience_bits),
             waiting: VecDeque::new(),
             coming: VecDeque::new(),
             given: Vec::new(),
@@ -156,28 +158,33 @@ impl Player {
             words.iter_mut().for_each(|word| *word = self.rng.random());
             return Drawn { opcode, words, checked: None, tokens: Vec::new(), refused: false };
         }
-        let most = if self.often(8) { 40 } else { 4 };
+        let Most { tokens: most_tokens, patience: longest } = self.most;
+        let most = if self.often(8) { most_tokens.min(39) + 1 } else { 4 };
         let (awaited, given) = (self.rng.random_range(0..most), self.rng.random_range(0..most));
         let [marks, gives_last] = [self.rng.random::<bool>(), self.rng.random()];
         let last = u32::from(marks && awaited > 0) | u32::from(gives_last && given > 0) << 1;
         words[..4].copy_from_slice(&[awaited, given, 0, last]);
         if self.often(2) {
-            words[2] = self.rng.random_range(100..1000);
+            words[2] = self.rng.random_range(100..=longest.min(999));
         }
         match self.rng.random_range(0..16u8) {
             0 => words[self.rng.random_range(0..self.count)] ^= 1 << self.rng.random_range(0..32u8),
-            1 => words[self.rng.random_range(0..2usize)] = [0, 65_536, u32::MAX][self.rng.random_range(0..3usize)],
+            1 => {
+                words[self.rng.random_range(0..2usize)] =
+                    [0, most_tokens + 1, u32::MAX][self.rng.random_range(0..3usize)]
+            }
+            3 if longest < u32::MAX => words[2] = longest + 1,
             2 => words[3] = self.rng.random_range(0..8),
             _ => {}
         }
-        let mut checked = Link::check(&words);
+        let mut checked = Link::check(&words, &self.most);
         // As many as come: those that the block has already count.
         let mut tokens = Vec::new();
         let mut refused = false;
         if let Ok(link) = &mut checked {
             // A changed bit may ask for tens of thousands.
             if link.awaited > 100 || link.given > 100 {
-                (link.awaited, link.given) = (link.awaited % 100 + 1, link.given % 100 + 1);
+                (link.awaited, link.given) = (link.awaited % 40 + 1, link.given % 40 + 1);
                 words[..2].copy_from_slice(&[link.awaited, link.given]);
             }
             let there = self.waiting.len() as u32;
@@ -194,7 +201,9 @@ impl Player {
                 }
                 3 => {
                     refused = link.given > 0;
-                    link.patience = self.rng.random_range(1..30);
+                    // Counters of few bits up to their end.
+                    let most = if longest < 1000 && self.often(2) { longest } else { 30 };
+                    link.patience = self.rng.random_range(1..=most);
                 }
                 4 => tokens.push(self.rng.random()),
                 _ => {}
@@ -256,7 +265,8 @@ impl Player {
 
     fn operation(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         let drawn = self.draw();
-        let late = matches!(&drawn.checked, Some(Ok(link)) if link.patience > 0 && link.patience < 100);
+        let late =
+            drawn.refused || matches!(&drawn.checked, Some(Ok(link)) if link.patience > 0 && link.patience < 100);
         let pace = if late || self.rng.random() { Pace::Quick } else { Pace::Stalls };
         self.coming.extend(&drawn.tokens);
         self.given.clear();
@@ -397,19 +407,20 @@ impl Player {
     /// As many tokens as may wait, and one more.
     fn most(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         self.clear(sim, run)?;
-        self.coming = vec![false; MOST_TOKENS as usize + 1].into();
-        for _ in 0..=MOST_TOKENS {
+        let most = self.most.tokens;
+        self.coming = vec![false; most as usize + 1].into();
+        for _ in 0..=most {
             self.cycle(sim, Pace::Quick, (false, false))?;
         }
-        run.expect_u64(sim, self.pins.tokens, MOST_TOKENS.into())?;
+        run.expect_u64(sim, self.pins.tokens, most.into())?;
         run.expect_equal(sim, "prior_ready_o", "tokens that are left", 1, self.coming.len())?;
         // Counts with a single bit.
-        for bit in 3..16u32 {
+        for bit in 0..most.count_ones() {
             let count = 1 << bit;
             let link = [count, count, 0, 0];
             self.coming.extend((0..count).map(|_| false));
             let words = link.into_iter().chain(std::iter::repeat(0)).take(self.count).collect();
-            let checked = Link::check(&link);
+            let checked = Link::check(&link, &self.most);
             let drawn = Drawn { opcode: self.own, words, checked: Some(checked), tokens: Vec::new(), refused: false };
             sim.poke_u64(self.pins.end.ready, 0);
             self.given.clear();
@@ -418,7 +429,7 @@ impl Player {
         }
         self.given.clear();
         let words = [1, 0, 0, 0].into_iter().chain(std::iter::repeat(0)).take(self.count).collect();
-        let checked = Link::check(&[1, 0, 0, 0]);
+        let checked = Link::check(&[1, 0, 0, 0], &self.most);
         let drawn = Drawn { opcode: self.own, words, checked: Some(checked), tokens: Vec::new(), refused: false };
         sim.poke_u64(self.pins.end.ready, 0);
         self.show(sim, &drawn);

@@ -5,8 +5,8 @@
 //!
 //! | word | field |
 //! | --- | --- |
-//! | 0, 1 | tokens to take, tokens to give: up to 65535, not both 0 |
-//! | 2 | cycles to wait for each of them at most, 0 for any number |
+//! | 0, 1 | tokens to take, tokens to give: as many as `token_bits` can say, not both 0 |
+//! | 2 | cycles to wait for each of them at most, as many as `patience_bits` can say; 0 for any number |
 //! | 3 | bit 0: the last token that is taken is a last one, the others are not; bit 1: the last one that is given is; others 0 |
 //! | others | 0 |
 
@@ -15,9 +15,6 @@ use crate::lang::{
     About, Block, Bundle, CatalogBlock, Field, In, InStream, Module, Out, OutStream, Proof, Signal, Timing, bit,
     bundle, mux, or_all, parameters, ports, select, uint,
 };
-
-/// Bits of a number of tokens.
-pub const TOKENS: u32 = 16;
 
 /// Words that mean something.
 const FIELDS: u32 = 4;
@@ -29,6 +26,10 @@ parameters! {
         words: u32 = 24, in 4..=248, tag "w";
         /// Number of the operation; all others go on to the accelerator.
         opcode: u32 = 6, in 1..=255, tag "o";
+        /// Bits of a number of tokens: of those that an operation takes or gives, and of those that wait.
+        token_bits: u32 = 16, in 2..=16, tag "t";
+        /// Bits of a number of cycles to wait.
+        patience_bits: u32 = 32, in 2..=32, tag "p";
     }
 }
 
@@ -48,7 +49,7 @@ ports! {
         /// No operation of its own is in hand.
         idle_o: Out = bit(),
         /// Tokens that wait; cleared by reset and clear_i alone.
-        tokens_o: Out = uint(TOKENS),
+        tokens_o: Out = uint(p.token_bits),
         /// The newest of them is a last one.
         ended_o: Out = bit(),
         /// What to do; its fields stay up to its end.
@@ -73,16 +74,17 @@ impl Block for JobLink {
         summary: "an operation that waits for tokens of the accelerator before this one, and gives tokens to the one behind",
         contract: "Operations with another number go on to the accelerator and their ends come back, in the same cycle. The operation with this\n\
             number takes its tokens, one a cycle as they come, then gives its own; it ends with error 5, 9, 15 or 13: a bit that must be 0, no or too\n\
-            many tokens, another token than it says that is a last one, a token that did not come or was not taken in time. Nothing is taken where a\n\
+            many tokens or cycles, another token than it says that is a last one, a token that did not come or was not taken in time. Nothing is taken where a\n\
             check of the fields fails. With all tokens there it offers its end awaited + given + 4 cycles after it was taken.\n\
-            Tokens that wait stay from job to job: up to 65535, and none behind a last one until that is taken, so a sender never runs into the\n\
+            Tokens that wait stay from job to job: as many as token_bits can say, and none behind a last one until that is taken, so a sender never runs into the\n\
             next piece of work.",
         reference: "",
     };
 
     fn build(&self, m: &mut Module, io: &JobLinkPorts) {
         let state = m.fsm("state", &["Idle", "Check", "Take", "Give", "End"]);
-        let (operation, count) = (&io.operation, uint(TOKENS));
+        let (operation, bits) = (&io.operation, self.token_bits);
+        let count = uint(bits);
         let own = m.wire("own", operation.opcode.eq(self.opcode));
         m.connect(io.other.valid, operation.valid & !own);
         io.other.data.drive(m, "operation_other", &operation.data);
@@ -96,7 +98,10 @@ impl Block for JobLink {
         let rest: Vec<Signal> = (FIELDS..self.words).map(|at| word(at).any()).collect();
         let rest = m.wire("rest", or_all(bit(), &rest) | word(3).slice(2..32).any());
         let of_none = m.wire("of_none", (last_taken & !awaited.any()) | (last_given & !given.any()));
-        let beyond = m.wire("beyond", awaited.slice(TOKENS..32).any() | given.slice(TOKENS..32).any());
+        let too_long =
+            if self.patience_bits == 32 { bit().lit(0) } else { patience.slice(self.patience_bits..32).any() };
+        let beyond = m.wire("beyond", awaited.slice(bits..32).any() | given.slice(bits..32).any() | too_long);
+        let patience = patience.truncate(self.patience_bits);
         let code = |number: u32| uint(8).lit(number);
         let wrong = select(
             &[
@@ -120,19 +125,19 @@ impl Block for JobLink {
         let gives = m.wire("gives", state.is("Give") & left.q.any() & io.next.ready);
         let moves = m.wire("moves", takes | gives);
         let all_taken = m.wire("all_taken", state.is("Take") & !left.q.any());
-        let lower = left.q.wrapping_sub(moves.extend(TOKENS));
+        let lower = left.q.wrapping_sub(moves.extend(bits));
         let next_left =
-            select(&[(state.is("Check"), awaited.truncate(TOKENS)), (all_taken, given.truncate(TOKENS))], lower);
+            select(&[(state.is("Check"), awaited.truncate(bits)), (all_taken, given.truncate(bits))], lower);
         left.next(next_left);
-        let waited = m.reg("waited_q", uint(32));
+        let waited = m.reg("waited_q", patience.ty());
         let waits = m.wire("waits", (state.is("Take") | state.is("Give")) & left.q.any() & !moves);
-        waited.next(mux(waits, waited.q.wrapping_add(1), uint(32).lit(0)));
+        waited.next(mux(waits, waited.q.wrapping_add(1), waited.q.ty().lit(0)));
         let late = m.wire("late", waits & patience.any() & waited.q.eq(patience.wrapping_sub(1)));
 
         m.comment("Tokens that came.");
         let comes = m.wire("comes", io.prior.fire());
         m.connect(io.prior.ready, !ended.q & !tokens.q.all() & !io.clear_i);
-        let more = tokens.q.wrapping_add(comes.extend(TOKENS)).wrapping_sub(takes.extend(TOKENS));
+        let more = tokens.q.wrapping_add(comes.extend(bits)).wrapping_sub(takes.extend(bits));
         tokens.next(mux(io.clear_i, count.lit(0), more));
         let stays = ended.q & !(takes & is_last);
         ended.next(!io.clear_i & mux(comes, io.prior.last, stays));
@@ -161,7 +166,7 @@ impl Block for JobLink {
         state.goto("Give", late | !left.q.any(), "End");
         state.goto("End", io.operation_end.ready, "Idle");
         m.connect(io.idle_o, state.is("Idle"));
-        properties(m, io);
+        properties(m, io, bits);
     }
 
     fn timing(&self) -> Timing {
@@ -170,9 +175,9 @@ impl Block for JobLink {
 }
 
 /// What is proved: as many tokens move as the operation says, marked as it says, and none of them twice.
-fn properties(m: &mut Module, io: &JobLinkPorts) {
+fn properties(m: &mut Module, io: &JobLinkPorts, bits: u32) {
     m.formal(|m| {
-        let (operation, wide) = (&io.operation, uint(TOKENS + 1));
+        let (operation, wide) = (&io.operation, uint(bits + 1));
         let open = m.reg_init("formal_open_q", bit(), 0);
         let ended = m.wire("formal_ended", io.operation_end.fire());
         open.next(!io.clear_i & (operation.fire() | (open.q & !ended)));
@@ -187,12 +192,12 @@ fn properties(m: &mut Module, io: &JobLinkPorts) {
 
         let counted = |m: &mut Module, name: &str, now: Signal| {
             let count = m.reg_init(&format!("formal_{name}_q"), wide, 0);
-            count.next(mux(operation.fire(), wide.lit(0), count.q.wrapping_add(now.extend(TOKENS + 1))));
+            count.next(mux(operation.fire(), wide.lit(0), count.q.wrapping_add(now.extend(bits + 1))));
             count.q
         };
-        let held = m.reg_init("formal_held_q", uint(TOKENS), 0);
+        let held = m.reg_init("formal_held_q", uint(bits), 0);
         let left = m.wire("formal_left", held.q.wrapping_sub(io.tokens_o));
-        held.next(io.tokens_o.wrapping_add(io.prior.fire().extend(TOKENS)));
+        held.next(io.tokens_o.wrapping_add(io.prior.fire().extend(bits)));
         let cleared = m.reg_init("formal_cleared_q", bit(), 1);
         cleared.next(io.clear_i);
         m.assert_always("one_token_a_cycle", cleared.q | left.le(1));
@@ -219,10 +224,18 @@ fn properties(m: &mut Module, io: &JobLinkPorts) {
 
 impl CatalogBlock for JobLink {
     fn configurations() -> Vec<Self> {
-        vec![Self { words: 4, opcode: 1 }, Self { words: 9, opcode: 200 }]
+        vec![
+            Self { words: 4, opcode: 1, token_bits: 6, patience_bits: 8 },
+            Self { words: 9, opcode: 200, token_bits: 10, ..Self::default() },
+        ]
     }
 
     fn proofs() -> Vec<Proof<Self>> {
-        vec![Proof { block: Self { words: 4, opcode: 2 }, depth: 12, cover_depth: 16, induction: false }]
+        vec![Proof {
+            block: Self { words: 4, opcode: 2, ..Self::default() },
+            depth: 12,
+            cover_depth: 16,
+            induction: false,
+        }]
     }
 }

@@ -4,8 +4,25 @@ use std::collections::VecDeque;
 
 use super::job_controller::code;
 
-/// Most tokens of an operation, and most that wait.
-pub const MOST_TOKENS: u32 = 65_535;
+/// The largest numbers that the block can count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Most {
+    /// Tokens of an operation, and tokens that wait.
+    pub tokens: u32,
+    /// Cycles to wait.
+    pub patience: u32,
+}
+
+impl Most {
+    /// Those of an accelerator's link.
+    pub const OF_CORES: Self = Self::of(16, 32);
+
+    /// Of counters of so many bits.
+    #[must_use]
+    pub const fn of(token_bits: u32, patience_bits: u32) -> Self {
+        Self { tokens: u32::MAX >> (32 - token_bits), patience: u32::MAX >> (32 - patience_bits) }
+    }
+}
 
 /// Something is there; `true` for the last one of a piece of work.
 pub type Token = bool;
@@ -44,14 +61,14 @@ impl Link {
     ///
     /// # Panics
     /// There are fewer than four words.
-    pub fn check(words: &[u32]) -> Result<Self, u8> {
+    pub fn check(words: &[u32], most: &Most) -> Result<Self, u8> {
         let [awaited, given, patience, options] = [0, 1, 2, 3].map(|at| words[at]);
         let [last_awaited, last_given] = [0, 1].map(|bit| options >> bit & 1 == 1);
         let reserved = options > 3 || words[4..].iter().any(|&word| word != 0);
         if reserved || (last_awaited && awaited == 0) || (last_given && given == 0) {
             return Err(code::RESERVED);
         }
-        if awaited > MOST_TOKENS || given > MOST_TOKENS || (awaited, given) == (0, 0) {
+        if awaited.max(given) > most.tokens || patience > most.patience || (awaited, given) == (0, 0) {
             return Err(code::SIZE);
         }
         Ok(Self { awaited, given, patience, last_awaited, last_given })
@@ -87,7 +104,7 @@ mod tests {
     use super::*;
 
     fn check(words: [u32; 6]) -> Result<Link, u8> {
-        Link::check(&words)
+        Link::check(&words, &Most::OF_CORES)
     }
 
     #[test]
@@ -102,6 +119,15 @@ mod tests {
             [[1, 1, 0, 4, 0, 0], [1, 1, 0, 0, 0, 1], [0, 1, 0, 1, 0, 0], [1, 0, 0, 2, 0, 0], [0, 0, 0, 1 << 31, 0, 0]]
         {
             assert_eq!(check(words), Err(code::RESERVED), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn counters_of_few_bits() {
+        let few = |words: [u32; 4]| Link::check(&words, &Most::of(2, 4));
+        assert!(few([3, 3, 15, 0]).is_ok());
+        for words in [[4, 1, 0, 0], [1, 4, 0, 0], [1, 1, 16, 0]] {
+            assert_eq!(few(words), Err(code::SIZE), "{words:?}");
         }
     }
 
