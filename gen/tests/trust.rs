@@ -24,6 +24,12 @@ const BELOW: &[(&str, f64, f64, &str)] = &[
     ("float_table", 92.0, TOGGLES, "the default of a table that is full"),
     ("job_link", 93.0, TOGGLES, "states that there are not, and a state that is left in no other way"),
     ("operand_check", 94.0, TOGGLES, "`again` is never high with counts of one bit"),
+    (
+        "layer_norm",
+        LINES,
+        88.0,
+        "ends of partial products and of carries in `row_product` and `row_adder` that are constant",
+    ),
     ("scale_zero_buffer", LINES, 88.0, "the address of the only level"),
     ("crc32", LINES, 58.0, MATRIX),
     ("kv_packer", LINES, 77.0, MATRIX),
@@ -39,7 +45,7 @@ fn floors(block: &str) -> (f64, f64) {
 }
 
 /// Rows with mutants, and with lines and toggles, that the table has at least; it has a row for each block in any case.
-const MEASURED: (usize, usize) = (95, 93);
+const MEASURED: (usize, usize) = (97, 97);
 
 #[test]
 fn the_table_is_whole_and_above_its_floors() {

@@ -170,10 +170,10 @@ impl Player {
         match self.rng.random_range(0..16u8) {
             0 => words[self.rng.random_range(0..self.count)] ^= 1 << self.rng.random_range(0..32u8),
             1 => {
-                words[self.rng.random_range(0..2usize)] =
-                    [0, most_tokens + 1, u32::MAX][self.rng.random_range(0..3usize)]
+                let one = 1 << self.rng.random_range(0..32u8);
+                let values = [0, most_tokens + 1, u32::MAX, one, one];
+                words[self.rng.random_range(0..2usize)] = values[self.rng.random_range(0..5usize)];
             }
-            3 if longest < u32::MAX => words[2] = longest + 1,
             2 => words[3] = self.rng.random_range(0..8),
             _ => {}
         }
