@@ -133,6 +133,7 @@ const GLUE: &[&str] = &[
     "product_walk_",
     "quantize_controller_",
     "quantize_engine_",
+    "recompute_slots_",
     "result_stage_",
     "row_packer_",
     "shared_array_",

@@ -55,11 +55,16 @@ fn faults_of_commands_and_codebooks_are_refuted() {
 #[test]
 fn faults_of_lists_and_importance_are_refuted() {
     let (list, importance) = (part("token_list"), part("importance_unit"));
+    let slots = part("recompute_slots");
     let net = Fault::net;
     refute(vec![
         list("the victim's row is lost", net("victim_row_q", "2'd0"), "list_is_read", 9),
         list("a token stays behind", net("after", "next"), "list_is_read", 11),
         list("moves end one early", net("at_end", "1'b1"), "takes_its_time", 8),
+        slots("a token that goes keeps its slot", net("lost", "1'b0"), "slot_1_is_held", 8),
+        slots("rows that are emptied keep theirs", net("writes", "freed_q | keep_i"), "a_token_that_has_a_slot", 6),
+        slots("a token that goes is not forgotten", net("freed_q", "1'b0"), "a_token_that_has_a_slot", 9),
+        slots("all heads have the same slots", net("place", "slot_i"), "slot_1_is_held", 6),
         importance("a first token goes", net("is_first", "1'b0"), "the_first_ones_stay", 8),
         importance("a recent token goes", net("is_recent", "1'b0"), "the_recent_ones_stay", 8),
         importance("it is known before the last panel", net("passes_i", "1'b0"), "known_behind_all_sums", 9),

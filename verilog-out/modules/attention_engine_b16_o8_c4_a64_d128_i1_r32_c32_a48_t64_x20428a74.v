@@ -30,6 +30,7 @@
 //   spec.save                   = true
 //   spec.implementation         = inferred
 //   spec.retention_model        = false
+//   spec.recompute              = 0
 //   threshold                   = 16
 //   integer.mul_stages          = 2
 //   integer.to_int_stages       = 1
@@ -381,7 +382,6 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
 
   // Sums become scores, probabilities, results.
   assign overflows_o = sums_overflows;
-  assign saturations_o = loader_saturations;
 
   // Importance, and who has to go.
   assign evicts_o = sequencer_remove;
@@ -409,6 +409,8 @@ module attention_engine_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x20428a74 (
     .freed_o(list_freed),
     .freed_row_o(list_freed_row)
   );
+
+  assign saturations_o = loader_saturations;
 
   // The cache.
   always @(posedge clk_i) if (sequencer_write & !sequencer_again) entered_row_q <= list_row;

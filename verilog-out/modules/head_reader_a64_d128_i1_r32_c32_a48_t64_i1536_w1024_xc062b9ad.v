@@ -24,6 +24,7 @@
 //   spec.save                   = true
 //   spec.implementation         = inferred
 //   spec.retention_model        = false
+//   spec.recompute              = 0
 // Contract: Keys: of each panel of tokens each slice, values: of each slice each panel of tokens; of that the
 //     high bytes of all its tokens, then the low ones. Only the bytes that are wanted are read.
 // Source: Kelle, sections 5.1 and 5.2

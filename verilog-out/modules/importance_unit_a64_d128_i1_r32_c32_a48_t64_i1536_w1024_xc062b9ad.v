@@ -24,6 +24,7 @@
 //   spec.save                   = true
 //   spec.implementation         = inferred
 //   spec.retention_model        = false
+//   spec.recompute              = 0
 // Contract: Each sum of an old token adds sat(sum >> shift) to its score. known_o: the victim is the old
 //     token with the least score that is neither among the first `sink` nor the last `window` ones, ties to
 //     the older.

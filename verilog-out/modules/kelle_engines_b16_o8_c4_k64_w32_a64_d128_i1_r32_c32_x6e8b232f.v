@@ -42,6 +42,7 @@
 //   top.attention.save                   = true
 //   top.attention.implementation         = inferred
 //   top.attention.retention_model        = false
+//   top.attention.recompute              = 0
 //   top.threshold                        = 16
 //   top.integer.mul_stages               = 2
 //   top.integer.to_int_stages            = 1

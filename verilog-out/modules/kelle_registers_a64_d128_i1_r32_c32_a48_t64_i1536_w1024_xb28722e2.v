@@ -23,6 +23,7 @@
 //   attention.save                   = true
 //   attention.implementation         = inferred
 //   attention.retention_model        = false
+//   attention.recompute              = 0
 //   max_beats                        = 64
 //   function                         = 2
 //   units.softmax                    = true

@@ -42,6 +42,7 @@
 //   attention.save                   = true
 //   attention.implementation         = inferred
 //   attention.retention_model        = false
+//   attention.recompute              = 0
 //   threshold                        = 16
 //   integer.mul_stages               = 2
 //   integer.to_int_stages            = 1
@@ -64,7 +65,7 @@
 //   units.layer_norm                 = true
 //   units.rotary                     = true
 // Contract: A job is a chain of descriptors of 128 bytes: 1 a linear layer, 2 tokens of a head, 3 rows
-//     through the steps of vector_unit, 4 to 6 on heads and their refresh. Descriptors, errors and registers:
+//     through the steps of vector_unit, 4 to 8 on heads and their refresh. Descriptors, errors and registers:
 //     docs/blocks/kelle-top.md. No input in memory hangs it or makes it write outside of the rows that a
 //     right descriptor names.
 // Source: Kelle, section 5, figure 9

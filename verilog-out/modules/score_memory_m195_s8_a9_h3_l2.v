@@ -6,6 +6,7 @@
 //   heads          = 3
 //   lookups        = 2
 //   implementation = inferred
+//   transient      = false
 // Contract: As score_register_file: an update makes a valid row's score clamp(score + amount, 0,
 //     2^score_width - 1); if a sum exceeded the top since the step before ended, step_i halves all scores (of
 //     its head), rounded down; high = valid and score >= threshold_i.
@@ -43,11 +44,13 @@ module score_memory_m195_s8_a9_h3_l2 (
                                                // and is no promotion
   input  wire        [15:0] look_row_i,        // Rows to look at
   output wire         [1:0] valid_o,           // The row of `look_row_i` of the cycle before holds a token,
-                                               // in this cycle
-  output wire         [1:0] high_o,            // Its score is high, in this cycle; low without a token
+                                               // in this cycle, that was not dropped
+  output wire         [1:0] high_o,            // Its score is high, in this cycle; low without a token, or
+                                               // with one that was dropped
   output wire               promoted_valid_o,  // The update in the cycle before made the sum of row
                                                // `promoted_row_o`, which had a low score, a high one. Up for
-                                               // one cycle; told even if the score was halved in that cycle
+                                               // one cycle; told even if the score was halved in that cycle,
+                                               // not of a token that was dropped
   output wire         [7:0] promoted_row_o     // The row, with `promoted_valid_o`
 );
   genvar i;

@@ -24,6 +24,7 @@
 //   spec.save                   = true
 //   spec.implementation         = inferred
 //   spec.retention_model        = false
+//   spec.recompute              = 0
 // Contract: An order of all rows of each head. remove_i: positions behind victim_i move up by one, up to
 //     youngest_i, which gets the row of the victim. That takes youngest_i - victim_i + 2 cycles. A reset in
 //     between leaves a list unknown until it is emptied.

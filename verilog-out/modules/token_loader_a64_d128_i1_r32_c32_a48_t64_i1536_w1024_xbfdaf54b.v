@@ -24,6 +24,7 @@
 //   spec.save                   = true
 //   spec.implementation         = inferred
 //   spec.retention_model        = false
+//   spec.recompute              = 0
 //   integer.mul_stages          = 2
 //   integer.to_int_stages       = 1
 //   integer.unsigned            = false

@@ -183,6 +183,10 @@
 #define KELLE_TOP_SCORES_SAVE_SHIFT 24
 #define KELLE_TOP_SCORES_SAVE_MASK 0x01000000u
 #define KELLE_TOP_SCORES_SAVE_VALUE 0x1u
+/* Tokens of a head that may be kept as x; 0: there is no such operation. Constant. */
+#define KELLE_TOP_SCORES_RECOMPUTE_SHIFT 25
+#define KELLE_TOP_SCORES_RECOMPUTE_MASK 0xfe000000u
+#define KELLE_TOP_SCORES_RECOMPUTE_VALUE 0x0u
 /* The cache. */
 #define KELLE_TOP_CACHE_ROWS 0x114u
 #define KELLE_TOP_CACHE_ROWS_CACHE_ROWS_VALUE 0xc3u

@@ -164,6 +164,10 @@ pub const SCORES_INTERVAL_VALUE: u32 = 0x17;
 pub const SCORES_SAVE: u32 = 0x01000000;
 /// What it reads as.
 pub const SCORES_SAVE_VALUE: u32 = 0x1;
+/// Tokens of a head that may be kept as x; 0: there is no such operation. Constant.
+pub const SCORES_RECOMPUTE: u32 = 0xfe000000;
+/// What it reads as.
+pub const SCORES_RECOMPUTE_VALUE: u32 = 0x0;
 /// The cache.
 pub const CACHE_ROWS: u32 = 0x114;
 /// What it reads as.

@@ -1,6 +1,6 @@
 //! Parts of accelerators that stand in no catalogue, and what is proved of them.
 
-use hdl::accelerators::kelle::{AttentionSpec, ImportanceUnit, KelleSpec, TokenList};
+use hdl::accelerators::kelle::{AttentionSpec, ImportanceUnit, KelleSpec, RecomputeSlots, TokenList};
 use hdl::accelerators::kllm::{CodebookLoader, FactorRing, KllmSpec, TokenReader};
 use hdl::blocks::common::AxiSpec;
 use hdl::blocks::common::shell::CommandList;
@@ -55,6 +55,7 @@ pub fn all() -> Vec<Part> {
         part(FactorRing { axi: axi(1024), spec: spec(2, 16) }, 11, 16, false),
         part(TokenReader { axi: axi(64), spec: spec(2, 1) }, 9, 14, false),
         part(TokenList { spec: heads(2, 2) }, 8, 14, true),
+        part(RecomputeSlots { spec: AttentionSpec { recompute: 2, ..heads(2, 2) } }, 10, 16, true),
         part(ImportanceUnit { spec: AttentionSpec { group: 2, ..heads(1, 3) } }, 12, 20, true),
     ]
 }

@@ -161,7 +161,16 @@ fn head_on_kelle() {
         let caps = host::kelle::Caps::read(device).unwrap();
         let policy = host::kelle::Policy::of_budget(32, 24);
         let refresh = Some(host::kelle::RefreshJob::of_paper(16, 1000));
-        let of = kelle_top::real::Decode { layer: 14, group: 3, prompt: 32, steps: 32, policy, refresh, late: false };
+        let of = kelle_top::real::Decode {
+            layer: 14,
+            group: 3,
+            prompt: 32,
+            steps: 32,
+            policy,
+            refresh,
+            late: false,
+            recompute: 0,
+        };
         let job = kelle_top::real::decode(&caps, &WINDOW, golden.clone(), of).unwrap().measured.job;
         let counters = job.run(device).unwrap();
         let top = (&block, &golden);

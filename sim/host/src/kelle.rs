@@ -13,7 +13,9 @@ pub mod registers;
 
 pub use caps::{Caps, Counts};
 pub use check::check;
-pub use job::{AttentionJob, ClearJob, Intervals, LinearJob, Policy, Quantizers, RefreshJob, Rows, SaveJob};
+pub use job::{
+    AttentionJob, ClearJob, Intervals, LinearJob, Policy, Quantizers, RecomputeJob, RefreshJob, Rows, SaveJob,
+};
 pub use panels::Panels;
 
 #[cfg(test)]
@@ -36,6 +38,7 @@ mod tests {
         interval_bits: 12,
         cache_rows: 18,
         save: true,
+        recompute: 0,
         vector: vector::Caps {
             opcode: 3,
             lanes: 4,

@@ -35,12 +35,16 @@ struct Cache {
     safe: bool,
     ports: Ports,
     step_head: Option<In>,
+    keep: Option<In>,
+    drop: Option<In>,
     rng: StimulusRng,
     /// By group and bank.
     banks: Vec<Vec<Bank>>,
     /// What the refresh buffers hold.
     buffers: Vec<Vec<Vec<bool>>>,
     scores: ScoreFile,
+    /// When each row was written.
+    written: Vec<u64>,
     /// Rows that were not written since their head aged.
     behind: Vec<bool>,
     /// The row whose score was asked for in the cycle before.
@@ -58,6 +62,8 @@ struct Cache {
 #[derive(Clone, Copy)]
 struct Access {
     write: bool,
+    /// The token that is written is there already.
+    keep: bool,
     value: bool,
     /// High bytes, low bytes.
     bytes: [bool; 2],
@@ -98,12 +104,15 @@ impl Cache {
         let fresh = Self::fresh(p)?;
         Ok(Self {
             step_head: sim.input("step_head_i").ok(),
+            keep: sim.input("keep_i").ok(),
+            drop: sim.input("drop_valid_i").ok(),
             ports,
             safe,
             rng: run.rng(if safe { "safe" } else { "unsafe" }),
             banks,
             buffers: vec![vec![Vec::new(); p.banks as usize]; GROUPS],
             scores: fresh.0,
+            written: vec![0; rows],
             behind: vec![false; rows],
             asked: 0,
             emptied: None,
@@ -145,7 +154,7 @@ impl Cache {
             if self.rng.random_range(0..4 * rows) == 0 {
                 busy = self.rng.random_range(0..=8);
             }
-            let access = self.access(since);
+            let access = self.access(since, sim.cycle_count() - self.start);
             let wanted = since < 4 * rows || self.rng.random_range(0..8u8) < busy;
             let offer = (since == 0 || self.rng.random_range(0..800u32) == 0).then(|| [self.pair(), self.pair()]);
             since += usize::from(!busy_rows);
@@ -164,14 +173,22 @@ impl Cache {
     }
 
     /// Rows are filled first.
-    fn access(&mut self, since: usize) -> Access {
+    fn access(&mut self, since: usize, now: u64) -> Access {
         let rows = self.p.refresh.rows as usize;
-        Access {
+        let mut access = Access {
             write: since < 4 * rows && since.is_multiple_of(4) || self.rng.random_range(0..32u8) == 0,
+            keep: false,
             value: self.rng.random(),
             bytes: [self.rng.random(), self.rng.random()],
             row: if since < 4 * rows { since / 4 } else { self.rng.random_range(0..rows) },
+        };
+        if self.keep.is_some() && self.scores.score(access.row).is_some() {
+            // Of a token that was dropped nothing is known soon.
+            let dropped = !self.scores.is_refreshed(access.row);
+            access.write |= dropped && self.safe && now - self.written[access.row] > 50;
+            access.keep = access.write && self.rng.random_range(0..4u8) != 0;
         }
+        access
     }
 
     fn pair(&mut self) -> Intervals {
@@ -209,6 +226,7 @@ impl Cache {
         // Each of its scores was written since the head aged.
         let renewed = of_head.clone().all(|row| !self.behind[row] || self.scores.score(row).is_none());
         let step = renewed && one_in(&mut self.rng, 20);
+        let drop = self.drop.is_some() && one_in(&mut self.rng, 60);
         if one_in(&mut self.rng, 150) {
             self.threshold = self.rng.random_range(0..1i64 << self.p.score_width);
         }
@@ -239,6 +257,11 @@ impl Cache {
         }
         if let Some(port) = self.step_head {
             sim.poke_u64(port, head as u64);
+        }
+        for (port, value) in [(self.keep, access.keep), (self.drop, drop)] {
+            if let Some(port) = port {
+                sim.poke_u64(port, value.into());
+            }
         }
         sim.poke_i64(ports.amount, amount);
         sim.poke(ports.key_in, &key);
@@ -278,7 +301,8 @@ impl Cache {
         }
 
         // What holds from the next cycle on. One write a cycle: a new token, else one that goes, else an update.
-        let written = if made && access.write {
+        let enters = made && access.write && !access.keep;
+        let written = if enters {
             self.scores.set(access.row);
             Some(access.row)
         } else if busy {
@@ -288,6 +312,9 @@ impl Cache {
                 self.scores.clear(evicted);
             }
             None
+        } else if drop && updated < rows {
+            self.scores.drop(updated);
+            Some(updated)
         } else if update && updated < rows {
             self.scores.add(updated, amount);
             Some(updated)
@@ -299,8 +326,7 @@ impl Cache {
         }
         if step {
             if self.scores.saturated() {
-                let new = made && access.write;
-                of_head.clone().for_each(|row| self.behind[row] = !new || row != access.row);
+                of_head.clone().for_each(|row| self.behind[row] = !enters || row != access.row);
             }
             self.scores.step_of(of_head);
         }
@@ -326,7 +352,7 @@ impl Cache {
     fn classes(&mut self) -> Result<(), Violation> {
         for row in 0..self.p.refresh.rows as usize {
             for checker in &mut self.checkers {
-                checker.set_valid(row, self.scores.score(row).is_some())?;
+                checker.set_valid(row, self.scores.is_refreshed(row))?;
                 checker.set_class(row, self.scores.is_high(row, self.threshold))?;
             }
         }
@@ -355,6 +381,7 @@ impl Cache {
     }
 
     fn write(&mut self, row: usize, now: u64, vectors: [&Bits; 2]) {
+        self.written[row] = now;
         let lanes = self.p.lanes;
         for (group, banks) in self.banks.iter_mut().enumerate() {
             let (vector, low) = (vectors[group / 2], if group.is_multiple_of(2) { 8 } else { 0 });
@@ -387,6 +414,11 @@ impl Cache {
 
 impl Ports {
     fn quiet(&self, sim: &mut Sim) {
+        for name in ["keep_i", "drop_valid_i"] {
+            if let Ok(port) = sim.input(name) {
+                sim.poke_u64(port, 0);
+            }
+        }
         for port in [self.valid, self.evict, self.update, self.step, self.config] {
             sim.poke_u64(port, 0);
         }

@@ -19,8 +19,8 @@ pub fn bench(p: &ScoreMemory) -> anyhow::Result<Box<dyn sim::Bench>> {
         let rng = run.rng("scores");
         let rows = p.rows as usize;
         let file = File { golden: golden.clone(), behind: vec![false; rows], emptied: 0, asked: vec![], threshold: 0 };
-        Bench { p: p.clone(), step_head: sim.input("step_head_i").ok(), ports, rng, fresh: file.clone(), file }
-            .run(sim, run)
+        let [step_head, drop] = ["step_head_i", "drop_valid_i"].map(|name| sim.input(name).ok());
+        Bench { p: p.clone(), step_head, drop, ports, rng, fresh: file.clone(), file }.run(sim, run)
     })
 }
 
@@ -40,6 +40,7 @@ struct File {
 struct Bench {
     p: ScoreMemory,
     step_head: Option<sim::In>,
+    drop: Option<sim::In>,
     ports: Ports,
     rng: StimulusRng,
     fresh: File,
@@ -52,6 +53,7 @@ enum Write {
     Set(usize),
     Clear(usize),
     Update(usize, i64),
+    Drop(usize),
 }
 
 impl Bench {
@@ -94,6 +96,7 @@ impl Bench {
         }
         let [set, clear] = [12, 48].map(|n| self.rng.random_range(0..n) == 0);
         let update = self.rng.random_range(0..4u8) != 0;
+        let drop = self.drop.is_some() && self.rng.random_range(0..16u8) == 0;
         let (set_row, clear_row, amount) = (self.row(), self.row(), self.amount());
         let part = rows / self.p.heads as usize;
         let head = self.rng.random_range(0..self.p.heads as usize);
@@ -120,11 +123,17 @@ impl Bench {
         if let Some(port) = self.step_head {
             sim.poke_u64(port, head as u64);
         }
+        if let Some(port) = self.drop {
+            sim.poke_u64(port, drop.into());
+        }
         sim.settle()?;
         self.compare(sim, run, busy)?;
 
         let read = self.file.asked.first().copied();
-        let update = read.filter(|_| update).map(|row| Write::Update(row, amount));
+        let update = match read {
+            Some(row) if drop => Some(Write::Drop(row)),
+            _ => read.filter(|_| update).map(|row| Write::Update(row, amount)),
+        };
         let write = if busy {
             None
         } else if set {
@@ -162,7 +171,7 @@ impl Bench {
         // Of a row that does not exist anything may be shown.
         let (valid, high) = (sim.peek(self.ports.valid), sim.peek(self.ports.high));
         for (k, &row) in (0..).zip(looked).filter(|&(_, &row)| there(row)) {
-            let (held, is_high) = (file.golden.score(row).is_some(), file.golden.is_high(row, file.threshold));
+            let (held, is_high) = (file.golden.is_refreshed(row), file.golden.is_high(row, file.threshold));
             run.expect_equal(sim, "valid_o", &format!("row {row} holds a token"), held, valid.bit(k))?;
             run.expect_equal(sim, "high_o", &format!("row {row} is high"), is_high, high.bit(k))?;
         }
@@ -172,7 +181,7 @@ impl Bench {
     /// Makes a write; a row that is promoted by it.
     fn write(&mut self, write: Write) -> Option<usize> {
         let file = &mut self.file;
-        let (Write::Set(row) | Write::Clear(row) | Write::Update(row, _)) = write;
+        let (Write::Set(row) | Write::Clear(row) | Write::Update(row, _) | Write::Drop(row)) = write;
         if row >= self.p.rows as usize {
             return None;
         }
@@ -181,6 +190,7 @@ impl Bench {
             Write::Set(row) => file.golden.set(row),
             Write::Clear(row) => file.golden.clear(row),
             Write::Update(row, amount) => file.golden.add(row, amount),
+            Write::Drop(row) => file.golden.drop(row),
         }
         file.behind[row] &= matches!(write, Write::Clear(_));
         let promoted = matches!(write, Write::Update(..)) && !before && file.golden.is_high(row, file.threshold);

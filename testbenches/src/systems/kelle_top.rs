@@ -50,6 +50,7 @@ pub fn caps_of(shape: &Shape) -> Caps {
         interval_bits: shape.interval_bits,
         cache_rows: shape.cache_rows,
         save: shape.save,
+        recompute: shape.recompute,
         vector,
     }
 }

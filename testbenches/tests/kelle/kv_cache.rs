@@ -27,4 +27,10 @@ fn broken_caches_are_noticed() {
     ];
     let block = KvCache::configurations().swap_remove(1);
     must_be_noticed(&block, bench, 3000, &faults);
+    let faults = [
+        ("a token that comes again loses its score", Fault::net("keep_i", "1'b0")),
+        ("a dropped token is refreshed", Fault::net("drop_valid_i", "1'b0")),
+    ];
+    let block = KvCache::configurations().swap_remove(2);
+    must_be_noticed(&block, bench, 3000, &faults);
 }

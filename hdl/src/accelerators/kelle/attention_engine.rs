@@ -11,6 +11,7 @@ use super::head_wiper::HeadWiper;
 use super::importance_unit::ImportanceUnit;
 use super::integer_lanes::IntegerLane;
 use super::linear_controller::WORDS;
+use super::recompute_slots::RecomputeSlots;
 use super::retention_ports::RetentionPorts;
 use super::sum_lanes::SumLane;
 use super::token_list::TokenList;
@@ -153,6 +154,9 @@ impl Block for AttentionEngine {
         m.connect(sequencer.tokens_i, work.tokens);
         m.connect(sequencer.budget_i, work.budget);
         m.connect(sequencer.late_i, work.late);
+        if let (Some(to), Some(from)) = (sequencer.again_i, work.again) {
+            m.connect(to, from);
+        }
         m.connect(controller.scores_i, sequencer.keys_o);
 
         m.comment("Heads: how many tokens each has, and lists of them.");
@@ -203,7 +207,9 @@ impl Block for AttentionEngine {
         m.connect(list.head_i, head);
         let saver = spec.save.then(|| m.instance("u_saver", TokenSaver { spec: spec.clone() }));
         let youngest = fit(sequencer.old_o, spec.position().width);
-        let places = [(sequencer.find_o, youngest)].into_iter().chain(saver.iter().map(|s| (s.read_o, s.position_o)));
+        let seek = controller.seek_o.map(|seek| (seek, controller.save_first_o));
+        let saves = saver.iter().map(|saver| (saver.read_o, saver.position_o));
+        let places = [(sequencer.find_o, youngest)].into_iter().chain(saves).chain(seek);
         let places: Vec<(Signal, Signal)> = places.collect();
         let reads = places.iter().fold(reader.read_o, |all, place| all | place.0);
         let reads = m.wire("list_reads", reads);
@@ -237,12 +243,10 @@ impl Block for AttentionEngine {
             (sequencer.probabilities_i, sums.probabilities_o),
             (sequencer.results_i, sums.empty_o),
             (io.overflows_o, sums.overflows_o),
-            (io.saturations_o, loader.saturations_o),
         ] {
             m.connect(to, from);
         }
         m.connect_stream(&sums.result, &io.result);
-        m.connect(controller.inexact_i, sums.overflows_o.any() | loader.saturations_o.any());
 
         m.comment("Importance, and who has to go.");
         m.connect(importance.clear_i, clear);
@@ -276,15 +280,29 @@ impl Block for AttentionEngine {
         last.next_when(sequencer.remove_o, youngest);
         m.connect(list.youngest_i, mux(sequencer.remove_o, youngest, last.q));
 
+        let slots = (spec.recompute > 0).then(|| m.instance("u_slots", RecomputeSlots { spec: spec.clone() }));
+        let saturations = match &slots {
+            Some(slots) => self.slots(m, (&controller, &sequencer), (&loader, slots), head),
+            None => loader.saturations_o,
+        };
+        m.connect(io.saturations_o, saturations);
+        m.connect(controller.inexact_i, sums.overflows_o.any() | saturations.any());
+
         m.comment("The cache.");
-        m.connect(cache.access.write, sequencer.write_o);
+        let put = sequencer.put_o;
+        let writes = put.map_or(sequencer.write_o, |put| m.wire("cache_writes", sequencer.write_o | put));
+        m.connect(cache.access.write, writes);
         // Where the new token is: in the meantime the list was read for others.
         let entered = m.reg("entered_row_q", spec.row());
         entered.next_when(sequencer.write_o & !sequencer.again_o, list.row_o);
-        let row = m.wire("access_row", mux(sequencer.again_o, entered.q, list.row_o));
+        let mut row = mux(sequencer.again_o, entered.q, list.row_o);
+        if let (Some(put), Some(slots)) = (put, &slots) {
+            row = mux(put, slots.row_o, row);
+        }
+        let row = m.wire("access_row", row);
         m.connect(cache.access.row, row);
         let access = |from: &Stream<KvAccess>| [from.valid, from.value, from.high, from.low];
-        let ready = m.wire("access_ready", cache.access.ready & !sequencer.write_o);
+        let ready = m.wire("access_ready", cache.access.ready & !writes);
         m.connect(reader.access.ready, ready);
         m.unused(reader.access.row);
         m.unused(reader.access.write);
@@ -306,6 +324,7 @@ impl Block for AttentionEngine {
                 }
                 score_row = mux(saves, list.row_o, score_row);
                 self.save(m, io, &controller, saver);
+                self.numbers(m, &sequencer, saver, (head, wiped, list.row_o));
                 m.connect(controller.tokens_done_i, sequencer.done_o & saver.done_o);
                 m.connect(saver.row_i, list.row_o);
                 m.connect(saver.score_i, cache.score_o);
@@ -314,8 +333,11 @@ impl Block for AttentionEngine {
                 merge(m, ("output_word", &spec.spec.axi.data_width), saves, &output, (&saver.output, &sums.output));
             }
         }
+        if let Some(look) = controller.look_o {
+            score_row = mux(look, list.row_o, score_row);
+        }
         let [valid, value, high, low] = asks;
-        let asked = sequencer.write_o | valid;
+        let asked = writes | valid;
         m.connect(cache.access.valid, asked);
         m.connect(cache.access.value, value);
         m.connect(cache.access.high, high);
@@ -331,6 +353,22 @@ impl Block for AttentionEngine {
         let evicts = [wiper.busy_o | list.freed_o, mux(wiper.busy_o, wiped_row, list.freed_row_o)];
         m.connect(cache.evict_valid_i, evicts[0]);
         m.connect(cache.evict_row_i, evicts[1]);
+        if let Some(slots) = &slots {
+            let of_evicted = mux(evicts[0], evicts[1], list.row_o);
+            for (to, from) in [
+                (slots.row_i, of_evicted),
+                (slots.freed_i, list.freed_o & !wiper.busy_o),
+                (slots.wipe_i, wiper.busy_o),
+                (slots.wiped_i, wiped),
+            ] {
+                m.connect(to, from);
+            }
+        }
+        for (to, from) in [(cache.keep_i, put), (cache.drop_valid_i, controller.keep_o)] {
+            if let (Some(to), Some(from)) = (to, from) {
+                m.connect(to, from);
+            }
+        }
         m.connect(cache.update_valid_i, importance.update_o);
         m.connect(cache.update_amount_i, importance.amount_o);
         m.connect(cache.score_row_i, score_row);
@@ -342,9 +380,9 @@ impl Block for AttentionEngine {
             m.connect(step_head, head);
         }
         let threshold = self.refresh(m, io, &controller, &cache);
-        let made = [asked & cache.access.ready, sequencer.write_o, value, high, low, row];
+        let made = [asked & cache.access.ready, writes, value, high, low, row];
         let scored = [importance.update_o, score_row, importance.amount_o, step, head, threshold];
-        io.retention.of_cache(m, &cache, (made, evicts, scored));
+        io.retention.of_cache(m, &cache, (made, evicts, scored), [put, controller.keep_o]);
     }
 
     fn timing(&self) -> Timing {

@@ -1,7 +1,10 @@
 //! Leads the tokens of an operation, one after the other, through loading, products, softmax and eviction.
 
 use super::attention_spec::AttentionSpec;
-use crate::lang::{About, Block, In, Module, Out, Timing, bit, mux, parameters, ports, select, uint};
+use crate::lang::{
+    About, Block, Fsm, In, InOption, Module, Out, OutOption, Signal, Timing, bit, bits_for, mux, parameters, ports,
+    select, uint,
+};
 
 parameters! {
     /// Elaboration parameters.
@@ -11,7 +14,10 @@ parameters! {
     }
 }
 
-const STATES: [&str; 10] = ["Idle", "Load", "Find", "Write", "Keys", "Values", "Judge", "Search", "Remove", "End"];
+const STATES: [&str; 13] =
+    ["Idle", "Load", "Find", "Write", "Keys", "Values", "Judge", "Search", "Remove", "End", "Fetch", "Place", "Put"];
+/// Those of a build in which no token comes again.
+const FEWER: usize = 10;
 
 ports! {
     /// Ports of [`AttentionSequencer`].
@@ -26,6 +32,18 @@ ports! {
         budget_i: In = uint(16),
         /// Values come behind the scores; steady likewise.
         late_i: In = bit(),
+        /// Slots whose tokens come again, ahead of the others; steady likewise.
+        again_i: InOption = uint(bits_for(p.spec.recompute.into())).when(p.spec.recompute > 0),
+        /// The head has a token in the slot of slot_o.
+        held_i: InOption = bit().when(p.spec.recompute > 0),
+        /// The slot.
+        slot_o: OutOption = p.spec.slot().when(p.spec.recompute > 0),
+        /// The rows that are loaded are those of the slot; steady from load_o to loaded_i.
+        fetches_o: OutOption = bit().when(p.spec.recompute > 0),
+        /// The row of the cache that the slot's token has is looked for, for one cycle.
+        place_o: OutOption = bit().when(p.spec.recompute > 0),
+        /// What was loaded is to be written there, up to written_i.
+        put_o: OutOption = bit().when(p.spec.recompute > 0),
         /// Tokens that the head has when the operation begins.
         count_i: In = p.spec.count(),
         /// Tokens that are ahead of the new one.
@@ -76,14 +94,15 @@ impl Block for AttentionSequencer {
     const ABOUT: About = About {
         name: "attention_sequencer",
         summary: "tokens of an operation of attention, one after the other",
-        contract: "Of each token: rows are loaded, key and value written behind the youngest token, queries multiplied by all keys, probabilities by\n\
+        contract: "Ahead of the first token keys and values come again for the slots that the head has tokens in. Of each token: rows are loaded, key and value written behind the youngest token, queries multiplied by all keys, probabilities by\n\
             all values. A late value is loaded while queries are multiplied; then the token is written again, and the next one is loaded. Then\n\
             victims go until the head has no more tokens than its budget.",
         reference: "Kelle, sections 4.1 and 5.3",
     };
 
     fn build(&self, m: &mut Module, io: &AttentionSequencerPorts) {
-        let state = m.fsm("state", &STATES);
+        let states = if self.spec.recompute > 0 { &STATES[..] } else { &STATES[..FEWER] };
+        let state = m.fsm("state", states);
         let left = m.reg("left_q", uint(16));
         let old = m.reg("old_q", self.spec.count());
         let ends = m.wire("ends", state.is("End"));
@@ -126,10 +145,14 @@ impl Block for AttentionSequencer {
         let early = m.wire("loads_ahead", state.is("Values") & next);
         let loaded = m.wire("loaded", state.is("Load") & (!loads | ahead.q) & io.loaded_i);
         ahead.next(!io.clear_i & (early | (ahead.q & !loaded)));
-        m.connect(io.load_o, (loads & !ahead.q) | early);
-
-        for from in STATES {
+        for &from in states {
             state.goto(from, io.clear_i, "Idle");
+        }
+        let fetches = io.again_i.map(|_| entered(m, "Fetch"));
+        let load = (loads & !ahead.q) | early;
+        m.connect(io.load_o, fetches.map_or(load, |fetches| load | fetches));
+        if let Some(fetches) = fetches {
+            Self::slots(m, io, &state, fetches);
         }
         state.goto("Idle", io.begin_i, "Load");
         state.goto("Load", loaded, "Find");
@@ -156,8 +179,33 @@ impl Block for AttentionSequencer {
 }
 
 impl AttentionSequencer {
+    /// Keys and values that come again, a slot after the other; those of a slot without a token are dropped.
+    fn slots(m: &mut Module, io: &AttentionSequencerPorts, state: &Fsm, fetches: Signal) {
+        let ports = (io.again_i, io.held_i, io.slot_o, io.fetches_o, io.place_o, io.put_o);
+        let (Some(again), Some(held), Some(slot_o), Some(fetches_o), Some(place_o), Some(put_o)) = ports else {
+            return;
+        };
+        m.comment("Tokens that come again.");
+        let slot = m.reg("slot_q", again.ty());
+        let placed = m.wire("placed", (state.is("Place") & !held) | (state.is("Put") & io.written_i));
+        let next = m.wire("next_slot", slot.q.wrapping_add(1));
+        slot.next(select(&[(io.begin_i, again.ty().lit(0)), (placed, next)], slot.q));
+        let last = m.wire("last_slot", next.eq(again));
+        m.connect(slot_o, slot.q.slice(0..slot_o.width()));
+        m.connect(fetches_o, state.is("Fetch"));
+        m.connect(place_o, state.is("Place"));
+        m.connect(put_o, state.is("Put"));
+        state.goto("Idle", io.begin_i & again.any(), "Fetch");
+        state.goto("Fetch", !fetches & io.loaded_i, "Place");
+        state.goto("Place", held, "Put");
+        for from in ["Place", "Put"] {
+            state.goto(from, placed & last, "Load");
+            state.goto(from, placed, "Fetch");
+        }
+    }
+
     /// With the new token the head has too many.
-    fn over(io: &AttentionSequencerPorts, old: crate::lang::Signal) -> crate::lang::Signal {
+    fn over(io: &AttentionSequencerPorts, old: Signal) -> Signal {
         old.extend(17).wrapping_add(1).gt(io.budget_i.extend(17))
     }
 }

@@ -41,6 +41,9 @@ parameters! {
         implementation: RamImplementation = RamImplementation::Inferred;
         /// Bits of the cache decay in simulation.
         retention_model: bool = false, tag "retention", named "when set";
+        /// Tokens of a head that may be kept as the inputs that they came from, at most: their keys and values come again with each
+        /// operation of attention.
+        recompute: u32 = 0, in 0..=64, tag "x", named "when set";
     }
     rules = |p, rules| {
         let columns = p.spec.columns;
@@ -108,6 +111,18 @@ impl AttentionSpec {
         self.heads * self.entries()
     }
 
+    /// Type of the number of a slot of a token that is kept as its input.
+    #[must_use]
+    pub fn slot(&self) -> Type {
+        uint(index_width(self.recompute.into()))
+    }
+
+    /// Type of the number of a slot among those of all heads.
+    #[must_use]
+    pub fn place(&self) -> Type {
+        uint(index_width((self.heads * self.recompute).into()))
+    }
+
     /// Type of a number of query heads.
     #[must_use]
     pub fn groups(&self) -> Type {
@@ -133,6 +148,7 @@ impl AttentionSpec {
             amount_width: self.amount_width,
             implementation: self.implementation,
             retention_model: self.retention_model,
+            transient: self.recompute > 0,
         }
     }
 

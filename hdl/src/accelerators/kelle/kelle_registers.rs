@@ -67,6 +67,8 @@ registers! {
             interval: Constant = (8, p.attention.interval_width.into()) at 16,
             /// Cached tokens can be written to memory.
             save: Constant = (1, p.attention.save.into()) at 24,
+            /// Tokens of a head that may be kept as x; 0: there is no such operation.
+            recompute: Constant = (7, p.attention.recompute.into()) at 25,
         }
         /// The cache.
         CACHE_ROWS at 0x114 {

@@ -16,8 +16,8 @@ use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
 use crate::lang::{About, Block, CatalogBlock, Group, Module, Out, Timing, bit, bits_for, parameters, ports};
 
-/// Largest number of an operation.
-const OPCODES: u32 = 6;
+/// Largest number of an operation, and of one in a build in which tokens come again.
+const OPCODES: [u32; 2] = [6, 8];
 
 parameters! {
     /// Elaboration parameters.
@@ -70,7 +70,7 @@ impl KelleTop {
             read_beats: self.read_beats,
             write_beats: self.write_beats,
             descriptor_bytes: 128,
-            opcodes: OPCODES,
+            opcodes: OPCODES[usize::from(self.attention.recompute > 0)],
         }
     }
 
@@ -141,7 +141,7 @@ impl Block for KelleTop {
         name: "kelle_top",
         summary: "accelerator for linear layers, for attention with keys and values in eDRAM, and for the rows between them, from memory to memory",
         contract: "A job is a chain of descriptors of 128 bytes: 1 a linear layer, 2 tokens of a head, 3 rows through the steps of vector_unit,\n\
-            4 to 6 on heads and their refresh. Descriptors, errors and registers: docs/blocks/kelle-top.md. No input in memory hangs it or makes it write outside of the rows that a right\n\
+            4 to 8 on heads and their refresh. Descriptors, errors and registers: docs/blocks/kelle-top.md. No input in memory hangs it or makes it write outside of the rows that a right\n\
             descriptor names.",
         reference: "Kelle, section 5, figure 9",
     };
@@ -229,10 +229,12 @@ impl CatalogBlock for KelleTop {
         };
         let without_saving =
             |block: Self| Self { attention: AttentionSpec { save: false, ..block.attention }, ..block };
+        let recomputing =
+            |block: Self, recompute| Self { attention: AttentionSpec { recompute, ..block.attention }, ..block };
         vec![
-            set((32, 32), 4, [2, 2, 3, 20], [1, 2, 2, 1, 1]),
+            recomputing(set((32, 32), 4, [2, 2, 3, 20], [1, 2, 2, 1, 1]), 1),
             without_saving(set((64, 48), 8, [4, 8, 6, 64], [3, 9, 16, 3, 2])),
-            Self { ports: 3, ..set((128, 40), 8, [16, 8, 5, 96], [2, 20, 24, 2, 3]) },
+            recomputing(Self { ports: 3, ..set((128, 40), 8, [16, 8, 5, 96], [2, 20, 24, 2, 3]) }, 5),
         ]
     }
 }

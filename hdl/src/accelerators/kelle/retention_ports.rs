@@ -54,6 +54,12 @@ ports! {
         cache_step_head_o: OutOption = p.head().when(p.retention_model),
         /// Lowest high score.
         cache_threshold_o: OutOption = uint(p.score_width).when(p.retention_model),
+        /// The token that is written is in its row already, and keeps its score.
+        cache_keep_o: OutOption = bit().when(p.retention_model && p.recompute > 0),
+        /// Key and value of the row of the score that was looked at in the cycle before go, its score stays.
+        cache_drop_o: OutOption = bit().when(p.retention_model && p.recompute > 0),
+        /// That row.
+        cache_drop_row_o: OutOption = p.row().when(p.retention_model && p.recompute > 0),
     }
 }
 
@@ -69,7 +75,7 @@ impl RetentionPorts {
         [self.cell_write_i, self.cell_group_i, self.cell_bank_i, self.cell_row_i, self.cell_bit_i, self.cell_time_i]
     }
 
-    fn outputs(&self) -> [Option<Signal>; 17] {
+    fn outputs(&self) -> [Option<Signal>; 20] {
         [
             self.cache_access_o,
             self.cache_write_o,
@@ -88,6 +94,9 @@ impl RetentionPorts {
             self.cache_step_o,
             self.cache_step_head_o,
             self.cache_threshold_o,
+            self.cache_keep_o,
+            self.cache_drop_o,
+            self.cache_drop_row_o,
         ]
     }
 
@@ -103,6 +112,7 @@ impl RetentionPorts {
         m: &mut Module,
         cache: &KvCachePorts,
         (made, evicts, scored): (Made, Evicts, Scored),
+        [keep, drop]: [Option<Signal>; 2],
     ) {
         let cells = [
             cache.cell_write_i,
@@ -125,7 +135,8 @@ impl RetentionPorts {
         let refreshes = [reads, writes, rows];
         let scores = [adds, row.q, amount, step, head, threshold];
         let from = made.into_iter().chain(evicts).chain(refreshes).chain(scores).map(Some);
-        connect(m, &self.outputs(), &from.collect::<Vec<_>>());
+        let dropped = [keep, drop, Some(row.q)];
+        connect(m, &self.outputs(), &from.chain(dropped).collect::<Vec<_>>());
     }
 }
 

@@ -6,8 +6,8 @@ use super::integer_lanes::{IntegerLane, IntegerLanes};
 use super::walk::fit;
 use crate::blocks::common::bus::RowBeat;
 use crate::lang::{
-    About, Block, In, InStreams, Module, Out, OutArray, Timing, bit, bits_for, index_width, mux, parameters, ports,
-    select, uint,
+    About, Block, In, InOption, InStreams, Module, Out, OutArray, Timing, bit, bits_for, index_width, mux, parameters,
+    ports, select, uint,
 };
 
 parameters! {
@@ -41,6 +41,8 @@ ports! {
         begin_i: In = bit(),
         /// Its value is late: it comes behind the queries when value_i asks for it. Steady from begin_i to value_done_o.
         late_i: In = bit(),
+        /// It is one that comes again: it has no queries. Steady likewise.
+        again_i: InOption = bit().when(p.spec.recompute > 0),
         /// With done_o: a late value is wanted.
         value_i: In = bit(),
         /// Quantizers of queries, keys, values, fp32; steady from begin_i to value_done_o.
@@ -156,6 +158,9 @@ impl Block for TokenLoader {
         state.goto("Idle", io.begin_i, "Key");
         state.goto("Key", row_ends & io.late_i, "Query");
         state.goto("Key", row_ends, "Value");
+        if let Some(again) = io.again_i {
+            state.goto("Value", row_ends & again, "Done");
+        }
         state.goto("Value", row_ends & io.late_i, "Done");
         state.goto("Value", row_ends, "Query");
         state.goto("Query", row_ends & io.late_i, "Wait");

@@ -5,11 +5,14 @@ use super::walk::fit;
 use crate::blocks::common::stream::Word;
 use crate::blocks::kelle::KvAccess;
 use crate::lang::{
-    About, Block, In, InArray, Module, Out, OutStream, Timing, bit, bits_for, mux, parameters, ports, select, uint,
+    About, Block, In, InArray, InOption, Module, Out, OutStream, Timing, bit, bits_for, cat, mux, parameters, ports,
+    select, uint,
 };
 
 /// Bits ahead of the key of a token.
 const HEAD_BITS: u32 = 512;
+/// Bits of the number of a token.
+const NUMBER: u32 = 16;
 /// Bytes ahead of it.
 pub(super) const HEAD_BYTES: u32 = HEAD_BITS / 8;
 
@@ -56,13 +59,15 @@ ports! {
         row_i: In = p.spec.row(),
         /// Score of that row, a cycle behind it.
         score_i: In = uint(p.spec.score_width),
+        /// Its number, from the cycle behind its first access on, up to its end.
+        number_i: InOption = uint(NUMBER).when(p.spec.recompute > 0),
         /// To the cache.
         access: OutStream<KvAccess> = p.spec.cache(),
         /// What was read is here.
         data_valid_i: In = bit(),
         /// With data_valid_i.
         data_i: InArray = uint(16).array(p.spec.width),
-        /// Rows: the score and zeros, 64 bytes, the key, the value.
+        /// Rows: the score, the number where tokens have one, and zeros, 64 bytes, the key, the value.
         output: OutStream<Word> = p.spec.spec.axi.data_width,
     }
 }
@@ -118,7 +123,19 @@ impl Block for TokenSaver {
         let kept = m.regs("kept", uint(16 * lanes), beats);
         let elements = m.split("elements", io.data_i.packed(), uint(16 * lanes).array(beats));
         m.for_each("kept_beats", beats, |m, k| kept.next_when(m, k, io.data_valid_i, elements.at(k)));
-        let score = m.wire("score", mux(beat.q.any(), uint(16 * lanes).lit(0), fit(io.score_i, 16 * lanes)));
+        let nothing = uint(16 * lanes).lit(0);
+        let score = match io.number_i {
+            None => mux(beat.q.any(), nothing, fit(io.score_i, 16 * lanes)),
+            Some(number) if lanes == 2 => {
+                let second = mux(beat.q.eq(1), fit(number, 32), nothing);
+                mux(beat.q.any(), second, fit(io.score_i, 32))
+            }
+            Some(number) => {
+                let both = cat(&[number, fit(io.score_i, 32)]);
+                mux(beat.q.any(), nothing, fit(both, 16 * lanes))
+            }
+        };
+        let score = m.wire("score", score);
         m.connect(io.output.valid, state.is("Head") | state.is("Vector"));
         let place = fit(beat.q, crate::lang::index_width(beats.into()));
         m.connect(io.output.data.data, mux(state.is("Head"), score, kept.q.at(place)));

@@ -38,6 +38,8 @@ parameters! {
         implementation: RamImplementation = RamImplementation::Inferred;
         /// Bits decay in simulation.
         retention_model: bool = false, tag "retention";
+        /// Tokens may be dropped, and come again.
+        transient: bool = false, tag "transient", named "when set";
     }
     rules = |p, rules| rules.part("heads", &p.scores());
 }
@@ -53,6 +55,7 @@ impl KvCache {
             heads: self.heads,
             lookups: 2,
             implementation: self.implementation,
+            transient: self.transient,
         }
     }
 
@@ -114,6 +117,9 @@ ports! {
         busy_o: Out = bit(),
         /// An access. May be taken back while it waits; how long it waits, see refresh_controller.
         access: InStream<KvAccess> = p.clone(),
+        /// A token that is written is in its row already, and keeps its score: one that was dropped is not refreshed from then on
+        /// either, so it is there for as long as its cells hold.
+        keep_i: InOption = bit().when(p.transient),
         /// Key of a new token.
         key_i: InArray = uint(16).array(p.elements()),
         /// Value of a new token.
@@ -130,6 +136,9 @@ ports! {
         update_valid_i: In = bit(),
         /// What is added.
         update_amount_i: In = sint(p.amount_width),
+        /// The row of `score_row_i` of the cycle before is not refreshed any more, until a new token comes to it; its token keeps the
+        /// score. Lost in a cycle with a new token or an eviction; goes before an update.
+        drop_valid_i: InOption = bit().when(p.transient),
         /// The step of a head ends: its scores age if one saturated since the end before, of whatever head. Between two ageings of
         /// a head each of its tokens is updated or new, see score_memory.
         step_i: In = bit(),
@@ -176,7 +185,7 @@ impl Block for KvCache {
     const ABOUT: About = About {
         name: "kv_cache",
         summary: "keys and values of heads in eDRAM, with scores, and refresh by importance and byte",
-        contract: "A write (valid and ready) puts key_i and value_i into access_row_i, which is valid then, score 0. A read returns the bytes\n\
+        contract: "A write (valid and ready) puts key_i and value_i into access_row_i, which is valid then, score 0, but with keep_i. A read returns the bytes\n\
             asked for one cycle later, for one cycle. Scores: see score_memory, with write = set and evict = clear. Refresh: see\n\
             refresh_controller, of the high bytes and of the low bytes by themselves, both by the same scores.\n\
             Reset, at any time: all tokens are forgotten, a read or a refresh under way is given up, and all intervals are\n\
@@ -226,7 +235,7 @@ impl Block for KvCache {
         }
 
         for (to, from) in [
-            (scores.set_valid_i, write),
+            (scores.set_valid_i, io.keep_i.map_or(write, |keep| write & !keep)),
             (scores.set_row_i, io.access.row),
             (scores.clear_valid_i, io.evict_valid_i),
             (scores.clear_row_i, io.evict_row_i),
@@ -239,8 +248,10 @@ impl Block for KvCache {
         ] {
             m.connect(to, from);
         }
-        if let (Some(to), Some(from)) = (scores.step_head_i, io.step_head_i) {
-            m.connect(to, from);
+        for (to, from) in [(scores.step_head_i, io.step_head_i), (scores.drop_valid_i, io.drop_valid_i)] {
+            if let (Some(to), Some(from)) = (to, from) {
+                m.connect(to, from);
+            }
         }
 
         let data_valid = m.reg_init("data_valid_q", bit(), 0);
@@ -333,6 +344,7 @@ impl CatalogBlock for KvCache {
             retention_model: true,
             ..Self::default()
         };
-        vec![small, decaying]
+        let transient = Self { banks: 1, lanes: 2, transient: true, ..decaying.clone() };
+        vec![small, decaying, transient]
     }
 }

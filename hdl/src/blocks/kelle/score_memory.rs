@@ -42,6 +42,8 @@ parameters! {
         lookups: u32 = 2, in 1..=4, tag "l";
         /// Where the bits are, see `ram`.
         implementation: RamImplementation = RamImplementation::Inferred;
+        /// Tokens may lose their row, but not their score.
+        transient: bool = false, tag "transient", named "when set";
     }
     rules = |p, rules| {
         let divides = p.rows.is_multiple_of(p.heads);
@@ -70,6 +72,9 @@ ports! {
         update_valid_i: In = bit(),
         /// What is added.
         update_amount_i: In = sint(p.amount_width),
+        /// Nobody needs to refresh that row any more, until a new token comes to it: its token keeps the score, which grows as others do.
+        /// Nothing happens if it is not valid. Lost in a cycle with `set_valid_i` or `clear_valid_i`; the update of its cycle is.
+        drop_valid_i: InOption = bit().when(p.transient),
         /// The step ends: scores age if one saturated, in this cycle too. Between two ageings of a head each of its tokens is
         /// updated or new; one that is not is halved once or not at all.
         step_i: In = bit(),
@@ -79,12 +84,12 @@ ports! {
         threshold_i: In = uint(p.score_width),
         /// Rows to look at.
         look_row_i: InArray = p.row().array(p.lookups),
-        /// The row of `look_row_i` of the cycle before holds a token, in this cycle.
+        /// The row of `look_row_i` of the cycle before holds a token, in this cycle, that was not dropped.
         valid_o: OutArray = bit().array(p.lookups),
-        /// Its score is high, in this cycle; low without a token.
+        /// Its score is high, in this cycle; low without a token, or with one that was dropped.
         high_o: OutArray = bit().array(p.lookups),
         /// The update in the cycle before made the sum of row `promoted_row_o`, which had a low score, a high one. Up for
-        /// one cycle; told even if the score was halved in that cycle.
+        /// one cycle; told even if the score was halved in that cycle, not of a token that was dropped.
         promoted_valid_o: Out = bit(),
         /// The row, with `promoted_valid_o`.
         promoted_row_o: Out = p.row(),
@@ -98,9 +103,14 @@ impl ScoreMemory {
         uint(index_width(u64::from(self.rows)))
     }
 
-    /// A copy of the words: valid, epoch, score.
+    /// Bits of a word: dropped, where tokens may be; valid, epoch, score.
+    fn word_width(&self) -> u32 {
+        self.score_width + 2 + u32::from(self.transient)
+    }
+
+    /// A copy of the words.
     fn words(&self) -> Ram {
-        Ram::words(self.rows, self.score_width + 2, self.implementation)
+        Ram::words(self.rows, self.word_width(), self.implementation)
     }
 }
 
@@ -116,8 +126,17 @@ struct Write {
 /// A row that was asked for in the cycle before, as it is in this one.
 struct Seen {
     valid: Signal,
+    /// Its token was dropped.
+    dropped: Option<Signal>,
     epoch: Signal,
     score: Signal,
+}
+
+impl Seen {
+    /// It holds a token that has to be refreshed.
+    fn stays(&self) -> Signal {
+        self.dropped.map_or(self.valid, |dropped| self.valid & !dropped)
+    }
 }
 
 impl Block for ScoreMemory {
@@ -145,7 +164,7 @@ impl Block for ScoreMemory {
 
         m.comment("A score is read, and written in the next cycle.");
         let epochs = m.regs_init("epoch", bit(), self.heads, 0);
-        let word_ty = uint(self.score_width + 2);
+        let word_ty = uint(self.word_width());
         let (now, row, word) = (m.net("write", bit()), m.net("write_row", row_ty), m.net("write_word", word_ty));
         let write = Write { now, row, word, before: before(m, "written_q", word) };
         let read_row = before(m, "read_row_q", io.read_row_i);
@@ -153,14 +172,23 @@ impl Block for ScoreMemory {
         m.connect(io.score_o, read.score);
         let other = m.wire("other_write", empties.q | io.set_valid_i | io.clear_valid_i);
         let exists = m.wire("exists", read_row.lt(self.rows));
-        let update = m.wire("update", io.update_valid_i & read.valid & exists & !other);
+        let drop = io.drop_valid_i.map(|drop| m.wire("drop", drop & read.valid & exists & !other));
+        let asked = io.drop_valid_i.map_or(io.update_valid_i, |drop| io.update_valid_i & !drop);
+        let update = m.wire("update", asked & read.valid & exists & !other);
         let Grown { over, updated } = grown(m, read.score, io.update_amount_i);
-        m.connect(now, other | update);
+        m.connect(now, drop.map_or(other | update, |drop| other | update | drop));
         let places = [(empties.q, empty.q), (io.set_valid_i, io.set_row_i), (io.clear_valid_i, io.clear_row_i)];
         m.connect(row, select(&places, read_row));
         let holds = m.wire("holds", !empties.q & (io.set_valid_i | !io.clear_valid_i));
         // A score of 0 is 0 in any epoch.
-        m.connect(word, cat(&[holds, read.epoch, mux(update, updated, score_ty.lit(0))]));
+        let mut score = mux(update, updated, score_ty.lit(0));
+        let mut parts = Vec::new();
+        if let (Some(drop), Some(dropped)) = (drop, read.dropped) {
+            score = mux(drop, read.score, score);
+            parts.push(drop | (update & dropped));
+        }
+        parts.extend([holds, read.epoch, score]);
+        m.connect(word, cat(&parts));
 
         m.comment("If one saturated, the scores of the head age: its epoch changes.");
         let saturated = m.reg_init("saturated_q", bit(), 0);
@@ -175,12 +203,13 @@ impl Block for ScoreMemory {
         m.comment("Classes, for those who refresh rows.");
         m.for_each("looks", self.lookups, |m, k| {
             let seen = self.see(m, "look", (io.look_row_i.at(k), None), &write, epochs.q);
-            let valid = m.wire("look_valid", seen.valid & !empties.q);
+            let valid = m.wire("look_valid", seen.stays() & !empties.q);
             m.connect(io.valid_o.at(k), valid);
             m.connect(io.high_o.at(k), valid & seen.score.ge(io.threshold_i));
         });
         let promoted = m.reg_init("promoted_q", bit(), 0);
-        promoted.next(update & read.score.lt(io.threshold_i) & updated.ge(io.threshold_i));
+        let rises = update & read.score.lt(io.threshold_i) & updated.ge(io.threshold_i);
+        promoted.next(read.dropped.map_or(rises, |dropped| rises & !dropped));
         m.connect(io.promoted_valid_o, promoted.q);
         let promoted_row = before(m, "promoted_row_q", read_row);
         m.connect(io.promoted_row_o, promoted_row);
@@ -228,7 +257,8 @@ impl ScoreMemory {
         let score = word.slice(0..self.score_width);
         let behind = m.wire(&format!("{name}_behind"), word.bit(self.score_width) ^ epoch);
         let score = m.wire(&format!("{name}_score"), mux(behind, half(score), score));
-        Seen { valid: word.bit(self.score_width + 1), epoch, score }
+        let dropped = self.transient.then(|| word.bit(self.score_width + 2));
+        Seen { valid: word.bit(self.score_width + 1), dropped, epoch, score }
     }
 
     /// Epoch of the head of a row: the first head's, changed at the first row of each head whose epoch is not that of the one before.
@@ -252,6 +282,7 @@ impl CatalogBlock for ScoreMemory {
             heads,
             lookups,
             implementation,
+            transient: heads == 3,
         };
         use RamImplementation::{BlackBox, Inferred};
         vec![
@@ -270,6 +301,7 @@ impl CatalogBlock for ScoreMemory {
             heads,
             lookups: 1,
             implementation: RamImplementation::Inferred,
+            transient: heads == 2,
         };
         let proof = |block| Proof { block, depth: 10, cover_depth: 16, induction: true };
         vec![proof(set(3, 2, 1)), proof(set(4, 2, 2))]

@@ -11,6 +11,8 @@ use std::ops::Range;
 pub struct ScoreFile {
     top: i64,
     scores: Vec<Option<i64>>,
+    /// Rows whose tokens were dropped.
+    dropped: Vec<bool>,
     saturated: bool,
 }
 
@@ -23,7 +25,7 @@ impl ScoreFile {
         if !(1..=48).contains(&width) {
             return Err(format!("score width is {width}, allowed: 1 to 48"));
         }
-        Ok(Self { top: (1 << width) - 1, scores: vec![None; rows], saturated: false })
+        Ok(Self { top: (1 << width) - 1, scores: vec![None; rows], dropped: vec![false; rows], saturated: false })
     }
 
     /// The score of a valid row.
@@ -38,20 +40,33 @@ impl ScoreFile {
         self.saturated
     }
 
-    /// Whether a row's score is high.
+    /// Whether a row has to be refreshed: it holds a token that was not dropped.
+    #[must_use]
+    pub fn is_refreshed(&self, row: usize) -> bool {
+        self.scores[row].is_some() && !self.dropped[row]
+    }
+
+    /// Whether the score of a row that has to be refreshed is high.
     #[must_use]
     pub fn is_high(&self, row: usize, threshold: i64) -> bool {
-        self.scores[row].is_some_and(|s| s >= threshold)
+        self.is_refreshed(row) && self.scores[row].is_some_and(|s| s >= threshold)
     }
 
     /// A new token: valid, score 0.
     pub fn set(&mut self, row: usize) {
         self.scores[row] = Some(0);
+        self.dropped[row] = false;
+    }
+
+    /// The token of a row keeps its score, but nobody has to refresh the row; nothing happens without a token.
+    pub fn drop(&mut self, row: usize) {
+        self.dropped[row] |= self.scores[row].is_some();
     }
 
     /// The token is gone.
     pub fn clear(&mut self, row: usize) {
         self.scores[row] = None;
+        self.dropped[row] = false;
     }
 
     /// Adds to the score of a row; nothing happens to one that is not valid.
@@ -102,6 +117,13 @@ mod tests {
         f.add(1, 20);
         f.step_of(1..3);
         assert_eq!((f.score(0), f.score(1), f.saturated()), (Some(7), Some(7), false));
+        f.drop(0);
+        f.drop(2);
+        assert_eq!((f.score(0), f.is_refreshed(0), f.is_high(0, 0)), (Some(7), false, false));
+        f.add(0, 2);
+        assert_eq!((f.score(0), f.is_refreshed(1)), (Some(9), true));
+        f.set(0);
+        assert!(f.is_refreshed(0) && !f.is_refreshed(2));
         f.clear(0);
         assert_eq!(f.score(0), None);
         assert!(ScoreFile::new(1, 0).is_err());

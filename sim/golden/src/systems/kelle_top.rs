@@ -24,7 +24,7 @@ use super::memory::Memory;
 use super::vector_top::{self, VectorTop};
 use cache::Cache;
 pub use cache::{Head, Refresh, Token};
-pub use operation::{Attention, Clear, Linear, Operation, Save};
+pub use operation::{Attention, Clear, Linear, Operation, Recompute, Save};
 pub use registers::Device;
 pub use replay::{Event, GROUPS, Read, Replay, Shown};
 
@@ -66,6 +66,8 @@ pub struct Shape {
     pub cache_rows: u32,
     /// Cached tokens can be written to memory.
     pub save: bool,
+    /// Tokens of a head that may be kept as x; 0: there is no such operation.
+    pub recompute: u32,
     /// Its vector unit, and the bus.
     pub vector: vector_top::Shape,
 }
@@ -168,6 +170,7 @@ impl KelleTop {
             ("score_bits", shape.score_bits, 1, 32),
             ("amount_bits", shape.amount_bits, 2, 33),
             ("interval_bits", shape.interval_bits, 1, 32),
+            ("recompute", shape.recompute, 0, 64),
         ] {
             if !(least..=most).contains(&size) {
                 return Err(format!("{name} is {size}, allowed: {least} to {most}"));
@@ -238,7 +241,11 @@ impl KelleTop {
         let shape = &self.shape;
         match opcode {
             LINEAR => Linear::check(shape, limits, fields).map(Operation::Linear),
-            ATTENTION => Attention::check(shape, limits, fields).map(Operation::Attention),
+            ATTENTION => {
+                let attention = Attention::check(shape, limits, fields)?;
+                let head = &self.cache.borrow().heads[attention.head];
+                if head.stays_away(attention.again) { Err(code::FIELD) } else { Ok(Operation::Attention(attention)) }
+            }
             VECTOR => vector_top::Operation::check(&shape.vector, limits, fields).map(Operation::Vector),
             CLEAR => Clear::check(shape, fields).map(Operation::Clear),
             REFRESH => Refresh::check(shape, fields).map(Operation::Refresh),
@@ -246,6 +253,14 @@ impl KelleTop {
                 let cache = self.cache.borrow();
                 let tokens = |head: usize| cache.heads[head].tokens.len() as u64;
                 Save::check(shape, limits, fields, tokens).map(Operation::Save)
+            }
+            RECOMPUTE if shape.recompute > 0 => {
+                let cache = self.cache.borrow();
+                let recompute = Recompute::check(shape, fields, |head| cache.heads[head].tokens.len() as u64)?;
+                let Head { tokens, slots_unknown, .. } = &cache.heads[recompute.head];
+                let taken = tokens.iter().any(|token| token.slot == Some(recompute.slot));
+                let refused = !slots_unknown && (taken || tokens[recompute.position].slot.is_some());
+                if refused { Err(code::FIELD) } else { Ok(Operation::Recompute(recompute)) }
             }
             // Not built.
             _ => Err(code::FIELD),
@@ -275,6 +290,7 @@ impl KelleTop {
                 done(Operation::Refresh(refresh))
             }
             Operation::Save(save) => self.save(save, memory),
+            Operation::Recompute(recompute) => self.keep(recompute),
         }
     }
 }
@@ -285,14 +301,15 @@ fn done(operation: Operation) -> Executed {
     Executed { operation, codes: Vec::new(), defined: true, certain: true, overflows: 0, sum_overflows: 0 }
 }
 
-/// Largest number of an operation.
-const OPCODES: u8 = 6;
+/// Largest number of an operation, and of one where tokens come again.
+const OPCODES: [u8; 2] = [6, 8];
 const LINEAR: u8 = 1;
 const ATTENTION: u8 = 2;
 const VECTOR: u8 = 3;
 const CLEAR: u8 = 4;
 const REFRESH: u8 = 5;
 const SAVE: u8 = 6;
+const RECOMPUTE: u8 = 8;
 
 impl job::Accelerator for KelleTop {
     type Operation = Work;
@@ -302,7 +319,7 @@ impl job::Accelerator for KelleTop {
     }
 
     fn opcodes(&self) -> u8 {
-        OPCODES
+        OPCODES[usize::from(self.shape.recompute > 0)]
     }
 
     fn perform(

@@ -35,6 +35,8 @@ pub struct Caps {
     pub cache_rows: u32,
     /// Cached tokens can be written to memory.
     pub save: bool,
+    /// Tokens of a head that may be kept as what they came from, at most.
+    pub recompute: u32,
     /// Its vector unit: what [`VectorJob::build`](vector::VectorJob::build) takes, with opcode
     /// [`VECTOR_VALUE`](super::layout::VECTOR_VALUE).
     pub vector: vector::Caps,
@@ -72,9 +74,15 @@ impl Caps {
             amount_bits: field(scores, r::SCORES_AMOUNT),
             interval_bits: field(scores, r::SCORES_INTERVAL),
             save: scores & r::SCORES_SAVE != 0,
+            recompute: field(scores, r::SCORES_RECOMPUTE),
             cache_rows: device.read(r::CACHE_ROWS)?,
             vector,
         })
+    }
+
+    /// Largest number of an operation.
+    pub(super) fn opcodes(&self) -> u8 {
+        if self.recompute > 0 { layout::RECOMPUTE_VALUE } else { layout::SAVE_VALUE }
     }
 
     /// Columns of a panel of weights.

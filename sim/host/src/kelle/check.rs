@@ -1,14 +1,14 @@
 //! The checks of the hardware, in their order.
 
 use super::Caps;
-use super::layout::{self as l, attention, clear, linear, refresh, save};
+use super::layout::{self as l, attention, clear, linear, recompute, refresh, save};
 use crate::descriptor::Extent;
 use crate::layout::{Field, header};
 use crate::vector;
 use crate::{Descriptor, ErrorCode, Refusal, Window};
 
 /// Checks a descriptor behind its header as the hardware does, but for what it looks up in the head: how many tokens
-/// [`SaveJob`](super::SaveJob) finds there.
+/// [`SaveJob`](super::SaveJob) and [`RecomputeJob`](super::RecomputeJob) find there, and which slots are in use.
 ///
 /// # Errors
 /// The first check that fails.
@@ -24,7 +24,12 @@ pub fn check(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<()
             let expected = "0x1 to 0x5: the device does not write cached tokens to memory";
             Err(Refusal::new(ErrorCode::Field, header::OPCODE.name, "0x6", expected))
         }
-        _ => descriptor.check_header(window, l::OPCODES),
+        l::RECOMPUTE_VALUE if caps.recompute > 0 => check_recompute(descriptor, caps),
+        _ => {
+            descriptor.check_header(window, caps.opcodes())?;
+            let opcode = format!("{:#x}", descriptor.get(header::OPCODE));
+            Err(Refusal::new(ErrorCode::Field, header::OPCODE.name, opcode, "0x1 to 0x6, or 0x8"))
+        }
     }
 }
 
@@ -88,6 +93,11 @@ fn check_attention(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Res
     use attention as f;
     check_options(descriptor, f::OPTIONS, &[l::EXACT_BIT, l::LATE_BIT])?;
     descriptor.check_zeros(f::ZEROS)?;
+    let again = descriptor.get(f::AGAIN);
+    if again > 0 && (caps.recompute == 0 || descriptor.get(f::OPTIONS) >> l::LATE_BIT & 1 == 1) {
+        let expected = if caps.recompute == 0 { "0" } else { "0 with late values" };
+        return Err(Refusal::new(ErrorCode::Reserved, f::AGAIN.name, again.to_string(), expected));
+    }
     check_head(descriptor, f::HEAD, caps)?;
     descriptor.check_size(f::TOKENS, 65_535)?;
     descriptor.check_size(f::GROUP, caps.group.into())?;
@@ -98,12 +108,13 @@ fn check_attention(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Res
     check_range(descriptor, f::SINK, 0, budget - 1)?;
     check_range(descriptor, f::WINDOW, 0, budget - 1 - sink)?;
     check_range(descriptor, f::SHIFT, 0, l::MOST_SHIFT)?;
-    let (tokens, vector) = (get(f::TOKENS), 2 * get(f::ELEMENTS));
+    let (tokens, vector, again) = (get(f::TOKENS), 2 * get(f::ELEMENTS), get(f::AGAIN));
+    check_range(descriptor, f::AGAIN, 0, u64::from(caps.recompute).min(65_535 - tokens))?;
     let queries = get(f::GROUP) * vector;
     for operand in [
         rows(f::QUERY_ADDRESS, f::QUERY_STRIDE, tokens, queries),
-        rows(f::KEY_ADDRESS, f::KEY_STRIDE, tokens, vector),
-        rows(f::VALUE_ADDRESS, f::VALUE_STRIDE, tokens, vector),
+        rows(f::KEY_ADDRESS, f::KEY_STRIDE, again + tokens, vector),
+        rows(f::VALUE_ADDRESS, f::VALUE_STRIDE, again + tokens, vector),
         rows(f::OUT_ADDRESS, f::OUT_STRIDE, tokens, queries),
     ] {
         descriptor.check_operand(window, &operand)?;
@@ -125,6 +136,14 @@ fn check_refresh(descriptor: &Descriptor, caps: &Caps) -> Result<(), Refusal> {
         check_range(descriptor, field, 2 * u64::from(caps.cache_rows), (1 << caps.interval_bits) - 1)?;
     }
     Ok(())
+}
+
+fn check_recompute(descriptor: &Descriptor, caps: &Caps) -> Result<(), Refusal> {
+    use recompute as f;
+    descriptor.check_zeros(f::ZEROS)?;
+    check_head(descriptor, f::HEAD, caps)?;
+    check_range(descriptor, f::SLOT, 0, u64::from(caps.recompute) - 1)?;
+    check_range(descriptor, f::POSITION, 0, u64::from(caps.slots) - 1)
 }
 
 fn check_save(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result<(), Refusal> {

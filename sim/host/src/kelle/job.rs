@@ -1,9 +1,9 @@
 //! Jobs in terms of what they do; what no field could say cannot be written down.
 
-use super::layout::{self as l, attention, clear, linear, refresh, save};
+use super::layout::{self as l, attention, clear, linear, recompute, refresh, save};
 use super::{Caps, check};
 use crate::vector::Operand;
-use crate::{Descriptor, Refusal, Window};
+use crate::{Descriptor, ErrorCode, Refusal, Window};
 
 /// Rows of fp16 times a matrix of 8-bit weights.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,6 +145,7 @@ pub struct AttentionJob {
     rows: Rows,
     exact: bool,
     late: bool,
+    again: u8,
 }
 
 impl AttentionJob {
@@ -159,7 +160,18 @@ impl AttentionJob {
         rows: Rows,
     ) -> Self {
         let scales = [quantizers.score_scale(scale), quantizers.result_scale()];
-        Self { head, tokens, size: (group, elements), policy, quantizers, scales, rows, exact: false, late: false }
+        Self {
+            head,
+            tokens,
+            size: (group, elements),
+            policy,
+            quantizers,
+            scales,
+            rows,
+            exact: false,
+            late: false,
+            again: 0,
+        }
     }
 
     /// An element that saturates or is no number, and a score or a result that is infinite or none, is an error.
@@ -173,6 +185,13 @@ impl AttentionJob {
     #[must_use]
     pub fn late(self) -> Self {
         Self { late: true, ..self }
+    }
+
+    /// Ahead of those of the tokens are as many rows of keys and of values: they come again for tokens of the head that are in the slots
+    /// 0, 1, .. ([`RecomputeJob`]), all of which must be among them; rows of other slots hold anything.
+    #[must_use]
+    pub fn again(self, slots: u8) -> Self {
+        Self { again: slots, ..self }
     }
 
     /// The descriptor.
@@ -194,6 +213,7 @@ impl AttentionJob {
             (f::SINK, sink.into()),
             (f::WINDOW, recent.into()),
             (f::SHIFT, shift.into()),
+            (f::AGAIN, self.again.into()),
             (f::QUERY_QUANTIZER, float(self.quantizers.queries)),
             (f::KEY_QUANTIZER, float(self.quantizers.keys)),
             (f::VALUE_QUANTIZER, float(self.quantizers.values)),
@@ -221,6 +241,10 @@ impl AttentionJob {
     /// # Errors
     /// There are more tokens than a head keeps, or one of the descriptors would be refused.
     pub fn build_prompt(&self, caps: &Caps, window: &Window) -> Result<Vec<Descriptor>, Refusal> {
+        if self.again > 0 {
+            let (field, expected) = (attention::AGAIN.name, "0: an empty head has no token that could");
+            return Err(Refusal::new(ErrorCode::Field, field, self.again.to_string(), expected));
+        }
         let whole = self.build(caps, window)?;
         if self.tokens == 1 {
             return Ok(vec![whole]);
@@ -306,6 +330,33 @@ impl RefreshJob {
         ] {
             d.set(field, value.into());
         }
+        check(&d, caps, window)?;
+        Ok(d)
+    }
+}
+
+/// A token that is kept as what it came from: its key and its value go, its score stays, and with each operation of attention they come
+/// [again](AttentionJob::again).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecomputeJob {
+    /// Its head.
+    pub head: u32,
+    /// Its position, the oldest token's being 0. That the head has as many is seen by the hardware only.
+    pub position: u32,
+    /// Its slot, which no other token of the head has.
+    pub slot: u32,
+}
+
+impl RecomputeJob {
+    /// The descriptor.
+    ///
+    /// # Errors
+    /// The hardware would refuse it: which field is wrong, and what would be right.
+    pub fn build(&self, caps: &Caps, window: &Window) -> Result<Descriptor, Refusal> {
+        let mut d = Descriptor::new(l::RECOMPUTE_VALUE);
+        d.set(recompute::HEAD, self.head.into());
+        d.set(recompute::POSITION, self.position.into());
+        d.set(recompute::SLOT, self.slot.into());
         check(&d, caps, window)?;
         Ok(d)
     }

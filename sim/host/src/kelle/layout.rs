@@ -71,8 +71,9 @@ pub mod attention {
         WINDOW, "window", 2 at 56;
         /// Bits that a product loses before it counts as importance, 0 to 47.
         SHIFT, "shift", 1 at 58;
-        /// 0.
-        ZERO_0, "zero_0", 1 at 59;
+        /// Slots whose tokens come again: as many rows of keys and of values ahead of those of the first token, up to RECOMPUTE of
+        /// SCORES; 0 with late values.
+        AGAIN, "again", 1 at 59;
         /// What an element of a query is multiplied by to become an integer of 16 bits, fp32.
         QUERY_QUANTIZER, "query_quantizer", 4 at 60;
         /// Of a key.
@@ -102,7 +103,7 @@ pub mod attention {
     }
 
     /// Fields that must be 0.
-    pub const ZEROS: &[crate::layout::Field] = &[ZERO_0];
+    pub const ZEROS: &[crate::layout::Field] = &[];
 }
 
 /// Heads that are emptied.
@@ -233,6 +234,48 @@ pub mod save {
         &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6, ZERO_7, ZERO_8];
 }
 
+/// A token that is kept as what it came from.
+pub mod recompute {
+    use crate::layout::fields;
+
+    fields! {
+        /// All fields behind the header, in order.
+        FIELDS:
+        /// Its head, below HEADS of HEADS.
+        HEAD, "head", 4 at 32;
+        /// Its position, the oldest token's being 0.
+        POSITION, "position", 4 at 36;
+        /// Its slot from now on, below RECOMPUTE of SCORES.
+        SLOT, "slot", 4 at 40;
+        /// 0.
+        ZERO_0, "zero_0", 4 at 44;
+        /// 0.
+        ZERO_1, "zero_1", 8 at 48;
+        /// 0.
+        ZERO_2, "zero_2", 8 at 56;
+        /// 0.
+        ZERO_3, "zero_3", 8 at 64;
+        /// 0.
+        ZERO_4, "zero_4", 8 at 72;
+        /// 0.
+        ZERO_5, "zero_5", 8 at 80;
+        /// 0.
+        ZERO_6, "zero_6", 8 at 88;
+        /// 0.
+        ZERO_7, "zero_7", 8 at 96;
+        /// 0.
+        ZERO_8, "zero_8", 8 at 104;
+        /// 0.
+        ZERO_9, "zero_9", 8 at 112;
+        /// 0.
+        ZERO_10, "zero_10", 8 at 120;
+    }
+
+    /// Fields that must be 0.
+    pub const ZEROS: &[crate::layout::Field] =
+        &[ZERO_0, ZERO_1, ZERO_2, ZERO_3, ZERO_4, ZERO_5, ZERO_6, ZERO_7, ZERO_8, ZERO_9, ZERO_10];
+}
+
 /// Rows times a matrix of weights.
 pub const LINEAR_VALUE: u8 = 1;
 /// Tokens that enter a head, whose queries attend to it.
@@ -245,8 +288,8 @@ pub const CLEAR_VALUE: u8 = 4;
 pub const REFRESH_VALUE: u8 = 5;
 /// Cached tokens that are written to memory.
 pub const SAVE_VALUE: u8 = 6;
-/// Largest number of an operation.
-pub const OPCODES: u8 = 6;
+/// A token that is kept as what it came from.
+pub const RECOMPUTE_VALUE: u8 = 8;
 
 /// Bit of the options of attention: values come behind the scores.
 pub const LATE_BIT: u32 = 1;

@@ -5,11 +5,11 @@ use std::convert::Infallible;
 
 use golden::common::shell::job_controller::Limits;
 use golden::systems::job::{Accelerator, Executed, Fields};
-use golden::systems::kelle_top::{Counts, Device as Model, KelleTop, Operation, Save, Shape, Work};
+use golden::systems::kelle_top::{Counts, Device as Model, KelleTop, Operation, Recompute, Save, Shape, Work};
 use golden::systems::memory::{Memory, SparseMemory};
 use host::kelle::{
-    AttentionJob, Caps, ClearJob, Counts as Counters, Intervals, LinearJob, Policy, Quantizers, RefreshJob, Rows,
-    SaveJob, check,
+    AttentionJob, Caps, ClearJob, Counts as Counters, Intervals, LinearJob, Policy, Quantizers, RecomputeJob,
+    RefreshJob, Rows, SaveJob, check,
 };
 use host::vector::{self, Operand, VectorJob};
 use host::{Bus, Chain, Descriptor, Device, Refusal, Settings};
@@ -34,6 +34,7 @@ const CAPS: Caps = Caps {
     interval_bits: 20,
     cache_rows: 240,
     save: true,
+    recompute: 5,
     vector: vector::Caps { opcode: 3, ..VECTOR_CAPS },
 };
 
@@ -56,6 +57,7 @@ fn model() -> KelleTop {
         interval_bits: CAPS.interval_bits,
         cache_rows: CAPS.cache_rows,
         save: CAPS.save,
+        recompute: CAPS.recompute,
         vector: VECTOR_SHAPE,
     };
     KelleTop::new(shape).unwrap()
@@ -81,6 +83,7 @@ impl Accelerator for Checks {
     ) -> Result<Executed<Work>, u8> {
         let operation = match opcode {
             6 => Save::check(self.0.shape(), limits, fields, |_| CAPS.slots.into()).map(Operation::Save),
+            8 => Recompute::check(self.0.shape(), fields, |_| CAPS.slots.into()).map(Operation::Recompute),
             _ => self.0.check(opcode, fields, limits),
         };
         let operation = Work { operation: operation?, counts: Counts::default() };
@@ -107,10 +110,12 @@ enum Job {
         rows: Rows,
         exact: bool,
         late: bool,
+        again: u8,
     },
     Clear(ClearJob),
     Refresh(RefreshJob),
     Save(SaveJob),
+    Recompute(RecomputeJob),
 }
 
 /// 1 to `most`, and seldom anything about it.
@@ -156,8 +161,11 @@ fn job() -> impl Strategy<Value = Job> {
     let rows = (wide(), operand(), operand(), wide());
     let rows = rows.prop_map(|(queries, keys, values, out)| Rows { queries, keys, values, out });
     let head = (number(6), prop_oneof![20 => 1..20u32, 1 => select(vec![0, 65_535, 65_536])]);
-    let attention = (head, (size(3), elements()), policy(), quantizers, rows, any::<bool>(), any::<bool>());
-    let attention = attention.prop_map(|(head, size, policy, quantizers, rows, exact, late)| Job::Attention {
+    // Some come again, or values are late; seldom both.
+    let order =
+        prop_oneof![8 => (any::<bool>(), Just(0)), 8 => (Just(false), 0..6u8), 1 => (any::<bool>(), any::<u8>())];
+    let attention = (head, (size(3), elements()), policy(), quantizers, rows, any::<bool>(), order);
+    let attention = attention.prop_map(|(head, size, policy, quantizers, rows, exact, (late, again))| Job::Attention {
         head,
         size,
         policy,
@@ -165,6 +173,7 @@ fn job() -> impl Strategy<Value = Job> {
         rows,
         exact,
         late,
+        again,
     });
     let clear = (number(6), size(6)).prop_map(|(first, heads)| Job::Clear(ClearJob { first, heads }));
     let interval = prop_oneof![40 => 480..0x10_0000u32, 1 => select(vec![0, 479, 480, 0xf_ffff, 0x10_0000, u32::MAX])];
@@ -174,7 +183,9 @@ fn job() -> impl Strategy<Value = Job> {
     let save = (number(6), number(40), size(40), elements(), wide());
     let save =
         save.prop_map(|(head, first, tokens, elements, out)| Job::Save(SaveJob { head, first, tokens, elements, out }));
-    prop_oneof![4 => linear, 6 => attention, 1 => clear, 1 => refresh, 2 => save]
+    let recompute = (number(6), number(40), number(5));
+    let recompute = recompute.prop_map(|(head, position, slot)| Job::Recompute(RecomputeJob { head, position, slot }));
+    prop_oneof![4 => linear, 6 => attention, 1 => clear, 1 => refresh, 2 => save, 1 => recompute]
 }
 
 /// The descriptor as the contract's table says.
@@ -196,7 +207,7 @@ fn raw(job: &Job) -> Raw {
             raw.operand(88, 60, out);
             raw
         }
-        Job::Attention { head, size, policy, quantizers, rows, exact, late } => {
+        Job::Attention { head, size, policy, quantizers, rows, exact, late, again } => {
             let Policy { budget, sink, window, shift } = policy;
             let options = u32::from(exact) << 12 | u32::from(late) << 1;
             let sizes = [(32, head.0), (36, head.1), (40, size.0), (44, size.1), (48, options)];
@@ -204,7 +215,7 @@ fn raw(job: &Job) -> Raw {
             for (at, value) in [(52, budget), (54, sink), (56, window)] {
                 raw.put(at, &value.to_le_bytes());
             }
-            raw.put(58, &[shift]);
+            raw.put(58, &[shift, again]);
             let Quantizers { queries, keys, values } = quantizers;
             let scores = (0.125 / (f64::from(queries) * f64::from(keys))) as f32;
             let results = (1.0 / (32768.0 * f64::from(values))) as f32;
@@ -226,6 +237,7 @@ fn raw(job: &Job) -> Raw {
             raw.operand(56, 48, out);
             raw
         }
+        Job::Recompute(RecomputeJob { head, position, slot }) => words(8, &[(32, head), (36, position), (40, slot)]),
     }
 }
 
@@ -235,21 +247,22 @@ fn built(job: &Job) -> Result<Descriptor, Refusal> {
             let job = LinearJob::new(size, (x, quantizer), panels, constants, out);
             if exact { job.exact() } else { job }.build(&CAPS, &WINDOW)
         }
-        Job::Attention { head, size, policy, quantizers, rows, exact, late } => {
-            let job = AttentionJob::new(head, size, policy, (quantizers, 0.125), rows);
+        Job::Attention { head, size, policy, quantizers, rows, exact, late, again } => {
+            let job = AttentionJob::new(head, size, policy, (quantizers, 0.125), rows).again(again);
             let job = if exact { job.exact() } else { job };
             if late { job.late() } else { job }.build(&CAPS, &WINDOW)
         }
         Job::Clear(job) => job.build(&CAPS, &WINDOW),
         Job::Refresh(job) => job.build(&CAPS, &WINDOW),
         Job::Save(job) => job.build(&CAPS, &WINDOW),
+        Job::Recompute(job) => job.build(&CAPS, &WINDOW),
     }
 }
 
 #[test]
 fn builder_and_hardware() {
     let checks = Checks(model());
-    every(job(), &[0, 8, 9, 10], |job| {
+    every(job(), &[0, 5, 8, 9, 10], |job| {
         let (built, raw) = (built(&job), raw(&job));
         let expected = golden(&checks, 0x1000, &raw.0);
         prop_assert_eq!(code(&built), expected, "{:?}", built);
@@ -265,7 +278,7 @@ fn mutated() -> impl Strategy<Value = Raw> {
     let value = prop_oneof![select(vec![0, 1, 3, 4, 32, 64, 128, 0x1000, 0xff80, u32::MAX]), any::<u32>()];
     let mutations = prop::collection::vec((0..32usize, value), 0..2);
     let places = prop_oneof![0..128usize, select(vec![0, 4, 5, 5, 6, 44, 48, 52, 58, 59])];
-    let bytes = prop::collection::vec((places, select(vec![0, 1, 2, 3, 4, 5, 6, 0xff])), 0..3);
+    let bytes = prop::collection::vec((places, select(vec![0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0xff])), 0..3);
     (job(), mutations, bytes).prop_map(|(job, mutations, bytes)| {
         let mut raw = raw(&job);
         mutations.into_iter().for_each(|(word, value)| raw.put(4 * word, &value.to_le_bytes()));
@@ -284,11 +297,11 @@ fn any_bytes() {
     });
     let places = prop_oneof![4 => Just(0x1000), 1 => place()];
     let checks = Checks(model());
-    let codes = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10];
+    let codes = [0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 15];
     every((prop_oneof![20 => mutated(), 1 => random], places), &codes, |(raw, at)| {
         let descriptor = Descriptor::from_bytes(raw.0.clone().try_into().unwrap());
         let verdict = Descriptor::check_place(at, &WINDOW)
-            .and_then(|()| descriptor.check_header(&WINDOW, 6))
+            .and_then(|()| descriptor.check_header(&WINDOW, 8))
             .and_then(|()| check(&descriptor, &CAPS, &WINDOW));
         let expected = golden(&checks, at, &raw.0);
         prop_assert_eq!(code(&verdict), expected, "{:?}", verdict);
@@ -319,9 +332,11 @@ fn every_bit() {
     let refresh =
         RefreshJob { threshold: 5, high: Intervals { msb: 500, lsb: 600 }, low: Intervals { msb: 700, lsb: 800 } };
     let save = SaveJob { head: 1, first: 2, tokens: 3, elements: 4, out: at(0x2000) };
+    let recompute = RecomputeJob { head: 1, position: 2, slot: 3 };
     for (good, reserved) in [
         (linear([5, 6, 7]).build(&CAPS, &WINDOW).unwrap(), 31 + 256),
-        (attention(Policy::of_budget(20, 9)).build(&CAPS, &WINDOW).unwrap(), 30 + 8),
+        (attention(Policy::of_budget(20, 9)).build(&CAPS, &WINDOW).unwrap(), 30),
+        (recompute.build(&CAPS, &WINDOW).unwrap(), 8 * 84),
         // Steps but for thirteen; gain, kinds and causal without a norm; epsilon, the end.
         (vector, 32 - 13 + 4 + 24 + 128),
         (ClearJob { first: 1, heads: 2 }.build(&CAPS, &WINDOW).unwrap(), 8 * 88),
@@ -335,7 +350,7 @@ fn every_bit() {
             // The opcode makes it another operation.
             let opcode = (8 * 5..8 * 6).contains(&bit);
             let descriptor = Descriptor::from_bytes(bytes);
-            let verdict = descriptor.check_header(&WINDOW, 6).and_then(|()| check(&descriptor, &CAPS, &WINDOW));
+            let verdict = descriptor.check_header(&WINDOW, 8).and_then(|()| check(&descriptor, &CAPS, &WINDOW));
             assert_eq!(code(&verdict), golden(&checks, 0x1000, &bytes), "bit {bit}: {verdict:?}");
             *codes.entry(code(&verdict)).or_insert(0) += usize::from(!opcode);
         }
@@ -370,6 +385,29 @@ fn refusals_name_field_value_and_what_is_right() {
         message,
         format!("opcode is 0x6, must be 0x1 to 0x5: the device does not write cached tokens to memory{end} FIELD (15)")
     );
+}
+
+/// Tokens that come again: what is wrong, and what would be right.
+#[test]
+fn refusals_of_recomputation() {
+    let end = "; the hardware would end the job with";
+    let job = attention(Policy::of_budget(20, 9));
+    let said = |job: AttentionJob, caps: &Caps| job.build(caps, &WINDOW).unwrap_err().to_string();
+    assert_eq!(said(job.clone().again(6), &CAPS), format!("again is 6, must be 0 to 5{end} SIZE (9)"));
+    let late = said(job.clone().again(1).late(), &CAPS);
+    assert_eq!(late, format!("again is 1, must be 0 with late values{end} RESERVED (5)"));
+    let without = Caps { recompute: 0, ..CAPS };
+    assert_eq!(said(job.clone().again(1), &without), format!("again is 1, must be 0{end} RESERVED (5)"));
+    assert!(job.clone().build(&without, &WINDOW).is_ok());
+    let prompt = job.again(1).build_prompt(&CAPS, &WINDOW).unwrap_err().to_string();
+    assert_eq!(prompt, format!("again is 1, must be 0: an empty head has no token that could{end} FIELD (15)"));
+    let recompute = RecomputeJob { head: 0, position: 0, slot: 5 };
+    let message = recompute.build(&CAPS, &WINDOW).unwrap_err().to_string();
+    assert_eq!(message, format!("slot is 5, must be 0 to 4{end} SIZE (9)"));
+    let message = RecomputeJob { slot: 0, ..recompute }.build(&without, &WINDOW).unwrap_err().to_string();
+    assert!(message.starts_with("opcode is 0x8, must be 0x1 to 0x6"), "{message}");
+    let message = check(&Descriptor::new(7), &CAPS, &WINDOW).unwrap_err().to_string();
+    assert_eq!(message, format!("opcode is 0x7, must be 0x1 to 0x6, or 0x8{end} FIELD (15)"));
 }
 
 /// A prompt is as many descriptors as it needs: the last token brings the policy.

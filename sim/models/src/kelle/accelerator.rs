@@ -139,6 +139,7 @@ fn accelerator(slots: u32, score_bits: u32) -> (Shape, Caps) {
         interval_bits: 24,
         cache_rows: slots + 1,
         save: true,
+        recompute: 0,
         vector,
     };
     let units = Units { softmax: true, layer_norm: true, rotary: true };
@@ -157,6 +158,7 @@ fn accelerator(slots: u32, score_bits: u32) -> (Shape, Caps) {
         interval_bits: shape.interval_bits,
         cache_rows: shape.cache_rows,
         save: shape.save,
+        recompute: shape.recompute,
         vector: vector::Caps { opcode: 3, lanes: vector.lanes, max_beats: vector.max_beats, function: 2, units },
     };
     (shape, caps)

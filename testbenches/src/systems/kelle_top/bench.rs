@@ -30,7 +30,7 @@ fn facts(block: &KelleTop) -> Facts<Work> {
     let (spec, heads, unit) = (&block.spec, &block.attention, block.vector());
     let lanes = spec.lanes();
     let sizes = heads.score_width | heads.amount_width << 8 | heads.interval_width << 16;
-    let scores = sizes | u32::from(heads.save) << 24;
+    let scores = sizes | u32::from(heads.save) << 24 | heads.recompute << 25;
     Facts {
         number: 5,
         bus: bus_of(&spec.axi, block.ports),
@@ -81,6 +81,7 @@ pub fn golden_of(block: &KelleTop) -> anyhow::Result<Golden> {
         interval_bits: heads.interval_width,
         cache_rows: heads.rows(),
         save: heads.save,
+        recompute: heads.recompute,
         vector: shape_of(&block.vector(), &spec.axi),
     })
     .map_err(anyhow::Error::msg)

@@ -2,6 +2,7 @@
 //! token, while the heads keep to their budgets.
 
 pub mod decoding;
+mod popular;
 
 use anyhow::ensure;
 use golden::systems::kelle_top::{CONSTANT_BYTES, KelleTop};
@@ -13,6 +14,8 @@ use host::vector::Operand;
 use super::super::chain_builder::{ChainBuilder, Floats, Measured};
 use super::super::float_head::angles;
 use super::super::float_layer::{Exact, HEAD, Layer, sum};
+use popular::Popular;
+pub use popular::Recomputed;
 
 /// The largest integer of a calibrated activation: half of what there is, since evictions change what comes behind them.
 const LARGEST: f64 = 16_000.0;
@@ -32,6 +35,8 @@ pub struct Run<'a> {
     pub policy: Policy,
     /// Each query head has keys, values and victims of its own.
     pub expanded: bool,
+    /// Tokens that most heads hold are kept as what they came from, so many at most.
+    pub recompute: usize,
 }
 
 /// Weights in memory.
@@ -152,16 +157,31 @@ impl Builder<'_> {
         &mut self,
         (residual, first): (&Floats, usize),
         (m, gains): (&Matrices, &[Vec<f64>; 2]),
-        policy: Policy,
+        (policy, popular): (Policy, Option<&mut Popular>),
     ) -> anyhow::Result<(Floats, Floats)> {
         let normed = self.b.norm("normalised", residual, &gains[0])?;
+        let (mut made_of, mut again, mut positions) = (normed, 0, Vec::new());
+        let popular = match popular {
+            Some(popular) if first == 0 => {
+                Self::without_slots(popular, &normed);
+                Some(popular)
+            }
+            Some(popular) => {
+                made_of = self.with_slots(popular, &normed)?;
+                again = popular.slots();
+                positions.extend(popular.positions());
+                Some(popular)
+            }
+            None => None,
+        };
         let q = self.linear("queries", &normed, &m.q)?;
-        let k = self.linear("keys", &normed, &m.k)?;
-        let v = self.linear("values", &normed, &m.v)?;
-        let angles: Vec<Vec<f64>> =
-            angles(first + q.rows, HEAD)[first..].iter().map(|row| row.repeat(q.columns / HEAD)).collect();
+        let k = self.linear("keys", &made_of, &m.k)?;
+        let v = self.linear("values", &made_of, &m.v)?;
+        positions.extend(first..first + q.rows);
+        let all = angles(first + q.rows, HEAD);
+        let angles: Vec<Vec<f64>> = positions.iter().map(|&at| all[at].repeat(q.columns / HEAD)).collect();
         let turns = self.b.given(&angles)?;
-        self.b.rows(&q, &q, |job| job.rotate(turns.at))?;
+        self.b.rows(&q, &q, |job| job.rotate(place(&turns, again)))?;
         self.b.rows(&k, &k, |job| job.rotate(turns.at))?;
         let attention = self.b.floats("attention", q.rows, q.columns)?;
         let heads = m.quantizers.len();
@@ -177,13 +197,16 @@ impl Builder<'_> {
             };
             let scale = (1.0 / (HEAD as f64).sqrt()) as f32;
             let (head, size) = ((number as u32, q.rows as u32), (group as u32, HEAD as u32));
-            let job = AttentionJob::new(head, size, policy, (quantizers, scale), rows);
+            let job = AttentionJob::new(head, size, policy, (quantizers, scale), rows).again(again as u8);
             let job = if self.b.is_exact() { job.exact() } else { job };
             let descriptors = match first {
                 0 => job.build_prompt(self.caps, &self.b.window)?,
                 _ => vec![job.build(self.caps, &self.b.window)?],
             };
             descriptors.into_iter().try_for_each(|descriptor| self.b.then(descriptor))?;
+        }
+        if let Some(popular) = popular {
+            self.keep(popular, heads, policy)?;
         }
         let projected = self.linear("projected", &attention, &m.o)?;
         let hidden = self.b.floats("behind the attention", q.rows, residual.columns)?;
@@ -214,8 +237,8 @@ pub fn real_layer(
     golden: KelleTop,
     run: Run<'_>,
     layer: &Layer,
-) -> anyhow::Result<Measured> {
-    let Run { residual, prompt, pass, policy, expanded } = run;
+) -> anyhow::Result<(Measured, Recomputed)> {
+    let Run { residual, prompt, pass, policy, expanded, recompute } = run;
     let tokens = residual.len();
     ensure!((1..=tokens).contains(&prompt), "a prompt of {prompt} tokens, must be 1 to {tokens}");
     ensure!(pass > 0, "passes of no token");
@@ -224,11 +247,16 @@ pub fn real_layer(
     let matrices = builder.matrices(layer, &all, expanded)?;
     let heads = matrices.quantizers.len() as u32;
     builder.b.then(ClearJob { first: 0, heads }.build(caps, window)?)?;
+    let mut popular = match recompute {
+        0 => None,
+        _ => Some(builder.popular(recompute, pass, residual[0].len())?),
+    };
     let behind = (prompt..tokens).step_by(pass).map(|first| (first, pass.min(tokens - first)));
     let (mut attention, mut out) = (Vec::new(), Vec::new());
     for (first, count) in [(0, prompt)].into_iter().chain(behind) {
         let rows = builder.b.given(&residual[first..first + count])?;
-        let (attended, behind) = builder.tokens((&rows, first), (&matrices, &layer.gains), policy)?;
+        let kept = (policy, popular.as_mut());
+        let (attended, behind) = builder.tokens((&rows, first), (&matrices, &layer.gains), kept)?;
         attention.extend(builder.b.values(&attended));
         out.extend(builder.b.values(&behind));
     }
@@ -245,5 +273,6 @@ pub fn real_layer(
         errors.push(("attention of the steps", error(&all.attention, &attention, prompt..tokens)));
         errors.push(("what the layer adds to the steps", error(&exact, &ours, prompt..tokens)));
     }
-    Ok(Measured { job: builder.b.finish()?, errors })
+    let recomputed = popular.map_or_else(Recomputed::default, |popular| popular.recomputed);
+    Ok((Measured { job: builder.b.finish()?, errors }, recomputed))
 }

@@ -59,6 +59,7 @@ pub fn draw(rng: &mut StimulusRng, shape: &Shape, chain: u32) -> Program {
                     save(rng, program, Filled { head, tokens, elements })
                 }
             },
+            11 if shape.recompute > 0 => recompute(rng, program, shape, filled),
             _ => {
                 let (one, now) = attention(rng, program, shape);
                 filled = Some(now);
@@ -176,8 +177,14 @@ fn attention(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (De
     let (mut group, mut elements) = (size(rng, shape.group), elements(rng, shape));
     let mut tokens = if often(rng, 3) { rng.random_range(1..=12) } else { rng.random_range(1..=3) };
     let share = program.left() as u32 / 3;
+    // Slots that the head has from jobs before may be among them or not.
+    let again = match rng.random_range(0..8u8) {
+        0 => 0,
+        1 => rng.random_range(0..=shape.recompute),
+        _ => shape.recompute,
+    };
     let bytes = |tokens: u32, group: u32, elements: u32| {
-        2 * area_bytes(tokens, 2 * group * elements) + 2 * area_bytes(tokens, 2 * elements) + 256
+        2 * area_bytes(tokens, 2 * group * elements) + 2 * area_bytes(tokens + again, 2 * elements) + 256
     };
     while bytes(tokens, group, elements) > share && [tokens, group] != [1; 2] {
         if tokens > 1 { tokens = tokens.div_ceil(2) } else { group = group.div_ceil(2) }
@@ -185,9 +192,10 @@ fn attention(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (De
     if bytes(tokens, group, elements) > share {
         elements = shape.columns;
     }
-    let mut places = [group * elements, elements, elements].map(|columns| {
-        let place = area(rng, program, tokens, 2 * columns, true);
-        fill(rng, program, place, [tokens, columns]);
+    let rows = tokens + again;
+    let mut places = [(tokens, group * elements), (rows, elements), (rows, elements)].map(|(rows, columns)| {
+        let place = area(rng, program, rows, 2 * columns, true);
+        fill(rng, program, place, [rows, columns]);
         place
     });
     let mut out = area(rng, program, tokens, 2 * group * elements, false);
@@ -195,9 +203,10 @@ fn attention(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (De
         out = places[0];
     } else if often(rng, 8) {
         let of_results = rng.random::<bool>();
-        let (place, columns) = if of_results { (&mut out, group * elements) } else { (&mut places[1], elements) };
+        let (place, rows, columns) =
+            if of_results { (&mut out, tokens, group * elements) } else { (&mut places[1], rows, elements) };
         if place.1 != 0 {
-            place.1 = program.spread(rng, place.0, [tokens.into(), u64::from(2 * columns)]).unwrap_or(place.1);
+            place.1 = program.spread(rng, place.0, [rows.into(), u64::from(2 * columns)]).unwrap_or(place.1);
         }
     }
     let budget = match rng.random_range(0..4u8) {
@@ -211,9 +220,11 @@ fn attention(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (De
     // Amounts of some units, or of none, or too large.
     let shift = (product - rng.random_range(0..10)).clamp(0, 47) as u32;
     let mut one = header(rng, program, 2);
-    let options = u32::from(often(rng, 8)) << EXACT | u32::from(often(rng, 2)) << LATE;
+    // A late value does not come again.
+    let late = often(rng, 2) && again == 0;
+    let options = u32::from(often(rng, 8)) << EXACT | u32::from(late) << LATE;
     one.words(&[(32, head), (36, tokens), (40, group), (44, elements), (48, options)]);
-    one.words(&[(52, budget | sink << 16), (56, window | shift << 16)]);
+    one.words(&[(52, budget | sink << 16), (56, window | shift << 16 | again << 24)]);
     one.words(&[(60, wild(rng, 40, q)), (64, wild(rng, 40, k)), (68, wild(rng, 40, v))]);
     let score = rng.random_range(-2..4) - product;
     one.words(&[(72, wild(rng, 20, score)), (76, wild(rng, 20, -15 - v))]);
@@ -246,6 +257,14 @@ fn refresh(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Descr
     for at in [36, 40, 44, 48] {
         one.words(&[(at, interval(rng))]);
     }
+    one
+}
+
+/// A token gets a slot; there may be none that can have it.
+fn recompute(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, filled: Option<Filled>) -> Descriptor {
+    let (head, tokens) = filled.map_or((rng.random_range(0..shape.heads), 1), |filled| (filled.head, filled.tokens));
+    let mut one = header(rng, program, 8);
+    one.words(&[(32, head), (36, rng.random_range(0..tokens)), (40, rng.random_range(0..shape.recompute))]);
     one
 }
 

@@ -7,7 +7,7 @@ use golden::tender::granularity::relative_error;
 use half::f16;
 use hdl::accelerators::kelle::{AttentionSpec, KelleSpec, KelleTop as Top};
 use hdl::blocks::common::bus::AxiSpec;
-use host::kelle::{AttentionJob, Caps, ClearJob, Policy, Quantizers, RefreshJob, Rows, SaveJob};
+use host::kelle::{AttentionJob, Caps, ClearJob, Policy, Quantizers, RecomputeJob, RefreshJob, Rows, SaveJob};
 use host::vector::Operand;
 use host::{Descriptor, Window};
 use sim::stimulus::real_numbers;
@@ -34,6 +34,8 @@ pub struct Decode {
     pub policy: Policy,
     /// Values come behind the scores.
     pub late: bool,
+    /// So many of the first tokens are kept as what they came from behind the prompt, and come again with each step.
+    pub recompute: usize,
     /// How often rows are refreshed; what the head holds at the end is written to memory then, and the head emptied.
     pub refresh: Option<RefreshJob>,
 }
@@ -72,7 +74,7 @@ impl Decoded {
     }
 }
 
-/// 8 x 8 PEs before a bus of 16 bytes, and a head of 64 tokens.
+/// 8 x 8 PEs before a bus of 16 bytes, and a head of 64 tokens, of which 8 may be kept as what they came from.
 #[must_use]
 pub fn head_top() -> Top {
     let spec = KelleSpec {
@@ -84,7 +86,7 @@ pub fn head_top() -> Top {
         weights: 64,
         ..KelleSpec::default()
     };
-    let attention = AttentionSpec { spec: spec.clone(), heads: 1, ..AttentionSpec::default() };
+    let attention = AttentionSpec { spec: spec.clone(), heads: 1, recompute: 8, ..AttentionSpec::default() };
     Top { spec, attention, max_beats: 16, ..Top::default() }
 }
 
@@ -145,15 +147,21 @@ pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> any
     let queries = b.given(&(0..tokens).map(side_by_side).collect::<Vec<_>>())?;
     let (keys, values) = (b.given(&trace.keys)?, b.given(&trace.values)?);
     let out = b.floats(ATTENTION, tokens, queries.columns)?;
-    let scale = (1.0 / (keys.columns as f64).sqrt()) as f32;
-    let attend = |first: usize, count: usize| {
-        let behind =
-            |rows: &Floats| Operand { address: rows.at.address + first as u64 * u64::from(rows.at.stride), ..rows.at };
-        let rows = Rows { queries: behind(&queries), keys: behind(&keys), values: behind(&values), out: behind(&out) };
-        let size = (of.group as u32, keys.columns as u32);
+    let elements = keys.columns as u32;
+    let scale = (1.0 / f64::from(elements).sqrt()) as f32;
+    let behind = |rows: &Floats, first: usize| {
+        let address = rows.at.address + first as u64 * u64::from(rows.at.stride);
+        Operand { address, ..rows.at }
+    };
+    let attend_with = |[keys, values]: [Operand; 2], first: usize, count: usize| {
+        let (queries, out) = (behind(&queries, first), behind(&out, first));
+        let rows = Rows { queries, keys, values, out };
+        let size = (of.group as u32, elements);
         let job = AttentionJob::new((0, count as u32), size, of.policy, (quantizers, scale), rows).exact();
         if of.late { job.late() } else { job }
     };
+    let attend =
+        |first: usize, count: usize| attend_with([&keys, &values].map(|rows| behind(rows, first)), first, count);
     let mut descriptors: Vec<Descriptor> = Vec::new();
     if let Some(refresh) = of.refresh {
         descriptors.push(refresh.build(caps, window)?);
@@ -161,16 +169,27 @@ pub fn decode(caps: &Caps, window: &Window, golden: KelleTop, of: Decode) -> any
     if of.prompt > 0 {
         descriptors.extend(attend(0, of.prompt).build_prompt(caps, window)?);
     }
-    let alone = of.steps.min(4);
+    let alone = if of.recompute > 0 { of.steps } else { of.steps.min(4) };
+    for slot in 0..of.recompute as u32 {
+        descriptors.push(RecomputeJob { head: 0, position: slot, slot }.build(caps, window)?);
+    }
     if of.steps > alone {
         descriptors.push(attend(of.prompt, of.steps - alone).build(caps, window)?);
     }
     for token in tokens - alone..tokens {
-        descriptors.push(attend(token, 1).build(caps, window)?);
+        let job = match of.recompute {
+            0 => attend(token, 1),
+            again => {
+                let rows = |all: &[Vec<f64>]| [&all[..again], &all[token..=token]].concat();
+                let places = [b.given(&rows(&trace.keys))?.at, b.given(&rows(&trace.values))?.at];
+                attend_with(places, token, 1).again(again as u8)
+            }
+        };
+        descriptors.push(job.build(caps, window)?);
     }
     descriptors.into_iter().try_for_each(|descriptor| b.then(descriptor))?;
     if of.refresh.is_some() {
-        let (cached, elements) = (b.model().head(0).tokens.len(), keys.columns as u32);
+        let cached = b.model().head(0).tokens.len();
         let stride = HEAD_BYTES as usize + 4 * keys.columns;
         let address = b.room("cached tokens", cached * stride)?;
         let out = Operand { address, stride: stride as u32 };
@@ -198,6 +217,7 @@ mod tests {
     use super::*;
 
     const SHAPE: Shape = Shape {
+        recompute: 0,
         rows: 16,
         columns: 16,
         tokens: 4,
@@ -227,7 +247,7 @@ mod tests {
         let window = Window { base: 0x1000, limit: 0xff_ffff, address_width: 40 };
         for (layer, group, most) in [(14, 1, 0.05), (14, 3, 0.1), (28, 3, 0.4)] {
             let policy = Policy::of_budget(64, 24);
-            let of = Decode { layer, group, prompt: 96, steps: 288, policy, late: false, refresh: None };
+            let of = Decode { layer, group, prompt: 96, steps: 288, policy, late: false, recompute: 0, refresh: None };
             let golden = KelleTop::new(SHAPE).unwrap();
             let Measured { job, errors } = decode(&caps_of(&SHAPE), &window, golden, of).unwrap().measured;
             println!("layer {layer}, {group} query heads: {errors:?}");

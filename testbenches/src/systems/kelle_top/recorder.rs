@@ -9,8 +9,8 @@ use golden::kelle::score_register_file::ScoreFile;
 use golden::systems::kelle_top::{Event, Read};
 use hdl::accelerators::kelle::KelleTop;
 use host::kelle::RefreshJob;
-use sim::Sim;
 use sim::bus::Partner;
+use sim::{Out, Sim};
 
 use crate::kelle::refresh_controller::limits;
 
@@ -62,9 +62,22 @@ impl Record {
     }
 }
 
+/// What becomes of a row.
+#[derive(Clone, Copy)]
+enum Change {
+    /// A token enters it.
+    Enter,
+    /// Its token goes.
+    Evict,
+    /// Its token is kept as what it came from.
+    Drop,
+}
+
 /// Looks at each cycle.
 pub struct Recorder {
     ports: Ports,
+    /// Where tokens come again: one that is written does so, a row is dropped, which one.
+    again: Option<[Out; 3]>,
     row_width: u32,
     /// Rows of a head.
     entries: usize,
@@ -87,6 +100,14 @@ impl Recorder {
         let record = Rc::new(RefCell::new(record));
         let recorder = Self {
             ports: Ports::find(sim)?,
+            again: match block.attention.recompute {
+                0 => None,
+                _ => {
+                    let [keep, drop, row] =
+                        ["cache_keep_o", "cache_drop_o", "cache_drop_row_o"].map(|name| sim.output(name));
+                    Some([keep?, drop?, row?])
+                }
+            },
             row_width: block.attention.row().width,
             entries: block.attention.entries() as usize,
             valid: vec![false; rows as usize],
@@ -147,20 +168,24 @@ impl Recorder {
             record.checkers[byte].cycle(&operations)?;
         }
         // From the next cycle on: a write goes before an eviction.
-        let evicted = up(ports.evict).then(|| (sim.peek_u64(ports.evict_row) as usize, false));
-        let entered = (access && write).then_some((row, true));
+        let evicted = up(ports.evict).then(|| (sim.peek_u64(ports.evict_row) as usize, Change::Evict));
+        let kept = self.again.is_some_and(|[keep, ..]| up(keep));
+        let entered = (access && write && !kept).then_some((row, Change::Enter));
+        let dropped = self.again.filter(|&[_, drop, _]| up(drop)).map(|[.., row]| sim.peek_u64(row) as usize);
         let added = up(ports.update).then(|| (sim.peek_u64(ports.update_row) as usize, sim.peek_i64(ports.amount)));
         let ended = up(ports.step).then(|| sim.peek_u64(ports.step_head) as usize * self.entries);
         if let Some((row, amount)) = added {
             self.scores.add(row, amount);
             self.classify(record, row..row + 1)?;
         }
-        for (row, valid) in evicted.into_iter().chain(entered) {
-            if valid {
-                self.scores.set(row);
-            } else {
-                self.scores.clear(row);
+        let gone = |row| (row, Change::Drop);
+        for (row, change) in evicted.into_iter().chain(entered).chain(dropped.map(gone)) {
+            match change {
+                Change::Enter => self.scores.set(row),
+                Change::Evict => self.scores.clear(row),
+                Change::Drop => self.scores.drop(row),
             }
+            let valid = self.scores.is_refreshed(row);
             if self.valid[row] != valid {
                 self.valid[row] = valid;
                 for checker in &mut record.checkers {

@@ -4,10 +4,12 @@ use super::super::attention_controller::AttentionControllerPorts;
 use super::super::attention_sequencer::AttentionSequencerPorts;
 use super::super::attention_sums::AttentionSumsPorts;
 use super::super::head_reader::HeadReaderPorts;
+use super::super::recompute_slots::{RecomputeSlots, RecomputeSlotsPorts};
 use super::super::token_loader::TokenLoaderPorts;
 use super::super::token_saver::TokenSaverPorts;
 use super::super::walk::fit;
 use super::{AttentionEngine, AttentionEnginePorts};
+use crate::blocks::common::{Ram, RamImplementation};
 use crate::blocks::kelle::KvCachePorts;
 use crate::lang::{Bundle, Module, Signal, bit, mux, select, uint};
 
@@ -63,6 +65,63 @@ impl AttentionEngine {
             let from = if rows > columns { sums.tile_o.at(i + both) } else { loader.tile_o.at(i + both) };
             m.connect(walk.tile_i.at(i + both), from);
         });
+    }
+
+    /// Tokens that come again. Returns the numbers that saturate: those of a slot without a token do not count.
+    pub(super) fn slots(
+        &self,
+        m: &mut Module,
+        (controller, sequencer): (&AttentionControllerPorts, &AttentionSequencerPorts),
+        (loader, slots): (&TokenLoaderPorts, &RecomputeSlotsPorts),
+        head: Signal,
+    ) -> Signal {
+        let sequence = (sequencer.slot_o, sequencer.fetches_o, sequencer.place_o, sequencer.held_i);
+        let (Some(slot), Some(fetches), Some(place), Some(held_i)) = sequence else { return loader.saturations_o };
+        m.comment("Tokens that come again.");
+        m.connect(slots.head_i, head);
+        m.connect(slots.find_i, place);
+        let held = m.wire("slot_is_held", RecomputeSlots { spec: self.spec.clone() }.holds(slots.held_o, slot));
+        m.connect(held_i, held);
+        for (to, from) in [
+            (loader.again_i, Some(fetches)),
+            (controller.held_i, Some(slots.held_o)),
+            (controller.kept_i, Some(slots.kept_o)),
+            (Some(slots.look_i), controller.look_o),
+            (Some(slots.keep_i), controller.keep_o),
+            (Some(slots.slot_i), controller.keep_o.zip(controller.slot_o).map(|(keep, given)| mux(keep, given, slot))),
+        ] {
+            if let (Some(to), Some(from)) = (to, from) {
+                m.connect(to, from);
+            }
+        }
+        let nobody = m.wire("nobody_comes", fetches & !held);
+        let none = loader.saturations_o.ty().lit(0);
+        m.wire("saturations", mux(nobody, none, loader.saturations_o))
+    }
+
+    /// The number of each token: how many came to its head before it.
+    pub(super) fn numbers(
+        &self,
+        m: &mut Module,
+        sequencer: &AttentionSequencerPorts,
+        saver: &TokenSaverPorts,
+        (head, wiped, row): (Signal, Signal, Signal),
+    ) {
+        let (Some(number), spec) = (saver.number_i, &self.spec) else { return };
+        m.comment("Numbers of tokens.");
+        let ty = number.ty();
+        let entered = m.regs_init("entered", ty, spec.heads, 0);
+        m.for_each("heads_entered", spec.heads, |m, h| {
+            let here = m.wire("entered_here", head.eq(h.value(head.width())) & (wiped | sequencer.end_o));
+            entered.next_when(m, h, here, mux(wiped, ty.lit(0), entered.q.at(h).wrapping_add(1)));
+        });
+        let numbers = m.instance("u_numbers", Ram::words(spec.rows().max(2), ty.width, RamImplementation::Inferred));
+        m.connect(numbers.write_i, sequencer.write_o & !sequencer.again_o);
+        m.connect(numbers.write_address_i, row);
+        m.connect(numbers.data_i, entered.q.at(head));
+        m.connect(numbers.read_i, saver.access.valid);
+        m.connect(numbers.read_address_i, row);
+        m.connect(number, numbers.data_o);
     }
 
     /// What tokens are written to memory.

@@ -27,7 +27,10 @@ impl ScoreMemory {
             let comes = m.wire("model_comes", io.set_valid_i & !busy);
             let goes = m.wire("model_goes", io.clear_valid_i & !comes & !busy);
             let there = m.wire("model_there", read.lt(rows) & holds.q.at(read));
-            let adds = m.wire("model_adds", io.update_valid_i & there & !(comes | goes));
+            let drops = io.drop_valid_i.map(|drop| m.wire("model_drops", drop & there & !(comes | goes)));
+            let asks = io.drop_valid_i.map_or(io.update_valid_i, |drop| io.update_valid_i & !drop);
+            let adds = m.wire("model_adds", asks & there & !(comes | goes));
+            let dropped = drops.map(|_| m.regs_init("model_dropped", bit(), rows, 0));
             let now = m.wire("model_now", scores.q.at(read));
             let wide = self.score_width.max(self.amount_width) + 2;
             let sum_ty = sint(wide);
@@ -50,8 +53,14 @@ impl ScoreMemory {
                     let total = m.wire("model_total", select(&[(add, kept)], scores.q.at(i)));
                     scores.next(m, i, select(&[(set, ty.lit(0)), (mine, half(total))], total));
                     holds.next(m, i, (holds.q.at(i) & !clear) | set);
-                    old.next(m, i, !set & (mine | (old.q.at(i) & !add)));
-                    let left = holds.q.at(i) & old.q.at(i) & !(set | clear | add);
+                    let mut renewed = add;
+                    if let (Some(drops), Some(dropped)) = (drops, &dropped) {
+                        let drop = m.wire("model_drop", drops & read.eq(here));
+                        dropped.next(m, i, !set & !clear & (drop | dropped.q.at(i)));
+                        renewed = renewed | drop;
+                    }
+                    old.next(m, i, !set & (mine | (old.q.at(i) & !renewed)));
+                    let left = holds.q.at(i) & old.q.at(i) & !(set | clear | renewed);
                     m.assume("no_row_is_left_behind", !(mine & left));
                 });
             });
@@ -61,13 +70,16 @@ impl ScoreMemory {
             for k in 0..self.lookups {
                 let looked = before(m, &format!("model_looked_{k}_q"), io.look_row_i.at(k));
                 let beyond = looked.ge(rows);
-                let held = m.wire(&format!("model_held_{k}"), holds.q.at(looked));
+                let there = holds.q.at(looked);
+                let held = dropped.as_ref().map_or(there, |dropped| there & !dropped.q.at(looked));
+                let held = m.wire(&format!("model_held_{k}"), held);
                 let high = held & scores.q.at(looked).ge(io.threshold_i);
                 m.assert_always(&format!("row_{k}_is_valid"), beyond | io.valid_o.at(k).eq(held));
                 m.assert_always(&format!("row_{k}_is_high"), beyond | io.high_o.at(k).eq(high));
             }
             let promoted = m.reg_init("model_promoted_q", bit(), 0);
-            promoted.next(adds & now.lt(io.threshold_i) & kept.ge(io.threshold_i));
+            let rises = adds & now.lt(io.threshold_i) & kept.ge(io.threshold_i);
+            promoted.next(dropped.as_ref().map_or(rises, |dropped| rises & !dropped.q.at(read)));
             let promoted_row = before(m, "model_promoted_row_q", read);
             m.assert_always("promotion_is_told", io.promoted_valid_o.eq(promoted.q));
             m.assert_always("promoted_row", !promoted.q | io.promoted_row_o.eq(promoted_row));
@@ -77,6 +89,9 @@ impl ScoreMemory {
             m.cover("an_old_score_is_read", there & old.q.at(read) & io.score_o.any());
             m.cover("ages_twice", twice.q.msb() & there & io.score_o.any());
             m.cover("promotes", io.promoted_valid_o);
+            if let Some(dropped) = &dropped {
+                m.cover("a_dropped_score_grows", adds & dropped.q.at(read) & kept.any());
+            }
         });
     }
 }

@@ -45,7 +45,7 @@ impl KelleTop {
         let mut cache = self.cache.borrow_mut();
         let head = &mut cache.heads[operation.head];
         // Behind a token that could not be read nothing is known of the head.
-        let mut whole = true;
+        let mut whole = self.come_again(&operation, head, &mut counts, memory, &mut codes);
         for row in 0..operation.queries.rows {
             let arrival = self.arrival(&operation, row, &mut counts, memory, &mut codes);
             let (Some(arrival), true) = (arrival, whole) else {
@@ -72,9 +72,50 @@ impl KelleTop {
         if !codes.is_empty() {
             *head = Head::default();
         }
-        let (defined, certain) = (codes.is_empty() && known, known || !operation.exact);
+        let certain = (known || !operation.exact) && !head.slots_unknown;
+        let defined = codes.is_empty() && known;
         let operation = Work { operation: Operation::Attention(operation), counts };
         Executed { operation, codes, defined, certain, overflows, sum_overflows: 0 }
+    }
+
+    /// Keys and values of tokens with a slot come again; whether all that were needed could be read. Numbers of a slot without a token
+    /// do not count.
+    fn come_again(
+        &self,
+        operation: &Attention,
+        head: &mut Head,
+        counts: &mut Counts,
+        memory: &mut dyn Memory,
+        codes: &mut Codes,
+    ) -> bool {
+        let mut whole = true;
+        let width = self.shape.width as usize;
+        for slot in 0..operation.again {
+            let token = head.token_of(slot);
+            let [_, of_keys, of_values] = operation.quantizers;
+            let mut load = |rows, quantizer| {
+                let loaded = Loaded::row(rows, slot.into(), memory, codes);
+                if token.is_some() && loaded.whole().is_none() && operation.exact && some_saturate(&loaded, quantizer) {
+                    codes.note(code::OVERFLOW);
+                }
+                let (mut integers, saturated) = integers(loaded.whole()?, quantizer);
+                integers.resize(width, 0);
+                Some((integers, saturated))
+            };
+            let (key, value) = (load(&operation.keys, of_keys), load(&operation.values, of_values));
+            let (Some((key, more)), Some((value, also))) = (key, value) else {
+                whole = false;
+                continue;
+            };
+            if let Some(token) = token {
+                counts.saturations += more + also;
+                let before = [std::mem::replace(&mut token.key, key), std::mem::replace(&mut token.value, value)];
+                if let Some(replay) = self.replay.borrow_mut().as_mut() {
+                    replay.come_again(&before, token);
+                }
+            }
+        }
+        whole
     }
 
     /// The integers of a token, if all of them could be read.
@@ -86,7 +127,7 @@ impl KelleTop {
         memory: &mut dyn Memory,
         codes: &mut Codes,
     ) -> Option<Arrival> {
-        let mut load = |rows, quantizer| {
+        let mut load = |rows, row, quantizer| {
             let loaded = Loaded::row(rows, row, memory, codes);
             if loaded.whole().is_none() && operation.exact && some_saturate(&loaded, quantizer) {
                 codes.note(code::OVERFLOW);
@@ -96,8 +137,9 @@ impl KelleTop {
             Some(integers)
         };
         let [of_queries, of_keys, of_values] = operation.quantizers;
-        let queries = load(&operation.queries, of_queries);
-        let (key, value) = (load(&operation.keys, of_keys), load(&operation.values, of_values));
+        let queries = load(&operation.queries, row, of_queries);
+        let behind = u64::from(operation.again) + row;
+        let (key, value) = (load(&operation.keys, behind, of_keys), load(&operation.values, behind, of_values));
         let queries = queries?.chunks(operation.elements as usize).map(<[i64]>::to_vec).collect();
         Some(Arrival { queries, key: key?, value: value? })
     }
@@ -109,7 +151,8 @@ impl KelleTop {
             vector.resize(self.shape.width as usize, 0);
             vector
         };
-        let token = Token { key: whole(key), value: whole(value), score: 0 };
+        let (number, slot) = (head.entered, None);
+        let token = Token { key: whole(key), value: whole(value), score: 0, number, slot };
         let shown = match self.replay.borrow_mut().as_mut() {
             Some(replay) => replay.step(&head.tokens, &token, operation.elements as usize, operation.late),
             None => Shown::of(head.tokens.iter().chain([&token])),

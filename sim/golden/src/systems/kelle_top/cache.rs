@@ -7,7 +7,9 @@ use crate::systems::memory::Memory;
 use crate::systems::operand::are_apart;
 use crate::systems::pieces;
 
-use super::{Attention, Clear, Counts, Executed, HEAD_BYTES, KelleTop, Operation, Save, Shape, Shown, Work};
+use super::{
+    Attention, Clear, Counts, Executed, HEAD_BYTES, KelleTop, Operation, Recompute, Save, Shape, Shown, Work, done,
+};
 
 /// Intervals in cycles, of high bytes and of low bytes; and which scores are high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +31,10 @@ pub struct Token {
     pub value: Vec<i64>,
     /// Its importance.
     pub score: i64,
+    /// How many tokens came to its head before it, modulo 2^16.
+    pub number: u16,
+    /// It is kept as the input that it came from: key and value come again with each operation, at this place.
+    pub slot: Option<u32>,
 }
 
 /// A head.
@@ -38,12 +44,27 @@ pub struct Head {
     pub tokens: Vec<Token>,
     /// Nothing of its tokens is known but how many they are.
     pub unknown: bool,
+    /// Nor which of them have a slot.
+    pub slots_unknown: bool,
+    /// Tokens that came to it, modulo 2^16.
+    pub entered: u16,
 }
 
 impl Head {
     /// From here on only the number of tokens is known.
     pub(super) fn doubt(&mut self) {
         self.unknown = !self.tokens.is_empty();
+        self.slots_unknown = self.tokens.iter().any(|token| token.slot.is_some());
+    }
+
+    /// The token of each slot comes again, if there is one.
+    pub(super) fn token_of(&mut self, slot: u32) -> Option<&mut Token> {
+        self.tokens.iter_mut().find(|token| token.slot == Some(slot))
+    }
+
+    /// A slot with a token that does not come again when those of so many do.
+    pub(super) fn stays_away(&self, slots: u32) -> bool {
+        !self.slots_unknown && self.tokens.iter().any(|token| token.slot.is_some_and(|slot| slot >= slots))
     }
 
     /// A query has these products with all tokens: they count as importance. Whether a sum exceeded the top.
@@ -78,6 +99,7 @@ impl Head {
     /// The step ends: the new token enters; scores age if a sum exceeded the top.
     pub(super) fn enter(&mut self, token: Token, exceeded: bool) {
         self.tokens.push(token);
+        self.entered = self.entered.wrapping_add(1);
         if exceeded {
             self.tokens.iter_mut().for_each(|token| token.score /= 2);
         }
@@ -102,6 +124,16 @@ impl Cache {
 }
 
 impl KelleTop {
+    /// A token gets a slot.
+    pub(super) fn keep(&self, operation: Recompute) -> Executed {
+        let mut cache = self.cache.borrow_mut();
+        let head = &mut cache.heads[operation.head];
+        let certain = !head.slots_unknown;
+        head.tokens[operation.position].slot = Some(operation.slot);
+        head.slots_unknown = head.unknown;
+        Executed { certain, ..done(Operation::Recompute(operation)) }
+    }
+
     /// Cached tokens are written to memory.
     pub(super) fn save(&self, operation: Save, memory: &mut dyn Memory) -> Executed {
         let mut codes = Codes::default();
@@ -116,6 +148,9 @@ impl KelleTop {
         for (row, ((token, key), value)) in (0..).zip(tokens.iter().zip(&shown.keys).zip(&shown.values)) {
             let mut bytes = vec![0; HEAD_BYTES as usize];
             bytes[..4].copy_from_slice(&(token.score as u32).to_le_bytes());
+            if self.shape.recompute > 0 {
+                bytes[4..6].copy_from_slice(&token.number.to_le_bytes());
+            }
             let vectors = key[..elements].iter().chain(&value[..elements]);
             bytes.extend(vectors.flat_map(|&element| (element as i16).to_le_bytes()));
             pieces::store(&operation.out, row, &bytes, memory, &mut codes);

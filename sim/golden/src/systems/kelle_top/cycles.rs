@@ -15,7 +15,7 @@ use crate::systems::cycles::{Frame, Shell, Spent, Timed, Turns, Unit, end};
 use crate::systems::job::{Accelerator, Fields};
 use crate::systems::memory::Memory;
 
-use super::{KelleTop, Operation, SAVE, Save};
+use super::{ATTENTION, Attention, KelleTop, Operation, RECOMPUTE, Recompute, SAVE, Save};
 use attention::{Saved, Tokens};
 use linear::Product;
 pub use steps::Array;
@@ -84,6 +84,11 @@ impl Timed for Work<'_> {
         let (shape, mut tokens) = (self.accelerator.shape(), self.tokens.borrow_mut());
         let operation = match opcode {
             SAVE if shape.save => Save::check(shape, limits, fields, |head| tokens[head]).map(Operation::Save)?,
+            // Which tokens have a slot by then is not known: chains are right.
+            ATTENTION => Attention::check(shape, limits, fields).map(Operation::Attention)?,
+            RECOMPUTE if shape.recompute > 0 => {
+                Recompute::check(shape, fields, |head| tokens[head]).map(Operation::Recompute)?
+            }
             _ => self.accelerator.check(opcode, fields, limits)?,
         };
         match &operation {
@@ -103,10 +108,12 @@ impl Timed for Work<'_> {
         let begin = |used: u64| now + Shell::checks(used, OPERANDS);
         let ended = match operation {
             Operation::Attention(attention) => {
-                let old = accelerator.head(attention.head).tokens.len() as u64;
+                let mut head = accelerator.head(attention.head);
+                let old = head.tokens.len() as u64;
+                let again: Vec<bool> = (0..attention.again).map(|slot| head.token_of(slot).is_some()).collect();
                 let mut evicted = Vec::new();
                 accelerator.watched(attention.clone(), memory, &mut evicted);
-                let tokens = Tokens::new((timing, attention), (old, &evicted), (begin(OPERANDS), turns));
+                let tokens = Tokens::new((timing, attention), (old, &evicted, &again), (begin(OPERANDS), turns));
                 return end(tokens, turns);
             }
             Operation::Linear(linear) => {
@@ -117,6 +124,8 @@ impl Timed for Work<'_> {
             // A row of the cache is forgotten in each cycle.
             Operation::Clear(clear) => now + 1 + clear.heads as u64 * u64::from(shape.slots + 1),
             Operation::Refresh(_) => now + 1,
+            // Its row, its score and its slot are looked for.
+            Operation::Recompute(_) => now + 3,
         };
         accelerator.execute(operation.clone(), memory);
         ended

@@ -46,6 +46,8 @@ pub struct Attention {
     pub elements: u64,
     /// Values come behind the scores.
     pub late: bool,
+    /// Slots whose tokens come again: as many rows of keys and values ahead of the others.
+    pub again: u32,
     /// A saturated activation, or a score or result that is infinite or no number, is an error.
     pub exact: bool,
     /// Tokens behind a step, at most.
@@ -81,6 +83,17 @@ pub struct Clear {
     pub heads: usize,
 }
 
+/// A token that gets a slot: its key and its value go, and come again with each operation of attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recompute {
+    /// Its head.
+    pub head: usize,
+    /// Its position, the oldest token's being 0.
+    pub position: usize,
+    /// The slot.
+    pub slot: u32,
+}
+
 /// Cached tokens that are written to memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Save {
@@ -109,6 +122,8 @@ pub enum Operation {
     Refresh(Refresh),
     /// Cached tokens that are written to memory.
     Save(Save),
+    /// A token that gets a slot.
+    Recompute(Recompute),
 }
 
 /// No bytes at all.
@@ -121,13 +136,13 @@ impl job::Operation for Operation {
             Self::Attention(operation) => &operation.out,
             Self::Vector(operation) => operation.out(),
             Self::Save(operation) => &operation.out,
-            Self::Clear(_) | Self::Refresh(_) => &NOTHING,
+            Self::Clear(_) | Self::Refresh(_) | Self::Recompute(_) => &NOTHING,
         }
     }
 
     fn outs(&self) -> Vec<&Command> {
         match self {
-            Self::Clear(_) | Self::Refresh(_) => Vec::new(),
+            Self::Clear(_) | Self::Refresh(_) | Self::Recompute(_) => Vec::new(),
             _ => vec![self.out()],
         }
     }
@@ -208,15 +223,18 @@ impl Attention {
         let (word, long) = (|at| fields.word(at), |at| fields.long(at));
         let (budget, sink) = (word(52) & 0xffff, word(52) >> 16);
         let (window, shift) = (word(56) & 0xffff, word(56) >> 16 & 0xff);
-        zeros(word(48) & !(EXACT | LATE) == 0 && word(56) >> 24 == 0)?;
+        let again = word(56) >> 24;
+        let may_come = again == 0 || (shape.recompute > 0 && word(48) & LATE == 0);
+        zeros(word(48) & !(EXACT | LATE) == 0 && may_come)?;
         demand(word(32) < shape.heads)?;
         sizes(&[(word(36), 65_535), (word(40), shape.group), (budget, shape.slots)])?;
         demand(are_elements(shape, word(44)) && sink + window < budget && shift <= MOST_SHIFT)?;
+        demand(again <= shape.recompute && word(36) + again <= 65_535)?;
         let (tokens, group, elements) = (u64::from(word(36)), u64::from(word(40)), u64::from(word(44)));
-        let rows = |address, stride: usize, vectors| Command {
+        let rows = |address, stride: usize, vectors, more: u32| Command {
             address: long(address),
             row_bytes: 2 * elements * vectors,
-            rows: tokens,
+            rows: tokens + u64::from(more),
             stride: word(stride).into(),
         };
         let operation = Self {
@@ -224,6 +242,7 @@ impl Attention {
             group,
             elements,
             late: word(48) & LATE != 0,
+            again,
             exact: word(48) & EXACT != 0,
             budget: budget as usize,
             sink: sink as usize,
@@ -232,10 +251,10 @@ impl Attention {
             quantizers: [word(60), word(64), word(68)],
             score_scale: word(72),
             result_scale: word(76),
-            queries: rows(96, 80, group),
-            keys: rows(104, 84, 1),
-            values: rows(112, 88, 1),
-            out: rows(120, 92, group),
+            queries: rows(96, 80, group, 0),
+            keys: rows(104, 84, 1, again),
+            values: rows(112, 88, 1, again),
+            out: rows(120, 92, group, 0),
         };
         place(&[&operation.queries, &operation.keys, &operation.values, &operation.out], shape, limits)?;
         Ok(operation)
@@ -284,6 +303,23 @@ impl Refresh {
         let right = intervals.iter().all(|&interval| (least..=most).contains(&interval.into()));
         demand(i64::from(word(32)) <= shape.top_score() && right)?;
         Ok(Self { threshold: word(32), high: [intervals[0], intervals[1]], low: [intervals[2], intervals[3]] })
+    }
+}
+
+impl Recompute {
+    /// The operation in the fields behind a header, where heads have so many tokens.
+    ///
+    /// # Errors
+    /// The code of the first check that fails.
+    ///
+    /// # Panics
+    /// There are fewer than 24 words.
+    pub fn check(shape: &Shape, fields: Fields<'_>, tokens: impl Fn(usize) -> u64) -> Result<Self, u8> {
+        let [head, position, slot] = [32, 36, 40].map(|at| fields.word(at));
+        zeros(fields.are_zero((44..128).step_by(4)))?;
+        demand(head < shape.heads && slot < shape.recompute)?;
+        demand(u64::from(position) < tokens(head as usize))?;
+        Ok(Self { head: head as usize, position: position as usize, slot })
     }
 }
 

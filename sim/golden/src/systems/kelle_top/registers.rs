@@ -30,6 +30,7 @@ impl Registered for KelleTop {
             ("amount", constant(0x110, 8, 8, shape.amount_bits.into())),
             ("interval", constant(0x110, 16, 8, shape.interval_bits.into())),
             ("save", constant(0x110, 24, 1, shape.save.into())),
+            ("recompute", constant(0x110, 25, 7, shape.recompute.into())),
             ("cache_rows", constant(0x114, 0, 32, shape.cache_rows.into())),
         ];
         let counts = [

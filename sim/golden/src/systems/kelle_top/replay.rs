@@ -143,6 +143,18 @@ impl Replay {
         })
     }
 
+    /// Key and value of a token come again, in place of those that were `before`.
+    pub(super) fn come_again(&mut self, before: &[Vec<i64>; 2], token: &Token) {
+        self.shown(&[token], |replay| {
+            let held = replay.written.clone();
+            let row = replay.write(token)?;
+            match &held[row] {
+                Some(held) if held == before => Ok(Shown::default()),
+                _ => Err(format!("a token that comes again is written to row {row}, where it was not")),
+            }
+        });
+    }
+
     /// Tokens are written to memory: as what.
     pub(super) fn save(&mut self, tokens: &[Token]) -> Shown {
         let tokens: Vec<&Token> = tokens.iter().collect();

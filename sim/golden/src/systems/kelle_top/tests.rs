@@ -9,6 +9,7 @@ mod checks;
 mod errors;
 mod fuzz;
 mod random;
+mod recompute;
 mod registers;
 mod replay;
 mod steps;
@@ -29,6 +30,7 @@ const SHAPE: Shape = Shape {
     interval_bits: 12,
     cache_rows: 18,
     save: true,
+    recompute: 0,
     vector: vector_top::Shape {
         lanes: 4,
         max_beats: 8,

@@ -97,7 +97,7 @@ impl DecoderLayer for OnLayer<'_> {
         let (first, policy) = (self.tokens, Policy::of_budget(BUDGET, SHIFT));
         ensure!(first + residual.len() <= self.room, "there is room for {} tokens", self.room);
         let rows = self.builder.b.given(residual)?;
-        let (_, out) = self.builder.tokens((&rows, first), (&self.matrices, &self.gains), policy)?;
+        let (_, out) = self.builder.tokens((&rows, first), (&self.matrices, &self.gains), (policy, None))?;
         self.tokens += rows.rows;
         Pass::of(&mut self.builder.b, out)
     }

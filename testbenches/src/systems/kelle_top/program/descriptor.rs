@@ -51,9 +51,10 @@ impl Table {
                     (54, 2, shape.slots.into(), false),
                     (56, 2, shape.slots.into(), false),
                     (58, 1, 48, false),
+                    (59, 1, u64::from(shape.recompute) + 1, false),
                 ],
                 operands: vec![(96, 80), (104, 84), (112, 88), (120, 92)],
-                zeros: [59..60, 0..0],
+                zeros: [0..0, 0..0],
                 options: Some(48),
             },
             4 => Self {
@@ -68,6 +69,16 @@ impl Table {
                 let sizes = [threshold].into_iter().chain([36, 40, 44, 48].map(interval)).collect();
                 Self { sizes, operands: vec![], zeros: [52..128, 0..0], options: None }
             }
+            8 => Self {
+                sizes: vec![
+                    (32, 4, heads, false),
+                    (36, 4, shape.slots.into(), false),
+                    (40, 4, shape.recompute.into(), false),
+                ],
+                operands: vec![],
+                zeros: [44..128, 0..0],
+                options: None,
+            },
             _ => Self {
                 sizes: vec![
                     (32, 4, heads, false),
@@ -121,9 +132,9 @@ impl Descriptor {
     /// Makes a field wrong that a check of its own is for; now and then it is right nevertheless.
     pub fn spoil(&mut self, rng: &mut StimulusRng, shape: &Shape) {
         let table = Table::of(self.bytes[5], shape);
+        let zeros: Vec<usize> = table.zeros.into_iter().flatten().collect();
         match rng.random_range(0..6u8) {
-            0 => {
-                let zeros: Vec<usize> = table.zeros.into_iter().flatten().collect();
+            0 if !zeros.is_empty() => {
                 self.bytes[zeros[rng.random_range(0..zeros.len())]] = 1 << rng.random_range(0..8u8);
             }
             1 if table.options.is_some() => {

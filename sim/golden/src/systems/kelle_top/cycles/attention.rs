@@ -2,7 +2,7 @@
 
 use super::super::{Attention, HEAD_BYTES, Save};
 use super::Timing;
-use super::token::{Counts, Token};
+use super::token::{Counts, Token, load};
 use crate::common::bus::Command;
 use crate::systems::cycles::{Flow, Ports, Reader, Turns, Writer, latest};
 
@@ -21,6 +21,10 @@ pub(super) struct Tokens<'a> {
     counts: Counts,
     /// Of each token the distances of those that it drives out.
     evicted: &'a [Vec<u64>],
+    /// Of each slot that comes again whether it has a token; how many have come, and from when on the next one may.
+    again: &'a [bool],
+    came: usize,
+    begin: u64,
     /// Tokens ahead of the one that is in hand.
     old: u64,
     number: i64,
@@ -37,7 +41,7 @@ impl<'a> Tokens<'a> {
     /// Attention of a head that has `old` tokens; commands are offered the cycle behind `begin`.
     pub fn new(
         (timing, operation): (&'a Timing, &Attention),
-        (old, evicted): (u64, &'a [Vec<u64>]),
+        (old, evicted, again): (u64, &'a [Vec<u64>], &'a [bool]),
         (begin, turns): (u64, &Turns),
     ) -> Self {
         let (mut readers, ports) = timing.shell.readers(turns);
@@ -49,10 +53,50 @@ impl<'a> Tokens<'a> {
         }
         writer.offer(&operation.out, begin + 1);
         let slices = operation.elements / timing.array.columns;
-        let counts = Counts { queries: operation.group, slices, late: operation.late };
+        let ahead = again.len() as i64;
+        let counts = Counts { queries: operation.group, slices, late: operation.late, ahead };
         let token = Token::new(timing, counts, (old, 0), (begin + 1, Some(begin + 1)));
         let (late, next) = (operation.late.then_some(operation.values), None);
-        Self { timing, readers, ports, writer, counts, evicted, old, number: 0, token, next, late, ended: None }
+        let (begin, number, ended, came) = (begin + 1, 0, None, 0);
+        Self {
+            timing,
+            readers,
+            ports,
+            writer,
+            counts,
+            evicted,
+            again,
+            came,
+            begin,
+            old,
+            number,
+            token,
+            next,
+            late,
+            ended,
+        }
+    }
+
+    /// Keys and values of slots come again, one after the other, and are written where the slot has a token; then the first token comes.
+    fn come_again(&mut self) -> bool {
+        let mut moved = false;
+        while let Some(&held) = self.again.get(self.came) {
+            let vector = self.token.vector;
+            let mut from = Some(self.begin + 1);
+            for kind in [KEYS, VALUES] {
+                let row = (&mut self.readers[kind], self.came as i64, vector);
+                from = load(row, from, self.timing.integer, &mut moved).map(|last| last + 1);
+            }
+            let Some(loaded) = from else { return moved };
+            self.begin = loaded + if held { 3 } else { 2 };
+            self.came += 1;
+            moved = true;
+        }
+        if moved {
+            let begin = self.begin;
+            self.token = Token::new(self.timing, self.counts, (self.old, 0), (begin, Some(begin)));
+        }
+        moved
     }
 
     /// Behind the first products with values key and queries of the next token come, where values are late.
@@ -97,6 +141,10 @@ impl Flow for Tokens<'_> {
             moved |= reader.advance();
         }
         if self.ended.is_some() {
+            return moved;
+        }
+        moved |= self.come_again();
+        if self.came < self.again.len() {
             return moved;
         }
         moved |= self.token.advance(&mut self.readers, &mut self.writer);

@@ -37,6 +37,7 @@ fn step(timing: &Timing, (group, elements): (u64, u64), old: u64, late: bool) ->
     let tokens = 2;
     let evicted = [Vec::new(), Vec::new()];
     let attention = Attention {
+        again: 0,
         head: 0,
         group,
         elements,
@@ -55,7 +56,7 @@ fn step(timing: &Timing, (group, elements): (u64, u64), old: u64, late: bool) ->
         out: rows(0x40_0000, 2 * group * elements, tokens),
     };
     let ended = |tokens: usize| {
-        let mut flow = Tokens::new((timing, &attention), (old - 1, &evicted[..tokens]), (0, &Turns::default()));
+        let mut flow = Tokens::new((timing, &attention), (old - 1, &evicted[..tokens], &[]), (0, &Turns::default()));
         loop {
             while flow.advance() {}
             if let Some(ended) = flow.ended {

@@ -20,6 +20,8 @@ pub(super) struct Counts {
     pub slices: u64,
     /// Values come behind the scores.
     pub late: bool,
+    /// Rows of keys and of values ahead of those of the first token.
+    pub ahead: i64,
 }
 
 /// Products with keys, or with values.
@@ -108,6 +110,22 @@ impl Softmax {
     }
 }
 
+/// Takes row `number` of a reader, of so many beats, whose first one can be taken `from` a cycle on; when all of it is an integer.
+pub(super) fn load(
+    (reader, number, row): (&mut Reader, i64, i64),
+    from: Option<u64>,
+    integer: u64,
+    moved: &mut bool,
+) -> Option<u64> {
+    let end = (number + 1) * row;
+    while reader.left.known() < end {
+        let time = latest([from, reader.shown(reader.left.known())])?;
+        reader.left.push(time);
+        *moved = true;
+    }
+    reader.left.behind(end - 1, integer + 1)
+}
+
 /// A token under way.
 #[derive(Clone, Debug)]
 pub(super) struct Token {
@@ -118,11 +136,12 @@ pub(super) struct Token {
     /// Its place in the operation.
     number: i64,
     late: bool,
+    ahead: i64,
     /// When its products with keys begin, and those with values.
     pub scores: Option<u64>,
     pub valued: Option<u64>,
     /// Beats of a key or a value.
-    vector: i64,
+    pub vector: i64,
     /// From a number to its integer, which is kept.
     integer: u64,
     keys: Product,
@@ -135,7 +154,7 @@ impl Token {
     /// `ready` on.
     pub fn new(timing: &Timing, counts: Counts, (old, number): (u64, i64), (begin, ready): (u64, Option<u64>)) -> Self {
         let (array, lanes) = (timing.array, timing.shell.bus_bytes / 2);
-        let Counts { queries, slices, late } = counts;
+        let Counts { queries, slices, late, ahead } = counts;
         let (tokens, panels) = (old + 1, old / array.rows + 1);
         let in_panel = |panel: u64| (tokens - panel * array.rows).min(array.rows) as i64;
         let sizes = |tiles: u64, width: u64, apart: u64| Sizes {
@@ -162,7 +181,7 @@ impl Token {
         let softmax = Softmax { frame: timing.softmax, integers, row, entered, answered, shared, whole };
         let vector = beats / queries as i64;
         let (integer, scores, valued) = (timing.integer, None, None);
-        Self { begin, ready, number, late, scores, valued, vector, integer, keys, softmax, values }
+        Self { begin, ready, number, late, ahead, scores, valued, vector, integer, keys, softmax, values }
     }
 
     /// The token before has ended.
@@ -171,14 +190,15 @@ impl Token {
     }
 
     /// Takes its row of a kind, of so many beats, whose first one can be taken `from` a cycle on; when all of it is an integer.
-    fn load(&self, (reader, row): (&mut Reader, i64), from: Option<u64>, moved: &mut bool) -> Option<u64> {
-        let end = (self.number + 1) * row;
-        while reader.left.known() < end {
-            let time = latest([from, reader.shown(reader.left.known())])?;
-            reader.left.push(time);
-            *moved = true;
-        }
-        reader.left.behind(end - 1, self.integer + 1)
+    fn load(
+        &self,
+        readers: &mut [Reader],
+        (kind, row): (usize, i64),
+        from: Option<u64>,
+        moved: &mut bool,
+    ) -> Option<u64> {
+        let number = if kind == QUERIES { self.number } else { self.ahead + self.number };
+        load((&mut readers[kind], number, row), from, self.integer, moved)
     }
 
     /// Key, value, queries, each when the one before is there; then the products. A late value comes when the scores have begun.
@@ -189,14 +209,14 @@ impl Token {
         let queries = self.values.pages.words();
         let order = [(KEYS, self.vector), (VALUES, self.vector), (QUERIES, queries)];
         for (kind, row) in order.into_iter().filter(|&(kind, _)| kind != VALUES || !self.late) {
-            from = self.load((&mut readers[kind], row), from, &mut moved).map(|last| last + 1);
+            from = self.load(readers, (kind, row), from, &mut moved).map(|last| last + 1);
         }
         // The row of the token is looked for and written.
         self.scores = latest([from, self.ready]).map(|time| time + 3);
         let mut value = Some(0);
         if self.late {
             let from = self.scores.map(|time| time + 1);
-            value = self.load((&mut readers[VALUES], self.vector), from, &mut moved).map(|last| last + 2);
+            value = self.load(readers, (VALUES, self.vector), from, &mut moved).map(|last| last + 2);
         }
         let entered = &self.softmax.entered;
         moved |= self.keys.advance(self.scores, |n| entered.behind(n, 0));
