@@ -33,18 +33,28 @@ fn attack_on_the_refresh() {
     }
 }
 
-#[test]
-#[ignore = "a hundred million cycles"]
-fn large_attack_on_the_refresh() {
+fn attack_with(draws: std::ops::Range<u64>) {
     let p = attacked();
     let design = Design::from(&hdl::lang::elaborate(&p).unwrap_or_else(|e| panic!("{e}")));
-    for seed in 2..6 {
+    for seed in draws {
         for mode in [Mode::Safe, Mode::Tightest, Mode::Unsafe] {
             let bench = attack(&p, vec![mode]).unwrap_or_else(|e| panic!("{e}"));
             let options = RunOptions { seed: seeds::seed(seed), ..options(500_000) };
             sim::run(&*bench, &design, &options).unwrap_or_else(|e| panic!("{e}"));
         }
     }
+}
+
+#[test]
+#[ignore = "24 million cycles"]
+fn large_attack_on_the_refresh() {
+    attack_with(2..3);
+}
+
+#[test]
+#[ignore = "minutes: 72 million cycles"]
+fn release_attack_on_the_refresh() {
+    attack_with(3..6);
 }
 
 /// The attack must lose bits when the refresh is broken.
