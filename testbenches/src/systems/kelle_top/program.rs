@@ -263,6 +263,7 @@ fn refresh(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> Descr
 /// A token gets a slot; there may be none that can have it.
 fn recompute(rng: &mut StimulusRng, program: &mut Program, shape: &Shape, filled: Option<Filled>) -> Descriptor {
     let (head, tokens) = filled.map_or((rng.random_range(0..shape.heads), 1), |filled| (filled.head, filled.tokens));
+    program.plain &= filled.is_some();
     let mut one = header(rng, program, 8);
     one.words(&[(32, head), (36, rng.random_range(0..tokens)), (40, rng.random_range(0..shape.recompute))]);
     one
