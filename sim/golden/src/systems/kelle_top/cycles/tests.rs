@@ -32,12 +32,19 @@ fn rows(address: u64, row_bytes: u64, rows: u64) -> Command {
     Command { address, row_bytes, rows, stride: row_bytes.next_multiple_of(1024) }
 }
 
-/// Cycles of a step of a head with `old` tokens: from its beginning to that of the next one. Values may come behind the scores.
-fn step(timing: &Timing, (group, elements): (u64, u64), old: u64, late: bool) -> u64 {
-    let tokens = 2;
+/// When one or two tokens of a head with `old` ones have ended. Values may come behind the scores; slots come again, with a token or
+/// without one.
+fn ended(
+    timing: &Timing,
+    (group, elements): (u64, u64),
+    (old, late): (u64, bool),
+    again: &[bool],
+    tokens: usize,
+) -> u64 {
     let evicted = [Vec::new(), Vec::new()];
+    let all = 2 + again.len() as u64;
     let attention = Attention {
-        again: 0,
+        again: again.len() as u32,
         head: 0,
         group,
         elements,
@@ -50,23 +57,43 @@ fn step(timing: &Timing, (group, elements): (u64, u64), old: u64, late: bool) ->
         quantizers: [0; 3],
         score_scale: 0,
         result_scale: 0,
-        queries: rows(0x10_0000, 2 * group * elements, tokens),
-        keys: rows(0x20_0000, 2 * elements, tokens),
-        values: rows(0x30_0000, 2 * elements, tokens),
-        out: rows(0x40_0000, 2 * group * elements, tokens),
+        queries: rows(0x10_0000, 2 * group * elements, 2),
+        keys: rows(0x20_0000, 2 * elements, all),
+        values: rows(0x30_0000, 2 * elements, all),
+        out: rows(0x40_0000, 2 * group * elements, 2),
     };
-    let ended = |tokens: usize| {
-        let mut flow = Tokens::new((timing, &attention), (old - 1, &evicted[..tokens], &[]), (0, &Turns::default()));
-        loop {
-            while flow.advance() {}
-            if let Some(ended) = flow.ended {
-                return ended;
-            }
-            let (ports, readers) = flow.ports();
-            ports.turn(readers);
+    let mut flow = Tokens::new((timing, &attention), (old - 1, &evicted[..tokens], again), (0, &Turns::default()));
+    loop {
+        while flow.advance() {}
+        if let Some(ended) = flow.ended {
+            return ended;
         }
-    };
-    ended(2) - ended(1)
+        let (ports, readers) = flow.ports();
+        ports.turn(readers);
+    }
+}
+
+/// Cycles of a step of a head with `old` tokens: from its beginning to that of the next one.
+fn step(timing: &Timing, size: (u64, u64), old: u64, late: bool) -> u64 {
+    let of = |tokens| ended(timing, size, (old, late), &[], tokens);
+    of(2) - of(1)
+}
+
+/// What a further slot costs that comes again, once its rows come as fast as they are taken.
+#[test]
+fn a_slot_that_comes_again() {
+    for bus_bytes in [16, 64] {
+        let timing = timing(32, 32, bus_bytes);
+        for elements in [32, 64, 128] {
+            let of = |slots: &[bool]| ended(&timing, (1, elements), (64, false), slots, 1);
+            let before = of(&[true; 7]);
+            let expected = 2 * elements / (bus_bytes / 2) + 2 * timing.integer + 6;
+            assert_eq!(of(&[true; 8]) - before, expected, "{elements} elements, a bus of {bus_bytes} bytes");
+            let mut free = [true; 8];
+            free[7] = false;
+            assert_eq!(of(&free) - before, expected - 1);
+        }
+    }
 }
 
 /// A step with all tokens in whole panels, two of them at least: keys and values pass the array a row a cycle, and the results of
