@@ -78,9 +78,15 @@ impl Array {
         let loc = Location::caller();
         let mut fixed = Index::from(0);
         let mut run: Vec<(Signal, u32)> = Vec::new();
-        for (coordinate, step, places) in place.coordinates(self.ty.count, self.stride) {
+        let coordinates = place.coordinates(self.ty.count, self.stride);
+        let is_grid = coordinates.len() > 1;
+        let mut each: Vec<(Index, u32)> = Vec::new();
+        for (coordinate, step, places) in coordinates {
             match coordinate {
-                Coordinate::Fixed(index) => fixed = fixed + index * i64::from(step),
+                Coordinate::Fixed(index) => {
+                    fixed = fixed + index * i64::from(step);
+                    each.push((index, places));
+                }
                 Coordinate::Run(signal) => run.push((within(signal, places, loc), step)),
             }
         }
@@ -104,6 +110,20 @@ impl Array {
                 let count = self.ty.count;
                 e.error(loc, format!("{what} of `{name}` is outside its {count} elements (0 to {})", count - 1));
                 return e.poison(self.ty.element);
+            }
+            // A column beyond the last one would be in another row.
+            for &(index, places) in each.iter().filter(|(_, places)| is_grid && *places > 0) {
+                let (low, high) = index.bounds(|genvar| loop_count(&b.ir.scopes, genvar));
+                if low < 0 || high >= i64::from(places) {
+                    let name = b.ir.net(self.net).name.clone();
+                    let what = if low == high { format!("index {low}") } else { format!("index {low} to {high}") };
+                    let last = i64::from(places) - 1;
+                    e.error(
+                        loc,
+                        format!("{what} of `{name}` is outside of a coordinate's {places} places (0 to {last})"),
+                    );
+                    return e.poison(self.ty.element);
+                }
             }
             // What is constant after all is no choice at run time.
             let mut chosen = Vec::new();
@@ -401,6 +421,11 @@ impl Index {
             }
             match self.constant() {
                 Some(value) => e.literal(value.into(), uint(width)),
+                // A loop variable has 32 bits in Verilog.
+                None if width > 32 => {
+                    let index = e.push(Op::LoopIndex(self), uint(32));
+                    e.push(Op::Extend(index.node), uint(width))
+                }
                 None => e.push(Op::LoopIndex(self), uint(width)),
             }
         })

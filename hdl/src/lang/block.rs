@@ -426,15 +426,18 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
                 let net = module.net(module.ports[i]);
                 (net.name.as_str(), net.ty, module.direction(i)) == (p.name.as_str(), p.ty, p.direction)
             });
-        let same = module
-            .external
-            .as_ref()
-            .is_some_and(|x| (&x.source, &x.clocks, &x.reset) == (&external.source, &external.clocks, &external.reset));
+        let same = module.external.as_ref().is_some_and(|x| {
+            let registered = x.registered == external.registered_outputs;
+            registered && (&x.source, &x.clocks, &x.reset) == (&external.source, &external.clocks, &external.reset)
+        });
         if same && same_ports {
             return Some(module);
         }
         with(|e| {
-            let why = format!("two external modules called {} differ in ports, clock, reset or source", external.name);
+            let why = format!(
+                "two external modules called {} differ in ports, clock, reset, source or registered outputs",
+                external.name
+            );
             e.error_related(loc, why, Some(("the other one".into(), module.loc)));
         });
         return None;
@@ -458,6 +461,7 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
             source: external.source.clone(),
             clocks: external.clocks.clone(),
             reset: external.reset.clone(),
+            registered: external.registered_outputs,
         });
         e.stack.push(Builder { ir, scope: 0, serial, register_arrays: vec![] });
         for p in &external.ports {

@@ -321,6 +321,8 @@ pub(crate) struct External {
     pub source: Option<String>,
     pub clocks: Vec<String>,
     pub reset: Option<String>,
+    /// No path leads from an input to an output within a cycle.
+    pub registered: bool,
 }
 
 impl ModuleIr {

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use super::array::Array;
 use super::bundle::{Bundle, FieldType, FieldValue};
+use super::context::with;
 use super::index::Index;
 use super::ir::Direction;
 use super::module::Module;
@@ -16,7 +17,8 @@ use super::types::bit;
 pub struct StreamArray<B> {
     valid: Array,
     ready: Array,
-    fields: Vec<Array>,
+    /// By field; none of one that these parameters leave out.
+    fields: Vec<Option<Array>>,
     name: String,
     bundle: PhantomData<B>,
 }
@@ -36,9 +38,18 @@ impl<B: Bundle> StreamArray<B> {
         };
         let mut fields = Vec::new();
         for (field, ty) in B::FIELDS.iter().zip(B::layout(spec)) {
-            let FieldType::One(ty) = ty else { continue };
             b.document(&format!("Each: {}", lower_first(field.doc)));
-            fields.push(b.array(&format!("{name}{}_{forth_end}", field.name), direction, ty.array(count)));
+            let port = format!("{name}{}_{forth_end}", field.name);
+            fields.push(match ty {
+                FieldType::One(ty) => Some(b.array(&port, direction, ty.array(count))),
+                FieldType::Many(_) => {
+                    let what =
+                        format!("field `{}` of several streams is an array itself: `{port}` cannot be one", field.name);
+                    with(|e| e.error(b.loc, what));
+                    None
+                }
+                FieldType::Absent => None,
+            });
         }
         let one = bit().array(count);
         b.document("Each: a beat is offered; it stays with all it carries until it is taken.");
@@ -55,7 +66,9 @@ impl<B: Bundle> StreamArray<B> {
         m.connect_each(&format!("{name}_valid"), self.valid, from.valid);
         m.connect_each(&format!("{name}_ready"), from.ready, self.ready);
         for (i, (to, from)) in self.fields.iter().zip(&from.fields).enumerate() {
-            m.connect_each(&format!("{name}_{}", B::FIELDS[i].name), *to, *from);
+            if let (Some(to), Some(from)) = (to, from) {
+                m.connect_each(&format!("{name}_{}", B::FIELDS[i].name), *to, *from);
+            }
         }
     }
 
@@ -64,7 +77,8 @@ impl<B: Bundle> StreamArray<B> {
     #[must_use]
     pub fn at(&self, k: impl Into<Index>) -> Stream<B> {
         let k = k.into();
-        let values = self.fields.iter().map(|field| FieldValue::One(field.at(k))).collect();
+        let of = |field: &Option<Array>| field.map_or(FieldValue::Absent, |field| FieldValue::One(field.at(k)));
+        let values = self.fields.iter().map(of).collect();
         let name = k.constant().map_or_else(|| self.name.clone(), |k| format!("{}_{k}", self.name));
         Stream::new(&name, self.valid.at(k), self.ready.at(k), B::from_values(values))
     }

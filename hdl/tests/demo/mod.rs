@@ -46,6 +46,7 @@ pub fn all() -> Vec<Design> {
         design(&Arithmetic {}),
         design(&Choices {}),
         design(&Deep {}),
+        design(&Ends {}),
         design(&Formal {}),
         design(&Groups { groups: 1 }),
         design(&Groups { groups: 3 }),

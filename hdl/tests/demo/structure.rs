@@ -109,6 +109,20 @@ demo! {
 }
 
 demo! {
+    /// A state that is never left, and a transition that hides the one behind it.
+    Ends EndsPorts "ends" "done_o for good, two cycles behind go_i." {
+        go_i: In = bit(),
+        done_o: Out = bit(),
+    } |m, io| {
+        let fsm = m.fsm("state", &["idle", "run", "done"]);
+        fsm.goto("idle", io.go_i, "run");
+        fsm.goto("run", true, "done");
+        fsm.goto("run", io.go_i, "idle");
+        m.connect(io.done_o, fsm.is("done"));
+    }
+}
+
+demo! {
     /// A memory with byte enables and a register file.
     Memories MemoriesPorts "memories" "read data one cycle after read_i, before a write of the same cycle." {
         write_i: In = uint(4),

@@ -76,7 +76,7 @@ refuses!(external_modules { a_i: In = bit(), y_o: Out = bit() } |m, io| {
 } r#"
     error: module CELL has no port `Z`; its ports are: A
       --> m.connect(first.port("Z"), io.a_i);, in module bad
-    error: two external modules called CELL differ in ports, clock, reset or source
+    error: two external modules called CELL differ in ports, clock, reset, source or registered outputs
       --> let second = m.external("u_second", &other);, in module bad
       note: the other one at let first = m.external("u_first", &cell);
     error: `a b` is not a Verilog identifier

@@ -87,6 +87,17 @@ refuses!(index_out_of_range { v_i: InArray = uint(8).array(4), y_o: Out = uint(8
       --> m.for_each("lane", 4, |m, i| m.connect(io.z_o.at(i), io.v_i.at(i + 1)));, in module bad
 "#);
 
+refuses!(column_of_another_row { row_i: In = uint(1), y_o: Out = bit() } |m, io| {
+    let grid = m.grid("grid", bit(), 2, 4);
+    m.for_each("row", 2, |m, r| m.for_each("column", 4, |m, c| m.connect(grid.at((r, c)), 0)));
+    m.connect(io.y_o, grid.at((0, 5)) & grid.at((io.row_i, 4)));
+} r#"
+    error: index 5 of `grid` is outside of a coordinate's 4 places (0 to 3)
+      --> m.connect(io.y_o, grid.at((0, 5)) & grid.at((io.row_i, 4)));, in module bad
+    error: index 4 of `grid` is outside of a coordinate's 4 places (0 to 3)
+      --> m.connect(io.y_o, grid.at((0, 5)) & grid.at((io.row_i, 4)));, in module bad
+"#);
+
 refuses!(five_loops_in_one_index { y_o: Out = bit() } |m, io| {
     let v = m.nets("v", bit(), 64);
     m.for_each("a", 2, |m, a| m.for_each("b", 2, |m, b| m.for_each("c", 2, |m, c| m.for_each("d", 2, |m, d| {

@@ -119,6 +119,17 @@ fn state_machine() {
 }
 
 #[test]
+fn a_state_that_is_never_left() {
+    let mut sim = start(&demo::Ends {});
+    sim.reset(1).unwrap();
+    for (go, done) in [(0, 0), (1, 0), (1, 0), (0, 1), (1, 1), (0, 1)] {
+        set(&mut sim, &[("go_i", go)]);
+        check(&sim, &[("done_o", done)]);
+        sim.tick().unwrap();
+    }
+}
+
+#[test]
 fn wide_masks() {
     let mut sim = start(&demo::Masks {});
     sim.reset(1).unwrap();

@@ -404,14 +404,21 @@ pub(super) fn literal(value: &BigInt, ty: Type) -> String {
     }
     let bits = Type { signed: false, ..ty }.wrap(value);
     if w > WIDEST_LITERAL {
-        // In pieces, most significant first; a piece of zeros is a repetition.
-        let zeros = w - (bits.bits() as u32).div_ceil(WIDEST_LITERAL) * WIDEST_LITERAL;
-        let mut parts = vec![format!("{{{zeros}{{1'b0}}}}")];
-        let mut low = w - zeros;
+        // In pieces, most significant first; zeros ahead of them are a repetition.
+        let (mut zeros, mut parts, mut low) = (0, Vec::new(), w);
         while low > 0 {
-            low -= WIDEST_LITERAL;
-            let piece = Type { width: WIDEST_LITERAL, signed: false };
-            parts.push(literal(&piece.wrap(&(&bits >> low)), piece));
+            let width = (low - 1) % WIDEST_LITERAL + 1;
+            low -= width;
+            let piece = Type { width, signed: false };
+            let value = piece.wrap(&(&bits >> low));
+            if parts.is_empty() && value.bits() == 0 {
+                zeros += width;
+            } else {
+                parts.push(literal(&value, piece));
+            }
+        }
+        if zeros > 0 {
+            parts.insert(0, format!("{{{zeros}{{1'b0}}}}"));
         }
         let text = if parts.len() == 1 { parts.remove(0) } else { format!("{{{}}}", parts.join(", ")) };
         return if ty.signed { format!("$signed({text})") } else { text };
@@ -420,4 +427,18 @@ pub(super) fn literal(value: &BigInt, ty: Type) -> String {
         return format!("{w}'{sign}h{bits:x}");
     }
     format!("{w}'{sign}d{value}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_literals_come_in_pieces() {
+        let of = |value: i32, width| literal(&value.into(), Type { width, signed: value < 0 });
+        assert_eq!(of(0, 40_000), "{40000{1'b0}}");
+        assert_eq!(of(1, 40_000), "{{7232{1'b0}}, 32768'd1}");
+        let ones = format!("$signed({{7232'h{}, 32768'h{}}})", "f".repeat(7232 / 4), "f".repeat(32_768 / 4));
+        assert_eq!(of(-1, 40_000), ones);
+    }
 }
