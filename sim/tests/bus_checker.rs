@@ -274,7 +274,14 @@ fn promises() -> Vec<Case> {
     all.extend(addresses_of(Rule::Incrementing, "BURST 0b00", incr, at(0, 0), request(|a| a.burst = FIXED)));
     let normal = Promises { no_exclusives: true, ..none() };
     all.extend(addresses_of(Rule::NoExclusives, "LOCK 1", normal, at(0, 0), request(|a| a.lock = 1)));
-    let two = || Promises { reads: Some(2), writes: Some(1), write_data: Some(3), response: Some(2), ..none() };
+    let two = || Promises {
+        reads: Some(2),
+        writes: Some(1),
+        write_data: Some(3),
+        write_address: Some(3),
+        response: Some(2),
+        ..none()
+    };
     let reads = |count| vec![ar(at(0, 0)); count];
     let written = || vec![aw(at(0, 0)), w(0xf, true)];
     let beat = r(0, OKAY, true);
@@ -300,6 +307,13 @@ fn promises() -> Vec<Case> {
             // Waiting for READY is not the manager's fault.
             vec![aw(at(0x40, 1)), idle(), idle(), waits(w(0xf, false)), w(0xf, false), idle(), idle(), idle()],
             vec![aw(at(0x40, 2)), w(0xf, false), idle(), idle(), idle(), idle()],
+        ),
+        case(
+            Rule::WriteAddressReady,
+            W,
+            "AWVALID has been low for 4 cycles while 2 beats of W wait for their address",
+            vec![w(0xf, true), idle(), idle(), aw(at(0x40, 0)), w(0xf, true), idle(), idle()],
+            vec![w(0xf, false), w(0xf, true), idle(), idle()],
         ),
         case(
             Rule::ResponseTaken,

@@ -23,12 +23,14 @@ pub struct Promises {
     pub writes: Option<u32>,
     /// Longest time, in cycles in a row, that W is silent while data of an issued write address is missing.
     pub write_data: Option<u32>,
+    /// Longest time, in cycles in a row, that AW is silent while data is there that no address was offered for.
+    pub write_address: Option<u32>,
     /// Longest time, in cycles, that an offered R or B waits for READY.
     pub response: Option<u32>,
 }
 
 impl Default for Promises {
-    /// The contract of this project's tops: full-width INCR bursts, no exclusives, and 1,000 cycles for data and answers.
+    /// The contract of this project's tops: full-width INCR bursts, no exclusives, and 1,000 cycles for data, addresses and answers.
     fn default() -> Self {
         Self {
             full_size: true,
@@ -37,6 +39,7 @@ impl Default for Promises {
             reads: None,
             writes: None,
             write_data: Some(1000),
+            write_address: Some(1000),
             response: Some(1000),
         }
     }
@@ -52,6 +55,7 @@ impl Promises {
             reads: None,
             writes: None,
             write_data: None,
+            write_address: None,
             response: None,
         }
     }
@@ -104,6 +108,8 @@ pub struct ProtocolChecker {
     reads: VecDeque<Open>,
     /// Cycles in a row in which owed write data was not offered.
     silent: u32,
+    /// Cycles in a row in which data waited for an address that was not offered.
+    alone: u32,
 }
 
 impl ProtocolChecker {
@@ -131,6 +137,7 @@ impl ProtocolChecker {
             early: VecDeque::with_capacity(256),
             reads: VecDeque::with_capacity(64),
             silent: 0,
+            alone: 0,
         }
     }
 
@@ -162,7 +169,7 @@ impl ProtocolChecker {
         self.writes.clear();
         self.early.clear();
         self.reads.clear();
-        (self.complete, self.silent) = (0, 0);
+        (self.complete, self.silent, self.alone) = (0, 0, 0);
         self.after_reset = true;
     }
 
@@ -245,6 +252,16 @@ impl ProtocolChecker {
             } else {
                 self.early.push_back((strb, last));
             }
+        }
+        let alone = !self.early.is_empty() && !now.aw.valid;
+        self.alone = if alone { self.alone + 1 } else { 0 };
+        if self.promises.write_address.is_some_and(|limit| self.alone > limit) {
+            let values = format!(
+                "AWVALID has been low for {} cycles while {} beats of W wait for their address",
+                self.alone,
+                self.early.len()
+            );
+            return Err(self.broken(Rule::WriteAddressReady, Channel::W, values));
         }
         let owed = self.complete < self.writes.len() && !now.w.valid;
         self.silent = if owed { self.silent + 1 } else { 0 };

@@ -35,6 +35,8 @@ pub struct AxiConfig {
     pub max_writes: usize,
     /// What is taken first of a write.
     pub write_order: WriteOrder,
+    /// Bytes of a write are in memory when its answer is offered, not as they pass: whoever reads before it reads what was there.
+    pub late_writes: bool,
     /// Pauses.
     pub stalls: Stalls,
     /// Answers other than OKAY.
@@ -59,6 +61,7 @@ impl AxiConfig {
             max_reads: usize::MAX,
             max_writes: usize::MAX,
             write_order: WriteOrder::Any,
+            late_writes: false,
             stalls: Stalls::default(),
             errors: Vec::new(),
             silent_reads: None,
@@ -67,8 +70,16 @@ impl AxiConfig {
         }
     }
 
-    /// A memory that does whatever AXI allows: random latencies, pauses on all channels, beats of different IDs mixed.
-    /// `stall` is the rule of all pauses.
+    /// [`AxiConfig::rough`], and what is alike in all of these drawn too: whether READY waits for VALID, what is taken first of a write.
+    pub fn drawn(stall: Stall, rng: &mut StimulusRng) -> Self {
+        use WriteOrder::{AddressFirst, Any, DataFirst};
+        let write_order = [Any, AddressFirst, DataFirst][rng.random_range(0..3_usize)];
+        let stalls = Stalls { ready_after_valid: rng.random(), ..Stalls::all(stall) };
+        Self { write_order, stalls, ..Self::rough(stall) }
+    }
+
+    /// A memory that takes no care: random latencies, pauses on all channels, beats of different IDs mixed, writes that are in
+    /// memory no sooner than they are answered. `stall` is the rule of all pauses.
     pub fn rough(stall: Stall) -> Self {
         Self {
             read_latency: Latency::Random(1, 40),
@@ -76,6 +87,7 @@ impl AxiConfig {
             order: Order::Mixed,
             max_reads: 6,
             max_writes: 6,
+            late_writes: true,
             stalls: Stalls::all(stall),
             ..Self::ideal(1)
         }

@@ -77,6 +77,7 @@ rules! {
     Incrementing = "promise", "every burst is INCR";
     Outstanding = "promise", "no more transactions are open than promised";
     WriteDataReady = "promise", "the data of an issued write address is there in time";
+    WriteAddressReady = "promise", "write data that was taken has an address in time";
     ResponseTaken = "promise", "an answer is taken in time";
 }
 

@@ -163,6 +163,10 @@ impl AxiMemory {
 impl Partner for AxiMemory {
     fn drive(&mut self, sim: &mut Sim) -> Result<()> {
         let now = sim.cycle_count();
+        if self.next.is_none() && now != sim.reset_cycle() && !sim.in_reset() {
+            // It begins in the middle of things: what a reset asks for is long past.
+            self.resets = sim.resets();
+        }
         if sim.resets() != self.resets || sim.in_reset() {
             self.resets = sim.resets();
             self.next = None;
@@ -229,7 +233,7 @@ impl Port {
             read.drive((sim, now), &self.config, (memory, timing), &mut self.signals);
         }
         if let Some(write) = &mut self.write {
-            write.drive(sim, now, &self.config, timing, &mut self.signals);
+            write.drive((sim, now), &self.config, (memory, timing), &mut self.signals);
         }
     }
 

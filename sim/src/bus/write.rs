@@ -30,12 +30,21 @@ struct Pending {
     asked: u64,
 }
 
+/// A beat that reaches memory with the answer to its write.
+struct Held {
+    number: u64,
+    page: usize,
+    address: u64,
+    beat: WriteData,
+}
+
 pub(super) struct WriteSide {
     pub ports: WritePorts,
     queue: VecDeque<Pending>,
     /// How many of the queue have all of their data.
     complete: usize,
     early: VecDeque<WriteData>,
+    held: Vec<Held>,
     /// Writes without an answer that was taken.
     open: usize,
     address_pause: StallPattern,
@@ -55,6 +64,7 @@ impl WriteSide {
             queue: VecDeque::with_capacity(64),
             complete: 0,
             early: VecDeque::with_capacity(EARLY),
+            held: Vec::new(),
             open: 0,
             address_pause: config.stalls.aw.pattern(seed, &label("AW")),
             data_pause: config.stalls.w.pattern(seed, &label("W")),
@@ -69,11 +79,18 @@ impl WriteSide {
     pub fn reset(&mut self) {
         self.queue.clear();
         self.early.clear();
+        self.held.clear();
         (self.complete, self.open) = (0, 0);
     }
 
     #[inline]
-    pub fn drive(&mut self, sim: &mut Sim, now: u64, config: &AxiConfig, timing: &mut Timing, last: &mut Signals) {
+    pub fn drive(
+        &mut self,
+        (sim, now): (&mut Sim, u64),
+        config: &AxiConfig,
+        (memory, timing): (&mut Memory, &mut Timing),
+        last: &mut Signals,
+    ) {
         let waits = (last.aw.valid && !last.aw.ready, last.w.valid && !last.w.ready);
         let late = config.stalls.ready_after_valid;
         let data_is_here = waits.1 || !self.early.is_empty();
@@ -107,12 +124,25 @@ impl WriteSide {
             if let Some(timing) = timing {
                 timing.answered(self.queue[index].asked);
             }
+            let number = self.queue[index].number;
             self.queue.remove(index);
             self.complete -= 1;
             self.ports.offer(sim, &b.payload);
+            self.land(number, memory);
         } else {
             self.ports.silence(sim, &b.payload);
         }
+    }
+
+    /// The held beats of a write reach memory.
+    fn land(&mut self, number: u64, memory: &mut Memory) {
+        let bus = u64::from(self.ports.bus);
+        self.held.retain(|held| {
+            if held.number == number {
+                memory.bus_write(held.page, held.address, bus, held.beat.strb, &held.beat.data);
+            }
+            held.number != number
+        });
     }
 
     /// The write that is answered.
@@ -177,7 +207,11 @@ impl WriteSide {
             let place = BeatPlace { address, number: self.beats, request: write.number, position: write.beat };
             response(&config.errors, false, &place)
         };
-        if answer == Response::Okay {
+        // What is never answered may be in memory all the same, and tests look for it.
+        let late = config.late_writes && config.silent_writes.is_none_or(|silence| write.number < silence.request);
+        if answer == Response::Okay && late {
+            self.held.push(Held { number: write.number, page: write.page, address, beat: *beat });
+        } else if answer == Response::Okay {
             memory.bus_write(write.page, address, u64::from(self.ports.bus), beat.strb, &beat.data);
         }
         write.worst = write.worst.max(answer);

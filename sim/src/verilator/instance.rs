@@ -45,6 +45,8 @@ pub struct Sim {
     limit: u64,
     finished: bool,
     resets: u64,
+    /// Cycle count at the end of the last reset.
+    reset_cycle: u64,
     pub(super) fault: Option<Error>,
     /// A waveform that opens later, and the cycle before which it stays closed.
     pending_trace: Option<PathBuf>,
@@ -75,6 +77,7 @@ impl Sim {
             limit: u64::MAX,
             finished: false,
             resets: 0,
+            reset_cycle: 0,
             fault: None,
             pending_trace: None,
             trace_from: u64::MAX,
@@ -133,7 +136,13 @@ impl Sim {
         }
         self.write_u64(reset, 1);
         self.resets += 1;
+        self.reset_cycle = self.cycle;
         Ok(())
+    }
+
+    /// [`Sim::cycle_count`] at the end of the last [`Sim::reset`]; 0 without one.
+    pub(crate) fn reset_cycle(&self) -> u64 {
+        self.reset_cycle
     }
 
     /// How often [`Sim::reset`] was called: a partner that keeps state between cycles starts anew when it changes.
