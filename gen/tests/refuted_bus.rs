@@ -44,6 +44,7 @@ fn faults_of_the_bus_are_refuted() {
         fault(ARBITER, "the number of another", net("number_q", "1'b0").module("axi_turns"), "u_reads.came_in_0", 5),
         fault(ARBITER, "data of the other manager", net("now_word", "!right"), "last_is_last", 6),
         fault(ARBITER, "the first manager goes first", net("behind", "1'b0").module("axi_turns"), "u_reads.fair_1", 6),
+        fault(ARBITER, "an abort leaves strobes", net("w_strobes", "w_strb"), "no_strobes_after_abort", 6),
         fault(REGISTERS, "read data changes", net("ctrl_rdata_o", "right ^ {32{ctrl_rready_i}}"), "r_stays", 4),
         fault(
             REGISTERS,

@@ -352,7 +352,7 @@ module attention_controller_b16_o8_c4_a64_d128_i1_r32_c32_a48_t64_x60dda3db (
   wire done = commands_done & tokens_done_i;
   assign failed_o = fails;
   always @(posedge clk_i) end_q <= state_q == StateFields ? wrong_field : state_q == StateCheck
-      ? operands_error : |commands_error ? commands_error : runs ? (refused ? 8'd14 : 8'd0) : end_q;
+      ? operands_error : runs & |commands_error ? commands_error : runs ? (refused ? 8'd14 : 8'd0) : end_q;
   assign operation_end_valid_o = state_q == StateTell;
   assign operation_end_error_o = end_q;
 

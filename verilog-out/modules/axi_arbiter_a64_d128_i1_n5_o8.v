@@ -9,6 +9,8 @@
 //     data waits until its address has its turn. A manager that keeps its data back, or does not take
 //     responses, holds up the others.
 //   Every output comes from registers: no path leads from an input to an output within a cycle.
+//   While abort_i is high, write data goes on without strobes: what managers handed over before it is not
+//     written.
 //   A response whose number is that of no manager is taken and dropped. Atomics and exclusives are not
 //     passed.
 // Source: AMBA AXI and ACE Protocol Specification, ARM IHI 0022
@@ -16,6 +18,8 @@
 module axi_arbiter_a64_d128_i1_n5_o8 (
   input  wire         clk_i,
   input  wire         rst_ni,
+  input  wire         abort_i,        // Soft reset: beats of write data that are not yet offered to the port
+                                      // lose their strobes
   input  wire   [4:0] mgr_awid_i,     // Each: ID of the transaction
   input  wire [319:0] mgr_awaddr_i,   // Each: address of the first byte
   input  wire  [39:0] mgr_awlen_i,    // Each: beats of the burst, less one
@@ -309,9 +313,10 @@ module axi_arbiter_a64_d128_i1_n5_o8 (
     endcase
   end
   assign ends = w_load & w_last;
+  wire [15:0] w_strobes = w_strb & {16{!abort_i}};
   always @(posedge clk_i) if (w_load) begin
     w_out_data_q <= w_data;
-    w_out_strb_q <= w_strb;
+    w_out_strb_q <= w_strobes;
     w_out_last_q <= w_last;
   end
   assign mem_wvalid_o = w_valid_q;

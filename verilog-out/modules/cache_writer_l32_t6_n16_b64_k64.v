@@ -15,8 +15,8 @@ module cache_writer_l32_t6_n16_b64_k64 (
   input  wire         rst_ni,
   input  wire         clear_i,              // Gives the sequence up: no tile is taken in this cycle, and from
                                             // the next one on no block of it is offered
-  output wire         idle_o,               // No sequence is being given up: a start is taken in the cycle in
-                                            // which it is offered
+  output wire         idle_o,               // No sequence is being given up, by clear_i in this cycle
+                                            // neither: a start is taken in the cycle in which it is offered
   input  wire         start_valid_i,        // Begins a sequence; one that is open is given up first. Taken at
                                             // once, or when that is done
   output wire         start_ready_o,        // The beat is taken at the coming edge, when it is valid
@@ -102,7 +102,7 @@ module cache_writer_l32_t6_n16_b64_k64 (
     else         state_q <= state_d;
   end
   wire going = !clear_i;
-  assign idle_o = !(state_q == StateDrop);
+  assign idle_o = !((state_q == StateDrop) | (clear_i & ((state_q == StateBegin) | (state_q == StateOpen))));
   assign open_o = state_q == StateOpen;
   assign start_ready_o = (state_q == StateClosed) & going;
   wire started = start_valid_i & start_ready_o;

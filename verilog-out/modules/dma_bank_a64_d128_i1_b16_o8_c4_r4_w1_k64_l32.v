@@ -358,6 +358,7 @@ module dma_bank_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32 (
   axi_arbiter_a64_d128_i1_n5_o8 u_arbiter (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
+    .abort_i(abort_i),
     .mgr_awid_i(arbiter_mgr_awid_in),
     .mgr_awaddr_i(arbiter_mgr_awaddr_in),
     .mgr_awlen_i(arbiter_mgr_awlen_in),

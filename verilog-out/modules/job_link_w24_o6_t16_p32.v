@@ -85,9 +85,9 @@ module job_link_w24_o6_t16_p32 (
   wire takes = (state_q == StateTake) & |left_q & |tokens_q;
   wire is_last = ended_q & (tokens_q == 16'd1);
   wire other_mark = takes & (is_last != (operation_words_i[96] & one_left));
-  assign next_valid_o = (state_q == StateGive) & |left_q;
+  assign next_valid_o = (state_q == StateGive) & |left_q & !clear_i;
   assign next_last_o = operation_words_i[97] & one_left;
-  wire gives = (state_q == StateGive) & |left_q & next_ready_i;
+  wire gives = next_valid_o & next_ready_i;
   wire moves = takes | gives;
   wire all_taken = (state_q == StateTake) & !(|left_q);
   always @(posedge clk_i) left_q <= state_q == StateCheck ? operation_words_i[15:0] : all_taken

@@ -52,8 +52,8 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1c42f11 (
   input  wire   [3:0] read_cache_i,               // ARCACHE of all reads
   input  wire   [3:0] write_cache_i,              // AWCACHE of all writes
   input  wire   [2:0] prot_i,                     // ARPROT and AWPROT of all accesses
-  output wire  [63:0] cycles_o,                   // Cycles of the job or the last one; valid from 5 cycles
-                                                  // after its end on, as all counters
+  output wire  [63:0] cycles_o,                   // Cycles of the job or the last one; with settled_o valid,
+                                                  // as all counters
   output wire  [63:0] compute_cycles_o,           // Cycles of it with computing_i
   output wire  [63:0] read_beats_o,               // Beats it read, on all ports
   output wire  [63:0] write_beats_o,              // Beats it wrote, on all ports
@@ -61,6 +61,8 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1c42f11 (
                                                   // would have been taken, and none was there
   output wire  [63:0] write_waits_o,              // Cycles in which some port offered a beat to memory, and
                                                   // it was not taken
+  output wire         settled_o,                  // Counters are those of a job that runs, or all of the last
+                                                  // one: low for a few cycles behind its end
   output wire         operation_valid_o,          // To the accelerator: what it is to do
   input  wire         operation_ready_i,          // The beat is taken at the coming edge, when it is valid
   output wire   [7:0] operation_opcode_o,         // Which operation, from 1 on
@@ -202,8 +204,11 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1c42f11 (
   wire         bank_waiting;
   wire         bank_answered;
   wire         bank_idle;
+  wire         bank_read_beat;
+  wire         bank_write_beat;
   wire         bank_read_waits;
   wire         bank_write_waits;
+  reg    [3:0] late_q;
   wire   [5:0] counters_event_in;
   wire [383:0] counters_count;
 
@@ -386,17 +391,25 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1c42f11 (
     .waiting_o(bank_waiting),
     .answered_o(bank_answered),
     .idle_o(bank_idle),
-    .read_beat_o(counters_event_in[2]),
-    .write_beat_o(counters_event_in[3]),
+    .read_beat_o(bank_read_beat),
+    .write_beat_o(bank_write_beat),
     .read_waits_o(bank_read_waits),
     .write_waits_o(bank_write_waits)
   );
 
+  wire [4:0] late_bits = {late_q, walker_busy};
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) late_q <= 4'd0;
+    else         late_q <= late_bits[3:0];
+  end
+  assign settled_o = walker_busy | !(|late_q);
   assign counters_event_in[0] = walker_busy;
   assign cycles_o = counters_count[63:0];
   assign counters_event_in[1] = walker_busy & computing_i;
   assign compute_cycles_o = counters_count[127:64];
+  assign counters_event_in[2] = walker_busy ? bank_read_beat : 1'b0;
   assign read_beats_o = counters_count[191:128];
+  assign counters_event_in[3] = walker_busy ? bank_write_beat : 1'b0;
   assign write_beats_o = counters_count[255:192];
   assign counters_event_in[4] = walker_busy & bank_read_waits;
   assign read_waits_o = counters_count[319:256];
@@ -411,4 +424,5 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1c42f11 (
   );
 
   assign write_waits_o = counters_count[383:320];
+  wire unused_late_bits = late_bits[4];
 endmodule

@@ -57,10 +57,10 @@ module kelle_registers_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xb28722e2 (
   output wire        ctrl_rvalid_o,      // A read is answered; stays until taken
   input  wire        ctrl_rready_i,      // The answer is taken at the coming edge, when it is valid
   output wire        start_o,            // Starts the job at JOB; refused while busy. High for one cycle
-  output wire        soft_reset_o,       // Ends the job: no new requests, no result; done when the bus is
-                                         // idle. High for one cycle
-  input  wire        soft_reset_busy_i,  // Ends the job: no new requests, no result; done when the bus is
-                                         // idle. The command is not done; reads as this bit
+  output wire        soft_reset_o,       // Ends the job: nothing new is begun, no result; reads as 1 until
+                                         // the bus is idle. High for one cycle
+  input  wire        soft_reset_busy_i,  // Ends the job: nothing new is begun, no result; reads as 1 until
+                                         // the bus is idle. The command is not done; reads as this bit
   input  wire        busy_i,             // A job runs
   input  wire        done_set_i,         // A job came to its end, and all it wrote is in memory. Sets it at
                                          // the coming edge
@@ -84,8 +84,9 @@ module kelle_registers_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xb28722e2 (
                                          // start
   input  wire [63:0] error_where_i,      // Address of the descriptor; valid as ERROR_CODE
   output wire [63:0] job_o,              // Address of the first descriptor
-  output wire [63:0] window_base_o,      // Address of its first byte
-  output wire [63:0] window_limit_o,     // Address of its last byte
+  output wire [63:0] window_base_o,      // Address of its first byte; a multiple of the bus's bytes, 64 at
+                                         // least, if whole beats are to stay inside
+  output wire [63:0] window_limit_o,     // Address of its last byte; likewise one less than a multiple
   input  wire [31:0] tag_i,              // Tag of the descriptor that was completed last; 0 from start on
   input  wire [31:0] descriptors_i,      // Descriptors of the job that are completed
   output wire  [3:0] read_cache_o,       // ARCACHE

@@ -127,6 +127,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x3e3c3c1a (
   output wire         mem_rready_o,    // The beat is taken at the coming edge, when it is valid
   output wire         irq_o            // Level: an enabled bit of STATUS is set
 );
+  wire         registers_ctrl_arready;
   wire         registers_start;
   wire         registers_soft_reset;
   wire         unused_registers_done;
@@ -159,6 +160,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x3e3c3c1a (
   wire  [63:0] shell_write_beats;
   wire  [63:0] shell_read_waits;
   wire  [63:0] shell_write_waits;
+  wire         shell_settled;
   wire         shell_operation_valid;
   wire   [7:0] shell_operation_opcode;
   wire         shell_operation_independent;
@@ -205,6 +207,8 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x3e3c3c1a (
   wire  [19:0] counters_event_in;
   wire [319:0] counters_count;
 
+  assign ctrl_arready_o = registers_ctrl_arready & shell_settled;
+
   job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1c42f11 u_shell (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -234,6 +238,7 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x3e3c3c1a (
     .write_beats_o(shell_write_beats),
     .read_waits_o(shell_read_waits),
     .write_waits_o(shell_write_waits),
+    .settled_o(shell_settled),
     .operation_valid_o(shell_operation_valid),
     .operation_ready_i(engines_operation_ready),
     .operation_opcode_o(shell_operation_opcode),
@@ -365,8 +370,8 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x3e3c3c1a (
   );
 
   assign counters_event_in[11:8] = {3'd0, engines_evicts};
-  assign counters_event_in[15:12] = {1'b0, engines_refreshes};
-  assign counters_event_in[19:16] = {3'd0, engines_stalls};
+  assign counters_event_in[15:12] = {1'b0, shell_busy ? engines_refreshes : 3'd0};
+  assign counters_event_in[19:16] = {3'd0, shell_busy & engines_stalls};
 
   event_counters_n5_w64_s16_x298b13c2 u_counters (
     .clk_i(clk_i),
@@ -375,6 +380,9 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x3e3c3c1a (
     .event_i(counters_event_in),
     .count_o(counters_count)
   );
+
+  wire registers_ctrl_arvalid_in = ctrl_arvalid_i & shell_settled;
+
   kelle_registers_a64_d128_i1_r32_c32_a48_t64_i1536_w1024_xb28722e2 u_registers (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -391,8 +399,8 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x3e3c3c1a (
     .ctrl_bready_i(ctrl_bready_i),
     .ctrl_araddr_i(ctrl_araddr_i),
     .ctrl_arprot_i(ctrl_arprot_i),
-    .ctrl_arvalid_i(ctrl_arvalid_i),
-    .ctrl_arready_o(ctrl_arready_o),
+    .ctrl_arvalid_i(registers_ctrl_arvalid_in),
+    .ctrl_arready_o(registers_ctrl_arready),
     .ctrl_rdata_o(ctrl_rdata_o),
     .ctrl_rresp_o(ctrl_rresp_o),
     .ctrl_rvalid_o(ctrl_rvalid_o),

@@ -102,6 +102,7 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_xba69df76 (
   output wire         mem_rready_o,    // The beat is taken at the coming edge, when it is valid
   output wire         irq_o            // Level: an enabled bit of STATUS is set
 );
+  wire         registers_ctrl_arready;
   wire         registers_start;
   wire         registers_soft_reset;
   wire         unused_registers_done;
@@ -134,6 +135,7 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_xba69df76 (
   wire  [63:0] shell_write_beats;
   wire  [63:0] shell_read_waits;
   wire  [63:0] shell_write_waits;
+  wire         shell_settled;
   wire         shell_operation_valid;
   wire   [7:0] shell_operation_opcode;
   wire         shell_operation_independent;
@@ -179,6 +181,8 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_xba69df76 (
   wire   [8:0] counters_event_in;
   wire [191:0] counters_count;
 
+  assign ctrl_arready_o = registers_ctrl_arready & shell_settled;
+
   job_shell_a64_d128_i1_b16_o8_c4_r6_w1_k64_l32_x5642a818 u_shell (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -208,6 +212,7 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_xba69df76 (
     .write_beats_o(shell_write_beats),
     .read_waits_o(shell_read_waits),
     .write_waits_o(shell_write_waits),
+    .settled_o(shell_settled),
     .operation_valid_o(shell_operation_valid),
     .operation_ready_i(engines_operation_ready),
     .operation_opcode_o(shell_operation_opcode),
@@ -342,6 +347,9 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_xba69df76 (
     .event_i(counters_event_in),
     .count_o(counters_count)
   );
+
+  wire registers_ctrl_arvalid_in = ctrl_arvalid_i & shell_settled;
+
   kllm_registers_l4_c16_n8_f12_d128_k512_o32_r4_o0_l8_x8f9ebd7d u_registers (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -358,8 +366,8 @@ module kllm_top_a64_d128_i1_b16_o8_c4_k64_w32_l4_c16_n8_xba69df76 (
     .ctrl_bready_i(ctrl_bready_i),
     .ctrl_araddr_i(ctrl_araddr_i),
     .ctrl_arprot_i(ctrl_arprot_i),
-    .ctrl_arvalid_i(ctrl_arvalid_i),
-    .ctrl_arready_o(ctrl_arready_o),
+    .ctrl_arvalid_i(registers_ctrl_arvalid_in),
+    .ctrl_arready_o(registers_ctrl_arready),
     .ctrl_rdata_o(ctrl_rdata_o),
     .ctrl_rresp_o(ctrl_rresp_o),
     .ctrl_rvalid_o(ctrl_rvalid_o),

@@ -18,7 +18,8 @@
 // Contract: A write (valid and ready) puts key_i and value_i into access_row_i, which is valid then, score 0,
 //     but with keep_i. A read returns the bytes asked for one cycle later, for one cycle. Scores: see
 //     score_memory, with write = set and evict = clear. Refresh: see refresh_controller, of the high bytes
-//     and of the low bytes by themselves, both by the same scores.
+//     and of the low bytes by themselves, both by the same scores. With a refresh.patience below 3 an access
+//     that needs both bytes may wait for ever where rounds of refreshes take longer than both intervals.
 //   Reset, at any time: all tokens are forgotten, a read or a refresh under way is given up, and all
 //     intervals are refresh.interval again; for as many cycles as there are rows nothing is done but to empty
 //     them. An eviction during a refresh of its row ends the refresh.

@@ -110,6 +110,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x23914615 (
   output wire         mem_rready_o,    // The beat is taken at the coming edge, when it is valid
   output wire         irq_o            // Level: an enabled bit of STATUS is set
 );
+  wire         registers_ctrl_arready;
   wire         registers_start;
   wire         registers_soft_reset;
   wire         unused_registers_done;
@@ -142,6 +143,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x23914615 (
   wire  [63:0] shell_write_beats;
   wire  [63:0] shell_read_waits;
   wire  [63:0] shell_write_waits;
+  wire         shell_settled;
   wire         shell_operation_valid;
   wire   [7:0] shell_operation_opcode;
   wire         shell_operation_independent;
@@ -249,6 +251,8 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x23914615 (
   wire   [0:0] vector_write_end_ready;
   wire   [1:0] overflows_event_in;
   wire [127:0] overflows_count;
+
+  assign ctrl_arready_o = registers_ctrl_arready & shell_settled;
 
   // An operation goes to one of the two engines, and the DMAs with it.
   wire rows = shell_operation_opcode == 8'd3;
@@ -535,6 +539,7 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x23914615 (
     .write_beats_o(shell_write_beats),
     .read_waits_o(shell_read_waits),
     .write_waits_o(shell_write_waits),
+    .settled_o(shell_settled),
     .operation_valid_o(shell_operation_valid),
     .operation_ready_i(shell_operation_ready_in),
     .operation_opcode_o(shell_operation_opcode),
@@ -619,6 +624,9 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x23914615 (
     .event_i(overflows_event_in),
     .count_o(overflows_count)
   );
+
+  wire registers_ctrl_arvalid_in = ctrl_arvalid_i & shell_settled;
+
   tender_registers_r16_c16_w4_d1024_s2048_l8_b64_f2_xd0946e52 u_registers (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -635,8 +643,8 @@ module tender_top_a64_d128_i1_b16_o8_c4_k64_w32_r16_c16_x23914615 (
     .ctrl_bready_i(ctrl_bready_i),
     .ctrl_araddr_i(ctrl_araddr_i),
     .ctrl_arprot_i(ctrl_arprot_i),
-    .ctrl_arvalid_i(ctrl_arvalid_i),
-    .ctrl_arready_o(ctrl_arready_o),
+    .ctrl_arvalid_i(registers_ctrl_arvalid_in),
+    .ctrl_arready_o(registers_ctrl_arready),
     .ctrl_rdata_o(ctrl_rdata_o),
     .ctrl_rresp_o(ctrl_rresp_o),
     .ctrl_rvalid_o(ctrl_rvalid_o),

@@ -115,6 +115,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x6abc7566 (
   input  wire         next_ready_i,    // The token is taken at the coming edge, when it is valid
   output wire         irq_o            // Level: an enabled bit of STATUS is set
 );
+  wire         registers_ctrl_arready;
   wire         registers_start;
   wire         registers_soft_reset;
   wire         unused_registers_done;
@@ -147,6 +148,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x6abc7566 (
   wire  [63:0] shell_write_beats;
   wire  [63:0] shell_read_waits;
   wire  [63:0] shell_write_waits;
+  wire         shell_settled;
   wire         shell_operation_valid;
   wire   [7:0] shell_operation_opcode;
   wire         shell_operation_independent;
@@ -208,6 +210,8 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x6abc7566 (
   wire         link_other_end_ready;
   wire  [39:0] counters_event_in;
   wire [319:0] counters_count;
+
+  assign ctrl_arready_o = registers_ctrl_arready & shell_settled;
 
   job_link_w24_o6_t16_p32 u_link (
     .clk_i(clk_i),
@@ -271,6 +275,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x6abc7566 (
     .write_beats_o(shell_write_beats),
     .read_waits_o(shell_read_waits),
     .write_waits_o(shell_write_waits),
+    .settled_o(shell_settled),
     .operation_valid_o(shell_operation_valid),
     .operation_ready_i(link_operation_ready),
     .operation_opcode_o(shell_operation_opcode),
@@ -414,6 +419,9 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x6abc7566 (
     .event_i(counters_event_in),
     .count_o(counters_count)
   );
+
+  wire registers_ctrl_arvalid_in = ctrl_arvalid_i & shell_settled;
+
   titanus_registers_x8_i256_o32_w8_black_box_r3_c18_l16_d8_xe0e194c3 u_registers (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -430,8 +438,8 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x6abc7566 (
     .ctrl_bready_i(ctrl_bready_i),
     .ctrl_araddr_i(ctrl_araddr_i),
     .ctrl_arprot_i(ctrl_arprot_i),
-    .ctrl_arvalid_i(ctrl_arvalid_i),
-    .ctrl_arready_o(ctrl_arready_o),
+    .ctrl_arvalid_i(registers_ctrl_arvalid_in),
+    .ctrl_arready_o(registers_ctrl_arready),
     .ctrl_rdata_o(ctrl_rdata_o),
     .ctrl_rresp_o(ctrl_rresp_o),
     .ctrl_rvalid_o(ctrl_rvalid_o),

@@ -107,6 +107,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x90c39704 (
   output wire         mem_rready_o,    // The beat is taken at the coming edge, when it is valid
   output wire         irq_o            // Level: an enabled bit of STATUS is set
 );
+  wire         registers_ctrl_arready;
   wire         registers_start;
   wire         registers_soft_reset;
   wire         unused_registers_done;
@@ -139,6 +140,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x90c39704 (
   wire  [63:0] shell_write_beats;
   wire  [63:0] shell_read_waits;
   wire  [63:0] shell_write_waits;
+  wire         shell_settled;
   wire         shell_operation_valid;
   wire   [7:0] shell_operation_opcode;
   wire         shell_operation_independent;
@@ -190,6 +192,8 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x90c39704 (
   wire  [39:0] counters_event_in;
   wire [319:0] counters_count;
 
+  assign ctrl_arready_o = registers_ctrl_arready & shell_settled;
+
   job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1c1f07a u_shell (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -219,6 +223,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x90c39704 (
     .write_beats_o(shell_write_beats),
     .read_waits_o(shell_read_waits),
     .write_waits_o(shell_write_waits),
+    .settled_o(shell_settled),
     .operation_valid_o(shell_operation_valid),
     .operation_ready_i(engines_operation_ready),
     .operation_opcode_o(shell_operation_opcode),
@@ -362,6 +367,9 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x90c39704 (
     .event_i(counters_event_in),
     .count_o(counters_count)
   );
+
+  wire registers_ctrl_arvalid_in = ctrl_arvalid_i & shell_settled;
+
   titanus_registers_x8_i256_o32_w8_black_box_r3_c18_l16_d8_x0be419a9 u_registers (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -378,8 +386,8 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x90c39704 (
     .ctrl_bready_i(ctrl_bready_i),
     .ctrl_araddr_i(ctrl_araddr_i),
     .ctrl_arprot_i(ctrl_arprot_i),
-    .ctrl_arvalid_i(ctrl_arvalid_i),
-    .ctrl_arready_o(ctrl_arready_o),
+    .ctrl_arvalid_i(registers_ctrl_arvalid_in),
+    .ctrl_arready_o(registers_ctrl_arready),
     .ctrl_rdata_o(ctrl_rdata_o),
     .ctrl_rresp_o(ctrl_rresp_o),
     .ctrl_rvalid_o(ctrl_rvalid_o),

@@ -278,9 +278,9 @@ module vector_controller_a64_d128_i1_b16_o8_c4_c512 (
     if (!rst_ni) overflowed_q <= 1'b0;
     else         overflowed_q <= (overflowed_q | overflow_i) & !(state_q == StateFields);
   end
+  wire end_and = overflowed_q & operation_words_i[76];
   always @(posedge clk_i) end_q <= state_q == StateFields ? wrong_field : state_q == StateCheck
-      ? operands_error : failed ? commands_error : state_q == StateRun
-      ? (overflowed_q & operation_words_i[76] ? 8'd14 : 8'd0) : end_q;
+      ? operands_error : failed ? commands_error : state_q == StateRun ? (end_and ? 8'd14 : 8'd0) : end_q;
   assign operation_end_valid_o = state_q == StateTell;
   assign operation_end_error_o = end_q;
   always @* begin
@@ -291,7 +291,8 @@ module vector_controller_a64_d128_i1_b16_o8_c4_c512 (
           else state_d = StateCheck;
       StateCheck: if (abort_i) state_d = StateIdle; else if (|operands_error) state_d = StateTell;
           else if (operands_passed) state_d = StateRun;
-      StateRun: if (abort_i) state_d = StateIdle; else if (failed | everything_ended) state_d = StateTell;
+      StateRun: if (abort_i) state_d = StateIdle;
+          else if (failed | end_and | everything_ended) state_d = StateTell;
       StateTell: if (abort_i) state_d = StateIdle; else if (operation_end_ready_i) state_d = StateIdle;
       default: state_d = StateIdle;
     endcase

@@ -88,6 +88,7 @@ module vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_x7cb4e776 (
   output wire         mem_rready_o,    // The beat is taken at the coming edge, when it is valid
   output wire         irq_o            // Level: an enabled bit of STATUS is set
 );
+  wire         registers_ctrl_arready;
   wire         registers_start;
   wire         registers_soft_reset;
   wire         unused_registers_done;
@@ -120,6 +121,7 @@ module vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_x7cb4e776 (
   wire  [63:0] shell_write_beats;
   wire  [63:0] shell_read_waits;
   wire  [63:0] shell_write_waits;
+  wire         shell_settled;
   wire         shell_operation_valid;
   wire   [7:0] shell_operation_opcode;
   wire         shell_operation_independent;
@@ -163,6 +165,8 @@ module vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_x7cb4e776 (
   wire   [0:0] overflows_event_in;
   wire  [63:0] overflows_count;
 
+  assign ctrl_arready_o = registers_ctrl_arready & shell_settled;
+
   event_counters_n1_w64_s16 u_overflows (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -170,6 +174,9 @@ module vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_x7cb4e776 (
     .event_i(overflows_event_in),
     .count_o(overflows_count)
   );
+
+  wire registers_ctrl_arvalid_in = ctrl_arvalid_i & shell_settled;
+
   vector_registers_l8_b64_f2 u_registers (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
@@ -186,8 +193,8 @@ module vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_x7cb4e776 (
     .ctrl_bready_i(ctrl_bready_i),
     .ctrl_araddr_i(ctrl_araddr_i),
     .ctrl_arprot_i(ctrl_arprot_i),
-    .ctrl_arvalid_i(ctrl_arvalid_i),
-    .ctrl_arready_o(ctrl_arready_o),
+    .ctrl_arvalid_i(registers_ctrl_arvalid_in),
+    .ctrl_arready_o(registers_ctrl_arready),
     .ctrl_rdata_o(ctrl_rdata_o),
     .ctrl_rresp_o(ctrl_rresp_o),
     .ctrl_rvalid_o(ctrl_rvalid_o),
@@ -255,6 +262,7 @@ module vector_top_a64_d128_i1_b16_o8_c4_b64_k64_w32_silu_x7cb4e776 (
     .write_beats_o(shell_write_beats),
     .read_waits_o(shell_read_waits),
     .write_waits_o(shell_write_waits),
+    .settled_o(shell_settled),
     .operation_valid_o(shell_operation_valid),
     .operation_ready_i(engine_operation_ready),
     .operation_opcode_o(shell_operation_opcode),

@@ -21,7 +21,7 @@
 /* Starts the job at JOB; refused while busy. Write 1; reads as 0. */
 #define TENDER_TOP_CONTROL_START_SHIFT 0
 #define TENDER_TOP_CONTROL_START_MASK 0x00000001u
-/* Ends the job: no new requests, no result; done when the bus is idle. Write 1; reads as 1 until it is done. */
+/* Ends the job: nothing new is begun, no result; reads as 1 until the bus is idle. Write 1; reads as 1 until it is done. */
 #define TENDER_TOP_CONTROL_SOFT_RESET_SHIFT 1
 #define TENDER_TOP_CONTROL_SOFT_RESET_MASK 0x00000002u
 /* How the job stands. */

@@ -20,7 +20,7 @@ pub const VERSION_ACCELERATOR_VALUE: u32 = 0x4;
 pub const CONTROL: u32 = 0x008;
 /// Starts the job at JOB; refused while busy. Write 1; reads as 0.
 pub const CONTROL_START: u32 = 0x00000001;
-/// Ends the job: no new requests, no result; done when the bus is idle. Write 1; reads as 1 until it is done.
+/// Ends the job: nothing new is begun, no result; reads as 1 until the bus is idle. Write 1; reads as 1 until it is done.
 pub const CONTROL_SOFT_RESET: u32 = 0x00000002;
 /// How the job stands.
 pub const STATUS: u32 = 0x00c;

@@ -55,6 +55,7 @@ fn facts(block: &KllmTop) -> Facts<Work> {
             Counter { name: "COMPUTE", register: 0x120, expected: Box::new(|report: &Report| report.beats().taken) },
             Counter { name: "REPEATS", register: 0x128, expected: Box::new(|report: &Report| report.beats().repeated) },
         ],
+        kept: Vec::new(),
     }
 }
 

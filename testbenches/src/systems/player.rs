@@ -111,6 +111,8 @@ pub struct Facts<O> {
     pub constants: Vec<(u64, u64)>,
     /// Registers that count.
     pub counters: Vec<Counter<O>>,
+    /// Names and addresses of those that count what the model does not know: they stay as they are from the end of a job on.
+    pub kept: Vec<(&'static str, u64)>,
 }
 
 /// Whether a second start comes in time to be refused: of a job that does something for a while.
@@ -294,8 +296,11 @@ impl<A: Accelerator + Clone> Player<A> {
     fn behaviour(&mut self) -> AxiConfig {
         match self.rng.random_range(0..4u8) {
             0 => AxiConfig::ideal(self.rng.random_range(1..30)),
-            1 => AxiConfig::rough(Stall::Never),
-            _ => AxiConfig::rough(Stall::Random { num: self.rng.random_range(1..12), den: 20 }),
+            1 => AxiConfig::drawn(Stall::Never, &mut self.rng),
+            _ => {
+                let stall = Stall::Random { num: self.rng.random_range(1..12), den: 20 };
+                AxiConfig::drawn(stall, &mut self.rng)
+            }
         }
     }
 
@@ -341,6 +346,8 @@ impl<A: Accelerator + Clone> Player<A> {
         if let Some(asked) = asked {
             self.host.finish(sim, &mut [bus], asked)?;
         }
+        // Whoever reads as soon as the interrupt is there sees all that was counted.
+        let first = self.load_wide(sim, bus, register::CYCLES)?;
         let mut status = self.load(sim, bus, register::STATUS)?;
         // A second start may have come behind the end: the same job again.
         while self.refused.is_none() && status & 1 == 1 && sim.cycle_count() - begin < 400_000 {
@@ -361,7 +368,7 @@ impl<A: Accelerator + Clone> Player<A> {
         if !report.is_certain() {
             return run.expect_equal(sim, "STATUS", "busy after the interrupt", 0, status & 1);
         }
-        self.counters(sim, run, bus, report, ended)?;
+        self.counters(sim, run, bus, report, (ended.0, ended.1, first))?;
         let refused = self.refused.unwrap_or(status & 8);
         run.expect_equal(sim, "STATUS", "all bits", refused | if end.code == 0 { 2 } else { 4 }, status)?;
         if end.code != 0 {

@@ -57,6 +57,7 @@ fn facts(block: &TenderTop) -> Facts<Operation> {
             Counter { name: "SUM_OVERFLOWS", register: 0x118, expected: Box::new(Report::sum_overflows) },
             Counter { name: "OVERFLOWS", register: 0x120, expected: Box::new(Report::overflows) },
         ],
+        kept: Vec::new(),
     }
 }
 

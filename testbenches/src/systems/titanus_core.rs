@@ -73,7 +73,7 @@ pub fn small_layer_core() -> TitanusCore {
 pub fn opt_core() -> TitanusCore {
     let mut core = TitanusCore { axi: AxiSpec { address_width: 40, data_width: 512, id_width: 1 }, ..head_core() };
     let spec = &mut core.spec;
-    (spec.store.rows, spec.store.columns) = (12, 120);
+    (spec.store.rows, spec.store.columns) = (12, 144);
     (spec.store.load, spec.store.drain) = (64, 32);
     (spec.constants, spec.lanes, spec.tiles, spec.context, spec.buffer) = (16_384, 32, 24, 128, 64);
     core
@@ -121,6 +121,7 @@ fn facts(block: &TitanusCore) -> Facts<Work> {
             Counter { name: "DAMAGE", register: 0x150, expected: counts(|_| 0) },
             Counter { name: "DAMAGE_WHERE", register: 0x158, expected: counts(|_| 0) },
         ],
+        kept: Vec::new(),
     }
 }
 

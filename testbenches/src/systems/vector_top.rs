@@ -84,6 +84,7 @@ fn facts(block: &VectorTop) -> Facts<Operation> {
             Counter { name: "COMPUTE_CYCLES", register: register::COMPUTE_CYCLES, expected: Box::new(beats) },
             Counter { name: "OVERFLOWS", register: 0x108, expected: Box::new(Report::overflows) },
         ],
+        kept: Vec::new(),
     }
 }
 

@@ -277,7 +277,8 @@ impl Block for AttentionController {
         let mut ends = vec![
             (state.is("Fields"), wrong),
             (state.is("Check"), refusal),
-            (commands.error_o.any(), commands.error_o),
+            // The first one: others may come while the head is emptied.
+            (runs & commands.error_o.any(), commands.error_o),
             (runs, select(&[(refused, code(job_error::OVERFLOW))], code(0))),
         ];
         let taken = self.keep(m, io, &state);

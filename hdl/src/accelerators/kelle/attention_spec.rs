@@ -31,8 +31,8 @@ parameters! {
         interval_width: u32 = 23, in 3..=31, tag "w";
         /// Refresh interval after a reset, in cycles.
         interval: u32 = 43_000, in 4..=2_147_483_647, tag "i";
-        /// See refresh_controller.
-        patience: u32 = 256, in 0..=65_535, tag "p";
+        /// See refresh_controller; with less an access to both bytes may wait for ever at the shortest intervals.
+        patience: u32 = 256, in 3..=65_535, tag "p";
         /// See refresh_controller.
         tick_log2: u32 = 8, in 0..=20, tag "t";
         /// Cached tokens can be written to memory.

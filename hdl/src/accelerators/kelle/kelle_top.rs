@@ -14,7 +14,7 @@ use crate::blocks::common::bus::axi::AxiManagers;
 use crate::blocks::common::bus::{AxiLiteSubordinate, AxiSpec, DmaSpec};
 use crate::blocks::common::row::{RequantizeLane, RowUnits, VectorLane};
 use crate::blocks::common::shell::{BusCaps, EventCounters, JobShell};
-use crate::lang::{About, Block, CatalogBlock, Group, Module, Out, Timing, bit, bits_for, parameters, ports};
+use crate::lang::{About, Block, CatalogBlock, Group, Module, Out, Timing, bit, bits_for, mux, parameters, ports};
 
 /// Largest number of an operation, and of one in a build in which tokens come again.
 const OPCODES: [u32; 2] = [6, 8];
@@ -150,13 +150,12 @@ impl Block for KelleTop {
         let registers = m.instance("u_registers", self.registers());
         let shell = m.instance("u_shell", self.shell());
         let engines = m.instance("u_engines", KelleEngines { top: self.clone() });
-        registers.ctrl.connect(m, &io.ctrl);
         m.connect(io.irq_o, registers.irq_o);
         io.retention.connect(m, &engines.retention);
         for (to, from) in io.mem.iter().zip(&shell.mem) {
             to.connect(m, from);
         }
-        shell.connect_registers(m, &registers.shell);
+        shell.connect_registers(m, (&registers.ctrl, &io.ctrl), &registers.shell);
         for (to, from) in [
             (engines.abort_i, shell.abort_o),
             (engines.forget_i, registers.shell.soft_reset.asked | shell.host.soft_reset_busy_o),
@@ -181,12 +180,14 @@ impl Block for KelleTop {
         let counters = m.instance("u_counters", counters);
         m.connect(counters.clear_i, shell.host.began_o);
         let width = bits_for(most.into());
+        // What heads keep is refreshed between jobs too.
+        let busy = shell.host.busy_o;
         for (k, event, count) in [
             (0, engines.overflows_o, registers.own.overflows),
             (1, engines.saturations_o, registers.own.saturations),
             (2, engines.evicts_o, registers.own.evictions),
-            (3, engines.refreshes_o, registers.own.refreshes),
-            (4, engines.stalls_o, registers.own.refresh_stalls),
+            (3, mux(busy, engines.refreshes_o, 0), registers.own.refreshes),
+            (4, busy & engines.stalls_o, registers.own.refresh_stalls),
         ] {
             m.connect(counters.event_i.at(k), event.extend(width));
             m.connect(count, counters.count_o.at(k));

@@ -36,6 +36,7 @@ parameters! {
         rules.demand(p.depth <= deepest, "depth", p.depth, format!("1 to {deepest}"));
         rules.demand(p.outputs <= p.columns, "outputs", p.outputs, format!("at most columns = {}", p.columns));
         rules.part("columns", &p.lane());
+        rules.part("kmax", &p.scaling());
     };
 }
 

@@ -161,12 +161,11 @@ impl Block for KllmTop {
         let registers = m.instance("u_registers", self.registers());
         let shell = m.instance("u_shell", self.shell());
         let engines = m.instance("u_engines", KllmEngines { top: self.clone() });
-        registers.ctrl.connect(m, &io.ctrl);
         m.connect(io.irq_o, registers.irq_o);
         for (to, from) in io.mem.iter().zip(&shell.mem) {
             to.connect(m, from);
         }
-        shell.connect_registers(m, &registers.shell);
+        shell.connect_registers(m, (&registers.ctrl, &io.ctrl), &registers.shell);
         for (to, from) in [
             (engines.abort_i, shell.abort_o),
             (engines.window_base_i, registers.shell.window_base),

@@ -13,7 +13,7 @@ use crate::blocks::common::RamImplementation;
 use crate::blocks::common::bus::{AxiSpec, DmaCommand, DmaCompletion, DmaSpec, RowBeat};
 use crate::blocks::common::shell::{Operation, OperationEnd};
 use crate::blocks::common::stream::{StreamFifo, StreamWidthConverter, Word};
-use crate::blocks::tender::MultiScaleArray;
+use crate::blocks::tender::{MultiScaleArray, Rescale};
 use crate::lang::{
     About, Array, Block, Bundle, In, InStream, InStreams, Module, Out, OutStream, OutStreams, Signal, Stream, Timing,
     bit, bits_for, mux, parameters, ports, uint,
@@ -33,7 +33,7 @@ parameters! {
         /// Entries of the index buffer, twice.
         steps: u32 = 2048, in 2..=65536, tag "s";
         /// Columns of a strip of rows that the turn buffer holds, twice.
-        strip: u32 = 64, in 32..=65536, note "a multiple of 32", tag "p";
+        strip: u32 = 64, in 32..=65504, note "a multiple of 32", tag "p";
         /// Also explicit requantization.
         explicit: bool = false, tag "explicit";
         /// The arithmetic on a result; its width is that of the array's.
@@ -47,6 +47,10 @@ parameters! {
             rules.demand(right, name, value, format!("a power of two, {least} to 256"));
         }
         rules.demand(p.array.int8, "array.int8", p.array.int8, "true");
+        // Panels hold nibbles, and index tables name rescales.
+        let (pe, rescales) = (&p.array.pe, matches!(p.array.pe.rescale, Rescale::Adder | Rescale::Shifter));
+        rules.demand(pe.operand_width == 4, "array.pe.operand_width", pe.operand_width, "4");
+        rules.demand(rescales, "array.pe.rescale", format!("{:?}", pe.rescale).to_lowercase(), "adder or shifter");
         let width = p.array.result_width();
         rules.demand(p.lane.width == width, "lane.width", p.lane.width, format!("array's results: {width}"));
         rules.part("array", &p.array);

@@ -39,7 +39,7 @@ parameters! {
         /// Entries of the index buffer, twice.
         steps: u32 = 2048, in 2..=65536, tag "s";
         /// Columns of a strip of rows that the turn buffer holds, twice.
-        strip: u32 = 64, in 32..=65536, note "a multiple of 32", tag "p";
+        strip: u32 = 64, in 32..=65504, note "a multiple of 32", tag "p";
         /// Also explicit requantization, to compare with: each group of channels is a part of its tile, whose sums leave.
         explicit: bool = false, tag "explicit";
         /// The arithmetic on a result; its width is that of the array's.
@@ -151,12 +151,11 @@ impl Block for TenderTop {
         let shell = m.instance("u_shell", self.shell());
         let engine = m.instance("u_engine", self.engine());
         let vector = m.instance("u_vector", self.vector());
-        registers.ctrl.connect(m, &io.ctrl);
         m.connect(io.irq_o, registers.irq_o);
         for (to, from) in io.mem.iter().zip(&shell.mem) {
             to.connect(m, from);
         }
-        shell.connect_registers(m, &registers.shell);
+        shell.connect_registers(m, (&registers.ctrl, &io.ctrl), &registers.shell);
         for (to, from) in [
             (engine.abort_i, shell.abort_o),
             (vector.abort_i, shell.abort_o),

@@ -168,12 +168,11 @@ impl Block for TitanusCore {
         let shell = m.instance("u_shell", self.shell());
         // They know nothing of links.
         let engines = m.instance("u_engines", TitanusEngines { top: Self { links: 0, ..self.clone() } });
-        registers.ctrl.connect(m, &io.ctrl);
         m.connect(io.irq_o, registers.irq_o);
         for (to, from) in io.mem.iter().zip(&shell.mem) {
             to.connect(m, from);
         }
-        shell.connect_registers(m, &registers.shell);
+        shell.connect_registers(m, (&registers.ctrl, &io.ctrl), &registers.shell);
         let own = &registers.own;
         for (to, from) in [
             (engines.abort_i, shell.abort_o),

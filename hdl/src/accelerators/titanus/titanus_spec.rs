@@ -24,7 +24,7 @@ parameters! {
             ..DcimLinear::default()
         };
         /// Constants of results.
-        constants: u32 = 4096, in 1..=1_048_576, tag "k";
+        constants: u32 = 4096, in 1..=1_048_575, tag "k";
         /// Channels of a tile of keys and values.
         lanes: u32 = 32, in power_of_two(2..=64), tag "p";
         /// Tiles of a token: those of all heads.
@@ -49,6 +49,13 @@ parameters! {
         let bytes = (p.store.tile.input_width, cells.weight_width) == (8, 8);
         rules.demand(bytes, "store.tile.input_width", p.store.tile.input_width, "8, and weights of 8 bits");
         rules.demand(p.store.drain <= 64, "store.drain", p.store.drain, "at most 64");
+        // Sums behind the last result leave while the next descriptor is read.
+        let leave = cells.outputs <= 32 * p.store.drain;
+        rules.demand(leave, "store.drain", p.store.drain, format!("a thirty-second of outputs = {} at least", cells.outputs));
+        // As wide as counts of rows and of results.
+        let [inputs, outputs] = [p.inputs(), p.outputs()];
+        rules.demand(inputs <= 65_535, "store.rows", p.store.rows, format!("65535 / inputs = {} at most", cells.inputs));
+        rules.demand(outputs < 1 << COUNT, "store.columns", p.store.columns, format!("below 2^20 / outputs = {}", cells.outputs));
         rules.part("context", &p.context_memory());
         rules.part("buffer", &p.writer());
         rules.part("lanes", &p.engine());

@@ -261,7 +261,7 @@ impl Block for VectorController {
         state.goto("Fields", true, "Check");
         state.goto("Check", list.error_o.any(), "Tell");
         state.goto("Check", checked, "Run");
-        state.goto("Run", failed | everything_ended, "Tell");
+        state.goto("Run", failed | overflow | everything_ended, "Tell");
         state.goto("Tell", io.operation_end.ready, "Idle");
     }
 

@@ -101,12 +101,11 @@ impl Block for VectorTop {
         let shell = m.instance("u_shell", self.shell());
         let engine = m.instance("u_engine", self.engine());
 
-        registers.ctrl.connect(m, &io.ctrl);
         m.connect(io.irq_o, registers.irq_o);
         for (to, from) in io.mem.iter().zip(&shell.mem) {
             to.connect(m, from);
         }
-        shell.connect_registers(m, &registers.shell);
+        shell.connect_registers(m, (&registers.ctrl, &io.ctrl), &registers.shell);
 
         m.connect(engine.abort_i, shell.abort_o);
         m.connect(engine.window_base_i, registers.shell.window_base);

@@ -81,7 +81,7 @@ ports! {
     pub struct CacheWriterPorts(p: &CacheWriter) {
         /// Gives the sequence up: no tile is taken in this cycle, and from the next one on no block of it is offered.
         clear_i: In = bit(),
-        /// No sequence is being given up: a start is taken in the cycle in which it is offered.
+        /// No sequence is being given up, by clear_i in this cycle neither: a start is taken in the cycle in which it is offered.
         idle_o: Out = bit(),
         /// Begins a sequence; one that is open is given up first. Taken at once, or when that is done.
         start: InStream<CacheStart> = (),
@@ -137,7 +137,8 @@ impl Block for CacheWriter {
         let going = m.wire("going", !io.clear_i);
         let compressor = m.instance("u_compressor", self.compressor());
         m.free_in_proofs("u_compressor");
-        m.connect(io.idle_o, !fsm.is("Drop"));
+        let leaves = io.clear_i & (fsm.is("Begin") | fsm.is("Open"));
+        m.connect(io.idle_o, !(fsm.is("Drop") | leaves));
         m.connect(io.open_o, fsm.is("Open"));
         m.connect(io.start.ready, fsm.is("Closed") & going);
         let started = m.wire("started", io.start.fire());

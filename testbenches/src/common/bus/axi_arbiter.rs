@@ -239,6 +239,7 @@ impl Bench {
             receiver.waits.fill(None);
         }
         self.written.clear();
+        sim.poke_u64(sim.input("abort_i")?, 0);
         sim.reset(2)
     }
 
@@ -376,7 +377,7 @@ fn work(p: &AxiArbiter, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         }
         let stall = Stall::ALL[rng.random_range(0..Stall::ALL.len())];
         let bad = rng.random_range(0..2u8) == 0;
-        let mut config = AxiConfig::rough(stall);
+        let mut config = AxiConfig::drawn(stall, &mut rng);
         if bad {
             config.errors = errors(bench.managers as u64);
         }

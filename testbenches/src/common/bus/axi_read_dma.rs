@@ -362,7 +362,7 @@ fn independent(
         ..Promises::default()
     };
     let config =
-        AxiConfig { errors: bench.contents.bad.iter().map(error).collect(), promises, ..AxiConfig::rough(stall) };
+        AxiConfig { errors: bench.contents.bad.iter().map(error).collect(), promises, ..AxiConfig::drawn(stall, rng) };
     let mut memory = AxiMemory::new();
     memory.serve(sim, "mem", &config, rng.random())?;
     for at in commands.iter().flat_map(|c| c.bus_beats(bytes)) {

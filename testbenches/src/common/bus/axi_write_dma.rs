@@ -345,7 +345,7 @@ fn independent(
     // Data is here when its address is shown: W is silent for no longer than the memory keeps it waiting.
     let promises =
         Promises { writes: Some(p.dma.outstanding), response: Some(0), write_data: Some(1), ..Promises::default() };
-    let config = AxiConfig { promises, ..AxiConfig::rough(stall) };
+    let config = AxiConfig { promises, ..AxiConfig::drawn(stall, rng) };
     for _ in 0..3 {
         let mut memory = AxiMemory::new();
         memory.serve(sim, "mem", &config, rng.random())?;

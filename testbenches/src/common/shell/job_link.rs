@@ -228,7 +228,7 @@ impl Player {
         if offers && sim.peek_u64(pins.prior.ready) == 1 {
             self.waiting.extend(self.coming.pop_front());
         }
-        if takes && sim.peek_u64(pins.next.valid) == 1 && !clear {
+        if takes && sim.peek_u64(pins.next.valid) == 1 {
             self.given.push(sim.peek_u64(pins.next_last) == 1);
         }
         sim.tick()

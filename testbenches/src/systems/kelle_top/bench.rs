@@ -57,6 +57,7 @@ fn facts(block: &KelleTop) -> Facts<Work> {
                 expected: Box::new(|report: &Report| report.counts().evictions),
             },
         ],
+        kept: vec![("REFRESHES", 0x138), ("REFRESH_STALLS", 0x140)],
     }
 }
 

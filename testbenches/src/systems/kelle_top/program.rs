@@ -177,8 +177,10 @@ fn attention(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (De
     let (mut group, mut elements) = (size(rng, shape.group), elements(rng, shape));
     let mut tokens = if often(rng, 3) { rng.random_range(1..=12) } else { rng.random_range(1..=3) };
     let share = program.left() as u32 / 3;
-    // Slots that the head has from jobs before may be among them or not.
+    let late = often(rng, 2);
+    // A late value does not come again. Slots that the head has from jobs before may be among them or not.
     let again = match rng.random_range(0..8u8) {
+        _ if late => 0,
         0 => 0,
         1 => rng.random_range(0..=shape.recompute),
         _ => shape.recompute,
@@ -220,8 +222,6 @@ fn attention(rng: &mut StimulusRng, program: &mut Program, shape: &Shape) -> (De
     // Amounts of some units, or of none, or too large.
     let shift = (product - rng.random_range(0..10)).clamp(0, 47) as u32;
     let mut one = header(rng, program, 2);
-    // A late value does not come again.
-    let late = often(rng, 2) && again == 0;
     let options = u32::from(often(rng, 8)) << EXACT | u32::from(late) << LATE;
     one.words(&[(32, head), (36, tokens), (40, group), (44, elements), (48, options)]);
     one.words(&[(52, budget | sink << 16), (56, window | shift << 16 | again << 24)]);

@@ -179,25 +179,32 @@ impl<A: Accelerator + Clone> Player<A> {
         Ok(())
     }
 
-    /// What was counted in a job whose interrupt came at cycle `end`; `waited` for.
+    /// What was counted in a job whose interrupt came at cycle `end`; `waited` for, with `first` in CYCLES then.
     pub(super) fn counters(
         &mut self,
         sim: &mut Sim,
         run: &mut Run,
         bus: &mut AxiMemory,
         report: &Report<A::Operation>,
-        (end, waited): (u64, bool),
+        (end, waited, first): (u64, bool, u64),
     ) -> sim::Result<()> {
         let passed = end - self.started;
         let cycles = self.load_wide(sim, bus, register::CYCLES)?;
         if waited && self.refused.is_some() {
             let near = cycles <= passed && passed <= cycles + AROUND[usize::from(self.pauses)];
             run.expect_equal(sim, "CYCLES", &format!("{cycles} of {passed} around it"), true, near)?;
+            run.expect_equal(sim, "CYCLES", "as at the interrupt", first, cycles)?;
         }
+        let kept = self.facts.kept.clone();
+        let before = kept.iter().map(|&(_, at)| self.load_wide(sim, bus, at)).collect::<sim::Result<Vec<_>>>()?;
         // Reads are waited for at the DMAs, where the port's buffers and turns come between.
         for (name, at) in [("READ_WAITS", register::READ_WAITS), ("WRITE_WAITS", register::WRITE_WAITS)] {
             let waits = self.load_wide(sim, bus, at)?;
             run.expect_equal(sim, name, "no more than cycles", true, waits <= cycles)?;
+        }
+        for (&(name, at), before) in kept.iter().zip(before) {
+            let now = self.load_wide(sim, bus, at)?;
+            run.expect_equal(sim, name, "as before", before, now)?;
         }
         if report.end.code != 0 {
             return Ok(());

@@ -5,8 +5,8 @@ use super::axi_slice::slice;
 use super::axi_turns::{AxiTurns, chosen};
 use super::records::{counter, pointer, ring};
 use crate::lang::{
-    About, Block, Bundle, CatalogBlock, Field, Module, Proof, Signal, Stream, Timing, Type, bit, bundle, index_width,
-    or_all, parameters, ports, uint,
+    About, Block, Bundle, CatalogBlock, Field, In, Module, Proof, Signal, Stream, Timing, Type, bit, bundle,
+    index_width, or_all, parameters, ports, uint,
 };
 
 parameters! {
@@ -46,6 +46,8 @@ bundle! {
 ports! {
     /// Ports of [`AxiArbiter`].
     pub struct AxiArbiterPorts(p: &AxiArbiter) {
+        /// Soft reset: beats of write data that are not yet offered to the port lose their strobes.
+        abort_i: In = bit(),
         /// The managers, each signal a vector with manager k at its place k.
         mgr: AxiSubordinates = (p.managers, p.axi.clone()),
         /// The port they share; the upper bits of an ID are the manager's number.
@@ -64,6 +66,7 @@ impl Block for AxiArbiter {
             Write data follows in the order of the write addresses, and does not wait for mem_awready_i; a manager's data waits until\n\
             its address has its turn. A manager that keeps its data back, or does not take responses, holds up the others.\n\
             Every output comes from registers: no path leads from an input to an output within a cycle.\n\
+            While abort_i is high, write data goes on without strobes: what managers handed over before it is not written.\n\
             A response whose number is that of no manager is taken and dropped. Atomics and exclusives are not passed.",
         reference: "AMBA AXI and ACE Protocol Specification, ARM IHI 0022",
     };
@@ -88,7 +91,7 @@ impl Block for AxiArbiter {
         let head = pointer(m, "head_q", self.outstanding, ends);
         let entry = Turn { manager: turn };
         let ([now], _) = ring(m, "turn", (&ty.width, self.outstanding), (load, tail, &entry), [("now", head)]);
-        self.data(m, (mgr, mem), (now.manager, waiting.any()), ends);
+        self.data(m, io, (now.manager, waiting.any()), ends);
         self.responses(m, mgr, mem);
         if self.managers <= 4 && self.outstanding <= 4 && self.outstanding.is_power_of_two() {
             m.formal(|m| super::properties::arbiter(m, self, io));
@@ -102,10 +105,10 @@ impl Block for AxiArbiter {
 
 impl AxiArbiter {
     /// The beats of the manager `turn`, where one has a turn; `ends` is driven with the end of it.
-    fn data(&self, m: &mut Module, (mgr, mem): (&AxiSeveral, &Axi), (turn, open): (Signal, Signal), ends: Signal) {
+    fn data(&self, m: &mut Module, io: &AxiArbiterPorts, (turn, open): (Signal, Signal), ends: Signal) {
         let from: Vec<Stream<AxiWriteData>> =
-            (0..self.managers).map(|k| slice(m, &format!("w_{k}"), &self.axi, &mgr.w.at(k))).collect();
-        let to = &mem.write.w;
+            (0..self.managers).map(|k| slice(m, &format!("w_{k}"), &self.axi, &io.mgr.w.at(k))).collect();
+        let to = &io.mem.write.w;
         let valid = m.reg_init("w_valid_q", bit(), 0);
         let offers: Vec<Signal> = from.iter().map(|s| s.valid).collect();
         let offers = m.lookup("w_offers", turn, &offers);
@@ -116,7 +119,8 @@ impl AxiArbiter {
         }
         let chosen = chosen(m, "w", turn, &from);
         m.connect(ends, load & chosen.last);
-        let held = chosen.hold(m, "w_out", load);
+        let strb = m.wire("w_strobes", chosen.strb & (!io.abort_i).repeat(self.axi.bytes()));
+        let held = AxiWriteData { strb, ..chosen }.hold(m, "w_out", load);
         m.connect(to.valid, valid.q);
         to.drive(m, "w", &held);
     }

@@ -41,6 +41,12 @@ impl AxiLite {
     /// Connects this instance's port to the port `from` of the module around it.
     #[track_caller]
     pub fn connect(&self, m: &mut Module, from: &Self) {
+        self.connect_held(m, from, bit().lit(1));
+    }
+
+    /// The same, but addresses of reads wait while `go` is low.
+    #[track_caller]
+    pub(in crate::blocks::common) fn connect_held(&self, m: &mut Module, from: &Self, go: Signal) {
         for (to, from) in [
             (self.awaddr, from.awaddr),
             (self.awprot, from.awprot),
@@ -55,8 +61,8 @@ impl AxiLite {
             (self.bready, from.bready),
             (self.araddr, from.araddr),
             (self.arprot, from.arprot),
-            (self.arvalid, from.arvalid),
-            (from.arready, self.arready),
+            (self.arvalid, from.arvalid & go),
+            (from.arready, self.arready & go),
             (from.rdata, self.rdata),
             (from.rresp, self.rresp),
             (from.rvalid, self.rvalid),

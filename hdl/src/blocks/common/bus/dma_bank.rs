@@ -211,6 +211,7 @@ impl Block for DmaBank {
         let mut places = Vec::new();
         for port in 0..self.ports {
             let arbiter = m.instance(&self.named("u_arbiter", port), self.arbiter());
+            m.connect(arbiter.abort_i, io.abort_i);
             let watch = m.instance(&self.named("u_watch", port), self.watch());
             places.push((arbiter, watch));
         }

@@ -188,7 +188,9 @@ impl RowWalk<'_> {
             let half = UNIT * 8;
             let carry = m.reg("carry_q", uint(half));
             carry.next_when(from.fire(), input.slice(half..2 * half));
-            let data = mux(at.odd, cat(&[input.slice(0..half), carry.q]), input);
+            // The half before the row's first bytes is nobody's, but no simulator shall show it as unknown.
+            let low = carry.q & at.primed.repeat(half);
+            let data = mux(at.odd, cat(&[input.slice(0..half), low]), input);
             (data, m.wire("flush", at.odd & at.primed & at.left.le(UNIT)))
         } else {
             (input, bit().lit(0))

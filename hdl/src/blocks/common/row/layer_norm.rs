@@ -25,7 +25,7 @@ parameters! {
         /// Beats of the longest row.
         max_beats: u32 = 48, in 1..=65536, tag "b";
         /// Beats that are kept; twice max_beats let a row enter while another one leaves.
-        buffer: u32 = 128, in 1..=131_072, note "at least max_beats", tag "k";
+        buffer: u32 = 128, in 1..=65_536, note "at least max_beats", tag "k";
         /// A gain and a bias for each element.
         affine: bool = true, tag "affine";
         /// Where beats are kept.

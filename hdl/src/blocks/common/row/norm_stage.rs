@@ -53,7 +53,7 @@ parameters! {
         /// Beats of the longest row that goes through a row unit.
         max_beats: u32 = 64, in 1..=65536, tag "b";
         /// Beats that a row unit keeps; twice max_beats let a row enter while another one leaves.
-        buffer: u32 = 128, in 1..=131_072, note "at least max_beats", tag "k";
+        buffer: u32 = 128, in 1..=65_536, note "at least max_beats", tag "k";
         /// Row units.
         units: RowUnits = RowUnits::default();
     }

@@ -24,7 +24,7 @@ parameters! {
         /// Beats of the longest row.
         max_beats: u32 = 16, in 1..=65536, tag "b";
         /// Beats that are kept; twice max_beats let a row enter while another one leaves.
-        buffer: u32 = 32, in 1..=131_072, note "at least max_beats", tag "k";
+        buffer: u32 = 32, in 1..=65_536, note "at least max_beats", tag "k";
         /// Bits that come beside the first beat of a row, and are the row's.
         row_width: u32 = 0, in 0..=256;
         /// Bits of the answer to a row.
@@ -43,7 +43,7 @@ parameters! {
         storage: FifoStorage = FifoStorage::Memory, tag "";
     }
     rules = |p, rules| {
-        rules.demand(p.buffer >= p.max_beats, "buffer", p.buffer, format!("{} to 131072", p.max_beats));
+        rules.demand(p.buffer >= p.max_beats, "buffer", p.buffer, format!("{} to 65536", p.max_beats));
         let most = 65536 / p.lanes.max(1);
         rules.demand(p.max_beats <= most, "max_beats", p.max_beats, format!("1 to {most}: rows of up to 65536 elements"));
     };

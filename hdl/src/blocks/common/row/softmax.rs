@@ -31,7 +31,7 @@ parameters! {
         /// Beats of the longest row.
         max_beats: u32 = 64, in 1..=65536, tag "b";
         /// Beats that are kept; twice max_beats let a row enter while another one leaves.
-        buffer: u32 = 128, in 1..=131_072, note "at least max_beats", tag "k";
+        buffer: u32 = 128, in 1..=65_536, note "at least max_beats", tag "k";
         /// Where beats are kept.
         storage: FifoStorage = FifoStorage::Memory, tag "";
     }

@@ -20,7 +20,7 @@ parameters! {
         /// Beats of the longest row that can be normalised.
         max_beats: u32 = 64, in 1..=65536, tag "b";
         /// Beats that the norm keeps; twice max_beats let a row enter while another one leaves.
-        buffer: u32 = 128, in 1..=131_072, note "at least max_beats", tag "k";
+        buffer: u32 = 128, in 1..=65_536, note "at least max_beats", tag "k";
         /// The steps on an element.
         lane: VectorLane = VectorLane::default();
         /// The last one.

@@ -37,6 +37,11 @@ ports! {
 }
 
 impl EventCounters {
+    /// Cycles until an event shows.
+    pub(super) fn latency(&self) -> u32 {
+        self.segments()
+    }
+
     fn segments(&self) -> u32 {
         self.width.div_ceil(self.segment)
     }
@@ -101,7 +106,7 @@ impl Block for EventCounters {
     }
 
     fn timing(&self) -> Timing {
-        Timing::new().latency(self.segments()).beat(1)
+        Timing::new().latency(self.latency()).beat(1)
     }
 }
 

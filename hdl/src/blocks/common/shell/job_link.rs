@@ -120,9 +120,9 @@ impl Block for JobLink {
         let takes = m.wire("takes", state.is("Take") & left.q.any() & tokens.q.any());
         let is_last = m.wire("is_last", ended.q & tokens.q.eq(1));
         let other_mark = m.wire("other_mark", takes & is_last.ne(last_taken & one_left));
-        m.connect(io.next.valid, state.is("Give") & left.q.any());
+        m.connect(io.next.valid, state.is("Give") & left.q.any() & !io.clear_i);
         m.connect(io.next.last, last_given & one_left);
-        let gives = m.wire("gives", state.is("Give") & left.q.any() & io.next.ready);
+        let gives = m.wire("gives", io.next.fire());
         let moves = m.wire("moves", takes | gives);
         let all_taken = m.wire("all_taken", state.is("Take") & !left.q.any());
         let lower = left.q.wrapping_sub(moves.extend(bits));

@@ -6,10 +6,11 @@ use super::job_host::JobHostPorts;
 use super::job_walker::JobWalker;
 use super::shell_registers::ShellFields;
 use crate::blocks::common::bus::axi::{AttributePorts, AxiManagers};
+use crate::blocks::common::bus::axi_lite::AxiLite;
 use crate::blocks::common::bus::{AxiSpec, DmaBank, DmaSpec, DmaStreamPorts};
 use crate::lang::{
-    About, Block, Group, In, InStream, Module, Out, OutStream, Timing, bit, bits_for, multiple_of, parameters, ports,
-    uint,
+    About, Block, Group, In, InStream, Module, Out, OutStream, Timing, bit, bits_for, cat, multiple_of, mux,
+    parameters, ports, uint,
 };
 
 parameters! {
@@ -76,7 +77,7 @@ ports! {
         host: Group<JobHostPorts> = (),
         /// Attributes of requests.
         attributes: Group<AttributePorts> = (),
-        /// Cycles of the job or the last one; valid from 5 cycles after its end on, as all counters.
+        /// Cycles of the job or the last one; with settled_o valid, as all counters.
         cycles_o: Out = uint(64),
         /// Cycles of it with computing_i.
         compute_cycles_o: Out = uint(64),
@@ -88,6 +89,8 @@ ports! {
         read_waits_o: Out = uint(64),
         /// Cycles in which some port offered a beat to memory, and it was not taken.
         write_waits_o: Out = uint(64),
+        /// Counters are those of a job that runs, or all of the last one: low for a few cycles behind its end.
+        settled_o: Out = bit(),
         /// To the accelerator: what it is to do.
         operation: OutStream<Operation> = p.walker().words(),
         /// From the accelerator: one end for each operation, in order, after the ends of all its commands.
@@ -141,15 +144,19 @@ impl Block for JobShell {
         }
 
         // Of beats, each port may have one in a cycle.
-        let counters = EventCounters { counters: 6, most: self.ports, ..EventCounters::default() };
-        let counters = m.instance("u_counters", counters);
+        let block = EventCounters { counters: 6, most: self.ports, ..EventCounters::default() };
+        let late = m.reg_init("late_q", uint(block.latency()), 0);
+        let counters = m.instance("u_counters", block);
         let busy = walker.host.busy_o;
+        late.next(cat(&[late.q, busy]).truncate(late.q.width()));
+        m.connect(io.settled_o, busy | !late.q.any());
         m.connect(counters.clear_i, walker.host.began_o);
         let counts = [
             (busy, io.cycles_o),
             (busy & io.computing_i, io.compute_cycles_o),
-            (bank.read_beat_o, io.read_beats_o),
-            (bank.write_beat_o, io.write_beats_o),
+            // Of what is owed at an abort beats still come.
+            (mux(busy, bank.read_beat_o, 0), io.read_beats_o),
+            (mux(busy, bank.write_beat_o, 0), io.write_beats_o),
             (busy & bank.read_waits_o, io.read_waits_o),
             (busy & bank.write_waits_o, io.write_waits_o),
         ];
@@ -166,9 +173,11 @@ impl Block for JobShell {
 }
 
 impl JobShellPorts {
-    /// Connects a shell to the registers of its accelerator.
+    /// Connects a shell to the registers of its accelerator, and these to the host. Reads wait while counters settle: who sees
+    /// the end of a job sees all that was counted.
     #[track_caller]
-    pub fn connect_registers(&self, m: &mut Module, registers: &ShellFields) {
+    pub fn connect_registers(&self, m: &mut Module, (ctrl, host): (&AxiLite, &AxiLite), registers: &ShellFields) {
+        ctrl.connect_held(m, host, self.settled_o);
         let (host, attributes) = (&self.host, &self.attributes);
         for (to, from) in [
             (host.start_i, registers.start),

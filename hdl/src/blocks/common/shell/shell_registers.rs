@@ -70,7 +70,7 @@ registers! {
         CONTROL at 0x008 {
             /// Starts the job at JOB; refused while busy.
             start: Pulse = 1 at 0,
-            /// Ends the job: no new requests, no result; done when the bus is idle.
+            /// Ends the job: nothing new is begun, no result; reads as 1 until the bus is idle.
             soft_reset: Command = () at 1,
         }
         /// How the job stands.
@@ -120,12 +120,12 @@ registers! {
         }
         /// Memory that jobs may touch, from here.
         WINDOW_BASE at 0x030 {
-            /// Address of its first byte.
+            /// Address of its first byte; a multiple of the bus's bytes, 64 at least, if whole beats are to stay inside.
             window_base: ReadWrite = (64, 0) at 0,
         }
         /// Memory that jobs may touch, up to here.
         WINDOW_LIMIT at 0x038 {
-            /// Address of its last byte.
+            /// Address of its last byte; likewise one less than a multiple.
             window_limit: ReadWrite = (64, u64::MAX) at 0,
         }
         /// How far the job is.

@@ -54,7 +54,8 @@ impl Head {
     /// From here on only the number of tokens is known.
     pub(super) fn doubt(&mut self) {
         self.unknown = !self.tokens.is_empty();
-        self.slots_unknown = self.tokens.iter().any(|token| token.slot.is_some());
+        let any = self.tokens.iter().any(|token| token.slot.is_some());
+        self.slots_unknown = self.unknown && (self.slots_unknown || any);
     }
 
     /// The token of each slot comes again, if there is one.

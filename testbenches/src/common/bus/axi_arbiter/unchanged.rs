@@ -54,6 +54,10 @@ pub(super) fn run(bench: &mut Bench, sim: &mut Sim, run: &mut Run, rng: &mut Sti
     });
     // Beats of data, and the managers that they must be of.
     let (mut beats, mut turns) = (Vec::new(), Vec::new());
+    // A beat that goes to the port in a cycle with an abort has no strobes.
+    let (abort, valid) = (sim.input("abort_i")?, sim.output("mem_wvalid_o")?);
+    let mut aborts = Stall::ALL[rng.random_range(0..Stall::ALL.len())].pattern(run.seed(), "abort");
+    let (mut waits, mut aborted, mut without) = (false, false, false);
     let all: usize = data.iter().map(VecDeque::len).sum();
     let begin = sim.cycle_count();
     while beats.len() < all || sent.iter().flatten().any(|queue| !queue.is_empty()) {
@@ -63,6 +67,8 @@ pub(super) fn run(bench: &mut Bench, sim: &mut Sim, run: &mut Run, rng: &mut Sti
         }
         let ready = [0, 1, 2].map(|channel| !pauses[channel].next_pause());
         readies.iter().zip(ready).for_each(|(&port, ready)| sim.poke_u64(port, ready.into()));
+        let aborts = aborts.next_pause();
+        sim.poke_u64(abort, aborts.into());
         sim.settle()?;
         for (channel, sent) in sent.iter_mut().enumerate() {
             let Some(mut got) = ports[channel].look(sim, run, ready[channel])? else { continue };
@@ -77,7 +83,12 @@ pub(super) fn run(bench: &mut Bench, sim: &mut Sim, run: &mut Run, rng: &mut Sti
                 turns.push(manager);
             }
         }
-        beats.extend(ports[2].look(sim, run, ready[2])?);
+        let shown = sim.peek_u64(valid) == 1;
+        if shown && !waits {
+            without = aborted;
+        }
+        (waits, aborted) = (shown && !ready[2], aborts);
+        beats.extend(ports[2].look(sim, run, ready[2])?.map(|beat| (beat, without)));
         for sender in [&mut bench.ar, &mut bench.aw, &mut bench.w] {
             sender.look(sim);
         }
@@ -93,6 +104,11 @@ pub(super) fn run(bench: &mut Bench, sim: &mut Sim, run: &mut Run, rng: &mut Sti
             }
         }
     }
-    let differs = expected.iter().zip(&beats).position(|(expected, got)| expected != got);
+    for (expected, (_, without)) in expected.iter_mut().zip(&beats) {
+        if *without {
+            expected[1] = Bits::zero(bench.bytes);
+        }
+    }
+    let differs = expected.iter().zip(&beats).position(|(expected, (got, _))| expected != got);
     run.expect_equal(sim, "mem_wdata_o", "beat that differs", "None".into(), format!("{differs:?}"))
 }

@@ -1,6 +1,6 @@
 //! What is proved of the arbiter.
 
-use super::{Duty, count, lengths, stays};
+use super::{Duty, before, count, lengths, stays};
 use crate::blocks::common::bus::axi::AxiAddress;
 use crate::blocks::common::bus::axi_arbiter::{AxiArbiter, AxiArbiterPorts};
 use crate::blocks::common::bus::axi_turns::{AxiTurns, AxiTurnsPorts};
@@ -12,7 +12,10 @@ pub(in super::super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterP
     let (ar, aw, w, b, r) = (&mem.read.ar, &mem.write.aw, &mem.write.w, &mem.write.b, &mem.read.r);
     stays(m, Duty::Ours, ar, None);
     let new_address = stays(m, Duty::Ours, aw, None);
-    stays(m, Duty::Ours, w, None);
+    let new_beat = stays(m, Duty::Ours, w, None);
+    let aborted = before(m, "aborted", io.abort_i);
+    m.assert_always("no_strobes_after_abort", !(new_beat & aborted) | !w.strb.any());
+    m.cover("beats_after_abort", new_beat & aborted);
     stays(m, Duty::Theirs, b, None);
     stays(m, Duty::Theirs, r, None);
     // Data in the order of the addresses, each burst as long as its address says (A5.2).
