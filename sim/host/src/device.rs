@@ -336,9 +336,11 @@ impl<B: Bus> Device<B> {
     ) -> Result<Completion, B> {
         self.write(r::IRQ_ENABLE, r::IRQ_ENABLE_IRQ_DONE | r::IRQ_ENABLE_IRQ_ERROR)?;
         let mut end = Err(DeviceError::TooLong { polls: most });
-        for _ in 0..=most {
+        // `most` wake-ups for nothing and the true one, and a look behind each.
+        for slept in 0..=u64::from(most) + 1 {
             // The interrupt is a level: one that came before is not lost.
             match self.poll() {
+                Ok(None) if slept > u64::from(most) => break,
                 Ok(None) => sleep(&mut self.bus).map_err(DeviceError::Bus)?,
                 Ok(Some(done)) => {
                     end = Ok(done);

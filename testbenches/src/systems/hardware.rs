@@ -14,7 +14,13 @@ pub enum HardwareError {
     /// The simulation found something.
     #[error(transparent)]
     Sim(#[from] sim::Error),
+    /// A job hangs.
+    #[error("no interrupt for {LONGEST} cycles")]
+    NoInterrupt,
 }
+
+/// Cycles that a job may take: many times those of the longest one, a layer of a prompt.
+const LONGEST: u64 = 200_000_000;
 
 /// Runs `work` on a block before a memory that behaves as `config` says.
 ///
@@ -95,10 +101,14 @@ impl<'a> Hardware<'a> {
     /// Cycles up to the interrupt: what [`host::Device::wait_for_interrupt`] asks for.
     ///
     /// # Errors
-    /// A broken rule of the bus.
+    /// A broken rule of the bus; no interrupt in 200 million cycles.
     pub fn sleep(&mut self) -> Result<(), HardwareError> {
-        while !self.cycle()? {}
-        Ok(())
+        for _ in 0..LONGEST {
+            if self.cycle()? {
+                return Ok(());
+            }
+        }
+        Err(HardwareError::NoInterrupt)
     }
 }
 

@@ -75,7 +75,7 @@ static int poll(const struct vector_bus *bus, struct vector_end *end, int *done)
   TRY(get(bus, REG(TAG), &end->tag));
   TRY(get(bus, REG(DESCRIPTORS), &end->descriptors));
   if (!(status & REG(STATUS_ERROR_MASK)))
-    return VECTOR_OK;
+    return status & REG(STATUS_DONE_MASK) ? VECTOR_OK : VECTOR_DROPPED;
   TRY(get(bus, REG(ERROR_CODE), &end->code));
   end->code = (end->code & REG(ERROR_CODE_ERROR_CODE_MASK)) >> REG(ERROR_CODE_ERROR_CODE_SHIFT);
   /* The low word first: the device keeps the high one for it. */

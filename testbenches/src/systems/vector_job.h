@@ -29,7 +29,8 @@ enum vector_result {
   VECTOR_REFUSED = 4,   /* the bus of the device is not idle: reset it */
   VECTOR_TOO_LONG = 5,  /* the job has not ended, or the reset is not done, after so many polls */
   VECTOR_FAILED = 6,    /* the job ended with an error: see struct vector_end */
-  VECTOR_WRONG = 7      /* vector_demo: a result is not what it should be */
+  VECTOR_WRONG = 7,     /* vector_demo: a result is not what it should be */
+  VECTOR_DROPPED = 8    /* no job runs, and none has ended: it was reset */
 };
 
 /* How a job ended. */

@@ -242,7 +242,7 @@ impl AttentionJob {
     /// There are more tokens than a head keeps, or one of the descriptors would be refused.
     pub fn build_prompt(&self, caps: &Caps, window: &Window) -> Result<Vec<Descriptor>, Refusal> {
         if self.again > 0 {
-            let (field, expected) = (attention::AGAIN.name, "0: an empty head has no token that could");
+            let (field, expected) = (attention::AGAIN.name, "0: an empty head has no token that could come again");
             return Err(Refusal::new(ErrorCode::Field, field, self.again.to_string(), expected));
         }
         let whole = self.build(caps, window)?;

@@ -400,7 +400,10 @@ fn refusals_of_recomputation() {
     assert_eq!(said(job.clone().again(1), &without), format!("again is 1, must be 0{end} RESERVED (5)"));
     assert!(job.clone().build(&without, &WINDOW).is_ok());
     let prompt = job.again(1).build_prompt(&CAPS, &WINDOW).unwrap_err().to_string();
-    assert_eq!(prompt, format!("again is 1, must be 0: an empty head has no token that could{end} FIELD (15)"));
+    assert_eq!(
+        prompt,
+        format!("again is 1, must be 0: an empty head has no token that could come again{end} FIELD (15)")
+    );
     let recompute = RecomputeJob { head: 0, position: 0, slot: 5 };
     let message = recompute.build(&CAPS, &WINDOW).unwrap_err().to_string();
     assert_eq!(message, format!("slot is 5, must be 0 to 4{end} SIZE (9)"));
