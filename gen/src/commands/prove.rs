@@ -95,8 +95,14 @@ pub(super) fn run(args: &Args) -> Result<()> {
     } else {
         report::print(&done.iter().map(text).collect::<Vec<_>>().join("\n"))?;
     }
-    let good = done.iter().flat_map(|p| &p.properties).all(|p| p.verdict.is_good());
-    if good { Ok(()) } else { Err(Failure::Reported) }
+    let bad = || done.iter().flat_map(|p| &p.properties).map(|p| p.verdict).filter(|verdict| !verdict.is_good());
+    match bad().next() {
+        None => Ok(()),
+        Some(_) if bad().all(|verdict| verdict == Verdict::Unknown) => {
+            Err(Failure::NoAnswer("the solver gave no answer in time, see above".into()))
+        }
+        Some(_) => Err(Failure::Reported),
+    }
 }
 
 /// The registered runs, unless the user gives parameters; `--depth` and `--induction` change either.

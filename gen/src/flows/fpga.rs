@@ -194,6 +194,10 @@ pub fn build(sources: &Sources, ports: &Ports, options: &Options) -> Result<Repo
     let output = tool.args(["--freq", &freq, "--seed", &seed, "--timing-allow-fail"]).run()?;
     if !output.success() {
         let tail = last_lines(&output.log(), 5);
+        // It says what is wrong with a design in a line of its own; all else is a tool that died.
+        if !output.log().lines().any(|line| line.starts_with("ERROR: ")) {
+            return Err(Failure::NoAnswer(format!("{program} left no result for {}:\n{tail}", sources.top)));
+        }
         return Err(Failure::Check(format!("{program} cannot place {} on {}:\n{tail}", sources.top, device.name())));
     }
     let value: Value = serde_json::from_str(&work.read("report.json")?)

@@ -67,6 +67,9 @@ fn verdict(output: &Output, top: &str) -> Result<String> {
     if text.contains("ERROR: ABC: execution of command") || text.contains(NO_MAPPING) {
         return Err(Failure::NoAnswer(format!("ABC left no result for {top}:\n{text}")));
     }
+    if !text.contains("ERROR: ") {
+        return Err(Failure::NoAnswer(format!("Yosys left no result for {top}:\n{text}")));
+    }
     Err(Failure::Check(format!("Yosys rejects {top}:\n{text}")))
 }
 

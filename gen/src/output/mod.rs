@@ -15,7 +15,7 @@ pub use package::Package;
 
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 
 use crate::error::{Failure, Result};
@@ -26,6 +26,10 @@ use crate::error::{Failure, Result};
 /// A folder that cannot be made or written.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let failed = |e: io::Error| Failure::file("write", path, &e);
+    // A terminal or /dev/null is written to, not put aside.
+    if fs::metadata(path).is_ok_and(|there| there.file_type().is_char_device()) {
+        return fs::write(path, bytes).map_err(failed);
+    }
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
     // Readable by whom the user's umask allows: stores are shared.

@@ -51,8 +51,8 @@ impl Toolchain {
         let root = Tool::new("verilator").args(["--getenv", "VERILATOR_ROOT"]).run()?;
         let include = Path::new(root.stdout.trim()).join("include");
         if !include.join("verilated.h").is_file() {
-            let problem = format!("{} holds no verilated.h: is Verilator installed completely?", include.display());
-            return Err(Error::Unsupported(problem));
+            let problem = "it holds no verilated.h: is Verilator installed completely?".to_owned();
+            return Err(Error::Data { path: include, problem });
         }
         let found = Self { versions: format!("{verilator}\n{compiler}"), include };
         Ok(FOUND.get_or_init(|| found).clone())

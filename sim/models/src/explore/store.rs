@@ -1,8 +1,8 @@
 //! What a search has computed, kept in a file: a line each, so that what was broken off goes on where it stopped.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -19,18 +19,27 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a file, or begins it. `problem` says what is computed: a file of another problem is refused.
+    /// Opens a file, or begins it. `problem` says what is computed: a file of another problem is refused, and one that another
+    /// program has open.
     ///
     /// A last line without an end is what was being written when the program was stopped; it is dropped.
     ///
     /// # Errors
     /// Names file and line.
     pub fn open(path: &Path, problem: &str) -> Result<Self> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
-        };
+        let writing = || format!("cannot write {}", path.display());
+        let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).with_context(writing)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                bail!("{} is in use by another program; name another file", path.display())
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("cannot lock {}", path.display()));
+            }
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text).with_context(|| format!("cannot read {}", path.display()))?;
         let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         let mut known = BTreeMap::new();
         for (number, line) in (1..).zip(whole.lines()) {
@@ -47,10 +56,7 @@ impl Store {
                 known.insert(genes, objectives);
             }
         }
-        let writing = || format!("cannot write {}", path.display());
-        let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(path).with_context(writing)?;
         file.set_len(whole.len() as u64).with_context(writing)?;
-        std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0)).with_context(writing)?;
         if whole.is_empty() {
             writeln!(file, "{}", json!({ "problem": problem })).with_context(writing)?;
         }
@@ -122,6 +128,9 @@ mod tests {
         );
         assert_eq!(store.get(&vec![]), Some([f64::INFINITY, -0.0]));
         store.add(&vec![7], [1.0, 1.0]).unwrap();
+        let error = Store::open(&path, "a problem").unwrap_err().to_string();
+        assert!(error.contains("in use by another program"), "{error}");
+        drop(store);
         assert_eq!(Store::open(&path, "a problem").unwrap().get(&vec![7]), Some([1.0, 1.0]));
     }
 
@@ -136,6 +145,6 @@ mod tests {
             .unwrap();
         let error = Store::open(&path, "a problem").unwrap_err().to_string();
         assert!(error.contains("line 2: a setting and two numbers"), "{error}");
-        assert!(Store::open(dir.path(), "a problem").unwrap_err().to_string().contains("cannot read"));
+        assert!(Store::open(dir.path(), "a problem").unwrap_err().to_string().contains("cannot write"));
     }
 }
