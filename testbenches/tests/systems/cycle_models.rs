@@ -10,6 +10,7 @@ use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::common::AxiSpec;
 use host::kllm::Bits;
 use host::vector::Integer;
+use models::cycles::kllm::Left;
 use models::cycles::{kelle, kllm, tender};
 use testbenches::systems::kllm_top::real::with_orizuru;
 use testbenches::systems::tender_top::real::{GROUPS, layer_size};
@@ -66,13 +67,19 @@ fn products_are_those_of_the_recurrences() {
         }
     }
     let kllm = on_kllm(&with_orizuru(), 0);
-    for size in [[1, 576, 400], [4, 512, 200], [3, 64, 700]] {
-        assert_eq!(kllm.product(size).unwrap(), kllm.counted(size).unwrap(), "{size:?}");
-    }
-    for size in [[16, 576, 130], [40, 576, 128], [60, 64, 200], [30, 256, 128]] {
-        let ratio = kllm.product(size).unwrap() as f64 / kllm.counted(size).unwrap() as f64;
-        println!("{size:?}: {ratio:.4}");
-        assert!((ratio - 1.0).abs() < 0.1, "{size:?}: {ratio}");
+    for left in [Left::Tokens, Left::Integers] {
+        for size in [[1, 576, 400], [4, 512, 200], [3, 64, 700]] {
+            let (model, counted) = (kllm.product(left, size).unwrap(), kllm.counted(left, size).unwrap());
+            println!("{left:?} {size:?}: {model} of {counted}");
+            // Few integers wait for weights in some panels and not in others.
+            let apart = if left == Left::Tokens { 0 } else { counted / 50 };
+            assert!(model.abs_diff(counted) <= apart, "{left:?} {size:?}: {model}, {counted}");
+        }
+        for size in [[16, 576, 130], [40, 576, 128], [60, 64, 200], [30, 256, 128]] {
+            let ratio = kllm.product(left, size).unwrap() as f64 / kllm.counted(left, size).unwrap() as f64;
+            println!("{left:?} {size:?}: {ratio:.4}");
+            assert!((ratio - 1.0).abs() < 0.1, "{left:?} {size:?}: {ratio}");
+        }
     }
 }
 

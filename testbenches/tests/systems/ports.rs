@@ -47,7 +47,7 @@ fn release_any_number_of_ports() {
 /// What only the first port has.
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
-fn large_faults_of_other_ports_are_found() {
+fn release_faults_of_other_ports_are_found() {
     let late = "(|timeout_i) & (waited_0_q >= timeout_i)";
     let faults = [
         ("only the first port has a time", Fault::net("late", late).module("job_controller")),

@@ -83,7 +83,7 @@ fn cycles_of_jobs() {
 /// The same of other sizes.
 #[test]
 #[ignore = "models of minutes"]
-fn large_cycles_of_jobs() {
+fn release_cycles_of_jobs() {
     for block in [tight(), wide(), layer_size()] {
         run(&block, timing::bench, &options(300)).unwrap_or_else(|e| panic!("{e:#}"));
     }
@@ -121,7 +121,7 @@ fn products(block: &TenderTop, config: &AxiConfig, jobs: &[fn(&Caps) -> Real]) -
 /// Parts of sums: what is kept and doubled, and which columns they are of. More faults of `part_sums`: its own bench.
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
-fn large_faults_of_parts_are_found() {
+fn release_faults_of_parts_are_found() {
     let block = TenderTop::configurations().into_iter().find(|block| block.explicit).unwrap();
     let faults = [
         ("sums begin anew with each part", Fault::net("begins_q", "1'b1").module("part_sums")),

@@ -59,7 +59,7 @@ fn release_a_hundred_thousand_jobs() {
 
 #[test]
 #[ignore = "minutes: a model of the whole accelerator for each fault"]
-fn large_faults_are_found() {
+fn release_faults_are_found() {
     let faults = [
         ("sizes are not checked", Fault::net("no_rows", "1'b0").module("vector_controller")),
         ("columns are not checked", Fault::net("no_columns", "1'b0").module("vector_controller")),
