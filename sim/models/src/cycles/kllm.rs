@@ -19,6 +19,21 @@ const OUTLIER: u64 = 4;
 const HEAD: u64 = 64;
 const CONSTANTS: u64 = 8;
 
+/// What is multiplied with panels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Tokens of indices.
+    Tokens,
+    /// Rows of 8-bit integers, of two beats where tokens have one.
+    Integers,
+}
+
+impl Left {
+    fn beats(self, inner: u64, inputs: u64) -> u64 {
+        inner.div_ceil(inputs) * if self == Self::Integers { 2 } else { 1 }
+    }
+}
+
 /// An accelerator, and how it is used.
 #[derive(Clone, Debug)]
 pub struct Kllm {
@@ -33,6 +48,7 @@ pub struct Kllm {
     /// Outliers of a token of so many positions, on each side: one for so many.
     pub positions_an_outlier: u64,
     products: Counted,
+    integers: Counted,
     tokens: Counted,
     appended: Counted,
     steps: Counted,
@@ -42,8 +58,8 @@ impl Kllm {
     /// An accelerator whose tokens have indices of these bits, and an outlier on each side for so many positions; 0: none.
     #[must_use]
     pub fn new(caps: Caps, (golden, timing): (KllmTop, Timing), bits: Bits, positions_an_outlier: u64) -> Self {
-        let (products, tokens, appended, steps) = Default::default();
-        Self { caps, golden, timing, bits, positions_an_outlier, products, tokens, appended, steps }
+        let (products, integers, tokens, appended, steps) = Default::default();
+        Self { caps, golden, timing, bits, positions_an_outlier, products, integers, tokens, appended, steps }
     }
 
     fn channels(&self) -> u64 {
@@ -61,45 +77,50 @@ impl Kllm {
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn counted(&self, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
+    pub fn counted(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
         let mut room = Room::new();
-        let rows = Tokens::new(tokens as usize, inner as usize, 0)?;
+        let token_rows = match left {
+            Left::Tokens => room.at(tokens, Tokens::new(tokens as usize, inner as usize, 0)?.stride())?,
+            Left::Integers => room.at(tokens, inner.next_multiple_of(64))?,
+        };
         let panels = Panels::new(&self.caps, channels as usize, inner as usize)?;
         let product = Product {
             tokens: tokens.try_into()?,
             channels: channels.try_into()?,
             inner: inner.try_into()?,
             outliers: 0,
-            token_rows: room.at(tokens, rows.stride())?,
+            token_rows,
             panels: room.at(panels.bytes() as u64 / panels.stride(), panels.stride())?,
             constants: room.at(1, CONSTANTS * channels)?.address,
             codebook: room.at(1, 4096)?.address,
         };
-        let out = room.rows(tokens, channels)?;
-        self.alone(MatMulJob::new(product, out).build(&self.caps, &WINDOW)?)
+        let job = MatMulJob::new(product, room.rows(tokens, channels)?);
+        let job = if left == Left::Integers { job.of_integers() } else { job };
+        self.alone(job.build(&self.caps, &WINDOW)?)
     }
 
     /// The same of any number of channels and, where a bank holds the weights of a panel, of positions, from the cycles of few panels. Up to
-    /// [`EXACT`] tokens it is equal to the recurrence. Of more tokens each takes as long as the last of these, or its beats in all panels if
+    /// [`EXACT`] tokens it is equal to the recurrence, of rows of integers within 2 %. Of more tokens each takes as long as the last of these, or its beats in all panels if
     /// that is less; or all wait for the lanes, from the first panel's weights on: within a tenth of the recurrence, which has no such ends.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
-    pub fn product(&self, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
-        let of = |tokens: u64| self.few([tokens, inner, channels]);
+    pub fn product(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
+        let of = |tokens: u64| self.few(left, [tokens, inner, channels]);
         if tokens <= EXACT {
             return of(tokens);
         }
         let (first, before, last) = (of(1)?, of(EXACT - 1)?, of(EXACT)?);
         let panels = channels.div_ceil(self.channels());
-        let beats = panels * (inner.div_ceil(self.caps.inputs.into()) + 1);
+        let beats = panels * (left.beats(inner, self.caps.inputs.into()) + 1);
         let weights = channels.min(self.channels()) * inner / 2 / self.timing.shell.bus_bytes;
         let waiting = last + (tokens - EXACT) * last.saturating_sub(before).min(beats);
         let computing = first.saturating_sub((panels - 1) * weights) + (tokens - 1) * beats;
         Ok(waiting.max(computing))
     }
 
-    fn few(&self, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
+    fn few(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
+        let known = if left == Left::Tokens { &self.products } else { &self.integers };
         let across = self.channels();
         // Where no bank holds the weights of a panel, their number changes with that of the banks.
         let fits = inner.div_ceil(self.caps.inputs.into()) <= u64::from(self.caps.buffer);
@@ -107,7 +128,7 @@ impl Kllm {
         extended(channels, (across, across), &mut |channels| {
             extended(inner, positions, &mut |inner| {
                 let size = [tokens, inner, channels];
-                self.products.of(size, || self.counted(size))
+                known.of(size, || self.counted(left, size))
             })
         })
     }
@@ -128,23 +149,26 @@ impl Kllm {
     }
 
     /// A product with as many positions as there are.
-    fn matrix(&self, [tokens, inner, channels]: [u64; 3], outliers: bool) -> Result<Cost> {
+    fn matrix(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<Cost> {
         let (most, across) = (u64::from(self.caps.inner), channels.div_ceil(self.channels()));
         let mut all = Cost::default();
         for first in (0..inner).step_by(most as usize) {
             let inner = most.min(inner - first);
-            let outliers = if outliers { self.outliers(inner) } else { 0 };
-            let beats = inner.div_ceil(self.caps.inputs.into());
-            let fits = beats <= u64::from(self.caps.buffer);
+            let outliers = if left == Left::Tokens { self.outliers(inner) } else { 0 };
+            let beats = left.beats(inner, self.caps.inputs.into());
+            let fits = inner.div_ceil(self.caps.inputs.into()) <= u64::from(self.caps.buffer);
             // Weights of a panel come for each token where no bank holds them.
             let rows = if fits { 1 } else { tokens };
             let weights = rows * channels * inner / 2;
-            let mut cycles = self.product([tokens, inner, channels])?;
+            let mut cycles = self.product(left, [tokens, inner, channels])?;
             // Where lanes wait for weights, beats that come again cost nothing.
             let (loading, lanes) = (weights / across / self.timing.shell.bus_bytes, tokens * (beats + 1));
             let with = lanes as f64 + tokens as f64 * self.repeats(inner, outliers);
             cycles += across * (with - loading.max(lanes) as f64).max(0.0) as u64;
-            let token = HEAD + inner / 2 + OUTLIER * outliers;
+            let token = match left {
+                Left::Tokens => HEAD + inner / 2 + OUTLIER * outliers,
+                Left::Integers => inner,
+            };
             let bytes = weights + across * tokens * token + CONSTANTS * channels + 2 * tokens * channels;
             all += Cost { cycles, bytes, products: tokens * inner * channels };
         }
@@ -205,12 +229,12 @@ impl Kllm {
         let (width, head, [heads, shared]) = (model.width, model.head(), model.heads);
         let mut all = Cost::default();
         for [inputs, outputs, count] in model.projections() {
-            all += self.matrix([tokens, inputs, outputs], true)?.times(count);
+            all += self.matrix(Left::Tokens, [tokens, inputs, outputs])?.times(count);
         }
         let group = heads / shared * work.tokens;
         let pairs = work.sequences * shared;
-        all += self.matrix([group, head, work.context], true)?.times(pairs);
-        all += self.matrix([group, work.context, head], false)?.times(pairs);
+        all += self.matrix(Left::Tokens, [group, head, work.context])?.times(pairs);
+        all += self.matrix(Left::Integers, [group, work.context, head])?.times(pairs);
         all += self.rows(Steps::Softmax, [group, work.context])?.times(pairs);
         // Probabilities times the scales of their values.
         all += self.rows(Steps::Gate, [group, work.context])?.times(pairs);

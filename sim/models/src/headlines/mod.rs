@@ -75,6 +75,7 @@ pub fn markdown() -> String {
         );
         for row in rows {
             let agrees = match row.agrees() {
+                Some(true) if row.accept.is_some_and(|[_, most]| most.is_infinite()) => "sign",
                 Some(true) => "yes",
                 Some(false) => "no",
                 None => "-",
