@@ -24,13 +24,17 @@ const CONSTANTS: u64 = 8;
 pub enum Left {
     /// Tokens of indices.
     Tokens,
-    /// Rows of 8-bit integers, of two beats where tokens have one.
+    /// Rows of 8-bit integers.
     Integers,
 }
 
 impl Left {
+    /// Integers have two nibbles, and a word of the lanes brings half of a beat's positions: a cycle more where there is a second half.
     fn beats(self, inner: u64, inputs: u64) -> u64 {
-        inner.div_ceil(inputs) * if self == Self::Integers { 2 } else { 1 }
+        match self {
+            Self::Tokens => inner.div_ceil(inputs),
+            Self::Integers => 2 * inner.div_ceil(inputs) + inner.div_ceil(inputs / 2) / 2,
+        }
     }
 }
 
