@@ -426,11 +426,9 @@ fn external_module(external: &ExternalModule, loc: Loc) -> Option<Rc<ModuleIr>> 
                 let net = module.net(module.ports[i]);
                 (net.name.as_str(), net.ty, module.direction(i)) == (p.name.as_str(), p.ty, p.direction)
             });
-        let same = module.external.as_ref().is_some_and(|x| {
-            let registered = x.registered == external.registered_outputs;
-            registered && (&x.source, &x.clocks, &x.reset) == (&external.source, &external.clocks, &external.reset)
-        });
-        if same && same_ports {
+        let wanted = (&external.source, &external.clocks, &external.reset, external.registered_outputs);
+        let is_wanted = |x: &super::ir::External| (&x.source, &x.clocks, &x.reset, x.registered) == wanted;
+        if same_ports && module.external.as_ref().is_some_and(is_wanted) {
             return Some(module);
         }
         with(|e| {
