@@ -127,6 +127,14 @@ fn interrupts() {
     device.bus().0.delays.job = Some(0);
     device.start(chain.address).unwrap();
     assert_eq!(device.wait_for_interrupt(0, |_| panic!("nobody has to sleep")).unwrap().tag, 42);
+    // Whoever allows no wake-up for nothing sees the end behind the true one.
+    device.bus().0.delays.job = Some(1000);
+    device.start(chain.address).unwrap();
+    let done = device.wait_for_interrupt(0, |bus| {
+        bus.0.finish();
+        Ok(())
+    });
+    assert_eq!(done.unwrap().tag, 42);
     // It never comes.
     device.bus().0.delays.job = None;
     device.start(chain.address).unwrap();

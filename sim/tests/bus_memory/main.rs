@@ -120,6 +120,36 @@ fn runs_repeat_by_seed() {
     assert!((2..6).any(|seed| cycles(seed) != cycles(1)));
 }
 
+/// Bytes reach memory as they pass, or with the answer.
+#[test]
+fn late_writes_wait_for_their_answer() {
+    let model = model("copier", COPIER, "");
+    for late_writes in [false, true] {
+        let mut copy = Copy::new(&model, &AxiConfig { late_writes, ..AxiConfig::ideal(60) }, 1, 1);
+        while copy.memory.stats("mem").write_beats < 16 {
+            copy.step().unwrap();
+        }
+        let there = copy.memory.memory().bytes(DST, 64) == copy.memory.memory().bytes(SRC, 64);
+        assert_eq!((there, copy.memory.memory().written().is_empty()), (!late_writes, late_writes));
+        copy.finish(1000).unwrap();
+        copy.check(1);
+    }
+}
+
+/// A memory that comes in the middle of things finds an address that waits: no rule of a reset is broken.
+#[test]
+fn a_memory_may_come_later() {
+    let model = model("copier", COPIER, "");
+    let mut copy = Copy::new(&model, &AxiConfig { max_reads: 1, ..AxiConfig::ideal(90) }, 1, 4);
+    for _ in 0..20 {
+        copy.step().unwrap();
+    }
+    assert_eq!(copy.flag("mem_arvalid_o"), 1, "the second address waits");
+    copy.memory = AxiMemory::new();
+    copy.memory.serve(&copy.sim, "mem", &AxiConfig::ideal(90), 2).unwrap();
+    copy.step().unwrap();
+}
+
 #[test]
 fn ideal_cycles_follow_a_formula() {
     let model = model("copier", COPIER, "");
