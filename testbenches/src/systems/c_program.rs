@@ -52,6 +52,9 @@ pub enum CError<E: std::error::Error + 'static> {
     /// A result is not what it should be.
     #[error("a result of the program is wrong; its last job ended so: {0:?}")]
     Wrong(CEnd),
+    /// Somebody reset the device.
+    #[error("the job was dropped")]
+    Dropped,
     /// A number that is not in the enumeration.
     #[error("the program returned {0}, which is no result of it")]
     Unknown(c_int),
@@ -274,6 +277,7 @@ fn call<B: Bus>(
         5 => CError::TooLong,
         6 => CError::Failed(end()),
         7 => CError::Wrong(end()),
+        8 => CError::Dropped,
         other => CError::Unknown(other),
     })
 }

@@ -163,6 +163,37 @@ fn what_goes_wrong_is_told() {
     assert_eq!(program().demo(&mut bus, 0x2000, 5), Err(CError::Bus(SoftwareError::Memory(0x2100, BusError::Decode))));
 }
 
+/// A watchdog resets the device while the program waits: that is no good end.
+#[test]
+fn a_dropped_job_is_told() {
+    struct Watched(Software<SparseMemory>, u32);
+    impl Bus for Watched {
+        type Error = SoftwareError;
+        fn read32(&mut self, offset: u32) -> Result<u32, SoftwareError> {
+            if offset == 0x0c {
+                self.1 += 1;
+                if self.1 == 4 {
+                    self.0.write32(0x08, 2)?;
+                }
+            }
+            self.0.read32(offset)
+        }
+        fn write32(&mut self, offset: u32, value: u32) -> Result<(), SoftwareError> {
+            self.0.write32(offset, value)
+        }
+        fn read_memory(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), SoftwareError> {
+            self.0.read_memory(address, bytes)
+        }
+        fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), SoftwareError> {
+            self.0.write_memory(address, bytes)
+        }
+    }
+    let mut bus = software();
+    program().configure(&mut bus, WINDOW.base, WINDOW.limit, 0).unwrap();
+    bus.0.delays = Delays { job: None, reset: Some(0) };
+    assert_eq!(program().run(&mut Watched(bus, 0), 0x1000, 10), Err(CError::Dropped));
+}
+
 /// Every access fails once; a panic comes through.
 #[test]
 fn no_failure_of_the_bus_is_lost() {
