@@ -78,7 +78,7 @@ pub(super) fn note_use(entry: &Path) {
 /// An entry goes as it came: in one step, under its lock. False if somebody has that.
 fn remove(root: &Path, entry: &Entry) -> Result<bool> {
     let lock = fs::File::create(&entry.lock).map_err(Error::io(&entry.lock))?;
-    if lock.try_lock().is_err() {
+    if !is_free(&lock) {
         return Ok(false);
     }
     let staging = root.join("tmp");
@@ -88,6 +88,18 @@ fn remove(root: &Path, entry: &Entry) -> Result<bool> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(true),
         other => other.map(|()| true).map_err(Error::io(&entry.path)),
     }
+}
+
+/// Takes a lock that nobody has. One that was just given back may look taken: a process that another thread begins has all open files up
+/// to its `exec`.
+fn is_free(lock: &fs::File) -> bool {
+    (0..50).any(|_| {
+        let free = lock.try_lock().is_ok();
+        if !free {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        free
+    })
 }
 
 /// What has a list of checksums is an entry: nothing else in the folder is one, such as downloads.
