@@ -351,6 +351,8 @@ fn layers_to_run() {
     let text = refused(&["tender", "--layers", "3"]);
     assert_eq!(text, "error: tender computes all layers: --layers is for kllm, kelle and titanus\n");
     for on in ["kllm", "kelle", "titanus"] {
+        let text = refused(&[on, "--tops", "2"]);
+        assert!(text.starts_with("error: --tops is for tender; "), "{text}");
         let text = refused(&[on, "--no-check"]);
         assert!(text.starts_with("error: --no-check is for tender; "), "{text}");
         let text = refused(&[on, "--golden", "--layers", "all"]);

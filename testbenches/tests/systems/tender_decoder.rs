@@ -7,7 +7,9 @@ use host::Window;
 use models::smollm2::arithmetic::{Norm, Projection};
 use models::smollm2::model::Config;
 use models::smollm2::{self, Float, Model, Precision, Tokenizer, Weight};
-use models::tender::decoder::{Checked, Decoder, Executor, InSoftware, Learnt, OnDevice, Spent, likeliest};
+use models::tender::decoder::{
+    Checked, Decoder, Executor, InSoftware, Learnt, OnDevice, Orders, Spent, Team, likeliest,
+};
 use rand::RngExt;
 use sim::bus::AxiConfig;
 use sim::{BuildOptions, Design, Initial};
@@ -24,7 +26,7 @@ const WINDOW: Window = Window { base: 0x10_0000, limit: 0x1fff_ffff, address_wid
 const CONFIG: Config = Config {
     layers: 2,
     width: 128,
-    ffn_width: 160,
+    ffn_width: 192,
     heads: 4,
     kv_heads: 2,
     head_width: 32,
@@ -125,6 +127,71 @@ fn every_job_is_the_golden_one() {
     }
 }
 
+/// Two accelerators side by side; each member serves its orders in a thread of its own.
+fn team<T>(
+    member: impl Fn(usize, Orders) -> anyhow::Result<()> + Sync,
+    work: impl FnOnce(&mut dyn Executor) -> T,
+) -> T {
+    let member = &member;
+    std::thread::scope(|scope| {
+        let members = (0..2).map(|part| move |orders| member(part, orders)).collect();
+        work(&mut Team::new(scope, members))
+    })
+}
+
+/// Each has half of the columns of all projections, of the last one 25 of 50, in fewer cycles; the logits are those of one.
+#[test]
+fn two_side_by_side_write_as_one() {
+    let (model, block) = (made(), for_decoding(8));
+    let golden = || software(&block).timed(timing(&block, LATENCY));
+    let alone = logits(&model, &block, &mut golden(), &TEXT);
+    let pair = team(|_, orders| orders.serve(&mut golden()), |on| logits(&model, &block, on, &TEXT));
+    assert_eq!(pair.0, alone.0);
+    assert!(pair.1.cycles < alone.1.cycles, "{:?} beside {:?}", pair.1, alone.1);
+    let built = sim::Model::build(&simulated(&block).unwrap(), &BuildOptions::default()).unwrap();
+    let bytes = std::sync::Mutex::new(Vec::new());
+    let member = |_, orders: Orders| {
+        let mut sim = built.instance_with(Initial::Random(seeds::seed(2)))?;
+        let hardware = Hardware::new(&mut sim, &AxiConfig::ideal(LATENCY), 1)?;
+        let mut on = Checked::new(OnDevice::new(hardware, &WINDOW, Hardware::sleep)?, golden());
+        orders.serve(&mut on)?;
+        bytes.lock().unwrap().push(on.bytes());
+        Ok(())
+    };
+    let (found, spent) = team(member, |on| logits(&model, &block, on, &TEXT));
+    assert_eq!((&found, Spent { computing: 0, ..spent }), (&pair.0, pair.1));
+    let bytes = bytes.into_inner().unwrap();
+    assert!(bytes.len() == 2 && bytes.iter().all(|&bytes| bytes > 5_000), "{bytes:?}");
+}
+
+/// Whichever of two differs from its golden model, or ends, the work ends with an error that names it.
+#[test]
+fn a_member_that_fails_is_named() {
+    let (model, block) = (made(), for_decoding(8));
+    let learnt = learnt(&model);
+    for wrong in 0..2 {
+        let refused = |member: &(dyn Fn(Orders) -> anyhow::Result<()> + Sync)| {
+            let members = |part, orders: Orders| match part == wrong {
+                true => member(orders),
+                false => orders.serve(&mut software(&block)),
+            };
+            let error = team(members, |on| {
+                let mut decoder = Decoder::new((&model, &learnt), (&caps_of(&block), &WINDOW), 32, on)?;
+                decoder.token(on, (3, true), &mut |_| Ok(()))
+            });
+            format!("{:#}", error.unwrap_err())
+        };
+        let error = refused(&|orders| {
+            let mut golden = software(&block);
+            orders.serve(&mut Checked::new(Spoilt { device: &mut golden, spoil: Some(1) }, software(&block)))
+        });
+        let wanted = format!("accelerator {wrong}: hardware and golden model differ: the byte at 0x");
+        assert!(error.starts_with(&wanted), "{error}");
+        assert_eq!(refused(&|_| anyhow::bail!("no simulator")), format!("accelerator {wrong}: no simulator"));
+        assert_eq!(refused(&|_| Ok(())), format!("accelerator {wrong}: its thread has ended"));
+    }
+}
+
 /// A device whose memory differs in one bit of a weight is found out, and so is one that takes a cycle more.
 #[test]
 fn other_hardware_is_noticed() {
@@ -189,7 +256,8 @@ fn large_smollm2_writes_as_the_golden_model() {
         }
         (tokenizer.decode(&text).unwrap(), logits)
     };
-    let alone = write(&mut golden());
+    // Two side by side, as that command has them; the simulation is of one.
+    let alone = team(|_, orders| orders.serve(&mut golden()), |on| write(on));
     assert_eq!(alone.0, "Gravity is a fundamental");
     simulate(&simulated(&block).unwrap(), |device| {
         let mut on = Checked::new(device, golden());

@@ -49,6 +49,9 @@ pub(super) struct Args {
     /// Compute in the golden model alone, without a simulation: the same text, sooner
     #[arg(long)]
     golden: bool,
+    /// Accelerators side by side, which share the columns of each projection; tender only [default: 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=4))]
+    tops: Option<u64>,
     /// Simulate without the golden model beside it, which is compared with every result otherwise; tender only
     #[arg(long, conflicts_with = "golden")]
     no_check: bool,
@@ -113,6 +116,9 @@ impl On {
             Self::Tender if args.layers.is_some() => {
                 Err(Failure::Usage("tender computes all layers: --layers is for kllm, kelle and titanus".into()))
             }
+            Self::Layers(_) if args.tops.is_some() => Err(Failure::Usage(
+                "--tops is for tender; of the others each simulated layer has an accelerator of its own".into(),
+            )),
             Self::Layers(_) if args.no_check => {
                 let why = "chains of the others are fitted to what the golden model computes, and compared with it";
                 Err(Failure::Usage(format!("--no-check is for tender; {why}")))

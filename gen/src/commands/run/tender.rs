@@ -1,8 +1,13 @@
 //! All layers on `tender_top`.
 
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
 use hdl::accelerators::tender::TenderTop;
 use models::smollm2::Model;
-use models::tender::decoder::{Checked, Decoder, Executor, InSoftware, Learnt, OnDevice, Spent, likeliest};
+use models::tender::decoder::{
+    Checked, Decoder, Executor, InSoftware, Learnt, OnDevice, Orders, Spent, Team, likeliest,
+};
 use sim::bus::AxiConfig;
 use sim::process::processor_time;
 use sim::{BuildOptions, Initial, Opt};
@@ -11,7 +16,7 @@ use testbenches::systems::tender_top::decoding::{for_decoding, simulated};
 use testbenches::systems::tender_top::timing::timing;
 use testbenches::systems::tender_top::{caps_of, golden_of};
 
-use super::text::{Part, Reader, Text};
+use super::text::{Part, Reader, Text, Took};
 use super::{LATENCY, WINDOW, count, failed};
 use crate::error::Result;
 
@@ -19,6 +24,8 @@ use crate::error::Result;
 pub(super) const CONTEXT: usize = 256;
 /// Columns of PEs; there are two rows, the least, which are one of products of 8 bits.
 const COLUMNS: u32 = 128;
+/// Accelerators side by side, where nobody says how many: a simulation keeps one core busy.
+const TOPS: u64 = 2;
 
 /// Writes the text; what it took.
 pub(super) fn run(text: &mut Text<'_>, model: &Model) -> Result<String> {
@@ -26,31 +33,80 @@ pub(super) fn run(text: &mut Text<'_>, model: &Model) -> Result<String> {
     let learnt = Learnt::of_texts(model, text.tokenizer, CONTEXT).map_err(failed)?;
     let block = for_decoding(COLUMNS);
     let golden = InSoftware::new(golden_of(&block).map_err(failed)?, &WINDOW).timed(timing(&block, LATENCY));
-    if text.args.golden {
-        let mut on = golden;
-        write(text, (model, &learnt), &block, &mut on)
-    } else {
-        simulate(text, (model, &learnt), &block, golden)
-    }
+    let simulations = if text.args.golden { None } else { Some(compiled(text, &block)?) };
+    let (checked, did) = (!text.args.no_check, Mutex::new(Did::default()));
+    let member = |orders: Orders| match &simulations {
+        None => orders.serve(&mut golden.clone()),
+        Some(model) => simulate(model, checked.then(|| golden.clone()), orders, &did),
+    };
+    let tops = text.args.tops.unwrap_or(TOPS) as usize;
+    let (all, took) = thread::scope(|scope| {
+        let mut team = Team::new(scope, vec![&member; tops]);
+        write(text, (model, &learnt), &block, &mut team)
+    })?;
+    let did = did.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(told(text, &block, (&all, &took), (tops, &did)))
 }
 
-fn simulate(text: &mut Text<'_>, model: (&Model, &Learnt), block: &TenderTop, golden: InSoftware) -> Result<String> {
+fn compiled(text: &Text<'_>, block: &TenderTop) -> Result<sim::Model> {
     let design = simulated(block).map_err(failed)?;
     text.progress.message("compiling tender_top: some minutes, once");
     let options = BuildOptions { opt: Opt::O3, ..BuildOptions::default() };
-    let mut sim = sim::Model::build(&design, &options)?.instance_with(Initial::Random(1))?;
+    Ok(sim::Model::build(&design, &options)?)
+}
+
+/// What the simulations did, all of them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Did {
+    /// Bytes that were compared.
+    bytes: u64,
+    /// Seconds of processor time.
+    busy: f64,
+}
+
+/// Simulates an accelerator for what is asked of it, with the golden model beside it.
+fn simulate(model: &sim::Model, golden: Option<InSoftware>, orders: Orders, did: &Mutex<Did>) -> anyhow::Result<()> {
+    let mut sim = model.instance_with(Initial::Random(1))?;
     let hardware = Hardware::new(&mut sim, &AxiConfig::ideal(LATENCY), 1)?;
-    let device = OnDevice::new(hardware, &WINDOW, Hardware::sleep).map_err(failed)?;
-    if text.args.no_check {
-        let mut on = device;
-        return write(text, model, block, &mut on);
+    let device = OnDevice::new(hardware, &WINDOW, Hardware::sleep)?;
+    let (bytes, busy) = match golden {
+        None => clocked(device, orders).map(|(_, busy)| (0, busy))?,
+        Some(golden) => clocked(Checked::new(device, golden), orders).map(|(both, busy)| (both.bytes(), busy))?,
+    };
+    let mut did = did.lock().unwrap_or_else(PoisonError::into_inner);
+    did.bytes += bytes;
+    did.busy += busy;
+    Ok(())
+}
+
+/// Serves orders: who did, and seconds of processor time that jobs took.
+fn clocked<E: Executor>(on: E, orders: Orders) -> anyhow::Result<(E, f64)> {
+    let mut clocked = Clocked { on, busy: 0 };
+    orders.serve(&mut clocked)?;
+    Ok((clocked.on, clocked.busy as f64 * 1e-9))
+}
+
+struct Clocked<E> {
+    on: E,
+    /// Nanoseconds of processor time in jobs.
+    busy: u64,
+}
+
+impl<E: Executor> Executor for Clocked<E> {
+    fn write(&mut self, address: u64, bytes: &[u8]) -> anyhow::Result<()> {
+        self.on.write(address, bytes)
     }
-    let mut on = Checked::new(device, golden);
-    let told = write(text, model, block, &mut on)?;
-    let bytes = count(on.bytes());
-    Ok(format!(
-        "{told}  checked     {bytes} bytes of results and the cycles of each job, all those of the golden model\n"
-    ))
+
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> anyhow::Result<()> {
+        self.on.read(address, bytes)
+    }
+
+    fn run(&mut self, job: u64) -> anyhow::Result<Spent> {
+        let clock = processor_time();
+        let spent = self.on.run(job);
+        self.busy += processor_time() - clock;
+        spent
+    }
 }
 
 /// The decoder, and who does its jobs.
@@ -84,37 +140,54 @@ fn write(
     (model, learnt): (&Model, &Learnt),
     block: &TenderTop,
     on: &mut dyn Executor,
-) -> Result<String> {
+) -> Result<(Spent, Took)> {
     text.progress.message("putting the weights into memory");
     let decoder = Decoder::new((model, learnt), (&caps_of(block), &WINDOW), CONTEXT, on).map_err(failed)?;
-    let (mut running, clock) = (Running { decoder, on, all: Spent::default() }, processor_time());
+    let mut running = Running { decoder, on, all: Spent::default() };
     let took = text.write(&mut running)?;
-    let busy = (processor_time() - clock) as f64 * 1e-9;
-    let (all, array) = (running.all, &block.array);
+    Ok((running.all, took))
+}
+
+fn told(text: &Text<'_>, block: &TenderTop, (all, took): (&Spent, &Took), (tops, did): (usize, &Did)) -> String {
+    let array = &block.array;
     let shape = format!("{} x {} PEs, INT8, a bus of {} bits", array.rows, array.columns, block.axi.data_width);
-    let mut lines = vec![
-        format!("  on          tender_top, {shape}"),
-        text.counted(),
+    let on = match tops {
+        1 => format!("tender_top, {shape}"),
+        _ => format!("{tops} tender_top side by side, each with a share of the columns of each projection; {shape}"),
+    };
+    let mut lines = vec![format!("  on          {on}"), text.counted()];
+    let time = format!("  time        {:.1} s a token", took.each(took.seconds));
+    if text.args.golden {
+        lines.push(time);
+    } else {
         // Others may have had the processor meanwhile.
-        format!(
-            "  time        {:.1} s a token, of which this thread ran {:.1} s",
-            took.each(took.seconds),
-            took.each(busy)
-        ),
-    ];
-    if !text.args.golden {
+        let each = took.each(did.busy) / tops as f64;
+        let thread = if tops == 1 { "the thread of the simulation" } else { "each thread of a simulation" };
+        lines.push(format!("{time}, of which {thread} ran {each:.1} s"));
         let computing = 100.0 * all.computing as f64 / all.cycles as f64;
-        let speed = count((all.cycles as f64 / busy) as u64);
+        // All do the same, but for weights: they have the same cycles.
+        let speed = count((all.cycles as f64 * tops as f64 / did.busy) as u64);
         lines.push(format!("  simulation  {speed} cycles a second of processor time"));
         lines.push(format!("  computing   array or vector unit in {computing:.1} % of the cycles"));
     }
     let each = |amount: u64| count(amount / took.tokens as u64);
+    let (of_each, of_all, host) = match tops {
+        1 => ("", "", ""),
+        _ => (", on each", ", those of what all do counted for each", ", brings shares of rows together"),
+    };
     lines.extend([
         format!("  cycles      {} a token", each(all.cycles)),
-        format!("  operations  {}, {} a token", count(all.descriptors), each(all.descriptors)),
-        format!("  saturated   {} words of results left the range of the calibration", count(all.overflows)),
-        "  host        looks embeddings up, puts keys and values into their panels, chooses the largest logit"
-            .to_owned(),
+        format!("  operations  {}, {} a token{of_each}", count(all.descriptors), each(all.descriptors)),
+        format!("  saturated   {} words of results left the range of the calibration{of_all}", count(all.overflows)),
+        format!(
+            "  host        looks embeddings up, puts keys and values into their panels{host}, chooses the largest logit"
+        ),
     ]);
-    Ok(lines.join("\n") + "\n")
+    if !text.args.golden && !text.args.no_check {
+        let bytes = count(did.bytes);
+        lines.push(format!(
+            "  checked     {bytes} bytes of results and the cycles of each job, all those of the golden model"
+        ));
+    }
+    lines.join("\n") + "\n"
 }

@@ -28,13 +28,14 @@ pub fn for_decoding(columns: u32) -> TenderTop {
     }
 }
 
-/// Such an accelerator for the simulator. The vector unit, nearly half of the logic, waits while there are products: its clock stands
-/// still from the end of its operation to the next one, which changes neither results nor cycles.
+/// Such an accelerator for the simulator. The vector unit, nearly half of the logic, waits while there are products, and the rest while
+/// there are rows: their clocks stand still from the end of an operation to the next one, which changes neither results nor cycles.
 ///
 /// # Errors
 /// Parameters that the block refuses.
 pub fn simulated(block: &TenderTop) -> anyhow::Result<Design> {
     let design = Design::from(&hdl::lang::elaborate(block)?);
-    // It has nothing to do without an operation of its own; what goes on behind its end, it ends awake.
-    Ok(design.with_clock_gate("u_vector", "rows | !vector_idle | shell_abort")?)
+    // They have nothing to do without an operation of their own; what goes on behind its end, they end awake.
+    let design = design.with_clock_gate("u_vector", "rows | !vector_idle | shell_abort")?;
+    Ok(design.with_clock_gate("u_engine", "!rows | !engine_idle | shell_abort")?)
 }

@@ -8,16 +8,26 @@ use host::{Chain, Descriptor, Window};
 use super::executor::{Executor, MAX_DESCRIPTORS, Spent};
 use super::image::{INTEGER, Projection};
 
-/// Descriptors one behind the other.
-pub(super) struct Steps {
+/// Descriptors one behind the other, and who does them.
+pub(super) struct Steps<'a> {
     caps: Caps,
     window: Window,
     chain: Chain,
+    /// Where chains are placed.
+    at: u64,
+    pub on: &'a mut dyn Executor,
+    /// Hears of each job.
+    done: &'a mut dyn FnMut(&Spent) -> Result<()>,
 }
 
-impl Steps {
-    pub fn new(caps: &Caps, window: &Window) -> Self {
-        Self { caps: *caps, window: *window, chain: Chain::new() }
+impl<'a> Steps<'a> {
+    pub fn new(
+        (caps, window): (&Caps, &Window),
+        at: u64,
+        on: &'a mut dyn Executor,
+        done: &'a mut dyn FnMut(&Spent) -> Result<()>,
+    ) -> Self {
+        Self { caps: *caps, window: *window, chain: Chain::new(), at, on, done }
     }
 
     pub fn then(&mut self, descriptor: Descriptor) {
@@ -48,20 +58,43 @@ impl Steps {
         Ok(())
     }
 
-    /// A row times weights.
+    /// A row times weights: of accelerators side by side each has the columns of its weights.
     pub fn project(&mut self, left: Operand, weights: &Projection, out: Operand) -> Result<()> {
         let job = MatMulJob::new(product((1, Sign::Signed), left, weights), out);
         self.then(job.build(&self.caps, &self.window)?);
         Ok(())
     }
 
-    /// Places the chain, and waits for its end.
-    pub fn run(&self, on: &mut dyn Executor, at: u64, done: &mut dyn FnMut(&Spent) -> Result<()>) -> Result<()> {
-        let image = self.chain.place(at, &self.window, MAX_DESCRIPTORS)?;
-        on.write(image.address, &image.bytes)?;
-        let spent = on.run(at)?;
+    /// The same, and then all have all columns.
+    pub fn project_all(&mut self, left: Operand, weights: &Projection, share: Operand, out: Operand) -> Result<()> {
+        if self.on.parts() == 1 {
+            return self.project(left, weights, out);
+        }
+        self.project(left, weights, share)?;
+        self.gather(weights.columns, share, out)
+    }
+
+    /// Ends the job; then all have the columns that each has of its own, side by side.
+    pub fn gather(&mut self, columns: u32, share: Operand, out: Operand) -> Result<()> {
+        self.end()?;
+        let mut row = vec![0; 2 * columns as usize * self.on.parts()];
+        for (part, bytes) in row.chunks_mut(2 * columns as usize).enumerate() {
+            self.on.read_part(part, share.address, bytes)?;
+        }
+        self.on.write(out.address, &row)
+    }
+
+    /// Places the chain, and waits for its end. The next step begins another one.
+    pub fn end(&mut self) -> Result<()> {
+        let chain = std::mem::take(&mut self.chain);
+        if chain.bytes() == 0 {
+            return Ok(());
+        }
+        let image = chain.place(self.at, &self.window, MAX_DESCRIPTORS)?;
+        self.on.write(image.address, &image.bytes)?;
+        let spent = self.on.run(self.at)?;
         ensure!(spent.sum_overflows == 0, "{} words of sums left their accumulators", spent.sum_overflows);
-        done(&spent)
+        (self.done)(&spent)
     }
 }
 

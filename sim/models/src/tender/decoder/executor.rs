@@ -39,8 +39,31 @@ impl AddAssign for Spent {
     }
 }
 
-/// A `tender_top` of some kind, with its memory.
+/// A `tender_top` of some kind, with its memory; or several side by side, each with a memory of its own, that do the same.
 pub trait Executor {
+    /// How many there are side by side.
+    fn parts(&self) -> usize {
+        1
+    }
+
+    /// Writes the memory of one of them.
+    ///
+    /// # Errors
+    /// There is no such memory.
+    fn write_part(&mut self, part: usize, address: u64, bytes: &[u8]) -> Result<()> {
+        ensure!(part == 0, "no accelerator {part}, there is one");
+        self.write(address, bytes)
+    }
+
+    /// Reads the memory of one of them.
+    ///
+    /// # Errors
+    /// There is no such memory.
+    fn read_part(&mut self, part: usize, address: u64, bytes: &mut [u8]) -> Result<()> {
+        ensure!(part == 0, "no accelerator {part}, there is one");
+        self.read(address, bytes)
+    }
+
     /// Writes memory.
     ///
     /// # Errors
@@ -61,6 +84,18 @@ pub trait Executor {
 }
 
 impl<E: Executor + ?Sized> Executor for &mut E {
+    fn parts(&self) -> usize {
+        (**self).parts()
+    }
+
+    fn write_part(&mut self, part: usize, address: u64, bytes: &[u8]) -> Result<()> {
+        (**self).write_part(part, address, bytes)
+    }
+
+    fn read_part(&mut self, part: usize, address: u64, bytes: &mut [u8]) -> Result<()> {
+        (**self).read_part(part, address, bytes)
+    }
+
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         (**self).write(address, bytes)
     }
@@ -87,7 +122,7 @@ impl<B: Bus, S: FnMut(&mut B) -> Result<(), B::Error>> OnDevice<B, S> {
     /// No such device is there; a job runs.
     pub fn new(bus: B, window: &Window, sleep: S) -> Result<Self> {
         let mut device = Device::new(bus);
-        device.identify()?;
+        device.identify_as(host::tender::registers::VERSION_ACCELERATOR_VALUE)?;
         device.configure(&Settings { window: *window, timeout: 0, max_descriptors: MAX_DESCRIPTORS })?;
         Ok(Self { device, sleep })
     }

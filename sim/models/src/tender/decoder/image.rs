@@ -1,6 +1,6 @@
 //! What lies in memory before the first token: quantized weights as panels, tables, constants, gains, angles.
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Error, Result, ensure};
 use golden::kllm::fp16;
 use golden::tender::calibration::{Calibration, Scheme, Sign as GoldenSign, Weights};
 use half::f16;
@@ -9,7 +9,6 @@ use host::vector::{Integer, Operand};
 use host::{Allocator, Format, Rows, Window};
 
 use super::executor::Executor;
-use crate::smollm2::Weight;
 use crate::smollm2::calibration::Extremes;
 
 /// Bits of an operand.
@@ -109,13 +108,29 @@ impl<'a> Placer<'a> {
         Ok(Packing { constants: self.constants(&constants)?, table, calibration })
     }
 
-    /// Weights that share an input, side by side, one scale an output; what the packing takes from its channels comes back with
-    /// the constants.
-    pub fn projection(&mut self, weights: &[&Weight], packing: &Packing) -> Result<Projection> {
-        let channels = weights.first().context("a projection has a weight")?.inputs;
-        let outputs: Vec<&[f32]> = weights.iter().flat_map(|weight| weight.iter()).collect();
+    /// Outputs that share an input, side by side, one scale an output; what the packing takes from its channels comes back with
+    /// the constants. Of accelerators side by side each has an equal share of each group of outputs, at the same place.
+    pub fn projection(&mut self, groups: &[Vec<&[f32]>], packing: &Packing) -> Result<Projection> {
+        let parts = self.memory.parts();
+        let columns = share_of(groups, 0, parts)?.len();
+        let channels = packing.calibration.bias.len();
+        let whole = Panels::columns(&self.caps, (INTEGER, Sign::Signed), columns, channels)?;
+        let panels = self.room(whole.bytes())?;
+        let constants = self.constants(&vec![Constants::default(); columns])?;
+        for part in 0..parts {
+            let (bytes, records) = self.quantized(&share_of(groups, part, parts)?, packing, &whole)?;
+            self.memory.write_part(part, panels, &bytes)?;
+            self.memory.write_part(part, constants, &Constants::bytes(&records))?;
+        }
+        let panels = Operand { address: panels, stride: whole.stride().try_into()? };
+        let (channels, columns) = (channels.try_into()?, columns.try_into()?);
+        Ok(Projection { panels, channels, columns, table: packing.table, constants })
+    }
+
+    /// Panels and constants of such outputs.
+    fn quantized(&self, outputs: &[&[f32]], packing: &Packing, whole: &Panels) -> Result<(Vec<u8>, Vec<Constants>)> {
+        let channels = packing.calibration.bias.len();
         let lines = self.caps.panel_columns(INTEGER);
-        let whole = Panels::columns(&self.caps, (INTEGER, Sign::Signed), outputs.len(), channels)?;
         let (mut bytes, mut constants) = (Vec::with_capacity(whole.bytes()), Vec::with_capacity(outputs.len()));
         let Calibration { bias, scales, .. } = &packing.calibration;
         let last = scales[scales.len() - 1];
@@ -137,10 +152,19 @@ impl<'a> Placer<'a> {
                 });
             }
         }
-        let panels = Operand { address: self.store(&bytes)?, stride: whole.stride().try_into()? };
-        let (channels, columns) = (channels.try_into()?, constants.len().try_into()?);
-        Ok(Projection { panels, channels, columns, table: packing.table, constants: self.constants(&constants)? })
+        Ok((bytes, constants))
     }
+}
+
+/// An equal share of each group of outputs.
+fn share_of<'a>(groups: &[Vec<&'a [f32]>], part: usize, parts: usize) -> Result<Vec<&'a [f32]>> {
+    let mut share = Vec::new();
+    for group in groups {
+        let outputs = group.len();
+        ensure!(outputs.is_multiple_of(parts), "{outputs} outputs have no {parts} equal shares");
+        share.extend(&group[part * outputs / parts..][..outputs / parts]);
+    }
+    Ok(share)
 }
 
 /// The middle of each channel, and what an integer around it is worth.

@@ -8,12 +8,17 @@
 //!
 //! Heads that share keys are rows of one product. A layer is cut where its keys are there; what is behind it, and what is before
 //! it in the next layer, is one job.
+//!
+//! Accelerators side by side, each with a memory of its own ([`Team`]), have equal shares of the columns of each projection, and
+//! the same of everything else. Behind a projection the host brings their shares together, so it is cut there, too. Gate and up
+//! meet ahead of that: one row less goes to and fro.
 
 mod chain;
 mod executor;
 mod image;
 mod learnt;
 mod place;
+mod team;
 
 use anyhow::{Context, Result, ensure};
 use half::f16;
@@ -23,6 +28,7 @@ use host::vector::{Epsilon, Operand};
 
 pub use executor::{Checked, Executor, InSoftware, MAX_DESCRIPTORS, OnDevice, Spent};
 pub use learnt::{Learnt, Site};
+pub use team::{Orders, Team};
 
 use crate::smollm2::Model;
 use crate::smollm2::arithmetic::{Norm, Projection as Name};
@@ -92,6 +98,8 @@ struct Buffers {
     queries: Operand,
     weights: Operand,
     job: u64,
+    /// What one of several accelerators has of a row.
+    share: Operand,
 }
 
 /// A model on the accelerator, with the keys and values of a text.
@@ -102,6 +110,8 @@ pub struct Decoder {
     config: Config,
     epsilon: Epsilon,
     context: usize,
+    /// Accelerators side by side.
+    parts: usize,
     layers: Vec<Layer>,
     output_gain: u64,
     output: u64,
@@ -120,7 +130,8 @@ impl Decoder {
     /// Quantizes a model, and puts it into memory, with room for `context` tokens.
     ///
     /// # Errors
-    /// A model that the accelerator has no room for, or that was not calibrated; no room in the window.
+    /// A model that the accelerator has no room for, that was not calibrated, or whose outputs have no equal shares for
+    /// accelerators side by side; no room in the window.
     pub fn new(
         (model, learnt): (&Model, &Learnt),
         (caps, window): (&Caps, &Window),
@@ -132,13 +143,21 @@ impl Decoder {
         let fits = context.min(most).min(caps.depth as usize).min(caps.steps as usize).min(config.context);
         ensure!((1..=fits).contains(&context), "a context of {context} tokens; allowed are 1 to {fits}");
         ensure!(config.head_width.is_multiple_of(32), "heads of {}; wanted are multiples of 32", config.head_width);
+        let parts = memory.parts();
+        let whole = config.ffn_width.is_multiple_of(32 * parts) || parts == 1;
+        ensure!(
+            whole,
+            "a feed-forward network of {} for {parts} accelerators; wanted are multiples of {}",
+            config.ffn_width,
+            32 * parts
+        );
         let mut p = Placer::new(caps, window, GROUPS, memory);
         let layers = (0..config.layers)
             .map(|layer| layer_image(&mut p, (model, learnt), layer, context))
             .collect::<Result<_>>()?;
         let packing = p.packing(learnt.at(config.layers, Site::Output)?, &vec![1.0; config.width])?;
         let embedding = model.weight(config.layers, Name::Logits)?;
-        let logits = p.projection(&[embedding], &packing)?;
+        let logits = p.projection(&[embedding.iter().collect()], &packing)?;
         let probability = Constants { quantizer: PROBABILITY as f32, ..Constants::default() };
         let bytes = |row: &[f32]| row.iter().flat_map(|&x| half(x.into()).to_le_bytes()).collect();
         Ok(Self {
@@ -146,6 +165,7 @@ impl Decoder {
             window: *window,
             epsilon: Epsilon::new(config.norm_eps)?,
             context,
+            parts,
             layers,
             output_gain: gain(&mut p, model, config.layers, Norm::Output)?,
             output: packing.constants,
@@ -175,7 +195,8 @@ impl Decoder {
     /// Jobs of a token.
     #[must_use]
     pub fn jobs(&self) -> usize {
-        self.layers.len() + 1
+        let of_layer = if self.parts > 1 { 5 } else { 1 };
+        of_layer * self.layers.len() + 1
     }
 
     /// Forgets the text.
@@ -199,13 +220,13 @@ impl Decoder {
         let embedding = self.embedding.get(token as usize);
         let embedding =
             embedding.with_context(|| format!("token {token}; the vocabulary has {}", self.embedding.len()))?;
+        ensure!(on.parts() == self.parts, "{} accelerators, the model is on {}", on.parts(), self.parts);
         on.write(self.buffers.x.address, embedding)?;
-        let mut steps = self.steps();
+        let mut steps = Steps::new((&self.caps, &self.window), self.buffers.job, on, done);
         self.begin(&mut steps, 0)?;
         for layer in 0..self.layers.len() {
-            let begun = std::mem::replace(&mut steps, self.steps());
-            begun.run(on, self.buffers.job, done)?;
-            self.keep(on, layer)?;
+            steps.end()?;
+            self.keep(steps.on, layer)?;
             self.attend(&mut steps, layer)?;
             self.feed(&mut steps, layer)?;
             if layer + 1 < self.layers.len() {
@@ -214,7 +235,7 @@ impl Decoder {
                 self.last(&mut steps)?;
             }
         }
-        steps.run(on, self.buffers.job, done)?;
+        steps.end()?;
         self.tokens += 1;
         if !wanted {
             return Ok(Vec::new());
@@ -224,17 +245,13 @@ impl Decoder {
         Ok(bytes.chunks(2).map(|pair| f16::from_le_bytes([pair[0], pair[1]])).collect())
     }
 
-    fn steps(&self) -> Steps {
-        Steps::new(&self.caps, &self.window)
-    }
-
     /// From the residual stream to queries that are turned, and keys and values that are integers.
-    fn begin(&self, s: &mut Steps, layer: usize) -> Result<()> {
+    fn begin(&self, s: &mut Steps<'_>, layer: usize) -> Result<()> {
         let (c, b, l) = (&self.config, &self.buffers, &self.layers[layer]);
         let (width, head) = (c.width as u32, c.head_width as u32);
         s.rows((1, width), b.x, b.normed, |job| job.norm_with_gains(self.epsilon, l.gains[0]))?;
         s.pack((1, width), Sign::Signed, b.normed, l.attention, b.left)?;
-        s.project(b.left, &l.qkv, b.qkv)?;
+        s.project_all(b.left, &l.qkv, b.share, b.qkv)?;
         // Heads lie one behind the other: a row each.
         let heads = |at: Operand| Operand { stride: 2 * head, ..at };
         let angles =
@@ -277,7 +294,7 @@ impl Decoder {
     }
 
     /// Attention of all heads.
-    fn attend(&self, s: &mut Steps, layer: usize) -> Result<()> {
+    fn attend(&self, s: &mut Steps<'_>, layer: usize) -> Result<()> {
         let (c, b) = (&self.config, &self.buffers);
         let (shared, seen) = ((c.heads / c.kv_heads) as u32, self.tokens as u32 + 1);
         let head = c.head_width as u32;
@@ -318,34 +335,39 @@ impl Decoder {
     }
 
     /// From the results of the heads to the end of a layer.
-    fn feed(&self, s: &mut Steps, layer: usize) -> Result<()> {
+    fn feed(&self, s: &mut Steps<'_>, layer: usize) -> Result<()> {
         let (c, b, l) = (&self.config, &self.buffers, &self.layers[layer]);
         let (width, ffn) = (c.width as u32, c.ffn_width as u32);
         s.pack((1, width), Sign::Signed, b.attention, l.attention_out, b.left)?;
-        s.project(b.left, &l.o, b.added)?;
+        s.project_all(b.left, &l.o, b.share, b.added)?;
         s.rows((1, width), b.x, b.hidden, |job| job.add_rows(b.added))?;
         s.rows((1, width), b.hidden, b.normed, |job| job.norm_with_gains(self.epsilon, l.gains[1]))?;
         s.pack((1, width), Sign::Signed, b.normed, l.feed_forward, b.left)?;
         s.project(b.left, &l.gate_up, b.gate_up)?;
         let most = self.caps.vector.lanes * self.caps.vector.max_beats;
+        let share = ffn / self.parts as u32;
+        let gated = if self.parts > 1 { b.share } else { b.gated };
         // Parts begin where operands may.
-        for first in (0..ffn).step_by((most / 32 * 32) as usize) {
+        for first in (0..share).step_by((most / 32 * 32) as usize) {
             let part = |at: Operand, first: u32| Operand { address: at.address + 2 * u64::from(first), ..at };
-            let columns = (ffn - first).min(most / 32 * 32);
-            let up = part(b.gate_up, ffn + first);
-            s.rows((1, columns), part(b.gate_up, first), part(b.gated, first), |job| job.activate().multiply_rows(up))?;
+            let columns = (share - first).min(most / 32 * 32);
+            let up = part(b.gate_up, share + first);
+            s.rows((1, columns), part(b.gate_up, first), part(gated, first), |job| job.activate().multiply_rows(up))?;
+        }
+        if self.parts > 1 {
+            s.gather(share, b.share, b.gated)?;
         }
         s.pack((1, ffn), Sign::Signed, b.gated, l.down, b.left)?;
-        s.project(b.left, &l.back, b.added)?;
+        s.project_all(b.left, &l.back, b.share, b.added)?;
         s.rows((1, width), b.hidden, b.x, |job| job.add_rows(b.added))
     }
 
     /// The last norm, and the last product.
-    fn last(&self, s: &mut Steps) -> Result<()> {
+    fn last(&self, s: &mut Steps<'_>) -> Result<()> {
         let (width, b) = (self.config.width as u32, &self.buffers);
         s.rows((1, width), b.x, b.normed, |job| job.norm_with_gains(self.epsilon, self.output_gain))?;
         s.pack((1, width), Sign::Signed, b.normed, self.output, b.left)?;
-        s.project(b.left, &self.logits, b.logits)
+        s.project_all(b.left, &self.logits, b.share, b.logits)
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Buffers, Head, Layer, PROBABILITY, PackedQueries, Steps};
 use crate::smollm2::arithmetic::{Norm, Projection as Name};
 use crate::smollm2::calibration::Input;
 use crate::smollm2::model::Config;
-use crate::smollm2::{Matrix, Model, arithmetic};
+use crate::smollm2::{Matrix, Model, Weight, arithmetic};
 
 pub(super) fn gain(p: &mut Placer<'_>, model: &Model, layer: usize, norm: Norm) -> Result<u64> {
     let gains = model.gain(layer, norm)?.iter().map(|&x| x.into()).collect();
@@ -40,14 +40,18 @@ pub(super) fn layer_image(
     let attention_out = packing(p, Input::AttentionOut, config.width)?;
     let feed_forward = packing(p, Input::FeedForward, config.width)?;
     let down = packing(p, Input::Down, config.ffn_width)?;
-    let mut projection = |names: &[Name], packing: &Packing| {
-        let weights = names.iter().map(|&name| model.weight(layer, name)).collect::<Result<Vec<_>>>()?;
-        p.projection(&weights, packing)
+    let mut projection = |groups: &[&[Name]], packing: &Packing| {
+        let outputs = |names: &&[Name]| -> Result<Vec<&[f32]>> {
+            let weights = names.iter().map(|&name| model.weight(layer, name)).collect::<Result<Vec<_>>>()?;
+            Ok(weights.into_iter().flat_map(Weight::iter).collect())
+        };
+        p.projection(&groups.iter().map(outputs).collect::<Result<Vec<_>>>()?, packing)
     };
-    let qkv = projection(&[Name::Q, Name::K, Name::V], &attention)?;
-    let o = projection(&[Name::O], &attention_out)?;
-    let gate_up = projection(&[Name::Gate, Name::Up], &feed_forward)?;
-    let back = projection(&[Name::Down], &down)?;
+    let qkv = projection(&[&[Name::Q, Name::K, Name::V]], &attention)?;
+    let o = projection(&[&[Name::O]], &attention_out)?;
+    // A share of the gate's outputs meets the same ones of up.
+    let gate_up = projection(&[&[Name::Gate], &[Name::Up]], &feed_forward)?;
+    let back = projection(&[&[Name::Down]], &down)?;
     let mut stored = [Vec::new(), Vec::new()];
     let heads = (0..config.kv_heads).map(|number| {
         let (keys, values) = (learnt.at(layer, Site::Keys(number))?, learnt.at(layer, Site::Values(number))?);
@@ -113,6 +117,8 @@ fn head_image(
 pub(super) fn buffers(p: &mut Placer<'_>, c: &Config, context: usize) -> Result<Buffers> {
     let shared = c.heads / c.kv_heads;
     let (width, stored) = (c.width, c.kv_heads * c.head_width);
+    let parts = p.memory.parts();
+    let longest = c.vocabulary.max(c.ffn_width).max(width + 2 * stored);
     Ok(Buffers {
         x: p.rows(1, width)?,
         hidden: p.rows(1, width)?,
@@ -131,5 +137,6 @@ pub(super) fn buffers(p: &mut Placer<'_>, c: &Config, context: usize) -> Result<
         queries: p.left(shared, c.head_width)?,
         weights: p.left(shared, context)?,
         job: p.room(Steps::most())?,
+        share: p.rows(1, if parts > 1 { longest / parts } else { 1 })?,
     })
 }

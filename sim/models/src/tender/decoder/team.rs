@@ -1,0 +1,159 @@
+//! Accelerators side by side, each in a thread of its own.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::Scope;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+
+use super::executor::{Executor, Spent};
+
+/// What a member shall do.
+enum Order {
+    Write(u64, Vec<u8>),
+    Read(u64, usize),
+    Run(u64),
+}
+
+/// What a member says to an order to read or to run, or when it ends.
+type Answer = Result<Outcome>;
+
+enum Outcome {
+    Bytes(Vec<u8>),
+    Spent(Spent),
+}
+
+/// What comes for a member, up to the end of its team.
+pub struct Orders {
+    orders: Receiver<Order>,
+    answers: Sender<Answer>,
+}
+
+impl Orders {
+    /// Has an executor do what is asked for, until the team is no more.
+    ///
+    /// # Errors
+    /// One of the executor; nothing is done behind it.
+    pub fn serve(self, on: &mut dyn Executor) -> Result<()> {
+        for order in self.orders {
+            let outcome = match order {
+                Order::Write(address, bytes) => {
+                    on.write(address, &bytes)?;
+                    continue;
+                }
+                Order::Read(address, count) => {
+                    let mut bytes = vec![0; count];
+                    on.read(address, &mut bytes)?;
+                    Outcome::Bytes(bytes)
+                }
+                Order::Run(job) => Outcome::Spent(on.run(job)?),
+            };
+            // Nobody listens where the team has ended.
+            if self.answers.send(Ok(outcome)).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Member {
+    orders: Sender<Order>,
+    answers: Receiver<Answer>,
+}
+
+/// Accelerators side by side: one [`Executor`] of several parts, each with a memory of its own. They run a job at the same time,
+/// and the host waits for all.
+pub struct Team {
+    members: Vec<Member>,
+    /// What one of them did wrong: nothing is asked of any then.
+    failed: bool,
+}
+
+impl Team {
+    /// Begins a thread for each member, which makes what it [serves](Orders::serve) the orders with. They end when the team is
+    /// dropped, which must be ahead of the end of the scope.
+    pub fn new<'scope, M>(scope: &'scope Scope<'scope, '_>, members: Vec<M>) -> Self
+    where
+        M: FnOnce(Orders) -> Result<()> + Send + 'scope,
+    {
+        let begin = |work: M| {
+            let ((orders, received), (answers, answered)) = (channel(), channel());
+            scope.spawn(move || {
+                let its = Orders { orders: received, answers: answers.clone() };
+                if let Err(error) = work(its) {
+                    // Nobody listens where the team has ended.
+                    let _ = answers.send(Err(error));
+                }
+            });
+            Member { orders, answers: answered }
+        };
+        Self { members: members.into_iter().map(begin).collect(), failed: false }
+    }
+
+    fn member(&self, part: usize) -> Result<&Member> {
+        let count = self.members.len();
+        self.members.get(part).with_context(|| format!("no accelerator {part}, there are {count}"))
+    }
+
+    fn order(&mut self, part: usize, order: Order) -> Result<()> {
+        ensure!(!self.failed, "an accelerator of these has failed");
+        if self.member(part)?.orders.send(order).is_err() {
+            // What has ended its thread is said.
+            self.answer(part)?;
+            bail!("accelerator {part}: its thread has ended");
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, part: usize) -> Result<Outcome> {
+        let answer = self.member(part)?.answers.recv();
+        let answer = answer.unwrap_or_else(|_| Err(anyhow!("its thread has ended")));
+        self.failed |= answer.is_err();
+        answer.with_context(|| format!("accelerator {part}"))
+    }
+}
+
+impl Executor for Team {
+    fn parts(&self) -> usize {
+        self.members.len()
+    }
+
+    fn write_part(&mut self, part: usize, address: u64, bytes: &[u8]) -> Result<()> {
+        self.order(part, Order::Write(address, bytes.to_vec()))
+    }
+
+    fn read_part(&mut self, part: usize, address: u64, bytes: &mut [u8]) -> Result<()> {
+        self.order(part, Order::Read(address, bytes.len()))?;
+        match self.answer(part)? {
+            Outcome::Bytes(read) => bytes.copy_from_slice(&read),
+            Outcome::Spent(_) => bail!("accelerator {part} answers a read as a job"),
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
+        (0..self.parts()).try_for_each(|part| self.write_part(part, address, bytes))
+    }
+
+    /// From the first one: all have the same, but for their shares.
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<()> {
+        self.read_part(0, address, bytes)
+    }
+
+    /// All at the same time: cycles are those of the one that takes longest, descriptors those of one, for all have as many; what does not fit
+    /// is of all together, so what all of them do counts for each.
+    fn run(&mut self, job: u64) -> Result<Spent> {
+        for part in 0..self.parts() {
+            self.order(part, Order::Run(job))?;
+        }
+        let mut all = Spent::default();
+        for part in 0..self.parts() {
+            let Outcome::Spent(spent) = self.answer(part)? else { bail!("accelerator {part} answers a job as a read") };
+            let (cycles, computing) = (all.cycles, all.computing).max((spent.cycles, spent.computing));
+            let descriptors = all.descriptors.max(spent.descriptors);
+            all += spent;
+            all = Spent { cycles, computing, descriptors, ..all };
+        }
+        Ok(all)
+    }
+}
