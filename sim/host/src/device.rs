@@ -21,6 +21,14 @@ pub enum DeviceError<E: std::error::Error + 'static> {
         /// What is there.
         found: u32,
     },
+    /// Another accelerator is there.
+    #[error("this is accelerator {found}, must be {expected}: its registers and descriptors are other ones")]
+    WrongAccelerator {
+        /// What is there.
+        found: u32,
+        /// What was asked for.
+        expected: u32,
+    },
     /// Addresses of the window are wider than the device's: jobs would be built that it refuses.
     #[error("the window has addresses of {given} bits, the device {has}: take what `Device::window` returns")]
     AddressWidth {
@@ -123,7 +131,7 @@ pub struct BusCaps {
 pub struct Settings {
     /// Memory that they may touch.
     pub window: Window,
-    /// Cycles that a port of memory may take for an answer, 0 for any.
+    /// Cycles that a port of memory may take for an answer, and a link that names no patience for a token; 0 for any.
     pub timeout: u32,
     /// Descriptors of a job at most.
     pub max_descriptors: u32,
@@ -140,7 +148,7 @@ pub struct Counters {
     pub read_beats: u64,
     /// Beats that were written, on all ports.
     pub write_beats: u64,
-    /// In which some DMA had no beat that would have been taken.
+    /// In which some DMA of operands had no beat that would have been taken.
     pub read_waits: u64,
     /// In which some port offered a beat that memory did not take.
     pub write_waits: u64,
@@ -224,6 +232,18 @@ impl<B: Bus> Device<B> {
             return Err(DeviceError::WrongVersion { found: version });
         }
         Ok(Identity { version, accelerator })
+    }
+
+    /// The same of one accelerator; what reads its registers begins with this.
+    ///
+    /// # Errors
+    /// Something else is there.
+    pub fn identify_as(&mut self, accelerator: u32) -> Result<Identity, B> {
+        let identity = self.identify()?;
+        match identity.accelerator == accelerator {
+            true => Ok(identity),
+            false => Err(DeviceError::WrongAccelerator { found: identity.accelerator, expected: accelerator }),
+        }
     }
 
     /// How it reaches memory; it was identified before.

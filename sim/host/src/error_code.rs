@@ -59,7 +59,7 @@ codes! {
     Slverr = 11, "SLVERR";
     /// Nothing answered at an address.
     Decerr = 12, "DECERR";
-    /// Memory did not answer in time.
+    /// Memory did not answer, or an accelerator that a link waits for, in time.
     Timeout = 13, "TIMEOUT";
     /// A result of the operation is not exact where the descriptor demands it.
     Overflow = 14, "OVERFLOW";

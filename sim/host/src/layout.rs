@@ -44,6 +44,19 @@ impl Field {
     }
 }
 
+/// What an accelerator does with a descriptor.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// Its name in C.
+    pub name: &'static str,
+    /// Its number.
+    pub opcode: u8,
+    /// What it is.
+    pub meaning: &'static str,
+    /// The fields behind the header, in order.
+    pub fields: &'static [Field],
+}
+
 /// Fields as constants, and all of them as a list.
 macro_rules! fields {
     ($(#[$all_meta:meta])* $all:ident: $($(#[doc = $meaning:literal])+ $name:ident, $text:literal, $bytes:literal at $offset:literal;)*) => {

@@ -224,6 +224,12 @@ fn something_else_is_there() {
             Ok(())
         }
     }
+    let device = device().identify_as(4).unwrap_err().to_string();
+    assert_eq!(device, "this is accelerator 1, must be 4: its registers and descriptors are other ones");
+    assert!(matches!(
+        host::kllm::Caps::read(&mut crate::device()),
+        Err(DeviceError::WrongAccelerator { found: 1, expected: 3 })
+    ));
     let said = |value| Device::new(Other(value)).identify().unwrap_err().to_string();
     assert_eq!(said(0xffff_ffff), "ID is 0xffffffff, must be 0x5a424e53: no accelerator of this kind is here");
     let said = said(u32::from_le_bytes(*b"SNBZ"));

@@ -19,23 +19,9 @@ fn the_c_header_is_the_committed_one() {
 
 #[test]
 fn fields_are_side_by_side() {
-    for fields in [
-        vector::FIELDS,
-        tender::matmul::FIELDS,
-        tender::pack::FIELDS,
-        kllm::matmul::FIELDS,
-        kllm::quantize::FIELDS,
-        kelle::linear::FIELDS,
-        kelle::attention::FIELDS,
-        kelle::clear::FIELDS,
-        kelle::refresh::FIELDS,
-        kelle::save::FIELDS,
-        titanus::load::FIELDS,
-        titanus::product::FIELDS,
-        titanus::append::FIELDS,
-        titanus::restore::FIELDS,
-        titanus::link::FIELDS,
-    ] {
+    let accelerators = [tender::OPERATIONS, kllm::OPERATIONS, kelle::OPERATIONS, titanus::OPERATIONS];
+    let operations = accelerators.iter().flat_map(|operations| operations.iter());
+    for fields in operations.map(|operation| operation.fields).chain([vector::FIELDS]) {
         let mut at = 0;
         let mut names = BTreeSet::new();
         for field in header::FIELDS.iter().chain(fields) {

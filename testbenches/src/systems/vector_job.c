@@ -35,13 +35,14 @@ static int load(const struct vector_bus *bus, uint64_t address, void *bytes, siz
 }
 
 int vector_identify(const struct vector_bus *bus) {
-  uint32_t id, version;
+  uint32_t id, version, accelerator;
   TRY(get(bus, REG(ID), &id));
   if (id != REG(ID_ID_VALUE))
     return VECTOR_NO_DEVICE;
   TRY(get(bus, REG(VERSION), &version));
+  accelerator = (version & REG(VERSION_ACCELERATOR_MASK)) >> REG(VERSION_ACCELERATOR_SHIFT);
   version = (version & REG(VERSION_VERSION_MASK)) >> REG(VERSION_VERSION_SHIFT);
-  return version == REG(VERSION_VERSION_VALUE) ? VECTOR_OK : VECTOR_NO_DEVICE;
+  return version == REG(VERSION_VERSION_VALUE) && accelerator == REG(VERSION_ACCELERATOR_VALUE) ? VECTOR_OK : VECTOR_NO_DEVICE;
 }
 
 static int not_busy(const struct vector_bus *bus) {

@@ -244,12 +244,11 @@ fn no_failure_of_the_bus_is_lost() {
 
 #[test]
 fn another_device_is_refused() {
-    struct Other;
+    struct Other(u32);
     impl Bus for Other {
         type Error = SoftwareError;
         fn read32(&mut self, offset: u32) -> Result<u32, SoftwareError> {
-            // The right ID, and version 2.
-            Ok(if offset == 0 { u32::from_le_bytes(*b"SNBZ") } else { 2 })
+            Ok(if offset == 0 { u32::from_le_bytes(*b"SNBZ") } else { self.0 })
         }
         fn write32(&mut self, offset: u32, _: u32) -> Result<(), SoftwareError> {
             Err(SoftwareError::Register(offset))
@@ -261,5 +260,8 @@ fn another_device_is_refused() {
             Ok(())
         }
     }
-    assert_eq!(program().demo(&mut Other, 0, 5), Err(CError::NoDevice));
+    // The right ID, and version 2; then version 1 of another accelerator.
+    for version in [0x1_0002, 0x3_0001] {
+        assert_eq!(program().demo(&mut Other(version), 0, 5), Err(CError::NoDevice));
+    }
 }

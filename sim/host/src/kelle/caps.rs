@@ -43,12 +43,13 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// Reads them from a device that was identified.
+    /// Identifies a device, and reads them.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// Something else is there; those of the bus.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
         use registers as r;
+        device.identify_as(r::VERSION_ACCELERATOR_VALUE)?;
         let field = |word: u32, mask: u32| (word & mask) >> mask.trailing_zeros();
         let (array, linear, cache) = (device.read(r::CAPS)?, device.read(r::LINEAR)?, device.read(r::HEADS)?);
         let (attention, scores) = (device.read(r::VECTORS)?, device.read(r::SCORES)?);

@@ -1,6 +1,8 @@
 //! What lies where behind the header of a descriptor of `kelle_top`; steps on rows are those of
 //! [`vector::layout`](crate::vector::layout).
 
+use crate::layout::Operation;
+
 /// Rows of fp16 times a matrix of weights.
 pub mod linear {
     use crate::layout::fields;
@@ -302,3 +304,44 @@ pub const MOST_SHIFT: u64 = 47;
 pub const CONSTANT_BYTES: u64 = 8;
 /// Bytes ahead of the key of a saved token.
 pub const HEAD_BYTES: u64 = 64;
+
+/// Bits of the options: name, number, meaning.
+pub const OPTION_BITS: &[(&str, u32, &str)] = &[
+    ("LATE", LATE_BIT, "Of attention: values come behind the scores."),
+    ("EXACT", EXACT_BIT, "What is not exact is an error."),
+];
+
+/// The operations, but for steps on rows.
+pub const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "linear",
+        opcode: LINEAR_VALUE,
+        meaning: "Rows of fp16 times a matrix of weights.",
+        fields: linear::FIELDS,
+    },
+    Operation {
+        name: "attention",
+        opcode: ATTENTION_VALUE,
+        meaning: "Tokens that enter a head, whose queries attend to it.",
+        fields: attention::FIELDS,
+    },
+    Operation { name: "clear", opcode: CLEAR_VALUE, meaning: "Heads that are emptied.", fields: clear::FIELDS },
+    Operation {
+        name: "refresh",
+        opcode: REFRESH_VALUE,
+        meaning: "How often rows of the cache are refreshed.",
+        fields: refresh::FIELDS,
+    },
+    Operation {
+        name: "save",
+        opcode: SAVE_VALUE,
+        meaning: "Cached tokens that are written to memory.",
+        fields: save::FIELDS,
+    },
+    Operation {
+        name: "recompute",
+        opcode: RECOMPUTE_VALUE,
+        meaning: "A token that is kept as what it came from.",
+        fields: recompute::FIELDS,
+    },
+];

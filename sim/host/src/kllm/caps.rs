@@ -30,11 +30,12 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// Reads them from a device that was identified.
+    /// Identifies a device, and reads them.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// Something else is there; those of the bus.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
+        device.identify_as(registers::VERSION_ACCELERATOR_VALUE)?;
         let field = |word: u32, mask: u32| (word & mask) >> mask.trailing_zeros();
         let (lanes, centroid) = (device.read(registers::CAPS)?, device.read(registers::CENTROID)?);
         let orizuru = device.read(registers::ORIZURU)?;

@@ -1,6 +1,8 @@
 //! What lies where behind the header of a descriptor of `kllm_top`; steps on rows are those of
 //! [`vector::layout`](crate::vector::layout).
 
+use crate::layout::Operation;
+
 /// Products of tokens, or of integers, and weights.
 pub mod matmul {
     use crate::layout::fields;
@@ -168,3 +170,36 @@ pub const OUTLIER_BYTES: u64 = 4;
 pub const RECORD_BYTES: u64 = 8;
 /// Bytes of a codebook.
 pub const CODEBOOK_BYTES: u64 = 192;
+
+/// Bits of the options: name, number, meaning.
+pub const OPTION_BITS: &[(&str, u32, &str)] = &[
+    ("THREE_BITS", THREE_BITS_BIT, "Of a quantizer: indices have 3 bits, otherwise 4."),
+    (
+        "POSITION",
+        POSITION_BIT,
+        "Of a token that is put into panels: it becomes a position of each channel, otherwise a channel.",
+    ),
+    ("EXACT", EXACT_BIT, "An overflow is an error."),
+];
+
+/// The operations, but for steps on rows.
+pub const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "matmul",
+        opcode: MATMUL_VALUE,
+        meaning: "A product of tokens and weights. One of integers of 8 bits has opcode SNBZ_KLLM_OPCODE_SCORES.",
+        fields: matmul::FIELDS,
+    },
+    Operation {
+        name: "quantize",
+        opcode: QUANTIZE_VALUE,
+        meaning: "Rows of fp16 numbers that become tokens.",
+        fields: quantize::FIELDS,
+    },
+    Operation {
+        name: "append",
+        opcode: APPEND_VALUE,
+        meaning: "A token that is put into panels of weights.",
+        fields: append::FIELDS,
+    },
+];

@@ -2,9 +2,70 @@
 
 use std::fmt::Write;
 
-use super::{Field, header};
+use super::{Field, Operation, header};
 use crate::ErrorCode;
+use crate::kelle::layout as kelle;
+use crate::kllm::layout as kllm;
+use crate::tender::layout as tender;
+use crate::titanus::layout as titanus;
 use crate::vector::layout as vector;
+
+/// An accelerator that does steps on rows among others.
+struct Accelerator {
+    /// Its top, and what its names begin with.
+    top: &'static str,
+    prefix: &'static str,
+    operations: &'static [Operation],
+    /// Opcodes of descriptors that are described elsewhere.
+    more: &'static [(&'static str, u8, &'static str)],
+    options: &'static [(&'static str, u32, &'static str)],
+    /// Values of a field.
+    values: &'static [(&'static str, u32, &'static str)],
+}
+
+const ROWS: &str = "Steps on rows: struct snbz_vector_descriptor with this opcode.";
+
+const ACCELERATORS: [Accelerator; 4] = [
+    Accelerator {
+        top: "tender_top",
+        prefix: "tender",
+        operations: tender::OPERATIONS,
+        more: &[("VECTOR", tender::VECTOR_VALUE, ROWS)],
+        options: tender::OPTION_BITS,
+        values: &[],
+    },
+    Accelerator {
+        top: "kllm_top",
+        prefix: "kllm",
+        operations: kllm::OPERATIONS,
+        more: &[
+            ("VECTOR", kllm::VECTOR_VALUE, ROWS),
+            ("SCORES", kllm::SCORES_VALUE, "Integers of 8 bits times weights: struct snbz_kllm_matmul_descriptor."),
+        ],
+        options: kllm::OPTION_BITS,
+        values: &[],
+    },
+    Accelerator {
+        top: "titanus_core",
+        prefix: "titanus",
+        operations: titanus::OPERATIONS,
+        more: &[("VECTOR", titanus::VECTOR_VALUE, ROWS)],
+        options: titanus::OPTION_BITS,
+        values: &[
+            ("MATRIX_STORE", titanus::STORE, "A product with weights."),
+            ("MATRIX_KEYS", titanus::KEYS, "A product with keys of the context."),
+            ("MATRIX_VALUES", titanus::VALUES, "A product with its values."),
+        ],
+    },
+    Accelerator {
+        top: "kelle_top",
+        prefix: "kelle",
+        operations: kelle::OPERATIONS,
+        more: &[("VECTOR", kelle::VECTOR_VALUE, ROWS)],
+        options: kelle::OPTION_BITS,
+        values: &[],
+    },
+];
 
 /// The C header with all descriptors, error codes and flags. It stands alone, in C99 (without its checks) and C11.
 #[must_use]
@@ -39,8 +100,31 @@ pub fn c_header() -> String {
     for (name, value) in vector::FORMATS {
         define("", &format!("VECTOR_FORMAT_{name}"), u64::from(*value) << vector::FORMAT_BIT);
     }
-    let fields: Vec<&Field> = header::FIELDS.iter().chain(vector::FIELDS).collect();
-    structure(&mut text, "Descriptor of vector_top.", "snbz_vector_descriptor", &fields, vector::BYTES);
+    for accelerator in &ACCELERATORS {
+        let (top, prefix) = (accelerator.top, accelerator.prefix.to_uppercase());
+        let own = accelerator.operations.iter().map(|o| (o.name.to_uppercase(), o.opcode, o.meaning));
+        let more = accelerator.more.iter().map(|&(name, opcode, meaning)| (name.to_owned(), opcode, meaning));
+        for (name, opcode, meaning) in own.chain(more) {
+            define(&format!("Opcode of {top}. {meaning}"), &format!("{prefix}_OPCODE_{name}"), opcode.into());
+        }
+        for (name, bit, meaning) in accelerator.options {
+            define(meaning, &format!("{prefix}_OPTION_{name}"), 1 << bit);
+        }
+        for (name, value, meaning) in accelerator.values {
+            define(meaning, &format!("{prefix}_{name}"), (*value).into());
+        }
+    }
+    let mut descriptor = |meaning: &str, name: &str, fields: &[Field]| {
+        let fields: Vec<&Field> = header::FIELDS.iter().chain(fields).collect();
+        structure(&mut text, meaning, &format!("snbz_{name}_descriptor"), &fields, vector::BYTES);
+    };
+    descriptor("Descriptor of vector_top, and of steps on rows of the others.", "vector", vector::FIELDS);
+    for accelerator in &ACCELERATORS {
+        for operation in accelerator.operations {
+            let meaning = format!("Descriptor of {}. {}", accelerator.top, operation.meaning);
+            descriptor(&meaning, &format!("{}_{}", accelerator.prefix, operation.name), operation.fields);
+        }
+    }
     text += "\n#endif\n";
     text
 }

@@ -1,6 +1,8 @@
 //! What lies where behind the header of a descriptor of `tender_top`; steps on rows are those of
 //! [`vector::layout`](crate::vector::layout).
 
+use crate::layout::Operation;
+
 /// Products of matrices.
 pub mod matmul {
     use crate::layout::fields;
@@ -146,3 +148,9 @@ pub const RESCALE: u16 = 0x8000;
 
 /// Bytes of the constants of a row or column.
 pub const RECORD_BYTES: u64 = 16;
+
+/// The operations, but for steps on rows.
+pub const OPERATIONS: &[Operation] = &[
+    Operation { name: "matmul", opcode: MATMUL_VALUE, meaning: "A product of matrices.", fields: matmul::FIELDS },
+    Operation { name: "pack", opcode: PACK_VALUE, meaning: "fp16 numbers that become integers.", fields: pack::FIELDS },
+];

@@ -39,11 +39,12 @@ fn field(word: u32, mask: u32) -> u32 {
 }
 
 impl Caps {
-    /// Reads them from a device that was identified.
+    /// Identifies a device, and reads them.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// Something else is there; those of the bus.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
+        device.identify_as(r::VERSION_ACCELERATOR_VALUE)?;
         let (store, cells) = (device.read(r::CAPS_STORE)?, device.read(r::CAPS_MACRO)?);
         let (cache, context) = (device.read(r::CAPS_CACHE)?, device.read(r::CAPS_CONTEXT)?);
         let (unit, function) = (device.read(r::CAPS)?, device.read(r::FUNCTION)?);

@@ -30,7 +30,11 @@ impl Held {
                 let cache = position.saturating_add(tokens);
                 Self {
                     cache,
-                    context: if keep { cache } else { self.context },
+                    context: match (keep, position) {
+                        (true, _) => cache,
+                        (false, 0) => 0,
+                        (false, _) => self.context,
+                    },
                     prefill: if position == 0 { word(append::PREFILL) } else { self.prefill },
                 }
             }

@@ -194,7 +194,7 @@ impl AppendJob {
         Self { sizes, position, prefill: 0, thresholds: [0; 2], bits: [0; 2], rows, areas, lines, options: 0 }
     }
 
-    /// The first ones of a new cache: `prefill` tokens, these and those of the next appends, give each channel its first level together;
+    /// The first ones of a new cache, with which the context of the one before ends: `prefill` tokens, these and those of the next appends, give each channel its first level together;
     /// thresholds and widths of keys and of values stay those of the cache.
     #[must_use]
     pub fn first(
@@ -327,7 +327,8 @@ impl LinkJob {
         Self { given, options: self.options | u64::from(last) << l::LAST_GIVEN_BIT, ..self }
     }
 
-    /// A token that does not come, or is not taken, in so many cycles ends the job with an error.
+    /// A token that does not come, or is not taken, in so many cycles ends the job with an error; with 0, and without this, in as many
+    /// as TIMEOUT says.
     #[must_use]
     pub fn patience(self, cycles: u32) -> Self {
         Self { patience: cycles, ..self }

@@ -1,6 +1,8 @@
 //! What lies where behind the header of a descriptor of `titanus_core`; steps on rows are those of
 //! [`vector::layout`](crate::vector::layout).
 
+use crate::layout::Operation;
+
 /// Weights or constants that come from memory.
 pub mod load {
     use crate::layout::fields;
@@ -206,7 +208,7 @@ pub mod link {
         AWAITED, "awaited", 4 at 32;
         /// Tokens to give then, 0 to 65535; not both 0.
         GIVEN, "given", 4 at 36;
-        /// Cycles to wait for each token at most; 0 for any number.
+        /// Cycles to wait for each token at most; 0 for as many as TIMEOUT says.
         PATIENCE, "patience", 4 at 40;
         /// Bits SNBZ_TITANUS_OPTION_...: LAST_AWAITED, LAST_GIVEN; others 0.
         OPTIONS, "options", 4 at 44;
@@ -284,3 +286,49 @@ pub const CONSTANT_BYTES: u64 = 8;
 pub const LINE_BYTES: u64 = 64;
 /// The longest cache, and the longest area.
 pub const MOST: u64 = 65_535;
+
+/// Bits of the options: name, number, meaning.
+pub const OPTION_BITS: &[(&str, u32, &str)] = &[
+    ("CONSTANTS", CONSTANTS_BIT, "Of a load: constants, not weights."),
+    ("INTEGERS", INTEGERS_BIT, "Of a product: results are int8, otherwise fp16."),
+    ("RELU", RELU_BIT, "Of a product: negative results are 0."),
+    ("ONE_CONSTANT", ONE_CONSTANT_BIT, "Of a product: all results have the first constant."),
+    ("KEEP", KEEP_BIT, "Of an append: the pruned tokens become the context, or its next ones."),
+    ("ROWS", ROWS_BIT, "Of a restore: tokens go to memory, otherwise to the context."),
+    (
+        "LAST_AWAITED",
+        LAST_AWAITED_BIT,
+        "Of a link: the last token that is taken is the last one of a piece of work, the others are not.",
+    ),
+    ("LAST_GIVEN", LAST_GIVEN_BIT, "Of a link: so is the last one that is given."),
+    ("EXACT", EXACT_BIT, "An overflow is an error."),
+];
+
+/// The operations, but for steps on rows.
+pub const OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "load",
+        opcode: LOAD_VALUE,
+        meaning: "Weights or constants that come from memory.",
+        fields: load::FIELDS,
+    },
+    Operation {
+        name: "product",
+        opcode: PRODUCT_VALUE,
+        meaning: "Products of rows and a matrix on the chip.",
+        fields: product::FIELDS,
+    },
+    Operation { name: "append", opcode: APPEND_VALUE, meaning: "Tokens that go to the cache.", fields: append::FIELDS },
+    Operation {
+        name: "restore",
+        opcode: RESTORE_VALUE,
+        meaning: "Tokens that come back from the cache.",
+        fields: restore::FIELDS,
+    },
+    Operation {
+        name: "link",
+        opcode: LINK_VALUE,
+        meaning: "Tokens of the core before this one that are taken, and tokens that are given to the one behind.",
+        fields: link::FIELDS,
+    },
+];

@@ -56,11 +56,12 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// Reads them from a device that was identified.
+    /// Identifies a device, and reads them.
     ///
     /// # Errors
-    /// Those of the bus.
+    /// Something else is there; those of the bus.
     pub fn read<B: Bus>(device: &mut Device<B>) -> Result<Self, DeviceError<B::Error>> {
+        device.identify_as(registers::VERSION_ACCELERATOR_VALUE)?;
         let caps = device.read(registers::CAPS)?;
         let field = |mask: u32| (caps & mask) >> mask.trailing_zeros();
         let function = device.read(registers::FUNCTION)?;
