@@ -43,10 +43,12 @@ fn expected(map: &RegisterMap) -> Value {
             Access::ReadWrite(value) => ("rw", None, Some(value)),
             Access::ReadOnly => ("r", None, None),
             Access::Sticky => ("rw", Some("woclr"), Some(0)),
-            Access::Pulse => ("w", None, None),
-            Access::Command => ("rw", None, None),
+            Access::Pulse => ("w", None, Some(0)),
+            Access::Command => ("rw", None, Some(0)),
         };
-        json!({ "name": f.name, "low": f.low, "width": f.width, "reset": reset, "sw": sw, "onwrite": onwrite })
+        // A pulse that stayed would start job after job.
+        let pulse = f.access == Access::Pulse;
+        json!({ "name": f.name, "low": f.low, "width": f.width, "reset": reset, "sw": sw, "onwrite": onwrite, "singlepulse": pulse })
     };
     let register = |r: &&Register| {
         let fields: Vec<_> = r.fields.iter().map(field).collect();
@@ -127,6 +129,9 @@ fn the_rust_constants_compile_without_a_warning() {
 fn the_table_has_every_field() {
     for (top, map, folder) in described() {
         let text = fs::read_to_string(folder.path().join(format!("{top}.md"))).unwrap();
+        // A line behind a table belongs to it where none is empty between them.
+        let outside = text.split("\n\n").last().is_some_and(|last| last.contains(": ") && !last.contains('|'));
+        assert!(outside, "{top}: the legend is in the table");
         for r in &map.registers {
             assert!(text.contains(&format!("| `{:#05x}` | `{}` |", r.offset, r.name)), "{top}: {}", r.name);
             for f in &r.fields {

@@ -426,7 +426,8 @@ module cache_engine_a64_d128_i1_b16_o8_c4_x8_i256_o32_w8_xdc01abf8 (
     .data_o(data_o)
   );
 
-  wire context_empties = abort_i | (controller_begin & controller_work_keep);
+  // A context of another sequence must not go on behind a new cache.
+  wire context_empties = abort_i | (controller_begin & (controller_work_keep | controller_work_begins));
   wire context_fills = controller_good & controller_work_keep;
   always @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) context_tokens_q <= 16'd0;

@@ -15,6 +15,10 @@ module job_link_w24_o6_t16_p32 (
   input  wire         rst_ni,
   input  wire         clear_i,                  // Drops the operation in hand, and all tokens that wait;
                                                 // takes nothing, gives nothing
+  input  wire  [31:0] limit_i,                  // Cycles to wait for each token at most where an operation
+                                                // names none, 0 for any number: from a register of the host,
+                                                // since nothing in memory may have the accelerator wait for
+                                                // ever. It stays while an operation is in hand
   output wire         idle_o,                   // No operation of its own is in hand
   output wire  [15:0] tokens_o,                 // Tokens that wait; cleared by reset and clear_i alone
   output wire         ended_o,                  // The newest of them is a last one
@@ -77,6 +81,7 @@ module job_link_w24_o6_t16_p32 (
   wire of_none = (operation_words_i[96] & !(|operation_words_i[31:0]))
       | (operation_words_i[97] & !(|operation_words_i[63:32]));
   wire beyond = |operation_words_i[31:16] | |operation_words_i[63:48];
+  wire [31:0] patience = |operation_words_i[95:64] ? operation_words_i[95:64] : limit_i;
   wire [7:0] wrong = rest | of_none ? 8'd5 : beyond | !(|operation_words_i[31:0] | |operation_words_i[63:32])
       ? 8'd9 : 8'd0;
 
@@ -94,7 +99,7 @@ module job_link_w24_o6_t16_p32 (
       ? operation_words_i[47:32] : left_q - {15'd0, moves};
   wire waits = ((state_q == StateTake) | (state_q == StateGive)) & |left_q & !moves;
   always @(posedge clk_i) waited_q <= waits ? waited_q + 32'd1 : 32'd0;
-  wire late = waits & |operation_words_i[95:64] & (waited_q == (operation_words_i[95:64] - 32'd1));
+  wire late = waits & |patience & (waited_q == (patience - 32'd1));
 
   // Tokens that came.
   wire comes = prior_valid_i & prior_ready_o;

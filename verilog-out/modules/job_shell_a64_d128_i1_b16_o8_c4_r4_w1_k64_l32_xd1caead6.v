@@ -57,8 +57,9 @@ module job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1caead6 (
   output wire  [63:0] compute_cycles_o,           // Cycles of it with computing_i
   output wire  [63:0] read_beats_o,               // Beats it read, on all ports
   output wire  [63:0] write_beats_o,              // Beats it wrote, on all ports
-  output wire  [63:0] read_waits_o,               // Cycles in which some read DMA had a command, its beat
-                                                  // would have been taken, and none was there
+  output wire  [63:0] read_waits_o,               // Cycles in which some DMA that reads operands had a
+                                                  // command, its beat would have been taken, and none was
+                                                  // there
   output wire  [63:0] write_waits_o,              // Cycles in which some port offered a beat to memory, and
                                                   // it was not taken
   output wire         settled_o,                  // Counters are those of a job that runs, or all of the last

@@ -204,10 +204,18 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x3e3c3c1a (
   wire [127:0] engines_write_data;
   wire   [0:0] engines_write_valid;
   wire   [0:0] engines_write_end_ready;
+  reg          forgets_q;
   wire  [19:0] counters_event_in;
   wire [319:0] counters_count;
 
   assign ctrl_arready_o = registers_ctrl_arready & shell_settled;
+
+  // Heads go with a soft reset that the host asks for, not with the wait for answers behind an error of time.
+  wire forget = registers_soft_reset | (forgets_q & shell_soft_reset_busy);
+  always @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) forgets_q <= 1'b0;
+    else         forgets_q <= forget;
+  end
 
   job_shell_a64_d128_i1_b16_o8_c4_r4_w1_k64_l32_xd1c42f11 u_shell (
     .clk_i(clk_i),
@@ -313,14 +321,11 @@ module kelle_top_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x3e3c3c1a (
     .mem_rvalid_i(mem_rvalid_i),
     .mem_rready_o(mem_rready_o)
   );
-
-  wire engines_forget_in = registers_soft_reset | shell_soft_reset_busy;
-
   kelle_engines_b16_o8_c4_k64_w32_a64_d128_i1_r32_c32_x6e8b232f u_engines (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .abort_i(shell_abort),
-    .forget_i(engines_forget_in),
+    .forget_i(forget),
     .idle_o(engines_idle),
     .window_base_i(registers_window_base),
     .window_limit_i(registers_window_limit),

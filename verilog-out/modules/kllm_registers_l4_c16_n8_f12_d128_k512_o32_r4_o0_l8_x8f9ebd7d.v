@@ -64,7 +64,8 @@ module kllm_registers_l4_c16_n8_f12_d128_k512_o32_r4_o0_l8_x8f9ebd7d (
   output wire        irq_error_o,        // Interrupt while error is set
   output wire        irq_refused_o,      // Interrupt while refused is set
   output wire [31:0] timeout_o,          // Cycles that a port to memory waits without any answer before the
-                                         // job ends with an error; 0 waits for ever
+                                         // job ends with an error, and a link of accelerators that names no
+                                         // time of its own; 0 waits for ever
   output wire [31:0] max_descriptors_o,  // Descriptors of a job; the next one is an error
   input  wire  [7:0] error_code_i,       // Number of the first error; valid from error on, up to the next
                                          // start
@@ -82,8 +83,9 @@ module kllm_registers_l4_c16_n8_f12_d128_k512_o32_r4_o0_l8_x8f9ebd7d (
   input  wire [63:0] compute_cycles_i,   // Cycles in which the array or the lanes computed
   input  wire [63:0] read_beats_i,       // Beats that were read, on all ports
   input  wire [63:0] write_beats_i,      // Beats that were written, on all ports
-  input  wire [63:0] read_waits_i,       // Cycles in which some read DMA had a command, its beat would have
-                                         // been taken, and none was there
+  input  wire [63:0] read_waits_i,       // Cycles in which some DMA that reads operands had a command, its
+                                         // beat would have been taken, and none was there; waits for
+                                         // descriptors are not among them
   input  wire [63:0] write_waits_i,      // Cycles in which some port offered a beat to memory, and it was not
                                          // taken
   input  wire [63:0] overflows_i,        // Results of products, inliers of rows that become tokens, and beats

@@ -217,6 +217,7 @@ module titanus_core_a64_d128_i1_b16_o8_c4_k64_w32_x8_i256_x6abc7566 (
     .clk_i(clk_i),
     .rst_ni(rst_ni),
     .clear_i(shell_abort),
+    .limit_i(registers_timeout),
     .idle_o(link_idle),
     .tokens_o(link_tokens),
     .ended_o(link_ended),

@@ -72,7 +72,7 @@ fn words(access: Access) -> (&'static str, &'static str, &'static str) {
         Access::ReadWrite(_) => ("", "RW", "sw = rw; hw = r;"),
         Access::ReadOnly => (" Read only.", "RO", "sw = r; hw = w;"),
         Access::Sticky => (" Write 1 to clear.", "W1C", "sw = rw; onwrite = woclr; hw = w; hwset;"),
-        Access::Pulse => (" Write 1; reads as 0.", "WP", "sw = w; hw = r; swmod;"),
+        Access::Pulse => (" Write 1; reads as 0.", "WP", "sw = w; hw = r; singlepulse;"),
         Access::Command => (" Write 1; reads as 1 until it is done.", "WC", "sw = rw; hw = rw; swmod;"),
     }
 }
@@ -93,7 +93,7 @@ fn field<'a>(register: &Register, f: &'a RegisterField) -> FieldData<'a> {
     let (reset, value, value_name, value_doc) = match f.access {
         Access::Constant(value) => (Some(value), Some(value), "VALUE", "What it reads as."),
         Access::ReadWrite(value) => (Some(value), (value != 0).then_some(value), "RESET", "Its value after reset."),
-        Access::Sticky => (Some(0), None, "", ""),
+        Access::Sticky | Access::Pulse | Access::Command => (Some(0), None, "", ""),
         _ => (None, None, "", ""),
     };
     FieldData {

@@ -23,6 +23,7 @@ for node in compiler.elaborate().top.descendants():
                 "reset": f.get_property("reset"),
                 "sw": text(f.get_property("sw")),
                 "onwrite": text(f.get_property("onwrite")),
+                "singlepulse": f.get_property("singlepulse"),
             }
             for f in node.fields()
         ]

@@ -4,12 +4,14 @@ use golden::common::shell::job_controller::code;
 use golden::systems::titanus_core::Operation;
 use hdl::accelerators::titanus::{TitanusChain, TitanusCore};
 use hdl::lang::CatalogBlock;
-use host::Window;
+use host::titanus::{Caps, LinkJob};
+use host::{Chain, Device, DeviceError, Settings, Window};
 use rand::SeedableRng;
-use sim::bus::AxiConfig;
+use sim::bus::{AxiConfig, AxiMemory};
 use sim::fault::Fault;
 use sim::stimulus::{Stall, StimulusRng, rng_for};
 use testbenches::faults::must_be_noticed;
+use testbenches::systems::titanus_chain::cores::{Core, Cores, LINK};
 use testbenches::systems::titanus_chain::layers::{Starts, run_jobs};
 use testbenches::systems::titanus_chain::{bench, draw, timing};
 use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
@@ -70,6 +72,39 @@ fn what_is_drawn() {
             assert!(ends[usize::from(code)] > 0, "{code}: {ends:?}");
         }
     }
+}
+
+/// A link that names no patience has that of register TIMEOUT, so no descriptor has a core wait for ever; without it a soft reset ends the
+/// wait.
+#[test]
+fn a_link_waits_no_longer_than_the_host_says() {
+    let block = &TitanusChain::configurations()[0];
+    let bench = testbenches::bench(block, |sim, run| {
+        sim.reset(2)?;
+        let mut memory = AxiMemory::new();
+        memory.serve_all(sim, "mem", &AxiConfig::ideal(3), run.seed())?;
+        let mut cores = Cores::new(sim, memory, block.cores as usize, (Stall::Never, run.seed()))?;
+        let mut device = Device::new(Core { sim, cores: &mut cores, number: 0 });
+        let window = Window { address_width: 32, ..WINDOW };
+        let caps = Caps::read(&mut device).unwrap();
+        let link = Chain::new().then(LinkJob::wait(1, false).build(&caps, &window).unwrap());
+        let job = link.place(window.base, &window, 1).unwrap();
+        for timeout in [200, 0] {
+            device.configure(&Settings { window, timeout, max_descriptors: 1 }).unwrap();
+            match device.run(&job, 400) {
+                Err(DeviceError::Job(failure)) => assert_eq!((timeout, failure.number), (200, code::TIMEOUT.into())),
+                other => assert!(timeout == 0 && matches!(other, Err(DeviceError::TooLong { .. })), "{other:?}"),
+            }
+        }
+        device.soft_reset(100).unwrap();
+        // A token that comes is all it needs.
+        device.bus().cores.neighbours.coming.push_back(false);
+        assert_eq!(device.run(&job, 400).unwrap().descriptors, 1);
+        let waiting = cores.load(sim, 0, LINK)? & 0xffff;
+        run.expect_equal(sim, "LINK", "tokens that wait", 0, waiting)
+    });
+    let design = hdl::lang::elaborate(block).unwrap();
+    sim::run(&*bench.unwrap(), &sim::Design::from(&design), &options(1)).unwrap();
 }
 
 /// Links that join others than they should, or lose what they carry.

@@ -156,9 +156,16 @@ impl Block for KelleTop {
             to.connect(m, from);
         }
         shell.connect_registers(m, (&registers.ctrl, &io.ctrl), &registers.shell);
+        m.comment(
+            "Heads go with a soft reset that the host asks for, not with the wait for answers behind an error of time.",
+        );
+        let asked = registers.shell.soft_reset.asked;
+        let forgets = m.reg_init("forgets_q", bit(), 0);
+        let forget = m.wire("forget", asked | (forgets.q & shell.host.soft_reset_busy_o));
+        forgets.next(forget);
         for (to, from) in [
             (engines.abort_i, shell.abort_o),
-            (engines.forget_i, registers.shell.soft_reset.asked | shell.host.soft_reset_busy_o),
+            (engines.forget_i, forget),
             (engines.window_base_i, registers.shell.window_base),
             (engines.window_limit_i, registers.shell.window_limit),
             (shell.idle_i, engines.idle_o),

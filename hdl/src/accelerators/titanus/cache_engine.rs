@@ -329,7 +329,8 @@ impl CacheEngine {
         m.connect_each("context_data", io.data_o, context.data_o);
         let tokens = m.reg_init("context_tokens_q", uint(TOKENS), 0);
         let zero = uint(TOKENS).lit(0);
-        let empties = m.wire("context_empties", io.abort_i | (controller.begin_o & work.keep));
+        m.comment("A context of another sequence must not go on behind a new cache.");
+        let empties = m.wire("context_empties", io.abort_i | (controller.begin_o & (work.keep | work.begins)));
         let fills = m.wire("context_fills", controller.good_o & work.keep);
         let all = mux(work.restore, work.tokens, writer.tokens_o);
         tokens.next(mux(empties, zero, mux(fills, all, tokens.q)));

@@ -52,7 +52,7 @@ impl Block for TitanusChain {
         summary: "Titanus cores one behind the other, rows from core to core through memory as soon as they are there",
         contract: "Each core is a titanus_core with registers, jobs and ports of its own; core n + 1 takes the tokens that core n gives. What a core\n\
             has written before it gives a token is in memory when the next one has taken it. A core that fails or is reset keeps no tokens; the\n\
-            others go on, and wait for what does not come as long as their operations say.",
+            others go on, and wait for what does not come as long as their operations say, or their TIMEOUT.",
         reference: "Titanus, section 4.5",
     };
 

@@ -245,6 +245,7 @@ impl TitanusCore {
         let link = m.instance("u_link", JobLink { opcode: LINK, ..JobLink::default() });
         for (to, from) in [
             (link.clear_i, shell.abort_o),
+            (link.limit_i, registers.shell.timeout),
             (shell.idle_i, engines.idle_o & link.idle_o),
             (own.waiting, link.tokens_o),
             (own.ended, link.ended_o),

@@ -32,7 +32,7 @@ parameters! {
         /// Levels that a channel may have.
         levels: u32 = 16, in 1..=256, tag "n";
         /// Tokens of the context.
-        context: u32 = 128, in 1..=65_535, note "tiles times context at most 1048576", tag "x";
+        context: u32 = 128, in 1..=65_535, note "tiles times context at most 1048576; whole groups of lanes up to 65535", tag "x";
         /// Tokens of the longest prefill.
         buffer: u32 = 64, in 1..=65_535, note "at most 65535 / tiles", tag "b";
     }
@@ -59,6 +59,9 @@ parameters! {
         rules.part("context", &p.context_memory());
         rules.part("buffer", &p.writer());
         rules.part("lanes", &p.engine());
+        // Multiplications of a beat and of a row are counted in 16 bits.
+        let (longest, lanes) = (u64::from(p.engine().capability()) * u64::from(p.context_memory().groups()), p.lanes);
+        rules.demand(longest <= 65_535, "context", p.context, format!("whole groups of {lanes} up to 65535"));
     };
 }
 

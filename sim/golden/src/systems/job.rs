@@ -69,6 +69,12 @@ pub trait Accelerator {
         false
     }
 
+    /// An error of time while a job was at one of these operations or ahead of them: what then stays of the state before the job. `false`:
+    /// what stays is not known.
+    fn timed_out(&self, _operations: &[Executed<Self::Operation>]) -> bool {
+        !self.remembers()
+    }
+
     /// Registers that say more of how a job ended with an error: offsets, and what they read as.
     fn details(&self, _report: &Report<Self::Operation>) -> Vec<(u64, u64)> {
         Vec::new()

@@ -342,6 +342,14 @@ impl job::Accelerator for KelleTop {
     fn remembers(&self) -> bool {
         true
     }
+
+    /// Heads stay as they are where no operation is one on them.
+    fn timed_out(&self, operations: &[Executed]) -> bool {
+        let reads = |e: &Executed| {
+            matches!(e.operation.operation, Operation::Linear(_) | Operation::Vector(_) | Operation::Save(_))
+        };
+        operations.iter().all(reads)
+    }
 }
 
 #[cfg(test)]

@@ -291,7 +291,7 @@ impl TitanusCore {
         if codes.is_empty() {
             state.given.extend(link.tokens());
         }
-        // Without an end of its patience it does not end.
+        // Without an end of its patience it ends when register TIMEOUT says, or not at all.
         let certain = taken != Taken::Missing || link.patience > 0;
         let operation = Work::new(Operation::Link(link), Counts::default(), None);
         Executed { operation, codes, defined: true, certain, overflows: 0, sum_overflows: 0 }
@@ -378,6 +378,10 @@ impl job::Accelerator for TitanusCore {
         }
         state.empty();
         true
+    }
+
+    fn timed_out(&self, operations: &[Executed]) -> bool {
+        self.dropped(operations)
     }
 
     fn details(&self, report: &Report) -> Vec<(u64, u64)> {

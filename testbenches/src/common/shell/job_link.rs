@@ -40,6 +40,7 @@ struct Taking {
 
 struct Pins {
     clear: In,
+    limit: In,
     idle: Out,
     tokens: Out,
     ended: Out,
@@ -69,6 +70,7 @@ impl Pins {
         };
         Ok(Self {
             clear: sim.input("clear_i")?,
+            limit: sim.input("limit_i")?,
             idle: sim.output("idle_o")?,
             tokens: sim.output("tokens_o")?,
             ended: sim.output("ended_o")?,
@@ -103,6 +105,8 @@ enum Pace {
 struct Drawn {
     opcode: u8,
     words: Vec<u32>,
+    /// Cycles to wait where the words say none.
+    limit: u32,
     /// Of its own kind: what the model says of it.
     checked: Option<Result<Link, u8>>,
     tokens: Vec<Token>,
@@ -156,7 +160,7 @@ impl Player {
                 }
             };
             words.iter_mut().for_each(|word| *word = self.rng.random());
-            return Drawn { opcode, words, checked: None, tokens: Vec::new(), refused: false };
+            return Drawn { opcode, words, limit: 1, checked: None, tokens: Vec::new(), refused: false };
         }
         let Most { tokens: most_tokens, patience: longest } = self.most;
         let most = if self.often(8) { most_tokens.min(39) + 1 } else { 4 };
@@ -181,6 +185,7 @@ impl Player {
         // As many as come: those that the block has already count.
         let mut tokens = Vec::new();
         let mut refused = false;
+        let mut limit = 0;
         if let Ok(link) = &mut checked {
             // A changed bit may ask for tens of thousands.
             if link.awaited > 100 || link.given > 100 {
@@ -208,10 +213,14 @@ impl Player {
                 4 => tokens.push(self.rng.random()),
                 _ => {}
             }
-            // What waits too long is seen where nothing else waits.
-            words[2] = link.patience;
+            // What waits too long is seen where nothing else waits. Half of what is patient has it of the host.
+            (words[2], limit) = match link.patience {
+                0 => (0, 0),
+                patience if self.often(2) => (0, patience),
+                patience => (patience, self.rng.random_range(0..=longest)),
+            };
         }
-        Drawn { opcode: self.own, words, checked: Some(checked), tokens, refused }
+        Drawn { opcode: self.own, words, limit, checked: Some(checked), tokens, refused }
     }
 
     /// One cycle: what the neighbours do in it.
@@ -259,6 +268,7 @@ impl Player {
     /// Puts an operation at the port.
     fn show(&mut self, sim: &mut Sim, drawn: &Drawn) {
         sim.poke_u64(self.pins.opcode, drawn.opcode.into());
+        sim.poke_u64(self.pins.limit, drawn.limit.into());
         sim.poke(self.pins.words, &Bits::pack(32, drawn.words.iter().map(|&word| word.into())));
         sim.poke_u64(self.pins.operation.valid, 1);
     }
@@ -404,6 +414,11 @@ impl Player {
         if expected != 0 { self.clear(sim, run) } else { Ok(()) }
     }
 
+    /// For tokens that are there, and a neighbour that takes all.
+    fn plain(&self, words: Vec<u32>, checked: Result<Link, u8>) -> Drawn {
+        Drawn { opcode: self.own, words, limit: 0, checked: Some(checked), tokens: Vec::new(), refused: false }
+    }
+
     /// As many tokens as may wait, and one more.
     fn most(&mut self, sim: &mut Sim, run: &mut Run) -> sim::Result<()> {
         self.clear(sim, run)?;
@@ -421,7 +436,7 @@ impl Player {
             self.coming.extend((0..count).map(|_| false));
             let words = link.into_iter().chain(std::iter::repeat(0)).take(self.count).collect();
             let checked = Link::check(&link, &self.most);
-            let drawn = Drawn { opcode: self.own, words, checked: Some(checked), tokens: Vec::new(), refused: false };
+            let drawn = self.plain(words, checked);
             sim.poke_u64(self.pins.end.ready, 0);
             self.given.clear();
             self.show(sim, &drawn);
@@ -430,7 +445,7 @@ impl Player {
         self.given.clear();
         let words = [1, 0, 0, 0].into_iter().chain(std::iter::repeat(0)).take(self.count).collect();
         let checked = Link::check(&[1, 0, 0, 0], &self.most);
-        let drawn = Drawn { opcode: self.own, words, checked: Some(checked), tokens: Vec::new(), refused: false };
+        let drawn = self.plain(words, checked);
         sim.poke_u64(self.pins.end.ready, 0);
         self.show(sim, &drawn);
         self.own(sim, run, (checked, false), (Pace::Stalls, None))

@@ -22,10 +22,9 @@ fn faults_are_found() {
         ("a last one lets others follow", net("prior_ready_o", "!(&tokens_q) & !clear_i")),
         ("it begins before all tokens are there", net("all_taken", "right | (state_q == 3'd2 && left_q == 6'd1)")),
         ("marks do not matter", net("other_mark", "1'b0")),
-        (
-            "it waits a cycle too long",
-            net("late", "waits & (|operation_words_i[71:64]) & (waited_q == operation_words_i[71:64])"),
-        ),
+        ("it waits a cycle too long", net("late", "waits & (|patience) & (waited_q == patience)")),
+        ("what the host says does not matter", net("patience", "operation_words_i[71:64]")),
+        ("what the host says goes before", net("patience", "|limit_i ? limit_i : operation_words_i[71:64]")),
         ("other fields do not matter", net("rest", "1'b0")),
         ("tokens are counted in a bit less", net("prior_ready_o", "right & !(&tokens_q[4:0])")),
         ("it never is patient for more than 127 cycles", net("waited_q", "{1'b0, right[6:0]}")),

@@ -6,7 +6,7 @@
 //! | word | field |
 //! | --- | --- |
 //! | 0, 1 | tokens to take, tokens to give: as many as `token_bits` can say, not both 0 |
-//! | 2 | cycles to wait for each of them at most, as many as `patience_bits` can say; 0 for any number |
+//! | 2 | cycles to wait for each of them at most, as many as `patience_bits` can say; 0 for `limit_i` |
 //! | 3 | bit 0: the last token that is taken is a last one, the others are not; bit 1: the last one that is given is; others 0 |
 //! | others | 0 |
 
@@ -46,6 +46,9 @@ ports! {
     pub struct JobLinkPorts(p: &JobLink) {
         /// Drops the operation in hand, and all tokens that wait; takes nothing, gives nothing.
         clear_i: In = bit(),
+        /// Cycles to wait for each token at most where an operation names none, 0 for any number: from a register of the host, since
+        /// nothing in memory may have the accelerator wait for ever. It stays while an operation is in hand.
+        limit_i: In = uint(p.patience_bits),
         /// No operation of its own is in hand.
         idle_o: Out = bit(),
         /// Tokens that wait; cleared by reset and clear_i alone.
@@ -101,7 +104,8 @@ impl Block for JobLink {
         let too_long =
             if self.patience_bits == 32 { bit().lit(0) } else { patience.slice(self.patience_bits..32).any() };
         let beyond = m.wire("beyond", awaited.slice(bits..32).any() | given.slice(bits..32).any() | too_long);
-        let patience = patience.truncate(self.patience_bits);
+        let named = patience.truncate(self.patience_bits);
+        let patience = m.wire("patience", mux(named.any(), named, io.limit_i));
         let code = |number: u32| uint(8).lit(number);
         let wrong = select(
             &[

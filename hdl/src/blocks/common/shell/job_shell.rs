@@ -85,7 +85,7 @@ ports! {
         read_beats_o: Out = uint(64),
         /// Beats it wrote, on all ports.
         write_beats_o: Out = uint(64),
-        /// Cycles in which some read DMA had a command, its beat would have been taken, and none was there.
+        /// Cycles in which some DMA that reads operands had a command, its beat would have been taken, and none was there.
         read_waits_o: Out = uint(64),
         /// Cycles in which some port offered a beat to memory, and it was not taken.
         write_waits_o: Out = uint(64),

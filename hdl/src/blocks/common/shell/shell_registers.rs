@@ -95,7 +95,8 @@ registers! {
         }
         /// Memory that does not answer.
         TIMEOUT at 0x014 {
-            /// Cycles that a port to memory waits without any answer before the job ends with an error; 0 waits for ever.
+            /// Cycles that a port to memory waits without any answer before the job ends with an error, and a link of accelerators that names no
+            /// time of its own; 0 waits for ever.
             timeout: ReadWrite = (32, 0) at 0,
         }
         /// Chains that do not end.
@@ -178,7 +179,8 @@ registers! {
         }
         /// Reads of the job.
         READ_WAITS at 0x0a0 {
-            /// Cycles in which some read DMA had a command, its beat would have been taken, and none was there.
+            /// Cycles in which some DMA that reads operands had a command, its beat would have been taken, and none was there; waits for
+            /// descriptors are not among them.
             read_waits: ReadOnly = 64 at 0,
         }
         /// Writes of the job.

@@ -34,7 +34,7 @@ pub struct Link {
     pub awaited: u32,
     /// Tokens that it gives then.
     pub given: u32,
-    /// Cycles that it waits for each of them at most; 0: any number.
+    /// Cycles that it waits for each of them at most; 0: what the host says.
     pub patience: u32,
     /// The last token that it takes is a last one; all others are not.
     pub last_awaited: bool,

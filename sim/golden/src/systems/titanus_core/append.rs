@@ -229,6 +229,9 @@ impl TitanusCore {
             // Behind those that are there.
             let before = if first { Some(Context::default()) } else { state.context().cloned() };
             state.fill(all, before.zip(context).map(|(before, new)| before.then(new)));
+        } else if first {
+            // A context of another sequence must not go on behind a new cache.
+            state.fill(0, None);
         }
         let codes = if known { codes.all() } else { Vec::new() };
         let defined = codes.is_empty() && known && operation.is_defined();

@@ -29,8 +29,10 @@ fn the_context() {
     let others = [append(1, 4), restore_rows(5), constants(), scores(4)];
     assert_eq!((run(&core, &mut memory, &others).end.code, core.context_tokens()), (0, 4));
     assert_eq!((run(&core, &mut memory, &[restore(5)]).end.code, core.context_tokens()), (0, 5));
-    // A new cache alone.
-    assert_eq!((run(&core, &mut memory, &[append(3, 0)]).end.code, core.context_tokens()), (0, 5));
+    // A new cache alone: the context of the one before goes, so that nothing joins the two.
+    assert_eq!((run(&core, &mut memory, &[append(5, 0)]).end.code, core.context_tokens()), (0, 0));
+    assert_eq!(run(&core, &mut memory, &[append(1, 5).word(44, 1)]).end.code, code::SIZE);
+    run(&core, &mut memory, std::slice::from_ref(&keep));
     // A soft reset.
     let mut device = Device::new(core, 4, 16, memory);
     device.write(0x08, 2).unwrap();
@@ -73,7 +75,7 @@ fn a_prompt_token_by_token() {
     );
     // Tokens that wait are given up with their cache.
     assert_eq!(run(&apart, &mut memory, &[begin(2), append(3, 0), restore_rows(3)]).end.code, 0);
-    assert_eq!((apart.is_filling(), apart.context_tokens()), (false, 2));
+    assert_eq!((apart.is_filling(), apart.context_tokens()), (false, 0));
 }
 
 fn memory_of(device: &mut Device<SparseMemory>, chain: &[Descriptor]) {
