@@ -9,16 +9,18 @@ use golden::systems::job::{Accelerator, Operation, Report, run as run_golden};
 use golden::systems::memory::BusError as GoldenError;
 use rand::RngExt;
 use sim::bus::{
-    Access, AxiConfig, AxiLiteHost, AxiMemory, BusError, LiteConfig, Place, Response, Silence, Skew, Stalls,
+    Access, AxiConfig, AxiLiteHost, AxiMemory, BusError, LiteConfig, Partner, Place, Response, Silence, Skew, Stalls,
 };
 use sim::stimulus::{Stall, StimulusRng};
 use sim::{Out, Run, Sim};
 
 use super::program::Program;
 
+mod disturbance;
 mod edges;
 mod registers;
 
+use disturbance::Disturbance;
 use edges::Watched;
 
 /// Bytes that a job may touch; such that touch more are left out.
@@ -89,16 +91,6 @@ pub struct Counter<O> {
     pub register: u64,
     /// What it counts in a job that ended well.
     pub expected: Expected<O>,
-}
-
-/// How a job is disturbed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Disturbance {
-    None,
-    /// So many cycles after its start.
-    SoftReset(u64),
-    /// From a read or a write of this number on, memory is silent.
-    Silence(u64, bool),
 }
 
 /// What an accelerator has of its own.
@@ -237,13 +229,9 @@ impl<A: Accelerator + Clone> Player<A> {
             self.golden = before;
             return Ok(());
         }
-        let disturbance = match self.rng.random_range(0..8u8) {
-            0 => Disturbance::SoftReset(self.rng.random_range(0..600)),
-            1 => Disturbance::Silence(self.rng.random_range(0..24), self.rng.random()),
-            _ => Disturbance::None,
-        };
+        let disturbance = Disturbance::drawn(&mut self.rng);
         let mut timeout = [0, self.rng.random_range(400..2000)][usize::from(self.rng.random::<bool>())];
-        if let Disturbance::Silence(request, reads) = disturbance {
+        if let Disturbance::Silence { request, reads, .. } = disturbance {
             timeout = self.rng.random_range(100..400);
             // One port alone, and all others answer.
             let port = if self.ports.len() == 1 { 0 } else { self.rng.random_range(0..self.ports.len()) };
@@ -262,7 +250,15 @@ impl<A: Accelerator + Clone> Player<A> {
                     self.golden = before;
                 }
             }
-            _ => self.ends(sim, run, &mut bus, &report, disturbance)?,
+            Disturbance::Reset(after) => {
+                self.pass(sim, &mut bus, after)?;
+                self.reset(sim)?;
+            }
+            _ => {
+                if let Some(answers) = self.ends(sim, run, &mut bus, &report, disturbance)? {
+                    self.owed(sim, run, &mut bus, answers, (&report, before))?;
+                }
+            }
         }
         self.compare(sim, run, &bus, (&program, &report, &memory), disturbance)?;
         self.forget(sim, run, &mut bus, &report)?;
@@ -319,7 +315,7 @@ impl<A: Accelerator + Clone> Player<A> {
         Ok(self.load(sim, bus, at)? | self.load(sim, bus, at + 4)? << 32)
     }
 
-    /// Runs up to the interrupt, and looks at the registers.
+    /// Runs up to the interrupt, and looks at the registers; of a silent memory that ended the job, whether its answers come at last.
     fn ends(
         &mut self,
         sim: &mut Sim,
@@ -327,7 +323,7 @@ impl<A: Accelerator + Clone> Player<A> {
         bus: &mut AxiMemory,
         report: &Report<A::Operation>,
         disturbance: Disturbance,
-    ) -> sim::Result<()> {
+    ) -> sim::Result<Option<bool>> {
         let begin = sim.cycle_count();
         let mut asked = None;
         while sim.peek_u64(self.irq) == 0 {
@@ -338,10 +334,15 @@ impl<A: Accelerator + Clone> Player<A> {
             self.host.cycle(sim, &mut [bus])?;
             asked = self.is_busy(sim, run, asked)?;
             if sim.cycle_count() - begin > 400_000 {
-                return run.expect_equal(sim, "irq_o", "a job that does not end", 1, 0);
+                run.expect_equal(sim, "irq_o", "a job that does not end", 1, 0)?;
             }
         }
         let ended = (sim.cycle_count(), sim.cycle_count() > begin);
+        let silence = matches!(disturbance, Disturbance::Silence { .. });
+        if !silence && ended.1 && self.refused.is_some() {
+            // Behind the interrupt nothing is read or written any more.
+            run.expect_equal(sim, "mem", "idle at the interrupt", true, bus.is_idle())?;
+        }
         // A read that is still under way may say either.
         if let Some(asked) = asked {
             self.host.finish(sim, &mut [bus], asked)?;
@@ -355,18 +356,17 @@ impl<A: Accelerator + Clone> Player<A> {
         }
         let code = self.load(sim, bus, register::ERROR_CODE)?;
         let end = &report.end;
-        if matches!(disturbance, Disturbance::Silence(..)) && status & 6 == 4 {
-            // What is owed never comes, whatever ended the job: both sides are reset.
+        if let (Disturbance::Silence { answers, .. }, 4) = (disturbance, status & 6) {
+            // Answers are owed, whatever ended the job.
             let codes = report.executed.last().map(|e| e.codes.clone()).unwrap_or_default();
             let other = code == u64::from(end.code) || codes.iter().any(|&c| u64::from(c) == code);
             run.expect_equal(sim, "ERROR_CODE", "one of those that may be", true, other || code == TIMEOUT_CODE)?;
             run.expect_equal(sim, "STATUS", "busy after an error", 0, status & 1)?;
-            self.words = registers::after_reset();
-            self.golden = self.fresh.clone();
-            return sim.reset(2);
+            return Ok(Some(answers));
         }
         if !report.is_certain() {
-            return run.expect_equal(sim, "STATUS", "busy after the interrupt", 0, status & 1);
+            run.expect_equal(sim, "STATUS", "busy after the interrupt", 0, status & 1)?;
+            return Ok(None);
         }
         self.counters(sim, run, bus, report, (ended.0, ended.1, first))?;
         let refused = self.refused.unwrap_or(status & 8);
@@ -386,24 +386,8 @@ impl<A: Accelerator + Clone> Player<A> {
         let tag = self.load(sim, bus, register::TAG)?;
         run.expect_equal(sim, "TAG", "the last one", u64::from(end.tag), tag)?;
         let descriptors = self.load(sim, bus, register::DESCRIPTORS)?;
-        run.expect_equal(sim, "DESCRIPTORS", "completed", u64::from(end.descriptors), descriptors)
-    }
-
-    /// Drops the job after so many cycles, and waits until that is done.
-    fn soft_reset(&mut self, sim: &mut Sim, run: &mut Run, bus: &mut AxiMemory, after: u64) -> sim::Result<()> {
-        for _ in 0..after {
-            self.host.cycle(sim, &mut [bus])?;
-        }
-        self.store(sim, bus, register::CONTROL, 2)?;
-        let begin = sim.cycle_count();
-        while self.load(sim, bus, register::CONTROL)? & 2 != 0 {
-            if sim.cycle_count() - begin > 20_000 {
-                return run.expect_equal(sim, "CONTROL", "a soft reset that does not end", 0, 1);
-            }
-        }
-        self.golden = self.fresh.clone();
-        let status = self.load(sim, bus, register::STATUS)?;
-        run.expect_equal(sim, "STATUS", "busy after a soft reset", 0, status & 1)
+        run.expect_equal(sim, "DESCRIPTORS", "completed", u64::from(end.descriptors), descriptors)?;
+        Ok(None)
     }
 
     /// What is in memory, and where it was written.

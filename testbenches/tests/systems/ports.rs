@@ -184,7 +184,8 @@ fn errors_at_every_beat_of_every_port() {
     });
 }
 
-/// One port alone does not answer from a request on: error 13, starts are refused, and a reset of both sides helps.
+/// One port alone does not answer from a request on: error 13, and starts are refused, until the answers come at last, or both sides are
+/// reset.
 #[test]
 fn silence_of_one_port_is_an_error() {
     on_hardware(&vector(3), &AxiConfig::ideal(3), |hardware| {
@@ -205,9 +206,64 @@ fn silence_of_one_port_is_an_error() {
                 assert_eq!(matches!(again, Err(DeviceError::Refused)), asked, "what is owed has not come");
                 let behaviour = hardware.memory.behaviour(port);
                 (behaviour.silent_reads, behaviour.silent_writes) = (None, None);
-                // What was dropped stays owed.
-                hardware.sim.reset(2).unwrap();
-                configure(hardware, 50);
+                if !asked {
+                    Device::new(&mut *hardware).wait(30_000).unwrap();
+                } else if request % 2 == 0 {
+                    hardware.sim.reset(2).unwrap();
+                    configure(hardware, 50);
+                } else {
+                    for _ in 0..200 {
+                        hardware.cycle().unwrap();
+                    }
+                }
+                works(hardware);
+            }
+        }
+    });
+}
+
+/// Cycles that waited for reads are counted: more where memory is slower, and none that were not there.
+#[test]
+fn waits_for_reads_are_counted() {
+    let waits = [1, 40].map(|latency| {
+        let counted = std::sync::Mutex::new((0, 0));
+        on_hardware(&vector(1), &AxiConfig::ideal(latency), |hardware| {
+            configure(hardware, 0);
+            // Rows that are scaled: x is the only operand.
+            let scaled = Descriptor { steps: 1, ..job(2) };
+            hardware.write_memory(BASE, &scaled.bytes()).unwrap();
+            let mut device = Device::new(&mut *hardware);
+            device.start(BASE).unwrap();
+            device.wait(30_000).unwrap();
+            let counters = device.counters().unwrap();
+            *counted.lock().unwrap() = (counters.read_waits, counters.cycles);
+        });
+        counted.into_inner().unwrap()
+    });
+    let [(quick, quick_cycles), (slow, slow_cycles)] = waits;
+    assert!(quick > 0 && slow >= quick + 39 && slow < slow_cycles && quick < quick_cycles, "{waits:?}");
+}
+
+/// One port alone takes no address: error 13, and a soft reset waits until all are taken and answered at last.
+#[test]
+fn a_memory_that_takes_nothing() {
+    on_hardware(&vector(3), &AxiConfig::ideal(3), |hardware| {
+        configure(hardware, 50);
+        for (port, [reads, writes, ..]) in hardware.ports.clone().iter().zip(passed(hardware)) {
+            for (read, requests) in [(true, reads), (false, writes)] {
+                if requests == 0 {
+                    continue;
+                }
+                let takes = |hardware: &mut Hardware<'_>, most| {
+                    let behaviour = hardware.memory.behaviour(port);
+                    *(if read { &mut behaviour.max_reads } else { &mut behaviour.max_writes }) = most;
+                };
+                takes(hardware, 0);
+                assert_eq!(ends(hardware, 2), 13, "{port}, read: {read}");
+                let waits = Device::new(&mut *hardware).soft_reset(20);
+                assert!(matches!(waits, Err(DeviceError::ResetTooLong { .. })), "{port}, read: {read}: {waits:?}");
+                takes(hardware, usize::MAX);
+                Device::new(&mut *hardware).soft_reset(100).unwrap();
                 works(hardware);
             }
         }

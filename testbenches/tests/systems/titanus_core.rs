@@ -41,7 +41,7 @@ fn what_is_drawn() {
         let (mut good, mut ends, mut kinds, mut damages) = (0, [0; 16], [0; 9], [0; 4]);
         // Prefills that go on with another append, tokens that are kept behind others.
         let mut apart = [0; 2];
-        for _ in 0..300 {
+        for _ in 0..1200 {
             let program = program::draw(&mut rng, &model, 6);
             let mut memory = SparseMemory::new();
             memory.store(program.base, &program.image);

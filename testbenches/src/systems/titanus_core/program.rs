@@ -338,7 +338,7 @@ fn product(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan, kind: 
     let options = rng.random_range(0..4) | u32::from(one) << 2 | if often(rng, 8) { 1 << 12 } else { 0 };
     let x = if kind == 2 { probabilities(rng, program, rows, inner) } else { integers(rng, program, rows, inner) };
     let out_bytes = if options & 1 == 1 { columns } else { 2 * columns };
-    let out = area(rng, program, rows, out_bytes, false);
+    let out = over_blocks(rng, plan, (rows, out_bytes)).unwrap_or_else(|| area(rng, program, rows, out_bytes, false));
     let words = [
         (32, rows),
         (36, inner),
@@ -357,6 +357,13 @@ fn product(rng: &mut StimulusRng, program: &mut Program, plan: &mut Plan, kind: 
     }
     // Weights or constants are not known.
     if kind == 0 && rng.random() { weights(rng, program, plan) } else { constants(rng, program, plan) }
+}
+
+/// Now and then a place for results that are in the way of a stream: some of its blocks, ahead of which all is right, are other ones then.
+fn over_blocks(rng: &mut StimulusRng, plan: &Plan, (rows, bytes): (u32, u32)) -> Option<(u64, u32)> {
+    let ((areas, lines), stride) = (plan.areas?, bytes.next_multiple_of(64));
+    let free = lines.checked_sub(rows * stride / 64).filter(|_| often(rng, 6))?;
+    Some((areas[rng.random_range(0..2usize)] + 64 * u64::from(rng.random_range(0..=free)), stride))
 }
 
 /// Rows of fp16 from 0 to 1, seldom anything.
