@@ -10,6 +10,7 @@ use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::titanus_core::float_decoder::{Decoder, Shape, Sizes};
 use testbenches::systems::titanus_core::layer::decoding::wide_core;
 use testbenches::systems::titanus_core::layer::{Chains, Compression, Prompt, chains};
+use testbenches::systems::titanus_core::timing::cycles_of;
 use testbenches::systems::titanus_core::{caps_of, golden_of, layer_core, small_layer_core, traffic};
 
 use crate::layer_14::{layer_14, residual};
@@ -93,6 +94,16 @@ fn large_layers_with_pauses() {
         let how = Compression { bits: [4, 4], ..PRUNED };
         simulate(&small_layer_core(), &config, &drawn(&small_layer_core(), shape, (10, 8, Prompt::AtOnce), how));
     }
+}
+
+/// The same without pauses, of Llama's shape: its cycles are those of the recurrence.
+#[test]
+#[ignore = "a model of 96 macros, and a simulation of a minute"]
+fn large_cycles_of_a_layer() {
+    let how = Compression { bits: [4, 4], ..PRUNED };
+    let chains = drawn(&small_layer_core(), Shape::Llama, (10, 8, Prompt::AtOnce), how);
+    let cycles = simulate(&small_layer_core(), &AxiConfig::ideal(20), &chains);
+    assert_eq!(cycles, cycles_of((&small_layer_core(), 20), &WINDOW, &chains.jobs).unwrap());
 }
 
 /// A prompt and a token behind it, the prompt as one job and token by token.
@@ -182,4 +193,5 @@ fn release_decoder_layer_on_hardware() {
     let chains = real(&wide_core(), Compression { bits: [4, 4], ..PRUNED }, (128, 64));
     let cycles = simulate(&wide_core(), &AxiConfig::ideal(20), &chains);
     println!("{} cycles of the prompt, {} of the tokens behind", cycles[0], cycles[1..].iter().sum::<u64>());
+    assert_eq!(cycles, cycles_of((&wide_core(), 20), &WINDOW, &chains.jobs).unwrap());
 }
