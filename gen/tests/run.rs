@@ -12,6 +12,7 @@ fn large_a_text_is_written() {
     let text = String::from_utf8(run.get_output().stdout.clone()).unwrap();
     assert!(text.starts_with("Gravity is a fundamental concept in physics that describes the\n\n"), "{text}");
     assert!(text.contains("tokens      3 read, 8 written"), "{text}");
+    assert!(text.contains(" s a token, ") && text.contains(" tokens/s"), "{text}");
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn told(
         lines.push(format!("  layers      {} in simulation{own}, the others in the golden model", numbers.join(", ")));
     }
     lines.push(text.counted());
-    lines.push(format!("  time        {:.1} s a token", took.each(took.seconds)));
+    lines.push(format!("  time        {}", took.speed()));
     if !asked.is_empty() {
         let (simulated, further) = (asked.len() as u64, (took.tokens - text.prompt.len()) as u64);
         let [prompt, others] = all.cycles;

@@ -156,7 +156,7 @@ fn told(text: &Text<'_>, block: &TenderTop, (all, took): (&Spent, &Took), (tops,
         _ => format!("{tops} tender_top side by side, each with a share of the columns of each projection; {shape}"),
     };
     let mut lines = vec![format!("  on          {on}"), text.counted()];
-    let time = format!("  time        {:.1} s a token", took.each(took.seconds));
+    let time = format!("  time        {}", took.speed());
     if text.args.golden {
         lines.push(time);
     } else {

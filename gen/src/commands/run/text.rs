@@ -44,6 +44,12 @@ impl Took {
     pub fn each(&self, amount: f64) -> f64 {
         amount / self.tokens as f64
     }
+
+    /// By the clock on the wall.
+    pub fn speed(&self) -> String {
+        let each = self.each(self.seconds);
+        format!("{each:.1} s a token, {:.3} tokens/s", each.recip())
+    }
 }
 
 pub(super) struct Text<'a> {

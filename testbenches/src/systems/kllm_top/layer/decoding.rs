@@ -28,7 +28,8 @@ pub struct OnKllm {
 
 impl Default for OnKllm {
     fn default() -> Self {
-        let block = with_orizuru();
+        // One segment: outliers are those of the whole token.
+        let block = KllmTop { orizuru: 2048, ..with_orizuru() };
         Self { caps: caps_of(&block), block }
     }
 }
@@ -37,7 +38,7 @@ impl LayerAccelerator for OnKllm {
     fn about(&self) -> String {
         let (lanes, bus) = (&self.block.product, self.block.axi.data_width);
         format!(
-            "kllm_top, {} lanes of {} channels, W4A4, 1 % outliers, a bus of {bus} bits",
+            "kllm_top, {} lanes of {} channels, W4A4, 1 % outliers of a whole token, a bus of {bus} bits",
             lanes.lanes, lanes.columns
         )
     }
