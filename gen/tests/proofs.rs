@@ -60,7 +60,7 @@ const LONGEST: [&str; 9] = [
 ];
 
 /// Proofs of a block that are made in an ordinary run.
-const SOME: usize = 2;
+const SOME: usize = 1;
 
 #[test]
 fn registered_proofs_hold() {

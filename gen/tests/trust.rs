@@ -22,7 +22,6 @@ const TOGGLES: f64 = 90.0;
 /// Blocks that are below, with what they must reach of lines and toggles, and why.
 const BELOW: &[(&str, f64, f64, &str)] = &[
     ("float_table", 92.0, TOGGLES, "the default of a table that is full"),
-    ("job_link", 93.0, TOGGLES, "states that there are not, and a state that is left in no other way"),
     ("operand_check", 94.0, TOGGLES, "`again` is never high with counts of one bit"),
     (
         "layer_norm",

@@ -42,7 +42,7 @@
 #define SNBZ_ERROR_SLVERR 0xbu
 /* Nothing answered at an address. */
 #define SNBZ_ERROR_DECERR 0xcu
-/* Memory did not answer in time. */
+/* Memory did not answer, or an accelerator that a link waits for, in time. */
 #define SNBZ_ERROR_TIMEOUT 0xdu
 /* A result of the operation is not exact where the descriptor demands it. */
 #define SNBZ_ERROR_OVERFLOW 0xeu

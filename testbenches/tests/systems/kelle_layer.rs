@@ -1,5 +1,6 @@
 //! A decoder layer of the real model as a chain of the Kelle accelerator.
 
+use golden::systems::cycles::Turns;
 use hdl::accelerators::kelle::{AttentionSpec, KelleTop};
 use host::kelle::{Caps, Counts, Policy};
 use host::{Device, Window};
@@ -8,7 +9,7 @@ use testbenches::systems::chain_builder::Measured;
 use testbenches::systems::hardware::{on_hardware, ready};
 use testbenches::systems::kelle_top::layer::decoding::block;
 use testbenches::systems::kelle_top::layer::{Recomputed, Run, real_layer};
-use testbenches::systems::kelle_top::{caps_of, golden_of};
+use testbenches::systems::kelle_top::{caps_of, golden_of, timing};
 
 use crate::layer_14::{layer_14, residual};
 
@@ -52,7 +53,8 @@ fn large_decoder_layer_on_the_model() {
     }
 }
 
-/// The layer on hardware, a prompt and tokens behind it over a budget: every byte that it writes is the golden model's.
+/// The layer on hardware, a prompt and tokens behind it over a budget: every byte that it writes is the golden model's, and its cycles are
+/// those of the recurrence.
 fn on_the_array(block: &KelleTop, [prompt, steps, pass]: [usize; 3], budget: u16) {
     let (layer, residual) = (layer_14(), residual(prompt + steps));
     on_hardware(block, &AxiConfig::ideal(20), |hardware| {
@@ -63,7 +65,14 @@ fn on_the_array(block: &KelleTop, [prompt, steps, pass]: [usize; 3], budget: u16
         let run = Run { residual: &residual, prompt, pass, policy, expanded: false, recompute: 0 };
         let golden = golden_of(block).unwrap();
         let (Measured { job, errors }, _) = real_layer((&caps, &WINDOW), golden, run, &layer).unwrap();
+        // An operation on heads waits until all are empty behind a reset.
+        for _ in 0..caps.cache_rows {
+            device.bus().cycle().unwrap();
+        }
         let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
+        let fresh = golden_of(block).unwrap();
+        let expected = timing::cycles_of((block, 20, &fresh), &WINDOW, &job, &mut Turns::default()).unwrap();
+        assert_eq!(counters.cycles, expected);
         let counts = Counts::read(&mut device).unwrap();
         println!("{prompt} + {steps}: {} descriptors, {counters:?}, {counts:?}, {errors:?}", job.descriptors);
         assert_eq!(counts.evictions, 3 * (prompt + steps).saturating_sub(budget.into()) as u64);
