@@ -3,8 +3,8 @@
 use golden::common::shell::job_controller::code;
 use golden::systems::memory::SparseMemory;
 use golden::systems::titanus_core::{Matrix, Operation};
-use hdl::accelerators::titanus::TitanusCore;
-use hdl::lang::CatalogBlock;
+use hdl::accelerators::titanus::{TitanusCore, TitanusSpec};
+use hdl::lang::{CatalogBlock, Parameters};
 use host::Window;
 use host::titanus::{Caps, Counts};
 use rand::SeedableRng;
@@ -22,6 +22,18 @@ fn all_small_configurations() {
     for block in seeds::some(&TitanusCore::configurations(), 1) {
         run(block, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
     }
+}
+
+/// Multiplications of a row are counted in 16 bits: a context ends with its last whole group of lanes below that.
+#[test]
+fn the_longest_context() {
+    let with = |context| {
+        let spec = TitanusSpec { lanes: 32, tiles: 16, context, ..TitanusSpec::default() };
+        TitanusCore { spec, max_beats: 4096, ..TitanusCore::default() }.check()
+    };
+    assert!(with(65_504).is_ok(), "{:?}", with(65_504));
+    let error = with(65_505).unwrap_err().to_string();
+    assert!(error.contains("context") && error.contains("whole groups of 32 up to 65535"), "{error}");
 }
 
 /// Jobs take the cycles that the recurrence of the golden model says.

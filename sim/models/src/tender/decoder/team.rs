@@ -65,7 +65,7 @@ struct Member {
 /// and the host waits for all.
 pub struct Team {
     members: Vec<Member>,
-    /// What one of them did wrong: nothing is asked of any then.
+    /// One of them has failed: nothing is asked of any then.
     failed: bool,
 }
 
