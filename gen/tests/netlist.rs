@@ -116,6 +116,7 @@ fn release_kllm_top_runs_jobs_in_cells() {
             depth: 12,
             kmax: 1,
             outputs: 1,
+            ..KllmSpec::default()
         },
         max_beats: 4,
         lane: VectorLane { mul_stages: 0, add_stages: 0, table_stages: 0, ..VectorLane::default() },

@@ -17,6 +17,7 @@
 //   spec.product.buffer        = 128
 //   spec.product.depth         = 512
 //   spec.product.kmax          = 32
+//   spec.product.groups        = 1
 //   spec.product.outputs       = 4
 // Contract: Fields first: 5 for one that must be 0, 9 for a size; then token, panels, constants or scales, as
 //     operand_check says, up to what changes. Nothing is read or written unless all is right. Then the token

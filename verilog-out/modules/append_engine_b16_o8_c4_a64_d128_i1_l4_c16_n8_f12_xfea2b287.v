@@ -17,6 +17,7 @@
 //   spec.product.buffer        = 128
 //   spec.product.depth         = 512
 //   spec.product.kmax          = 32
+//   spec.product.groups        = 1
 //   spec.product.outputs       = 4
 // Contract: Operations as append_controller has them done.
 // Source: KLLM, section IV-A, figure 6

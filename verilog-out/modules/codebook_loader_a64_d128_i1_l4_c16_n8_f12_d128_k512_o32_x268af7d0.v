@@ -11,6 +11,7 @@
 //   spec.buffer        = 128
 //   spec.depth         = 512
 //   spec.kmax          = 32
+//   spec.groups        = 1
 //   spec.outputs       = 4
 // Contract: Of a row of at least 128 bytes, numbers of 16 bits: 32 that are left out, 16 centroids of
 //     activations, 16 of weights. Those of weights leave first. A wrong one is told, and leaves cut.

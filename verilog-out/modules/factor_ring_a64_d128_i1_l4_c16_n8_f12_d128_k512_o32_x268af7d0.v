@@ -11,6 +11,7 @@
 //   spec.buffer        = 128
 //   spec.depth         = 512
 //   spec.kmax          = 32
+//   spec.groups        = 1
 //   spec.outputs       = 4
 // Contract: Factors of a panel that has more than one token to come leave when all of them are there; with
 //     the last token they leave for good, and those of the next panel come.

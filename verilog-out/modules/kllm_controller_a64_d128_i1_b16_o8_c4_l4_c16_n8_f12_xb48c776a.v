@@ -17,6 +17,7 @@
 //   spec.buffer        = 128
 //   spec.depth         = 512
 //   spec.kmax          = 32
+//   spec.groups        = 1
 //   spec.outputs       = 4
 // Contract: Another operation than 1 and 2 is refused with 15. Fields first: 5 for one that must be 0, 9 for
 //     a size; then each operand that is used, as operand_check says. Nothing is read or written unless all is

@@ -17,6 +17,7 @@
 //   spec.buffer        = 128
 //   spec.depth         = 512
 //   spec.kmax          = 32
+//   spec.groups        = 1
 //   spec.outputs       = 4
 // Contract: Operations as kllm_controller has them done.
 // Source: KLLM, section IV-A, figure 6
@@ -126,6 +127,12 @@ module kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_xb48c776a (
   wire                tokens_error;
   reg                 heads_q;
   wire                lanes_codebook_ready;
+  wire        [127:0] lanes_weights_data_in;
+  wire          [4:0] lanes_weights_bytes_in;
+  wire          [0:0] lanes_weights_row_last_in;
+  wire          [0:0] lanes_weights_last_in;
+  wire          [0:0] lanes_weights_valid_in;
+  wire          [0:0] lanes_weights_ready;
   wire                lanes_sums_valid;
   wire        [159:0] lanes_sums_sum;
   wire                lanes_sums_error;
@@ -169,6 +176,12 @@ module kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_xb48c776a (
     .error_o(codebook_error)
   );
 
+  assign lanes_weights_valid_in[0] = read_valid_i[3];
+  assign read_ready_o[3] = lanes_weights_ready[0];
+  assign lanes_weights_data_in[127:0] = read_data_i[511:384];
+  assign lanes_weights_bytes_in[4:0] = read_bytes_i[19:15];
+  assign lanes_weights_row_last_in[0] = read_row_last_i[3];
+  assign lanes_weights_last_in[0] = read_last_i[3];
   wire beat_moves = tokens_beats_valid & tokens_beats_ready_in;
   assign computing_o = beat_moves;
   assign repeats_o = beat_moves & tokens_beats_again & !tokens_beats_high;
@@ -184,12 +197,12 @@ module kllm_engine_a64_d128_i1_b16_o8_c4_l4_c16_n8_f12_xb48c776a (
     .codebook_activation_i(codebook_entries_activation),
     .codebook_index_i(codebook_entries_index),
     .codebook_value_i(codebook_entries_value),
-    .weights_valid_i(read_valid_i[3]),
-    .weights_ready_o(read_ready_o[3]),
-    .weights_data_i(read_data_i[511:384]),
-    .weights_bytes_i(read_bytes_i[19:15]),
-    .weights_row_last_i(read_row_last_i[3]),
-    .weights_last_i(read_last_i[3]),
+    .weights_data_i(lanes_weights_data_in),
+    .weights_bytes_i(lanes_weights_bytes_in),
+    .weights_row_last_i(lanes_weights_row_last_in),
+    .weights_last_i(lanes_weights_last_in),
+    .weights_valid_i(lanes_weights_valid_in),
+    .weights_ready_o(lanes_weights_ready),
     .activations_valid_i(tokens_beats_valid),
     .activations_ready_o(tokens_beats_ready_in),
     .activations_index_i(tokens_beats_index),

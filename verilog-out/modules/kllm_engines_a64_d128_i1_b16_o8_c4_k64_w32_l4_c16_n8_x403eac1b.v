@@ -20,6 +20,7 @@
 //   top.product.buffer         = 128
 //   top.product.depth          = 512
 //   top.product.kmax           = 32
+//   top.product.groups         = 1
 //   top.product.outputs        = 4
 //   top.max_beats              = 64
 //   top.lane.function          = silu

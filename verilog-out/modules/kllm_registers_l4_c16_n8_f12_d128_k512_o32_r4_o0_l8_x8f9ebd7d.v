@@ -7,6 +7,7 @@
 //   spec.buffer        = 128
 //   spec.depth         = 512
 //   spec.kmax          = 32
+//   spec.groups        = 1
 //   spec.outputs       = 4
 //   orizuru            = 0
 //   lanes              = 8
@@ -293,7 +294,7 @@ module kllm_registers_l4_c16_n8_f12_d128_k512_o32_r4_o0_l8_x8f9ebd7d (
       7'd42: read_value = write_waits_i[31:0];
       7'd43: read_value = write_waits_i[63:32];
       7'd64: read_value = 32'd8392708;
-      7'd65: read_value = 32'd8388620;
+      7'd65: read_value = 32'd8388876;
       7'd66: read_value = 32'd4096;
       7'd67: read_value = 32'd2097152;
       7'd68: read_value = 32'd4194312;

@@ -10,6 +10,7 @@
 //   spec.buffer        = 128
 //   spec.depth         = 512
 //   spec.kmax          = 32
+//   spec.groups        = 1
 //   spec.outputs       = 4
 // Contract: Results are those of scaling_unit, plus addends if there are any, rounded to fp16. Sums behind
 //     the last channel are dropped.

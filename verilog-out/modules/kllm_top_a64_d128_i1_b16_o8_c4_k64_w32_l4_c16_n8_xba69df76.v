@@ -20,6 +20,7 @@
 //   product.buffer         = 128
 //   product.depth          = 512
 //   product.kmax           = 32
+//   product.groups         = 1
 //   product.outputs        = 4
 //   max_beats              = 64
 //   lane.function          = silu

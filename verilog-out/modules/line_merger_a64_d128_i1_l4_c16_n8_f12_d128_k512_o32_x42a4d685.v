@@ -11,6 +11,7 @@
 //   spec.product.buffer        = 128
 //   spec.product.depth         = 512
 //   spec.product.kmax          = 32
+//   spec.product.groups        = 1
 //   spec.product.outputs       = 4
 // Contract: Combinational. A channel: the run of positions with its number modulo the runs of a line, and of
 //     constants those of its number modulo 8. A position: in each run the position with its number modulo

@@ -11,6 +11,7 @@
 //   spec.product.buffer        = 128
 //   spec.product.depth         = 512
 //   spec.product.kmax          = 32
+//   spec.product.groups        = 1
 //   spec.product.outputs       = 4
 // Contract: Head first: indices of 3 or 4 bits, no outliers, else error_o and nothing leaves. Then a line
 //     leaves for each that comes, as line_merger says; of a channel each takes the positions of a beat, of a

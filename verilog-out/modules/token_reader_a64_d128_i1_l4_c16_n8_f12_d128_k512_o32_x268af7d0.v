@@ -11,6 +11,7 @@
 //   spec.buffer        = 128
 //   spec.depth         = 512
 //   spec.kmax          = 32
+//   spec.groups        = 1
 //   spec.outputs       = 4
 // Contract: Token after token, panel after panel: beats of indices, of which those at outliers and behind the
 //     last position are absent. A beat with r outliers leaves max(1, r) times, all but the last time with

@@ -135,12 +135,16 @@
 #define KLLM_TOP_CAPS_INPUTS_SHIFT 20
 #define KLLM_TOP_CAPS_INPUTS_MASK 0x0ff00000u
 #define KLLM_TOP_CAPS_INPUTS_VALUE 0x8u
-/* Bits of a centroid, words of a bank of weights. */
+/* Bits of a centroid, groups of lanes, words of a bank of weights. */
 #define KLLM_TOP_CENTROID 0x104u
 /* Bits of a centroid. Constant. */
 #define KLLM_TOP_CENTROID_BITS_SHIFT 0
 #define KLLM_TOP_CENTROID_BITS_MASK 0x0000001fu
 #define KLLM_TOP_CENTROID_BITS_VALUE 0xcu
+/* Groups of lanes: how many panels in memory are one of all lanes. Constant. */
+#define KLLM_TOP_CENTROID_GROUPS_SHIFT 8
+#define KLLM_TOP_CENTROID_GROUPS_MASK 0x00003f00u
+#define KLLM_TOP_CENTROID_GROUPS_VALUE 0x1u
 /* Words of a bank of weights. Constant. */
 #define KLLM_TOP_CENTROID_BUFFER_SHIFT 16
 #define KLLM_TOP_CENTROID_BUFFER_MASK 0xffff0000u

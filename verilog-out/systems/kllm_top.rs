@@ -116,12 +116,16 @@ pub const CAPS_COLUMNS_VALUE: u32 = 0x10;
 pub const CAPS_INPUTS: u32 = 0x0ff00000;
 /// What it reads as.
 pub const CAPS_INPUTS_VALUE: u32 = 0x8;
-/// Bits of a centroid, words of a bank of weights.
+/// Bits of a centroid, groups of lanes, words of a bank of weights.
 pub const CENTROID: u32 = 0x104;
 /// Bits of a centroid. Constant.
 pub const CENTROID_BITS: u32 = 0x0000001f;
 /// What it reads as.
 pub const CENTROID_BITS_VALUE: u32 = 0xc;
+/// Groups of lanes: how many panels in memory are one of all lanes. Constant.
+pub const CENTROID_GROUPS: u32 = 0x00003f00;
+/// What it reads as.
+pub const CENTROID_GROUPS_VALUE: u32 = 0x1;
 /// Words of a bank of weights. Constant.
 pub const CENTROID_BUFFER: u32 = 0xffff0000;
 /// What it reads as.

@@ -34,6 +34,7 @@ pub fn all() -> Vec<Part> {
         depth: 2,
         kmax: 1,
         outputs,
+        ..KllmSpec::default()
     };
     let heads = |heads, slots| {
         let spec = KelleSpec { axi: axi(32), rows: 2, columns: 2, tokens: 2, inner: 2, ..KelleSpec::default() };

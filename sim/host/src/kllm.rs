@@ -28,6 +28,7 @@ mod tests {
     pub const CAPS: Caps = Caps {
         lanes: 2,
         columns: 2,
+        groups: 1,
         inputs: 4,
         centroid_bits: 8,
         buffer: 2,

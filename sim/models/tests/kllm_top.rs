@@ -24,6 +24,7 @@ fn shape(lanes: u32, columns: u32, inputs: u32) -> Shape {
     Shape {
         lanes,
         columns,
+        groups: 1,
         inputs,
         centroid_bits: 12,
         buffer: 4,
@@ -44,6 +45,7 @@ fn caps(shape: &Shape) -> Caps {
     Caps {
         lanes: shape.lanes,
         columns: shape.columns,
+        groups: shape.groups,
         inputs: shape.inputs,
         centroid_bits: shape.centroid_bits,
         buffer: shape.buffer,

@@ -44,7 +44,7 @@ fn facts(block: &KllmTop) -> Facts<Work> {
         bus: bus_of(&block.axi, block.ports),
         constants: vec![
             (0x100, caps.into()),
-            (0x104, (lanes.buffer << 16 | lanes.centroid_bits).into()),
+            (0x104, (lanes.buffer << 16 | lanes.groups << 8 | lanes.centroid_bits).into()),
             (0x108, (lanes.depth * lanes.inputs).into()),
             (0x10c, (lanes.kmax << 16 | block.orizuru).into()),
             (0x110, (block.max_beats << 16 | unit.lanes()).into()),
@@ -66,6 +66,7 @@ pub fn caps_of(block: &KllmTop) -> Caps {
     Caps {
         lanes: lanes.lanes,
         columns: lanes.columns,
+        groups: lanes.groups,
         inputs: lanes.inputs,
         centroid_bits: lanes.centroid_bits,
         buffer: lanes.buffer,
@@ -85,6 +86,7 @@ pub fn golden_of(block: &KllmTop) -> anyhow::Result<Golden> {
     Golden::new(Shape {
         lanes: lanes.lanes,
         columns: lanes.columns,
+        groups: lanes.groups,
         inputs: lanes.inputs,
         centroid_bits: lanes.centroid_bits,
         buffer: lanes.buffer,

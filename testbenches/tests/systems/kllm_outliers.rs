@@ -41,6 +41,7 @@ fn caps(block: &KllmTop) -> Caps {
     Caps {
         lanes: spec.lanes,
         columns: spec.columns,
+        groups: spec.groups,
         inputs: spec.inputs,
         centroid_bits: spec.centroid_bits,
         buffer: spec.buffer,

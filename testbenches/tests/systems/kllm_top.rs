@@ -4,7 +4,7 @@ use golden::systems::cycles::Turns;
 use golden::systems::kllm_top::Beats;
 use golden::tender::granularity::relative_error;
 use half::f16;
-use hdl::accelerators::kllm::KllmTop;
+use hdl::accelerators::kllm::{KllmSpec, KllmTop};
 use hdl::lang::CatalogBlock;
 use host::kllm::{self, Bits, Caps};
 use host::{Bus, Counters, Device, Window};
@@ -127,6 +127,34 @@ fn release_all_faults_of_the_quantizer_are_found() {
     must_be_noticed(&with_quantizer(), bench, 150, &faults);
 }
 
+/// Random chains with four groups of two lanes, with fewer ports than their panels want and with as many: results and cycles.
+#[test]
+#[ignore = "a minute: two models"]
+fn large_four_groups() {
+    let spec = KllmTop::configurations().swap_remove(1);
+    let product = KllmSpec { lanes: 8, columns: 16, groups: 4, ..spec.product.clone() };
+    for ports in [2, 6] {
+        let block = KllmTop { ports, product: product.clone(), ..spec.clone() };
+        run(&block, bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+        run(&block, timing::bench, &options(120)).unwrap_or_else(|e| panic!("{e:#}"));
+    }
+}
+
+/// Of lanes in groups.
+#[test]
+#[ignore = "a minute: a model for each fault"]
+fn large_faults_of_groups_are_found() {
+    let controller = |net: &str, value: &str| Fault::net(net, value).module("kllm_controller");
+    let lanes = |net: &str, value: &str| Fault::net(net, value).module("lane_bank");
+    let faults = [
+        ("the second group has the panels of the first one", controller("panel_1_address_q", "panel_address_q")),
+        ("panels of a group are side by side", controller("taken_6", "1'b0").into("panel_1_address_q")),
+        ("sums of the first group are those of the second", lanes("sums_turn_q", "1'b0")),
+    ];
+    let block = KllmTop { orizuru: 0, ..KllmTop::configurations().swap_remove(2) };
+    must_be_noticed(&block, bench, 200, &faults);
+}
+
 /// With one port, which leaves more operations for those that put tokens into panels.
 #[test]
 #[ignore = "minutes: a model for each fault"]
@@ -238,6 +266,24 @@ fn large_cycles_of_real_products() {
     let ((sparse, repeated), (dense, none)) = (more(0), more(2));
     assert!(sparse <= 32 * 74 + repeated + 10 && dense <= 32 * 73 + 10 && none == 0, "{sparse} {repeated} {dense}");
     assert!(all[4].counters.cycles < 1600, "{:?}", all[4].counters);
+}
+
+/// Panels of each group of lanes come on a port of their own: a token that is bound by one bus of weights takes half of that
+/// with two, and each result and cycle is still that of the models.
+#[test]
+#[ignore = "a minute: two models"]
+fn large_groups_share_the_weights() {
+    let costs = [(1, 1), (2, 4)].map(|(groups, ports)| {
+        let block = KllmTop { ports, product: KllmSpec { groups, ..real_size().product }, ..real_size() };
+        let one = [Projection { tokens: 1, ..QUERIES }];
+        let cost = projections(&block, &AxiConfig::ideal(LATENCY), &one).remove(0);
+        assert_eq!(cost.counters.cycles, cost.cycles, "{groups} groups");
+        println!("{groups} groups: {:?}", cost.counters);
+        cost.counters
+    });
+    // 1,152 beats of weights, and 576 on each port.
+    assert_eq!(costs[0].read_beats, costs[1].read_beats);
+    assert!(costs[0].cycles - costs[1].cycles > 550, "{costs:?}");
 }
 
 /// Runs rows that become tokens, one after the other, and returns what was counted; each byte is the model's.

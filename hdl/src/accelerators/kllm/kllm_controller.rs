@@ -11,14 +11,13 @@ use crate::lang::{
 
 /// What is read: codebook and heads of tokens, their indices, their outliers, panels of weights, constants, addends.
 pub(super) const READERS: u32 = 6;
-/// The DMAs in that order, and the one that writes.
+/// The DMAs in that order, those with panels of further groups behind them, and the one that writes.
 const HEADS: u32 = 0;
 const INDICES: u32 = 1;
 const OUTLIERS: u32 = 2;
 const PANELS: u32 = 3;
 const CONSTANTS: u32 = 4;
 const ADDENDS: u32 = 5;
-const OUT: u32 = READERS;
 
 /// Operands that are checked.
 const OPERANDS: u32 = 6;
@@ -73,7 +72,13 @@ impl KllmController {
 
     /// Tokens are read for each panel, and a codebook ahead of the heads.
     fn command_list(&self) -> CommandList {
-        CommandList { dmas: READERS + 1, times: 65535, commands: self.dma.commands }
+        CommandList { dmas: self.spec.readers() + 1, times: 65535, commands: self.dma.commands }
+    }
+
+    /// The group whose panels a DMA reads.
+    fn group_of(&self, k: u32) -> Option<u32> {
+        let further = k.checked_sub(READERS).filter(|_| k < self.spec.readers());
+        if k == PANELS { Some(0) } else { further.map(|further| further + 1) }
     }
 }
 
@@ -100,10 +105,10 @@ ports! {
         field_error_i: In = bit(),
         /// A result has an overflow.
         overflow_i: In = bit(),
-        /// What to read: the codebook and then heads, indices, outliers, panels, constants, addends.
-        read_command: OutStreams<DmaCommand> = (READERS, p.commands()),
+        /// What to read: the codebook and then heads, indices, outliers, panels, constants, addends; panels of further groups.
+        read_command: OutStreams<DmaCommand> = (p.spec.readers(), p.commands()),
         /// Ends of that.
-        read_end: InStreams<DmaCompletion> = (READERS, p.axi.clone()),
+        read_end: InStreams<DmaCompletion> = (p.spec.readers(), p.axi.clone()),
         /// Where to write.
         write_command: OutStream<DmaCommand> = p.commands(),
         /// Ends of that.
@@ -232,8 +237,11 @@ impl Block for KllmController {
         m.connect(commands.clear_i, io.abort_i);
         m.connect(commands.begin_i, begins);
         let zero = uint(16).lit(0);
-        for k in 0..=READERS {
-            let (command, end) = if k < READERS {
+        // Of the panels of the group before.
+        let (checks, mut at_before) = (state.is("Check"), places.panels.address);
+        let readers = self.spec.readers();
+        for k in 0..=readers {
+            let (command, end) = if k < readers {
                 (io.read_command.at(k), io.read_end.at(k))
             } else {
                 (io.write_command.clone(), io.write_end.clone())
@@ -251,7 +259,8 @@ impl Block for KllmController {
             m.connect(commands.ended_i.at(k), end.fire());
             m.connect(commands.error_i.at(k), end.error);
             m.connect(command.valid, commands.asks_o.at(k));
-            let place = self.command(m, io, &places, (k, begins, taken), &fields);
+            let place = self.command(m, io, &places, (k, checks, begins, taken), at_before, &fields);
+            at_before = if self.group_of(k).is_some_and(|group| group > 0) { place.address } else { at_before };
             m.connect(command.address, place.address.slice(0..self.axi.address_width));
             m.connect(command.row_bytes, place.row_bytes);
             m.connect(command.rows, place.rows);
@@ -330,6 +339,11 @@ impl KllmController {
         m.wire("panels", shift(channels.wrapping_add(panel - 1), panel).extend(16))
     }
 
+    /// Panels in memory: those of all groups.
+    fn in_memory(&self, panels: Signal) -> Signal {
+        panels.shl(self.spec.groups.trailing_zeros()).slice(0..16)
+    }
+
     fn places(&self, m: &mut Module, io: &KllmControllerPorts, fields: &Fields, panels: Signal) -> Places {
         let word = |k: u32| io.operation.words.at(k);
         let wide = |k: u32| cat(&[word(k + 1), word(k)]);
@@ -353,7 +367,7 @@ impl KllmController {
         let place = |address, stride, row_bytes, rows, used| Place { address, stride, row_bytes, rows, used };
         Places {
             tokens: place(wide(8), word(5), m.wire("token_bytes", token_bytes), tokens, yes),
-            panels: place(wide(10), word(6), m.wire("panel_bytes", panel_bytes), panels, yes),
+            panels: place(wide(10), word(6), m.wire("panel_bytes", panel_bytes), self.in_memory(panels), yes),
             constants: place(wide(12), none, m.wire("constant_bytes", bytes(channels.shl(3))), one, yes),
             codebook: place(wide(14), none, uint(width).lit(CODEBOOK_BYTES), one, yes),
             out: place(wide(16), word(7), out_bytes, tokens, yes),
@@ -369,7 +383,8 @@ impl KllmController {
         m: &mut Module,
         io: &KllmControllerPorts,
         places: &Places,
-        (k, begins, taken): (u32, Signal, Signal),
+        (k, checks, begins, taken): (u32, Signal, Signal, Signal),
+        at_before: Signal,
         fields: &Fields,
     ) -> Place {
         let tokens = places.tokens;
@@ -393,16 +408,25 @@ impl KllmController {
                 let behind = head.wrapping_add(places.index_bytes.extend(64));
                 Place { address: m.wire("outlier_address", behind), row_bytes: places.outlier_bytes, ..tokens }
             }
-            PANELS => {
-                let at = self.next(m, "panel_address_q", places.panels.address, (begins, taken), |at| {
-                    at.wrapping_add(places.panels.stride.extend(64))
-                });
+            _ if let Some(group) = self.group_of(k) => {
+                let (stride, groups) = (places.panels.stride.extend(64), self.spec.groups);
+                let step = |at: Signal| at.wrapping_add(stride.shl(groups.trailing_zeros()).slice(0..64));
+                let at = if group == 0 {
+                    self.next(m, "panel_address_q", places.panels.address, (begins, taken), step)
+                } else {
+                    // Behind the first panel of the group before, known long before the checks are over.
+                    let at = m.reg(&format!("panel_{group}_address_q"), uint(64));
+                    let first = at_before.wrapping_add(stride);
+                    at.next_when(checks | taken, mux(checks, first, step(at.q)));
+                    at.q
+                };
                 let rows = mux(io.size.fits, uint(16).lit(1), tokens.rows);
                 Place { address: at, rows, stride: uint(32).lit(0), ..places.panels }
             }
             CONSTANTS => places.constants,
             _ => {
-                let (name, place) = if k == OUT { ("out", places.out) } else { ("addend", places.addends) };
+                let (name, place) =
+                    if k == self.spec.readers() { ("out", places.out) } else { ("addend", places.addends) };
                 let panel = self.spec.panel();
                 let moves = (begins, taken);
                 let at =

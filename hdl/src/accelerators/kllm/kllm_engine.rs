@@ -80,12 +80,12 @@ ports! {
         operation: InStream<Operation> = 24,
         /// How it ended.
         operation_end: OutStream<OperationEnd> = (),
-        /// What to read: the codebook and then heads, indices, outliers, panels, constants, addends.
-        read_command: OutStreams<DmaCommand> = (READERS, p.commands()),
+        /// What to read: the codebook and then heads, indices, outliers, panels, constants, addends; panels of further groups.
+        read_command: OutStreams<DmaCommand> = (p.spec.readers(), p.commands()),
         /// The rows.
-        read: InStreams<RowBeat> = (READERS, p.axi.clone()),
+        read: InStreams<RowBeat> = (p.spec.readers(), p.axi.clone()),
         /// How reading ended.
-        read_end: InStreams<DmaCompletion> = (READERS, p.axi.clone()),
+        read_end: InStreams<DmaCompletion> = (p.spec.readers(), p.axi.clone()),
         /// Where to write.
         write_command: OutStreams<DmaCommand> = (1, p.commands()),
         /// The rows.
@@ -149,7 +149,10 @@ impl Block for KllmEngine {
         m.connect(lanes.clear_i, clear);
         m.connect(lanes.beats_i, size.beats);
         m.connect_stream(&lanes.codebook, &loader.entries);
-        m.connect_stream(&lanes.weights, &io.read.at(3));
+        m.connect_stream(&lanes.weights.at(0), &io.read.at(3));
+        for group in 1..self.spec.groups {
+            m.connect_stream(&lanes.weights.at(group), &io.read.at(READERS + group - 1));
+        }
         m.connect_stream(&lanes.activations, &reader.beats);
         let moves = m.wire("beat_moves", reader.beats.fire());
         m.connect(io.computing_o, moves);

@@ -1,7 +1,7 @@
 //! The engines behind the shell: for products, for rows, for rows that become tokens, and for tokens that are put into panels.
 
 use super::append_controller::READERS as APPENDED;
-use super::kllm_controller::{READERS, WORDS};
+use super::kllm_controller::WORDS;
 use super::kllm_top::KllmTop;
 use super::quantize_controller::READERS as QUANTIZED;
 use crate::accelerators::engines::{Engine, behind_shell, transfer, transfers};
@@ -54,11 +54,11 @@ ports! {
         /// How it ended.
         operation_end: OutStream<OperationEnd> = (),
         /// What to read: docs/blocks/kllm-top.md says which DMA reads what.
-        read_command: OutStreams<DmaCommand> = (READERS, (p.top.axi.clone(), p.top.dma.clone())),
+        read_command: OutStreams<DmaCommand> = (p.top.product.readers(), (p.top.axi.clone(), p.top.dma.clone())),
         /// The rows.
-        read: InStreams<RowBeat> = (READERS, p.top.axi.clone()),
+        read: InStreams<RowBeat> = (p.top.product.readers(), p.top.axi.clone()),
         /// How reading ended.
-        read_end: InStreams<DmaCompletion> = (READERS, p.top.axi.clone()),
+        read_end: InStreams<DmaCompletion> = (p.top.product.readers(), p.top.axi.clone()),
         /// Where to write.
         write_command: OutStreams<DmaCommand> = (1, (p.top.axi.clone(), p.top.dma.clone())),
         /// The rows.
@@ -83,6 +83,7 @@ impl Block for KllmEngines {
         let quantizer = self.top.quantizer().map(|quantizer| m.instance("u_quantizer", quantizer));
         let appender = self.top.appender().map(|appender| m.instance("u_appender", appender));
 
+        let readers = self.top.product.readers();
         m.comment("An operation goes to one of the engines, and the DMAs with it.");
         let rows = m.wire("rows", io.operation.opcode.eq(VECTOR));
         let mut engines = vec![Engine {
@@ -120,7 +121,7 @@ impl Block for KllmEngines {
             states: [engine.idle_o, engine.computing_o, engine.overflows_o],
             operation: engine.operation,
             end: engine.operation_end,
-            reads: transfers(READERS, &engine.read_command, &engine.read, &engine.read_end),
+            reads: transfers(readers, &engine.read_command, &engine.read, &engine.read_end),
             write: transfer(&engine.write_command, &engine.write, &engine.write_end),
         });
         let shell = Engine {
@@ -129,7 +130,7 @@ impl Block for KllmEngines {
             states: [io.idle_o, io.computing_o, io.overflows_o],
             operation: io.operation.clone(),
             end: io.operation_end.clone(),
-            reads: transfers(READERS, &io.read_command, &io.read, &io.read_end),
+            reads: transfers(readers, &io.read_command, &io.read, &io.read_end),
             write: transfer(&io.write_command, &io.write, &io.write_end),
         };
         behind_shell(m, (&self.top.axi, &self.top.dma), &shell, &engines);

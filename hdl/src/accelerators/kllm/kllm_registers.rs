@@ -40,10 +40,12 @@ registers! {
             /// Positions of a beat.
             inputs: Constant = (8, p.spec.inputs.into()) at 20,
         }
-        /// Bits of a centroid, words of a bank of weights.
+        /// Bits of a centroid, groups of lanes, words of a bank of weights.
         CENTROID at 0x104 {
             /// Bits of a centroid.
             bits: Constant = (5, p.spec.centroid_bits.into()) at 0,
+            /// Groups of lanes: how many panels in memory are one of all lanes.
+            groups: Constant = (6, p.spec.groups.into()) at 8,
             /// Words of a bank of weights.
             buffer: Constant = (16, p.spec.buffer.into()) at 16,
         }

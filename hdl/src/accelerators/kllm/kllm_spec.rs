@@ -1,5 +1,6 @@
 //! What all parts of the engine for products agree upon.
 
+use super::kllm_controller::READERS;
 use crate::blocks::common::{FloatAdd, FloatFormat};
 use crate::blocks::kllm::{PairProducts, PeLane, ScalingUnit};
 use crate::lang::{Field, bit, bundle, parameters, power_of_two, uint};
@@ -27,11 +28,15 @@ parameters! {
         depth: u32 = 512, in 1..=32_768, note "at most 65536 / inputs", tag "k";
         /// Outliers of a token on each side, at most.
         kmax: u32 = 32, in 1..=32_767, tag "o";
+        /// Groups of lanes, each with panels of its own and a DMA that reads them: a beat's weights come over that many.
+        groups: u32 = 1, in power_of_two(1..=32), note "at most lanes; lanes / groups x columns at least 32", named "when set";
         /// Results of a cycle.
         outputs: u32 = 4, in power_of_two(1..=64), note "at most columns", tag "r";
     }
     rules = |p, rules| {
         rules.demand(p.panel() >= 32, "columns", p.columns, format!("at least {}", 32 / p.lanes.max(1)));
+        let most = p.lanes.min(p.panel() / 32).max(1);
+        rules.demand(p.groups <= most, "groups", p.groups, format!("a power of two from 1 to {most}"));
         let deepest = 65_536 / p.inputs.max(1);
         rules.demand(p.depth <= deepest, "depth", p.depth, format!("1 to {deepest}"));
         rules.demand(p.outputs <= p.columns, "outputs", p.outputs, format!("at most columns = {}", p.columns));
@@ -67,6 +72,17 @@ impl KllmSpec {
     #[must_use]
     pub fn panel(&self) -> u32 {
         self.lanes * self.columns
+    }
+
+    /// A group of lanes: panels in memory are those of it.
+    #[must_use]
+    pub fn group(&self) -> Self {
+        Self { lanes: self.lanes / self.groups.max(1), groups: 1, ..self.clone() }
+    }
+
+    /// DMAs that read: one for the panels of each group, and five.
+    pub(super) fn readers(&self) -> u32 {
+        READERS + self.groups - 1
     }
 
     /// Positions of the longest token.
@@ -121,9 +137,9 @@ impl KllmSpec {
         4 * self.columns * self.inputs
     }
 
-    /// Bytes of the weights of a beat.
+    /// Bytes of the weights of a beat in a panel.
     pub(super) fn beat_bytes(&self) -> u32 {
-        self.panel() * self.inputs / 2
+        self.group().panel() * self.inputs / 2
     }
 
     /// Beats of results of a whole panel.

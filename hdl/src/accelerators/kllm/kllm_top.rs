@@ -2,7 +2,6 @@
 
 use super::append_engine::AppendEngine;
 use super::append_spec::AppendSpec;
-use super::kllm_controller::READERS;
 use super::kllm_engine::KllmEngine;
 use super::kllm_engines::KllmEngines;
 use super::kllm_registers::KllmRegisters;
@@ -27,7 +26,8 @@ parameters! {
         axi: AxiSpec = AxiSpec::default();
         /// Bursts of the DMAs.
         dma: DmaSpec = DmaSpec::default();
-        /// Ports to memory; reader n is on port n modulo ports, and the writer is counted behind the readers.
+        /// Ports to memory; reader n is on port n modulo ports, and the writer is counted behind the readers. With two more than
+        /// `product.groups`, panels of each group come on a port of their own.
         ports: u32 = 1, in 1..=32, note "at most one for each DMA", named "when set";
         /// Beats that a read DMA keeps.
         read_beats: u32 = 64, in 2..=65536, note "at least dma.burst_beats", tag "k";
@@ -67,7 +67,7 @@ impl KllmTop {
             axi: self.axi.clone(),
             dma: self.dma.clone(),
             ports: self.ports,
-            readers: READERS,
+            readers: self.product.readers(),
             writers: 1,
             read_beats: self.read_beats,
             write_beats: self.write_beats,
@@ -111,7 +111,7 @@ impl KllmTop {
     /// What puts tokens into panels, if anything does: lines are whole beats of the bus, and a beat of a panel is whole lines.
     #[must_use]
     pub fn appender(&self) -> Option<AppendEngine> {
-        let spec = AppendSpec { axi: self.axi.clone(), product: self.product.clone() };
+        let spec = AppendSpec { axi: self.axi.clone(), product: self.product.group() };
         let built = self.axi.data_width <= 512 && self.product.beat_bytes() >= 64;
         built.then(|| AppendEngine { dma: self.dma.clone(), spec })
     }
@@ -214,12 +214,16 @@ impl CatalogBlock for KllmTop {
             ..Self::default()
         };
         let spec = |[lanes, columns, inputs]: [u32; 3], centroid_bits, [buffer, depth]: [u32; 2], kmax, outputs| {
-            KllmSpec { lanes, columns, inputs, centroid_bits, buffer, depth, kmax, outputs }
+            KllmSpec { lanes, columns, inputs, centroid_bits, buffer, depth, kmax, outputs, ..KllmSpec::default() }
         };
         vec![
             Self { orizuru: 8, ..set(32, 32, 4, spec([1, 32, 2], 6, [3, 20], 1, 1)) },
             set(64, 48, 8, spec([1, 32, 4], 10, [3, 10], 2, 2)),
-            Self { ports: 3, orizuru: 16, ..set(128, 40, 8, spec([2, 16, 4], 8, [4, 12], 5, 4)) },
+            Self {
+                ports: 4,
+                orizuru: 16,
+                ..set(128, 40, 8, KllmSpec { groups: 2, ..spec([4, 16, 4], 8, [4, 12], 5, 4) })
+            },
         ]
     }
 }

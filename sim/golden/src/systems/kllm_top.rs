@@ -32,6 +32,8 @@ pub struct Shape {
     pub lanes: u32,
     /// Channels of a lane.
     pub columns: u32,
+    /// Groups of lanes: as many panels in memory, one of each, are one of all lanes.
+    pub groups: u32,
     /// Positions of a beat: even.
     pub inputs: u32,
     /// Bits of a centroid.
@@ -53,6 +55,12 @@ impl Shape {
     #[must_use]
     pub fn channels(&self) -> u64 {
         u64::from(self.lanes) * u64::from(self.columns)
+    }
+
+    /// A group of lanes, whose panels are those in memory.
+    #[must_use]
+    pub fn group(&self) -> Self {
+        Self { lanes: self.lanes / self.groups, groups: 1, ..*self }
     }
 
     /// Positions of the longest token.
@@ -124,6 +132,7 @@ impl KllmTop {
             ("lanes", shape.lanes, 1, 255),
             ("columns", shape.columns, 1, 4095),
             ("inputs", shape.inputs, 2, 254),
+            ("groups", shape.groups, 1, shape.lanes.clamp(1, 32)),
             ("centroid_bits", shape.centroid_bits, 2, 16),
             ("buffer", shape.buffer, 2, 65_535),
             // The position of an outlier has 16 bits.
@@ -137,6 +146,9 @@ impl KllmTop {
         }
         if !shape.inputs.is_multiple_of(2) {
             return Err(format!("inputs is {}, allowed: multiples of 2", shape.inputs));
+        }
+        if !shape.lanes.is_multiple_of(shape.groups) {
+            return Err(format!("groups is {}, allowed: divisors of lanes = {}", shape.groups, shape.lanes));
         }
         Ok(Self { shape, vector: VectorTop::new(shape.vector) })
     }
@@ -157,8 +169,8 @@ impl KllmTop {
             SCORES => MatMul::check(&self.shape, limits, fields, true).map(Operation::MatMul),
             VECTOR => vector_top::Operation::check(&self.shape.vector, limits, fields).map(Operation::Vector),
             QUANTIZE if self.shape.orizuru > 0 => Quantize::check(&self.shape, limits, fields).map(Operation::Quantize),
-            APPEND if append::is_built(&self.shape) => {
-                Append::check(&self.shape, limits, fields).map(Operation::Append)
+            APPEND if append::is_built(&self.shape.group()) => {
+                Append::check(&self.shape.group(), limits, fields).map(Operation::Append)
             }
             // Not built.
             _ => Err(code::FIELD),

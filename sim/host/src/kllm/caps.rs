@@ -11,6 +11,8 @@ pub struct Caps {
     pub lanes: u32,
     /// Channels of a lane.
     pub columns: u32,
+    /// Groups of lanes: as many panels in memory, one of each, are one of all lanes.
+    pub groups: u32,
     /// Positions of a beat.
     pub inputs: u32,
     /// Bits of a centroid.
@@ -50,6 +52,7 @@ impl Caps {
         Ok(Self {
             lanes: field(lanes, registers::CAPS_PE_LANES),
             columns: field(lanes, registers::CAPS_COLUMNS),
+            groups: field(centroid, registers::CENTROID_GROUPS),
             inputs: field(lanes, registers::CAPS_INPUTS),
             centroid_bits: field(centroid, registers::CENTROID_BITS),
             buffer: field(centroid, registers::CENTROID_BUFFER),
@@ -60,10 +63,21 @@ impl Caps {
         })
     }
 
-    /// Channels of a panel.
+    /// Channels of a panel in memory: those of a group of lanes.
     #[must_use]
     pub fn panel_channels(&self) -> usize {
+        self.channels() / self.groups.max(1) as usize
+    }
+
+    /// Channels of all lanes.
+    fn channels(&self) -> usize {
         self.lanes as usize * self.columns as usize
+    }
+
+    /// Panels of so many channels: those of all groups, whether the last ones have channels or not.
+    #[must_use]
+    pub fn panels(&self, channels: usize) -> usize {
+        channels.div_ceil(self.channels()) * self.groups as usize
     }
 
     /// Whether the device puts tokens into panels: a beat of a panel is whole lines of 64 bytes, and a beat of the bus 64 at most.

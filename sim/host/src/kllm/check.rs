@@ -71,7 +71,7 @@ fn check_matmul(descriptor: &Descriptor, caps: &Caps, window: &Window) -> Result
         false => Tokens::row_bytes_of(inner, get(matmul::OUTLIERS)),
         true => inner.next_multiple_of(ALIGNMENT),
     };
-    let panels = channels.div_ceil(caps.panel_channels() as u64);
+    let panels = caps.panels(channels as usize) as u64;
     let panel_bytes = Panels::panel_bytes_of(caps, inner as usize) as u64;
     let addends = (get(matmul::ADD) != 0).then(|| results(matmul::ADDEND_ADDRESS, matmul::ADDEND_STRIDE));
     for operand in [

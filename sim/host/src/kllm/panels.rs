@@ -1,4 +1,4 @@
-//! Indices of weights as bytes: panels of as many channels as all lanes have, beat by beat.
+//! Indices of weights as bytes: panels of as many channels as the lanes of a group have, beat by beat.
 
 use super::Caps;
 use crate::{ALIGNMENT, TensorError};
@@ -10,6 +10,7 @@ pub struct Panels {
     inner: usize,
     in_panel: usize,
     inputs: usize,
+    panels: usize,
     stride: u64,
 }
 
@@ -21,12 +22,15 @@ impl Panels {
     pub fn new(caps: &Caps, channels: usize, inner: usize) -> Result<Self, TensorError> {
         let large = TensorError::Large { rows: channels, columns: inner };
         let (in_panel, inputs) = (caps.panel_channels(), caps.inputs as usize);
-        let whole = channels.checked_next_multiple_of(in_panel).zip(inner.checked_next_multiple_of(inputs));
+        let whole = channels
+            .checked_next_multiple_of(in_panel * caps.groups as usize)
+            .zip(inner.checked_next_multiple_of(inputs));
         // Far below all addresses, with the room between panels.
         let all = whole.and_then(|(channels, inner)| channels.checked_mul(inner)?.checked_mul(2 * ALIGNMENT as usize));
         all.ok_or(large)?;
         let panel_bytes = Self::panel_bytes_of(caps, inner) as u64;
-        Ok(Self { channels, inner, in_panel, inputs, stride: panel_bytes.next_multiple_of(ALIGNMENT) })
+        let panels = caps.panels(channels);
+        Ok(Self { channels, inner, in_panel, inputs, panels, stride: panel_bytes.next_multiple_of(ALIGNMENT) })
     }
 
     /// Bytes of a panel of so many positions.
@@ -41,10 +45,10 @@ impl Panels {
         self.stride
     }
 
-    /// Panels.
+    /// Panels: those of all groups, whether the last ones have channels or not.
     #[must_use]
     pub fn panels(&self) -> usize {
-        self.channels.div_ceil(self.in_panel)
+        self.panels
     }
 
     /// Bytes of a panel.
@@ -59,7 +63,7 @@ impl Panels {
         self.panels().checked_sub(1).map_or(0, |before| before * self.stride as usize + self.panel_bytes())
     }
 
-    /// Indices channel by channel, as bytes; zeros behind the last position, the last channel and between panels.
+    /// Indices channel by channel, as bytes; zeros behind the last position, behind the last channel and between panels.
     ///
     /// # Errors
     /// Their number is wrong; one of them has more than 4 bits.
@@ -125,8 +129,8 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        for (lanes, columns, inputs) in [(1, 2, 4), (3, 5, 6), (16, 32, 16)] {
-            let caps = Caps { lanes, columns, inputs, ..CAPS };
+        for (lanes, groups, columns, inputs) in [(1, 1, 2, 4), (3, 1, 5, 6), (6, 3, 5, 6), (16, 4, 32, 16)] {
+            let caps = Caps { lanes, groups, columns, inputs, ..CAPS };
             for (channels, inner) in [(1, 1), (2, 4), (15, 7), (31, 12), (600, 33)] {
                 let panels = Panels::new(&caps, channels, inner).unwrap();
                 let indices: Vec<u8> = (0..channels * inner).map(|k| (k * 7 % 16) as u8).collect();
@@ -134,6 +138,21 @@ mod tests {
                 assert_eq!((bytes.len(), panels.unpack(&bytes).unwrap()), (panels.bytes(), indices));
             }
         }
+    }
+
+    /// Two groups of a lane: channels 2 and 3 of all lanes are in a panel of their own, and so are those that are not there.
+    #[test]
+    fn of_groups() {
+        let panels = Panels::new(&Caps { groups: 2, ..CAPS }, 3, 5).unwrap();
+        assert_eq!((panels.panels(), panels.panel_bytes(), panels.stride(), panels.bytes()), (2, 8, 64, 72));
+        let mut indices = vec![0; 15];
+        indices[..5].copy_from_slice(&[1, 2, 3, 4, 5]);
+        indices[14] = 15;
+        let bytes = panels.pack(&indices).unwrap();
+        assert_eq!(bytes[..2], [0x21, 0x43]);
+        assert_eq!((bytes[4], bytes[64 + 4]), (5, 15));
+        assert_eq!(panels.unpack(&bytes).unwrap(), indices);
+        assert_eq!(Panels::new(&Caps { groups: 2, ..CAPS }, 1, 5).unwrap().panels(), 2);
     }
 
     #[test]

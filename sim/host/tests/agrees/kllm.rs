@@ -21,8 +21,9 @@ use super::cases::{Raw, address, code, every, golden, operand, place};
 use super::support::{CAPS as VECTOR_CAPS, SHAPE as VECTOR_SHAPE, WINDOW};
 
 const CAPS: Caps = Caps {
-    lanes: 3,
+    lanes: 6,
     columns: 5,
+    groups: 2,
     inputs: 6,
     centroid_bits: 12,
     buffer: 4,
@@ -39,6 +40,7 @@ static CHECKS: LazyLock<Checks> = LazyLock::new(|| {
     let shape = Shape {
         lanes: CAPS.lanes,
         columns: CAPS.columns,
+        groups: CAPS.groups,
         inputs: CAPS.inputs,
         centroid_bits: CAPS.centroid_bits,
         buffer: CAPS.buffer,
@@ -319,6 +321,7 @@ fn registers_of_the_model() {
         (registers::CAPS, registers::CAPS_COLUMNS, CAPS.columns),
         (registers::CAPS, registers::CAPS_INPUTS, CAPS.inputs),
         (registers::CENTROID, registers::CENTROID_BITS, CAPS.centroid_bits),
+        (registers::CENTROID, registers::CENTROID_GROUPS, CAPS.groups),
         (registers::CENTROID, registers::CENTROID_BUFFER, CAPS.buffer),
         (registers::KMAX, u32::MAX, CAPS.inner),
         (registers::ORIZURU, registers::ORIZURU_VALUES, CAPS.segment),

@@ -13,10 +13,11 @@ use super::cases::{Raw, address, code, every, golden, operand};
 use super::kllm::Checks;
 use super::support::{CAPS as VECTOR_CAPS, SHAPE as VECTOR_SHAPE, WINDOW};
 
-/// A panel has 32 channels, a beat of it 128 bytes.
+/// Two groups of lanes: a panel in memory has 32 channels, a beat of it 128 bytes.
 const CAPS: Caps = Caps {
-    lanes: 2,
+    lanes: 4,
     columns: 16,
+    groups: 2,
     inputs: 8,
     centroid_bits: 12,
     buffer: 4,
@@ -30,6 +31,7 @@ static CHECKS: LazyLock<Checks> = LazyLock::new(|| {
     let shape = Shape {
         lanes: CAPS.lanes,
         columns: CAPS.columns,
+        groups: CAPS.groups,
         inputs: CAPS.inputs,
         centroid_bits: CAPS.centroid_bits,
         buffer: CAPS.buffer,

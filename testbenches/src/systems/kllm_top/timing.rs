@@ -12,7 +12,7 @@ use super::super::timing::{compare, shell, unit};
 use super::{golden_of, program};
 use crate::kllm::orizuru;
 
-/// DMAs that read.
+/// DMAs that read, with one group of lanes.
 const READERS: usize = 6;
 
 /// How long the parts of a block take, before a memory that answers after `latency` cycles.
@@ -21,7 +21,12 @@ pub fn timing(block: &KllmTop, latency: u32) -> Timing {
     let spec = &block.product;
     let (lane, beats) = (spec.lane(), (block.read_beats, block.write_beats));
     Timing {
-        shell: shell((&block.axi, block.ports as usize, READERS), &block.dma, beats, latency),
+        shell: shell(
+            (&block.axi, block.ports as usize, READERS + spec.groups as usize - 1),
+            &block.dma,
+            beats,
+            latency,
+        ),
         outputs: spec.outputs.into(),
         lane: Lane { multiplication: lane.multiplication().into(), latency: lane.latency().into() },
         scaling: spec.scaling().cycles(0) - 1,

@@ -151,7 +151,7 @@ impl Append {
 impl KllmTop {
     /// Puts a token into panels, also behind an error, to find all that goes wrong.
     pub(super) fn append(&self, operation: Append, memory: &mut dyn Memory) -> Executed {
-        let (mut codes, shape) = (Codes::default(), &self.shape);
+        let (mut codes, shape) = (Codes::default(), &self.shape.group());
         let token = Loaded::row(&operation.token, 0, memory, &mut codes);
         let mut load = |rows: &Command, row: u64| {
             let loaded = Loaded::row(rows, row, memory, &mut codes);

@@ -129,8 +129,8 @@ impl KllmTop {
             let Some(token) = token else { continue };
             let each = if operation.integers { 2 } else { 1 };
             let in_panel = each * operation.inner.div_ceil(inputs as u64) + token.repeated;
-            beats.taken += operation.panels.rows * in_panel;
-            beats.repeated += operation.panels.rows * token.repeated;
+            beats.taken += operation.passes * in_panel;
+            beats.repeated += operation.passes * token.repeated;
             let result = |channel: usize| -> Option<u16> {
                 let record =
                     constants.get(CONSTANT_BYTES as usize * channel..CONSTANT_BYTES as usize * (channel + 1))?;
@@ -165,12 +165,12 @@ impl KllmTop {
         memory: &mut dyn Memory,
         codes: &mut Codes,
     ) -> Vec<Option<Vec<i64>>> {
-        let shape = &self.shape;
+        let shape = &self.shape.group();
         let in_panel = shape.channels();
         let mut weights = Vec::new();
         for panel in 0..operation.panels.rows {
             let loaded = Loaded::row(&operation.panels, panel, memory, codes);
-            let here = in_panel.min(operation.channels - panel * in_panel);
+            let here = in_panel.min(operation.channels.saturating_sub(panel * in_panel));
             let channel = |channel: usize| {
                 let bytes = loaded.whole()?;
                 let index = |k| nibble(bytes, place(shape, channel, k));

@@ -32,6 +32,8 @@ pub struct MatMul {
     pub tokens: Command,
     /// Panels of the weights.
     pub panels: Command,
+    /// Panels of all lanes: for each of them, all tokens are read.
+    pub passes: u64,
     /// Two factors of each channel.
     pub constants: Command,
     /// The centroids.
@@ -123,13 +125,15 @@ impl MatMul {
         if word(116) > 2 * shape.kmax {
             return Err(code::SIZE);
         }
-        let (rows, channels, inner, outliers) = (word(32).into(), word(36).into(), word(40).into(), word(116).into());
+        let channels = u64::from(word(36));
+        let (rows, inner, outliers) = (word(32).into(), word(40).into(), word(116).into());
         let results = |address, stride: usize| Command {
             address: long(address),
             row_bytes: 2 * channels,
             rows,
             stride: word(stride).into(),
         };
+        let passes = channels.div_ceil(shape.channels());
         let operation = Self {
             channels,
             inner,
@@ -144,10 +148,11 @@ impl MatMul {
             },
             panels: Command {
                 address: long(72),
-                row_bytes: panel_bytes(shape, inner),
-                rows: channels.div_ceil(shape.channels()),
+                row_bytes: panel_bytes(&shape.group(), inner),
+                rows: passes * u64::from(shape.groups),
                 stride: word(56).into(),
             },
+            passes,
             constants: row(long(80), CONSTANT_BYTES * channels),
             codebook: row(long(88), CODEBOOK_BYTES),
             out: results(96, 60),

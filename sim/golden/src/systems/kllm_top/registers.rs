@@ -21,6 +21,7 @@ impl Registered for KllmTop {
             ("columns", constant(0x100, 8, 12, shape.columns.into())),
             ("inputs", constant(0x100, 20, 8, shape.inputs.into())),
             ("centroid_bits", constant(0x104, 0, 5, shape.centroid_bits.into())),
+            ("groups", constant(0x104, 8, 6, shape.groups.into())),
             ("buffer", constant(0x104, 16, 16, shape.buffer.into())),
             ("inner", constant(0x108, 0, 32, shape.inner())),
             ("orizuru", constant(0x10c, 0, 16, shape.orizuru.into())),

@@ -16,6 +16,7 @@ mod registers;
 const SHAPE: Shape = Shape {
     lanes: 2,
     columns: 2,
+    groups: 1,
     inputs: 4,
     centroid_bits: 8,
     buffer: 2,

@@ -62,7 +62,8 @@ impl Events {
 pub(super) struct Lanes {
     lane: Lane,
     lanes: Vec<Events>,
-    words: Words,
+    /// Of each group.
+    words: Vec<Words>,
     /// Beats of a token, words of a bank.
     beats: i64,
     buffer: i64,
@@ -84,12 +85,12 @@ impl Lanes {
         Self {
             lane,
             lanes: vec![Events::default(); shape.lanes as usize],
-            words: Words::of_rows(Packets::new(8 * bus_bytes, word, [(row, 0)])),
+            words: vec![Words::of_rows(Packets::new(8 * bus_bytes, word, [(row, 0)])); shape.groups as usize],
             beats,
             buffer: shape.buffer.into(),
             fits: beats <= shape.buffer.into(),
             tokens: operation.tokens.rows as i64,
-            panels: operation.panels.rows as i64,
+            panels: operation.passes as i64,
             drain: (u64::from(shape.columns) / outputs) as i64,
             summed: Times::default(),
         }
@@ -121,19 +122,19 @@ impl Lanes {
         latest([lane.copied.behind(token, 1), self.summed.behind(n - 1, 1)])
     }
 
-    /// Words go to the lanes in turn, each when the bank two before is free.
-    fn fill(&mut self) -> bool {
-        let n = self.words.left.known();
+    /// Words go to the lanes of a group in turn, each when the bank two before is free.
+    fn fill(&mut self, group: usize) -> bool {
+        let n = self.words[group].left.known();
         let rows = self.panels * if self.fits { 1 } else { self.tokens };
-        let lanes = self.lanes.len() as i64;
+        let lanes = (self.lanes.len() / self.words.len()) as i64;
         if n == rows * self.beats * lanes {
             return false;
         }
-        let (of_lane, lane) = (n / lanes, (n % lanes) as usize);
+        let (of_lane, lane) = (n / lanes, group * lanes as usize + (n % lanes) as usize);
         let (row, place) = (of_lane / self.beats, of_lane % self.beats);
         let freed = self.lanes[lane].freed.behind(self.bank(row, place) - 2, 1);
-        let Some(time) = latest([self.words.shown(n), freed]) else { return false };
-        self.words.left.push(time);
+        let Some(time) = latest([self.words[group].shown(n), freed]) else { return false };
+        self.words[group].left.push(time);
         if self.ends_bank(place) {
             self.lanes[lane].filled.push(time);
         }
@@ -196,11 +197,19 @@ impl Lanes {
     }
 
     /// `codebook`: when the last entry of it left.
-    pub fn advance(&mut self, panels: &mut Reader, tokens: &mut Tokens, codebook: Option<u64>) -> bool {
+    pub fn advance(
+        &mut self,
+        (first, further): (&mut Reader, &mut [Reader]),
+        tokens: &mut Tokens,
+        codebook: Option<u64>,
+    ) -> bool {
         let mut all = false;
         loop {
-            let mut moved = self.words.take(panels);
-            moved |= self.fill();
+            let mut moved = false;
+            for (group, reader) in [&mut *first].into_iter().chain(&mut *further).enumerate() {
+                moved |= self.words[group].take(reader);
+                moved |= self.fill(group);
+            }
             moved |= self.take(tokens, codebook);
             moved |= self.sum();
             if !moved {

@@ -12,7 +12,7 @@ use crate::systems::memory::Memory;
 /// A product under way.
 #[derive(Clone, Debug)]
 pub(super) struct Product {
-    /// Of codebook and heads, indices, outliers, panels, constants, addends.
+    /// Of codebook and heads, indices, outliers, panels, constants, addends, panels of further groups.
     readers: Vec<Reader>,
     ports: Ports,
     writer: Writer,
@@ -40,7 +40,8 @@ impl Product {
         let nibbles = operation.nibble_bytes();
         let outliers = indices + nibbles;
         let part = |address, row_bytes| Command { address, row_bytes, ..tokens };
-        let panels = operation.panels.rows;
+        let groups = u64::from(shape.groups);
+        let panels = operation.passes;
         let rows = if lanes.fits() { 1 } else { tokens.rows };
         let channels = |panel: u64| (operation.channels - panel * shape.channels()).min(shape.channels());
         let results = |rows: &Command, panel: u64| Command {
@@ -58,8 +59,11 @@ impl Product {
                 let row_bytes = (OUTLIER_BYTES * operation.outliers).next_multiple_of(64);
                 readers[2].offer(&part(outliers, row_bytes), begin + 1);
             }
-            let address = operation.panels.address + panel * operation.panels.stride;
-            readers[3].offer(&Command { address, rows, stride: 0, ..operation.panels }, begin + 1);
+            for group in 0..groups {
+                let address = operation.panels.address + (panel * groups + group) * operation.panels.stride;
+                let reader = if group == 0 { 3 } else { 5 + group as usize };
+                readers[reader].offer(&Command { address, rows, stride: 0, ..operation.panels }, begin + 1);
+            }
             if let Some(addends) = &operation.addends {
                 readers[5].offer(&results(addends, panel), begin + 1);
             }
@@ -84,11 +88,13 @@ impl Flow for Product {
         for reader in &mut self.readers {
             moved |= reader.advance();
         }
-        let [heads, indices, outliers, panels, constants, addends] = &mut self.readers[..] else { return moved };
+        let [heads, indices, outliers, panels, constants, addends, further @ ..] = &mut self.readers[..] else {
+            return moved;
+        };
         moved |= self.codebook.advance(heads);
         let results = &self.results;
         moved |= self.tokens.advance([heads, indices, outliers], &self.codebook, |token| results.scaled(token));
-        moved |= self.lanes.advance(panels, &mut self.tokens, self.codebook.last());
+        moved |= self.lanes.advance((panels, further), &mut self.tokens, self.codebook.last());
         moved | self.results.advance([constants, addends], &mut self.lanes, &mut self.writer)
     }
 

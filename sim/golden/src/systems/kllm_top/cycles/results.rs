@@ -77,7 +77,7 @@ pub(super) struct Results {
 impl Results {
     pub fn new(timing: &Timing, shape: &Shape, operation: &MatMul) -> Self {
         let (bus, outputs) = (8 * timing.shell.bus_bytes, timing.outputs);
-        let (panels, tokens) = (operation.panels.rows, operation.tokens.rows);
+        let (panels, tokens) = (operation.passes, operation.tokens.rows);
         let last = operation.channels - (panels - 1) * shape.channels();
         let walk = Walk {
             panels: panels as i64,

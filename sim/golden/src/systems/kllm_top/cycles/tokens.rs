@@ -137,7 +137,7 @@ impl Tokens {
         Self {
             beats,
             counts,
-            panels: operation.panels.rows as i64,
+            panels: operation.passes as i64,
             integers: operation.integers,
             indexed,
             words,

@@ -53,8 +53,18 @@ impl Random {
 pub const SHAPES: [Shape; 4] = [
     Shape { lanes: 1, columns: 2, inputs: 4, centroid_bits: 12, depth: 5, kmax: 2, ..SHAPE },
     Shape { lanes: 3, columns: 5, inputs: 6, centroid_bits: 7, depth: 9, kmax: 9, ..SHAPE },
-    Shape { lanes: 2, columns: 4, inputs: 2, centroid_bits: 16, depth: 40, kmax: 5, ..SHAPE },
-    Shape { lanes: 16, columns: 32, inputs: 16, centroid_bits: 12, depth: 4, kmax: 8, orizuru: 256, ..SHAPE },
+    Shape { lanes: 6, columns: 4, groups: 3, inputs: 2, centroid_bits: 16, depth: 40, kmax: 5, ..SHAPE },
+    Shape {
+        lanes: 16,
+        columns: 32,
+        groups: 4,
+        inputs: 16,
+        centroid_bits: 12,
+        depth: 4,
+        kmax: 8,
+        orizuru: 256,
+        ..SHAPE
+    },
 ];
 
 pub const WIDE: Limits = Limits { base: 0x1000, limit: 0xf_ffff, max_descriptors: 8 };
@@ -114,7 +124,7 @@ pub fn product(seed: u64) -> Case {
     let channels = if in_panel > 100 { in_panel - 20 + random.below(60) } else { 1 + random.below(3 * in_panel) };
     let most = random.below(2 * u64::from(shape.kmax) + 1);
     let stride = token_bytes(inner, most) + 64 * random.below(2);
-    let panel = layout::panel_bytes(&shape, inner).next_multiple_of(64) + 64 * random.below(2);
+    let panel = layout::panel_bytes(&shape.group(), inner).next_multiple_of(64) + 64 * random.below(2);
     let (add, in_place) = (random.one_in(2), random.one_in(2));
     let out_stride = (2 * channels).next_multiple_of(64) as u32;
     let words = [
@@ -138,7 +148,7 @@ pub fn product(seed: u64) -> Case {
         let row_of_addends: Vec<u8> = (0..channels).flat_map(|_| random.half().to_le_bytes()).collect();
         memory.store(addends + row * u64::from(out_stride), &row_of_addends);
     }
-    memory.store(PANELS, &random.bytes(channels.div_ceil(in_panel) * panel));
+    memory.store(PANELS, &random.bytes(channels.div_ceil(in_panel) * u64::from(shape.groups) * panel));
     let bits = shape.centroid_bits as i32;
     let constants: Vec<u8> = (0..channels)
         .flat_map(|_| [random.single(-2 * bits + 2), random.single(-bits - 22)])

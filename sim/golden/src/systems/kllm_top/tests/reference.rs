@@ -36,13 +36,15 @@ impl Case {
         (self.half(CODEBOOK + table + 2 * index) as i16).into()
     }
 
-    /// The weight of a channel at a position, by lanes, columns and beats.
+    /// The weight of a channel at a position, by groups, lanes, columns and beats.
     fn weight(&self, channel: u64, position: u64) -> i64 {
         let (lanes, columns, inputs) =
             (u64::from(self.shape.lanes), u64::from(self.shape.columns), u64::from(self.shape.inputs));
-        let panel = PANELS + channel / (lanes * columns) * self.field(56);
-        let (lane, column) = (channel % (lanes * columns) / columns, channel % columns);
-        let word = (position / inputs * lanes + lane) * (columns * inputs / 2);
+        let groups = u64::from(self.shape.groups);
+        let (of_group, lane, column) = (lanes / groups, channel / columns % lanes, channel % columns);
+        let (group, lane) = (lane / of_group, lane % of_group);
+        let panel = PANELS + (channel / (lanes * columns) * groups + group) * self.field(56);
+        let word = (position / inputs * of_group + lane) * (columns * inputs / 2);
         self.centroid(96, self.nibble(panel + word + column * inputs / 2, position % inputs))
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 fn shape_and_counts() {
     let mut device = Device::new(top().clone(), 3, 16, memory(&Descriptor::product()));
     let words = [0x100, 0x104, 0x108, 0x10c, 0x110, 0x114].map(|at| device.read(at).unwrap());
-    assert_eq!(words, [2 | 2 << 8 | 4 << 20, 8 | 2 << 16, 24, 16 | 3 << 16, 4 | 8 << 16, 0x702]);
+    assert_eq!(words, [2 | 2 << 8 | 4 << 20, 8 | 1 << 8 | 2 << 16, 24, 16 | 3 << 16, 4 | 8 << 16, 0x702]);
     for (offset, value) in [(0x28, 0x1000), (0x30, 0x1000), (0x38, 0xffff), (0x3c, 0), (0x08, 1)] {
         device.write(offset, value).unwrap();
     }
