@@ -13,8 +13,8 @@ use std::sync::Once;
 
 use tempfile::{Builder, TempDir};
 
-/// Beginning of the names of folders and of their lock files.
-const PREFIX: &str = "senbazuru-";
+/// Beginning of the names of folders and of their lock files: hidden, as they may be in a folder of the user.
+const PREFIX: &str = ".senbazuru-";
 
 /// End of the names of lock files.
 const LOCK: &str = ".lock";
@@ -145,7 +145,7 @@ mod tests {
         let Scratch { folder, lock, _held } = &dead;
         _held.unlock().unwrap();
         assert!(folder.path().exists() && lock.exists());
-        let foreign = base.path().join("senbazuru-notes");
+        let foreign = base.path().join(".senbazuru-notes");
         fs::create_dir(&foreign).unwrap();
         sweep(base.path());
         assert!(alive.path().exists() && foreign.exists() && !dead_path.exists() && !dead.lock.exists());

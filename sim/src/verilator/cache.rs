@@ -223,8 +223,8 @@ mod tests {
         let tmp = root.path().join("tmp");
         fs::create_dir(&tmp).unwrap();
         let living = files::scratch_in(&tmp).unwrap();
-        fs::write(tmp.join("senbazuru-dead.lock"), "").unwrap();
-        fs::create_dir_all(tmp.join("senbazuru-dead/entry")).unwrap();
+        fs::write(tmp.join(".senbazuru-dead.lock"), "").unwrap();
+        fs::create_dir_all(tmp.join(".senbazuru-dead/entry")).unwrap();
         Cache::At(root.path().into()).entry("models", "key", |folder| write(folder, "x")).unwrap();
         assert!(living.path().exists());
         assert_eq!(fs::read_dir(&tmp).unwrap().count(), 2);
