@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 
 use support::senbazuru;
 
+#[expect(dead_code, reason = "the program around it")]
+#[path = "../examples/perplexity_curves.rs"]
+mod perplexity_curves;
+
 fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)).unwrap()
 }
@@ -26,6 +30,15 @@ fn the_cell_is_the_one_of_the_sources() {
     assert!(read("hdl/src/blocks/common/mac_mesh.rs").contains(&indented.join("\n")), "{rust}");
     let [verilog] = fenced(&readme, "verilog")[..] else { panic!("one cell in Verilog") };
     assert_eq!(verilog, read("verilog-out/modules/mac_pe_w8_a32.v").trim_end());
+}
+
+/// The curves of perplexities are those of the tables beside them.
+#[test]
+fn curves_are_those_of_their_tables() {
+    for (name, drawing) in perplexity_curves::drawings(&read("docs/perplexity.md")).unwrap() {
+        let command = "cargo run -p gen --example perplexity_curves -- docs/perplexity.md docs/images";
+        assert!(read(&format!("docs/images/{name}")) == drawing, "{name}: {command}");
+    }
 }
 
 #[test]

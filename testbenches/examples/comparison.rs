@@ -16,6 +16,10 @@ use models::cycles::comparison::{Costs, Machine};
 use models::cycles::{kelle, kllm, tender, titanus};
 use testbenches::systems::{kelle_top, kllm_top, tender_top, titanus_core};
 
+/// Around the tables.
+const BEGIN: &str = "<!-- comparison -->\n";
+const END: &str = "<!-- /comparison -->";
+
 /// Of memory.
 const LATENCY: u32 = 20;
 /// What a DMA keeps has to cover the latency.
@@ -81,9 +85,11 @@ fn titanus_block() -> TitanusCore {
     TitanusCore { axi: axi(), dma, read_beats: BEATS, spec, max_beats: 256, ..TitanusCore::default() }
 }
 
-fn main() -> anyhow::Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    let Some(page) = arguments.next() else { bail!("give the page to fill in: docs/comparison.md") };
+/// What is on the page between its marks, and the points of the curves.
+///
+/// # Errors
+/// Parameters that a block or its model refuses.
+pub fn tables() -> anyhow::Result<(String, String)> {
     let (block, timing) = (tender_block(), tender_top::timing::timing(&tender_block(), LATENCY));
     let on_tender = |integer| -> anyhow::Result<tender::Tender> {
         let (caps, golden) = (tender_top::caps_of(&block), tender_top::golden_of(&block)?);
@@ -154,14 +160,28 @@ fn main() -> anyhow::Result<()> {
         },
     ];
     let costs = Costs::new(&machines)?;
+    Ok((costs.markdown(&machines), serde_json::to_string(&costs.curves(&machines))?))
+}
+
+/// The page ahead of its tables, they themselves, and what is behind them.
+///
+/// # Errors
+/// It has no marks.
+pub fn parts(page: &str) -> anyhow::Result<[&str; 3]> {
+    let (before, rest) = page.split_once(BEGIN).context("the page has no mark of its tables")?;
+    let (tables, behind) = rest.split_once(END).context("the page has no end of its tables")?;
+    Ok([before, tables, behind])
+}
+
+fn main() -> anyhow::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let Some(page) = arguments.next() else { bail!("give the page to fill in: docs/comparison.md") };
+    let (tables, curves) = tables()?;
     let text = std::fs::read_to_string(&page).with_context(|| page.clone())?;
-    let marks = ["<!-- comparison -->\n", "<!-- /comparison -->"];
-    let (before, rest) = text.split_once(marks[0]).context("the page has no mark of its tables")?;
-    let (_, behind) = rest.split_once(marks[1]).context("the page has no end of its tables")?;
-    let tables = costs.markdown(&machines);
-    std::fs::write(&page, [before, marks[0], &tables, marks[1], behind].concat())?;
+    let [before, _, behind] = parts(&text)?;
+    std::fs::write(&page, [before, BEGIN, &tables, END, behind].concat())?;
     if let Some(file) = arguments.next() {
-        std::fs::write(file, serde_json::to_string(&costs.curves(&machines))?)?;
+        std::fs::write(file, curves)?;
     }
     print!("{tables}");
     Ok(())

@@ -145,11 +145,11 @@ fn large_four_groups() {
 #[ignore = "a minute: a model for each fault"]
 fn large_faults_of_groups_are_found() {
     let controller = |net: &str, value: &str| Fault::net(net, value).module("kllm_controller");
-    let lanes = |net: &str, value: &str| Fault::net(net, value).module("lane_bank");
+    let groups = |net: &str, value: &str| Fault::net(net, value).module("lane_bank_a40_d128_i1_l4");
     let faults = [
         ("the second group has the panels of the first one", controller("panel_1_address_q", "panel_address_q")),
         ("panels of a group are side by side", controller("taken_6", "1'b0").into("panel_1_address_q")),
-        ("sums of the first group are those of the second", lanes("sums_turn_q", "1'b0")),
+        ("sums of the first group are those of the second", groups("sums_turn_q", "1'b0")),
     ];
     let block = KllmTop { orizuru: 0, ..KllmTop::configurations().swap_remove(2) };
     must_be_noticed(&block, bench, 200, &faults);

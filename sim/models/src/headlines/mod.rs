@@ -22,7 +22,7 @@ pub struct Row {
     pub figure: &'static str,
     /// The paper's value as it prints it, and where.
     pub paper: &'static str,
-    /// What the formula gives.
+    /// What the formula gives; [`NO_CLAIM`] where what is printed does not say enough for one.
     pub value: f64,
     /// Decimals to print.
     pub decimals: usize,
@@ -41,6 +41,9 @@ impl Row {
         self.accept.map(|[least, most]| (least..=most).contains(&self.value))
     }
 }
+
+/// The value of a figure whose conditions are not given.
+const NO_CLAIM: f64 = f64::NAN;
 
 /// Accepted: so much, relative, beside the paper's value.
 const fn within(paper: f64, share: f64) -> Option<[f64; 2]> {
@@ -82,7 +85,8 @@ pub fn markdown() -> String {
             };
             let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
             let Row { figure, paper, value, decimals, basis, .. } = row;
-            let _ = writeln!(text, "| {figure} | {paper} | {value:.decimals$}{unit} | {agrees} | {basis} |");
+            let follows = if value.is_nan() { "no claim".into() } else { format!("{value:.decimals$}{unit}") };
+            let _ = writeln!(text, "| {figure} | {paper} | {follows} | {agrees} | {basis} |");
         }
     }
     text + &energy::markdown()

@@ -1,7 +1,7 @@
 //! Titanus: latency of its two pipelines, bytes and energy of its cache. Cycles and energies are those of the authors' simulator; beside them
 //! cycles of our core, as its recurrence has them.
 
-use super::{Row, within};
+use super::{NO_CLAIM, Row, within};
 use crate::cycles::titanus::{Run, Units};
 
 /// Prompts and answers of the runs of figure 12, in tokens.
@@ -139,7 +139,26 @@ pub(super) fn rows() -> Vec<Row> {
     let mut rows = latency();
     rows.extend(side_by_side());
     rows.extend(cache());
+    rows.extend(others());
     rows
+}
+
+/// Beside other machines.
+fn others() -> Vec<Row> {
+    let beside =
+        |figure, paper, basis| Row { figure, paper, value: NO_CLAIM, decimals: 0, unit: "", accept: None, basis };
+    vec![
+        beside(
+            "energy efficiency and throughput over an A100, OPT-6.7B",
+            "159.9, 49.6 (figure 14)",
+            "the GPU's tokens a second and watts are not given, nor the six lengths of its runs",
+        ),
+        beside(
+            "the same over FlightLLM",
+            "34.8, 29.2 (figure 14)",
+            "FlightLLM's pairs of prompt and answer, \"the same\" here, are not given, nor what was measured of each",
+        ),
+    ]
 }
 
 fn cache() -> Vec<Row> {
