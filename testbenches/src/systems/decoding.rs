@@ -1,5 +1,6 @@
 //! Decoder layers on accelerators that go on from pass to pass: what a running model is made of, one layer behind the other.
 
+use anyhow::ensure;
 use golden::systems::job::Accelerator;
 use half::f16;
 use host::{Bus, Counters, Device, Window};
@@ -7,6 +8,7 @@ use sim::Design;
 
 use super::chain_builder::{ChainBuilder, Floats, Job};
 use super::float_layer::Layer;
+use super::timing::Clock;
 
 /// Rows of the residual stream, one for each token.
 pub type Rows = Vec<Vec<f64>>;
@@ -21,6 +23,18 @@ pub trait LayerAccelerator: Sync {
     /// # Errors
     /// Parameters that the block refuses.
     fn design(&self) -> anyhow::Result<Design>;
+
+    /// What the jobs of a layer take on a device before a memory that answers after `latency` cycles, the first one
+    /// [`settling`](Self::settling) cycles behind a reset.
+    ///
+    /// # Errors
+    /// Parameters that the golden model refuses.
+    fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock>;
+
+    /// Cycles behind a reset in which a job would wait.
+    fn settling(&self) -> u32 {
+        0
+    }
 
     /// Tokens of the first pass, and of all passes, at most.
     fn most_tokens(&self) -> [usize; 2];
@@ -68,12 +82,14 @@ impl Pass {
     }
 
     /// Does the pass on a device that is ready for it: the residual stream behind the layer, as it is in the device's memory, and what was
-    /// counted.
+    /// counted. It takes so many cycles.
     ///
     /// # Errors
-    /// The device fails; a byte that it has written is not the golden model's.
-    pub fn run_on<B: Bus>(&self, device: &mut Device<B>) -> anyhow::Result<(Rows, Counters)> {
+    /// The device fails; a byte that it has written is not the golden model's; it takes other cycles.
+    pub fn run_on<B: Bus>(&self, device: &mut Device<B>, cycles: u64) -> anyhow::Result<(Rows, Counters)> {
         let counters = self.job.run(device)?;
+        let (job, taken) = (self.job.address, counters.cycles);
+        ensure!(taken == cycles, "the job at {job:#x} takes {taken} cycles, those of the golden model are {cycles}");
         let mut rows = Rows::new();
         for row in 0..self.out.rows as u64 {
             let mut bytes = vec![0; 2 * self.out.columns];

@@ -10,12 +10,15 @@ use testbenches::systems::float_layer::{Exact, Layer};
 use testbenches::systems::kelle_top::layer::decoding::OnKelle;
 use testbenches::systems::kllm_top::layer::decoding::OnKllm;
 use testbenches::systems::titanus_core::float_decoder::{Activation, Decoder, Shape, Sizes};
+use testbenches::systems::titanus_core::layer::Compression;
 use testbenches::systems::titanus_core::layer::decoding::OnTitanus;
 
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
 /// One key head that three query heads share.
 const SIZES: Sizes = Sizes { width: 128, heads: [3, 1], inner: 192 };
 const TOKENS: usize = 7;
+/// Of memory.
+const LATENCY: u32 = 20;
 
 /// A layer of drawn weights, rows for it, and texts to choose scales and codebooks by.
 struct Drawn {
@@ -89,6 +92,26 @@ fn titanus_tells_a_prompt_from_what_follows() {
     }
 }
 
+/// Behind the first pass a token's numbers do not depend on how many come with it, also where heads evict and streams are in few bits.
+#[test]
+fn later_tokens_come_together_or_one_by_one() {
+    let of = drawn();
+    let few = OnKelle::keeping(4).unwrap();
+    let bits = |bits| OnTitanus::keeping(Compression { sparsity: 0.338, bits: [bits, bits] }).unwrap();
+    let (four, eight) = (bits(4), bits(8));
+    for (on, first) in [(&few as &dyn LayerAccelerator, 1), (&four as _, 3), (&eight as _, 1)] {
+        let one_by_one: Vec<usize> = [first].into_iter().chain(std::iter::repeat_n(1, TOKENS - first)).collect();
+        assert_eq!(passes(on, &of, &one_by_one), passes(on, &of, &[first, TOKENS - first]), "{}", on.about());
+    }
+    let rows = |on: &dyn LayerAccelerator| passes(on, &of, &[1, TOKENS - 1]).0;
+    // A budget of all tokens evicts none.
+    let all = rows(&OnKelle::keeping(TOKENS as u16).unwrap());
+    assert_eq!(all, rows(&OnKelle::new().unwrap()));
+    assert!(error(&of, &all) < error(&of, &rows(&few)));
+    let unpruned = OnTitanus::keeping(Compression { sparsity: 0.0, bits: [8, 8] }).unwrap();
+    assert!(error(&of, &rows(&unpruned)) < error(&of, &rows(&four)));
+}
+
 /// What no layer can be made for.
 #[test]
 fn nothing_to_choose_scales_by() {
@@ -109,10 +132,11 @@ fn nothing_to_choose_scales_by() {
     }
 }
 
-/// A device that leaves in memory what the golden model does, but for a bit of one byte.
+/// A device that leaves in memory what the golden model does, but for a bit of one byte, and takes so many cycles.
 struct Echo {
     memory: SparseMemory,
     pass: Pass,
+    cycles: u32,
     spoilt: Option<u64>,
 }
 
@@ -123,6 +147,7 @@ impl Bus for Echo {
         Ok(match offset {
             shell::STATUS => shell::STATUS_DONE,
             shell::DESCRIPTORS => self.pass.job.descriptors,
+            shell::CYCLES => self.cycles,
             _ => 0,
         })
     }
@@ -151,29 +176,37 @@ impl Bus for Echo {
     }
 }
 
-/// Whatever byte a device has wrong behind a pass, of rows and of what is cached, it is found, and its place is told.
+/// Whatever byte a device has wrong behind a pass, of rows and of what is cached, it is found, and its place is told; so is a cycle
+/// more or less.
 #[test]
 fn other_hardware_is_noticed() {
     let (kllm, kelle, titanus) = (OnKllm::default(), OnKelle::new().unwrap(), OnTitanus::new().unwrap());
     let (of, all): (_, [&dyn LayerAccelerator; 3]) = (drawn(), [&kllm, &kelle, &titanus]);
     for on in all {
         let mut layer = on.layer(&WINDOW, &of.layer, &of.texts, TOKENS).unwrap();
-        layer.pass(&of.rows[..3]).unwrap();
-        let pass = layer.pass(&of.rows[3..4]).unwrap();
-        let run = |spoilt| {
-            let mut device = Device::new(Echo { memory: SparseMemory::new(), pass: pass.clone(), spoilt });
-            pass.run_on(&mut device).map_err(|error| format!("{error:#}"))
+        let (first, pass) = (layer.pass(&of.rows[..3]).unwrap(), layer.pass(&of.rows[3..4]).unwrap());
+        let mut clock = on.clock(&WINDOW, LATENCY).unwrap();
+        let [_, cycles] = [&first, &pass].map(|pass| clock.cycles(&pass.job).unwrap());
+        let run = |taken: u64, spoilt| {
+            let echo = Echo { memory: SparseMemory::new(), pass: pass.clone(), cycles: taken as u32, spoilt };
+            let mut device = Device::new(echo);
+            pass.run_on(&mut device, cycles).map_err(|error| format!("{error:#}"))
         };
-        assert_eq!(run(None).unwrap().0, pass.rows);
+        assert_eq!(run(cycles, None).unwrap().0, pass.rows);
         for image in &pass.job.written {
             for at in [image.address, image.address + image.bytes.len() as u64 - 1] {
-                let error = run(Some(at)).unwrap_err();
+                let error = run(cycles, Some(at)).unwrap_err();
                 assert!(
                     error.contains("differ from the golden model's, byte Some("),
                     "{}, {at:#x}: {error}",
                     on.about()
                 );
             }
+        }
+        for other in [cycles - 1, cycles + 1] {
+            let error = run(other, None).unwrap_err();
+            let wanted = format!("takes {other} cycles, those of the golden model are {cycles}");
+            assert!(error.starts_with("the job at 0x") && error.ends_with(&wanted), "{}: {error}", on.about());
         }
     }
 }

@@ -35,7 +35,10 @@ pub(super) fn run(text: &mut Text<'_>, model: &Model, on: &dyn LayerAccelerator,
     for (sim, &layer) in sims.iter_mut().zip(&asked) {
         let mut device = Device::new(Hardware::new(sim, &AxiConfig::ideal(LATENCY), 1)?);
         ready(&mut device, WIDE, MAX_DESCRIPTORS).map_err(failed)?;
-        network.devices.insert(layer, device);
+        for _ in 0..on.settling() {
+            device.bus().cycle()?;
+        }
+        network.devices.insert(layer, (device, on.clock(&WIDE, LATENCY).map_err(failed)?));
     }
     let took = text.write(&mut network)?;
     Ok(told(text, &network, (&took, on), &asked))
@@ -96,7 +99,10 @@ fn told(
     ));
     lines.push("  host        looks embeddings up, computes the last norm and the last product in floats, chooses the largest logit".to_owned());
     if !asked.is_empty() {
-        lines.push(format!("  checked     {} bytes of results, all those of the golden model", count(all.bytes)));
+        let bytes = count(all.bytes);
+        lines.push(format!(
+            "  checked     {bytes} bytes of results and the cycles of each job, all those of the golden model"
+        ));
     }
     lines.join("\n") + "\n"
 }

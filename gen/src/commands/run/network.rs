@@ -13,6 +13,7 @@ use sim::process::processor_time;
 use testbenches::systems::decoding::{DecoderLayer, LayerAccelerator, Rows};
 use testbenches::systems::float_layer::Layer;
 use testbenches::systems::hardware::Hardware;
+use testbenches::systems::timing::Clock;
 
 use super::WIDE;
 use super::text::{Part, Reader};
@@ -25,7 +26,7 @@ pub(super) struct Simulated {
     pub descriptors: u64,
     /// Of first passes, which bring a prompt and all that comes before it, and of all others.
     pub cycles: [u64; 2],
-    /// Bytes that were compared.
+    /// Bytes that were compared, beside the cycles of all passes.
     pub bytes: u64,
     /// Seconds of processor time.
     pub busy: f64,
@@ -36,7 +37,7 @@ pub(super) struct Network<'a> {
     model: &'a Model,
     layers: Vec<Box<dyn DecoderLayer + 'a>>,
     /// By layer.
-    pub devices: BTreeMap<usize, Device<Hardware<'a>>>,
+    pub devices: BTreeMap<usize, (Device<Hardware<'a>>, Clock)>,
     pub simulated: Simulated,
     tokens: usize,
 }
@@ -93,11 +94,13 @@ impl<'a> Network<'a> {
     /// What comes out of a layer.
     fn layer(&mut self, number: usize, x: &[Vec<f64>]) -> Result<Rows> {
         let pass = self.layers[number].pass(x).with_context(|| format!("layer {number}"))?;
-        let Some(device) = self.devices.get_mut(&number) else { return Ok(pass.rows) };
-        let clock = processor_time();
-        let (rows, counters) = pass.run_on(device).with_context(|| format!("layer {number}, on the hardware"))?;
+        let Some((device, clock)) = self.devices.get_mut(&number) else { return Ok(pass.rows) };
+        let cycles = clock.cycles(&pass.job).with_context(|| format!("layer {number}"))?;
+        let start = processor_time();
+        let place = || format!("layer {number} behind {} tokens, on the hardware", self.tokens);
+        let (rows, counters) = pass.run_on(device, cycles).with_context(place)?;
         let all = &mut self.simulated;
-        all.busy += (processor_time() - clock) as f64 * 1e-9;
+        all.busy += (processor_time() - start) as f64 * 1e-9;
         all.passes += 1;
         all.descriptors += u64::from(pass.job.descriptors);
         all.cycles[usize::from(self.tokens > 0)] += counters.cycles;

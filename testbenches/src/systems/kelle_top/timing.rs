@@ -1,15 +1,10 @@
 //! Cycles of jobs before a memory that never pauses, against the golden recurrence.
 
-use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::Turns;
-use golden::systems::kelle_top::KelleTop as Golden;
 use golden::systems::kelle_top::cycles::{Array, Timing};
-use golden::systems::memory::SparseMemory;
 use hdl::accelerators::kelle::{AttentionSpec, KelleTop};
 use host::Window;
 
-use super::super::chain_builder::Job;
-use super::super::timing::{compare, frame, shell, unit};
+use super::super::timing::{Clock, compare, frame, shell, unit};
 use super::{golden_of, program};
 
 /// DMAs that read.
@@ -41,23 +36,16 @@ pub fn patient(block: KelleTop) -> KelleTop {
     KelleTop { attention, ..block }
 }
 
-/// What the register CYCLES has at the end of a chain before an ideal memory, on heads that are those of `golden`; `turns` are
-/// left by the job before.
+/// What jobs take before a memory that answers after `latency` cycles. They begin when all heads are empty behind the reset:
+/// `cache_rows` cycles later.
 ///
 /// # Errors
-/// The chain ends with an error.
-pub fn cycles_of(
-    (block, latency, golden): (&KelleTop, u32, &Golden),
-    window: &Window,
-    job: &Job,
-    turns: &mut Turns,
-) -> anyhow::Result<u64> {
-    let mut memory = SparseMemory::new();
-    job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
-    let limits = Limits { base: window.base, limit: window.limit, max_descriptors: job.descriptors };
-    let spent = timing(block, latency).job(golden, limits, job.address, (&mut memory, turns));
-    let spent = spent.map_err(|code| anyhow::anyhow!("the job ends with error {code}"))?;
-    Ok(spent.iter().map(|spent| spent.cycles).sum())
+/// Parameters that the model refuses.
+pub fn clock((block, latency): (&KelleTop, u32), window: &Window) -> anyhow::Result<Clock> {
+    let timing = timing(block, latency);
+    Ok(Clock::new(golden_of(block)?, window, move |golden, (limits, job), (memory, turns)| {
+        timing.job(golden, limits, job, (memory, turns))
+    }))
 }
 
 /// Random chains that are right, each before an ideal memory of some latency; a vector is such a chain.

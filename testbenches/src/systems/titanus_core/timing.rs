@@ -1,14 +1,11 @@
 //! Cycles of jobs before a memory that never pauses, against the golden recurrence.
 
-use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::Turns;
-use golden::systems::memory::SparseMemory;
 use golden::systems::titanus_core::cycles::Timing;
 use hdl::accelerators::titanus::TitanusCore;
 use host::Window;
 
 use super::super::chain_builder::Job;
-use super::super::timing::{compare, shell, unit};
+use super::super::timing::{Clock, compare, shell, unit};
 use super::{golden_of, program};
 
 /// DMAs that read.
@@ -30,22 +27,27 @@ pub fn timing(block: &TitanusCore, latency: u32) -> Timing {
     }
 }
 
+/// What jobs take before a memory that answers after `latency` cycles.
+///
+/// # Errors
+/// Parameters that the model refuses.
+pub fn clock((block, latency): (&TitanusCore, u32), window: &Window) -> anyhow::Result<Clock> {
+    let timing = timing(block, latency);
+    Ok(Clock::new(golden_of(block)?, window, move |golden, (limits, job), (memory, turns)| {
+        // The recurrence only looks at the core, and the job is to find memory as it was.
+        let spent = timing.job(golden, limits, job, (&mut memory.clone(), turns))?;
+        golden.run(limits, job, memory);
+        Ok(spent)
+    }))
+}
+
 /// What the register CYCLES has at the end of each of these jobs, one after the other from a reset on, before an ideal memory.
 ///
 /// # Errors
 /// Parameters that the model refuses; a job that ends with an error.
-pub fn cycles_of((block, latency): (&TitanusCore, u32), window: &Window, jobs: &[Job]) -> anyhow::Result<Vec<u64>> {
-    let (golden, timing) = (golden_of(block)?, timing(block, latency));
-    let (mut memory, mut turns) = (SparseMemory::new(), Turns::default());
-    let one = |job: &Job| {
-        job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
-        let limits = Limits { base: window.base, limit: window.limit, max_descriptors: job.descriptors };
-        let spent = timing.job(&golden, limits, job.address, (&mut memory, &mut turns));
-        let spent = spent.map_err(|code| anyhow::anyhow!("a job ends with error {code}"))?;
-        golden.run(limits, job.address, &mut memory);
-        Ok(spent.iter().map(|spent| spent.cycles).sum())
-    };
-    jobs.iter().map(one).collect()
+pub fn cycles_of(of: (&TitanusCore, u32), window: &Window, jobs: &[Job]) -> anyhow::Result<Vec<u64>> {
+    let mut clock = clock(of, window)?;
+    jobs.iter().map(|job| clock.cycles(job)).collect()
 }
 
 /// Random chains that are right, each before an ideal memory of some latency; a vector is such a chain.

@@ -10,6 +10,8 @@ use sim::Design;
 use super::super::super::chain_builder::ChainBuilder;
 use super::super::super::decoding::{DecoderLayer, LayerAccelerator, Pass, Rows};
 use super::super::super::float_layer::{Exact, Layer};
+use super::super::super::timing::Clock;
+use super::super::timing::clock;
 use super::super::{caps_of, golden_of};
 use super::{Builder, Matrices};
 
@@ -38,6 +40,7 @@ pub fn block(side: u32, heads: u32, slots: u32) -> KelleTop {
 pub struct OnKelle {
     block: KelleTop,
     caps: Caps,
+    budget: u16,
 }
 
 impl OnKelle {
@@ -46,8 +49,16 @@ impl OnKelle {
     /// # Errors
     /// Parameters that the model refuses.
     pub fn new() -> anyhow::Result<Self> {
-        let block = block(16, HEADS, SLOTS);
-        Ok(Self { caps: caps_of(golden_of(&block)?.shape()), block })
+        Self::keeping(BUDGET)
+    }
+
+    /// The same with another budget of a head, and room for as many tokens where they are more.
+    ///
+    /// # Errors
+    /// Parameters that the model refuses.
+    pub fn keeping(budget: u16) -> anyhow::Result<Self> {
+        let block = block(16, HEADS, SLOTS.max(budget.into()));
+        Ok(Self { caps: caps_of(golden_of(&block)?.shape()), block, budget })
     }
 }
 
@@ -55,15 +66,24 @@ impl LayerAccelerator for OnKelle {
     fn about(&self) -> String {
         let (spec, bus) = (&self.block.spec, self.block.spec.axi.data_width);
         let sizes = format!("{} x {} PEs, weights of 8 bits, activations of 16", spec.rows, spec.columns);
-        format!("kelle_top, {sizes}, {BUDGET} tokens a head, a bus of {bus} bits")
+        format!("kelle_top, {sizes}, {} tokens a head, a bus of {bus} bits", self.budget)
     }
 
     fn design(&self) -> anyhow::Result<Design> {
         Ok(Design::from(&hdl::lang::elaborate(&self.block)?))
     }
 
+    fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock> {
+        clock((&self.block, latency), window)
+    }
+
+    /// Until all heads are empty.
+    fn settling(&self) -> u32 {
+        self.caps.cache_rows
+    }
+
     fn most_tokens(&self) -> [usize; 2] {
-        [SLOTS as usize, CONTEXT]
+        [self.block.attention.slots as usize, CONTEXT]
     }
 
     fn layer<'a>(
@@ -80,7 +100,14 @@ impl LayerAccelerator for OnKelle {
         let mut builder = Builder { caps, b };
         let matrices = builder.matrices(layer, &Exact::of_texts(texts, layer)?, false)?;
         builder.b.then(ClearJob { first: 0, heads: HEADS }.build(caps, window)?)?;
-        Ok(Box::new(OnLayer { builder, matrices, gains: layer.gains.clone(), room: tokens, tokens: 0 }))
+        Ok(Box::new(OnLayer {
+            builder,
+            matrices,
+            gains: layer.gains.clone(),
+            budget: self.budget,
+            room: tokens,
+            tokens: 0,
+        }))
     }
 }
 
@@ -88,13 +115,14 @@ struct OnLayer<'a> {
     builder: Builder<'a>,
     matrices: Matrices,
     gains: [Vec<f64>; 2],
+    budget: u16,
     room: usize,
     tokens: usize,
 }
 
 impl DecoderLayer for OnLayer<'_> {
     fn pass(&mut self, residual: &[Vec<f64>]) -> anyhow::Result<Pass> {
-        let (first, policy) = (self.tokens, Policy::of_budget(BUDGET, SHIFT));
+        let (first, policy) = (self.tokens, Policy::of_budget(self.budget, SHIFT));
         ensure!(first + residual.len() <= self.room, "there is room for {} tokens", self.room);
         let rows = self.builder.b.given(residual)?;
         let (_, out) = self.builder.tokens((&rows, first), (&self.matrices, &self.gains), (policy, None))?;

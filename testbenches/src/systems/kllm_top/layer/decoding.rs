@@ -9,8 +9,10 @@ use sim::Design;
 use super::super::super::chain_builder::ChainBuilder;
 use super::super::super::decoding::{DecoderLayer, LayerAccelerator, Pass, Rows};
 use super::super::super::float_layer::{Exact, Layer};
+use super::super::super::timing::Clock;
 use super::super::builder::Builder;
 use super::super::real::with_orizuru;
+use super::super::timing::timing;
 use super::super::{caps_of, golden_of};
 use super::{Begin, Kept};
 
@@ -45,6 +47,13 @@ impl LayerAccelerator for OnKllm {
 
     fn design(&self) -> anyhow::Result<Design> {
         Ok(Design::from(&hdl::lang::elaborate(&self.block)?))
+    }
+
+    fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock> {
+        let timing = timing(&self.block, latency);
+        Ok(Clock::new(golden_of(&self.block)?, window, move |golden, (limits, job), (memory, turns)| {
+            timing.job(golden, limits, job, (memory, turns))
+        }))
     }
 
     fn most_tokens(&self) -> [usize; 2] {

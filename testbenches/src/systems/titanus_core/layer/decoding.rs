@@ -8,8 +8,10 @@ use sim::Design;
 
 use super::super::super::decoding::{DecoderLayer, LayerAccelerator, Pass, Rows};
 use super::super::super::float_layer::Layer;
+use super::super::super::timing::Clock;
 use super::super::builder::Builder;
 use super::super::float_decoder::{Decoder, Exact};
+use super::super::timing::clock;
 use super::super::{caps_of, golden_of, layer_core};
 use super::{Compression, Held, Prompt};
 
@@ -32,6 +34,7 @@ pub fn wide_core() -> TitanusCore {
 pub struct OnTitanus {
     block: TitanusCore,
     caps: Caps,
+    compression: Compression,
 }
 
 impl OnTitanus {
@@ -40,16 +43,25 @@ impl OnTitanus {
     /// # Errors
     /// Parameters that the model refuses.
     pub fn new() -> anyhow::Result<Self> {
+        Self::keeping(COMPRESSION)
+    }
+
+    /// The same with keys and values kept another way.
+    ///
+    /// # Errors
+    /// Parameters that the model refuses.
+    pub fn keeping(compression: Compression) -> anyhow::Result<Self> {
         let block = wide_core();
-        Ok(Self { caps: caps_of(&golden_of(&block)?), block })
+        Ok(Self { caps: caps_of(&golden_of(&block)?), block, compression })
     }
 }
 
 impl LayerAccelerator for OnTitanus {
     fn about(&self) -> String {
         let (store, bus) = (&self.block.spec.store, self.block.axi.data_width);
-        let [keys, values] = COMPRESSION.bits;
-        let kept = format!("a third of the prompt's keys and values pruned, {keys} and {values} bits");
+        let Compression { sparsity, bits: [keys, values] } = self.compression;
+        let pruned = 100.0 * sparsity;
+        let kept = format!("{pruned:.0} % of the prompt's keys and values pruned, {keys} and {values} bits");
         let cells = &store.tile.cells;
         let macros = format!("{} x {} macros of {} x {}", store.rows, store.columns, cells.inputs, cells.outputs);
         format!("titanus_core, {macros}, INT8, {kept}, a bus of {bus} bits")
@@ -57,6 +69,10 @@ impl LayerAccelerator for OnTitanus {
 
     fn design(&self) -> anyhow::Result<Design> {
         Ok(Design::from(&hdl::lang::elaborate(&self.block)?))
+    }
+
+    fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock> {
+        clock((&self.block, latency), window)
     }
 
     fn most_tokens(&self) -> [usize; 2] {
@@ -76,13 +92,14 @@ impl LayerAccelerator for OnTitanus {
         b.b.saturate();
         let decoder = Decoder::from(layer);
         let held = Held::load(&mut b, &decoder, &Exact::of_texts(&decoder, texts)?, tokens)?;
-        Ok(Box::new(OnLayer { b, held, room: tokens, tokens: 0 }))
+        Ok(Box::new(OnLayer { b, held, compression: self.compression, room: tokens, tokens: 0 }))
     }
 }
 
 struct OnLayer<'a> {
     b: Builder<'a>,
     held: Held,
+    compression: Compression,
     room: usize,
     tokens: usize,
 }
@@ -94,7 +111,7 @@ impl DecoderLayer for OnLayer<'_> {
         // The first tokens are the prompt; all others come behind it.
         let prompt = if first == 0 { residual.len() } else { first };
         let rows = self.b.b.given(residual)?;
-        let (out, _) = self.held.pass(&mut self.b, (&rows, first), (prompt, Prompt::AtOnce), COMPRESSION)?;
+        let (out, _) = self.held.pass(&mut self.b, (&rows, first), (prompt, Prompt::AtOnce), self.compression)?;
         self.tokens += residual.len();
         Pass::of(&mut self.b.b, out)
     }
