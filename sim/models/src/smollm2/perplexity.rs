@@ -30,7 +30,9 @@ pub fn perplexity(surprises: &[f64]) -> f64 {
     (surprises.iter().sum::<f64>() / surprises.len() as f64).exp()
 }
 
-fn surprise(logits: &[f64], token: u32) -> f64 {
+/// Of a token that follows, in nats: `-ln p(token)` by softmax of the numbers of all tokens.
+#[must_use]
+pub fn surprise(logits: &[f64], token: u32) -> f64 {
     let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     top + logits.iter().map(|x| (x - top).exp()).sum::<f64>().ln() - logits[token as usize]
 }

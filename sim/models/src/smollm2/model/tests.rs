@@ -3,6 +3,7 @@ use rand::RngExt;
 use super::*;
 use crate::gguf::tests::{Made, open, text};
 use crate::smollm2::Float;
+use crate::smollm2::perplexity::{surprise, surprises};
 
 /// Two layers of width 8, two heads that share a key head, ten tokens; random weights.
 fn made(change: impl Fn(&mut Vec<(&str, u32, Vec<u8>)>)) -> Made {
@@ -78,6 +79,20 @@ fn parts_of_a_text_are_the_text() {
     assert_eq!(other.some_rows(0..8), whole.some_rows(0..8));
     let other = model.forward(&[2, 1, 4, 1, 5, 9, 2, 6, 5], &mut model.cache(), &mut Float).unwrap();
     assert!((0..9).all(|row| other.row(row) != whole.row(row)));
+}
+
+/// Who reads token by token, and scores the next one by the logits of each, finds the surprises of the text at once.
+#[test]
+fn tokens_are_scored_one_by_one_as_at_once() {
+    let (model, text) = (model(), [3, 1, 4, 1, 5, 9, 2, 6, 5]);
+    let wanted = surprises(&model, &text, &mut Float).unwrap();
+    let mut cache = model.cache();
+    for (pair, wanted) in text.windows(2).zip(&wanted) {
+        let x = model.forward(&pair[..1], &mut cache, &mut Float).unwrap();
+        let found = surprise(&model.logits(&x, &mut Float).unwrap().values, pair[1]);
+        assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
+    }
+    assert_eq!(wanted.len(), text.len() - 1);
 }
 
 #[test]

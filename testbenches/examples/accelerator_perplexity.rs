@@ -1,0 +1,263 @@
+//! Perplexity of SmolLM2-135M in the golden models of the four accelerators, as `senbazuru run` computes: the table `accelerators` of
+//! docs/perplexity.md.
+//!
+//! `cargo run --release -p testbenches --example accelerator_perplexity`, or with some of `float tender kllm kelle titanus` for these
+//! alone, or with rows of the table it prints (`"kelle all tokens"`); `--facts FILE` writes the numbers as JSON. Needs the weights, which `scripts/setup full` fetches. Nothing is drawn.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use host::Window;
+use indicatif::{ProgressBar, ProgressStyle};
+use models::smollm2::arithmetic::{Norm, Projection, rms_norm};
+use models::smollm2::perplexity::{perplexity, surprise, surprises};
+use models::smollm2::residual::ahead_of_layers;
+use models::smollm2::{Float, Matrix, Model, Precision, Tokenizer, open, texts};
+use models::tender::decoder::{Decoder, InSoftware, Learnt};
+use sim::facts::Facts;
+use testbenches::systems::decoding::{LayerAccelerator, Rows};
+use testbenches::systems::float_layer::Layer;
+use testbenches::systems::kelle_top::layer::decoding::OnKelle;
+use testbenches::systems::kllm_top::layer::decoding::OnKllm;
+use testbenches::systems::tender_top::decoding::for_decoding;
+use testbenches::systems::tender_top::{caps_of, golden_of};
+use testbenches::systems::titanus_core::layer::Compression;
+use testbenches::systems::titanus_core::layer::decoding::OnTitanus;
+
+/// Windows of the text, each read without the others: as long as the context of Titanus, which is the shortest.
+const WINDOWS: [Range<usize>; 3] = [0..128, 128..256, 256..384];
+
+// As `run` has them (gen/src/commands/run).
+
+/// Memory that an accelerator may touch.
+const WIDE: Window = Window { base: 0x10_0000, limit: 0x1fff_ffff, address_width: 40 };
+/// The same for Tender.
+const NARROW: Window = Window { address_width: 32, ..WIDE };
+/// Tokens that Tender has room for.
+const CONTEXT: usize = 256;
+/// Columns of its PEs.
+const COLUMNS: u32 = 128;
+/// Tokens of each window of the calibration text of the others.
+const WINDOW_TOKENS: usize = 32;
+
+/// Tokens behind the first ones that come together: weights are looked up once for them.
+const TOGETHER: usize = 32;
+
+/// Who computes.
+enum On {
+    Float,
+    Tender,
+    /// The first tokens come at once, so many. All others come as if one by one, which may be several together where that is the same:
+    /// `tests/systems/decoding.rs` says so.
+    Layers(Box<dyn LayerAccelerator>, usize),
+}
+
+/// A row of the table.
+struct Row {
+    name: &'static str,
+    on: On,
+}
+
+/// What reading a window gave.
+struct Found {
+    surprises: Vec<f64>,
+    /// Words of results that left the range of the calibration.
+    saturated: u64,
+}
+
+fn rows() -> Result<Vec<Row>> {
+    let row = |name, on| Row { name, on };
+    let one = |on: Box<dyn LayerAccelerator>| On::Layers(on, 1);
+    let half = |on: Box<dyn LayerAccelerator>| On::Layers(on, WINDOWS[0].len() / 2);
+    // Nothing is lost but where a token lies below all of the prompt: that makes a level wider than 256 integers.
+    let wide = Compression { sparsity: 0.0, bits: [8, 8] };
+    Ok(vec![
+        row("float", On::Float),
+        row("tender", On::Tender),
+        row("kllm", one(Box::<OnKllm>::default())),
+        row("kelle", one(Box::new(OnKelle::new()?))),
+        row("kelle all tokens", one(Box::new(OnKelle::keeping(WINDOWS[0].len() as u16)?))),
+        row("titanus", half(Box::new(OnTitanus::new()?))),
+        row("titanus of one token", one(Box::new(OnTitanus::new()?))),
+        row("titanus 8 bits", half(Box::new(OnTitanus::keeping(wide)?))),
+    ])
+}
+
+struct Study {
+    model: Model,
+    text: Vec<u32>,
+    /// What comes into each layer of the texts that scales and codebooks are chosen by.
+    learnt: Vec<Vec<Rows>>,
+    tender: Option<(Decoder, InSoftware)>,
+    progress: ProgressBar,
+}
+
+impl Study {
+    fn new(progress: ProgressBar, rows: &[Row]) -> Result<Self> {
+        let file = open()?;
+        let (tokenizer, model) = (Tokenizer::read(&file)?, Model::read(&file, Precision::File)?);
+        let text = texts::committed(&tokenizer)?.windows.remove(0);
+        let mut learnt = vec![Vec::new(); model.config().layers];
+        if rows.iter().any(|row| matches!(row.on, On::Layers(..))) {
+            progress.set_message("calibrating");
+            for window in texts::calibration(&tokenizer)?.windows {
+                let ahead = ahead_of_layers(&model, &window[..WINDOW_TOKENS.min(window.len())])?;
+                learnt.iter_mut().zip(ahead).for_each(|(all, rows)| all.push(rows));
+            }
+        }
+        let tender = match rows.iter().any(|row| matches!(row.on, On::Tender)) {
+            true => {
+                progress.set_message("putting Tender's weights into memory");
+                let (learnt, block) = (Learnt::of_texts(&model, &tokenizer, CONTEXT)?, for_decoding(COLUMNS));
+                let mut golden = InSoftware::new(golden_of(&block)?, &NARROW);
+                Some((Decoder::new((&model, &learnt), (&caps_of(&block), &NARROW), CONTEXT, &mut golden)?, golden))
+            }
+            false => None,
+        };
+        Ok(Self { model, text, learnt, tender, progress })
+    }
+
+    /// Reads a window; the last token is not read, since nothing follows.
+    fn read(&self, row: &Row, window: Range<usize>) -> Result<Found> {
+        let tokens = &self.text[window];
+        match &row.on {
+            On::Float => {
+                let surprises = surprises(&self.model, tokens, &mut Float)?;
+                self.progress.inc(self.steps(tokens.len() - 1));
+                Ok(Found { surprises, saturated: 0 })
+            }
+            On::Tender => self.on_tender(tokens),
+            On::Layers(on, prompt) => self.on_layers((on.as_ref(), *prompt), tokens),
+        }
+    }
+
+    /// A step is a token in a layer.
+    fn steps(&self, tokens: usize) -> u64 {
+        (tokens * self.model.config().layers) as u64
+    }
+
+    fn on_tender(&self, tokens: &[u32]) -> Result<Found> {
+        let (mut decoder, mut on) = self.tender.clone().context("Tender has no weights")?;
+        let mut found = Found { surprises: Vec::new(), saturated: 0 };
+        for pair in tokens.windows(2) {
+            let logits = decoder.token(&mut on, (pair[0], true), &mut |spent| {
+                found.saturated += spent.overflows;
+                Ok(())
+            })?;
+            let logits: Vec<f64> = logits.iter().map(|x| x.to_f64()).collect();
+            found.surprises.push(surprise(&logits, pair[1]));
+            self.progress.inc(self.steps(1));
+        }
+        Ok(found)
+    }
+
+    /// Layer by layer, which is the same as token by token: a layer depends on nothing but what comes into it. So one of them is in memory
+    /// at a time.
+    fn on_layers(&self, (on, prompt): (&dyn LayerAccelerator, usize), tokens: &[u32]) -> Result<Found> {
+        let (config, count) = (self.model.config(), tokens.len() - 1);
+        let embedding = self.model.weight(config.layers, Projection::Logits)?;
+        let row = |&token: &u32| embedding.output(token as usize).iter().map(|&x| x.into()).collect();
+        let mut x: Rows = tokens[..count].iter().map(row).collect();
+        let mut saturated = 0;
+        for number in 0..config.layers {
+            let layer = on.layer(&WIDE, &layer_of(&self.model, number)?, &self.learnt[number], count);
+            let mut layer = layer.with_context(|| format!("layer {number}"))?;
+            let mut behind = Rows::new();
+            let others = (prompt..count).step_by(TOGETHER).map(|first| first..count.min(first + TOGETHER));
+            for part in std::iter::once(0..prompt).chain(others) {
+                let place = || format!("layer {number}, token {}", part.start);
+                behind.extend(layer.pass(&x[part.clone()]).with_context(place)?.rows);
+                self.progress.inc(part.len() as u64);
+            }
+            saturated += layer.overflows();
+            x = behind;
+        }
+        let mut surprises = Vec::new();
+        for (row, &next) in x.iter().zip(&tokens[1..]) {
+            // The last norm and the last product are the host's.
+            let row = Matrix::from_rows(std::slice::from_ref(row))?;
+            let normed = rms_norm(&row, self.model.gain(config.layers, Norm::Output)?, config.norm_eps);
+            surprises.push(surprise(&self.model.logits(&normed, &mut Float)?.values, next));
+        }
+        Ok(Found { surprises, saturated })
+    }
+
+    /// All windows of all rows, on all cores: by row and window.
+    fn all(&self, rows: &[Row]) -> Result<BTreeMap<(usize, usize), Found>> {
+        let jobs: Vec<(usize, usize)> =
+            (0..rows.len()).flat_map(|row| (0..WINDOWS.len()).map(move |window| (row, window))).collect();
+        self.progress.set_length(jobs.iter().map(|&(_, window)| self.steps(WINDOWS[window].len() - 1)).sum());
+        let (next, all) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+        let work = || -> Result<()> {
+            while let Some(&(row, window)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let (name, range, clock) = (rows[row].name, WINDOWS[window].clone(), Instant::now());
+                self.progress.set_message(format!("{name}, tokens {range:?}"));
+                let found = self.read(&rows[row], range.clone()).with_context(|| format!("{name}, {range:?}"))?;
+                let (seconds, result) = (clock.elapsed().as_secs(), perplexity(&found.surprises));
+                self.progress.suspend(|| println!("{name}, tokens {range:?}: {result:.3}, {seconds} s"));
+                all.lock().unwrap_or_else(PoisonError::into_inner).insert((row, window), found);
+            }
+            Ok(())
+        };
+        thread::scope(|scope| -> Result<()> {
+            let workers: Vec<_> = (0..thread::available_parallelism()?.get()).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| anyhow!("a thread panicked"))?)
+        })?;
+        Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A layer's weights as the accelerators take them.
+fn layer_of(model: &Model, layer: usize) -> Result<Layer> {
+    let gains = |norm| -> Result<Vec<f64>> { Ok(model.gain(layer, norm)?.iter().map(|&x| x.into()).collect()) };
+    let weights = |projection| -> Result<Rows> {
+        let weight = model.weight(layer, projection)?;
+        Ok(Layer::transposed(&weight.values, weight.inputs))
+    };
+    Ok(Layer {
+        gains: [gains(Norm::Attention)?, gains(Norm::FeedForward)?],
+        q: weights(Projection::Q)?,
+        k: weights(Projection::K)?,
+        v: weights(Projection::V)?,
+        o: weights(Projection::O)?,
+        gate: weights(Projection::Gate)?,
+        up: weights(Projection::Up)?,
+        down: weights(Projection::Down)?,
+    })
+}
+
+fn main() -> Result<()> {
+    let (mut facts, arguments) = Facts::from_args()?;
+    let mut rows = rows()?;
+    // An accelerator, or one of its rows.
+    let is = |row: &Row, asked: &String| row.name == asked || row.name.split(' ').next() == Some(asked.as_str());
+    if let Some(unknown) = arguments.iter().find(|asked| !rows.iter().any(|row| is(row, asked))) {
+        let names: Vec<&str> = rows.iter().map(|row| row.name).collect();
+        bail!("there is no row `{unknown}`; rows are: {}", names.join(", "));
+    }
+    rows.retain(|row| arguments.is_empty() || arguments.iter().any(|asked| is(row, asked)));
+    let progress = ProgressBar::new(1);
+    progress
+        .set_style(ProgressStyle::with_template("{spinner} [{wide_bar}] {percent} %, {elapsed}, {eta} left {msg}")?);
+    progress.enable_steady_tick(Duration::from_millis(200));
+    let study = Study::new(progress, &rows)?;
+    let (tokens, wanted) = (study.text.len(), WINDOWS[WINDOWS.len() - 1].end);
+    ensure!(tokens == wanted, "a text of {tokens} tokens, windows are of {wanted}");
+    let all = study.all(&rows)?;
+    study.progress.finish_and_clear();
+    println!("| computed by | perplexity | saturated |\n| --- | ---: | ---: |");
+    for (number, Row { name, .. }) in rows.iter().enumerate() {
+        let found = || all.range((number, 0)..(number + 1, 0)).map(|(_, found)| found);
+        let surprises: Vec<f64> = found().flat_map(|found| &found.surprises).copied().collect();
+        let (perplexity, saturated) = (perplexity(&surprises), found().map(|found| found.saturated).sum::<u64>());
+        println!("| {name} | {perplexity:.3} | {saturated} |");
+        facts.add(name, perplexity);
+        facts.add(&format!("{name} saturated"), saturated as f64);
+    }
+    Ok(facts.write()?)
+}
