@@ -1,8 +1,9 @@
 //! Arbiter: several managers share one AXI4 port, burst by burst.
 
-use super::axi::{Axi, AxiManager, AxiSeveral, AxiSpec, AxiSubordinates, AxiWriteData};
+use super::axi::{Axi, AxiManager, AxiReadData, AxiSeveral, AxiSpec, AxiSubordinates, AxiWriteData, AxiWriteResponse};
 use super::axi_slice::slice;
 use super::axi_turns::{AxiTurns, chosen};
+use super::properties::ArbiterState;
 use super::records::{counter, pointer, ring};
 use crate::lang::{
     About, Block, Bundle, CatalogBlock, Field, In, Module, Proof, Signal, Stream, Timing, Type, bit, bundle,
@@ -90,11 +91,12 @@ impl Block for AxiArbiter {
         let tail = pointer(m, "tail_q", self.outstanding, load);
         let head = pointer(m, "head_q", self.outstanding, ends);
         let entry = Turn { manager: turn };
-        let ([now], _) = ring(m, "turn", (&ty.width, self.outstanding), (load, tail, &entry), [("now", head)]);
-        self.data(m, io, (now.manager, waiting.any()), ends);
-        self.responses(m, mgr, mem);
+        let ([now], turns) = ring(m, "turn", (&ty.width, self.outstanding), (load, tail, &entry), [("now", head)]);
+        let data = self.data(m, io, (now.manager, waiting.any()), ends);
+        let (answers, read_data) = self.responses(m, mgr, mem);
         if self.managers <= 4 && self.outstanding <= 4 && self.outstanding.is_power_of_two() {
-            m.formal(|m| super::properties::arbiter(m, self, io));
+            let state = ArbiterState { load, turn, ends, waiting, tail, head, turns, data, answers, read_data };
+            m.formal(|m| super::properties::arbiter(m, self, io, &state));
         }
     }
 
@@ -104,8 +106,14 @@ impl Block for AxiArbiter {
 }
 
 impl AxiArbiter {
-    /// The beats of the manager `turn`, where one has a turn; `ends` is driven with the end of it.
-    fn data(&self, m: &mut Module, io: &AxiArbiterPorts, (turn, open): (Signal, Signal), ends: Signal) {
+    /// The beats of the manager `turn`, where one has a turn; `ends` is driven with the end of it. Returns all managers'.
+    fn data(
+        &self,
+        m: &mut Module,
+        io: &AxiArbiterPorts,
+        (turn, open): (Signal, Signal),
+        ends: Signal,
+    ) -> Vec<Stream<AxiWriteData>> {
         let from: Vec<Stream<AxiWriteData>> =
             (0..self.managers).map(|k| slice(m, &format!("w_{k}"), &self.axi, &io.mgr.w.at(k))).collect();
         let to = &io.mem.write.w;
@@ -123,9 +131,16 @@ impl AxiArbiter {
         let held = AxiWriteData { strb, ..chosen }.hold(m, "w_out", load);
         m.connect(to.valid, valid.q);
         to.drive(m, "w", &held);
+        from
     }
 
-    fn responses(&self, m: &mut Module, mgr: &AxiSeveral, mem: &Axi) {
+    /// Returns the answers and the read data that go to the managers.
+    fn responses(
+        &self,
+        m: &mut Module,
+        mgr: &AxiSeveral,
+        mem: &Axi,
+    ) -> (Stream<AxiWriteResponse>, Stream<AxiReadData>) {
         let (low, all) = (self.axi.id_width, self.port().id_width);
         let answers = slice(m, "b", &self.port(), &mem.write.b);
         let to = answers.id.slice(low..all);
@@ -155,6 +170,7 @@ impl AxiArbiter {
             })
             .collect();
         m.connect(data.ready, or_all(bit(), &takes) | self.nobody(to));
+        (answers, data)
     }
 
     /// The number of no manager.
@@ -176,7 +192,6 @@ impl CatalogBlock for AxiArbiter {
     fn proofs() -> Vec<Proof<Self>> {
         let axi = AxiSpec { address_width: 13, data_width: 32, id_width: 1 };
         let block = Self { axi, managers: 2, outstanding: 2 };
-        // The order of write data for all time is out of reach for the prover.
-        vec![Proof { block, depth: 6, cover_depth: 10, induction: false }]
+        vec![Proof { block, depth: 6, cover_depth: 10, induction: true }]
     }
 }

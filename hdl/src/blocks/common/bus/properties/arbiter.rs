@@ -1,12 +1,31 @@
 //! What is proved of the arbiter.
 
+use super::order::{Manager, order};
 use super::{Duty, before, count, lengths, stays};
-use crate::blocks::common::bus::axi::AxiAddress;
+use crate::blocks::common::bus::axi::{AxiAddress, AxiReadData, AxiWriteData, AxiWriteResponse};
 use crate::blocks::common::bus::axi_arbiter::{AxiArbiter, AxiArbiterPorts};
 use crate::blocks::common::bus::axi_turns::{AxiTurns, AxiTurnsPorts};
-use crate::lang::{Module, Signal, Stream, bits_for, mux, uint};
+use crate::lang::{Array, Module, Signal, Stream, bits_for, mux, uint};
 
-pub(in super::super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterPorts) {
+/// What the registers of the arbiter hold, for the steps on the way to what is promised.
+pub(in super::super) struct ArbiterState {
+    /// A write address has its turn at the coming edge.
+    pub(in super::super) load: Signal,
+    /// Whose it is.
+    pub(in super::super) turn: Signal,
+    /// The data of the first turn is over at the coming edge.
+    pub(in super::super) ends: Signal,
+    pub(in super::super) waiting: Signal,
+    pub(in super::super) tail: Signal,
+    pub(in super::super) head: Signal,
+    pub(in super::super) turns: Array,
+    /// The first place of each manager's data.
+    pub(in super::super) data: Vec<Stream<AxiWriteData>>,
+    pub(in super::super) answers: Stream<AxiWriteResponse>,
+    pub(in super::super) read_data: Stream<AxiReadData>,
+}
+
+pub(in super::super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterPorts, at: &ArbiterState) {
     let (mem, mgr) = (&io.mem, &io.mgr);
     let low = p.axi.id_width;
     let (ar, aw, w, b, r) = (&mem.read.ar, &mem.write.aw, &mem.write.w, &mem.write.b, &mem.read.r);
@@ -24,6 +43,11 @@ pub(in super::super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterP
     m.assert_always("beats_have_an_address", !w.valid | writes.number.any());
     m.assert_always("last_is_last", !w.valid | w.last.eq(writes.last));
     m.assert_always("addresses_ahead", writes.number.le(p.outstanding + 1));
+    let number = |id: Signal| id.slice(low..id.width());
+    let answers = Places::of(m, "answer", (b.fire(), number(b.id)), b.ready, (at.answers.valid, number(at.answers.id)));
+    let held = (at.read_data.valid, number(at.read_data.id));
+    let read_data = Places::of(m, "read_data", (r.fire(), number(r.id)), r.ready, held);
+    let mut managers = Vec::new();
     for k in 0..p.managers {
         let (ar_k, aw_k, w_k) = (mgr.ar.at(k), mgr.aw.at(k), mgr.w.at(k));
         let (b_k, r_k) = (mgr.b.at(k), mgr.r.at(k));
@@ -40,24 +64,50 @@ pub(in super::super) fn arbiter(m: &mut Module, p: &AxiArbiter, io: &AxiArbiterP
         m.assume(&format!("few_bursts_{k}"), !begins | promised.number.lt(few));
         m.assume(&format!("short_bursts_{k}"), aw_k.len.le(1));
         // What goes in comes out, under the manager's number; a channel has two places.
-        let of = |id: Signal| id.slice(low..id.width()).eq(k);
-        passes(m, &format!("answer_{k}"), (b.fire() & of(b.id), b_k.fire()), b_k.valid);
-        passes(m, &format!("read_data_{k}"), (r.fire() & of(r.id), r_k.fire()), r_k.valid);
+        answers.pass(m, k, b_k.fire(), b_k.valid);
+        read_data.pass(m, k, r_k.fire(), r_k.valid);
         m.cover(&format!("waits_{k}"), ar_k.valid & !ar_k.ready);
         m.cover(&format!("write_waits_{k}"), aw_k.valid & !aw_k.ready);
         m.cover(&format!("data_waits_{k}"), w_k.valid & !w_k.ready);
         m.cover(&format!("answered_{k}"), b_k.fire());
         m.cover(&format!("read_{k}"), r_k.fire() & r_k.last);
+        managers.push(Manager { begins, promised });
     }
+    order(m, p, io, at, (&writes, new_address), &managers);
     m.cover("read_data_stalled", r.valid & !r.ready);
     m.cover("answer_stalled", b.valid & !b.ready);
 }
 
-/// As many beats leave as come, two are inside at most.
-fn passes(m: &mut Module, name: &str, (comes, goes): (Signal, Signal), seen: Signal) {
-    let inside = count(m, name, 2, (comes, goes), None);
-    m.assert_always(&format!("{name}_came_in"), !seen | inside.any());
-    m.assert_always(&format!("{name}_fits"), inside.le(2));
+/// A channel from the port to the managers, by whose number a beat carries.
+struct Places {
+    name: &'static str,
+    /// A beat comes, and for whom.
+    comes: (Signal, Signal),
+    /// What the two places hold: that they hold something, and for whom it is.
+    held: (Signal, Signal),
+    spare: (Signal, Signal),
+}
+
+impl Places {
+    #[track_caller]
+    fn of(m: &mut Module, name: &'static str, comes: (Signal, Signal), ready: Signal, held: (Signal, Signal)) -> Self {
+        // What the second place holds is the last beat that was taken; who stands behind it cannot be seen from here.
+        let spare = m.reg(&format!("formal_{name}_spare_q"), comes.1.ty());
+        spare.next_when(comes.0, comes.1);
+        m.assert_always(&format!("{name}_spare_is_behind"), ready | held.0);
+        Self { name, comes, held, spare: (!ready, spare.q) }
+    }
+
+    /// As many beats leave to manager `k` as come for it, two are inside at most.
+    #[track_caller]
+    fn pass(&self, m: &mut Module, k: u32, goes: Signal, seen: Signal) {
+        let name = format!("{}_{k}", self.name);
+        let mine = |(is, number): (Signal, Signal)| is & number.eq(k);
+        let inside = count(m, &name, 2, (mine(self.comes), goes), None);
+        m.assert_always(&format!("{name}_came_in"), !seen | inside.any());
+        m.assert_always(&format!("{name}_fits"), inside.le(2));
+        m.assert_always(&format!("{name}_inside_is"), inside.eq(mine(self.held) + mine(self.spare)));
+    }
 }
 
 /// What is proved of the turns: what goes in comes out, and nobody waits for more than one turn of each of the others.

@@ -4,10 +4,11 @@
 
 mod arbiter;
 mod beats;
+mod order;
 mod reads;
 mod writes;
 
-pub(super) use arbiter::{arbiter, turns};
+pub(super) use arbiter::{ArbiterState, arbiter, turns};
 pub(super) use beats::Beats;
 pub(super) use reads::{ReadState, read_dma};
 pub(super) use writes::{WriteState, write_dma};
