@@ -282,7 +282,7 @@ fn blocks_can_be_used_together() {
     for design in designs {
         all = all.args(["-s", &design.top]);
     }
-    let some = seeds::some(designs, designs.len() / 4);
+    let some = seeds::some(designs, designs.len() / 8);
     let both = "index_matmul_column";
     for design in designs.iter().filter(|design| design.block == both || some.iter().any(|one| one.top == design.top)) {
         let list = design.files.iter().find(|p| p.extension().is_some_and(|e| e == "f")).unwrap();

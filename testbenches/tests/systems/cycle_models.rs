@@ -1,5 +1,6 @@
 //! Cycles of descriptors and layers of any size (`models::cycles`) are those of the recurrences that equal the RTL.
 
+mod real_layer;
 mod tender_layer;
 mod titanus_layer;
 
@@ -35,10 +36,13 @@ fn on_kelle(bytes: u32, budget: u64) -> kelle::Kelle {
     let axi = AxiSpec { address_width: 40, data_width: 8 * bytes, id_width: 1 };
     let spec = KelleSpec { axi, ..KelleSpec::default() };
     let attention = AttentionSpec { spec: spec.clone(), slots: 128, width: 128, group: 4, ..AttentionSpec::default() };
-    let block = KelleTop { spec, attention, ..KelleTop::default() };
-    let golden = kelle_top::golden_of(&block).unwrap();
+    kelle_of(&KelleTop { spec, attention, ..KelleTop::default() }, budget)
+}
+
+fn kelle_of(block: &KelleTop, budget: u64) -> kelle::Kelle {
+    let golden = kelle_top::golden_of(block).unwrap();
     let caps = kelle_top::caps_of(golden.shape());
-    kelle::Kelle::new(caps, (golden, kelle_top::timing::timing(&block, LATENCY)), budget)
+    kelle::Kelle::new(caps, (golden, kelle_top::timing::timing(block, LATENCY)), budget)
 }
 
 /// Linear layers of few tokens, which wait for weights, and of many, which wait for the array; heads that fill, that are full, that both.
@@ -75,7 +79,8 @@ fn products_are_those_of_the_recurrences() {
             let apart = if left == Left::Tokens { 0 } else { counted / 50 };
             assert!(model.abs_diff(counted) <= apart, "{left:?} {size:?}: {model}, {counted}");
         }
-        for size in [[16, 576, 130], [40, 576, 128], [60, 64, 200], [30, 256, 128]] {
+        // In the last one weights of a panel exceed the banks.
+        for size in [[16, 576, 130], [40, 576, 128], [60, 64, 200], [30, 256, 128], [12, 704, 128]] {
             let ratio = kllm.product(left, size).unwrap() as f64 / kllm.counted(left, size).unwrap() as f64;
             println!("{left:?} {size:?}: {ratio:.4}");
             assert!((ratio - 1.0).abs() < 0.1, "{left:?} {size:?}: {ratio}");

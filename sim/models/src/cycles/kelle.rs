@@ -8,7 +8,7 @@ use host::Descriptor;
 use host::kelle::{AttentionJob, Caps, LinearJob, Panels, Policy, Quantizers, Rows};
 
 use super::shapes::Model;
-use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, longest, parts, refused, rows_cost};
 
 /// Panels behind which each further one takes as long as the one before.
 const PANELS: u64 = 24;
@@ -139,6 +139,34 @@ impl Kelle {
         rows_cost(&self.caps.vector, (what, Numbers::Fp16), size, &self.steps, &|descriptor| {
             self.last(vec![descriptor])
         })
+    }
+
+    /// A token behind `context - 1` others, as the chain of a running model: cycles of each of its descriptors, alone.
+    ///
+    /// # Errors
+    /// A layer that does not fit.
+    pub fn token(&self, model: &Model, context: u64) -> Result<Vec<u64>> {
+        let (width, between, head, [heads, shared]) = (model.width, model.between, model.head(), model.heads);
+        let channels = head * shared;
+        let row = |what: Steps, columns: u64| self.rows(what, [1, columns]).map(|cost| cost.cycles);
+        let product = |inputs: u64, outputs: u64| self.product([1, inputs, outputs]);
+        let norm = || row(if model.gated { Steps::RmsNorm } else { Steps::LayerNorm }, width);
+        let mut all = vec![norm()?, product(width, width)?, product(width, channels)?, product(width, channels)?];
+        if model.gated {
+            all.extend([row(Steps::Rotate, width)?, row(Steps::Rotate, channels)?]);
+        }
+        let attention = self.attending((heads / shared, head), context - 1, 1)?;
+        all.extend((0..shared).map(|_| attention));
+        all.extend([product(width, width)?, row(Steps::Add, width)?, norm()?]);
+        for _ in 0..model.inner() {
+            all.push(product(width, between)?);
+        }
+        for (columns, count) in parts(between, longest(&self.caps.vector)) {
+            let cycles = row(if model.gated { Steps::Gate } else { Steps::Activate }, columns)?;
+            all.extend((0..count).map(|_| cycles));
+        }
+        all.extend([product(between, width)?, row(Steps::Add, width)?]);
+        Ok(all)
     }
 
     /// A layer of a model; each sequence has heads of its own in the cache.

@@ -8,7 +8,7 @@ use host::Descriptor;
 use host::kllm::{AppendJob, Bits, Caps, MatMulJob, Panels, Product, QuantizeJob, Tokens};
 
 use super::shapes::Model;
-use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, longest, parts, refused, rows_cost};
 
 /// Positions behind which further ones take as long as those before.
 const INNER: (u64, u64) = (256, 128);
@@ -105,7 +105,8 @@ impl Kllm {
 
     /// The same of any number of channels and, where a bank holds the weights of a panel, of positions, from the cycles of few panels. Up to
     /// [`EXACT`] tokens it is equal to the recurrence, of rows of integers within 2 %. Of more tokens each takes as long as the last of these, or its beats in all panels if
-    /// that is less; or all wait for the lanes, from the first panel's weights on: within a tenth of the recurrence, which has no such ends.
+    /// that is less and no weights come again for it; or all wait for the lanes, from the first panel's weights on: within a tenth of the
+    /// recurrence, which has no such ends.
     ///
     /// # Errors
     /// A size that the accelerator refuses.
@@ -118,17 +119,23 @@ impl Kllm {
         let panels = channels.div_ceil(self.channels());
         let beats = panels * (left.beats(inner, self.caps.inputs.into()) + 1);
         let weights = channels.min(self.channels()) * inner / 2 / self.timing.shell.bus_bytes;
-        let waiting = last + (tokens - EXACT) * last.saturating_sub(before).min(beats);
+        let each = last.saturating_sub(before);
+        let each = if self.fits(inner) { each.min(beats) } else { each };
+        let waiting = last + (tokens - EXACT) * each;
         let computing = first.saturating_sub((panels - 1) * weights) + (tokens - 1) * beats;
         Ok(waiting.max(computing))
+    }
+
+    /// Whether a bank holds the weights of a panel, so that they come once for all tokens.
+    fn fits(&self, inner: u64) -> bool {
+        inner.div_ceil(self.caps.inputs.into()) <= u64::from(self.caps.buffer)
     }
 
     fn few(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<u64> {
         let known = if left == Left::Tokens { &self.products } else { &self.integers };
         let across = self.channels();
         // Where no bank holds the weights of a panel, their number changes with that of the banks.
-        let fits = inner.div_ceil(self.caps.inputs.into()) <= u64::from(self.caps.buffer);
-        let positions = if fits { INNER } else { (inner, 1) };
+        let positions = if self.fits(inner) { INNER } else { (inner, 1) };
         extended(channels, (across, across), &mut |channels| {
             extended(inner, positions, &mut |inner| {
                 let size = [tokens, inner, channels];
@@ -160,9 +167,7 @@ impl Kllm {
             let inner = most.min(inner - first);
             let outliers = if left == Left::Tokens { self.outliers(inner) } else { 0 };
             let beats = left.beats(inner, self.caps.inputs.into());
-            let fits = inner.div_ceil(self.caps.inputs.into()) <= u64::from(self.caps.buffer);
-            // Weights of a panel come for each token where no bank holds them.
-            let rows = if fits { 1 } else { tokens };
+            let rows = if self.fits(inner) { 1 } else { tokens };
             let weights = rows * channels * inner / 2;
             let mut cycles = self.product(left, [tokens, inner, channels])?;
             // Where lanes wait for weights, beats that come again cost nothing.
@@ -207,8 +212,8 @@ impl Kllm {
         Ok(all)
     }
 
-    /// A token's key and value of a head enter their panels.
-    fn append(&self, head: u64, position: u64) -> Result<Cost> {
+    /// Cycles until a token's key, and its value, of a head are in their panels.
+    fn appended(&self, head: u64, position: u64) -> Result<[u64; 2]> {
         let mut room = Room::new();
         let token = room.at(1, 4096)?.address;
         let keys = Panels::new(&self.caps, position as usize + 1, head as usize)?;
@@ -220,8 +225,52 @@ impl Kllm {
         let size = (position as usize, head.try_into()?);
         let key = AppendJob::channel(size, token, k, constants, [1.0; 2]).build(&self.caps, &WINDOW)?;
         let value = AppendJob::position(size, token, v, scales).build(&self.caps, &WINDOW)?;
-        let cycles = self.appended.of([head, position, 0], || Ok(self.alone(key)? + self.alone(value)?))?;
-        Ok(Cost { cycles, bytes: 3 * head, products: 0 })
+        let key = self.appended.of([head, position, 0], || self.alone(key))?;
+        Ok([key, self.appended.of([head, position, 1], || self.alone(value))?])
+    }
+
+    /// A token's key and value of a head enter their panels.
+    fn append(&self, head: u64, position: u64) -> Result<Cost> {
+        Ok(Cost { cycles: self.appended(head, position)?.iter().sum(), bytes: 3 * head, products: 0 })
+    }
+
+    /// A token behind `context - 1` others, as the chain of a running model, where each query head has descriptors of its own: cycles of each
+    /// of them, alone.
+    ///
+    /// # Errors
+    /// A layer that does not fit.
+    pub fn token(&self, model: &Model, context: u64) -> Result<Vec<u64>> {
+        let (width, between, head, [heads, shared]) = (model.width, model.between, model.head(), model.heads);
+        let row = |what: Steps, columns: u64| self.rows(what, [1, columns]).map(|cost| cost.cycles);
+        let product =
+            |left: Left, inner: u64, outputs: u64| self.matrix(left, [1, inner, outputs]).map(|cost| cost.cycles);
+        let weights = |inputs: u64, outputs: u64| product(Left::Tokens, inputs, outputs);
+        let tokens = |columns: u64| self.quantize([1, columns]).map(|cost| cost.cycles);
+        let norm = || row(if model.gated { Steps::RmsNorm } else { Steps::LayerNorm }, width);
+        let of_kept = weights(width, head * shared)?;
+        let mut all = vec![norm()?, tokens(width)?, weights(width, width)?, of_kept, of_kept];
+        if model.gated {
+            all.extend([row(Steps::Rotate, width)?, row(Steps::Rotate, head * shared)?]);
+        }
+        for _ in 0..shared {
+            all.extend([tokens(head)?; 2]);
+            all.extend(self.appended(head, context - 1)?);
+            for _ in 0..heads / shared {
+                let (scores, values) = (weights(head, context)?, product(Left::Integers, context, head)?);
+                let probabilities = [row(Steps::Softmax, context)?, row(Steps::Gate, context)?];
+                all.extend([tokens(head)?, scores, probabilities[0], probabilities[1], values]);
+            }
+        }
+        all.extend([tokens(width)?, weights(width, width)?, norm()?, tokens(width)?]);
+        for _ in 0..model.inner() {
+            all.push(weights(width, between)?);
+        }
+        for (columns, count) in parts(between, longest(&self.caps.vector)) {
+            let cycles = row(if model.gated { Steps::Gate } else { Steps::Activate }, columns)?;
+            all.extend((0..count).map(|_| cycles));
+        }
+        all.extend([tokens(between)?, weights(between, width)?]);
+        Ok(all)
     }
 
     /// A layer of a model; keys and values are put into their panels token by token.

@@ -187,6 +187,16 @@ fn steps(caps: &vector::Caps, (what, results): (Steps, Numbers), [rows, columns]
     Ok(job.build(caps, &WINDOW)?)
 }
 
+/// A whole in parts of up to `most`: their sizes, and how many there are of each.
+fn parts(whole: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
+    [(most, whole / most), (whole % most, 1)].into_iter().filter(|(size, count)| size * count > 0)
+}
+
+/// Columns that chains give a vector unit at most, of longer rows.
+fn longest(caps: &vector::Caps) -> u64 {
+    u64::from(caps.lanes * caps.max_beats) / 64 * 64
+}
+
 /// Cycles and bytes of steps on rows that may be longer than the unit takes, where they are done element by element.
 fn rows_cost(
     caps: &vector::Caps,

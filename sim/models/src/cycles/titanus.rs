@@ -16,7 +16,7 @@ use host::Descriptor;
 use host::titanus::{Caps, LoadJob, Matrix};
 
 use super::shapes::Model;
-use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, refused, rows_cost};
+use super::{Cost, Counted, Numbers, Room, Steps, WINDOW, Work, chain, extended, parts, refused, rows_cost};
 use descriptors::{BITS, BLOCK, Tokens, cache, element, product};
 pub use pipeline::{Run, Units};
 pub use tokens::{Engine, Enters, Step};
@@ -38,11 +38,6 @@ pub const STAGES: [&str; 7] = [
     "output projection, residual sum, norm",
     "feed-forward network, residual sum",
 ];
-
-/// A whole in parts of up to `most`: their sizes, and how many there are of each.
-fn parts(whole: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
-    [(most, whole / most), (whole % most, 1)].into_iter().filter(|(size, count)| size * count > 0)
-}
 
 /// An accelerator, and how it is used.
 #[derive(Clone, Debug)]

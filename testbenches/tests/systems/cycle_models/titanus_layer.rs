@@ -18,7 +18,7 @@ use testbenches::systems::titanus_core::{caps_of, golden_of, head_core, opt_core
 
 use super::LATENCY;
 
-fn on(block: &TitanusCore) -> Titanus {
+pub fn on(block: &TitanusCore) -> Titanus {
     let golden = golden_of(block).unwrap();
     Titanus::new(caps_of(&golden), (golden, timing(block, LATENCY)), 4.3)
 }

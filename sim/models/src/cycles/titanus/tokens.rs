@@ -5,9 +5,9 @@ use host::Descriptor;
 use host::titanus::Matrix;
 
 use super::super::shapes::Model;
-use super::super::{Numbers, Steps, steps};
+use super::super::{Numbers, Steps, longest, parts, steps};
 use super::descriptors::{cache, kept, product};
-use super::{STAGES, Titanus, parts};
+use super::{STAGES, Titanus};
 
 /// What does an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,8 +91,7 @@ impl Titanus {
                 (6, Store, store(width, model.between, Fp16)?),
                 (6, Store, store(width, model.between, Fp16)?),
             ]);
-            let most = u64::from(caps.vector.lanes * caps.vector.max_beats) / 64 * 64;
-            for (columns, count) in parts(model.between, most) {
+            for (columns, count) in parts(model.between, longest(&caps.vector)) {
                 for _ in 0..count {
                     all.push((6, Rows, step(Steps::Gate, Int8, columns)?));
                 }

@@ -28,10 +28,15 @@ pub struct OnKllm {
     caps: Caps,
 }
 
+/// One segment of Orizuru: outliers are those of the whole token.
+#[must_use]
+pub fn block() -> KllmTop {
+    KllmTop { orizuru: 2048, ..with_orizuru() }
+}
+
 impl Default for OnKllm {
     fn default() -> Self {
-        // One segment: outliers are those of the whole token.
-        let block = KllmTop { orizuru: 2048, ..with_orizuru() };
+        let block = block();
         Self { caps: caps_of(&block), block }
     }
 }

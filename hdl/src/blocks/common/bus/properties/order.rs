@@ -21,7 +21,7 @@ struct Followed {
 
 impl Followed {
     fn at(&self, place: Signal) -> Signal {
-        self.lens.shr_by(place).bit(0)
+        (self.lens & self.lens.ty().lit(1).shl_by(place)).any()
     }
 }
 
@@ -65,10 +65,8 @@ pub(super) fn order(
 ) {
     let w = &io.mem.write.w;
     m.assert_always("turns_fit", at.waiting.le(p.outstanding));
-    if p.outstanding > 1 {
-        let level = at.waiting.truncate(at.head.width());
-        m.assert_always("turns_in_order", at.tail.eq(at.head.wrapping_add(level)));
-    }
+    let level = at.waiting.truncate(at.head.width());
+    m.assert_always("turns_in_order", at.tail.eq(at.head.wrapping_add(level)));
     let ends = m.wire("formal_port_ends", w.valid & w.last);
     let whose = (0..p.outstanding).map(|j| at.turns.at(if j == 0 { at.head } else { at.head.wrapping_add(j) }));
     let turns = Turns {
