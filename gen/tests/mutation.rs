@@ -99,7 +99,7 @@ fn check(block: &str, report: &Report, count: usize, allowed: usize) -> Result<(
     }
 }
 
-/// One of each second block, in a full run of each: one that lives says little about the block, and all of them together must reach
+/// One of each fourth block, in a full run of each: one that lives says little about the block, and all of them together must reach
 /// the goal.
 #[test]
 fn sample_of_mutants() {
