@@ -55,6 +55,30 @@ fn orders_of_the_page() {
     }
 }
 
+/// What the page says of the accelerators' own arithmetic.
+#[test]
+fn orders_of_the_accelerators() {
+    let page = include_str!("../../../docs/perplexity.md");
+    let (schemes, table) = page.split_once("<!-- accelerators -->").unwrap();
+    let of = |begins: &str| row(table, begins)[0];
+    let float = of("| float, in the same windows |");
+    let [few, all] =
+        [of("| Kelle: weights of 8 bits, activations of 16, 64 tokens a head |"), of("| with all tokens |")];
+    assert!(float < all && all < few && few < 1.05 * float, "{float} {all} {few}");
+    let titanus = of("| Titanus: INT8, a third pruned, 4 bits; half a window is the prompt |");
+    let [one, wide] = [of("| with a prompt of one token |"), of("| not pruned, 8 bits |")];
+    assert!(few < wide && titanus < one, "{few} {wide} {titanus} {one}");
+    assert!((titanus - wide).abs() < 0.2 * (wide - float), "the cache is the lesser part: {titanus} {wide} {float}");
+    let [tender, kllm] = [of("| Tender: INT8, 8 groups |"), of("| KLLM: W4A4, 1 % of outliers |")];
+    assert!(titanus < tender && tender < kllm, "{titanus} {tender} {kllm}");
+    // Beside float, and the schemes beside theirs.
+    let plain = row(schemes, "| float |")[0];
+    let (_, learnt) = schemes.split_once("from another text |").unwrap();
+    let [tender, kllm] = [tender / float, kllm / float];
+    let (of_tender, of_kllm) = (row(learnt, "| 8 groups |")[0] / plain, row(schemes, "| KLLM, 1 % |")[0] / plain);
+    assert!((tender / of_tender - 1.0).abs() < 0.1 && kllm > 1.1 * of_kllm, "{tender} {of_tender} {kllm} {of_kllm}");
+}
+
 struct Study {
     model: Model,
     text: Vec<u32>,
