@@ -170,9 +170,10 @@ fn verilog_of_points_that_are_gone_goes_and_nothing_else() {
     assert!(folder(stays).join("mine.v").exists() && folder(stays).join(format!("{stays}.v")).exists());
 }
 
-/// What a writer that died has left: such files begin with a dot.
-fn hidden(file: &Path) -> bool {
-    file.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+/// What a writer that died has left below a folder: files and folders that begin with a dot.
+fn hidden(folder: &Path, file: &Path) -> bool {
+    let below = file.strip_prefix(folder).unwrap();
+    below.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
 }
 
 /// The sweep and all that it started die at some moment. What is stored is whole, and the next run ends the work.
@@ -194,7 +195,8 @@ fn killed_at_any_moment_nothing_is_half_written() {
         assert!(store.len() >= stored, "results were lost");
         stored = store.len();
         // The output comes file by file, the results behind the Verilog, each file whole.
-        for file in files_below(&place.path("out")).iter().filter(|file| !hidden(file)) {
+        let out = place.path("out");
+        for file in files_below(&out).iter().filter(|file| !hidden(&out, file)) {
             let text = fs::read(file).unwrap();
             let extension = file.extension().and_then(|e| e.to_str());
             let whole = match extension {

@@ -146,8 +146,7 @@ fn head_on_kllm() {
         let job = kllm_top::attention::real_head(&caps, &WINDOW, golden.clone(), Bits::Four, (24, 3)).unwrap().job;
         let counters = job.run(device).unwrap();
         let block = &block;
-        let model =
-            move |latency| kllm_top::timing::cycles_of((block, latency), &WINDOW, &job, &mut Turns::default()).unwrap();
+        let model = move |latency| kllm_top::timing::clock((block, latency), &WINDOW).unwrap().cycles(&job).unwrap();
         (counters, Box::new(model))
     });
 }
@@ -173,10 +172,8 @@ fn head_on_kelle() {
         };
         let job = kelle_top::real::decode(&caps, &WINDOW, golden.clone(), of).unwrap().measured.job;
         let counters = job.run(device).unwrap();
-        let top = (&block, &golden);
-        let model = move |latency| {
-            kelle_top::timing::cycles_of((top.0, latency, top.1), &WINDOW, &job, &mut Turns::default()).unwrap()
-        };
+        let block = &block;
+        let model = move |latency| kelle_top::timing::clock((block, latency), &WINDOW).unwrap().cycles(&job).unwrap();
         (counters, Box::new(model))
     });
 }

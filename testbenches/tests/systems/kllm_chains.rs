@@ -1,6 +1,5 @@
 //! Chains of the KLLM accelerator that do a part of the real model without the host.
 
-use golden::systems::cycles::Turns;
 use host::Device;
 use host::kllm::{Bits, Caps};
 use sim::bus::AxiConfig;
@@ -53,16 +52,16 @@ fn cached_heads(config: &AxiConfig, latency: Option<u32>, heads: &[(Bits, [usize
     let golden = golden_of(&block).unwrap();
     let all = std::sync::Mutex::new(Vec::new());
     on_hardware(&block, config, |hardware| {
-        let (mut device, mut turns) = (Device::new(hardware), Turns::default());
+        let mut device = Device::new(hardware);
+        let mut clock = latency.map(|latency| timing::clock((&block, latency), &WINDOW).unwrap());
         ready(&mut device, WINDOW, 100).unwrap();
         let caps = Caps::read(&mut device).unwrap();
         for &(bits, tokens) in heads {
             let head = cached_head(&caps, &WINDOW, golden.clone(), bits, (tokens, 3)).unwrap();
             let Measured { job, errors } = &head.measured;
             let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
-            if let Some(latency) = latency {
-                let expected = timing::cycles_of((&block, latency), &WINDOW, job, &mut turns).unwrap();
-                assert_eq!(counters.cycles, expected);
+            if let Some(clock) = &mut clock {
+                assert_eq!(counters.cycles, clock.cycles(job).unwrap());
             }
             println!("{bits:?}, {tokens:?} tokens, {} descriptors: {errors:?} {counters:?}", job.descriptors);
             all.lock().unwrap().push(head);
@@ -113,8 +112,8 @@ fn real_tokens_behind_relu() {
         let caps = Caps::read(&mut device).unwrap();
         let Measured { job, errors } = real_relu(&caps, &WINDOW, golden.clone(), (Bits::Four, 4)).unwrap();
         let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
-        let mut turns = Turns::default();
-        assert_eq!(counters.cycles, timing::cycles_of((&block, LATENCY), &WINDOW, &job, &mut turns).unwrap());
+        let mut clock = timing::clock((&block, LATENCY), &WINDOW).unwrap();
+        assert_eq!(counters.cycles, clock.cycles(&job).unwrap());
         println!("{errors:?}");
         // What is left of what tokens stand for is that of the weights; without ReLU it would be far more.
         let [plain, activated, of_tokens, without] = [0, 1, 2, 3].map(|k| errors[k].1);

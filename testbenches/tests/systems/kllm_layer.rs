@@ -1,6 +1,5 @@
 //! A decoder layer of the real model on the KLLM accelerator.
 
-use golden::systems::cycles::Turns;
 use host::kllm::{Bits, Caps};
 use host::{Device, Window};
 use sim::bus::AxiConfig;
@@ -22,7 +21,7 @@ fn large_decoder_layer_of_8_tokens() {
     let golden = golden_of(&block).unwrap();
     let window = Window { limit: 0x1fff_ffff, ..WINDOW };
     on_hardware(&block, &AxiConfig::ideal(LATENCY), |hardware| {
-        let (mut device, mut turns) = (Device::new(hardware), Turns::default());
+        let (mut device, mut clock) = (Device::new(hardware), timing::clock((&block, LATENCY), &window).unwrap());
         ready(&mut device, window, 200).unwrap();
         let caps = Caps::read(&mut device).unwrap();
         for (bits, tokens, most) in [
@@ -35,8 +34,7 @@ fn large_decoder_layer_of_8_tokens() {
             println!("{bits:?}, {tokens:?}: {errors:?}");
             let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
             println!("{} descriptors: {counters:?}", job.descriptors);
-            let expected = timing::cycles_of((&block, LATENCY), &window, &job, &mut turns).unwrap();
-            assert_eq!(counters.cycles, expected);
+            assert_eq!(counters.cycles, clock.cycles(&job).unwrap());
             let error = |name| errors.iter().find(|error| error.0 == name).unwrap().1;
             let (adds, integers) = (error("what the layer adds"), error("what integers to the nearest add"));
             assert!(adds > 0.0 && adds < most && adds < integers, "{adds:.2e}, integers {integers:.2e}");

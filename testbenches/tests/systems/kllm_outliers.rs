@@ -7,12 +7,12 @@ use golden::systems::memory::SparseMemory;
 use half::f16;
 use hdl::accelerators::kllm::{KllmSpec, KllmTop};
 use hdl::blocks::common::AxiSpec;
-use host::kllm::{Bits, Caps, Codebook, MatMulJob, Panels, Product, Token, Tokens};
-use host::vector::{self, Operand, Units};
+use host::kllm::{Bits, Codebook, MatMulJob, Panels, Product, Token, Tokens};
+use host::vector::Operand;
 use host::{Allocator, Chain, Format, Rows, Window};
 use models::headlines::outliers::{COSTS, Cost, INNER};
 use rand::RngExt;
-use testbenches::systems::kllm_top::{golden_of, timing::timing};
+use testbenches::systems::kllm_top::{caps_of, golden_of, timing::timing};
 
 const WINDOW: Window = Window { base: 0, limit: 1 << 30, address_width: 40 };
 
@@ -35,26 +35,9 @@ fn block() -> KllmTop {
     KllmTop { axi, product, max_beats: 128, orizuru: 4096, ..KllmTop::default() }
 }
 
-fn caps(block: &KllmTop) -> Caps {
-    let spec = &block.product;
-    let units = Units { softmax: true, layer_norm: true, rotary: true };
-    Caps {
-        lanes: spec.lanes,
-        columns: spec.columns,
-        groups: spec.groups,
-        inputs: spec.inputs,
-        centroid_bits: spec.centroid_bits,
-        buffer: spec.buffer,
-        inner: spec.inner(),
-        segment: block.orizuru,
-        outliers: spec.kmax,
-        vector: vector::Caps { opcode: 2, lanes: 32, max_beats: block.max_beats, function: 0, units },
-    }
-}
-
 /// Cycles of a panel's product with so many tokens, each with so many outliers a side at random positions.
 fn cycles(block: &KllmTop, tokens: usize, a_side: usize) -> anyhow::Result<u64> {
-    let (caps, inner) = (caps(block), INNER as usize);
+    let (caps, inner) = (caps_of(block), INNER as usize);
     // Fixed: the cycles below are those of these positions.
     let mut rng = sim::stimulus::rng(7);
     let mut token = || {

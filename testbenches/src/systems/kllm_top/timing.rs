@@ -1,14 +1,10 @@
 //! Cycles of jobs before a memory that never pauses, against the golden recurrence.
 
-use golden::common::shell::job_controller::Limits;
-use golden::systems::cycles::Turns;
 use golden::systems::kllm_top::cycles::{Finder, Lane, Timing};
-use golden::systems::memory::SparseMemory;
 use hdl::accelerators::kllm::KllmTop;
 use host::Window;
 
-use super::super::chain_builder::Job;
-use super::super::timing::{compare, shell, unit};
+use super::super::timing::{Clock, compare, shell, unit};
 use super::{golden_of, program};
 use crate::kllm::orizuru;
 
@@ -39,22 +35,15 @@ pub fn timing(block: &KllmTop, latency: u32) -> Timing {
     }
 }
 
-/// What the register CYCLES has at the end of a chain before an ideal memory; `turns` are left by the job before.
+/// What jobs take before a memory that answers after `latency` cycles.
 ///
 /// # Errors
-/// The chain ends with an error.
-pub fn cycles_of(
-    (block, latency): (&KllmTop, u32),
-    window: &Window,
-    job: &Job,
-    turns: &mut Turns,
-) -> anyhow::Result<u64> {
-    let mut memory = SparseMemory::new();
-    job.images.iter().for_each(|image| memory.store(image.address, &image.bytes));
-    let limits = Limits { base: window.base, limit: window.limit, max_descriptors: job.descriptors };
-    let spent = timing(block, latency).job(&golden_of(block)?, limits, job.address, (&mut memory, turns));
-    let spent = spent.map_err(|code| anyhow::anyhow!("the job ends with error {code}"))?;
-    Ok(spent.iter().map(|spent| spent.cycles).sum())
+/// Parameters that the model refuses.
+pub fn clock((block, latency): (&KllmTop, u32), window: &Window) -> anyhow::Result<Clock> {
+    let timing = timing(block, latency);
+    Ok(Clock::new(golden_of(block)?, window, move |golden, (limits, job), (memory, turns)| {
+        timing.job(golden, limits, job, (memory, turns))
+    }))
 }
 
 /// Random chains that are right, each before an ideal memory of some latency; a vector is such a chain.

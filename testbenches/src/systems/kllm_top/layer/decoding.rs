@@ -12,7 +12,7 @@ use super::super::super::float_layer::{Exact, Layer};
 use super::super::super::timing::Clock;
 use super::super::builder::Builder;
 use super::super::real::with_orizuru;
-use super::super::timing::timing;
+use super::super::timing::clock;
 use super::super::{caps_of, golden_of};
 use super::{Begin, Kept};
 
@@ -55,10 +55,7 @@ impl LayerAccelerator for OnKllm {
     }
 
     fn clock(&self, window: &Window, latency: u32) -> anyhow::Result<Clock> {
-        let timing = timing(&self.block, latency);
-        Ok(Clock::new(golden_of(&self.block)?, window, move |golden, (limits, job), (memory, turns)| {
-            timing.job(golden, limits, job, (memory, turns))
-        }))
+        clock((&self.block, latency), window)
     }
 
     fn most_tokens(&self) -> [usize; 2] {
