@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use host::Window;
+use host::kllm::Bits;
 use indicatif::{ProgressBar, ProgressStyle};
 use models::smollm2::arithmetic::{Norm, Projection, rms_norm};
 use models::smollm2::perplexity::{perplexity, surprise, surprises};
@@ -61,6 +62,8 @@ enum On {
 struct Row {
     name: &'static str,
     on: On,
+    /// Scales and codebooks are those of the window itself, as the float model reads it: what another text costs is not there.
+    on_itself: bool,
 }
 
 /// What reading a window gave.
@@ -71,7 +74,8 @@ struct Found {
 }
 
 fn rows() -> Result<Vec<Row>> {
-    let row = |name, on| Row { name, on };
+    let row = |name, on| Row { name, on, on_itself: false };
+    let on_itself = |name, on| Row { name, on, on_itself: true };
     let one = |on: Box<dyn LayerAccelerator>| On::Layers(on, 1);
     let half = |on: Box<dyn LayerAccelerator>| On::Layers(on, WINDOWS[0].len() / 2);
     // Nothing is lost but where a token lies below all of the prompt: that makes a level wider than 256 integers.
@@ -80,11 +84,14 @@ fn rows() -> Result<Vec<Row>> {
         row("float", On::Float),
         row("tender", On::Tender),
         row("kllm", one(Box::<OnKllm>::default())),
+        row("kllm W4A3", one(Box::new(OnKllm::with(Bits::Three)))),
+        on_itself("kllm on itself", one(Box::<OnKllm>::default())),
         row("kelle", one(Box::new(OnKelle::new()?))),
         row("kelle all tokens", one(Box::new(OnKelle::keeping(WINDOWS[0].len() as u16)?))),
         row("titanus", half(Box::new(OnTitanus::new()?))),
         row("titanus of one token", one(Box::new(OnTitanus::new()?))),
         row("titanus 8 bits", half(Box::new(OnTitanus::keeping(wide)?))),
+        on_itself("titanus on itself", half(Box::new(OnTitanus::new()?))),
     ])
 }
 
@@ -132,7 +139,13 @@ impl Study {
                 Ok(Found { surprises, saturated: 0 })
             }
             On::Tender => self.on_tender(tokens),
-            On::Layers(on, prompt) => self.on_layers((on.as_ref(), *prompt), tokens),
+            On::Layers(on, prompt) => {
+                let own: Option<Vec<Vec<Rows>>> = match row.on_itself {
+                    true => Some(ahead_of_layers(&self.model, tokens)?.into_iter().map(|rows| vec![rows]).collect()),
+                    false => None,
+                };
+                self.on_layers((on.as_ref(), *prompt), own.as_ref().unwrap_or(&self.learnt), tokens)
+            }
         }
     }
 
@@ -158,14 +171,19 @@ impl Study {
 
     /// Layer by layer, which is the same as token by token: a layer depends on nothing but what comes into it. So one of them is in memory
     /// at a time.
-    fn on_layers(&self, (on, prompt): (&dyn LayerAccelerator, usize), tokens: &[u32]) -> Result<Found> {
+    fn on_layers(
+        &self,
+        (on, prompt): (&dyn LayerAccelerator, usize),
+        learnt: &[Vec<Rows>],
+        tokens: &[u32],
+    ) -> Result<Found> {
         let (config, count) = (self.model.config(), tokens.len() - 1);
         let embedding = self.model.weight(config.layers, Projection::Logits)?;
         let row = |&token: &u32| embedding.output(token as usize).iter().map(|&x| x.into()).collect();
         let mut x: Rows = tokens[..count].iter().map(row).collect();
         let mut saturated = 0;
-        for number in 0..config.layers {
-            let layer = on.layer(&WIDE, &layer_of(&self.model, number)?, &self.learnt[number], count);
+        for (number, texts) in learnt.iter().enumerate() {
+            let layer = on.layer(&WIDE, &layer_of(&self.model, number)?, texts, count);
             let mut layer = layer.with_context(|| format!("layer {number}"))?;
             let mut behind = Rows::new();
             let others = (prompt..count).step_by(TOGETHER).map(|first| first..count.min(first + TOGETHER));

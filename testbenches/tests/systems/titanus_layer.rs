@@ -96,14 +96,18 @@ fn large_layers_with_pauses() {
     }
 }
 
-/// The same without pauses, of Llama's shape: its cycles are those of the recurrence.
+/// The same without pauses, of Llama's shape, also with tiles of the paper's 32 channels: its cycles are those of the recurrence.
 #[test]
-#[ignore = "a model of 96 macros, and a simulation of a minute"]
+#[ignore = "two models of 96 macros, and simulations of a minute"]
 fn large_cycles_of_a_layer() {
     let how = Compression { bits: [4, 4], ..PRUNED };
-    let chains = drawn(&small_layer_core(), Shape::Llama, (10, 8, Prompt::AtOnce), how);
-    let cycles = simulate(&small_layer_core(), &AxiConfig::ideal(20), &chains);
-    assert_eq!(cycles, cycles_of((&small_layer_core(), 20), &WINDOW, &chains.jobs).unwrap());
+    for lanes in [16, 32] {
+        let mut block = small_layer_core();
+        (block.spec.lanes, block.spec.tiles) = (lanes, 128 / lanes);
+        let chains = drawn(&block, Shape::Llama, (10, 8, Prompt::AtOnce), how);
+        let cycles = simulate(&block, &AxiConfig::ideal(20), &chains);
+        assert_eq!(cycles, cycles_of((&block, 20), &WINDOW, &chains.jobs).unwrap());
+    }
 }
 
 /// A prompt and a token behind it, the prompt as one job and token by token.

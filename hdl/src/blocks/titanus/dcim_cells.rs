@@ -178,28 +178,44 @@ impl DcimCells {
         let (inputs, outputs, index) = (self.inputs, self.outputs, self.row().width);
         let there = if inputs == 1 << index { String::new() } else { format!(" && {row} < {index}'d{inputs}") };
         let at = format!("cell_at[{}:0]", index - 1);
-        let sign = match partial - weight {
-            0 => format!("weights[{at}]"),
-            more => format!("{{{{{more}{{weights[{at}][{}]}}}}, weights[{at}]}}", weight - 1),
+        let signed = match partial - weight {
+            0 => "cell_weight".to_owned(),
+            more => format!("{{{{{more}{{cell_weight[{}]}}}}, cell_weight}}", weight - 1),
         };
         let chosen = if inputs == 1 { "chosen".to_owned() } else { format!("chosen[{at}]") };
+        let (word, all) = (weight * outputs, partial * outputs);
+        let (weight_index, sum_index) = (index_width(word.into()), index_width(all.into()));
+        // One function for all columns: a simulator has little to compile, however many there are.
         let text = format!(
             "// {name}: simulation model of a compute-in-memory macro; leave this file out where the macro is.\n(* blackbox *)\n\
-             module {name} (\n  input  wire {clk}{ports}\n);\n  genvar k;\n  generate\n\
-             \x20   for (k = 0; k < {outputs}; k = k + 1) begin : g_column\n\
-             \x20     reg [{high}:0] weights [0:{last}];\n      reg [{top}:0] partial_q;\n\
-             \x20     function [{top}:0] cells_sum(input {bit_range}chosen);\n        reg [{index}:0] cell_at;\n        begin\n\
-             \x20         cells_sum = {partial}'d0;\n          for (cell_at = {over}'d0; cell_at < {over}'d{inputs}; cell_at = cell_at + {over}'d1)\n\
-             \x20           if ({chosen}) cells_sum = cells_sum + {sign};\n        end\n      endfunction\n\
-             \x20     always @(posedge {clk}) if ({step}) partial_q <= cells_sum({bits});\n\
-             \x20     always @(posedge {clk}) if ({write}{there}) weights[{row}] <= {data}[{weight}*k +: {weight}];\n\
-             \x20     assign {out}[{partial}*k +: {partial}] = partial_q;\n    end\n  endgenerate\nendmodule\n",
+             module {name} (\n  input  wire {clk}{ports}\n);\n\
+             \x20 reg [{word_high}:0] weights [0:{last}];\n  reg [{all_high}:0] partial_q;\n\
+             \x20 function [{all_high}:0] cells_sums(input {bit_range}chosen);\n\
+             \x20   reg [{index}:0] cell_at;\n    reg [{weight_index}:0] weight_at;\n    reg [{sum_index}:0] sum_at;\n\
+             \x20   reg [{high}:0] cell_weight;\n    reg [{top}:0] cell_sum;\n    begin\n\
+             \x20     cells_sums = {all}'d0;\n      weight_at = {weight_over}'d0;\n\
+             \x20     for (sum_at = {sum_over}'d0; sum_at < {sum_over}'d{all}; sum_at = sum_at + {sum_over}'d{partial}) begin\n\
+             \x20       cell_sum = {partial}'d0;\n\
+             \x20       for (cell_at = {over}'d0; cell_at < {over}'d{inputs}; cell_at = cell_at + {over}'d1) begin\n\
+             \x20         cell_weight = weights[{at}][weight_at[{weight_top}:0] +: {weight}];\n\
+             \x20         if ({chosen}) cell_sum = cell_sum + {signed};\n        end\n\
+             \x20       cells_sums[sum_at[{sum_top}:0] +: {partial}] = cell_sum;\n\
+             \x20       weight_at = weight_at + {weight_over}'d{weight};\n      end\n    end\n  endfunction\n\
+             \x20 always @(posedge {clk}) if ({step}) partial_q <= cells_sums({bits});\n\
+             \x20 always @(posedge {clk}) if ({write}{there}) weights[{row}] <= {data};\n\
+             \x20 assign {out} = partial_q;\nendmodule\n",
             ports = types.iter().map(line).collect::<String>(),
+            word_high = word - 1,
+            all_high = all - 1,
             high = weight - 1,
             last = inputs - 1,
             top = partial - 1,
             bit_range = range(uint(inputs)),
             over = index + 1,
+            weight_over = weight_index + 1,
+            weight_top = weight_index - 1,
+            sum_over = sum_index + 1,
+            sum_top = sum_index - 1,
         );
         let ports = types.iter().map(|(port, direction, ty)| ExternalPort {
             name: named(port),

@@ -81,11 +81,13 @@ impl Caps {
     #[must_use]
     pub fn most_lines(&self, tokens: u32, bits: u32) -> u64 {
         let (lanes, tiles, tokens) = (u64::from(self.lanes), u64::from(self.tiles), u64::from(tokens));
-        // Kind, index, labels and values of each tile, initial levels, and for each level that opens mask and record.
-        let tile = 2 + lanes * (2 + u64::from(bits));
-        let levels = u64::from(self.levels).min(tokens + 1) * (2 + 19 * lanes);
-        let opens = lanes * tokens * tiles;
-        (16 + tiles * (tokens * tile + lanes * levels) + opens).div_ceil(8 * layout::LINE_BYTES)
+        // Kind, index, labels and values of each token; initial levels, whose kind and mask a tile may have; a mask with each token that opens
+        // a level, and a record for each of a channel's levels.
+        let token = 2 + lanes * (2 + u64::from(bits));
+        let levels = u64::from(self.levels).min(tokens + 1);
+        let opening = tokens.min(lanes * levels);
+        let tile = tokens * token + (2 + lanes) + opening * lanes + 18 * lanes * levels;
+        (16 + tiles * tile).div_ceil(8 * layout::LINE_BYTES)
     }
 }
 

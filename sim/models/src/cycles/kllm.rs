@@ -38,6 +38,22 @@ impl Left {
     }
 }
 
+/// Tokens that are appended at positions of their own.
+const APART: u64 = 64;
+
+/// Outliers of a token of so many positions, one on each side for `positions_an_outlier`; 0: none.
+fn outliers(inner: u64, positions_an_outlier: u64) -> u64 {
+    if positions_an_outlier == 0 { 0 } else { 2 * inner.div_ceil(positions_an_outlier) }
+}
+
+/// Descriptors of a layer: ahead of the attention, of query heads that share keys and values, as often as there are such groups, and behind.
+struct Pass {
+    before: Vec<Cost>,
+    group: Vec<Cost>,
+    groups: u64,
+    behind: Vec<Cost>,
+}
+
 /// An accelerator, and how it is used.
 #[derive(Clone, Debug)]
 pub struct Kllm {
@@ -155,17 +171,13 @@ impl Kllm {
         1.0 + outliers - beats * (1.0 - (1.0 - 1.0 / beats).powf(outliers))
     }
 
-    fn outliers(&self, inner: u64) -> u64 {
-        if self.positions_an_outlier == 0 { 0 } else { 2 * inner.div_ceil(self.positions_an_outlier) }
-    }
-
     /// A product with as many positions as there are.
     fn matrix(&self, left: Left, [tokens, inner, channels]: [u64; 3]) -> Result<Cost> {
         let (most, across) = (u64::from(self.caps.inner), channels.div_ceil(self.channels()));
         let mut all = Cost::default();
         for first in (0..inner).step_by(most as usize) {
             let inner = most.min(inner - first);
-            let outliers = if left == Left::Tokens { self.outliers(inner) } else { 0 };
+            let outliers = if left == Left::Tokens { outliers(inner, self.positions_an_outlier) } else { 0 };
             let beats = left.beats(inner, self.caps.inputs.into());
             let rows = if self.fits(inner) { 1 } else { tokens };
             let weights = rows * channels * inner / 2;
@@ -188,12 +200,12 @@ impl Kllm {
         rows_cost(&self.caps.vector, (what, Numbers::Fp16), size, &self.steps, &|descriptor| self.alone(descriptor))
     }
 
-    /// Rows become tokens.
-    fn quantize(&self, [rows, columns]: [u64; 2]) -> Result<Cost> {
+    /// Rows become tokens, with an outlier on each side for so many positions; 0: none.
+    fn quantize(&self, [rows, columns]: [u64; 2], positions_an_outlier: u64) -> Result<Cost> {
         let (most, mut all) = (u64::from(self.caps.inner), Cost::default());
         for first in (0..columns).step_by(most as usize) {
             let columns = most.min(columns - first);
-            let outliers = self.outliers(columns);
+            let outliers = outliers(columns, positions_an_outlier);
             let side: u16 = (outliers / 2).try_into()?;
             let one = |rows: u64| -> Result<u64> {
                 let mut room = Room::new();
@@ -205,7 +217,7 @@ impl Kllm {
                     QuantizeJob::new(size, self.bits, (side, side), x, codebook, out).build(&self.caps, &WINDOW)?,
                 )
             };
-            let cycles = extended(rows, (3, 1), &mut |rows| self.tokens.of([rows, columns, 0], || one(rows)))?;
+            let cycles = extended(rows, (3, 1), &mut |rows| self.tokens.of([rows, columns, outliers], || one(rows)))?;
             let bytes = rows * (2 * columns + HEAD + columns / 2 + OUTLIER * outliers);
             all += Cost { cycles, bytes, products: 0 };
         }
@@ -229,81 +241,83 @@ impl Kllm {
         Ok([key, self.appended.of([head, position, 1], || self.alone(value))?])
     }
 
-    /// A token's key and value of a head enter their panels.
-    fn append(&self, head: u64, position: u64) -> Result<Cost> {
-        Ok(Cost { cycles: self.appended(head, position)?.iter().sum(), bytes: 3 * head, products: 0 })
+    /// Keys and values of tokens up to a position enter the panels of a head, token by token. All take as long as the last one where they are
+    /// more than [`APART`].
+    fn append(&self, head: u64, (tokens, last): (u64, u64)) -> Result<Vec<Cost>> {
+        let mut all = Vec::new();
+        for token in 0..tokens {
+            let position = if tokens > APART { last } else { last + 1 + token - tokens };
+            let cost = |cycles| Cost { cycles, bytes: 3 * head / 2, products: 0 };
+            all.extend(self.appended(head, position)?.map(cost));
+        }
+        Ok(all)
     }
 
-    /// A token behind `context - 1` others, as the chain of a running model, where each query head has descriptors of its own: cycles of each
-    /// of them, alone.
+    /// The chain of a running model: each query head has descriptors of its own.
+    fn pass(&self, model: &Model, work: Work) -> Result<Pass> {
+        let (width, between, head, [heads, shared]) = (model.width, model.between, model.head(), model.heads);
+        let tokens = work.sequences * work.tokens;
+        let row = |what: Steps, columns: u64| self.rows(what, [tokens, columns]);
+        let weights = |inputs: u64, outputs: u64| self.matrix(Left::Tokens, [tokens, inputs, outputs]);
+        // Rows of the residual stream are added to the results.
+        let added = |cost: Cost| Cost { bytes: cost.bytes + 2 * tokens * width, ..cost };
+        let quantized = |columns: u64| self.quantize([tokens, columns], self.positions_an_outlier);
+        let norm = || row(if model.gated { Steps::RmsNorm } else { Steps::LayerNorm }, width);
+        let of_kept = weights(width, head * shared)?;
+        let mut before = vec![norm()?, quantized(width)?, weights(width, width)?, of_kept, of_kept];
+        if model.gated {
+            before.extend([row(Steps::Rotate, width)?, row(Steps::Rotate, head * shared)?]);
+        }
+        let rows = [work.tokens, work.context];
+        let of_head = [
+            self.quantize([work.tokens, head], self.positions_an_outlier)?,
+            self.matrix(Left::Tokens, [work.tokens, head, work.context])?,
+            self.rows(Steps::Softmax, rows)?,
+            // Probabilities times the scales of their values.
+            self.rows(Steps::Gate, rows)?,
+            self.matrix(Left::Integers, [work.tokens, work.context, head])?,
+        ];
+        // Keys and values have no outliers.
+        let mut group = vec![self.quantize([work.tokens, head], 0)?; 2];
+        group.extend(self.append(head, (work.tokens, work.context - 1))?);
+        (0..heads / shared).for_each(|_| group.extend(of_head));
+        let mut behind = vec![quantized(width)?, added(weights(width, width)?), norm()?, quantized(width)?];
+        for _ in 0..model.inner() {
+            behind.push(weights(width, between)?);
+        }
+        for (columns, count) in parts(between, longest(&self.caps.vector)) {
+            let cost = row(if model.gated { Steps::Gate } else { Steps::Activate }, columns)?;
+            behind.extend((0..count).map(|_| cost));
+        }
+        behind.extend([quantized(between)?, added(weights(between, width)?)]);
+        Ok(Pass { before, group, groups: work.sequences * shared, behind })
+    }
+
+    /// A token behind `context - 1` others, as the chain of a running model: cycles of each descriptor, alone.
     ///
     /// # Errors
     /// A layer that does not fit.
     pub fn token(&self, model: &Model, context: u64) -> Result<Vec<u64>> {
-        let (width, between, head, [heads, shared]) = (model.width, model.between, model.head(), model.heads);
-        let row = |what: Steps, columns: u64| self.rows(what, [1, columns]).map(|cost| cost.cycles);
-        let product =
-            |left: Left, inner: u64, outputs: u64| self.matrix(left, [1, inner, outputs]).map(|cost| cost.cycles);
-        let weights = |inputs: u64, outputs: u64| product(Left::Tokens, inputs, outputs);
-        let tokens = |columns: u64| self.quantize([1, columns]).map(|cost| cost.cycles);
-        let norm = || row(if model.gated { Steps::RmsNorm } else { Steps::LayerNorm }, width);
-        let of_kept = weights(width, head * shared)?;
-        let mut all = vec![norm()?, tokens(width)?, weights(width, width)?, of_kept, of_kept];
-        if model.gated {
-            all.extend([row(Steps::Rotate, width)?, row(Steps::Rotate, head * shared)?]);
-        }
-        for _ in 0..shared {
-            all.extend([tokens(head)?; 2]);
-            all.extend(self.appended(head, context - 1)?);
-            for _ in 0..heads / shared {
-                let (scores, values) = (weights(head, context)?, product(Left::Integers, context, head)?);
-                let probabilities = [row(Steps::Softmax, context)?, row(Steps::Gate, context)?];
-                all.extend([tokens(head)?, scores, probabilities[0], probabilities[1], values]);
-            }
-        }
-        all.extend([tokens(width)?, weights(width, width)?, norm()?, tokens(width)?]);
-        for _ in 0..model.inner() {
-            all.push(weights(width, between)?);
-        }
-        for (columns, count) in parts(between, longest(&self.caps.vector)) {
-            let cycles = row(if model.gated { Steps::Gate } else { Steps::Activate }, columns)?;
-            all.extend((0..count).map(|_| cycles));
-        }
-        all.extend([tokens(between)?, weights(between, width)?]);
-        Ok(all)
+        let Pass { before, group, groups, behind } = self.pass(model, Work { sequences: 1, tokens: 1, context })?;
+        let groups = (0..groups).flat_map(|_| &group);
+        Ok(before.iter().chain(groups).chain(&behind).map(|cost| cost.cycles).collect())
     }
 
-    /// A layer of a model; keys and values are put into their panels token by token.
+    /// A layer of a model, as the chain of a running one has it.
     ///
     /// # Errors
     /// A layer that does not fit.
     pub fn layer(&self, model: &Model, work: Work) -> Result<Cost> {
-        let tokens = work.sequences * work.tokens;
-        let (width, head, [heads, shared]) = (model.width, model.head(), model.heads);
-        let mut all = Cost::default();
-        for [inputs, outputs, count] in model.projections() {
-            all += self.matrix(Left::Tokens, [tokens, inputs, outputs])?.times(count);
-        }
-        let group = heads / shared * work.tokens;
-        let pairs = work.sequences * shared;
-        all += self.matrix(Left::Tokens, [group, head, work.context])?.times(pairs);
-        all += self.matrix(Left::Integers, [group, work.context, head])?.times(pairs);
-        all += self.rows(Steps::Softmax, [group, work.context])?.times(pairs);
-        // Probabilities times the scales of their values.
-        all += self.rows(Steps::Gate, [group, work.context])?.times(pairs);
-        all += self.quantize([group, head])?.times(pairs);
-        for columns in [width, width, width, model.between] {
-            all += self.quantize([tokens, columns])?;
-        }
-        all += self.quantize([2 * tokens * shared, head])?;
-        all += self.append(head, work.context - 1)?.times(tokens * shared);
-        let norm = if model.gated { Steps::RmsNorm } else { Steps::LayerNorm };
-        all += self.rows(norm, [tokens, width])?.times(2);
-        // Residual sums are addends of products.
-        if model.gated {
-            all += self.rows(Steps::Rotate, [tokens * (heads + shared), head])?;
-        }
-        all += self.rows(if model.gated { Steps::Gate } else { Steps::Activate }, [tokens, model.between])?;
+        let Pass { before, group, groups, behind } = self.pass(model, work)?;
+        let sum = |of: &[Cost]| {
+            of.iter().fold(Cost::default(), |mut sum, &cost| {
+                sum += cost;
+                sum
+            })
+        };
+        let mut all = sum(&before);
+        all += sum(&group).times(groups);
+        all += sum(&behind);
         Ok(all)
     }
 }

@@ -90,6 +90,17 @@ impl Exact {
     /// The layer for some tokens, each of which sees all.
     #[must_use]
     pub fn of(x: &[Vec<f64>], layer: &Layer) -> Self {
+        Self::with(x, layer, |_| x.len())
+    }
+
+    /// The same where a token sees itself and those before it, as in a decoder: what accelerators of decoders make of the weights.
+    #[must_use]
+    pub fn causal(x: &[Vec<f64>], layer: &Layer) -> Self {
+        Self::with(x, layer, |token| token + 1)
+    }
+
+    /// The layer; a token sees so many of the first ones.
+    fn with(x: &[Vec<f64>], layer: &Layer, seen: impl Fn(usize) -> usize) -> Self {
         let [queries, keys, values] = [&layer.q, &layer.k, &layer.v].map(|projection| projection.of(x));
         let width = layer.q.bias.len() / layer.heads;
         let mut attention = vec![Vec::new(); x.len()];
@@ -97,8 +108,12 @@ impl Exact {
             let part = |rows: &[Vec<f64>]| columns(rows, head * width, width);
             let (q, k, v) = (part(&queries), part(&keys), part(&values));
             let score = |q: &[f64], k: &[f64]| q.iter().zip(k).map(|(a, b)| a * b).sum::<f64>() / (width as f64).sqrt();
-            let row = |q: &Vec<f64>| softmax(&k.iter().map(|k| score(q, k)).collect::<Vec<_>>());
-            let p: Vec<Vec<f64>> = q.iter().map(row).collect();
+            let row = |(token, q): (usize, &Vec<f64>)| {
+                let mut p = softmax(&k[..seen(token)].iter().map(|k| score(q, k)).collect::<Vec<_>>());
+                p.resize(k.len(), 0.0);
+                p
+            };
+            let p: Vec<Vec<f64>> = q.iter().enumerate().map(row).collect();
             attention.iter_mut().zip(product(&p, &v)).for_each(|(all, one)| all.extend(one));
         }
         let hidden = layer.norms[0].norm(&added(&layer.o.of(&attention), x), layer.epsilon);
@@ -175,8 +190,10 @@ mod tests {
             down: linear(0.0),
             norms: [plain.clone(), plain],
         };
-        let exact = Exact::of(&[vec![1.0, 4.0], vec![3.0, 0.0]], &layer);
+        let x = [vec![1.0, 4.0], vec![3.0, 0.0]];
+        let exact = Exact::of(&x, &layer);
         assert_eq!(exact.attention, [[2.5, 2.5], [2.5, 2.5]]);
+        assert_eq!(Exact::causal(&x, &layer).attention, [[1.5, 4.5], [2.5, 2.5]]);
         assert_eq!(exact.hidden, [[-1.0, 1.0], [1.0, -1.0]]);
     }
 }

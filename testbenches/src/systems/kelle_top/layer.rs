@@ -88,7 +88,18 @@ pub(super) fn quantizer(like: &[Vec<f64>]) -> f32 {
 impl Builder<'_> {
     /// Weights, [in, out], as integers of 8 bits with a scale for each output, for activations like `like`.
     pub(super) fn weights(&mut self, weights: &[Vec<f64>], like: &[Vec<f64>]) -> anyhow::Result<Weights> {
+        self.weights_with(weights, &vec![0.0; weights[0].len()], like)
+    }
+
+    /// The same, and biases of the outputs.
+    pub(super) fn weights_with(
+        &mut self,
+        weights: &[Vec<f64>],
+        biases: &[f64],
+        like: &[Vec<f64>],
+    ) -> anyhow::Result<Weights> {
         let (channels, columns) = (weights.len(), weights[0].len());
+        ensure!(biases.len() == columns, "{} biases of {columns} outputs", biases.len());
         let scale = |n: usize| weights.iter().fold(0.0, |most: f64, row| most.max(row[n].abs())) / LARGEST_WEIGHT;
         let scales: Vec<f64> = (0..columns).map(scale).collect();
         let integer = |(w, scale): (&f64, &f64)| (w / scale).round_ties_even() as i8;
@@ -96,7 +107,8 @@ impl Builder<'_> {
         let panels = Panels::new(self.caps, columns, channels)?;
         let address = self.b.store(panels.pack(&integers)?)?;
         let quantizer = quantizer(like);
-        let constants = scales.iter().flat_map(|scale| [(scale / f64::from(quantizer)) as f32, 0.0]);
+        let constant = |(scale, bias): (&f64, &f64)| [(scale / f64::from(quantizer)) as f32, *bias as f32];
+        let constants = scales.iter().zip(biases).flat_map(constant);
         let constants = self.b.store(constants.flat_map(f32::to_le_bytes).collect())?;
         let panels = Operand { address, stride: panels.stride().try_into()? };
         Ok(Weights { panels, constants, quantizer, channels: channels as u32, columns: columns as u32 })

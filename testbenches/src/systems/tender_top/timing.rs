@@ -3,8 +3,9 @@
 use golden::systems::tender_top::cycles::{Array, Timing};
 use hdl::accelerators::tender::TenderTop;
 use hdl::blocks::tender::Drain;
+use host::Window;
 
-use super::super::timing::{compare, shell, unit};
+use super::super::timing::{Clock, compare, shell, unit};
 use super::{golden_of, program};
 
 /// How long the parts of a block take, before a memory that answers after `latency` cycles.
@@ -24,6 +25,17 @@ pub fn timing(block: &TenderTop, latency: u32) -> Timing {
         strip: block.strip.into(),
         unit: unit(&block.vector().unit()),
     }
+}
+
+/// What jobs take before a memory that answers after `latency` cycles.
+///
+/// # Errors
+/// Parameters that the model refuses.
+pub fn clock((block, latency): (&TenderTop, u32), window: &Window) -> anyhow::Result<Clock> {
+    let timing = timing(block, latency);
+    Ok(Clock::new(golden_of(block)?, window, move |golden, (limits, job), (memory, turns)| {
+        timing.job(golden, limits, job, (memory, turns))
+    }))
 }
 
 /// Random chains that are right, each before an ideal memory of some latency; a vector is such a chain.

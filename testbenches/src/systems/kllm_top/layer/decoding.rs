@@ -1,4 +1,4 @@
-//! Layers of a running model on the KLLM accelerator: W4A4, keys and values of a text in panels that it fills itself.
+//! Layers of a running model on the KLLM accelerator: W4A4 or W4A3, keys and values of a text in panels that it fills itself.
 
 use anyhow::ensure;
 use hdl::accelerators::kllm::KllmTop;
@@ -26,6 +26,7 @@ const CONTEXT: usize = 256;
 pub struct OnKllm {
     block: KllmTop,
     caps: Caps,
+    bits: Bits,
 }
 
 /// One segment of Orizuru: outliers are those of the whole token.
@@ -34,18 +35,30 @@ pub fn block() -> KllmTop {
     KllmTop { orizuru: 2048, ..with_orizuru() }
 }
 
+impl OnKllm {
+    /// Activations, keys and values have so many bits.
+    #[must_use]
+    pub fn with(bits: Bits) -> Self {
+        let block = block();
+        Self { caps: caps_of(&block), block, bits }
+    }
+}
+
 impl Default for OnKllm {
     fn default() -> Self {
-        let block = block();
-        Self { caps: caps_of(&block), block }
+        Self::with(Bits::Four)
     }
 }
 
 impl LayerAccelerator for OnKllm {
     fn about(&self) -> String {
         let (lanes, bus) = (&self.block.product, self.block.axi.data_width);
+        let scheme = match self.bits {
+            Bits::Three => "W4A3",
+            Bits::Four => "W4A4",
+        };
         format!(
-            "kllm_top, {} lanes of {} channels, W4A4, 1 % outliers of a whole token, a bus of {bus} bits",
+            "kllm_top, {} lanes of {} channels, {scheme}, 1 % outliers of a whole token, a bus of {bus} bits",
             lanes.lanes, lanes.columns
         )
     }
@@ -73,7 +86,7 @@ impl LayerAccelerator for OnKllm {
         let caps = &self.caps;
         let mut b = ChainBuilder::new(caps.vector, window, golden_of(&self.block)?)?;
         b.saturate();
-        let mut b = Builder { caps, bits: Bits::Four, b };
+        let mut b = Builder { caps, bits: self.bits, b };
         let like = Exact::of_texts(texts, layer)?;
         let begin = Begin { layer, like: &like, training: TRAINING, room: tokens };
         let kept = Kept::new(&mut b, &begin, |_| [&[], &[]])?;

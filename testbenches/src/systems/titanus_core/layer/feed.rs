@@ -3,7 +3,6 @@
 use host::titanus::ProductJob;
 
 use super::super::super::chain_builder::Floats;
-use super::super::super::float_layer::HEAD;
 use super::super::builder::{Builder, Integers, largest, lent, over, times};
 use super::super::float_decoder::{Activation, Decoder, Exact, Linear};
 use super::parts::{Gains, Projection, stored};
@@ -65,20 +64,9 @@ impl Feed {
         }
         let up = self.up.floats(b, "up", x)?;
         let gate = self.gate.as_ref().map(|gate| gate.floats(b, "gate", x)).transpose()?;
-        let out = b.integers("gated", up.rows, up.columns)?;
-        // As many columns at a time as the vector unit takes.
-        let most = (b.caps.vector.lanes * b.caps.vector.max_beats) as usize / HEAD * HEAD;
-        for first in (0..up.columns).step_by(most) {
-            let columns = most.min(up.columns - first);
-            let up = up.slice(first, columns)?;
-            match &gate {
-                Some(gate) => {
-                    let gate = gate.slice(first, columns)?;
-                    b.quantize_to(&gate, out.from(first), unit, |job| job.activate().multiply_rows(up.at))?;
-                }
-                None => b.quantize_to(&up, out.from(first), unit, |job| job.activate())?,
-            }
+        match &gate {
+            Some(gate) => b.activated("gated", gate, Some(&up), unit),
+            None => b.activated("gated", &up, None, unit),
         }
-        Ok(out)
     }
 }
