@@ -75,7 +75,9 @@ fn entering(
     let mut room = apart();
     let all = old + tokens;
     let lines = caps.most_lines(all.try_into()?, BITS.into()).min(u16::MAX.into());
-    let areas = [room.at(1, BLOCK * lines)?.address, room.at(1, BLOCK * lines)?.address];
+    // From a page on each, as a host has them that knows pages: no burst ends early.
+    let bytes = (BLOCK * lines).next_multiple_of(4096);
+    let areas = [room.at(1, bytes)?.address, room.at(1, bytes)?.address];
     let lines = u16::try_from(lines)?;
     let new = Tokens::new(&mut room, (old, tokens), channels)?;
     let size = |tokens: u64| -> Result<(u32, u32)> { Ok((tokens.try_into()?, channels.try_into()?)) };
