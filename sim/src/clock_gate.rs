@@ -7,12 +7,13 @@
 use crate::{Design, Error, Result};
 
 impl Design {
-    /// The same design, but the clock of an instance in the top runs only while `awake` holds, a Verilog expression of the top's
-    /// nets that registers drive, and in reset. The expression is looked at in the middle of the cycle, so the instance has the
-    /// edge at the end of the cycle in which it comes to hold, and none at the end of the one in which it ceases to.
+    /// The same design, but the clock of an instance runs only while `awake` holds, a Verilog expression of nets around it that registers
+    /// drive, and in reset. The expression is looked at in the middle of the cycle, so the instance has the edge at the end of the cycle in
+    /// which it comes to hold, and none at the end of the one in which it ceases to. The instance is the only one of that name in the top,
+    /// or, where the top has none, in all other files; its module is placed wherever the one around it is.
     ///
     /// # Errors
-    /// The design has no clock or no reset, or its top has not exactly one instance of that name with that clock.
+    /// The design has no clock or no reset, there is another number of such instances, or it has another clock.
     pub fn with_clock_gate(mut self, instance: &str, awake: &str) -> Result<Self> {
         let top = self.top.clone();
         let wrong = |problem: String| Error::Design { top: top.clone(), problem };
@@ -20,13 +21,20 @@ impl Design {
             return Err(wrong("a clock gate needs a clock and a reset".into()));
         };
         let name = format!("{top}.v");
-        let file = self.files.iter_mut().find(|file| file.name == name);
-        let file = file.ok_or_else(|| wrong(format!("there is no file `{name}` to put a clock gate into")))?;
+        let of_top = self.files.iter().position(|file| file.name == name);
+        let of_top = of_top.ok_or_else(|| wrong(format!("there is no file `{name}` to put a clock gate into")))?;
         let (begin, pin) = (format!(" {instance} ("), format!(".{clock}({clock})"));
-        let places: Vec<usize> = file.text.match_indices(&begin).map(|(at, _)| at).collect();
-        let [at] = places[..] else {
-            return Err(wrong(format!("it has {} instances `{instance}`, wanted is one", places.len())));
+        let places = |number: usize| -> Vec<(usize, usize)> {
+            self.files[number].text.match_indices(&begin).map(|(at, _)| (number, at)).collect()
         };
+        let mut found = places(of_top);
+        if found.is_empty() {
+            found = (0..self.files.len()).flat_map(places).collect();
+        }
+        let [(number, at)] = found[..] else {
+            return Err(wrong(format!("it has {} instances `{instance}`, wanted is one", found.len())));
+        };
+        let file = &mut self.files[number];
         let end = file.text[at..].find(';').map_or(file.text.len(), |end| at + end);
         let pin_at = file.text[at..end].find(&pin).map(|pin| at + pin);
         let pin_at = pin_at.ok_or_else(|| wrong(format!("`{instance}` is not clocked by `{clock}`")))?;
@@ -84,6 +92,23 @@ endmodule
         let first = sim.peek_u64(counts[0]);
         sim.tick().unwrap();
         assert_eq!(sim.peek_u64(counts[0]), first + 1);
+    }
+
+    /// Below the top, too.
+    #[test]
+    fn an_instance_of_another_file() {
+        let (counter, pair) = VERILOG.split_once("module pair").unwrap();
+        let mut design = Design::from_verilog("pair", &format!("module pair{pair}"));
+        let around = "module two(input wire clk_i, input wire rst_ni, input wire go_i, output wire [7:0] second_o);\n\
+            wire [7:0] first;\n  pair u_pair (.clk_i(clk_i), .rst_ni(rst_ni), .go_i(go_i), .first_o(first), .second_o(second_o));\nendmodule\n";
+        design.files.extend(Design::from_verilog("counter", counter).files);
+        design.files.extend(Design::from_verilog("two", around).files);
+        design.top = "two".into();
+        let gated = design.clone().with_clock_gate("u_second", "go_q").unwrap();
+        let text = |design: &Design, name: &str| design.files.iter().find(|f| f.name == name).unwrap().text.clone();
+        assert!(text(&gated, "pair.v").contains("u_second_awake <= (go_q) | !rst_ni"), "{}", text(&gated, "pair.v"));
+        assert_eq!(text(&gated, "two.v"), text(&design, "two.v"));
+        assert!(design.with_clock_gate("u_third", "go_q").is_err());
     }
 
     #[test]

@@ -71,6 +71,12 @@ fn orders_of_the_accelerators() {
     assert!((titanus - wide).abs() < 0.2 * (wide - float), "the cache is the lesser part: {titanus} {wide} {float}");
     let [tender, kllm] = [of("| Tender: INT8, 8 groups |"), of("| KLLM: W4A4, 1 % of outliers |")];
     assert!(titanus < tender && tender < kllm, "{titanus} {tender} {kllm}");
+    let three = of("| W4A3 |");
+    assert!(three > 1.5 * kllm, "{three} {kllm}");
+    // What ranges of another text cost Titanus; codebooks of the text itself, from fewer tokens, are no better.
+    let of_text =
+        [of("| as the first one, with scales of the text itself |"), of("| W4A4, with codebooks of the text itself |")];
+    assert!(of_text[0] < titanus && of_text[1] > kllm, "{of_text:?}, {titanus} {kllm}");
     // Beside float, and the schemes beside theirs.
     let plain = row(schemes, "| float |")[0];
     let (_, learnt) = schemes.split_once("from another text |").unwrap();
