@@ -8,7 +8,7 @@ use sim::stimulus::Stall;
 
 use super::super::chain_builder::Job;
 use super::super::hardware::ready;
-use super::cores::{Core, Cores};
+use super::cores::{Core, Cores, LINK};
 
 /// Looks at STATUS until a job has taken too long.
 const POLLS: u32 = 10_000_000;
@@ -85,6 +85,10 @@ pub fn run_jobs(
                 cores.memory.memory().load(image.address, &mut got);
                 assert!(got == image.bytes, "bytes from {:#x} on are not the golden model's", image.address);
             }
+        }
+        for number in 0..jobs.len() {
+            let waiting = cores.load(sim, number, LINK)? & 0xffff;
+            run.expect_equal(sim, "LINK", "tokens that wait", 0, waiting)?;
         }
         *ran.lock().expect("nobody panics with it") = Ran { cycles: end - begin, cores: counted };
         Ok(())
