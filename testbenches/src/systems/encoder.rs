@@ -1,5 +1,7 @@
 //! A layer of an encoder as a test gives it to the chains of an accelerator: weights, and the numbers of float arithmetic.
 
+use golden::tender::granularity::relative_error;
+
 /// A projection with biases.
 #[derive(Clone, Debug)]
 pub struct Linear {
@@ -50,6 +52,17 @@ pub struct Exact {
     pub active: Vec<Vec<f64>>,
     /// Output: behind the second norm.
     pub out: Vec<Vec<f64>>,
+}
+
+impl Exact {
+    /// Squared errors relative to the squares, by name: of queries, keys, attention, what is behind it, behind GELU, behind the layer.
+    #[must_use]
+    pub fn errors(&self, found: &[Vec<Vec<f64>>; 6]) -> Vec<(&'static str, f64)> {
+        let names = ["queries", "keys", "attention", "behind the attention", "active", "behind the layer"];
+        let exact = [&self.qkv[0], &self.qkv[1], &self.attention, &self.hidden, &self.active, &self.out];
+        let errors = exact.iter().zip(found).map(|(exact, found)| relative_error(exact, found));
+        names.into_iter().zip(errors).collect()
+    }
 }
 
 /// Some columns of all rows.

@@ -2,7 +2,6 @@
 //! those before it, as in a decoder: a head of this accelerator has what has come by then.
 
 use golden::systems::kelle_top::KelleTop;
-use golden::tender::granularity::relative_error;
 use host::Window;
 use host::kelle::{AttentionJob, Caps, ClearJob, Policy, Quantizers, Rows};
 
@@ -58,14 +57,6 @@ pub fn encoder_layer(
     let down = b.linear("down", &active, &down)?;
     let out = b.b.add_and_norm("behind the layer", [&down, &hidden], norm(1))?;
 
-    let error = |exact: &[Vec<f64>], rows: &Floats| relative_error(exact, &b.b.values(rows));
-    let errors = vec![
-        ("queries", error(&exact.qkv[0], &queries)),
-        ("keys", error(&exact.qkv[1], &keys)),
-        ("attention", error(&exact.attention, &attention)),
-        ("behind the attention", error(&exact.hidden, &hidden)),
-        ("active", error(&exact.active, &active)),
-        ("behind the layer", error(&exact.out, &out)),
-    ];
+    let errors = exact.errors(&[&queries, &keys, &attention, &hidden, &active, &out].map(|rows| b.b.values(rows)));
     Ok(Measured { job: b.b.finish()?, errors })
 }

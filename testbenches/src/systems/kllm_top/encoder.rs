@@ -1,11 +1,10 @@
 //! A layer of an encoder as one chain: biases, keys of its own for every head, all of which a query sees, GELU, and layer norm of sums.
 
 use golden::systems::kllm_top::KllmTop;
-use golden::tender::granularity::relative_error;
 use host::Window;
 use host::kllm::{Bits, Caps};
 
-use super::super::chain_builder::{ChainBuilder, Floats, Measured, Seen};
+use super::super::chain_builder::{ChainBuilder, Measured, Seen};
 use super::super::encoder::{Exact, Layer, columns};
 use super::builder::{Builder, train};
 use super::cache::{Cache, Codebooks};
@@ -54,14 +53,6 @@ pub fn encoder_layer(
     let down = b.biased("down", &x, &layer.feed[1])?;
     let out = b.b.add_and_norm("behind the layer", [&down, &hidden], norm(1))?;
 
-    let error = |exact: &[Vec<f64>], rows: &Floats| relative_error(exact, &b.b.values(rows));
-    let errors = vec![
-        ("queries", error(&exact.qkv[0], &queries)),
-        ("keys", error(&exact.qkv[1], &keys)),
-        ("attention", error(&exact.attention, &attention)),
-        ("behind the attention", error(&exact.hidden, &hidden)),
-        ("active", error(&exact.active, &active)),
-        ("behind the layer", error(&exact.out, &out)),
-    ];
+    let errors = exact.errors(&[&queries, &keys, &attention, &hidden, &active, &out].map(|rows| b.b.values(rows)));
     Ok(Measured { job: b.b.finish()?, errors })
 }

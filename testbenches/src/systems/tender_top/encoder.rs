@@ -1,7 +1,6 @@
 //! A layer of an encoder as one chain: biases, keys of its own for every head, all of which a query sees, GELU, and layer norm of sums.
 
 use golden::systems::tender_top::TenderTop;
-use golden::tender::granularity::relative_error;
 use host::Window;
 use host::tender::Caps;
 use host::vector::Integer;
@@ -59,14 +58,6 @@ pub fn encoder_layer(
     let down = project(&mut b, "down", (count, &x), down)?;
     let out = b.add_and_norm("behind the layer", [&down, &hidden], norm(1))?;
 
-    let error = |exact: &[Vec<f64>], rows: &Floats| relative_error(exact, &b.values(rows));
-    let errors = vec![
-        ("queries", error(&exact.qkv[0], &queries)),
-        ("keys", error(&exact.qkv[1], &keys)),
-        ("attention", error(&exact.attention, &attention)),
-        ("behind the attention", error(&exact.hidden, &hidden)),
-        ("active", error(&exact.active, &active)),
-        ("behind the layer", error(&exact.out, &out)),
-    ];
+    let errors = exact.errors(&[&queries, &keys, &attention, &hidden, &active, &out].map(|rows| b.values(rows)));
     Ok(Measured { job: b.finish()?, errors })
 }

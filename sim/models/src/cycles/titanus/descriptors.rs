@@ -75,7 +75,7 @@ fn entering(
     let mut room = apart();
     let all = old + tokens;
     let lines = caps.most_lines(all.try_into()?, BITS.into()).min(u16::MAX.into());
-    // From a page on each, as a host has them that knows pages: no burst ends early.
+    // Whole pages each: where rows lie in theirs does not depend on how many lines there are.
     let bytes = (BLOCK * lines).next_multiple_of(4096);
     let areas = [room.at(1, bytes)?.address, room.at(1, bytes)?.address];
     let lines = u16::try_from(lines)?;

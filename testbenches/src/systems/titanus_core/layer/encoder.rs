@@ -2,7 +2,6 @@
 
 use anyhow::Context;
 use golden::systems::titanus_core::TitanusCore;
-use golden::tender::granularity::relative_error;
 use host::Window;
 use host::titanus::{AppendJob, Caps, Constant, Matrix, ProductJob};
 
@@ -102,14 +101,8 @@ pub fn encoder_layer(
     let numbers = |of: &Integers, unit: f64| -> Vec<Vec<f64>> {
         b.values(of).iter().map(|row| row.iter().map(|&x| f64::from(x) * unit).collect()).collect()
     };
-    let error = |exact: &[Vec<f64>], rows: &Floats| relative_error(exact, &b.b.values(rows));
-    let errors = vec![
-        ("queries", error(&exact.qkv[0], &queries)),
-        ("keys", relative_error(&exact.qkv[1], &numbers(&keys, s_k))),
-        ("attention", error(&exact.attention, &attention)),
-        ("behind the attention", error(&exact.hidden, &hidden)),
-        ("active", relative_error(&exact.active, &numbers(&active, s_active))),
-        ("behind the layer", error(&exact.out, &out)),
-    ];
+    let floats = |rows: &Floats| b.b.values(rows);
+    let (keys, active) = (numbers(&keys, s_k), numbers(&active, s_active));
+    let errors = exact.errors(&[floats(&queries), keys, floats(&attention), floats(&hidden), active, floats(&out)]);
     Ok(Measured { job: b.b.job()?, errors })
 }
